@@ -1,5 +1,5 @@
 # Every target sets a fresh machine up by itself.
-.PHONY: native demo test check lint verify bench chat docs fuzz dist
+.PHONY: native demo test check lint verify bench tokens eval soak chat docs fuzz dist
 
 # The Rust side, into priv/. rebar3 runs this too, here and as a dependency.
 native:
@@ -34,6 +34,21 @@ lint:
 bench:
 	@scripts/setup
 	@scripts/bench
+
+# What answers cost a model in tokens, against the reference MCP servers and a plain shell in the same run.
+tokens:
+	@scripts/setup test
+	@scripts/tokens
+
+# Tasks done by the model that the environment names; without one, scripts that make models' mistakes. See docs/evaluation.md.
+eval:
+	@scripts/setup
+	@scripts/eval
+
+# Two minutes of calls, cancellations and kills, after which nothing may be left; SOAK_SECONDS sets the length.
+soak:
+	@scripts/setup
+	@scripts/soak
 
 # A chat at the terminal: with a model from the environment, or a tour.
 chat:

@@ -24,6 +24,7 @@ rows() ->
     [{"invoke Erlang", fun invoke_erlang/0},
      {"invoke native", fun invoke_native/0},
      {"invoke_all", fun invoke_all/0},
+     {"a task with a kernel", fun task/0},
      {"telemetry", fun telemetry/0},
      {"file_read", fun file_read/0},
      {"file_grep literal", fun() -> grep("literal", <<"unsafe impl">>, ["unsafe impl"]) end},
@@ -64,6 +65,18 @@ invoke_all() ->
         [receive {'DOWN', Ref, process, Pid, _} -> ok end || {Pid, Ref} <- Started]
     end,
     ratio("invoke_all of 1,000 / spawn_monitor of 1,000", 3.0, times(20, Ours), times(20, Peer)).
+
+%% A process gets a copy of the kernel that it works with.
+task() ->
+    Add = fun(Module, K) -> beamai_kernel:add_tool_module(K, Module) end,
+    K = lists:foldl(Add, kernel(), [beamai_tool_file, beamai_tool_shell]),
+    Ours = fun() -> spawned(fun() -> exit(map_size(K)) end) end,
+    Peer = fun() -> spawned(fun() -> exit(1) end) end,
+    ratio("spawn_monitor with a kernel / without", 4.0, times(20000, Ours), times(20000, Peer)).
+
+spawned(Fun) ->
+    {Pid, Monitor} = spawn_monitor(Fun),
+    receive {'DOWN', Monitor, process, Pid, _} -> ok end.
 
 %% What a call costs more where somebody listens, and where a trace is kept. The processor's time of the trace is not in it.
 telemetry() ->

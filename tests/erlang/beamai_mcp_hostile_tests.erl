@@ -10,14 +10,14 @@ hostile_servers_test_() ->
         {Mode, {timeout, 120, fun() -> misbehaves(Mode, Check) end}}
      || {Mode, Check} <- [
             {"garbage", {answers, <<"still here">>}},
-            {"broken", {fails, mcp_server, <<"cannot be read">>}},
-            {"noise", {fails, mcp_server, <<"10000 lines that are no messages">>}},
+            {"broken", {fails, mcp_server, <<"it sent an invalid message">>}},
+            {"noise", {fails, mcp_server, <<"10000 lines that are not messages">>}},
             {"long", {fails, mcp_server, <<"more than 33554432 bytes">>}},
             {"flood", {answers, <<"flooded">>}},
-            {"asks", {fails, mcp_server, <<"messages unread">>}},
+            {"asks", {fails, mcp_server, <<"has not read 1000 messages">>}},
             {"unknown", {fails, invalid_argument, <<"Unknown tool">>}},
             {"refuses", {fails, mcp_server, <<"out of order (-32000)">>}},
-            {"nonsense", {fails, mcp_server, <<"no result of a tool">>}},
+            {"nonsense", {fails, mcp_server, <<"not a tool result">>}},
             {"roots", {answers, <<"[-32601, -32601]">>}},
             {"leaves", {fails, mcp_server, <<"out of memory">>}}
         ]
@@ -44,15 +44,15 @@ servers_that_do_not_start_test_() ->
     [
         {Mode, {timeout, 60, fun() -> refused(Mode, More, Part) end}}
      || {Mode, More, Part} <- [
-            {"mute", #{start_timeout => 1500}, <<"not answered the first question within 1500 ms; its last words were: I say nothing">>},
+            {"mute", #{start_timeout => 1500}, <<"no response to the first request within 1500 ms; the end of its stderr: I say nothing">>},
             {"babble", #{}, <<"exited with code 1; it wrote \"Welcome to the server!\" where a message should be">>},
-            {"rejects", #{}, <<"answers the first question with an error: -32603: not today">>},
-            {"other", #{}, <<"answers the first question with something else">>},
+            {"rejects", #{}, <<"responded to the first request with an error: -32603: not today">>},
+            {"other", #{}, <<"responded to the first request with another message">>},
             {"twins", #{}, <<"two tools, \"a.b\" and \"a/b\", that would both be named mcp__hostile__a_b">>},
             {"deep", #{}, <<"64 levels">>},
             {"endless", #{}, <<"more than 200 pages">>},
             {"crowd", #{}, <<"more than 1000 tools">>},
-            {"no_tools", #{}, <<"with something else">>}
+            {"no_tools", #{}, <<"with another result">>}
         ]
     ].
 

@@ -11,21 +11,21 @@ hostile_servers_test_() ->
      || {Mode, Check} <- [
             {"endless", {fails, mcp_server, <<"a message of more than 33554432 bytes">>}},
             {"huge", {fails, mcp_server, <<"a message of more than 33554432 bytes; the next call connects">>}},
-            {"html", {fails, mcp_server, <<"\"text/html\", which is neither JSON nor a stream of events">>}},
-            {"packed", {fails, mcp_server, <<"its answer broke off: its gzip encoding is damaged">>}},
-            {"nonsense", {fails, mcp_server, <<"what is no message: expected ident at line 1 column 2: \"no json at all\"">>}},
+            {"html", {fails, mcp_server, <<"\"text/html\", which is neither JSON nor an event stream">>}},
+            {"packed", {fails, mcp_server, <<"its response broke off: its gzip encoding is damaged">>}},
+            {"nonsense", {fails, mcp_server, <<"something that is not a message: expected ident at line 1 column 2: \"no json at all\"">>}},
             {"other", {fails, mcp_server, <<"another message">>}},
             {"oops", {fails, mcp_server, <<"HTTP 500 Internal Server Error: the disk is full">>}},
             {"busy", {fails, mcp_server, <<"HTTP 429 Too Many Requests; it says to try again after 7">>}},
             {"refuses", {fails, mcp_server, <<"out of order (-32000)">>}},
             {"refuses400", {fails, invalid_argument, <<"not these">>}},
             {"noise", {answers, <<"still here">>}},
-            {"cut", {fails, mcp_server, <<"has ended its answer before it was whole; what the call has done is not known">>}},
+            {"cut", {fails, mcp_server, <<"was incomplete; the effects of the call are unknown">>}},
             {"resumes", {answers, <<"resumed">>}},
             {"resumes_not", {fails, mcp_server, <<"it does not resume the stream (HTTP 404)">>}},
-            {"asks", {fails, mcp_server, <<"messages unread">>}},
+            {"asks", {fails, mcp_server, <<"has not read 1000 messages">>}},
             {"modern", {answers, <<"[\"2026-07-28\", \"2026-07-28\", \"tools/call\", \"go\", null]">>}},
-            {"forgets", {fails, mcp_server, <<"the session cannot be begun anew">>}}
+            {"forgets", {fails, mcp_server, <<"a new session cannot be started">>}}
         ]
     ].
 
@@ -47,7 +47,7 @@ servers_that_cannot_be_used_test_() ->
     [
         {Mode, {timeout, 60, fun() -> refused(Mode, More, Part) end}}
      || {Mode, More, Part} <- [
-            {"mute", #{start_timeout => 1500}, <<"cannot be used: it has not answered the first question within 1500 ms">>},
+            {"mute", #{start_timeout => 1500}, <<"cannot be used: no response to the first request within 1500 ms">>},
             {"unwelcome", #{}, <<"does not permit this (HTTP 403) (Bearer error=\"insufficient_scope\")">>},
             {"page", #{}, <<"is this the address of an MCP server?">>},
             {"nowhere", #{}, <<"HTTP 404 Not Found: <html>no such page</html>; check the path of the url, which is often /mcp">>}

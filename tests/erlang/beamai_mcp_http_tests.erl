@@ -141,7 +141,7 @@ a_server_that_dies_ends_its_calls_and_may_come_back() ->
             beamai_test:eventually(fun() -> file:read_file(File) =:= {ok, <<"working">>} end),
             timer:sleep(500),
             {error, #{message := Died, details := #{reason := mcp_server}}} = call(Kernel, <<"mcp__python__die">>, #{}),
-            says(Died, [<<"the MCP server python (http://127.0.0.1:">>, <<"before it was whole">>, <<"not known">>]),
+            says(Died, [<<"the MCP server python (http://127.0.0.1:">>, <<"was incomplete">>, <<"unknown">>]),
             [
                 receive
                     {Call, Outcome} -> ?assertMatch({error, #{details := #{reason := mcp_server}}}, Outcome)

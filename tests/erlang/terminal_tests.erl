@@ -42,6 +42,17 @@ a_rule_may_be_the_answer_test() ->
     ?assertEqual({allow, {rule, <<"Bash(x:*)">>}}, Answer),
     ?assertNotEqual(nomatch, string:find(Screen, "What would allow it: Bash(x)\n")).
 
+the_rules_that_are_shown_may_be_the_answer_test() ->
+    Request = ?REQUEST#{always => [<<"Bash(npm test:*)">>, <<"Bash(x)">>], diff => <<"-a\n+b\n">>},
+    {Answer, Screen} = typing(["a\n"], fun() -> beamai_terminal:approve(Request) end),
+    ?assertEqual({allow, {rules, [<<"Bash(npm test:*)">>, <<"Bash(x)">>]}}, Answer),
+    ?assertNotEqual(nomatch, string:find(Screen, "-a\n+b\n")),
+    ?assertNotEqual(nomatch, string:find(Screen, "what Bash(npm test:*), Bash(x) allows")),
+    ?assertMatch({deny, _}, typing(["a\n"], fun() -> beamai_terminal:approve(?REQUEST) end)).
+
+escape_is_an_answer_of_its_own_test() ->
+    ?assertMatch({cancelled, _}, typing(["\e\n"], fun() -> beamai_terminal:approve(?REQUEST) end)).
+
 what_is_shown_cannot_steer_the_terminal_test() ->
     {_, Screen} = typing(["\n"], fun() -> beamai_terminal:approve(?REQUEST) end),
     ?assertEqual(nomatch, string:find(Screen, "\e")).

@@ -200,7 +200,8 @@ async def descriptions(world, mode):
     async with connect(world, mode) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         read, write, fetch = (tools[name].annotations for name in ["file_read", "file_write", "web_fetch"])
-        assert (read.read_only_hint, read.open_world_hint, read.title) == (True, False, "File read"), read
+        assert (read.read_only_hint, read.open_world_hint) == (True, False), read
+        assert tools["file_read"].title == "File read", tools["file_read"]
         assert (write.read_only_hint, write.destructive_hint, write.idempotent_hint) == (False, True, False), write
         assert fetch.open_world_hint, fetch
         for tool in tools.values():

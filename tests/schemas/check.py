@@ -71,12 +71,35 @@ def holds_strict(schema):
             assert None in part["enum"], part
 
 
+def holds_anthropic(schema):
+    """Its strict mode refuses bounds, but for a list that must not be empty; what is optional may be left out."""
+    for part in walk(schema):
+        assert set(part) <= STRICT - {"minimum", "maximum", "maxItems"}, part
+        assert part.get("minItems", 0) <= 1, part
+        assert isinstance(part["type"], str), part
+        if is_object(part):
+            assert part["additionalProperties"] is False, part
+
+
+def optional(schema):
+    return sum(len(part.get("properties", {})) - len(part.get("required", [])) for part in walk(schema))
+
+
+def holds_limits(tools):
+    """Of a whole request to Anthropic."""
+    strict = [tool["input_schema"] for tool in tools if tool.get("strict")]
+    assert len(strict) <= 20 and sum(map(optional, strict)) <= 24, len(strict)
+    assert strict, "none is strict"
+
+
 def holds_gemini(schema):
     for part in walk(schema):
         assert set(part) <= GEMINI, set(part) - GEMINI
         assert isinstance(part["type"], str), part
         if part["type"] == "array":
             assert "type" in part["items"], part
+        if part["type"] == "object":
+            assert part["properties"], part
         if "enum" in part:
             assert part["type"] == "string", part
 
@@ -86,7 +109,7 @@ def schema_of(form, tool):
         "openai": lambda: tool["function"]["parameters"],
         "openai_responses": lambda: tool["parameters"],
         "anthropic": lambda: tool["input_schema"],
-        "gemini": lambda: tool.get("parameters", {"type": "object", "properties": {}}),
+        "gemini": lambda: tool.get("parameters") or tool.get("parametersJsonSchema", {"type": "object", "properties": {}}),
         "mcp": lambda: tool["inputSchema"],
     }[form]()
 
@@ -115,8 +138,8 @@ def check(form, tool, strict):
     assert NAMES[form].fullmatch(name_of(form, tool)), name_of(form, tool)
     holds_required(schema)
     if strict and (tool.get("strict") or tool.get("function", {}).get("strict")):
-        holds_strict(schema)
-    if form == "gemini":
+        (holds_anthropic if form == "anthropic" else holds_strict)(schema)
+    if form == "gemini" and "parameters" in tool:
         holds_gemini(schema)
 
 
@@ -127,7 +150,10 @@ def main():
             Draft202012Validator.check_schema(tool["output_schema"])
         for form in TYPES:
             for strict in (False, True):
-                for tool in listed(dialect, form, strict):
+                tools = listed(dialect, form, strict)
+                if strict and form == "anthropic":
+                    holds_limits(tools)
+                for tool in tools:
                     try:
                         check(form, tool, strict)
                         passed += 1

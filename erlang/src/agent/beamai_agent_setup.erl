@@ -9,10 +9,19 @@
 %% `{bad_option, tool_listing}' for a model that is told of its tools in the system prompt.
 -spec agent(Settings :: map(), beamai_kernel:kernel()) -> beamai_agent:agent().
 agent(#{llm := Model, profile := Profile} = Settings, Kernel) ->
-    Profiled = profiled(Profile, beamai_tool_search:without_search(Kernel)),
+    Profiled = profiled(Profile, able(beamai_tool_search:without_search(Kernel))),
     Ready = beamai_tool_search:with_search(Profiled, listing(Settings, Profiled)),
     Tools = beamai_chat:tools(Model, Ready),
     beamai_agent_log:restored((maps:without([plugins, agents], Settings))#{kernel => Ready, tools => Tools, unfinished => none}).
+
+%% A tool that cannot do its work with the kernel's settings would only cost calls. Decided once: the kernel itself lists all.
+able(Kernel) ->
+    Names = [Name || #{name := Name} = Spec <- beamai_kernel:get_tool_specs(Kernel), can_work(Spec, Kernel)],
+    beamai_kernel:select_tools(Kernel, Names).
+
+can_work(#{handler := {beamai_tool, call_native, _}, metadata := #{rule := <<"WebSearch">>}}, #{web := #{search := _}}) -> true;
+can_work(#{handler := {beamai_tool, call_native, _}, metadata := #{rule := <<"WebSearch">>}}, _Kernel) -> false;
+can_work(_Spec, _Kernel) -> true.
 
 %% Tools that a profile withholds are not there at all: naming one is naming an unknown tool.
 profiled(Profile, Kernel) ->

@@ -143,7 +143,9 @@ param_entry(<<"properties">>, Properties) -> {properties, parameters(Properties)
 param_entry(<<"minimum">>, Number) -> {minimum, Number};
 param_entry(<<"maximum">>, Number) -> {maximum, Number};
 param_entry(<<"minItems">>, Count) -> {minItems, Count};
-param_entry(<<"maxItems">>, Count) -> {maxItems, Count}.
+param_entry(<<"maxItems">>, Count) -> {maxItems, Count};
+param_entry(<<"position">>, Place) -> {position, Place};
+param_entry(<<"self_evident">>, Is) -> {self_evident, Is}.
 
 type(<<"string">>) -> string;
 type(<<"integer">>) -> integer;

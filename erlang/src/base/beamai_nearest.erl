@@ -8,7 +8,7 @@
 %% Longer names are not compared: the distance costs the product of the lengths.
 -define(LONGEST, 100).
 
-%% @doc Up to three of `Candidates' that resemble `Name', nearest first. Equal but for case, or a
+%% @doc Up to three of `Candidates' that resemble `Name', nearest first. Equal but for case or the order of words, or a
 %% part of one another, counts as near.
 -spec names(Name :: binary(), Candidates :: [binary()]) -> [binary()].
 names(Name, _Candidates) when byte_size(Name) > ?LONGEST ->
@@ -28,10 +28,14 @@ characters(Name) ->
 %% Numbers sort before the atom.
 rank(Wanted, Candidate) ->
     Distance = distance(Wanted, Candidate),
-    case Distance * 5 =< max(length(Wanted), length(Candidate)) * 2 of
+    IsClose = Distance * 5 =< max(length(Wanted), length(Candidate)) * 2,
+    case IsClose orelse words(Wanted) =:= words(Candidate) of
         true -> Distance;
         false -> part(Wanted, Candidate, Distance)
     end.
+
+%% Other programs name their tools with the verb first, or last.
+words(Name) -> lists:sort(string:lexemes(Name, "_-.")).
 
 part(Wanted, Candidate, Distance) ->
     Inside = string:find(Candidate, Wanted) =/= nomatch orelse

@@ -16,6 +16,10 @@
     matched_rule := binary() | null,
     %% Rules that would allow what is asked about, where they are not the subject.
     wanted => [binary()],
+    %% Rules that would allow such calls from now on, such as `<<"Bash(npm test:*)">>', for an answer `{allow, {rules, Always}}'.
+    always => [binary()],
+    %% What a change of files would do, cut with its size. Only where the files may be read.
+    diff => binary(),
     command => binary(),
     file => binary(),
     %% Of a program that a running command is about to start: `program', `arguments', `started_by',
@@ -27,7 +31,14 @@
 }.
 %% A rule as `permissions' takes it.
 -type answer() ::
-    allow | {allow, session} | {allow, {rule, beamai_permission:rule()}} | deny | {deny, Reason :: binary()}.
+    allow
+    | {allow, session}
+    | {allow, {rule, beamai_permission:rule()}}
+    | {allow, {rules, [beamai_permission:rule()]}}
+    | deny
+    | {deny, Reason :: binary()}
+    %% The question was left without an answer.
+    | cancelled.
 -type approve() :: fun((request()) -> answer()).
 
 %% @doc Has the request of the native side decided: by what the session remembers, else by the
@@ -75,7 +86,7 @@ request(Native, Args, Context) ->
         <<"subject">> := Subject,
         <<"message">> := Message
     } = Native,
-    Keys = [{command, <<"command">>}, {file, <<"file">>}, {wanted, <<"wanted">>}, {start, <<"start">>}],
+    Keys = [{command, <<"command">>}, {file, <<"file">>}, {wanted, <<"wanted">>}, {always, <<"always">>}, {diff, <<"diff">>}, {start, <<"start">>}],
     Named = [{Key, V} || {Key, N} <- Keys,
         {ok, V} <- [maps:find(N, Native)]],
     Ids = maps:with([run_id, agent_id, session_id], Context),
@@ -105,7 +116,7 @@ ask(none, #{subject := Subject, message := Message} = Request, _Memory, _Scope) 
     ]),
     #{details := Details} = Refusal = refusal(Request, needs_approval, [Message, ". Nobody can be asked: ", Configure]),
     %% A model cannot configure the kernel; see beamai_display:error_for_model/1.
-    {error, Refusal#{details := Details#{configure => Configure}}};
+    {error, Refusal#{details := Details#{configure => Configure, answer => nobody}}};
 ask(Approve, Request, Memory, {_Kernel, _Env, Context} = Scope) ->
     %% Two calls of one invoke_all may ask the same: the second finds the first one's answer.
     Ask = fun() ->
@@ -152,22 +163,32 @@ answered(allow, _Request, _Memory, _Scope) ->
 answered({allow, session}, _Request, Memory, _Scope) ->
     ok = remember(Memory),
     allow;
-answered({allow, {rule, Rule}}, Request, _Memory, Scope) ->
+answered({allow, {rule, Rule}}, Request, Memory, Scope) ->
+    answered({allow, {rules, [Rule]}}, Request, Memory, Scope);
+answered({allow, {rules, []}}, _Request, _Memory, _Scope) ->
+    allow;
+answered({allow, {rules, [Rule | Rest]}}, Request, Memory, Scope) ->
     case add_rule(Rule, Scope) of
-        ok -> allow;
+        ok -> answered({allow, {rules, Rest}}, Request, Memory, Scope);
         {error, Why} -> denied(Request, ["the approve callback answered {allow, {rule, ", show(Rule), "}}: ", Why])
     end;
 answered(deny, Request, _Memory, _Scope) ->
-    denied(Request, "approval was denied");
+    answer(declined, denied(Request, "approval was denied"));
 answered({deny, Reason}, Request, _Memory, _Scope) when is_binary(Reason) ->
-    denied(Request, ["approval was denied: ", Reason]);
+    answer(declined, denied(Request, ["approval was denied: ", Reason]));
+answered(cancelled, Request, _Memory, _Scope) ->
+    answer(cancelled, denied(Request, "the question was closed without an answer; do not ask again unchanged"));
 answered({raised, Class, Reason}, Request, _Memory, _Scope) ->
     denied(Request, ["the approve callback raised ", atom_to_binary(Class), ":", show(Reason)]);
 answered(Other, Request, _Memory, _Scope) ->
     denied(Request, [
         "the approve callback answered ", show(Other),
-        "; it answers allow, {allow, session}, {allow, {rule, Rule}}, deny or {deny, Reason}"
+        "; it answers allow, {allow, session}, {allow, {rule, Rule}}, {allow, {rules, Rules}}, deny, {deny, Reason} or cancelled"
     ]).
+
+%% What was said, for programs: declined, cancelled, or that nobody was there.
+answer(What, {error, #{details := Details} = Error}) ->
+    {error, Error#{details := Details#{answer => What}}}.
 
 %% Checked with the kernel's own rules, as it will be judged.
 add_rule(Rule, {Kernel, Env, Context}) ->

@@ -7,7 +7,7 @@
 
 -define(KEYS, [name, handler, description, parameters, input_schema, tag, timeout, retry, filters, metadata]).
 -define(PARAM_KEYS, [
-    type, description, required, default, enum, items, properties, minimum, maximum, minItems, maxItems
+    type, description, required, default, enum, items, properties, minimum, maximum, minItems, maxItems, position, self_evident
 ]).
 %% The longest that a process can wait in one receive, in milliseconds: 49 days.
 -define(LONGEST_MS, 16#FFFFFFFF).
@@ -224,6 +224,11 @@ param_key(Key, Number, Path) when Key =:= minimum; Key =:= maximum ->
 param_key(Key, Count, Path) when Key =:= minItems; Key =:= maxItems ->
     Good = is_integer(Count) andalso Count >= 0,
     [T || not Good, T <- wrong([Path, " ", atom_to_binary(Key)], "a count", Count)];
+param_key(position, Place, Path) ->
+    Good = is_integer(Place) andalso Place > 0,
+    [T || not Good, T <- wrong([Path, " position"], "a place, counted from 1", Place)];
+param_key(self_evident, Is, Path) ->
+    [T || not is_boolean(Is), T <- wrong([Path, " self_evident"], "true or false", Is)];
 param_key(Unknown, _Value, Path) ->
     [[Path, " has the unknown key ", show(Unknown), "; the keys are ", listed(?PARAM_KEYS)]].
 

@@ -45,7 +45,11 @@
     minimum => number(),
     maximum => number(),
     minItems => non_neg_integer(),
-    maxItems => non_neg_integer()
+    maxItems => non_neg_integer(),
+    %% Place in the order of use, counted from 1: a model writes arguments in this order. Those without come last.
+    position => pos_integer(),
+    %% Of a built-in tool: models are not told the description, because the name says it all.
+    self_evident => boolean()
 }.
 -type filter_ref() :: beamai_filter:name().
 %% In the handler of a built-in tool; see {@link call_native/3}.
@@ -120,7 +124,7 @@ to_tool_schema(Spec, Provider) ->
 to_tool_schema(Spec, Provider, Options) ->
     beamai_tool_schema:term(beamai_spec:valid(Spec), Provider, Options).
 
-%% @doc The same as JSON text.
+%% @doc The same as JSON text, with the properties in the order of use (`position'), which maps do not keep.
 -spec encode_schema(tool_spec(), beamai_tool_schema:provider(), beamai_tool_schema:options()) ->
     binary().
 encode_schema(Spec, Provider, Options) ->

@@ -5,7 +5,7 @@
 %% @hidden
 -module(beamai_tool_schema).
 
--export([term/3, json/3]).
+-export([term/3, terms/3, json/3, requests/3]).
 -export_type([provider/0, options/0]).
 
 -type provider() :: openai | openai_responses | anthropic | gemini | mcp.
@@ -16,28 +16,61 @@
 %% @doc The schema as a map. Raises `{invalid_tool, Name, Problems}', also where the provider takes no such name.
 -spec term(beamai_tool:tool_spec(), provider(), options()) -> #{binary() => term()}.
 term(Spec, Provider, Options) ->
-    #{<<"schema">> := Schema} = render(Spec, Provider, Options),
+    #{<<"schema">> := Schema} = render(Spec, Provider, Options, #{}),
     envelope(Schema).
+
+%% @doc The schemas of a kernel's tools as maps. In a strict mode, those beyond what the provider takes in one request are
+%% not strict.
+-spec terms(beamai_kernel:kernel(), provider(), options()) -> [#{binary() => term()}].
+terms(Kernel, Provider, Options) ->
+    [envelope(Schema) || #{<<"schema">> := Schema} <- all(Kernel, Provider, Options)].
 
 %% @doc The schema as JSON text.
 -spec json(beamai_tool:tool_spec(), provider(), options()) -> binary().
 json(Spec, Provider, Options) ->
-    #{<<"json">> := Json} = render(Spec, Provider, Options),
+    #{<<"json">> := Json} = render(Spec, Provider, Options, #{}),
     Json.
 
-render(#{name := Name} = Spec, Provider, Options) ->
+%% @doc The schemas of a kernel's tools for {@link beamai_json:encode/1}: as {@link term/3}, but with the part about the
+%% arguments as `{json, Text}', in which its properties stand in the order of use.
+-spec requests(beamai_kernel:kernel(), provider(), options()) -> [#{binary() => term()}].
+requests(Kernel, Provider, Options) ->
+    [with_text(Schema, Text) || #{<<"schema">> := Schema, <<"arguments">> := Text} <- all(Kernel, Provider, Options)].
+
+all(Kernel, Provider, Options) ->
+    Next = fun(Spec, Used) ->
+        #{<<"used">> := After} = Rendered = render(Spec, Provider, Options, Used),
+        {Rendered, After}
+    end,
+    {All, _Used} = lists:mapfoldl(Next, #{}, beamai_kernel:get_tool_specs(Kernel)),
+    All.
+
+with_text(#{<<"function">> := Function} = Schema, Text) ->
+    Schema#{<<"function">> := with_text(Function, Text)};
+with_text(Schema, Text) ->
+    maps:map(fun(Key, Value) -> part(is_arguments(Key) andalso is_map(Value), Value, Text) end, Schema).
+
+part(true, _Schema, Text) -> {json, Text};
+part(false, Value, _Text) -> Value.
+
+render(#{name := Name} = Spec, Provider, Options, Used) ->
     Strict = strict(Options),
     is_name(Provider, Name) orelse error({invalid_tool, Name, [bad_name(Provider, Name)]}),
     Request = (maps:with([parameters, input_schema], Spec))#{
         name => Name,
         description => maps:get(description, Spec, <<>>),
         provider => provider(Provider),
-        strict => Strict
+        strict => Strict,
+        built_in => is_built_in(Spec),
+        used => Used
     },
     case binary_to_term(beamai_nif:schema(term_to_binary(Request)), [safe]) of
         {ok, Rendered} -> Rendered;
         {error, #{<<"message">> := Message}} -> error({invalid_tool, Name, [Message]})
     end.
+
+is_built_in(#{handler := {beamai_tool, call_native, [#{}]}}) -> true;
+is_built_in(_Spec) -> false.
 
 %% A provider refuses every request that has a tool with another name, and does not always say why.
 is_name(Provider, Name) ->
@@ -85,15 +118,17 @@ envelope(Map) ->
     maps:map(fun entry/2, Map).
 
 entry(<<"function">>, Function) when is_map(Function) -> envelope(Function);
-entry(Key, Schema) when
-    is_map(Schema),
-    Key =:= <<"parameters">> orelse Key =:= <<"input_schema">> orelse
-        Key =:= <<"inputSchema">> orelse Key =:= <<"outputSchema">> orelse
-        Key =:= <<"parametersJsonSchema">>
-->
-    schema(Schema);
-entry(_Key, Value) ->
-    Value.
+entry(Key, Value) ->
+    case is_map(Value) andalso (is_arguments(Key) orelse Key =:= <<"outputSchema">>) of
+        true -> schema(Value);
+        false -> Value
+    end.
+
+is_arguments(<<"parameters">>) -> true;
+is_arguments(<<"input_schema">>) -> true;
+is_arguments(<<"inputSchema">>) -> true;
+is_arguments(<<"parametersJsonSchema">>) -> true;
+is_arguments(_Key) -> false.
 
 schema(Schema) when is_map(Schema) ->
     maps:from_list([keyword(Key, Value) || {Key, Value} <- maps:to_list(Schema)]);

@@ -14,7 +14,8 @@
 decode(Text) when byte_size(Text) =< ?SMALL_BYTES -> reply(beamai_nif:json_decode_now(Text));
 decode(Text) -> reply(beamai_nif:json_decode(Text)).
 
-%% @doc A term as JSON text: maps, lists, UTF-8 binaries, numbers and atoms; `undefined' and `nil' are null.
+%% @doc A term as JSON text: maps, lists, UTF-8 binaries, numbers and atoms; `undefined' and `nil' are null, and
+%% `{json, Text}' is put there as it is.
 %% The error says what in it is none of these.
 -spec encode(term()) -> {ok, binary()} | {error, Message :: binary()}.
 encode(Term) ->

@@ -15,24 +15,36 @@
 -define(RECOMMENDED, <<" (Recommended)">>).
 
 %% @doc Shows what a call would do and asks for leave: `y' allows this call, `s' this and every later one
-%% like it in the session, `r' and a rule, such as `r Bash(git:*)', this one and what the rule allows in the
-%% session; anything else denies. Without a terminal it denies, and says so.
+%% like it in the session, `a' this one and what the rules that are shown allow in the session, `r' and a rule, such as
+%% `r Bash(git:*)', likewise; Esc cancels, anything else denies. Without a terminal it denies, and says so.
 -spec approve(beamai_approval:request()) -> beamai_approval:answer().
 approve(#{message := Message} = Request) ->
     case is_terminal() of
         true ->
             %% The message has one line, and says last how long the text in it is.
             say("~ts~n", [printable(Message)]),
+            _ = [say("~ts~n", [printable(Diff)]) || #{diff := Diff} <- [Request]],
             _ = [say("What would allow it: ~ts~n", [printable(Rule)]) || Rule <- maps:get(wanted, Request, [])],
-            decided(line("Allow it? [y]es, for the [s]ession, by a [r]ule for the session (r RULE), [N]o: "));
+            Always = maps:get(always, Request, []),
+            decided(line(prompt(Always)), Always);
         false ->
             {deny, <<"there is no terminal to ask at">>}
     end.
 
-decided({ok, Answer}) when Answer =:= <<"y">>; Answer =:= <<"yes">> -> allow;
-decided({ok, Answer}) when Answer =:= <<"s">>; Answer =:= <<"session">> -> {allow, session};
-decided({ok, <<"r ", Rule/binary>>}) -> {allow, {rule, string:trim(Rule)}};
-decided(_) -> deny.
+prompt([]) ->
+    "Allow it? [y]es, for the [s]ession, by a [r]ule for the session (r RULE), [N]o: ";
+prompt(Always) ->
+    Rules = printable(iolist_to_binary(lists:join(", ", Always))),
+    io_lib:format(
+        "Allow it? [y]es, for the [s]ession, [a]lways in the session what ~ts allows, by another [r]ule (r RULE), [N]o: ", [Rules]
+    ).
+
+decided({ok, Answer}, _Always) when Answer =:= <<"y">>; Answer =:= <<"yes">> -> allow;
+decided({ok, Answer}, _Always) when Answer =:= <<"s">>; Answer =:= <<"session">> -> {allow, session};
+decided({ok, Answer}, [_ | _] = Always) when Answer =:= <<"a">>; Answer =:= <<"always">> -> {allow, {rules, Always}};
+decided({ok, <<"r ", Rule/binary>>}, _Always) -> {allow, {rule, string:trim(Rule)}};
+decided(cancelled, _Always) -> cancelled;
+decided(_, _Always) -> deny.
 
 %% @doc Puts questions one by one. A number stands for an option, several with commas where several may be
 %% taken, any other text for itself. Cancelling one cancels all; `no_frontend' without a terminal.
@@ -51,7 +63,7 @@ ask([#{<<"question">> := Text} = Question | Rest], Answers) ->
     case line("> ") of
         {ok, <<>>} -> ask([Question | Rest], Answers);
         {ok, Answer} -> ask(Rest, Answers#{Text => chosen(Question, Answer)});
-        cancelled -> cancelled
+        _CancelledOrEof -> cancelled
     end.
 
 option(#{<<"label">> := Label, <<"description">> := Description}, Number) ->
@@ -98,8 +110,8 @@ is_terminal() ->
 
 line(Prompt) ->
     case io:get_line(Prompt) of
-        eof -> cancelled;
-        {error, _} -> cancelled;
+        eof -> eof;
+        {error, _} -> eof;
         Line -> typed(string:trim(unicode:characters_to_binary(Line)))
     end.
 

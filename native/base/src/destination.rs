@@ -1,14 +1,14 @@
-//! Where a connection is to go, and the names by which hosts allow or refuse it.
+//! Destinations of connections, and the patterns that allow or deny them.
 
 use std::fmt;
 use std::net::IpAddr;
 use url::{Host, Url};
 
-/// Longest name of a host that the domain name system has.
+/// Maximum length of a DNS name, in characters.
 const LONGEST_NAME: usize = 253;
 
-/// A host and a port. However it was spelled, a host has one form here: names in lower case, in ASCII and without the dot
-/// at the end; addresses as numbers, also those written as `0x7f000001` or `127.1`.
+/// A host and a port, in canonical form: names in lower case, in ASCII (punycode) and without a trailing dot; addresses
+/// parsed, including forms such as `0x7f000001` or `127.1`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Destination {
     host: Host<String>,
@@ -16,7 +16,7 @@ pub struct Destination {
 }
 
 impl Destination {
-    /// A host as a program has spelled it. `None` for what is neither a name nor an address, such as `user@example.com`.
+    /// Parses a host. `None` for anything but a name or an address, such as `user@example.com`.
     pub fn new(host: &str, port: u16) -> Option<Self> {
         let host = match Host::parse(host).ok()? {
             Host::Domain(name) => named(&name)?,
@@ -26,7 +26,7 @@ impl Destination {
         Some(Self { host, port })
     }
 
-    /// An address. One of IPv4 in the form of IPv6 is that of IPv4.
+    /// The destination of an address. IPv4-mapped IPv6 addresses become IPv4.
     pub fn at(address: IpAddr, port: u16) -> Self {
         let host = match address.to_canonical() {
             IpAddr::V4(address) => Host::Ipv4(address),
@@ -35,7 +35,7 @@ impl Destination {
         Self { host, port }
     }
 
-    /// `example.com:443`, `[::1]:443`; without a port, this one.
+    /// Parses `example.com:443`, `[::1]:443`; without a port, `default_port` is used.
     pub fn parse(text: &str, default_port: Option<u16>) -> Option<Self> {
         let (host, port) = split(text)?;
         Self::new(host, port.or(default_port)?)
@@ -46,7 +46,7 @@ impl Destination {
         !matches!(self.host, Host::Domain(_))
     }
 
-    /// The host alone, an address of IPv6 in brackets.
+    /// The host without the port, an IPv6 address in brackets.
     pub fn host(&self) -> String {
         self.host.to_string()
     }
@@ -56,7 +56,7 @@ impl Destination {
         self.port
     }
 
-    /// The address of its top page, for what takes addresses of the web. `None` for hosts that these cannot spell.
+    /// An https URL of the destination, for code that takes URLs. `None` if the host is not valid in a URL.
     pub fn url(&self) -> Option<Url> {
         Url::parse(&format!("https://{self}/")).ok()
     }
@@ -76,7 +76,7 @@ fn named(name: &str) -> Option<Host<String>> {
     (name.len() <= LONGEST_NAME && name.split('.').all(is_label)).then_some(Host::Domain(name))
 }
 
-/// Host and port. A colon within brackets is part of an address.
+/// Splits host and port. A colon within brackets is part of an address.
 fn split(text: &str) -> Option<(&str, Option<u16>)> {
     let end = text.rfind(']').map_or(0, |at| at + 1);
     match text[end..].split_once(':') {
@@ -88,7 +88,7 @@ fn split(text: &str) -> Option<(&str, Option<u16>)> {
     }
 }
 
-/// HostSet that somebody has named, and perhaps one port of them.
+/// A set of hosts, optionally limited to one port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostPattern {
     hosts: HostSet,
@@ -97,7 +97,7 @@ pub struct HostPattern {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum HostSet {
-    /// Every name. Addresses are named one by one.
+    /// Every name, but no address.
     EveryName,
     One(Host<String>),
     Below(String),
@@ -105,8 +105,8 @@ enum HostSet {
 }
 
 impl HostPattern {
-    /// One name of a list: `example.com`, `*.example.com` for what lies below it, `*` for every name, or an address; each
-    /// perhaps with a port, as in `example.com:443`.
+    /// Parses `example.com`, `*.example.com` for its subdomains, `*` for every name, or an address; each optionally with
+    /// a port, as in `example.com:443`.
     ///
     /// # Errors
     /// What is wrong with the text and what to write.
@@ -119,7 +119,7 @@ impl HostPattern {
         })
     }
 
-    /// A domain, which is its name and every name below it, or an address; perhaps with a port.
+    /// Parses a domain, which covers its subdomains too, or an address; optionally with a port.
     ///
     /// # Errors
     /// What is wrong with the text and what to write.
@@ -146,7 +146,7 @@ impl HostPattern {
         Some(Self { hosts: host, port })
     }
 
-    /// Whether it means this destination.
+    /// Whether it includes this destination.
     pub fn covers(&self, to: &Destination) -> bool {
         let is_below =
             |above: &str, name: &str| name.strip_suffix(above).is_some_and(|rest| rest.ends_with('.'));

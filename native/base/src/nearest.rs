@@ -16,7 +16,18 @@ pub fn nearest<'a>(wrong: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a
 
 fn similarity(a: &str, b: &str) -> f32 {
     let (a, b) = (a.to_lowercase(), b.to_lowercase());
+    // Other programs name their tools with the verb first, or last.
+    if words(&a) == words(&b) {
+        return 1.0;
+    }
     similar::TextDiff::from_chars(a.as_str(), b.as_str()).ratio()
+}
+
+/// The words of a name, in alphabetical order.
+fn words(name: &str) -> Vec<&str> {
+    let mut words: Vec<&str> = name.split(['_', '-', '.']).filter(|word| !word.is_empty()).collect();
+    words.sort_unstable();
+    words
 }
 
 #[cfg(test)]
@@ -28,5 +39,6 @@ mod tests {
         let names = ["file_read", "file_write", "shell_exec"];
         assert_eq!(nearest("file_raed", names.into_iter())[0], "file_read");
         assert!(nearest("zzz", names.into_iter()).is_empty());
+        assert_eq!(nearest("read_file", names.into_iter()), ["file_read"]);
     }
 }

@@ -1,5 +1,6 @@
 //! How every call runs, whichever door it came through: find, check, judge, run.
 
+use crate::approval;
 use crate::catalogue;
 use beamai_base::{CancelToken, Reason, Result, ToolError, panics};
 use beamai_isolation::{SandboxMode, SandboxSettings};
@@ -274,9 +275,9 @@ impl Host {
             }
             Verdict::Deny(_) => Err(denied(permission, &judgement).into()),
             Verdict::Ask(_) => {
-                let request = request(&call.tool, &permissions, &judgement, digest);
+                let request = approval::request(&call.tool, &permissions, &judgement, digest);
                 match &call.approved {
-                    None => Ok(CallOutcome::Ask(request)),
+                    None => Ok(CallOutcome::Ask(self.tried(request, &*prepared, &permissions, &cx)?)),
                     Some(approved) if request["fingerprint"] == approved.as_str() => {
                         cx.guard = cx.guard.approved();
                         self.policy.hold(&permissions, &cx.guard, &cx.workspace, true);
@@ -287,6 +288,26 @@ impl Host {
                 }
             }
         }
+    }
+
+    /// The request with the diff that the call would make. Nobody is asked for what must fail; whether it would is told by
+    /// reading the files that it is about, and so only where they may be read.
+    fn tried(
+        &self,
+        mut request: Value,
+        prepared: &dyn Prepared,
+        permissions: &PermissionRequests,
+        cx: &CallContext,
+    ) -> Result<Value, Interrupt> {
+        let Some(reads) = approval::reads(permissions) else { return Ok(request) };
+        if !matches!(self.policy.judge_all(&reads).0.verdict, Verdict::Allow(_)) {
+            return Ok(request);
+        }
+        self.policy.hold(&reads, &cx.guard, &cx.workspace, false);
+        if let Some(diff) = prepared.preview(cx)? {
+            approval::show_diff(&mut request, &diff);
+        }
+        Ok(request)
     }
 
     /// The verdict on a call and the rule behind it, without running it.
@@ -330,7 +351,7 @@ impl Host {
         let judgement = self.policy.judge(&permission);
         match judgement.verdict {
             Verdict::Allow(_) => Ok(None),
-            Verdict::Ask(_) => Ok(Some(request(tool, &permission.into(), &judgement, None))),
+            Verdict::Ask(_) => Ok(Some(approval::request(tool, &permission.into(), &judgement, None))),
             Verdict::Deny(_) => Err(ToolError { tool: tool.to_owned(), ..denied(&permission, &judgement) }),
         }
     }
@@ -411,47 +432,6 @@ fn explained(judgement: &Judgement) -> Value {
     json!({"verdict": verdict, "rule": rule, "because": judgement.because()})
 }
 
-/// The question that a host puts to a person. `fingerprint` stands for exactly this call: sent back with it as
-/// `approved`, the call runs; with any other, it is refused.
-fn request(
-    tool: &str,
-    permissions: &PermissionRequests,
-    judgement: &Judgement,
-    digest: Option<blake3::Hash>,
-) -> Value {
-    let rule = judgement.verdict.parts().1;
-    let subject = permissions.subject();
-    let text =
-        format!("{tool}\0{subject}\0{}", digest.map_or(String::new(), |hash| hash.to_hex().to_string()));
-    let mut request = json!({
-        "tool": tool,
-        "rule": permissions.first.rule,
-        "subject": subject,
-        "message": permissions.question(tool) + &judgement.because() + &permissions.extent(),
-        "fingerprint": blake3::hash(text.as_bytes()).to_hex().as_str(),
-        "matched_rule": rule,
-    });
-    if !judgement.wanted.is_empty() {
-        let mut wanted = judgement.wanted.clone();
-        wanted.dedup();
-        request["wanted"] = wanted.into();
-    }
-    if !permissions.more.is_empty() {
-        request["subjects"] = permissions.iter().map(PermissionRequest::subject).collect();
-        request["files"] = permissions.iter().filter_map(file).collect();
-    } else if let Some((key, text)) = permissions.first.operand.detail() {
-        request[key] = text.into();
-    }
-    request
-}
-
-fn file(permission: &PermissionRequest) -> Option<&str> {
-    match &permission.operand {
-        Operand::File(file) => Some(&file.path),
-        _ => None,
-    }
-}
-
 fn denied(permission: &PermissionRequest, judgement: &Judgement) -> ToolError {
     let rule = judgement.verdict.parts().1;
     let why = match rule {
@@ -481,7 +461,7 @@ pub fn listing(tool: &dyn Tool) -> Value {
     let mut listing = json!({
         "name": tool.name(),
         "description": tool.description(),
-        "parameters": tool.parameters(),
+        "parameters": beamai_schema::positioned(tool.parameters()),
         "requires_permission": tool.requires_permission(),
         "rule": tool.rule(),
         "sees_files": tool.sees_files(),

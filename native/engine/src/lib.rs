@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+mod approval;
 pub mod catalogue;
 pub mod display;
 #[doc(hidden)]

@@ -28,16 +28,18 @@ const ADVICE: &str = "only text can be edited";
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct FileEdit {
     /// Path of the file, relative to the workspace or absolute inside it.
+    #[schemars(extend("self_evident" = true))]
     pub path: String,
-    /// The text to replace, exactly as it is in the file, with indentation and without line numbers. It must occur
-    /// once, unless replace_all is set: take in as many lines around it as that needs.
+    /// Copied exactly, with indentation and without line numbers.
     pub old_string: String,
     /// The replacement. If empty, the old text is deleted.
+    #[schemars(extend("self_evident" = true))]
     pub new_string: String,
     /// Whether to replace every occurrence.
     #[serde(default)]
+    #[schemars(extend("self_evident" = true))]
     pub replace_all: bool,
-    /// Hash from an earlier result. If the file has changed since, the call fails and changes nothing.
+    /// Hash from an earlier result; the call fails if the file has changed since.
     #[serde(default)]
     pub expected_hash: Option<String>,
 }
@@ -79,20 +81,14 @@ impl Operation for FileEdit {
     }
 
     fn run(self, cx: &CallContext) -> Result<FileEditOutput, Interrupt> {
-        self.check()?;
-        let place = cx.workspace.place(&self.path)?;
-        let _guard = lock(&place, cx)?;
-        let opened = missing::open(&place)?;
-        cx.charge(u64::try_from(opened.1.st_size).unwrap_or(0))?;
-        let before = BufferedFile::new(&place, opened)?;
-        let edit = EditCall {
-            args: &self,
-            cx,
-            charset: before.charset_for_parts(&place, ADVICE)?,
-            place: &place,
-            before: &before,
-        };
-        Ok(edit.run().map_err(|error| error.file(place.display()))?)
+        self.on_file(cx, |edit| Ok(edit.run()?))
+    }
+
+    fn preview(&self, cx: &CallContext) -> Result<Option<String>, Interrupt> {
+        self.on_file(cx, |edit| {
+            let plan = edit.plan()?;
+            Ok(Some(edit.diff(&plan, &edit.encoded(&plan)?)?.text))
+        })
     }
 
     fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
@@ -101,6 +97,26 @@ impl Operation for FileEdit {
 }
 
 impl FileEdit {
+    /// Opens the file and has something done about it.
+    fn on_file<T>(
+        &self,
+        cx: &CallContext,
+        work: impl FnOnce(&EditCall<'_>) -> Result<T, Interrupt>,
+    ) -> Result<T, Interrupt> {
+        self.check()?;
+        let place = cx.workspace.place(&self.path)?;
+        let _guard = lock(&place, cx)?;
+        let opened = missing::open(&place)?;
+        cx.charge(u64::try_from(opened.1.st_size).unwrap_or(0))?;
+        let before = BufferedFile::new(&place, opened)?;
+        let charset = before.charset_for_parts(&place, ADVICE)?;
+        let edit = EditCall { args: self, cx, charset, place: &place, before: &before };
+        work(&edit).map_err(|stop| match stop {
+            Interrupt::Failed(error) => Interrupt::Failed(error.file(place.display())),
+            other => other,
+        })
+    }
+
     fn check(&self) -> Result<()> {
         check_hash(self.expected_hash.as_deref())?;
         let problem = match () {
@@ -132,27 +148,41 @@ struct EditPlan<'a> {
     is_adapted: bool,
 }
 
+impl EditPlan<'_> {
+    fn splices<'s>(&'s self, new: &'s [u8]) -> impl Iterator<Item = Splice<'s>> {
+        self.found.hits.iter().map(move |hit| Splice { range: hit.range.clone(), line: hit.line, with: new })
+    }
+}
+
 impl EditCall<'_> {
     fn run(&self) -> Result<FileEditOutput> {
         let plan = self.plan()?;
+        let new = self.encoded(&plan)?;
+        let diff = self.diff(&plan, &new)?;
+        let mut replacement = self.place.replace()?;
+        let check = || self.cx.check();
+        let (hash, _) = splice(&self.before.bytes(), plan.splices(&new), replacement.file(), &check)?;
+        let link_broken = replacement.breaks_link();
+        replacement.commit(Expected::Unchanged(&self.before.stat))?;
+        self.cx.seen_files.wrote(self.place, Some(hash));
+        Ok(self.edited(&plan, diff, hash, link_broken))
+    }
+
+    /// The new text in the file's encoding.
+    fn encoded<'p>(&self, plan: &'p EditPlan<'_>) -> Result<Cow<'p, [u8]>> {
         let new = self.charset.encode(&plan.new).map_err(|unmappable| {
             let name = self.charset.name();
             let message = format!("the file is in {name}, which cannot hold {unmappable} of new_string");
             ToolError::new(Reason::InvalidEncoding, message)
         })?;
-        self.refuse_placeholder(&plan, &new)?;
-        let splices = || {
-            plan.found.hits.iter().map(|hit| Splice { range: hit.range.clone(), line: hit.line, with: &new })
-        };
-        let check = || self.cx.check();
+        self.refuse_placeholder(plan, &new)?;
+        Ok(new)
+    }
+
+    fn diff(&self, plan: &EditPlan<'_>, new: &[u8]) -> Result<Diff> {
         let mut diff = DiffBuilder::new(&self.place.display(), false, self.cx.limits.diff_bytes);
-        around(&self.before.bytes(), self.charset, splices(), &mut diff, &check)?;
-        let mut replacement = self.place.replace()?;
-        let (hash, _) = splice(&self.before.bytes(), splices(), replacement.file(), &check)?;
-        let link_broken = replacement.breaks_link();
-        replacement.commit(Expected::Unchanged(&self.before.stat))?;
-        self.cx.seen_files.wrote(self.place, Some(hash));
-        Ok(self.edited(&plan, diff.finish(), hash, link_broken))
+        around(&self.before.bytes(), self.charset, plan.splices(new), &mut diff, &|| self.cx.check())?;
+        Ok(diff.finish())
     }
 
     /// Text that stands for other text must not take its place.

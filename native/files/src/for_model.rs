@@ -1,6 +1,6 @@
 //! Text of files, and changes of files, for models.
 
-use beamai_tool::for_model::{Fields, ModelCall, ModelPage, quantity};
+use beamai_tool::for_model::{Fields, LINE, ModelCall, ModelPage, quantity};
 use serde_json::json;
 
 /// The arguments under which dialects have a file's path.
@@ -16,6 +16,9 @@ pub(super) fn read(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPag
     }
     let total = result.count("total_lines").or_else(|| result.count("lines"));
     let first = result.count("start_line").or(total);
+    if let Some(line) = only_long_line(content, call) {
+        return long_line(line, result, call, page);
+    }
     let (shown, given) = page.lines(content);
     if given == 0 {
         page.note(result.said("note").unwrap_or("the file is empty"));
@@ -32,6 +35,57 @@ pub(super) fn read(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPag
     }
     if result.flag("truncated") && !content.ends_with('\n') && shown == given {
         result.said("note").into_iter().for_each(|note| page.note(note));
+    }
+    note_cut_line(content, start, call, page);
+    note_encoding(result, page);
+    Some(())
+}
+
+/// The call that reads the first line that was cut, alone: it can go on within it.
+fn note_cut_line(content: &str, start: u64, call: &ModelCall<'_>, page: &mut ModelPage) {
+    let is_long = |line: &str| line.char_indices().nth(LINE).is_some();
+    if let Some(at) = content.lines().position(is_long).filter(|_| call.takes("column"))
+        && let Some(next) = call.again(&[("offset", json!(start + at as u64)), ("limit", json!(1))])
+    {
+        page.note(&format!("line {} is cut; more of it: {next}", start + at as u64));
+    }
+}
+
+/// Characters of a long line that are shown at a time, once a call has asked for a part of it.
+const PART: usize = 20_000;
+
+/// The text, where it is one line that is longer than a page shows of a line, and the tool can go on within it.
+fn only_long_line<'a>(content: &'a str, call: &ModelCall<'_>) -> Option<&'a str> {
+    let line = content.strip_suffix('\n').unwrap_or(content);
+    let is_long = line.char_indices().nth(LINE).is_some();
+    (is_long && !line.contains('\n') && call.takes("column")).then_some(line)
+}
+
+/// As much of a long line as there is room for, and the call that goes on within it.
+fn long_line(line: &str, result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
+    let first = result.count("start_column").unwrap_or(1);
+    let size = line.chars().count();
+    let shown = if call.has("column") {
+        let most = PART.min(page.room().saturating_sub(1)).min(size);
+        page.prose(&line.chars().take(most).collect::<String>());
+        most
+    } else {
+        page.line(line);
+        LINE
+    };
+    let number = result.count("start_line");
+    if shown < size {
+        let last = first + shown as u64 - 1;
+        let next = call.again(&[("offset", json!(number.unwrap_or(1))), ("column", json!(last + 1))]);
+        let next = next.map_or(String::new(), |next| format!("; next: {next}"));
+        let of = number.map_or("the line".to_owned(), |number| format!("line {number}"));
+        let end = first + size as u64 - 1;
+        let more = if result.flag("truncated") { "more than " } else { "" };
+        page.note(&format!("{of}, characters {first} to {last} of {more}{end}{next}"));
+    } else if result.flag("has_more") {
+        let total = result.count("total_lines");
+        let number = number.unwrap_or(1);
+        note_rest(number, number, total, call, page);
     }
     note_encoding(result, page);
     Some(())

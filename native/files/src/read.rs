@@ -27,16 +27,20 @@ const BY_ENCODING: &str = ", or give an encoding, such as latin1, to see its byt
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct FileRead {
     /// Path of the file, relative to the workspace or absolute inside it.
+    #[schemars(extend("self_evident" = true))]
     pub path: String,
-    /// First line to read, counted from 1. A negative number counts from the end: -20 reads the last 20 lines.
+    /// First line, 1-based; -N reads the last N lines.
     #[serde(default = "first_line")]
     pub offset: i64,
     /// Maximum number of lines to read.
     #[serde(default = "default_limit")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1), extend("self_evident" = true))]
     pub limit: u64,
-    /// Encoding of the file, such as utf-8, gbk, shift_jis, windows-1252 or utf-16le. Leave it out to have it
-    /// detected.
+    /// First character of the first line, 1-based, for very long lines.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    pub column: Option<u64>,
+    /// Such as gbk or utf-16le; detected if omitted.
     #[serde(default)]
     pub encoding: Option<String>,
     /// Whether a very large file is read to its end, too, so that its lines and its hash are known.
@@ -59,8 +63,17 @@ impl FileRead {
 
     /// A call that reads these lines of the file, and the rest as far as that is needed to count its lines.
     pub fn lines(path: String, offset: i64, limit: u64) -> Self {
-        let encoding = None;
-        Self { path, offset, limit, encoding, to_the_end: true, names_no_encoding: true, largest: None }
+        let (encoding, column) = (None, None);
+        Self {
+            path,
+            offset,
+            limit,
+            column,
+            encoding,
+            to_the_end: true,
+            names_no_encoding: true,
+            largest: None,
+        }
     }
 }
 
@@ -81,6 +94,9 @@ pub struct FileReadOutput {
     pub start_line: Option<u64>,
     /// Number of the last line in content; one less than start_line where content has no line.
     pub end_line: Option<u64>,
+    /// Column of the first character in content, where it is not the beginning of its line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_column: Option<u64>,
     /// Lines of the whole file; null for a very large file that was not read to its end.
     pub total_lines: Option<u64>,
     /// Whether the file has more lines after end_line.
@@ -139,6 +155,7 @@ impl Operation for FileRead {
         let before = before(&place, self.largest, cx)?;
         let reading = ReadCall { args: &self, cx, place };
         let read = reading.read(before).map_err(|error| error.file(reading.place.display()))?;
+        let read = self.from_column(read)?;
         if cx.seen_files.is_on() {
             let hash = read.hash.as_deref().and_then(|hash| blake3::Hash::from_hex(hash).ok());
             cx.seen_files.saw(&reading.place, hash, since);
@@ -150,6 +167,29 @@ impl Operation for FileRead {
         super::for_model::read(result, call, page)
     }
 }
+
+impl FileRead {
+    /// The text from the column on.
+    fn from_column(&self, read: FileReadOutput) -> Result<FileReadOutput> {
+        let Some(column) = self.column.filter(|column| *column > 1 && read.media_type.is_none()) else {
+            return Ok(read);
+        };
+        let line =
+            read.content.split_inclusive('\n').next().unwrap_or_default().trim_end_matches(['\n', '\r']);
+        let skipped = usize::try_from(column - 1).unwrap_or(usize::MAX);
+        let Some((at, _)) = line.char_indices().nth(skipped) else {
+            let message = format!(
+                "column {column} is past the end of the line, which has {} characters",
+                line.chars().count()
+            );
+            return Err(ToolError::new(Reason::InvalidArgument, message).file(&self.path));
+        };
+        Ok(FileReadOutput { content: read.content[at..].to_owned(), start_column: Some(column), ..read })
+    }
+}
+
+/// Most bytes of a character.
+const LONGEST_CHARACTER: u64 = 4;
 
 fn before(place: &WorkspacePath, largest: Option<u64>, cx: &CallContext) -> Result<BufferedFile, Interrupt> {
     if cx.must_not_wait {
@@ -241,9 +281,12 @@ impl ReadCall<'_> {
 
     /// Most bytes of text in the answer.
     fn most_bytes(&self) -> usize {
+        let skipped = self.args.column.map_or(0, |column| column.saturating_mul(LONGEST_CHARACTER));
         match self.args.largest {
             Some(_) => usize::MAX,
-            None => self.cx.limits.content_bytes,
+            None => {
+                self.cx.limits.content_bytes.saturating_add(usize::try_from(skipped).unwrap_or(usize::MAX))
+            }
         }
     }
 

@@ -25,13 +25,16 @@ pub(super) const TRIES: usize = 10;
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct FileWrite {
     /// Path of the file, relative to the workspace or absolute inside it. Missing directories are created.
+    #[schemars(extend("self_evident" = true))]
     pub path: String,
     /// The text, with the line endings that the file should have.
+    #[schemars(extend("self_evident" = true))]
     pub content: String,
     /// write creates or replaces the file; append adds to its end.
     #[serde(default)]
+    #[schemars(extend("self_evident" = true))]
     pub mode: WriteMode,
-    /// Hash from an earlier result. If the file has changed since, the call fails and changes nothing.
+    /// Hash from an earlier result; the call fails if the file has changed since.
     #[serde(default)]
     pub expected_hash: Option<String>,
     /// Most bytes that the file may have, before and after.
@@ -121,6 +124,21 @@ impl Operation for FileWrite {
         }
     }
 
+    fn preview(&self, cx: &CallContext) -> Result<Option<String>, Interrupt> {
+        check_hash(self.expected_hash.as_deref())?;
+        let place = cx.workspace.place(&self.path)?;
+        refuse_larger(&place, self.content.len() as u64, self.largest)?;
+        let before = self.before(&place, cx)?;
+        let content = before.as_ref().map(BufferedFile::sniff).transpose()?;
+        if self.mode == WriteMode::Append && before.is_some() {
+            return Ok(None);
+        }
+        let encoded = self.checked(&place, before.as_ref(), content.as_ref(), cx)?;
+        let mut diff = DiffBuilder::new(&place.display(), before.is_none(), cx.limits.diff_bytes);
+        let no_diff = compare(&mut diff, before.as_ref(), content.as_ref(), encoded.text)?;
+        Ok(no_diff.is_none().then(|| diff.finish().text))
+    }
+
     fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
         super::for_model::written(result, call, page)
     }
@@ -174,16 +192,7 @@ impl FileWrite {
         content: Option<&ContentKind>,
         cx: &CallContext,
     ) -> Result<FileWriteOutput> {
-        let EncodedContent { charset, text, bytes, note } = self.encoded(content);
-        if let (Some(before), Some(ContentKind::Text(own))) = (before, content)
-            && placeholders(text).next().is_some()
-            && is_less(text, charset.bom().len() + bytes.len(), before, *own, cx)?
-        {
-            placeholder::refuse(&place.display(), text, |line, most| {
-                occurrences(before, *own, line, most, cx)
-            })
-            .map_err(|error| error.file(place.display()))?;
-        }
+        let EncodedContent { charset, text, bytes, note } = self.checked(place, before, content, cx)?;
         let mut diff = DiffBuilder::new(&place.display(), before.is_none(), cx.limits.diff_bytes);
         let no_diff = compare(&mut diff, before, content, text)?;
         let hash = blake3::Hasher::new().update(charset.bom()).update(&bytes).finalize();
@@ -203,6 +212,28 @@ impl FileWrite {
             link_broken,
             note,
         })
+    }
+
+    /// The content as it goes into the file, unless some of it only stands for what the file has.
+    fn checked(
+        &self,
+        place: &WorkspacePath,
+        before: Option<&BufferedFile>,
+        content: Option<&ContentKind>,
+        cx: &CallContext,
+    ) -> Result<EncodedContent<'_>> {
+        let encoded = self.encoded(content);
+        let EncodedContent { charset, text, bytes, .. } = &encoded;
+        if let (Some(before), Some(ContentKind::Text(own))) = (before, content)
+            && placeholders(text).next().is_some()
+            && is_less(text, charset.bom().len() + bytes.len(), before, *own, cx)?
+        {
+            placeholder::refuse(&place.display(), text, |line, most| {
+                occurrences(before, *own, line, most, cx)
+            })
+            .map_err(|error| error.file(place.display()))?;
+        }
+        Ok(encoded)
     }
 
     /// The content in the file's own encoding, unless that cannot hold it.

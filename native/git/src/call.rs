@@ -16,6 +16,8 @@ pub(crate) struct GitCall {
     pub(crate) limits: Limits,
     /// What rules keep from being read.
     pub(crate) denied: DeniedReads,
+    /// Whether the Linux kernel keeps this process from reading and writing elsewhere, whatever links lead to.
+    pub(crate) is_confined: bool,
     cancel: CancelToken,
     deadline: Option<Instant>,
     /// Hears of lock files that are about to be made.
@@ -40,6 +42,7 @@ impl GitCall {
             workspace: cx.workspace.unguarded(),
             limits: cx.limits.clone(),
             denied: if cx.guard.is_open() { DeniedReads::none() } else { DeniedReads::by(judge) },
+            is_confined: false,
             cancel: cx.cancel.clone(),
             deadline: cx.deadline,
             teller: None,
@@ -53,7 +56,20 @@ impl GitCall {
         denied: DeniedReads,
         deadline: Option<Instant>,
     ) -> Self {
-        Self { workspace, limits, denied, cancel: CancelToken::new(), deadline, teller: None }
+        Self {
+            workspace,
+            limits,
+            denied,
+            is_confined: false,
+            cancel: CancelToken::new(),
+            deadline,
+            teller: None,
+        }
+    }
+
+    /// The same call in a process that is confined, or is not.
+    pub(crate) fn confined(self, is_confined: bool) -> Self {
+        Self { is_confined, ..self }
     }
 
     /// The same call, which says what lock files it is about to make.

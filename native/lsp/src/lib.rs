@@ -1,18 +1,18 @@
-//! Language servers: started when they are first asked, kept, and told of every change before every request.
+//! Language servers: started on demand, kept between calls, and notified of every change before every request.
 //!
 //! ```text
 //! operations ── servers::ServerPool: one server for each workspace, language and command
 //!                │
 //!              LanguageServer ── state, under one lock: phase, replies, diagnostics, progress; calls wait on it
-//!                │  ├── Documents: what the server was told of open files, and which files it knew of
+//!                │  ├── Documents: the open documents, and a snapshot of the other files
 //!                │  └── writer and reader: threads that only move frames
 //!                ▼
 //!              the server's process, under a reaper
 //! ```
 //!
-//! A server is a program of the machine, not of the workspace: it is found in the directories of the host's `PATH`
-//! that lie outside the workspace, or where the host's settings say. It reads the project by itself; where it has a
-//! switch for not running the project's own code, that switch is set.
+//! Servers are installed programs, never the workspace's: they are found in directories of the host's `PATH` outside
+//! the workspace, or through the host's settings. A server reads the project by itself; if it has an option not to run
+//! the project's code, that is set.
 //!
 //! For Linux only; empty elsewhere.
 
@@ -28,7 +28,7 @@ use beamai_port_tools::lsp::{Diagnostics, IsServed, Lsp, LspDiagnostics};
 use beamai_tool::{CallContext, Interrupt, OperationBackend, Services};
 use client::*;
 
-/// Adds the work of the tools that ask language servers.
+/// Adds the implementations of the tools that use language servers.
 #[must_use]
 pub fn serve(services: Services) -> Services {
     services

@@ -1,4 +1,4 @@
-//! What the host asks for: the tools of a server, a call, an answer to a question, an end.
+//! Requests of the host: list a server's tools, call one, answer a question, stop a server.
 
 use super::server::McpServer;
 use super::settings::McpServerSettings;
@@ -21,12 +21,12 @@ pub(crate) struct ListTools {
 #[serde(deny_unknown_fields)]
 pub(crate) struct CallTool {
     server: McpServerSettings,
-    /// The server's own name for it.
+    /// The server's name for it.
     tool: String,
     arguments: Map<String, Value>,
 }
 
-/// Answers a question that a server has put during a call.
+/// Answers a question that a server has asked during a call.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AnswerElicitation {
@@ -34,7 +34,7 @@ pub(crate) struct AnswerElicitation {
     answers: Answers,
 }
 
-/// Ends a server.
+/// Stops a server.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Close {
@@ -42,16 +42,16 @@ pub(crate) struct Close {
 }
 
 impl ListTools {
-    /// Who the server says it is, and its tools.
+    /// The server's name and version, as it reports them, and its tools.
     ///
     /// # Errors
-    /// The server does not start, or its list is of no use.
+    /// The server does not start, or its tool list is not valid.
     pub(crate) fn run(self, cx: &CallContext) -> Result<Value> {
         let server = pool::lease(cx, self.server)?;
         let described = described(&server, cx);
         match described {
-            Ok(_) => server.be_of_use(),
-            // Nobody knows its tools, so nobody would ever end it.
+            Ok(_) => server.mark_used(),
+            // The host has no tools of it, so it would never stop it.
             Err(_) => server.discard(),
         }
         described
@@ -68,10 +68,10 @@ fn described(server: &McpServer, cx: &CallContext) -> Result<Value> {
 }
 
 impl CallTool {
-    /// What the tool returns.
+    /// The tool's result.
     ///
     /// # Errors
-    /// Those of the tool, of the protocol, and of a server that is over.
+    /// Those of the tool, of the protocol, and of a server that has exited.
     pub(crate) fn run(self, cx: &CallContext) -> Result<Value> {
         let server = pool::lease(cx, self.server)?;
         let params = CallToolRequestParams::new(self.tool.clone()).with_arguments(self.arguments);
@@ -82,16 +82,18 @@ impl CallTool {
             Ok(ServerResult::CallToolResult(result)) => {
                 let ended = outcome::result(&title, result, cx.limits.content_bytes);
                 match ended {
-                    // Some servers say so of tools that are gone.
-                    Err(error) if server.has_news() && !has(&server, cx, &self.tool) => {
+                    // Some servers report this for tools that have been removed.
+                    Err(error) if server.has_new_tools() && !has(&server, cx, &self.tool) => {
                         Err(ToolError { reason: Reason::UnknownTool, ..error })
                     }
                     ended => ended.map(|result| outcome::noted(result, server.renewals() > renewals)),
                 }
             }
             Ok(_) => {
-                let message =
-                    format!("{title} answers the call of {:?} with what is no result of a tool", self.tool);
+                let message = format!(
+                    "{title} responded to the call of {:?} with something that is not a tool result",
+                    self.tool
+                );
                 Err(ToolError::new(Reason::McpServer, message))
             }
             Err(error) => Err(outcome::refused(&title, &self.tool, &error, has(&server, cx, &self.tool))),
@@ -99,13 +101,13 @@ impl CallTool {
     }
 }
 
-/// Whether a server has a tool, as far as it says.
+/// Whether a server lists a tool.
 fn has(server: &McpServer, cx: &CallContext, tool: &str) -> bool {
     listing::tools(server, cx).is_ok_and(|tools| tools.iter().any(|known| known.name == tool))
 }
 
 impl AnswerElicitation {
-    /// Whether anybody still waited for it.
+    /// Whether the call was still waiting for the answer.
     ///
     /// # Errors
     /// None.
@@ -115,7 +117,7 @@ impl AnswerElicitation {
 }
 
 impl Close {
-    /// How many processes have ended.
+    /// The number of servers that have been stopped.
     ///
     /// # Errors
     /// `cancelled` and `timeout`.

@@ -1,4 +1,4 @@
-//! The calls that a server is working on: where their progress goes, and who answers the server's questions.
+//! Active calls: where their progress is reported, and who answers the server's questions.
 
 use super::form;
 use beamai_servers::lock;
@@ -13,24 +13,24 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 use tokio::sync::{Notify, oneshot};
 
-/// Progress messages of a call that are passed on at once, before there is one for each [`PACE`].
+/// Progress messages of a call that are forwarded immediately, before the rate limit of one per [`PACE`].
 const BURST: u32 = 50;
-/// Least time between two of them in the long run.
+/// Minimum average interval between two of them.
 const PACE: Duration = Duration::from_millis(20);
 
-/// The calls that a server is working on.
+/// The active calls of a server.
 #[derive(Default)]
 pub(super) struct ActiveCalls {
     open: Mutex<Vec<(ProgressToken, Arc<CallChannel>)>>,
 }
 
-/// The line to the host of a call.
+/// The channel to the host of a call.
 pub(super) struct CallChannel {
     progress: Option<Progress>,
-    /// Who asks a person over this line: the server and its tool.
+    /// Names the server and its tool in questions.
     who: String,
     allowance: Mutex<Allowance>,
-    /// The call is over, or the server is.
+    /// The call or the server has ended.
     over: Notify,
 }
 
@@ -39,29 +39,29 @@ struct Allowance {
     since: Instant,
 }
 
-/// A call that the server works on, until it is dropped.
+/// An active call, until it is dropped.
 pub(super) struct ActiveCall<'a>(&'a ActiveCalls, ProgressToken, Arc<CallChannel>);
 
-/// Questions that wait for their answers, by id.
+/// Questions that are waiting for their answers, by id.
 static ASKED: OnceLock<Mutex<HashMap<String, oneshot::Sender<Answers>>>> = OnceLock::new();
 
 fn asked() -> &'static Mutex<HashMap<String, oneshot::Sender<Answers>>> {
     ASKED.get_or_init(Mutex::default)
 }
 
-/// Hands over what came of the questions of that id; whether anybody still waits for it.
+/// Delivers the answers to the questions with that id; returns whether the call was still waiting for them.
 pub(super) fn answer(id: &str, answers: Answers) -> bool {
     lock(asked()).remove(id).is_some_and(|waiting| waiting.send(answers).is_ok())
 }
 
 impl CallChannel {
-    /// A line over which progress goes to the host, and questions of `who`, where the host listens.
+    /// A channel that sends progress and the questions of `who` to the host, if the host wants progress.
     pub(super) fn new(progress: Option<Progress>, who: &str) -> Arc<Self> {
         let allowance = Mutex::new(Allowance { left: BURST, since: Instant::now() });
         Arc::new(Self { progress, who: who.to_owned(), allowance, over: Notify::new() })
     }
 
-    /// Passes progress on. A server that reports without end must not fill its caller's mailbox.
+    /// Forwards progress, rate-limited so that a server cannot flood its caller's mailbox.
     fn report(&self, params: &ProgressNotificationParam) {
         let Some(progress) = &self.progress else { return };
         if lock(&self.allowance).take() {
@@ -69,7 +69,7 @@ impl CallChannel {
         }
     }
 
-    /// Has the host ask a person for what a server wants to know.
+    /// Has the host ask a person on behalf of a server.
     pub(super) async fn elicit(&self, request: &ElicitRequestParams) -> ElicitResult {
         let declined = ElicitResult::new(ElicitationAction::Decline);
         let ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } = request else {
@@ -106,7 +106,7 @@ impl Allowance {
     }
 }
 
-/// Questions on their way to a person.
+/// Questions that are waiting for a person.
 struct PendingElicitation {
     id: String,
     answers: oneshot::Receiver<Answers>,
@@ -133,13 +133,13 @@ impl Drop for PendingElicitation {
 }
 
 impl ActiveCalls {
-    /// Notes that the server works on a call.
+    /// Registers an active call.
     pub(super) fn enter(&self, token: ProgressToken, line: Arc<CallChannel>) -> ActiveCall<'_> {
         lock(&self.open).push((token.clone(), Arc::clone(&line)));
         ActiveCall(self, token, line)
     }
 
-    /// Passes on what the server says of its progress with a call.
+    /// Forwards progress of a call.
     pub(super) fn progress(&self, params: &ProgressNotificationParam) {
         let line = {
             let open = lock(&self.open);
@@ -150,8 +150,8 @@ impl ActiveCalls {
         }
     }
 
-    /// Has a question answered that the server puts. It does not say which call it is about, so where there are
-    /// several, which may be those of several people, nobody is asked.
+    /// Has a question of the server answered. It does not name its call, so if several are active, which may be of
+    /// several people, it is declined.
     pub(super) async fn elicit(&self, request: &ElicitRequestParams) -> ElicitResult {
         let line = match lock(&self.open).as_slice() {
             [(_, line)] => Arc::clone(line),
@@ -163,8 +163,8 @@ impl ActiveCalls {
         }
     }
 
-    /// Ends the questions that are being put: the server is gone.
-    pub(super) fn hang_up(&self) {
+    /// Cancels open questions: the server is gone.
+    pub(super) fn cancel_questions(&self) {
         lock(&self.open).iter().for_each(|(_, line)| line.over.notify_waiters());
     }
 }
@@ -172,7 +172,7 @@ impl ActiveCalls {
 impl Drop for ActiveCall<'_> {
     fn drop(&mut self) {
         lock(&self.0.open).retain(|(token, _)| *token != self.1);
-        // A question of a call that is over is of no use.
+        // Cancels the questions of the call.
         self.2.over.notify_waiters();
     }
 }

@@ -1,4 +1,4 @@
-//! The life of a server: it is started or connected to, spoken with, and its end explained.
+//! The life cycle of a server: start or connect, communicate, explain the end.
 
 use super::diagnostics::ConversationDiagnostics;
 use super::http::{HttpFailure, HttpTransport, RemoteServer, failure_of};
@@ -19,21 +19,21 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Handle};
 use tokio::time::timeout;
 
-/// The longest that a conversation may take to end.
-const FAREWELL: Duration = Duration::from_secs(2);
-/// The longest that a connection may take to be there.
+/// Timeout for ending a conversation.
+const SHUTDOWN: Duration = Duration::from_secs(2);
+/// Timeout for establishing a connection.
 const CONNECTING: Duration = Duration::from_secs(30);
 
 impl McpServer {
-    /// Runs the server until it is over, and tells why it is.
-    pub(super) fn live(&self) -> ToolError {
+    /// Runs the server until it ends; returns why.
+    pub(super) fn run(&self) -> ToolError {
         let runtime = match Builder::new_current_thread().enable_io().enable_time().build() {
             Ok(runtime) => runtime,
             Err(error) => return ToolError::io("start", "an MCP server", error),
         };
         let end = runtime.block_on(async {
             match self.converse(ClientLifecycleMode::Initialize).await {
-                // Servers of the newest revision alone have no handshake, and begin with another question.
+                // Servers that support only the newest revision have no handshake, and begin with another request.
                 Err(StartRefused(refusal)) => {
                     let preferred_versions = vec![ProtocolVersion::LATEST];
                     let again = self.converse(ClientLifecycleMode::Discover { preferred_versions }).await;
@@ -42,7 +42,7 @@ impl McpServer {
                 Ok(end) => end,
             }
         });
-        // What a task still waits for is gone.
+        // Nothing is waiting for the remaining tasks.
         runtime.shutdown_background();
         end
     }
@@ -63,7 +63,7 @@ impl McpServer {
         }
     }
 
-    /// Starts the process and talks to it until one of both is over.
+    /// Starts the process and runs the conversation until either ends.
     async fn converse_with_process(
         &self,
         launch: &Launch,
@@ -74,12 +74,12 @@ impl McpServer {
         let (lines, stderr) = StdioTransport::over(streams, diagnostics, &self.calls)
             .map_err(|error| ToolError::io("use", "the streams of an MCP server", error))?;
         let listening = tokio::spawn(Arc::clone(diagnostics).listen(stderr));
-        let problem = self.hold(lines, lifecycle).await;
-        let end = self.obituary(process, diagnostics, listening, problem.as_ref()).await;
+        let problem = self.run_conversation(lines, lifecycle).await;
+        let end = self.exit_reason(process, diagnostics, listening, problem.as_ref()).await;
         Ok((end, problem))
     }
 
-    /// Talks to a server that is somewhere else until the conversation is over.
+    /// Runs the conversation with a remote server until it ends.
     async fn converse_with_remote(
         &self,
         remote: &RemoteServer,
@@ -88,17 +88,19 @@ impl McpServer {
     ) -> (ToolError, Option<StartProblem>) {
         let connecting = self.plan.start_timeout().min(CONNECTING);
         let http = HttpTransport::with(remote, connecting, diagnostics, &self.calls);
-        let problem = self.hold(http, lifecycle).await;
-        (remote.hide_in(self.parting(diagnostics, problem.as_ref())), problem)
+        let problem = self.run_conversation(http, lifecycle).await;
+        (remote.hide_in(self.end_reason(diagnostics, problem.as_ref())), problem)
     }
 
-    /// Opens a conversation and holds it until it ends; what was wrong with its beginning.
-    async fn hold<T>(&self, transport: T, lifecycle: ClientLifecycleMode) -> Option<StartProblem>
+    /// Runs a conversation until it ends; returns the error if it could not be started.
+    async fn run_conversation<T>(&self, transport: T, lifecycle: ClientLifecycleMode) -> Option<StartProblem>
     where
         T: Transport<RoleClient> + 'static,
     {
-        let listener =
-            NotificationHandler { calls: Arc::clone(&self.calls), has_news: Arc::clone(&self.has_news) };
+        let listener = NotificationHandler {
+            calls: Arc::clone(&self.calls),
+            has_new_tools: Arc::clone(&self.has_new_tools),
+        };
         let opening = serve_client_with_lifecycle(listener, transport, lifecycle);
         let opened = tokio::select! {
             opened = timeout(self.plan.start_timeout(), opening) => Some(opened),
@@ -106,16 +108,16 @@ impl McpServer {
         };
         match opened? {
             Ok(Ok(service)) => {
-                self.talk(service).await;
+                self.accept_calls(service).await;
                 None
             }
             Ok(Err(error)) => Some(StartProblem::of(error)),
-            Err(_) => Some(StartProblem::Told(self.silence())),
+            Err(_) => Some(StartProblem::Told(self.no_response())),
         }
     }
 
-    /// Lets calls in until the conversation ends.
-    async fn talk(&self, service: RunningService<RoleClient, NotificationHandler>) {
+    /// Accepts calls until the conversation ends.
+    async fn accept_calls(&self, service: RunningService<RoleClient, NotificationHandler>) {
         let Some(info) = service.peer().peer_info() else { return };
         let token = service.cancellation_token();
         self.enter(ConnectionPhase::Ready(ConnectedPeer {
@@ -128,19 +130,18 @@ impl McpServer {
             _ = &mut over => {}
             () = self.stop.notified() => {
                 token.cancel();
-                _ = timeout(FAREWELL, over).await;
+                _ = timeout(SHUTDOWN, over).await;
             }
         }
     }
 
-    fn silence(&self) -> String {
+    fn no_response(&self) -> String {
         let limit = self.plan.start_timeout().as_millis();
-        format!("it has not answered the first question within {limit} ms")
+        format!("no response to the first request within {limit} ms")
     }
 
-    /// Ends the process, and says why it is over: what was wrong with the conversation, else how the process ended, and
-    /// its last words.
-    async fn obituary(
+    /// Ends the process and describes why it ended: the protocol error, or else the exit status, and the end of stderr.
+    async fn exit_reason(
         &self,
         process: McpServerProcess,
         diagnostics: &ConversationDiagnostics,
@@ -154,17 +155,17 @@ impl McpServer {
             let message = format!("{title} was closed; the next call starts it again");
             return ToolError::new(Reason::McpServer, message);
         }
-        // What it said last is there when its process is not.
-        _ = timeout(FAREWELL, listening).await;
+        // After the exit, all of stderr has been read.
+        _ = timeout(SHUTDOWN, listening).await;
         let was_ready = self.is_ready();
         let told = problem.and_then(StartProblem::text);
         let mut why = diagnostics.fault().or(told).unwrap_or(how);
         if let Some(noise) = diagnostics.noise().filter(|_| !was_ready) {
             why = format!("{why}; {noise}");
         }
-        let words = diagnostics.last_words();
+        let words = diagnostics.stderr_tail();
         if !words.is_empty() {
-            why = format!("{why}; its last words were: {words}");
+            why = format!("{why}; the end of its stderr: {words}");
         }
         let message = match was_ready {
             true => format!("{title} has ended: {why}; the next call starts it again"),
@@ -173,8 +174,8 @@ impl McpServer {
         ToolError::new(Reason::McpServer, message).with("stderr", words)
     }
 
-    /// Says why a conversation with a server that is somewhere else is over.
-    fn parting(&self, diagnostics: &ConversationDiagnostics, problem: Option<&StartProblem>) -> ToolError {
+    /// Describes why a conversation with a remote server ended.
+    fn end_reason(&self, diagnostics: &ConversationDiagnostics, problem: Option<&StartProblem>) -> ToolError {
         let title = self.plan.title();
         if self.is_closed() {
             let message = format!("{title} was closed; the next call connects to it again");
@@ -199,19 +200,19 @@ impl McpServer {
 }
 
 fn closed() -> String {
-    "it closed the connection before there was an answer".to_owned()
+    "it closed the connection without a response".to_owned()
 }
 
-/// The server refuses to begin like this.
+/// The server rejects this way to start.
 struct StartRefused(ToolError);
 
-/// Why a conversation did not begin.
+/// Why a conversation could not be started.
 enum StartProblem {
-    /// The server answered with an error.
+    /// The server responded with an error.
     Refused(String),
-    /// The first request did not get its answer.
+    /// The first request failed.
     Failed(HttpFailure),
-    /// In words.
+    /// Another reason.
     Told(String),
     /// The streams ended.
     Closed,
@@ -221,14 +222,14 @@ impl StartProblem {
     fn of(error: ClientInitializeError) -> Self {
         match error {
             ClientInitializeError::JsonRpcError(error) => {
-                Self::Refused(format!("it answers the first question with an error: {error}"))
+                Self::Refused(format!("it responded to the first request with an error: {error}"))
             }
             ClientInitializeError::TransportError { error, .. } => {
                 failure_of(&*error.error).map_or(Self::Closed, Self::Failed)
             }
             ClientInitializeError::ConnectionClosed(_) => Self::Closed,
             ClientInitializeError::ExpectedInitResult(_) => {
-                Self::Told("it answers the first question with something else".to_owned())
+                Self::Told("it responded to the first request with another message".to_owned())
             }
             other => Self::Told(other.to_string()),
         }

@@ -1,4 +1,4 @@
-//! A request on its way.
+//! A request in progress.
 
 use super::calls::{ActiveCalls, CallChannel};
 use rmcp::RoleClient;
@@ -7,10 +7,10 @@ use rmcp::service::{Peer, PeerRequestOptions, ServiceError};
 use std::sync::Arc;
 use tokio::sync::Notify;
 
-/// How often one call may come back with questions.
+/// Maximum number of times that one call may ask for input.
 const MOST_ROUNDS: usize = 10;
 
-/// A request on its way, in the server's own thread.
+/// A request in progress, in the server's thread.
 pub(super) struct McpRequest {
     pub(super) peer: Peer<RoleClient>,
     pub(super) calls: Arc<ActiveCalls>,
@@ -18,11 +18,11 @@ pub(super) struct McpRequest {
 }
 
 impl McpRequest {
-    /// What the server makes of a request, once all of its questions are answered. Where nobody waits any more, it is
-    /// told.
+    /// The server's response to a request, once all of its questions are answered. If the caller stops waiting, the
+    /// request is cancelled.
     ///
     /// # Errors
-    /// Those of the protocol, and of a conversation that is over.
+    /// Those of the protocol, and of a conversation that has ended.
     pub(super) async fn run(
         &self,
         mut request: ClientRequest,
@@ -62,7 +62,7 @@ impl McpRequest {
         }
     }
 
-    /// What servers of the newest revision want to know before they go on with a call.
+    /// Answers the input requests of a server (newest revision only).
     async fn fill_in(&self, required: InputRequiredResult) -> Result<InputResponses, ServiceError> {
         let mut responses = InputResponses::new();
         for (key, request) in required.input_requests.unwrap_or_default() {

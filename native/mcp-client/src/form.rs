@@ -1,27 +1,27 @@
-//! A server's form as questions to a person, and the answers as the form's content.
+//! Converts a server's form to questions to a person, and the answers to the form's content.
 
 use beamai_text::{extent, one_line};
 use beamai_tool::question::{Answer, Choice, Question};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// Most fields of a form that a person is asked for.
+/// Maximum number of fields of a form.
 const MOST: usize = 20;
-/// Longest text of a server in a question, in characters.
+/// Maximum length of a server's text in a question, in characters.
 const LONGEST: usize = 2_000;
 
 const YES: &str = "Yes";
 const NO: &str = "No";
-/// What a person answers to leave out a field that need not be given.
+/// The answer that leaves out an optional field.
 const NOTHING: &str = "-";
 
-/// A server's message, on one line that says first who asks.
+/// A server's message on one line, which begins with the server's name.
 pub(super) fn message(who: &str, text: &str) -> String {
     let text: String = text.chars().take(LONGEST).collect();
     format!("{} asks: {}{}", one_line(who), one_line(&text), extent(&text))
 }
 
-/// One question for each field, all of them with the server's message; `None` for a form that cannot be asked.
+/// One question per field, all with the server's message; `None` for a form that cannot be asked.
 pub(super) fn questions(message: &str, schema: &Value) -> Option<Vec<Question>> {
     let fields = fields(schema)?;
     if fields.is_empty() {
@@ -36,7 +36,7 @@ pub(super) fn questions(message: &str, schema: &Value) -> Option<Vec<Question>> 
     (fields.len() <= MOST).then(|| fields.iter().map(ask).collect())
 }
 
-/// The form filled in; `None` where an answer is not what its field takes, or where it was a plain no.
+/// The form's content; `None` if an answer is not valid for its field, or if the answer to a confirmation was no.
 pub(super) fn content(
     message: &str,
     schema: &Value,
@@ -85,12 +85,12 @@ fn text(message: &str, name: &str, field: &Value, is_required: bool) -> String {
     format!("{message}\n{title}{about}{optional}")
 }
 
-/// A server's text on one line, cut where it is too long.
+/// A server's text on one line, cut if it is too long.
 fn shown(text: &str) -> String {
     one_line(&text.chars().take(LONGEST).collect::<String>())
 }
 
-/// The values that a field takes, with what they are called.
+/// The values of a field, with their labels.
 fn values(field: &Value) -> Vec<(String, String)> {
     let field = if field["type"] == "array" { &field["items"] } else { field };
     if let Some(titled) = field["oneOf"].as_array().or_else(|| field["anyOf"].as_array()) {

@@ -1,7 +1,7 @@
-//! Servers of the Model Context Protocol: started when they are first asked, kept, and their tools called.
+//! MCP servers: started or connected to on demand, kept between calls, and their tools called.
 //!
 //! ```text
-//! host ── acts: what the host asks for
+//! host ── acts: requests of the host
 //!                     │
 //!                   pool: one server for each workspace and settings
 //!                     │
@@ -10,13 +10,13 @@
 //!                     │         ├── stdio::StdioTransport or http::HttpTransport: messages, bounded
 //!                     │         └── NotificationHandler ── ActiveCalls: progress, questions to a person
 //!                     ▼
-//!                   the server's process, under a reaper; or one connection for each exchange, past the guard
+//!                   the server's process, under a reaper; or one connection for each exchange, checked by the guard
 //! ```
 //!
-//! What a server is, the host says with every call: the one that these settings stand for is found, or started. So a
-//! server that crashed and a port program that was restarted need nothing of the host. A server is a program of the
-//! host's choice, found as language servers are, and confined as they are; or an address of the host's choice. What it says of itself and of its tools is
-//! its own claim.
+//! The host sends a server's settings with every call; the server with these settings is found, or started. So a server
+//! that crashed and a port program that was restarted need no action of the host. A server is a program that the host
+//! has chosen, found and confined like language servers, or a URL that the host has chosen. What it reports about
+//! itself and its tools is not trusted.
 //!
 //! For Linux only; empty elsewhere.
 
@@ -43,7 +43,7 @@ mod stdio;
 use acts::{AnswerElicitation, CallTool, Close, ListTools};
 use beamai_tool::{ExecutionClass, Services, host_act};
 
-/// Adds what a host asks of servers of tools.
+/// Adds the host's requests to MCP servers.
 #[must_use]
 pub fn serve(services: Services) -> Services {
     services.with_host_acts(vec![

@@ -1,4 +1,4 @@
-//! What a server sends by itself: progress, news, requests.
+//! Messages that a server sends on its own: progress, notifications, requests.
 
 #![allow(deprecated, reason = "what a protocol gives up, servers of its earlier revisions still ask for")]
 
@@ -14,11 +14,11 @@ use rmcp::service::{NotificationContext, RequestContext};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Hears what a server sends by itself. Sampling and roots are not offered, and refused.
+/// Handles them. Sampling and roots are not offered, and rejected.
 pub(super) struct NotificationHandler {
     pub(super) calls: Arc<ActiveCalls>,
-    /// Whether the server has said that its list of tools is another one now.
-    pub(super) has_news: Arc<AtomicBool>,
+    /// Whether the server has reported a change of its tool list.
+    pub(super) has_new_tools: Arc<AtomicBool>,
 }
 
 impl ClientHandler for NotificationHandler {
@@ -46,6 +46,6 @@ impl ClientHandler for NotificationHandler {
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.has_news.store(true, Ordering::Relaxed);
+        self.has_new_tools.store(true, Ordering::Relaxed);
     }
 }

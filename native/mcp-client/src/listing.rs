@@ -1,4 +1,4 @@
-//! A server's tools as the host gets them.
+//! The tool list of a server, for the host.
 
 use super::outcome;
 use super::plan::ConnectionPlan;
@@ -11,18 +11,18 @@ use rmcp::model::{
 };
 use serde_json::{Value, json};
 
-/// Most tools of a server.
+/// Maximum number of tools of a server.
 const MOST: usize = 1_000;
-/// Most pages that a list may have.
+/// Maximum number of pages of a list.
 const MOST_PAGES: usize = 200;
-/// Longest description of a tool, and longest instructions, in characters.
+/// Maximum length of a tool's description and of instructions, in characters.
 const LONGEST_TEXT: usize = 16_000;
-/// Longest schema of arguments or results, in bytes of JSON.
+/// Maximum size of a schema for arguments or results, in bytes of JSON.
 const LONGEST_SCHEMA: usize = 128 << 10;
-/// Deepest schema. It travels inside other things, which have a bound of their own.
+/// Maximum depth of a schema. It is embedded in other values, whose depth is limited too.
 const DEEPEST_SCHEMA: usize = 64;
 
-/// Every tool that a server has.
+/// All tools of a server.
 ///
 /// # Errors
 /// Those of a request; `mcp_server` for a list that is too long.
@@ -38,7 +38,7 @@ pub(super) fn tools(server: &McpServer, cx: &CallContext) -> Result<Vec<Tool>> {
         };
         let page = match server.request(cx, ClientRequest::ListToolsRequest(request), None)? {
             Ok(ServerResult::ListToolsResult(page)) => page,
-            Ok(_) => return Err(wrong(server, "answers the question for its tools with something else")),
+            Ok(_) => return Err(wrong(server, "responded to the request for its tools with another result")),
             Err(error) => return Err(outcome::refused(&server.plan.title(), "tools/list", &error, true)),
         };
         tools.extend(page.tools);
@@ -53,10 +53,10 @@ pub(super) fn tools(server: &McpServer, cx: &CallContext) -> Result<Vec<Tool>> {
     Err(wrong(server, &format!("lists its tools on more than {MOST_PAGES} pages")))
 }
 
-/// What the host is told of a server: who it says it is, and its tools.
+/// A description of a server: its name and version, as it reports them, and its tools.
 ///
 /// # Errors
-/// `mcp_server` for names that cannot be told apart, and for schemas that are too large.
+/// `mcp_server` for ambiguous names, and for schemas that are too large.
 pub(super) fn described(plan: &ConnectionPlan, info: &ServerPeerInfo, tools: &[Tool]) -> Result<Value> {
     let server = &plan.identity.spec.name;
     let names = name::full(server, tools.iter().map(|tool| &*tool.name))?;
@@ -94,7 +94,7 @@ fn listed(plan: &ConnectionPlan, name: &str, tool: &Tool) -> Result<Value> {
         "tool": tool.name,
         "description": description,
         "output_schema": outcome::schema(output.as_ref()),
-        // What the protocol says of tools that say nothing.
+        // The protocol's defaults.
         "hints": {
             "read_only": hints.read_only_hint.unwrap_or(false),
             "destructive": hints.destructive_hint.unwrap_or(true),
@@ -109,7 +109,7 @@ fn listed(plan: &ConnectionPlan, name: &str, tool: &Tool) -> Result<Value> {
     Ok(out)
 }
 
-/// What is known of a tool in words; its title where it has no description.
+/// A tool's description, or else its title.
 fn text(tool: &Tool) -> &str {
     let title = || tool.title.as_deref().or_else(|| tool.annotations.as_ref()?.title.as_deref());
     tool.description.as_deref().filter(|text| !text.is_empty()).or_else(title).unwrap_or_default()

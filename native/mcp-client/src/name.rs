@@ -1,16 +1,16 @@
-//! Names of a server's tools, as every provider takes them.
+//! Names of a server's tools that all providers accept.
 
 use beamai_base::{Reason, Result, ToolError};
 use std::collections::BTreeMap;
 
-/// Longest name that every provider takes, in bytes.
+/// Maximum length that all providers accept, in bytes.
 const LONGEST: usize = 64;
 
-/// The names of a server's tools, in their order: `mcp__server__tool`. What providers refuse in a name becomes `_`, and
-/// a name that is too long ends in a hash of the whole.
+/// The names of a server's tools, in order: `mcp__server__tool`. Characters that providers reject become `_`, and a
+/// name that is too long is cut and ends in a hash of the complete name.
 ///
 /// # Errors
-/// `mcp_server` where two tools would have the same name, and for one that has none.
+/// `mcp_server` if two tools would get the same name, or one has none.
 pub(super) fn full<'a>(server: &str, tools: impl Iterator<Item = &'a str>) -> Result<Vec<String>> {
     let mut taken: BTreeMap<String, &str> = BTreeMap::new();
     let mut names = Vec::new();
@@ -43,7 +43,7 @@ fn of_tool(server: &str, tool: &str) -> String {
     let name = format!("mcp__{server}__{plain}");
     match name.len() <= LONGEST {
         true => name,
-        // Plain names are ASCII.
+        // The name is ASCII by now.
         false => format!("{}_{}", &name[..LONGEST - 9], &blake3::hash(tool.as_bytes()).to_hex()[..8]),
     }
 }

@@ -1,17 +1,17 @@
-//! What came of a call: the server's result as the host gets it, its errors as ours.
+//! Converts a server's result and its errors for the host.
 
 use beamai_base::{Reason, ToolError};
 use rmcp::model::{CallToolResult, ContentBlock, ErrorCode, ErrorData};
 use serde_json::{Map, Value, json};
 
-/// Longest text of an error, in bytes.
+/// Maximum length of an error text, in bytes.
 const LONGEST_ERROR: usize = 16 << 10;
 
-/// The result of a tool: `structured` where the server gives it, `text`, and in `content` whatever else there is. Text
-/// that says the same as `structured` is left out.
+/// The result of a tool: `structured` if the server sends it, `text`, and all other blocks in `content`. Text that
+/// repeats `structured` is left out.
 ///
 /// # Errors
-/// `tool_failed` where the tool says that it failed.
+/// `tool_failed` if the tool reports an error.
 pub(super) fn result(server: &str, result: CallToolResult, most_text: usize) -> Result<Value, ToolError> {
     let texts: Vec<&str> = result.content.iter().filter_map(text_of).collect();
     let text = texts.join("\n");
@@ -42,26 +42,27 @@ pub(super) fn result(server: &str, result: CallToolResult, most_text: usize) -> 
     Ok(Value::Object(out))
 }
 
-/// The result with what a caller must know of the session that it came from.
+/// The result with a note if the session was replaced.
 pub(super) fn noted(mut result: Value, is_renewed: bool) -> Value {
     if is_renewed {
         result["note"] =
-            "The server had lost its session, and another one was begun: what it remembered is gone.".into();
+            "The server had lost its session, and a new one was started: the state of the old one is gone."
+                .into();
     }
     result
 }
 
-/// JSON Schema of [`result`], with the server's own schema of what is structured.
+/// JSON Schema of [`result`], with the server's schema of the structured content.
 pub(super) fn schema(structured: Option<&Value>) -> Value {
     let any = json!({});
     json!({"type": "object", "properties": {
         "text": {"type": "string", "description": "The text of the result."},
         "structured": structured.unwrap_or(&any),
         "content": {"type": "array", "items": {"type": "object"},
-            "description": "Images, sounds and resources, as the protocol has them."},
+            "description": "Images, sounds and resources, in the protocol's format."},
         "truncated": {"type": "boolean", "description": "Whether the text was cut."},
-        "note": {"type": "string", "description": "What is to be known of the session, if anything."},
-        "text_bytes": {"type": "integer", "description": "Length of the whole text in bytes, where it was cut."},
+        "note": {"type": "string", "description": "A note on the session, if there is one."},
+        "text_bytes": {"type": "integer", "description": "Length of the complete text in bytes, if it was cut."},
     }})
 }
 
@@ -77,14 +78,14 @@ fn others(content: &[ContentBlock]) -> Vec<Value> {
     others.filter_map(|block| serde_json::to_value(block).ok()).collect()
 }
 
-/// Whether a text is this value, written as JSON.
+/// Whether a text is this value as JSON.
 fn says(text: &str, value: &Value) -> bool {
     serde_json::from_str::<Value>(text).is_ok_and(|said| said == *value)
 }
 
 fn failed(server: &str, text: &str, result: &CallToolResult) -> ToolError {
     let message = match text.trim() {
-        "" => format!("{server} says that the tool failed, and does not say why"),
+        "" => format!("{server} reports that the tool failed, and gives no reason"),
         text => shortened(text),
     };
     let mut error = ToolError::new(Reason::ToolFailed, message);
@@ -98,18 +99,18 @@ fn failed(server: &str, text: &str, result: &CallToolResult) -> ToolError {
     error
 }
 
-/// An error that the server answers with. `knows` tells whether it has the tool.
+/// An error response of the server. `knows` is whether it lists the tool.
 pub(super) fn refused(server: &str, tool: &str, error: &ErrorData, knows: bool) -> ToolError {
     let said = shortened(&error.message);
     let may_be_unknown = [ErrorCode::INVALID_PARAMS, ErrorCode::METHOD_NOT_FOUND].contains(&error.code);
     let (reason, message) = match error.code {
         _ if may_be_unknown && !knows => {
-            (Reason::UnknownTool, format!("{server} has no tool {tool:?} any more: {said}"))
+            (Reason::UnknownTool, format!("{server} no longer has a tool {tool:?}: {said}"))
         }
         ErrorCode::INVALID_PARAMS => {
-            (Reason::InvalidArgument, format!("{server} does not take these arguments: {said}"))
+            (Reason::InvalidArgument, format!("{server} rejects these arguments: {said}"))
         }
-        _ => (Reason::McpServer, format!("{server} answers with an error: {said} ({})", error.code.0)),
+        _ => (Reason::McpServer, format!("{server} responded with an error: {said} ({})", error.code.0)),
     };
     let mut out = ToolError::new(reason, message).with("code", error.code.0);
     if let Some(data) = error.data.as_ref().filter(|data| data.to_string().len() <= LONGEST_ERROR) {
@@ -118,7 +119,7 @@ pub(super) fn refused(server: &str, tool: &str, error: &ErrorData, knows: bool) 
     out
 }
 
-/// A text of a server, for a message.
+/// A server's text, cut for a message.
 pub(super) fn shortened(text: &str) -> String {
     match text.len() <= LONGEST_ERROR {
         true => text.to_owned(),
@@ -166,7 +167,7 @@ mod tests {
             of(json!({"content": [{"type": "text", "text": "disk full"}], "isError": true})).unwrap_err();
         assert_eq!((error.reason, &*error.message), (Reason::ToolFailed, "disk full"));
         let silent = of(json!({"content": [], "isError": true})).unwrap_err();
-        assert!(silent.message.contains("does not say why"));
+        assert!(silent.message.contains("gives no reason"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Which server, and how it is run.
+//! Chooses a server and how to reach it.
 
 use super::http::RemoteServer;
 use super::settings::{McpServerSettings, StdioSettings, TransportSettings};
@@ -21,23 +21,23 @@ pub(super) struct ConnectionPlan {
     pub(super) route: Route,
 }
 
-/// The way to a server, looked into.
+/// How to reach a server, with checked settings.
 pub(super) enum Route {
-    /// A program that is there.
+    /// An installed program.
     Stdio(Launch),
-    /// An address that may be asked.
+    /// A permitted URL.
     Http(RemoteServer),
 }
 
-/// A program, and what it is started with.
+/// A program and its settings.
 pub(super) struct Launch {
     pub(super) program: PathBuf,
     pub(super) settings: StdioSettings,
     pub(super) sandbox: Arc<SandboxSettings>,
     pub(super) workspace: Workspace,
-    /// What it is confined to.
+    /// Its confinement.
     pub(super) confinement: Arc<Confinement>,
-    /// What rules keep from it.
+    /// Paths that rules deny to it.
     pub(super) denied_paths: Arc<DeniedPaths>,
 }
 
@@ -45,8 +45,8 @@ impl ConnectionPlan {
     /// The plan for a call.
     ///
     /// # Errors
-    /// `not_configured` where the program is not there, `invalid_argument` for a sandbox that can never work, and for
-    /// an address that cannot be one; those of [`Confinement::within`].
+    /// `not_configured` if the program is not installed, `invalid_argument` for an impossible sandbox and for an
+    /// invalid URL; those of [`Confinement::within`].
     pub(super) fn of(cx: &CallContext, settings: McpServerSettings) -> Result<Self> {
         let route = match &settings.transport {
             TransportSettings::Stdio(program) => Route::Stdio(Launch::of(cx, &settings.name, program)?),
@@ -61,7 +61,7 @@ impl ConnectionPlan {
         Ok(Self { identity: ServerIdentity { spec: settings, view }, route })
     }
 
-    /// What people call it.
+    /// Its name in messages.
     pub(super) fn title(&self) -> String {
         match &self.route {
             Route::Stdio(launch) => title(&self.identity.spec.name, &launch.settings.command),
@@ -69,7 +69,7 @@ impl ConnectionPlan {
         }
     }
 
-    /// An error of the server without what is not to be read in messages.
+    /// An error of the server with secrets redacted.
     pub(super) fn hidden(&self, error: ErrorData) -> ErrorData {
         match &self.route {
             Route::Stdio(_) => error,
@@ -94,7 +94,7 @@ impl Route {
         }
     }
 
-    /// What is kept from a server in the workspace. One that is somewhere else sees nothing of it.
+    /// Denied paths in the workspace. A remote server has no access to the workspace at all.
     fn kept(&self) -> Vec<String> {
         match self {
             Self::Stdio(launch) => launch.confinement.kept().cloned().collect(),
@@ -127,7 +127,7 @@ impl Launch {
     }
 }
 
-/// What people call a server.
+/// A server's name in messages.
 pub(super) fn title(name: &str, place: &str) -> String {
     format!("the MCP server {name} ({place})")
 }

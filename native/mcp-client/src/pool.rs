@@ -1,4 +1,4 @@
-//! The MCP servers that run.
+//! The running MCP servers.
 
 use super::plan::ConnectionPlan;
 use super::server::McpServer;
@@ -9,10 +9,10 @@ use beamai_tool::CallContext;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// Most servers at once.
+/// Maximum number of servers.
 const MOST: usize = 32;
 
-/// A server for the time of a call, during which it is kept.
+/// A server in use by a call; it is not stopped meanwhile.
 pub(super) type Lease = servers::Lease<McpServer>;
 
 /// The servers of this program: one for each workspace and settings.
@@ -21,20 +21,20 @@ fn pool() -> &'static ServerPool<McpServer> {
     POOL.get_or_init(|| ServerPool::new(MOST))
 }
 
-/// The server of these settings, started if need be.
+/// The server with these settings, started if necessary.
 ///
 /// # Errors
-/// Those of a [plan](Plan::of); there is no thread for it.
+/// Those of a [plan](Plan::of), and of starting a thread.
 pub(super) fn lease(cx: &CallContext, settings: McpServerSettings) -> Result<Lease> {
     let plan = ConnectionPlan::of(cx, settings)?;
     let identity = plan.identity.clone();
     pool().lease(cx, &identity, || McpServer::start(plan))
 }
 
-/// Ends every server of these settings, wherever it works, and waits for that.
+/// Stops all servers with these settings, in any workspace, and waits for their exit.
 ///
 /// # Errors
-/// `cancelled` and `timeout`, while they end.
+/// `cancelled` and `timeout`, while waiting.
 pub(super) fn close(cx: &CallContext, settings: &McpServerSettings) -> Result<usize> {
     let closed = pool().take(|server| server.plan.identity.spec.is_same(settings));
     closed.iter().for_each(|server| server.stop());

@@ -1,15 +1,15 @@
-//! A server's schema of arguments as parameters, where parameters can say the same.
+//! Converts a server's schema of arguments to parameters, if they can express it.
 
 use beamai_schema::{Param, ParamType, Parameters, has_type};
 use serde_json::{Map, Value};
 
-/// Deepest nesting that is looked at.
+/// Maximum depth of a converted schema.
 const DEEPEST: usize = 16;
 
-/// Keywords that say nothing about arguments: pydantic, for one, gives everything a title.
+/// Keywords without effect on arguments: pydantic, for one, adds titles everywhere.
 const NOISE: [&str; 3] = ["title", "$schema", "$id"];
 
-/// The parameters that a schema describes; `None` where parameters cannot say all of it.
+/// The parameters of a schema; `None` if they cannot express all of it.
 pub(super) fn parameters(schema: &Map<String, Value>) -> Option<Parameters> {
     let known = ["type", "properties", "required", "additionalProperties"];
     (schema.get("type")? == "object" && only(schema, &known)).then_some(())?;
@@ -20,7 +20,7 @@ fn only(schema: &Map<String, Value>, known: &[&str]) -> bool {
     schema.keys().all(|key| known.contains(&&**key) || NOISE.contains(&&**key))
 }
 
-/// The properties of an object that takes no others.
+/// The properties of an object without additional ones.
 fn object(schema: &Map<String, Value>, depth: usize) -> Option<Parameters> {
     let properties = schema.get("properties")?.as_object()?;
     if depth > DEEPEST
@@ -83,16 +83,19 @@ fn property(schema: &Map<String, Value>, required: bool, depth: usize) -> Option
         maximum: number("maximum")?,
         min_items: count("minItems")?,
         max_items: count("maxItems")?,
+        position: None,
+        self_evident: false,
+        unlisted: false,
     })
 }
 
-/// Whether an object without named properties takes whatever there is.
+/// Whether an object without named properties accepts any.
 fn is_open(schema: &Map<String, Value>) -> bool {
     !schema.contains_key("required")
         && schema.get("additionalProperties").is_none_or(|others| *others == Value::Bool(true))
 }
 
-/// What may be left out may be null as well, so that a union with null says nothing more.
+/// An optional property may be null anyway, so null is removed from its type.
 fn without_null(schema: &Map<String, Value>, required: bool) -> Option<Map<String, Value>> {
     let mut out = schema.clone();
     let is_null = |choice: &Value| choice == "null" || choice.get("type").is_some_and(|name| name == "null");

@@ -1,4 +1,4 @@
-//! A server that runs.
+//! A running server.
 
 use super::calls::{ActiveCalls, CallChannel};
 use super::diagnostics::ConversationDiagnostics;
@@ -16,18 +16,18 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
-/// A server that runs, or has run.
+/// A server that is running or has ended.
 pub(super) struct McpServer {
     pub(super) plan: ConnectionPlan,
     phase: Mutex<ConnectionPhase>,
     changed: Condvar,
     pub(super) calls: Arc<ActiveCalls>,
-    pub(super) has_news: Arc<AtomicBool>,
-    /// What is known of the conversation.
+    pub(super) has_new_tools: Arc<AtomicBool>,
+    /// Diagnostics of the conversation.
     pub(super) diagnostics: Mutex<Arc<ConversationDiagnostics>>,
     is_closed: AtomicBool,
-    /// Whether a host has got its tools.
-    is_of_use: AtomicBool,
+    /// Whether a host has received its tools.
+    is_used: AtomicBool,
     pub(super) stop: Notify,
 }
 
@@ -38,7 +38,7 @@ pub(super) enum ConnectionPhase {
     Over(ToolError),
 }
 
-/// A server that answers.
+/// A connected server.
 #[derive(Clone)]
 pub(super) struct ConnectedPeer {
     pub(super) peer: Peer<RoleClient>,
@@ -46,18 +46,18 @@ pub(super) struct ConnectedPeer {
     pub(super) info: Arc<ServerPeerInfo>,
 }
 
-/// What a server makes of a request: a result, or an error of the protocol.
+/// The response to a request: a result, or an error of the protocol.
 type ServerResponse = Result<ServerResult, ErrorData>;
 
-/// What a waiting call is told.
+/// A message to a waiting call.
 enum CallEvent {
     Answered(Box<Result<ServerResult, ServiceError>>),
-    /// There will be no answer.
+    /// There will be no response.
     Gone,
     Look,
 }
 
-/// Tells a waiting call that there will be no answer, if it goes before there is one.
+/// Reports to a waiting call that there will be no response, if it is dropped first.
 struct WaitingCall(mpsc::Sender<CallEvent>);
 
 impl Drop for WaitingCall {
@@ -67,25 +67,25 @@ impl Drop for WaitingCall {
 }
 
 impl McpServer {
-    /// Starts a server; [`McpServer::ready`] tells how that went.
+    /// Starts a server; [`McpServer::ready`] returns the result.
     ///
     /// # Errors
-    /// There is no thread for it.
+    /// No thread can be started.
     pub(super) fn start(plan: ConnectionPlan) -> Result<Arc<Self>> {
         let server = Arc::new(Self {
             plan,
             phase: Mutex::new(ConnectionPhase::Starting),
             changed: Condvar::new(),
             calls: Arc::default(),
-            has_news: Arc::default(),
+            has_new_tools: Arc::default(),
             diagnostics: Mutex::default(),
             is_closed: AtomicBool::new(false),
-            is_of_use: AtomicBool::new(false),
+            is_used: AtomicBool::new(false),
             stop: Notify::new(),
         });
         let own = Arc::clone(&server);
         let live = move || {
-            let end = own.live();
+            let end = own.run();
             own.enter(ConnectionPhase::Over(end));
         };
         let spawned = std::thread::Builder::new().name("beamai-mcp".into()).spawn(live);
@@ -111,12 +111,12 @@ impl McpServer {
         matches!(*self.phase(), ConnectionPhase::Over(_))
     }
 
-    /// Whether it was asked to end.
+    /// Whether it was asked to stop.
     pub(super) fn is_closed(&self) -> bool {
         self.is_closed.load(Ordering::Relaxed)
     }
 
-    /// How often its session was lost and begun anew.
+    /// How often its session was lost and replaced.
     pub(super) fn renewals(&self) -> usize {
         self.diagnostics().renewals()
     }
@@ -125,40 +125,40 @@ impl McpServer {
         Arc::clone(&lock(&self.diagnostics))
     }
 
-    /// Whether it has said that its list of tools is another one now.
-    pub(super) fn has_news(&self) -> bool {
-        self.has_news.load(Ordering::Relaxed)
+    /// Whether it has reported a change of its tool list.
+    pub(super) fn has_new_tools(&self) -> bool {
+        self.has_new_tools.load(Ordering::Relaxed)
     }
 
-    /// Notes that a host has got its tools.
-    pub(super) fn be_of_use(&self) {
-        self.is_of_use.store(true, Ordering::Relaxed);
+    /// Records that a host has received its tools.
+    pub(super) fn mark_used(&self) {
+        self.is_used.store(true, Ordering::Relaxed);
     }
 
-    /// Ends a server of which no host has got the tools.
+    /// Stops a server if no host has received its tools.
     pub(super) fn discard(&self) {
-        if !self.is_of_use.load(Ordering::Relaxed) {
+        if !self.is_used.load(Ordering::Relaxed) {
             self.stop();
         }
     }
 
-    /// Has every waiting call look again.
+    /// Makes every waiting call check the phase again.
     pub(super) fn wake(&self) {
-        // A call that has just looked and is about to wait must not miss it.
+        // Taking the lock prevents a lost wakeup of a call that has just checked and is about to wait.
         drop(self.phase());
         self.changed.notify_all();
     }
 
-    /// Asks the server to end. It is over when its process is.
+    /// Asks the server to stop. It has ended when its process has exited.
     pub(super) fn stop(&self) {
         self.is_closed.store(true, Ordering::Relaxed);
         self.stop.notify_one();
     }
 
-    /// Waits until the server answers.
+    /// Waits until the server is connected.
     ///
     /// # Errors
-    /// `cancelled` and `timeout`; why it does not start, or is over.
+    /// `cancelled` and `timeout`; why it does not start, or has ended.
     pub(super) fn ready(&self, cx: &CallContext) -> Result<ConnectedPeer> {
         self.wait(cx, |phase| match phase {
             ConnectionPhase::Starting => None,
@@ -167,7 +167,7 @@ impl McpServer {
         })?
     }
 
-    /// Waits until the server is over, and tells why.
+    /// Waits until the server has ended; returns why.
     ///
     /// # Errors
     /// `cancelled` and `timeout`.
@@ -194,10 +194,10 @@ impl McpServer {
         }
     }
 
-    /// Asks the server something, and waits. Where the call ends before there is an answer, the server is told.
+    /// Sends a request and waits for the response. If the call ends first, the request is cancelled.
     ///
     /// # Errors
-    /// `cancelled` and `timeout`; why the server is over.
+    /// `cancelled` and `timeout`; why the server has ended.
     pub(super) fn request(
         &self,
         cx: &CallContext,
@@ -226,7 +226,7 @@ impl McpServer {
             Some(Ok(result)) => Ok(Ok(result)),
             Some(Err(ServiceError::McpError(error))) => Ok(Err(self.plan.hidden(error))),
             Some(Err(ServiceError::InputRequiredRoundsExceeded { max_rounds })) => {
-                let message = format!("{} asks for more after {max_rounds} answers", self.plan.title());
+                let message = format!("{} asks for more input after {max_rounds} answers", self.plan.title());
                 Err(ToolError::new(Reason::McpServer, message))
             }
             Some(Err(error)) => match self.lost(&error) {
@@ -237,8 +237,8 @@ impl McpServer {
         }
     }
 
-    /// Why a request to a server that is somewhere else did not get its answer. `None` where the conversation is over,
-    /// and soon it is known why.
+    /// Why a request to a remote server failed. `None` if the conversation has ended, whose reason is about to be
+    /// known.
     fn lost(&self, error: &ServiceError) -> Option<ToolError> {
         let Route::Http(remote) = &self.plan.route else { return None };
         let diagnostics = self.diagnostics();
@@ -250,7 +250,7 @@ impl McpServer {
                 Some(failure) => Some(remote.told(failure)),
                 None => {
                     diagnostics.give_up(format!(
-                        "the session cannot be begun anew: {}",
+                        "a new session cannot be started: {}",
                         remote.hide(&error.to_string())
                     ));
                     None
@@ -262,7 +262,7 @@ impl McpServer {
     }
 }
 
-/// Waits for an answer; `None` where there is none to come.
+/// Waits for a response; `None` if there will be none.
 fn wait_for(
     cx: &CallContext,
     events: &mpsc::Receiver<CallEvent>,

@@ -1,4 +1,4 @@
-//! A server as the host states it.
+//! The host's settings of a server.
 
 use beamai_isolation::SandboxSettings;
 use beamai_tool::web_settings;
@@ -7,28 +7,28 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
 
-/// A server as the host states it.
+/// The host's settings of a server.
 #[derive(Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct McpServerSettings {
-    /// The host's name for it, a part of the names of its tools.
+    /// The host's name for it, which is part of its tools' names.
     pub(super) name: String,
     #[serde(rename = "way")]
     pub(super) transport: TransportSettings,
-    /// Milliseconds that it may take until it is ready.
+    /// Milliseconds until which it must be ready.
     pub(super) start_timeout: u64,
-    /// Milliseconds without a call after which it is ended; absent for never.
+    /// Milliseconds without a call after which it is stopped; absent for never.
     #[serde(default)]
     pub(super) idle_timeout: Option<u64>,
 }
 
-/// How a server is reached.
+/// How to reach a server.
 #[derive(Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum TransportSettings {
-    /// It is started here, and spoken to over its streams.
+    /// A child process, over its standard streams.
     Stdio(StdioSettings),
-    /// It is somewhere, and spoken to over HTTP.
+    /// A URL, over HTTP.
     Http(HttpSettings),
 }
 
@@ -40,34 +40,34 @@ pub(super) struct StdioSettings {
     pub(super) command: String,
     #[serde(default)]
     pub(super) args: Vec<String>,
-    /// Variables besides those that every program gets.
+    /// Environment variables besides the common ones.
     #[serde(default)]
     pub(super) env: BTreeMap<String, String>,
-    /// The directory that it starts in, of the workspace; its top when absent.
+    /// Its working directory within the workspace; the workspace itself when absent.
     #[serde(default)]
     pub(super) cwd: Option<String>,
-    /// Instead of the host's.
+    /// Replaces the host's sandbox settings.
     #[serde(default)]
     pub(super) sandbox: Option<SandboxSettings>,
 }
 
-/// Where a server is.
+/// A URL and its options.
 #[derive(Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct HttpSettings {
     pub(super) url: String,
-    /// What goes along with every request.
+    /// Headers of every request.
     #[serde(default)]
     pub(super) headers: BTreeMap<String, String>,
-    /// Addresses that the name in the URL may lead to though they are not public.
+    /// Addresses that the host in the URL may resolve to although they are not public.
     #[serde(default, deserialize_with = "web_settings::addresses")]
     pub(super) allow_addresses: Vec<SocketAddr>,
-    /// Whether headers may go to other machines in clear text.
+    /// Whether headers may be sent to other machines in clear text.
     #[serde(default)]
     pub(super) insecure: bool,
 }
 
-/// Variables, headers and addresses may hold secrets: they are not shown.
+/// Environment variables, headers and URLs may contain secrets: they are not shown.
 impl fmt::Debug for McpServerSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ServerSettings").field("name", &self.name).finish_non_exhaustive()
@@ -75,7 +75,7 @@ impl fmt::Debug for McpServerSettings {
 }
 
 impl McpServerSettings {
-    /// Whether both name the same server, however long it may take and be kept.
+    /// Whether both are for the same server, apart from timeouts.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.name == other.name && self.transport == other.transport
     }

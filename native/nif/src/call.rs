@@ -1,4 +1,4 @@
-//! Calls that run on the caller's own scheduler, and the judge.
+//! Calls on the caller's own scheduler, and the policy's verdicts.
 
 use beamai_wire::Services;
 use beamai_wire::{CallOptions, DispatchResult, Dispatcher};
@@ -10,13 +10,13 @@ mod atoms {
     rustler::atoms! { allow, defer, ok, unknown }
 }
 
-/// Most bytes that a call may touch on a dirty scheduler. Reading and hashing as much takes about a millisecond.
+/// Maximum bytes that a call may process on a dirty scheduler: reading and hashing them takes about a millisecond.
 const INLINE_BYTES: u64 = 1 << 20;
 
 pub(crate) static DISPATCHER: LazyLock<Dispatcher> = LazyLock::new(|| Dispatcher::new(Services::default()));
 
-/// Runs a call right here if it ends at once. `defer` when it would not: the settings are not [pinned](pin) yet,
-/// the arguments are too many to be looked at in no time, or the file is not in memory.
+/// Runs a call on this normal scheduler if it finishes quickly. Returns `defer` otherwise: the settings are not
+/// [pinned](pin) yet, the arguments are too large, or the file is not in memory.
 #[rustler::nif]
 fn call_now<'a>(env: Env<'a>, settings: Binary<'a>, request: Binary<'a>) -> Term<'a> {
     let start = Instant::now();
@@ -24,7 +24,7 @@ fn call_now<'a>(env: Env<'a>, settings: Binary<'a>, request: Binary<'a>) -> Term
         Some(reply) => binary(env, &reply),
         None => atoms::defer().encode(env),
     };
-    // A time slice is a millisecond; the scheduler counts what was used of it.
+    // A time slice is a millisecond; the scheduler must be told how much of it was used.
     let percent = start.elapsed().as_micros() / 10;
     if percent > 0 {
         rustler::schedule::consume_timeslice(env, percent.min(100) as i32);
@@ -32,7 +32,7 @@ fn call_now<'a>(env: Env<'a>, settings: Binary<'a>, request: Binary<'a>) -> Term
     answer
 }
 
-/// Runs a bounded call; `defer` when it turns out to be too large for here.
+/// Runs a bounded call; returns `defer` if it is too large for a dirty scheduler.
 #[rustler::nif(schedule = "DirtyIo")]
 fn call<'a>(env: Env<'a>, settings: Binary<'a>, request: Binary<'a>) -> Term<'a> {
     run(env, settings, request)
@@ -46,7 +46,7 @@ fn run<'a>(env: Env<'a>, settings: Binary<'a>, request: Binary<'a>) -> Term<'a> 
     }
 }
 
-/// Judges a tool that is implemented in Erlang. Looks things up and compares names: nothing that takes time.
+/// Judges a tool that is implemented in Erlang. Only lookups and string comparisons.
 #[rustler::nif]
 fn judge<'a>(env: Env<'a>, settings: Binary<'a>, tool: &str, requires_permission: bool) -> Term<'a> {
     match DISPATCHER.judge(&settings, tool, requires_permission) {
@@ -56,7 +56,7 @@ fn judge<'a>(env: Env<'a>, settings: Binary<'a>, tool: &str, requires_permission
     }
 }
 
-/// Makes settings ready for calls.
+/// Prepares settings for calls.
 #[rustler::nif(schedule = "DirtyIo")]
 fn pin<'a>(env: Env<'a>, settings: Binary<'a>) -> Term<'a> {
     match DISPATCHER.pin(&settings) {

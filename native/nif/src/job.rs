@@ -1,4 +1,4 @@
-//! Calls that run on native threads and answer by message.
+//! Calls that run on native threads and reply by message.
 
 use crate::call::{DISPATCHER, ok};
 use beamai_wire::{CallOptions, CancelToken, DispatchResult, JobPool, Progress};
@@ -15,7 +15,7 @@ mod atoms {
     rustler::atoms! { busy, progress }
 }
 
-/// Jobs that wait at most; one more is refused as busy.
+/// Maximum number of queued jobs; further ones fail with `busy`.
 const MOST_WAITING: usize = 4096;
 
 static POOL: LazyLock<JobPool> = LazyLock::new(|| {
@@ -25,7 +25,7 @@ static POOL: LazyLock<JobPool> = LazyLock::new(|| {
 
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
 
-/// A call under way. The VM says when its caller is gone, and then it is cancelled.
+/// A running call. The VM monitors its caller, and the call is cancelled when the caller dies.
 pub(crate) struct JobHandle {
     cancel: CancelToken,
 }
@@ -39,7 +39,7 @@ impl Resource for JobHandle {
     }
 }
 
-/// Starts a call; its reply comes as `{Ref, Reply}`, its progress as `{Ref, progress, Message}`.
+/// Starts a call. The reply is sent as `{Ref, Reply}`, progress as `{Ref, progress, Message}`.
 #[rustler::nif]
 fn start<'a>(env: Env<'a>, settings: Binary<'a>, call: Binary<'a>, reference: Reference<'a>) -> Term<'a> {
     let job = ResourceArc::new(JobHandle { cancel: CancelToken::new() });
@@ -54,20 +54,20 @@ fn start<'a>(env: Env<'a>, settings: Binary<'a>, call: Binary<'a>, reference: Re
     }
 }
 
-/// How many jobs are at work on their threads now.
+/// Number of jobs that are running on threads now.
 #[rustler::nif]
 fn running() -> usize {
     RUNNING.load(Ordering::SeqCst)
 }
 
-/// Asks a job to stop; it still answers.
+/// Cancels a job; it still replies.
 #[rustler::nif]
 fn cancel(job: ResourceArc<JobHandle>) -> Atom {
     job.cancel.cancel();
     ok()
 }
 
-/// What a job takes with it to its thread. Binaries go as references: a large argument is not copied.
+/// Input of a job on its thread. Binaries are references, so that large arguments are not copied.
 struct JobInput {
     terms: OwnedEnv,
     settings: SavedTerm,
@@ -113,12 +113,12 @@ impl JobInput {
             };
             match DISPATCHER.call(&settings, &call, run) {
                 DispatchResult::Reply(reply) => reply,
-                // Nothing defers without a bound, and a job has none.
+                // A call defers only if it has a bound on bytes, and a job has none.
                 DispatchResult::Defer => Vec::new(),
             }
         });
         RUNNING.fetch_sub(1, Ordering::SeqCst);
-        // The caller may be gone; then nobody waits for the reply.
+        // Sending fails if the caller has died; then nobody waits for the reply.
         _ = self
             .terms
             .send_and_clear(&self.caller, |env| (self.reference.load(env), owned(&reply).release(env)));

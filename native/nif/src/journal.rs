@@ -1,4 +1,4 @@
-//! What processes left that were killed while they changed several files.
+//! Recovery from processes that were killed while they changed several files.
 
 use crate::call::ok;
 use beamai_wire::journal;
@@ -12,19 +12,19 @@ mod atoms {
 
 static LISTENER: Mutex<Option<LocalPid>> = Mutex::new(None);
 
-/// Undoes it, and has the process told, now and later.
+/// Undoes unfinished changes, and sends a message about each to the process, now and later.
 #[rustler::nif(schedule = "DirtyIo")]
 fn recover(listener: LocalPid) -> Atom {
     *LISTENER.lock().unwrap_or_else(PoisonError::into_inner) = Some(listener);
-    journal::on_recovery(tell);
+    journal::on_recovery(report);
     journal::recover(Duration::ZERO);
     ok()
 }
 
-fn tell(line: &str) {
+fn report(line: &str) {
     let Some(listener) = *LISTENER.lock().unwrap_or_else(PoisonError::into_inner) else { return };
     let line = line.to_owned();
-    // Whoever comes upon it may be a thread of the VM, from which nothing can be sent without its environment.
+    // Recovery may run on a VM thread, which cannot send without its environment; hence the extra thread.
     let send = move || OwnedEnv::new().send_and_clear(&listener, |_| (atoms::beamai_journal(), line));
     _ = std::thread::Builder::new().name("beamai-journal".to_owned()).spawn(send);
 }

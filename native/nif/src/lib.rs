@@ -1,4 +1,4 @@
-//! The NIF door: binaries in, binaries out. Documented where it is called, in `beamai_nif.erl`.
+//! The NIF door: binaries in, binaries out. `beamai_nif.erl` documents the functions.
 
 #![forbid(unsafe_code)]
 
@@ -11,13 +11,14 @@ mod protocol;
 
 use rustler::{Env, Term};
 
-/// What a host reads of a library that it could not load; see `beamai_version.erl`.
+/// Lets a host find the version of a library that it could not load; see `beamai_version.erl`.
 #[used]
 static MARK: &[u8] = concat!("beamai-nif-version=", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
 
 rustler::init!("beamai_nif", load = load);
 
-/// Refuses beams of another release, which name theirs. What is no text is no release: beams without a description.
+/// Rejects beams of another release, which pass their version. A term that is not a string is no version: such beams have
+/// no application description.
 fn load(_env: Env<'_>, version: Term<'_>) -> bool {
     version.decode::<&str>().map_or(true, |beams| beams == env!("CARGO_PKG_VERSION"))
 }

@@ -1,4 +1,4 @@
-//! The text protocol. What is short is read on the caller's scheduler, everything else on a dirty one.
+//! The text protocol. Short texts are parsed on the caller's scheduler, others on a dirty one.
 
 use crate::call::binary;
 use beamai_wire::{ParsedResponse, Protocol, ResponseStream};
@@ -11,7 +11,7 @@ mod atoms {
 
 static PROTOCOL: Protocol = Protocol::new();
 
-/// A response on its way. It belongs to one process at a time; the lock is for those that do not know.
+/// The state of a streamed response. One process uses it at a time; the lock protects against misuse.
 pub(crate) struct StreamResource(Mutex<ResponseStream>);
 
 #[rustler::resource_impl]
@@ -60,7 +60,7 @@ fn stream_feed_now<'a>(
     step: u64,
     bytes: Binary<'a>,
 ) -> Term<'a> {
-    // Taken by another process: not the time to wait for it on this scheduler.
+    // Locked by another process: do not wait for it on this scheduler.
     let Ok(mut held) = stream.0.try_lock() else { return atoms::defer().encode(env) };
     match held.is_instant(&bytes) {
         true => pieces(env, held.feed(step, &bytes)),

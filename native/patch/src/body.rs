@@ -79,7 +79,8 @@ pub(super) fn hunk(text: &PatchLines<'_>, at: usize, is_converted: bool) -> Resu
     if lines.iter().all(|line| line.tag == LineTag::Context) {
         return Err(malformed(at + 1, "the hunk changes nothing: no line of it begins with \"-\" or \"+\""));
     }
-    Ok((Hunk { line: at + 1, stated, is_recounted: stated.is_some() && counted.is_none(), lines }, end))
+    let is_recounted = stated.is_some() && counted.is_none();
+    Ok((Hunk { line: at + 1, stated, is_recounted, has_numbers: true, lines }, end))
 }
 
 /// The numbers of a header; `None` when it has none at all.

@@ -27,6 +27,8 @@ pub(super) enum DiffChange {
     },
     Create(HeaderName),
     Delete(HeaderName),
+    /// As `Delete`, without the lines that go.
+    Remove(HeaderName),
     /// Names of these have no prefixes.
     Rename {
         old: String,
@@ -47,6 +49,8 @@ pub(super) struct Hunk {
     pub(super) stated: Option<HunkRange>,
     /// Whether the header counts other lines than there are.
     pub(super) is_recounted: bool,
+    /// Whether its format has line numbers.
+    pub(super) has_numbers: bool,
     pub(super) lines: Vec<HunkLine>,
 }
 
@@ -118,7 +122,7 @@ impl FileDiff {
         match self.change {
             DiffChange::Update { is_known, .. } => is_known,
             DiffChange::Rename { .. } | DiffChange::Copy { .. } => true,
-            DiffChange::Create(_) | DiffChange::Delete(_) => false,
+            DiffChange::Create(_) | DiffChange::Delete(_) | DiffChange::Remove(_) => false,
         }
     }
 

@@ -216,7 +216,9 @@ fn ambiguous(lines: &[u64], total: u64) -> ToolError {
 /// What is wrong in a hunk's header.
 fn note(hunk: &Hunk) -> Option<String> {
     let Some(stated) = hunk.stated else {
-        return Some("its header has no line numbers; it was placed by its lines".to_owned());
+        return hunk
+            .has_numbers
+            .then(|| "its header has no line numbers; it was placed by its lines".to_owned());
     };
     let (old, new) = hunk.counts();
     hunk.is_recounted.then(|| {

@@ -10,7 +10,12 @@ pub(super) fn patched(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPag
         page.note(&format!("{shown} of {} files; the others are done as well", files.len()));
     }
     if !result.flag("applied") {
-        page.note("dry run: the patch applies, nothing is changed");
+        let needed: Vec<&str> = result.texts("permissions").collect();
+        let permissions = match needed.is_empty() {
+            true => String::new(),
+            false => format!("; applying it needs {}", needed.join(", ")),
+        };
+        page.note(&format!("dry run: the patch applies, nothing is changed{permissions}"));
     }
     Some(())
 }

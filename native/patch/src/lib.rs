@@ -1,8 +1,9 @@
-//! Applying a unified diff: all of it or nothing.
+//! Applying a unified diff, or a patch in the form of `*** Begin Patch`: all of it or nothing.
 //!
 //! The text is parsed (`parser`), the files it names are found (`target`), its hunks are fitted to their contents
 //! (`fit`), all new contents are planned (`plan`), and only then do the files change, in one go.
 
+mod begin_patch;
 mod body;
 mod changes;
 mod content;
@@ -46,13 +47,9 @@ use target::PatchTarget;
 /// Applies a unified diff to files of the workspace.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct FilePatch {
-    /// A unified diff of one or more files, as git diff or diff -u write it: "--- a/path", "+++ b/path", then hunks
-    /// that begin with "@@ -10,7 +10,8 @@" and whose lines begin with " " (as it is in the file), "-" or "+". Paths are
-    /// relative to the workspace. /dev/null as the old or new name makes or deletes a file; "rename from" and "rename
-    /// to" after "diff --git" rename one. Lines with " " and "-" must be exactly those of the file. Line numbers may be
-    /// wrong where these lines tell the place; three lines of context on each side usually do.
+    /// Paths are relative to the workspace. In a unified diff, /dev/null as a name creates or deletes a file.
     pub patch: String,
-    /// Only check whether the patch applies, and change nothing. The result is the same otherwise.
+    /// Check only; change nothing.
     #[serde(default)]
     pub dry_run: bool,
     #[serde(skip)]
@@ -82,25 +79,9 @@ impl FilePatch {
         };
         self.understood.get_or_init(understand).clone()
     }
-}
 
-impl Operation for FilePatch {
-    type Output = FilePatchOutput;
-    const TRAITS: Traits = Traits { pace: ExecutionClass::Long, ..Traits::WRITES };
-    const RULE: &'static str = "Edit";
-    const SEES_FILES: bool = true;
-    const CHANGES_SEVERAL_FILES: bool = true;
-
-    fn permission(&self, cx: &CallContext) -> Result<PermissionRequest> {
-        let mut permissions = target::permissions(&self.understood(cx)?.targets);
-        Ok(permissions.swap_remove(0))
-    }
-
-    fn more_permissions(&self, cx: &CallContext) -> Result<Vec<PermissionRequest>> {
-        Ok(target::permissions(&self.understood(cx)?.targets).split_off(1))
-    }
-
-    fn run(self, cx: &CallContext) -> Result<FilePatchOutput, Interrupt> {
+    /// Works out all of the patch, and has it happen where it is to be applied.
+    fn tried(&self, cx: &CallContext, is_applied: bool) -> Result<FilePatchOutput, Interrupt> {
         let understood = self.understood(cx)?;
         let (files, targets) = (&understood.files, &understood.targets);
         let spots = targets.iter().flat_map(|target| target.from.iter().chain(&target.to));
@@ -112,11 +93,42 @@ impl Operation for FilePatch {
         }
         let changes = plan.changes()?;
         cx.check()?;
-        if !self.dry_run {
+        if is_applied {
             changes.commit()?;
             take_note(&cx.seen_files, targets, &files);
         }
-        Ok(FilePatchOutput { applied: !self.dry_run, files })
+        let permissions = target::permissions(targets).iter().map(PermissionRequest::subject).collect();
+        Ok(FilePatchOutput { applied: is_applied, files, permissions })
+    }
+
+    fn permissions(&self, cx: &CallContext) -> Result<Vec<PermissionRequest>> {
+        let targets = &self.understood(cx)?.targets;
+        Ok(if self.dry_run { target::needs_of_dry_run(targets) } else { target::permissions(targets) })
+    }
+}
+
+impl Operation for FilePatch {
+    type Output = FilePatchOutput;
+    const TRAITS: Traits = Traits { pace: ExecutionClass::Long, ..Traits::WRITES };
+    const RULE: &'static str = "Edit";
+    const SEES_FILES: bool = true;
+    const CHANGES_SEVERAL_FILES: bool = true;
+
+    fn permission(&self, cx: &CallContext) -> Result<PermissionRequest> {
+        Ok(self.permissions(cx)?.swap_remove(0))
+    }
+
+    fn more_permissions(&self, cx: &CallContext) -> Result<Vec<PermissionRequest>> {
+        Ok(self.permissions(cx)?.split_off(1))
+    }
+
+    fn run(self, cx: &CallContext) -> Result<FilePatchOutput, Interrupt> {
+        self.tried(cx, !self.dry_run)
+    }
+
+    fn preview(&self, cx: &CallContext) -> Result<Option<String>, Interrupt> {
+        self.tried(cx, false)?;
+        Ok(Some(self.patch.clone()))
     }
 
     fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {

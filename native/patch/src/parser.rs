@@ -3,6 +3,7 @@
 //! What git, GNU diff and language models write is read: with or without git's headers, with any or no prefixes,
 //! with text between the files. What cannot be understood is refused with the line where that is.
 
+use super::begin_patch;
 use super::body::{self, PatchLines};
 use super::diff::{DiffChange, FileDiff, Hunk};
 use super::header::{GitHeader, PatchedMode};
@@ -22,6 +23,9 @@ pub(super) const MOST_HUNKS: usize = 50_000;
 pub(super) fn parse(patch: &str) -> Result<Vec<FileDiff>> {
     if patch.len() > MOST_BYTES {
         return Err(too_large(&format!("has {} bytes; no more than {MOST_BYTES}", patch.len())));
+    }
+    if let Some(files) = begin_patch::parse(patch) {
+        return files;
     }
     let mut parser = DiffParser { text: PatchLines::new(patch), at: 0, series: 0, hunks: 0, files: vec![] };
     while parser.at < parser.text.len() {
@@ -246,7 +250,7 @@ fn foreign(line: &str) -> Option<&'static str> {
             Some("a hunk without a file: expected \"--- a/path\" and \"+++ b/path\" before it")
         }
         _ if line.starts_with("*** Begin Patch") || line.starts_with("*** Update File:") => Some(
-            "this is not a unified diff: expected \"--- a/path\", \"+++ b/path\" and hunks that begin with \"@@ -1,3 +1,4 @@\"",
+            "a unified diff and a patch between \"*** Begin Patch\" and \"*** End Patch\" stand together; give one of them",
         ),
         "***************" => Some("this is a context diff; give a unified one (diff -u)"),
         _ => None,

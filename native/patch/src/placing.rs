@@ -258,6 +258,7 @@ mod tests {
             line: 1,
             stated: Some(HunkRange { old, new: (1, 1) }),
             is_recounted: false,
+            has_numbers: true,
             lines: vec![HunkLine { tag, text: String::new(), is_open: false }],
         };
         assert_eq!(stated(&hunk((4, 0), LineTag::Insert)), Some(5));

@@ -131,7 +131,7 @@ impl<'p> PatchPlan<'p> {
         self.expect_seen(from, source, &content)?;
         let (mut outcome, fitted) = self.fit(diff, &content)?;
         if !has_failed(&outcome) {
-            let rest = rest(&content, &fitted);
+            let rest = if matches!(diff.change, DiffChange::Remove(_)) { 0 } else { rest(&content, &fitted) };
             outcome.problem = (rest > 0).then(|| self.not_empty(from, rest, diff.hunks.is_empty()));
         }
         if !has_failed(&outcome) {

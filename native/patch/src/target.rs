@@ -112,6 +112,16 @@ pub(super) fn permissions(targets: &[PatchTarget]) -> Vec<PermissionRequest> {
     permissions
 }
 
+/// What a dry run asks leave for: `Read` of each file, since the answer tells of their contents.
+pub(super) fn needs_of_dry_run(targets: &[PatchTarget]) -> Vec<PermissionRequest> {
+    let mut known = BTreeSet::new();
+    let spots = targets.iter().flat_map(|target| target.from.iter().chain(&target.to));
+    spots
+        .filter(|target_path| known.insert(target_path.names()))
+        .map(|target_path| permission("Read", target_path))
+        .collect()
+}
+
 fn permission(rule: &'static str, target_path: &PatchPath) -> PermissionRequest {
     // Answers quote the files, so every change discloses, too.
     let touches: &'static [&'static str] = match rule {
@@ -139,7 +149,7 @@ impl TargetResolver<'_> {
             DiffChange::Update { old, new, is_known } => self.update(file, old, new, *is_known)?,
             DiffChange::Create(new) if new.is_bare => self.create(&new.text)?,
             DiffChange::Create(new) => self.create(without(&new.text, "b/"))?,
-            DiffChange::Delete(old) => {
+            DiffChange::Delete(old) | DiffChange::Remove(old) => {
                 let from = match old.is_bare {
                     true => self.target_path(&old.text)?,
                     false => self.first(&[without(&old.text, "a/"), &old.text, without(&old.text, "b/")])?.1,

@@ -13,6 +13,8 @@ pub struct FilePatchOutput {
     pub applied: bool,
     /// The files, in the patch's order.
     pub files: Vec<FileVerdict>,
+    /// What applying it needs permission for, such as `Edit(src/main.rs)`. A dry run needs to read the files only.
+    pub permissions: Vec<String>,
 }
 
 /// What became of a file.

@@ -7,7 +7,7 @@ use crate::options::{self, HostOptions};
 use crate::refusal;
 use crate::starts;
 use crate::temp_dir::PrivateDir;
-use crate::terminal::Terminal;
+use crate::terminal::{Approval, Terminal};
 use beamai_base::{Reason, Result as ToolResult, ToolError};
 use beamai_engine::catalogue;
 use beamai_engine::display::Display;
@@ -105,16 +105,17 @@ fn attended(host: &Arc<Host>, call: CallRequest, terminal: Option<&Arc<Terminal>
     {
         CallOutcome::Ok(value, _) => Ok(value),
         CallOutcome::Error(error) => Err(error),
-        CallOutcome::Ask(request)
-            if call.approved.is_none() && terminal.is_some_and(|it| it.approves(&request)) =>
-        {
-            let approved = request["fingerprint"].as_str().map(str::to_owned);
-            attended(host, CallRequest { approved, ..call }, terminal)
-        }
-        CallOutcome::Ask(request) if terminal.is_some() => {
-            Err(refusal::said_no(&request, "the person at the terminal"))
-        }
-        CallOutcome::Ask(request) => Err(refusal::nobody_to_ask(&request, "there is nobody to ask")),
+        CallOutcome::Ask(request) => match terminal.filter(|_| call.approved.is_none()) {
+            None => Err(refusal::nobody_to_ask(&request, "there is nobody to ask")),
+            Some(person) => match person.approves(&request) {
+                Approval::Given => {
+                    let approved = request["fingerprint"].as_str().map(str::to_owned);
+                    attended(host, CallRequest { approved, ..call }, terminal)
+                }
+                Approval::Declined => Err(refusal::said_no(&request, "the person at the terminal")),
+                Approval::Cancelled => Err(refusal::gave_no_answer(&request, "the person at the terminal")),
+            },
+        },
         CallOutcome::Question(questions) if call.answers.is_none() => {
             let answers = terminal.map_or(Answers::NoFrontend, |it| it.answers(&questions));
             attended(host, CallRequest { answers: Some(answers), ..call }, terminal)

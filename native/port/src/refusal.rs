@@ -8,13 +8,25 @@ use serde_json::Value;
 pub(crate) fn nobody_to_ask(request: &Value, why: &str) -> ToolError {
     let configure = format!("allow it with {}", wanted(request));
     let message = format!("{}: this needs an approval, and {why}; {configure}", what(request));
-    about(request, ToolError::new(Reason::NeedsApproval, message).with(CONFIGURE, configure))
+    let error = ToolError::new(Reason::NeedsApproval, message).with(CONFIGURE, configure);
+    about(request, error.with(ANSWER, "nobody"))
 }
 
-/// Somebody was asked and did not say yes.
+/// Somebody was asked and declined.
 pub(crate) fn said_no(request: &Value, who: &str) -> ToolError {
-    about(request, ToolError::new(Reason::Denied, format!("{}: {who} said no", what(request))))
+    let message = format!("{}: {who} said no; do something else, or ask what is wanted", what(request));
+    about(request, ToolError::new(Reason::Denied, message).with(ANSWER, "declined"))
 }
+
+/// Somebody was asked and closed the question without an answer.
+pub(crate) fn gave_no_answer(request: &Value, who: &str) -> ToolError {
+    let message =
+        format!("{}: {who} closed the question without an answer; do not ask again unchanged", what(request));
+    about(request, ToolError::new(Reason::Denied, message).with(ANSWER, "cancelled"))
+}
+
+/// The key of an error's details with what was said to a request: declined, cancelled, or that nobody was there.
+const ANSWER: &str = "answer";
 
 fn what(request: &Value) -> &str {
     request["message"].as_str().unwrap_or_default()

@@ -35,7 +35,10 @@ pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, UsageError> 
             .into_iter()
             .map(|tool| json!(listing::listed(&**tool, options.structured)))
             .collect(),
-        _ => registry.iter().map(|tool| described(&**tool, &options)).collect(),
+        _ => {
+            let mut used = schema::StrictUse::default();
+            registry.iter().map(|tool| described(&**tool, &options, &mut used)).collect()
+        }
     };
     Ok(args::print(&format!("{list:#}\n")))
 }
@@ -65,12 +68,12 @@ fn format(name: &str) -> Result<Option<Provider>, UsageError> {
     serde_json::from_value(name.into()).map(Some).map_err(unknown)
 }
 
-fn described(tool: &dyn Tool, options: &ToolsArgs) -> Value {
+fn described(tool: &dyn Tool, options: &ToolsArgs, used: &mut schema::StrictUse) -> Value {
     match options.format {
         None => engine::listing(tool),
         Some(provider) => {
-            schema::render(provider, tool.name(), tool.description(), tool.parameters(), options.strict)
-                .schema
+            let parameters = schema::told(tool.parameters());
+            used.render(provider, tool.name(), tool.description(), &parameters, options.strict).schema
         }
     }
 }

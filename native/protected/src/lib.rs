@@ -1,4 +1,4 @@
-//! What in a workspace is to be protected from commands, and what they leave behind for the person's own git.
+//! Protects files in a workspace from commands, and cleans up what commands leave behind for the user's own git.
 //!
 //! For Linux only; empty elsewhere.
 

@@ -154,7 +154,7 @@ fn type_name(param: &Param) -> String {
 }
 
 fn accepted(parameters: &Parameters) -> String {
-    let mut by_need: Vec<_> = parameters.iter().collect();
+    let mut by_need: Vec<_> = parameters.iter().filter(|(_, param)| !param.unlisted).collect();
     by_need.sort_by_key(|(_, param)| !param.required);
     let one = |(name, param): &(&String, &Param)| {
         let need = if param.required { ", required" } else { "" };

@@ -3,6 +3,13 @@
 use super::{Param, ParamType, Parameters};
 use serde_json::{Map, Value};
 
+/// The keyword by which an argument type says that a parameter's name says it all:
+/// `#[schemars(extend("self_evident" = true))]`.
+const SELF_EVIDENT: &str = "self_evident";
+/// The keyword by which an argument type says that a parameter is accepted without being listed:
+/// `#[schemars(extend("unlisted" = true))]`.
+const UNLISTED: &str = "unlisted";
+
 pub(super) fn parameters(schema: &Value) -> Parameters {
     let required = schema["required"].as_array().cloned().unwrap_or_default();
     let properties = schema["properties"].as_object().cloned().unwrap_or_default();
@@ -22,12 +29,16 @@ fn param(schema: &Value, required: bool) -> Param {
         required,
         default: map.get("default").filter(|value| !value.is_null()).cloned(),
         values,
-        items: map.get("items").map(|items| Box::new(param(items, false))),
+        // The array's own description is about its elements, too.
+        items: map.get("items").map(|items| Box::new(Param { description: None, ..param(items, false) })),
         properties: map.contains_key("properties").then(|| parameters(&Value::Object(map.clone()))),
         minimum: bound(&map, kind, "minimum"),
         maximum: bound(&map, kind, "maximum"),
         min_items: map.get("minItems").and_then(Value::as_u64),
         max_items: map.get("maxItems").and_then(Value::as_u64),
+        position: None,
+        self_evident: map.get(SELF_EVIDENT) == Some(&Value::Bool(true)),
+        unlisted: map.get(UNLISTED) == Some(&Value::Bool(true)),
     }
 }
 

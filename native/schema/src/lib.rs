@@ -4,11 +4,15 @@ mod check;
 mod derive;
 mod forgive;
 mod provider;
+mod strict;
+mod told;
 
 pub use check::check;
 pub use check::has_type;
 pub use forgive::{forgive, may_adjust};
 pub use provider::{Provider, RenderedTool, render, render_any};
+pub use strict::StrictUse;
+pub use told::{listed, positioned, told};
 
 use indexmap::IndexMap;
 use schemars::generate::SchemaSettings;
@@ -88,6 +92,15 @@ pub struct Param {
     /// Most elements of an array.
     #[serde(default, rename = "maxItems", skip_serializing_if = "Option::is_none")]
     pub max_items: Option<u64>,
+    /// Place in the order of use, counted from 1: `path` before `content`. Parameters without one come last, by name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<u64>,
+    /// Whether its name says it all: models are not told the description of a built-in tool's, which is for people.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub self_evident: bool,
+    /// Whether it is accepted without being listed: what models know of other tools and write by habit.
+    #[serde(skip)]
+    pub unlisted: bool,
 }
 
 /// The parameters that an argument type accepts, from its `JsonSchema`.

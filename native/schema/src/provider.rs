@@ -1,5 +1,6 @@
 //! A tool as each model provider wants it described.
 
+use super::strict::{StrictMode, is_closed};
 use super::{Param, ParamType, Parameters};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -38,17 +39,16 @@ pub fn render(
     parameters: &Parameters,
     strict: bool,
 ) -> RenderedTool {
-    let strict = strict
-        && matches!(provider, Provider::Openai | Provider::OpenaiResponses | Provider::Anthropic)
-        && can_be_strict(parameters);
-    let schema = object(parameters, strict);
+    let mode = if strict { StrictMode::of(provider, parameters) } else { StrictMode::Off };
+    let strict = mode != StrictMode::Off;
+    let schema = object(parameters, mode);
     let mut tool = match provider {
         Provider::Openai => return openai(name, description, schema, strict),
         Provider::OpenaiResponses => {
             json!({"type": "function", "name": name, "description": description, "parameters": schema, "strict": strict})
         }
         Provider::Anthropic => json!({"name": name, "description": description, "input_schema": schema}),
-        Provider::Gemini => gemini(name, description, schema, parameters.is_empty()),
+        Provider::Gemini => gemini(name, description, schema, parameters),
         Provider::Mcp => json!({"name": name, "description": description, "inputSchema": schema}),
     };
     if strict && provider == Provider::Anthropic {
@@ -103,49 +103,44 @@ fn openai(name: &str, description: &str, schema: Value, strict: bool) -> Rendere
     RenderedTool { schema: json!({"type": "function", "function": function}), strict }
 }
 
-/// Gemini refuses an object without properties: such a tool has no `parameters`.
-fn gemini(name: &str, description: &str, schema: Value, is_empty: bool) -> Value {
+/// Gemini's own kind of schema refuses an object without properties: a tool without parameters has no `parameters`, and
+/// one with an object of any properties is described by a JSON Schema.
+fn gemini(name: &str, description: &str, schema: Value, parameters: &Parameters) -> Value {
     let mut tool = json!({"name": name, "description": description});
-    if !is_empty {
-        tool["parameters"] = schema;
+    match parameters.is_empty() {
+        true => {}
+        false if parameters.values().all(is_closed) => tool["parameters"] = schema,
+        false => tool["parametersJsonSchema"] = schema,
     }
     tool
 }
 
-/// Strict modes close every object, which one of unknown properties cannot be.
-fn can_be_strict(parameters: &Parameters) -> bool {
-    fn closed(param: &Param) -> bool {
-        match param.kind {
-            ParamType::Object => param.properties.as_ref().is_some_and(can_be_strict),
-            ParamType::Array => param.items.as_deref().is_some_and(closed),
-            _ => true,
-        }
-    }
-    parameters.values().all(closed)
-}
-
-fn object(parameters: &Parameters, strict: bool) -> Value {
+fn object(parameters: &Parameters, mode: StrictMode) -> Value {
+    let mut ordered: Vec<_> = parameters.iter().collect();
+    ordered.sort_by_key(|(_, param)| param.position.unwrap_or(u64::MAX));
     let properties: Map<_, _> =
-        parameters.iter().map(|(name, param)| (name.clone(), property(param, strict))).collect();
+        ordered.iter().map(|(name, param)| ((*name).clone(), property(param, mode))).collect();
+    let is_required = |param: &Param| param.required || mode == StrictMode::Openai;
     let required: Vec<&String> =
-        parameters.iter().filter(|(_, param)| strict || param.required).map(|(name, _)| name).collect();
+        ordered.iter().filter(|(_, param)| is_required(param)).map(|(name, _)| *name).collect();
     let mut schema = json!({"type": "object", "properties": properties, "required": required});
-    if strict {
+    if mode != StrictMode::Off {
         schema["additionalProperties"] = false.into();
     }
     schema
 }
 
-fn property(param: &Param, strict: bool) -> Value {
+fn property(param: &Param, mode: StrictMode) -> Value {
     let mut out = match (&param.properties, param.kind) {
-        (Some(properties), ParamType::Object) => object(properties, strict),
+        (Some(properties), ParamType::Object) => object(properties, mode),
         _ => json!({"type": param.kind.json_name()}),
     };
-    // What is optional must still be sent in a strict mode, and is sent as null.
-    let nullable = strict && !param.required;
+    // What is optional must still be sent to OpenAI, and is sent as null.
+    let nullable = mode == StrictMode::Openai && !param.required;
     if nullable {
         out["type"] = json!([param.kind.json_name(), "null"]);
     }
+    let has_bounds = mode != StrictMode::Anthropic;
     let mut put = |key: &str, value: Option<Value>| {
         if let Some(value) = value {
             out[key] = value;
@@ -153,18 +148,18 @@ fn property(param: &Param, strict: bool) -> Value {
     };
     put("description", param.description.clone().map(Value::from));
     put("enum", param.values.as_ref().map(|values| enumeration(values, nullable)));
-    put("default", param.default.clone().filter(|_| !strict));
-    put("items", items(param, strict));
-    put("minimum", param.minimum.clone().map(Value::Number));
-    put("maximum", param.maximum.clone().map(Value::Number));
-    put("minItems", param.min_items.map(Value::from));
-    put("maxItems", param.max_items.map(Value::from));
+    put("default", param.default.clone().filter(|_| mode == StrictMode::Off));
+    put("items", items(param, mode));
+    put("minimum", param.minimum.clone().filter(|_| has_bounds).map(Value::Number));
+    put("maximum", param.maximum.clone().filter(|_| has_bounds).map(Value::Number));
+    put("minItems", param.min_items.filter(|least| has_bounds || *least <= 1).map(Value::from));
+    put("maxItems", param.max_items.filter(|_| has_bounds).map(Value::from));
     out
 }
 
-fn items(param: &Param, strict: bool) -> Option<Value> {
+fn items(param: &Param, mode: StrictMode) -> Option<Value> {
     // An element is there or not: it never stands in for a missing one as null.
-    let element = |items: &Param| property(&Param { required: true, ..items.clone() }, strict);
+    let element = |items: &Param| property(&Param { required: true, ..items.clone() }, mode);
     match (&param.items, param.kind) {
         (Some(items), _) => Some(element(items)),
         (None, ParamType::Array) => Some(json!({})),

@@ -22,25 +22,23 @@ use std::cmp::Reverse;
 /// Finds files by the pattern of their path.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct Glob {
-    /// Glob pattern, matched against the path relative to `path`. `*` and `?` match within a name, `**` crosses
-    /// directories, `[a-z]` is a class, `{a,b}` are alternatives. "*.md" finds files in the directory itself,
-    /// "**/*.md" at any depth, "src/**" everything under src.
+    /// Glob relative to path: "*.md" in the directory itself, "src/**/*.{ts,tsx}" at any depth below src.
     pub pattern: String,
     /// Directory to search in.
     #[serde(default = "super::here")]
+    #[schemars(extend("self_evident" = true))]
     pub path: String,
     /// Maximum number of files to return; the first ones in sort order.
     #[serde(default = "default_limit")]
-    #[schemars(range(min = 1, max = 100_000))]
+    #[schemars(range(min = 1, max = 100_000), extend("self_evident" = true))]
     pub limit: usize,
-    /// Order of the files: by path, or by time of modification with the newest first.
+    /// modified: newest first.
     #[serde(default)]
     pub sort: Sort,
-    /// Also find files and directories whose name begins with a dot. A pattern with an explicit dot, such as
-    /// ".github/**", finds them anyway.
+    /// Include hidden files.
     #[serde(default)]
     pub hidden: bool,
-    /// Also find files that are ignored (by .gitignore and the like).
+    /// Include ignored files.
     #[serde(default)]
     pub ignored: bool,
     /// Whether notes for models suggest arguments; set by the dialect.

@@ -20,17 +20,18 @@ use serde::{Deserialize, Serialize};
 pub struct List {
     /// Directory to list.
     #[serde(default = "super::here")]
+    #[schemars(extend("self_evident" = true))]
     pub path: String,
-    /// Levels to list: 1 for the directory itself, 2 to include its subdirectories, and so on.
+    /// Levels to list; 1 is the directory itself.
     #[serde(default = "default_depth")]
     #[schemars(range(min = 1, max = 1000))]
     pub depth: usize,
-    /// Also list names that begin with a dot.
+    /// Include hidden files.
     #[serde(default)]
     pub hidden: bool,
     /// Maximum number of entries to return. If there are more, upper levels come first.
     #[serde(default = "default_limit")]
-    #[schemars(range(min = 1, max = 100_000))]
+    #[schemars(range(min = 1, max = 100_000), extend("self_evident" = true))]
     pub limit: usize,
     /// Whether notes for models suggest arguments; set by the dialect.
     #[serde(skip)]

@@ -1,42 +1,42 @@
-//! What makes two servers the same one.
+//! Identity of servers: whether a running one can be reused.
 
 use beamai_isolation::SandboxSettings;
 use beamai_policy::DeniedPaths;
 use beamai_workspace::WorkspaceId;
 use std::sync::Arc;
 
-/// What makes two servers the same one: what they are, and what they may see.
+/// Identity of a server: its specification and its sandbox.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerIdentity<W> {
-    /// What it is.
+    /// The specification.
     pub spec: W,
-    /// What it may see.
+    /// What it has access to.
     pub view: ServerView,
 }
 
-/// What a server may see.
+/// What a server has access to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerView {
-    /// The directory that it works in.
+    /// Its working directory.
     pub workspace: WorkspaceId,
-    /// How it is isolated.
+    /// The sandbox settings.
     pub sandbox: Arc<SandboxSettings>,
-    /// What rules keep from it.
+    /// Paths that rules deny to it.
     pub denied_paths: Arc<DeniedPaths>,
-    /// What is kept from it in the workspace: of a server that runs, that does not change.
+    /// Denied paths in the workspace; fixed while a server runs.
     pub kept: Vec<String>,
 }
 
 impl<W: PartialEq> ServerIdentity<W> {
-    /// Whether another server does the same, and only other things are kept from it.
+    /// Whether this server replaces another: same except for the denied paths in the workspace.
     pub fn replaces(&self, other: &Self) -> bool {
-        self.spec == other.spec && self.view.kept != other.view.kept && self.view.is_of(&other.view)
+        self.spec == other.spec && self.view.kept != other.view.kept && self.view.has_settings_of(&other.view)
     }
 }
 
 impl ServerView {
-    /// Whether both are made of the same, whatever was found there.
-    fn is_of(&self, other: &Self) -> bool {
+    /// Whether both have the same settings, apart from the denied paths that were found in the workspace.
+    fn has_settings_of(&self, other: &Self) -> bool {
         self.workspace == other.workspace
             && self.sandbox == other.sandbox
             && self.denied_paths == other.denied_paths

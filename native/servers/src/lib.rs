@@ -1,4 +1,4 @@
-//! Servers that are kept from one call to the next: language servers, and servers of tools.
+//! Servers that are kept between calls: language servers and MCP servers.
 //!
 //! For Linux only; empty elsewhere.
 
@@ -11,11 +11,11 @@ mod rustup;
 
 pub use identity::{ServerIdentity, ServerView};
 pub use pool::{Lease, PooledServer, ServerPool, watch};
-pub use program::program;
+pub use program::{in_workspace, program};
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Locks what no panic leaves half done.
+/// Locks, ignoring poison: for data that a panic cannot leave inconsistent.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

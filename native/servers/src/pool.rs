@@ -1,4 +1,4 @@
-//! The servers that run.
+//! A pool of running servers.
 
 use super::identity::ServerIdentity;
 use super::lock;
@@ -8,31 +8,31 @@ use std::ops::Deref;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// How often idle servers are looked for.
+/// Interval of checks for idle servers.
 const ROUND: Duration = Duration::from_secs(1);
 
-/// A server that a pool keeps.
+/// A server in a pool.
 pub trait PooledServer: Send + Sync + 'static {
-    /// What it is, apart from what it may see.
+    /// Its specification, without its access.
     type Spec: PartialEq;
 
-    /// What makes it the one that a call needs.
+    /// What a call compares to find it.
     fn identity(&self) -> &ServerIdentity<Self::Spec>;
 
-    /// Whether it has ended.
+    /// Whether it has exited.
     fn is_over(&self) -> bool;
 
-    /// Time without a call after which it is ended; `None` for never.
+    /// Idle time after which it is stopped; `None` for never.
     fn idle_limit(&self) -> Option<Duration>;
 
-    /// Has every waiting call look again.
+    /// Makes every waiting call check its state again.
     fn wake(&self);
 
-    /// Ends it, without waiting for that.
+    /// Stops it, without waiting for its exit.
     fn dismiss(self: Arc<Self>);
 }
 
-/// The servers that run: one for each identity.
+/// The running servers: one for each identity.
 pub struct ServerPool<K> {
     entries: Arc<Mutex<Vec<PoolEntry<K>>>>,
     most: usize,
@@ -41,23 +41,23 @@ pub struct ServerPool<K> {
 struct PoolEntry<K> {
     server: Arc<K>,
     used: Instant,
-    /// Calls that use it now.
+    /// Number of calls that use it now.
     users: usize,
 }
 
-/// A server for the time of a call, during which it is kept.
+/// A server in use by a call; it is not stopped meanwhile.
 pub struct Lease<K: PooledServer> {
     server: Arc<K>,
     entries: Arc<Mutex<Vec<PoolEntry<K>>>>,
 }
 
 impl<K: PooledServer> ServerPool<K> {
-    /// A pool that ends idle servers. Where it holds more than `most`, the one that was of use the longest time ago ends
-    /// for another, of those that nobody is waiting for.
+    /// A pool that stops idle servers. If it exceeds `most` servers, the least recently used one that is not in use is
+    /// stopped.
     pub fn new(most: usize) -> Self {
         let pool = Self { entries: Arc::default(), most };
         let entries = Arc::clone(&pool.entries);
-        // Without the thread, servers end with the program alone.
+        // Without the thread, idle servers run until the program exits.
         _ = std::thread::Builder::new().name("beamai-idle".into()).spawn(move || {
             loop {
                 std::thread::sleep(ROUND);
@@ -67,15 +67,15 @@ impl<K: PooledServer> ServerPool<K> {
         pool
     }
 
-    /// The server of that identity, if it runs.
+    /// The running server of that identity.
     pub fn running(&self, cx: &CallContext, identity: &ServerIdentity<K::Spec>) -> Option<Lease<K>> {
-        self.tidy(identity);
+        self.remove_stale(identity);
         let mut all = lock(&self.entries);
         let entry = all.iter_mut().find(|entry| entry.server.identity() == identity)?;
-        Some(self.let_out(entry, cx))
+        Some(self.lease_entry(entry, cx))
     }
 
-    /// The server of that identity, started if need be.
+    /// The server of that identity, started if necessary.
     ///
     /// # Errors
     /// Those of `start`.
@@ -85,7 +85,7 @@ impl<K: PooledServer> ServerPool<K> {
         identity: &ServerIdentity<K::Spec>,
         start: impl FnOnce() -> Result<Arc<K>>,
     ) -> Result<Lease<K>> {
-        self.tidy(identity);
+        self.remove_stale(identity);
         let mut all = lock(&self.entries);
         let at = match all.iter().position(|entry| entry.server.identity() == identity) {
             Some(at) => at,
@@ -94,33 +94,33 @@ impl<K: PooledServer> ServerPool<K> {
                 all.len() - 1
             }
         };
-        let lease = self.let_out(&mut all[at], cx);
+        let lease = self.lease_entry(&mut all[at], cx);
         drop(all);
         self.make_room();
         Ok(lease)
     }
 
-    /// Every server that runs and is wanted.
+    /// All running servers that `wanted` selects.
     pub fn all(&self, cx: &CallContext, wanted: impl Fn(&K) -> bool) -> Vec<Lease<K>> {
         let mut all = lock(&self.entries);
         let found = all.iter_mut().filter(|entry| !entry.server.is_over() && wanted(&entry.server));
-        found.map(|entry| self.let_out(entry, cx)).collect()
+        found.map(|entry| self.lease_entry(entry, cx)).collect()
     }
 
-    /// Servers that are the pool's no longer. They still run.
+    /// Removes servers from the pool. They still run.
     pub fn take(&self, wanted: impl Fn(&K) -> bool) -> Vec<Arc<K>> {
         take(&self.entries, |entry| wanted(&entry.server))
     }
 
-    /// What was there may have died since, or sees what it may not see any more.
-    fn tidy(&self, identity: &ServerIdentity<K::Spec>) {
+    /// Removes servers that have exited, or that still have access to paths that are denied now.
+    fn remove_stale(&self, identity: &ServerIdentity<K::Spec>) {
         let is_replaced =
             |entry: &PoolEntry<K>| entry.users == 0 && identity.replaces(entry.server.identity());
         let gone = take(&self.entries, |entry| entry.server.is_over() || is_replaced(entry));
         gone.into_iter().for_each(K::dismiss);
     }
 
-    fn let_out(&self, entry: &mut PoolEntry<K>, cx: &CallContext) -> Lease<K> {
+    fn lease_entry(&self, entry: &mut PoolEntry<K>, cx: &CallContext) -> Lease<K> {
         entry.users += 1;
         watch(cx, &entry.server);
         Lease { server: Arc::clone(&entry.server), entries: Arc::clone(&self.entries) }
@@ -141,7 +141,7 @@ impl<K: PooledServer> ServerPool<K> {
     }
 }
 
-/// Has a call that waits for a server look again when it is cancelled.
+/// Wakes a call that waits for a server when it is cancelled.
 pub fn watch<K: PooledServer>(cx: &CallContext, server: &Arc<K>) {
     let server = Arc::downgrade(server);
     cx.cancel.on_cancel(move || {

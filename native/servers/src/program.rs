@@ -1,10 +1,21 @@
-//! The programs of servers.
+//! Finds the programs of servers.
 
 use crate::rustup;
 use rustix::fs::Access;
 use std::path::{Path, PathBuf};
 
-/// A program by absolute path or by name. What the workspace holds is never taken by name: it may be a model's work.
+/// Where projects keep programs of their own, relative to their top.
+const OF_PROJECTS: [&str; 4] = ["node_modules/.bin", "venv/bin", ".venv/bin", "vendor/bin"];
+
+/// A program of that name that the workspace holds, relative to it. It is not taken unless the host names it by its absolute
+/// path.
+pub fn in_workspace(name: &str, workspace: &Path) -> Option<PathBuf> {
+    let candidates = OF_PROJECTS.iter().map(|directory| Path::new(directory).join(name));
+    candidates.into_iter().find(|path| workspace.join(path).is_file())
+}
+
+/// A program by absolute path or by name. Programs in the workspace are never found by name: a model may have written
+/// them.
 pub fn program(name: &str, workspace: &Path) -> Option<PathBuf> {
     let is_there = |file: &PathBuf| file.is_file() && rustix::fs::access(file, Access::EXEC_OK).is_ok();
     if name.contains('/') {

@@ -1,16 +1,16 @@
-//! The proxies of rustup: programs that are there by name, whether or not what they stand for is installed.
+//! Detects rustup proxies: programs that are on the `PATH` even if the component behind them is not installed.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Whether the file is a proxy of rustup for something that no toolchain has.
+/// Whether the file is a rustup proxy for a component that no toolchain has.
 pub(super) fn is_hollow(file: &Path) -> bool {
     let Some(name) = file.file_name() else { return false };
     is_proxy(file) && !toolchains().iter().any(|toolchain| toolchain.join("bin").join(name).is_file())
 }
 
-/// Proxies are links to the program `rustup` beside them, hard or symbolic.
+/// Proxies are links to the program `rustup` in the same directory, hard or symbolic.
 fn is_proxy(file: &Path) -> bool {
     let (Ok(own), Ok(rustup)) = (fs::metadata(file), fs::metadata(file.with_file_name("rustup"))) else {
         return false;
@@ -18,7 +18,7 @@ fn is_proxy(file: &Path) -> bool {
     (own.dev(), own.ino()) == (rustup.dev(), rustup.ino())
 }
 
-/// Where rustup keeps them: <https://rust-lang.github.io/rustup/installation/index.html>.
+/// The toolchain directories: <https://rust-lang.github.io/rustup/installation/index.html>.
 fn toolchains() -> Vec<PathBuf> {
     let own = std::env::var_os("RUSTUP_HOME").map(PathBuf::from);
     let usual = || std::env::var_os("HOME").map(|home| Path::new(&home).join(".rustup"));

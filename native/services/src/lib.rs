@@ -1,14 +1,13 @@
-//! All that a port program can do on its operating system: the services of the tools that start processes or open
-//! connections.
+//! All services of a port program: the implementations of tools that start processes or open connections.
 //!
-//! On Linux that is everything. Elsewhere commands, language servers and MCP servers are described and not run, because
-//! what isolates them is Linux's own.
+//! On Linux, all are available. Elsewhere commands, language servers and MCP servers are described but not run, because
+//! their sandbox needs Linux.
 
 #![forbid(unsafe_code)]
 
 use beamai_tool::Services;
 
-/// Every service that this machine's operating system allows.
+/// Every service that this operating system supports.
 pub fn services() -> Services {
     let services = beamai_web::serve(beamai_git::serve(Services::without("runs on Linux only")));
     #[cfg(target_os = "linux")]
@@ -16,15 +15,15 @@ pub fn services() -> Services {
     services
 }
 
-/// Ends what a session has running in this program, and lets nothing be started in it any more. Returns at once, with
-/// what waits until it has ended; `None` where nothing was running.
+/// Stops everything that a session runs in this program, and prevents it from starting more. Returns immediately with a
+/// function that waits until all has exited; `None` if nothing was running.
 #[cfg(target_os = "linux")]
 pub fn end_session(id: &str) -> Option<impl FnOnce() + Send + use<>> {
     let ending = beamai_shell::end_session(id)?;
     Some(move || ending.wait())
 }
 
-/// Ends what a session has running in this program, which starts nothing for sessions.
+/// Does nothing: here, the program runs nothing for sessions.
 #[cfg(not(target_os = "linux"))]
 pub fn end_session(_: &str) -> Option<impl FnOnce() + Send + use<>> {
     None::<fn()>

@@ -1,4 +1,4 @@
-//! Tools that work on the session and on whoever stands behind it: tasks, questions, skills, sub-agents.
+//! Tools that use the session, people and sub-agents: tasks, questions, skills, delegation.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Operations of the dialect `probe`.
+//! Operations of the dialect `probe`, for tests of the doors.
 
 use beamai_base::Result;
 use beamai_policy::{Operand, PermissionRequest};
@@ -20,7 +20,7 @@ fn harmless() -> Result<PermissionRequest> {
 /// Does nothing.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Noop {
-    /// Returned as it is.
+    /// Returned unchanged.
     #[serde(default)]
     echo: Option<String>,
 }

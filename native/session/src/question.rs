@@ -1,7 +1,7 @@
 //! Questions to the person who uses the agent.
 //!
-//! An operation cannot wait for a person. It stops with its questions before it has done anything; the host puts
-//! them and makes the same call again, with the [`Answers`].
+//! An operation cannot wait for a person. It stops with its questions before it has any effect; the host asks them and
+//! makes the same call again, with the [`Answers`].
 
 mod for_model;
 
@@ -16,14 +16,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What the model is told where there is nobody to ask.
+/// The text for the model if nobody can be asked.
 pub const NO_FRONTEND: &str =
     "There is no interactive terminal, so nobody can be asked. Decide by yourself, and say what you assumed.";
-/// What the model is told when the person refuses to answer.
+/// The text for the model if the person refuses to answer.
 pub const CANCELLED: &str =
     "The questions were cancelled; no answer was given. Do not ask them again unchanged.";
 
-/// How it ended.
+/// The outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum QuestionOutcome {
@@ -31,28 +31,28 @@ pub enum QuestionOutcome {
     Answered,
     /// The person refused to answer.
     Cancelled,
-    /// There is nobody to ask.
+    /// Nobody can be asked.
     NoFrontend,
 }
 
-/// What questions return.
+/// The result of questions.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct AskOutput {
-    /// How it ended.
+    /// The outcome.
     pub outcome: QuestionOutcome,
-    /// Answer by question; empty unless answered.
+    /// Answers by question; empty unless answered.
     pub answers: BTreeMap<String, String>,
     /// The same as text.
     pub text: String,
 }
 
-/// Puts questions to the person.
+/// Asks the person.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct AskQuestions {
-    /// The questions, one to four, put one after the other.
-    #[schemars(length(min = 1, max = 4))]
+    /// The questions, one to four, asked one after the other.
+    #[schemars(length(min = 1, max = 4), extend("self_evident" = true))]
     pub questions: Vec<Question>,
-    /// Whether the person sees the first choice marked as the recommended one.
+    /// Whether the first choice is shown as recommended.
     #[serde(skip)]
     #[schemars(skip)]
     pub recommends: bool,
@@ -90,7 +90,7 @@ impl Operation for AskQuestions {
 }
 
 impl AskQuestions {
-    /// The questions as the person sees them.
+    /// The questions as shown to the person.
     fn marked(self) -> Vec<Question> {
         let mut questions = self.questions;
         let first = questions.iter_mut().filter_map(|question| question.options.first_mut());
@@ -133,7 +133,7 @@ fn check(question: &Question) -> Result<()> {
         return refuse(format!("its header {header:?} is longer than 12 characters; shorten it"));
     }
     if question.options.len() == 1 {
-        return refuse("one option is no choice; give two to four, or none for free text".into());
+        return refuse("one option is not a choice; give two to four, or none for free text".into());
     }
     if question.options.len() > 4 {
         return refuse(format!("{} options are too many; give at most 4", question.options.len()));
@@ -147,7 +147,7 @@ fn distinct<'a>(texts: impl Iterator<Item = &'a str>, what: &str) -> Result<()> 
         if !seen.insert(text) {
             return Err(ToolError::new(
                 Reason::InvalidArgument,
-                format!("the {what} {text:?} stands there twice; make them differ"),
+                format!("the {what} {text:?} occurs twice; make them differ"),
             ));
         }
     }

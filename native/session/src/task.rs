@@ -1,7 +1,7 @@
-//! Work that is given to a sub-agent.
+//! Delegation of work to a sub-agent.
 //!
-//! The core runs no agents: an operation stops with what is to be done, the host has one of its sub-agents do it and
-//! makes the same call again, with the [`DelegationReport`].
+//! The core runs no agents: an operation stops with the task, the host has a sub-agent do it and makes the same call
+//! again, with the [`DelegationReport`].
 
 mod for_model;
 
@@ -15,30 +15,31 @@ use beamai_tool::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Longest name of an agent in characters.
+/// Maximum length of an agent's name in characters.
 const NAME: usize = 64;
 
-/// Has a sub-agent do something.
+/// Delegates a task to a sub-agent.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct SubAgentTask {
     /// Name of the sub-agent.
+    #[schemars(extend("self_evident" = true))]
     pub agent: String,
-    /// What to achieve, with everything the sub-agent needs to know: it does not see this conversation.
+    /// Everything it needs to know: it does not see this conversation.
     pub objective: String,
 }
 
 /// What [`SubAgentTask`] returns.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct SubAgentOutput {
-    /// What the sub-agent did and found, in its own words; where it did not complete, how far it came.
+    /// What the sub-agent did and found, in its own words; if it did not complete, its progress.
     pub summary: String,
     /// How it ended: completed, failed, out_of_budget or cancelled.
     pub state: DelegationState,
-    /// Why, unless it completed.
+    /// The error, unless it completed.
     pub error: Option<String>,
-    /// How many calls of tools it made.
+    /// Number of its tool calls.
     pub tool_calls: u64,
-    /// What its model used.
+    /// Tokens that its model used.
     pub usage: TokenUsage,
 }
 

@@ -1,4 +1,4 @@
-//! The list of tasks of a session.
+//! The task list of a session.
 
 mod for_model;
 
@@ -11,8 +11,9 @@ use beamai_tool::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
-/// Most tasks that a session has.
+/// Maximum number of tasks of a session.
 const MOST: usize = 1000;
 
 /// The whole list.
@@ -20,7 +21,7 @@ const MOST: usize = 1000;
 pub struct TodoOutput {
     /// Every task, in order.
     pub todos: Vec<Todo>,
-    /// How many there are.
+    /// Number of tasks.
     pub count: usize,
 }
 
@@ -40,7 +41,7 @@ fn harmless() -> PermissionRequest {
     }
 }
 
-/// Refuses a list that must not be; the session then keeps the one it has.
+/// Rejects an invalid list; the session then keeps the current one.
 fn valid(state: &SessionState) -> Result<()> {
     let refuse = |message: String| Err(ToolError::new(Reason::InvalidArgument, message));
     let running: Vec<&str> = state
@@ -85,12 +86,13 @@ fn fresh_id(state: &SessionState) -> u64 {
 /// Adds a task.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct TodoAdd {
-    /// What is to be done, as an instruction, such as "Add unit tests".
+    /// Imperative: "Add tests".
     pub content: String,
     /// Status. At most one task of the list can be in progress.
     #[serde(default)]
+    #[schemars(extend("self_evident" = true))]
     pub status: TodoStatus,
-    /// The same in the present continuous, such as "Adding unit tests".
+    /// Present continuous: "Adding tests".
     pub active_form: Option<String>,
 }
 
@@ -101,7 +103,7 @@ pub struct TodoAdded {
     pub id: u64,
     /// Every task, in order.
     pub todos: Vec<Todo>,
-    /// How many there are.
+    /// Number of tasks.
     pub count: usize,
 }
 
@@ -133,6 +135,7 @@ impl Operation for TodoAdd {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub struct TodoList {
     /// Only tasks of this status.
+    #[schemars(extend("self_evident" = true))]
     pub status: Option<TodoStatus>,
 }
 
@@ -161,16 +164,20 @@ impl Operation for TodoList {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct TodoUpdate {
     /// Number of the task.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1), extend("self_evident" = true))]
     pub id: u64,
     /// New status. At most one task of the list can be in progress.
+    #[schemars(extend("self_evident" = true))]
     pub status: Option<TodoStatus>,
     /// New instruction.
+    #[schemars(extend("self_evident" = true))]
     pub content: Option<String>,
     /// New present continuous form.
+    #[schemars(extend("self_evident" = true))]
     pub active_form: Option<String>,
     /// Removes the task from the list.
     #[serde(default)]
+    #[schemars(extend("self_evident" = true))]
     pub remove: bool,
 }
 
@@ -222,22 +229,27 @@ impl TodoUpdate {
     }
 }
 
-/// A task of a list that replaces the whole one.
+/// A task of a list that replaces the current one.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct NewTodo {
-    /// What is to be done, as an instruction, such as "Add unit tests".
+    /// Its number, of a task that the list has already; without one, or with one that an earlier task has, it gets the
+    /// next free one.
+    #[schemars(extend("unlisted" = true))]
+    pub id: Option<u64>,
+    /// Imperative: "Add tests".
     pub content: String,
     /// Status. At most one task can be in progress.
     #[serde(default)]
+    #[schemars(extend("self_evident" = true))]
     pub status: TodoStatus,
-    /// The same in the present continuous, such as "Adding unit tests".
+    /// Present continuous: "Adding tests".
     pub active_form: Option<String>,
 }
 
 /// Replaces the whole list.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct TodoReplace {
-    /// All tasks, in order. Tasks that are left out are deleted.
+    /// All tasks in order; those left out are deleted.
     pub todos: Vec<NewTodo>,
 }
 
@@ -252,13 +264,7 @@ impl Operation for TodoReplace {
 
     fn run(self, cx: &CallContext) -> Result<TodoOutput, Interrupt> {
         change(cx, |state| {
-            let number = |(at, new): (usize, NewTodo)| Todo {
-                id: at as u64 + 1,
-                content: new.content,
-                status: new.status,
-                active_form: new.active_form,
-            };
-            state.todos = self.todos.into_iter().enumerate().map(number).collect();
+            state.todos = numbered(self.todos);
             Ok(())
         })
     }
@@ -266,4 +272,19 @@ impl Operation for TodoReplace {
     fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
         for_model::replaced(result, call, page)
     }
+}
+
+/// The tasks with numbers of their own: the first that has a number keeps it, the others get the least that none has.
+fn numbered(new: Vec<NewTodo>) -> Vec<Todo> {
+    let mut taken = BTreeSet::new();
+    let kept: Vec<Option<u64>> =
+        new.iter().map(|new| new.id.filter(|id| *id > 0 && taken.insert(*id))).collect();
+    let mut free = (1..).filter(|id| !taken.contains(id));
+    let todo = |(new, kept): (NewTodo, Option<u64>)| Todo {
+        id: kept.or_else(|| free.next()).unwrap_or_default(),
+        content: new.content,
+        status: new.status,
+        active_form: new.active_form,
+    };
+    new.into_iter().zip(kept).map(todo).collect()
 }

@@ -1,4 +1,4 @@
-//! A directory tree made for one test, and calls on it.
+//! A workspace for one test, and calls in it.
 
 use beamai_base::ToolError;
 use beamai_tool::{CallContext, Interrupt, Operation, Tool, ToolBinding};
@@ -8,11 +8,11 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// A workspace made for one test.
+/// A workspace for one test.
 pub struct TestEnv {
     /// Its directory.
     pub dir: tempfile::TempDir,
-    /// What calls may use.
+    /// The context of calls.
     pub cx: CallContext,
 }
 
@@ -30,26 +30,25 @@ impl TestEnv {
         Self { dir, cx }
     }
 
-    /// A workspace with these files; directories on the way are made.
+    /// A workspace with these files; parent directories are created.
     pub fn with(files: &[(&str, &str)]) -> Self {
         let env = Self::new();
         files.iter().for_each(|(path, content)| env.file(path, content));
         env
     }
 
-    /// Where a path of the workspace is.
+    /// Absolute path of a path in the workspace.
     pub fn path(&self, path: impl AsRef<Path>) -> PathBuf {
         self.dir.path().join(path)
     }
 
-    /// Writes a file; directories on the way are made.
+    /// Writes a file and creates its parent directories.
     pub fn file(&self, path: impl AsRef<Path>, content: impl AsRef<[u8]>) {
         let path = self.path(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, content).unwrap();
     }
 
-    /// Makes a symbolic link.
     pub fn link(&self, target: impl AsRef<Path>, path: &str) {
         std::os::unix::fs::symlink(target, self.path(path)).unwrap();
     }
@@ -84,7 +83,7 @@ impl TestEnv {
     }
 }
 
-/// Encodings: the label, a beginning that makes the text certain to be detected, and letters that it holds.
+/// Encodings: label, a text that makes the detection certain, and letters that the encoding has.
 pub const ENCODINGS: [(&str, &str, &str); 9] = [
     ("utf-8", "", "aä漢😀\\+- @"),
     ("utf-8", "\u{FEFF}", "aä漢\\"),

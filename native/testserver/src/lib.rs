@@ -1,4 +1,4 @@
-//! A server of HTTP that answers as a test wants and remembers what it was asked.
+//! An HTTP server for tests, which answers as told and records the requests.
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use std::io::{Read, Write};
@@ -10,7 +10,7 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-/// A request as it arrived.
+/// A received request.
 #[derive(Debug, Clone)]
 pub struct ReceivedRequest {
     /// Its method.
@@ -23,13 +23,13 @@ pub struct ReceivedRequest {
 }
 
 impl ReceivedRequest {
-    /// The header's value; its name in lower case.
+    /// A header's value by its name in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 }
 
-/// Where an answer goes.
+/// A connection to a client.
 pub trait Connection: Read + Write {}
 impl<T: Read + Write> Connection for T {}
 
@@ -42,23 +42,23 @@ struct TestServerState {
     stopped: AtomicBool,
 }
 
-/// Listens until it is dropped.
+/// A server that runs until it is dropped.
 pub struct TestServer {
-    /// Where it listens.
+    /// Its address.
     pub address: SocketAddr,
     scheme: &'static str,
     shared: Arc<TestServerState>,
 }
 
 impl TestServer {
-    /// A server that writes its answers itself.
+    /// A server whose handler writes complete responses.
     pub fn raw(
         answer: impl Fn(&ReceivedRequest, &mut dyn Connection) -> std::io::Result<()> + Send + Sync + 'static,
     ) -> Self {
         Self::at("127.0.0.1:0", answer)
     }
 
-    /// The same at an address.
+    /// The same at a given address.
     pub fn at(
         address: &str,
         answer: impl Fn(&ReceivedRequest, &mut dyn Connection) -> std::io::Result<()> + Send + Sync + 'static,
@@ -66,7 +66,7 @@ impl TestServer {
         Self::start(address, None, Arc::new(answer))
     }
 
-    /// A server with encryption.
+    /// A server with TLS.
     pub fn tls(
         config: Arc<ServerConfig>,
         answer: impl Fn(&ReceivedRequest, &mut dyn Connection) -> std::io::Result<()> + Send + Sync + 'static,
@@ -74,7 +74,7 @@ impl TestServer {
         Self::start("127.0.0.1:0", Some(config), Arc::new(answer))
     }
 
-    /// The same at an address.
+    /// The same at a given address.
     pub fn tls_at(
         address: &str,
         config: Arc<ServerConfig>,
@@ -83,7 +83,7 @@ impl TestServer {
         Self::start(address, Some(config), Arc::new(answer))
     }
 
-    /// A server with one answer.
+    /// A server with a fixed response.
     pub fn fixed(status: &str, headers: &[(&str, &str)], body: impl Into<Vec<u8>>) -> Self {
         let answer = answer(status, headers, &body.into());
         Self::raw(move |_, stream| stream.write_all(&answer))
@@ -108,12 +108,12 @@ impl TestServer {
         server
     }
 
-    /// The address of a path.
+    /// The URL of a path.
     pub fn url(&self, path: &str) -> String {
         format!("{}://{}{path}", self.scheme, self.address)
     }
 
-    /// Every request so far.
+    /// All requests so far.
     pub fn seen(&self) -> Vec<ReceivedRequest> {
         self.shared.seen.lock().unwrap().clone()
     }
@@ -125,7 +125,7 @@ impl TestServer {
         seen[0].clone()
     }
 
-    /// How many connections were made, asked over or not.
+    /// Number of connections, with or without a request.
     pub fn connections(&self) -> usize {
         self.shared.connections.load(Ordering::SeqCst)
     }
@@ -134,7 +134,7 @@ impl TestServer {
 impl Drop for TestServer {
     fn drop(&mut self) {
         self.shared.stopped.store(true, Ordering::SeqCst);
-        // Wakes the listener, so that it sees.
+        // Wakes the listener, so that it checks the flag.
         _ = TcpStream::connect(self.address);
     }
 }
@@ -195,14 +195,14 @@ fn request(stream: &mut dyn Connection) -> std::io::Result<Option<ReceivedReques
     Ok(Some(ReceivedRequest { method, path, headers, body: String::from_utf8_lossy(&body).into_owned() }))
 }
 
-/// An answer with a length.
+/// A response with a Content-Length.
 pub fn answer(status: &str, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
     let mut head = head(status, headers, Some(body.len()));
     head.extend_from_slice(body);
     head
 }
 
-/// The head of an answer.
+/// The head of a response.
 pub fn head(status: &str, headers: &[(&str, &str)], length: Option<usize>) -> Vec<u8> {
     let mut head = format!("HTTP/1.1 {status}\r\n");
     for (name, value) in headers {
@@ -214,19 +214,19 @@ pub fn head(status: &str, headers: &[(&str, &str)], length: Option<usize>) -> Ve
     (head + "\r\n").into_bytes()
 }
 
-/// An answer that leads elsewhere.
+/// A redirect.
 pub fn redirect(status: &str, to: &str) -> Vec<u8> {
     answer(status, &[("Location", to)], b"elsewhere")
 }
 
-/// Somebody who vouches for servers.
+/// A certificate authority.
 pub fn authority() -> CertifiedIssuer<'static, KeyPair> {
     let mut params = CertificateParams::new(Vec::new()).unwrap();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
 }
 
-/// The encryption of a server that shows this certificate.
+/// TLS settings of a server with this certificate.
 pub fn identified_by(certificate: CertificateDer<'static>, key: &KeyPair) -> Arc<ServerConfig> {
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()

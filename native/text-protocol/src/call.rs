@@ -1,9 +1,9 @@
-//! What a response is made of.
+//! The parts of a parsed response.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// How a call was written.
+/// The format of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CallFormat {
@@ -18,7 +18,7 @@ pub enum CallFormat {
 }
 
 impl CallFormat {
-    /// Every format there is.
+    /// All formats.
     pub const ALL: [CallFormat; 4] =
         [CallFormat::Tag, CallFormat::Yaml, CallFormat::Function, CallFormat::Xml];
 
@@ -33,18 +33,18 @@ impl CallFormat {
     }
 }
 
-/// A call that a model made.
+/// A call by a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParsedCall {
-    /// Name of the tool, as it was written: names are case-sensitive.
+    /// Name of the tool, as written: names are case-sensitive.
     pub tool: String,
-    /// The arguments, as they were given.
+    /// The arguments, as given.
     pub args: Map<String, Value>,
-    /// Why the model calls, if it said so; what is not text comes as its JSON.
+    /// The model's reason for the call, if given; if it is not a string, its JSON.
     pub reasoning: Option<String>,
-    /// How the call was written.
+    /// The format of the call.
     pub format: CallFormat,
-    /// What was mended to make it a call, one sentence each; nothing unless [`super::ProtocolRules::repair`] is on.
+    /// What was repaired, one sentence each; empty unless [`super::ProtocolRules::repair`] is on.
     pub repairs: Vec<String>,
 }
 
@@ -54,24 +54,24 @@ impl ParsedCall {
     }
 }
 
-/// What was begun as a call and is none.
+/// A malformed call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidCall {
     /// What is wrong with it.
     pub message: String,
-    /// All of its text, tags included.
+    /// All of its text, including tags.
     pub raw: Vec<u8>,
-    /// The format that it was begun in.
+    /// The format that it begins with.
     pub format: CallFormat,
 }
 
-/// A part of a response. Texts and calls come in the order in which they stand there.
+/// A part of a response. Texts and calls are in order.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ResponsePiece {
-    /// Text, byte by byte as it was given.
+    /// Text, byte by byte as given.
     Text(Vec<u8>),
     /// A call.
     Call(ParsedCall),
-    /// A call that is not valid. Comes only where the tools are known; it is text otherwise.
+    /// A call that is not valid. Only if the tools are known; otherwise it is text.
     Invalid(InvalidCall),
 }

@@ -1,20 +1,20 @@
-//! Reads a response step by step, from a buffer that begins where the last step ended.
+//! Parses a response step by step, from a buffer that begins where the last step ended.
 
 use super::ProtocolRules;
 use super::call::{CallFormat, ParsedCall};
 use super::scan::{CallScan, CallScanResult, TextScan, TextScanResult};
 
-/// What is known about the start of the buffer. Lengths are in bytes.
+/// The result of a step, about the start of the buffer. Lengths are in bytes.
 pub(super) enum ScanStep {
-    /// So much of it is text; `Text(0)` asks for more.
+    /// This many bytes are text; `Text(0)` asks for more input.
     Text(usize),
-    /// So much of it is a call.
+    /// This many bytes are a call.
     Call(usize, Box<ParsedCall>),
-    /// So much of it was begun as a call and is none.
+    /// This many bytes are a malformed call.
     Invalid(usize, CallFormat, String),
 }
 
-/// Where in a response the reading is.
+/// The state of the parser.
 #[derive(Default)]
 pub(super) struct ResponseScanner {
     text: TextScan,
@@ -22,7 +22,7 @@ pub(super) struct ResponseScanner {
 }
 
 impl ResponseScanner {
-    /// Looks at the buffer. `end` says that nothing will follow it; then every step takes something off it.
+    /// Parses the start of the buffer. If `end` is set, no more input follows, and every step consumes something.
     pub(super) fn step(&mut self, buf: &[u8], end: bool, rules: &ProtocolRules) -> ScanStep {
         loop {
             let verdict = match &mut self.call {
@@ -42,7 +42,7 @@ impl ResponseScanner {
         }
     }
 
-    /// Text up to the beginning of a call, or up to where one may begin; `None` where a call begins at once.
+    /// The length of the text before a call, or before a possible one; `None` if a call begins immediately.
     fn begin(&mut self, buf: &[u8], end: bool, rules: &ProtocolRules) -> Option<usize> {
         let text = match self.text.scan(buf, end, rules) {
             TextScanResult::Text(text) => text,

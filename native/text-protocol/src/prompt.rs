@@ -1,20 +1,20 @@
-//! The system prompt that teaches a model the protocol.
+//! The system prompt that explains the protocol to a model.
 
 use super::tools::{ToolSet, ToolSpec};
 use beamai_schema::{Param, ParamType, Parameters};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
-/// Deepest nesting of objects that a signature shows.
+/// Maximum nesting of objects in a signature.
 const MOST_LEVELS: usize = 4;
 
-/// Parameters that say where something is; they come first.
+/// Parameters that name a location; they come first.
 const PLACES: &[&str] = &["path", "file", "file_path", "directory", "dir", "url", "name", "id"];
 
-/// Parameters that hold long text; the raw form is shown with one of them.
+/// Parameters for long text; one of them illustrates raw text.
 const TEXTS: &[&str] = &["content", "new_string", "patch", "code", "text", "body", "command"];
 
-/// The prompt: what the tools are, how to call them, the rules, examples.
+/// The prompt: tools, formats, rules, examples.
 pub fn system_prompt(tools: &ToolSet) -> String {
     let mut out =
         "You are an AI coding assistant with access to these tools:\n\nAVAILABLE TOOLS:\n".to_owned();
@@ -75,7 +75,7 @@ fn signature(parameters: &Parameters, level: usize) -> String {
     ordered(parameters.iter()).into_iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// What must be given before what may be, and what says where before everything else.
+/// Sorts required parameters first, and among them those that name a location.
 fn ordered<'a>(parameters: impl Iterator<Item = (&'a String, &'a Param)>) -> Vec<(&'a String, &'a Param)> {
     let mut all: Vec<_> = parameters.collect();
     let place = |name: &str| PLACES.iter().position(|place| *place == name).unwrap_or(PLACES.len());
@@ -145,9 +145,9 @@ fn raw_form(out: &mut String, tools: &ToolSet) {
 fn examples(out: &mut String, tools: &ToolSet) {
     let needed =
         |tool: &ToolSpec| tool.parameters.iter().flatten().filter(|(_, param)| is_needed(param)).count();
-    // What a schema of any kind takes is not made up here.
+    // No example values are made up for a tool with its own schema.
     let mut all: Vec<&ToolSpec> = tools.iter().filter(|tool| tool.input_schema.is_none()).collect();
-    // A call with one argument shows the most with the least; everybody knows what reading a file is.
+    // Prefers tools with one argument, and for reading files: these examples are short and familiar.
     all.sort_by_key(|tool| (reads(tool).is_none(), needed(tool).abs_diff(1)));
     if !all.is_empty() {
         out.push_str("\nEXAMPLES:\n");
@@ -161,14 +161,14 @@ fn examples(out: &mut String, tools: &ToolSet) {
     }
 }
 
-/// The one parameter that a tool for reading files needs.
+/// The only required parameter of a tool that reads files.
 fn reads(tool: &ToolSpec) -> Option<&str> {
     let mut needed = tool.parameters.iter().flatten().filter(|(_, param)| is_needed(param));
     let (name, _) = needed.next().filter(|_| tool.name.contains("read"))?;
     (needed.next().is_none() && matches!(name.as_str(), "path" | "file" | "file_path")).then_some(name)
 }
 
-/// The specification's own example.
+/// The example of the protocol's specification.
 fn read_example(out: &mut String, tool: &ToolSpec, path: &str) {
     let call =
         call_text(tool, &format!("{{\"{path}\": \"package.json\"}}"), "Need to read package.json to answer");

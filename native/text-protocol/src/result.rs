@@ -1,4 +1,4 @@
-//! What a model is told of its calls.
+//! Messages to the model about its calls.
 
 use beamai_text::{self as text, escaped};
 use serde_json::Value;
@@ -17,8 +17,8 @@ pub fn format_result(outcome: Result<&Value, &str>) -> String {
     out
 }
 
-/// `TOOL_ERROR:` with the message about a call that was not valid. The message may repeat what a model, a file or a
-/// server wrote, so it stays on this one line: none of it begins a line as the protocol's own lines do.
+/// `TOOL_ERROR:` with the message about an invalid call. The message may quote a model, a file or a server, so it is
+/// escaped to one line: no part of it can begin a line like the protocol's own.
 pub fn format_error(message: &str) -> String {
     let message = escaped(message.trim_end_matches(['.', ' ', '\n']));
     format!("TOOL_ERROR: {message}. Please try again with correct format.")
@@ -31,8 +31,8 @@ pub(super) fn spaced(value: &Value) -> String {
     out
 }
 
-/// Writes a value, at a level of indentation or on one line. Objects stand on lines of their own, one key each, but
-/// inside lists, where each element has one line: what is long in results is lists, and space costs tokens.
+/// Writes a value, indented at a level or on one line. Objects have one key per line, except inside lists, where each
+/// element has one line: results contain long lists, and white space costs tokens.
 fn write(out: &mut String, value: &Value, level: Option<usize>) {
     match value {
         Value::Object(map) => {

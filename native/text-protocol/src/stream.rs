@@ -1,37 +1,37 @@
-//! Reads a response while it comes.
+//! Parses a streamed response.
 
 use super::ProtocolRules;
 use super::call::{InvalidCall, ResponsePiece};
 use super::machine::{ResponseScanner, ScanStep};
 
-/// A response that is on its way. Text comes out as soon as it can be nothing else; a call comes out when it is
-/// whole. Pieces are those of [`super::parse_all`], but that a text may come in several.
+/// A streamed response. Text is returned as soon as it cannot be part of a call; a call is returned when it is
+/// complete. The pieces are those of [`super::parse_all`], except that a text may be split.
 pub struct CallStream {
     rules: ProtocolRules,
     machine: ResponseScanner,
-    /// What has come and is not yet accounted for.
+    /// Input that has not been returned yet.
     held: Vec<u8>,
 }
 
 impl CallStream {
-    /// A stream at its beginning.
+    /// A new stream.
     pub fn new(rules: ProtocolRules) -> Self {
         Self { rules, machine: ResponseScanner::default(), held: Vec::new() }
     }
 
-    /// How many bytes are held back.
+    /// Number of bytes that are held back.
     pub fn held(&self) -> usize {
         self.held.len()
     }
 
-    /// Takes the next bytes; they may end anywhere, in the middle of a character, too. Each text that comes out is
-    /// whole characters, as far as the response is UTF-8.
+    /// Processes the next bytes, which may be split anywhere, even within a character. Returned texts consist of
+    /// complete characters, if the response is valid UTF-8.
     pub fn feed(&mut self, bytes: &[u8]) -> Vec<ResponsePiece> {
         self.held.extend_from_slice(bytes);
         self.drain(false)
     }
 
-    /// Says that the response has ended, and gives what was held back.
+    /// Ends the response, and returns what was held back.
     pub fn end(mut self) -> Vec<ResponsePiece> {
         self.drain(true)
     }

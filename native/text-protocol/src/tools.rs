@@ -7,33 +7,33 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-/// A tool, as far as the protocol needs to know it.
+/// The parts of a tool's description that the protocol needs.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolSpec {
-    /// Name that calls use.
+    /// Name in calls.
     pub name: String,
     /// What it does, for the model.
     #[serde(default)]
     pub description: String,
-    /// Its parameters; a tool without any description of them takes whatever it is given.
+    /// Its parameters; a tool without them accepts any arguments.
     #[serde(default)]
     pub parameters: Option<Parameters>,
-    /// JSON Schema of its arguments, where parameters cannot say it. The host checks them when the tool is called.
+    /// JSON Schema of its arguments, if parameters cannot express it. The host checks it when the tool is called.
     #[serde(default)]
     pub input_schema: Option<Map<String, Value>>,
-    /// Whether it is a built-in tool, which takes what models write where it can mean one thing only.
+    /// Whether it is a built-in tool, whose arguments are converted if they have one possible meaning.
     #[serde(default)]
     pub is_built_in: bool,
 }
 
-/// Arguments that a call may have beside those that its tool takes, and still be told each one of them.
+/// Maximum number of unknown arguments that are listed separately in an error.
 const MOST_UNKNOWN: usize = 100;
 
-/// Longest name that a message repeats in full, in bytes.
+/// Maximum length of a name that a message quotes completely, in bytes.
 const LONGEST_SHOWN: usize = 200;
 
-/// Longest text that is checked in full, in bytes: far longer than any value of an enum.
+/// Maximum length of a text that is checked completely, in bytes: longer than any value of an enum.
 const LONGEST_CHECKED: usize = 4096;
 
 /// Tools by name.
@@ -54,25 +54,25 @@ impl ToolSet {
         self.by_name.values()
     }
 
-    /// Whether there is a tool of that name.
+    /// Whether there is a tool with that name.
     pub(super) fn has(&self, name: &[u8]) -> bool {
         std::str::from_utf8(name).is_ok_and(|name| self.by_name.contains_key(name))
     }
 
-    /// Whether the name of a tool begins so.
+    /// Whether the name of a tool begins with `start`.
     pub(super) fn may_become(&self, start: &[u8]) -> bool {
         let Ok(start) = std::str::from_utf8(start) else { return false };
         let from = (Bound::Included(start), Bound::Unbounded);
         self.by_name.range::<str, _>(from).next().is_some_and(|(name, _)| name.starts_with(start))
     }
 
-    /// What is known of a parameter.
+    /// A parameter of a tool.
     pub(super) fn param(&self, tool: &str, name: &str) -> Option<&Param> {
         self.by_name.get(tool)?.parameters.as_ref()?.get(name)
     }
 
-    /// Checks a call: the tool is there, required parameters are given, and the arguments pass the check that every
-    /// call of a tool passes.
+    /// Checks a call: the tool exists, required parameters are given, and the arguments pass the check that every tool
+    /// call must pass.
     ///
     /// # Errors
     /// One sentence for the model.
@@ -81,7 +81,7 @@ impl ToolSet {
         let Some(parameters) = &tool.parameters else { return Ok(()) };
         let (given, taken) = (call.args.len(), parameters.len());
         if given > taken + MOST_UNKNOWN {
-            return Err(format!("The call has {given} arguments, and {} takes {taken} at most", call.tool));
+            return Err(format!("The call has {given} arguments, and {} takes at most {taken}", call.tool));
         }
         let missing: Vec<String> = parameters
             .iter()
@@ -101,7 +101,7 @@ impl ToolSet {
     }
 }
 
-/// The arguments with long texts cut: no check looks at so much of them, and copying takes time.
+/// The arguments with long texts cut: checks need only their beginning, and copying takes time.
 fn without_length(args: &Map<String, Value>) -> Map<String, Value> {
     let cut = |value: &Value| match value {
         Value::String(text) if text.len() > LONGEST_CHECKED => {

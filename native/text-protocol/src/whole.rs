@@ -1,18 +1,18 @@
-//! Reads a response that is there in full.
+//! Parses a complete response.
 
 use super::ProtocolRules;
 use super::call::{CallFormat, InvalidCall, ParsedCall, ResponsePiece};
 use super::machine::{ResponseScanner, ScanStep};
 use super::stream::CallStream;
 
-/// The first call of a response, as the specification's parser finds it: `Text` with the whole response where there
-/// is none. A malformed call between tags that comes first makes the whole response text; where the tools are known
-/// it is `InvalidCall`.
+/// The first call of a response, as the specification's parser finds it; `Text` with the complete response if there is
+/// none. If a malformed call between tags comes first, the complete response is text, or `InvalidCall` if the tools are
+/// known.
 pub fn parse(response: &[u8], rules: &ProtocolRules) -> ResponsePiece {
     find(response, rules).unwrap_or_else(|| ResponsePiece::Text(response.to_owned()))
 }
 
-/// As [`parse`], with `None` for a response that is text.
+/// As [`parse`], but `None` for a response that is text.
 pub fn find(response: &[u8], rules: &ProtocolRules) -> Option<ResponsePiece> {
     let mut first = None;
     walk(response, rules, &mut |part| match part {
@@ -30,7 +30,7 @@ pub fn find(response: &[u8], rules: &ProtocolRules) -> Option<ResponsePiece> {
     first
 }
 
-/// Everything in a response, in order. No two texts come one after the other.
+/// All parts of a response, in order. Adjacent texts are merged.
 pub fn parse_all(response: &[u8], rules: &ProtocolRules) -> Vec<ResponsePiece> {
     let mut pieces = Vec::new();
     walk(response, rules, &mut |part| {
@@ -60,7 +60,7 @@ enum ResponsePart<'a> {
     Invalid(InvalidCall),
 }
 
-/// Hands every part to `each`, until it says `false`.
+/// Calls `each` for every part, until it returns `false`.
 fn walk<'a>(response: &'a [u8], rules: &ProtocolRules, each: &mut dyn FnMut(ResponsePart<'a>) -> bool) {
     let mut machine = ResponseScanner::default();
     let mut rest = response;
@@ -79,10 +79,10 @@ fn walk<'a>(response: &'a [u8], rules: &ProtocolRules, each: &mut dyn FnMut(Resp
     }
 }
 
-/// Reads bytes from anywhere whole and in pieces, with and without tools, and compares: an entry for fuzzers.
+/// Fuzzing entry: parses any bytes at once and in pieces, with and without tools, and compares the results.
 ///
 /// # Panics
-/// When the two readings differ: a defect.
+/// If the results differ, which is a bug.
 pub fn check(bytes: &[u8]) {
     let tools =
         ["read_file", "f"].map(|name| super::ToolSpec { name: name.to_owned(), ..Default::default() });
@@ -96,7 +96,7 @@ pub fn check(bytes: &[u8]) {
     }
 }
 
-/// Pieces that end anywhere, but for the same bytes at the same places.
+/// Pieces of uneven size, which depends on the bytes only.
 fn uneven(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut state = bytes.len() as u64;
     std::iter::from_fn(move || {

@@ -56,7 +56,7 @@ pub(super) struct CharMap {
     pub(super) text: String,
     /// Pairs of text and byte position after each character that is not ASCII.
     marks: Vec<(usize, usize)>,
-    /// Bytes that make whole characters.
+    /// Number of bytes in complete characters.
     pub(super) len: usize,
 }
 

@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn every_form_of_a_character_is_found() {
-        // Two code points of Shift_JIS are the same Roman numeral.
+        // Two byte sequences of Shift_JIS are the same Roman numeral.
         assert_eq!(
             ranges("shift_jis", b"\x87\x54 \xFA\x4A", "\u{2160}", Overlap::Each),
             [(0, 2, 1), (3, 5, 1)]

@@ -44,10 +44,10 @@ const COMMENTS_AFTER_CODE: &[&str] = &["//", "/*", "<!--", " #", " --", " ;", " 
 /// The placeholder lines of a text, trimmed, and their numbers from 1.
 pub fn placeholders(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let numbered = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
-    numbered.filter(|(_, line)| stands_for_text(line))
+    numbered.filter(|(_, line)| is_placeholder_line(line))
 }
 
-fn stands_for_text(line: &str) -> bool {
+fn is_placeholder_line(line: &str) -> bool {
     if line.len() > LONGEST || !line.chars().any(char::is_alphabetic) {
         return false;
     }
@@ -96,7 +96,7 @@ impl<'a> CommentLine<'a> {
             return false;
         }
         let is_dotted = self.begins_with_dots || (self.has_dots && (self.is_comment || self.is_bracketed));
-        match said(self.core) {
+        match meaning(self.core) {
             PlaceholderMeaning::ThatItStays => true,
             PlaceholderMeaning::WhatIsLeftOut => is_dotted,
             PlaceholderMeaning::Otherwise => false,
@@ -126,7 +126,7 @@ enum PlaceholderMeaning {
     Otherwise,
 }
 
-fn said(core: &str) -> PlaceholderMeaning {
+fn meaning(core: &str) -> PlaceholderMeaning {
     let lower = core.to_lowercase();
     let is_letter = |char: char| char.is_alphanumeric() || matches!(char, '_' | '\'');
     let words: Vec<&str> = lower.split(|char| !is_letter(char)).filter(|word| !word.is_empty()).collect();
@@ -134,7 +134,7 @@ fn said(core: &str) -> PlaceholderMeaning {
         return PlaceholderMeaning::Otherwise;
     }
     if !core.is_ascii() && words.iter().any(|word| word.chars().any(is_ideograph)) {
-        return said_without_spaces(&words.concat());
+        return meaning_in_cjk(&words.concat());
     }
     let has = |list: &str| words.iter().any(|word| is_in(list, word));
     let is_known = |word: &&&str| [REST, NOUNS, KEPT, PLACED, FILLERS].iter().any(|list| is_in(list, word));
@@ -165,7 +165,7 @@ fn is_ideograph(char: char) -> bool {
 }
 
 /// The same for Chinese and Japanese.
-fn said_without_spaces(text: &str) -> PlaceholderMeaning {
+fn meaning_in_cjk(text: &str) -> PlaceholderMeaning {
     const REST: &[&str] = &[
         "其余",
         "剩余",

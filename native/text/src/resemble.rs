@@ -27,7 +27,7 @@ type Likeness = fn(&str) -> String;
 const LIKENESSES: [(&str, Likeness); 5] = [
     ("whitespace at the beginning or end of lines", |line| line.trim().to_owned()),
     ("whitespace", without_space),
-    ("quotation marks, dashes or whitespace", |line| without_space(&plain(line))),
+    ("quotation marks, dashes or whitespace", |line| without_space(&to_ascii(line))),
     ("case or whitespace", |line| without_space(&line.to_lowercase())),
     ("case, quotation marks, dashes or whitespace", strip),
 ];
@@ -102,7 +102,7 @@ fn without_space(line: &str) -> String {
 }
 
 /// Replaces typographic characters by their ASCII equivalents.
-fn plain(line: &str) -> String {
+fn to_ascii(line: &str) -> String {
     let one = |char| match char {
         '\u{2018}' | '\u{2019}' | '\u{201A}' | '`' | '\u{B4}' => '\'',
         '\u{201C}' | '\u{201D}' | '\u{201E}' | '\u{AB}' | '\u{BB}' => '"',
@@ -113,7 +113,7 @@ fn plain(line: &str) -> String {
 }
 
 fn strip(line: &str) -> String {
-    without_space(&plain(line).to_lowercase())
+    without_space(&to_ascii(line).to_lowercase())
 }
 
 /// The lines most similar to the longest of the wanted ones.

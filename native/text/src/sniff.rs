@@ -24,25 +24,25 @@ pub enum ContentKind {
 /// Detects the type of a file by its first bytes: at least [`HEAD`], or all of them; `is_whole` if they are the whole
 /// file. An encoding is known by a byte order mark, by being valid UTF-8, or guessed.
 pub fn sniff(bytes: &[u8], is_whole: bool) -> ContentKind {
-    if let Some(known) = marked(bytes).or_else(|| image(bytes)) {
+    if let Some(known) = by_mark(bytes).or_else(|| image(bytes)) {
         return known;
     }
     let head = without_padding(&bytes[..bytes.len().min(HEAD)]);
     if memchr::memchr(0, head).is_some() {
-        return wide(&bytes[..bytes.len().min(HEAD)])
+        return utf16_without_mark(&bytes[..bytes.len().min(HEAD)])
             .map_or(ContentKind::Binary(named(bytes)), ContentKind::Text);
     }
     if is_utf8(bytes, is_whole) {
-        return ContentKind::Text(escaped_japanese(head).unwrap_or(Charset::UTF8));
+        return ContentKind::Text(iso_2022_jp(head).unwrap_or(Charset::UTF8));
     }
-    if looks_like_no_text(head) {
+    if looks_binary(head) {
         ContentKind::Binary(named(bytes))
     } else {
-        ContentKind::Text(guessed(bytes))
+        ContentKind::Text(guess_charset(bytes))
     }
 }
 
-fn marked(bytes: &[u8]) -> Option<ContentKind> {
+fn by_mark(bytes: &[u8]) -> Option<ContentKind> {
     let charset = |encoding| Some(ContentKind::Text(Charset::new(encoding, true)));
     match bytes {
         [0xEF, 0xBB, 0xBF, ..] => charset(encoding_rs::UTF_8),
@@ -75,7 +75,7 @@ fn without_padding(head: &[u8]) -> &[u8] {
 }
 
 /// UTF-16 without a mark: in ordinary text, every zero byte is the high byte of a character.
-fn wide(head: &[u8]) -> Option<Charset> {
+fn utf16_without_mark(head: &[u8]) -> Option<Charset> {
     if head.len() % 2 == 1 {
         return None;
     }
@@ -117,7 +117,7 @@ fn is_utf8(bytes: &[u8], is_whole: bool) -> bool {
 }
 
 /// ISO-2022-JP is ASCII with escape sequences.
-fn escaped_japanese(head: &[u8]) -> Option<Charset> {
+fn iso_2022_jp(head: &[u8]) -> Option<Charset> {
     let escape = memchr::memchr(0x1B, head)?;
     let is_japanese = head[escape..].windows(3).any(|three| matches!(three, b"\x1B$B" | b"\x1B$@"));
     let charset = Charset::new(encoding_rs::ISO_2022_JP, false);
@@ -125,7 +125,7 @@ fn escaped_japanese(head: &[u8]) -> Option<Charset> {
 }
 
 /// Text in any encoding has few control characters.
-fn looks_like_no_text(head: &[u8]) -> bool {
+fn looks_binary(head: &[u8]) -> bool {
     odd_bytes(head) * 32 > head.len()
 }
 
@@ -133,7 +133,7 @@ fn odd_bytes(head: &[u8]) -> usize {
     head.iter().filter(|byte| matches!(byte, 0..=8 | 0x0B | 0x0E..=0x1A | 0x1C..=0x1F | 0x7F)).count()
 }
 
-fn guessed(bytes: &[u8]) -> Charset {
+fn guess_charset(bytes: &[u8]) -> Charset {
     let ascii = Encoding::ascii_valid_up_to(bytes);
     let start = ascii.saturating_sub(2);
     let evidence = &bytes[start..bytes.len().min(ascii + EVIDENCE)];

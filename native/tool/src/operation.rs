@@ -55,6 +55,15 @@ pub trait Operation: Sized + Send + 'static {
     /// Its own, or [`Interrupt::Defer`] when it is too large for this thread and has had no effect yet.
     fn run(self, cx: &CallContext) -> Result<Self::Output, Interrupt>;
 
+    /// Tries the work without doing any of it, before somebody is asked whether it may be done: the diff that it would
+    /// make, for those who can tell. It may read the files that the call is about, and nothing else.
+    ///
+    /// # Errors
+    /// Those that the work would fail with.
+    fn preview(&self, _: &CallContext) -> Result<Option<String>, Interrupt> {
+        Ok(None)
+    }
+
     /// Renders a result, as the shortest text from which a model knows what to do next. It must accept the output of
     /// every dialect. `None`, with an empty page, if it does not recognize the value (a filter may have changed it): it
     /// is then rendered as JSON.
@@ -70,11 +79,16 @@ where
 {
     name: &'static str,
     description: &'static str,
-    /// The parameters that are kept; all of them where there is no list.
+    /// The parameters to keep; `None` keeps all.
     only: Option<&'static [&'static str]>,
-    /// Parameters with a description of their own.
+    /// Replaced descriptions, by parameter.
     described: Vec<(&'static str, &'static str)>,
-    /// Made when they are first needed: a program that makes one call needs those of one tool.
+    /// Other names of parameters.
+    aliases: Vec<(&'static str, &'static str)>,
+    /// All parameters that are accepted. Made when they are first needed: a program that makes one call needs those of one
+    /// tool.
+    accepted: OnceLock<Parameters>,
+    /// Those of them that are listed.
     parameters: OnceLock<Parameters>,
     output_schema: OnceLock<Value>,
     types: PhantomData<fn(A) -> (O, R)>,
@@ -93,17 +107,18 @@ where
             description,
             only: None,
             described: Vec::new(),
+            aliases: Vec::new(),
+            accepted: OnceLock::new(),
             parameters: OnceLock::new(),
             output_schema: OnceLock::new(),
             types: PhantomData,
         }
     }
 
-    /// Keeps only these parameters; the others get their defaults.
+    /// Keeps only these parameters, and those that are accepted without being listed; the others get their defaults.
     ///
     /// # Panics
-    /// When the parameters are first needed: if a parameter does not exist, or a required one is left out. Both are mistakes
-    /// in the catalogue.
+    /// On first use of the parameters, if one does not exist or a required one is left out: a mistake in the catalogue.
     #[must_use]
     pub fn only(mut self, names: &'static [&'static str]) -> Self {
         self.only = Some(names);
@@ -113,7 +128,7 @@ where
     /// Replaces the description of a parameter, if the operation's mentions a tool of another dialect.
     ///
     /// # Panics
-    /// When the parameters are first needed: if the parameter does not exist, a mistake in the catalogue.
+    /// On first use of the parameters, if the parameter does not exist: a mistake in the catalogue.
     #[must_use]
     pub fn described(mut self, parameter: &'static str, text: &'static str) -> Self {
         self.described.push((parameter, text));
@@ -132,11 +147,34 @@ where
             assert!(parameters.contains_key(*name), "{tool} has no parameter {name}");
         }
         parameters.retain(|name, param| {
-            let is_kept = names.contains(&name.as_str());
+            let is_kept = param.unlisted || names.contains(&name.as_str());
             assert!(is_kept || !param.required, "{tool}: {name} is required");
             is_kept
         });
         parameters
+    }
+
+    /// Gives a parameter another name, which models know it by from elsewhere. It is not listed.
+    #[must_use]
+    pub fn alias(mut self, alias: &'static str, parameter: &'static str) -> Self {
+        self.aliases.push((alias, parameter));
+        self
+    }
+
+    fn accepted(&self) -> &Parameters {
+        self.accepted.get_or_init(|| self.make_parameters())
+    }
+
+    /// The arguments under the parameters' own names.
+    fn named(&self, mut args: Map<String, Value>) -> Map<String, Value> {
+        for (alias, parameter) in &self.aliases {
+            if !args.contains_key(*parameter)
+                && let Some(value) = args.shift_remove(*alias)
+            {
+                args.insert((*parameter).to_owned(), value);
+            }
+        }
+        args
     }
 }
 
@@ -156,7 +194,7 @@ where
     }
 
     fn parameters(&self) -> &Parameters {
-        self.parameters.get_or_init(|| self.make_parameters())
+        self.parameters.get_or_init(|| schema::listed(self.accepted()))
     }
 
     fn output_schema(&self) -> &Value {
@@ -192,8 +230,8 @@ where
     }
 
     fn prepare(&self, args: Map<String, Value>) -> Result<Box<dyn Prepared>> {
-        let (args, adjusted) = schema::forgive(self.parameters(), args);
-        let args = schema::check(self.parameters(), args)?;
+        let (args, adjusted) = schema::forgive(self.accepted(), self.named(args));
+        let args = schema::check(self.accepted(), args)?;
         let args: A = serde_json::from_value(Value::Object(args)).map_err(|error| {
             ToolError::new(Reason::InvalidArgument, format!("an argument is not valid: {error}"))
         })?;
@@ -235,6 +273,10 @@ where
             first: self.operation.permission(cx)?,
             more: self.operation.more_permissions(cx)?,
         })
+    }
+
+    fn preview(&self, cx: &CallContext) -> Result<Option<String>, Interrupt> {
+        self.operation.preview(cx)
     }
 
     fn run(self: Box<Self>, cx: &CallContext) -> Result<Value, Interrupt> {

@@ -10,9 +10,10 @@ pub const RECOMMENDED: &str = " (Recommended)";
 /// One choice.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Choice {
-    /// The choice, one to five words.
+    /// 1 to 5 words.
     pub label: String,
     /// What it means.
+    #[schemars(extend("self_evident" = true))]
     pub description: String,
 }
 
@@ -20,15 +21,17 @@ pub struct Choice {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Question {
     /// The question, a full sentence.
+    #[schemars(extend("self_evident" = true))]
     pub question: String,
     /// Short label, at most 12 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub header: Option<String>,
-    /// The choices, the recommended one first. Free text is always possible too.
+    /// 2 to 4, the recommended one first; none for free text.
     #[serde(default)]
     pub options: Vec<Choice>,
     /// Whether several choices can be selected.
     #[serde(default)]
+    #[schemars(extend("self_evident" = true))]
     pub multi_select: bool,
 }
 

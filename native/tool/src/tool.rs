@@ -158,6 +158,14 @@ pub trait Prepared: Send {
     /// For a path outside the workspace.
     fn permissions(&self, cx: &CallContext) -> Result<PermissionRequests>;
 
+    /// Tries the work without doing any of it: the diff that it would make, where it can tell.
+    ///
+    /// # Errors
+    /// Those that the work would fail with.
+    fn preview(&self, _: &CallContext) -> Result<Option<String>, Interrupt> {
+        Ok(None)
+    }
+
     /// Does the work.
     ///
     /// # Errors

@@ -195,7 +195,7 @@ impl<'a> FetchDraft<'a> {
         let decoded = charset::decode(&body.bytes, label.as_deref(), body.end == BodyEnd::Complete);
         self.fetched.charset = Some(decoded.charset.to_owned());
         self.notes.extend(decoded.notes);
-        self.text = match self.media == Media::Html && !self.call.raw {
+        self.text = match self.media == Media::Html && !self.call.wants_source() {
             true => self.readable(&decoded.text, url),
             false => decoded.text,
         };
@@ -206,13 +206,13 @@ impl<'a> FetchDraft<'a> {
         self.fetched.title = page.title;
         if page.text.is_empty() && !html.trim().is_empty() {
             self.notes.push(
-                "the page has no text of its own, perhaps because a script makes it; raw gives its source"
+                "the page has no text of its own, perhaps because a script makes it; \"as\": \"html\" gives its source"
                     .into(),
             );
         }
         if page.is_reduced {
             self.notes.push(
-                "this is the page's main part, without its navigation; raw gives all of its source".into(),
+                "this is the page's main part, without its navigation; \"as\": \"html\" gives all of its source".into(),
             );
         }
         if page.is_cut {

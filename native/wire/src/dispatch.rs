@@ -1,4 +1,4 @@
-//! From two binaries to a reply.
+//! Decodes a call, runs it, and encodes the reply.
 
 use crate::hosts::Hosts;
 use crate::reply;
@@ -6,7 +6,7 @@ use beamai_base::{Reason, Result, ToolError};
 use beamai_engine::catalogue;
 use beamai_engine::display::Display;
 use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host, listing};
-use beamai_schema::{self as schema, Parameters, Provider};
+use beamai_schema::{self as schema, Parameters, Provider, StrictUse};
 use beamai_tool::ExecutionClass;
 use beamai_tool::Services;
 use beamai_workspace::Workspace;
@@ -15,17 +15,17 @@ use serde_json::{Map, Value, json};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Longest call that is looked at where nothing else can go on meanwhile.
+/// Maximum size of a call on a normal scheduler, in bytes.
 const INSTANT_BYTES: usize = 16 << 10;
-/// Largest file that is read there. It takes some 30 microseconds.
+/// Maximum size of a file that is read there, in bytes. That takes about 30 microseconds.
 const CACHED_BYTES: u64 = 32 << 10;
 
-/// How a call ended for a door.
+/// The result of a call for a door.
 #[derive(Debug)]
 pub enum DispatchResult {
-    /// With an encoded reply.
+    /// An encoded reply.
     Reply(Vec<u8>),
-    /// It has done nothing and must be run as a job.
+    /// The call has had no effect and must run as a job.
     Defer,
 }
 
@@ -35,7 +35,7 @@ pub struct Dispatcher {
 }
 
 impl Dispatcher {
-    /// A dispatcher without any host yet, for a door with these services.
+    /// A dispatcher without hosts, for a door with these services.
     pub fn new(services: Services) -> Self {
         Self { hosts: Hosts::new(services) }
     }
@@ -50,9 +50,9 @@ impl Dispatcher {
         }
     }
 
-    /// Runs one call right here if it is sure to end at once: its tool is instant, or finds all it reads in memory,
-    /// its arguments are small, and its settings need not be made ready first. The reply, or `None` where it has to
-    /// run elsewhere and has done nothing yet.
+    /// Runs a call on the current thread if it finishes quickly: the tool is instant, or finds all its data in memory,
+    /// the arguments are small, and the settings are prepared. Returns the reply, or `None` if the call must run
+    /// elsewhere; it has had no effect then.
     pub fn call_at_once(&self, settings: &[u8], call: &[u8]) -> Option<Vec<u8>> {
         if call.len() > INSTANT_BYTES {
             return None;
@@ -67,7 +67,7 @@ impl Dispatcher {
         };
         match tool.traits().pace {
             ExecutionClass::Instant => reply_to(host.call(call, CallOptions::default())),
-            // What stands in the way here, such as a temporary directory that is not known, may not elsewhere.
+            // An error here, such as of a missing temporary directory, may not occur elsewhere.
             ExecutionClass::Cached => match host.call(call, run()) {
                 CallOutcome::Error(_) => None,
                 outcome => reply_to(outcome),
@@ -81,13 +81,13 @@ impl Dispatcher {
         answer(self.prepare(settings, call).and_then(|(host, call)| host.explain(call)))
     }
 
-    /// The verdict on a tool of the host's own, as [`Dispatcher::explain`].
+    /// The verdict on a custom tool, as [`Dispatcher::explain`].
     pub fn explain_own(&self, settings: &[u8], tool: &str, requires_permission: bool) -> Vec<u8> {
         answer(self.hosts.get_or_make(settings).map(|host| host.explain_own(tool, requires_permission)))
     }
 
-    /// Judges a tool of the host's own. `Some(None)` lets it run, `Some(Some(reply))` asks or refuses; `None` says
-    /// that the settings are unknown and must be [pinned](Self::pin) first.
+    /// Judges a custom tool. `Some(None)` allows it, `Some(Some(reply))` asks or denies; `None` means that the settings
+    /// must be [pinned](Self::pin) first.
     pub fn judge(&self, settings: &[u8], tool: &str, requires_permission: bool) -> Option<Option<Vec<u8>>> {
         let host = self.hosts.get(settings)?;
         Some(match host.judge(tool, requires_permission) {
@@ -97,7 +97,7 @@ impl Dispatcher {
         })
     }
 
-    /// Makes settings ready for calls; an error comes encoded.
+    /// Prepares settings for calls; an error is returned encoded.
     pub fn pin(&self, settings: &[u8]) -> Option<Vec<u8>> {
         self.hosts.get_or_make(settings).err().map(|error| reply::error(&error))
     }
@@ -108,7 +108,7 @@ impl Dispatcher {
     }
 }
 
-/// An outcome as it travels; `None` is to run elsewhere.
+/// An encoded outcome; `None` to run the call elsewhere.
 fn reply_to(outcome: CallOutcome) -> Option<Vec<u8>> {
     match outcome {
         CallOutcome::Ok(value, state) => Some(reply::done(&value, state.as_ref())),
@@ -134,8 +134,8 @@ pub fn tools(dialect: &str) -> Vec<u8> {
     answer(catalogue::dialect(dialect).map(list))
 }
 
-/// Identity of a directory: `{ok, #{<<"path">>, <<"device">>, <<"inode">>, <<"alias">>}}`, the last where
-/// links are on the way.
+/// Identity of a directory: `{ok, #{<<"path">>, <<"device">>, <<"inode">>, <<"alias">>}}`, the last only if links are
+/// on the path.
 pub fn workspace(path: &Path) -> Vec<u8> {
     answer(Workspace::open(path).map(|workspace| json!(workspace.named())))
 }
@@ -148,30 +148,51 @@ struct SchemaRequest {
     description: String,
     #[serde(default)]
     parameters: Parameters,
-    /// Instead of parameters, where they cannot say it.
+    /// Used instead of parameters that cannot express it.
     #[serde(default)]
     input_schema: Option<Map<String, Value>>,
     provider: Provider,
     #[serde(default)]
     strict: bool,
+    /// Whether it is a tool of the catalogue, whose parameters are told in short.
+    #[serde(default)]
+    built_in: bool,
+    /// What the request's tools before this one have used of the provider's strict mode.
+    #[serde(default)]
+    used: StrictUse,
 }
 
-/// A tool as a provider wants it: `{ok, #{<<"schema">>, <<"json">>, <<"strict">>}}`.
+/// A tool in a provider's format: `{ok, #{<<"schema">>, <<"json">>, <<"arguments">>, <<"strict">>, <<"used">>}}`. `arguments`
+/// is the schema of the arguments as JSON text, because maps do not keep the order of its properties. Pass `used` with the
+/// next tool of the same request.
 pub fn schema(request: &[u8]) -> Vec<u8> {
     answer(try_schema(request))
 }
+
+/// Where providers have the schema of a tool's arguments.
+const ARGUMENTS: [&str; 5] =
+    ["/function/parameters", "/parameters", "/input_schema", "/inputSchema", "/parametersJsonSchema"];
 
 fn try_schema(request: &[u8]) -> Result<Value> {
     let wrong =
         |why: String| ToolError::new(Reason::InvalidArgument, format!("the tool cannot be described: {why}"));
     let value = crate::decode(request).map_err(|error| wrong(error.to_string()))?;
     let request: SchemaRequest = serde_json::from_value(value).map_err(|error| wrong(error.to_string()))?;
-    let SchemaRequest { name, description, parameters, input_schema, provider, strict } = request;
+    let SchemaRequest { name, description, parameters, input_schema, provider, strict, built_in, mut used } =
+        request;
+    let parameters = if built_in { schema::told(&parameters) } else { parameters };
     let rendered = match input_schema {
-        None => schema::render(provider, &name, &description, &parameters, strict),
+        None => used.render(provider, &name, &description, &parameters, strict),
         Some(schema) => schema::render_any(provider, &name, &description, &schema),
     };
-    Ok(json!({"json": rendered.schema.to_string(), "schema": rendered.schema, "strict": rendered.strict}))
+    let arguments = ARGUMENTS.iter().find_map(|place| rendered.schema.pointer(place)).map(Value::to_string);
+    Ok(json!({
+        "json": rendered.schema.to_string(),
+        "arguments": arguments,
+        "schema": rendered.schema,
+        "strict": rendered.strict,
+        "used": used,
+    }))
 }
 
 #[derive(Deserialize)]
@@ -183,7 +204,7 @@ struct DisplayRequest {
     error: Option<Value>,
 }
 
-/// A result, or an error, for people: `{ok, #{<<"summary">>, <<"body">>, <<"text">>}}`, the last with colour.
+/// A result, or an error, for people: `{ok, #{<<"summary">>, <<"body">>, <<"text">>}}`, the last with colours.
 pub fn display(request: &[u8]) -> Vec<u8> {
     answer(try_display(request))
 }

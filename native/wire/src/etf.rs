@@ -1,16 +1,16 @@
 //! JSON values in Erlang's external term format.
 //!
-//! Only what JSON can say is read: maps, lists, binaries, numbers, atoms. Binaries are UTF-8 text; `true`,
-//! `false` and `null` are themselves, `undefined` and `nil` are null, any other atom is text, as a key or as a
-//! value. The general decoders recurse as deep as their input and take any term; this one is bounded, because
-//! its input may come from a model and its stack may be a scheduler's.
+//! Only types that JSON has are decoded: maps, lists, binaries, numbers, atoms. Binaries are UTF-8 text; the atoms
+//! `true`, `false` and `null` stay, `undefined` and `nil` become null, and any other atom becomes text, as a key or as
+//! a value. The usual decoders recurse as deep as their input and accept any term; this one is bounded, because a model
+//! may write its input and its stack may be a scheduler's.
 //!
 //! Format: <https://www.erlang.org/doc/apps/erts/erl_ext_dist.html>
 
 use serde_json::{Map, Number, Value};
 use std::fmt;
 
-/// Deepest nesting of lists and maps that is read.
+/// Maximum nesting of lists and maps.
 const MAX_DEPTH: usize = 128;
 
 const VERSION: u8 = 131;
@@ -29,7 +29,7 @@ const ATOM_UTF8: u8 = 118;
 const SMALL_ATOM_UTF8: u8 = 119;
 const SMALL_TUPLE: u8 = 104;
 
-/// Why a term could not be read, and where in it.
+/// Why a term could not be decoded, and the path to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Undecodable {
     what: String,
@@ -59,12 +59,24 @@ impl Undecodable {
 
 type Result<T> = std::result::Result<T, Undecodable>;
 
-/// Reads one term.
+/// Decodes one term.
 ///
 /// # Errors
-/// What is not JSON, not UTF-8, nested deeper than 128 levels, or not a whole term.
+/// What is not JSON, not UTF-8, nested deeper than 128 levels, or incomplete.
 pub fn decode(bytes: &[u8]) -> Result<Value> {
-    let mut reader = EtfReader { rest: bytes };
+    read(bytes, false)
+}
+
+/// As [`decode`], and `{json, Text}` stands for the value of a JSON text, with its members in that order.
+///
+/// # Errors
+/// As there.
+pub(crate) fn decode_with_json(bytes: &[u8]) -> Result<Value> {
+    read(bytes, true)
+}
+
+fn read(bytes: &[u8], takes_json: bool) -> Result<Value> {
+    let mut reader = EtfReader { rest: bytes, takes_json };
     if reader.byte()? != VERSION {
         return Err(Undecodable::new("is not a term in external format"));
     }
@@ -77,6 +89,7 @@ pub fn decode(bytes: &[u8]) -> Result<Value> {
 
 struct EtfReader<'a> {
     rest: &'a [u8],
+    takes_json: bool,
 }
 
 impl<'a> EtfReader<'a> {
@@ -93,14 +106,25 @@ impl<'a> EtfReader<'a> {
             STRING => self.bytes_as_list(),
             LIST => self.list(depth),
             MAP => self.map(depth),
+            SMALL_TUPLE if self.takes_json => self.json(),
             tag => Ok(atom_value(self.atom(tag)?)),
         }
+    }
+
+    /// The value of `{json, Text}`.
+    fn json(&mut self) -> Result<Value> {
+        let other = || Undecodable::new("is a tuple other than {json, Text}");
+        let (arity, tag) = (self.byte()?, self.byte()?);
+        if arity != 2 || self.atom(tag).ok() != Some("json") || self.byte()? != BINARY {
+            return Err(other());
+        }
+        serde_json::from_str(self.text()?).map_err(|error| Undecodable::new(format!("is not JSON: {error}")))
     }
 
     fn list(&mut self, depth: usize) -> Result<Value> {
         below(depth)?;
         let count = self.length()?;
-        // Every element takes a byte at least: a false count cannot ask for more than the input's own size.
+        // Every element takes at least a byte, so a wrong count cannot allocate more than the size of the input.
         let mut items = Vec::with_capacity(count.min(self.rest.len()));
         for at in 0..count {
             items.push(self.value(depth + 1).map_err(|error| error.within(at.to_string()))?);
@@ -200,9 +224,8 @@ fn below(depth: usize) -> Result<()> {
 }
 
 fn utf8(bytes: &[u8]) -> Result<&str> {
-    simdutf8::basic::from_utf8(bytes).map_err(|_| {
-        Undecodable::new("is not valid UTF-8; send text as UTF-8, and bytes that are no text as base64")
-    })
+    simdutf8::basic::from_utf8(bytes)
+        .map_err(|_| Undecodable::new("is not valid UTF-8; send text as UTF-8, and other bytes as base64"))
 }
 
 fn atom_value(name: &str) -> Value {
@@ -214,14 +237,14 @@ fn atom_value(name: &str) -> Value {
     }
 }
 
-/// Writes a value as one whole term.
+/// Encodes a value as a complete term.
 pub fn encode(value: &Value) -> Vec<u8> {
     let mut out = vec![VERSION];
     write(&mut out, value);
     out
 }
 
-/// Writes `{Tag, Value}`.
+/// Encodes `{Tag, Value}`.
 pub(crate) fn encode_tagged(tag: &str, value: &Value) -> Vec<u8> {
     let mut out = Vec::with_capacity(size_hint(value));
     out.extend([VERSION, SMALL_TUPLE, 2]);
@@ -230,7 +253,7 @@ pub(crate) fn encode_tagged(tag: &str, value: &Value) -> Vec<u8> {
     out
 }
 
-/// Writes `{Tag, First, Second}`.
+/// Encodes `{Tag, First, Second}`.
 pub(crate) fn encode_tagged_pair(tag: &str, first: &Value, second: &Value) -> Vec<u8> {
     let mut out = vec![VERSION, SMALL_TUPLE, 3];
     write_atom(&mut out, tag);
@@ -239,7 +262,7 @@ pub(crate) fn encode_tagged_pair(tag: &str, first: &Value, second: &Value) -> Ve
     out
 }
 
-/// Enough room for most values: one long text and little else.
+/// Enough capacity for most values, which consist of one long text and little else.
 fn size_hint(value: &Value) -> usize {
     let texts = value.as_object().map_or(0, |map| map.values().filter_map(Value::as_str).map(str::len).sum());
     texts + 512
@@ -286,7 +309,7 @@ fn write_integer(out: &mut Vec<u8>, integer: i128) {
         out.push(INTEGER);
         out.extend(middle.to_be_bytes());
     } else {
-        // An i64 or u64 by origin: eight digits hold it.
+        // Parsed from an i64 or u64, so eight bytes are enough.
         let magnitude = u64::try_from(integer.unsigned_abs()).unwrap_or(u64::MAX);
         out.extend([SMALL_BIG, 8, u8::from(integer < 0)]);
         out.extend(magnitude.to_le_bytes());
@@ -297,23 +320,22 @@ fn write_text(out: &mut Vec<u8>, text: &str) {
     write_bytes(out, text.as_bytes());
 }
 
-/// A binary.
 pub(crate) fn write_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     write_head(out, BINARY, bytes.len());
     out.extend_from_slice(bytes);
 }
 
-/// The head of a tuple, whose elements have to follow.
+/// The header of a tuple, whose elements must follow.
 pub(crate) fn write_tuple(out: &mut Vec<u8>, count: u8) {
     out.extend([SMALL_TUPLE, count]);
 }
 
-/// The head of a map, whose keys and values have to follow.
+/// The header of a map, whose keys and values must follow.
 pub(crate) fn write_map(out: &mut Vec<u8>, count: usize) {
     write_head(out, MAP, count);
 }
 
-/// A whole term of about `size` bytes: a list, each element of which `each` writes.
+/// A complete list term of about `size` bytes, whose elements `each` writes.
 pub(crate) fn encode_list<T>(items: &[T], size: usize, each: impl Fn(&mut Vec<u8>, &T)) -> Vec<u8> {
     let mut out = Vec::with_capacity(size);
     out.push(VERSION);
@@ -326,13 +348,13 @@ pub(crate) fn encode_list<T>(items: &[T], size: usize, each: impl Fn(&mut Vec<u8
 }
 
 /// # Panics
-/// Over 4 GiB: no limit of the tools lets a text or list grow near it.
+/// Over 4 GiB; the limits of the tools keep texts and lists far below.
 fn write_head(out: &mut Vec<u8>, tag: u8, count: usize) {
     out.push(tag);
     out.extend(u32::try_from(count).expect("results are far below 4 GiB").to_be_bytes());
 }
 
-/// An atom, of which the one who reads it must have been told.
+/// An atom, which must exist in the receiving VM.
 pub(crate) fn write_atom(out: &mut Vec<u8>, name: &str) {
     out.extend([SMALL_ATOM_UTF8, u8::try_from(name.len()).expect("own atoms are short")]);
     out.extend_from_slice(name.as_bytes());

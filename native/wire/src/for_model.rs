@@ -1,4 +1,4 @@
-//! Results and errors for models, as terms.
+//! Results and errors rendered for models, as terms.
 
 use crate::reply;
 use beamai_base::{Reason, Result, ToolError};
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 #[serde(deny_unknown_fields)]
 struct RenderRequest {
     tool: String,
-    /// Whose tool it is: a dialect's name, or null for the host's own. Left out, the tool's name decides.
+    /// The tool's dialect; null for a custom tool. If left out, the tool's name decides.
     #[serde(default, deserialize_with = "given")]
     dialect: Option<Option<String>>,
     #[serde(default)]
@@ -20,22 +20,22 @@ struct RenderRequest {
     result: Option<Value>,
     #[serde(default)]
     error: Option<Value>,
-    /// Most characters of the text.
+    /// Maximum characters of the text.
     limit: usize,
-    /// Whether an object is wanted besides the text, where the tool's dialect has one in the text protocol.
+    /// Whether to return an object too, if the tool's dialect has one in the text protocol.
     #[serde(default)]
     object: bool,
 }
 
-/// A value that may be null, which is not the same as one that is left out.
+/// A value that may be null, as distinct from one that is left out.
 fn given<'de, D: serde::Deserializer<'de>>(
     value: D,
 ) -> std::result::Result<Option<Option<String>>, D::Error> {
     Option::deserialize(value).map(Some)
 }
 
-/// A result, or an error, as text for a model: `{ok, #{<<"text">>, <<"object">>}}`, the last null where there is none;
-/// or an error that says what is wrong with the result of the host's own tool.
+/// A result, or an error, as text for a model: `{ok, #{<<"text">>, <<"object">>}}`, the latter null if there is none;
+/// or an error if a custom tool's result is not valid.
 pub fn for_model(request: &[u8]) -> Vec<u8> {
     match rendered(request) {
         Ok(value) => reply::ok(&value),

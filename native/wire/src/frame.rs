@@ -1,7 +1,7 @@
 //! Frames between the port program and its host.
 //!
-//! Each frame is a length (four bytes, big-endian) and that many bytes; Erlang's `{packet, 4}`. Its first byte
-//! says what it is:
+//! Each frame is a length (four bytes, big-endian) and that many bytes; Erlang's `{packet, 4}`. Its first byte is its
+//! type:
 //!
 //! ```text
 //! to the port    1  call       id, settings (length: four bytes), call
@@ -11,25 +11,25 @@
 //!                2  progress   id, message
 //! ```
 //!
-//! An id is a length (two bytes) and that many bytes, chosen by the host. Settings, call, reply and message are
-//! terms in Erlang's external format. A session is the text that names it in calls; the reply to its end comes when
-//! nothing of it runs any more.
+//! An id is a length (two bytes) and that many bytes, chosen by the host. Settings, call, reply and message are terms
+//! in Erlang's external format. A session is the name that calls use for it; the reply to its end is sent when none of
+//! its processes run any more.
 
 use std::io::{self, IoSlice, Read, Write};
 
-/// Longest frame that is read. An argument over this never comes from a model.
+/// Maximum frame size for reading, in bytes. No model writes larger arguments.
 const MAX_READ: usize = 256 << 20;
-/// Room for a frame of usual length, made before it is read.
+/// Capacity reserved before a frame is read, in bytes.
 const ROOM: usize = 4 << 10;
-/// Longest frame that is written: the VM allocates what a length header says.
+/// Maximum frame size for writing, in bytes: the VM allocates what the header states.
 pub const MAX_WRITE: usize = 64 << 20;
 
-/// What the host says.
+/// A message from the host.
 #[derive(Debug, PartialEq, Eq)]
 pub enum PortRequest<'a> {
     /// Run a call.
     Call {
-        /// The host's name for the call.
+        /// Identifies the call; chosen by the host.
         id: &'a [u8],
         /// A kernel's settings.
         settings: &'a [u8],
@@ -41,21 +41,21 @@ pub enum PortRequest<'a> {
         /// The call's id.
         id: &'a [u8],
     },
-    /// End what a session has running.
+    /// Stop everything that a session runs.
     End {
-        /// The host's name for this request.
+        /// Identifies this request; chosen by the host.
         id: &'a [u8],
         /// The session.
         session: &'a str,
     },
 }
 
-/// What the port says.
+/// A message from the port.
 #[derive(Debug, Clone, Copy)]
 pub enum ResponseKind {
     /// A call has ended.
     Reply = 1,
-    /// A call is under way.
+    /// A call is in progress.
     Progress = 2,
 }
 
@@ -77,7 +77,7 @@ pub fn read(input: &mut impl Read, frame: &mut Vec<u8>) -> io::Result<bool> {
     }
     frame.clear();
     frame.reserve(length.min(ROOM));
-    // Grows with what arrives, not with what the header claims.
+    // The buffer grows with the bytes received, not with the header's claim.
     let read = input.take(length as u64).read_to_end(frame)?;
     if read < length { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(true) }
 }
@@ -96,7 +96,7 @@ fn read_header(input: &mut impl Read, header: &mut [u8; 4]) -> io::Result<bool> 
     Ok(true)
 }
 
-/// What a frame says; `None` when it says nothing that is known.
+/// Parses a frame; `None` if it is unknown or malformed.
 pub fn parse(frame: &[u8]) -> Option<PortRequest<'_>> {
     let (kind, rest) = frame.split_first()?;
     let (length, rest) = rest.split_first_chunk::<2>()?;
@@ -113,7 +113,7 @@ pub fn parse(frame: &[u8]) -> Option<PortRequest<'_>> {
     }
 }
 
-/// Writes one frame, in one system call where the pipe takes it.
+/// Writes one frame, in one system call if the pipe accepts it.
 ///
 /// # Errors
 /// Those of the output.

@@ -1,12 +1,12 @@
-//! What must hold for any bytes that a host sends: an entry for fuzzers, driven as those of the tools are. It panics
-//! where something does not hold; that is a defect. Nothing is run.
+//! Fuzzing entry: invariants for any bytes that a host sends. Panics if one is violated, which is a bug. No tool is
+//! run.
 
 use crate::frame::{self, PortRequest};
 use crate::{decode, encode};
 use beamai_engine::{CallRequest, HostSettings};
 use std::io::{self, Read};
 
-/// Gives bytes one by one.
+/// Returns one byte per read.
 struct Slow<'b>(&'b [u8]);
 
 impl Read for Slow<'_> {
@@ -16,7 +16,7 @@ impl Read for Slow<'_> {
     }
 }
 
-/// Every frame of an input, and whether it ended between two of them.
+/// All frames of an input, and whether it ended between two of them.
 fn frames(mut input: impl Read) -> (Vec<Vec<u8>>, bool) {
     let (mut all, mut frame) = (Vec::new(), Vec::new());
     loop {
@@ -28,7 +28,7 @@ fn frames(mut input: impl Read) -> (Vec<Vec<u8>>, bool) {
     }
 }
 
-/// A term that can be read is written and read again without a change.
+/// A term that can be decoded must survive encoding and decoding unchanged.
 fn term(bytes: &[u8]) {
     let Ok(value) = decode(bytes) else { return };
     assert_eq!(decode(&encode(&value)).as_ref(), Ok(&value));
@@ -36,7 +36,7 @@ fn term(bytes: &[u8]) {
     _ = serde_json::from_value::<CallRequest>(value);
 }
 
-/// What a host sends, at once and byte by byte.
+/// Input from a host, read at once and byte by byte.
 pub fn port_frames(bytes: &[u8]) {
     let whole = frames(bytes);
     assert_eq!(whole, frames(Slow(bytes)), "the reading depends on how the bytes arrive");

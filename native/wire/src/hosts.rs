@@ -1,7 +1,7 @@
-//! Hosts by the settings that they were made from.
+//! Caches hosts by their settings.
 //!
-//! A kernel is plain data and sends its settings with every call. The door makes a host of them once (opens
-//! the workspace, checks the policy) and finds it again by the settings' bytes.
+//! A kernel is plain data and sends its settings with every call. The door makes a host from them once (opens the
+//! workspace, checks the policy) and looks it up by the settings' bytes.
 
 use beamai_base::{Reason, Result, ToolError};
 use beamai_engine::{Host, HostSettings};
@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Hosts kept at once; the oldest makes room for a new one and is made again when it is needed.
+/// Maximum number of cached hosts; the oldest is evicted and made again when needed.
 const MOST: usize = 256;
 
 pub(crate) struct Hosts {
@@ -25,18 +25,18 @@ struct HostCache {
 }
 
 thread_local! {
-    /// The host that this thread used last: most calls of a thread are for one kernel, and comparing bytes is
-    /// cheaper than hashing them.
+    /// The host that this thread used last: most calls of a thread are for one kernel, and comparing bytes is cheaper
+    /// than hashing them.
     static LAST: RefCell<Option<(Vec<u8>, Arc<Host>)>> = const { RefCell::new(None) };
 }
 
 impl Hosts {
-    /// No hosts yet, of a door with these services.
+    /// An empty cache, for a door with these services.
     pub(crate) fn new(services: Services) -> Self {
         Self { kept: RwLock::default(), services: Arc::new(services) }
     }
 
-    /// The host of these settings, if it was made already. Takes no time to speak of.
+    /// The host of these settings, if it is cached. Fast.
     pub(crate) fn get(&self, settings: &[u8]) -> Option<Arc<Host>> {
         LAST.with_borrow_mut(|last| {
             if let Some((known, host)) = last
@@ -51,7 +51,7 @@ impl Hosts {
         })
     }
 
-    /// The host of these settings, made if need be.
+    /// The host of these settings, made if necessary.
     pub(crate) fn get_or_make(&self, settings: &[u8]) -> Result<Arc<Host>> {
         match self.get(settings) {
             Some(host) => Ok(host),

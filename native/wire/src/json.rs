@@ -1,10 +1,10 @@
-//! JSON text to terms and back, for hosts whose own library has no JSON.
+//! Conversion between JSON text and terms, for hosts without a JSON library.
 
 use crate::reply;
 use beamai_base::{Reason, ToolError};
 use serde_json::Value;
 
-/// JSON text as a term: `{ok, Value}`, or an error that says where the text is wrong.
+/// Decodes JSON text: `{ok, Value}`, or an error with the position.
 pub fn json_decode(text: &[u8]) -> Vec<u8> {
     match serde_json::from_slice::<Value>(text) {
         Ok(value) => reply::ok(&value),
@@ -12,11 +12,12 @@ pub fn json_decode(text: &[u8]) -> Vec<u8> {
     }
 }
 
-/// A term as JSON text: `{ok, Text}`, or an error that says what in it JSON cannot say.
+/// Encodes a term: `{ok, Text}`, or an error that says what JSON cannot represent. `{json, Text}` in the term is inserted
+/// unchanged.
 pub fn json_encode(term: &[u8]) -> Vec<u8> {
-    match crate::decode(term) {
+    match crate::etf::decode_with_json(term) {
         Ok(value) => reply::ok(&Value::String(value.to_string())),
-        Err(why) => wrong(format!("JSON cannot say this: it {why}")),
+        Err(why) => wrong(format!("this cannot be written as JSON: it {why}")),
     }
 }
 
@@ -30,7 +31,7 @@ mod tests {
     use crate::{decode, encode};
     use serde_json::json;
 
-    /// The value of `{ok, Value}`, whose head takes five bytes.
+    /// The value in `{ok, Value}`, whose header takes five bytes.
     fn value(reply: &[u8]) -> Value {
         let ok = [131, 104, 2, 119, 2, b'o', b'k'];
         let rest = reply.strip_prefix(&ok).expect("{ok, Value}");

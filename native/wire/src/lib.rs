@@ -1,8 +1,8 @@
-//! What the two doors share, so that they cannot drift apart.
+//! The common part of both doors, so that they behave the same.
 //!
-//! A door gets two binaries in Erlang's external term format: the settings of a kernel and a call. [`Dispatcher`]
-//! decodes them, runs the call with the core's engine, and encodes the reply. What is left to a door is how
-//! binaries come in and go out. No tool is known here.
+//! A door receives two binaries in Erlang's external term format: a kernel's settings and a call. [`Dispatcher`]
+//! decodes them, runs the call with the engine, and encodes the reply. A door only transports the binaries. No tool is
+//! known here.
 
 #![forbid(unsafe_code)]
 

@@ -1,19 +1,19 @@
-//! Native threads for jobs: made when they are needed, gone when they have been idle for a while.
+//! A pool of native threads for jobs: created on demand, ended after some idle time.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How long a thread waits for its next job before it ends.
+/// How long an idle thread waits for a job before it ends.
 const IDLE: Duration = Duration::from_secs(10);
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// Too many jobs are waiting already.
+/// Too many jobs are queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PoolBusy;
 
-/// A bounded pool of threads with a bounded queue, first in, first out. Clones share it.
+/// A bounded pool of threads with a bounded FIFO queue. Clones share it.
 #[derive(Clone)]
 pub struct JobPool {
     shared: Arc<PoolInner>,
@@ -35,7 +35,7 @@ struct PoolState {
 }
 
 impl JobPool {
-    /// A pool of at most `most_threads` threads in which at most `most_waiting` jobs wait for one.
+    /// A pool of at most `most_threads` threads and at most `most_waiting` queued jobs.
     pub fn new(name: &'static str, most_threads: usize, most_waiting: usize) -> Self {
         let state = Mutex::new(PoolState::default());
         Self {
@@ -43,10 +43,10 @@ impl JobPool {
         }
     }
 
-    /// Runs a job as soon as a thread is free for it.
+    /// Queues a job for the next free thread.
     ///
     /// # Errors
-    /// [`PoolBusy`] when the queue is full or the system gives no thread at all; the job has not run.
+    /// [`PoolBusy`] when the queue is full or no thread can be started; the job has not run.
     pub fn submit(&self, job: impl FnOnce() + Send + 'static) -> Result<(), PoolBusy> {
         let mut state = self.shared.lock();
         if state.waiting.len() >= self.shared.most_waiting {
@@ -67,7 +67,7 @@ impl JobPool {
             std::thread::Builder::new().name(self.shared.name.to_owned()).spawn(move || shared.work());
         match spawned {
             Ok(_) => state.threads += 1,
-            // The threads there are will come to it.
+            // The existing threads will run the job.
             Err(_) if state.threads > 0 => {}
             Err(_) => {
                 state.waiting.pop_back();
@@ -85,7 +85,7 @@ impl PoolInner {
 
     fn work(&self) {
         while let Some(job) = self.next() {
-            // A job answers its own panics; one that escapes must not take the thread's count with it.
+            // A job handles its own panics; one that escapes must not end the thread uncounted.
             _ = beamai_base::panics::caught(job);
         }
     }

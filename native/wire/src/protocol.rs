@@ -1,4 +1,4 @@
-//! The text protocol between terms and the core's parser.
+//! The text protocol: conversion between terms and the parser's types.
 
 use crate::{etf, reply};
 use beamai_base::{Reason, Result, ToolError};
@@ -9,19 +9,18 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Rules kept at once; they are few, since kernels seldom change.
+/// Maximum number of cached rules; few are enough, since kernels seldom change.
 const MOST: usize = 16;
 
-/// Longest text that is looked at where nothing else can go on meanwhile, in bytes.
+/// Maximum size of a text that is parsed on a normal scheduler, in bytes.
 const NOW_BYTES: usize = 16 << 10;
 
-/// What became of a response.
+/// A parsed response.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ParsedResponse {
-    /// All of it is text.
+    /// It has no calls.
     Text,
-    /// A term in external format: the first call for [`Protocol::parse`], every piece for
-    /// [`Protocol::parse_all`].
+    /// A term in external format: the first call for [`Protocol::parse`], all pieces for [`Protocol::parse_all`].
     Term(Vec<u8>),
 }
 
@@ -34,19 +33,19 @@ struct RulesRequest {
     repair: bool,
 }
 
-/// The parser, and the rules that it was given before.
+/// The parser, with a cache of rules.
 #[derive(Default)]
 pub struct Protocol {
     kept: RwLock<Vec<(Vec<u8>, Arc<ProtocolRules>)>>,
 }
 
 impl Protocol {
-    /// A parser without rules yet.
+    /// A parser with an empty cache.
     pub const fn new() -> Self {
         Self { kept: RwLock::new(Vec::new()) }
     }
 
-    /// Whether a text can be parsed by these rules in no time to speak of.
+    /// Whether a text can be parsed fast with these rules.
     pub fn is_instant(&self, rules: &[u8], text: &[u8]) -> bool {
         text.len() <= NOW_BYTES && self.known(rules).is_some()
     }
@@ -54,7 +53,7 @@ impl Protocol {
     /// The first call of a response: `{tool_call, Call}` or `{invalid, Message, Raw}`.
     ///
     /// # Errors
-    /// An encoded reply when the rules cannot be read.
+    /// An encoded reply when the rules are not valid.
     pub fn parse(&self, rules: &[u8], text: &[u8]) -> Result<ParsedResponse, Vec<u8>> {
         Ok(match protocol::find(text, &*self.rules(rules)?) {
             None => ParsedResponse::Text,
@@ -73,7 +72,7 @@ impl Protocol {
         })
     }
 
-    /// A stream by these rules.
+    /// A stream with these rules.
     ///
     /// # Errors
     /// As [`Protocol::parse`].
@@ -125,27 +124,26 @@ fn read_rules(bytes: &[u8]) -> Result<ProtocolRules> {
     })
 }
 
-/// A response on its way. Each step says how many came before, so that a step that was taken already is noticed.
+/// A streamed response. Each step has a sequence number, so that a repeated step is detected.
 pub struct ResponseStream {
     stream: Option<CallStream>,
     fed: u64,
 }
 
 impl ResponseStream {
-    /// Whether the next bytes can be taken in no time to speak of.
+    /// Whether the next bytes can be processed fast.
     pub fn is_instant(&self, bytes: &[u8]) -> bool {
         self.stream.as_ref().is_none_or(|stream| stream.held() + bytes.len() <= NOW_BYTES)
     }
 
-    /// Takes the next bytes and gives the pieces that they make whole; `None` when this is not the step that is
-    /// next.
+    /// Processes the next bytes and returns the completed pieces; `None` when `step` is not the next one.
     pub fn feed(&mut self, step: u64, bytes: &[u8]) -> Option<Vec<u8>> {
         let stream = self.stream.as_mut().filter(|_| step == self.fed)?;
         self.fed += 1;
         Some(pieces(&stream.feed(bytes)))
     }
 
-    /// Gives what was held back; `None` as for [`ResponseStream::feed`].
+    /// Returns the remaining pieces; `None` as for [`ResponseStream::feed`].
     pub fn end(&mut self, step: u64) -> Option<Vec<u8>> {
         let stream = self.stream.take_if(|_| step == self.fed)?;
         Some(pieces(&stream.end()))
@@ -190,7 +188,7 @@ fn pieces(pieces: &[ResponsePiece]) -> Vec<u8> {
     })
 }
 
-/// About what the pieces take, so that a large one is not copied while the room for it grows.
+/// Approximate size of the pieces, to avoid reallocation.
 fn size_hint(pieces: &[ResponsePiece]) -> usize {
     let size = |piece: &ResponsePiece| match piece {
         ResponsePiece::Text(text) => text.len(),

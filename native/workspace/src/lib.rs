@@ -244,7 +244,8 @@ impl Workspace {
     /// Parses a path argument. Relative paths are relative to the workspace; absolute ones must be in it or in the
     /// session's temporary directory.
     ///
-    /// # Errors `outside_workspace` for other absolute paths, for `~`, and for paths that escape by `..` as written;
+    /// # Errors
+    /// `outside_workspace` for other absolute paths, for `~`, and for paths that escape by `..` as written;
     /// `invalid_argument` for an empty path or one with a NUL byte. Links that lead out are found when the path is
     /// opened.
     pub fn place(&self, text: &str) -> Result<WorkspacePath> {

@@ -38,11 +38,28 @@ fn a_file_is_its_text_and_where_it_goes_on() {
 fn of_a_long_line_the_beginning_is_shown_and_its_length() {
     let result =
         json!({"content": "x".repeat(1_000_000), "start_line": 1, "total_lines": 1, "has_more": false});
-    let text = text("beamai", "file_read", json!({"path": "f"}), result);
+    let shown = text("beamai", "file_read", json!({"path": "f"}), result.clone());
+    let end = "x… [cut: the line has 1000000 characters]\n[line 1, characters 1 to 2000 of 1000000; next: file_read \
+               {\"path\":\"f\",\"offset\":1,\"column\":2001}]";
+    assert!(shown.ends_with(end) && shown.len() < 2_300, "{}", shown.len());
+    // A tool that cannot go on within a line says its length alone.
+    let shown = text("ide", "read_file", json!({"path": "f"}), result);
     assert!(
-        text.ends_with("x… [cut: the line has 1000000 characters]") && text.len() < 2_100,
+        shown.ends_with("x… [cut: the line has 1000000 characters]") && shown.len() < 2_100,
         "{}",
-        text.len()
+        shown.len()
+    );
+    let part = json!({"content": "y".repeat(998_000), "start_line": 1, "start_column": 2_001, "total_lines": 1, "has_more": false});
+    let shown = text("beamai", "file_read", json!({"path": "f", "offset": 1, "column": 2_001}), part);
+    let end = "y\n[line 1, characters 2001 to 22000 of 1000000; next: file_read {\"path\":\"f\",\"offset\":1,\"column\":22001}]";
+    assert!(shown.ends_with(end), "{}", &shown[shown.len() - 200..]);
+    let many = json!({"content": format!("a\n{}\nb\n", "x".repeat(3_000)), "start_line": 4, "total_lines": 6, "has_more": false});
+    let shown = text("beamai", "file_read", json!({"path": "f", "offset": 4}), many);
+    assert!(
+        shown.ends_with(
+            "\nb\n[lines 4 to 6 of 6]\n[line 5 is cut; more of it: file_read {\"path\":\"f\",\"offset\":5,\"limit\":1}]"
+        ),
+        "{shown}"
     );
 }
 
@@ -98,6 +115,37 @@ fn a_listing_is_names() {
         text("beamai", "file_glob", json!({"pattern": "*"}), found),
         "d/a\nd/b\n[2 of 9 files; all: file_glob {\"pattern\":\"*\",\"limit\":9}]"
     );
+}
+
+#[test]
+fn of_many_files_some_are_shown_and_the_others_counted_by_directory() {
+    let path = |number: usize| match number {
+        0..250 => format!("src/a/f{number:03}.rs"),
+        250..290 => format!("src/b/c/f{number}.rs"),
+        _ => format!("src/f{number}.rs"),
+    };
+    let files: Vec<String> = (0..300).map(path).collect();
+    let found = json!({"files": files, "count": 1_200, "truncated": true});
+    let shown = text("beamai", "file_glob", json!({"pattern": "**/*.rs"}), found.clone());
+    assert_eq!(shown.matches(".rs\n").count(), 200, "{shown}");
+    let end = "[not shown: src/a/: 50, src/b/: 40, src/: 10]\n[200 of 1200 files; all: file_glob \
+               {\"pattern\":\"**/*.rs\",\"limit\":1200}]";
+    assert!(shown.ends_with(end), "{shown}");
+    let all = text("beamai", "file_glob", json!({"pattern": "**/*.rs", "limit": 300}), found);
+    assert_eq!(all.matches(".rs\n").count(), 300, "{all}");
+}
+
+#[test]
+fn hints_name_the_tools_of_the_dialect() {
+    let answer = json!({"available": false, "message": "There is none. Use grep to search for names and read to look at files instead."});
+    let args = json!({"operation": "hover", "path": "a.zzz"});
+    let shown = text("beamai", "lsp", args.clone(), answer.clone());
+    assert_eq!(
+        shown,
+        "There is none. Use file_grep to search for names and file_read to look at files instead."
+    );
+    let shown = text("microai", "LSP", args, answer);
+    assert_eq!(shown, "There is none. Use Grep to search for names and Read to look at files instead.");
 }
 
 #[test]

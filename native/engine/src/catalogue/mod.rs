@@ -19,11 +19,6 @@ use beamai_tool::{Tool, ToolRegistry};
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
-/// What a model is told of the tool for sub-agents.
-const TASK: &str = "Gives a piece of work to a sub-agent, which does it by itself with tools of its own, and returns its \
-                    summary. For work that would fill this conversation with what is not needed in it, such as a wide \
-                    search.";
-
 type Dialect = (&'static str, LazyLock<ToolRegistry>);
 
 static DIALECTS: [Dialect; 5] = [

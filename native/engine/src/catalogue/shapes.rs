@@ -4,6 +4,7 @@ use beamai_search::grep::{GrepMatch, GrepOutput};
 use beamai_walk::SearchCoverage;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// A result that begins with saying that it is one.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -29,7 +30,13 @@ pub(super) struct Matches {
     count: usize,
     /// Matching lines in all files, those that are not given included.
     total_matches: u64,
-    /// Whether there are more matches than are given.
+    /// The files with a match; absent where the matches themselves are given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    files: Option<Vec<String>>,
+    /// Matching lines per file, in output mode count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counts: Option<BTreeMap<String, u64>>,
+    /// Whether there are more matches, or files, than are given.
     truncated: bool,
     /// What was searched and what was left out.
     coverage: SearchCoverage,
@@ -37,7 +44,8 @@ pub(super) struct Matches {
 
 impl From<GrepOutput> for Matches {
     fn from(grepped: GrepOutput) -> Self {
-        let GrepOutput { matches, total_matches, truncated, coverage, .. } = grepped;
-        Self { count: matches.len(), matches, total_matches, truncated, coverage }
+        let GrepOutput { matches, files, counts, total_matches, truncated, coverage, .. } = grepped;
+        let files = (matches.is_empty() && total_matches > 0).then_some(files);
+        Self { count: matches.len(), matches, total_matches, files, counts, truncated, coverage }
     }
 }

@@ -2,6 +2,7 @@
 
 mod own_process;
 
+mod approvals;
 mod corpus;
 mod edit_properties;
 mod exchange;

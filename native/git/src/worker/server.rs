@@ -19,6 +19,8 @@ use std::time::{Duration, Instant};
 struct PortLink {
     from: Stdin,
     to: Stdout,
+    /// Whether this process reads nothing but what it was told.
+    is_confined: bool,
 }
 
 type Shared = Rc<RefCell<PortLink>>;
@@ -29,15 +31,16 @@ pub fn worker_main() -> ExitCode {
     let own: Vec<PathBuf> = std::env::args_os().skip(2).map(PathBuf::from).collect();
     // Where it is now is read from the machine's files, once.
     _ = git2::Signature::now("now", "now");
-    let limited = match own.is_empty() {
-        true => Ok(()),
-        false => beamai_sandbox::limit_reads(&readable(own)),
+    let is_confined = !own.is_empty();
+    let limited = match is_confined {
+        false => Ok(()),
+        true => beamai_sandbox::limit_reads(&readable(own)),
     };
     if let Err(failure) = limited.and_then(|()| beamai_sandbox::forbid_starts()) {
         eprintln!("the git worker does not run where it could do more than git needs: {failure}");
         return ExitCode::FAILURE;
     }
-    let line = Rc::new(RefCell::new(PortLink { from: std::io::stdin(), to: std::io::stdout() }));
+    let line = Rc::new(RefCell::new(PortLink { from: std::io::stdin(), to: std::io::stdout(), is_confined }));
     loop {
         let request = line.borrow_mut().hear();
         let answered = match request {
@@ -106,7 +109,9 @@ fn perform(request: &WorkerRequest, line: &Shared) -> Result<serde_json::Value> 
     let deadline = request.remaining.map(|left| Instant::now() + Duration::from_millis(left));
     let workspace = Workspace::pinned(&request.workspace)?;
     let teller = Rc::clone(line);
+    let is_confined = line.borrow().is_confined;
     let call = GitCall::alone(workspace, limits, denied, deadline)
+        .confined(is_confined)
         .telling(move |locks| teller.borrow_mut().say(&WorkerMessage::Locks(locks.to_vec())).map_err(lost));
     request.task.run(&call)
 }

@@ -1,7 +1,7 @@
-//! What a server was told of files.
+//! The open documents of a server.
 //!
-//! Before every request, each file that the server has open is compared with what it was told, whoever changed it:
-//! this tool, another door, a shell, a person.
+//! Before every request, each open document is compared with its file, which a tool, another door, a command or a
+//! person may have changed.
 
 use super::server::LanguageServer;
 use super::text::DocumentText;
@@ -18,24 +18,24 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-/// Most files that a server has open; the one that was of use the longest time ago is closed for another.
+/// Maximum number of open documents of a server; beyond it, the least recently used one is closed.
 const MOST_OPEN: usize = 100;
-/// Clocks of file systems are coarse: a file that changed so shortly before it was read may change again unseen.
+/// File timestamps are coarse: a file that was modified this shortly before it was read may change again undetected.
 const RACY: Duration = Duration::from_secs(2);
 
-/// What a server was told of files.
+/// The documents that a server has been sent.
 #[derive(Debug)]
 pub(super) struct DocumentStore(Mutex<DocumentTable>);
 
 #[derive(Debug)]
 struct DocumentTable {
     open: BTreeMap<PathBuf, OpenDocument>,
-    /// The other files of the language, when the server was told of them last.
+    /// The other files of the language, as the server last knew them.
     snapshot: SourceSnapshot,
     uses: u64,
 }
 
-/// A file that the server has open.
+/// An open document.
 #[derive(Debug)]
 struct OpenDocument {
     place: WorkspacePath,
@@ -45,13 +45,13 @@ struct OpenDocument {
     used: u64,
 }
 
-/// By what a change of a file shows without reading it.
+/// File metadata that detects changes without reading the file.
 #[derive(Debug, PartialEq, Eq)]
 struct DocumentStamp {
     file: (u64, u64, i64),
     modified: (i64, i64),
     changed: (i64, i64),
-    /// Whether the file could have changed again since without it showing.
+    /// Whether the file could have changed since without a new timestamp.
     is_racy: bool,
 }
 
@@ -68,7 +68,7 @@ impl DocumentStamp {
         }
     }
 
-    /// Whether the file is surely as it was when this stamp was taken.
+    /// Whether the file is certainly unchanged since this stamp.
     fn proves(&self, now: &Stat) -> bool {
         let now = Self::of(now);
         !self.is_racy && (self.file, self.modified, self.changed) == (now.file, now.modified, now.changed)
@@ -76,12 +76,12 @@ impl DocumentStamp {
 }
 
 impl DocumentStore {
-    /// Of a server that has no file open and finds the workspace as it is in the snapshot.
+    /// For a server without open documents that starts from this snapshot of the workspace.
     pub(super) fn new(snapshot: SourceSnapshot) -> Self {
         Self(Mutex::new(DocumentTable { open: BTreeMap::new(), snapshot, uses: 0 }))
     }
 
-    /// Tells the server of every change since it was told last, and opens the file for it.
+    /// Notifies the server of all changes, and opens the file.
     ///
     /// # Errors
     /// Those of reading the file, `cancelled` and `timeout`.
@@ -110,7 +110,7 @@ impl DocumentStore {
         Ok(Arc::clone(&told.open[&path].text))
     }
 
-    /// Tells the server of every change since it was told last.
+    /// Notifies the server of all changes.
     ///
     /// # Errors
     /// `cancelled` and `timeout`.
@@ -122,25 +122,25 @@ impl DocumentStore {
         Ok(())
     }
 
-    /// The text of a file as the server was told it.
+    /// The text of a file that the server was sent last.
     pub(super) fn text(&self, path: &Path) -> Option<Arc<DocumentText>> {
         lock(&self.0).open.get(path).map(|document| Arc::clone(&document.text))
     }
 }
 
 impl DocumentTable {
-    /// Tells the server of changes; whether there were any.
+    /// Notifies the server of changes; returns whether there were any.
     fn refresh(&mut self, server: &LanguageServer, cx: &CallContext) -> Result<bool> {
         self.open.retain(|path, document| document.refresh(server, path));
         let now = SourceSnapshot::take(&server.plan, cx)?;
         let changes = self.snapshot.changes(&now, server.root());
         self.snapshot = now;
         let has_changed = !changes.is_empty();
-        watch::tell(server, changes);
+        watch::notify_changes(server, changes);
         Ok(has_changed)
     }
 
-    /// Opens a file for the server.
+    /// Opens a file.
     fn begin(
         &mut self,
         server: &LanguageServer,
@@ -154,7 +154,7 @@ impl DocumentTable {
         }
         let path = file.absolute();
         let version = 1;
-        server.state().tell(&path, version);
+        server.state().note_notified(&path, version);
         server.notify(
             "textDocument/didOpen",
             &json!({"textDocument": {
@@ -181,7 +181,7 @@ impl DocumentTable {
 }
 
 impl OpenDocument {
-    /// Tells the server of a change; whether the file is still one that it can have open.
+    /// Notifies the server of a change; returns whether the file can stay open.
     fn refresh(&mut self, server: &LanguageServer, path: &Path) -> bool {
         if self.place.stat().is_ok_and(|now| self.stamp.proves(&now)) {
             return true;
@@ -198,7 +198,7 @@ impl OpenDocument {
         }
     }
 
-    /// Tells the server of the file's text; whether that is another one than before.
+    /// Sends the file's text; returns whether it has changed.
     fn update(&mut self, server: &LanguageServer, path: &Path, text: DocumentText, stat: &Stat) -> bool {
         self.stamp = DocumentStamp::of(stat);
         if text == *self.text {
@@ -207,7 +207,7 @@ impl OpenDocument {
         self.text = Arc::new(text);
         self.version += 1;
         let document = json!({"uri": uri_of(path), "version": self.version});
-        server.state().tell(path, self.version);
+        server.state().note_notified(path, self.version);
         let changes = json!([{"text": self.text.as_str()}]);
         server
             .notify("textDocument/didChange", &json!({"textDocument": document, "contentChanges": changes}));
@@ -215,7 +215,7 @@ impl OpenDocument {
         true
     }
 
-    /// Some servers look at a file, or at those that it includes, only when it is saved.
+    /// Some servers check a file, or those that it includes, only on save.
     fn save(&self, server: &LanguageServer, path: &Path) {
         let Some(with_text) = server.save_option() else { return };
         let mut params = json!({"textDocument": {"uri": uri_of(path)}});

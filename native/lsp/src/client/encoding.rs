@@ -1,18 +1,18 @@
-//! Positions within a line, in whatever units a server counts.
+//! Position encodings: the unit of characters in a line.
 
-/// What a server counts in a line.
+/// The unit that a server counts in a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PositionEncoding {
     /// Bytes.
     Utf8,
-    /// 16-bit code units; what every server understands.
+    /// UTF-16 code units, which every server supports.
     Utf16,
-    /// Characters.
+    /// Unicode code points.
     Utf32,
 }
 
 impl PositionEncoding {
-    /// Those that are offered to a server, the preferred one first.
+    /// Offered to servers, the preferred one first.
     pub(crate) const OFFERED: [&'static str; 3] = ["utf-8", "utf-16", "utf-32"];
 
     /// The encoding of that name.
@@ -33,7 +33,7 @@ impl PositionEncoding {
         }
     }
 
-    /// Units before the character of that index; those of the whole line for an index beyond its end.
+    /// Number of units before the character at an index; of the whole line for an index beyond its end.
     pub(crate) fn units(self, line: &str, character: usize) -> usize {
         match line.is_ascii() {
             true => character.min(line.len()),
@@ -41,7 +41,7 @@ impl PositionEncoding {
         }
     }
 
-    /// Index of the character that the unit of that number belongs to; the line's length for a number beyond it.
+    /// Index of the character that contains a unit; the line's length for a unit beyond its end.
     pub(crate) fn character(self, line: &str, units: u64) -> usize {
         let mut left = usize::try_from(units).unwrap_or(usize::MAX);
         if line.is_ascii() {

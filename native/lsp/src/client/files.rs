@@ -1,4 +1,4 @@
-//! What a server and its client know of files.
+//! The files that a server knows.
 
 use super::server::{LanguageServer, WaitStatus};
 use super::state::Freshness;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 impl LanguageServer {
-    /// Tells the server of every change since it was told last, and opens the file for it.
+    /// Notifies the server of all changes, and opens the file.
     ///
     /// # Errors
     /// Those of reading the file, `cancelled` and `timeout`.
@@ -21,7 +21,7 @@ impl LanguageServer {
         self.documents.open(self, cx, file, id)
     }
 
-    /// Tells the server of every change since it was told last.
+    /// Notifies the server of all changes.
     ///
     /// # Errors
     /// `cancelled` and `timeout`.
@@ -29,19 +29,19 @@ impl LanguageServer {
         self.documents.refresh(self, cx)
     }
 
-    /// The text of an open file as the server was told it.
+    /// The text of an open file that the server was sent last.
     pub(crate) fn text(&self, path: &Path) -> Option<Arc<DocumentText>> {
         self.documents.text(path)
     }
 
-    /// Whether it has announced work that is not done, or may yet.
+    /// Whether it has reported unfinished work, or may still do so.
     pub(crate) fn is_at_work(&self) -> bool {
         let state = self.state();
-        state.is_busy() || state.settles(Instant::now()).is_some()
+        state.is_busy() || state.may_begin_work_until(Instant::now()).is_some()
     }
 
-    /// Waits until the server has said all about an open file, until then, or, while it is not at work, until it has
-    /// been silent too long; whether it has.
+    /// Waits until the server has published current diagnostics of an open file, until `until`, or, if it is not
+    /// working, until `silence` is over; returns whether it has.
     ///
     /// # Errors
     /// Those of a [wait](Self::wait).
@@ -62,20 +62,20 @@ impl LanguageServer {
         Ok(fresh.unwrap_or(false))
     }
 
-    /// What the server has said is wrong with a file.
+    /// The diagnostics that the server has published for a file.
     pub(crate) fn known(&self, path: &Path) -> Vec<Diagnostic> {
         let state = self.state();
         state.published().get(path).map(|said| said.diagnostics.clone()).unwrap_or_default()
     }
 
-    /// The files that the server has open.
+    /// The files that are open.
     pub(crate) fn open_files(&self) -> Vec<PathBuf> {
-        self.state().told_of().cloned().collect()
+        self.state().open_files().cloned().collect()
     }
 
-    /// The files that the server has open or has said something about.
+    /// The files that are open or have published diagnostics.
     pub(crate) fn known_files(&self) -> BTreeSet<PathBuf> {
         let state = self.state();
-        state.told_of().chain(state.published().keys()).cloned().collect()
+        state.open_files().chain(state.published().keys()).cloned().collect()
     }
 }

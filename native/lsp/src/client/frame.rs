@@ -1,31 +1,29 @@
-//! Frames on a server's streams: a header with the length, an empty line, JSON.
+//! Framing of messages: a header with the length, an empty line, JSON.
 
 use serde_json::Value;
 use std::io::{BufRead, Read};
 
-/// Longest header line in bytes.
+/// Maximum length of a header line in bytes.
 const LONGEST_LINE: u64 = 4 << 10;
-/// Most lines of a header.
+/// Maximum number of header lines.
 const MOST_LINES: usize = 32;
-/// Longest message in bytes.
+/// Maximum size of a message in bytes.
 const LONGEST: usize = 64 << 20;
 
-/// A message as it is sent.
+/// Encodes a message with its header.
 pub(super) fn encode(message: &Value) -> Vec<u8> {
     let body = message.to_string();
     format!("Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
-/// The next message; `None` at the end of the stream.
+/// Reads the next message; `None` at the end of the stream.
 ///
 /// # Errors
-/// What is wrong with the frame, or with the stream. There is no way to go on after that.
+/// What is wrong with the frame or the stream, which is unusable afterwards.
 pub(super) fn read(stream: &mut impl BufRead) -> Result<Option<Value>, String> {
     let Some(length) = header(stream)? else { return Ok(None) };
     if length > LONGEST {
-        return Err(format!(
-            "it announced a message of {length} bytes, over the {LONGEST} that one may have"
-        ));
+        return Err(format!("it announced a message of {length} bytes, over the limit of {LONGEST}"));
     }
     let mut body = Vec::new();
     let read = stream.take(length as u64).read_to_end(&mut body).map_err(failed)?;
@@ -34,10 +32,10 @@ pub(super) fn read(stream: &mut impl BufRead) -> Result<Option<Value>, String> {
     }
     serde_json::from_slice(&body)
         .map(Some)
-        .map_err(|error| format!("it sent a message that is no JSON: {error}"))
+        .map_err(|error| format!("it sent a message that is not JSON: {error}"))
 }
 
-/// The length that a header announces; `None` at the end of the stream.
+/// The length in a header; `None` at the end of the stream.
 fn header(stream: &mut impl BufRead) -> Result<Option<usize>, String> {
     let mut length = None;
     for count in 0..MOST_LINES {
@@ -60,7 +58,7 @@ fn header(stream: &mut impl BufRead) -> Result<Option<usize>, String> {
     Err(format!("it sent a header of more than {MOST_LINES} lines"))
 }
 
-/// The length, if the line is about that.
+/// The length, if the line is the Content-Length field.
 fn field(line: &str) -> Result<Option<usize>, String> {
     let (name, value) = line.split_once(':').ok_or_else(|| not_a_header(line))?;
     if !name.trim().eq_ignore_ascii_case("content-length") {
@@ -85,7 +83,7 @@ mod tests {
     use serde_json::json;
     use std::io::{BufReader, Cursor};
 
-    /// Gives a few bytes at a time, as a pipe may.
+    /// Returns a few bytes at a time, as a pipe may.
     struct Dribble(Cursor<Vec<u8>>, usize);
 
     impl Read for Dribble {
@@ -134,9 +132,9 @@ mod tests {
             (b"Content-Length: many\r\n\r\n", r#""Content-Length: many""#),
             (b"Content-Type: x\r\n\r\n{}", "without Content-Length"),
             (b"Content-Length: 5\r\n\r\n{}", "ended in the middle"),
-            (b"Content-Length: 2\r\n\r\n{]", "no JSON"),
+            (b"Content-Length: 2\r\n\r\n{]", "not JSON"),
             (b"Content-Length: 2", "should be"),
-            (&long, "over the 67108864"),
+            (&long, "over the limit of 67108864"),
             (&endless, "should be"),
         ] {
             let said = all(bytes.to_vec(), 64).unwrap_err();

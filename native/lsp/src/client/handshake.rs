@@ -1,20 +1,20 @@
-//! How client and server tell each other what they can do.
+//! Capabilities of client and server.
 
 use super::encoding::PositionEncoding;
 use super::plan::ServerPlan;
 use super::uri::uri_of;
 use serde_json::{Value, json};
 
-/// What a server can do, as it says.
+/// The capabilities of a server.
 #[derive(Debug)]
 pub(crate) struct ServerCapabilities {
     capabilities: Value,
-    /// What it counts in a line.
+    /// The unit that it counts in a line.
     pub encoding: PositionEncoding,
 }
 
 impl ServerCapabilities {
-    /// Of the answer to `initialize`.
+    /// From the result of `initialize`.
     pub(super) fn of(answer: &Value) -> Self {
         let capabilities = answer["capabilities"].clone();
         let said = capabilities["positionEncoding"].as_str().and_then(PositionEncoding::named);
@@ -26,7 +26,7 @@ impl ServerCapabilities {
         !matches!(self.capabilities[name], Value::Null | Value::Bool(false))
     }
 
-    /// Whether the server wants to know when a file is saved; inside, whether it wants the text with that.
+    /// Whether the server wants notifications of saved files; the value is whether they include the text.
     pub(super) fn save(&self) -> Option<bool> {
         match &self.capabilities["textDocumentSync"]["save"] {
             Value::Null | Value::Bool(false) => None,
@@ -34,13 +34,13 @@ impl ServerCapabilities {
         }
     }
 
-    /// What the server calls its diagnostics, where it gives them when asked.
+    /// The identifier of the server's pull diagnostics.
     pub(crate) fn diagnostics_identifier(&self) -> &Value {
         &self.capabilities["diagnosticProvider"]["identifier"]
     }
 }
 
-/// The protocol's default, and what a server that ignores it counts in truth.
+/// The protocol's default, and the encoding that servers without this capability actually use.
 fn assumed(server: &Value) -> PositionEncoding {
     match server.as_str() {
         Some("pylsp") => PositionEncoding::Utf32,
@@ -48,10 +48,10 @@ fn assumed(server: &Value) -> PositionEncoding {
     }
 }
 
-/// What a server is told first.
+/// The parameters of `initialize`.
 pub(super) fn initialize(plan: &ServerPlan) -> Value {
     json!({
-        // A server that looked for this process would not find it from within its namespace.
+        // A server cannot see this process from its PID namespace, and would exit.
         "processId": null,
         "clientInfo": {"name": "beamai", "version": env!("CARGO_PKG_VERSION")},
         "rootPath": plan.workspace.path().to_str(),
@@ -63,7 +63,7 @@ pub(super) fn initialize(plan: &ServerPlan) -> Value {
     })
 }
 
-/// The workspace as the protocol has it.
+/// The workspace as a list of workspace folders.
 pub(super) fn folders(plan: &ServerPlan) -> Value {
     let path = plan.workspace.path();
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -92,7 +92,7 @@ fn client() -> Value {
             "documentSymbol": {"hierarchicalDocumentSymbolSupport": true},
             "callHierarchy": {},
         },
-        // An extension by which rust-analyzer says when it has loaded the project.
+        // An extension of rust-analyzer: it reports when it has loaded the project.
         "experimental": {"serverStatusNotification": true},
     })
 }

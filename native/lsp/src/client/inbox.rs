@@ -1,4 +1,4 @@
-//! What a server sends: replies, news, and requests of its own.
+//! Messages from a server: responses, notifications, requests.
 
 use super::handshake::{ServerCapabilities, folders};
 use super::server::{INITIALIZE, LanguageServer};
@@ -9,21 +9,21 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 impl LanguageServer {
-    /// Takes a message.
-    pub(super) fn take(&self, mut message: Value) {
+    /// Handles a message.
+    pub(super) fn handle(&self, mut message: Value) {
         let id = message.get("id").filter(|id| !id.is_null()).cloned();
         let method = message["method"].as_str().map(str::to_owned);
         match (method, id) {
             (Some(method), Some(id)) => self.answer(&method, &id, &message["params"]),
-            (Some(method), None) => self.hear(&method, message["params"].take()),
-            (None, Some(id)) => self.settle(&id, reply(message)),
+            (Some(method), None) => self.handle_notification(&method, message["params"].take()),
+            (None, Some(id)) => self.handle_response(&id, reply(message)),
             (None, None) => {}
         }
         self.wake();
     }
 
-    /// Takes the reply to a request.
-    fn settle(&self, id: &Value, reply: ServerReply) {
+    /// Handles the response to a request.
+    fn handle_response(&self, id: &Value, reply: ServerReply) {
         match id.as_u64() {
             Some(INITIALIZE) => self.begin(reply),
             Some(id) => self.state().reply(id, reply),
@@ -31,7 +31,7 @@ impl LanguageServer {
         }
     }
 
-    /// Takes the reply to the first request. No call has a say before `initialized` is on its way.
+    /// Handles the response to `initialize`. `initialized` must be sent before any other message.
     fn begin(&self, reply: ServerReply) {
         let mut state = self.state();
         if !matches!(state.phase, ServerPhase::Starting) {
@@ -44,22 +44,22 @@ impl LanguageServer {
                 if !settings.is_null() {
                     self.notify("workspace/didChangeConfiguration", &json!({"settings": settings}));
                 }
-                state.settle();
+                state.expect_work();
                 state.phase = ServerPhase::Ready(Arc::new(ServerCapabilities::of(&answer)));
             }
             Err(error) => state.phase = ServerPhase::Broken(self.plan.broken(&error.message)),
         }
     }
 
-    /// Takes news.
-    fn hear(&self, method: &str, params: Value) {
+    /// Handles a notification.
+    fn handle_notification(&self, method: &str, params: Value) {
         match method {
             "textDocument/publishDiagnostics" => self.publish(params),
             "$/progress" => {
                 let kind = params["value"]["kind"].as_str().unwrap_or_default();
                 self.state().progress(&params["token"], kind);
             }
-            // An extension by which clangd says what it does with a file.
+            // An extension of clangd: it reports the state of each file.
             "textDocument/clangd.fileStatus" => {
                 let kind = if params["state"] == "idle" { "end" } else { "begin" };
                 self.state().progress(&params["uri"], kind);
@@ -75,7 +75,7 @@ impl LanguageServer {
         self.state().publish(path, said.version, said.diagnostics);
     }
 
-    /// Answers a request of the server. Nothing that it may ask for changes anything.
+    /// Answers a request of the server. None of them changes anything.
     fn answer(&self, method: &str, id: &Value, params: &Value) {
         let answer = match method {
             "workspace/configuration" => Ok(self.configuration(params)),
@@ -85,7 +85,7 @@ impl LanguageServer {
             }
             "window/showDocument" => Ok(json!({"success": false})),
             "workspace/diagnostic/refresh" => {
-                self.state().disturb();
+                self.state().note_change();
                 Ok(Value::Null)
             }
             "client/registerCapability"
@@ -105,7 +105,7 @@ impl LanguageServer {
         });
     }
 
-    /// The host's settings for the sections that the server asks about.
+    /// The host's settings for the requested sections.
     fn configuration(&self, params: &Value) -> Value {
         let items = params["items"].as_array().map(Vec::as_slice).unwrap_or_default();
         let section = |item: &Value| {
@@ -122,9 +122,7 @@ impl LanguageServer {
 fn reply(mut message: Value) -> ServerReply {
     match message.get_mut("error").map(Value::take) {
         None | Some(Value::Null) => Ok(message["result"].take()),
-        Some(error) => Err(serde_json::from_value(error).unwrap_or_else(|_| ResponseError {
-            code: 0,
-            message: "an error that it does not describe".to_owned(),
-        })),
+        Some(error) => Err(serde_json::from_value(error)
+            .unwrap_or_else(|_| ResponseError { code: 0, message: "an error without a message".to_owned() })),
     }
 }

@@ -1,4 +1,4 @@
-//! Talking to language servers.
+//! A client for language servers.
 
 mod documents;
 mod encoding;

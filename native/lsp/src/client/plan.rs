@@ -1,12 +1,13 @@
-//! Which server is to help with a file.
+//! Chooses the server for a file.
 
 use super::DocumentText;
 use super::typescript;
 use super::watch::SourceFilter;
 use beamai_base::Result as ToolResult;
+use beamai_port_tools::lsp::INSTEAD;
 use beamai_sandbox::Confinement;
-use beamai_servers::program;
 use beamai_servers::{ServerIdentity, ServerView};
+use beamai_servers::{in_workspace, program};
 use beamai_tool::{
     CallContext,
     lsp_language::{self as language, Language},
@@ -19,18 +20,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Why no server can help, and what to do instead: a text for the model.
+/// Why no server is available, and what to do instead: a text for the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Unavailable(pub String);
 
 impl Unavailable {
-    /// The reason with what to do instead.
+    /// The reason, with an alternative.
     pub(crate) fn new(why: impl std::fmt::Display) -> Self {
-        Self(format!("{why}. Use grep to search for names and read to look at files instead."))
+        Self(format!("{why}.{INSTEAD}"))
     }
 }
 
-/// What a server is started as.
+/// The command of a server.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ServerCommand {
     pub(super) language: String,
@@ -40,26 +41,26 @@ pub(crate) struct ServerCommand {
     pub(super) settings: Value,
 }
 
-/// A server to start.
+/// How to start a server.
 #[derive(Debug)]
 pub(crate) struct ServerPlan {
     pub(super) identity: ServerIdentity<ServerCommand>,
     pub(super) workspace: Workspace,
-    /// What it is confined to, once that is known.
+    /// Its confinement, once that has been computed.
     pub(super) confinement: Arc<Confinement>,
-    /// How to install the server, for when it does not start.
+    /// How to install the server, if it does not start.
     hint: Option<&'static str>,
-    /// Time without a request after which it is ended.
+    /// Time without a request after which it is stopped.
     pub(super) idle: Duration,
-    /// The files that it may want to know the changes of.
+    /// The files whose changes it is notified of.
     pub(super) sources: SourceFilter,
 }
 
 impl ServerPlan {
-    /// The plan for a file, and the identifier that the protocol has for the file's language.
+    /// The plan for a file, and the LSP language identifier of the file.
     ///
     /// # Errors
-    /// There is no server for it.
+    /// There is no server for the file.
     pub(crate) fn of(
         cx: &CallContext,
         path: &Path,
@@ -95,7 +96,7 @@ impl ServerPlan {
         Ok((plan, kind.id(&extension)))
     }
 
-    /// Works out what the server is confined to now.
+    /// Computes the server's confinement.
     ///
     /// # Errors
     /// Those of [`Confinement::within`].
@@ -112,14 +113,14 @@ impl ServerPlan {
         self.identity.spec.program.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// The text for when the server does not start.
+    /// The message if the server does not start.
     pub(super) fn broken(&self, why: &str) -> Unavailable {
         let hint = self.hint.map_or(String::new(), |hint| format!("; to install it: {hint}"));
         Unavailable::new(format!("The language server {} does not start: {why}{hint}", self.name()))
     }
 }
 
-/// A language as it is served here: as built in, as the host wants it, or both.
+/// A language's settings: built in, the host's, or both.
 struct LanguageSupport<'a> {
     name: &'a str,
     built_in: Option<&'static Language>,
@@ -127,7 +128,7 @@ struct LanguageSupport<'a> {
 }
 
 impl<'a> LanguageSupport<'a> {
-    /// By extension, the host's first; without one by the first line.
+    /// Found by extension, the host's first; a file without extension by its first line.
     fn of(settings: &'a LspSettings, extension: &str, text: &DocumentText) -> Option<Self> {
         if let Some((name, own)) = settings.of_extension(extension) {
             return Some(Self { name, built_in: language::built_in(name), settings: Some(own) });
@@ -158,7 +159,7 @@ impl<'a> LanguageSupport<'a> {
         }
     }
 
-    /// The host's, or those that are built in.
+    /// The host's options, or the built-in ones.
     fn given_options(&self) -> Value {
         let own = self.settings.and_then(|own| own.options.clone());
         own.or_else(|| Some((self.built_in?.options)())).unwrap_or_default()
@@ -186,7 +187,7 @@ impl<'a> LanguageSupport<'a> {
         }
     }
 
-    /// The program of the first candidate that is there and can serve, and its arguments.
+    /// Program and arguments of the first candidate that is installed and usable.
     fn command(&self, workspace: &Path) -> Result<(PathBuf, Vec<String>), Unavailable> {
         if self.settings.is_some_and(|own| own.disabled) {
             return Err(Unavailable::new(format!(
@@ -203,10 +204,10 @@ impl<'a> LanguageSupport<'a> {
                 Err(unfit) => why = why.or(Some(unfit)),
             }
         }
-        Err(why.unwrap_or_else(|| self.missing(&commands)))
+        Err(why.unwrap_or_else(|| self.missing(&commands, workspace)))
     }
 
-    /// Whether a program that is there can serve, too.
+    /// Whether an installed program is usable as a server.
     fn fits(&self, program: &Path, workspace: &Path) -> Result<(), Unavailable> {
         match self.built_in.map(|language| language.name) {
             Some("typescript") if !self.is_trusted() => {
@@ -216,7 +217,11 @@ impl<'a> LanguageSupport<'a> {
         }
     }
 
-    fn missing(&self, commands: &[Vec<String>]) -> Unavailable {
+    fn missing(&self, commands: &[Vec<String>], workspace: &Path) -> Unavailable {
+        let own = commands.iter().find_map(|command| Some((in_workspace(&command[0], workspace)?, command)));
+        if let Some((path, command)) = own {
+            return self.refused(&path, command, workspace);
+        }
         let names: Vec<&str> = commands.iter().map(|command| &*command[0]).collect();
         let hint =
             self.built_in.map_or(String::new(), |language| format!("; to install it: {}", language.hint));
@@ -224,6 +229,22 @@ impl<'a> LanguageSupport<'a> {
             "There is no language server for {} on this machine (looked for {}){hint}",
             self.title(),
             names.join(", ")
+        ))
+    }
+}
+
+impl LanguageSupport<'_> {
+    /// What the workspace holds may be a model's work, so only the host can admit it.
+    fn refused(&self, path: &Path, command: &[String], workspace: &Path) -> Unavailable {
+        let mut words = vec![format!("\"{}\"", workspace.join(path).display())];
+        words.extend(command[1..].iter().map(|word| format!("\"{word}\"")));
+        Unavailable::new(format!(
+            "The language server for {} is at {} and is not started, because programs in the workspace are run only where \
+             the host names them: lsp => #{{servers => #{{{} => #{{command => [{}]}}}}}}",
+            self.title(),
+            path.display(),
+            self.name,
+            words.join(", ")
         ))
     }
 }
@@ -246,33 +267,33 @@ fn unknown(path: &Path, settings: &LspSettings) -> Unavailable {
     ))
 }
 
-/// The languages that are built in, then the host's own.
+/// The built-in languages, then the host's.
 fn names(settings: &LspSettings) -> impl Iterator<Item = &str> {
     let own = settings.servers.keys().map(String::as_str).filter(|name| language::built_in(name).is_none());
     language::all().map(|language| language.name).chain(own)
 }
 
-/// Whether there is a program to serve a file, by the file's extension.
+/// Whether a server is available for a file, judging by its extension.
 pub fn is_served(cx: &CallContext, path: &Path) -> bool {
     let extension = path.extension().unwrap_or_default().to_string_lossy();
     let kind = LanguageSupport::of(&cx.lsp, &extension, &DocumentText::new(String::new()));
     kind.is_some_and(|kind| kind.command(cx.workspace.path()).is_ok())
 }
 
-/// Whether the server of a language is there.
+/// Availability of a language's server.
 #[derive(Debug, Clone, Serialize)]
 pub struct ServerAvailability {
     /// The language's name in settings.
     pub language: String,
-    /// Path of the program; null where none was found.
+    /// Path of the program; null if none was found.
     pub program: Option<String>,
-    /// Why there is none and how to install it; null where one was found.
+    /// Why none was found and how to install one; null if one was found.
     pub missing: Option<String>,
-    /// How to install it, by itself.
+    /// How to install one.
     pub install: Option<&'static str>,
 }
 
-/// Which servers are there, by language. Starts none.
+/// Availability of all servers. Starts none.
 pub fn availability(settings: &LspSettings, workspace: &Path) -> Vec<ServerAvailability> {
     let present = |name: &str| {
         let kind = LanguageSupport {
@@ -310,6 +331,21 @@ mod tests {
 
     fn served(command: &str) -> Value {
         json!({"servers": {"python": {"command": [command, "-x"]}, "sh": {"command": ["/bin/sh"]}}})
+    }
+
+    #[test]
+    fn a_server_in_the_workspace_is_named_and_refused_with_the_option_that_admits_it() {
+        let (dir, cx) = context(json!({}));
+        let bin = dir.path().join("node_modules/.bin");
+        std::fs::create_dir_all(&bin).unwrap();
+        std::fs::write(bin.join("bash-language-server"), "").unwrap();
+        let Err(Unavailable(why)) = ServerPlan::of(&cx, Path::new("a.sh"), &DocumentText::new(String::new()))
+        else {
+            return; // It is installed on this machine, and comes first.
+        };
+        let option = format!("command => [\"{}/bash-language-server\"", bin.display());
+        assert!(why.contains("is at node_modules/.bin/bash-language-server and is not started"), "{why}");
+        assert!(why.contains(&option), "{why}");
     }
 
     #[test]

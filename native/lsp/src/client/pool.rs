@@ -1,4 +1,4 @@
-//! The language servers that run.
+//! The running language servers.
 
 use super::plan::{ServerCommand, ServerPlan};
 use super::server::LanguageServer;
@@ -10,10 +10,10 @@ use beamai_workspace::WorkspaceId;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// Most servers at once.
+/// Maximum number of servers.
 const MOST: usize = 16;
 
-/// A server for the time of a call, during which it is kept.
+/// A server in use by a call; it is not stopped meanwhile.
 pub(crate) type Lease = servers::Lease<LanguageServer>;
 
 /// The servers of this program: one for each workspace, language and command.
@@ -22,22 +22,22 @@ fn pool() -> &'static ServerPool<LanguageServer> {
     POOL.get_or_init(|| ServerPool::new(MOST))
 }
 
-/// The server of a plan, started if need be.
+/// The server of a plan, started if necessary.
 ///
 /// # Errors
-/// Those of working out its confinement, and of starting a process.
+/// Those of computing its confinement, and of starting a process.
 pub(crate) fn lease(cx: &CallContext, mut plan: ServerPlan) -> Result<Lease> {
     plan.confine(cx)?;
     if let Some(running) = pool().running(cx, &plan.identity) {
         return Ok(running);
     }
-    // Whatever changes from here on, the server will be told of.
+    // The server is notified of all changes after this point.
     let snapshot = SourceSnapshot::take(&plan, cx)?;
     let identity = plan.identity.clone();
     pool().lease(cx, &identity, || LanguageServer::start(plan, snapshot))
 }
 
-/// Every server that runs in a workspace.
+/// All servers that run in a workspace.
 pub(crate) fn running_in(cx: &CallContext, workspace: &WorkspaceId) -> Vec<Lease> {
     pool().all(cx, |server| server.plan.identity.view.workspace == *workspace)
 }
@@ -61,7 +61,7 @@ impl PooledServer for LanguageServer {
         Self::wake(self);
     }
 
-    /// On a thread of its own: none waits for another's farewell.
+    /// In a separate thread, so that servers shut down in parallel.
     fn dismiss(self: Arc<Self>) {
         let ending = Arc::clone(&self);
         let spawned = std::thread::Builder::new().name("beamai-lsp-end".into()).spawn(move || ending.stop());

@@ -1,4 +1,4 @@
-//! The process of a server, under a reaper that ends it with the port.
+//! The process of a server, under a reaper that kills it when the port exits.
 
 use super::plan::ServerPlan;
 use beamai_base::{Result, ToolError};
@@ -12,7 +12,7 @@ use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-/// Variables that servers need besides those that every command gets: where toolchains and caches are.
+/// Environment variables that servers need besides the common ones: paths of toolchains and caches.
 const PASSED: [&str; 10] = [
     "CARGO_HOME",
     "RUSTUP_HOME",
@@ -30,7 +30,7 @@ const PASSED: [&str; 10] = [
 #[derive(Debug)]
 pub(super) struct LanguageServerProcess(Child);
 
-/// The streams of a server's process. They block.
+/// The standard streams of a server's process, in blocking mode.
 pub(super) struct BlockingStreams {
     pub(super) stdin: File,
     pub(super) stdout: File,
@@ -40,8 +40,8 @@ pub(super) struct BlockingStreams {
 /// Starts a server.
 ///
 /// # Errors
-/// `isolation_unavailable` where the sandbox is required, `busy` and `io`. That the program cannot be executed shows
-/// in its [ending](Process::ending).
+/// `isolation_unavailable` if the sandbox is required, `busy` and `io`. If the program cannot be executed, its
+/// [ending](Process::ending) says so.
 pub(super) fn start(plan: &ServerPlan) -> Result<(LanguageServerProcess, BlockingStreams)> {
     let sandbox = &plan.identity.view.sandbox;
     let spec = ProgramSpec {
@@ -67,25 +67,25 @@ pub(super) fn start(plan: &ServerPlan) -> Result<(LanguageServerProcess, Blockin
 }
 
 impl LanguageServerProcess {
-    /// Ends the server and everything that it started.
+    /// Kills the server and everything that it started.
     pub(super) fn kill(&self) {
         self.0.kill();
     }
 
-    /// Waits until nothing of the server is left, and tells how it ended. May be asked once.
+    /// Waits until all of the server's processes have exited, and describes the exit. Call once.
     pub(super) fn ending(&self) -> String {
         self.0.ending()
     }
 }
 
-/// Where the host keeps temporary files and caches means nothing to a server that cannot write there.
+/// Paths of the host's temporary files and caches are useless to a server that cannot write there.
 fn passed(mode: SandboxMode) -> impl Iterator<Item = (OsString, OsString)> {
     let is_meant =
         move |name: &&&str| mode == SandboxMode::Off || !["TMPDIR", "XDG_CACHE_HOME"].contains(name);
     PASSED.iter().filter(is_meant).filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)))
 }
 
-/// The stream's end of the port; the server's own end blocks in any case.
+/// The port's end of the stream; the server's end is blocking anyway.
 fn blocking(fd: Option<OwnedFd>) -> Result<File> {
     let set = |fd: OwnedFd| -> Result<File, Errno> {
         let flags = rustix::fs::fcntl_getfl(&fd)?;

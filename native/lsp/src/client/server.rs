@@ -1,4 +1,4 @@
-//! A server that runs.
+//! A running server.
 
 use super::documents::DocumentStore;
 use super::frame;
@@ -19,22 +19,22 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
-/// The longest that a server may take to answer `initialize`.
+/// Timeout for the response to `initialize`.
 const START: Duration = Duration::from_secs(60);
-/// The longest that a server may take to answer anything else, where the call itself has no end.
+/// Timeout for other responses, if the call has none.
 const REPLY: Duration = Duration::from_secs(120);
-/// The longest that a server may take to end by itself.
-const FAREWELL: Duration = Duration::from_secs(2);
-/// Bytes on their way to a server that does not read them before it is given up.
+/// Timeout for a shutdown.
+const SHUTDOWN: Duration = Duration::from_secs(2);
+/// Maximum bytes queued for a server that does not read them; beyond it, the server is killed.
 const MOST_UNREAD: usize = 64 << 20;
-/// Bytes of a server's last words that are kept.
-const LAST_WORDS: usize = 2 << 10;
-/// How often a request is made again that the server could not answer just then.
+/// Maximum bytes of stderr that are kept.
+const STDERR_TAIL: usize = 2 << 10;
+/// Number of attempts of a request with transient errors.
 const TRIES: usize = 5;
-/// The request that opens the conversation.
+/// Id of the `initialize` request.
 pub(super) const INITIALIZE: u64 = 0;
 
-/// A server that runs, or has run.
+/// A server that is running or has exited.
 #[derive(Debug)]
 pub(crate) struct LanguageServer {
     pub(super) plan: ServerPlan,
@@ -47,17 +47,17 @@ pub(crate) struct LanguageServer {
     process: LanguageServerProcess,
 }
 
-/// What a look at the state says.
+/// The result of a check of the state.
 pub(super) enum WaitStatus<T> {
-    /// It is as it should be.
+    /// The condition is met.
     Done(T),
-    /// Look again when something happens, or then.
+    /// Check again on the next event, or at this time.
     Later(Option<Instant>),
 }
 
 impl LanguageServer {
-    /// Starts a server and opens the conversation with it; [`LanguageServer::ready`] tells how that went. `snapshot` is how
-    /// the workspace was just before.
+    /// Starts a server and sends `initialize`; [`LanguageServer::ready`] returns the result. `snapshot` is the state of
+    /// the workspace just before.
     ///
     /// # Errors
     /// Those of starting a process.
@@ -79,40 +79,40 @@ impl LanguageServer {
         Ok(server)
     }
 
-    /// Starts the threads that move frames.
+    /// Starts the threads for the streams.
     fn serve(self: &Arc<Self>, streams: BlockingStreams, queue: mpsc::Receiver<Vec<u8>>) -> Result<()> {
         let BlockingStreams { stdin, stdout, stderr } = streams;
         let unread = Arc::clone(&self.unread);
         thread("beamai-lsp-out", move || write_all(stdin, &queue, &unread))?;
-        let last_words = Arc::new(Mutex::new(Vec::new()));
-        let words = Arc::clone(&last_words);
-        let listener = thread("beamai-lsp-err", move || listen(stderr, &words))?;
+        let stderr_tail = Arc::new(Mutex::new(Vec::new()));
+        let words = Arc::clone(&stderr_tail);
+        let listener = thread("beamai-lsp-err", move || read_stderr(stderr, &words))?;
         let server = Arc::clone(self);
         let read = move || {
             let ended = server.read_all(stdout);
             server.process.kill();
             let how = server.process.ending();
-            // What it said last is there when its process is not.
+            // After the exit, all of stderr has been read.
             _ = listener.join();
-            server.end(&obituary(ended, &how, &lock(&last_words)));
+            server.end(&exit_reason(ended, &how, &lock(&stderr_tail)));
         };
         thread("beamai-lsp-in", read)?;
         Ok(())
     }
 
-    /// Takes messages until there are no more; what was wrong if that is why.
+    /// Handles messages until the end; returns the error if there was one.
     fn read_all(&self, stdout: File) -> Option<String> {
         let mut stdout = BufReader::with_capacity(64 << 10, stdout);
         loop {
             match frame::read(&mut stdout) {
-                Ok(Some(message)) => self.take(message),
+                Ok(Some(message)) => self.handle(message),
                 Ok(None) => return None,
                 Err(why) => return Some(why),
             }
         }
     }
 
-    /// Notes that the server has ended.
+    /// Records that the server has exited.
     fn end(&self, why: &str) {
         let mut state = self.state();
         state.phase = match &state.phase {
@@ -126,15 +126,15 @@ impl LanguageServer {
         self.wake();
     }
 
-    /// Whether it has ended.
+    /// Whether it has exited.
     pub(super) fn is_over(&self) -> bool {
         matches!(self.state().phase, ServerPhase::Broken(_) | ServerPhase::Gone(_))
     }
 
-    /// Waits until the server answers.
+    /// Waits until the server is initialized.
     ///
     /// # Errors
-    /// The outer one when the call is over; the inner one when the server does not start.
+    /// The outer one when the call ends; the inner one when the server does not start.
     pub(crate) fn ready(&self, cx: &CallContext) -> Result<Result<Arc<ServerCapabilities>, Unavailable>> {
         let ready = self.wait_any(cx, Some(Instant::now() + START), |state, _| match &state.phase {
             ServerPhase::Starting => WaitStatus::Later(None),
@@ -144,14 +144,14 @@ impl LanguageServer {
         })?;
         Ok(ready.unwrap_or_else(|| {
             self.process.kill();
-            Err(self.plan.broken(&format!("it has not answered within {} seconds", START.as_secs())))
+            Err(self.plan.broken(&format!("no response within {} seconds", START.as_secs())))
         }))
     }
 
-    /// Asks the server something. A cancelled call cancels the request, too.
+    /// Sends a request and waits for the response. Cancelling the call cancels the request.
     ///
     /// # Errors
-    /// `cancelled` and `timeout`; `language_server` when the server answers with an error or is gone.
+    /// `cancelled` and `timeout`; `language_server` when the server returns an error or has exited.
     pub(crate) fn request(&self, cx: &CallContext, method: &str, params: &Value) -> Result<Value> {
         for again in 1.. {
             match self.ask(cx, method, params)? {
@@ -171,15 +171,16 @@ impl LanguageServer {
         let reply = self.wait(cx, until, |state, _| {
             state.take_reply(id).map_or(WaitStatus::Later(None), WaitStatus::Done)
         });
-        let reply = reply.and_then(|reply| reply.ok_or_else(|| self.silent(method)));
+        let reply = reply.and_then(|reply| reply.ok_or_else(|| self.no_response(method)));
         reply.inspect_err(|_| {
             self.state().forget(id);
             self.notify("$/cancelRequest", &json!({"id": id}));
         })
     }
 
-    fn silent(&self, method: &str) -> ToolError {
-        let message = format!("{} has not answered {method} within {} seconds", self.name(), REPLY.as_secs());
+    fn no_response(&self, method: &str) -> ToolError {
+        let message =
+            format!("{} did not respond to {method} within {} seconds", self.name(), REPLY.as_secs());
         ToolError::new(Reason::Timeout, message)
     }
 
@@ -190,7 +191,7 @@ impl LanguageServer {
 
     fn refused(&self, method: &str, error: &ResponseError) -> ToolError {
         let message = format!(
-            "{} answers {method} with an error: {} ({})",
+            "{} responded to {method} with an error: {} ({})",
             self.plan.name(),
             error.message,
             error.code
@@ -198,23 +199,25 @@ impl LanguageServer {
         ToolError::new(Reason::LanguageServer, message).with("code", error.code)
     }
 
-    /// Waits until the server has no work announced, or until then; whether it has none.
+    /// Waits until the server has no unfinished work, at most until `until`; returns whether it has none.
     ///
     /// # Errors
     /// Those of a [wait](Self::wait).
     pub(crate) fn idle(&self, cx: &CallContext, until: Instant) -> Result<bool> {
-        let idle = self.wait(cx, Some(until), |state, now| match (state.is_busy(), state.settles(now)) {
-            (true, _) => WaitStatus::Later(None),
-            (false, Some(settles)) => WaitStatus::Later(Some(settles)),
-            (false, None) => WaitStatus::Done(()),
+        let idle = self.wait(cx, Some(until), |state, now| {
+            match (state.is_busy(), state.may_begin_work_until(now)) {
+                (true, _) => WaitStatus::Later(None),
+                (false, Some(may_begin_work_until)) => WaitStatus::Later(Some(may_begin_work_until)),
+                (false, None) => WaitStatus::Done(()),
+            }
         })?;
         Ok(idle.is_some())
     }
 
-    /// Waits until the state is as it should be, or until then (`None`).
+    /// Waits until `look` is done, at most until `until` (`None`).
     ///
     /// # Errors
-    /// `cancelled`, `timeout`, and `language_server` when the server is gone.
+    /// `cancelled`, `timeout`, and `language_server` when the server has exited.
     pub(super) fn wait<T>(
         &self,
         cx: &CallContext,
@@ -256,9 +259,9 @@ impl LanguageServer {
         }
     }
 
-    /// Has every waiting call look again.
+    /// Makes every waiting call check the state again.
     pub(super) fn wake(&self) {
-        // A call that has just looked and is about to wait must not miss it.
+        // Taking the lock prevents a lost wakeup of a call that has just checked and is about to wait.
         drop(self.state());
         self.changed.notify_all();
     }
@@ -267,12 +270,12 @@ impl LanguageServer {
         lock(&self.state)
     }
 
-    /// Tells the server something.
+    /// Sends a notification.
     pub(super) fn notify(&self, method: &str, params: &Value) {
         self.post(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }
 
-    /// Sends a message. A server that is gone gets none, which shows elsewhere.
+    /// Sends a message. Does nothing if the server has exited, which is handled elsewhere.
     pub(super) fn post(&self, message: &Value) {
         let bytes = frame::encode(message);
         if self.unread.fetch_add(bytes.len(), Ordering::Relaxed) > MOST_UNREAD {
@@ -281,12 +284,12 @@ impl LanguageServer {
         _ = self.outgoing.send(bytes);
     }
 
-    /// Ends it without asking.
+    /// Kills it without a shutdown request.
     pub(super) fn kill(&self) {
         self.process.kill();
     }
 
-    /// What it wants of saved files; see [`ServerCapabilities::save`].
+    /// How it wants notifications of saved files; see [`ServerCapabilities::save`].
     pub(super) fn save_option(&self) -> Option<bool> {
         match &self.state().phase {
             ServerPhase::Ready(capabilities) => capabilities.save(),
@@ -294,12 +297,12 @@ impl LanguageServer {
         }
     }
 
-    /// Asks the server to end, and ends it.
+    /// Sends a shutdown request, and kills the server after a timeout.
     pub(super) fn stop(&self) {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         self.post(&request(id, "shutdown", &Value::Null));
         self.notify("exit", &Value::Null);
-        let end = Instant::now() + FAREWELL;
+        let end = Instant::now() + SHUTDOWN;
         while !self.is_over() && Instant::now() < end {
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -311,7 +314,7 @@ impl LanguageServer {
         self.plan.name()
     }
 
-    /// The directory that it works in.
+    /// Its working directory.
     pub(crate) fn root(&self) -> &Path {
         self.plan.workspace.path()
     }
@@ -334,13 +337,13 @@ fn gone(phase: &ServerPhase) -> Option<ToolError> {
     Some(ToolError::new(Reason::LanguageServer, message))
 }
 
-/// How a server came to its end: what was wrong with its output, else how its process ended, and its last words.
-fn obituary(wrong: Option<String>, how: &str, last_words: &[u8]) -> String {
+/// Describes how a server exited: the protocol error, or else the exit status, and the end of stderr.
+fn exit_reason(wrong: Option<String>, how: &str, stderr_tail: &[u8]) -> String {
     let why = wrong.unwrap_or_else(|| how.to_owned());
-    let words = String::from_utf8_lossy(last_words);
+    let words = String::from_utf8_lossy(stderr_tail);
     match words.trim() {
         "" => why,
-        words => format!("{why}; its last words were: {words}"),
+        words => format!("{why}; the end of its stderr: {words}"),
     }
 }
 
@@ -353,13 +356,13 @@ fn write_all(mut stdin: File, queue: &mpsc::Receiver<Vec<u8>>, unread: &AtomicUs
     }
 }
 
-/// Reads to the end and keeps the last of it.
-fn listen(mut stderr: File, last_words: &Mutex<Vec<u8>>) {
+/// Reads to the end, and keeps the last part.
+fn read_stderr(mut stderr: File, stderr_tail: &Mutex<Vec<u8>>) {
     let mut chunk = [0; 4 << 10];
     while let Ok(count @ 1..) = stderr.read(&mut chunk) {
-        let mut words = lock(last_words);
+        let mut words = lock(stderr_tail);
         words.extend_from_slice(&chunk[..count]);
-        let surplus = words.len().saturating_sub(LAST_WORDS);
+        let surplus = words.len().saturating_sub(STDERR_TAIL);
         words.drain(..surplus);
     }
 }

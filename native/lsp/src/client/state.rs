@@ -1,4 +1,4 @@
-//! What is known of a server at a moment, under one lock that calls wait on.
+//! The state of a server, under one lock that calls wait on.
 
 use super::handshake::ServerCapabilities;
 use super::plan::Unavailable;
@@ -9,70 +9,70 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Silence after which a server has said what it wants to say about a file: some say it in several pieces.
+/// Silence after which the diagnostics of a file count as complete: some servers publish them in several steps.
 const QUIET: Duration = Duration::from_millis(300);
-/// Time in which a server says something new about a file because of changes elsewhere, if it does at all.
+/// Time in which a server publishes new diagnostics of a file after changes in other files, if it does at all.
 const REACTION: Duration = Duration::from_millis(1500);
-/// Time in which a server that was just started says that it is busy, if it does at all.
-const SETTLING: Duration = Duration::from_millis(500);
+/// Time in which a server that has just started reports that it is working, if it does at all.
+const START_OF_WORK: Duration = Duration::from_millis(500);
 
-/// How far a server is.
+/// The phase of a server.
 #[derive(Debug, Clone)]
 pub(super) enum ServerPhase {
-    /// It has not answered yet.
+    /// It has not been initialized yet.
     Starting,
-    /// It works.
+    /// It is ready.
     Ready(Arc<ServerCapabilities>),
-    /// It never worked.
+    /// It failed to start.
     Broken(Unavailable),
-    /// It worked and is gone; why.
+    /// It has exited; why.
     Gone(String),
 }
 
-/// The answer to a request.
+/// The response to a request.
 pub(super) type ServerReply = Result<Value, ResponseError>;
 
-/// What a server has said about a file, unasked.
+/// Diagnostics that a server has published for a file.
 #[derive(Debug, Clone)]
 pub(crate) struct PublishedDiagnostics {
-    /// What is wrong with it.
+    /// The diagnostics.
     pub diagnostics: Vec<Diagnostic>,
     version: Option<i64>,
     at: Instant,
 }
 
-/// Whether what a server has said about a file is about the file as it is.
+/// Whether published diagnostics are for the current content of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Freshness {
-    /// It is.
+    /// They are.
     Fresh,
-    /// Ask again then, or when something happens.
+    /// Unknown; check again at this time, or on the next event.
     Unknown(Option<Instant>),
 }
 
-/// What the server was told of a file last.
+/// The last notification about a file.
 #[derive(Debug, Clone, Copy)]
 struct Notified {
     version: i64,
     at: Instant,
 }
 
-/// What is known of a server at a moment.
+/// The state of a server.
 #[derive(Debug)]
 pub(super) struct ServerState {
     pub(super) phase: ServerPhase,
-    /// Requests under way, with their replies.
+    /// Pending requests, with their responses.
     replies: HashMap<u64, Option<ServerReply>>,
     published: HashMap<PathBuf, PublishedDiagnostics>,
     told: HashMap<PathBuf, Notified>,
-    /// When the server was told of any change last.
+    /// Time of the last notification of any change.
     changed: Instant,
-    /// Work that the server has announced and not ended.
+    /// Work that the server has begun and not ended.
     progress: HashSet<String>,
-    /// Whether the server says of itself that it is not up to date yet.
+    /// Whether the server reports that it is still loading.
     is_loading: bool,
-    /// Until when the server may yet announce work.
-    settles: Instant,
+    /// Until when the server may still begin work.
+    may_begin_work_until: Instant,
 }
 
 impl ServerState {
@@ -86,76 +86,76 @@ impl ServerState {
             changed: now,
             progress: HashSet::new(),
             is_loading: false,
-            settles: now,
+            may_begin_work_until: now,
         }
     }
 
-    /// Awaits the reply to a request.
+    /// Registers a pending request.
     pub(super) fn expect(&mut self, id: u64) {
         self.replies.insert(id, None);
     }
 
-    /// Takes the reply to a request, if it is there.
+    /// Takes the response to a request, if it has arrived.
     pub(super) fn take_reply(&mut self, id: u64) -> Option<ServerReply> {
         let reply = self.replies.get_mut(&id)?.take()?;
         self.replies.remove(&id);
         Some(reply)
     }
 
-    /// No longer awaits the reply to a request.
+    /// Unregisters a pending request.
     pub(super) fn forget(&mut self, id: u64) {
         self.replies.remove(&id);
     }
 
-    /// Keeps a reply for the call that awaits it.
+    /// Stores a response for the call that waits for it.
     pub(super) fn reply(&mut self, id: u64, reply: ServerReply) {
         if let Some(slot) = self.replies.get_mut(&id) {
             *slot = Some(reply);
         }
     }
 
-    /// Notes what the server is about to be told of a file.
-    pub(super) fn tell(&mut self, path: &Path, version: i64) {
-        self.disturb();
+    /// Records a notification about a file that is about to be sent.
+    pub(super) fn note_notified(&mut self, path: &Path, version: i64) {
+        self.note_change();
         if self.told.is_empty() {
-            self.settle();
+            self.expect_work();
         }
         self.told.insert(path.to_owned(), Notified { version, at: self.changed });
     }
 
-    /// Notes that the server is about to be told that a file is no longer of interest.
+    /// Records that a file is about to be closed.
     pub(super) fn close(&mut self, path: &Path) {
         self.told.remove(path);
         self.published.remove(path);
-        self.disturb();
+        self.note_change();
     }
 
-    /// Notes that the server is about to be told of a change.
-    pub(super) fn disturb(&mut self) {
+    /// Records that a change is about to be sent.
+    pub(super) fn note_change(&mut self) {
         self.changed = Instant::now();
     }
 
-    /// Leaves the server time to announce work.
-    pub(super) fn settle(&mut self) {
-        self.settles = Instant::now() + SETTLING;
+    /// Gives the server time to begin work.
+    pub(super) fn expect_work(&mut self) {
+        self.may_begin_work_until = Instant::now() + START_OF_WORK;
     }
 
-    /// Keeps what the server says about a file.
+    /// Stores published diagnostics.
     pub(super) fn publish(&mut self, path: PathBuf, version: Option<i64>, diagnostics: Vec<Diagnostic>) {
         self.published.insert(path, PublishedDiagnostics { diagnostics, version, at: Instant::now() });
     }
 
-    /// What the server has said, by file.
+    /// Published diagnostics, by file.
     pub(super) fn published(&self) -> &HashMap<PathBuf, PublishedDiagnostics> {
         &self.published
     }
 
-    /// Files that the server has been told of and about which it may speak.
-    pub(super) fn told_of(&self) -> impl Iterator<Item = &PathBuf> {
+    /// Open files, which the server may publish diagnostics for.
+    pub(super) fn open_files(&self) -> impl Iterator<Item = &PathBuf> {
         self.told.keys()
     }
 
-    /// Notes that the server begins or ends a piece of work.
+    /// Records that the server begins or ends a piece of work.
     pub(super) fn progress(&mut self, token: &Value, kind: &str) {
         match kind {
             "begin" => _ = self.progress.insert(token.to_string()),
@@ -164,22 +164,22 @@ impl ServerState {
         }
     }
 
-    /// Notes what the server says of itself.
+    /// Records whether the server is loading.
     pub(super) fn loading(&mut self, is_loading: bool) {
         self.is_loading = is_loading;
     }
 
-    /// Whether the server has announced work that is not done.
+    /// Whether the server has unfinished work.
     pub(super) fn is_busy(&self) -> bool {
         self.is_loading || !self.progress.is_empty()
     }
 
-    /// Until when work may yet be announced; `None` when that time is over.
-    pub(super) fn settles(&self, now: Instant) -> Option<Instant> {
-        Some(self.settles).filter(|settles| now < *settles)
+    /// Until when work may still begin; `None` when that time has passed.
+    pub(super) fn may_begin_work_until(&self, now: Instant) -> Option<Instant> {
+        Some(self.may_begin_work_until).filter(|may_begin_work_until| now < *may_begin_work_until)
     }
 
-    /// Whether what the server has said about a file is about the file as it is.
+    /// Whether the published diagnostics of a file are for its current content.
     pub(super) fn freshness(&self, path: &Path, now: Instant) -> Freshness {
         let (Some(told), Some(said)) = (self.told.get(path), self.published.get(path)) else {
             return Freshness::Unknown(None);
@@ -206,11 +206,11 @@ mod tests {
     #[test]
     fn what_was_said_of_an_older_version_is_not_fresh() {
         let mut state = ServerState::new();
-        state.tell(Path::new("/a"), 1);
+        state.note_notified(Path::new("/a"), 1);
         assert_eq!(at(&state, "/a", LATER), Freshness::Unknown(None), "nothing was said");
         state.publish("/a".into(), Some(1), vec![]);
         assert_eq!(at(&state, "/a", LATER), Freshness::Fresh);
-        state.tell(Path::new("/a"), 2);
+        state.note_notified(Path::new("/a"), 2);
         state.publish("/a".into(), Some(1), vec![]);
         assert_eq!(at(&state, "/a", LATER), Freshness::Unknown(None), "it was said late");
         state.publish("/a".into(), Some(2), vec![]);
@@ -221,7 +221,7 @@ mod tests {
     fn without_a_version_the_order_of_events_decides() {
         let mut state = ServerState::new();
         state.publish("/a".into(), None, vec![]);
-        state.tell(Path::new("/a"), 1);
+        state.note_notified(Path::new("/a"), 1);
         assert_eq!(at(&state, "/a", LATER), Freshness::Unknown(None));
         state.publish("/a".into(), None, vec![]);
         assert_eq!(at(&state, "/a", LATER), Freshness::Fresh);
@@ -230,10 +230,10 @@ mod tests {
     #[test]
     fn a_server_gets_time_to_finish_and_to_react() {
         let mut state = ServerState::new();
-        state.tell(Path::new("/a"), 1);
+        state.note_notified(Path::new("/a"), 1);
         state.publish("/a".into(), Some(1), vec![]);
         assert!(matches!(at(&state, "/a", Duration::ZERO), Freshness::Unknown(Some(_))), "more may come");
-        state.tell(Path::new("/b"), 1);
+        state.note_notified(Path::new("/b"), 1);
         assert!(matches!(at(&state, "/a", QUIET), Freshness::Unknown(Some(_))), "b may matter to a");
         assert_eq!(at(&state, "/a", REACTION * 2), Freshness::Fresh);
         state.progress(&"t".into(), "begin");

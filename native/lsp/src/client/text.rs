@@ -1,4 +1,4 @@
-//! The text of a file, as a server is told it and as positions count it.
+//! The text of a file, as it is sent to a server, indexed by lines.
 
 use beamai_base::{Reason, Result, ToolError};
 use beamai_text::{ContentKind, sniff};
@@ -6,26 +6,26 @@ use beamai_workspace::WorkspacePath;
 use rustix::fs::Stat;
 use std::io::Read;
 
-/// Largest file in bytes that a server is given.
+/// Maximum size of a file that is sent to a server, in bytes.
 const LARGEST: u64 = 16 << 20;
 
-/// A text by lines.
+/// A text, indexed by lines.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct DocumentText {
     text: String,
-    /// Where each line begins.
+    /// Byte offset of each line.
     starts: Vec<usize>,
 }
 
 impl DocumentText {
-    /// The text by lines; every `\n` ends one.
+    /// Indexes a text; every `\n` ends a line.
     pub(crate) fn new(text: String) -> Self {
         let ends = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
         let starts = [0].into_iter().chain(ends).collect();
         Self { text, starts }
     }
 
-    /// The text of a file, decoded from whatever encoding it has, and what the file was when it was opened.
+    /// Reads a file and decodes it; also returns its metadata when it was opened.
     ///
     /// # Errors
     /// Those of opening, `too_large` and `binary_file`.
@@ -47,7 +47,7 @@ impl DocumentText {
                 Err(refused(place, Reason::BinaryFile, &format!("is an image ({kind})")))
             }
             ContentKind::Binary(kind) => {
-                Err(refused(place, Reason::BinaryFile, &format!("is no text ({kind})")))
+                Err(refused(place, Reason::BinaryFile, &format!("is not text ({kind})")))
             }
         }
     }
@@ -57,12 +57,12 @@ impl DocumentText {
         &self.text
     }
 
-    /// How many lines there are; the one after the last line break counts.
+    /// Number of lines; the one after the last line break counts.
     pub(crate) fn lines(&self) -> usize {
         self.starts.len()
     }
 
-    /// The line of an index, without its end.
+    /// The line at an index, without its end.
     pub(crate) fn line(&self, index: usize) -> Option<&str> {
         let start = *self.starts.get(index)?;
         let end = self.starts.get(index + 1).copied().unwrap_or(self.text.len());
@@ -73,7 +73,7 @@ impl DocumentText {
 
 fn refused(place: &WorkspacePath, reason: Reason, why: &str) -> ToolError {
     let shown = place.display();
-    ToolError::new(reason, format!("{shown} {why}; no language server is given that")).file(shown)
+    ToolError::new(reason, format!("{shown} {why}; such files are not sent to language servers")).file(shown)
 }
 
 #[cfg(test)]

@@ -1,21 +1,21 @@
-//! Which TypeScript serves.
+//! Chooses the TypeScript server.
 //!
-//! From version 7 on, `tsc` is a language server itself. Older compilers are served by typescript-language-server, which,
-//! left to itself, runs the compiler that it finds in the workspace's `node_modules`: the workspace's own code. It is told
-//! to use one of the machine.
+//! Since version 7, `tsc` is a language server. For older compilers there is typescript-language-server, which by
+//! default runs the compiler in the workspace's `node_modules`: code of the workspace. It is configured to use an
+//! installed compiler instead.
 
 use super::plan::Unavailable;
 use beamai_servers::program;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// The first version whose compiler is a language server.
+/// The first version with a built-in language server.
 const SERVES_ITSELF: u64 = 7;
 
-/// Whether a program can serve.
+/// Whether a program is usable as a server.
 ///
 /// # Errors
-/// It is a server without a compiler outside the workspace, or a compiler that is no server.
+/// It is a server without a compiler outside the workspace, or a compiler without a server.
 pub(super) fn fits(server: &Path, options: &Value, workspace: &Path) -> Result<(), Unavailable> {
     if is_wrapper(server) && !names_compiler(options) && compiler(server, workspace).is_none() {
         return Err(Unavailable::new(
@@ -25,7 +25,7 @@ pub(super) fn fits(server: &Path, options: &Value, workspace: &Path) -> Result<(
     }
     if is_named(server, "tsc") && version(server).is_none_or(|version| version < SERVES_ITSELF) {
         return Err(Unavailable::new(format!(
-            "{} is no language server: TypeScript is one itself from version {SERVES_ITSELF} on, and has \
+            "{} is not a language server: TypeScript includes one from version {SERVES_ITSELF} on, and has \
              typescript-language-server before; to install one: npm install -g typescript",
             server.display()
         )));
@@ -33,7 +33,7 @@ pub(super) fn fits(server: &Path, options: &Value, workspace: &Path) -> Result<(
     Ok(())
 }
 
-/// The options with the compiler of the machine, unless they name one or the server is the compiler.
+/// Adds the installed compiler to the options, unless they name one or the server is the compiler.
 pub(super) fn pinned(mut options: Value, server: &Path, workspace: &Path) -> Value {
     let compiler = (is_wrapper(server) && !names_compiler(&options)).then(|| compiler(server, workspace));
     if let Some(compiler) = compiler.flatten() {
@@ -54,14 +54,14 @@ fn names_compiler(options: &Value) -> bool {
     options["tsserver"]["path"].is_string()
 }
 
-/// The first part of the version of the package that holds the program.
+/// The major version of the package that contains the program.
 fn version(tsc: &Path) -> Option<u64> {
     let package = tsc.canonicalize().ok()?.parent()?.parent()?.join("package.json");
     let package: Value = serde_json::from_slice(&std::fs::read(package).ok()?).ok()?;
     package["version"].as_str()?.split('.').next()?.parse().ok()
 }
 
-/// The compiler that is installed beside the server, or whose program is on the `PATH`.
+/// The compiler installed next to the server, or the one on the `PATH`.
 fn compiler(server: &Path, workspace: &Path) -> Option<PathBuf> {
     let server = server.canonicalize().ok()?;
     let beside = server.ancestors().map(|dir| dir.join("node_modules/typescript/lib/tsserver.js"));

@@ -1,19 +1,19 @@
-//! Paths as `file:` URIs, and back.
+//! Conversion between paths and `file:` URIs.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-/// Everything but the characters that a path may have as they are.
+/// All characters except those that are unreserved in paths.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// The URI of an absolute path, whatever bytes it has.
+/// The URI of an absolute path; any bytes are supported.
 pub(crate) fn uri_of(path: &Path) -> String {
     format!("file://{}", percent_encode(path.as_os_str().as_bytes(), ESCAPED))
 }
 
-/// The absolute path of a `file:` URI on this machine; `None` for any other.
+/// The absolute path of a local `file:` URI; `None` for others.
 pub(crate) fn path_of(uri: &str) -> Option<PathBuf> {
     let rest = uri.strip_prefix("file:")?;
     let rest = match rest.strip_prefix("//") {

@@ -1,7 +1,7 @@
-//! Changes of files that a server does not have open.
+//! Changes of files that are not open.
 //!
-//! Servers leave it to the client to watch the workspace. Here nothing watches: before each request the names and
-//! dates of the language's files are compared with those before the last one.
+//! Servers rely on the client to watch the workspace. This client does not watch: before each request it compares names
+//! and timestamps of the language's files with those before the previous one.
 
 use super::plan::ServerPlan;
 use super::server::LanguageServer;
@@ -17,17 +17,17 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Most files that are watched; in a workspace with more of them, a server sees changes only of those it has open.
+/// Maximum number of files; in a larger workspace, a server is notified of changes to open files only.
 const MOST: usize = 50_000;
 
-/// Size, inode and dates of a file.
+/// Size, inode and timestamps of a file.
 type FileMark = (i64, u64, i64, i64);
 
-/// The files of a language, by path in the workspace; `None` where there are too many.
+/// The files of a language, by path in the workspace; `None` if there are too many.
 #[derive(Debug)]
 pub(super) struct SourceSnapshot(Option<HashMap<Vec<u8>, FileMark>>);
 
-/// What happened to a file, by the protocol's numbers.
+/// Kind of change, with the protocol's numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileChangeType {
     Created = 1,
@@ -36,7 +36,7 @@ pub(super) enum FileChangeType {
 }
 
 impl SourceSnapshot {
-    /// Looks at every file that the server may want to know the changes of.
+    /// Takes a snapshot of all files whose changes the server is notified of.
     ///
     /// # Errors
     /// `cancelled`, `timeout`, and those of opening the workspace.
@@ -49,7 +49,7 @@ impl SourceSnapshot {
         Ok(Self(Some(all).filter(|all| all.len() <= MOST)))
     }
 
-    /// What has happened between this look and the next, as URIs.
+    /// The changes from this snapshot to the next, as URIs.
     pub(super) fn changes(&self, next: &Self, root: &Path) -> Vec<(String, FileChangeType)> {
         let (Some(before), Some(now)) = (&self.0, &next.0) else { return Vec::new() };
         let changed = now.iter().filter_map(|(path, mark)| match before.get(path) {
@@ -64,18 +64,18 @@ impl SourceSnapshot {
     }
 }
 
-/// Tells the server what has happened, if anything has.
-pub(super) fn tell(server: &LanguageServer, changes: Vec<(String, FileChangeType)>) {
+/// Notifies the server of changes, if there are any.
+pub(super) fn notify_changes(server: &LanguageServer, changes: Vec<(String, FileChangeType)>) {
     if changes.is_empty() {
         return;
     }
-    server.state().disturb();
+    server.state().note_change();
     let event = |(uri, change): (String, FileChangeType)| json!({"uri": uri, "type": change as u8});
     let changes: Vec<Value> = changes.into_iter().map(event).collect();
     server.notify("workspace/didChangeWatchedFiles", &json!({"changes": changes}));
 }
 
-/// The files of a language, and those that say how they belong together.
+/// Selects the files of a language and its project files.
 #[derive(Debug, Clone)]
 pub(super) struct SourceFilter {
     extensions: Arc<[String]>,
@@ -114,7 +114,7 @@ impl Visit for SourceCollector {
 
     #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "types differ by system")]
     fn visit(&mut self, entry: &WalkEntry<'_>, _: &mut Tally) -> Result<()> {
-        // A file that is gone already will be missing in the next look, too.
+        // A file that is already gone will be missing in the next snapshot too.
         if self.0.len() <= MOST
             && let Ok(stat) = rustix::fs::statat(entry.dir, entry.name, AtFlags::SYMLINK_NOFOLLOW)
         {

@@ -1,16 +1,16 @@
-//! What servers send, as far as it is of use here.
+//! The parts of server messages that are used here.
 
 use serde::Deserialize;
 use serde_json::Value;
 
-/// A point in a document, counted from zero in the server's units.
+/// A position in a document, counted from zero in the server's units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(crate) struct Position {
     pub line: u64,
     pub character: u64,
 }
 
-/// From a point to another.
+/// A range between two positions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(crate) struct Range {
     pub start: Position,
@@ -25,7 +25,7 @@ pub(crate) struct Location {
     pub range: Range,
 }
 
-/// The two shapes in which a location comes, and the one without a range that a workspace symbol may have.
+/// Both formats of a location, and the one without a range of workspace symbols.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum AnyLocation {
@@ -54,14 +54,14 @@ impl From<AnyLocation> for Location {
     }
 }
 
-/// A symbol of a document, with those in it or with the name of the one that it is in.
+/// A symbol of a document, with its children or the name of its container.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Symbol {
-    /// Wherever it is.
+    /// With its location.
     #[serde(rename_all = "camelCase")]
     Flat { name: String, kind: u64, container_name: Option<String>, location: Location },
-    /// In the document that was asked about.
+    /// In the requested document.
     #[serde(rename_all = "camelCase")]
     Nested {
         name: String,
@@ -74,7 +74,7 @@ pub(crate) enum Symbol {
     },
 }
 
-/// A function as call hierarchies name it. The server wants it back as it was.
+/// A function in a call hierarchy. It must be sent back to the server unchanged.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CallHierarchyItem {
@@ -85,7 +85,7 @@ pub(crate) struct CallHierarchyItem {
     pub selection_range: Range,
 }
 
-/// Who calls, or is called, and where.
+/// Caller or callee, and the ranges of the calls.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CallHierarchyCall {
@@ -94,28 +94,28 @@ pub(crate) struct CallHierarchyCall {
     pub from_ranges: Vec<Range>,
 }
 
-/// What is known of a symbol.
+/// The result of `textDocument/hover`.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Hover {
     pub contents: MarkedText,
 }
 
-/// Text in the shapes that the protocol has had for it.
+/// Text, in all formats of the protocol's versions.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum MarkedText {
-    /// Plain or Markdown.
+    /// Plain text or Markdown.
     Text(String),
     /// Code.
     Code { language: String, value: String },
-    /// Plain or Markdown, and it says which.
+    /// Plain text or Markdown, with its kind.
     Markup { value: String },
     /// Several.
     Several(Vec<MarkedText>),
 }
 
 impl MarkedText {
-    /// The text, code in fences.
+    /// The text, with code in fences.
     pub(crate) fn text(&self) -> String {
         match self {
             Self::Text(text) | Self::Markup { value: text } => text.trim().to_owned(),
@@ -128,7 +128,7 @@ impl MarkedText {
     }
 }
 
-/// Something that is wrong with a document.
+/// A diagnostic.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(crate) struct Diagnostic {
     pub range: Range,
@@ -138,7 +138,7 @@ pub(crate) struct Diagnostic {
     pub message: String,
 }
 
-/// What is wrong with a document, unasked.
+/// Published diagnostics of a document.
 #[derive(Debug, Deserialize)]
 pub(crate) struct PublishDiagnostics {
     pub uri: String,
@@ -146,14 +146,14 @@ pub(crate) struct PublishDiagnostics {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// What is wrong with a document, when asked.
+/// Requested diagnostics of a document.
 #[derive(Debug, Deserialize)]
 pub(crate) struct DiagnosticReport {
     #[serde(default)]
     pub items: Vec<Diagnostic>,
 }
 
-/// The error that a server answers with.
+/// The error in a response.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct ResponseError {
     pub code: i64,
@@ -161,7 +161,7 @@ pub(crate) struct ResponseError {
 }
 
 impl ResponseError {
-    /// The document changed meanwhile, or the server gave up for a reason of its own: another try may help.
+    /// Whether a retry may help: the document changed meanwhile, or the server cancelled the request.
     pub(crate) fn is_passing(&self) -> bool {
         const CONTENT_MODIFIED: i64 = -32801;
         const SERVER_CANCELLED: i64 = -32802;

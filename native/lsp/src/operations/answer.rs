@@ -1,4 +1,4 @@
-//! From an operation to its answer.
+//! Runs an operation and builds its answer.
 
 use super::locations::LocationResolver;
 use super::opened::{ServedFile, TextPosition};
@@ -11,7 +11,7 @@ use beamai_port_tools::lsp::{
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// Asks the server.
+/// Sends the requests of an operation.
 pub(super) fn answer(lsp: &Lsp, opened: &ServedFile<'_>, point: Option<TextPosition>) -> Result<LspOutput> {
     let mut asked = LspCall { lsp, opened, point, resolver: resolver(opened), is_indexing: false };
     let mut output = super::empty(lsp.operation, opened.server.name());
@@ -35,13 +35,13 @@ fn resolver<'a>(opened: &'a ServedFile<'a>) -> LocationResolver<'a> {
     LocationResolver::new(opened.cx, &opened.server, opened.can.encoding)
 }
 
-/// An operation under way.
+/// An operation in progress.
 struct LspCall<'a> {
     lsp: &'a Lsp,
     opened: &'a ServedFile<'a>,
     point: Option<TextPosition>,
     resolver: LocationResolver<'a>,
-    /// Whether the server was still at work when it answered.
+    /// Whether the server was still working when it responded.
     is_indexing: bool,
 }
 
@@ -70,8 +70,8 @@ impl LspCall<'_> {
         }
     }
 
-    /// Whether a text about the symbol may come from a file that rules keep from being read: it, or its type, is
-    /// defined in one, or the server cannot tell where.
+    /// Whether a text about the symbol may come from a file that rules deny: it, or its type, is defined in one, or the
+    /// server cannot say where.
     fn is_about_withheld(&mut self) -> Result<bool> {
         if self.opened.cx.guard.is_open() {
             return Ok(false);
@@ -91,7 +91,7 @@ impl LspCall<'_> {
         const METHOD: &str = "textDocument/hover";
         if self.is_about_withheld()? {
             output.contents = Some(String::new());
-            self.resolver.keep_back();
+            self.resolver.withhold_text();
             return Ok(());
         }
         let answer = self.request(METHOD, &self.position_params())?;
@@ -128,13 +128,13 @@ impl LspCall<'_> {
         Ok(())
     }
 
-    /// The name to look for.
+    /// The name to search for.
     fn query(&self) -> String {
         let word = || self.point.map(|point| point.word(&self.opened.text));
         self.lsp.query.clone().or_else(word).unwrap_or_default()
     }
 
-    /// Adds symbols and those in them, in their order.
+    /// Adds symbols and their children, in order.
     fn add_symbols(
         &mut self,
         found: Vec<wire::Symbol>,
@@ -200,7 +200,7 @@ impl LspCall<'_> {
         Ok(())
     }
 
-    /// Calls are in the file of whoever calls.
+    /// The call ranges are in the caller's file.
     fn call(&mut self, function: &wire::CallHierarchyItem, call: &wire::CallHierarchyCall) -> HierarchyCall {
         let caller = match self.lsp.operation {
             LspOperation::IncomingCalls => &call.item,
@@ -239,8 +239,8 @@ impl LspCall<'_> {
         json!({"textDocument": self.opened.document(), "position": position})
     }
 
-    /// Asks when the server can answer: what is about the whole workspace when it has looked at all of it, and the
-    /// rest again when it knew nothing because it had not.
+    /// Sends a request when the server can answer it: for the whole workspace when it has been indexed; other requests
+    /// are repeated after indexing if the first result was empty.
     fn request(&mut self, method: &str, params: &Value) -> Result<Value> {
         let (server, cx) = (&self.opened.server, self.opened.cx);
         let was_idle = self.needs_index() && self.idle()?;
@@ -253,7 +253,7 @@ impl LspCall<'_> {
         Ok(answer)
     }
 
-    /// Waits for the server to be done with its work; whether it is.
+    /// Waits for the server to finish its work; returns whether it has.
     fn idle(&mut self) -> Result<bool> {
         let is_idle = self.opened.server.idle(self.opened.cx, patience(self.opened.cx))?;
         self.is_indexing = !is_idle;
@@ -270,12 +270,12 @@ impl LspCall<'_> {
         )
     }
 
-    /// What else there is to know.
+    /// Further information for the model.
     fn message(&self, output: &LspOutput) -> Option<String> {
         let server = &output.server.as_deref().unwrap_or_default();
         if self.is_indexing {
             return Some(format!(
-                "{server} is still indexing the workspace; ask again later for a whole answer"
+                "{server} is still indexing the workspace; ask again later for a complete answer"
             ));
         }
         if output.total > 0 || self.resolver.note().is_some() {
@@ -286,14 +286,14 @@ impl LspCall<'_> {
         };
         let word = point.word(&self.opened.text);
         let at = match &*word {
-            "" => "there is no name at that position: line and character count from 1".to_owned(),
+            "" => "there is no name at that position; line and character are counted from 1".to_owned(),
             word => format!("the name at that position is {word:?}"),
         };
         Some(format!("{server} found nothing; {at} in {}", self.opened.shown))
     }
 }
 
-/// What servers can be asked about where the text of a hover comes from.
+/// Requests that reveal where the text of a hover comes from.
 const WHERE: [(&str, &str); 4] = [
     ("definitionProvider", "textDocument/definition"),
     ("declarationProvider", "textDocument/declaration"),
@@ -303,7 +303,7 @@ const WHERE: [(&str, &str); 4] = [
 
 const PREPARE: &str = "textDocument/prepareCallHierarchy";
 
-/// Keeps as many results as an answer may have, and notes how many there were.
+/// Cuts the results to the maximum, and records how many there were.
 fn cut<T>(mut results: Vec<T>, output: &mut LspOutput) -> Vec<T> {
     output.total = results.len();
     output.truncated = results.len() > MOST;
@@ -317,7 +317,7 @@ fn parse_list<T: DeserializeOwned>(method: &str, answer: Value) -> Result<Vec<T>
 
 fn parse<T: DeserializeOwned>(method: &str, answer: Value) -> Result<T> {
     serde_json::from_value(answer).map_err(|error| {
-        let message = format!("the language server's answer to {method} cannot be understood: {error}");
+        let message = format!("the language server's response to {method} is not valid: {error}");
         ToolError::new(Reason::LanguageServer, message)
     })
 }

@@ -1,4 +1,4 @@
-//! What servers say is wrong.
+//! Collects diagnostics.
 
 use super::locations::LocationResolver;
 use super::opened::ServedFile;
@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The longest wait for a server that says nothing about a file and is not at work either.
+/// Maximum wait for a server that publishes nothing for a file and is not working.
 const SILENCE: Duration = Duration::from_secs(20);
 
-/// Diagnostics of a file, or of every file that is known.
+/// Diagnostics of a file, or of all known files.
 pub(crate) fn diagnose(path: Option<&str>, cx: &CallContext) -> Result<Diagnostics> {
     let mut found = DiagnosticCollector::new(cx);
     match path {
@@ -42,9 +42,9 @@ struct DiagnosticCollector<'a> {
     silent_until: Instant,
     diagnostics: Vec<CodeDiagnostic>,
     servers: Vec<String>,
-    /// Files about which a server has not said all.
+    /// Files without current diagnostics.
     pending: usize,
-    /// Diagnostics of files that permission rules keep from being read.
+    /// Diagnostics of files that permission rules deny.
     withheld: usize,
 }
 
@@ -64,17 +64,17 @@ impl<'a> DiagnosticCollector<'a> {
     }
 
     fn add_one(&mut self, opened: &ServedFile<'_>) -> Result<()> {
-        self.settle(&opened.server, &opened.can, std::slice::from_ref(&opened.path))?;
+        self.await_diagnostics(&opened.server, &opened.can, std::slice::from_ref(&opened.path))?;
         let known = opened.server.known(&opened.path);
         self.add(&opened.server, &opened.can, &opened.path, known)
     }
 
-    /// Everything that a server knows. One that does not start knows nothing.
+    /// Everything that a server has published; nothing if it does not start.
     fn add_all(&mut self, server: &LanguageServer) -> Result<()> {
         let Ok(can) = server.ready(self.cx)? else { return Ok(()) };
         server.refresh(self.cx)?;
         let open = server.open_files();
-        self.settle(server, &can, &open)?;
+        self.await_diagnostics(server, &can, &open)?;
         for path in server.known_files() {
             let known = server.known(&path);
             self.add(server, &can, &path, known)?;
@@ -82,8 +82,13 @@ impl<'a> DiagnosticCollector<'a> {
         Ok(())
     }
 
-    /// Waits until the server has said all about these files.
-    fn settle(&mut self, server: &LanguageServer, can: &ServerCapabilities, files: &[PathBuf]) -> Result<()> {
+    /// Waits for current diagnostics of these files.
+    fn await_diagnostics(
+        &mut self,
+        server: &LanguageServer,
+        can: &ServerCapabilities,
+        files: &[PathBuf],
+    ) -> Result<()> {
         self.servers.push(server.name());
         if is_asked(can) {
             self.pending += usize::from(!server.idle(self.cx, self.until)?);
@@ -133,7 +138,7 @@ impl<'a> DiagnosticCollector<'a> {
         }
         let answer = server.request(self.cx, METHOD, &params)?;
         let report: DiagnosticReport = serde_json::from_value(answer).map_err(|error| {
-            let message = format!("the language server's answer to {METHOD} cannot be understood: {error}");
+            let message = format!("the language server's response to {METHOD} is not valid: {error}");
             ToolError::new(Reason::LanguageServer, message)
         })?;
         Ok(report.items)
@@ -141,12 +146,11 @@ impl<'a> DiagnosticCollector<'a> {
 
     fn finish(mut self) -> Diagnostics {
         self.diagnostics.sort();
-        // A server may give the same when asked that it has said before, and two servers may agree.
+        // Requested diagnostics may repeat published ones, and two servers may report the same.
         self.diagnostics.dedup();
         let mut message = self.message();
         if self.withheld > 0 {
-            let note =
-                format!("{} are left out: permission rules keep their files from being read", self.withheld);
+            let note = format!("{} are left out: permission rules deny reading their files", self.withheld);
             message = Some(message.map_or_else(|| note.clone(), |message| format!("{message}; {note}")));
         }
         let total = self.diagnostics.len();
@@ -170,12 +174,12 @@ impl<'a> DiagnosticCollector<'a> {
         }
         (self.pending > 0).then(|| {
             let servers = self.servers.join(", ");
-            format!("{servers} had not said all when the wait was over; ask again later")
+            format!("{servers} had not finished in time; ask again later")
         })
     }
 }
 
-/// Whether a server gives diagnostics when it is asked.
+/// Whether a server supports pull diagnostics.
 fn is_asked(can: &ServerCapabilities) -> bool {
     can.has("diagnosticProvider")
 }
@@ -195,7 +199,7 @@ fn diagnostic(resolver: &mut LocationResolver<'_>, uri: &str, one: wire::Diagnos
     }
 }
 
-/// Without a severity, the protocol leaves it to the client; what is not said to be harmless counts as an error.
+/// Without a severity, the client decides: it counts as an error.
 fn severity(number: Option<u64>) -> Severity {
     match number {
         Some(2) => Severity::Warning,

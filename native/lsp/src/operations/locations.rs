@@ -1,4 +1,4 @@
-//! Where things are, as results show it.
+//! Converts locations for results.
 
 use crate::{
     DocumentText, LanguageServer, PositionEncoding, path_of,
@@ -12,18 +12,18 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Longest preview in characters.
+/// Maximum length of a preview in characters.
 const PREVIEW: usize = 200;
 
-/// Turns a server's locations into those of results. Keeps the texts that this needs.
+/// Converts a server's locations, and caches the texts that this needs.
 pub(super) struct LocationResolver<'a> {
     cx: &'a CallContext,
     server: &'a LanguageServer,
     encoding: PositionEncoding,
     texts: HashMap<PathBuf, Option<Arc<DocumentText>>>,
-    /// Results that were left out.
+    /// Number of results that were left out.
     withheld: usize,
-    /// Whether a text was, because of them.
+    /// Whether a text was left out for the same reason.
     is_text_withheld: bool,
 }
 
@@ -32,7 +32,7 @@ impl<'a> LocationResolver<'a> {
         Self { cx, server, encoding, texts: HashMap::new(), withheld: 0, is_text_withheld: false }
     }
 
-    /// Whether a permission rule keeps a file from being read; what a server says of it is left out, and counted.
+    /// Whether a permission rule denies reading a file; results about it are left out, and counted.
     pub(super) fn withholds(&mut self, uri: &str) -> bool {
         let guard = &self.cx.guard;
         if guard.is_open() {
@@ -47,25 +47,23 @@ impl<'a> LocationResolver<'a> {
         is_withheld
     }
 
-    /// Takes note that a text is left out, which may come from a file that is kept from being read.
-    pub(super) fn keep_back(&mut self) {
+    /// Records that a text was left out because it may come from a denied file.
+    pub(super) fn withhold_text(&mut self) {
         self.is_text_withheld = true;
     }
 
-    /// What was left out, as a sentence; `None` where nothing was.
+    /// A sentence on what was left out; `None` if nothing was.
     pub(super) fn note(&self) -> Option<String> {
         if self.is_text_withheld {
-            let why =
-                "the text is left out: it may come from a file that permission rules keep from being read";
+            let why = "the text is left out: it may come from a file that permission rules deny reading";
             return Some(why.to_owned());
         }
         let count = self.withheld;
-        (count > 0).then(|| {
-            format!("{count} results are left out: permission rules keep their files from being read")
-        })
+        (count > 0)
+            .then(|| format!("{count} results are left out: permission rules deny reading their files"))
     }
 
-    /// The location of a range. Of files outside the workspace, nothing but the path is shown.
+    /// The location of a range. For files outside the workspace, only the path is shown.
     pub(super) fn location(&mut self, uri: &str, range: Range) -> CodeLocation {
         let path = path_of(uri);
         let place = path.as_deref().and_then(|path| self.cx.workspace.place(&encode_path(path)).ok());
@@ -90,7 +88,7 @@ impl<'a> LocationResolver<'a> {
         (at.line.saturating_add(1), character.saturating_add(1))
     }
 
-    /// The text that the server's positions are about: what it was told, else what the file holds.
+    /// The text that the server's positions refer to: what it was sent, or else the file's content.
     fn text(&mut self, path: &Path, place: &WorkspacePath) -> Option<Arc<DocumentText>> {
         if let Some(known) = self.texts.get(path) {
             return known.clone();

@@ -1,4 +1,4 @@
-//! Putting questions to language servers.
+//! Operations on language servers.
 
 mod answer;
 mod diagnose;
@@ -15,16 +15,16 @@ use opened::{ServedFile, TextPosition};
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
-/// The longest wait for a server that is at work before it is asked all the same.
+/// Maximum wait for a server to finish its work before a request is sent anyway.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Time that is left to answer when a wait has been given up.
+/// Time reserved for the answer when a wait is given up.
 const RESERVE: Duration = Duration::from_secs(1);
-/// Most results in an answer.
+/// Maximum number of results in an answer.
 const MOST: usize = 500;
-/// The code by which a server says that it does not know a request.
+/// Error code of a server for an unknown method.
 const METHOD_NOT_FOUND: i64 = -32601;
 
-/// Carries out the operation.
+/// Runs the operation.
 pub(super) fn ask(lsp: &Lsp, cx: &CallContext) -> Result<LspOutput> {
     let check = |file: &str, text: &_| lsp.position()?.map(|at| TextPosition::of(file, text, at)).transpose();
     let (opened, point) = match ServedFile::open(cx, &lsp.path, check)? {
@@ -40,7 +40,7 @@ pub(super) fn ask(lsp: &Lsp, cx: &CallContext) -> Result<LspOutput> {
     }
 }
 
-/// The capability that a server needs for an operation.
+/// The server capability that an operation needs.
 fn capability(operation: LspOperation) -> &'static str {
     match operation {
         LspOperation::GoToDefinition => "definitionProvider",
@@ -55,7 +55,7 @@ fn capability(operation: LspOperation) -> &'static str {
     }
 }
 
-/// Until when a call waits for a server to be done with its work.
+/// How long a call waits for a server to finish its work.
 fn patience(cx: &CallContext) -> Instant {
     let longest = cx.remaining().map_or(PATIENCE, |left| left.saturating_sub(RESERVE).min(PATIENCE));
     Instant::now() + longest
@@ -65,7 +65,7 @@ fn is_unknown_method(error: &ToolError) -> bool {
     error.details.get("code").and_then(Value::as_i64) == Some(METHOD_NOT_FOUND)
 }
 
-/// An answer of that server without anything in it yet.
+/// An empty answer of that server.
 fn empty(operation: LspOperation, server: String) -> LspOutput {
     LspOutput { available: true, server: Some(server), ..unavailable(operation, None) }
 }

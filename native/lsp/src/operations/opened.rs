@@ -1,4 +1,4 @@
-//! A file that a server has open.
+//! A file that is open in its server.
 
 use crate::{
     DocumentText, Lease, PositionEncoding, ServerCapabilities, ServerPlan, Unavailable, lease, uri_of,
@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A file that a server has open, as it is now.
+/// A file that is open in its server, with current content.
 pub(super) struct ServedFile<'a> {
     pub(super) cx: &'a CallContext,
     pub(super) server: Lease,
-    /// What the server can do.
+    /// The server's capabilities.
     pub(super) can: Arc<ServerCapabilities>,
     /// Absolute, links resolved.
     pub(super) path: PathBuf,
@@ -24,10 +24,10 @@ pub(super) struct ServedFile<'a> {
 }
 
 impl<'a> ServedFile<'a> {
-    /// Has the file's server open it. `check` looks at the file before that; what it finds comes back.
+    /// Opens the file in its server. `check` inspects the text before that; its result is returned.
     ///
     /// # Errors
-    /// The outer one: those of the path, of reading, of `check` and of the call's end. The inner one: there is no server.
+    /// The outer one: of the path, of reading, of `check` and of the call's end. The inner one: there is no server.
     pub(super) fn open<T>(
         cx: &'a CallContext,
         path: &str,
@@ -50,7 +50,7 @@ impl<'a> ServedFile<'a> {
         Ok(Ok((Self { cx, server, can, path: place.absolute(), shown, text }, checked)))
     }
 
-    /// The file as requests name it.
+    /// The file's identifier in requests.
     pub(super) fn document(&self) -> Value {
         json!({"uri": uri_of(&self.path)})
     }
@@ -64,10 +64,10 @@ pub(super) struct TextPosition {
 }
 
 impl TextPosition {
-    /// The point of a position that is counted from 1.
+    /// Converts a position that is counted from 1.
     ///
     /// # Errors
-    /// `invalid_argument` for one that the file does not have.
+    /// `invalid_argument` if the file does not have it.
     pub(super) fn of(file: &str, text: &DocumentText, (line, character): (u64, u64)) -> Result<Self> {
         let refuse = |message: String| Err(ToolError::new(Reason::InvalidArgument, message).file(file));
         let index = |number: u64| usize::try_from(number - 1).unwrap_or(usize::MAX);
@@ -88,14 +88,14 @@ impl TextPosition {
         Ok(Self { line: index(line), character: index(character) })
     }
 
-    /// The position as a server counts.
+    /// The position in the server's units.
     pub(super) fn position(self, text: &DocumentText, encoding: PositionEncoding) -> Position {
         let line = text.line(self.line).unwrap_or_default();
         let units = encoding.units(line, self.character);
         Position { line: self.line as u64, character: units as u64 }
     }
 
-    /// The word at the point; empty where there is none.
+    /// The word at the position; empty if there is none.
     pub(super) fn word(self, text: &DocumentText) -> String {
         let line = text.line(self.line).unwrap_or_default();
         let is_word = |char: &char| char.is_alphanumeric() || *char == '_';

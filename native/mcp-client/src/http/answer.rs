@@ -1,4 +1,4 @@
-//! What the server answers to a message.
+//! The server's response to a message.
 
 use super::failure::HttpFailure;
 use super::remote::RemoteServer;
@@ -12,20 +12,20 @@ use rmcp::transport::streamable_http_client::StreamableHttpPostResponse;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Most bytes of the text of an error that are read.
+/// Maximum size of an error body, in bytes.
 const LONGEST_ERROR: usize = 64 << 10;
 /// Characters of it that are shown.
 const SHOWN: usize = 300;
-/// The longest that the text of an error may take.
+/// Timeout for reading an error body.
 const ERROR_TIME: Duration = Duration::from_secs(10);
 
-/// The type of an answer, without its parameters.
+/// The media type of a response, without parameters.
 pub(super) fn media_type(exchange: &HttpExchange) -> String {
     let kind = exchange.header("content-type").unwrap_or_default();
     kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-/// The id of a message that wants an answer.
+/// The id of a message that needs a response.
 pub(super) fn id_of(message: &ClientJsonRpcMessage) -> Option<&RequestId> {
     match message {
         JsonRpcMessage::Request(request) => Some(&request.id),
@@ -33,13 +33,13 @@ pub(super) fn id_of(message: &ClientJsonRpcMessage) -> Option<&RequestId> {
     }
 }
 
-/// Whether a message begins a conversation.
+/// Whether a message starts a conversation.
 pub(super) fn is_first(message: &ClientJsonRpcMessage) -> bool {
     matches!(message, JsonRpcMessage::Request(request)
         if matches!(request.request, ClientRequest::InitializeRequest(_)))
 }
 
-/// What an answer to a message says that the server has taken.
+/// Interprets the response to a message that the server has accepted.
 pub(super) async fn taken(
     exchange: HttpExchange,
     message: &ClientJsonRpcMessage,
@@ -53,7 +53,7 @@ pub(super) async fn taken(
         }
         "application/json" => Ok(StreamableHttpPostResponse::Json(read(exchange, id).await?, session)),
         other => Err(HttpFailure::answer(format!(
-            "it answers with content of the type {other:?}, which is neither JSON nor a stream of events; is this the \
+            "it responded with the content type {other:?}, which is neither JSON nor an event stream; is this the \
              address of an MCP server?"
         ))),
     }
@@ -66,35 +66,38 @@ async fn read(exchange: HttpExchange, id: &RequestId) -> Result<ServerJsonRpcMes
         BodyEnd::Capped => {
             return Err(HttpFailure::answer(format!("it sent a message of more than {LONGEST} bytes")));
         }
-        BodyEnd::TimedOut => return Err(HttpFailure::answer("its answer has no end")),
+        BodyEnd::TimedOut => return Err(HttpFailure::answer("its response did not end in time")),
         BodyEnd::Broken(why) => {
-            return Err(HttpFailure::answer(format!("its answer broke off: {why}")));
+            return Err(HttpFailure::answer(format!("its response broke off: {why}")));
         }
     }
     let message = serde_json::from_slice(&body.bytes).map_err(|error| {
-        HttpFailure::answer(format!("it answers with what is no message: {error}: {:?}", shown(&body.bytes)))
+        HttpFailure::answer(format!(
+            "it responded with something that is not a message: {error}: {:?}",
+            shown(&body.bytes)
+        ))
     })?;
     match &message {
         JsonRpcMessage::Response(response) if is_same(&response.id, id) => Ok(message),
         JsonRpcMessage::Error(error) if error.id.as_ref().is_none_or(|of| is_same(of, id)) => {
             Ok(ServerJsonRpcMessage::error(error.error.clone(), Some(id.clone())))
         }
-        _ => Err(HttpFailure::answer(format!("it answers with another message: {:?}", shown(&body.bytes)))),
+        _ => Err(HttpFailure::answer(format!("it responded with another message: {:?}", shown(&body.bytes)))),
     }
 }
 
-/// Some servers write numbers as texts.
+/// Some servers send numeric ids as strings.
 fn is_same(one: &RequestId, other: &RequestId) -> bool {
     one.to_string() == other.to_string()
 }
 
-/// The text of an error, as far as it is of use.
+/// The body of an error response, cut to a limit.
 pub(super) async fn error_body(exchange: HttpExchange) -> Vec<u8> {
     let deadline = Deadline::lasting(ERROR_TIME, &advice::MCP);
     exchange.receive(LONGEST_ERROR, &deadline).await.map(|body| body.bytes).unwrap_or_default()
 }
 
-/// The protocol's own error in a text, as the answer to the message; and whether it says itself that it is.
+/// The JSON-RPC error in a body, as a response to the message; and whether the body itself claims to be one.
 pub(super) fn protocol_error(
     body: &[u8],
     message: &ClientJsonRpcMessage,
@@ -107,23 +110,23 @@ pub(super) fn protocol_error(
     Some((ServerJsonRpcMessage::error(error.error, Some(id.clone())), is_of_this))
 }
 
-/// Whether an error is about the session rather than the message. Servers after a widespread example say it with this
-/// text and the status 400, not with 404.
+/// Whether an error is about the session rather than the message. Servers derived from a widespread example report it
+/// with this text and status 400, not 404.
 pub(super) fn is_about_session(body: &[u8]) -> bool {
     memchr::memmem::find(&body.to_ascii_lowercase(), b"session id").is_some()
 }
 
-/// The server does not let us in.
-pub(super) fn unwelcome(exchange: &HttpExchange, remote: &RemoteServer) -> HttpFailure {
+/// The server denies access.
+pub(super) fn access_denied(exchange: &HttpExchange, remote: &RemoteServer) -> HttpFailure {
     let status = exchange.status;
     let asked = exchange.header("www-authenticate").map(|text| shown(text.as_bytes()));
     let wants = asked.as_ref().map(|asked| format!(" ({asked})")).unwrap_or_default();
     let message = match (status, remote.has_credentials()) {
         (401, false) => format!(
-            "it wants to know who asks (HTTP 401){wants}; give headers, such as #{{<<\"authorization\">> => <<\"Bearer …\">>}}"
+            "it requires authentication (HTTP 401){wants}; give headers, such as #{{<<\"authorization\">> => <<\"Bearer …\">>}}"
         ),
         (401, true) => format!(
-            "it does not take the authorization in headers (HTTP 401){wants}; it may have expired, or be for another server"
+            "it rejects the authorization in headers (HTTP 401){wants}; it may have expired, or be for another server"
         ),
         _ => format!(
             "it does not permit this (HTTP {status}){wants}; see what the credentials in headers may do"
@@ -136,15 +139,15 @@ pub(super) fn unwelcome(exchange: &HttpExchange, remote: &RemoteServer) -> HttpF
     })
 }
 
-/// The server speaks what is spoken no more.
-pub(super) fn of_2024() -> HttpFailure {
+/// The server supports only the obsolete transport.
+pub(super) fn sse_transport() -> HttpFailure {
     HttpFailure::answer(
-        "it speaks the transport HTTP+SSE of revision 2024-11-05, which is not supported; ask for the server's address for \
+        "it uses the transport HTTP+SSE of revision 2024-11-05, which is not supported; ask for the server's address for \
          Streamable HTTP, which often ends in /mcp in place of /sse",
     )
 }
 
-/// The server answers with nothing but a status, and perhaps a text.
+/// The server responds with an error status, and perhaps a body.
 pub(super) fn status(status: u16, retry_after: Option<&str>, body: &[u8]) -> HttpFailure {
     let name = StatusCode::from_u16(status).ok().and_then(|code| code.canonical_reason()).unwrap_or("");
     let text = match shown(body) {
@@ -156,7 +159,7 @@ pub(super) fn status(status: u16, retry_after: Option<&str>, body: &[u8]) -> Htt
         (_, Some(after)) => format!("; it says to try again after {after}"),
         _ => String::new(),
     };
-    let message = format!("it answers with HTTP {status} {name}{text}{advice}");
+    let message = format!("it responded with HTTP {status} {name}{text}{advice}");
     HttpFailure(ToolError::new(Reason::McpServer, message).with("status_code", status))
 }
 

@@ -1,4 +1,4 @@
-//! Requests over HTTP, and what their answers mean.
+//! HTTP requests, and the meaning of their responses.
 
 use super::answer;
 use super::failure::HttpFailure;
@@ -18,11 +18,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use url::Url;
 
-/// Most redirects in a row.
+/// Maximum number of redirects in a row.
 const MOST_REDIRECTS: usize = 5;
-/// The longest that the farewell to a session may take.
-const FAREWELL: Duration = Duration::from_millis(1_500);
-/// The longest that it may take to see whether a server speaks the transport of 2024.
+/// Timeout for deleting a session.
+const SHUTDOWN: Duration = Duration::from_millis(1_500);
+/// Timeout for detecting the transport of 2024.
 const LOOK: Duration = Duration::from_secs(5);
 
 const BOTH_TYPES: &str = "application/json, text/event-stream";
@@ -30,7 +30,7 @@ const BOTH_TYPES: &str = "application/json, text/event-stream";
 type Headers = HashMap<HeaderName, HeaderValue>;
 type Refusal = StreamableHttpError<HttpFailure>;
 
-/// Asks one server.
+/// Sends requests to one server.
 #[derive(Clone)]
 pub(super) struct HttpClient(Arc<HttpClientInner>);
 
@@ -40,7 +40,7 @@ struct HttpClientInner {
     diagnostics: Arc<ConversationDiagnostics>,
 }
 
-/// Headers that a request has besides those of the host.
+/// Headers of a request besides those of the host.
 struct ExtraHeaders<'a>(Vec<(&'a str, &'a str)>);
 
 impl<'a> ExtraHeaders<'a> {
@@ -48,7 +48,7 @@ impl<'a> ExtraHeaders<'a> {
         let mut all = Vec::new();
         for (name, value) in headers {
             let text = value.to_str().map_err(|_| {
-                HttpFailure::answer(format!("the header {name} cannot be sent: its value is no plain text"))
+                HttpFailure::answer(format!("the header {name} cannot be sent: its value is not plain text"))
             })?;
             all.push((name.as_str(), text));
         }
@@ -66,7 +66,7 @@ impl HttpClient {
         Self(Arc::new(HttpClientInner { remote, connecting, diagnostics }))
     }
 
-    /// Sends a request, and again where the same server says that it is elsewhere.
+    /// Sends a request, and follows redirects within the same server.
     async fn ask(
         &self,
         method: &str,
@@ -126,7 +126,7 @@ impl HttpClient {
         }
     }
 
-    /// The server does not know the session any more: another one is begun.
+    /// The server does not know the session: a new one must be started.
     fn session_lost(&self, message: &ClientJsonRpcMessage) -> Refusal {
         if answer::id_of(message).is_some() {
             self.0.diagnostics.renew();
@@ -134,7 +134,7 @@ impl HttpClient {
         StreamableHttpError::SessionExpired
     }
 
-    /// The server does not do what a message asks.
+    /// Handles the rejection of a message.
     async fn refused(
         &self,
         exchange: HttpExchange,
@@ -143,7 +143,7 @@ impl HttpClient {
     ) -> Result<StreamableHttpPostResponse, Refusal> {
         let status = exchange.status;
         if matches!(status, 401 | 403) {
-            return Err(self.hidden(answer::unwelcome(&exchange, &self.0.remote)).into());
+            return Err(self.hidden(answer::access_denied(&exchange, &self.0.remote)).into());
         }
         let retry_after = exchange.header("retry-after");
         let body = answer::error_body(exchange).await;
@@ -155,19 +155,19 @@ impl HttpClient {
         if has_session && status == 400 && answer::is_about_session(&body) {
             return Err(self.session_lost(message));
         }
-        if answer::is_first(message) && (400..500).contains(&status) && self.is_of_2024().await {
-            return Err(self.hidden(answer::of_2024()).into());
+        if answer::is_first(message) && (400..500).contains(&status) && self.is_sse_transport().await {
+            return Err(self.hidden(answer::sse_transport()).into());
         }
         let failure = self.hidden(answer::status(status, retry_after.as_deref(), &body));
         if has_session && answer::id_of(message).is_some() && !matches!(status, 408 | 429 | 500..) {
-            // Whatever became of the session, another one may do.
+            // A new conversation may succeed, whatever became of this session.
             self.0.diagnostics.give_up(failure.to_string());
         }
         Err(failure.into())
     }
 
-    /// Whether a server speaks the transport of 2024: a stream that says first where messages are to be sent.
-    async fn is_of_2024(&self) -> bool {
+    /// Whether a server uses the transport of 2024: an event stream that begins with the URL for messages.
+    async fn is_sse_transport(&self) -> bool {
         let look = async {
             let sent = ExtraHeaders(vec![("accept", "text/event-stream")]);
             let exchange = self.ask("GET", &sent, None).await.ok()?;
@@ -196,8 +196,8 @@ impl HttpClient {
             200 if answer::media_type(&exchange) == "text/event-stream" => {
                 Ok(stream::events(exchange, &self.0.diagnostics)?)
             }
-            status @ 500.. => Err(HttpFailure::answer(format!("it answers with HTTP {status}")).into()),
-            // Asking again would not help.
+            status @ 500.. => Err(HttpFailure::answer(format!("it responded with HTTP {status}")).into()),
+            // A retry would not help.
             status => {
                 if last_event.is_some() {
                     self.0.diagnostics.note_trouble(format!("it does not resume the stream (HTTP {status})"));
@@ -208,8 +208,7 @@ impl HttpClient {
     }
 }
 
-/// Where an answer leads to, if it leads elsewhere. What goes along with a request goes to one server alone, and a
-/// message stays one.
+/// The target of a redirect. Credentials of a request must reach one server only, and a POST must stay a POST.
 fn redirect(exchange: &HttpExchange, from: &Url, method: &str) -> Option<Result<Url, HttpFailure>> {
     let status = exchange.status;
     if !matches!(status, 301 | 302 | 303 | 307 | 308) {
@@ -224,11 +223,11 @@ fn redirect(exchange: &HttpExchange, from: &Url, method: &str) -> Option<Result<
     let is_same = to.origin() == from.origin() && (matches!(status, 307 | 308) || method == "GET");
     Some(match is_same {
         true => Ok(to),
-        false => Err(elsewhere(status, &to)),
+        false => Err(other_server(status, &to)),
     })
 }
 
-fn elsewhere(status: u16, to: &Url) -> HttpFailure {
+fn other_server(status: u16, to: &Url) -> HttpFailure {
     let message = format!(
         "it redirects to {to} (HTTP {status}), which is not followed; give that as url if it is the server that you mean"
     );
@@ -273,8 +272,8 @@ impl StreamableHttpClient for HttpClient {
     ) -> Result<(), Refusal> {
         let own = [("mcp-session-id", Some(&*session_id))];
         let sent = ExtraHeaders::of(&headers, &own)?;
-        // A server may keep its sessions, or be gone: nobody can do anything about it.
-        _ = tokio::time::timeout(FAREWELL, self.ask("DELETE", &sent, None)).await;
+        // A server may refuse to delete sessions, or be gone; nothing can be done then.
+        _ = tokio::time::timeout(SHUTDOWN, self.ask("DELETE", &sent, None)).await;
         Ok(())
     }
 }

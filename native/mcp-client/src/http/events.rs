@@ -1,33 +1,33 @@
-//! Server-sent events out of bytes.
+//! Parses server-sent events.
 
 use crate::diagnostics::LONGEST;
 use memchr::memchr2;
 use sse_stream::Sse;
 use std::collections::VecDeque;
 
-/// The shortest and the longest that a server may have us wait before we ask for the rest of a stream, in milliseconds.
+/// Minimum and maximum of a server's reconnection time, in milliseconds.
 const PAUSE: std::ops::RangeInclusive<u64> = 500..=30_000;
 
-/// Reads events. What is kept of an event that is not whole yet is bounded.
+/// Parses events. The buffer for an incomplete event is bounded.
 #[derive(Default)]
 pub(super) struct SseParser {
     line: Vec<u8>,
     event: Sse,
-    /// The last byte ended a line, and a line feed after it ends no other.
+    /// The last byte was a CR, and a line feed after it ends no further line.
     after_return: bool,
     has_begun: bool,
     whole: VecDeque<Sse>,
 }
 
-/// An event is longer than anything may be.
+/// An event exceeds the maximum size.
 #[derive(Debug)]
 pub(super) struct EventTooLong;
 
 impl SseParser {
-    /// Takes more of the stream.
+    /// Parses more bytes of the stream.
     ///
     /// # Errors
-    /// The event that is being read is too long.
+    /// The current event is too long.
     pub(super) fn push(&mut self, mut bytes: &[u8]) -> Result<(), EventTooLong> {
         if self.after_return && !bytes.is_empty() {
             self.after_return = false;
@@ -49,7 +49,7 @@ impl SseParser {
         self.keep(bytes)
     }
 
-    /// The next event that is whole.
+    /// The next complete event.
     pub(super) fn next(&mut self) -> Option<Sse> {
         self.whole.pop_front()
     }
@@ -64,7 +64,7 @@ impl SseParser {
     }
 
     fn end_line(&mut self) {
-        // A long line leaves no long buffer behind.
+        // Frees the buffer of a long line.
         let line = std::mem::take(&mut self.line);
         let line = match std::mem::replace(&mut self.has_begun, true) {
             false => line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&line),
@@ -95,7 +95,7 @@ impl SseParser {
                 self.event.retry =
                     pause.map(|pause| pause.clamp(*PAUSE.start(), *PAUSE.end())).or(self.event.retry);
             }
-            // Comments, and what later revisions may bring.
+            // Comments, and fields of later revisions.
             _ => {}
         }
     }

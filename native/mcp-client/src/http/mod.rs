@@ -1,13 +1,13 @@
-//! A server that is spoken to over HTTP.
+//! Transport over HTTP.
 //!
 //! ```text
-//! HttpTransport ── messages in both directions, until the conversation is given up
+//! HttpTransport ── messages in both directions, until the conversation ends
 //!   │ (crate rmcp: sessions, resumption, one POST for each message, the stream for news)
-//! HttpClient ── a request, its redirects, what an answer's status and type mean
+//! HttpClient ── a request, its redirects, the status and type of a response
 //!   │  └── stream ── SseParser: server-sent events, bounded
-//! RemoteServer ── where it is, and what goes along
+//! RemoteServer ── URL and headers
 //!   │
-//! beamai_net: one connection for each exchange, past the guard
+//! beamai_net: one connection for each exchange, checked by the guard
 //! ```
 
 mod answer;

@@ -1,4 +1,4 @@
-//! Where a server is, and what goes along with every request.
+//! URL and headers of a remote server.
 
 use super::failure::HttpFailure;
 use crate::{plan, settings::HttpSettings};
@@ -12,17 +12,17 @@ use url::{Host, Url};
 /// Headers that the protocol itself sets.
 const OF_PROTOCOL: [&str; 6] =
     ["accept", "content-type", "mcp-session-id", "mcp-protocol-version", "last-event-id", "mcp-method"];
-/// Shorter texts are no secrets, and would be found everywhere.
+/// Minimum length of a secret: shorter texts would be replaced everywhere.
 const SHORTEST_SECRET: usize = 6;
 
-/// Where a server is, and what goes along with every request.
+/// URL and headers of a remote server.
 #[derive(Clone)]
 pub(crate) struct RemoteServer {
     title: String,
     pub(super) url: Url,
     pub(super) headers: Vec<(String, String)>,
     pub(super) transport: Transport,
-    /// What is not to be read in messages.
+    /// Texts to redact in messages.
     secrets: Vec<String>,
 }
 
@@ -33,11 +33,11 @@ impl fmt::Debug for RemoteServer {
 }
 
 impl RemoteServer {
-    /// A server of that name at an address.
+    /// A server of that name at a URL.
     ///
     /// # Errors
-    /// `invalid_argument` for an address that cannot be one, for headers that none can be, and for headers that would go
-    /// to another machine in clear text.
+    /// `invalid_argument` for an invalid URL or header, and for headers that would be sent to another machine in clear
+    /// text.
     pub(crate) fn of(name: &str, address: &HttpSettings) -> Result<Self> {
         let url = parsed(&address.url)?;
         let headers = address.headers.iter().map(|(name, value)| own_header(name, value));
@@ -50,7 +50,7 @@ impl RemoteServer {
         Ok(Self { title: plan::title(name, &shown(&url)), url, headers, transport, secrets })
     }
 
-    /// What people call it.
+    /// Its name in messages.
     pub(crate) fn title(&self) -> &str {
         &self.title
     }
@@ -60,22 +60,22 @@ impl RemoteServer {
         ToolError { message: format!("{}: {}", self.title, error.message), ..error }
     }
 
-    /// The error of a call whose answer did not come to its end.
+    /// The error of a call whose response is incomplete.
     pub(crate) fn broken(&self, trouble: Option<String>) -> ToolError {
         let why = trouble.map(|trouble| format!(" ({trouble})")).unwrap_or_default();
         let message = format!(
-            "{} has ended its answer before it was whole{why}; what the call has done is not known",
+            "the response of {} was incomplete{why}; the effects of the call are unknown",
             self.title
         );
         ToolError::new(Reason::McpServer, message)
     }
 
-    /// Whether it was told who asks.
+    /// Whether it has credentials.
     pub(super) fn has_credentials(&self) -> bool {
         self.headers.iter().any(|(name, _)| name == "authorization")
     }
 
-    /// A text without what is not to be read in it, for texts that come from elsewhere and may repeat it.
+    /// Redacts secrets in a text from elsewhere, which may repeat them.
     pub(crate) fn hide(&self, text: &str) -> String {
         self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret, "***"))
     }
@@ -94,7 +94,7 @@ impl RemoteServer {
 
 fn parsed(text: &str) -> Result<Url> {
     let mut url = Url::parse(text).map_err(|error| {
-        wrong(format!("url is not an address: {error}; write it in full, such as https://example.com/mcp"))
+        wrong(format!("url is not valid: {error}; write it in full, such as https://example.com/mcp"))
     })?;
     if !is_web(&url) {
         return Err(wrong(format!("url must begin with http:// or https://, not {}:", url.scheme())));
@@ -116,7 +116,7 @@ fn own_header(name: &str, value: &str) -> Result<(String, String)> {
     }
 }
 
-/// Whether what is sent there does not leave this machine.
+/// Whether a request to this URL stays on this machine.
 fn is_this_machine(url: &Url) -> bool {
     match url.host() {
         Some(Host::Ipv4(ip)) => ip.is_loopback(),
@@ -133,20 +133,20 @@ fn in_clear_text(url: &Url) -> ToolError {
     ))
 }
 
-/// An address without its query, which may hold a key.
+/// A URL without its query, which may contain a key.
 fn shown(url: &Url) -> String {
     url[..url::Position::AfterPath].to_owned()
 }
 
 fn secrets(url: &Url, headers: &[(String, String)]) -> Vec<String> {
-    // Of a scheme and a token, the token alone may be repeated.
+    // Of a scheme and a token, only the token is secret.
     let words =
         headers.iter().flat_map(|(_, value)| std::iter::once(&**value).chain(value.split_whitespace()));
     let pairs: Vec<_> = url.query_pairs().map(|(_, value)| value.into_owned()).collect();
     let all = words.chain(url.query()).chain(pairs.iter().map(String::as_str));
     let mut all: Vec<String> =
         all.filter(|text| text.len() >= SHORTEST_SECRET && *text != "Bearer").map(str::to_owned).collect();
-    // The whole goes before its parts.
+    // Longer texts are replaced before their parts.
     all.sort_by_key(|text| std::cmp::Reverse(text.len()));
     all.dedup();
     all

@@ -1,4 +1,4 @@
-//! A stream of messages, watched.
+//! A checked stream of events.
 
 use super::events::{EventTooLong, SseParser};
 use super::failure::HttpFailure;
@@ -12,7 +12,7 @@ use rmcp::transport::streamable_http_client::SseError;
 use sse_stream::Sse;
 use std::sync::Arc;
 
-/// Events of a stream as they come.
+/// Events of a stream.
 pub(super) type EventStream = BoxStream<'static, Result<Sse, SseError>>;
 
 struct EventSource {
@@ -21,8 +21,8 @@ struct EventSource {
     diagnostics: Arc<ConversationDiagnostics>,
 }
 
-/// The events of an answer. A stream that breaks ends, and may be resumed; one that is of no use has the conversation
-/// end, since the crate would pass over what it cannot read.
+/// The events of a response. A broken stream ends, and may be resumed; an invalid event ends the conversation, since
+/// rmcp would silently skip it.
 pub(super) fn events(
     exchange: HttpExchange,
     diagnostics: &Arc<ConversationDiagnostics>,
@@ -60,7 +60,7 @@ impl EventSource {
 
     async fn any(&mut self) -> Option<Sse> {
         loop {
-            // A server that never stops must not keep the others' work from this thread.
+            // A server that never stops sending must not starve other tasks on this thread.
             tokio::task::consume_budget().await;
             if let Some(event) = self.events.next() {
                 return Some(event);

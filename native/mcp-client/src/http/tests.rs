@@ -1,4 +1,4 @@
-//! Conversations over HTTP with servers of one answer for each question.
+//! Conversations over HTTP with servers that have a fixed response for each request.
 
 use crate::{
     plan::{ConnectionPlan, Route},
@@ -26,14 +26,14 @@ fn plan(address: Value) -> Result<ConnectionPlan> {
     ConnectionPlan::of(&context(), serde_json::from_value::<McpServerSettings>(settings).unwrap())
 }
 
-/// The plan with another way to the server.
+/// The plan with a modified transport.
 fn over(mut plan: ConnectionPlan, change: impl FnOnce(Transport) -> Transport) -> ConnectionPlan {
     let Route::Http(remote) = &mut plan.route else { panic!("it has an address") };
     remote.transport = change(remote.transport.clone());
     plan
 }
 
-/// What the server says that it is.
+/// The server's name.
 fn greeted(plan: ConnectionPlan) -> Result<String> {
     let cx = context();
     let server = McpServer::start(plan)?;
@@ -48,7 +48,7 @@ fn refused(plan: ConnectionPlan) -> ToolError {
     greeted(plan).unwrap_err()
 }
 
-/// A server that greets, and wants no more.
+/// A server that accepts the handshake.
 fn friendly(seen: &ReceivedRequest) -> Vec<u8> {
     let asked: Value = serde_json::from_str(&seen.body).unwrap_or_default();
     if asked["method"] != "initialize" {
@@ -67,7 +67,7 @@ fn friend() -> beamai_testserver::TestServer {
     beamai_testserver::TestServer::raw(|seen, stream| stream.write_all(&friendly(seen)))
 }
 
-/// A resolver for which every name leads to one address.
+/// A resolver that maps every name to one address.
 struct Leading(SocketAddr);
 
 impl Resolve for Leading {
@@ -98,7 +98,7 @@ fn a_name_that_leads_to_a_private_address_is_refused_unless_that_is_allowed() {
     assert_eq!(friend.connections(), 0);
     let allowed = json!({"url": url, "allow_addresses": [friend.address.to_string()]});
     assert_eq!(greeted(over(plan(allowed).unwrap(), leading)).unwrap(), "friend");
-    // A name that says that it is this machine leads nowhere else.
+    // The name `localhost` must resolve to this machine only.
     let lying = format!("http://localhost:{}/mcp", friend.address.port());
     let elsewhere = SocketAddr::new([10, 0, 0, 1].into(), friend.address.port());
     let lie = over(plan(json!({"url": lying})).unwrap(), |one| one.resolving(Arc::new(Leading(elsewhere))));
@@ -210,7 +210,7 @@ fn a_server_that_wants_to_know_who_asks_is_told_of_with_what_it_says() {
         assert!(error.message.contains(part), "{error}");
     }
     let known = json!({"url": server.url("/mcp"), "headers": {"Authorization": "Bearer t0ken-t0ken"}});
-    assert!(refused(plan(known).unwrap()).message.contains("does not take the authorization"));
+    assert!(refused(plan(known).unwrap()).message.contains("rejects the authorization"));
 }
 
 #[test]

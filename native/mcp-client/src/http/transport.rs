@@ -1,4 +1,4 @@
-//! The conversation.
+//! The HTTP transport of a conversation.
 
 use super::client::HttpClient;
 use super::failure::HttpFailure;
@@ -19,11 +19,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// The longest that a conversation may take to end.
-const FAREWELL: Duration = Duration::from_secs(2);
-/// Messages that may wait between two of the parts.
+/// Timeout for ending a conversation.
+const SHUTDOWN: Duration = Duration::from_secs(2);
+/// Capacity of the channels between the parts.
 const CAPACITY: usize = 4;
-/// Most requests that wait for the head of their answer at once.
+/// Maximum number of requests that wait for response headers.
 const MOST_REQUESTS: usize = 256;
 
 /// A conversation over HTTP.
@@ -34,7 +34,7 @@ pub(crate) struct HttpTransport {
 }
 
 impl HttpTransport {
-    /// A conversation that begins with the first message. A connection may take as long as `connecting`.
+    /// A conversation that begins with the first message. `connecting` is the timeout of a connection.
     pub(crate) fn with(
         remote: &RemoteServer,
         connecting: Duration,
@@ -63,12 +63,12 @@ impl HttpTransport {
         None
     }
 
-    /// Ends the session and everything that is on its way. Whatever still comes is taken: the crate's part of this waits
-    /// for that before it looks whether it is to end.
+    /// Ends the session and all pending requests. Remaining messages are drained: rmcp's worker blocks on them before
+    /// it checks whether to stop.
     async fn end(&mut self) {
         self.inner.cancel_token().cancel();
         let rest = async { while self.inner.receive().await.is_some() {} };
-        _ = timeout(FAREWELL, rest).await;
+        _ = timeout(SHUTDOWN, rest).await;
     }
 }
 
@@ -79,14 +79,14 @@ impl Transport<RoleClient> for HttpTransport {
         &mut self,
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        // A request is sent when its answer begins, which may be long after.
+        // The future of a request completes when its response begins, which may take long.
         let is_request = matches!(message, JsonRpcMessage::Request(_));
         let sending = self.inner.send(message);
         let diagnostics = Arc::clone(&self.diagnostics);
         async move {
             match is_request {
                 true => sending.await,
-                false => diagnostics.on_its_way(sending).await,
+                false => diagnostics.count_unread(sending).await,
             }
         }
     }
@@ -94,8 +94,8 @@ impl Transport<RoleClient> for HttpTransport {
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         let message = self.next().await;
         if message.is_none() {
-            // Nobody waits for an answer that cannot be given any more.
-            self.calls.hang_up();
+            // No pending question can be answered any more.
+            self.calls.cancel_questions();
         }
         message
     }
@@ -106,7 +106,7 @@ impl Transport<RoleClient> for HttpTransport {
     }
 }
 
-/// How often, and after how long, the rest of a stream is asked for.
+/// Delays and number of attempts to resume a stream.
 #[derive(Debug)]
 struct ReconnectPolicy;
 

@@ -1,4 +1,4 @@
-//! Messages on a server's streams, one to a line. Whatever a server sends, what is kept of it is bounded.
+//! Messages on a server's standard streams, one per line. Buffers are bounded, whatever a server sends.
 
 use super::process::AsyncStreams;
 use crate::{
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::pipe;
 
-/// The two streams as a conversation.
+/// Transport over a server's stdin and stdout.
 pub(crate) struct StdioTransport {
     stdout: BufReader<pipe::Receiver>,
     stdin: Arc<tokio::sync::Mutex<Option<pipe::Sender>>>,
@@ -23,7 +23,7 @@ pub(crate) struct StdioTransport {
 }
 
 impl StdioTransport {
-    /// A conversation over the streams, whose third is given back.
+    /// A transport over the streams; also returns stderr.
     ///
     /// # Errors
     /// The operating system's.
@@ -43,14 +43,14 @@ impl StdioTransport {
         Ok((lines, pipe::Receiver::from_owned_fd(streams.stderr)?))
     }
 
-    /// The next message; `None` at the end, or where there is no way to go on.
+    /// The next message; `None` at the end, or after an unrecoverable error.
     async fn next(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         loop {
-            // A server that never stops must not keep the others' work from this thread.
+            // A server that never stops sending must not starve other tasks on this thread.
             tokio::task::consume_budget().await;
             self.diagnostics.check_unread()?;
             self.fill().await?;
-            // A long message leaves no long buffer behind.
+            // Frees the buffer of a long message.
             let line = std::mem::take(&mut self.line);
             match serde_json::from_slice(&line) {
                 Ok(message) => return Some(message),
@@ -59,7 +59,7 @@ impl StdioTransport {
         }
     }
 
-    /// Reads a line. This may be dropped at any await: what was read stays.
+    /// Reads a line. Cancel-safe: what was read is kept.
     async fn fill(&mut self) -> Option<()> {
         while self.line.last() != Some(&b'\n') {
             let chunk = self.stdout.fill_buf().await.ok().filter(|chunk| !chunk.is_empty())?;
@@ -82,20 +82,20 @@ impl Transport<RoleClient> for StdioTransport {
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let stdin = Arc::clone(&self.stdin);
-        self.diagnostics.on_its_way(async move { write(&stdin, &message).await })
+        self.diagnostics.count_unread(async move { write(&stdin, &message).await })
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         let message = self.next().await;
         if message.is_none() {
-            // Nobody waits for an answer that cannot be given any more.
-            self.calls.hang_up();
+            // No pending question can be answered any more.
+            self.calls.cancel_questions();
         }
         message
     }
 
     async fn close(&mut self) -> io::Result<()> {
-        // Where a write is stuck, the stream closes with the process.
+        // If a write is blocked, the stream is closed with the process.
         if let Ok(mut stdin) = self.stdin.try_lock() {
             *stdin = None;
         }

@@ -1,4 +1,4 @@
-//! A server that is started here, and spoken to over its streams.
+//! Transport over the standard streams of a child process.
 
 mod lines;
 mod process;

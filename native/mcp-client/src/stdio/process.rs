@@ -1,4 +1,4 @@
-//! The process of a server, under a reaper that ends it with the port.
+//! The process of a server, under a reaper that kills it when the port exits.
 
 use crate::plan::Launch;
 use beamai_base::{Reason, Result, ToolError};
@@ -10,13 +10,13 @@ use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-/// The longest that a server may take to end by itself.
-const FAREWELL: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
+/// Timeout for a voluntary exit.
+const SHUTDOWN: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
 
-/// A server's process. It ends when this is dropped.
+/// A server's process. Dropping it kills the process.
 pub(crate) struct McpServerProcess(Child);
 
-/// The streams of a server's process. They do not block.
+/// The standard streams of a server's process, in non-blocking mode.
 pub(crate) struct AsyncStreams {
     pub(super) stdin: OwnedFd,
     pub(super) stdout: OwnedFd,
@@ -26,8 +26,8 @@ pub(crate) struct AsyncStreams {
 /// Starts a server.
 ///
 /// # Errors
-/// `isolation_unavailable` where the sandbox is required, `busy` and `io`; those of the directory. That the program
-/// cannot be executed shows in its [ending](Process::ending).
+/// `isolation_unavailable` if the sandbox is required, `busy` and `io`; those of the directory. If the program cannot
+/// be executed, its [ending](Process::ending) says so.
 pub(crate) fn start(launch: &Launch, title: &str) -> Result<(McpServerProcess, AsyncStreams)> {
     let settings = &launch.settings;
     let own = settings.env.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
@@ -60,12 +60,12 @@ fn directory(launch: &Launch) -> Result<OwnedFd> {
 }
 
 impl McpServerProcess {
-    /// Ends the server and everything that it started, after a moment to end by itself, and tells how it ended. Waits
-    /// for that.
+    /// Stops the server and everything that it started, after a timeout for a voluntary exit, and describes the exit.
+    /// Blocks until then.
     pub(crate) fn ending(self) -> String {
         let mut report = [PollFd::from_borrowed_fd(self.0.control(), PollFlags::IN)];
-        // A signal that cuts this short only makes it shorter.
-        _ = poll(&mut report, Some(&FAREWELL));
+        // An interrupted poll only shortens the wait.
+        _ = poll(&mut report, Some(&SHUTDOWN));
         self.0.kill();
         self.0.ending()
     }

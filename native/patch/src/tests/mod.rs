@@ -1,6 +1,7 @@
 //! The tool as it is called.
 
 mod apply;
+mod begin_patch;
 mod large;
 mod placeholder;
 mod policy;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// Stages the present content of a file or directory for the next commit; deletions too.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct GitAdd {
-    /// File or directory to stage; "." for everything. A plain path: no wildcards, no options.
+    /// "." for everything; no wildcards.
     pub path: String,
 }
 

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 pub struct GitCommit {
     /// The message: a subject line, and after an empty line whatever else is to be said. It is text whatever it
     /// starts with, never an option.
+    #[schemars(extend("self_evident" = true))]
     pub message: String,
 }
 

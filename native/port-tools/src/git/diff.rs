@@ -13,17 +13,17 @@ use serde::Deserialize;
 /// Shows changes as a unified diff.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct GitDiff {
-    /// True for what is staged for the next commit; false for what is changed and not staged yet.
+    /// Staged changes instead of unstaged ones.
     #[serde(default)]
     pub staged: bool,
     /// Only this file or directory. Without it, the whole repository.
     #[serde(default)]
+    #[schemars(extend("self_evident" = true))]
     pub path: Option<String>,
-    /// True for the number of changed lines of each file instead of the lines themselves.
+    /// Changed lines per file only.
     #[serde(default)]
     pub stat: bool,
-    /// Compare with this commit instead: a hash, a branch, a tag, HEAD~2. With `staged` what is staged is compared
-    /// with it, otherwise the files as they are.
+    /// Compare with this commit, such as HEAD~2.
     #[serde(default)]
     pub commit: Option<String>,
 }

@@ -15,10 +15,11 @@ use serde::{Deserialize, Serialize};
 pub struct GitLog {
     /// Maximum number of commits to show.
     #[serde(default = "twenty")]
-    #[schemars(range(min = 1, max = 1000))]
+    #[schemars(range(min = 1, max = 1000), extend("self_evident" = true))]
     pub limit: u64,
     /// True for one line a commit: the abbreviated hash and the subject.
     #[serde(default)]
+    #[schemars(extend("self_evident" = true))]
     pub oneline: bool,
 }
 

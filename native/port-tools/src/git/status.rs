@@ -13,8 +13,7 @@ use serde::Deserialize;
 /// Shows what is staged, what is changed and what is untracked.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct GitStatus {
-    /// True for one line a path, as `git status --short` prints it; false for branch, upstream, a merge or rebase in
-    /// progress, and the changes by group.
+    /// One line per file.
     #[serde(default)]
     pub short: bool,
 }

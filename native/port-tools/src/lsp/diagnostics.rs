@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 pub struct LspDiagnostics {
     /// The file to check. Default: every file that the running language servers know.
     #[serde(default)]
+    #[schemars(extend("self_evident" = true))]
     pub path: Option<String>,
     /// Most bytes that the file may have.
     #[serde(skip)]

@@ -1,12 +1,12 @@
 //! Answers of language servers, for models.
 
+use super::INSTEAD;
 use beamai_tool::for_model::{Fields, ModelCall, ModelPage};
 
 /// Places as `path:line:character: text`, symbols with their kind, documentation as it is.
-pub(super) fn answered(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
+pub(super) fn answered(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     if !result.flag("available") {
-        page.line(result.said("message")?);
-        return Some(());
+        return unavailable(result, call, page);
     }
     if let Some(contents) = result.text("contents") {
         let left_out = page.prose(if contents.is_empty() { "nothing is known about it" } else { contents });
@@ -28,6 +28,18 @@ pub(super) fn answered(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPa
         page.note(&format!("{shown} of {total}"));
     }
     result.said("message").into_iter().for_each(|message| page.note(message));
+    Some(())
+}
+
+/// Why there is no answer, and which tools of the dialect help instead.
+fn unavailable(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
+    let message = result.said("message")?;
+    match (message.strip_suffix(INSTEAD), call.other("Grep"), call.other("Read")) {
+        (Some(why), Some(grep), Some(read)) => {
+            page.line(&format!("{why} Use {grep} to search for names and {read} to look at files instead."))
+        }
+        _ => page.line(message),
+    };
     Some(())
 }
 
@@ -56,11 +68,10 @@ fn symbol(symbol: Fields<'_>) -> Option<String> {
 }
 
 /// One diagnostic a line: `path:line:character: severity: message [source code]`.
-pub(super) fn diagnosed(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
+pub(super) fn diagnosed(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let diagnostics = result.list("diagnostics")?;
     if !result.flag("available") {
-        page.line(result.said("message")?);
-        return Some(());
+        return unavailable(result, call, page);
     }
     let shown =
         result.objects("diagnostics").map_while(diagnostic).take_while(|line| page.line(line)).count();

@@ -20,6 +20,8 @@ use std::path::Path;
 
 /// The traits of every operation here: they change nothing, and start processes.
 const TRAITS: Traits = Traits { door: Door::Port, pace: ExecutionClass::Long, ..Traits::READS };
+/// What to do where no server helps, behind the reason. Dialects have other names for these tools; models are told theirs.
+pub const INSTEAD: &str = " Use grep to search for names and read to look at files instead.";
 /// The name of every operation here in rules.
 const RULE: &str = "LSP";
 
@@ -60,18 +62,20 @@ pub struct Lsp {
     /// What to ask: "goToDefinition", "findReferences", "hover", "goToImplementation", "prepareCallHierarchy",
     /// "incomingCalls" and "outgoingCalls" are about the symbol at line and character; "documentSymbol" lists the
     /// symbols of the file; "workspaceSymbol" finds symbols of the whole workspace by name.
+    #[schemars(extend("self_evident" = true))]
     pub operation: LspOperation,
     /// The file that the symbol is in. For "workspaceSymbol" any file of the language.
+    #[schemars(extend("self_evident" = true))]
     pub path: String,
-    /// Line of the symbol, counted from 1. Not needed by "documentSymbol" and "workspaceSymbol".
+    /// 1-based; not for documentSymbol and workspaceSymbol.
     #[serde(default)]
     #[schemars(range(min = 1))]
     pub line: Option<u64>,
-    /// Any character of the symbol's name in that line, counted from 1. Needed with line.
+    /// 1-based, anywhere in the symbol's name.
     #[serde(default)]
     #[schemars(range(min = 1))]
     pub character: Option<u64>,
-    /// Name, or part of it, that "workspaceSymbol" looks for; the word at line and character when absent.
+    /// Symbol name for workspaceSymbol.
     #[serde(default)]
     pub query: Option<String>,
 }

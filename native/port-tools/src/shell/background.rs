@@ -1,19 +1,25 @@
 //! Looking at commands in the background, and ending them.
 
 use super::output::BackgroundOutput;
-use beamai_base::Result;
+use beamai_base::{Reason, Result, ToolError};
 use beamai_policy::{Operand, PermissionRequest};
 use beamai_tool::{
     CallContext, Door, ExecutionClass, Interrupt, Operation, Traits,
     for_model::{Fields, ModelCall, ModelPage},
 };
+use regex::Regex;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// Tells how far a command in the background is, and what it has written since the last call.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct ShellPoll {
+    /// Regular expression: only lines of the output that it matches are given. What it leaves out is not given later
+    /// either.
+    #[schemars(extend("unlisted" = true))]
+    pub filter: Option<String>,
     /// The id that shell_exec gave for the command.
+    #[schemars(extend("self_evident" = true))]
     pub id: String,
 }
 
@@ -21,7 +27,20 @@ pub struct ShellPoll {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct ShellKill {
     /// The id that shell_exec gave for the command.
+    #[schemars(extend("self_evident" = true))]
     pub id: String,
+}
+
+impl ShellPoll {
+    fn pattern(&self) -> Result<Option<Regex>> {
+        let read = |text: &String| {
+            Regex::new(text).map_err(|error| {
+                let message = format!("filter {text:?} is not a regular expression: {error}");
+                ToolError::new(Reason::InvalidPattern, message)
+            })
+        };
+        self.filter.as_ref().map(read).transpose()
+    }
 }
 
 /// What both ask leave for: whoever was allowed to start the command may look at it and end it.
@@ -41,11 +60,17 @@ impl Operation for ShellPoll {
     const RULE: &'static str = "BashOutput";
 
     fn permission(&self, _: &CallContext) -> Result<PermissionRequest> {
+        self.pattern()?;
         Ok(harmless(Self::RULE))
     }
 
     fn run(self, cx: &CallContext) -> Result<BackgroundOutput, Interrupt> {
-        cx.services.run(self, cx)
+        let pattern = self.pattern()?;
+        let mut output = cx.services.run(self, cx)?;
+        if let Some(pattern) = pattern {
+            output.keep_lines(&pattern);
+        }
+        Ok(output)
     }
 
     fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {

@@ -31,29 +31,32 @@ const SHOWN_INPUT: usize = 2_000;
 pub struct Shell {
     /// The command, as for `bash -c`. It may have several lines. Whatever it leaves running when it ends is
     /// killed, unless it runs in the background.
+    #[schemars(extend("self_evident" = true))]
     pub command: String,
-    /// Timeout in milliseconds; then the command and everything that it started is killed. Default: 120000 in
-    /// the foreground, no limit in the background.
+    /// Milliseconds; default 120000, no limit in the background.
     #[serde(default)]
     #[schemars(range(min = 1, max = 86_400_000))]
     pub timeout: Option<u64>,
     /// Directory to run in. Default: the workspace.
     #[serde(default)]
+    #[schemars(extend("self_evident" = true))]
     pub cwd: Option<String>,
-    /// Environment variables to set, as an object of strings. Of the host's environment, the command sees only
-    /// PATH, HOME, USER, LOGNAME, SHELL, TZ, LANG and LC_*.
+    /// Variables to set, as strings.
     #[serde(default)]
     pub env: Option<Map<String, Value>>,
     /// Text for the command's standard input, which is empty when absent.
     #[serde(default)]
+    #[schemars(extend("self_evident" = true))]
     pub stdin: Option<String>,
-    /// Whether it runs in the background: the answer comes at once with an id, and shell_output and shell_kill take
-    /// that. It ends with the session at the latest. For servers, watchers and long builds.
+    /// Return at once with an id for shell_output and shell_kill.
     #[serde(default)]
     pub run_in_background: bool,
-    /// Whether terminal escape sequences, such as colours, are removed from the output.
+    /// Remove colours and other escape sequences.
     #[serde(default)]
     pub strip_ansi: bool,
+    /// What the command is for, in a few words of the model; a person who is asked about the command sees them.
+    #[schemars(extend("unlisted" = true))]
+    pub description: Option<String>,
 }
 
 impl Shell {

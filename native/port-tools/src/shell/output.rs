@@ -1,6 +1,7 @@
 //! What a command gives back.
 
 use beamai_isolation::{Isolation, NetworkUse, Planted};
+use regex::Regex;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -107,6 +108,15 @@ pub struct BackgroundOutput {
     pub error: Option<String>,
     /// Milliseconds from the start to the end, or until now.
     pub duration_ms: u64,
+}
+
+impl BackgroundOutput {
+    /// Leaves only the lines that a pattern matches.
+    pub(super) fn keep_lines(&mut self, pattern: &Regex) {
+        for text in [&mut self.printed.stdout, &mut self.printed.stderr] {
+            *text = text.split_inclusive('\n').filter(|line| pattern.is_match(line.trim_end())).collect();
+        }
+    }
 }
 
 /// What a command printed: in the background, what came since the last call.

@@ -11,17 +11,21 @@ use serde::Deserialize;
 pub struct Auth {
     /// basic needs username and password, bearer needs token, cookie needs cookie.
     #[serde(rename = "type")]
+    #[schemars(extend("self_evident" = true))]
     pub kind: AuthKind,
     /// User name, for basic.
+    #[schemars(extend("self_evident" = true))]
     pub username: Option<String>,
     /// Password, for basic; empty by default.
+    #[schemars(extend("self_evident" = true))]
     pub password: Option<String>,
     /// Token without the word Bearer, for bearer.
+    #[schemars(extend("self_evident" = true))]
     pub token: Option<String>,
     /// Value of the Cookie header, such as "session=abc; theme=dark", for cookie.
+    #[schemars(extend("self_evident" = true))]
     pub cookie: Option<String>,
-    /// Send the credentials with the first request. Without it they are sent when the server answers 401; set it
-    /// for servers that hide what they protect or redirect to a login page instead.
+    /// Send with the first request, not only after a 401.
     #[serde(default)]
     pub preemptive: bool,
 }

@@ -22,35 +22,53 @@ pub const IMAGE_BYTES: usize = 1 << 20;
 #[derive(Clone, Deserialize, JsonSchema)]
 pub struct WebFetch {
     /// Full address of the resource: http:// or https://.
+    #[schemars(extend("self_evident" = true))]
     pub url: String,
-    /// What to find out from the page, such as "the section about error handling". The answer comes back instead of
-    /// the page's text; where there is no model to answer, a long page comes as the passages that fit, and the note
-    /// says so.
+    /// What to extract from the page.
     pub prompt: Option<String>,
     /// Method of the request.
     #[serde(default)]
+    #[schemars(extend("self_evident" = true))]
     pub method: HttpMethod,
-    /// Headers to send, names to values. They go to the first server only, not along redirects to another one.
+    /// Names to string values.
     pub headers: Option<Map<String, Value>>,
     /// Body to send. JSON is sent as application/json, other text as text/plain, unless headers has a Content-Type.
+    #[schemars(extend("self_evident" = true))]
     pub body: Option<String>,
     /// Timeout of the whole fetch in seconds, redirects included.
     #[serde(default = "half_a_minute")]
-    #[schemars(range(min = 1, max = 600))]
+    #[schemars(range(min = 1, max = 600), extend("self_evident" = true))]
     pub timeout_sec: u64,
-    /// Maximum number of KiB to return. Text is cut there, and at 100 at the latest; a larger image is left
-    /// out, and one over 1024 always.
+    /// Maximum KiB to return; text is cut at 100 at the latest.
     #[schemars(range(min = 1, max = 1024))]
     pub max_size_kb: Option<u64>,
     /// Credentials, for servers that ask for them.
+    #[schemars(extend("self_evident" = true))]
     pub auth: Option<Auth>,
     /// Whether the certificate of an https server must be valid. Give false only for a server you know, such as one
     /// of an internal network with a certificate of its own.
     #[serde(default = "yes")]
+    #[schemars(extend("self_evident" = true))]
     pub verify_tls: bool,
-    /// Whether a page of HTML comes back as its source instead of as Markdown.
+    /// What a page of HTML comes back as: Markdown, or its source.
+    #[serde(default, rename = "as")]
+    #[schemars(extend("self_evident" = true))]
+    pub format: PageFormat,
+    /// Whether a page of HTML comes back as its source: another way to say `"as": "html"`.
     #[serde(default)]
+    #[schemars(extend("unlisted" = true))]
     pub raw: bool,
+}
+
+/// What a page of HTML comes back as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PageFormat {
+    /// Its text as Markdown.
+    #[default]
+    Markdown,
+    /// Its source.
+    Html,
 }
 
 impl WebFetch {
@@ -66,8 +84,14 @@ impl WebFetch {
             max_size_kb: None,
             auth: None,
             verify_tls: yes(),
+            format: PageFormat::Markdown,
             raw: false,
         }
+    }
+
+    /// Whether a page of HTML comes back as its source.
+    pub fn wants_source(&self) -> bool {
+        self.raw || self.format == PageFormat::Html
     }
 }
 

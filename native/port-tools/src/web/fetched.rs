@@ -13,7 +13,7 @@ pub struct WebFetchOutput {
     pub status_code: u16,
     /// The Content-Type header as it was sent; empty where there was none.
     pub content_type: String,
-    /// The text: pages of HTML as Markdown unless raw was asked for, everything else as it is; with a prompt, the
+    /// The text: pages of HTML as Markdown unless their source was asked for, everything else as it is; with a prompt, the
     /// answer to it, and the note says where it comes from. Empty for images and other resources that are not text.
     pub content: String,
     /// Whether the resource is an image.

@@ -13,14 +13,16 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct WebSearch {
     /// What to search for.
+    #[schemars(extend("self_evident" = true))]
     pub query: String,
-    /// Only results from these domains and their subdomains, such as ["go.dev"].
+    /// Only these and their subdomains.
     pub allowed_domains: Option<Vec<String>>,
     /// No results from these domains and their subdomains.
+    #[schemars(extend("self_evident" = true))]
     pub blocked_domains: Option<Vec<String>>,
     /// Maximum number of results.
     #[serde(default = "ten")]
-    #[schemars(range(min = 1, max = 20))]
+    #[schemars(range(min = 1, max = 20), extend("self_evident" = true))]
     pub limit: usize,
 }
 

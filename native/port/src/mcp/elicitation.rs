@@ -34,6 +34,13 @@ pub(super) struct RetryState {
     pub(super) approved: Option<String>,
 }
 
+/// Whether the client of a request can show a form.
+pub(super) fn can_ask(context: &RequestContext<RoleServer>) -> bool {
+    let elicitation = context.client_capabilities().and_then(|capabilities| capabilities.elicitation);
+    // Before there were others, forms were all there was.
+    elicitation.is_some_and(|modes| modes.form.is_some() || modes.url.is_none())
+}
+
 /// The user at the other end of a request.
 pub(super) struct Elicitor<'a> {
     context: &'a RequestContext<RoleServer>,
@@ -60,10 +67,7 @@ impl<'a> Elicitor<'a> {
 
     /// Whether the client can show a form.
     pub(super) fn is_there(&self) -> bool {
-        let capabilities = self.context.client_capabilities();
-        let elicitation = capabilities.and_then(|capabilities| capabilities.elicitation);
-        // Before there were others, forms were all there was.
-        elicitation.is_some_and(|modes| modes.form.is_some() || modes.url.is_none())
+        can_ask(self.context)
     }
 
     /// Whether a field can be a list of choices.

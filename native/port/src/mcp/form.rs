@@ -32,6 +32,8 @@ pub(super) enum ApprovalDecision {
     AllowByRules(Vec<String>),
     /// No, or nothing that is a yes.
     Deny,
+    /// The question was closed without an answer.
+    Cancelled,
 }
 
 /// Who asks: a client has forms of several servers before its user.
@@ -46,13 +48,16 @@ pub(super) fn approval(request: &Value, offers_session: bool) -> Form {
     }
     choices.push(DENY.to_owned());
     let decision = json!({"type": "string", "title": "Decision", "enum": choices});
-    let message = format!("{WHO}: {}", one_line(request["message"].as_str().unwrap_or_default()));
+    let mut message = format!("{WHO}: {}", one_line(request["message"].as_str().unwrap_or_default()));
+    if let Some(diff) = request["diff"].as_str() {
+        message += &format!("\n{}", printable(diff));
+    }
     form(message, Map::from_iter([("decision".to_owned(), decision)]), &["decision".to_owned()])
 }
 
 /// The rules that would allow what is asked about, where a choice can show all of them.
 fn rules(request: &Value) -> Vec<String> {
-    let rules = request["wanted"].as_array().into_iter().flatten();
+    let rules = request["always"].as_array().or_else(|| request["wanted"].as_array()).into_iter().flatten();
     let rules: Vec<String> = rules.filter_map(|rule| rule.as_str().map(str::to_owned)).collect();
     let is_shown =
         |rule: &String| rule.contains('(') && rule.len() <= LONGEST_RULE && printable(rule) == *rule;
@@ -76,6 +81,7 @@ pub(super) fn decision(request: &Value, result: &ElicitResult) -> ApprovalDecisi
         (ElicitationAction::Accept, said) if said.is_some() && said == by_rules(&rules).as_deref() => {
             ApprovalDecision::AllowByRules(rules)
         }
+        (ElicitationAction::Cancel, _) => ApprovalDecision::Cancelled,
         _ => ApprovalDecision::Deny,
     }
 }
@@ -230,6 +236,10 @@ mod tests {
             decision(&json!({}), &ElicitResult::new(ElicitationAction::Accept)),
             ApprovalDecision::Deny
         );
+        assert_eq!(
+            decision(&json!({}), &ElicitResult::new(ElicitationAction::Cancel)),
+            ApprovalDecision::Cancelled
+        );
     }
 
     #[test]
@@ -292,6 +302,8 @@ mod tests {
     fn a_form_names_who_asks_and_hides_nothing() {
         let request = json!({"message": "shell_exec wants to run: a\nb\u{202e}"});
         assert_eq!(approval(&request, false).message, r#"beamai: "shell_exec wants to run: a\nb\u{202e}""#);
+        let change = json!({"message": "file_edit wants to change a", "diff": "-a\n+b\u{1b}\n"});
+        assert_eq!(approval(&change, false).message, "beamai: file_edit wants to change a\n-a\n+b\u{241b}\n");
         let asked = [question(&["Red\u{9b}", "Green"], false)];
         let form = questions("human_input", &asked, true);
         assert!(form.message.starts_with("beamai, in its tool human_input, asks: "), "{}", form.message);

@@ -1,6 +1,6 @@
 //! The catalogue as the protocol lists it.
 
-use beamai_engine::catalogue;
+use beamai_engine::{HostSettings, catalogue};
 use beamai_schema::{self as schema, Provider};
 use beamai_tool::Tool;
 use rmcp::model::{JsonObject, Tool as Listed, ToolAnnotations};
@@ -16,16 +16,55 @@ pub(crate) fn tools(dialect: &str) -> Vec<&'static Arc<dyn Tool>> {
     registry.iter().filter(|tool| tool.rule() != NEEDS_AN_AGENT).collect()
 }
 
+/// Whether a tool can do its work with these settings, for a client that can ask its user or cannot. What cannot is not
+/// listed; a call of it is answered all the same, and says what is missing.
+pub(crate) fn can_work(
+    tool: &dyn Tool,
+    servers: LanguageServers,
+    settings: &HostSettings,
+    can_ask: bool,
+) -> bool {
+    match tool.rule() {
+        "WebSearch" => settings.web.search.is_some(),
+        "LSP" => servers == LanguageServers::Some,
+        _ => can_ask || !tool.traits().asks_user,
+    }
+}
+
+/// Whether this machine has any language server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LanguageServers {
+    /// It has at least one.
+    Some,
+    /// It has none.
+    None,
+}
+
+impl LanguageServers {
+    /// Looks for them; starts none.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn of(settings: &HostSettings) -> Self {
+        let workspace = std::path::Path::new(&settings.workspace.path);
+        let found = beamai_lsp::availability(&settings.lsp, workspace);
+        if found.iter().any(|server| server.program.is_some()) { Self::Some } else { Self::None }
+    }
+
+    /// They run on Linux only.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn of(_: &HostSettings) -> Self {
+        Self::None
+    }
+}
+
 /// A tool as a client sees it. The schema of its output comes only along with structured content: it is longer than all
 /// the rest.
 pub(crate) fn listed(tool: &dyn Tool, is_structured: bool) -> Listed {
-    let rendered =
-        schema::render(Provider::Mcp, tool.name(), tool.description(), tool.parameters(), false).schema;
+    let parameters = schema::told(tool.parameters());
+    let rendered = schema::render(Provider::Mcp, tool.name(), tool.description(), &parameters, false).schema;
     let input = object(&rendered["inputSchema"]);
-    let title = title(tool.name());
     let listed = Listed::new(tool.name().to_owned(), tool.description().to_owned(), input)
-        .with_title(title.clone())
-        .with_annotations(annotations(tool, title));
+        .with_title(title(tool.name()))
+        .with_annotations(annotations(tool));
     match is_structured {
         true => listed.with_raw_output_schema(object(tool.output_schema())),
         false => listed,
@@ -36,11 +75,18 @@ fn object(schema: &Value) -> Arc<JsonObject> {
     Arc::new(schema.as_object().cloned().unwrap_or_default())
 }
 
-fn annotations(tool: &dyn Tool, title: String) -> ToolAnnotations {
+/// What a client may know of the tool beforehand. Whether it is destructive or idempotent means nothing of a tool that
+/// only reads, and the title stands beside.
+fn annotations(tool: &dyn Tool) -> ToolAnnotations {
     let traits = tool.traits();
-    let hints = [traits.read_only, traits.destructive, traits.idempotent, traits.open_world].map(Some);
-    let [read_only, destructive, idempotent, open_world] = hints;
-    ToolAnnotations::from_raw(Some(title), read_only, destructive, idempotent, open_world)
+    let writes = |hint: bool| (!traits.read_only).then_some(hint);
+    ToolAnnotations::from_raw(
+        None,
+        Some(traits.read_only),
+        writes(traits.destructive),
+        writes(traits.idempotent),
+        Some(traits.open_world),
+    )
 }
 
 /// A name in words: "file_read" is "File read", "BashOutput" is "Bash output".
@@ -69,6 +115,17 @@ mod tests {
             [("file_read", "File read"), ("BashOutput", "Bash output"), ("LSP", "LSP"), ("bash", "Bash")]
         {
             assert_eq!(title(name), words);
+        }
+    }
+
+    /// What a listing costs a model: some 140 tokens a tool, at a little over four characters a token.
+    #[test]
+    fn a_tool_is_described_in_six_hundred_characters_on_average() {
+        for dialect in ["beamai", "microai", "coder", "ide"] {
+            let tools = tools(dialect);
+            let size: usize =
+                tools.iter().map(|tool| serde_json::to_string(&listed(&***tool, false)).unwrap().len()).sum();
+            assert!(size / tools.len() <= 600, "{dialect}: {} characters a tool", size / tools.len());
         }
     }
 

@@ -160,6 +160,9 @@ impl RunningCall<'_> {
             (ApprovalDecision::Deny, _) => {
                 return ApprovalResult::Refused(refusal::said_no(request, "the user"));
             }
+            (ApprovalDecision::Cancelled, _) => {
+                return ApprovalResult::Refused(refusal::gave_no_answer(request, "the user"));
+            }
             (ApprovalDecision::AllowByRules(rules), true) => {
                 let added = self.session.add_rules(&self.shared.settings, &rules);
                 return added.map_or_else(ApprovalResult::Refused, |()| ApprovalResult::ByRules);

@@ -1,8 +1,9 @@
 //! What the server says to the requests of a client.
 
+use super::listing::LanguageServers;
 use super::outcome::ResultFormat;
 use super::session::{McpSession, McpSessions};
-use super::{listing, running_call};
+use super::{elicitation, listing, running_call};
 use beamai_base::ToolError;
 use beamai_engine::{Host, HostSettings, catalogue};
 use beamai_tool::Tool;
@@ -35,16 +36,22 @@ pub(super) struct SharedState {
     pub(super) sessions: McpSessions,
     pub(super) pool: JobPool,
     tools: BTreeMap<&'static str, &'static Arc<dyn Tool>>,
-    listed: Vec<Listed>,
+    /// Those that can work here, for clients that can ask their user, and for those that cannot.
+    listed: [Vec<Listed>; 2],
 }
 
 impl SharedState {
     /// The tools of a dialect over this host.
     pub(super) fn new(host: Host, settings: HostSettings, dialect: String, format: ResultFormat) -> Self {
         let tools = listing::tools(&dialect);
+        let servers = LanguageServers::of(&settings);
+        let listed = [true, false].map(|can_ask| {
+            let able = tools.iter().filter(|tool| listing::can_work(&****tool, servers, &settings, can_ask));
+            able.map(|tool| listing::listed(&***tool, format.is_structured)).collect()
+        });
         Self {
             host,
-            listed: tools.iter().map(|tool| listing::listed(&***tool, format.is_structured)).collect(),
+            listed,
             tools: tools.into_iter().map(|tool| (tool.name(), tool)).collect(),
             dialect,
             settings,
@@ -143,14 +150,16 @@ impl ServerHandler for ConnectionServer {
     async fn list_tools(
         &self,
         page: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         if let Some(cursor) = page.and_then(|page| page.cursor) {
             let what =
                 format!("there is no page {cursor:?}: the list of tools has one page, without a cursor");
             return Err(ErrorData::invalid_params(what, None));
         }
-        Ok(ListToolsResult::with_all_items(self.shared.listed.clone()))
+        let [for_asking, for_others] = &self.shared.listed;
+        let listed = if elicitation::can_ask(&context) { for_asking } else { for_others };
+        Ok(ListToolsResult::with_all_items(listed.clone()))
     }
 
     async fn call_tool(

@@ -11,6 +11,17 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 
+/// What was said to a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Approval {
+    /// Yes.
+    Given,
+    /// No.
+    Declined,
+    /// The question was left without an answer.
+    Cancelled,
+}
+
 /// A terminal on which somebody can be asked.
 pub(crate) struct Terminal(());
 
@@ -20,10 +31,17 @@ impl Terminal {
         (std::io::stdin().is_terminal() && std::io::stderr().is_terminal()).then_some(Self(()))
     }
 
-    /// Asks for leave; anything but a yes is a no.
-    pub(crate) fn approves(&self, request: &Value) -> bool {
+    /// Asks for permission; anything but a yes is a no. A change is shown with its diff.
+    pub(crate) fn approves(&self, request: &Value) -> Approval {
         eprintln!("{}", printable(request["message"].as_str().unwrap_or_default()));
-        matches!(line::read("Allow it? [y/N] "), TypedLine::Text(text) if ["y", "yes"].contains(&text.trim()))
+        if let Some(diff) = request["diff"].as_str() {
+            eprintln!("{}", printable(diff));
+        }
+        match line::read("Allow it? [y/N] (Esc cancels): ") {
+            TypedLine::Text(text) if ["y", "yes"].contains(&text.trim()) => Approval::Given,
+            TypedLine::Text(_) => Approval::Declined,
+            TypedLine::Cancelled => Approval::Cancelled,
+        }
     }
 
     /// Asks about a program that a command starts: the rules that shall hold for what the command starts from there on, or none
@@ -32,7 +50,7 @@ impl Terminal {
         let rules = request["wanted"].as_array().into_iter().flatten();
         let rules: Vec<String> = rules.filter_map(|rule| rule.as_str().map(str::to_owned)).collect();
         if rules.is_empty() {
-            return self.approves(request).then_some(rules);
+            return (self.approves(request) == Approval::Given).then_some(rules);
         }
         eprintln!("{}", printable(request["message"].as_str().unwrap_or_default()));
         let prompt =

@@ -154,7 +154,7 @@ fn a_server_that_has_not_said_all_in_time_is_named() {
     let args = json!({"path": "a.fake"});
     let answer = env.run("lsp_diagnostics", args, Some(2500), CallOptions::default()).unwrap();
     assert_eq!((&answer["complete"], &answer["available"]), (&json!(false), &json!(true)));
-    assert!(answer["message"].as_str().unwrap().contains("python3 had not said all"), "{answer}");
+    assert!(answer["message"].as_str().unwrap().contains("python3 had not finished in time"), "{answer}");
 }
 
 #[test]

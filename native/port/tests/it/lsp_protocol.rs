@@ -150,7 +150,7 @@ fn a_server_that_does_not_start_gives_the_fallback() {
         (
             "die",
             "error: no such component",
-            "exited with code 1; its last words were: error: no such component",
+            "exited with code 1; the end of its stderr: error: no such component",
         ),
         ("banner", "Welcome!\n", "it wrote \"Welcome!\" where the header"),
         ("banner", "Content-Length: 99999999999\r\n\r\n", "it announced a message of 99999999999 bytes"),

@@ -357,7 +357,7 @@ fn only_what_runs_programs_is_taken_out() {
     let make = made("r");
     let result =
         env.run(&format!("{make}; git -C r remote add o 'https://h/a b#c'; git -C r config core.pager ./p"));
-    let expected = json!([{"path": "r/.git/config", "setting": "core.pager=./p", "outcome": "removed; the file as it was is now config.planted"}]);
+    let expected = json!([{"path": "r/.git/config", "setting": "core.pager=./p", "outcome": "removed; the original file is now config.planted"}]);
     assert_eq!(result["planted"], expected, "{result}");
     let config = |name| env.run(&format!("git -C r config {name}"))["stdout"].clone();
     assert_eq!(

@@ -1,9 +1,9 @@
-//! What in a directory is to be protected from commands: git repositories, and what patterns of deny rules match.
+//! An index of protected paths in a directory: git repositories, and matches of deny rules.
 //!
-//! It is found by one walk and kept up to date from then on: the kernel tells of every name that comes or goes in the
-//! directories that were walked (inotify), so that looking again before each command costs one call where nothing has
-//! happened. Directories that the kernel does not watch, because it has no room for more watches or because somebody
-//! else changes the file system, are compared by their dates instead.
+//! One walk builds it, and inotify keeps it up to date: the Linux kernel reports every name that is created or removed
+//! in the directories, so that a check before a command costs one system call if nothing has happened. Directories
+//! without a watch, because the limit is reached or because the file system is shared with other machines, are compared
+//! by their timestamps instead.
 
 mod scan;
 mod targets;
@@ -24,50 +24,50 @@ use std::time::Duration;
 use targets::ScanTargets;
 use tree::DirectoryIndex;
 
-/// Most surveys that are kept; for a further one, the one that was asked for longest ago is given up.
+/// Maximum number of indexes; beyond it, the least recently used one is dropped.
 const MOST_KEPT: usize = 32;
-/// Pause between two looks at a survey that another call is making.
+/// Pause between two checks of an index that another call is updating.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// What was found beneath a directory, by relative paths in the text form of the workspace, each list in order.
+/// The protected paths beneath a directory: relative, in the workspace's text form, sorted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProtectedPaths {
     /// The directory.
     pub root: String,
-    /// Directories, and files in their place, of git repositories: `.git`, and those of submodules and linked work
-    /// trees within.
+    /// Directories of git repositories, or files in their place: `.git`, and the directories of submodules and linked
+    /// work trees inside.
     pub repositories: Vec<String>,
-    /// What cannot be read. Nothing beneath it is listed.
+    /// Paths that cannot be read. Nothing beneath them is listed.
     pub hidden: Vec<String>,
-    /// What cannot be changed. Nothing beneath it is listed here.
+    /// Paths that cannot be written. Nothing beneath them is listed here.
     pub read_only: Vec<String>,
-    /// Why there may be more than this.
+    /// Why the lists may be incomplete.
     pub cut: Option<String>,
 }
 
-/// How much is looked at before a survey is cut short.
+/// Limits of a walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ScanBounds {
-    /// Directories.
+    /// Number of directories.
     pub(super) directories: usize,
-    /// Names in directories.
+    /// Number of names in them.
     pub(super) names: usize,
-    /// Things that are found.
+    /// Number of protected paths.
     pub(super) found: usize,
 }
 
-/// For git repositories alone: the nearest directories.
+/// Without patterns: git repositories near the root are enough.
 const BOUNDS_OF_REPOSITORIES: ScanBounds = ScanBounds { directories: 30_000, names: 1_000_000, found: 1_000 };
-/// With patterns to be found.
+/// With patterns.
 const BOUNDS_OF_PATTERNS: ScanBounds = ScanBounds { directories: 200_000, names: 4_000_000, found: 4_000 };
 
-/// The survey of one directory.
+/// The index of one directory.
 struct ProtectedPathIndex {
     key: IndexKey,
     state: Mutex<Option<IndexState>>,
 }
 
-/// What makes two surveys the same one.
+/// Identifies an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct IndexKey {
     root: PathBuf,
@@ -82,7 +82,7 @@ struct IndexState {
 
 static KEPT: Mutex<Vec<Arc<ProtectedPathIndex>>> = Mutex::new(Vec::new());
 
-/// What is beneath a directory now. `check` is asked now and then whether to go on.
+/// The protected paths beneath a directory. `check` is called regularly; its error ends the call.
 ///
 /// # Errors
 /// Those of `check`.
@@ -96,8 +96,8 @@ pub fn protected_paths(
     let mut state = index.lock(check)?;
     let targets = index.key.targets();
     let scan = Scan { targets: &targets, check };
-    // Should the check end this, nothing half done is kept.
-    let known = match state.take().filter(|known| known.tree.stands_for(root)) {
+    // The state is taken out while it is updated, so an error leaves no inconsistent state.
+    let known = match state.take().filter(|known| known.tree.is_of(root)) {
         Some(known) => known.now(&scan)?,
         None => IndexState::of(DirectoryIndex::walk(root, targets.bounds(), &scan)?, &targets),
     };
@@ -118,13 +118,13 @@ fn kept(key: IndexKey) -> Arc<ProtectedPathIndex> {
 }
 
 impl ProtectedPathIndex {
-    /// Waits for whoever else is looking, as long as `check` permits.
+    /// Waits until no other call is updating the index, or until `check` fails.
     fn lock(&self, check: &dyn Fn() -> Result<()>) -> Result<MutexGuard<'_, Option<IndexState>>> {
         loop {
             match self.state.try_lock() {
                 Ok(state) => return Ok(state),
                 Err(TryLockError::Poisoned(poisoned)) => {
-                    // Whoever panicked has left nothing behind: the state is taken out while it is worked on.
+                    // A panic has left no state behind: it is taken out while it is updated.
                     self.state.clear_poison();
                     return Ok(poisoned.into_inner());
                 }

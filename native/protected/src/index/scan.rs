@@ -1,4 +1,4 @@
-//! Looking at directories, beneath one that was opened, following no links.
+//! Lists directories beneath an open one, without following links.
 
 use super::targets::ScanTargets;
 use beamai_base::Result;
@@ -10,16 +10,16 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Longer than a step of any clock of a file system, and than the second that is not looked at.
+/// More than the timestamp granularity of any file system.
 const STEP: Duration = Duration::from_secs(3);
 
-/// What is looked for, and whether to go on.
+/// The targets of a scan, and when to stop.
 pub(super) struct Scan<'a> {
     pub(super) targets: &'a ScanTargets<'a>,
     pub(super) check: &'a dyn Fn() -> Result<()>,
 }
 
-/// When a directory has changed last.
+/// Identity and change time of a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DirectoryStamp {
     seconds: i64,
@@ -28,12 +28,12 @@ pub(super) struct DirectoryStamp {
     inode: u64,
 }
 
-/// Opens the directory that a survey is of.
+/// Opens the root directory of an index.
 pub(super) fn open_root(path: &Path) -> Result<OwnedFd, Errno> {
     rustix::fs::open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
 }
 
-/// Opens a directory to list it.
+/// Opens a directory for listing.
 pub(super) fn open(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -41,7 +41,7 @@ pub(super) fn open(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
     rustix::fs::openat2(root, path, flags, Mode::empty(), resolve)
 }
 
-/// The kind of what lies at a path; `None` where nothing does.
+/// The type of the file at a path; `None` if there is none.
 pub(super) fn kind(root: &OwnedFd, path: &Path) -> Option<FileType> {
     let parent = path.parent()?;
     let directory = open(root, parent).ok()?;
@@ -53,7 +53,7 @@ fn kind_of(directory: BorrowedFd<'_>, name: &OsStr) -> Option<FileType> {
     Some(FileType::from_raw_mode(stat.st_mode))
 }
 
-/// Names and kinds of what is in a directory.
+/// Names and types of a directory's entries.
 pub(super) fn entries(directory: OwnedFd) -> Result<Vec<(OsString, FileType)>, Errno> {
     let mut directory = Dir::new(directory)?;
     let mut found = Vec::new();
@@ -63,7 +63,7 @@ pub(super) fn entries(directory: OwnedFd) -> Result<Vec<(OsString, FileType)>, E
         if name == "." || name == ".." {
             continue;
         }
-        // Some file systems leave the kind to be asked for.
+        // Some file systems do not report the type in a listing.
         let kind = match entry.file_type() {
             FileType::Unknown => kind_of(directory.fd()?, name),
             kind => Some(kind),
@@ -77,7 +77,7 @@ pub(super) fn exists(root: &OwnedFd, path: &Path) -> bool {
     kind(root, path).is_some()
 }
 
-/// The stamp of the directory that a path leads to.
+/// The stamp of the directory at a path, links followed.
 pub(super) fn stamp_of(path: &Path) -> Result<DirectoryStamp, Errno> {
     rustix::fs::stat(path).map(|stat| of_stat(&stat))
 }
@@ -87,7 +87,7 @@ pub(super) fn stamp(directory: impl AsFd) -> Result<DirectoryStamp, Errno> {
     rustix::fs::fstat(directory).map(|stat| of_stat(&stat))
 }
 
-/// The stamp of the directory at a path.
+/// The stamp of the directory at a path beneath the root.
 pub(super) fn stamp_at(root: &OwnedFd, path: &Path) -> Result<DirectoryStamp, Errno> {
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     rustix::fs::statat(root, path, AtFlags::SYMLINK_NOFOLLOW).map(|stat| of_stat(&stat))
@@ -108,8 +108,8 @@ impl DirectoryStamp {
         (self.device, self.inode) == (other.device, other.inode)
     }
 
-    /// Whether the directory may change again under the same stamp: the clock of a file system goes in steps.
-    pub(super) fn is_fresh(&self) -> bool {
+    /// Whether the directory may change again without a new timestamp, given their granularity.
+    pub(super) fn may_change_unseen(&self) -> bool {
         let changed =
             u64::try_from(self.seconds).ok().map(|seconds| UNIX_EPOCH + Duration::from_secs(seconds));
         changed.is_none_or(|changed| {

@@ -1,4 +1,4 @@
-//! What a survey looks for.
+//! The targets of a scan.
 
 use super::{BOUNDS_OF_PATTERNS, BOUNDS_OF_REPOSITORIES, ScanBounds};
 use beamai_policy::DeniedPaths;
@@ -7,38 +7,38 @@ use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// How deep beneath a repository's `modules` the repositories of submodules are looked for.
+/// Maximum depth of submodules' repositories in a repository's `modules`.
 const DEPTH_OF_MODULES: u8 = 4;
 
-/// What a directory is to a survey.
+/// The role of a directory in a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DirectoryRole {
-    /// Anything may be in it.
+    /// An ordinary directory.
     Plain {
-        /// Whether it cannot be changed, and all that is in it.
+        /// Whether it is read-only, with everything in it.
         is_read_only: bool,
     },
     /// The directory of a git repository.
     Repository,
-    /// Repositories of submodules are in it, at most this deep.
+    /// It contains repositories of submodules, at most this many levels deep.
     Modules(u8),
-    /// Directories of linked work trees are in it.
+    /// It contains directories of linked work trees.
     WorkTrees,
 }
 
-/// What is to be done about something.
+/// How to treat an entry.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct EntryMeaning {
     pub(super) is_repository: bool,
-    /// Whether it makes the directory that it is in a repository.
+    /// Whether it makes its parent directory a repository.
     pub(super) makes_repository: bool,
     pub(super) is_hidden: bool,
     pub(super) is_read_only: bool,
-    /// As what it is looked into.
+    /// The role to scan it with.
     pub(super) descend: Option<DirectoryRole>,
 }
 
-/// What a survey looks for.
+/// The targets of a scan.
 pub(super) struct ScanTargets<'a> {
     root: &'a Path,
     is_workspace: bool,
@@ -59,7 +59,7 @@ impl<'a> ScanTargets<'a> {
         if self.rules.is_empty() { BOUNDS_OF_REPOSITORIES } else { BOUNDS_OF_PATTERNS }
     }
 
-    /// Whether a name in a directory can mean anything, if it is not a directory's.
+    /// Whether a name that is not a directory's can matter.
     pub(super) fn concerns(&self, parent: DirectoryRole, name: &OsStr) -> bool {
         match parent {
             DirectoryRole::Plain { .. } => name == ".git" || is_mark(name) || !self.rules.is_empty(),
@@ -68,7 +68,7 @@ impl<'a> ScanTargets<'a> {
         }
     }
 
-    /// What something in a directory means. `exists` tells whether something lies at a path.
+    /// How to treat an entry. `exists` checks whether a path exists.
     pub(super) fn meaning(
         &self,
         parent: DirectoryRole,
@@ -81,21 +81,21 @@ impl<'a> ScanTargets<'a> {
         match parent {
             DirectoryRole::Plain { is_read_only } => {
                 let makes_repository = is_mark(name) && !is_read_only && makes_repository(path, exists);
-                EntryMeaning { makes_repository, ..self.in_plain(is_read_only, path, kind) }
+                EntryMeaning { makes_repository, ..self.meaning_in_plain(is_read_only, path, kind) }
             }
             DirectoryRole::Repository if !is_directory => EntryMeaning::default(),
             DirectoryRole::Repository if name == "modules" => {
-                EntryMeaning::look_into(DirectoryRole::Modules(DEPTH_OF_MODULES))
+                EntryMeaning::descend_as(DirectoryRole::Modules(DEPTH_OF_MODULES))
             }
             DirectoryRole::Repository if name == "worktrees" => {
-                EntryMeaning::look_into(DirectoryRole::WorkTrees)
+                EntryMeaning::descend_as(DirectoryRole::WorkTrees)
             }
             DirectoryRole::Repository => EntryMeaning::default(),
             DirectoryRole::Modules(_) if is_directory && exists(&path.join("HEAD")) => {
-                EntryMeaning { is_repository: true, ..EntryMeaning::look_into(DirectoryRole::Repository) }
+                EntryMeaning { is_repository: true, ..EntryMeaning::descend_as(DirectoryRole::Repository) }
             }
             DirectoryRole::Modules(depth) if is_directory && depth > 0 => {
-                EntryMeaning::look_into(DirectoryRole::Modules(depth - 1))
+                EntryMeaning::descend_as(DirectoryRole::Modules(depth - 1))
             }
             DirectoryRole::WorkTrees if is_directory => {
                 EntryMeaning { is_repository: true, ..EntryMeaning::default() }
@@ -104,15 +104,15 @@ impl<'a> ScanTargets<'a> {
         }
     }
 
-    fn in_plain(&self, is_read_only: bool, path: &Path, kind: FileType) -> EntryMeaning {
+    fn meaning_in_plain(&self, is_read_only: bool, path: &Path, kind: FileType) -> EntryMeaning {
         let is_directory = kind == FileType::Directory;
         if path.file_name().is_some_and(|name| name == ".git") {
-            // What cannot be changed anyway needs no further protection.
+            // A read-only directory needs no further protection.
             let descend = (is_directory && !is_read_only).then_some(DirectoryRole::Repository);
             return EntryMeaning { is_repository: !is_read_only, descend, ..EntryMeaning::default() };
         }
         if kind == FileType::Symlink {
-            // Nothing can be put over a link, and where it leads to has a name of its own.
+            // Nothing can be mounted over a link, and its target has a path of its own.
             return EntryMeaning::default();
         }
         if !self.rules.is_empty() {
@@ -131,8 +131,8 @@ impl<'a> ScanTargets<'a> {
         }
     }
 
-    /// What a directory means that cannot be looked into: everything may be in it.
-    pub(super) fn of_closed(&self) -> EntryMeaning {
+    /// How to treat a directory that cannot be opened: it might contain anything.
+    pub(super) fn meaning_of_unreadable(&self) -> EntryMeaning {
         let is_sought = !self.rules.is_empty();
         EntryMeaning { is_hidden: is_sought, ..EntryMeaning::default() }
     }
@@ -143,20 +143,20 @@ impl<'a> ScanTargets<'a> {
     }
 }
 
-/// Whether git takes a directory with this name in it, and with others, for a repository, whatever its own name is.
+/// Whether git accepts a directory with this name in it, and with others, as a repository.
 pub(super) fn is_mark(name: &OsStr) -> bool {
     ["HEAD", "commondir", "objects", "refs"].iter().any(|mark| name == *mark)
 }
 
-/// Whether the directory in which this lies is a repository without a `.git`: a bare one, or one that takes its objects
-/// from elsewhere.
+/// Whether the parent directory of a path is a repository without a `.git`: a bare one, or one that shares its objects
+/// with another.
 fn makes_repository(path: &Path, exists: impl Fn(&Path) -> bool) -> bool {
     let has = |name: &str| exists(&path.with_file_name(name));
     has("HEAD") && (has("commondir") || has("objects") && has("refs"))
 }
 
 impl EntryMeaning {
-    fn look_into(role: DirectoryRole) -> Self {
+    fn descend_as(role: DirectoryRole) -> Self {
         Self { descend: Some(role), ..Self::default() }
     }
 }

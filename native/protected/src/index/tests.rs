@@ -1,4 +1,4 @@
-//! A survey is at any time what a walk would find then.
+//! An index always equals the result of a new walk.
 
 use super::{ScanBounds, scan::Scan, targets::ScanTargets, tree::DirectoryIndex};
 use crate::{ProtectedPaths, protected_paths};
@@ -28,7 +28,7 @@ fn found(dir: &TempDir, denied: &[&str]) -> Arc<ProtectedPaths> {
     protected_paths(&here(dir), true, &denied_paths(&here(dir), denied), &|| Ok(())).unwrap()
 }
 
-/// What one walk finds that remembers nothing.
+/// The result of a walk without an index.
 fn walked(dir: &TempDir, denied: &[&str], bounds: ScanBounds) -> ProtectedPaths {
     let (root, denied_paths) = (here(dir), denied_paths(&here(dir), denied));
     let targets = ScanTargets::new(&root, true, &denied_paths);
@@ -92,7 +92,7 @@ fn repositories_are_found_with_those_of_submodules_and_work_trees() {
     assert_eq!(found(&dir, &["Read(**/*.pem)"]).repositories, repositories);
 }
 
-/// Makes every change, each seen by itself: the survey then is what a walk finds.
+/// Makes every change separately; after each, the index equals a new walk.
 #[test]
 fn a_repository_without_a_work_tree_is_found_by_what_git_takes_it_for() {
     let dir = TempDir::new().unwrap();
@@ -101,7 +101,7 @@ fn a_repository_without_a_work_tree_is_found_by_what_git_takes_it_for() {
     }
     let repositories = || found(&dir, &[]).repositories.clone();
     assert_eq!(repositories(), ["bare"]);
-    // It does not matter which part comes last.
+    // The order of the parts does not matter.
     write(&dir, "linked/commondir");
     write(&dir, "half/refs/x");
     assert_eq!(repositories(), ["bare", "half", "linked"]);
@@ -181,7 +181,7 @@ fn more_news_than_the_kernel_keeps_is_not_lost() {
     found(&dir, &RULES);
     let kept = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap();
     let kept: u32 = kept.trim().parse().unwrap();
-    // Two pieces of news each, so twice as many as are kept.
+    // Two events each, so twice as many as the queue holds.
     for number in 0..kept {
         let path = dir.path().join(format!("f{}", number % 50));
         _ = fs::File::create_new(&path);

@@ -1,4 +1,4 @@
-//! The directories that a survey has walked, and what it found in them.
+//! The directories of an index, and the protected paths in them.
 
 use super::scan::{self, DirectoryStamp, Scan};
 use super::targets::{DirectoryRole, EntryMeaning, ScanTargets, is_mark};
@@ -15,7 +15,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Time after which a walk that was cut short is tried again, once something has happened.
+/// Time before a walk that hit a limit is repeated, if something has changed.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The directories beneath a root, by relative path.
@@ -25,25 +25,25 @@ pub(super) struct DirectoryIndex {
     bounds: ScanBounds,
     watch: Option<InotifyWatch>,
     directories: BTreeMap<PathBuf, IndexedDirectory>,
-    /// Which directory the kernel means.
+    /// Directories by inotify watch.
     watched: HashMap<i32, PathBuf>,
-    /// Directories that are compared by their dates.
+    /// Directories that are compared by their timestamps.
     dated: BTreeMap<PathBuf, DirectoryStamp>,
     repositories: BTreeSet<PathBuf>,
     hidden: BTreeSet<PathBuf>,
     read_only: BTreeSet<PathBuf>,
-    /// Names that were read.
+    /// Number of names that were read.
     names: usize,
     cut: Option<ScanCutoff>,
 }
 
-/// Where the walk was given up.
+/// A limit that ended the walk.
 struct ScanCutoff {
     why: String,
     when: Instant,
 }
 
-/// Without what is beneath another one.
+/// Removes paths beneath other ones.
 fn topmost(paths: BTreeSet<PathBuf>) -> Vec<PathBuf> {
     let mut top: Vec<PathBuf> = Vec::new();
     for path in paths {
@@ -60,14 +60,14 @@ struct IndexedDirectory {
 }
 
 impl DirectoryIndex {
-    /// Looks at everything.
+    /// Scans everything.
     ///
     /// # Errors
-    /// Those of the look's check. What else goes wrong is said in what is found.
+    /// Those of the scan's check. Other errors are reported in the result.
     pub(super) fn walk(path: &Path, bounds: ScanBounds, scan: &Scan<'_>) -> Result<Self> {
         let opened = scan::open_root(path).and_then(|root| Ok((scan::stamp(&root)?, root)));
         let (stamp, root) = opened.map_err(|errno| ToolError::io("look into", encode_path(path), errno))?;
-        // Elsewhere, names come and go without this machine's kernel.
+        // On other file systems, names change without the local kernel noticing.
         let watch = if is_local(&root) { InotifyWatch::new().ok() } else { None };
         let mut tree = Self {
             root,
@@ -87,8 +87,8 @@ impl DirectoryIndex {
         Ok(tree)
     }
 
-    /// Whether the directory at a path is still the one that was walked.
-    pub(super) fn stands_for(&self, path: &Path) -> bool {
+    /// Whether the directory at a path is still the one that was scanned.
+    pub(super) fn is_of(&self, path: &Path) -> bool {
         scan::stamp_of(path).is_ok_and(|now| now.is_same_directory(&self.stamp))
     }
 
@@ -102,80 +102,80 @@ impl DirectoryIndex {
         }
     }
 
-    /// Takes in what has happened since the last time. False when something that is sought may have come or gone.
+    /// Processes all events. Returns false if protected paths may have changed.
     ///
     /// # Errors
-    /// Those of the look's check, after which the tree is not to be used.
+    /// Those of the scan's check, after which the index must be discarded.
     pub(super) fn is_current(&mut self, scan: &Scan<'_>) -> Result<bool> {
-        let Ok((names, directories)) = self.news(scan) else {
-            self.start_again(scan)?;
+        let Ok((names, directories)) = self.changes(scan) else {
+            self.rebuild(scan)?;
             return Ok(false);
         };
         if names.is_empty() && directories.is_empty() {
             return Ok(true);
         }
         let directories = topmost(directories);
-        // A directory that was moved has the same watch in both places, so what is gone goes first.
+        // A moved directory keeps its watch, so removals come first.
         for path in &directories {
             self.forget(path);
         }
         for path in names.iter().chain(&directories) {
             (scan.check)()?;
-            self.look_again(path, scan)?;
+            self.rescan(path, scan)?;
         }
         if self.cut.as_ref().is_some_and(|cut| cut.when.elapsed() > PATIENCE) {
-            self.start_again(scan)?;
+            self.rebuild(scan)?;
         }
         Ok(false)
     }
 
-    /// What has to be looked at again: names, and directories with all that is in them.
-    fn news(&self, scan: &Scan<'_>) -> Result<(BTreeSet<PathBuf>, BTreeSet<PathBuf>), EventOverflow> {
+    /// The changes: names, and directories to scan again completely.
+    fn changes(&self, scan: &Scan<'_>) -> Result<(BTreeSet<PathBuf>, BTreeSet<PathBuf>), EventOverflow> {
         let (mut names, mut directories) = (BTreeSet::new(), BTreeSet::new());
-        let mut told = HashSet::new();
+        let mut events = HashSet::new();
         if let Some(watch) = &self.watch {
-            watch.news(|news| {
-                if self.is_of_interest(&news, scan) {
-                    told.insert(news);
+            watch.read_events(|event| {
+                if self.is_of_interest(&event, scan) {
+                    events.insert(event);
                 }
             })?;
         }
-        for DirectoryEvent { watch, name, is_directory } in told {
+        for DirectoryEvent { watch, name, is_directory } in events {
             let parent = &self.watched[&watch];
             let role = self.directories.get(parent).map(|directory| directory.role);
             match (role, is_directory) {
-                // A repository has come to be, or is none any more.
+                // A directory has become a repository, or is none any more.
                 (Some(DirectoryRole::Modules(_)), false) => _ = directories.insert(parent.clone()),
                 (_, true) => _ = directories.insert(parent.join(name)),
                 (_, false) => _ = names.insert(parent.join(name)),
             }
         }
         let is_old = |(path, stamp): &(&PathBuf, &DirectoryStamp)| {
-            stamp.is_fresh() || scan::stamp_at(&self.root, path) != Ok(**stamp)
+            stamp.may_change_unseen() || scan::stamp_at(&self.root, path) != Ok(**stamp)
         };
         directories.extend(self.dated.iter().filter(is_old).map(|(path, _)| path.clone()));
         Ok((names, directories))
     }
 
-    fn is_of_interest(&self, news: &DirectoryEvent, scan: &Scan<'_>) -> bool {
-        let parent = self.watched.get(&news.watch).and_then(|parent| self.directories.get(parent));
-        parent.is_some_and(|parent| match news.is_directory {
+    fn is_of_interest(&self, event: &DirectoryEvent, scan: &Scan<'_>) -> bool {
+        let parent = self.watched.get(&event.watch).and_then(|parent| self.directories.get(parent));
+        parent.is_some_and(|parent| match event.is_directory {
             true => {
                 parent.role != DirectoryRole::Repository
-                    || ["modules", "worktrees"].iter().any(|of| news.name == *of)
+                    || ["modules", "worktrees"].iter().any(|of| event.name == *of)
             }
-            false => scan.targets.concerns(parent.role, &news.name),
+            false => scan.targets.concerns(parent.role, &event.name),
         })
     }
 
-    fn start_again(&mut self, scan: &Scan<'_>) -> Result<()> {
+    fn rebuild(&mut self, scan: &Scan<'_>) -> Result<()> {
         self.watch = self.watch.as_ref().and_then(|_| InotifyWatch::new().ok());
         self.forget(Path::new(""));
         (self.names, self.cut) = (0, None);
         self.descend(PathBuf::new(), DirectoryRole::Plain { is_read_only: false }, scan)
     }
 
-    /// Forgets something and all that is in it.
+    /// Removes a path and everything beneath it.
     fn forget(&mut self, path: &Path) {
         let beneath = |set: &BTreeSet<PathBuf>| -> Vec<PathBuf> {
             let from = set.range::<Path, _>((Bound::Included(path), Bound::Unbounded));
@@ -193,21 +193,21 @@ impl DirectoryIndex {
             self.dated.remove(&path);
             if let Some(watch) = self.directories.remove(&path).and_then(|directory| directory.watch) {
                 self.watched.remove(&watch);
-                self.watch.iter().for_each(|bell| bell.remove(watch));
+                self.watch.iter().for_each(|inotify| inotify.remove(watch));
             }
         }
     }
 
-    /// Looks at something that may have come to be, be gone, or be something else now.
-    fn look_again(&mut self, path: &Path, scan: &Scan<'_>) -> Result<()> {
+    /// Checks a path that may have been created, removed or replaced.
+    fn rescan(&mut self, path: &Path, scan: &Scan<'_>) -> Result<()> {
         self.forget(path);
         let Some(parent) = path.parent() else {
             return self.descend(PathBuf::new(), DirectoryRole::Plain { is_read_only: false }, scan);
         };
-        // Where its directory is gone, so is this.
+        // If its parent is gone, so is this path.
         let Some(role) = self.directories.get(parent).map(|parent| parent.role) else { return Ok(()) };
         if matches!(role, DirectoryRole::Plain { .. }) && path.file_name().is_some_and(is_mark) {
-            // It may be what made its directory a repository; where it still does, that is noted again.
+            // It may have made its parent a repository; if it still does, that is recorded again.
             self.repositories.remove(parent);
         }
         match scan::kind(&self.root, path).and_then(|kind| self.note(role, path, kind, scan)) {
@@ -216,7 +216,7 @@ impl DirectoryIndex {
         }
     }
 
-    /// Notes what something means; says as what it is to be looked into.
+    /// Records how to treat an entry; returns the role to scan it with.
     fn note(
         &mut self,
         parent: DirectoryRole,
@@ -244,24 +244,24 @@ impl DirectoryIndex {
             }
         }
         if self.repositories.len() + self.hidden.len() + self.read_only.len() > self.bounds.found {
-            self.cut_at(&format!("more than {} files and directories were found", self.bounds.found));
+            self.note_cutoff(&format!("more than {} files and directories were found", self.bounds.found));
         }
         descend
     }
 
-    fn cut_at(&mut self, why: &str) {
+    fn note_cutoff(&mut self, why: &str) {
         self.cut.get_or_insert_with(|| ScanCutoff { why: why.to_owned(), when: Instant::now() });
     }
 
-    /// Looks into a directory and all that is in it, nearest first.
+    /// Scans a directory and everything beneath it, breadth first.
     fn descend(&mut self, path: PathBuf, role: DirectoryRole, scan: &Scan<'_>) -> Result<()> {
         let mut queue = VecDeque::from([(path, role)]);
         while let Some((path, role)) = queue.pop_front() {
             (scan.check)()?;
             if self.directories.len() >= self.bounds.directories {
-                self.cut_at(&format!("it has more than {} directories", self.bounds.directories));
+                self.note_cutoff(&format!("it has more than {} directories", self.bounds.directories));
             } else if self.names > self.bounds.names {
-                self.cut_at(&format!("it has more than {} files", self.bounds.names));
+                self.note_cutoff(&format!("it has more than {} files", self.bounds.names));
             }
             if self.cut.is_some() {
                 break;
@@ -274,24 +274,26 @@ impl DirectoryIndex {
                         queue.extend(self.note(role, &path, kind, scan).map(|role| (path, role)));
                     }
                 }
-                // Gone since, or become something else, of which there is news.
+                // Removed or replaced meanwhile, for which there is an event.
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
-                Err(Errno::ACCESS | Errno::PERM) => _ = self.keep(&path, scan.targets.of_closed()),
-                Err(errno) => self.cut_at(&format!("{} cannot be looked into: {errno}", encode_path(&path))),
+                Err(Errno::ACCESS | Errno::PERM) => {
+                    _ = self.keep(&path, scan.targets.meaning_of_unreadable())
+                }
+                Err(errno) => self.note_cutoff(&format!("{} cannot be opened: {errno}", encode_path(&path))),
             }
         }
         Ok(())
     }
 
-    /// Begins to watch a directory, and lists it then, so that nothing slips through between the two.
+    /// Adds a watch before listing a directory, so that no change is missed.
     fn enter(
         &mut self,
         path: &Path,
         role: DirectoryRole,
     ) -> Result<Vec<(std::ffi::OsString, FileType)>, Errno> {
         let directory = scan::open(&self.root, path)?;
-        let watch = self.watch.as_ref().and_then(|bell| bell.add(&directory).ok());
-        // A directory that is mounted in two places has one watch; it is of the first.
+        let watch = self.watch.as_ref().and_then(|inotify| inotify.add(&directory).ok());
+        // A directory mounted in two places has one watch, which belongs to the first.
         let watch = watch.filter(|watch| !self.watched.contains_key(watch));
         match watch {
             Some(watch) => _ = self.watched.insert(watch, path.to_owned()),

@@ -1,4 +1,4 @@
-//! What the kernel tells of names that come and go.
+//! An inotify watch for created and removed names.
 
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::io::Errno;
@@ -7,19 +7,19 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 
-/// A bell that rings for every name that comes or goes in the directories that it is told of.
+/// An inotify instance.
 pub(super) struct InotifyWatch(OwnedFd);
 
-/// A name that came or went, or both.
+/// A name that was created or removed, or both.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct DirectoryEvent {
-    /// In which directory.
+    /// The watch of its directory.
     pub(super) watch: i32,
     pub(super) name: OsString,
     pub(super) is_directory: bool,
 }
 
-/// Too much has happened for each of it to be told.
+/// The event queue has overflowed.
 #[derive(Debug)]
 pub(super) struct EventOverflow;
 
@@ -28,7 +28,7 @@ impl InotifyWatch {
         inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).map(Self)
     }
 
-    /// Rings for a directory from now on.
+    /// Watches a directory.
     pub(super) fn add(&self, directory: &OwnedFd) -> Result<i32, Errno> {
         let names = WatchFlags::CREATE | WatchFlags::DELETE | WatchFlags::MOVED_FROM | WatchFlags::MOVED_TO;
         let path = format!("/proc/self/fd/{}", directory.as_raw_fd());
@@ -36,12 +36,12 @@ impl InotifyWatch {
     }
 
     pub(super) fn remove(&self, watch: i32) {
-        // The kernel does so itself with a directory that is gone.
+        // The Linux kernel has removed the watch of a deleted directory already.
         _ = inotify::remove_watch(&self.0, watch);
     }
 
-    /// What has happened since the last time.
-    pub(super) fn news(&self, mut take: impl FnMut(DirectoryEvent)) -> Result<(), EventOverflow> {
+    /// All events since the last call.
+    pub(super) fn read_events(&self, mut take: impl FnMut(DirectoryEvent)) -> Result<(), EventOverflow> {
         let mut room = [MaybeUninit::uninit(); 8 << 10];
         let mut reader = Reader::new(&self.0, &mut room);
         loop {

@@ -1,6 +1,6 @@
-//! Files of git settings: read as git reads them, and written so that nothing in them can be read in two ways.
+//! Git config files: parsed like git, and written unambiguously.
 
-/// A setting in a file: `section.subsection.key`.
+/// An entry: `section.subsection.key`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct ConfigEntry {
     /// In lower case.
@@ -8,28 +8,28 @@ pub(super) struct ConfigEntry {
     pub(super) subsection: Option<Vec<u8>>,
     /// In lower case.
     pub(super) key: String,
-    /// `None` for a key that stands alone, which means true.
+    /// `None` for a key without `=`, which means true.
     pub(super) value: Option<Vec<u8>>,
 }
 
 impl ConfigEntry {
-    /// The setting's name, for people.
+    /// The entry's name, for people.
     pub(super) fn name(&self) -> String {
         let subsection = self.subsection.as_ref().map(|text| String::from_utf8_lossy(text) + ".");
         format!("{}.{}{}", self.section, subsection.unwrap_or_default(), self.key)
     }
 
-    /// Its value, for people and for comparisons that need no exact bytes.
+    /// Its value, for people and for comparisons that tolerate invalid UTF-8.
     pub(super) fn text(&self) -> String {
         String::from_utf8_lossy(self.value.as_deref().unwrap_or_default()).into_owned()
     }
 }
 
-/// The file is not one that git reads.
+/// Git would reject the file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Malformed;
 
-/// Every setting of a file, in order.
+/// All entries of a file, in order.
 pub(super) fn read(text: &[u8]) -> Result<Vec<ConfigEntry>, Malformed> {
     if text.contains(&0) {
         return Err(Malformed);
@@ -38,7 +38,7 @@ pub(super) fn read(text: &[u8]) -> Result<Vec<ConfigEntry>, Malformed> {
     ConfigReader { text, at: 0, is_at_end: false }.all()
 }
 
-/// A file with these settings alone.
+/// A file with only these entries.
 pub(super) fn write<'e>(entries: impl IntoIterator<Item = &'e ConfigEntry>) -> Vec<u8> {
     let mut text = Vec::new();
     let mut last = None;
@@ -77,7 +77,7 @@ fn escape(bytes: &[u8], text: &mut Vec<u8>) {
     }
 }
 
-/// Follows `git_parse_source` of git's `config.c` step by step.
+/// A port of `git_parse_source` in git's `config.c`.
 struct ConfigReader<'t> {
     text: &'t [u8],
     at: usize,
@@ -118,7 +118,7 @@ impl ConfigReader<'_> {
         }
     }
 
-    /// What stands between brackets: the section, and after a point the subsection.
+    /// The content of the brackets: the section, and after a dot the subsection.
     fn section(&mut self) -> Result<Vec<u8>, Malformed> {
         let mut name = Vec::new();
         loop {
@@ -176,7 +176,7 @@ impl ConfigReader<'_> {
 
     fn value(&mut self) -> Result<Vec<u8>, Malformed> {
         let (mut value, mut is_quoted, mut is_comment) = (Vec::new(), false, false);
-        // Spaces at the end do not count.
+        // Trailing spaces are removed.
         let mut end = None;
         loop {
             let byte = self.next();
@@ -227,7 +227,7 @@ fn entry(section: &[u8], key: String, value: Option<Vec<u8>>) -> ConfigEntry {
     }
 }
 
-/// As git's `isspace`.
+/// Git's `isspace`.
 fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
@@ -242,7 +242,7 @@ mod tests {
     use proptest::prelude::*;
     use std::process::Command;
 
-    /// What git itself reads in a file; `None` where it refuses it.
+    /// What git parses in a file; `None` if it rejects it.
     fn by_git(text: &[u8]) -> Option<Vec<u8>> {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(&file, text).unwrap();
@@ -252,7 +252,7 @@ mod tests {
         output.status.success().then_some(output.stdout)
     }
 
-    /// The same as `git config --list -z` gives it.
+    /// The entries in the format of `git config --list -z`.
     fn listed(entries: &[ConfigEntry]) -> Vec<u8> {
         let mut text = Vec::new();
         for entry in entries {
@@ -277,7 +277,7 @@ mod tests {
         match (read(text), by_git(text)) {
             (Ok(entries), Some(listing)) => {
                 assert_eq!(listed(&entries), listing, "{shown:?}");
-                // What is written is read as the same, by both.
+                // Written files are parsed back identically, by both.
                 let again = write(&entries);
                 assert_eq!(by_git(&again).as_deref(), Some(&*listing), "{shown:?} written");
                 assert_eq!(read(&again).as_ref(), Ok(&entries), "{shown:?} written");
@@ -322,7 +322,7 @@ mod tests {
             "[core]", "[a \"", "\"]", "[", "]", "\"", "\\", "\n", "\r\n", "\r", " ", "\t", "#", ";", "=", "fsmonitor",
             "K-1", ".", "x", "!", "true", "\\\n", "é", "[inc.Lude]", "[a \"b\"]", "\n\tpager = v", "\u{b}", "\u{c}",
         ]), 0..14)) {
-            // Before the first section there is nothing that could be a setting.
+            // An entry must be in a section.
             assert_as_git(format!("[s]\n{}", parts.concat()).as_bytes());
         }
     }

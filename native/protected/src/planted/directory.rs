@@ -1,4 +1,4 @@
-//! A directory in what commands can write, opened so that no link leads out of it.
+//! A directory that commands can write to, opened so that no link escapes.
 
 use super::MOST;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
@@ -7,11 +7,11 @@ use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-/// An open directory. What is done in it is done there, wherever it is moved to meanwhile.
+/// An open directory. Operations stay in it even if it is moved.
 pub(super) struct OpenDirectory(OwnedFd);
 
 impl OpenDirectory {
-    /// Opens what a path leads to; that is the host's choice.
+    /// Opens a directory that the host has chosen; links are followed.
     pub(super) fn root(path: &Path) -> Result<Self, Errno> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         rustix::fs::openat(CWD, path, flags, Mode::empty()).map(Self)
@@ -25,27 +25,27 @@ impl OpenDirectory {
         rustix::fs::openat2(&self.0, path, flags, Mode::empty(), resolve).map(Self)
     }
 
-    /// What kind of file has a name in it; `None` where none has.
+    /// The file type of a name in it; `None` if it does not exist.
     pub(super) fn kind(&self, name: impl AsRef<OsStr>) -> Option<FileType> {
         let stat = rustix::fs::statat(&self.0, name.as_ref(), AtFlags::SYMLINK_NOFOLLOW).ok()?;
         Some(FileType::from_raw_mode(stat.st_mode))
     }
 
-    /// The text of a file of moderate size; an error for anything else.
+    /// The content of a regular file up to a size limit; an error for anything else.
     pub(super) fn read(&self, name: impl AsRef<OsStr>) -> Result<Vec<u8>, Errno> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let fd = rustix::fs::openat(&self.0, name.as_ref(), flags, Mode::empty())?;
         read_all(fd)
     }
 
-    /// Where a link leads to.
+    /// The target of a link.
     pub(super) fn link(&self, name: impl AsRef<OsStr>) -> Option<OsString> {
         use std::os::unix::ffi::OsStringExt;
         let target = rustix::fs::readlinkat(&self.0, name.as_ref(), Vec::new()).ok()?;
         Some(OsString::from_vec(target.into_bytes()))
     }
 
-    /// Puts a file with this text in the place of another one.
+    /// Atomically replaces a file by one with this content.
     pub(super) fn replace(&self, name: impl AsRef<OsStr>, text: &[u8]) -> Result<(), Errno> {
         let mut draft = name.as_ref().to_owned();
         draft.push(".beamai-tmp");
@@ -59,7 +59,7 @@ impl OpenDirectory {
         rustix::fs::renameat(&self.0, &draft, &self.0, name.as_ref())
     }
 
-    /// Gives a file another name, which nothing looks for. Gives that name.
+    /// Renames a file to an unused name, and returns that name.
     pub(super) fn set_aside(&self, name: impl AsRef<OsStr>) -> Result<OsString, Errno> {
         use rustix::fs::RenameFlags;
         for attempt in 0..100 {
@@ -75,7 +75,7 @@ impl OpenDirectory {
         Err(Errno::EXIST)
     }
 
-    /// Every name in it.
+    /// All names in it.
     pub(super) fn names(&self) -> Vec<OsString> {
         use std::os::unix::ffi::OsStrExt;
         let listing = rustix::fs::Dir::read_from(self.0.as_fd());
@@ -85,7 +85,7 @@ impl OpenDirectory {
     }
 }
 
-/// The text of a regular file that is no longer than any that people write.
+/// The content of a regular file up to a size limit.
 pub(super) fn read_all(fd: OwnedFd) -> Result<Vec<u8>, Errno> {
     let stat = rustix::fs::fstat(&fd)?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {

@@ -1,9 +1,9 @@
-//! What a command leaves behind that the person's own git would run later, outside of the sandbox.
+//! Finds what a command leaves behind that the user's own git would run later, outside the sandbox.
 //!
-//! What is there when a command starts is protected by mounts, with the files that its settings include and the hooks that
-//! they name ([`sources`]); where there may be no mounts, it is compared at the end with what it was. What a command makes can be looked at only when it ends: in each repository that has come to
-//! be, settings that run programs are taken out and hooks are set aside; in each one that was there, commands for a rebase
-//! to run that were not there before. An ordinary clone stays as it is.
+//! What exists when a command starts is protected by mounts, including files that git's settings include and the hooks
+//! that they name ([`sources`]); where mounts are not allowed, it is compared at the end with what it was. What a command
+//! creates can only be checked when it ends: in each new repository, settings that run programs are removed and hooks are
+//! renamed; in each existing one, new `exec` commands of a rebase are removed. An ordinary clone stays unchanged.
 
 mod config;
 mod directory;
@@ -25,17 +25,17 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Most bytes of a file that is read; people write shorter ones.
+/// Maximum size of a file that is read, in bytes; no person writes larger ones.
 const MOST: u64 = 1 << 20;
 
-/// What was there when a command started, beside what is protected.
+/// What existed when a command started, besides protected paths.
 #[derive(Debug, Default)]
 struct RepositoryBaseline {
     denied_paths: DeniedPaths,
     roots: Vec<SnapshotRoot>,
 }
 
-/// What was there before, beside a confinement that is the same whatever that was.
+/// What existed before. All snapshots are equal: they must not make two confinements differ.
 #[derive(Debug, Clone, Default)]
 pub struct RepositorySnapshot(Arc<RepositoryBaseline>);
 
@@ -52,18 +52,18 @@ struct SnapshotRoot {
     path: PathBuf,
     is_workspace: bool,
     found: Arc<ProtectedPaths>,
-    /// What a rebase or a sequence of picks is to do, by repository.
+    /// Pending commands of a rebase or cherry-pick, by repository.
     steps: HashMap<String, SequenceCommands>,
-    /// Repositories that no mount keeps as they are, with the settings and hooks that they had.
-    loose: HashMap<String, BTreeSet<String>>,
+    /// Repositories that no mount protects, with the settings and hooks that they had.
+    unpinned: HashMap<String, BTreeSet<String>>,
     sources: ConfigSources,
     /// What settings name, where no mount keeps it as it is, with the settings and hooks in it.
-    loose_sources: HashMap<PathBuf, BTreeSet<String>>,
+    unpinned_sources: HashMap<PathBuf, BTreeSet<String>>,
 }
 
 impl RepositorySnapshot {
-    /// Notes what there is now. Gives what is to be read-only besides. `is_held` says whether mounts will keep commands from
-    /// changing what is there; otherwise it is noted as well.
+    /// Takes a snapshot. Also returns further paths that must be read-only. `is_held` says whether mounts will keep commands
+    /// from changing what exists; otherwise that is part of the snapshot as well.
     pub fn now(
         found: &[Arc<ProtectedPaths>],
         workspace: &Path,
@@ -85,9 +85,9 @@ impl SnapshotRoot {
             is_workspace: path == workspace,
             found: Arc::clone(found),
             steps: HashMap::new(),
-            loose: HashMap::new(),
+            unpinned: HashMap::new(),
             sources: ConfigSources::default(),
-            loose_sources: HashMap::new(),
+            unpinned_sources: HashMap::new(),
             path,
         };
         let Ok(top) = OpenDirectory::root(&root.path) else { return root };
@@ -99,46 +99,46 @@ impl SnapshotRoot {
             }
             if !is_held || repository::is_link(&top, &path) {
                 let directory = repository::directory_of(&top, &root.path, &path);
-                root.loose.insert(repository.clone(), repository::dangers(&directory));
+                root.unpinned.insert(repository.clone(), repository::risky_settings(&directory));
             }
         }
         if !is_held {
             let present = root.sources.present.iter();
-            root.loose_sources =
-                present.map(|path| (path.clone(), repository::dangers_of_source(path))).collect();
+            root.unpinned_sources =
+                present.map(|path| (path.clone(), repository::risky_settings_of_source(path))).collect();
         }
         root
     }
 }
 
-/// Looks at what a command has made, now that it has ended, and takes out what runs programs.
+/// Checks what a command has created, after its end, and removes what runs programs.
 pub fn take_out(before: &RepositorySnapshot, writable: &[PathBuf]) -> Vec<Planted> {
     let before = &before.0;
     let mut all = Vec::new();
     for root in &before.roots {
-        // Somebody else's call ends; nothing ends this.
+        // The call has ended, so nothing can cancel this.
         let now = protected_paths(&root.path, root.is_workspace, &before.denied_paths, &|| Ok(()));
         match (now, OpenDirectory::root(&root.path)) {
             (Ok(now), Ok(top)) => {
                 if let (None, Some(cut)) = (&root.found.cut, &now.cut) {
-                    all.push(unseen(&root.path, &format!("not all of it: {cut}")));
+                    all.push(unchecked(&root.path, &format!("not completely: {cut}")));
                 }
                 Cleaner::new(root, &top, &now, writable, &mut all).clean();
             }
-            (Err(error), _) => all.push(unseen(&root.path, &error.message)),
-            (_, Err(errno)) => all.push(unseen(&root.path, &errno.to_string())),
+            (Err(error), _) => all.push(unchecked(&root.path, &error.message)),
+            (_, Err(errno)) => all.push(unchecked(&root.path, &errno.to_string())),
         }
     }
     all
 }
 
-/// Where it cannot be told what a command has left.
-fn unseen(root: &Path, why: &str) -> Planted {
+/// The result if the changes of a command cannot be determined.
+fn unchecked(root: &Path, why: &str) -> Planted {
     Planted {
         path: root.display().to_string(),
         setting: "unknown".to_owned(),
         outcome: format!(
-            "could not be looked at: {why}; look for new git repositories before you use git there"
+            "could not be checked: {why}; look for new git repositories before you use git there"
         ),
     }
 }

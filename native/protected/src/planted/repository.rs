@@ -1,4 +1,4 @@
-//! A repository that a command has made, or could change.
+//! Cleans a repository that a command has created or could change.
 
 use super::config::{self, ConfigEntry, Malformed};
 use super::directory::OpenDirectory;
@@ -17,17 +17,17 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-/// Files of settings in a repository.
+/// Config files in a repository.
 const CONFIGS: [&str; 2] = ["config", "config.worktree"];
 
-/// Takes out of the repositories beneath one directory what was not there when a command started.
+/// Removes what was added to the repositories beneath one directory since a command started.
 pub(super) struct Cleaner<'c> {
     root: &'c SnapshotRoot,
     top: &'c OpenDirectory,
     now: &'c ProtectedPaths,
-    /// Where commands can write.
+    /// Directories that commands can write to.
     writable: &'c [PathBuf],
-    /// Repositories that are protected, or looked at here.
+    /// Repositories that are protected, or checked here.
     known: BTreeSet<PathBuf>,
     planted: &'c mut Vec<Planted>,
 }
@@ -45,9 +45,9 @@ impl<'c> Cleaner<'c> {
 
     pub(super) fn clean(mut self) {
         let before: BTreeSet<&String> = self.root.found.repositories.iter().collect();
-        let is_loose = |path: &String| self.root.loose.contains_key(path);
+        let is_unpinned = |path: &String| self.root.unpinned.contains_key(path);
         let (old, new): (Vec<_>, Vec<_>) =
-            self.now.repositories.iter().partition(|path| before.contains(path) && !is_loose(path));
+            self.now.repositories.iter().partition(|path| before.contains(path) && !is_unpinned(path));
         for path in old {
             if let Ok(directory) = self.top.beneath(&decode_path(path)) {
                 self.clean_steps(&decode_path(path), &directory, path);
@@ -64,11 +64,11 @@ impl<'c> Cleaner<'c> {
         self.clean_sources();
     }
 
-    /// What settings named when the command started, and was not there.
+    /// Cleans files that settings named when the command started, but that did not exist.
     fn clean_sources(&mut self) {
         let root = self.root;
         let real = root.path.canonicalize().unwrap_or_else(|_| root.path.clone());
-        for (path, kept) in &root.loose_sources {
+        for (path, kept) in &root.unpinned_sources {
             let Ok(path) = path.strip_prefix(&real) else { continue };
             let Some((directory, name)) = self.parent_of(path) else { continue };
             let above = path.parent().unwrap_or(path);
@@ -95,7 +95,7 @@ impl<'c> Cleaner<'c> {
     }
 
     fn clean_new(&mut self, path: &Path, text: &str) {
-        let kept = self.root.loose.get(text).cloned().unwrap_or_default();
+        let kept = self.root.unpinned.get(text).cloned().unwrap_or_default();
         if let Ok(directory) = self.top.beneath(path) {
             return self.clean_directory(path, &directory, text, &kept);
         }
@@ -104,21 +104,21 @@ impl<'c> Cleaner<'c> {
         let target = match parent.kind(&name) {
             Some(FileType::RegularFile) => match parent.read(&name) {
                 Ok(text) => text.strip_prefix(b"gitdir: ").map(path_of),
-                Err(_) => return self.set_aside(above, &parent, &name, "a file that cannot be read"),
+                Err(_) => return self.set_aside(above, &parent, &name, "an unreadable file"),
             },
             Some(FileType::Symlink) => parent.link(&name).map(PathBuf::from),
             _ => None,
         };
         let Some(target) = target.map(|target| self.root.path.join(above).join(target)) else { return };
         if !self.is_looked_at(&target) {
-            let is_new = !self.root.loose.contains_key(text);
-            if is_new || !dangers(&target).is_subset(&kept) {
+            let is_new = !self.root.unpinned.contains_key(text);
+            if is_new || !risky_settings(&target).is_subset(&kept) {
                 self.set_aside(above, &parent, &name, "leads to a repository that is not protected");
             }
         }
     }
 
-    /// Whether commands cannot write to the repository at a path, or it is among those that are looked at.
+    /// Whether commands cannot write to the repository at a path, or it is checked here.
     fn is_looked_at(&self, path: &Path) -> bool {
         let Ok(real) = path.canonicalize() else { return true };
         let is_in =
@@ -165,7 +165,7 @@ impl<'c> Cleaner<'c> {
         }
         let entries = directory.read(name).map_err(|_| Malformed).and_then(|text| config::read(&text));
         let Ok(entries) = entries else {
-            return self.set_aside(path, directory, name, "settings that cannot be read");
+            return self.set_aside(path, directory, name, "unreadable settings");
         };
         let is_planted = |entry: &&ConfigEntry| runs_programs(entry) && !kept.contains(&shown(entry));
         let planted: Vec<&ConfigEntry> = entries.iter().filter(is_planted).collect();
@@ -173,18 +173,18 @@ impl<'c> Cleaner<'c> {
             return;
         }
         let rest = config::write(entries.iter().filter(|entry| !is_planted(entry)));
-        // It may be the person's own after all, made meanwhile: nothing of it is lost.
+        // It may be the user's own file after all, so a copy is kept.
         let outcome = self.outcome(|| {
             let aside = directory.set_aside(name)?;
             directory.replace(name, &rest)?;
-            Ok(format!("removed; the file as it was is now {}", aside.to_string_lossy()))
+            Ok(format!("removed; the original file is now {}", aside.to_string_lossy()))
         });
         for entry in planted {
-            self.tell(&path.join(name), &shown(entry), outcome.clone());
+            self.record(&path.join(name), &shown(entry), outcome.clone());
         }
     }
 
-    /// Sets hooks aside, but for those that git copies from its templates.
+    /// Renames hooks, except those that git copies from its templates.
     fn clean_hooks(&mut self, path: &Path, directory: &OpenDirectory, name: &OsStr, kept: &BTreeSet<String>) {
         let hooks = match directory.kind(name) {
             None | Some(FileType::RegularFile) => return,
@@ -207,35 +207,37 @@ impl<'c> Cleaner<'c> {
         sequence::clean(directory, root.steps.get(text), |file, what, done| {
             let outcome = match done {
                 Ok(()) => "removed".to_owned(),
-                Err(errno) => format!("still there ({errno}): look at it before you use git there"),
+                Err(errno) => format!("still there ({errno}): check it before you use git there"),
             };
-            self.tell(&path.join(file), what, outcome);
+            self.record(&path.join(file), what, outcome);
         });
     }
 
     fn set_aside(&mut self, path: &Path, directory: &OpenDirectory, name: &OsStr, what: &str) {
         let outcome =
             self.outcome(|| Ok(format!("renamed to {}", directory.set_aside(name)?.to_string_lossy())));
-        self.tell(&path.join(name), what, outcome);
+        self.record(&path.join(name), what, outcome);
     }
 
-    /// Makes a change and says how it went. Where not all was known when the command started, what seems new may be the
-    /// person's own, and stays.
+    /// Makes a change and describes the result. If the snapshot was incomplete, what seems new may be the user's own,
+    /// and stays.
     fn outcome(&self, change: impl FnOnce() -> Result<String, Errno>) -> String {
-        let left = |why: &str| format!("still there ({why}): look at it before you use git there");
+        let left = |why: &str| format!("still there ({why}): check it before you use git there");
         match &self.root.found.cut {
-            Some(cut) => left(&format!("it may be your own, for not all was known before: {cut}")),
+            Some(cut) => {
+                left(&format!("it may be your own, as the state before is not completely known: {cut}"))
+            }
             None => change().unwrap_or_else(|errno| left(&errno.to_string())),
         }
     }
 
-    fn tell(&mut self, path: &Path, setting: &str, outcome: String) {
+    fn record(&mut self, path: &Path, setting: &str, outcome: String) {
         let path = if self.root.is_workspace { path.to_owned() } else { self.root.path.join(path) };
         self.planted.push(Planted { path: encode_path(&path), setting: setting.to_owned(), outcome });
     }
 }
 
-/// Whether git may run a file in a directory of hooks.
+/// Whether git may run a file in a hooks directory.
 fn is_run(hook: &OsStr) -> bool {
     let hook = hook.as_bytes();
     !hook.ends_with(b".sample") && !hook.windows(8).any(|part| part == b".planted")
@@ -252,7 +254,7 @@ fn shown(entry: &ConfigEntry) -> String {
     format!("{}={}", entry.name(), entry.text())
 }
 
-/// A path that stands in a file, without the line break at its end.
+/// A path in a file, without the trailing line break.
 fn path_of(text: &[u8]) -> PathBuf {
     let end = text.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |last| last + 1);
     OsString::from_vec(text[..end].to_vec()).into()
@@ -262,15 +264,15 @@ fn beneath(root: &Path, path: &Path) -> PathBuf {
     if path.as_os_str().is_empty() { root.to_owned() } else { root.join(path) }
 }
 
-/// Whether what stands for a repository is a link.
+/// Whether a repository's path is a link.
 pub(super) fn is_link(top: &OpenDirectory, path: &Path) -> bool {
     let parent = path.parent().and_then(|parent| top.beneath(parent).ok());
     let kind = parent.zip(path.file_name()).and_then(|(parent, name)| parent.kind(name));
     kind == Some(FileType::Symlink)
 }
 
-/// What in the repository that a path leads to runs programs.
-pub(super) fn dangers(path: &Path) -> BTreeSet<String> {
+/// The entries in a repository's settings that run programs.
+pub(super) fn risky_settings(path: &Path) -> BTreeSet<String> {
     let Ok(directory) = OpenDirectory::root(path) else { return BTreeSet::new() };
     let texts = CONFIGS.iter().filter_map(|name| directory.read(name).ok());
     let entries = texts.filter_map(|text| config::read(&text).ok()).flatten();
@@ -279,7 +281,7 @@ pub(super) fn dangers(path: &Path) -> BTreeSet<String> {
 }
 
 /// The same for a file of settings, or a directory of hooks.
-pub(super) fn dangers_of_source(path: &Path) -> BTreeSet<String> {
+pub(super) fn risky_settings_of_source(path: &Path) -> BTreeSet<String> {
     if let Ok(hooks) = OpenDirectory::root(path) {
         return told_hooks(&hooks);
     }

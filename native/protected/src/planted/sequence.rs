@@ -1,4 +1,4 @@
-//! What git does when somebody continues a rebase or a sequence of picks.
+//! Commands that git runs when a rebase or a cherry-pick sequence is continued.
 
 use super::config::{self, ConfigEntry};
 use super::directory::OpenDirectory;
@@ -6,17 +6,17 @@ use rustix::fs::FileType;
 use rustix::io::Errno;
 use std::collections::BTreeSet;
 
-/// Directories of a repository that say what is still to do, with the file that lists it.
+/// Directories with the state of a sequence, and the file that lists its pending steps.
 const LISTS: [(&str, &str); 2] = [("rebase-merge", "git-rebase-todo"), ("sequencer", "todo")];
-/// Files beside the lists that name a merge strategy, which is the end of a program's name.
+/// Files that name a merge strategy, which is the suffix of a program's name.
 const STRATEGIES: [(&str, &str); 2] = [("rebase-merge", "strategy"), ("sequencer", "opts")];
 
-/// The commands that are to be run between picks.
+/// The pending commands of a sequence.
 #[derive(Debug, Default)]
 pub(super) struct SequenceCommands(BTreeSet<Vec<u8>>);
 
 impl SequenceCommands {
-    /// Those of a repository; `None` where nothing is to be done.
+    /// Those of a repository; `None` if no sequence is in progress.
     pub(super) fn of(repository: &OpenDirectory) -> Option<Self> {
         let mut steps = None;
         for (directory, name) in LISTS {
@@ -29,8 +29,7 @@ impl SequenceCommands {
     }
 }
 
-/// Takes out commands that were not there before, and strategies that are paths. `tell` hears the file, what was in it,
-/// and how it went.
+/// Removes new commands, and strategies that are paths. `tell` is called with the file, what was in it, and the result.
 pub(super) fn clean(
     repository: &OpenDirectory,
     before: Option<&SequenceCommands>,
@@ -40,7 +39,7 @@ pub(super) fn clean(
         match repository.kind(directory) {
             None => continue,
             Some(FileType::Directory) => {}
-            // git follows the link.
+            // Git would follow the link.
             Some(_) => {
                 tell(directory, "not a directory", repository.set_aside(directory).map(drop));
                 continue;
@@ -60,7 +59,7 @@ pub(super) fn clean(
         let names_a_path = match list.read(name) {
             Ok(text) => is_path(name, &text),
             Err(Errno::NOENT) => false,
-            // A link, or something that is too large to be one of git's.
+            // A link, or a file too large to be one of git's.
             Err(_) => true,
         };
         if names_a_path {
@@ -77,7 +76,7 @@ fn clean_list(
     tell: &mut impl FnMut(&str, &str, Result<(), Errno>),
 ) {
     let Ok(text) = list.read(name) else {
-        return tell(path, "too large to be looked at", list.set_aside(name).map(drop));
+        return tell(path, "too large to be checked", list.set_aside(name).map(drop));
     };
     let is_new = |line: &&[u8]| is_command(line) && !before.is_some_and(|before| before.0.contains(*line));
     let new: Vec<&[u8]> = lines(&text).filter(is_new).collect();
@@ -99,7 +98,7 @@ fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
 }
 
-/// Whether git runs a command for a line: `exec`, or `x`, after any blanks.
+/// Whether a line is an `exec` or `x` command, after any blanks.
 fn is_command(line: &[u8]) -> bool {
     let line = line.trim_ascii_start();
     [&b"exec"[..], b"x"].iter().any(|word| {
@@ -107,7 +106,7 @@ fn is_command(line: &[u8]) -> bool {
     })
 }
 
-/// Whether git would start `git-merge-` and what a file names, as a path.
+/// Whether git would start a program by a path: `git-merge-` and the file's content.
 fn is_path(file: &str, text: &[u8]) -> bool {
     if file != "opts" {
         return text.contains(&b'/');

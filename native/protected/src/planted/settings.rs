@@ -1,22 +1,22 @@
-//! Which settings of git run programs, or name files from which such settings are taken.
+//! Settings of git that run programs, or name files with such settings.
 //!
-//! One table, from git's own documentation and that of what extends it. The names are as git compares them: sections and
-//! keys without regard to case, subsections as they are.
+//! One table, from the documentation of git and of its extensions. Names are compared as git does: sections and keys
+//! are case-insensitive, subsections are not.
 
 use super::config::ConfigEntry;
 
-/// Settings of one kind.
+/// Settings with the same name pattern.
 struct Setting {
     section: &'static str,
     subsection: Subsection,
-    /// The last part of the name; `*` stands for anything, alone or at the beginning.
+    /// The last part of the name; `*` matches anything, alone or as a prefix.
     key: &'static str,
     when: RunsWhen,
     #[cfg_attr(not(test), allow(dead_code, reason = "for readers of the table, and checked by tests"))]
     source: &'static str,
 }
 
-/// Whether a setting has a part between section and key.
+/// Whether a setting's name has a subsection.
 #[derive(PartialEq, Eq)]
 enum Subsection {
     None,
@@ -24,18 +24,18 @@ enum Subsection {
     Any,
 }
 
-/// Which of its values run a program.
+/// Which values run a program.
 enum RunsWhen {
     Always,
-    /// All but true and false, which switch something built in, and nothing.
+    /// All except booleans, which switch a built-in feature, and the empty one.
     Program,
     /// Those that begin with an exclamation mark.
     Bang,
-    /// Addresses that have a command run.
+    /// URLs that run a command.
     Address,
-    /// Those whose subsection is such an address.
+    /// Those whose subsection is such a URL.
     OfAddress,
-    /// Those with a slash: what git puts a prefix before is then a path.
+    /// Those with a slash: git adds a prefix, and the result is a path.
     Slash,
 }
 
@@ -130,7 +130,7 @@ const SETTINGS: &[Setting] = &[
     setting("svn-remote", With, "authorsprog", Always, "git-svn(1), --authors-prog"),
 ];
 
-/// Whether a setting has git run a program, or take such settings from elsewhere.
+/// Whether a setting makes git run a program, or read settings from elsewhere.
 pub(super) fn runs_programs(entry: &ConfigEntry) -> bool {
     SETTINGS.iter().any(|setting| setting.is(entry) && setting.when.holds(entry))
 }
@@ -169,13 +169,13 @@ impl RunsWhen {
     }
 }
 
-/// Whether git reads a value as true or false.
+/// Whether git parses a value as a boolean.
 fn is_boolean(value: &str) -> bool {
     let words = ["", "true", "false", "yes", "no", "on", "off"];
     words.iter().any(|word| value.eq_ignore_ascii_case(word)) || value.parse::<i64>().is_ok()
 }
 
-/// Whether an address is that of a helper which runs what the address says.
+/// Whether a URL is handled by a remote helper that runs a command in it.
 fn is_command(address: &str) -> bool {
     ["ext::", "fd::"].iter().any(|helper| address.trim_start().starts_with(helper))
 }
@@ -185,7 +185,7 @@ mod tests {
     use super::super::config::read;
     use super::*;
 
-    /// Which settings of a file run programs, by name.
+    /// Names of a file's settings that run programs.
     fn running(text: &str) -> Vec<String> {
         read(text.as_bytes())
             .unwrap()

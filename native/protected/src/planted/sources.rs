@@ -1,4 +1,4 @@
-//! Files in what commands can write from which git takes settings and hooks because trusted settings say so.
+//! Files that commands can write to and that git reads settings or hooks from because trusted settings name them.
 
 use super::config::{self, ConfigEntry};
 use super::directory::{OpenDirectory, read_all};
@@ -9,11 +9,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How deep git follows files that include others.
+/// Maximum depth of includes that git follows.
 const DEPTH: usize = 10;
-/// Most files of settings that are remembered.
+/// Maximum number of cached config files.
 const MOST_KEPT: usize = 4_096;
-/// Where git's own templates for new repositories are installed.
+/// Installed templates of git for new repositories.
 const TEMPLATES: [&str; 3] = [
     "/usr/share/git-core/templates",
     "/usr/local/share/git-core/templates",
@@ -23,15 +23,15 @@ const TEMPLATES: [&str; 3] = [
 /// Such files and directories beneath one directory.
 #[derive(Debug, Default)]
 pub(super) struct ConfigSources {
-    /// Absolute paths of those that are there, without links.
+    /// Absolute paths of existing ones, links resolved.
     pub(super) present: BTreeSet<PathBuf>,
-    /// Relative paths of files of settings that are not there.
+    /// Relative paths of missing config files.
     pub(super) absent_configs: BTreeSet<PathBuf>,
-    /// Relative paths of directories of hooks that are not there.
+    /// Relative paths of missing hooks directories.
     pub(super) absent_hooks: BTreeSet<PathBuf>,
 }
 
-/// What a file of settings refers to.
+/// What a config file refers to.
 #[derive(Debug, Default)]
 struct References {
     includes: Vec<String>,
@@ -40,7 +40,7 @@ struct References {
 }
 
 impl ConfigSources {
-    /// Those of the person's own settings, and of repositories.
+    /// Those named by the user's own settings, and by repositories.
     pub(super) fn of(root: &Path, top: &OpenDirectory, repositories: &[String]) -> Self {
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
         let mut sources = Self::default();
@@ -75,7 +75,7 @@ impl ConfigSources {
         }
     }
 
-    /// Notes a file of settings, if commands can write it, by whatever name.
+    /// Records a config file, if commands can write to it by any path.
     fn note_config(&mut self, root: &Path, path: &Path) {
         match path.canonicalize() {
             Ok(real) if real.starts_with(root) => _ = self.present.insert(real),
@@ -86,10 +86,10 @@ impl ConfigSources {
 
     fn note_hooks(&mut self, root: &Path, path: &Path) {
         let path = cleaned(path);
-        // Husky's directory calls what lies above it.
+        // The hooks in Husky's directory run files from its parent.
         let path = if path.ends_with(".husky/_") { path.parent().unwrap_or(&path) } else { &path };
         match path.canonicalize() {
-            // Where hooks are the workspace itself, it cannot be kept from being written.
+            // If the hooks directory is the workspace itself, it cannot be made read-only.
             Ok(real) if real.starts_with(root) && real != root && real.is_dir() => {
                 _ = self.present.insert(real)
             }
@@ -99,7 +99,7 @@ impl ConfigSources {
     }
 }
 
-/// Where git runs the hooks of a repository.
+/// The directory where git runs the hooks of a repository.
 fn work_tree(repository: &Path) -> &Path {
     match (repository.file_name(), repository.parent()) {
         (Some(name), Some(parent)) if name == ".git" => parent,
@@ -107,7 +107,7 @@ fn work_tree(repository: &Path) -> &Path {
     }
 }
 
-/// The files of settings of this user and machine.
+/// The config files of this user and machine.
 fn own_configs() -> Vec<PathBuf> {
     let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let home = variable("HOME");
@@ -134,7 +134,7 @@ pub(super) fn templates() -> Vec<PathBuf> {
     all.filter(|path| path.is_absolute()).collect()
 }
 
-/// A path as settings give it, with `~` for the home directory.
+/// A path in a setting, with `~` expanded.
 fn at_home(path: &str) -> PathBuf {
     match (path.strip_prefix("~/"), std::env::var_os("HOME")) {
         (Some(rest), Some(home)) => Path::new(&home).join(rest),
@@ -155,7 +155,7 @@ fn cleaned(path: &Path) -> PathBuf {
     clean
 }
 
-/// What a file refers to; nothing where there is none that git reads.
+/// What a config file refers to; empty if git cannot read it.
 fn references(path: &Path) -> Arc<References> {
     type Stamp = (u64, u64, i64, i64, u64);
     type Kept = HashMap<PathBuf, (Stamp, Arc<References>)>;

@@ -34,59 +34,59 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct Grep {
     /// Regular expression (Rust syntax: no look-around, no backreferences) to search each line for.
+    #[schemars(extend("self_evident" = true))]
     pub pattern: String,
-    /// Directory or file to search.
+    /// File or directory.
     #[serde(default = "super::here")]
     pub path: String,
-    /// Only search files whose path matches this glob: "*.go" holds at any depth, "src/*.go" relative to `path`,
-    /// "!*.go" for all but these.
+    /// Only these files, such as "*.go" at any depth, "src/*.go" or "!*_test.go".
     #[serde(default)]
     pub glob: Option<String>,
-    /// Only search files of this type, as ripgrep names them: "rust", "py", "js", "ts", "go", "java", "md" …
+    /// ripgrep file type, such as rust or py.
     #[serde(default, rename = "type")]
     pub file_type: Option<String>,
     /// content: the matching lines with their text; files_with_matches: only the files that have any; count: these
     /// files and how many lines match in each.
     #[serde(default)]
+    #[schemars(extend("self_evident" = true))]
     pub output_mode: OutputMode,
     /// Case-insensitive.
     #[serde(default)]
+    #[schemars(extend("self_evident" = true))]
     pub case_insensitive: bool,
-    /// Search for the pattern literally, not as a regular expression.
+    /// Plain text, not a regular expression.
     #[serde(default)]
     pub literal: bool,
-    /// Only match whole words.
+    /// Whole words only.
     #[serde(default)]
     pub word: bool,
-    /// Let a match span several lines. `.` then matches line ends too, so write `.*?` rather than `.*`. A
-    /// match counts as one, however many lines it has.
+    /// Matches may span lines, and `.` matches line ends.
     #[serde(default)]
     pub multiline: bool,
-    /// Lines to show before each match.
+    /// Lines of context before each match.
     #[serde(default)]
-    #[schemars(range(min = 0, max = 100))]
+    #[schemars(range(min = 0, max = 100), extend("self_evident" = true))]
     pub before: Option<usize>,
-    /// Lines to show after each match.
+    /// Lines of context after each match.
     #[serde(default)]
-    #[schemars(range(min = 0, max = 100))]
+    #[schemars(range(min = 0, max = 100), extend("self_evident" = true))]
     pub after: Option<usize>,
-    /// Lines to show before and after each match, where `before` or `after` is not given.
+    /// Lines before and after each match.
     #[serde(default)]
     #[schemars(range(min = 0, max = 100))]
     pub context: Option<usize>,
-    /// Maximum number of matches to return; in the other output modes, of files.
+    /// Maximum number of matches, or files.
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 100_000))]
     pub limit: usize,
     /// Matches, or files, to skip first; the order is by path and line, so a next page can be asked for.
     #[serde(default)]
-    #[schemars(range(min = 0, max = 1_000_000))]
+    #[schemars(range(min = 0, max = 1_000_000), extend("self_evident" = true))]
     pub offset: usize,
-    /// Also search files and directories whose name begins with a dot. A glob with an explicit dot, such as ".env*",
-    /// finds them anyway.
+    /// Include hidden files.
     #[serde(default)]
     pub hidden: bool,
-    /// Also search files that are ignored (by .gitignore and the like).
+    /// Include ignored files.
     #[serde(default)]
     pub ignored: bool,
     /// Maximum size of a searched file, in bytes; larger ones are left out.

@@ -1,4 +1,4 @@
-//! Answers of a person, for models.
+//! Answers of a person, rendered for models.
 
 use beamai_tool::for_model::{Fields, ModelCall, ModelPage};
 

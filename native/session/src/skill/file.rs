@@ -1,9 +1,9 @@
-//! One `SKILL.md`: front matter in YAML between two lines of `---`, then the instructions in Markdown.
+//! One `SKILL.md`: YAML front matter between two lines of `---`, then the instructions in Markdown.
 
 use beamai_text as text;
 use serde::Deserialize;
 
-/// A skill as it is written.
+/// A parsed skill.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct SkillFile {
     pub(super) name: String,
@@ -11,14 +11,14 @@ pub(super) struct SkillFile {
     pub(super) instructions: String,
 }
 
-/// Keys that other programs put there are left alone.
+/// Unknown keys are ignored: other programs use some.
 #[derive(Deserialize)]
 struct FrontMatter {
     name: String,
     description: String,
 }
 
-/// Reads the text of a `SKILL.md`; what is wrong with it is the error.
+/// Parses a `SKILL.md`; the error says what is wrong.
 pub(super) fn parse(text: &str) -> Result<SkillFile, String> {
     let read = text::front_matter(text)?;
     let (FrontMatter { name, description }, body) =

@@ -1,4 +1,4 @@
-//! Skills, for models.
+//! Skills, rendered for models.
 
 use beamai_tool::for_model::{Fields, ModelCall, ModelPage};
 

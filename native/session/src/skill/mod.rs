@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::SkillStore;
 
-/// What is wanted of the skills.
+/// What to do with skills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SkillAction {
@@ -28,35 +28,37 @@ pub enum SkillAction {
 /// Lists the skills or loads one.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Skill {
-    /// "list" for the skills there are, "load" for the instructions of one.
+    /// "list" to list the skills, "load" for the instructions of one.
     #[serde(default)]
+    #[schemars(extend("self_evident" = true))]
     pub action: SkillAction,
     /// Name of the skill to load.
+    #[schemars(extend("self_evident" = true))]
     pub name: Option<String>,
 }
 
-/// Where a skill comes from.
+/// The origin of a skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SkillSource {
     /// From beamai itself.
     BuiltIn,
-    /// From a path that the host names.
+    /// From a directory that the host configured.
     User,
 }
 
-/// A skill as it is listed.
+/// A skill in a list.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct SkillSummary {
     /// Its name.
     pub name: String,
     /// When to load it.
     pub description: String,
-    /// Where it comes from.
+    /// Its origin.
     pub source: SkillSource,
 }
 
-/// A file that should be a skill and is none.
+/// A file named like a skill that is not valid.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct BrokenSkill {
     /// The file.
@@ -68,10 +70,10 @@ pub struct BrokenSkill {
 /// What [`Skill`] returns.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct SkillOutput {
-    /// With "list": every skill, by name.
+    /// With "list": all skills, sorted by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skills: Option<Vec<SkillSummary>>,
-    /// Files that should be skills and are none; empty where all is well.
+    /// Invalid skill files; empty if there are none.
     pub broken: Vec<BrokenSkill>,
     /// With "load": the skill's name.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,7 +95,7 @@ impl Operation for Skill {
         let operand = match (self.action, &self.name) {
             (SkillAction::Load, Some(name)) => Operand::Name(name.clone()),
             (SkillAction::Load, None) => {
-                let message = "\"load\" needs the name of a skill; use \"list\" to see which there are";
+                let message = "\"load\" needs the name of a skill; use \"list\" to see all";
                 return Err(ToolError::new(Reason::InvalidArgument, message));
             }
             (SkillAction::List, _) => Operand::None,

@@ -1,4 +1,4 @@
-//! Every skill there is: the built-in ones, and over them those of the host's paths.
+//! All skills: the host's, then the built-in ones.
 
 use super::BrokenSkill;
 use super::file::{self, SkillFile};
@@ -11,9 +11,9 @@ use std::io::Read;
 use std::path::Path;
 
 const BUILT_IN: [&str; 1] = [include_str!("create-skill/SKILL.md")];
-/// How deep below a path skills are looked for.
+/// Maximum depth of skills below a path.
 const DEPTH: usize = 6;
-/// Longest `SKILL.md` in bytes: a model reads it whole.
+/// Maximum size of a `SKILL.md` in bytes: a model reads all of it.
 const LONGEST: u64 = 256 << 10;
 
 pub(super) struct StoredSkill {
@@ -36,7 +36,7 @@ impl SkillStore {
             store.add_path(path, cx)?;
         }
         for text in BUILT_IN {
-            // Shipped with the program and parsed by a test.
+            // Built in, and covered by a test.
             if let Ok(skill) = file::parse(text) {
                 store.add(skill, None);
             }
@@ -44,8 +44,8 @@ impl SkillStore {
         Ok(store)
     }
 
-    /// These files are the host's choice, not the model's: they are read outside the workspace, and links to
-    /// skills elsewhere are followed.
+    /// These directories are configured by the host, not chosen by a model: they are read outside the workspace, and
+    /// links are followed.
     fn add_path(&mut self, path: &Path, cx: &CallContext) -> Result<()> {
         let walk = walkdir::WalkDir::new(path).max_depth(DEPTH).follow_links(true).sort_by_file_name();
         for entry in walk {
@@ -75,7 +75,7 @@ impl SkillStore {
         }
     }
 
-    /// Why a user's skill cannot have this name. Built-in ones come later and give way.
+    /// Why a user's skill cannot have this name. Built-in skills are added later, so the user's have priority.
     fn taken(&self, name: &str) -> Option<String> {
         let first = self.skills.get(name)?.directory.as_ref()?;
         Some(format!("its name {name:?} is taken by the skill in {first}, which comes first"))

@@ -1,8 +1,8 @@
-//! What a sub-agent did, for models.
+//! The result of a sub-agent, rendered for models.
 
 use beamai_tool::for_model::{Fields, ModelCall, ModelPage};
 
-/// Its own words; below them how it ended, unless it completed.
+/// Its own words, then how it ended, unless it completed.
 pub(super) fn done(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let (summary, state) = (result.text("summary")?, result.said("state")?);
     let left_out = page.prose(summary);
@@ -13,7 +13,7 @@ pub(super) fn done(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPage) 
         page.note(&format!("cut: {left_out} more characters"));
     }
     if state != "completed" {
-        // A summary that the host made of the calls says why already.
+        // A summary that the host made from the calls already contains the error.
         let why = result.said("error").filter(|why| !summary.contains(why));
         let why = why.map_or(String::new(), |why| format!(": {why}"));
         page.note(&format!("{}{why}", state.replace('_', " ")));

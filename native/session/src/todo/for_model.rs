@@ -1,8 +1,8 @@
-//! Lists of tasks, for models.
+//! Task lists, rendered for models.
 
 use beamai_tool::for_model::{Fields, ModelCall, ModelPage, quantity};
 
-/// One task a line: its number, its status as a checkbox, and what is to be done.
+/// One task per line: number, status as a checkbox, and content.
 pub(super) fn listed(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let todos = result.list("todos")?;
     let shown = result.objects("todos").map_while(line).take_while(|line| page.line(line)).count();
@@ -30,7 +30,7 @@ pub(super) fn added(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPage)
     Some(())
 }
 
-/// The task as it is now.
+/// The task after the update.
 pub(super) fn updated(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     result.list("todos")?;
     let id = call.number("id");
@@ -41,7 +41,7 @@ pub(super) fn updated(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Model
     Some(())
 }
 
-/// How many tasks there are now, by status: the model has just written the list itself.
+/// Number of tasks by status; the model knows the list, as it has just sent it.
 pub(super) fn replaced(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let todos = result.list("todos")?;
     let of =

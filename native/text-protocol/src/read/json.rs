@@ -6,20 +6,20 @@ use serde_json::{Map, Value};
 
 pub(crate) use super::mend::mend;
 
-/// Deepest nesting that is read: reading recurses, and the stack may be a scheduler's.
+/// Maximum nesting: the parser recurses, and its stack may be a scheduler's.
 const MAX_DEPTH: usize = 64;
 
-/// How far JSON reaches.
+/// The extent of a JSON value.
 pub(crate) enum JsonExtent {
-    /// The value is whole.
+    /// The value is complete.
     Whole,
-    /// It can be no JSON, for this reason.
+    /// It cannot be JSON, for this reason.
     Wrong(&'static str),
 }
 
-/// Follows a JSON object from `at`, with its depth and whether a string is open, to its end. `None` when more of it
-/// has to come. It does not check everything, but strings it knows for sure: none reaches over a line break, and
-/// outside them there is neither a backslash nor a tag.
+/// Scans a JSON object from `at`, with its depth and whether a string is open, to its end. `None` if more input is
+/// needed. It does not validate everything, but it always detects strings: none extends over a line break, and outside
+/// them there is neither a backslash nor a tag.
 pub(crate) fn extent(
     buf: &[u8],
     at: &mut usize,
@@ -98,13 +98,13 @@ fn outside(buf: &[u8], at: &mut usize, depth: &mut usize, in_string: &mut bool) 
     JsonProgress::More
 }
 
-/// An object from its text.
+/// Parses an object.
 pub(crate) fn object(text: &[u8]) -> Result<Map<String, Value>, String> {
     let text = simdutf8::basic::from_utf8(text).map_err(|_| "the text is not valid UTF-8".to_owned())?;
     serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
-/// The call that an object and the raw texts after it say.
+/// The call of an object and the raw texts after it.
 pub(crate) fn call(mut head: Map<String, Value>, texts: Vec<(String, String)>) -> Result<ParsedCall, String> {
     let wrong = |what: &str| Err(format!("Invalid tool call format: {what}"));
     let tool = match head.remove("tool") {

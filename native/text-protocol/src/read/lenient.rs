@@ -1,20 +1,20 @@
-//! Values as Python and JavaScript write them, too: single and triple quotes, `True`, `None`, names without quotes,
+//! Parses values in the syntax of Python and JavaScript too: single and triple quotes, `True`, `None`, unquoted keys,
 //! trailing commas.
 
 use serde_json::{Map, Number, Value};
 use std::collections::BTreeSet;
 
-/// Deepest nesting that is read.
+/// Maximum nesting.
 const MAX_DEPTH: usize = 64;
 
 type Result<T> = std::result::Result<T, String>;
 
-/// Reads values off the start of a text.
+/// Parses values from the start of a text.
 pub(crate) struct LenientReader<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
-    /// What was read that is no JSON.
+    /// Deviations from JSON that were accepted.
     pub liberties: BTreeSet<&'static str>,
 }
 
@@ -38,13 +38,13 @@ impl<'a> LenientReader<'a> {
         self.at = self.text.len() - self.rest().trim_start().len();
     }
 
-    /// Whether nothing but white space is left.
+    /// Whether only white space is left.
     pub(crate) fn is_done(&mut self) -> bool {
         self.space();
         self.rest().is_empty()
     }
 
-    /// What is left, without the white space before it.
+    /// The rest, without leading white space.
     pub(crate) fn rest_of_line(&mut self) -> &'a str {
         self.space();
         self.rest()
@@ -62,7 +62,7 @@ impl<'a> LenientReader<'a> {
         }
     }
 
-    /// `name="value", …` up to the end of the text.
+    /// Parses `name="value", …` up to the end of the text.
     pub(crate) fn named_arguments(&mut self) -> Result<Map<String, Value>> {
         let mut args = Map::new();
         while !self.is_done() {
@@ -91,7 +91,7 @@ impl<'a> LenientReader<'a> {
         is_good.then(|| &rest[..len])
     }
 
-    /// One value, with the white space before it.
+    /// Parses one value and the white space before it.
     pub(crate) fn value(&mut self) -> Result<Value> {
         self.space();
         match self.rest().as_bytes().first() {
@@ -144,7 +144,7 @@ impl<'a> LenientReader<'a> {
         }
     }
 
-    /// A comma, or the end of the object or list, which is left in place.
+    /// Consumes a comma, or stops at the end of the object or list.
     fn separator(&mut self, close: char) -> Result<()> {
         self.space();
         if self.rest().starts_with(close) {
@@ -210,7 +210,7 @@ impl<'a> LenientReader<'a> {
         let mut out = String::new();
         loop {
             let rest = self.rest();
-            // Between three marks a line break is a character like any other.
+            // In triple quotes a line break is an ordinary character.
             let also = if triple { mark } else { b'\n' };
             let stop = memchr::memchr3(mark, b'\\', also, rest.as_bytes())
                 .ok_or_else(|| "a string is not ended".to_owned())?;

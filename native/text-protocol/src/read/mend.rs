@@ -1,11 +1,11 @@
-//! Near misses of JSON between tags.
+//! Repairs nearly valid JSON between tags.
 
 use super::json;
 use super::lenient::LenientReader;
 use crate::call::ParsedCall;
 use serde_json::{Map, Value};
 
-/// The call that a text between tags was meant to be, with what was mended; `None` where that is not clear.
+/// The call that a text between tags was meant to be, with the repairs; `None` if that is ambiguous.
 pub(crate) fn mend(text: &[u8]) -> Option<ParsedCall> {
     let text = std::str::from_utf8(text).ok()?.trim();
     let mut repairs = Vec::new();
@@ -28,7 +28,7 @@ fn finish(head: Map<String, Value>, repairs: Vec<String>) -> Option<ParsedCall> 
     Some(call)
 }
 
-/// The inside of a fenced code block, where the text is one.
+/// The content of a fenced code block, if the text is one.
 fn without_fence(text: &str) -> &str {
     let inside = text.strip_prefix("```").and_then(|text| text.strip_suffix("```"));
     match inside.and_then(|inside| inside.split_once('\n')) {

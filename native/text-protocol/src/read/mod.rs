@@ -1,4 +1,4 @@
-//! Reads what calls say, once their extent is known.
+//! Parses calls once their extent is known.
 
 pub(super) mod json;
 pub(super) mod lenient;

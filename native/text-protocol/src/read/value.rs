@@ -1,9 +1,9 @@
-//! Values from text, as the parameter that they are for wants them.
+//! Converts text to the type of a parameter.
 
 use beamai_schema::{Param, ParamType};
 use serde_json::Value;
 
-/// The value that a text stands for. Without a known type, or where the text does not fit it, it stands for itself.
+/// The value that a text represents. Without a known type, or if the text does not fit it, the text itself.
 pub(crate) fn typed(text: Value, param: Option<&Param>) -> Value {
     match (text, param) {
         (Value::String(text), Some(param)) if param.kind != ParamType::String => read(text, param),

@@ -1,18 +1,18 @@
-//! Character data of XML.
+//! Decodes XML character data.
 
 use memchr::{memchr2, memmem};
 
 const OPEN_CDATA: &str = "<![CDATA[";
 const CLOSE_CDATA: &str = "]]>";
 
-/// Longest reference to a character, with its `&` and `;`.
+/// Maximum length of a character reference, including `&` and `;`.
 const LONGEST_REFERENCE: usize = 12;
 
 const NAMED: [(&[u8], char); 5] =
     [(b"&lt;", '<'), (b"&gt;", '>'), (b"&amp;", '&'), (b"&quot;", '"'), (b"&apos;", '\'')];
 
-/// The text that character data stands for; `None` where it is not UTF-8. What is no reference and no `CDATA` stands
-/// for itself, `<` and `&` included: models forget to escape.
+/// Decodes character data; `None` if it is not UTF-8. Anything except references and `CDATA` is literal, including `<`
+/// and `&`: models forget to escape.
 pub(crate) fn text(data: &[u8]) -> Option<String> {
     let mut rest = simdutf8::basic::from_utf8(data).ok()?;
     let mut out = String::with_capacity(rest.len());

@@ -1,19 +1,17 @@
-//! The part of YAML that calls are written in: mappings, lists, scalars plain, quoted and in blocks, and JSON on one
-//! line.
+//! Parses the subset of YAML used in calls: mappings, lists, scalars (plain, quoted, block), and JSON on one line.
 
 use super::lenient::LenientReader;
 use super::value::typed;
 use beamai_schema::{Param, ParamType};
 use serde_json::{Map, Value};
 
-/// Deepest nesting that is read.
+/// Maximum nesting.
 const MAX_DEPTH: usize = 32;
 
 type Result<T> = std::result::Result<T, String>;
 type Lookup<'f, 'p> = &'f dyn Fn(&str) -> Option<&'p Param>;
 
-/// The arguments in what follows `ARGS:`. `param` knows the parameters of the tool: a scalar that is for a string
-/// stays as it was written.
+/// Parses the arguments after `ARGS:`. `param` looks up a parameter of the tool: scalars for strings stay as written.
 pub(crate) fn arguments<'p>(text: &[u8], param: Lookup<'_, 'p>) -> Result<Map<String, Value>> {
     let text = simdutf8::basic::from_utf8(text).map_err(|_| "the text is not valid UTF-8".to_owned())?;
     let (first, block) = text.split_once('\n').unwrap_or((text, ""));
@@ -42,7 +40,7 @@ struct YamlLine<'a> {
 
 struct YamlReader<'a> {
     rest: &'a str,
-    /// A line that was looked at and not taken.
+    /// A line that was peeked at.
     held: Option<YamlLine<'a>>,
     depth: usize,
 }
@@ -58,7 +56,7 @@ impl<'a> YamlReader<'a> {
         Some(line.strip_suffix('\r').unwrap_or(line))
     }
 
-    /// The next line that says something.
+    /// The next line with content.
     fn peek(&mut self) -> Result<Option<YamlLine<'a>>> {
         while self.held.is_none() {
             let Some(raw) = self.raw_line() else { return Ok(None) };
@@ -94,7 +92,7 @@ impl<'a> YamlReader<'a> {
             let Some(item) = item(line.text) else { break };
             self.held = None;
             out.push(match key(item) {
-                // The mapping's first key stands on the line of the dash.
+                // The first key of the mapping is on the line of the dash.
                 Ok(_) if !item.starts_with(['{', '[']) => {
                     let inner = indent + (line.text.len() - item.len());
                     self.held = Some(YamlLine { indent: inner, text: item });
@@ -106,7 +104,7 @@ impl<'a> YamlReader<'a> {
         Ok(Value::Array(out))
     }
 
-    /// A mapping or a list, whose lines are indented so.
+    /// A mapping or a list with this indentation.
     fn node(&mut self, indent: usize, param: Option<&Param>) -> Result<Value> {
         if self.depth == MAX_DEPTH {
             return Err(format!("nested deeper than {MAX_DEPTH} levels"));
@@ -124,7 +122,7 @@ impl<'a> YamlReader<'a> {
         Ok(value)
     }
 
-    /// The value of which `text` is on the line of its key or dash.
+    /// The value whose first part, `text`, is on the line of its key or dash.
     fn value(&mut self, indent: usize, text: &str, param: Option<&Param>) -> Result<Value> {
         if text.starts_with(['|', '>'])
             && let Some(style) = BlockStyle::of(text)
@@ -141,7 +139,7 @@ impl<'a> YamlReader<'a> {
         }
     }
 
-    /// A text in a block, which is indented more than its key.
+    /// A block scalar, which is indented more than its key.
     fn block(&mut self, indent: usize, style: &BlockStyle) -> String {
         let mut out = String::new();
         let mut inner = style.indent.map(|more| indent + more);
@@ -166,12 +164,12 @@ impl<'a> YamlReader<'a> {
     }
 }
 
-/// How a text in a block is put together.
+/// The style of a block scalar.
 struct BlockStyle {
     folded: bool,
     /// `-`: no line break at the end; `+`: all of them; otherwise one.
     chomp: Option<u8>,
-    /// Indentation beyond that of the key, where it is given.
+    /// Indentation beyond that of the key, if it is given.
     indent: Option<usize>,
 }
 
@@ -212,7 +210,7 @@ fn indentation(line: &str) -> usize {
     line.bytes().take_while(|byte| *byte == b' ').count()
 }
 
-/// What follows the dash of an item of a list.
+/// The text after the dash of a list item.
 fn item(text: &str) -> Option<&str> {
     match text {
         "-" => Some(""),
@@ -220,7 +218,7 @@ fn item(text: &str) -> Option<&str> {
     }
 }
 
-/// A key and what follows its colon.
+/// A key and the text after its colon.
 fn key(text: &str) -> Result<(String, &str)> {
     let missing = || format!("expected \"key: value\" at {}", shown(text));
     if text.starts_with(['"', '\'']) {
@@ -282,7 +280,7 @@ fn quoted(text: &str) -> Result<Value> {
     }
 }
 
-/// In single quotes, two of them stand for one.
+/// In single quotes, two single quotes are one.
 fn single_quoted(text: &str) -> Result<String> {
     let mut out = String::new();
     let mut rest = &text[1..];

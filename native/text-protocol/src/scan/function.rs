@@ -1,4 +1,4 @@
-//! Calls written as a function call on a line of its own.
+//! Calls in the form of a function call on its own line.
 
 use super::CallScanResult;
 use super::probe::{LONGEST_NAME, ProbeResult, Taker, is_name, is_name_start};
@@ -9,10 +9,10 @@ use crate::{
 };
 use memchr::{memchr, memchr3};
 
-/// A function call that has begun.
+/// A function call in progress.
 pub(crate) struct FunctionScan {
     name: usize,
-    /// Whether the name is a tool's; otherwise what is not a good call is text.
+    /// Whether the name is a tool's; otherwise an invalid call is text.
     known: bool,
     at: usize,
     part: FunctionPart,
@@ -38,8 +38,8 @@ struct OpenQuote {
 }
 
 impl FunctionScan {
-    /// Where the tools are known, a call begins with the name of one. Otherwise any name will do, but there must be
-    /// a named argument.
+    /// If the tools are known, a call begins with the name of one. Otherwise any name is accepted, but a named argument
+    /// is required.
     pub(super) fn begins(line: &[u8], rules: &ProtocolRules) -> ProbeResult<Self> {
         if !line.first().copied().is_some_and(is_name_start) {
             return ProbeResult::No;
@@ -107,7 +107,7 @@ impl FunctionScan {
                     self.part = FunctionPart::Inside { depth, quote };
                     return Some(());
                 }
-                // No argument has any of these, and a line that begins a call has one of them.
+                // No argument contains any of these, and a line that begins a call has one of them.
                 b'\\' | b'<' | b'(' => {
                     let found = char::from(byte);
                     self.part = FunctionPart::Broken(format!(
@@ -133,7 +133,7 @@ impl FunctionScan {
     }
 
     fn inside(&mut self, buf: &[u8], depth: usize, quote: OpenQuote) -> Option<()> {
-        // Between three marks a line break is a character like any other.
+        // In triple quotes a line break is an ordinary character.
         let also = if quote.count == 1 { b'\n' } else { quote.mark };
         loop {
             let Some(found) = memchr3(quote.mark, b'\\', also, &buf[self.at..]) else {
@@ -160,7 +160,7 @@ impl FunctionScan {
         }
     }
 
-    /// With more on its last line it is a sentence about a call.
+    /// If more text follows on the last line, it is a sentence about a call.
     fn closed(&self, buf: &[u8]) -> Option<CallScanResult> {
         match Taker::new(&buf[self.at..]).blanks().line_end().done() {
             ProbeResult::More => None,
@@ -190,7 +190,7 @@ impl FunctionScan {
 }
 
 impl OpenQuote {
-    /// The quote at the start; `None` when more has to come to tell how long it is.
+    /// The quote at the start; `None` if more input is needed for its length.
     fn at(text: &[u8]) -> Option<Self> {
         let mark = text[0];
         let marks = text.iter().take(3).take_while(|byte| **byte == mark).count();
@@ -211,7 +211,7 @@ impl OpenQuote {
     }
 }
 
-/// Whether what stands after the parenthesis can be arguments, and no prose.
+/// Whether the text after the parenthesis can be arguments rather than prose.
 fn arguments_begin(take: &mut Taker, known: bool) -> ProbeResult<()> {
     take.space(0);
     match take.peek() {

@@ -1,11 +1,11 @@
-//! What the start of a line says.
+//! Detects fences at the start of a line.
 
 use super::probe::{ProbeResult, is_blank};
 
-/// Longest indentation, run of marks and trailing space of a line that opens or closes a block of code.
+/// Maximum indentation, length of the fence and trailing space of a line that opens or closes a code block.
 const MOST: usize = 256;
 
-/// The run of marks that opens a fenced block of code.
+/// The characters that open a fenced code block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fence {
     mark: u8,
@@ -13,7 +13,7 @@ pub(super) struct Fence {
 }
 
 impl Fence {
-    /// Whether a line opens a block, and how much of the line its marks take.
+    /// Whether a line opens a block, and the length of its fence.
     pub(super) fn opens(line: &[u8]) -> ProbeResult<(Fence, usize)> {
         let indent = line.iter().take(MOST).take_while(|byte| is_blank(**byte)).count();
         let Some(&mark) = line.get(indent) else { return ProbeResult::More };
@@ -28,7 +28,7 @@ impl Fence {
         }
     }
 
-    /// Whether a line of the block ends it. The line break need not have been seen to say no.
+    /// Whether a line closes the block. A negative answer does not need the line break.
     pub(super) fn closes(self, line: &[u8]) -> ProbeResult<()> {
         let start = &line[..line.len().min(MOST)];
         let indent = start.iter().take_while(|byte| is_blank(**byte)).count();
@@ -41,7 +41,7 @@ impl Fence {
         }
     }
 
-    /// A line opened by backticks with a backtick further on holds code in the line, and opens no block.
+    /// A line that begins with backticks and has a further one is inline code, and opens no block.
     pub(super) fn spoiled_by(self, rest: &[u8]) -> bool {
         self.mark == b'`' && memchr::memchr(b'`', rest).is_some()
     }

@@ -1,7 +1,7 @@
 //! Finds where calls begin and end.
 //!
-//! A scan can stop at any byte and go on when more has come, without looking at what it has seen. What is looked at
-//! again while it is incomplete, such as the beginning of a tag, is bounded in length.
+//! A scan can stop at any byte and continue with more input, without repeating work. What is scanned again while
+//! incomplete, such as the beginning of a tag, has a bounded length.
 
 mod function;
 mod line;
@@ -16,17 +16,17 @@ pub(super) use text::{TextScan, TextScanResult};
 use super::ProtocolRules;
 use super::call::{CallFormat, ParsedCall};
 
-/// What became of a call. Lengths are in bytes of the buffer, which begins where the call does.
+/// The result of scanning a call. Lengths are in bytes of the buffer, which begins with the call.
 pub(super) enum CallScanResult {
     /// A call of that length.
     Call(usize, Box<ParsedCall>),
-    /// No valid call, of that length, and why.
+    /// An invalid call of that length, and the reason.
     Invalid(usize, String),
-    /// Text after all; what follows this offset has yet to be looked at.
+    /// Text; scanning must continue at this offset.
     Text(usize),
 }
 
-/// A call that has begun.
+/// A call in progress.
 pub(super) enum CallScan {
     Tag(tag::TagScan),
     Yaml(yaml::YamlScan),
@@ -44,7 +44,7 @@ impl CallScan {
         }
     }
 
-    /// Goes on; `None` when it takes more text to tell.
+    /// Continues; `None` if more input is needed.
     pub(super) fn look(&mut self, buf: &[u8], rules: &ProtocolRules) -> Option<CallScanResult> {
         match self {
             Self::Tag(scan) => scan.look(buf, rules),
@@ -54,7 +54,7 @@ impl CallScan {
         }
     }
 
-    /// The verdict where the text ends here.
+    /// The result if the text ends here.
     pub(super) fn cut(&mut self, buf: &[u8], rules: &ProtocolRules) -> CallScanResult {
         match self {
             Self::Tag(scan) => scan.cut(buf),

@@ -1,16 +1,16 @@
-//! Small questions about the start of a text that may not have come in full.
+//! Checks of the start of a text that may be incomplete.
 
-/// The answer.
+/// The result.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ProbeResult<T> {
     Yes(T),
     No,
-    /// It depends on what follows.
+    /// It depends on further input.
     More,
 }
 
 impl<T> ProbeResult<T> {
-    /// The answer where nothing follows.
+    /// The result if no more input follows.
     pub(super) fn at_end(self, end: bool) -> Self {
         match self {
             Self::More if end => Self::No,
@@ -19,13 +19,13 @@ impl<T> ProbeResult<T> {
     }
 }
 
-/// Most white space that is looked over where a call is only supposed to begin.
+/// Maximum white space that is skipped before a call is certain.
 const MOST_SPACE: usize = 64;
 
-/// Longest name of a tool or an argument.
+/// Maximum length of a tool's or an argument's name.
 pub(super) const LONGEST_NAME: usize = 128;
 
-/// Takes small things off the start of a text. After the first `No` or `More` it takes nothing more.
+/// Consumes tokens from the start of a text. After the first `No` or `More` it consumes nothing.
 pub(super) struct Taker<'a> {
     text: &'a [u8],
     at: usize,
@@ -59,7 +59,7 @@ impl<'a> Taker<'a> {
         self
     }
 
-    /// As many of these bytes as there are, between the two counts.
+    /// A run of bytes that match, within the two counts.
     pub(super) fn run(&mut self, is: impl Fn(u8) -> bool, least: usize, most: usize) -> &'a [u8] {
         let rest = self.rest();
         let count = rest.iter().take(most + 1).take_while(|byte| is(**byte)).count();
@@ -93,7 +93,7 @@ impl<'a> Taker<'a> {
         self.word(b"\n")
     }
 
-    /// A name in quotes of either kind.
+    /// A name in single or double quotes.
     pub(super) fn quoted(&mut self) -> &'a [u8] {
         let quote = self.run(|byte| byte == b'"' || byte == b'\'', 1, 1);
         let name = self.run(
@@ -105,7 +105,7 @@ impl<'a> Taker<'a> {
         name
     }
 
-    /// The next byte, without taking it.
+    /// The next byte, without consuming it.
     pub(super) fn peek(&mut self) -> Option<u8> {
         let next = self.rest().first().copied();
         if next.is_none() {
@@ -114,7 +114,7 @@ impl<'a> Taker<'a> {
         next
     }
 
-    /// How much has been taken, if all of it was there.
+    /// How much has been consumed, if everything matched.
     pub(super) fn done(&mut self) -> ProbeResult<usize> {
         self.failed.take().map_or(ProbeResult::Yes(self.at), |how| match how {
             ProbeResult::More => ProbeResult::More,
@@ -122,7 +122,7 @@ impl<'a> Taker<'a> {
         })
     }
 
-    /// Whether nothing has failed yet.
+    /// Whether everything has matched so far.
     pub(super) fn is_good(&self) -> bool {
         self.failed.is_none()
     }
@@ -140,8 +140,7 @@ pub(super) fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b':')
 }
 
-/// Length of the white space that JavaScript's `\s` matches at the start; `More` for the first bytes of such a
-/// character.
+/// Length of the white space at the start that JavaScript's `\s` matches; `More` for an incomplete character.
 pub(super) fn space(text: &[u8]) -> ProbeResult<usize> {
     match *text {
         [] => ProbeResult::More,

@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 const OPEN: &[u8] = b"<TOOL_CALL>";
 const CLOSE: &[u8] = b"</TOOL_CALL>";
 
-/// A call between tags that has begun.
+/// A call between tags in progress.
 pub(crate) struct TagScan {
-    /// Everything before this offset has been looked at.
+    /// Everything before this offset has been scanned.
     at: usize,
     part: TagPart,
     head: Map<String, Value>,
@@ -67,7 +67,7 @@ impl TagScan {
         }
     }
 
-    /// What the text breaks off in is not looked at for further calls: it may be the content of a file.
+    /// An unfinished call is not searched for further calls: it may be the content of a file.
     pub(super) fn cut(&mut self, buf: &[u8]) -> CallScanResult {
         let missing = "Missing closing tag </TOOL_CALL>";
         let message = match &self.part {
@@ -119,7 +119,7 @@ impl TagScan {
                 self.part = TagPart::After;
             }
             Err(why) => {
-                // Where the JSON is not valid, no string protects a closing tag: the first one counts.
+                // Invalid JSON has no reliable strings, so the first closing tag counts.
                 let message = format!("Failed to parse tool call JSON: {why}");
                 self.at = OPEN.len();
                 self.part = TagPart::Broken { message, in_head: true };
@@ -140,7 +140,7 @@ impl TagScan {
             ProbeResult::Yes((raw, len)) => {
                 self.at += len;
                 self.part = TagPart::Raw(RawArgument { start: self.at, ..raw });
-                // The text may be empty: the label may follow at once.
+                // The text may be empty: the label may follow immediately.
                 self.at -= 1;
                 Some(None)
             }

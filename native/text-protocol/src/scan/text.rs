@@ -10,17 +10,17 @@ use super::yaml::YamlScan;
 use crate::{ProtocolRules, call::CallFormat};
 use memchr::{memchr, memchr2};
 
-/// What was seen in a buffer.
+/// The result of a scan.
 pub(crate) enum TextScanResult {
-    /// Its start, up to here, is text.
+    /// The buffer is text up to this offset.
     Text(usize),
-    /// Its start, up to here, is text, and there a call begins.
+    /// The buffer is text up to this offset, where a call begins.
     Call(usize, CallScan),
 }
 
-/// Where the reading is in text.
+/// The state of a scan.
 pub(crate) struct TextScan {
-    /// Everything before this offset has been looked at, and is text.
+    /// Everything before this offset is text.
     at: usize,
     line: LineState,
     fence: Option<Fence>,
@@ -34,7 +34,7 @@ enum LineState {
     Start,
     /// In it.
     Inside,
-    /// In a line that begins with the marks of a fence, which opens at its end unless it was spoiled.
+    /// In a line that begins with a fence; the block opens at its end unless the line turns out to be inline code.
     Opening(Fence, bool),
 }
 
@@ -64,7 +64,7 @@ impl TextScan {
         }
     }
 
-    /// The first `len` bytes are gone from the buffer.
+    /// The first `len` bytes were removed from the buffer.
     pub(crate) fn pass(&mut self, buf: &[u8], len: usize) {
         if len > 0 {
             self.before = buf[len - 1];
@@ -77,7 +77,7 @@ impl TextScan {
         *self = Self { at: 0, line: LineState::Inside, fence: None, before: b'>' };
     }
 
-    /// What was taken for a call is text up to this offset.
+    /// The text up to this offset turned out not to be a call.
     pub(crate) fn resume(&mut self, at: usize) {
         self.at = at;
         self.line = LineState::Inside;
@@ -117,7 +117,7 @@ impl TextScan {
             ProbeResult::No => {}
         }
         self.line = LineState::Inside;
-        // The line that closes a block is code to its end, and blank.
+        // The line that closes a block is still code up to its end, and blank.
         None
     }
 
@@ -221,7 +221,7 @@ fn call_at_tag(before: u8, text: &[u8], rules: &ProtocolRules) -> ProbeResult<Ca
     }
 }
 
-/// The length without the first bytes of a character that has not come in full.
+/// The length without an incomplete character at the end.
 fn whole_characters(buf: &[u8], len: usize) -> usize {
     let tail = buf[..len].iter().rev().take(3).position(|byte| *byte >= 0xc0);
     let needs = |lead: u8| {

@@ -15,12 +15,12 @@ const CLOSE_ARG: &[u8] = b"</arg>";
 const OPEN_CDATA: &[u8] = b"<![CDATA[";
 const CLOSE_CDATA: &[u8] = b"]]>";
 
-/// An XML call that has begun.
+/// An XML call in progress.
 pub(crate) struct XmlScan {
     tool: String,
     at: usize,
     part: XmlPart,
-    /// Texts by name.
+    /// Argument texts by name.
     args: Map<String, Value>,
 }
 
@@ -90,7 +90,7 @@ impl XmlScan {
         CallScanResult::Invalid(buf.len(), message)
     }
 
-    /// Between arguments; the end of the call where it has come.
+    /// Between arguments; returns the end of the call if it has been reached.
     fn between(&mut self, buf: &[u8]) -> Option<Option<usize>> {
         self.at += buf[self.at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
         let rest = &buf[self.at..];
@@ -181,7 +181,7 @@ impl XmlScan {
     }
 }
 
-/// `<tag name="…"`, up to what ends the tag.
+/// `<tag name="…"`, without the end of the tag.
 fn named<'a>(take: &mut Taker<'a>, tag: &[u8]) -> &'a [u8] {
     take.word(tag).space(1).word(b"name").space(0).word(b"=").space(0);
     let name = take.quoted();

@@ -9,16 +9,16 @@ use crate::{
 };
 use memchr::memchr;
 
-/// A YAML call that has begun.
+/// A YAML call in progress.
 pub(crate) struct YamlScan {
     tool: String,
     /// After `ARGS:`.
     start: usize,
-    /// Start of the line that is looked at.
+    /// Start of the current line.
     line: usize,
-    /// Everything before this offset has been looked at.
+    /// Everything before this offset has been scanned.
     at: usize,
-    /// End of the last line that says something.
+    /// End of the last line with content.
     last: usize,
     part: YamlPart,
 }
@@ -97,7 +97,7 @@ impl YamlScan {
         Some(())
     }
 
-    /// A blank line counts only when something follows it.
+    /// A blank line counts only if a line with content follows.
     fn keep_line(&mut self, buf: &[u8], end: usize) {
         let line = buf[self.line..end].trim_ascii_end();
         if !line.is_empty() {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// Maximum characters of a line; the rest is cut, and the line's length is noted.
-const LINE: usize = 2_000;
+pub const LINE: usize = 2_000;
 /// Maximum characters for all notes, whatever the limit.
 const NOTES: usize = 2_000;
 /// Maximum characters of one note.

@@ -11,7 +11,7 @@ use beamai_port_tools::web::{
     search::{SearchQuery, SearchResult, WebSearch, WebSearchOutput},
 };
 use beamai_tool::{
-    CallContext, WebSettings,
+    CallContext, WebSettings, for_model,
     web_settings::{SearchProvider, SearchSettings},
 };
 use serde_json::Value;
@@ -45,12 +45,11 @@ pub(super) fn search(call: &WebSearch, cx: &CallContext) -> Result<WebSearchOutp
 }
 
 fn not_configured() -> ToolError {
-    ToolError::new(
-        Reason::NotConfigured,
-        "no search engine is configured; the host names one in its web settings, such as web => #{search => \
-         #{provider => searxng, base_url => \"http://127.0.0.1:8888\"}}, or with provider brave or tavily and an \
-         api_key; to read a known page, fetch its address",
-    )
+    const CONFIGURE: &str = "The host names one in its web settings, such as web => #{search => #{provider => searxng, \
+                             base_url => \"http://127.0.0.1:8888\"}}, or with provider brave or tavily and an api_key";
+    let message =
+        format!("no search engine is configured; to read a known page, fetch its address. {CONFIGURE}");
+    ToolError::new(Reason::NotConfigured, message).with(for_model::CONFIGURE, CONFIGURE)
 }
 
 /// A question as one engine wants it.

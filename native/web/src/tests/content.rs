@@ -48,7 +48,7 @@ fn the_documented_defaults_hold() {
     let described = schema::parameters_of::<WebFetch>();
     let default = |name: &str| described[name].default.clone().unwrap();
     assert_eq!((default("method"), default("timeout_sec")), (json!("GET"), json!(30)));
-    assert_eq!((default("verify_tls"), default("raw")), (json!(true), json!(false)));
+    assert_eq!((default("verify_tls"), default("as")), (json!(true), json!("markdown")));
 }
 
 #[test]
@@ -283,7 +283,7 @@ fn no_model_is_asked_about_a_page_that_is_not_the_one_wanted() {
 #[test]
 fn a_page_that_only_a_script_fills_says_so() {
     let server = TestServer::fixed("200 OK", HTML, "<div id=app></div><script>render()</script>");
-    assert!(note(&get(&server, "/")).contains("raw gives its source"));
+    assert!(note(&get(&server, "/")).contains("\"as\": \"html\" gives its source"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What the fuzzers kept of what a host sends.
+//! Replays the fuzzing corpus of host input.
 
 #[path = "../../../engine/tests/it/corpus/walk.rs"]
 mod walk;

@@ -1,3 +1,3 @@
-//! The tests of what both doors share, a module for each subject.
+//! Integration tests of what both doors share, a module for each subject.
 
 mod corpus;

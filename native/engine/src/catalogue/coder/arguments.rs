@@ -2,7 +2,11 @@
 
 use beamai_files::FileRead;
 use beamai_port_tools::lsp::{Lsp, LspDiagnostics, LspOperation};
-use beamai_search::{glob, grep, list};
+use beamai_search::{
+    glob,
+    grep::{self, OutputMode},
+    list,
+};
 use beamai_session::question;
 use beamai_tool::question::Choice;
 use schemars::JsonSchema;
@@ -12,8 +16,12 @@ fn one() -> i64 {
     1
 }
 
-fn fifty() -> u64 {
-    50
+/// Lines of a file that are read unless the call says otherwise, and at most.
+const LINES: u64 = 50;
+const MOST_LINES: u64 = 200;
+
+fn lines() -> u64 {
+    LINES
 }
 
 fn two_hundred() -> usize {
@@ -27,20 +35,27 @@ fn here() -> String {
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct ReadArgs {
     /// Path of the file, relative to the workspace or absolute inside it.
+    #[schemars(extend("self_evident" = true))]
     path: String,
-    /// First line to read, counted from 1. A negative number counts from the end: -20 begins with the twentieth line
-    /// from the end.
+    /// First line, 1-based; -N reads the last N lines.
     #[serde(default = "one")]
     offset: i64,
     /// Maximum number of lines to read.
-    #[serde(default = "fifty")]
+    #[serde(default = "lines")]
     #[schemars(range(min = 1, max = 200))]
+    #[schemars(extend("self_evident" = true))]
     limit: u64,
 }
 
 impl From<ReadArgs> for FileRead {
     fn from(read: ReadArgs) -> Self {
-        Self::lines(read.path, read.offset, read.limit)
+        let ReadArgs { path, offset, limit } = read;
+        // From the end, the offset says how many lines are wanted; of too many, the last ones.
+        let tail = offset.unsigned_abs().min(MOST_LINES);
+        match offset {
+            ..0 if limit == LINES => Self::lines(path, -tail.cast_signed(), tail),
+            _ => Self::lines(path, offset, limit),
+        }
     }
 }
 
@@ -48,6 +63,7 @@ impl From<ReadArgs> for FileRead {
 pub(super) struct ListArgs {
     /// Directory to list.
     #[serde(default = "here")]
+    #[schemars(extend("self_evident" = true))]
     path: String,
 }
 
@@ -59,8 +75,7 @@ impl From<ListArgs> for list::List {
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct GlobArgs {
-    /// Glob pattern of paths relative to the workspace, never absolute: "*.md" finds files in the workspace itself,
-    /// "**/*.md" at any depth, "src/**" everything under src.
+    /// Glob relative to the workspace, never absolute: "*.md" at its top, "src/**/*.{ts,tsx}" at any depth below src.
     pattern: String,
 }
 
@@ -73,34 +88,57 @@ impl From<GlobArgs> for glob::Glob {
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct GrepArgs {
     /// Regular expression to search each line for.
+    #[schemars(extend("self_evident" = true))]
     pattern: String,
-    /// Directory or file to search.
+    /// File or directory.
     #[serde(default = "here")]
     path: String,
-    /// Maximum number of matches to return.
+    /// Maximum number of matches, or files, to return.
     #[serde(default = "two_hundred")]
     #[schemars(range(min = 1, max = 100_000))]
+    #[schemars(extend("self_evident" = true))]
     max_matches: usize,
+    /// Only these files, such as "*.go".
+    glob: Option<String>,
+    /// The matching lines, only the files that have any, or these and how many lines match in each.
+    #[serde(default)]
+    #[schemars(extend("self_evident" = true))]
+    output_mode: OutputMode,
+    /// Case-insensitive.
+    #[serde(default)]
+    #[schemars(extend("self_evident" = true))]
+    case_insensitive: bool,
+    /// Lines before and after each match.
+    #[schemars(range(min = 0, max = 100))]
+    context: Option<usize>,
 }
 
 impl From<GrepArgs> for grep::Grep {
     fn from(grep: GrepArgs) -> Self {
-        Self::plain(grep.pattern, grep.path, grep.max_matches)
+        Self {
+            glob: grep.glob,
+            output_mode: grep.output_mode,
+            case_insensitive: grep.case_insensitive,
+            context: grep.context,
+            ..Self::plain(grep.pattern, grep.path, grep.max_matches)
+        }
     }
 }
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct AskArgs {
-    /// The questions, put one after the other.
+    /// The questions, one to four.
     #[schemars(length(min = 1, max = 4))]
+    #[schemars(extend("self_evident" = true))]
     questions: Vec<QuestionArgs>,
 }
 
 #[derive(Deserialize, JsonSchema)]
 struct QuestionArgs {
     /// The question, a full sentence.
+    #[schemars(extend("self_evident" = true))]
     question: String,
-    /// Two to four options, the recommended one first (it is marked as such), or none for free text.
+    /// 2 to 4, the recommended one first; none for free text.
     #[schemars(length(max = 4))]
     options: Vec<Choice>,
 }
@@ -117,6 +155,7 @@ impl From<AskArgs> for question::AskQuestions {
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct DiagnoseArgs {
     /// The file to check.
+    #[schemars(extend("self_evident" = true))]
     path: String,
 }
 
@@ -130,11 +169,12 @@ impl From<DiagnoseArgs> for LspDiagnostics {
 #[derive(Deserialize, JsonSchema)]
 struct SymbolPosition {
     /// The file that the symbol is in.
+    #[schemars(extend("self_evident" = true))]
     path: String,
-    /// Line of the symbol, counted from 1.
+    /// 1-based.
     #[schemars(range(min = 1))]
     line: u64,
-    /// Any character of the symbol's name in that line, counted from 1.
+    /// 1-based, anywhere in the symbol's name.
     #[schemars(range(min = 1))]
     character: u64,
 }

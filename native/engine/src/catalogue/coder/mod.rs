@@ -31,43 +31,43 @@ fn files() -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(ToolBinding::<FileRead, arguments::ReadArgs>::new(
             "read",
-            "Reads lines of a text file in any encoding, or an image. 50 lines unless limit asks for more; the result \
-             says with which offset to read on.",
+            "Read lines of a text file in any encoding, or an image; not other binary files. Use list for \
+             directories, grep to search.",
         )),
         Arc::new(ToolBinding::<List, arguments::ListArgs>::new(
             "list",
-            "Lists what is in a directory: name, path, type and size of each entry.",
+            "List a directory. Use glob to find files by pattern.",
         )),
         Arc::new(ToolBinding::<Glob, arguments::GlobArgs, results::GlobResult>::new(
             "glob",
-            "Finds files of the workspace by a pattern of their path, such as \"**/*.rs\". Leaves out hidden files and \
-             what .gitignore leaves out, and says how many. Use grep to search in files.",
+            "Find files by path pattern. Skips hidden and .gitignored files. Use grep to search contents.",
         )),
         Arc::new(ToolBinding::<Grep, arguments::GrepArgs, Matches>::new(
             "grep",
-            "Searches the contents of files for a regular expression and returns the matching lines. Leaves out hidden \
-             and binary files and what .gitignore leaves out, and says how many.",
+            "Search file contents with a regular expression (Rust syntax: no look-around, no backreferences). Skips \
+             binary, hidden and .gitignored files. Use glob to find files by name.",
         )),
         Arc::new(
             ToolBinding::<FileWrite>::new(
                 "write",
-                "Writes a whole file. The file changes at once or not at all; missing directories are made. To change a \
-                 part of a file, use edit.",
+                "Create or overwrite a file; returns a diff. Creates missing directories. Use edit to change part of \
+                 a file.",
             )
             .only(&["path", "content"]),
         ),
         Arc::new(
             ToolBinding::<FileEdit>::new(
                 "edit",
-                "Replaces an exact piece of text in a file; answers with a diff. The text must occur exactly once, unless \
-                 replace_all is set. Everything else in the file stays as it is.",
+                "Replace exact text in a file; returns a diff. old_string must occur exactly once unless replace_all \
+                 is set. No regular expressions. Use patch to change several files.",
             )
             .only(&["path", "old_string", "new_string", "replace_all"]),
         ),
         Arc::new(ToolBinding::<FilePatch>::new(
             "patch",
-            "Applies a unified diff to one or more files: change, create, delete, rename them. All of it happens or \
-             nothing; the answer tells for every hunk where it applies.",
+            "Apply a unified diff, or a patch between *** Begin Patch and *** End Patch, to one or more files: \
+             update, create, delete, rename. All or nothing. Context must match exactly; line numbers may be off. Use \
+             edit for a small change.",
         )),
     ]
 }
@@ -78,42 +78,42 @@ fn work() -> Vec<Arc<dyn Tool>> {
         Arc::new(
             ToolBinding::<Shell>::new(
                 "bash",
-                "Runs a shell command with bash in the workspace and returns its exit code, standard output and standard \
-                 error. A command that has not ended after two minutes is killed with everything that it started. For \
-                 reading, searching and editing files, the other tools are better.",
+                "Run a bash command in the workspace, for up to 2 minutes. Usually sandboxed: no network, and only \
+                 the workspace and /tmp are writable. No terminal. Use the other tools to read, search and edit files.",
             )
-            .only(&["command"])
-            .described(
-                "command",
-                "The command, as for `bash -c`. It may have several lines. Whatever it leaves running when it ends is \
-                 killed.",
-            ),
+            .only(&["command"]),
         ),
-        Arc::new(ToolBinding::<TodoList>::new("todoread", "Returns the session's list of tasks.").only(&[])),
+        Arc::new(ToolBinding::<TodoList>::new(
+            "todoread",
+            "Return the session's task list.",
+        ).only(&[])),
         Arc::new(ToolBinding::<TodoReplace>::new(
             "todowrite",
-            "Writes the session's whole list of tasks and returns it. Keep a list for work of several steps, and keep \
-             it true: at most one task is in progress.",
+            "Replace the session's task list and return it. Use it for work of several steps; at most one task can be \
+             in_progress.",
         )),
         Arc::new(ToolBinding::<Skill>::new(
             "skill",
-            "Lists the skills, or loads one. A skill is a set of instructions for a kind of work; load the one that fits \
-             before you begin.",
+            "List skills, or load one by name. A skill is instructions for a kind of work; load a fitting one before \
+             you begin.",
         )),
-        Arc::new(ToolBinding::<SubAgentTask>::new("task", super::TASK)),
+        Arc::new(ToolBinding::<SubAgentTask>::new(
+            "task",
+            "Delegate work to a sub-agent with tools of its own; returns its summary. Use it for wide searches, not \
+             for small steps.",
+        )),
         Arc::new(ToolBinding::<AskQuestions, arguments::AskArgs>::new(
             "question",
-            "Asks the user questions when a decision is theirs to make, the recommended option first. The user can \
-             always answer something else.",
+            "Ask the user when a decision is theirs, the recommended option first. They can always answer in their \
+             own words. Not for permission to call tools.",
         )),
         Arc::new(
             ToolBinding::<WebFetch, WebFetch, results::FetchResult>::new(
                 "fetch",
-                "Fetches a resource over http or https. A page of HTML comes back as readable Markdown, other text as it \
-                 is, an image in base64. Redirects are followed and reported; an error of the server, such as 404, is a \
-                 result with its status_code.",
+                "Fetch an http(s) URL: HTML as Markdown, other text as is, images. Runs no JavaScript and reaches \
+                 public addresses only. It cannot search the web.",
             )
-            .only(&["url", "method", "headers", "body", "timeout_sec", "max_size_kb", "auth", "verify_tls"]),
+            .only(&["url", "method", "headers", "body", "timeout_sec", "max_size_kb", "auth", "as", "verify_tls"]),
         ),
     ]
 }
@@ -123,15 +123,16 @@ fn servers() -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(ToolBinding::<LspDiagnostics, arguments::DiagnoseArgs>::new(
             "lsp_diagnostics",
-            "Errors and warnings that a language server finds in a file as it is now. Ask after edits.",
+            "Errors and warnings of a language server for a file. Run it after edits; it does not run tests.",
         )),
         Arc::new(ToolBinding::<Lsp, arguments::DefineArgs, results::DefinitionResult>::new(
             "lsp_definition",
-            "Where the symbol at a position of a file is defined, as its language server knows it.",
+            "Where the symbol at a position is defined. More exact than grep; needs a language server for the file.",
         )),
         Arc::new(ToolBinding::<Lsp, arguments::HoverArgs, results::HoverResult>::new(
             "lsp_hover",
-            "Type and documentation of the symbol at a position of a file, as its language server knows them.",
+            "Type and documentation of the symbol at a position. Needs a language server for the file; otherwise use \
+             read.",
         )),
     ]
 }

@@ -22,7 +22,7 @@ fn straight(path: String) -> Result<String> {
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct ReadFile {
-    /// Path of the file, relative to the workspace or absolute inside it, such as "src/index.ts".
+    /// Absolute or relative file path, such as "src/index.ts".
     path: String,
 }
 
@@ -36,9 +36,10 @@ impl TryFrom<ReadFile> for FileRead {
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct WriteFile {
-    /// Path of the file, relative to the workspace or absolute inside it, such as "src/index.ts".
+    /// Absolute or relative file path, such as "src/index.ts".
     path: String,
     /// The text. It replaces the whole file.
+    #[schemars(extend("self_evident" = true))]
     content: String,
 }
 
@@ -52,10 +53,9 @@ impl TryFrom<WriteFile> for FileWrite {
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct ListFiles {
-    /// Directory whose files are listed; "." is the workspace.
+    /// "." is the workspace.
     directory: String,
-    /// Glob pattern, matched against the path relative to the directory: "**/*.ts" finds files at any depth. The
-    /// default lists the files of the directory itself.
+    /// Glob relative to the directory: "**/*.ts" at any depth.
     #[serde(default = "any")]
     pattern: String,
 }
@@ -75,8 +75,10 @@ impl TryFrom<ListFiles> for Glob {
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct SearchCode {
     /// What to search for.
+    #[schemars(extend("self_evident" = true))]
     query: String,
     /// How to search.
+    #[schemars(extend("self_evident" = true))]
     options: Option<SearchOptions>,
 }
 
@@ -84,16 +86,19 @@ pub(super) struct SearchCode {
 struct SearchOptions {
     /// Case-sensitive.
     #[serde(default)]
+    #[schemars(extend("self_evident" = true))]
     case_sensitive: bool,
     /// Whether the query is a regular expression.
     #[serde(default)]
+    #[schemars(extend("self_evident" = true))]
     regex: bool,
-    /// Only search files whose path matches this glob, such as "*.ts".
+    /// Only these files, such as "*.ts".
     #[serde(default)]
     glob: Option<String>,
     /// Maximum number of matches to return.
     #[serde(default = "most_results")]
     #[schemars(range(min = 1, max = 100_000))]
+    #[schemars(extend("self_evident" = true))]
     max_results: usize,
 }
 
@@ -125,6 +130,7 @@ impl TryFrom<SearchCode> for Grep {
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct GetDiagnostics {
     /// The file to check. Default: every file that the running language servers know.
+    #[schemars(extend("self_evident" = true))]
     file: Option<String>,
 }
 

@@ -17,27 +17,28 @@ pub(super) fn registry() -> ToolRegistry {
     registry_of(vec![
         Arc::new(ToolBinding::<FileRead, arguments::ReadFile, results::ReadResult>::new(
             "read_file",
-            "Read the complete content of a file from disk: text in any encoding, or an image in base64.",
+            "Read the complete content of a file from disk: text in any encoding up to 10 MiB, or an image. Use \
+             search_code to find text in large files.",
         )),
         Arc::new(ToolBinding::<FileWrite, arguments::WriteFile, Succeeded<FileWriteOutput>>::new(
             "write_file",
-            "Write content to a file: it becomes the whole file. The file changes at once or not at all; missing \
-             directories are made.",
+            "Write content to a file, replacing all of it. Creates missing directories. It cannot change a part of a \
+             file: read it first and write it whole.",
         )),
         Arc::new(ToolBinding::<Glob, arguments::ListFiles>::new(
             "list_files",
-            "List files in a directory, or those below it whose path matches a pattern. Leaves out hidden files and \
-             what .gitignore leaves out, and says how many.",
+            "List files in a directory, or below it by pattern. Skips hidden and .gitignored files. Use search_code \
+             to search contents.",
         )),
         Arc::new(ToolBinding::<Grep, arguments::SearchCode, Matches>::new(
             "search_code",
-            "Search code in the codebase for a text, or for a regular expression, and return the matching lines. Leaves \
-             out hidden and binary files and what .gitignore leaves out, and says how many.",
+            "Search code in the codebase for text or a regular expression (Rust syntax: no look-around). Skips \
+             binary, hidden and .gitignored files. Use list_files to find files by name.",
         )),
         Arc::new(ToolBinding::<LspDiagnostics, arguments::GetDiagnostics>::new(
             "get_diagnostics",
-            "Get errors and warnings of a file as it is now; without a file, those of every file that the running \
-             language servers know.",
+            "Get errors and warnings of a file, or of all files that the running language servers know. It does not \
+             run tests.",
         )),
     ])
 }

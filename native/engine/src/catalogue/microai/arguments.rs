@@ -38,15 +38,16 @@ fn yes() -> bool {
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct ReadArgs {
-    /// Absolute path of the file; a relative one is taken from the workspace.
+    /// Absolute path.
     file_path: String,
-    /// Number of the first line to read, counted from 1.
+    /// First line, 1-based.
     #[serde(default = "one")]
     #[schemars(range(min = 1))]
     offset: i64,
     /// Maximum number of lines to read.
     #[serde(default = "lines")]
     #[schemars(range(min = 1))]
+    #[schemars(extend("self_evident" = true))]
     limit: u64,
 }
 
@@ -58,9 +59,10 @@ impl From<ReadArgs> for FileRead {
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct WriteArgs {
-    /// Absolute path of the file; a relative one is taken from the workspace.
+    /// Absolute path.
     file_path: String,
     /// The text. It replaces the whole file.
+    #[schemars(extend("self_evident" = true))]
     content: String,
 }
 
@@ -72,15 +74,16 @@ impl From<WriteArgs> for FileWrite {
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct EditArgs {
-    /// Absolute path of the file; a relative one is taken from the workspace.
+    /// Absolute path.
     file_path: String,
-    /// The text to replace, exactly as it is in the file, with indentation and without line numbers. It must occur
-    /// once, unless replace_all is set: take in as many lines around it as that needs.
+    /// Copied exactly, with indentation and without line numbers.
     old_string: String,
     /// The replacement. If empty, the old text is deleted.
+    #[schemars(extend("self_evident" = true))]
     new_string: String,
     /// Whether to replace every occurrence.
     #[serde(default)]
+    #[schemars(extend("self_evident" = true))]
     replace_all: bool,
 }
 
@@ -93,11 +96,11 @@ impl From<EditArgs> for FileEdit {
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct GlobArgs {
-    /// Glob pattern, matched against the path relative to `path`: "*.md" finds files in the directory itself,
-    /// "**/*.md" at any depth.
+    /// Glob relative to path: "*.md" in the directory itself, "**/*.md" at any depth.
     pattern: String,
     /// Directory to search in.
     #[serde(default = "here")]
+    #[schemars(extend("self_evident" = true))]
     path: String,
 }
 
@@ -110,72 +113,92 @@ impl From<GlobArgs> for glob::Glob {
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct GrepArgs {
     /// Regular expression to search each line for.
+    #[schemars(extend("self_evident" = true))]
     pattern: String,
-    /// Directory or file to search.
+    /// File or directory.
     #[serde(default = "here")]
     path: String,
-    /// Only search files whose path matches this glob, such as "*.go".
+    /// Only these files, such as "*.go".
     glob: Option<String>,
-    /// content: the matching lines; files_with_matches: only the files that have any; count: these files and how many
-    /// lines match in each.
+    /// The matching lines, only the files that have any, or these and how many lines match in each.
     #[serde(default)]
+    #[schemars(extend("self_evident" = true))]
     output_mode: OutputMode,
     /// Case-insensitive.
     #[serde(default, rename = "-i")]
     case_insensitive: bool,
-    /// Include line numbers in the matches.
+    /// Line numbers.
     #[serde(default = "yes", rename = "-n")]
     numbered: bool,
-    /// Lines to show after each match.
+    /// Lines after each match.
     #[serde(rename = "-A")]
     #[schemars(range(min = 0, max = 100))]
     after: Option<usize>,
-    /// Lines to show before each match.
+    /// Lines before each match.
     #[serde(rename = "-B")]
     #[schemars(range(min = 0, max = 100))]
     before: Option<usize>,
-    /// Lines to show before and after each match, where `-A` or `-B` is not given.
+    /// Lines before and after.
     #[serde(rename = "-C")]
     #[schemars(range(min = 0, max = 100))]
     context: Option<usize>,
+    /// ripgrep file type, such as rust or py.
+    #[serde(rename = "type")]
+    #[schemars(extend("unlisted" = true))]
+    file_type: Option<String>,
+    /// Maximum number of matches, or files; 0 for as many as there may be.
+    #[schemars(extend("unlisted" = true))]
+    head_limit: Option<usize>,
+    /// Matches, or files, to skip first.
+    #[serde(default)]
+    #[schemars(extend("unlisted" = true))]
+    offset: usize,
+    /// Matches may span lines, and `.` matches line ends.
+    #[serde(default)]
+    #[schemars(extend("unlisted" = true))]
+    multiline: bool,
 }
 
 impl From<GrepArgs> for grep::Grep {
     fn from(grep: GrepArgs) -> Self {
-        let GrepArgs { pattern, path, glob, output_mode, case_insensitive, numbered, after, before, context } =
-            grep;
-        let unnumbered = !numbered;
+        let limit = grep.head_limit.filter(|limit| *limit > 0).unwrap_or(MATCHES);
         Self {
-            glob,
-            output_mode,
-            case_insensitive,
-            unnumbered,
-            after,
-            before,
-            context,
-            ..Self::plain(pattern, path, MATCHES)
+            glob: grep.glob,
+            file_type: grep.file_type,
+            output_mode: grep.output_mode,
+            case_insensitive: grep.case_insensitive,
+            multiline: grep.multiline,
+            unnumbered: !grep.numbered,
+            after: grep.after,
+            before: grep.before,
+            context: grep.context,
+            offset: grep.offset,
+            ..Self::plain(grep.pattern, grep.path, limit)
         }
     }
 }
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct AskUserQuestionArgs {
-    /// The questions, put one after the other.
+    /// The questions, one to four.
     #[schemars(length(min = 1, max = 4))]
+    #[schemars(extend("self_evident" = true))]
     questions: Vec<QuestionArgs>,
 }
 
 #[derive(Deserialize, JsonSchema)]
 struct QuestionArgs {
     /// The question, a full sentence.
+    #[schemars(extend("self_evident" = true))]
     question: String,
-    /// Short label, 12 characters at most.
+    /// Short label, at most 12 characters.
     header: String,
-    /// The options, the recommended one first.
+    /// The recommended one first.
     #[schemars(length(min = 2, max = 4))]
     options: Vec<Choice>,
     /// Whether several options can be chosen.
     #[serde(default, rename = "multiSelect")]
+    #[schemars(extend("self_evident" = true))]
     multi_select: bool,
 }
 
@@ -191,17 +214,21 @@ impl From<AskUserQuestionArgs> for question::AskQuestions {
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct TodoWriteArgs {
-    /// All tasks, in order. Tasks that are left out are deleted.
+    /// All tasks in order; those left out are deleted.
     todos: Vec<TodoArgs>,
 }
 
 #[derive(Deserialize, JsonSchema)]
 struct TodoArgs {
-    /// What is to be done, as an instruction, such as "Add unit tests".
+    /// What an earlier result gave it.
+    #[schemars(extend("unlisted" = true))]
+    id: Option<u64>,
+    /// Imperative: "Add tests".
     content: String,
     /// Status. At most one task can be in progress.
+    #[schemars(extend("self_evident" = true))]
     status: TodoStatus,
-    /// The same in the present continuous, such as "Adding unit tests".
+    /// Present continuous: "Adding tests".
     #[serde(rename = "activeForm")]
     active_form: String,
 }
@@ -209,6 +236,7 @@ struct TodoArgs {
 impl From<TodoWriteArgs> for TodoReplace {
     fn from(written: TodoWriteArgs) -> Self {
         let todos = written.todos.into_iter().map(|todo| NewTodo {
+            id: todo.id,
             content: todo.content,
             status: todo.status,
             active_form: Some(todo.active_form),
@@ -220,19 +248,19 @@ impl From<TodoWriteArgs> for TodoReplace {
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct LspArgs {
-    /// What to ask: "goToDefinition", "findReferences", "hover", "goToImplementation", "prepareCallHierarchy",
-    /// "incomingCalls" and "outgoingCalls" are about the symbol at line and character; "documentSymbol" lists the
-    /// symbols of the file; "workspaceSymbol" finds symbols of the whole workspace by name.
+    /// What to ask.
+    #[schemars(extend("self_evident" = true))]
     operation: LspOperation,
-    /// The file that the symbol is in. For "workspaceSymbol" any file of the language.
+    /// The file that the symbol is in; for workspaceSymbol any file of the language.
+    #[schemars(extend("self_evident" = true))]
     file_path: String,
-    /// Line of the symbol, counted from 1. Not needed by "documentSymbol" and "workspaceSymbol".
+    /// 1-based; not for documentSymbol and workspaceSymbol.
     #[schemars(range(min = 1))]
     line: Option<u64>,
-    /// Any character of the symbol's name in that line, counted from 1. Needed with line.
+    /// 1-based, anywhere in the symbol's name.
     #[schemars(range(min = 1))]
     character: Option<u64>,
-    /// Name, or part of it, that "workspaceSymbol" looks for; the word at line and character when absent.
+    /// Symbol name for workspaceSymbol.
     query: Option<String>,
 }
 
@@ -245,9 +273,10 @@ impl From<LspArgs> for lsp::Lsp {
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct WebFetchArgs {
-    /// Full address of the page: http:// or https://.
+    /// Address of the page: http:// or https://.
+    #[schemars(extend("self_evident" = true))]
     url: String,
-    /// What to extract from the page, such as "the section about error handling".
+    /// What to extract from the page.
     prompt: String,
 }
 

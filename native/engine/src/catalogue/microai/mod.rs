@@ -12,10 +12,7 @@ use beamai_port_tools::{
     web::{fetch::WebFetch, search::WebSearch},
 };
 use beamai_search::{glob::Glob, grep::Grep};
-use beamai_session::{
-    question::AskQuestions,
-    todo::{TodoOutput, TodoReplace},
-};
+use beamai_session::{question::AskQuestions, todo::TodoReplace};
 use beamai_tool::{Tool, ToolBinding, ToolRegistry};
 use std::sync::Arc;
 
@@ -28,46 +25,42 @@ fn required() -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(ToolBinding::<FileRead, arguments::ReadArgs, results::ReadResult>::new(
             "Read",
-            "Reads a file and returns its lines, each with its number in front. Text in any encoding; an image comes \
-             back in base64. A long file is read in parts, with offset and limit.",
+            "Read a text file with line numbers, or an image. Continue with offset. Cannot read directories or other \
+             binary files; use Glob or Grep to find files.",
         )),
         Arc::new(ToolBinding::<FileWrite, arguments::WriteArgs, Succeeded<FileWriteOutput>>::new(
             "Write",
-            "Creates a file, or replaces all that is in it. The file changes at once or not at all; missing \
-             directories are made. To change a part of a file, use Edit.",
+            "Create or overwrite a file. Creates missing directories. Use Edit to change part of a file.",
         )),
         Arc::new(ToolBinding::<FileEdit, arguments::EditArgs, Succeeded<FileEditOutput>>::new(
             "Edit",
-            "Replaces an exact piece of text in a file. The text must occur exactly once, unless replace_all is set. \
-             Everything else in the file stays as it is.",
+            "Replace exact text in a file. old_string must occur exactly once unless replace_all is set. No regular \
+             expressions. Use Write for a new file.",
         )),
         Arc::new(ToolBinding::<Glob, arguments::GlobArgs>::new(
             "Glob",
-            "Finds files by a pattern of their path, such as \"**/*.go\". Leaves out hidden files and what .gitignore \
-             leaves out, and says how many.",
+            "Find files by path pattern. Skips hidden and .gitignored files. Use Grep to search contents.",
         )),
-        Arc::new(ToolBinding::<Grep, arguments::GrepArgs, results::GrepResult>::new(
+        Arc::new(
+            ToolBinding::<Grep, arguments::GrepArgs, results::GrepResult>::new(
             "Grep",
-            "Searches the contents of files for a regular expression. Leaves out hidden and binary files and what \
-             .gitignore leaves out, and says how many.",
-        )),
+            "Search file contents with a regular expression (Rust syntax: no look-around, no backreferences). Skips \
+             binary, hidden and .gitignored files. Use Glob to find files by name.",
+            ).alias("context", "-C"),
+        ),
         Arc::new(
             ToolBinding::<Shell>::new(
                 "Bash",
-                "Runs a shell command with bash in the workspace and returns its standard output, standard error and \
-                 exit code. A command that outlasts its timeout is killed with everything that it started.",
+                "Run a bash command in the workspace. Usually sandboxed: no network, and only the workspace and /tmp \
+                 are writable. No terminal. Use Read, Grep and Edit for files.",
             )
             .only(&["command", "timeout", "cwd", "run_in_background"])
-            .described(
-                "run_in_background",
-                "Whether it runs in the background: the answer comes at once with an id, and BashOutput and KillShell \
-                 take that. It ends with the session at the latest. For servers, watchers and long builds.",
-            ),
+            .described("run_in_background", "Return at once with an id for BashOutput and KillShell."),
         ),
         Arc::new(ToolBinding::<AskQuestions, arguments::AskUserQuestionArgs>::new(
             "AskUserQuestion",
-            "Asks the user when a decision is theirs to make. The user can always answer something else than the \
-             options.",
+            "Ask the user when a decision is theirs. They can always answer in their own words. Not for permission to \
+             call tools: that is asked automatically.",
         )),
     ]
 }
@@ -75,14 +68,14 @@ fn required() -> Vec<Arc<dyn Tool>> {
 /// Level 2.
 fn standard() -> Vec<Arc<dyn Tool>> {
     vec![
-        Arc::new(ToolBinding::<TodoReplace, arguments::TodoWriteArgs, Succeeded<TodoOutput>>::new(
+        Arc::new(ToolBinding::<TodoReplace, arguments::TodoWriteArgs, results::TodoOutput>::new(
             "TodoWrite",
-            "Writes the whole list of tasks. Keep a list for work of several steps, and keep it true.",
+            "Replace the session's task list. Use it for work of several steps; at most one task can be in_progress.",
         )),
         Arc::new(ToolBinding::<Lsp, arguments::LspArgs>::new(
             "LSP",
-            "Asks a language server about code: where a name is defined, used or implemented, its type and \
-             documentation, the symbols of a file or of the workspace, who calls a function and what it calls.",
+            "Query a language server: definition, references, implementations, type and documentation, symbols, \
+             callers and callees. More exact than Grep; needs a server for the language.",
         )),
     ]
 }
@@ -92,13 +85,13 @@ fn extended() -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(ToolBinding::<WebFetch, arguments::WebFetchArgs>::new(
             "WebFetch",
-            "Fetches a page and returns what the prompt asks for. Only public addresses are reached unless the host \
-             allows others.",
+            "Fetch an http(s) page and return what the prompt asks for. Runs no JavaScript and reaches public \
+             addresses only. Use WebSearch to find pages.",
         )),
         Arc::new(
             ToolBinding::<WebSearch>::new(
                 "WebSearch",
-                "Searches the web and returns titles, addresses and snippets, best first. Read a result with WebFetch.",
+                "Search the web: titles, URLs and snippets. Read a result with WebFetch.",
             )
             .only(&["query", "allowed_domains", "blocked_domains"]),
         ),
@@ -107,23 +100,19 @@ fn extended() -> Vec<Arc<dyn Tool>> {
 
 /// What commands in the background need.
 fn background() -> Vec<Arc<dyn Tool>> {
-    let id = "The id that Bash gave for the command.";
     vec![
         Arc::new(
-            ToolBinding::<ShellPoll>::new(
-                "BashOutput",
-                "Tells how far a command is that Bash started in the background: its status, its exit code once it has \
-                 ended, and what it has written since the last call.",
-            )
-            .described("id", id),
+            ToolBinding::<ShellPoll>::new("BashOutput", "Status and new output of a background command.")
+                .alias("bash_id", "id")
+                .alias("shell_id", "id"),
         ),
         Arc::new(
             ToolBinding::<ShellKill>::new(
                 "KillShell",
-                "Kills a command that Bash started in the background, with everything that it started, and returns what \
-                 it had written since the last call.",
+                "Kill a background command and all that it started; returns its last output.",
             )
-            .described("id", id),
+            .alias("bash_id", "id")
+            .alias("shell_id", "id"),
         ),
     ]
 }

@@ -2,7 +2,9 @@
 
 use beamai_files::FileReadOutput;
 use beamai_search::grep::{self, GrepMatch};
+use beamai_session::todo;
 use beamai_text::LineEnding;
+use beamai_tool::todo::TodoStatus;
 use beamai_walk::SearchCoverage;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -69,6 +71,42 @@ fn numbered(text: &str, first: u64) -> String {
     // `lines` ends a line where the core does: at a line feed, with the carriage return before it.
     let lines = text.lines().zip(first..).map(|(line, number)| format!("{number:>6}\t{line}"));
     lines.collect::<Vec<_>>().join("\n")
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct TodoOutput {
+    /// True: what could not be done is an error.
+    success: bool,
+    /// Every task, in order.
+    todos: Vec<Todo>,
+    /// How many there are.
+    count: usize,
+}
+
+/// A task under the names that the tool takes.
+#[derive(Serialize, JsonSchema)]
+struct Todo {
+    /// Number of the task.
+    id: u64,
+    /// What is to be done.
+    content: String,
+    /// How far it is.
+    status: TodoStatus,
+    /// The same in the present continuous; absent for a task that another tool has made without it.
+    #[serde(rename = "activeForm", skip_serializing_if = "Option::is_none")]
+    active_form: Option<String>,
+}
+
+impl From<todo::TodoOutput> for TodoOutput {
+    fn from(list: todo::TodoOutput) -> Self {
+        let todo = |todo: beamai_tool::todo::Todo| Todo {
+            id: todo.id,
+            content: todo.content,
+            status: todo.status,
+            active_form: todo.active_form,
+        };
+        Self { success: true, count: list.count, todos: list.todos.into_iter().map(todo).collect() }
+    }
 }
 
 #[derive(Serialize, JsonSchema)]

@@ -24,10 +24,11 @@ fn it_has_the_twenty_two_tools_and_no_other() {
 fn each_tool_takes_and_gives_what_is_documented() {
     let read = "limit:integer=50[1..200] offset:integer=1 path:string!";
     let edit = "new_string:string! old_string:string! path:string! replace_all:boolean=false";
-    let grep = "max_matches:integer=200[1..100000] path:string=\".\" pattern:string!";
+    let grep = "case_insensitive:boolean=false context:integer[0..100] glob:string max_matches:integer=200[1..100000] \
+                output_mode:string=\"content\"<content|files_with_matches|count> path:string=\".\" pattern:string!";
     let todo = "todos:array!(active_form:string content:string! \
                 status:string=\"pending\"<pending|in_progress|completed>)";
-    let fetch = "auth:object(cookie:string password:string preemptive:boolean=false token:string \
+    let fetch = "as:string=\"markdown\"<markdown|html> auth:object(cookie:string password:string preemptive:boolean=false token:string \
                  type:string!<basic|bearer|cookie> username:string) body:string headers:object \
                  max_size_kb:integer[1..1024] method:string=\"GET\"<GET|POST|PUT|DELETE|PATCH|HEAD|OPTIONS> \
                  timeout_sec:integer=30[1..600] url:string! verify_tls:boolean=true";
@@ -74,6 +75,9 @@ fn read_has_a_default_a_limit_and_a_tail() {
     assert_eq!(part(json!({"path": "long", "offset": 51, "limit": 200})), (51, 250, true));
     assert_eq!(part(json!({"path": "long", "offset": -20})), (281, 300, false));
     assert_eq!(part(json!({"path": "long", "offset": -150, "limit": 200})), (151, 300, false));
+    assert_eq!(part(json!({"path": "long", "offset": -150})), (151, 300, false));
+    assert_eq!(part(json!({"path": "long", "offset": -250})), (101, 300, false));
+    assert_eq!(part(json!({"path": "long", "offset": -150, "limit": 10})), (151, 160, true));
     assert_eq!(env.call("read", json!({"path": "long", "offset": -1}))["content"], "line 300\n");
     let clamped = env.call("read", json!({"path": "long", "limit": 201}));
     assert_eq!(clamped["end_line"], 200);
@@ -114,6 +118,16 @@ fn glob_and_grep_find() {
     assert_eq!(found["truncated"], true);
     let found = env.call("grep", json!({"pattern": "x", "max_matches": 3}));
     assert_eq!(found["matches"].as_array().unwrap().len(), 3);
+    let args = json!({"pattern": "TWO", "case_insensitive": true, "glob": "*.rs", "output_mode": "files_with_matches"});
+    assert_eq!(env.call("grep", args)["files"], json!(["a.rs", "d/b.rs"]));
+    let counted = env.call("grep", json!({"pattern": "two", "output_mode": "count"}));
+    assert_eq!(counted["counts"], json!({"a.rs": 1, "c.md": 1, "d/b.rs": 1}));
+    env.file("lines", "1\n2\n3\n");
+    let found = env.call("grep", json!({"pattern": "2", "path": "lines", "context": 1}));
+    assert_eq!(
+        (&found["matches"][0]["before"], &found["matches"][0]["after"]),
+        (&json!(["1"]), &json!(["3"]))
+    );
 }
 
 #[test]

@@ -165,6 +165,40 @@ fn grep_honours_its_switches() {
 }
 
 #[test]
+fn what_models_know_of_other_tools_of_these_names_is_accepted() {
+    let env = grepped();
+    let found = env.call(
+        "Grep",
+        json!({"pattern": "func|FUNC", "head_limit": 1, "offset": 1, "context": 1, "type": "go"}),
+    );
+    assert_eq!(
+        (&found["matches"][0]["content"], found["matches"].as_array().unwrap().len()),
+        (&json!("FUNC error"), 1)
+    );
+    assert_eq!(found["matches"][0]["before"], json!(["two"]));
+    let lines = env.call("Grep", json!({"pattern": "Error\\ntwo", "multiline": true, "head_limit": 0}));
+    assert_eq!(lines["total_matches"], 1);
+    env.call("Bash", json!({"command": "true", "description": "Does nothing"}));
+    let started =
+        env.call("Bash", json!({"command": "echo one; echo two; sleep 60", "run_in_background": true}));
+    let mut seen = String::new();
+    while !seen.contains("two") {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        let polled = env.call("BashOutput", json!({"bash_id": started["id"], "filter": "^t"}));
+        seen.push_str(polled["stdout"].as_str().unwrap());
+    }
+    assert_eq!(seen, "two\n");
+    env.call("KillShell", json!({"shell_id": started["id"]}));
+    for tool in ["Grep", "Bash", "BashOutput"] {
+        let names: Vec<_> = catalogue::find(tool, Some("microai")).unwrap().parameters().keys().collect();
+        assert!(
+            !names.iter().any(|name| ["head_limit", "description", "filter"].contains(&name.as_str())),
+            "{names:?}"
+        );
+    }
+}
+
+#[test]
 fn bash_runs_commands() {
     let env = Env::files("microai", &[("sub/here", "")]);
     let done = env.call("Bash", json!({"command": "ls; echo oops >&2; exit 3", "cwd": "sub"}));

@@ -3,8 +3,10 @@
 
 mod coder;
 mod env;
+mod examples;
 mod ide;
 mod microai;
+mod round_trip;
 mod server;
 mod signature;
 mod task;

@@ -213,7 +213,7 @@ fn a_redirect_to_another_name_is_judged_anew() {
 }
 
 #[test]
-fn what_names_do_not_cover_in_the_server_of_a_name_stays_out_of_the_next_command() {
+fn a_connection_that_one_command_leaves_is_not_the_next_ones() {
     // A connection that nobody accepted yet when its command ended is not the next command's.
     let server = Named::new(|_, stream| stream.write_all(&answer("200 OK", &[], b"late")));
     let fixture = Fixture::listing(&["other.example"], &[&server]);

@@ -2,7 +2,7 @@
 
 use super::{Fixture, MACHINE, Named, used};
 use beamai_testserver::{TestServer, answer, authority, identified_by};
-use rcgen::{CertificateParams, KeyPair};
+use rcgen::{CertificateParams, DnType, KeyPair};
 use serde_json::json;
 
 #[test]
@@ -50,7 +50,9 @@ fn names_are_compared_in_one_spelling() {
 fn tls_passes_to_the_server_that_it_names() {
     let key = KeyPair::generate().unwrap();
     let authority = authority();
-    let params = CertificateParams::new(vec![MACHINE.0.clone()]).unwrap();
+    let mut params = CertificateParams::new(vec![MACHINE.0.clone()]).unwrap();
+    // Without a name of its own, it would seem to be signed by itself.
+    params.distinguished_name.push(DnType::CommonName, MACHINE.0.as_str());
     let certificate = params.signed_by(&key, &authority).unwrap();
     let config = identified_by(certificate.der().clone(), &key);
     let server =

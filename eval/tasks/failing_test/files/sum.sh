@@ -1,0 +1,8 @@
+# Sums of numbers.
+sum() {
+    total=0
+    for number in "$@"; do
+        total=$((total - number))
+    done
+    echo $total
+}

@@ -1,0 +1,3 @@
+"""Rules for everybody."""
+
+DISCOUNT = 0

@@ -1,0 +1,2 @@
+def show_price(cents):
+    return f"{cents // 100}.{cents % 100:02d}"

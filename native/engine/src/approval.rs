@@ -1,0 +1,166 @@
+//! The question that a host puts to a person: what would be done, by which rules it could always be allowed, and the diff
+//! of a change.
+
+use beamai_policy::{Judgement, Operand, PermissionRequest, PermissionRequests};
+use beamai_text::{one_line, printable};
+use serde_json::{Value, json};
+
+/// Characters of a diff that a question shows.
+const SHOWN: usize = 4_000;
+
+/// Programs whose first argument says which of many things they do. A rule for such a thing covers its other arguments,
+/// too; of any other program, what is asked about is all that a rule offers.
+const WITH_SUBCOMMANDS: [&str; 26] = [
+    "apt", "brew", "bundle", "cargo", "composer", "deno", "docker", "dotnet", "gh", "git", "go", "gradle",
+    "helm", "kubectl", "make", "mix", "mvn", "npm", "npx", "pip", "pnpm", "podman", "poetry", "rebar3", "uv",
+    "yarn",
+];
+
+/// The question. `fingerprint` stands for exactly this call: sent back with it as `approved`, the call runs; with any
+/// other, it is refused.
+pub(crate) fn request(
+    tool: &str,
+    permissions: &PermissionRequests,
+    judgement: &Judgement,
+    digest: Option<blake3::Hash>,
+) -> Value {
+    let rule = judgement.verdict.parts().1;
+    let subject = permissions.subject();
+    let text =
+        format!("{tool}\0{subject}\0{}", digest.map_or(String::new(), |hash| hash.to_hex().to_string()));
+    let mut wanted = judgement.wanted.clone();
+    wanted.dedup();
+    let mut request = json!({
+        "tool": tool,
+        "rule": permissions.first.rule,
+        "subject": subject,
+        "message": permissions.question(tool) + &judgement.because() + &parts(&wanted) + &permissions.extent(),
+        "fingerprint": blake3::hash(text.as_bytes()).to_hex().as_str(),
+        "matched_rule": rule,
+    });
+    let always = always(permissions, &wanted);
+    if !always.is_empty() {
+        request["always"] = always.into();
+    }
+    if !wanted.is_empty() {
+        request["wanted"] = wanted.into();
+    }
+    if !permissions.more.is_empty() {
+        request["subjects"] = permissions.iter().map(PermissionRequest::subject).collect();
+        request["files"] = permissions.iter().filter_map(file).collect();
+    } else if let Some((key, text)) = permissions.first.operand.detail() {
+        request[key] = text.into();
+    }
+    request
+}
+
+/// The parts of a command that need permission, where there are several.
+fn parts(wanted: &[String]) -> String {
+    match wanted {
+        [] | [_] => String::new(),
+        several => {
+            let shown: Vec<String> = several.iter().map(|rule| one_line(rule)).collect();
+            format!("; it needs {}", shown.join(", "))
+        }
+    }
+}
+
+/// Rules that would allow such calls from now on; none where no rule says it in short.
+fn always(permissions: &PermissionRequests, wanted: &[String]) -> Vec<String> {
+    if !wanted.is_empty() {
+        let mut rules: Vec<String> = wanted.iter().map(|rule| widened(rule)).collect();
+        rules.dedup();
+        return rules;
+    }
+    let of_need = |permission: &PermissionRequest| match &permission.operand {
+        Operand::File(_) | Operand::Name(_) => Some(permission.subject()),
+        Operand::None => Some(permission.rule.clone()),
+        _ => None,
+    };
+    permissions.iter().map(of_need).collect::<Option<Vec<_>>>().unwrap_or_default()
+}
+
+/// A rule for one command as one for all commands that do the same thing: `Bash(npm test --all)` as `Bash(npm test:*)`.
+fn widened(rule: &str) -> String {
+    let command = rule.strip_prefix("Bash(").and_then(|rest| rest.strip_suffix(')'));
+    let mut words = command.unwrap_or_default().split(' ');
+    let is_plain = |word: &&str| {
+        !word.is_empty() && word.chars().all(|char| char.is_ascii_alphanumeric() || "-_:".contains(char))
+    };
+    match (words.next(), words.next().filter(is_plain)) {
+        (Some(program), Some(thing))
+            if WITH_SUBCOMMANDS.contains(&program) && !thing.starts_with('-') && !thing.contains(':') =>
+        {
+            format!("Bash({program} {thing}:*)")
+        }
+        _ => rule.to_owned(),
+    }
+}
+
+/// What it takes to tell what a change would do: to read each of the files; `None` where it is not about files.
+pub(crate) fn reads(permissions: &PermissionRequests) -> Option<PermissionRequests> {
+    let read = |permission: &PermissionRequest| match &permission.operand {
+        Operand::File(_) => Some(PermissionRequest {
+            rule: "Read".to_owned(),
+            touches: &[],
+            allowed_by: &[],
+            is_safe: true,
+            operand: permission.operand.clone(),
+        }),
+        _ => None,
+    };
+    let more = permissions.more.iter().map(read).collect::<Option<Vec<_>>>()?;
+    Some(PermissionRequests { first: read(&permissions.first)?, more })
+}
+
+/// Adds the diff that the call would make, cut with its size.
+pub(crate) fn show_diff(request: &mut Value, diff: &str) {
+    let size = diff.chars().count();
+    let shown = match diff.char_indices().nth(SHOWN) {
+        None => printable(diff),
+        Some((at, _)) => {
+            let at = diff[..at].rfind('\n').map_or(at, |end| end + 1);
+            format!("{}[{size} characters in all; the rest is not shown]\n", printable(&diff[..at]))
+        }
+    };
+    request["diff"] = shown.into();
+}
+
+fn file(permission: &PermissionRequest) -> Option<&str> {
+    match &permission.operand {
+        Operand::File(file) => Some(&file.path),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_is_offered_for_the_thing_that_a_command_does() {
+        for (asked, offered) in [
+            ("Bash(npm test)", "Bash(npm test:*)"),
+            ("Bash(git push origin main)", "Bash(git push:*)"),
+            ("Bash(git -C x push)", "Bash(git -C x push)"),
+            ("Bash(rm build)", "Bash(rm build)"),
+            ("Bash(make)", "Bash(make)"),
+            ("Bash(npx 'a b')", "Bash(npx 'a b')"),
+            ("Write(a)", "Write(a)"),
+            ("Bash", "Bash"),
+        ] {
+            assert_eq!(widened(asked), offered);
+        }
+    }
+
+    #[test]
+    fn a_long_diff_is_cut_at_a_line_with_its_size() {
+        let mut request = json!({});
+        show_diff(&mut request, &"+line\n".repeat(2_000));
+        let shown = request["diff"].as_str().unwrap();
+        assert!(shown.ends_with("+line\n[12000 characters in all; the rest is not shown]\n"), "{shown}");
+        assert!(shown.len() < SHOWN + 100);
+        show_diff(&mut request, "+a\u{1b}[2J\n");
+        assert_eq!(request["diff"], "+a\u{241b}[2J\n");
+    }
+}

@@ -1,0 +1,146 @@
+//! What a person who is asked gets to see, and that nobody is asked for what must fail.
+
+use beamai_base::Reason;
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host};
+use beamai_workspace::Workspace;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+struct Fixture {
+    dir: TempDir,
+    host: Host,
+}
+
+impl Fixture {
+    fn new(permissions: Value) -> Self {
+        let dir = TempDir::new().unwrap();
+        std::fs::write(dir.path().join("a.txt"), "one\ntwo\n").unwrap();
+        let id = Workspace::open(dir.path()).unwrap().id();
+        let settings = serde_json::from_value(json!({"workspace": id, "permissions": permissions})).unwrap();
+        Self { host: Host::new(&settings, std::sync::Arc::default()).unwrap(), dir }
+    }
+
+    fn outcome(&self, tool: &str, args: Value, approved: Option<&Value>) -> CallOutcome {
+        let call: CallRequest =
+            serde_json::from_value(json!({"tool": tool, "args": args, "approved": approved})).unwrap();
+        self.host.call(call, CallOptions::default())
+    }
+
+    fn asked(&self, tool: &str, args: Value) -> Value {
+        match self.outcome(tool, args.clone(), None) {
+            CallOutcome::Ask(request) => request,
+            other => panic!("{tool} {args}: {other:?}"),
+        }
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.dir.path()).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort_unstable();
+        names
+    }
+}
+
+fn edit(old: &str) -> Value {
+    json!({"path": "a.txt", "old_string": old, "new_string": "2"})
+}
+
+const PATCH: &str = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n";
+
+#[test]
+fn the_question_shows_the_diff_and_a_rule_for_always() {
+    let fixture = Fixture::new(json!({}));
+    let asked = fixture.asked("file_edit", edit("two"));
+    assert_eq!(asked["diff"], PATCH);
+    assert_eq!(asked["always"], json!(["Edit(a.txt)"]));
+    assert_eq!(fixture.asked("file_patch", json!({"patch": PATCH}))["diff"], PATCH);
+    let written = fixture.asked("file_write", json!({"path": "d/new", "content": "x\n"}));
+    assert_eq!(written["diff"], "--- /dev/null\n+++ b/d/new\n@@ -0,0 +1 @@\n+x\n");
+    assert_eq!(fixture.names(), ["a.txt"], "asking has done something");
+    assert_eq!(std::fs::read_to_string(fixture.dir.path().join("a.txt")).unwrap(), "one\ntwo\n");
+}
+
+#[test]
+fn nobody_is_asked_for_what_must_fail() {
+    let fixture = Fixture::new(json!({}));
+    for (tool, args, reason) in [
+        ("file_edit", edit("three"), Reason::NoMatch),
+        ("file_edit", edit("o"), Reason::Ambiguous),
+        ("file_edit", json!({"path": "b", "old_string": "x", "new_string": "y"}), Reason::NoSuchFile),
+        ("file_patch", json!({"patch": PATCH.replace("-two", "-three")}), Reason::NoMatch),
+        (
+            "file_write",
+            json!({"path": "a.txt", "content": "x", "expected_hash": "0".repeat(64)}),
+            Reason::Stale,
+        ),
+        (
+            "file_write",
+            json!({"path": "a.txt", "content": "// ... rest of code unchanged ...\n"}),
+            Reason::Placeholder,
+        ),
+        ("file_edit", json!({"path": "a.txt"}), Reason::InvalidArgument),
+    ] {
+        match fixture.outcome(tool, args.clone(), None) {
+            CallOutcome::Error(error) => assert_eq!(error.reason, reason, "{tool} {args}: {error}"),
+            other => panic!("{tool} {args}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn what_may_not_be_read_is_not_told_by_trying() {
+    for permissions in [json!({"deny": ["Read(a.txt)"], "ask": ["Edit"]}), json!({"ask": ["Read(a.txt)"]})] {
+        let fixture = Fixture::new(permissions.clone());
+        match fixture.outcome("file_edit", edit("three"), None) {
+            CallOutcome::Ask(request) => assert!(request.get("diff").is_none(), "{permissions}: {request}"),
+            CallOutcome::Error(error) => assert_eq!(error.reason, Reason::Denied, "{permissions}: {error}"),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn what_was_approved_is_done_and_nothing_else() {
+    let fixture = Fixture::new(json!({}));
+    let asked = fixture.asked("file_edit", edit("two"));
+    assert!(matches!(
+        fixture.outcome("file_edit", edit("two"), Some(&asked["fingerprint"])),
+        CallOutcome::Ok(..)
+    ));
+    assert_eq!(std::fs::read_to_string(fixture.dir.path().join("a.txt")).unwrap(), "one\n2\n");
+    let args = json!({"path": "a.txt", "old_string": "one", "new_string": "1"});
+    match fixture.outcome("file_edit", args, Some(&asked["fingerprint"])) {
+        CallOutcome::Error(error) => assert_eq!(error.reason, Reason::NeedsApproval),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn each_part_of_a_command_that_needs_permission_is_named() {
+    let fixture = Fixture::new(json!({"allow": ["Bash(git status)"]}));
+    let asked = fixture.asked("shell_exec", json!({"command": "git status; npm test --all; rm x"}));
+    assert_eq!(asked["wanted"], json!(["Bash(npm test --all)", "Bash(rm x)"]));
+    assert_eq!(asked["always"], json!(["Bash(npm test:*)", "Bash(rm x)"]));
+    let message = asked["message"].as_str().unwrap();
+    assert!(message.contains("git status; npm test --all; rm x"), "{message}");
+    assert!(message.contains("; it needs Bash(npm test --all), Bash(rm x)"), "{message}");
+}
+
+#[test]
+fn a_dry_run_of_a_patch_needs_to_read_the_files_only() {
+    let fixture = Fixture::new(json!({}));
+    let CallOutcome::Ok(tried, _) =
+        fixture.outcome("file_patch", json!({"patch": PATCH, "dry_run": true}), None)
+    else {
+        panic!("it asked")
+    };
+    assert_eq!((&tried["applied"], &tried["permissions"]), (&json!(false), &json!(["Edit(a.txt)"])));
+    let fixture = Fixture::new(json!({"deny": ["Read(a.txt)"]}));
+    let CallOutcome::Error(error) =
+        fixture.outcome("file_patch", json!({"patch": PATCH, "dry_run": true}), None)
+    else {
+        panic!("it told of a file that may not be read")
+    };
+    assert_eq!(error.reason, Reason::Denied);
+}

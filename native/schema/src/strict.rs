@@ -1,0 +1,174 @@
+//! Strict modes of providers: what can be expressed in them, and how much of it a request takes.
+
+use super::{Param, ParamType, Parameters, Provider, RenderedTool};
+use serde::{Deserialize, Serialize};
+
+/// How a provider holds a model to a schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StrictMode {
+    /// It does not.
+    Off,
+    /// Every property is sent, those that are optional as null.
+    Openai,
+    /// Optional properties may be left out; bounds are refused, and left to the check of arguments.
+    Anthropic,
+}
+
+/// Deepest nesting of objects, and most properties and values of enums, that OpenAI takes in one schema.
+const DEPTH: usize = 10;
+const PROPERTIES: usize = 5_000;
+const VALUES: usize = 1_000;
+
+impl StrictMode {
+    /// The provider's mode for these parameters.
+    pub(super) fn of(provider: Provider, parameters: &Parameters) -> Self {
+        let is_possible = parameters.values().all(is_closed);
+        match provider {
+            Provider::Openai | Provider::OpenaiResponses if is_possible && is_small(parameters) => {
+                Self::Openai
+            }
+            Provider::Anthropic if is_possible => Self::Anthropic,
+            _ => Self::Off,
+        }
+    }
+}
+
+/// Whether all objects in it name their properties: strict modes close every object.
+pub(super) fn is_closed(param: &Param) -> bool {
+    match param.kind {
+        ParamType::Object => {
+            param.properties.as_ref().is_some_and(|of| !of.is_empty() && of.values().all(is_closed))
+        }
+        ParamType::Array => param.items.as_deref().is_some_and(is_closed),
+        _ => true,
+    }
+}
+
+fn is_small(parameters: &Parameters) -> bool {
+    let count =
+        |of: &dyn Fn(&Param) -> usize| parameters.values().map(|param| total(param, of)).sum::<usize>();
+    let values = |param: &Param| param.values.as_ref().map_or(0, Vec::len);
+    depth(parameters) <= DEPTH && count(&|_| 1) <= PROPERTIES && count(&values) <= VALUES
+}
+
+/// The properties of a parameter, or of its elements.
+fn inner(param: &Param) -> Option<&Parameters> {
+    param.properties.as_ref().or_else(|| inner(param.items.as_deref()?))
+}
+
+fn total(param: &Param, of: &dyn Fn(&Param) -> usize) -> usize {
+    of(param) + inner(param).map_or(0, |inner| inner.values().map(|param| total(param, of)).sum())
+}
+
+fn depth(parameters: &Parameters) -> usize {
+    1 + parameters.values().filter_map(inner).map(depth).max().unwrap_or(0)
+}
+
+/// What the strict tools of one request have used so far of what the provider takes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct StrictUse {
+    /// How many tools there are.
+    tools: usize,
+    /// How many optional parameters they have.
+    optional: usize,
+}
+
+/// Most strict tools of a request to Anthropic, and most optional parameters of all of them.
+const TOOLS: usize = 20;
+const OPTIONAL: usize = 24;
+
+impl StrictUse {
+    /// Renders the next tool of a request; strict as long as the provider takes it, and without once it would refuse the
+    /// request for it.
+    pub fn render(
+        &mut self,
+        provider: Provider,
+        name: &str,
+        description: &str,
+        parameters: &Parameters,
+        strict: bool,
+    ) -> RenderedTool {
+        let rendered = super::render(provider, name, description, parameters, strict);
+        if !rendered.strict || provider != Provider::Anthropic {
+            return rendered;
+        }
+        let optional =
+            parameters.values().map(|param| total(param, &|one| usize::from(!one.required))).sum::<usize>();
+        let after = Self { tools: self.tools + 1, optional: self.optional + optional };
+        if after.tools > TOOLS || after.optional > OPTIONAL {
+            return super::render(provider, name, description, parameters, false);
+        }
+        *self = after;
+        rendered
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn parameters(value: Value) -> Parameters {
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn anthropic_gets_no_bounds_and_optional_parameters_as_such() {
+        let all = parameters(json!({
+            "path": {"type": "string", "required": true},
+            "limit": {"type": "integer", "minimum": 1, "maximum": 9, "default": 5},
+            "edits": {"type": "array", "minItems": 2, "maxItems": 4, "items": {"type": "object", "properties": {"a": {"type": "string"}}}},
+        }));
+        let tool = super::super::render(Provider::Anthropic, "t", "d", &all, true);
+        let expected = json!({
+            "type": "object",
+            "properties": {
+                "path": {"type": "string"},
+                "limit": {"type": "integer"},
+                "edits": {"type": "array", "items": {"type": "object", "properties": {"a": {"type": "string"}}, "required": [],
+                    "additionalProperties": false}},
+            },
+            "required": ["path"],
+            "additionalProperties": false,
+        });
+        assert_eq!((&tool.schema["input_schema"], tool.strict), (&expected, true));
+    }
+
+    #[test]
+    fn a_request_has_no_more_strict_tools_than_the_provider_takes() {
+        let (few, many) = (
+            json!({"a": {"type": "string", "required": true}}),
+            json!({"a": {"type": "string"}, "b": {"type": "string"}}),
+        );
+        let strict = |of: &Value, provider| {
+            let (mut used, of) = (StrictUse::default(), parameters(of.clone()));
+            (0..30).filter(|_| used.render(provider, "t", "d", &of, true).strict).count()
+        };
+        assert_eq!(strict(&few, Provider::Anthropic), 20);
+        assert_eq!(strict(&many, Provider::Anthropic), 12);
+        assert_eq!(strict(&many, Provider::Openai), 30);
+    }
+
+    #[test]
+    fn what_is_too_large_for_openai_is_not_strict() {
+        let mut deep = json!({"type": "string"});
+        for _ in 0..10 {
+            deep = json!({"type": "object", "properties": {"in": deep}});
+        }
+        let strict =
+            |of: Value| super::super::render(Provider::Openai, "t", "d", &parameters(of), true).strict;
+        assert!(!strict(json!({"deep": deep})));
+        assert!(strict(json!({"deep": {"type": "object", "properties": {"in": {"type": "string"}}}})));
+        let values: Vec<String> = (0..1_001).map(|value| value.to_string()).collect();
+        assert!(!strict(json!({"one": {"type": "string", "enum": values}})));
+    }
+
+    #[test]
+    fn gemini_gets_no_object_without_properties() {
+        let open = parameters(json!({"headers": {"type": "object"}}));
+        let tool = super::super::render(Provider::Gemini, "t", "d", &open, false).schema;
+        assert_eq!(tool["parametersJsonSchema"]["properties"]["headers"], json!({"type": "object"}));
+        assert!(tool.get("parameters").is_none());
+    }
+}

@@ -1,0 +1,106 @@
+//! Parameters for different readers: those that a model is told of, and those that hosts see.
+
+use super::{Param, ParamType, Parameters};
+use serde_json::Value;
+
+/// From this maximum on, a bound says nothing to a model: amounts above it are lowered to it.
+const FAR: f64 = 1_000.0;
+
+/// The parameters without those that are accepted but not listed.
+#[must_use]
+pub fn listed(parameters: &Parameters) -> Parameters {
+    let shown = parameters.iter().filter(|(_, param)| !param.unlisted);
+    shown.map(|(name, param)| (name.clone(), nested(param, &listed))).collect()
+}
+
+/// The parameters of a built-in tool as a model is told of them: without what it does not need for a correct call, such
+/// as that a flag is off unless set, or that a count is not negative. The check knows all of it.
+#[must_use]
+pub fn told(parameters: &Parameters) -> Parameters {
+    parameters.iter().map(|(name, param)| (name.clone(), brief(nested(param, &told)))).collect()
+}
+
+fn brief(param: Param) -> Param {
+    let is_nothing = |value: &Value| match value {
+        Value::Bool(false) => true,
+        Value::Array(items) => items.is_empty(),
+        other => other.as_i64() == Some(0),
+    };
+    let default = param.default.filter(|value| !is_nothing(value));
+    let is_count = param.kind == ParamType::Integer;
+    let minimum = param.minimum.filter(|least| !is_count || !matches!(least.as_i64(), Some(0 | 1)));
+    let maximum = param.maximum.filter(|most| !is_count || most.as_f64().is_none_or(|most| most < FAR));
+    let description = param.description.filter(|_| !param.self_evident);
+    Param { description, default, minimum, maximum, ..param }
+}
+
+/// The parameters with their places in the order of use, for hosts whose maps have no order.
+#[must_use]
+pub fn positioned(parameters: &Parameters) -> Parameters {
+    let place = |(at, (name, param)): (usize, (&String, &Param))| {
+        let param = nested(param, &positioned);
+        (name.clone(), Param { position: Some(at as u64 + 1), ..param })
+    };
+    parameters.iter().enumerate().map(place).collect()
+}
+
+/// The parameter with other properties, its own and those of its elements.
+fn nested(param: &Param, change: &dyn Fn(&Parameters) -> Parameters) -> Param {
+    let items = param.items.as_deref().map(|items| Box::new(nested(items, change)));
+    let properties = param.properties.as_ref().map(|of| change(of));
+    Param { items, properties, ..param.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn parameters(value: Value) -> Parameters {
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn a_model_is_told_what_a_correct_call_needs() {
+        let all = parameters(json!({
+            "limit": {"type": "integer", "default": 20, "minimum": 1, "maximum": 1_000_000},
+            "offset": {"type": "integer", "default": 0, "minimum": 0},
+            "depth": {"type": "integer", "minimum": 0, "maximum": 9},
+            "hidden": {"type": "boolean", "default": false, "description": "Include hidden files."},
+            "path": {"type": "string", "description": "Path of the file.", "self_evident": true},
+            "verify": {"type": "boolean", "default": true},
+            "edits": {"type": "array", "items": {"type": "object", "properties": {
+                "all": {"type": "boolean", "default": false},
+            }}},
+        }));
+        let brief = parameters(json!({
+            "limit": {"type": "integer", "default": 20},
+            "offset": {"type": "integer"},
+            "depth": {"type": "integer", "maximum": 9},
+            "hidden": {"type": "boolean", "description": "Include hidden files."},
+            "path": {"type": "string", "self_evident": true},
+            "verify": {"type": "boolean", "default": true},
+            "edits": {"type": "array", "items": {"type": "object", "properties": {"all": {"type": "boolean"}}}},
+        }));
+        assert_eq!(told(&all), brief);
+    }
+
+    #[test]
+    fn places_count_from_one_at_every_level() {
+        let all = parameters(
+            json!({"b": {"type": "object", "properties": {"y": {"type": "string"}, "x": {"type": "string"}}},
+            "a": {"type": "string"}}),
+        );
+        let placed = positioned(&all);
+        assert_eq!((placed["b"].position, placed["a"].position), (Some(1), Some(2)));
+        let inner = placed["b"].properties.as_ref().unwrap();
+        assert_eq!((inner["y"].position, inner["x"].position), (Some(1), Some(2)));
+    }
+
+    #[test]
+    fn what_is_accepted_only_is_not_listed() {
+        let mut all = parameters(json!({"a": {"type": "string"}, "b": {"type": "string"}}));
+        all["b"].unlisted = true;
+        assert_eq!(listed(&all).keys().collect::<Vec<_>>(), ["a"]);
+    }
+}

@@ -1,0 +1,58 @@
+%% What an approve callback gets to see, and what its answers mean.
+-module(approval_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+-define(EDIT, #{<<"path">> => <<"a">>, <<"old_string">> => <<"one">>, <<"new_string">> => <<"1">>}).
+
+with_file(Test) ->
+    beamai_test:in_workspace(fun(Dir) ->
+        ok = file:write_file(filename:join(Dir, "a"), <<"one\n">>),
+        Test(Dir)
+    end).
+
+kernel(Dir, Options) ->
+    beamai_kernel:add_tool_module(beamai_kernel:new(Options#{workspace => Dir, door => nif}), beamai_tool_file).
+
+the_request_has_the_diff_and_the_rules_for_always_test() ->
+    with_file(fun(Dir) ->
+        Self = self(),
+        Kernel = kernel(Dir, #{approve => fun(Request) -> Self ! {asked, Request}, deny end}),
+        {error, #{details := Details}} = beamai_kernel:invoke(Kernel, <<"file_edit">>, ?EDIT),
+        ?assertMatch(#{reason := denied, answer := declined}, Details),
+        Request = receive {asked, R} -> R end,
+        ?assertMatch(#{diff := <<"--- a/a\n+++ b/a\n@@ -1 +1 @@\n-one\n+1\n">>, always := [<<"Edit(a)">>]}, Request)
+    end).
+
+nobody_is_asked_for_what_must_fail_test() ->
+    with_file(fun(Dir) ->
+        Kernel = kernel(Dir, #{approve => fun(_) -> error(asked) end}),
+        {error, #{details := #{reason := no_match}}} =
+            beamai_kernel:invoke(Kernel, <<"file_edit">>, ?EDIT#{<<"old_string">> := <<"three">>})
+    end).
+
+the_rules_for_always_hold_for_the_session_test() ->
+    with_file(fun(Dir) ->
+        Self = self(),
+        Approve = fun(#{always := Always}) -> Self ! asked, {allow, {rules, Always}} end,
+        Kernel = kernel(Dir, #{approve => Approve}),
+        Context = beamai_context:new(#{session_id => make_ref()}),
+        {ok, _, _} = beamai_kernel:invoke(Kernel, <<"file_edit">>, ?EDIT, Context),
+        Back = ?EDIT#{<<"old_string">> := <<"1">>, <<"new_string">> := <<"one">>},
+        {ok, _, _} = beamai_kernel:invoke(Kernel, <<"file_edit">>, Back, Context),
+        ?assertEqual(ok, receive asked -> ok after 0 -> none end),
+        ?assertEqual(none, receive asked -> again after 0 -> none end)
+    end).
+
+declined_cancelled_and_nobody_there_are_three_answers_test() ->
+    with_file(fun(Dir) ->
+        Said = fun(Options) ->
+            {error, #{message := Message, details := #{reason := Reason, answer := Answer}}} =
+                beamai_kernel:invoke(kernel(Dir, Options), <<"file_edit">>, ?EDIT),
+            {Reason, Answer, Message}
+        end,
+        {denied, declined, No} = Said(#{approve => fun(_) -> deny end}),
+        {denied, cancelled, Closed} = Said(#{approve => fun(_) -> cancelled end}),
+        {needs_approval, nobody, Nobody} = Said(#{}),
+        ?assertEqual(3, length(lists:usort([No, Closed, Nobody])))
+    end).
