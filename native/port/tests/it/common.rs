@@ -182,6 +182,11 @@ pub(crate) fn required() -> String {
     format!("required:{}", tier())
 }
 
+/// Whether the sandboxes that tests require have mounts.
+pub(crate) fn is_full() -> bool {
+    tier() == "full"
+}
+
 fn tier() -> String {
     std::env::var(TIER).unwrap_or_else(|_| "full".to_owned())
 }

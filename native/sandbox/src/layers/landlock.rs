@@ -13,7 +13,7 @@ use landlock::{
 };
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 /// The rules of this version are asked for; of an older kernel, what it has of them.
@@ -140,6 +140,15 @@ pub(super) fn add(
     let Ok(fd) = rustix::fs::openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) else {
         return Ok(rules);
     };
+    add_fd(rules, fd, access)
+}
+
+/// Adds a rule for what `fd` names.
+pub(super) fn add_fd(
+    rules: RulesetCreated,
+    fd: OwnedFd,
+    access: BitFlags<AccessFs>,
+) -> Result<RulesetCreated, RulesetError> {
     match kind(fd.as_fd()) {
         Ok(FileType::Directory) => rules.add_rule(PathBeneath::new(fd, access)),
         Ok(_) => rules.add_rule(PathBeneath::new(fd, access & AccessFs::from_file(VERSION))),

@@ -1,8 +1,9 @@
 //! A list of what a process of our own may read, which the kernel keeps whatever paths lead to.
 
-use super::landlock::{VERSION, add, errno_of};
+use super::landlock::{VERSION, add_fd, errno_of};
 use crate::SetupFailure;
-use landlock::{AccessFs, RestrictionStatus, Ruleset, RulesetAttr, RulesetError};
+use landlock::{AccessFs, BitFlags, RestrictionStatus, Ruleset, RulesetAttr, RulesetCreated, RulesetError};
+use rustix::fs::{Mode, OFlags};
 use std::path::{Path, PathBuf};
 
 /// Has this thread, and threads that it makes from here on, open for reading and list nothing but what lies at and beneath
@@ -18,11 +19,24 @@ pub fn limit_reads(paths: &[PathBuf]) -> Result<(), SetupFailure> {
         // Whoever limits anything with Landlock has to say that files may still be moved between directories.
         rules = add(rules, Path::new("/"), AccessFs::Refer.into())?;
         for path in paths {
-            rules = add(rules, &path.canonicalize().unwrap_or_else(|_| path.clone()), access)?;
+            rules = add(rules, path, access)?;
         }
         rules.restrict_self()
     };
     limited().map(drop).map_err(|error| SetupFailure::new("limit what this process reads", errno_of(&error)))
+}
+
+/// Adds a rule for what a path leads to, if it leads anywhere. This process may be in a sandbox already, whose filter
+/// refuses `openat2`.
+fn add(
+    rules: RulesetCreated,
+    path: &Path,
+    access: BitFlags<AccessFs>,
+) -> Result<RulesetCreated, RulesetError> {
+    match rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
+        Ok(fd) => add_fd(rules, fd, access),
+        Err(_) => Ok(rules),
+    }
 }
 
 #[cfg(test)]

@@ -5,8 +5,9 @@
 
 use super::{Layer, LayerContext, landlock};
 use crate::SetupFailure;
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 /// The first version of Landlock that knows signals (Linux 6.12).
 const VERSION: u32 = 6;
@@ -43,22 +44,48 @@ struct Attributes {
 
 /// As in the kernel's `landlock.h`.
 const SCOPE_SIGNAL: u64 = 2;
+/// As in the kernel's `landlock.h`: to link and rename files from one directory to another.
+const REFER: u64 = 1 << 13;
+
+/// As in the kernel's `landlock.h`.
+#[repr(C, packed)]
+struct PathBeneath {
+    allowed: u64,
+    parent: RawFd,
+}
 
 impl SignalScope {
     fn new() -> Result<Self, Errno> {
-        let attributes = Attributes { files: 0, network: 0, scoped: SCOPE_SIGNAL };
+        // Every domain refuses this but where its rules permit it, whatever else it is about.
+        let attributes = Attributes { files: REFER, network: 0, scoped: SCOPE_SIGNAL };
         // SAFETY: the structure outlives the call, and its size is given; the descriptor that it returns is new, and closed
         // on exec.
-        unsafe {
+        let scope = unsafe {
             match libc::syscall(
                 libc::SYS_landlock_create_ruleset,
                 &raw const attributes,
                 size_of::<Attributes>(),
                 0,
             ) {
-                -1 => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)),
-                fd => Ok(Self(OwnedFd::from_raw_fd(i32::try_from(fd).map_err(|_| Errno::BADF)?))),
+                -1 => return Err(last_error()),
+                fd => Self(OwnedFd::from_raw_fd(i32::try_from(fd).map_err(|_| Errno::BADF)?)),
             }
+        };
+        const PATH_BENEATH: libc::c_int = 1;
+        let root = rustix::fs::open("/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+        let everywhere = PathBeneath { allowed: REFER, parent: root.as_raw_fd() };
+        // SAFETY: the structure and both descriptors outlive the call.
+        match unsafe {
+            libc::syscall(
+                libc::SYS_landlock_add_rule,
+                scope.0.as_raw_fd(),
+                PATH_BENEATH,
+                &raw const everywhere,
+                0,
+            )
+        } {
+            0 => Ok(scope),
+            _ => Err(last_error()),
         }
     }
 
@@ -70,7 +97,11 @@ impl SignalScope {
         // SAFETY: takes numbers only.
         match unsafe { libc::syscall(libc::SYS_landlock_restrict_self, self.0.as_raw_fd(), 0) } {
             0 => Ok(()),
-            _ => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)),
+            _ => Err(last_error()),
         }
     }
+}
+
+fn last_error() -> Errno {
+    Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
 }
