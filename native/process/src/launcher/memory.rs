@@ -82,7 +82,7 @@ impl MemoryMeter {
         if sum <= self.limit {
             return (sum, threads);
         }
-        let close = all.into_iter().map(|(pid, used)| part(pid).unwrap_or(used.memory).0);
+        let close = all.into_iter().filter_map(|(pid, _)| Some(part(pid)?.0));
         (close.fold(0, u64::saturating_add), threads)
     }
 }
