@@ -87,7 +87,7 @@ a_message_that_cannot_be_read_ends_the_conversation_and_not_the_server_test_() -
             {error, #{message := Message, details := #{reason := mcp_server}}} = call(Kernel, <<"mcp__hostile__go">>, #{}),
             [
                 ?assertNotEqual({Message, nomatch}, {Message, binary:match(Message, Part)})
-             || Part <- [<<"cannot be read">>, <<"the next call connects to it again">>]
+             || Part <- [<<"invalid message">>, <<"the next call connects to it again">>]
             ],
             ?assertEqual({ok, #{<<"text">> => <<"whole again">>}}, call(Kernel, <<"mcp__hostile__go">>, #{})),
             ok = beamai_mcp:close(Options)

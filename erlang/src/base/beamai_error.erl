@@ -4,7 +4,7 @@
 %% and `details', which always has a `reason'.
 -module(beamai_error).
 
--export([new/4, new/5, cancelled/1, out_of_time/1, from_native/1, from_native/2, retryable/1, show/2, readable/1]).
+-export([new/4, new/5, cancelled/1, out_of_time/1, from_native/1, from_native/2, retryable/1, show/2, text/1, readable/1]).
 -export_type([t/0, error_type/0, reason/0]).
 
 -type error_type() ::
@@ -33,6 +33,8 @@ new(Tool, Type, Reason, Message, Details) ->
         details => Details#{reason => Reason}
     }.
 
+%% @private A sentence as UTF-8; where part of it is not, such as a file's name, each byte is taken for a character.
+-spec text(unicode:chardata()) -> binary().
 text(Message) ->
     case unicode:characters_to_binary(Message) of
         Text when is_binary(Text) -> Text;

@@ -60,7 +60,7 @@ system(#{system := Text}) -> #{<<"system">> => Text}.
 %% @private
 -spec tools(map(), beamai_kernel:kernel()) -> #{binary() => term()}.
 tools(#{strict := Strict}, Kernel) ->
-    case beamai_tool_schema:requests(Kernel, anthropic, #{strict => Strict}) of
+    case beamai_tool_schema:requests(beamai_kernel:get_tool_specs(Kernel), anthropic, #{strict => Strict}) of
         [] -> #{};
         Schemas -> #{<<"tools">> => Schemas}
     end.

@@ -65,7 +65,7 @@ system(#{system := Text}) -> #{<<"systemInstruction">> => #{<<"parts">> => [text
 %% @private
 -spec tools(map(), beamai_kernel:kernel()) -> #{binary() => term()}.
 tools(#{strict := Strict}, Kernel) ->
-    case beamai_tool_schema:requests(Kernel, gemini, #{strict => Strict}) of
+    case beamai_tool_schema:requests(beamai_kernel:get_tool_specs(Kernel), gemini, #{strict => Strict}) of
         [] -> #{};
         Schemas -> #{<<"tools">> => [#{<<"functionDeclarations">> => Schemas}]}
     end.

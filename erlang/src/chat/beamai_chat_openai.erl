@@ -57,7 +57,7 @@ stream(#{stream := false}) -> #{}.
 %% @private
 -spec tools(map(), beamai_kernel:kernel()) -> #{binary() => term()}.
 tools(#{strict := Strict}, Kernel) ->
-    case beamai_tool_schema:requests(Kernel, openai, #{strict => Strict}) of
+    case beamai_tool_schema:requests(beamai_kernel:get_tool_specs(Kernel), openai, #{strict => Strict}) of
         [] -> #{};
         Schemas -> #{<<"tools">> => Schemas}
     end.

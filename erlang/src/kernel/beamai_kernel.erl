@@ -193,7 +193,7 @@ get_tool_schemas(Kernel, Provider) ->
 -spec get_tool_schemas(kernel(), beamai_tool_schema:provider(), beamai_tool_schema:options()) ->
     [#{binary() => term()}].
 get_tool_schemas(Kernel, Provider, Options) ->
-    beamai_tool_schema:terms(Kernel, Provider, Options).
+    beamai_tool_schema:terms(get_tool_specs(Kernel), Provider, Options).
 
 %%% Calling
 

@@ -82,7 +82,7 @@ spec(#plan{spec = {catalogue, Changes}, name = Own, runs = #native{name = Name, 
         {ok, Spec} -> maps:merge(Spec, Changes);
         error -> beamai_validate:raise({unknown_tool, Own}, ["the catalogue of this node has no tool ", Name, " in the dialect ", Dialect])
     end;
-spec(#plan{spec = Spec}) ->
+spec(#plan{spec = #{} = Spec}) ->
     Spec.
 
 %% @doc Whether the tool changes nothing, as its spec says.

@@ -19,11 +19,11 @@ term(Spec, Provider, Options) ->
     #{<<"schema">> := Schema} = render(Spec, Provider, Options, #{}),
     envelope(Schema).
 
-%% @doc The schemas of a kernel's tools as maps. In a strict mode, those beyond what the provider takes in one request are
+%% @doc The schemas of the tools of one request as maps. In a strict mode, those beyond what the provider takes in one request are
 %% not strict.
--spec terms(beamai_kernel:kernel(), provider(), options()) -> [#{binary() => term()}].
-terms(Kernel, Provider, Options) ->
-    [envelope(Schema) || #{<<"schema">> := Schema} <- all(Kernel, Provider, Options)].
+-spec terms([beamai_tool:tool_spec()], provider(), options()) -> [#{binary() => term()}].
+terms(Specs, Provider, Options) ->
+    [envelope(Schema) || #{<<"schema">> := Schema} <- all(Specs, Provider, Options)].
 
 %% @doc The schema as JSON text.
 -spec json(beamai_tool:tool_spec(), provider(), options()) -> binary().
@@ -31,18 +31,18 @@ json(Spec, Provider, Options) ->
     #{<<"json">> := Json} = render(Spec, Provider, Options, #{}),
     Json.
 
-%% @doc The schemas of a kernel's tools for {@link beamai_json:encode/1}: as {@link term/3}, but with the part about the
+%% @doc The schemas of the tools of one request for {@link beamai_json:encode/1}: as {@link term/3}, but with the part about the
 %% arguments as `{json, Text}', in which its properties stand in the order of use.
--spec requests(beamai_kernel:kernel(), provider(), options()) -> [#{binary() => term()}].
-requests(Kernel, Provider, Options) ->
-    [with_text(Schema, Text) || #{<<"schema">> := Schema, <<"arguments">> := Text} <- all(Kernel, Provider, Options)].
+-spec requests([beamai_tool:tool_spec()], provider(), options()) -> [#{binary() => term()}].
+requests(Specs, Provider, Options) ->
+    [with_text(Schema, Text) || #{<<"schema">> := Schema, <<"arguments">> := Text} <- all(Specs, Provider, Options)].
 
-all(Kernel, Provider, Options) ->
+all(Specs, Provider, Options) ->
     Next = fun(Spec, Used) ->
         #{<<"used">> := After} = Rendered = render(Spec, Provider, Options, Used),
         {Rendered, After}
     end,
-    {All, _Used} = lists:mapfoldl(Next, #{}, beamai_kernel:get_tool_specs(Kernel)),
+    {All, _Used} = lists:mapfoldl(Next, #{}, Specs),
     All.
 
 with_text(#{<<"function">> := Function} = Schema, Text) ->

@@ -42,7 +42,8 @@ load() ->
             Error
     end.
 
--spec not_loaded() -> no_return().
+%% Any term to whoever analyses the code: a function of the library takes the place of its caller.
+-spec not_loaded() -> term().
 not_loaded() ->
     {error, Why} = loaded(),
     erlang:nif_error({beamai_not_loaded, Why}).

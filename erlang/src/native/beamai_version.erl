@@ -13,7 +13,7 @@
 of_beams() ->
     _ = application:load(beamai),
     case application:get_key(beamai, vsn) of
-        {ok, Vsn} -> unicode:characters_to_binary(Vsn);
+        {ok, Vsn} -> list_to_binary(Vsn);
         undefined -> unknown
     end.
 
@@ -49,4 +49,4 @@ shown(unknown) -> "an unknown one";
 shown(Version) -> Version.
 
 sentence(Text) ->
-    unicode:characters_to_binary([Text, "; compile beamai again, so that both come from one release"]).
+    beamai_error:text([Text, "; compile beamai again, so that both come from one release"]).

@@ -155,7 +155,7 @@ impl Operation for FileRead {
         let before = before(&place, self.largest, cx)?;
         let reading = ReadCall { args: &self, cx, place };
         let read = reading.read(before).map_err(|error| error.file(reading.place.display()))?;
-        let read = self.from_column(read)?;
+        let read = self.skip_to_column(read)?;
         if cx.seen_files.is_on() {
             let hash = read.hash.as_deref().and_then(|hash| blake3::Hash::from_hex(hash).ok());
             cx.seen_files.saw(&reading.place, hash, since);
@@ -170,7 +170,7 @@ impl Operation for FileRead {
 
 impl FileRead {
     /// The text from the column on.
-    fn from_column(&self, read: FileReadOutput) -> Result<FileReadOutput> {
+    fn skip_to_column(&self, read: FileReadOutput) -> Result<FileReadOutput> {
         let Some(column) = self.column.filter(|column| *column > 1 && read.media_type.is_none()) else {
             return Ok(read);
         };

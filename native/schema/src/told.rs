@@ -47,7 +47,7 @@ pub fn positioned(parameters: &Parameters) -> Parameters {
 /// The parameter with other properties, its own and those of its elements.
 fn nested(param: &Param, change: &dyn Fn(&Parameters) -> Parameters) -> Param {
     let items = param.items.as_deref().map(|items| Box::new(nested(items, change)));
-    let properties = param.properties.as_ref().map(|of| change(of));
+    let properties = param.properties.as_ref().map(change);
     Param { items, properties, ..param.clone() }
 }
 

@@ -49,6 +49,7 @@ impl TestEnv {
         std::fs::write(path, content).unwrap();
     }
 
+    /// Makes a symbolic link in the workspace.
     pub fn link(&self, target: impl AsRef<Path>, path: &str) {
         std::os::unix::fs::symlink(target, self.path(path)).unwrap();
     }

@@ -286,7 +286,7 @@ fn a_workspace_that_was_moved_or_made_anew_is_refused_by_every_tool() {
         ] {
             let (reason, message) = said(tool, args);
             assert_eq!(reason, Reason::WorkspaceGone, "{tool}: {message}");
-            assert!(message.contains("moved, removed or made anew"), "{message}");
+            assert!(message.contains("moved, removed or recreated"), "{message}");
         }
     }
     assert!(!moved.path().join("ws/new").exists());

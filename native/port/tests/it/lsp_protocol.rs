@@ -194,7 +194,10 @@ fn a_request_is_made_again_when_the_server_was_changing_and_an_error_is_told() {
     assert_eq!(env.told(HOVER).len(), 3);
     let error = Env::fake(with(talks(), "error", HOVER)).hover().unwrap_err();
     assert_eq!(error.reason, Reason::LanguageServer);
-    assert!(error.message.contains("answers textDocument/hover with an error: something broke"), "{error}");
+    assert!(
+        error.message.contains("responded to textDocument/hover with an error: something broke"),
+        "{error}"
+    );
 }
 
 #[test]

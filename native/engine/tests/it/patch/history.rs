@@ -21,12 +21,13 @@ fn the_projects_own_history_comes_out_as_git_has_it() {
     let commits: Vec<&str> = commits.lines().collect();
     let empty =
         String::from_utf8(git(&root, &["hash-object", "-t", "tree", "--stdin"], b"").unwrap()).unwrap();
+    let placeholders = placeholders(&root);
     let mut random = Random::new(1);
     let mut twins = Twins::new();
     let mut from = empty.trim().to_owned();
     for _ in 0..jumps() {
         let to = (*random.pick(&commits)).to_owned();
-        let patch = diff(&root, &from, &to);
+        let patch = diff(&root, &from, &to, &placeholders);
         if !patch.is_empty() {
             twins.apply(&patch, &[]);
         }
@@ -35,8 +36,8 @@ fn the_projects_own_history_comes_out_as_git_has_it() {
     assert!(twins.files >= commits.len().min(5 * jumps()), "{} files were patched", twins.files);
 }
 
-/// The difference of two commits, without what is no text and what is no file.
-fn diff(root: &Path, from: &str, to: &str) -> Vec<u8> {
+/// The difference of two commits, without some files, what is no text and what is no file.
+fn diff(root: &Path, from: &str, to: &str, without: &[String]) -> Vec<u8> {
     let mut args = vec![
         "diff".to_owned(),
         "-M".to_owned(),
@@ -45,7 +46,9 @@ fn diff(root: &Path, from: &str, to: &str) -> Vec<u8> {
         "--".to_owned(),
         ".".to_owned(),
     ];
-    args.extend(left_out(root, from, to).iter().map(|path| format!(":(exclude,literal){path}")));
+    args.extend(
+        left_out(root, from, to).iter().chain(without).map(|path| format!(":(exclude,literal){path}")),
+    );
     git(root, &args.iter().map(String::as_str).collect::<Vec<_>>(), b"").unwrap()
 }
 
@@ -68,4 +71,13 @@ fn left_out(root: &Path, from: &str, to: &str) -> Vec<String> {
         }
     }
     out
+}
+
+/// Files that ever had a line that stands for text (`... rest of the code`): a patch may not put one in the place of the text.
+fn placeholders(root: &Path) -> Vec<String> {
+    let pattern = r"-G(\.\.\.|…) *(the )?(rest|existing|remaining|other|same|unchanged)";
+    let names =
+        git(root, &["log", "-i", pattern, "--no-renames", "--format=", "--name-only", "-z"], b"").unwrap();
+    let names = String::from_utf8(names).unwrap();
+    names.split_terminator('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
