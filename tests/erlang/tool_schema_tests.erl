@@ -33,7 +33,7 @@ a_request_to_a_model_has_that_order_too_test() ->
     Kernel = beamai_kernel:add_tool_module(beamai_kernel:new(), beamai_tool_file),
     [
         begin
-            {ok, Json} = beamai_json:encode(#{<<"tools">> => beamai_tool_schema:requests(Kernel, Provider, #{})}),
+            {ok, Json} = beamai_json:encode(#{<<"tools">> => beamai_tool_schema:requests(beamai_kernel:get_tool_specs(Kernel), Provider, #{})}),
             is_ordered([<<"\"old_string\":{">>, <<"\"new_string\":{">>], Json),
             %% The same values, but for their order.
             {ok, #{<<"tools">> := Decoded}} = beamai_json:decode(Json),

@@ -198,7 +198,9 @@ fn header(first_line: u64, lines: Range<usize>) -> String {
 
 /// A name as git writes it: quoted and escaped if it could be misread.
 fn quoted(name: &str) -> String {
-    if !name.chars().any(|char| char.is_control() || char == '"' || char == '\\') {
+    let is_plain = !name.chars().any(|char| char.is_control() || char == '"' || char == '\\');
+    // Readers of patches drop white space at the end of a line.
+    if is_plain && !name.ends_with(char::is_whitespace) {
         return name.to_owned();
     }
     let mut out = String::from("\"");
@@ -268,6 +270,7 @@ mod tests {
     #[test]
     fn odd_names_are_quoted() {
         assert_eq!(quoted("a/x y ä"), "a/x y ä");
+        assert_eq!(quoted("a/x "), "\"a/x \"");
         assert_eq!(quoted("a/x\n\"\\"), "\"a/x\\n\\\"\\\\\"");
     }
 }
