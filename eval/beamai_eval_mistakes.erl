@@ -149,7 +149,7 @@ wrong_word(World) ->
 several_places(World) ->
     edit(World, ?PATH, <<"\t", (?WRONG)/binary>>, <<"\t", (?RIGHT)/binary>>).
 
-%% Where the text occurs several times, more of what was read is taken in; else the line comes from the error.
+%% If the text is ambiguous, the whole line is taken from the content that was read; otherwise from the error message.
 by_error(World, Read, Why) ->
     Found = case beamai_eval_reader:tells(["occurs", "times", "matches"], Why) of
         true -> beamai_eval_reader:line_like(?WRONG, Read);

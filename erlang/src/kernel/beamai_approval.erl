@@ -129,7 +129,7 @@ ask(Approve, Request, Memory, {_Kernel, _Env, Context} = Scope) ->
     Wait = fun() -> beamai_callback:run(Ask, ends(Request, Context)) end,
     waited(beamai_callback:waiting(About, Context, {Wait, fun answer_name/1}), Request).
 
-%% A command that is running must end when its call is cancelled, whoever is asked about it.
+%% While a command runs, cancelling its call ends it even if an approval is pending.
 ends(#{start := _}, Context) -> beamai_host_call:ends_of_running(Context);
 ends(_Request, Context) -> beamai_host_call:ends(Context).
 

@@ -1,5 +1,4 @@
-//! The question that a host puts to a person: what would be done, by which rules it could always be allowed, and the diff
-//! of a change.
+//! The approval question for a person: the action, the rules that would always allow it, and the diff of a change.
 
 use beamai_policy::{Judgement, Operand, PermissionRequest, PermissionRequests};
 use beamai_text::{one_line, printable};

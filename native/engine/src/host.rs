@@ -181,7 +181,7 @@ pub enum CallOutcome {
     /// [`CallRequest::report`].
     Delegate(Delegation),
     /// The host's chat model must be asked, and then the call must be made again with [`CallRequest::consulted`]: it goes
-    /// on from there. Only where the host [has a model](Call::has_model).
+    /// on from there. Only where the host [has a model](CallRequest::has_model).
     Consult(Consultation),
     /// It has done nothing: it is too large for this thread.
     Defer,

@@ -11,8 +11,8 @@
 //!
 //! Limits: the kernel reads path and arguments again after the answer, so another thread of the process can change them
 //! between, and another process can exchange a file or link in what can be written; such a start shows in
-//! [`ProgramStart::is_writable`](beamai_isolation::Start::is_writable), and a process whose image is not the one that was judged
-//! has [nothing](beamai_isolation::Coverage::NOTHING) covered. Against hostile native code the sandbox is the boundary.
+//! [`ProgramStart::is_writable`](beamai_isolation::ProgramStart::is_writable), and a process whose image is not the one that was judged
+//! has [nothing](beamai_isolation::StartCoverage::NOTHING) covered. Against hostile native code the sandbox is the boundary.
 //! Interpreters of the `binfmt_misc` kind are not foreseen: programs run by them have nothing covered, too.
 //!
 //! For Linux only; empty elsewhere.

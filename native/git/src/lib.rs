@@ -14,7 +14,7 @@
 //!   quoting of names, abbreviation of hashes, renames, untracked files. Settings of taste are not: colours,
 //!   formats, prefixes, context, dates, the columns of a status.
 //! - A path that leads out of the repository by the time that libgit2 uses it leads nowhere that could be changed: the
-//!   [worker] may write the repository's own directory and nothing else. Work-tree files are opened by handle.
+//!   worker may write the repository's own directory and nothing else. Work-tree files are opened by handle.
 //! - Not done: what is inside a submodule (a note says so), replace references, grafts other than shallow ones,
 //!   `mailmap.file`, headings of hunks by language, indexes that are split or sparse, repositories in SHA-256.
 //!

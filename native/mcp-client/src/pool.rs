@@ -24,7 +24,7 @@ fn pool() -> &'static ServerPool<McpServer> {
 /// The server with these settings, started if necessary.
 ///
 /// # Errors
-/// Those of a [plan](Plan::of), and of starting a thread.
+/// Those of a [plan](ConnectionPlan::of), and of starting a thread.
 pub(super) fn lease(cx: &CallContext, settings: McpServerSettings) -> Result<Lease> {
     let plan = ConnectionPlan::of(cx, settings)?;
     let identity = plan.identity.clone();

@@ -13,23 +13,21 @@ pub struct Advice {
     pub(super) authorities: &'static str,
 }
 
+/// For calls that may reach public addresses only.
+const PUBLIC_ONLY: &str = "Only public addresses are reached, unless the host allows IP:PORT (allow_addresses in its web settings, \
+                           --allow-address on the command line)";
+
 /// For calls of the tools of the web.
 pub static FETCH: Advice = Advice {
     time: "try again with a longer timeout_sec, or fetch something smaller",
-    address: "Only public addresses are reached, unless the host allows IP:PORT (allow_addresses in its web settings, \
-              --allow-address on the command line)",
+    address: PUBLIC_ONLY,
     certificate: "Give verify_tls: false only if you know this server and expect this",
     authorities: ", or fetch with verify_tls: false from a server you know",
 };
 
 /// For commands that connect by name.
-pub static COMMAND: Advice = Advice {
-    time: "see whether the server is up",
-    address: "Only public addresses are reached, unless the host allows IP:PORT (allow_addresses in its web settings, \
-              --allow-address on the command line)",
-    certificate: "",
-    authorities: "",
-};
+pub static COMMAND: Advice =
+    Advice { time: "see whether the server is up", address: PUBLIC_ONLY, certificate: "", authorities: "" };
 
 /// For hosts that connect to an MCP server.
 pub static MCP: Advice = Advice {

@@ -135,7 +135,7 @@ fn property(param: &Param, mode: StrictMode) -> Value {
         (Some(properties), ParamType::Object) => object(properties, mode),
         _ => json!({"type": param.kind.json_name()}),
     };
-    // What is optional must still be sent to OpenAI, and is sent as null.
+    // OpenAI requires every property; an optional one is nullable instead.
     let nullable = mode == StrictMode::Openai && !param.required;
     if nullable {
         out["type"] = json!([param.kind.json_name(), "null"]);

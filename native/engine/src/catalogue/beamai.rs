@@ -1,6 +1,6 @@
 //! The dialect `beamai`.
 
-use super::{git, registry_of};
+use super::{git, registry_of, session};
 use beamai_files::{FileEdit, FileRead, FileWrite};
 use beamai_patch::FilePatch;
 use beamai_port_tools::{
@@ -11,8 +11,6 @@ use beamai_port_tools::{
 use beamai_search::{glob::Glob, grep::Grep, list::List};
 use beamai_session::{
     question::AskQuestions,
-    skill::Skill,
-    task::SubAgentTask,
     todo::{TodoAdd, TodoList, TodoUpdate},
 };
 use beamai_tool::{Tool, ToolBinding, ToolRegistry};
@@ -55,16 +53,8 @@ pub(super) fn registry() -> ToolRegistry {
             "Ask the user when a decision is theirs. They can always answer in their own words. Not for permission to \
              call tools: that is asked automatically.",
         )),
-        Arc::new(ToolBinding::<Skill>::new(
-            "skill",
-            "List skills, or load one by name. A skill is instructions for a kind of work; load a fitting one before \
-             you begin.",
-        )),
-        Arc::new(ToolBinding::<SubAgentTask>::new(
-            "task",
-            "Delegate work to a sub-agent with tools of its own; returns its summary. Use it for wide searches, not \
-             for small steps.",
-        )),
+        session::skill(),
+        session::task(),
         Arc::new(ToolBinding::<Shell>::new(
             "shell_exec",
             "Run a bash command in the workspace. Usually sandboxed: no network, and only the workspace and /tmp are \

@@ -9,6 +9,7 @@ mod git;
 mod ide;
 mod microai;
 mod probe;
+mod session;
 mod shapes;
 
 pub use for_model::{TextForModel, ToolOrigin, object_for_model, text_for_model};

@@ -7,9 +7,9 @@ use crate::fail::GitError;
 use crate::repo::locate::locate;
 use crate::task::Task;
 use beamai_base::{Reason, Result, ToolError};
-use beamai_isolation::{SandboxMode, StartCoverage};
+use beamai_isolation::StartCoverage;
 use beamai_process::{Child, Launcher, ProgramSpec, Stdin};
-use beamai_sandbox::{Confinement, environment};
+use beamai_sandbox::{Confinement, ReadableDir, environment};
 use beamai_tool::CallContext;
 use beamai_workspace::WorkspacePath;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
@@ -45,8 +45,8 @@ const PASSED: [&str; 8] = [
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct WorkerKind {
     confinement: Arc<Confinement>,
-    /// The directories that it may read; any, without.
-    readable: Vec<OsString>,
+    /// The directories that it may read; all, without any.
+    readable: Vec<ReadableDir>,
 }
 
 /// A worker's process. It ends when this is dropped.
@@ -73,17 +73,12 @@ pub(super) fn ask(task: &Task, cx: &CallContext) -> Result<Value> {
         Err(GitError::Unavailable(why)) => return task.unavailable(&why),
         Err(GitError::Error(error)) => return Err(error),
     };
-    let confinement = match confine::confinement(&located, &cx.sandbox, &cx.denied_paths) {
-        Ok(confinement) => confinement,
+    let confined = confine::confinement(&located, &cx.sandbox, &cx.denied_paths)
+        .and_then(|confinement| Ok((confinement, confine::readable(&located, cx)?)));
+    let (confinement, readable) = match confined {
+        Ok(confined) => confined,
         Err(GitError::Unavailable(why)) => return task.unavailable(&why),
         Err(GitError::Error(error)) => return Err(error),
-    };
-    let readable = match cx.sandbox.mode {
-        SandboxMode::Off => Vec::new(),
-        _ => {
-            let own = [&located.root, &located.common_dir].map(|place| place.absolute().into_os_string());
-            own.into_iter().chain([cx.workspace.path().into()]).collect()
-        }
     };
     let kind = WorkerKind { confinement, readable };
     let request = frame::encode(&WorkerRequest {
@@ -288,7 +283,10 @@ impl Worker {
             // The launcher is this program, and what it starts finds itself under this name, wherever its file is.
             program: "/proc/self/exe".into(),
             by_path: true,
-            arguments: [COMMAND.into()].into_iter().chain(kind.readable.clone()).collect(),
+            arguments: [COMMAND.into()]
+                .into_iter()
+                .chain(kind.readable.iter().map(confine::argument))
+                .collect(),
             environment: environment(None, &cx.sandbox, passed),
             directory: cx.workspace.unguarded().top().open_dir()?,
             stdin: Stdin::Pipe,

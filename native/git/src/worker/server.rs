@@ -1,7 +1,7 @@
 //! The worker's own side: one request after the other, until its input ends.
 
-use super::frame;
 use super::{WorkerMessage, WorkerRequest};
+use super::{confine, frame};
 use crate::call::{DeniedReads, GitCall};
 use beamai_base::{Reason, Result, ToolError};
 use beamai_tool::Limits;
@@ -28,13 +28,17 @@ type Shared = Rc<RefCell<PortLink>>;
 /// The worker, until the port has closed its input. Its arguments are the directories that it may read beside the host's
 /// settings; without any, in no sandbox, it reads what its user can.
 pub fn worker_main() -> ExitCode {
-    let own: Vec<PathBuf> = std::env::args_os().skip(2).map(PathBuf::from).collect();
+    let own: Option<Vec<_>> = std::env::args_os().skip(2).map(|dir| confine::from_argument(&dir)).collect();
+    let Some(own) = own else {
+        eprintln!("the git worker is started by the port program alone");
+        return ExitCode::FAILURE;
+    };
     // Where it is now is read from the machine's files, once.
     _ = git2::Signature::now("now", "now");
     let is_confined = !own.is_empty();
     let limited = match is_confined {
         false => Ok(()),
-        true => beamai_sandbox::limit_reads(&readable(own)),
+        true => beamai_sandbox::limit_reads(&own, &settings()),
     };
     if let Err(failure) = limited.and_then(|()| beamai_sandbox::forbid_starts()) {
         eprintln!("the git worker does not run where it could do more than git needs: {failure}");
@@ -55,13 +59,12 @@ pub fn worker_main() -> ExitCode {
     }
 }
 
-/// What a worker may read: a repository, and the settings of the host, with the files that these name.
-fn readable(own: Vec<PathBuf>) -> Vec<PathBuf> {
+/// What a worker may read beside its directories: the settings of the host, with the files that these name.
+fn settings() -> Vec<PathBuf> {
     let home = std::env::var_os("HOME").map(PathBuf::from);
     let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
     let config = config.or_else(|| Some(home.as_ref()?.join(".config"))).map(|dir| dir.join("git"));
-    let mut all = own;
-    all.extend([PathBuf::from("/etc"), PathBuf::from("/usr")]);
+    let mut all = vec![PathBuf::from("/etc"), PathBuf::from("/usr")];
     all.extend(home.iter().map(|home| home.join(".gitconfig")));
     all.extend(config.clone());
     let mut from: Vec<PathBuf> = home.iter().cloned().chain(config).chain([PathBuf::from("/etc")]).collect();

@@ -41,7 +41,7 @@ pub(super) struct BlockingStreams {
 ///
 /// # Errors
 /// `isolation_unavailable` if the sandbox is required, `busy` and `io`. If the program cannot be executed, its
-/// [ending](Process::ending) says so.
+/// [ending](LanguageServerProcess::ending) says so.
 pub(super) fn start(plan: &ServerPlan) -> Result<(LanguageServerProcess, BlockingStreams)> {
     let sandbox = &plan.identity.view.sandbox;
     let spec = ProgramSpec {

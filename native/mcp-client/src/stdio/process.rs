@@ -27,7 +27,7 @@ pub(crate) struct AsyncStreams {
 ///
 /// # Errors
 /// `isolation_unavailable` if the sandbox is required, `busy` and `io`; those of the directory. If the program cannot
-/// be executed, its [ending](Process::ending) says so.
+/// be executed, its [ending](McpServerProcess::ending) says so.
 pub(crate) fn start(launch: &Launch, title: &str) -> Result<(McpServerProcess, AsyncStreams)> {
     let settings = &launch.settings;
     let own = settings.env.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));

@@ -38,14 +38,7 @@ impl Operation for GitDiff {
             Some(path) => Operand::File(super::path::named(cx, path)?),
             None => Operand::None,
         };
-        let read = &["Read"];
-        Ok(PermissionRequest {
-            rule: Self::RULE.into(),
-            touches: read,
-            allowed_by: read,
-            is_safe: true,
-            operand,
-        })
+        Ok(super::reading(Self::RULE, operand))
     }
 
     fn run(self, cx: &CallContext) -> Result<GitText, Interrupt> {

@@ -43,15 +43,7 @@ impl Operation for GitLog {
     const RULE: &'static str = "GitLog";
 
     fn permission(&self, _: &CallContext) -> Result<PermissionRequest> {
-        let read = &["Read"];
-        let operand = Operand::None;
-        Ok(PermissionRequest {
-            rule: Self::RULE.into(),
-            touches: read,
-            allowed_by: read,
-            is_safe: true,
-            operand,
-        })
+        Ok(super::reading(Self::RULE, Operand::None))
     }
 
     fn run(self, cx: &CallContext) -> Result<GitLogOutput, Interrupt> {

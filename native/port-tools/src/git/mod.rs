@@ -16,6 +16,7 @@ pub use diff::GitDiff;
 pub use log::{GitLog, GitLogOutput};
 pub use status::GitStatus;
 
+use beamai_policy::{Operand, PermissionRequest};
 use beamai_tool::{Door, ExecutionClass, Traits};
 
 const READS: Traits = Traits { door: Door::Port, ..Traits::SEARCHES };
@@ -26,3 +27,9 @@ const WRITES: Traits = Traits {
     idempotent: false,
     ..Traits::WRITES
 };
+
+/// The permission to show contents of files, as they are or were.
+fn reading(rule: &str, operand: Operand) -> PermissionRequest {
+    let read = &["Read"];
+    PermissionRequest { rule: rule.into(), touches: read, allowed_by: read, is_safe: true, operand }
+}

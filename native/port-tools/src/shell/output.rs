@@ -29,7 +29,7 @@ pub struct ShellOutput {
     /// Programs that were kept from starting while the command went on, up to 20; absent when there were none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<RefusedStart>,
-    /// What the command reached by name, and what was refused; absent where the network does not go by names.
+    /// Names that the command reached, and names that were refused. Absent unless the network is limited to names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<Vec<NetworkUse>>,
     /// How a host gives commands the network; absent unless the command failed and printed what programs print for want of it.

@@ -238,11 +238,13 @@ fn without_a_sandbox_the_exchange_leads_out() {
 fn workers(workspace: &Path) -> Vec<i32> {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let is_workspace = |path: &[u8]| Path::new(OsStr::from_bytes(path)) == workspace;
     let is_one = |pid: &i32| {
         let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
         words.get(1) == Some(&b"git-worker".as_slice())
-            && words.get(2).is_some_and(|word| Path::new(OsStr::from_bytes(word)) == workspace)
+            // Device, inode and path.
+            && words.get(2).and_then(|word| word.splitn(3, |byte| *byte == b':').nth(2)).is_some_and(is_workspace)
     };
     pids.filter(is_one).collect()
 }

@@ -39,7 +39,7 @@ pub use landlock::version as landlock_version;
 pub use limits::kernel_is_at_least;
 pub use network::PROXY;
 pub use placeholders::{Placeholder, PlaceholderCounts};
-pub use reads::limit_reads;
+pub use reads::{ReadableDir, limit_reads};
 pub use signals::SignalScope;
 pub use starts::forbid_starts;
 pub use tree::writable;

@@ -4,44 +4,100 @@ use super::landlock::{VERSION, add_fd, errno_of};
 use crate::SetupFailure;
 use landlock::{AccessFs, BitFlags, RestrictionStatus, Ruleset, RulesetAttr, RulesetCreated, RulesetError};
 use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-/// Has this thread, and threads that it makes from here on, open for reading and list nothing but what lies at and beneath
-/// these paths; those that are not there are left out. What may be written is not changed. There is no way back. Where the
-/// machine has no Landlock, nothing is limited: whether it must have it has been decided before.
+/// A directory by its path and by what it is. A path alone could lead elsewhere by the time it is opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadableDir {
+    /// Absolute path, without links.
+    pub path: PathBuf,
+    /// Device number.
+    pub device: u64,
+    /// Inode number.
+    pub inode: u64,
+}
+
+/// Restricts this thread, and threads that it starts later, to opening for reading and listing the directories `dirs` and
+/// the paths `settings`, with everything beneath them. Settings that do not exist are left out. Writing is not changed, and
+/// the restriction cannot be undone. Without Landlock nothing is restricted: whether the machine must have it has been
+/// decided before.
 ///
 /// # Errors
-/// What Landlock refused.
-pub fn limit_reads(paths: &[PathBuf]) -> Result<(), SetupFailure> {
+/// `ENOENT` or `ESTALE` if one of `dirs` does not exist or is another directory now; what Landlock refused.
+pub fn limit_reads(dirs: &[ReadableDir], settings: &[PathBuf]) -> Result<(), SetupFailure> {
+    let failure = |errno| SetupFailure::new("limit what this process reads", errno);
+    let opened = dirs.iter().map(opened).collect::<Result<Vec<_>, _>>().map_err(failure)?;
     let limited = || -> Result<RestrictionStatus, RulesetError> {
         let access = AccessFs::from_read(VERSION);
         let mut rules = Ruleset::default().handle_access(access | AccessFs::Refer)?.create()?;
         // Whoever limits anything with Landlock has to say that files may still be moved between directories.
         rules = add(rules, Path::new("/"), AccessFs::Refer.into())?;
-        for path in paths {
+        for dir in opened {
+            rules = add_fd(rules, dir, access)?;
+        }
+        for path in settings {
             rules = add(rules, path, access)?;
         }
         rules.restrict_self()
     };
-    limited().map(drop).map_err(|error| SetupFailure::new("limit what this process reads", errno_of(&error)))
+    limited().map(drop).map_err(|error| failure(errno_of(&error)))
 }
 
-/// Adds a rule for what a path leads to, if it leads anywhere. This process may be in a sandbox already, whose filter
-/// refuses `openat2`.
+/// A handle of the directory itself.
+fn opened(dir: &ReadableDir) -> Result<OwnedFd, Errno> {
+    let opened = handle(&dir.path)?;
+    let found = rustix::fs::fstat(&opened)?;
+    #[allow(clippy::useless_conversion, clippy::unnecessary_cast)]
+    match (found.st_dev as u64, found.st_ino as u64) == (dir.device, dir.inode) {
+        true => Ok(opened),
+        false => Err(Errno::STALE),
+    }
+}
+
+/// Adds a rule for what a path leads to, if it leads anywhere.
 fn add(
     rules: RulesetCreated,
     path: &Path,
     access: BitFlags<AccessFs>,
 ) -> Result<RulesetCreated, RulesetError> {
-    match rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
+    match handle(path) {
         Ok(fd) => add_fd(rules, fd, access),
         Err(_) => Ok(rules),
     }
 }
 
+/// A handle of what a path leads to. By plain `openat`: this process may be in a sandbox already, whose filter refuses
+/// `openat2`.
+fn handle(path: &Path) -> Result<OwnedFd, Errno> {
+    rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::MetadataExt;
+    use std::path::Path;
+
+    fn dir(path: &Path) -> ReadableDir {
+        let found = path.metadata().unwrap();
+        ReadableDir { path: path.to_owned(), device: found.dev(), inode: found.ino() }
+    }
+
+    #[test]
+    fn another_directory_in_the_place_of_one_is_refused() {
+        let [inside, outside] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let own = inside.path().join("own");
+        std::fs::create_dir(&own).unwrap();
+        let expected = dir(&own);
+        std::fs::rename(&own, inside.path().join("moved")).unwrap();
+        let refused =
+            |expected: &ReadableDir| limit_reads(std::slice::from_ref(expected), &[]).unwrap_err().errno;
+        assert_eq!(refused(&expected), Errno::NOENT.raw_os_error());
+        std::os::unix::fs::symlink(outside.path(), &own).unwrap();
+        assert_eq!(refused(&expected), Errno::STALE.raw_os_error());
+    }
 
     #[test]
     fn what_is_not_listed_cannot_be_read_by_any_path() {
@@ -51,11 +107,11 @@ mod tests {
         std::fs::write(outside.path().join("a"), "secret").unwrap();
         std::os::unix::fs::symlink(outside.path(), inside.path().join("link")).unwrap();
         let [own, moved, link] = ["a", "d/a", "link/a"].map(|name| inside.path().join(name));
-        let allowed = vec![inside.path().to_owned(), "/no/such/directory".into()];
+        let (dirs, settings) = ([dir(inside.path())], [PathBuf::from("/no/such/directory")]);
         // Of one thread alone.
         let limited = move || {
             assert!(std::fs::read(&link).is_ok());
-            limit_reads(&allowed).unwrap();
+            limit_reads(&dirs, &settings).unwrap();
             std::fs::rename(&own, &moved).unwrap();
             (std::fs::read_to_string(moved).unwrap(), std::fs::read(&link).is_err())
         };

@@ -4,7 +4,7 @@ mod arguments;
 mod results;
 
 use super::shapes::Matches;
-use super::{git, registry_of};
+use super::{git, registry_of, session};
 use beamai_files::{FileEdit, FileRead, FileWrite};
 use beamai_patch::FilePatch;
 use beamai_port_tools::{
@@ -15,8 +15,6 @@ use beamai_port_tools::{
 use beamai_search::{glob::Glob, grep::Grep, list::List};
 use beamai_session::{
     question::AskQuestions,
-    skill::Skill,
-    task::SubAgentTask,
     todo::{TodoList, TodoReplace},
 };
 use beamai_tool::{Tool, ToolBinding, ToolRegistry};
@@ -92,16 +90,8 @@ fn work() -> Vec<Arc<dyn Tool>> {
             "Replace the session's task list and return it. Use it for work of several steps; at most one task can be \
              in_progress.",
         )),
-        Arc::new(ToolBinding::<Skill>::new(
-            "skill",
-            "List skills, or load one by name. A skill is instructions for a kind of work; load a fitting one before \
-             you begin.",
-        )),
-        Arc::new(ToolBinding::<SubAgentTask>::new(
-            "task",
-            "Delegate work to a sub-agent with tools of its own; returns its summary. Use it for wide searches, not \
-             for small steps.",
-        )),
+        session::skill(),
+        session::task(),
         Arc::new(ToolBinding::<AskQuestions, arguments::AskArgs>::new(
             "question",
             "Ask the user when a decision is theirs, the recommended option first. They can always answer in their \

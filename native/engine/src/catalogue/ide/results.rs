@@ -13,7 +13,7 @@ pub(super) struct ReadResult {
     lines: u64,
     /// Encoding that the text was decoded from; null for an image.
     encoding: Option<String>,
-    /// How lines end.
+    /// Line ending.
     line_ending: LineEnding,
     /// BLAKE3 hash of the file.
     hash: Option<String>,

@@ -21,7 +21,7 @@ impl Sides {
         Self { friend, stranger, fixture }
     }
 
-    /// Asserts that what is sent reaches nobody, and that the first of it is answered so.
+    /// Asserts that the texts reach no server, and that the reply to the first contains `expected`.
     fn assert_unheard(&self, texts: &[&str], expected: &str) {
         let (said, result) = self.fixture.said(texts);
         assert!(said.contains(expected), "{texts:?}: {said:?} {result}");
