@@ -20,4 +20,4 @@ pub use failure::SetupFailure;
 pub use layers::{PROXY, ReadableDir, forbid_starts, limit_reads};
 pub use network_environment::network_environment;
 pub use obstacle::{Obstacle, obstacles, obstacles_to};
-pub use repository::RepositoryPlaces;
+pub use repository::RepositoryPaths;

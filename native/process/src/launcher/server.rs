@@ -113,12 +113,12 @@ impl LauncherServer {
         let mut failures: Vec<SetupFailure> = Vec::new();
         for (at, profile) in profiles.iter().enumerate() {
             let is_refused = profile.has_users() && at + 1 < profiles.len();
-            let made = match self.refusal.clone().filter(|_| is_refused) {
+            let cloned = match self.refusal.clone().filter(|_| is_refused) {
                 // What the machine has refused, it refuses again.
                 Some(refusal) => Err(refusal),
                 None => self.try_profile(*profile, confinement),
             };
-            match made {
+            match cloned {
                 Ok(CloneResult::Reply(Err(failure), _)) | Err(failure) if !failure.is_shortage() => {
                     // That there are too many namespaces may pass.
                     if sandbox::is_of_namespaces(&failure) && failure.errno == Errno::PERM.raw_os_error() {
@@ -127,11 +127,11 @@ impl LauncherServer {
                     failures.push(failure);
                 }
                 Err(failure) => return CloneResult::Reply(Err(failure), None),
-                Ok(mut made) => {
-                    if let CloneResult::Reply(Ok(entered), _) = &mut made {
+                Ok(mut cloned) => {
+                    if let CloneResult::Reply(Ok(entered), _) = &mut cloned {
                         sandbox::account(&mut entered.isolation, confinement, failures.first());
                     }
-                    return made;
+                    return cloned;
                 }
             }
         }

@@ -155,7 +155,7 @@ const LAYERS: &[&dyn Layer] = &[
     &pids::Pids,
     &ipc::Ipc,
     &uts::Uts,
-    &network::Network,
+    &network::NetworkLayer,
     &mounts::Mounts,
     &proc::Proc,
     &limits::ResourceBounds,
