@@ -74,7 +74,7 @@ impl Decoder {
     pub(super) fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
         if let Self::Waiting(_, start, _) = self {
             start.extend_from_slice(bytes);
-            return if start.len() < 2 { Ok(()) } else { self.settle() };
+            return if start.len() < 2 { Ok(()) } else { self.start_decoder() };
         }
         self.writer().write_all(bytes)
     }
@@ -98,12 +98,12 @@ impl Decoder {
             Self::Bare(decoder) => decoder.try_finish(),
             Self::Waiting(_, start, _) if start.is_empty() => Ok(()),
             // One byte is a whole body in Brotli only.
-            Self::Waiting(..) => self.settle().and_then(|()| self.end()),
+            Self::Waiting(..) => self.start_decoder().and_then(|()| self.end()),
             Self::Brotli(decoder) => decoder.close(),
         }
     }
 
-    fn settle(&mut self) -> io::Result<()> {
+    fn start_decoder(&mut self) -> io::Result<()> {
         let Self::Waiting(encoding, start, sink) = self else { return Ok(()) };
         let start = std::mem::take(start);
         let sink = std::mem::replace(sink, BoundedSink::new(0));

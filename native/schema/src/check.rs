@@ -23,7 +23,12 @@ pub fn check(parameters: &Parameters, args: Map<String, Value>) -> Result<Map<St
     }
     let mut accepted = if parameters.is_empty() { "no arguments".to_owned() } else { accepted(parameters) };
     let problems = counted(problems);
-    nested("", parameters, &problems.iter().map(|problem| place(problem)).collect::<Vec<_>>(), &mut accepted);
+    nested(
+        "",
+        parameters,
+        &problems.iter().map(|problem| path_of(problem)).collect::<Vec<_>>(),
+        &mut accepted,
+    );
     let message = format!("{}. Accepted: {accepted}", problems.join("; "));
     Err(ToolError::new(Reason::InvalidArgument, message).with("problems", problems))
 }
@@ -180,7 +185,7 @@ fn nested(prefix: &str, parameters: &Parameters, wrong: &[String], text: &mut St
 }
 
 /// Where a problem is: the path that it begins with, without the indices.
-fn place(problem: &str) -> String {
+fn path_of(problem: &str) -> String {
     let path = problem.split('"').nth(1).unwrap_or_default();
     path.split('[').map(|part| part.split_once(']').map_or(part, |(_, rest)| rest)).collect()
 }

@@ -1,18 +1,18 @@
 //! Parameters of tools: described once, checked here, and rendered for every provider.
 
 mod check;
+mod coerce;
 mod derive;
-mod forgive;
 mod provider;
 mod strict;
-mod told;
+mod views;
 
 pub use check::check;
 pub use check::has_type;
-pub use forgive::{forgive, may_adjust};
+pub use coerce::{coerce, may_adjust};
 pub use provider::{Provider, RenderedTool, render, render_any};
 pub use strict::StrictUse;
-pub use told::{listed, positioned, told};
+pub use views::{for_model, listed, positioned};
 
 use indexmap::IndexMap;
 use schemars::generate::SchemaSettings;

@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(super) const MOST_OPEN: usize = 16;
 
 /// What waits for an answer. Dropped without one, it is refused.
-pub(super) trait Question: Send {
+pub(super) trait PendingQuestion: Send {
     /// Adds a rule that the host has added for the session, if it is about what is asked.
     ///
     /// # Errors
@@ -49,7 +49,7 @@ pub struct StartAnswer {
     reason: Option<String>,
 }
 
-static OPEN: Mutex<Option<HashMap<String, Box<dyn Question>>>> = Mutex::new(None);
+static OPEN: Mutex<Option<HashMap<String, Box<dyn PendingQuestion>>>> = Mutex::new(None);
 
 /// What a mutex holds, also after a thread has panicked with it: nothing here is left half done.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -88,7 +88,7 @@ pub(super) fn next_id() -> String {
 }
 
 /// Puts a question.
-pub(super) fn ask(asker: &Progress, id: &str, request: Value, question: Box<dyn Question>) {
+pub(super) fn ask(asker: &Progress, id: &str, request: Value, question: Box<dyn PendingQuestion>) {
     lock(&OPEN).get_or_insert_default().insert(id.to_owned(), question);
     asker(json!({"start": id, "request": request}));
 }

@@ -41,7 +41,7 @@ impl Capture {
     }
 
     /// Takes out what has come since the last time. `goes_on` says that more may come.
-    pub(super) fn take_out(&mut self, goes_on: bool) -> PrintedOutput {
+    pub(super) fn take_printed(&mut self, goes_on: bool) -> PrintedOutput {
         let stdout = StreamText::of(self.stdout.buffer.take(goes_on));
         let stderr = StreamText::of(self.stderr.buffer.take(goes_on));
         PrintedOutput {

@@ -113,7 +113,7 @@ impl BackgroundCommand {
     pub(super) fn poll(&self) -> BackgroundOutput {
         // First this: once it has ended, all of its output is there.
         let last = lock(&self.last).clone();
-        let printed = lock(&self.capture).take_out(last.is_none());
+        let printed = lock(&self.capture).take_printed(last.is_none());
         let last = last.unwrap_or_else(|| FinishedCommand::running(self.started.elapsed()));
         BackgroundOutput {
             planted: last.planted,

@@ -95,7 +95,7 @@ fn run(shell: &Shell, cx: &CallContext) -> Result<ShellOutput> {
     let isolation = child.isolation.reported(cx.sandbox.report);
     let mut capture = Capture::new(cx, shell.strip_ansi);
     let collected = collect(child, &terms, &mut capture);
-    let printed = capture.take_out(false);
+    let printed = capture.take_printed(false);
     starts.iter().for_each(|starts| starts.end());
     network.iter().for_each(|network| network.end());
     let blank = output(printed, None, None, isolation, started.elapsed());

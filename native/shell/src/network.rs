@@ -1,6 +1,6 @@
 //! What a running command connects to by name: judged, asked about, accounted for.
 
-use super::asking::{self, MOST_OPEN, Question, StartChoice, lock};
+use super::asking::{self, MOST_OPEN, PendingQuestion, StartChoice, lock};
 use beamai_base::Destination;
 use beamai_isolation::{NetworkUse, Outlet, SandboxMode};
 use beamai_net::Transport;
@@ -141,7 +141,7 @@ struct ConnectionQuestion {
     wanted: String,
 }
 
-impl Question for ConnectionQuestion {
+impl PendingQuestion for ConnectionQuestion {
     fn add(&self, rule: &str) -> beamai_base::Result<()> {
         let mut policy = lock(&self.connections.policy);
         // What the session allows commands to start comes along.

@@ -22,13 +22,13 @@ pub(super) fn shortcut(
         return None;
     }
     let words = plain(&shell.command)?;
-    let places = places(words[0], environment)?;
-    Some(Shortcut { places, words: words.into_iter().map(OsString::from).collect() })
+    let candidates = candidates(words[0], environment)?;
+    Some(Shortcut { candidates, words: words.into_iter().map(OsString::from).collect() })
 }
 
 /// Where bash looks for a program: at the path that it is named by, else in the directories of the `PATH`, of which any that
 /// is not absolute might mean something else to bash.
-fn places(name: &str, environment: &[(OsString, OsString)]) -> Option<Vec<PathBuf>> {
+fn candidates(name: &str, environment: &[(OsString, OsString)]) -> Option<Vec<PathBuf>> {
     if name.contains('/') {
         return Some(vec![name.into()]);
     }
@@ -44,10 +44,10 @@ mod tests {
     fn a_name_is_looked_for_on_the_path_and_a_path_is_taken_as_it_is() {
         let environment = |path: &str| vec![("PATH".into(), path.into())];
         let paths = |names: &[&str]| Some(names.iter().map(PathBuf::from).collect::<Vec<_>>());
-        assert_eq!(places("ls", &environment("/a:/b")), paths(&["/a/ls", "/b/ls"]));
-        assert_eq!(places("./x", &environment("/a")), paths(&["./x"]));
+        assert_eq!(candidates("ls", &environment("/a:/b")), paths(&["/a/ls", "/b/ls"]));
+        assert_eq!(candidates("./x", &environment("/a")), paths(&["./x"]));
         for path in ["/a:", "/a::/b", "bin:/a", "~/bin:/a", ""] {
-            assert_eq!(places("ls", &environment(path)), None, "{path}");
+            assert_eq!(candidates("ls", &environment(path)), None, "{path}");
         }
     }
 }

@@ -95,9 +95,9 @@ fn create(dir: Option<&WorkspacePath>) -> Result<(File, String)> {
         Some(dir) => dir.clone(),
         None => own_directory()?,
     };
-    let place = dir.join(format!("output-{}.txt", super::random_name()?).as_ref());
-    let path: PathBuf = place.absolute().components().collect();
-    Ok((place.create_private()?, encode_path(&path)))
+    let file = dir.join(format!("output-{}.txt", super::random_name()?).as_ref());
+    let path: PathBuf = file.absolute().components().collect();
+    Ok((file.create_private()?, encode_path(&path)))
 }
 
 /// A directory of this program for the output of commands without a session. It stays behind: whoever called has no

@@ -2,7 +2,7 @@
 //!
 //! A start that somebody has to decide waits; see [`asking`]. Where nobody can be asked, the command ends there.
 
-use super::asking::{self, MOST_OPEN, Question, StartChoice, lock};
+use super::asking::{self, MOST_OPEN, PendingQuestion, StartChoice, lock};
 use beamai_base::{CancelToken, Reason, ToolError};
 use beamai_isolation::{HeldStart, ProgramStart, StartCoverage, StartDecision, StartJudge, Starter};
 use beamai_policy::starts::{asked_about, shown, shown_starter};
@@ -66,7 +66,7 @@ struct StartQuestion {
     held: Box<dyn HeldStart>,
 }
 
-impl Question for StartQuestion {
+impl PendingQuestion for StartQuestion {
     fn add(&self, rule: &str) -> beamai_base::Result<()> {
         match rule.starts_with(NETWORK) {
             true => Ok(()),

@@ -27,10 +27,10 @@ const AMOUNTS: [&str; 13] = [
 /// The arguments, and what is to be said of them in the result. An optional argument that is an empty text is left out,
 /// a number or a boolean written as text becomes one, values of enums may be in any case, and amounts over their maximum
 /// become the maximum, which is said.
-pub fn forgive(parameters: &Parameters, args: Map<String, Value>) -> (Map<String, Value>, Vec<String>) {
-    let mut said = Vec::new();
-    let args = object(parameters, args, &mut said);
-    (args, said)
+pub fn coerce(parameters: &Parameters, args: Map<String, Value>) -> (Map<String, Value>, Vec<String>) {
+    let mut notes = Vec::new();
+    let args = object(parameters, args, &mut notes);
+    (args, notes)
 }
 
 /// Whether a result may have to say that an amount was over its maximum.
@@ -41,12 +41,12 @@ pub fn may_adjust(parameters: &Parameters) -> bool {
     })
 }
 
-fn object(parameters: &Parameters, args: Map<String, Value>, said: &mut Vec<String>) -> Map<String, Value> {
+fn object(parameters: &Parameters, args: Map<String, Value>, notes: &mut Vec<String>) -> Map<String, Value> {
     let meant = |(name, value): (String, Value)| match parameters.get(&name) {
         None => Some((name, value)),
         Some(param) if is_absent(&name, param, &value) => None,
         Some(param) => {
-            let value = amount(&name, param, meant(param, value, said), said);
+            let value = amount(&name, param, meant(param, value, notes), notes);
             Some((name, value))
         }
     };
@@ -58,14 +58,14 @@ fn is_absent(name: &str, param: &Param, value: &Value) -> bool {
 }
 
 /// The value that a text stands for, where it cannot be anything else.
-fn meant(param: &Param, value: Value, said: &mut Vec<String>) -> Value {
+fn meant(param: &Param, value: Value, notes: &mut Vec<String>) -> Value {
     let value = match (param.kind, value) {
         (ParamType::Object, Value::Object(map)) => match &param.properties {
-            Some(properties) => Value::Object(object(properties, map, said)),
+            Some(properties) => Value::Object(object(properties, map, notes)),
             None => Value::Object(map),
         },
         (ParamType::Array, Value::Array(items)) => match param.items.as_deref() {
-            Some(of) => items.into_iter().map(|item| meant(of, item, said)).collect(),
+            Some(of) => items.into_iter().map(|item| meant(of, item, notes)).collect(),
             None => Value::Array(items),
         },
         (ParamType::Integer, Value::String(text)) => {
@@ -96,11 +96,11 @@ fn one_of(values: &[Value], value: &Value) -> Option<Value> {
     alike.next().filter(|_| alike.next().is_none()).cloned()
 }
 
-fn amount(name: &str, param: &Param, value: Value, said: &mut Vec<String>) -> Value {
+fn amount(name: &str, param: &Param, value: Value, notes: &mut Vec<String>) -> Value {
     let Some(most) = param.maximum.as_ref().filter(|_| AMOUNTS.contains(&name)) else { return value };
     match (value.as_f64(), most.as_f64()) {
         (Some(given), Some(maximum)) if given > maximum => {
-            said.push(format!("{name} is {most}, the maximum, not {value}"));
+            notes.push(format!("{name} is {most}, the maximum, not {value}"));
             Value::Number(most.clone())
         }
         _ => value,
@@ -128,8 +128,8 @@ mod tests {
             }}},
         }))
         .unwrap();
-        let (args, said) = forgive(&parameters, args.as_object().unwrap().clone());
-        (Value::Object(args), said)
+        let (args, notes) = coerce(&parameters, args.as_object().unwrap().clone());
+        (Value::Object(args), notes)
     }
 
     #[test]
@@ -158,8 +158,8 @@ mod tests {
 
     #[test]
     fn too_much_is_the_maximum_and_said() {
-        let (args, said) = forgiven(json!({"limit": "500", "offset": 500}));
+        let (args, notes) = forgiven(json!({"limit": "500", "offset": 500}));
         assert_eq!(args, json!({"limit": 10, "offset": 500}));
-        assert_eq!(said, ["limit is 10, the maximum, not 500"]);
+        assert_eq!(notes, ["limit is 10, the maximum, not 500"]);
     }
 }

@@ -16,8 +16,8 @@ pub fn listed(parameters: &Parameters) -> Parameters {
 /// The parameters of a built-in tool as a model is told of them: without what it does not need for a correct call, such
 /// as that a flag is off unless set, or that a count is not negative. The check knows all of it.
 #[must_use]
-pub fn told(parameters: &Parameters) -> Parameters {
-    parameters.iter().map(|(name, param)| (name.clone(), brief(nested(param, &told)))).collect()
+pub fn for_model(parameters: &Parameters) -> Parameters {
+    parameters.iter().map(|(name, param)| (name.clone(), brief(nested(param, &for_model)))).collect()
 }
 
 fn brief(param: Param) -> Param {
@@ -82,7 +82,7 @@ mod tests {
             "verify": {"type": "boolean", "default": true},
             "edits": {"type": "array", "items": {"type": "object", "properties": {"all": {"type": "boolean"}}}},
         }));
-        assert_eq!(told(&all), brief);
+        assert_eq!(for_model(&all), brief);
     }
 
     #[test]
