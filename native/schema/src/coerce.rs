@@ -1,13 +1,13 @@
-//! Arguments as models write them, made into what a built-in tool takes.
+//! Corrects arguments that a model wrote in a slightly wrong form.
 //!
-//! Only what can mean one thing is changed; everything else is left to the [check](super::check()), which refuses it.
+//! Only unambiguous cases are changed; everything else is left to the [check](super::check()).
 
 use super::{Param, ParamType, Parameters};
 use serde_json::{Map, Value};
 
-/// Texts for which empty is a value like any other.
+/// Text parameters for which an empty string is a meaningful value.
 const TEXTS: [&str; 4] = ["stdin", "body", "content", "new_string"];
-/// Numbers that say how much is wanted: more than the maximum is taken as the maximum.
+/// Parameters that state an amount: values above the maximum are lowered to it.
 const AMOUNTS: [&str; 13] = [
     "limit",
     "max_matches",
@@ -24,16 +24,16 @@ const AMOUNTS: [&str; 13] = [
     "timeout_sec",
 ];
 
-/// The arguments, and what is to be said of them in the result. An optional argument that is an empty text is left out,
-/// a number or a boolean written as text becomes one, values of enums may be in any case, and amounts over their maximum
-/// become the maximum, which is said.
+/// Returns the corrected arguments, and notes for the result. Empty strings for optional parameters are dropped,
+/// numbers and booleans written as strings are converted, enum values match case-insensitively, and amounts above their
+/// maximum are lowered, with a note.
 pub fn coerce(parameters: &Parameters, args: Map<String, Value>) -> (Map<String, Value>, Vec<String>) {
     let mut notes = Vec::new();
     let args = object(parameters, args, &mut notes);
     (args, notes)
 }
 
-/// Whether a result may have to say that an amount was over its maximum.
+/// Whether `coerce` can lower an amount of these parameters.
 pub fn may_adjust(parameters: &Parameters) -> bool {
     parameters.iter().any(|(name, param)| {
         param.maximum.is_some() && AMOUNTS.contains(&name.as_str())
@@ -57,7 +57,7 @@ fn is_absent(name: &str, param: &Param, value: &Value) -> bool {
     !param.required && value.as_str() == Some("") && !TEXTS.contains(&name)
 }
 
-/// The value that a text stands for, where it cannot be anything else.
+/// Converts a string to the parameter's type, if that is unambiguous.
 fn meant(param: &Param, value: Value, notes: &mut Vec<String>) -> Value {
     let value = match (param.kind, value) {
         (ParamType::Object, Value::Object(map)) => match &param.properties {
@@ -85,7 +85,7 @@ fn meant(param: &Param, value: Value, notes: &mut Vec<String>) -> Value {
     param.values.as_deref().and_then(|values| one_of(values, &value)).unwrap_or(value)
 }
 
-/// The one of these values that is the same but for its case; exact ones first.
+/// Finds the enum value that equals `value`, exactly or else case-insensitively.
 fn one_of(values: &[Value], value: &Value) -> Option<Value> {
     let text = value.as_str()?;
     if values.contains(value) {
