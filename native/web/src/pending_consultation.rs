@@ -44,7 +44,7 @@ impl PendingConsultation {
     /// `invalid_argument` if the host sends something else back.
     pub(super) fn resumed(so_far: Value) -> Result<Self> {
         serde_json::from_value(so_far).map_err(|error| {
-            let message = format!("what came back with the model's answer is not what was sent out: {error}");
+            let message = format!("the data returned with the model's answer is not what was sent: {error}");
             ToolError::new(Reason::InvalidArgument, message)
         })
     }

@@ -157,7 +157,7 @@ impl<'a> RedirectFollower<'a> {
             Verdict::Ask(_) if is_same_place(&self.plan.url, to) => Ok(true),
             Verdict::Ask(_) => {
                 self.notes.push(format!(
-                    "the server redirects to {to}, another server, which this call had no leave to fetch; fetch it in a \
+                    "the server redirects to {to}, another server, which this call has no permission to fetch; fetch it in a \
                      call of its own if that is what you want"
                 ));
                 Ok(false)
@@ -171,7 +171,7 @@ impl<'a> RedirectFollower<'a> {
             return Ok(None);
         };
         let Ok(mut to) = self.url.join(&location) else {
-            self.notes.push(format!("the redirect leads to {location:?}, which is no address"));
+            self.notes.push(format!("the redirect leads to {location:?}, which is not a valid URL"));
             return Ok(None);
         };
         if is_web(&to) {

@@ -150,7 +150,8 @@ fn found(
     let mut results: Vec<_> = results.into_iter().filter(is_wanted).collect();
     let left_out = all - results.len();
     results.truncate(question.limit);
-    let note = (left_out > 0).then(|| format!("{left_out} results were left out by the lists of domains"));
+    let note =
+        (left_out > 0).then(|| format!("{left_out} results were left out because of the domain lists"));
     WebSearchOutput { count: results.len(), results, provider: provider.as_str().to_owned(), note }
 }
 
