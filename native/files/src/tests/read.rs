@@ -132,7 +132,7 @@ fn images_come_as_base64_up_to_a_size() {
 fn other_binaries_are_named_and_refused() {
     let error = Fixture::with(b"\x7FELF\x02\x01\x01\0\0\0").refused("file_read", json!({"path": "f"}));
     assert_eq!(error.reason, Reason::BinaryFile);
-    assert!(error.message.starts_with("f is no text but an ELF program or library (10 bytes); "), "{error}");
+    assert!(error.message.starts_with("f is not text but an ELF program or library (10 bytes); "), "{error}");
 }
 
 #[test]
