@@ -55,8 +55,9 @@ behaviours() ->
 attributes(Module) ->
     Module:module_info(attributes).
 
+%% The atom `beamai' is the application's name; calls of the module are among those above.
 names() ->
-    lists:usort([{Module, Atom} || Module <- modules(), Atom <- atoms(forms(Module)), Atom =/= Module, is_ours(Atom)]).
+    lists:usort([{Module, Atom} || Module <- modules(), Atom <- atoms(forms(Module)), Atom =/= Module, Atom =/= beamai, is_ours(Atom)]).
 
 %% Of functions alone: types may name those of any layer.
 atoms(Forms) ->

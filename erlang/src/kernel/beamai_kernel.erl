@@ -21,7 +21,7 @@
 -export([add_tool/2, add_tools/2, add_tool_module/2, replace_tool/2, remove_tool/2]).
 -export([add_filter/2, add_filter/3]).
 -export([find_tool/2, list_tools/1, select_tools/2, tools_by_tag/2]).
--export([get_tool_specs/1, get_tool_schemas/2, get_tool_schemas/3]).
+-export([get_tool_specs/1, get_tool_schemas/1, get_tool_schemas/2, get_tool_schemas/3]).
 -export([place/3]).
 -export([invoke/3, invoke/4, invoke_all/3, cancel/1]).
 -export_type([kernel/0, filter_options/0]).
@@ -199,6 +199,11 @@ get_tool_specs(Kernel) ->
     beamai_validate:kernel(Kernel),
     #{tools := Tools} = Kernel,
     [beamai_plan:spec(maps:get(Name, Tools)) || Name <- lists:sort(maps:keys(Tools))].
+
+%% @doc All tools as OpenAI takes them.
+-spec get_tool_schemas(kernel()) -> [#{binary() => term()}].
+get_tool_schemas(Kernel) ->
+    get_tool_schemas(Kernel, openai).
 
 %% @doc All tools as a provider takes them; see {@link beamai_tool:to_tool_schema/2}.
 -spec get_tool_schemas(kernel(), beamai_tool_schema:provider()) -> [#{binary() => term()}].
