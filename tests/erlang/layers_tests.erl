@@ -124,7 +124,7 @@ is_hidden(Module) ->
 %% The first column of the tables in docs/modules.md.
 documented() ->
     {ok, Page} = file:read_file(filename:join(root(source(beamai_kernel)), "docs/modules.md")),
-    {match, Names} = re:run(Page, "^\\| `(beamai_[a-z_]+)` ", [global, multiline, {capture, all_but_first, list}]),
+    {match, Names} = re:run(Page, "^\\| `(beamai(?:_[a-z_]+)?)` ", [global, multiline, {capture, all_but_first, list}]),
     [list_to_atom(Name) || [Name] <- Names].
 
 root(Path) ->
