@@ -1,4 +1,5 @@
-%% @doc A log of all tool calls, model requests and runs of this node, in bounded memory and, if wanted, in a file; and totals.
+%% @doc Records all tool calls, model requests and runs of this node, in bounded memory and optionally in a file, and
+%% keeps totals.
 %%
 %% ```
 %% {ok, Trace} = beamai_trace:start_link(#{max => 10000, file => "calls.jsonl"}),
@@ -7,9 +8,9 @@
 %% #{tools := #{<<"file_read">> := #{count := 12, errors := 0, p95_us := _}}} = beamai_trace:totals(Trace).
 %% '''
 %%
-%% It listens to {@link beamai_telemetry}. Arguments, results and texts are in it only where the application's environment
-%% says `{telemetry_contents, true}'. Callers never wait for it: where it cannot keep up, entries are dropped, and `dropped'
-%% of {@link totals/1} counts them.
+%% Receives events from {@link beamai_telemetry}. Arguments, results and texts are recorded only if the application
+%% environment has `{telemetry_contents, true}'. Callers never wait for it: under overload, entries are dropped, and
+%% `dropped' of {@link totals/1} counts them.
 -module(beamai_trace).
 -behaviour(gen_server).
 
@@ -18,19 +19,19 @@
 -export_type([options/0, entry/0, filter/0, totals/0, total/0]).
 
 -define(MAX_ENTRIES, 10000).
-%% Entries that are on their way to the process at most.
+%% Maximum number of entries queued for the process.
 -define(MAX_WAITING, 10000).
-%% Durations are counted in steps of about 3.5 percent.
+%% Durations are counted in buckets of about 3.5 percent.
 -define(STEPS, 20).
 
 -type options() :: #{
-    %% How many entries are kept, 10000 by default; the oldest go first.
+    %% Maximum number of entries kept; 10000 by default. The oldest are dropped first.
     max => pos_integer(),
-    %% Entries are appended to it as lines of JSON.
+    %% A file that entries are appended to, as lines of JSON.
     file => file:filename_all()
 }.
-%% In the order of their ends. `at' is the start, in microseconds of the system's time. `refused': not permitted, by the rule
-%% `rule' where one decided.
+%% Sorted by end time. `at' is the start, in microseconds of system time. `refused': not permitted, by the rule `rule'
+%% if a rule decided.
 -type entry() :: #{
     number := pos_integer(),
     kind := tool | model | agent,
@@ -51,7 +52,7 @@
     output => term()
 }.
 -type filter() :: #{kind => tool | model | agent, name => binary(), outcome => ok | error | refused, agent_id => term(), run_id => term()}.
-%% Percentiles are exact to about 3.5 percent.
+%% Percentiles have an error of about 3.5 percent.
 -type total() :: #{
     count := non_neg_integer(), errors := non_neg_integer(), p50_us := non_neg_integer(), p95_us := non_neg_integer(),
     p99_us := non_neg_integer(), max_us := non_neg_integer(), input_tokens := non_neg_integer(), output_tokens := non_neg_integer()
@@ -76,7 +77,7 @@
 start_link() ->
     start_link(#{}).
 
-%% @doc Starts a log. Raises `{bad_option, Key}'; the error is that the file cannot be opened.
+%% @doc Starts a trace. Raises `{bad_option, Key}'; returns an error if the file cannot be opened.
 -spec start_link(options()) -> {ok, pid()} | ignore | {error, term()}.
 start_link(Options) ->
     maps:foreach(fun option/2, Options),
@@ -86,28 +87,29 @@ option(max, Max) when is_integer(Max), Max > 0 -> ok;
 option(file, File) when is_binary(File); is_list(File) -> ok;
 option(Key, Value) -> beamai_validate:bad_option(Key, ["cannot be ", beamai_error:show(Value, 80), "; the options are max and file"]).
 
-%% @doc Ends a log, after what is on its way has been written.
+%% @doc Stops a trace after writing queued entries.
 -spec stop(pid()) -> ok.
 stop(Trace) ->
     gen_server:stop(Trace).
 
-%% @doc All entries that are kept, oldest first.
+%% @doc All entries in memory, oldest first.
 -spec entries(pid()) -> [entry()].
 entries(Trace) ->
     entries(Trace, #{}).
 
-%% @doc The entries that have all of these values.
+%% @doc The entries with all of these values.
 -spec entries(pid(), filter()) -> [entry()].
 entries(Trace, Filter) ->
     Keys = maps:keys(Filter),
     [Entry || {_Number, Entry} <- ets:tab2list(gen_server:call(Trace, table)), maps:with(Keys, Entry) =:= Filter].
 
-%% @doc Counts, errors, durations and tokens of each tool, model and agent since the start, also of entries that are no longer kept.
+%% @doc Number, errors, durations and tokens per tool, model and agent since the start, including entries that are no
+%% longer kept.
 -spec totals(pid()) -> totals().
 totals(Trace) ->
     gen_server:call(Trace, totals).
 
-%% @doc An entry as a line of JSON.
+%% @doc An entry as a JSON line.
 -spec json(entry()) -> binary().
 json(Entry) ->
     beamai_json:text(maps:map(fun plain/2, Entry)).
@@ -183,7 +185,7 @@ terminate(_Reason, #trace{file = File} = Trace) ->
     _ = File =/= none andalso file:close(File),
     ok.
 
-%% What had been said before.
+%% Processes the entries that are already queued.
 rest(Trace) ->
     receive
         {heard, _, _, _, _, _} = Heard ->

@@ -1,4 +1,4 @@
-%% @doc One call from its plan to its result: filters, arguments, permission, tries.
+%% @doc Runs one call from its plan to its result: filters, arguments, permission, attempts.
 %% @hidden
 -module(beamai_invocation).
 
@@ -32,8 +32,8 @@ filtered(Kernel, #plan{filters = Filters, name = Name} = Plan, Args, Context, Ru
     Core = fun(#{args := A, context := C}) -> run(Kernel, Plan, A, C, Run) end,
     beamai_filter:apply_all(Filters, Call, Core).
 
-%% @doc The heart of the onion for a part of `invoke_all', whose run tag is `Whole': it enters under its
-%% run id by itself.
+%% @doc The innermost part of the filter chain for a call of `invoke_all', whose run tag is `Whole'. It registers under
+%% its run id itself.
 -spec run_part(
     beamai_kernel:kernel(), #plan{}, Args :: term(), beamai_context:t(), Whole :: reference() | none
 ) -> beamai_call:result().
@@ -47,8 +47,8 @@ run_part(Kernel, Plan, Args, #{run_id := RunId} = Context, Whole) when RunId =/=
 run_part(Kernel, Plan, Args, Context, _Whole) ->
     run(Kernel, Plan, Args, Context, none).
 
-%% @doc The heart of the onion: checks, judges and runs, with retries. `Run' is the tag of
-%% {@link beamai_runs:enter/1} or `none'.
+%% @doc The innermost part of the filter chain: checks arguments and permission, and runs the handler, with retries.
+%% `Run' is the tag from {@link beamai_runs:enter/1} or `none'.
 -spec run(beamai_kernel:kernel(), #plan{}, Args :: term(), beamai_context:t(), reference() | none) ->
     beamai_call:result().
 run(Kernel, #plan{runs = #native{}} = Plan, Args, Context, Run) when is_map(Args) ->
@@ -75,7 +75,7 @@ judge(Kernel, #plan{name = Name, requires_permission = Requires}, Args, Context)
             Error
     end.
 
-%% A cancellation may have come, and the time of the budget been over, while a filter or `approve' ran.
+%% While a filter or `approve' ran, the call may have been cancelled, or its time budget used up.
 handle(Kernel, #plan{name = Name, runs = Handler, timeout = Timeout, retry = Retry}, Args, Context, Run) ->
     case {beamai_runs:cancelled(Run), beamai_budget:is_time_over(Context)} of
         {true, _} ->

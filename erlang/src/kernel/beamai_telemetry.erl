@@ -1,22 +1,22 @@
 %% @doc Spans of tool calls, model requests and agents' runs, as telemetry events.
 %%
 %% The events are `[beamai, tool | model | agent, start | stop | exception]', with the measurements of
-%% `telemetry:span/3': `system_time' and `monotonic_time', then `duration', in native units, and for models the tokens.
-%% Their metadata have `run_id', `telemetry_span_context', which a span's events share, and attributes under the names of
-%% OpenTelemetry's conventions for generative AI, as atoms. Texts, arguments and results
-%% are not in them unless the application's environment says `{telemetry_contents, true}'.
+%% `telemetry:span/3': `system_time' and `monotonic_time', then `duration', in native units, and token counts for
+%% models. The metadata contain `run_id', `telemetry_span_context', which is the same for all events of a span, and
+%% attributes named after OpenTelemetry's conventions for generative AI, as atoms. Texts, arguments and results are
+%% included only if the application environment has `{telemetry_contents, true}'.
 %%
-%% Where the library `telemetry' is there, its handlers get the events; without it, those of {@link attach/4} do. With
-%% neither, a call looks at one term and goes on. Whether the library is there is found out once; a host that loads it
-%% later, or changes the environment, calls {@link refresh/0}.
+%% If the library `telemetry' is available, its handlers receive the events; otherwise those of {@link attach/4}. With
+%% neither, the cost per call is one term lookup. Whether the library is available is determined once; call {@link
+%% refresh/0} after loading it later, or after changing the environment.
 %%
-%% All have `gen_ai.operation.name', and `gen_ai.agent.id', `gen_ai.conversation.id' (the session) and `run_id' where the
-%% context has them; what failed has `error.type'. Beside these:
+%% All events have `gen_ai.operation.name', and `gen_ai.agent.id', `gen_ai.conversation.id' (the session) and `run_id'
+%% if the context has them; failures have `error.type'. Further attributes:
 %%
 %% <ul>
 %% <li>tools: `gen_ai.tool.name', `gen_ai.tool.type', `gen_ai.tool.call.id' within agents; with contents
-%%   `gen_ai.tool.call.arguments' and `gen_ai.tool.call.result'; an exception has `kind', `reason' and `stacktrace';
-%%   what was refused has the deciding `beamai.permission.rule' where a rule decided;</li>
+%% `gen_ai.tool.call.arguments' and `gen_ai.tool.call.result'; an exception has `kind', `reason' and `stacktrace'; a
+%% refusal has `beamai.permission.rule' if a rule decided;</li>
 %% <li>models: `gen_ai.provider.name', `gen_ai.request.model', `gen_ai.response.finish_reasons',
 %%   `gen_ai.usage.input_tokens', `gen_ai.usage.output_tokens', `gen_ai.usage.cache_read.input_tokens'; with contents
 %%   `gen_ai.system_instructions', `gen_ai.input.messages' and `gen_ai.output.messages', as this library has messages;</li>
@@ -29,7 +29,7 @@
 -export_type([event/0, handler/0, span/0]).
 
 -type event() :: [atom()].
-%% As those of `telemetry'. One that raises is logged and detached.
+%% As handlers of `telemetry'. A handler that raises is logged and detached.
 -type handler() :: fun((event(), Measurements :: map(), Metadata :: map(), Config :: term()) -> term()).
 -type span() :: off | {Kind :: atom(), Started :: integer(), Metadata :: map() | fun((boolean()) -> map()), state()}.
 %% `listening': the handlers of each event.
@@ -42,7 +42,7 @@
 
 %%% For hosts
 
-%% @doc Has a fun called at events, in the process in which they happen; without the library `telemetry'.
+%% @doc Attaches a fun to events; it runs in the process that emits them. Only used without the library `telemetry'.
 -spec attach(Id :: term(), [event()], handler(), Config :: term()) -> ok | {error, already_exists}.
 attach(Id, Events, Fun, Config) when is_list(Events), is_function(Fun, 4) ->
     changed(fun(#{handlers := Handlers} = State) ->
@@ -52,7 +52,7 @@ attach(Id, Events, Fun, Config) when is_list(Events), is_function(Fun, 4) ->
         end
     end).
 
-%% @doc Ends what {@link attach/4} began.
+%% @doc Removes a handler that {@link attach/4} added.
 -spec detach(Id :: term()) -> ok | {error, not_found}.
 detach(Id) ->
     changed(fun(#{handlers := Handlers} = State) ->
@@ -62,7 +62,7 @@ detach(Id) ->
         end
     end).
 
-%% @doc Looks again whether `telemetry' is there, and at the environment.
+%% @doc Checks again whether `telemetry' is available, and reads the environment.
 -spec refresh() -> ok.
 refresh() ->
     changed(fun(State) -> {ok, (found())#{handlers := maps:get(handlers, State)}} end).
@@ -91,17 +91,17 @@ found() ->
         listening => #{}
     }.
 
-%% It is no dependency, so its name must not look like a call.
+%% Not a dependency, so the module must not be called statically.
 library() ->
     case code:ensure_loaded(telemetry) of
         {module, Module} -> hd([Module || erlang:function_exported(Module, execute, 3)] ++ [none]);
         {error, _} -> none
     end.
 
-%%% For what is traced
+%%% Used by the traced modules
 
-%% @private Begins a span. The fun says what is known of it; it gets whether contents are wanted, and is called only where
-%% somebody listens.
+%% @private Starts a span. The fun returns its metadata; its argument says whether to include contents. It is called
+%% only if there is a handler.
 -spec start(Kind :: atom(), fun((Contents :: boolean()) -> map())) -> span().
 start(Kind, Describe) ->
     case persistent_term:get(?MODULE, undefined) of
@@ -114,7 +114,7 @@ start(Kind, Describe) ->
             begun(Kind, erlang:monotonic_time(), Describe, heard_by([beamai, Kind, start], State), State)
     end.
 
-%% Where nobody hears of starts, what is known is said at the end alone.
+%% If nobody handles start events, the metadata are computed only at the end.
 begun(Kind, Started, Describe, {none, []}, State) ->
     {Kind, Started, Describe, State};
 begun(Kind, Started, Describe, Listeners, State) ->
@@ -128,8 +128,8 @@ metadata(Describe, #{contents := Contents}) -> (Describe(Contents))#{telemetry_s
 
 heard_by(Event, #{library := Library, listening := Listening}) -> {Library, maps:get(Event, Listening, [])}.
 
-%% @private Ends a span. `Duration' is in native units, or `measured' from its start. The fun says how it ended: further
-%% measurements and metadata, and whether something was raised.
+%% @private Ends a span. `Duration' is in native units, or `measured' from its start. The fun returns how it ended:
+%% whether there was an exception, and further measurements and metadata.
 -spec stop(span(), Duration :: measured | integer(), fun((Contents :: boolean()) -> {stop | exception, map(), map()})) -> ok.
 stop(off, _Duration, _Describe) ->
     ok;
