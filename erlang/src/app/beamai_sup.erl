@@ -20,6 +20,7 @@ init([]) ->
     beamai_guard:new_tables(),
     beamai_runs:new_table(),
     beamai_session:new_table(),
+    beamai_session_nodes:new_table(),
     beamai_filter_state:new_table(),
     Flags = #{strategy => one_for_one, intensity => 5, period => 10},
     {ok, {Flags, [

@@ -114,6 +114,7 @@ reason(<<"not_configured">>) -> not_configured;
 reason(<<"no_agents">>) -> no_agents;
 reason(<<"isolation_unavailable">>) -> isolation_unavailable;
 reason(<<"out_of_memory">>) -> out_of_memory;
+reason(<<"too_many_processes">>) -> too_many_processes;
 reason(<<"handler_error">>) -> handler_error;
 reason(Unknown) -> Unknown.
 

@@ -2,7 +2,7 @@
 %% @hidden
 -module(beamai_approval).
 
--export([decide/4, can_ask/2]).
+-export([decide/4, can_ask/2, ask_host/3]).
 -export_type([request/0, approve/0, answer/0]).
 
 %% The argument of `approve'. `rule' is the canonical tool name, `subject' the action to be allowed, such as
@@ -135,6 +135,24 @@ ask(Approve, Request, Memory, {_Kernel, _Env, Context} = Scope) ->
 %% Cancelling the call of a running command ends it even while an approval is pending.
 ends(#{start := _}, Context) -> beamai_host_call:ends_of_running(Context);
 ends(_Request, Context) -> beamai_host_call:ends(Context).
+
+%% @doc Asks the host's `approve' on behalf of another node, which makes of the answer what it makes of that of its own.
+-spec ask_host(request(), beamai_kernel:kernel(), beamai_context:t()) -> {answered, term()} | {ended, beamai_error:t()}.
+ask_host(Request, Kernel, Context) ->
+    Approve = approve(Kernel, Context),
+    About = #{for => approval, tool => maps:get(tool, Request), request => Request},
+    Wait = fun() -> beamai_callback:run(fun() -> {raw, call(Approve, Request)} end, ends(Request, Context)) end,
+    case beamai_callback:waiting(About, Context, {Wait, fun raw_name/1}) of
+        {value, {raw, Answer}} ->
+            {answered, Answer};
+        Ended ->
+            {error, Error} = waited(Ended, Request),
+            {ended, Error}
+    end.
+
+raw_name({value, {raw, Answer}}) when Answer =:= allow; element(1, Answer) =:= allow -> allow;
+raw_name({value, {raw, _}}) -> deny;
+raw_name(Other) -> answer_name(Other).
 
 answer_name({value, allow}) -> allow;
 answer_name({value, {error, _}}) -> deny;

@@ -2,7 +2,7 @@
 %% @hidden
 -module(beamai_invocation).
 
--export([invoke/4, run_part/5, run/5]).
+-export([invoke/4, run_part/5, run/5, run_here/5]).
 
 -include("beamai_plan.hrl").
 
@@ -51,9 +51,29 @@ run_part(Kernel, Plan, Args, Context, _Whole) ->
 %% `Run' is the tag from {@link beamai_runs:enter/1} or `none'.
 -spec run(beamai_kernel:kernel(), #plan{}, Args :: term(), beamai_context:t(), reference() | none) ->
     beamai_call:result().
-run(Kernel, #plan{runs = #native{}} = Plan, Args, Context, Run) when is_map(Args) ->
+run(Kernel, #plan{node = none} = Plan, Args, Context, Run) when not is_map_key(placement, Kernel) ->
+    run_here(Kernel, Plan, Args, Context, Run);
+run(Kernel, #plan{name = Name, retry = Retry} = Plan, Args, Context, Run) ->
+    case beamai_placement:node(Kernel, Plan, Context) of
+        {ok, Node} when Node =:= node() -> run_here(Kernel, Plan, Args, Context, Run);
+        _ -> beamai_retry:run(Retry, #{tool => Name, context => Context, run => Run}, fun() -> placed(Kernel, Plan, Args, Context, Run) end)
+    end.
+
+%% Each try is placed anew, in case the node was lost.
+placed(Kernel, Plan, Args, Context, Run) ->
+    Once = Plan#plan{retry = {0, 0}},
+    case beamai_placement:node(Kernel, Plan, Context) of
+        {ok, Node} when Node =:= node() -> run_here(Kernel, Once, Args, Context, Run);
+        {ok, Node} -> beamai_node_call:run(Node, Kernel, Once, Args, Context, Run);
+        {error, _} = Error -> Error
+    end.
+
+%% @doc The same on this node, wherever the kernel says that it runs.
+-spec run_here(beamai_kernel:kernel(), #plan{}, Args :: term(), beamai_context:t(), reference() | none) ->
+    beamai_call:result().
+run_here(Kernel, #plan{runs = #native{}} = Plan, Args, Context, Run) when is_map(Args) ->
     beamai_native_call:run(Kernel, Plan, Args, Context, Run);
-run(Kernel, #plan{name = Name, params = Params} = Plan, Args, Context, Run) ->
+run_here(Kernel, #plan{name = Name, params = Params} = Plan, Args, Context, Run) ->
     case beamai_args:check(Params, Args, Name) of
         {ok, Checked} ->
             case judge(Kernel, Plan, Checked, Context) of

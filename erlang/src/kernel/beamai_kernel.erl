@@ -20,7 +20,8 @@
 -export([add_tool/2, add_tools/2, add_tool_module/2, replace_tool/2, remove_tool/2]).
 -export([add_filter/2, add_filter/3]).
 -export([find_tool/2, list_tools/1, select_tools/2, tools_by_tag/2]).
--export([get_tool_specs/1, get_tool_schemas/2, get_tool_schemas/3]).
+-export([get_tool_specs/1, get_tool_schemas/1, get_tool_schemas/2, get_tool_schemas/3]).
+-export([place/3]).
 -export([invoke/3, invoke/4, invoke_all/3, cancel/1]).
 -export_type([kernel/0, filter_options/0]).
 
@@ -38,6 +39,7 @@
     lsp => map(),
     agents => beamai_agents:agents(),
     limits => beamai_options:limits(),
+    placement => beamai_placement:t(),
     approve => beamai_approval:approve(),
     ask_user => fun(([term()]) -> {ok, term()} | cancelled | no_frontend)
 }.
@@ -143,7 +145,21 @@ with_filters(Plan, Filters) ->
     ],
     Plan#plan{filters = Missing ++ Running}.
 
-%%% Queries
+%%% Nodes
+
+%% @doc Has calls of a tool, of tools with a tag, of a session, or all calls run on another node. `Where' is the name of a
+%% node, or a fun that gets `#{tool, tags, context}' and gives one; `node()' is this one. Of several that fit, the tool's own
+%% `node' decides, then `{tool, Name}', `{tag, Tag}' (of several tags the first one), `{session, Id}' and `all'.
+%%
+%% What a fun has chosen for a session holds until the session is closed or the node is lost. Filters, `approve', `ask_user' and
+%% `progress' run on this node. A node that is lost makes an `execution_failed' error with the reason `node_lost', at once.
+%% Raises `{bad_placement, Term}'.
+-spec place(kernel(), beamai_placement:what(), beamai_placement:where()) -> kernel().
+place(Kernel, What, Where) ->
+    beamai_validate:kernel(Kernel),
+    Kernel#{placement => beamai_placement:add(What, Where, maps:get(placement, Kernel, #{}))}.
+
+%%% Looking
 
 %% @doc The spec of a tool.
 -spec find_tool(kernel(), Name :: binary()) -> {ok, beamai_tool:tool_spec()} | error.
@@ -183,7 +199,12 @@ get_tool_specs(Kernel) ->
     #{tools := Tools} = Kernel,
     [beamai_plan:spec(maps:get(Name, Tools)) || Name <- lists:sort(maps:keys(Tools))].
 
-%% @doc All tools in a provider's format; see {@link beamai_tool:to_tool_schema/2}.
+%% @doc All tools as OpenAI takes them.
+-spec get_tool_schemas(kernel()) -> [#{binary() => term()}].
+get_tool_schemas(Kernel) ->
+    get_tool_schemas(Kernel, openai).
+
+%% @doc All tools as a provider takes them; see {@link beamai_tool:to_tool_schema/2}.
 -spec get_tool_schemas(kernel(), beamai_tool_schema:provider()) -> [#{binary() => term()}].
 get_tool_schemas(Kernel, Provider) ->
     get_tool_schemas(Kernel, Provider, #{}).
@@ -224,8 +245,8 @@ invoke_all(Kernel, Calls, Context) ->
     beamai_validate:context(Context),
     beamai_batch:run(Kernel, Calls, Context).
 
-%% @doc Cancels all calls on this node whose context has this `run_id'. They return `execution_failed' with the reason
-%% `cancelled' and are not retried.
+%% @doc Cancels every call whose context carries this `run_id', made on this node, wherever it runs. They
+%% answer `execution_failed' with the reason `cancelled' and are not tried again.
 -spec cancel(RunId :: term()) -> ok.
 cancel(RunId) ->
     beamai_runs:cancel(RunId).

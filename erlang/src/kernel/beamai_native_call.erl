@@ -7,7 +7,7 @@
 
 -include("beamai_plan.hrl").
 
--export([run/5]).
+-export([run/5, timeout/2]).
 -export_type([services/0]).
 
 %% Larger than any tool accepts; the native side refuses larger values.
@@ -57,7 +57,8 @@ with_env(Kernel, #plan{runs = Native} = Plan, Args, Context, Run, Door) ->
             {error, Error#{tool := Native#native.name}}
     end.
 
-%% The tool's own timeout argument takes precedence over the spec's.
+%% @doc How long a call may take, in milliseconds. A tool's own argument governs over the spec's timeout.
+-spec timeout(#plan{}, Args :: map()) -> timeout().
 timeout(#plan{runs = #native{own_timeout = none}, timeout = Timeout}, _Args) ->
     Timeout;
 timeout(#plan{runs = #native{own_timeout = milliseconds}, timeout = Timeout}, Args) ->

@@ -13,6 +13,9 @@
     workspace, permissions, approve, ask_user, sandbox, door, default_timeout, skills, web, lsp, agents, limits
 ]).
 
+%% As the native side has them.
+-define(DISPENSABLE, [private_proc, resource_limits, landlock, signal_scope]).
+
 -type t() :: #{
     %% Default: the current directory, unless that is `/' or the home directory.
     workspace => file:filename_all(),
@@ -45,8 +48,12 @@
     | #{
         %% Default: `required'.
         mode => sandbox_mode(),
-        %% Network access of commands: all, none, or names (`<<"example.com">>', `<<"*.example.org:443">>', `<<"*">>').
-        %% Default: only what permission rules `Network(domain:...)' allow.
+        %% Default: `full'.
+        tier => sandbox_tier(),
+        %% Layers that the host does without, while the others are required. Default: none.
+        without => [sandbox_layer()],
+        %% What commands reach of the network: all of it, nothing, or names (`<<"example.com">>', `<<"*.example.org:443">>',
+        %% `<<"*">>'). Default: nothing but what permission rules `Network(domain:...)' name.
         network => boolean() | [binary() | string()],
         %% Whether UNIX sockets may be opened. Default: `false'.
         unix_sockets => boolean(),
@@ -69,7 +76,14 @@
         report => when_off | always
     }.
 
-%% `required': all layers, or nothing runs; `best_effort': the available layers; `off': none.
+%% The least that the mode `required' accepts: `full', every layer, or `landlock', what holds without namespaces. The best
+%% tier that the machine has is taken.
+-type sandbox_tier() :: full | landlock.
+
+%% Layers that can be done without.
+-type sandbox_layer() :: private_proc | resource_limits | landlock | signal_scope.
+
+%% `required': every layer, or nothing runs; `best_effort': what layers there are; `off': none.
 -type sandbox_mode() :: required | best_effort | off.
 
 %% Language server settings; see {@link beamai_tool_lsp}.
@@ -164,6 +178,8 @@ limits(Other) ->
     bad_option(limits, ["must be a map with the key result, not ", show(Other)]).
 
 sandbox(mode, Mode) when Mode =:= required; Mode =:= best_effort; Mode =:= off -> Mode;
+sandbox(tier, Tier) when Tier =:= full; Tier =:= landlock -> Tier;
+sandbox(without, Layers) when is_list(Layers) -> [sandbox_layer(Layer) || Layer <- Layers];
 sandbox(report, Report) when Report =:= when_off; Report =:= always -> Report;
 sandbox(Key, On) when (Key =:= network orelse Key =:= unix_sockets), is_boolean(On) -> On;
 sandbox(Key, Texts) when
@@ -178,6 +194,15 @@ sandbox(Key, Number) when
     Number;
 sandbox(Key, Other) ->
     bad_option(sandbox, ["has no option ", show(Key), " with the value ", show(Other)]).
+
+sandbox_layer(Layer) ->
+    case lists:member(Layer, ?DISPENSABLE) of
+        true ->
+            Layer;
+        false ->
+            Names = lists:join(", ", [atom_to_binary(Name) || Name <- ?DISPENSABLE]),
+            bad_option(sandbox, ["without must name layers of these: ", Names, "; not ", show(Layer)])
+    end.
 
 sandbox_text(_Key, Text) when is_binary(Text) -> Text;
 sandbox_text(_Key, [_ | _] = Text) -> unicode:characters_to_binary(Text, unicode, file:native_name_encoding());

@@ -24,7 +24,8 @@ new(Spec, Default) ->
         runs = runs(Spec),
         timeout = timeout(Spec, Default),
         retry = retry(Spec),
-        requires_permission = maps:get(requires_permission, maps:get(metadata, Spec, #{}), false)
+        requires_permission = maps:get(requires_permission, maps:get(metadata, Spec, #{}), false),
+        node = maps:get(node, Spec, none)
     }, Spec).
 
 with_params(#plan{runs = #native{}} = Plan, _Spec) -> Plan;

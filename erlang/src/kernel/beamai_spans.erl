@@ -9,11 +9,12 @@
 %% @doc Starts the span of a tool call.
 -spec start_tool(Name :: term(), Args :: term(), beamai_context:t()) -> beamai_telemetry:span().
 start_tool(Name, Args, Context) ->
-    beamai_telemetry:start(tool, fun(Contents) ->
-        Own = #{'gen_ai.operation.name' => <<"execute_tool">>, 'gen_ai.tool.name' => Name, 'gen_ai.tool.type' => <<"function">>},
-        Call = copied(call_id, Context, 'gen_ai.tool.call.id', Own),
-        with_content(Contents, 'gen_ai.tool.call.arguments', Args, ids(Context, Call))
-    end).
+    beamai_telemetry:start(tool, {Name, Args, Context}, fun tool/2).
+
+tool({Name, Args, Context}, Contents) ->
+    Own = #{'gen_ai.operation.name' => <<"execute_tool">>, 'gen_ai.tool.name' => Name, 'gen_ai.tool.type' => <<"function">>},
+    Call = copied(call_id, Context, 'gen_ai.tool.call.id', Own),
+    with_content(Contents, 'gen_ai.tool.call.arguments', Args, ids(Context, Call)).
 
 %% @doc Ends the span of a tool call.
 -spec stop_tool(beamai_telemetry:span(), Result) -> Result when Result :: beamai_call:result().
@@ -23,7 +24,7 @@ stop_tool(Span, Result) ->
 %% @doc As {@link stop_tool/2}, with the duration of the call in native units.
 -spec stop_tool(beamai_telemetry:span(), Result, measured | integer()) -> Result when Result :: beamai_call:result().
 stop_tool(Span, Result, Duration) ->
-    ok = beamai_telemetry:stop(Span, Duration, fun(Contents) -> tool_ended(Result, Contents) end),
+    ok = beamai_telemetry:stop(Span, Duration, Result, fun tool_ended/2),
     Result.
 
 tool_ended({ok, Value, _Context}, Contents) ->
@@ -43,19 +44,20 @@ error_type(Type, Reason) -> iolist_to_binary(io_lib:format("~ts.~ts", [Type, Rea
 
 %% @doc Starts the span of a model request. `Provider' is the provider's name in OpenTelemetry's conventions.
 -spec start_model(Provider :: binary(), State :: map(), beamai_chat_model:request()) -> beamai_telemetry:span().
-start_model(Provider, State, #{context := Context} = Request) ->
-    beamai_telemetry:start(model, fun(Contents) ->
-        Own = #{'gen_ai.operation.name' => <<"chat">>, 'gen_ai.provider.name' => Provider},
-        Model = copied(model, State, 'gen_ai.request.model', copied(max_tokens, State, 'gen_ai.request.max_tokens', Own)),
-        Instructed = with_content(Contents, 'gen_ai.system_instructions', maps:get(system, Request), ids(Context, Model)),
-        with_content(Contents, 'gen_ai.input.messages', maps:get(messages, Request), Instructed)
-    end).
+start_model(Provider, State, Request) ->
+    beamai_telemetry:start(model, {Provider, State, Request}, fun model/2).
+
+model({Provider, State, #{context := Context} = Request}, Contents) ->
+    Own = #{'gen_ai.operation.name' => <<"chat">>, 'gen_ai.provider.name' => Provider},
+    Model = copied(model, State, 'gen_ai.request.model', copied(max_tokens, State, 'gen_ai.request.max_tokens', Own)),
+    Instructed = with_content(Contents, 'gen_ai.system_instructions', maps:get(system, Request), ids(Context, Model)),
+    with_content(Contents, 'gen_ai.input.messages', maps:get(messages, Request), Instructed).
 
 %% @doc Ends the span of a model request.
 -spec stop_model(beamai_telemetry:span(), Result) -> Result when
     Result :: {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
 stop_model(Span, Result) ->
-    ok = beamai_telemetry:stop(Span, measured, fun(Contents) -> model_ended(Result, Contents) end),
+    ok = beamai_telemetry:stop(Span, measured, Result, fun model_ended/2),
     Result.
 
 model_ended({ok, #{message := Message, stop := Stop, usage := Usage}}, Contents) ->
@@ -79,19 +81,21 @@ usage(Usage, Metadata) ->
 %% @doc Starts the span of a run.
 -spec start_agent(beamai_context:t(), beamai_chat_model:message() | none) -> beamai_telemetry:span().
 start_agent(Context, Input) ->
-    beamai_telemetry:start(agent, fun(Contents) ->
-        Own = #{'gen_ai.operation.name' => <<"invoke_agent">>},
-        Named = copied(agent_id, maps:filter(fun(_Key, Name) -> is_binary(Name) end, Context), 'gen_ai.agent.name', Own),
-        with_content(Contents andalso Input =/= none, 'gen_ai.input.messages', [Input], ids(Context, Named))
-    end).
+    beamai_telemetry:start(agent, {Context, Input}, fun agent/2).
+
+agent({Context, Input}, Contents) ->
+    Own = #{'gen_ai.operation.name' => <<"invoke_agent">>},
+    Named = copied(agent_id, maps:filter(fun(_Key, Name) -> is_binary(Name) end, Context), 'gen_ai.agent.name', Own),
+    with_content(Contents andalso Input =/= none, 'gen_ai.input.messages', [Input], ids(Context, Named)).
 
 %% @doc Ends the span of a run.
 -spec stop_agent(beamai_telemetry:span(), {ok | error, StopOrReason :: term(), Counts :: map()}) -> ok.
-stop_agent(Span, {Outcome, What, #{usage := Usage} = Counts}) ->
-    beamai_telemetry:stop(Span, measured, fun(_Contents) ->
-        Measurements = maps:merge(tokens(Usage), maps:with([iterations, tool_calls], Counts)),
-        {stop, Measurements, usage(Usage, run_ended(Outcome, What))}
-    end).
+stop_agent(Span, Ended) ->
+    beamai_telemetry:stop(Span, measured, Ended, fun agent_ended/2).
+
+agent_ended({Outcome, What, #{usage := Usage} = Counts}, _Contents) ->
+    Measurements = maps:merge(tokens(Usage), maps:with([iterations, tool_calls], Counts)),
+    {stop, Measurements, usage(Usage, run_ended(Outcome, What))}.
 
 run_ended(ok, Stop) -> #{'gen_ai.response.finish_reasons' => [finish(Stop)]};
 run_ended(error, Reason) -> #{'error.type' => failure(Reason)}.

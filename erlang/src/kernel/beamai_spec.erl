@@ -2,9 +2,9 @@
 %% @hidden
 -module(beamai_spec).
 
--export([validate/1, valid/1, problems/1, tags/1]).
+-export([validate/1, valid/1, problems/1, tags/1, is_place/1]).
 
--define(KEYS, [name, handler, description, parameters, input_schema, tag, timeout, retry, filters, metadata]).
+-define(KEYS, [name, handler, description, parameters, input_schema, tag, timeout, retry, filters, metadata, node]).
 -define(PARAM_KEYS, [
     type, description, required, default, enum, items, properties, minimum, maximum, minItems, maxItems, position, self_evident
 ]).
@@ -37,7 +37,11 @@ tags(#{tag := Tag}) when is_binary(Tag) -> [Tag];
 tags(#{tag := Tags}) -> Tags;
 tags(_Spec) -> [].
 
-%% @doc The problems of a spec, one sentence each; empty if it is valid.
+%% @doc Whether this says on which node something runs.
+-spec is_place(term()) -> boolean().
+is_place(Where) -> is_atom(Where) orelse is_function(Where, 1).
+
+%% @doc What is wrong with a spec, one sentence each; nothing for a good one.
 -spec problems(term()) -> [binary()].
 problems(Spec) when is_map(Spec) ->
     Texts =
@@ -72,6 +76,8 @@ key(filters, Filters) ->
     [T || not Good, T <- wrong(filters, "a list of filter names", Filters)];
 key(metadata, Metadata) ->
     metadata(Metadata);
+key(node, Where) ->
+    [T || not is_place(Where), T <- wrong(node, "the name of a node, or a fun of a call that gives one", Where)];
 key(Unknown, _Value) ->
     [["has the unknown key ", show(Unknown), "; the keys are ", listed(?KEYS)]].
 

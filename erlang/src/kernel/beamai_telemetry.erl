@@ -25,19 +25,31 @@
 -module(beamai_telemetry).
 
 -export([attach/4, detach/1, refresh/0]).
--export([start/2, stop/3]).
--export_type([event/0, handler/0, span/0]).
+-export([record/3, start/3, stop/4, metadata/1]).
+-export_type([event/0, handler/0, span/0, subject/0, describe/0, ended/0, recorder/0, state/0]).
+
+-include("beamai_span.hrl").
 
 -type event() :: [atom()].
 %% As handlers of `telemetry'. A handler that raises is logged and detached.
 -type handler() :: fun((event(), Measurements :: map(), Metadata :: map(), Config :: term()) -> term()).
--type span() :: off | {Kind :: atom(), Started :: integer(), Metadata :: map() | fun((boolean()) -> map()), state()}.
+-type span() :: off | #span{}.
+%% What is traced, before it is described: a tool's name, arguments and context, for example.
+-type subject() :: tuple().
+-type describe() :: fun((subject(), Contents :: boolean()) -> Metadata :: map()).
+-type ended() :: fun((Result :: term(), Contents :: boolean()) -> {stop | exception, Measurements :: map(), Metadata :: map()}).
+%% Gets spans that have ended, in the process in which they were, before they are described. The duration is in the units of
+%% `os:perf_counter/0'. It must not raise.
+-type recorder() :: fun((#span{}, Duration :: integer(), Result :: term(), ended(), Config :: term()) -> term()).
 %% `listening': the handlers of each event.
 -type state() :: #{
     library := none | module(),
     contents := boolean(),
     handlers := [{term(), [event()], handler(), term()}],
-    listening := #{event() => [{term(), handler(), term()}]}
+    listening := #{event() => [{term(), handler(), term()}]},
+    recorders := [{term(), recorder(), Config :: term()}],
+    %% Whether there are recorders alone.
+    only_records := boolean()
 }.
 
 %%% For hosts
@@ -65,7 +77,16 @@ detach(Id) ->
 %% @doc Checks again whether `telemetry' is available, and reads the environment.
 -spec refresh() -> ok.
 refresh() ->
-    changed(fun(State) -> {ok, (found())#{handlers := maps:get(handlers, State)}} end).
+    changed(fun(State) -> {ok, maps:merge(found(), maps:with([handlers, recorders], State))} end).
+
+%% @private Has spans recorded, or recorded with another configuration, or with `none' no longer.
+-spec record(Id :: term(), recorder(), Config :: term() | none) -> ok.
+record(Id, _Fun, none) ->
+    changed(fun(#{recorders := Recorders} = State) -> {ok, State#{recorders := lists:keydelete(Id, 1, Recorders)}} end);
+record(Id, Fun, Config) ->
+    changed(fun(#{recorders := Recorders} = State) ->
+        {ok, State#{recorders := lists:keystore(Id, 1, Recorders, {Id, Fun, Config})}}
+    end).
 
 changed(Change) ->
     global:trans({?MODULE, self()}, fun() ->
@@ -77,18 +98,20 @@ changed(Change) ->
 whole(#{} = State) -> State;
 whole(_OffOrUndefined) -> found().
 
-kept(#{library := none, handlers := []}) -> off;
-kept(#{handlers := Handlers} = State) ->
+kept(#{library := none, handlers := [], recorders := []}) -> off;
+kept(#{library := Library, handlers := Handlers} = State) ->
     Events = lists:usort(lists:append([Wanted || {_, Wanted, _, _} <- Handlers])),
     Of = fun(Event) -> [{Id, Fun, Config} || {Id, Wanted, Fun, Config} <- Handlers, lists:member(Event, Wanted)] end,
-    State#{listening := maps:from_list([{Event, Of(Event)} || Event <- Events])}.
+    State#{listening := maps:from_list([{Event, Of(Event)} || Event <- Events]), only_records := Library =:= none andalso Handlers =:= []}.
 
 found() ->
     #{
         library => library(),
         contents => application:get_env(beamai, telemetry_contents, false) =:= true,
         handlers => [],
-        listening => #{}
+        listening => #{},
+        recorders => [],
+        only_records => false
     }.
 
 %% Not a dependency, so the module must not be called statically.
@@ -100,53 +123,73 @@ library() ->
 
 %%% Used by the traced modules
 
-%% @private Starts a span. The fun returns its metadata; its argument says whether to include contents. It is called
-%% only if there is a handler.
--spec start(Kind :: atom(), fun((Contents :: boolean()) -> map())) -> span().
-start(Kind, Describe) ->
+%% @private Begins a span. The fun says what is known of its subject; it is called only where somebody listens.
+-spec start(Kind :: atom(), subject(), describe()) -> span().
+start(Kind, Subject, Describe) ->
     case persistent_term:get(?MODULE, undefined) of
         off ->
             off;
+        #{only_records := true} = State ->
+            #span{kind = Kind, clock = os:perf_counter(), subject = Subject, describe = Describe, state = State};
         undefined ->
             ok = refresh(),
-            start(Kind, Describe);
+            start(Kind, Subject, Describe);
         #{} = State ->
-            begun(Kind, erlang:monotonic_time(), Describe, heard_by([beamai, Kind, start], State), State)
+            Span = #span{kind = Kind, clock = os:perf_counter(), subject = Subject, describe = Describe, state = State},
+            begun(Span#span{started = erlang:monotonic_time()}, heard_by([beamai, Kind, start], State))
     end.
 
-%% If nobody handles start events, the metadata are computed only at the end.
-begun(Kind, Started, Describe, {none, []}, State) ->
-    {Kind, Started, Describe, State};
-begun(Kind, Started, Describe, Listeners, State) ->
-    Metadata = metadata(Describe, State),
-    Measurements = #{system_time => erlang:system_time(), monotonic_time => Started},
-    execute([beamai, Kind, start], Measurements, Metadata, Listeners),
-    {Kind, Started, Metadata, State}.
+%% Where nobody hears of starts, what is known is said at the end alone.
+begun(Span, {none, []}) ->
+    Span;
+begun(#span{kind = Kind, started = Started} = Span, Listeners) ->
+    Metadata = (metadata(Span))#{telemetry_span_context => make_ref()},
+    execute([beamai, Kind, start], #{system_time => erlang:system_time(), monotonic_time => Started}, Metadata, Listeners),
+    Span#span{metadata = Metadata}.
 
-metadata(#{} = Metadata, _State) -> Metadata;
-metadata(Describe, #{contents := Contents}) -> (Describe(Contents))#{telemetry_span_context => make_ref()}.
+%% @private What is known of a span's subject.
+-spec metadata(#span{}) -> map().
+metadata(#span{metadata = none, subject = Subject, describe = Describe, state = #{contents := Contents}}) -> Describe(Subject, Contents);
+metadata(#span{metadata = Metadata}) -> Metadata.
 
 heard_by(Event, #{library := Library, listening := Listening}) -> {Library, maps:get(Event, Listening, [])}.
 
-%% @private Ends a span. `Duration' is in native units, or `measured' from its start. The fun returns how it ended:
-%% whether there was an exception, and further measurements and metadata.
--spec stop(span(), Duration :: measured | integer(), fun((Contents :: boolean()) -> {stop | exception, map(), map()})) -> ok.
-stop(off, _Duration, _Describe) ->
+%% @private Ends a span. `Duration' is in native units, or `measured' from its start. The fun says how it ended: further
+%% measurements and metadata, and whether something was raised.
+-spec stop(span(), Duration :: measured | integer(), Result :: term(), ended()) -> ok.
+stop(off, _Duration, _Result, _Ended) ->
     ok;
-stop({Kind, Started, Metadata, #{contents := Contents} = State}, Duration, Describe) ->
+stop(#span{state = #{only_records := true, recorders := Recorders}} = Span, Duration, Result, Ended) ->
+    recorded(Recorders, Span, Duration, Result, Ended);
+stop(#span{kind = Kind, state = #{contents := Contents, recorders := Recorders} = State} = Span, Duration, Result, Ended) ->
     Now = erlang:monotonic_time(),
-    {Suffix, Measurements, More} = Describe(Contents),
+    recorded(Recorders, Span, Duration, Result, Ended),
+    {Suffix, Measurements, More} = Ended(Result, Contents),
     Event = [beamai, Kind, Suffix],
     case heard_by(Event, State) of
         {none, []} ->
             ok;
         Listeners ->
-            Times = Measurements#{monotonic_time => Now, duration => duration(Duration, Now - Started)},
-            execute(Event, Times, maps:merge(metadata(Metadata, State), More), Listeners)
+            Times = Measurements#{monotonic_time => Now, duration => duration(Duration, Now - Span#span.started)},
+            Metadata = maps:merge(#{telemetry_span_context => make_ref()}, maps:merge(metadata(Span), More)),
+            execute(Event, Times, Metadata, Listeners)
     end.
 
 duration(measured, Measured) -> Measured;
 duration(Duration, _Measured) -> Duration.
+
+recorded([], _Span, _Duration, _Result, _Ended) ->
+    ok;
+recorded(Recorders, #span{clock = Clock} = Span, measured, Result, Ended) ->
+    each(Recorders, Span, os:perf_counter() - Clock, Result, Ended);
+recorded(Recorders, Span, Duration, Result, Ended) ->
+    each(Recorders, Span, erlang:convert_time_unit(Duration, native, perf_counter), Result, Ended).
+
+each([], _Span, _Duration, _Result, _Ended) ->
+    ok;
+each([{_Id, Record, Config} | Others], Span, Duration, Result, Ended) ->
+    _ = Record(Span, Duration, Result, Ended, Config),
+    each(Others, Span, Duration, Result, Ended).
 
 execute(Event, Measurements, Metadata, {Library, Listening}) ->
     _ = Library =/= none andalso Library:execute(Event, Measurements, Metadata),

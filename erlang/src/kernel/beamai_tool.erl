@@ -23,7 +23,9 @@
     %% At most `max' retries (1 by default), `delay' milliseconds apart (0 by default).
     retry => #{max => non_neg_integer(), delay => non_neg_integer()},
     filters => [filter_ref()],
-    %% `requires_permission => true' makes the default policy ask for approval.
+    %% The node that it runs on, or a fun of `#{tool, tags, context}' that gives one; see {@link beamai_kernel:place/3}.
+    node => node() | fun((map()) -> node()),
+    %% `requires_permission => true' makes the default policy ask.
     metadata => map()
 }.
 -type handler() ::

@@ -8,8 +8,8 @@
 %% <li>without an id: when its process ends;</li>
 %% <li>with an id: when no call has used it for an hour (the application's `session_idle_ms').</li>
 %% </ul>
-%% Its background commands are then killed, and its temporary directory is deleted. Lookups read a table and need no
-%% process.
+%% A call on another node whose context has no `session_id' belongs to the session of the calling process there, too.
+%% Its commands in the background are killed then, and its temporary directory is deleted. Looking something up reads a table and needs no process.
 -module(beamai_session).
 -behaviour(gen_server).
 
@@ -57,6 +57,7 @@ new_table() ->
 %% @private The key of the session that a call with this context belongs to.
 -spec key(beamai_context:t()) -> key().
 key(#{session_id := Id}) when Id =/= undefined -> {id, Id};
+key(#{session_process := Pid}) when is_pid(Pid) -> {process, Pid};
 key(_Context) -> {process, beamai_guard:root()}.
 
 any() ->
@@ -197,13 +198,23 @@ seen_as(_Context) ->
 with_state(Key, Door, Env, Call, Options) ->
     call(Key, {with_state, Door, Env, Call, Options#{run := none}}).
 
-%% @doc Ends the session with this id: forgets its approvals, kills its background commands, deletes its temporary
-%% directory. Returns when that is done. Does nothing if the session does not exist.
+%% @doc Ends the session named by an id: forgets its approvals, kills its commands in the background,
+%% deletes its temporary directory.
+%% Returns when that is done, also on other nodes that it has worked on; a session that does not exist is closed already.
 -spec close(SessionId :: term()) -> ok.
 close(SessionId) ->
+    lists:foreach(fun(Node) -> close_on(Node, SessionId) end, beamai_session_nodes:take({id, SessionId})),
     case ets:whereis(?TABLE) =/= undefined andalso ets:lookup(?TABLE, {id, SessionId}) of
         [#session{pid = Pid}] -> stop(Pid);
         _ -> ok
+    end.
+
+%% A node that is gone has nothing of it.
+close_on(Node, SessionId) ->
+    try
+        erpc:call(Node, ?MODULE, close, [SessionId])
+    catch
+        error:{erpc, _} -> ok
     end.
 
 stop(Pid) ->

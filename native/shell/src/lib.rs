@@ -307,6 +307,9 @@ fn ended_for(cause: KillCause, output: &ShellOutput) -> ToolError {
     let error = |reason| with_output(ToolError::new(reason, message), output);
     match cause {
         KillCause::Created(path) => error(Reason::AccessDenied).file(&path),
+        KillCause::Processes(MemoryExcess { taken, limit }) => {
+            error(Reason::TooManyProcesses).with("processes", taken).with("process_limit", limit)
+        }
         KillCause::Memory(MemoryExcess { taken, limit }) => {
             error(Reason::OutOfMemory).with("memory", taken).with("memory_limit", limit)
         }
@@ -321,6 +324,10 @@ fn cause_message(cause: &KillCause) -> String {
              at a time, or have the host set the sandbox's memory higher",
             mebibytes(*taken),
             mebibytes(*limit)
+        ),
+        KillCause::Processes(MemoryExcess { taken, limit }) => format!(
+            "the command had {taken} processes and threads, where {limit} is the limit, and was killed; start fewer at a \
+             time, or have the host set the sandbox's processes higher"
         ),
         KillCause::Created(path) => format!(
             "the command was killed because it created {path}, from which git would take settings and programs to run; \
