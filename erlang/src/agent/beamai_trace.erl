@@ -8,9 +8,9 @@
 %% #{tools := #{<<"file_read">> := #{count := 12, errors := 0, p95_us := _}}} = beamai_trace:totals(Trace).
 %% '''
 %%
-%% Arguments, results and texts are in it only where the application's environment says `{telemetry_contents, true}'. Callers
-%% write their entries themselves and wait for nobody. A process writes the file: entries that it cannot write before newer
-%% ones take their place are missing there, and `dropped' of {@link totals/1} counts them.
+%% Arguments, results and texts are recorded only if the application environment has `{telemetry_contents, true}'.
+%% Callers write their entries themselves and never wait. A process writes the file; entries that are overwritten before
+%% it has written them are missing there, and `dropped' of {@link totals/1} counts them.
 -module(beamai_trace).
 -behaviour(gen_server).
 
@@ -21,11 +21,11 @@
 -include("beamai_trace_ring.hrl").
 
 -define(MAX_ENTRIES, 10000).
-%% How often entries are written to the file, in milliseconds, and how long one is waited for whose caller has been stopped
-%% after it took the number.
+%% Interval at which entries are written to the file, and how long to wait for an entry whose caller was killed after it
+%% had reserved the number, in milliseconds.
 -define(WRITE_MS, 50).
 -define(PATIENCE_MS, 2000).
-%% The names of tools that callers find without looking into a table. A change of them makes the VM look through all heaps.
+%% Maximum number of tool names that callers find without a table lookup. Changing them makes the VM scan all heaps.
 -define(QUICK_NAMES, 256).
 -define(SHARE_MS, 20).
 
@@ -53,16 +53,16 @@
     input_tokens => non_neg_integer(),
     output_tokens => non_neg_integer(),
     cached_tokens => non_neg_integer(),
-    %% Of tools: arguments and result, or error, in the external term format.
+    %% For tools: size of the arguments and of the result or error, in the external term format.
     input_bytes => non_neg_integer(),
     output_bytes => non_neg_integer(),
-    %% What is longer than 100,000 bytes is cut.
+    %% Cut at 100,000 bytes.
     input => term(),
     output => term()
 }.
 -type filter() :: #{kind => tool | model | agent, name => binary(), outcome => ok | error | refused, agent_id => term(), run_id => term()}.
 -type total() :: beamai_trace_sums:total().
-%% After the first 1,000 names all others are counted as `(others)'.
+%% After the first 1,000 names, all others are summed up as `(others)'.
 -type totals() :: #{
     tools := #{binary() => total()}, models := #{binary() => total()}, agents := #{binary() => total()}, dropped := non_neg_integer()
 }.
@@ -70,11 +70,11 @@
 -record(trace, {
     ring :: beamai_trace_ring:t(),
     file :: none | file:io_device(),
-    %% The last entry that was written, and since when the next one is waited for, in monotonic milliseconds.
+    %% The last entry written, and since when the next one has been missing, in monotonic milliseconds.
     written = 0 :: non_neg_integer(),
     waits = none :: none | integer(),
     dropped = 0 :: non_neg_integer(),
-    %% Whether callers will be told of new names.
+    %% Whether the names known to callers will be updated.
     shares = false :: boolean()
 }).
 
@@ -109,7 +109,7 @@ entries(Trace, Filter) ->
     Keys = maps:keys(Filter),
     [Entry || Entry <- beamai_trace_ring:entries(gen_server:call(Trace, ring)), maps:with(Keys, Entry) =:= Filter].
 
-%% @doc The entries after the one with this number, oldest first, at most `Most' of them.
+%% @doc The entries after the one with this number, oldest first, at most `Most'.
 -spec entries_after(pid(), Number :: non_neg_integer(), Most :: pos_integer()) -> [entry()].
 entries_after(Trace, Number, Most) ->
     Ring = gen_server:call(Trace, ring),
@@ -184,7 +184,7 @@ handle_info(write, Trace) ->
 handle_info(_Other, Trace) ->
     {noreply, Trace}.
 
-%% Several new names are one change.
+%% Several new names are published as one change.
 sharing(#trace{shares = true} = Trace) ->
     Trace;
 sharing(Trace) ->
@@ -225,7 +225,7 @@ lines(Count, #trace{ring = Ring, written = Written, dropped = Dropped} = Trace, 
             wait(Count, Trace, Lines)
     end.
 
-%% Whoever took the number is about to write the entry, or was killed in between.
+%% The caller that reserved the number is about to write the entry, or was killed.
 wait(Count, #trace{written = Written, waits = Since, dropped = Dropped} = Trace, Lines) ->
     Now = erlang:monotonic_time(millisecond),
     case Since of

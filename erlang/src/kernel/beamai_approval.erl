@@ -136,7 +136,7 @@ ask(Approve, Request, Memory, {_Kernel, _Env, Context} = Scope) ->
 ends(#{start := _}, Context) -> beamai_host_call:ends_of_running(Context);
 ends(_Request, Context) -> beamai_host_call:ends(Context).
 
-%% @doc Asks the host's `approve' on behalf of another node, which makes of the answer what it makes of that of its own.
+%% @doc Asks the host's `approve' callback on behalf of another node, which interprets the answer.
 -spec ask_host(request(), beamai_kernel:kernel(), beamai_context:t()) -> {answered, term()} | {ended, beamai_error:t()}.
 ask_host(Request, Kernel, Context) ->
     Approve = approve(Kernel, Context),

@@ -133,7 +133,7 @@ good([{Name, Value} | Rest], Fields) ->
         #{} -> false
     end.
 
-%% Good as it is. `false' says only that it takes a closer look, and for a text which stands for an atom that it becomes it.
+%% Fast check. `false' only means that a detailed check is needed, or that a text has to be converted to an atom.
 plain(#field{enum = [_ | _] = Enum} = Field, Value) when is_binary(Value) -> chosen(Enum, Value) =:= Value andalso fits(Field, Value) =:= ok;
 plain(#field{type = string, enum = any}, Value) -> is_binary(Value);
 plain(#field{type = integer, enum = any, range = any}, Value) -> is_integer(Value);
@@ -233,14 +233,14 @@ value(#field{enum = [_ | _] = Enum} = Field, Value, Path) ->
 value(Field, Value, Path) ->
     {Value, fault(fits(Field, Value), Path)}.
 
-%% Where an enumeration has atoms, the handler gets one of them. The atoms are there, so none is made of what a model sends.
+%% The enumerated value that was given. Text that names an enumerated atom becomes that atom; no new atoms are created.
 chosen(Enum, Value) ->
     case lists:member(Value, Enum) of
         true -> Value;
         false -> hd([Choice || Choice <- Enum, is_atom(Choice), same(Choice, Value)] ++ [Value])
     end.
 
-%% A number without a fraction is the integer that it is: some writers of JSON know only floats.
+%% Converts an integral float to an integer: some JSON encoders write only floats.
 whole(Value) when Value == trunc(Value), abs(Value) < 9.0e15 -> trunc(Value);
 whole(Value) -> Value.
 

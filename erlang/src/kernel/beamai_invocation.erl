@@ -59,7 +59,7 @@ run(Kernel, #plan{name = Name, retry = Retry} = Plan, Args, Context, Run) ->
         _ -> beamai_retry:run(Retry, #{tool => Name, context => Context, run => Run}, fun() -> placed(Kernel, Plan, Args, Context, Run) end)
     end.
 
-%% Each try is placed anew, in case the node was lost.
+%% Each attempt chooses the node again, in case the previous one was lost.
 placed(Kernel, Plan, Args, Context, Run) ->
     Once = Plan#plan{retry = {0, 0}},
     case beamai_placement:node(Kernel, Plan, Context) of
@@ -68,7 +68,7 @@ placed(Kernel, Plan, Args, Context, Run) ->
         {error, _} = Error -> Error
     end.
 
-%% @doc The same on this node, wherever the kernel says that it runs.
+%% @doc As {@link run/5}, on this node, whatever placement the kernel has.
 -spec run_here(beamai_kernel:kernel(), #plan{}, Args :: term(), beamai_context:t(), reference() | none) ->
     beamai_call:result().
 run_here(Kernel, #plan{runs = #native{}} = Plan, Args, Context, Run) when is_map(Args) ->

@@ -147,19 +147,19 @@ with_filters(Plan, Filters) ->
 
 %%% Nodes
 
-%% @doc Has calls of a tool, of tools with a tag, of a session, or all calls run on another node. `Where' is the name of a
-%% node, or a fun that gets `#{tool, tags, context}' and gives one; `node()' is this one. Of several that fit, the tool's own
-%% `node' decides, then `{tool, Name}', `{tag, Tag}' (of several tags the first one), `{session, Id}' and `all'.
+%% @doc Places calls on another node: those of a tool, of tools with a tag, of a session, or all. `Where' is a node, or
+%% a fun that gets `#{tool, tags, context}' and returns one; `node()' is this one. If several apply, the order is: the
+%% tool's own `node', `{tool, Name}', `{tag, Tag}' (for several tags, the first one), `{session, Id}', `all'.
 %%
-%% What a fun has chosen for a session holds until the session is closed or the node is lost. Filters, `approve', `ask_user' and
-%% `progress' run on this node. A node that is lost makes an `execution_failed' error with the reason `node_lost', at once.
-%% Raises `{bad_placement, Term}'.
+%% A fun's choice for a session applies until the session is closed or the node is lost. Filters, `approve', `ask_user'
+%% and `progress' run on this node. If a node is lost, its calls fail at once with `execution_failed' and the reason
+%% `node_lost'. Raises `{bad_placement, Term}'.
 -spec place(kernel(), beamai_placement:what(), beamai_placement:where()) -> kernel().
 place(Kernel, What, Where) ->
     beamai_validate:kernel(Kernel),
     Kernel#{placement => beamai_placement:add(What, Where, maps:get(placement, Kernel, #{}))}.
 
-%%% Looking
+%%% Queries
 
 %% @doc The spec of a tool.
 -spec find_tool(kernel(), Name :: binary()) -> {ok, beamai_tool:tool_spec()} | error.
@@ -199,12 +199,12 @@ get_tool_specs(Kernel) ->
     #{tools := Tools} = Kernel,
     [beamai_plan:spec(maps:get(Name, Tools)) || Name <- lists:sort(maps:keys(Tools))].
 
-%% @doc All tools as OpenAI takes them.
+%% @doc All tools in OpenAI's format.
 -spec get_tool_schemas(kernel()) -> [#{binary() => term()}].
 get_tool_schemas(Kernel) ->
     get_tool_schemas(Kernel, openai).
 
-%% @doc All tools as a provider takes them; see {@link beamai_tool:to_tool_schema/2}.
+%% @doc All tools in a provider's format; see {@link beamai_tool:to_tool_schema/2}.
 -spec get_tool_schemas(kernel(), beamai_tool_schema:provider()) -> [#{binary() => term()}].
 get_tool_schemas(Kernel, Provider) ->
     get_tool_schemas(Kernel, Provider, #{}).
@@ -245,8 +245,8 @@ invoke_all(Kernel, Calls, Context) ->
     beamai_validate:context(Context),
     beamai_batch:run(Kernel, Calls, Context).
 
-%% @doc Cancels every call whose context carries this `run_id', made on this node, wherever it runs. They
-%% answer `execution_failed' with the reason `cancelled' and are not tried again.
+%% @doc Cancels all calls made on this node whose context has this `run_id', wherever they run. They return
+%% `execution_failed' with the reason `cancelled' and are not retried.
 -spec cancel(RunId :: term()) -> ok.
 cancel(RunId) ->
     beamai_runs:cancel(RunId).

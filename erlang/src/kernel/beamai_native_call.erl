@@ -57,7 +57,7 @@ with_env(Kernel, #plan{runs = Native} = Plan, Args, Context, Run, Door) ->
             {error, Error#{tool := Native#native.name}}
     end.
 
-%% @doc How long a call may take, in milliseconds. A tool's own argument governs over the spec's timeout.
+%% @doc The timeout of a call in milliseconds. The tool's own timeout argument takes precedence over the spec's.
 -spec timeout(#plan{}, Args :: map()) -> timeout().
 timeout(#plan{runs = #native{own_timeout = none}, timeout = Timeout}, _Args) ->
     Timeout;

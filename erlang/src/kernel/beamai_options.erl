@@ -13,7 +13,7 @@
     workspace, permissions, approve, ask_user, sandbox, door, default_timeout, skills, web, lsp, agents, limits
 ]).
 
-%% As the native side has them.
+%% The names on the native side.
 -define(DISPENSABLE, [private_proc, resource_limits, landlock, signal_scope]).
 
 -type t() :: #{
@@ -50,10 +50,10 @@
         mode => sandbox_mode(),
         %% Default: `full'.
         tier => sandbox_tier(),
-        %% Layers that the host does without, while the others are required. Default: none.
+        %% Layers that the host gives up, while all others are required. Default: none.
         without => [sandbox_layer()],
-        %% What commands reach of the network: all of it, nothing, or names (`<<"example.com">>', `<<"*.example.org:443">>',
-        %% `<<"*">>'). Default: nothing but what permission rules `Network(domain:...)' name.
+        %% Network access of commands: all, none, or names (`<<"example.com">>', `<<"*.example.org:443">>', `<<"*">>').
+        %% Default: only what permission rules `Network(domain:...)' allow.
         network => boolean() | [binary() | string()],
         %% Whether UNIX sockets may be opened. Default: `false'.
         unix_sockets => boolean(),
@@ -76,14 +76,14 @@
         report => when_off | always
     }.
 
-%% The least that the mode `required' accepts: `full', every layer, or `landlock', what holds without namespaces. The best
-%% tier that the machine has is taken.
+%% The minimum for the mode `required': `full', all layers, or `landlock', those that need no namespaces. The best tier
+%% that the machine supports is used.
 -type sandbox_tier() :: full | landlock.
 
-%% Layers that can be done without.
+%% Layers that can be given up.
 -type sandbox_layer() :: private_proc | resource_limits | landlock | signal_scope.
 
-%% `required': every layer, or nothing runs; `best_effort': what layers there are; `off': none.
+%% `required': all layers, or nothing runs; `best_effort': the available layers; `off': none.
 -type sandbox_mode() :: required | best_effort | off.
 
 %% Language server settings; see {@link beamai_tool_lsp}.

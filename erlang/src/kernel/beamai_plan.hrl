@@ -32,8 +32,8 @@
     timeout :: timeout(),
     retry = {0, 0} :: {Max :: non_neg_integer(), DelayMs :: non_neg_integer()},
     requires_permission = false :: boolean(),
-    %% Where it runs; `none' leaves that to the kernel.
+    %% The node that it runs on; `none' if the kernel decides.
     node = none :: none | beamai_placement:where(),
-    %% Outermost first; {missing, Name} where the kernel lacks a filter that the tool lists.
+    %% Outermost first; {missing, Name} if the kernel lacks a filter that the tool lists.
     filters = [] :: [beamai_filter:filter() | {missing, term()}]
 }).

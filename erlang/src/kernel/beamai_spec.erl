@@ -37,11 +37,11 @@ tags(#{tag := Tag}) when is_binary(Tag) -> [Tag];
 tags(#{tag := Tags}) -> Tags;
 tags(_Spec) -> [].
 
-%% @doc Whether this says on which node something runs.
+%% @doc Whether a term is a node, or a fun that chooses one.
 -spec is_place(term()) -> boolean().
 is_place(Where) -> is_atom(Where) orelse is_function(Where, 1).
 
-%% @doc What is wrong with a spec, one sentence each; nothing for a good one.
+%% @doc The problems of a spec, one sentence each; empty if it is valid.
 -spec problems(term()) -> [binary()].
 problems(Spec) when is_map(Spec) ->
     Texts =

@@ -34,12 +34,12 @@
 %% As handlers of `telemetry'. A handler that raises is logged and detached.
 -type handler() :: fun((event(), Measurements :: map(), Metadata :: map(), Config :: term()) -> term()).
 -type span() :: off | #span{}.
-%% What is traced, before it is described: a tool's name, arguments and context, for example.
+%% What is traced, before its metadata are computed: for example a tool's name, arguments and context.
 -type subject() :: tuple().
 -type describe() :: fun((subject(), Contents :: boolean()) -> Metadata :: map()).
 -type ended() :: fun((Result :: term(), Contents :: boolean()) -> {stop | exception, Measurements :: map(), Metadata :: map()}).
-%% Gets spans that have ended, in the process in which they were, before they are described. The duration is in the units of
-%% `os:perf_counter/0'. It must not raise.
+%% Receives completed spans in their own process, before metadata are computed. The duration is in units of
+%% `os:perf_counter/0'. Must not raise.
 -type recorder() :: fun((#span{}, Duration :: integer(), Result :: term(), ended(), Config :: term()) -> term()).
 %% `listening': the handlers of each event.
 -type state() :: #{
@@ -48,7 +48,7 @@
     handlers := [{term(), [event()], handler(), term()}],
     listening := #{event() => [{term(), handler(), term()}]},
     recorders := [{term(), recorder(), Config :: term()}],
-    %% Whether there are recorders alone.
+    %% Whether there are recorders but no handlers.
     only_records := boolean()
 }.
 
@@ -79,7 +79,7 @@ detach(Id) ->
 refresh() ->
     changed(fun(State) -> {ok, maps:merge(found(), maps:with([handlers, recorders], State))} end).
 
-%% @private Has spans recorded, or recorded with another configuration, or with `none' no longer.
+%% @private Adds or updates a recorder; the configuration `none' removes it.
 -spec record(Id :: term(), recorder(), Config :: term() | none) -> ok.
 record(Id, _Fun, none) ->
     changed(fun(#{recorders := Recorders} = State) -> {ok, State#{recorders := lists:keydelete(Id, 1, Recorders)}} end);
@@ -123,7 +123,7 @@ library() ->
 
 %%% Used by the traced modules
 
-%% @private Begins a span. The fun says what is known of its subject; it is called only where somebody listens.
+%% @private Starts a span. The fun returns the metadata of the subject; it is called only if there is a handler.
 -spec start(Kind :: atom(), subject(), describe()) -> span().
 start(Kind, Subject, Describe) ->
     case persistent_term:get(?MODULE, undefined) of
@@ -139,7 +139,7 @@ start(Kind, Subject, Describe) ->
             begun(Span#span{started = erlang:monotonic_time()}, heard_by([beamai, Kind, start], State))
     end.
 
-%% Where nobody hears of starts, what is known is said at the end alone.
+%% If nobody handles start events, the metadata are computed only at the end.
 begun(Span, {none, []}) ->
     Span;
 begun(#span{kind = Kind, started = Started} = Span, Listeners) ->
@@ -147,15 +147,15 @@ begun(#span{kind = Kind, started = Started} = Span, Listeners) ->
     execute([beamai, Kind, start], #{system_time => erlang:system_time(), monotonic_time => Started}, Metadata, Listeners),
     Span#span{metadata = Metadata}.
 
-%% @private What is known of a span's subject.
+%% @private The metadata of a span's subject.
 -spec metadata(#span{}) -> map().
 metadata(#span{metadata = none, subject = Subject, describe = Describe, state = #{contents := Contents}}) -> Describe(Subject, Contents);
 metadata(#span{metadata = Metadata}) -> Metadata.
 
 heard_by(Event, #{library := Library, listening := Listening}) -> {Library, maps:get(Event, Listening, [])}.
 
-%% @private Ends a span. `Duration' is in native units, or `measured' from its start. The fun says how it ended: further
-%% measurements and metadata, and whether something was raised.
+%% @private Ends a span. `Duration' is in native units, or `measured' from its start. The fun returns how it ended:
+%% whether there was an exception, and further measurements and metadata.
 -spec stop(span(), Duration :: measured | integer(), Result :: term(), ended()) -> ok.
 stop(off, _Duration, _Result, _Ended) ->
     ok;

@@ -23,9 +23,10 @@
     %% At most `max' retries (1 by default), `delay' milliseconds apart (0 by default).
     retry => #{max => non_neg_integer(), delay => non_neg_integer()},
     filters => [filter_ref()],
-    %% The node that it runs on, or a fun of `#{tool, tags, context}' that gives one; see {@link beamai_kernel:place/3}.
+    %% The node that it runs on, or a fun that gets `#{tool, tags, context}' and returns one; see {@link
+    %% beamai_kernel:place/3}.
     node => node() | fun((map()) -> node()),
-    %% `requires_permission => true' makes the default policy ask.
+    %% `requires_permission => true' makes the default policy ask for approval.
     metadata => map()
 }.
 -type handler() ::

@@ -8,8 +8,9 @@
 %% <li>without an id: when its process ends;</li>
 %% <li>with an id: when no call has used it for an hour (the application's `session_idle_ms').</li>
 %% </ul>
-%% A call on another node whose context has no `session_id' belongs to the session of the calling process there, too.
-%% Its commands in the background are killed then, and its temporary directory is deleted. Looking something up reads a table and needs no process.
+%% A call on another node without a `session_id' belongs to the session of the calling process there too. When a session
+%% ends, its background commands are killed and its temporary directory is deleted. Lookups read a table and need no
+%% process.
 -module(beamai_session).
 -behaviour(gen_server).
 
@@ -198,9 +199,9 @@ seen_as(_Context) ->
 with_state(Key, Door, Env, Call, Options) ->
     call(Key, {with_state, Door, Env, Call, Options#{run := none}}).
 
-%% @doc Ends the session named by an id: forgets its approvals, kills its commands in the background,
-%% deletes its temporary directory.
-%% Returns when that is done, also on other nodes that it has worked on; a session that does not exist is closed already.
+%% @doc Ends the session with this id: forgets its approvals, kills its background commands, deletes its temporary
+%% directory. Returns when that is done, also on other nodes that it has used. Does nothing if the session does not
+%% exist.
 -spec close(SessionId :: term()) -> ok.
 close(SessionId) ->
     lists:foreach(fun(Node) -> close_on(Node, SessionId) end, beamai_session_nodes:take({id, SessionId})),
@@ -209,7 +210,7 @@ close(SessionId) ->
         _ -> ok
     end.
 
-%% A node that is gone has nothing of it.
+%% A lost node has no state of the session any more.
 close_on(Node, SessionId) ->
     try
         erpc:call(Node, ?MODULE, close, [SessionId])
