@@ -159,7 +159,7 @@ fn a_link_to_nothing_is_not_offered_in_its_own_place() {
     std::os::unix::fs::symlink("nowhere", fixture.path("link")).unwrap();
     let error = fixture.refused("file_read", json!({"path": "link"}));
     assert_eq!(error.reason, Reason::NoSuchFile);
-    assert!(error.message.starts_with("link is a symbolic link to something that is not there"), "{error}");
+    assert!(error.message.starts_with("link is a symbolic link whose target does not exist"), "{error}");
     assert_eq!(error.details["nearest"], json!([]));
 }
 

@@ -75,7 +75,10 @@ fn overlapping_hunks_are_refused() {
     let fixture = Fixture::with([("f", "a\nb\nc\nd\n")]);
     let error =
         fixture.refused(&change("f", "@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n@@ -3,2 +3,2 @@\n c\n-d\n+D\n"));
-    assert!(error.reason == Reason::InvalidArgument && error.message.contains("make one hunk"), "{error}");
+    assert!(
+        error.reason == Reason::InvalidArgument && error.message.contains("merge the two hunks"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -279,7 +282,7 @@ fn what_is_no_patch_is_refused_with_its_line() {
             1,
             "neither",
         ),
-        ("diff --git a/f b/f\nnew mode 10x\n", 2, "no file mode"),
+        ("diff --git a/f b/f\nnew mode 10x\n", 2, "not a file mode"),
         ("diff --cc f\nindex 1,2..3\n", 1, "combined diff"),
         ("--- a/f\n+++ b/f\n@@ -1 +1 @@\n-x\n+y\n*** Begin Patch\n", 6, "stand together"),
         ("*** a/f\n--- b/f\n***************\n", 3, "context diff"),
