@@ -122,7 +122,8 @@ with_tools(Names, #{agents := Agents} = Kernel, #{agent_depth := Depth}) ->
 %% The host's own keys go along, for its tools; what belongs to the caller's run does not.
 settings(Name, Definition, Context) ->
     Events = fun(Event) -> beamai_callback:progress(#{agent => Name, event => Event}, Context) end,
-    Own = maps:without([run_id, progress, model], Context),
+    Above = maps:from_list([{parent_run_id, Id} || #{run_id := Id} <- [Context]]),
+    Own = maps:merge(maps:without([run_id, progress, model], Context), Above),
     beamai_agent_options:run(#{
         events => Events,
         run_id => make_ref(),
