@@ -20,8 +20,8 @@ pub struct ExpectedStart {
     /// What the start of the program covers.
     pub coverage: StartCoverage,
     /// Paths that are tried instead of the program, judged as if the program started them.
-    pub places: Vec<PathBuf>,
-    /// The arguments for `places`.
+    pub candidates: Vec<PathBuf>,
+    /// The arguments for `candidates`.
     pub words: Vec<OsString>,
     /// Decides about all further starts.
     pub judge: Arc<dyn StartJudge>,
@@ -47,7 +47,7 @@ impl ExpectedStart {
     pub fn first(&self, number: u64) -> Option<ExpectedProgram<'_>> {
         match usize::try_from(number).ok()?.checked_sub(1) {
             None => Some(ExpectedProgram::Program(&self.program)),
-            Some(nth) => self.places.get(nth).map(ExpectedProgram::Place),
+            Some(nth) => self.candidates.get(nth).map(ExpectedProgram::Place),
         }
     }
 }

@@ -29,7 +29,7 @@ pub enum NetworkVerdict {
     Refuse(String, Option<String>),
     /// It needs approval.
     Ask {
-        /// The ask rule.
+        /// The rule that requires approval.
         rule: Option<String>,
         /// The rule that would allow it.
         wanted: String,

@@ -52,7 +52,7 @@ pub enum StartVerdict {
     Refuse(Option<String>),
     /// It needs approval.
     Ask {
-        /// The ask rule, if any.
+        /// The rule that requires approval.
         rule: Option<String>,
         /// The reason, if the rules alone do not give it.
         why: Option<String>,
