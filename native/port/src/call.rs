@@ -70,7 +70,7 @@ pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, UsageError> 
 
 fn run(options: CallArgs, dialect: String, arguments: Map<String, Value>) -> ToolResult<Value> {
     let call = CallRequest::new(options.tool, Some(dialect), arguments);
-    let host = Arc::new(Host::new(&options.host.settings()?, Arc::new(services()))?);
+    let host = Arc::new(Host::new(&options.host.settings()?, Arc::new(services().for_command_line()))?);
     attended(&host, call, Terminal::of_this_program().map(Arc::new).as_ref())
 }
 

@@ -1,6 +1,6 @@
 //! A step that the operating system refused.
 
-use beamai_base::{Reason, ToolError, describe};
+use beamai_base::{HostHint, Reason, ToolError, describe};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
@@ -52,15 +52,18 @@ impl SetupFailure {
     /// The error where a layer of isolation is missing and the host requires it; `what` says what did not happen.
     pub fn not_isolated(&self, what: &str) -> Option<ToolError> {
         let layer = self.layer.as_ref()?;
-        let message = format!(
-            "{what}: the sandbox is required, and its layer {layer} is missing: {}; `beamai-port doctor` tells which \
-             layers this machine has, and the sandbox best_effort does without those that it has not",
-            self.in_full()
-        );
+        let message =
+            format!("{what}: the sandbox is required, and its layer {layer} is missing: {}", self.in_full());
+        let hint = |option: &str| {
+            format!(
+                "`beamai-port doctor` tells which layers this machine has, and {option} does without those that it has not"
+            )
+        };
         Some(
             ToolError::new(Reason::IsolationUnavailable, message)
                 .with("layer", layer.as_str())
-                .with("errno", self.errno),
+                .with("errno", self.errno)
+                .hint(HostHint::new(hint("sandbox => best_effort"), hint("--sandbox best_effort"))),
         )
     }
 

@@ -20,7 +20,7 @@ mod text;
 pub use asking::StartAnswer;
 pub use registry::{EndingCommands, end_session};
 
-use beamai_base::{CancelToken, Reason, Result, ToolError};
+use beamai_base::{CancelToken, HostHint, Reason, Result, ToolError};
 use beamai_isolation::{Isolation, StartCoverage, StartJudge};
 use beamai_port_tools::shell::{PrintedOutput, Shell, ShellKill, ShellOutput, ShellPoll};
 use beamai_process::{
@@ -275,23 +275,17 @@ fn milliseconds(duration: Duration) -> u64 {
 fn ended(reason: Reason, output: &ShellOutput) -> ToolError {
     let what = match reason {
         Reason::Timeout => format!(
-            "the command had not ended after {} ms and was killed; give it a longer timeout or less to do",
+            "the command was killed after {} ms, before it had ended; give it less to do, or more time if the tool takes a \
+             timeout",
             output.duration_ms
         ),
         _ => format!("the command was cancelled after {} ms and killed", output.duration_ms),
     };
-    let how = match output.killed {
-        Some(count) => were_killed(count),
-        None => NOT_KILLED.to_owned(),
+    let message = match output.killed {
+        Some(_) => what,
+        None => format!("{what} ({NOT_KILLED})"),
     };
-    with_output(
-        ToolError::new(reason, format!("{what} ({how}; its output so far is in the details)")),
-        output,
-    )
-}
-
-fn were_killed(count: u32) -> String {
-    if count == 1 { "1 process was killed".to_owned() } else { format!("{count} processes were killed") }
+    with_output(ToolError::new(reason, message), output)
 }
 
 /// Whether a command was ended for it; it may have been faster than its reaper.
@@ -301,14 +295,15 @@ fn is_reason(cause: &KillCause, killed: Option<u32>) -> bool {
 
 /// The error of a command that its reaper ended.
 fn ended_for(cause: KillCause, output: &ShellOutput) -> ToolError {
-    let what = cause_message(&cause);
-    let killed = were_killed(output.killed.unwrap_or(0));
-    let message = format!("{what} ({killed}; the command's output so far is in the details)");
-    let error = |reason| with_output(ToolError::new(reason, message), output);
-    match cause {
-        KillCause::Created(path) => error(Reason::AccessDenied).file(&path),
+    let error = |reason| with_output(ToolError::new(reason, cause_message(&cause)), output);
+    match &cause {
+        KillCause::Created(path) => error(Reason::AccessDenied).file(path),
         KillCause::Memory(MemoryExcess { taken, limit }) => {
-            error(Reason::OutOfMemory).with("memory", taken).with("memory_limit", limit)
+            let hint = HostHint::new(
+                "Set the limit higher with sandbox => #{memory => BYTES}",
+                "Set the limit higher in a file for --settings: {\"sandbox\": {\"memory\": BYTES}}",
+            );
+            error(Reason::OutOfMemory).with("memory", *taken).with("memory_limit", *limit).hint(hint)
         }
     }
 }
@@ -318,7 +313,7 @@ fn cause_message(cause: &KillCause) -> String {
     match cause {
         KillCause::Memory(MemoryExcess { taken, limit }) => format!(
             "the command's processes had {} MiB of memory together, where {} MiB is the limit, and were killed; do less \
-             at a time, or have the host set the sandbox's memory higher",
+             at a time",
             mebibytes(*taken),
             mebibytes(*limit)
         ),

@@ -74,6 +74,9 @@ pub struct Diagnostics {
     /// What else there is to know about the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// What the host can change so that there is an answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub configure: Option<String>,
     /// How many diagnostics there are.
     pub total: usize,
     /// Whether there are more than are given.

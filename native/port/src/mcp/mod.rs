@@ -66,7 +66,8 @@ pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, UsageError> 
     let Some(options) = options(parser)? else { return Ok(args::print(&[HELP, options::HELP].concat())) };
     let dialect = options.host.dialect()?;
     let settings = options.host.settings().map_err(|error| UsageError(error.message))?;
-    let host = Host::new(&settings, Arc::new(services())).map_err(|error| UsageError(error.message))?;
+    let host = Host::new(&settings, Arc::new(services().for_command_line()))
+        .map_err(|error| UsageError(error.message))?;
     let shared = Arc::new(SharedState::new(host, settings, dialect, options.format));
     temp_dir::sweep();
     let runtime = runtime()?;
