@@ -1,5 +1,5 @@
-%% @doc The system prompt of a run: the host's own, then what the profile, the place, the sub-agents, the model and the answer's
-%% form require.
+%% @doc The system prompt of a run: the host's own, followed by sections for the profile, the environment, the
+%% sub-agents, the model and the output format.
 %% @hidden
 -module(beamai_agent_prompt).
 
@@ -11,7 +11,7 @@
 >>).
 -define(QUESTIONS, <<" Where a decision is the user's, ask with the tool for questions.">>).
 
-%% @doc The prompt, in paragraphs.
+%% @doc The prompt, as paragraphs.
 -spec text(#{
     system_prompt := binary(),
     profile := default | plan,
@@ -35,7 +35,7 @@ profile(plan, #{tools := Tools}) ->
         [_ | _] -> <<?PLAN/binary, ?QUESTIONS/binary>>
     end.
 
-%% Which ones there are, for a model that can call them.
+%% Lists the sub-agents, if the model can call them.
 agents(#{agents := Agents, tools := Tools}) when is_map_key(<<"task">>, Tools) ->
     case beamai_agents:list(Agents) of
         [] -> <<>>;

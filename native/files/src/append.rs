@@ -1,4 +1,4 @@
-//! Adding to the end of a file that is there. It keeps its identity: other names of it see the addition.
+//! Appends to an existing file in place: its inode and hard links are kept.
 
 use super::buffered_file::{BufferedFile, no_text};
 use super::write::{FileWrite, FileWriteOutput, WriteOperation};
@@ -13,49 +13,49 @@ use std::io::Write;
 
 const ADVICE: &str = "text cannot be added to it";
 
-/// Adds the content to the file.
+/// Appends the content to the file.
 ///
 /// # Errors
-/// `stale` when the file changed since `before`; it is as it was whenever there is an error.
+/// `stale` if the file changed since `before`. On any error the file is unchanged.
 pub(super) fn append(
     args: &FileWrite,
-    place: &WorkspacePath,
+    path: &WorkspacePath,
     before: &BufferedFile,
     content: &ContentKind,
     cx: &CallContext,
 ) -> Result<FileWriteOutput> {
-    let (charset, bytes) = encoded(args, place, before, content)?;
+    let (charset, bytes) = encoded(args, path, before, content)?;
     let whole = match before.size <= cx.limits.whole_file_bytes {
         true => Some(summarize(&before.bytes(), charset, &|| cx.check())?),
         false => None,
     };
-    let mut diff = DiffBuilder::new(&place.display(), false, cx.limits.diff_bytes);
+    let mut diff = DiffBuilder::new(&path.display(), false, cx.limits.diff_bytes);
     if let Some(whole) = &whole {
         compare(&mut diff, before, charset, whole, &bytes, cx)?;
     }
-    let failed = |error| ToolError::io("write", place.display(), error);
-    add(reopened(place, before)?, &bytes, before.size).map_err(failed)?;
+    let failed = |error| ToolError::io("write", path.display(), error);
+    add(reopened(path, before)?, &bytes, before.size).map_err(failed)?;
     let old = whole.as_ref().map(FileScan::hash);
     let new = whole.map(|mut whole| whole.hasher.update(&bytes).finalize());
-    cx.seen_files.added_to(place, old, new);
+    cx.seen_files.added_to(path, old, new);
     Ok(written(charset, &bytes, new, diff.finish()))
 }
 
-/// The charset of the file, and the content in it.
+/// The charset of the file, and the content encoded in it.
 fn encoded<'a>(
     args: &'a FileWrite,
-    place: &WorkspacePath,
+    path: &WorkspacePath,
     before: &BufferedFile,
     content: &ContentKind,
 ) -> Result<(Charset, Cow<'a, [u8]>)> {
     let charset = match content {
         ContentKind::Text(charset) => *charset,
         ContentKind::Image(kind) | ContentKind::Binary(kind) => {
-            return Err(no_text(place, before.size, kind, ADVICE));
+            return Err(no_text(path, before.size, kind, ADVICE));
         }
     };
     let bytes = charset.encode(&args.content).map_err(|unmappable| {
-        let shown = place.display();
+        let shown = path.display();
         let message = format!(
             "{shown} is in {}, which cannot hold {unmappable}; leave these characters out, or write the whole file \
              anew, which makes it utf-8",
@@ -66,13 +66,13 @@ fn encoded<'a>(
     Ok((charset, bytes))
 }
 
-/// The same file, open for adding.
-fn reopened(place: &WorkspacePath, before: &BufferedFile) -> Result<File> {
-    let (file, stat) = place.append()?;
+/// Opens the same file for appending.
+fn reopened(path: &WorkspacePath, before: &BufferedFile) -> Result<File> {
+    let (file, stat) = path.append()?;
     match stat {
         Some(stat) if same(&stat, &before.stat) => Ok(file),
         _ => Err(ToolError::new(Reason::Stale, "the file changed while it was written to; try again")
-            .file(place.display())),
+            .file(path.display())),
     }
 }
 
@@ -86,7 +86,7 @@ fn written(charset: Charset, bytes: &[u8], hash: Option<blake3::Hash>, diff: Dif
         diff_truncated: diff.as_ref().is_some_and(|diff| diff.is_truncated),
         note: diff
             .is_none()
-            .then(|| "no diff and no hash: the file is too large to be read for them".to_owned()),
+            .then(|| "no diff and no hash: the file is too large to be read again".to_owned()),
         diff: diff.map(|diff| diff.text),
         hash: hash.map(|hash| hash.to_hex().to_string()),
         encoding: charset.name(),
@@ -99,10 +99,10 @@ fn same(a: &Stat, b: &Stat) -> bool {
         == (b.st_dev, b.st_ino, b.st_size, b.st_mtime, b.st_mtime_nsec)
 }
 
-/// Adds bytes, all or none.
+/// Appends bytes, all or none.
 fn add(mut file: File, bytes: &[u8], size: u64) -> std::io::Result<()> {
     file.write_all(bytes).inspect_err(|_| {
-        // What came in is taken out again; if that fails too, the first error is still the one to tell.
+        // Remove what was partly written. If that fails too, the first error is the one to report.
         _ = file.set_len(size);
     })
 }

@@ -1,4 +1,4 @@
-//! Exchanging a text in a file for another.
+//! Replaces text in a file.
 
 use super::buffered_file::BufferedFile;
 use super::mismatch::{ambiguous, no_match, too_many};
@@ -18,13 +18,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// Most occurrences that are looked for, of a text that is to be unique and of one that is not.
+/// Maximum number of occurrences counted, for a unique text and with `replace_all`.
 const OCCURRENCES: usize = 1000;
 const REPLACEMENTS: usize = 1_000_000;
 
 const ADVICE: &str = "only text can be edited";
 
-/// Exchanges texts in a file for others. Every other byte stays as it is.
+/// Replaces texts in a file. All other bytes are kept.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct FileEdit {
     /// Path of the file, relative to the workspace or absolute inside it.
@@ -62,28 +62,28 @@ pub struct TextEdit {
     pub replace_all: bool,
 }
 
-/// What [`FileEdit`] returns.
+/// Result of [`FileEdit`].
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct FileEditOutput {
-    /// Occurrences that were replaced.
+    /// Number of replacements.
     pub replacements: u64,
     /// Unified diff of the change.
     pub diff: String,
-    /// Lines added; null when there were too many changes to count.
+    /// Number of added lines; null if there were too many changes to count.
     pub additions: Option<u64>,
-    /// Lines removed; null when there were too many changes to count.
+    /// Number of removed lines; null if there were too many changes to count.
     pub deletions: Option<u64>,
-    /// BLAKE3 hash of the file as it is now.
+    /// BLAKE3 hash of the file after the edit.
     pub hash: String,
-    /// Encoding of the file, which it keeps.
+    /// Encoding of the file.
     pub encoding: String,
-    /// True when old_string or new_string had LF where the file has CR LF, and was taken to mean that.
+    /// Whether LF in old_string or new_string was adapted to the file's CR LF.
     #[serde(default, skip_serializing_if = "is_false")]
     pub line_endings_adapted: bool,
-    /// True when the diff shows only a part of the change.
+    /// Whether the diff shows only part of the change.
     #[serde(default, skip_serializing_if = "is_false")]
     pub diff_truncated: bool,
-    /// True when the file had other names (hard links), which keep the old content.
+    /// Whether the file had other names (hard links), which keep the old content.
     #[serde(default, skip_serializing_if = "is_false")]
     pub link_broken: bool,
 }
@@ -112,22 +112,22 @@ impl Operation for FileEdit {
 }
 
 impl FileEdit {
-    /// Opens the file and has something done about it.
+    /// Opens the file, and runs `work` on it.
     fn on_file<T>(
         &self,
         cx: &CallContext,
         work: impl FnOnce(&EditCall<'_>) -> Result<T, Interrupt>,
     ) -> Result<T, Interrupt> {
         self.check()?;
-        let place = cx.workspace.place(&self.path)?;
-        let _guard = lock(&place, cx)?;
-        let opened = missing::open(&place)?;
+        let path = cx.workspace.parse_path(&self.path)?;
+        let _guard = lock(&path, cx)?;
+        let opened = missing::open(&path)?;
         cx.charge(u64::try_from(opened.1.st_size).unwrap_or(0))?;
-        let before = BufferedFile::new(&place, opened)?;
-        let charset = before.charset_for_parts(&place, ADVICE)?;
-        let edit = EditCall { args: self, cx, charset, place: &place, before: &before };
+        let before = BufferedFile::new(&path, opened)?;
+        let charset = before.charset_for_parts(&path, ADVICE)?;
+        let edit = EditCall { args: self, cx, charset, path: &path, before: &before };
         work(&edit).map_err(|stop| match stop {
-            Interrupt::Failed(error) => Interrupt::Failed(error.file(place.display())),
+            Interrupt::Failed(error) => Interrupt::Failed(error.file(path.display())),
             other => other,
         })
     }
@@ -186,16 +186,16 @@ struct SingleEdit<'a> {
     everywhere: bool,
 }
 
-/// A call under way.
+/// A running call.
 struct EditCall<'a> {
     args: &'a FileEdit,
     cx: &'a CallContext,
-    place: &'a WorkspacePath,
+    path: &'a WorkspacePath,
     before: &'a BufferedFile,
     charset: Charset,
 }
 
-/// Where which text goes.
+/// The replacements of one edit.
 struct PlannedEdit {
     found: FileScan,
     /// In the file's encoding.
@@ -239,17 +239,17 @@ impl EditCall<'_> {
     fn run(&self) -> Result<FileEditOutput> {
         let plan = self.plan()?;
         let diff = self.diff(&plan)?;
-        let mut replacement = self.place.replace()?;
+        let mut replacement = self.path.replace()?;
         let check = || self.cx.check();
         let (hash, _) = splice(&self.before.bytes(), plan.splices().into_iter(), replacement.file(), &check)?;
         let link_broken = replacement.breaks_link();
         replacement.commit(Expected::Unchanged(&self.before.stat))?;
-        self.cx.seen_files.wrote(self.place, Some(hash));
+        self.cx.seen_files.wrote(self.path, Some(hash));
         Ok(self.edited(&plan, diff, hash, link_broken))
     }
 
     fn diff(&self, plan: &EditPlan) -> Result<Diff> {
-        let mut diff = DiffBuilder::new(&self.place.display(), false, self.cx.limits.diff_bytes);
+        let mut diff = DiffBuilder::new(&self.path.display(), false, self.cx.limits.diff_bytes);
         around(&self.before.bytes(), self.charset, plan.splices().into_iter(), &mut diff, &|| {
             self.cx.check()
         })?;
@@ -274,8 +274,8 @@ impl EditCall<'_> {
         EditPlan(self.args.each(|edit| self.planned(edit))?).checked()
     }
 
-    /// What is to be replaced, by what: `old_string` as it is or, where it has bare line feeds and does not occur,
-    /// with the line ends of Windows.
+    /// Plans the replacements: of `old_string` as given, or, if it has bare line feeds and does not occur, with CR LF
+    /// line endings.
     fn planned(&self, edit: SingleEdit<'_>) -> Result<PlannedEdit> {
         let SingleEdit { old, new, .. } = edit;
         let found = self.find(old, edit.everywhere)?;
@@ -293,7 +293,7 @@ impl EditCall<'_> {
                 return self.encoded(edit, found, &with_returns(new), true);
             }
         }
-        Err(no_match(self.place, &self.before.bytes(), self.charset, old, None)?)
+        Err(no_match(self.path, &self.before.bytes(), self.charset, old, None)?)
     }
 
     /// The new text in the file's encoding.
@@ -305,8 +305,8 @@ impl EditCall<'_> {
         is_adapted: bool,
     ) -> Result<PlannedEdit> {
         match (edit.everywhere, found.hits.len()) {
-            (false, 2..) => return Err(ambiguous(self.place, &found)),
-            (true, _) if !found.is_complete => return Err(too_many(self.place, REPLACEMENTS)),
+            (false, 2..) => return Err(ambiguous(self.path, &found)),
+            (true, _) if !found.is_complete => return Err(too_many(self.path, REPLACEMENTS)),
             _ => {}
         }
         let new = self.charset.encode(new).map_err(|unmappable| {
@@ -323,7 +323,7 @@ impl EditCall<'_> {
         let is_smaller = |hit: &Occurrence| (new.len() as u64) < hit.range.end - hit.range.start;
         let is_smaller = found.hits.first().is_some_and(is_smaller);
         match is_smaller || edit.new.lines().count() < edit.old.lines().count() {
-            true => placeholder::refuse(&self.place.display(), edit.new, |line, _| {
+            true => placeholder::refuse(&self.path.display(), edit.new, |line, _| {
                 Ok(edit.old.matches(line).count())
             }),
             false => Ok(()),
@@ -340,21 +340,21 @@ impl EditCall<'_> {
             Ok(needle) => find(&bytes, self.charset, &needle, overlap, most, &check),
             Err(unmappable) => {
                 self.expect(&summarize(&bytes, self.charset, &check)?)?;
-                Err(no_match(self.place, &bytes, self.charset, old, Some(&unmappable))?)
+                Err(no_match(self.path, &bytes, self.charset, old, Some(&unmappable))?)
             }
         }
     }
 
-    /// Refuses a file that is not the one the caller has seen.
+    /// Fails if the file is not the version that the caller has seen.
     fn expect(&self, found: &FileScan) -> Result<()> {
         match self.args.expected_hash.as_deref() {
-            None => self.cx.seen_files.expect(self.place, || Ok(found.hash())),
-            expected => expect_hash(self.place, expected, found.hash()),
+            None => self.cx.seen_files.expect(self.path, || Ok(found.hash())),
+            expected => expect_hash(self.path, expected, found.hash()),
         }
     }
 }
 
-/// The text with CR LF for every bare LF; borrowed where there is none.
+/// Converts bare LF to CR LF; borrowed if there is none.
 fn with_returns(text: &str) -> Cow<'_, str> {
     let bare = text.match_indices('\n').filter(|(at, _)| !text[..*at].ends_with('\r')).count();
     match bare {

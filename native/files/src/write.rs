@@ -1,4 +1,4 @@
-//! Writing a whole file, or adding to its end.
+//! Writes a whole file, or appends to it.
 
 use super::FileEdit;
 use super::buffered_file::BufferedFile;
@@ -16,10 +16,10 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::io::Write;
 
-/// Largest texts that are compared for a diff, in bytes.
+/// Maximum size in bytes of texts that are compared for a diff.
 const COMPARED: u64 = super::IN_MEMORY;
 
-/// How often a write is begun again when another program changes the file meanwhile.
+/// Number of attempts if another program keeps changing the file.
 pub(super) const TRIES: usize = 10;
 
 /// Writes a file.
@@ -38,7 +38,7 @@ pub struct FileWrite {
     /// Fail if the file has another BLAKE3 hash.
     #[serde(default)]
     pub expected_hash: Option<String>,
-    /// Most bytes that the file may have, before and after.
+    /// Maximum size of the file in bytes, before and after.
     #[serde(skip)]
     #[schemars(skip)]
     pub largest: Option<u64>,
@@ -50,7 +50,7 @@ pub struct FileWrite {
 }
 
 impl FileWrite {
-    /// A call that makes this the content of the file.
+    /// A call that replaces the whole content of the file.
     pub fn whole(path: String, content: String) -> Self {
         let mode = WriteMode::Write;
         Self { path, content, mode, expected_hash: None, largest: None, old_string: None }
@@ -67,9 +67,9 @@ impl FileWrite {
     /// Makes the edit, within the size that the file may have.
     fn edit(&self, edit: FileEdit, cx: &CallContext) -> Result<FileWriteOutput, Interrupt> {
         let bytes_written = edit.new_string.len() as u64;
-        let place = cx.workspace.place(&self.path)?;
-        if let Ok(stat) = place.stat() {
-            refuse_larger(&place, u64::try_from(stat.st_size).unwrap_or(0) + bytes_written, self.largest)?;
+        let path = cx.workspace.parse_path(&self.path)?;
+        if let Ok(stat) = path.stat() {
+            refuse_larger(&path, u64::try_from(stat.st_size).unwrap_or(0) + bytes_written, self.largest)?;
         }
         let edited = edit.run(cx)?;
         Ok(FileWriteOutput {
@@ -91,10 +91,10 @@ impl FileWrite {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WriteMode {
-    /// It becomes the file.
+    /// Replaces the file.
     #[default]
     Write,
-    /// It is added to the file's end.
+    /// Appends to the file.
     Append,
 }
 
@@ -102,36 +102,36 @@ pub enum WriteMode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WriteOperation {
-    /// Made a file.
+    /// Created a file.
     Created,
     /// Changed a file.
     Updated,
 }
 
-/// What [`FileWrite`] returns.
+/// Result of [`FileWrite`].
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct FileWriteOutput {
-    /// Whether the file was made or changed.
+    /// Whether the file was created or changed.
     pub operation: WriteOperation,
     /// Bytes written, in the file's encoding.
     pub bytes_written: u64,
-    /// Unified diff of the change; null where there is none, see note.
+    /// Unified diff of the change; null if there is none, see note.
     pub diff: Option<String>,
-    /// Lines added; null where there is no diff.
+    /// Number of added lines; null if there is no diff.
     pub additions: Option<u64>,
-    /// Lines removed; null where there is no diff.
+    /// Number of removed lines; null if there is no diff.
     pub deletions: Option<u64>,
-    /// BLAKE3 hash of the file as it is now; null after adding to a very large file.
+    /// BLAKE3 hash of the file after the write; null after appending to a very large file.
     pub hash: Option<String>,
-    /// Encoding that the text was written in: that of the file before, utf-8 for a new one.
+    /// Encoding of the written text: that of the existing file, utf-8 for a new one.
     pub encoding: String,
-    /// True when the diff shows only a part of the change.
+    /// Whether the diff shows only part of the change.
     #[serde(default, skip_serializing_if = "is_false")]
     pub diff_truncated: bool,
-    /// True when the file had other names (hard links), which keep the old content.
+    /// Whether the file had other names (hard links), which keep the old content.
     #[serde(default, skip_serializing_if = "is_false")]
     pub link_broken: bool,
-    /// What should be known about the change.
+    /// Further information about the change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
@@ -151,13 +151,13 @@ impl Operation for FileWrite {
             return self.edit(edit, cx);
         }
         check_hash(self.expected_hash.as_deref())?;
-        let place = cx.workspace.place(&self.path)?;
-        refuse_larger(&place, self.content.len() as u64, self.largest)?;
-        let _guard = lock(&place, cx)?;
+        let path = cx.workspace.parse_path(&self.path)?;
+        refuse_larger(&path, self.content.len() as u64, self.largest)?;
+        let _guard = lock(&path, cx)?;
         let mut tries = 0;
         loop {
             tries += 1;
-            match self.once(&place, cx) {
+            match self.once(&path, cx) {
                 Err(Interrupt::Failed(error)) if self.is_lost_race(&error) && tries < TRIES => cx.check()?,
                 result => return result,
             }
@@ -169,15 +169,15 @@ impl Operation for FileWrite {
             return edit.preview(cx);
         }
         check_hash(self.expected_hash.as_deref())?;
-        let place = cx.workspace.place(&self.path)?;
-        refuse_larger(&place, self.content.len() as u64, self.largest)?;
-        let before = self.before(&place, cx)?;
+        let path = cx.workspace.parse_path(&self.path)?;
+        refuse_larger(&path, self.content.len() as u64, self.largest)?;
+        let before = self.before(&path, cx)?;
         let content = before.as_ref().map(BufferedFile::sniff).transpose()?;
         if self.mode == WriteMode::Append && before.is_some() {
             return Ok(None);
         }
-        let encoded = self.checked(&place, before.as_ref(), content.as_ref(), cx)?;
-        let mut diff = DiffBuilder::new(&place.display(), before.is_none(), cx.limits.diff_bytes);
+        let encoded = self.checked(&path, before.as_ref(), content.as_ref(), cx)?;
+        let mut diff = DiffBuilder::new(&path.display(), before.is_none(), cx.limits.diff_bytes);
         let no_diff = compare(&mut diff, before.as_ref(), content.as_ref(), encoded.text)?;
         Ok(no_diff.is_none().then(|| diff.finish().text))
     }
@@ -188,59 +188,59 @@ impl Operation for FileWrite {
 }
 
 impl FileWrite {
-    /// Whether another program changed the file while this call was at work on it, and it does not matter what the
-    /// file was. An error with a hash is about what the caller has seen before.
+    /// Whether another program changed the file during this call, and the call does not depend on the old content. An
+    /// error with a hash refers to an earlier version that the caller has seen, which is another matter.
     fn is_lost_race(&self, error: &ToolError) -> bool {
         error.reason == Reason::Stale && self.expected_hash.is_none() && !error.details.contains_key("hash")
     }
 
-    fn once(&self, place: &WorkspacePath, cx: &CallContext) -> Result<FileWriteOutput, Interrupt> {
-        let before = self.before(place, cx)?;
+    fn once(&self, path: &WorkspacePath, cx: &CallContext) -> Result<FileWriteOutput, Interrupt> {
+        let before = self.before(path, cx)?;
         let before_is_text = before.as_ref().map(BufferedFile::sniff).transpose()?;
         match (&before, before_is_text, self.mode) {
             (Some(before), Some(content), WriteMode::Append) => {
-                Ok(append::append(self, place, before, &content, cx)?)
+                Ok(append::append(self, path, before, &content, cx)?)
             }
-            (before, content, _) => Ok(self.replace(place, before.as_ref(), content.as_ref(), cx)?),
+            (before, content, _) => Ok(self.replace(path, before.as_ref(), content.as_ref(), cx)?),
         }
     }
 
-    /// The file as it is, if it is; refused when it is not the expected one.
-    fn before(&self, place: &WorkspacePath, cx: &CallContext) -> Result<Option<BufferedFile>, Interrupt> {
+    /// The existing file, if there is one. Fails if it is not the expected version.
+    fn before(&self, path: &WorkspacePath, cx: &CallContext) -> Result<Option<BufferedFile>, Interrupt> {
         let expected = self.expected_hash.as_deref();
-        let opened = match place.open_file() {
+        let opened = match path.open_file() {
             Err(error) if error.reason == Reason::NoSuchFile && expected.is_none() => None,
-            Err(error) if error.reason == Reason::NoSuchFile => return Err(gone(place).into()),
+            Err(error) if error.reason == Reason::NoSuchFile => return Err(gone(path).into()),
             opened => Some(opened?),
         };
         let old_size = opened.as_ref().map_or(0, |(_, stat)| u64::try_from(stat.st_size).unwrap_or(0));
-        refuse_larger(place, old_size, self.largest)?;
+        refuse_larger(path, old_size, self.largest)?;
         cx.charge(old_size.saturating_add(self.content.len() as u64))?;
         let Some(opened) = opened else { return Ok(None) };
-        let before = BufferedFile::new(place, opened)?;
+        let before = BufferedFile::new(path, opened)?;
         let hash = || Ok(summarize(&before.bytes(), Charset::UTF8, &|| cx.check())?.hash());
         match expected {
-            Some(_) => expect_hash(place, expected, hash()?)?,
-            // An addition takes nothing away.
+            Some(_) => expect_hash(path, expected, hash()?)?,
+            // Appending loses nothing, so the old content does not matter.
             None if self.mode == WriteMode::Append => {}
-            None => cx.seen_files.expect(place, hash)?,
+            None => cx.seen_files.expect(path, hash)?,
         }
         Ok(Some(before))
     }
 
     fn replace(
         &self,
-        place: &WorkspacePath,
+        path: &WorkspacePath,
         before: Option<&BufferedFile>,
         content: Option<&ContentKind>,
         cx: &CallContext,
     ) -> Result<FileWriteOutput> {
-        let EncodedContent { charset, text, bytes, note } = self.checked(place, before, content, cx)?;
-        let mut diff = DiffBuilder::new(&place.display(), before.is_none(), cx.limits.diff_bytes);
+        let EncodedContent { charset, text, bytes, note } = self.checked(path, before, content, cx)?;
+        let mut diff = DiffBuilder::new(&path.display(), before.is_none(), cx.limits.diff_bytes);
         let no_diff = compare(&mut diff, before, content, text)?;
         let hash = blake3::Hasher::new().update(charset.bom()).update(&bytes).finalize();
-        let link_broken = put(place, before, charset, &bytes)?;
-        cx.seen_files.wrote(place, Some(hash));
+        let link_broken = put(path, before, charset, &bytes)?;
+        cx.seen_files.wrote(path, Some(hash));
         let diff = diff.finish();
         let note = note.or_else(|| no_diff.map(|why| format!("no diff: {why}")));
         Ok(FileWriteOutput {
@@ -257,10 +257,10 @@ impl FileWrite {
         })
     }
 
-    /// The content as it goes into the file, unless some of it only stands for what the file has.
+    /// Encodes the content, after checking it for placeholders.
     fn checked(
         &self,
-        place: &WorkspacePath,
+        path: &WorkspacePath,
         before: Option<&BufferedFile>,
         content: Option<&ContentKind>,
         cx: &CallContext,
@@ -271,19 +271,19 @@ impl FileWrite {
             && placeholders(text).next().is_some()
             && is_less(text, charset.bom().len() + bytes.len(), before, *own, cx)?
         {
-            placeholder::refuse(&place.display(), text, |line, most| {
+            placeholder::refuse(&path.display(), text, |line, most| {
                 occurrences(before, *own, line, most, cx)
             })
-            .map_err(|error| error.file(place.display()))?;
+            .map_err(|error| error.file(path.display()))?;
         }
         Ok(encoded)
     }
 
-    /// The content in the file's own encoding, unless that cannot hold it.
+    /// Encodes the content in the file's charset, or in UTF-8 if that cannot represent it.
     fn encoded(&self, before: Option<&ContentKind>) -> EncodedContent<'_> {
         let Some(ContentKind::Text(own)) = before else { return self.in_utf8(None) };
         let text = match self.content.strip_prefix('\u{FEFF}') {
-            // The mark that the file has is written anyhow.
+            // The existing byte order mark is written anyway.
             Some(rest) if own.has_bom() => rest,
             _ => &self.content,
         };
@@ -302,7 +302,7 @@ impl FileWrite {
     }
 }
 
-/// Content as it goes into the file.
+/// The content as it is written to the file.
 struct EncodedContent<'a> {
     charset: Charset,
     text: &'a str,
@@ -310,7 +310,7 @@ struct EncodedContent<'a> {
     note: Option<String>,
 }
 
-/// Whether the text, which has so many bytes in the file, is smaller than the file is, or has fewer lines.
+/// Whether the text, of this encoded size, has fewer bytes or lines than the file.
 fn is_less(
     text: &str,
     size: usize,
@@ -325,7 +325,7 @@ fn is_less(
     Ok((text.lines().count() as u64) < lines)
 }
 
-/// How often the file has a text, counted up to `most`.
+/// How often the file contains a text, counted up to `most`.
 fn occurrences(
     before: &BufferedFile,
     charset: Charset,
@@ -342,10 +342,10 @@ fn occurrences(
     }
 }
 
-/// Replaces the file by a mark and bytes; true when other names of it keep the old content.
-fn put(place: &WorkspacePath, before: Option<&BufferedFile>, charset: Charset, bytes: &[u8]) -> Result<bool> {
-    let mut replacement = place.replace()?;
-    let failed = |error| ToolError::io("write", place.display(), error);
+/// Replaces the file with a byte order mark and bytes. Returns whether hard links keep the old content.
+fn put(path: &WorkspacePath, before: Option<&BufferedFile>, charset: Charset, bytes: &[u8]) -> Result<bool> {
+    let mut replacement = path.replace()?;
+    let failed = |error| ToolError::io("write", path.display(), error);
     replacement.file().write_all(charset.bom()).map_err(failed)?;
     replacement.file().write_all(bytes).map_err(failed)?;
     let link_broken = replacement.breaks_link();
@@ -353,7 +353,7 @@ fn put(place: &WorkspacePath, before: Option<&BufferedFile>, charset: Charset, b
     Ok(link_broken)
 }
 
-/// Compares with the text before, or says why there is no diff.
+/// The diff to the old text, or the reason why there is none.
 fn compare(
     diff: &mut DiffBuilder,
     before: Option<&BufferedFile>,
@@ -368,7 +368,7 @@ fn compare(
         diff.compare("", text);
         return Ok(None);
     };
-    let Some(ContentKind::Text(charset)) = content else { return Ok(Some("the file was no text")) };
+    let Some(ContentKind::Text(charset)) = content else { return Ok(Some("the file was not text")) };
     let mut scratch = Vec::new();
     let bytes = before.bytes();
     let old = bytes.read(charset.bom().len() as u64..old_size, &mut scratch)?;
@@ -376,8 +376,8 @@ fn compare(
     Ok(None)
 }
 
-fn gone(place: &WorkspacePath) -> ToolError {
-    let shown = place.display();
-    let message = format!("{shown} is gone since it was read; leave expected_hash out to make it again");
+fn gone(path: &WorkspacePath) -> ToolError {
+    let shown = path.display();
+    let message = format!("{shown} was deleted since it was read; omit expected_hash to create it again");
     ToolError::new(Reason::Stale, message).file(shown)
 }

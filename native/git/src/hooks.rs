@@ -1,4 +1,4 @@
-//! Hooks that the git program would run. None is ever run here, so an operation that has one is refused.
+//! Finds hooks that git would run. These tools run none, so an operation with an active hook is refused.
 
 use super::fail::GitResult;
 use super::repo::Repo;
@@ -8,33 +8,33 @@ use beamai_workspace::{Workspace, WorkspacePath, encode_path};
 use rustix::fs::FileType;
 use std::path::Path;
 
-/// The first of these hooks that is active, as messages name it.
+/// The first of these hooks that is active, worded for messages.
 pub(super) fn active(repo: &Repo, names: &[&str], cx: &GitCall) -> GitResult<Option<String>> {
     if let Some(configured) = configured(repo, names)? {
         return Ok(Some(configured));
     }
     let dir = match repo.config.get_path("core.hookspath") {
         Ok(path) if path.as_os_str().is_empty() => None,
-        Ok(path) => place(repo, &path, cx),
+        Ok(path) => hooks_at(repo, &path, cx),
         Err(_) => Some(repo.located.common_dir.join(Path::new("hooks"))),
     };
     let active = |name: &&&str| dir.as_ref().is_some_and(|dir| is_active(&dir.join(Path::new(name))));
     Ok(names.iter().find(active).map(|name| format!("the hook {name}")))
 }
 
-/// Where hooks are. A directory outside the workspace is the host's own choice, or it is not looked into at all:
-/// either way it is only asked whether a hook is there.
-fn place(repo: &Repo, path: &Path, cx: &GitCall) -> Option<WorkspacePath> {
+/// The directory of the hooks. One outside the workspace was chosen by the host, or is not readable; only the existence
+/// of hooks is checked there.
+fn hooks_at(repo: &Repo, path: &Path, cx: &GitCall) -> Option<WorkspacePath> {
     if path.is_relative() {
         return Some(repo.located.root.join(path));
     }
-    match cx.workspace.place(&encode_path(path)) {
-        Ok(place) => Some(place),
+    match cx.workspace.parse_path(&encode_path(path)) {
+        Ok(hooks_at) => Some(hooks_at),
         Err(_) => Workspace::open(path).ok().map(|outside| outside.top()),
     }
 }
 
-/// Whether git would run the file. What cannot be looked at counts as a hook.
+/// Whether git would run the file. A file that cannot be inspected counts as an active hook.
 fn is_active(hook: &WorkspacePath) -> bool {
     match hook.stat() {
         Ok(stat) => {
@@ -44,7 +44,7 @@ fn is_active(hook: &WorkspacePath) -> bool {
     }
 }
 
-/// Hooks that settings name: `hook.<name>.event` and `hook.<name>.command`.
+/// Hooks defined in settings: `hook.<name>.event` and `hook.<name>.command`.
 fn configured(repo: &Repo, names: &[&str]) -> GitResult<Option<String>> {
     let mut found = None;
     repo.config.entries(Some("^hook\\..*\\.event$"))?.for_each(|entry| {

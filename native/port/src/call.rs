@@ -6,15 +6,17 @@ use crate::args::{self, UsageError};
 use crate::options::{self, HostOptions};
 use crate::refusal;
 use crate::starts;
+use crate::temp_dir::PrivateDir;
 use crate::terminal::{Approval, Terminal};
 use beamai_base::{Reason, Result as ToolResult, ToolError};
 use beamai_engine::catalogue;
 use beamai_engine::display::Display;
-use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, CallSession, Host};
+use beamai_isolation::{SandboxMode, SandboxSettings, Tier};
 use beamai_services::services;
 use beamai_text::json;
-use beamai_tool::Progress;
 use beamai_tool::question::Answers;
+use beamai_tool::{Door, Progress};
 use serde_json::{Map, Value};
 use std::io::{IsTerminal, Read};
 use std::process::ExitCode;
@@ -69,9 +71,31 @@ pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, UsageError> 
 }
 
 fn run(options: CallArgs, dialect: String, arguments: Map<String, Value>) -> ToolResult<Value> {
-    let call = CallRequest::new(options.tool, Some(dialect), arguments);
-    let host = Arc::new(Host::new(&options.host.settings()?, Arc::new(services().for_command_line()))?);
+    let runs_in_port = catalogue::dialect(&dialect)?.find(&options.tool)?.traits().door == Door::Port;
+    let mut call = CallRequest::new(options.tool, Some(dialect), arguments);
+    let settings = options.host.settings()?;
+    let mut temp = None;
+    if runs_in_port {
+        options::warn(&settings.sandbox);
+        temp = temp_dir(&settings.sandbox)?;
+    }
+    if let Some(path) = temp.as_ref().and_then(|dir| dir.path().to_str()) {
+        call.session = Some(CallSession { temp_dir: Some(path.to_owned()), ..CallSession::default() });
+    }
+    let host = Arc::new(Host::new(&settings, Arc::new(services().for_command_line()))?);
     attended(&host, call, Terminal::of_this_program().map(Arc::new).as_ref())
+}
+
+/// A temporary directory for the call, where a command might otherwise have none: without mounts, `/tmp` is everybody's.
+fn temp_dir(sandbox: &SandboxSettings) -> ToolResult<Option<PrivateDir>> {
+    let has_mounts = sandbox.mode == SandboxMode::Required && sandbox.tier == Tier::Full;
+    if has_mounts || sandbox.mode == SandboxMode::Off {
+        return Ok(None);
+    }
+    let made = PrivateDir::new().map_err(|error| {
+        ToolError::new(Reason::Io, format!("no temporary directory could be made: {error}"))
+    });
+    made.map(Some)
 }
 
 /// Makes the call, and makes it again with what the person at the terminal says. Each is asked once.

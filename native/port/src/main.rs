@@ -4,11 +4,13 @@ mod args;
 mod call;
 mod doctor;
 mod keeper;
+mod leftovers;
 mod mcp;
 mod options;
 mod refusal;
 mod serve;
 mod starts;
+mod temp_dir;
 mod terminal;
 mod tools;
 
@@ -35,11 +37,6 @@ fn main() -> ExitCode {
     #[cfg(target_os = "linux")]
     if std::env::args_os().nth(1).is_some_and(|command| command == "launcher") {
         return beamai_process::launcher_main();
-    }
-    // Nor this: what tends commands, where `bwrap` has made the namespaces.
-    #[cfg(target_os = "linux")]
-    if std::env::args_os().nth(1).is_some_and(|command| command == "reaper") {
-        return beamai_process::reaper_main();
     }
     // Nor this: what does the work of the git tools.
     #[cfg(target_os = "linux")]

@@ -4,7 +4,7 @@ use crate::args::{UsageError, text};
 use beamai_base::{HostPattern, Reason, Result as ToolResult, ToolError};
 use beamai_engine::HostSettings;
 use beamai_engine::catalogue;
-use beamai_isolation::{Network, SandboxMode, SandboxSettings};
+use beamai_isolation::{Network, SandboxMode, SandboxSettings, Tier};
 use beamai_policy::PolicyText;
 use beamai_tool::Limits;
 use beamai_tool::SkillSettings;
@@ -26,7 +26,8 @@ pub(crate) const HELP: &str = "\
   --default MODE    auto (default), allow, ask or deny: what happens where no rule decides
   --settings FILE   JSON file with rules under \"permissions\": {\"allow\": [], \"ask\": [], \"deny\": [], \"default\": \"auto\"},
                     or by tool under \"permission\": {\"fetch\": \"allow\"},
-                    the sandbox under \"sandbox\": \"MODE\" or {\"mode\": \"MODE\", \"network\": false or [\"NAME\"], \"unix_sockets\": false,
+                    the sandbox under \"sandbox\": \"MODE\" or {\"mode\": \"MODE\", \"tier\": \"full\", \"without\": [],
+                    \"network\": false or [\"NAME\"], \"unix_sockets\": false,
                     \"readable\": [], \"writable\": [], \"env\": [], \"memory\": BYTES, \"processes\": N, \"cpu\": SECONDS,
                     \"file_size\": BYTES}, the network under \"web\": {\"allow_addresses\": [\"IP:PORT\"], \"allowed_domains\": [],
                     \"blocked_domains\": [], \"user_agent\": \"…\", \"search\": {\"provider\": \"searxng\",
@@ -35,7 +36,8 @@ pub(crate) const HELP: &str = "\
                     \"lsp\": {\"servers\": {\"python\": {\"command\": [\"…\"]}}}
   --allow-address IP:PORT
                     an address that may be fetched though it is not public; may be repeated
-  --sandbox MODE    required (default), best_effort or off: how commands are isolated; see beamai-port doctor
+  --sandbox MODE    required (default), required:landlock, best_effort or off: how commands are isolated, and with
+                    required the least tier that will do, full or landlock; see beamai-port doctor
   --network         let commands reach the network
   --network=NAME    let commands reach this name: example.com, *.example.com, * for every name, perhaps with a port
                     (example.com:443); may be repeated. Rules Network(domain:example.com) say it, too
@@ -50,7 +52,7 @@ pub(crate) struct HostOptions {
     web: WebSettings,
     skills: SkillSettings,
     lsp: LspSettings,
-    mode: Option<SandboxMode>,
+    mode: Option<(SandboxMode, Tier)>,
     has_network: bool,
     names: Vec<HostPattern>,
     addresses: Vec<SocketAddr>,
@@ -90,7 +92,8 @@ impl HostOptions {
             "settings" => self.load(&text(parser)?)?,
             "allow-address" => self.addresses.push(address(&text(parser)?).map_err(UsageError)?),
             "sandbox" => {
-                self.mode = Some(one_of("sandbox", &text(parser)?, "required, best_effort, off")?);
+                let named: SandboxSettings = text(parser)?.parse().map_err(UsageError)?;
+                self.mode = Some((named.mode, named.tier));
             }
             // With a name only where that is attached: what follows the bare option is not one.
             "network" => match parser.optional_value() {
@@ -124,7 +127,7 @@ impl HostOptions {
     /// The workspace cannot be opened.
     pub(crate) fn settings(mut self) -> ToolResult<HostSettings> {
         self.web.allow_addresses.extend(self.addresses);
-        self.sandbox.mode = self.mode.unwrap_or(self.sandbox.mode);
+        (self.sandbox.mode, self.sandbox.tier) = self.mode.unwrap_or((self.sandbox.mode, self.sandbox.tier));
         self.sandbox.network = network(self.sandbox.network, self.has_network, self.names);
         Ok(HostSettings {
             workspace: workspace(self.workspace.as_deref())?,
@@ -160,6 +163,25 @@ impl HostOptions {
         Ok(())
     }
 }
+
+/// Says on standard error what keeps commands from running under a sandbox on this machine, or from having all of its
+/// layers. The first command would say it too; that may be long after the start.
+#[cfg(target_os = "linux")]
+pub(crate) fn warn(sandbox: &SandboxSettings) {
+    let what = match sandbox.mode {
+        SandboxMode::Required => "no command will run here under the sandbox required",
+        SandboxMode::BestEffort | SandboxMode::Off => {
+            "commands will run here without some layers of the sandbox"
+        }
+    };
+    for obstacle in beamai_sandbox::obstacles_to(sandbox) {
+        eprintln!("beamai-port: {what}: {obstacle}");
+    }
+}
+
+/// There are no commands.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn warn(_: &SandboxSettings) {}
 
 fn pattern(name: std::ffi::OsString) -> Result<HostPattern, UsageError> {
     let name = name.into_string().map_err(|name| UsageError(format!("{name:?} is not valid UTF-8")))?;

@@ -72,7 +72,7 @@ fn described(tool: &dyn Tool, options: &ToolsArgs, used: &mut schema::StrictUse)
     match options.format {
         None => engine::listing(tool),
         Some(provider) => {
-            let parameters = schema::told(tool.parameters());
+            let parameters = schema::for_model(tool.parameters());
             used.render(provider, tool.name(), tool.description(), &parameters, options.strict).schema
         }
     }

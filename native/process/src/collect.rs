@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Time between two messages of progress.
-const PACE: Duration = Duration::from_millis(500);
+const PACE: Duration = Duration::from_millis(200);
 
 /// The longest that killing a tree may take before the wait for it is given up.
 const GRACE: Duration = Duration::from_secs(10);
@@ -121,7 +121,7 @@ pub fn collect(child: Child, terms: &RunOptions<'_>, sink: &mut dyn OutputSink) 
     let confinement = Arc::clone(&run.child.confinement);
     let report = watched.and_then(|()| run.child.report());
     // Nothing of it is left that could put it back.
-    let planted = confinement.take_out();
+    let planted = confinement.remove_planted();
     RunResult { end: run.end, report, planted }
 }
 

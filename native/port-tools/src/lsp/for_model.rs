@@ -1,15 +1,16 @@
-//! Answers of language servers, for models.
+//! Renders answers of language servers for models.
 
 use super::INSTEAD;
 use beamai_tool::for_model::{Fields, ModelCall, ModelPage};
 
-/// Places as `path:line:character: text`, symbols with their kind, documentation as it is.
+/// Locations as `path:line:character: text`, symbols with their kind, documentation unchanged.
 pub(super) fn answered(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     if !result.flag("available") {
         return unavailable(result, call, page);
     }
     if let Some(contents) = result.text("contents") {
-        let left_out = page.prose(if contents.is_empty() { "nothing is known about it" } else { contents });
+        let left_out =
+            page.prose(if contents.is_empty() { "the server has no information" } else { contents });
         if left_out > 0 {
             page.note(&format!("cut: {left_out} more characters"));
         }
@@ -27,13 +28,13 @@ pub(super) fn answered(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Mode
     if result.text("contents").is_none() && (shown as u64) < total {
         page.note(&format!("{shown} of {total}"));
     }
-    result.said("message").into_iter().for_each(|message| page.note(message));
+    result.non_empty("message").into_iter().for_each(|message| page.note(message));
     Some(())
 }
 
-/// Why there is no answer, and which tools of the dialect help instead.
+/// Why there is no answer, and which tools of the dialect to use instead.
 fn unavailable(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
-    let message = result.said("message")?;
+    let message = result.non_empty("message")?;
     match (message.strip_suffix(INSTEAD), call.other("Grep"), call.other("Read")) {
         (Some(why), Some(grep), Some(read)) => {
             page.line(&format!("{why} Use {grep} to search for names and {read} to look at files instead."))
@@ -45,20 +46,20 @@ fn unavailable(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -
 
 type LineFormatter = fn(Fields<'_>) -> Option<String>;
 
-/// The lists that an answer may have, with what is shown of an element.
+/// The lists that an answer may have, with the formatter of their elements.
 const LISTS: [(&str, LineFormatter); 4] =
     [("locations", place), ("symbols", symbol), ("items", symbol), ("calls", symbol)];
 
 fn place(location: Fields<'_>) -> Option<String> {
     let [line, character] = ["line", "character"].map(|key| location.count(key));
-    let preview = location.said("preview").map_or(String::new(), |text| format!(": {}", text.trim()));
+    let preview = location.non_empty("preview").map_or(String::new(), |text| format!(": {}", text.trim()));
     Some(format!("{}:{}:{}{preview}", location.text("path")?, line?, character?))
 }
 
 fn symbol(symbol: Fields<'_>) -> Option<String> {
     let [kind, name] = ["kind", "name"].map(|key| symbol.text(key).unwrap_or_default());
-    let container = symbol.said("container").map_or(String::new(), |container| format!("{container}."));
-    let detail = symbol.said("detail").map_or(String::new(), |detail| format!(" ({detail})"));
+    let container = symbol.non_empty("container").map_or(String::new(), |container| format!("{container}."));
+    let detail = symbol.non_empty("detail").map_or(String::new(), |detail| format!(" ({detail})"));
     let lines: Vec<String> =
         symbol.objects("sites").filter_map(|site| site.count("line")).map(|line| line.to_string()).collect();
     let sites =
@@ -67,7 +68,7 @@ fn symbol(symbol: Fields<'_>) -> Option<String> {
     Some(format!("{place} {kind} {container}{name}{detail}{sites}"))
 }
 
-/// One diagnostic a line: `path:line:character: severity: message [source code]`.
+/// One line per diagnostic: `path:line:character: severity: message [source code]`.
 pub(super) fn diagnosed(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let diagnostics = result.list("diagnostics")?;
     if !result.flag("available") {
@@ -85,7 +86,7 @@ pub(super) fn diagnosed(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Mod
     if !result.flag("complete") {
         page.note("incomplete: the server has not finished; ask again");
     }
-    result.said("message").into_iter().for_each(|message| page.note(message));
+    result.non_empty("message").into_iter().for_each(|message| page.note(message));
     Some(())
 }
 
@@ -93,7 +94,7 @@ fn diagnostic(of: Fields<'_>) -> Option<String> {
     let [path, severity, message] =
         ["path", "severity", "message"].map(|key| of.text(key).unwrap_or_default());
     let [line, character] = ["line", "character"].map(|key| of.count(key));
-    let by: Vec<&str> = ["source", "code"].iter().filter_map(|key| of.said(key)).collect();
+    let by: Vec<&str> = ["source", "code"].iter().filter_map(|key| of.non_empty(key)).collect();
     let by = if by.is_empty() { String::new() } else { format!(" [{}]", by.join(" ")) };
     Some(format!("{path}:{}:{}: {severity}: {message}{by}", line?, character?))
 }

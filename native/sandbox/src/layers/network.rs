@@ -13,9 +13,9 @@ pub const PROXY: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 3128);
 /// Most connections that wait to be accepted.
 const BACKLOG: i32 = 256;
 
-pub(super) struct Network;
+pub(super) struct NetworkLayer;
 
-impl Layer for Network {
+impl Layer for NetworkLayer {
     fn name(&self) -> &'static str {
         "network_namespace"
     }
@@ -30,10 +30,6 @@ impl Layer for Network {
 
     fn enter(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
         raise_loopback().map_err(|errno| SetupFailure::new("raise the loopback interface", errno))?;
-        self.verify(stage)
-    }
-
-    fn verify(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
         if stage.confinement.has_proxy {
             let socket =
                 listen().map_err(|errno| SetupFailure::new("listen on the loopback interface", errno))?;

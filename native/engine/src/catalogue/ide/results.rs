@@ -1,4 +1,4 @@
-//! What the tools of the dialect return where it is not what the operation gives.
+//! Results of the dialect's tools that differ from those of the operation.
 
 use beamai_files::FileReadOutput;
 use beamai_text::LineEnding;
@@ -7,9 +7,9 @@ use serde::Serialize;
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct ReadResult {
-    /// The text, with its line ends as in the file. Empty for an image.
+    /// The text, with its original line endings. Empty for an image.
     content: String,
-    /// How many lines the file has; 0 for an image.
+    /// Number of lines of the file; 0 for an image.
     lines: u64,
     /// Number of the first line of content, where that is not the whole file.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -28,7 +28,7 @@ pub(super) struct ReadResult {
     hash: Option<String>,
     /// Size of the file in bytes.
     size: u64,
-    /// True when the file has bytes that are no characters in its encoding; content has U+FFFD for them.
+    /// Whether the file has bytes that are invalid in its encoding; content has U+FFFD for them.
     lossy: bool,
     /// The image, base64-encoded.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! The dialect `microai`: eleven tools with the canonical names, in three levels, and two helpers of `Bash`.
+//! The dialect `microai`: eleven tools with canonical names, in three levels, and two tools for background commands.
 
 mod arguments;
 mod results;
@@ -68,7 +68,7 @@ fn required() -> Vec<Arc<dyn Tool>> {
 /// Level 2.
 fn standard() -> Vec<Arc<dyn Tool>> {
     vec![
-        Arc::new(ToolBinding::<TodoReplace, arguments::TodoWriteArgs, results::TodoOutput>::new(
+        Arc::new(ToolBinding::<TodoReplace, arguments::TodoWriteArgs, results::TodoResult>::new(
             "TodoWrite",
             "Replace the session's task list. Use it for work of several steps; at most one task can be in_progress.",
         )),
@@ -98,7 +98,7 @@ fn extended() -> Vec<Arc<dyn Tool>> {
     ]
 }
 
-/// What commands in the background need.
+/// Tools for background commands.
 fn background() -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(

@@ -4,7 +4,7 @@
 //! if that namespace is the own one and has no such process any more. What cannot be decided stays: other namespaces and
 //! machines may share the place. The Erlang side writes and reads the same.
 
-use super::temp_dir;
+use crate::temp_dir;
 use std::fs;
 use std::io::Result;
 use std::os::unix::fs::MetadataExt;
@@ -16,7 +16,7 @@ const OWNER: &str = "owner";
 ///
 /// # Errors
 /// Those of the operating system.
-pub(super) fn sign(directory: &Path) -> Result<()> {
+pub(crate) fn sign(directory: &Path) -> Result<()> {
     match (place(), started("self")) {
         (Some(place), Some(started)) => {
             fs::write(directory.join(OWNER), format!("{place}\n{}\n{started}", std::process::id()))
@@ -27,7 +27,7 @@ pub(super) fn sign(directory: &Path) -> Result<()> {
 }
 
 /// Deletes what nobody can use any more of the directories with this prefix.
-pub(super) fn sweep(directory: &Path, prefix: &str) {
+pub(crate) fn sweep(directory: &Path, prefix: &str) {
     let Some(here) = place() else { return };
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let is_one = entry.file_name().to_str().is_some_and(|name| name.starts_with(prefix));
