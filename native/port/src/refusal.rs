@@ -1,7 +1,6 @@
 //! The errors of calls that needed an approval and got none.
 
-use beamai_base::{Reason, ToolError};
-use beamai_tool::for_model::CONFIGURE;
+use beamai_base::{CONFIGURE, Reason, ToolError};
 use serde_json::Value;
 
 /// Nobody could be asked.
