@@ -121,7 +121,8 @@ with_tools(Names, #{agents := Agents} = Kernel, #{agent_depth := Depth}) ->
 %% The host's own context keys are passed on for its tools; the keys of the caller's run are not.
 settings(Name, Definition, Context) ->
     Events = fun(Event) -> beamai_callback:progress(#{agent => Name, event => Event}, Context) end,
-    Own = maps:without([run_id, progress, model], Context),
+    Above = maps:from_list([{parent_run_id, Id} || #{run_id := Id} <- [Context]]),
+    Own = maps:merge(maps:without([run_id, progress, model], Context), Above),
     beamai_agent_options:run(#{
         events => Events,
         run_id => make_ref(),

@@ -50,6 +50,11 @@
     agent_id => term(),
     session_id => term(),
     call_id => term(),
+    %% Of an agent: the run that it works for.
+    parent_run_id => term(),
+    %% Of a model.
+    provider => binary(),
+    finish_reasons => [binary()],
     input_tokens => non_neg_integer(),
     output_tokens => non_neg_integer(),
     cached_tokens => non_neg_integer(),

@@ -59,7 +59,7 @@ write(#span{kind = Kind, clock = Clock, subject = Subject, state = #{contents :=
         Sums, us(Duration), outcome(Failure), maps:get(input_tokens, Tokens, 0), maps:get(output_tokens, Tokens, 0)
     ),
     _ = New =:= new andalso (Ring#ring.process ! {new, Kind, Name, Sums}),
-    More = maps:merge(maps:merge(Failure, Tokens), contents(maps:merge(Metadata, How))),
+    More = maps:merge(maps:merge(Failure, Tokens), details(maps:merge(Metadata, How))),
     insert(Ring, {Clock, Duration, Kind, Name}, context(Kind, Subject), bytes(Kind, Subject, Result), More).
 
 us(Duration) -> erlang:convert_time_unit(Duration, perf_counter, microsecond).
@@ -112,6 +112,13 @@ outcome(_Suffix, _Error) -> error.
 
 outcome(#{outcome := Outcome}) -> Outcome;
 outcome(#{}) -> ok.
+
+details(Metadata) ->
+    maps:merge(contents(Metadata), maps:from_list([
+        {Key, maps:get(Name, Metadata)}
+     || {Key, Name} <- [{provider, 'gen_ai.provider.name'}, {finish_reasons, 'gen_ai.response.finish_reasons'}, {parent_run_id, parent_run_id}],
+        is_map_key(Name, Metadata)
+    ])).
 
 contents(Metadata) ->
     maps:from_list([

@@ -86,7 +86,8 @@ start_agent(Context, Input) ->
 agent({Context, Input}, Contents) ->
     Own = #{'gen_ai.operation.name' => <<"invoke_agent">>},
     Named = copied(agent_id, maps:filter(fun(_Key, Name) -> is_binary(Name) end, Context), 'gen_ai.agent.name', Own),
-    with_content(Contents andalso Input =/= none, 'gen_ai.input.messages', [Input], ids(Context, Named)).
+    Below = copied(parent_run_id, Context, parent_run_id, Named),
+    with_content(Contents andalso Input =/= none, 'gen_ai.input.messages', [Input], ids(Context, Below)).
 
 %% @doc Ends the span of a run.
 -spec stop_agent(beamai_telemetry:span(), {ok | error, StopOrReason :: term(), Counts :: map()}) -> ok.

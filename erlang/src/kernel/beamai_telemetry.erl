@@ -20,7 +20,7 @@
 %% <li>models: `gen_ai.provider.name', `gen_ai.request.model', `gen_ai.response.finish_reasons',
 %%   `gen_ai.usage.input_tokens', `gen_ai.usage.output_tokens', `gen_ai.usage.cache_read.input_tokens'; with contents
 %%   `gen_ai.system_instructions', `gen_ai.input.messages' and `gen_ai.output.messages', as this library has messages;</li>
-%% <li>agents: the usage of the run, and `iterations' and `tool_calls' among the measurements.</li>
+%% <li>agents: the usage of the run, `parent_run_id' of a sub-agent, and `iterations' and `tool_calls' among the measurements.</li>
 %% </ul>
 -module(beamai_telemetry).
 

@@ -14,8 +14,8 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Interval between progress messages.
-const PACE: Duration = Duration::from_millis(500);
+/// Time between two messages of progress.
+const PACE: Duration = Duration::from_millis(200);
 
 /// How long to wait for killed processes to disappear.
 const GRACE: Duration = Duration::from_secs(10);

@@ -18,7 +18,7 @@ use beamai_port_tools::web::{
     fetch::{IMAGE_BYTES, TEXT_BYTES, WebFetch},
     fetched::WebFetchOutput,
 };
-use beamai_tool::{CallContext, Consulted, Interrupt, consultation::Reply};
+use beamai_tool::{CallContext, Consulted, Interrupt, ProgressReporter, consultation::Reply};
 use url::Url;
 
 /// Maximum bytes received for a text result.
@@ -40,7 +40,7 @@ pub(super) fn fetch(
     let deadline = Deadline::of(cx, call.timeout_sec);
     let (draft, end) = block_on(cx, async {
         let arrival = follow_redirects(&plan, &cx.redirect_policy, &transport, &deadline).await?;
-        FetchDraft::received(call, arrival, &deadline).await
+        FetchDraft::received(call, arrival, &deadline, cx).await
     })?;
     match end {
         BodyEnd::Complete | BodyEnd::Capped => draft.finished(cx.has_model),
@@ -89,6 +89,7 @@ impl<'a> FetchDraft<'a> {
         call: &'a WebFetch,
         arrival: FinalResponse,
         deadline: &Deadline,
+        cx: &CallContext,
     ) -> Result<(Self, BodyEnd)> {
         let FinalResponse { url, exchange, redirects, notes } = arrival;
         let content_type = exchange.header("content-type").unwrap_or_default();
@@ -121,7 +122,8 @@ impl<'a> FetchDraft<'a> {
         if draft.leaves_body(declared.filter(|_| !is_encoded)) {
             return Ok((draft, BodyEnd::Complete));
         }
-        let body = exchange.receive(draft.cap(), deadline).await?;
+        let reporter = ProgressReporter::new(cx, |bytes| format!("{bytes} bytes received"));
+        let body = exchange.receive_heard(draft.cap(), deadline, &|bytes| reporter.add(bytes)).await?;
         draft.take(&body, &url);
         Ok((draft, body.end))
     }

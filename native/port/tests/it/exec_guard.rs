@@ -430,9 +430,17 @@ fn what_was_forked_before_a_start_has_nothing_of_it() {
     assert_eq!(judge.start("date").starter.coverage, StartCoverage::Judged);
 }
 
-/// Forks twice, has the one between end, and starts a program.
-const ORPHAN: &str = "import os, time\nif os.fork() == 0:\n if os.fork() == 0:\n  time.sleep(0.3)\n  \
-                      os.execv('/bin/date', ['date'])\n os._exit(0)\nos.wait()\n";
+/// Forks twice, waits for the end of the process between, and starts a program.
+const ORPHAN: &str = r"
+import os, time
+if os.fork() == 0:
+    between = os.getpid()
+    if os.fork() == 0:
+        while os.getppid() == between: time.sleep(0.01)
+        os.execv('/bin/date', ['date'])
+    os._exit(0)
+os.wait()
+";
 
 #[test]
 fn an_orphan_has_the_least_that_its_program_has() {
@@ -453,17 +461,12 @@ fn an_orphan_has_the_least_that_its_program_has() {
         assert_eq!(ran.exit(), ExitStatus::Code(0), "{ran:?}");
         judge.start("date").starter
     };
-    // Its own start is the only one that there is of its image.
-    assert_eq!(run("python3 orphan.py much >/dev/null; sleep 0.5").coverage, StartCoverage::Everything);
-    let other = "python3 -c 'import time; time.sleep(1)' & ";
-    assert_eq!(
-        run(&format!("{other} python3 orphan.py much >/dev/null; wait")).coverage,
-        StartCoverage::Judged
-    );
-    assert_eq!(
-        run("python3 -c '' much; python3 orphan.py >/dev/null; sleep 0.5").coverage,
-        StartCoverage::Judged
-    );
+    // Its own start is the only one that there is of its image. The pipe is open until the orphan ends.
+    assert_eq!(run("python3 orphan.py much | cat >/dev/null").coverage, StartCoverage::Everything);
+    let other = "mkfifo began; python3 -c 'import time; open(\"began\", \"w\").close(); time.sleep(100)' & read <began; ";
+    let beside = format!("{other} python3 orphan.py much | cat >/dev/null; kill $!");
+    assert_eq!(run(&beside).coverage, StartCoverage::Judged);
+    assert_eq!(run("python3 -c '' much; python3 orphan.py | cat >/dev/null").coverage, StartCoverage::Judged);
 }
 
 #[test]
