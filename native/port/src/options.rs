@@ -1,4 +1,4 @@
-//! The options by which `call` and `mcp` settle what tools may do.
+//! Options of `call` and `mcp` that configure the host.
 
 use crate::args::{UsageError, text};
 use beamai_base::{HostPattern, Reason, Result as ToolResult, ToolError};
@@ -15,7 +15,7 @@ use serde_json::Value;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-/// What `--help` says of them.
+/// Their description in `--help`.
 pub(crate) const HELP: &str = "\
   --workspace DIR   directory that the tools are confined to; default: the current one, unless that is / or the home
                     directory
@@ -43,7 +43,7 @@ pub(crate) const HELP: &str = "\
                     (example.com:443); may be repeated. Rules Network(domain:example.com) say it, too
 ";
 
-/// What these options said.
+/// The parsed options.
 pub(crate) struct HostOptions {
     dialect: String,
     workspace: Option<PathBuf>,
@@ -77,10 +77,10 @@ impl Default for HostOptions {
 }
 
 impl HostOptions {
-    /// Takes the long option of this name, with its value.
+    /// Parses the long option of this name, with its value.
     ///
     /// # Errors
-    /// An option that is none of these, a value that means nothing.
+    /// For an unknown option or an invalid value.
     pub(crate) fn take(&mut self, name: &str, parser: &mut lexopt::Parser) -> Result<(), UsageError> {
         match name {
             "dialect" => self.dialect = text(parser)?,
@@ -95,7 +95,7 @@ impl HostOptions {
                 let named: SandboxSettings = text(parser)?.parse().map_err(UsageError)?;
                 self.mode = Some((named.mode, named.tier));
             }
-            // With a name only where that is attached: what follows the bare option is not one.
+            // The value must be attached with `=`: an argument after the bare option is not its value.
             "network" => match parser.optional_value() {
                 None => self.has_network = true,
                 Some(name) => self.names.push(pattern(name)?),
@@ -110,10 +110,10 @@ impl HostOptions {
         }
     }
 
-    /// The dialect that was named.
+    /// The selected dialect.
     ///
     /// # Errors
-    /// There is none of that name.
+    /// If it does not exist.
     pub(crate) fn dialect(&self) -> Result<String, UsageError> {
         match catalogue::dialect(&self.dialect) {
             Ok(_) => Ok(self.dialect.clone()),
@@ -121,10 +121,10 @@ impl HostOptions {
         }
     }
 
-    /// The settings of the host. What the command line says of the sandbox holds over what a file says.
+    /// The host's settings. Sandbox options on the command line take precedence over the settings file.
     ///
     /// # Errors
-    /// The workspace cannot be opened.
+    /// If the workspace cannot be opened.
     pub(crate) fn settings(mut self) -> ToolResult<HostSettings> {
         self.web.allow_addresses.extend(self.addresses);
         (self.sandbox.mode, self.sandbox.tier) = self.mode.unwrap_or((self.sandbox.mode, self.sandbox.tier));
@@ -140,7 +140,7 @@ impl HostOptions {
         })
     }
 
-    /// Has the rules of a settings file added to those of the command line, and takes its other parts as they are.
+    /// Adds the rules of a settings file to those of the command line, and takes its other settings.
     fn load(&mut self, file: &str) -> Result<(), UsageError> {
         let wrong = |why: String| UsageError(format!("settings file {file}: {why}"));
         let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
@@ -153,7 +153,7 @@ impl HostOptions {
         take(&mut settings, "skills", &mut self.skills).map_err(wrong)?;
         take(&mut settings, "lsp", &mut self.lsp).map_err(wrong)?;
         let names = settings.as_object().into_iter().flat_map(|parts| parts.keys());
-        // A slip in the name is found where the rules are read.
+        // A misspelt key is reported when the rules are parsed.
         if names.map(|name| name.to_lowercase()).any(|name| name.starts_with("perm")) {
             if self.policy.settings.is_some() {
                 return Err(wrong("another settings file has permissions already; put them into one".into()));
@@ -164,8 +164,8 @@ impl HostOptions {
     }
 }
 
-/// Says on standard error what keeps commands from running under a sandbox on this machine, or from having all of its
-/// layers. The first command would say it too; that may be long after the start.
+/// Prints to standard error what prevents sandboxed commands, or some layers, on this machine. Otherwise only the first
+/// command would report it, possibly much later.
 #[cfg(target_os = "linux")]
 pub(crate) fn warn(sandbox: &SandboxSettings) {
     let what = match sandbox.mode {
@@ -179,7 +179,7 @@ pub(crate) fn warn(sandbox: &SandboxSettings) {
     }
 }
 
-/// There are no commands.
+/// Commands are not supported.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn warn(_: &SandboxSettings) {}
 
@@ -188,7 +188,7 @@ fn pattern(name: std::ffi::OsString) -> Result<HostPattern, UsageError> {
     HostPattern::parse(&name).map_err(UsageError)
 }
 
-/// The network of a settings file with what the command line says of it.
+/// The network setting of a settings file, combined with the command line's.
 fn network(file: Network, is_all: bool, names: Vec<HostPattern>) -> Network {
     match (is_all, names.is_empty(), file) {
         (true, _, _) => Network::All,
@@ -198,8 +198,8 @@ fn network(file: Network, is_all: bool, names: Vec<HostPattern>) -> Network {
     }
 }
 
-/// The workspace that was named, or the current directory. `/` and the home directory are a workspace only by name: a
-/// program that was started there mostly means neither, and its tools would have the whole disk or every file of its user.
+/// The given workspace, or the current directory. `/` and the home directory must be given explicitly: a program that
+/// was started there usually does not mean to give tools access to the whole disk, or to all files of its user.
 fn workspace(named: Option<&Path>) -> ToolResult<WorkspaceId> {
     if let Some(path) = named {
         return Ok(Workspace::open(path)?.id());
@@ -221,10 +221,10 @@ fn workspace(named: Option<&Path>) -> ToolResult<WorkspaceId> {
     Err(ToolError::new(Reason::InvalidArgument, message))
 }
 
-/// What a settings file may say.
+/// The allowed keys of a settings file.
 const PARTS: [&str; 6] = ["permissions", "permission", "sandbox", "web", "skills", "lsp"];
 
-/// Takes a part of a settings file, if it has it.
+/// Takes a key of a settings file, if present.
 fn take<T: serde::de::DeserializeOwned>(
     settings: &mut Value,
     part: &str,

@@ -78,8 +78,9 @@ fn a_result_is_cut_at_the_limit_and_says_how_to_go_on() {
         let result = client.call("file_read", json!({"path": "long.txt", "limit": 9000}));
         let text = result["content"][0]["text"].as_str().unwrap();
         assert!(text.chars().count() <= limit, "{}", text.chars().count());
-        let (last, next) = text.rsplit_once("; next: file_read ").unwrap();
-        let args: Value = serde_json::from_str(next.strip_suffix("]").unwrap()).unwrap();
+        let (last, next) = text.rsplit_once("; continue with \"offset\":").unwrap();
+        let offset: u64 = next.strip_suffix("]").unwrap().parse().unwrap();
+        let args = json!({"path": "long.txt", "limit": 9000, "offset": offset});
         let first = format!("line {}", args["offset"]);
         let shown = last.lines().rev().nth(1).unwrap().to_owned();
         assert_eq!(shown, format!("line {}", args["offset"].as_u64().unwrap() - 1));
