@@ -1,4 +1,5 @@
-%% @doc A log of all tool calls, model requests and runs of this node, in bounded memory and, if wanted, in a file; and totals.
+%% @doc Records all tool calls, model requests and runs of this node, in bounded memory and optionally in a file, and
+%% keeps totals.
 %%
 %% ```
 %% {ok, Trace} = beamai_trace:start_link(#{max => 10000, file => "calls.jsonl"}),
@@ -7,9 +8,9 @@
 %% #{tools := #{<<"file_read">> := #{count := 12, errors := 0, p95_us := _}}} = beamai_trace:totals(Trace).
 %% '''
 %%
-%% Arguments, results and texts are in it only where the application's environment says `{telemetry_contents, true}'. Callers
-%% write their entries themselves and wait for nobody. A process writes the file: entries that it cannot write before newer
-%% ones take their place are missing there, and `dropped' of {@link totals/1} counts them.
+%% Arguments, results and texts are recorded only if the application environment has `{telemetry_contents, true}'.
+%% Callers write their entries themselves and never wait. A process writes the file; entries that are overwritten before
+%% it has written them are missing there, and `dropped' of {@link totals/1} counts them.
 -module(beamai_trace).
 -behaviour(gen_server).
 
@@ -20,22 +21,22 @@
 -include("beamai_trace_ring.hrl").
 
 -define(MAX_ENTRIES, 10000).
-%% How often entries are written to the file, in milliseconds, and how long one is waited for whose caller has been stopped
-%% after it took the number.
+%% Interval at which entries are written to the file, and how long to wait for an entry whose caller was killed after it
+%% had reserved the number, in milliseconds.
 -define(WRITE_MS, 50).
 -define(PATIENCE_MS, 2000).
-%% The names of tools that callers find without looking into a table. A change of them makes the VM look through all heaps.
+%% Maximum number of tool names that callers find without a table lookup. Changing them makes the VM scan all heaps.
 -define(QUICK_NAMES, 256).
 -define(SHARE_MS, 20).
 
 -type options() :: #{
-    %% How many entries are kept, 10000 by default; the oldest go first.
+    %% Maximum number of entries kept; 10000 by default. The oldest are dropped first.
     max => pos_integer(),
-    %% Entries are appended to it as lines of JSON.
+    %% A file that entries are appended to, as lines of JSON.
     file => file:filename_all()
 }.
-%% In the order of their ends. `at' is the start, in microseconds of the system's time. `refused': not permitted, by the rule
-%% `rule' where one decided.
+%% Sorted by end time. `at' is the start, in microseconds of system time. `refused': not permitted, by the rule `rule'
+%% if a rule decided.
 -type entry() :: #{
     number := pos_integer(),
     kind := tool | model | agent,
@@ -57,16 +58,16 @@
     input_tokens => non_neg_integer(),
     output_tokens => non_neg_integer(),
     cached_tokens => non_neg_integer(),
-    %% Of tools: arguments and result, or error, in the external term format.
+    %% For tools: size of the arguments and of the result or error, in the external term format.
     input_bytes => non_neg_integer(),
     output_bytes => non_neg_integer(),
-    %% What is longer than 100,000 bytes is cut.
+    %% Cut at 100,000 bytes.
     input => term(),
     output => term()
 }.
 -type filter() :: #{kind => tool | model | agent, name => binary(), outcome => ok | error | refused, agent_id => term(), run_id => term()}.
 -type total() :: beamai_trace_sums:total().
-%% After the first 1,000 names all others are counted as `(others)'.
+%% After the first 1,000 names, all others are summed up as `(others)'.
 -type totals() :: #{
     tools := #{binary() => total()}, models := #{binary() => total()}, agents := #{binary() => total()}, dropped := non_neg_integer()
 }.
@@ -74,11 +75,11 @@
 -record(trace, {
     ring :: beamai_trace_ring:t(),
     file :: none | file:io_device(),
-    %% The last entry that was written, and since when the next one is waited for, in monotonic milliseconds.
+    %% The last entry written, and since when the next one has been missing, in monotonic milliseconds.
     written = 0 :: non_neg_integer(),
     waits = none :: none | integer(),
     dropped = 0 :: non_neg_integer(),
-    %% Whether callers will be told of new names.
+    %% Whether the names known to callers will be updated.
     shares = false :: boolean()
 }).
 
@@ -87,7 +88,7 @@
 start_link() ->
     start_link(#{}).
 
-%% @doc Starts a log. Raises `{bad_option, Key}'; the error is that the file cannot be opened.
+%% @doc Starts a trace. Raises `{bad_option, Key}'; returns an error if the file cannot be opened.
 -spec start_link(options()) -> {ok, pid()} | ignore | {error, term()}.
 start_link(Options) ->
     maps:foreach(fun option/2, Options),
@@ -97,23 +98,23 @@ option(max, Max) when is_integer(Max), Max > 0 -> ok;
 option(file, File) when is_binary(File); is_list(File) -> ok;
 option(Key, Value) -> beamai_validate:bad_option(Key, ["cannot be ", beamai_error:show(Value, 80), "; the options are max and file"]).
 
-%% @doc Ends a log, after what is on its way has been written.
+%% @doc Stops a trace after writing queued entries.
 -spec stop(pid()) -> ok.
 stop(Trace) ->
     gen_server:stop(Trace).
 
-%% @doc All entries that are kept, oldest first.
+%% @doc All entries in memory, oldest first.
 -spec entries(pid()) -> [entry()].
 entries(Trace) ->
     entries(Trace, #{}).
 
-%% @doc The entries that have all of these values.
+%% @doc The entries with all of these values.
 -spec entries(pid(), filter()) -> [entry()].
 entries(Trace, Filter) ->
     Keys = maps:keys(Filter),
     [Entry || Entry <- beamai_trace_ring:entries(gen_server:call(Trace, ring)), maps:with(Keys, Entry) =:= Filter].
 
-%% @doc The entries after the one with this number, oldest first, at most `Most' of them.
+%% @doc The entries after the one with this number, oldest first, at most `Most'.
 -spec entries_after(pid(), Number :: non_neg_integer(), Most :: pos_integer()) -> [entry()].
 entries_after(Trace, Number, Most) ->
     Ring = gen_server:call(Trace, ring),
@@ -121,12 +122,13 @@ entries_after(Trace, Number, Most) ->
     From = max(Number, Count - Ring#ring.max) + 1,
     [Entry || N <- lists:seq(From, min(Count, From + Most - 1)), {ok, Entry} <- [beamai_trace_ring:entry(N, Ring)]].
 
-%% @doc Counts, errors, durations and tokens of each tool, model and agent since the start, also of entries that are no longer kept.
+%% @doc Number, errors, durations and tokens per tool, model and agent since the start, including entries that are no
+%% longer kept.
 -spec totals(pid()) -> totals().
 totals(Trace) ->
     gen_server:call(Trace, totals).
 
-%% @doc An entry as a line of JSON.
+%% @doc An entry as a JSON line.
 -spec json(entry()) -> binary().
 json(Entry) ->
     beamai_json:text(maps:map(fun plain/2, Entry)).
@@ -187,7 +189,7 @@ handle_info(write, Trace) ->
 handle_info(_Other, Trace) ->
     {noreply, Trace}.
 
-%% Several new names are one change.
+%% Several new names are published as one change.
 sharing(#trace{shares = true} = Trace) ->
     Trace;
 sharing(Trace) ->
@@ -228,7 +230,7 @@ lines(Count, #trace{ring = Ring, written = Written, dropped = Dropped} = Trace, 
             wait(Count, Trace, Lines)
     end.
 
-%% Whoever took the number is about to write the entry, or was killed in between.
+%% The caller that reserved the number is about to write the entry, or was killed.
 wait(Count, #trace{written = Written, waits = Since, dropped = Dropped} = Trace, Lines) ->
     Now = erlang:monotonic_time(millisecond),
     case Since of

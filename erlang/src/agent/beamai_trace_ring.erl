@@ -1,7 +1,7 @@
-%% @doc Where callers write what they have done: tables in which the newest entry takes the place of the oldest.
+%% @doc The ring buffer that callers write trace entries to; new entries overwrite the oldest.
 %%
-%% A caller writes its entry itself, with one insertion and an addition, and waits for nobody. What can be worked out later
-%% is worked out when entries are read.
+%% A caller writes its entry itself, with one insertion and one atomic addition, and never waits. Everything that can be
+%% computed later is computed when entries are read.
 %% @hidden
 -module(beamai_trace_ring).
 
@@ -13,12 +13,12 @@
 
 -type t() :: #ring{}.
 
-%% Tables at most.
+%% Maximum number of tables.
 -define(TABLES, 16).
-%% The longest input or output that an entry holds, in bytes.
+%% Maximum size of an input or output in an entry, in bytes.
 -define(LONGEST_CONTENT, 100000).
 
-%% @doc A ring for `Max' entries. The calling process owns its tables.
+%% @doc Creates a ring for `Max' entries. The calling process owns its tables.
 -spec new(Max :: pos_integer()) -> t().
 new(Max) ->
     Tables = min(?TABLES, erlang:system_info(schedulers_online)),
@@ -32,7 +32,7 @@ new(Max) ->
         offset = os:system_time(microsecond) - os:perf_counter(microsecond)
     }.
 
-%% @doc Records a span that has ended. The tables may have gone with their process.
+%% @doc Records a completed span. The tables may be gone with their owner.
 -spec record(#span{}, Duration :: integer(), Result :: term(), beamai_telemetry:ended(), t()) -> ok.
 record(Span, Duration, Result, Ended, Ring) ->
     try
@@ -41,7 +41,7 @@ record(Span, Duration, Result, Ended, Ring) ->
         error:badarg -> ok
     end.
 
-%% Most calls are of a known tool, have no contents to keep, and do not fail.
+%% Fast path: a successful call of a known tool, without contents.
 write(#span{kind = tool, clock = Clock, subject = {Name, Args, Context}, state = #{contents := false}}, Duration, {ok, Value, _}, _Ended, Ring) when
     is_map_key(Name, Ring#ring.tools)
 ->
@@ -71,7 +71,7 @@ insert(#ring{count = Count, tables = Tables, slots = Slots}, What, Context, Byte
     true = ets:insert(element(1 + Number rem N, Tables), Row),
     ok.
 
-%% Within an agent, the id of a call is a part of the model's answer, all of which it would keep in memory.
+%% Within an agent, a call id is a sub-binary of the model's whole answer, so copy it.
 ids(#{call_id := Id} = Context) when is_binary(Id) -> ids(Context, binary:copy(Id));
 ids(#{call_id := Id} = Context) -> ids(Context, Id);
 ids(Context) -> ids(Context, undefined).
@@ -88,7 +88,7 @@ context(tool, {_Name, _Args, Context}) -> Context;
 context(model, {_Provider, _State, #{context := Context}}) -> Context;
 context(agent, {Context, _Input}) -> Context.
 
-%% A model's input is the whole conversation.
+%% The input of a model is the whole conversation.
 bytes(tool, {_Name, Args, _Context}, Result) -> {erlang:external_size(Args), erlang:external_size(element(2, Result))};
 bytes(_Kind, _Subject, _Result) -> none.
 
@@ -140,19 +140,19 @@ short(Content) ->
             Content
     end.
 
-%% @doc How many entries there were so far, also those that are no longer there.
+%% @doc Number of entries so far, including overwritten ones.
 -spec count(t()) -> non_neg_integer().
 count(#ring{count = Count}) ->
     atomics:get(Count, 1).
 
-%% @doc All entries that are there, in the order of their numbers.
+%% @doc All entries in the ring, ordered by number.
 -spec entries(t()) -> [beamai_trace:entry()].
 entries(#ring{tables = Tables, max = Max} = Ring) ->
     Rows = lists:keysort(2, lists:append([ets:tab2list(Table) || Table <- tuple_to_list(Tables)])),
     After = count(Ring) - Max,
     [shown(Row, Ring) || Row <- Rows, element(2, Row) > After].
 
-%% @doc The entry with a number: `none' where it has not been written yet, `gone' where another one has taken its place.
+%% @doc The entry with a number: `none' if it has not been written yet, `gone' if it was overwritten.
 -spec entry(pos_integer(), t()) -> {ok, beamai_trace:entry()} | none | gone.
 entry(Number, #ring{tables = Tables, slots = Slots} = Ring) ->
     N = tuple_size(Tables),

@@ -1,17 +1,17 @@
-%% Where callers write what they have done: the last entries, and sums of all.
+%% The tables that callers write to: the last entries, and totals of all.
 -record(ring, {
-    %% How many entries there were.
+    %% Number of entries so far.
     count :: atomics:atomics_ref(),
-    %% The entries are spread over several tables, so that callers do not wait for one lock.
+    %% The entries are distributed over several tables, to avoid contention for one lock.
     tables :: tuple(),
-    %% How many entries a table has at most, and how many are shown of all.
+    %% Maximum entries per table, and maximum entries shown in total.
     slots :: pos_integer(),
     max :: pos_integer(),
     sums :: ets:table(),
-    %% The sums of the tools that were called first: looking them up here takes a sixth of the time.
+    %% The totals of the tools called first; looking them up here takes a sixth of the time.
     tools = #{} :: #{binary() => {Name :: binary(), atomics:atomics_ref()}},
-    %% Hears of names that are new.
+    %% Notified of new names.
     process :: pid(),
-    %% Microseconds from os:perf_counter/0 to the system's time.
+    %% Offset in microseconds from os:perf_counter/0 to system time.
     offset :: integer()
 }).

@@ -1,17 +1,17 @@
-%% @doc Sums of a trace: counts, durations and tokens of each tool, model and agent, in cells that callers add to.
+%% @doc Totals of a trace: counts, durations and tokens per tool, model and agent, in counters that callers increment.
 %%
-%% Durations are counted in steps of about 3.5 percent.
+%% Durations are counted in buckets of about 3.5 percent.
 %% @hidden
 -module(beamai_trace_sums).
 
 -export([new_table/0, find/2, add/3, add/5, total/1, all/2]).
 -export_type([total/0]).
 
-%% Names may come from models, so there is an end to how many there are.
+%% Names may come from models, so their number is limited.
 -define(MAX_NAMES, 1000).
 -define(OTHERS, <<"(others)">>).
 
-%% For each doubling of the duration. The last step is of 2^40 microseconds, twelve days.
+%% Buckets per doubling of the duration. The last bucket is 2^40 microseconds, twelve days.
 -define(STEPS, 20).
 -define(LAST_STEP, 800).
 
@@ -21,19 +21,19 @@
 -define(MAX, 4).
 -define(FIRST, 5).
 
-%% Percentiles are exact to about 3.5 percent.
+%% Percentiles have an error of about 3.5 percent.
 -type total() :: #{
     count := non_neg_integer(), errors := non_neg_integer(), p50_us := non_neg_integer(), p95_us := non_neg_integer(),
     p99_us := non_neg_integer(), max_us := non_neg_integer(), input_tokens := non_neg_integer(), output_tokens := non_neg_integer()
 }.
 -type kind() :: tool | model | agent.
 
-%% @doc A table of sums, by kind and name. The calling process owns it.
+%% @doc Creates a table of totals by kind and name. The calling process owns it.
 -spec new_table() -> ets:table().
 new_table() ->
     ets:new(?MODULE, [set, public, {read_concurrency, true}]).
 
-%% @doc The cells of a name, and whether they are new. After the first 1,000 names all others share theirs.
+%% @doc The counters of a name, and whether they are new. After the first 1,000 names, all others share theirs.
 -spec find({kind(), Name :: binary()}, ets:table()) -> {old | new, Name :: binary(), atomics:atomics_ref()}.
 find({Kind, Name} = Key, Table) ->
     case ets:lookup(Table, Key) of
@@ -64,7 +64,7 @@ add(Cells, Us, _Failed) ->
     ok = atomics:add(Cells, ?ERRORS, 1),
     add(Cells, Us, ok).
 
-%% @doc The same with tokens.
+%% @doc As {@link add/3}, with tokens.
 -spec add(atomics:atomics_ref(), non_neg_integer(), ok | error | refused, In :: non_neg_integer(), Out :: non_neg_integer()) -> ok.
 add(Cells, Us, Outcome, In, Out) ->
     ok = atomics:add(Cells, ?INPUT, In),
@@ -86,7 +86,7 @@ longest(_Cells, _Us, _Longest) ->
 all(Kind, Table) ->
     maps:from_list([{Name, total(Cells)} || {{K, Name}, Cells} <- ets:tab2list(Table), K =:= Kind]).
 
-%% @doc What was counted.
+%% @doc The totals of one name.
 -spec total(atomics:atomics_ref()) -> total().
 total(Cells) ->
     Steps = [{Step, Count} || Step <- lists:seq(0, ?LAST_STEP), Count <- [atomics:get(Cells, ?FIRST + Step)], Count > 0],
@@ -97,7 +97,7 @@ total(Cells) ->
         max_us => atomics:get(Cells, ?MAX), input_tokens => atomics:get(Cells, ?INPUT), output_tokens => atomics:get(Cells, ?OUTPUT)
     }.
 
-%% Cells are there a moment before the first call is counted in them.
+%% Counters exist shortly before the first call is counted.
 percentile([], _Left) -> 0;
 percentile([{Step, _Count}], _Left) -> us(Step);
 percentile([{Step, Count} | _], Left) when Left =< Count -> us(Step);

@@ -1,4 +1,4 @@
-%% @doc The top supervisor. It owns the tables, so that a restarted worker finds its rows again.
+%% @doc The top supervisor. It owns the ETS tables, so that a restarted worker finds its rows.
 %% @hidden
 -module(beamai_sup).
 -behaviour(supervisor).
@@ -32,6 +32,6 @@ init([]) ->
             type => supervisor,
             shutdown => infinity
         },
-        %% The last, so that it stops first: with the port program ends all that it has started.
+        %% Last child, so that it stops first: stopping the port program ends everything that it has started.
         #{id => beamai_port_sup, start => {beamai_port_sup, start_link, []}, type => supervisor, shutdown => infinity}
     ]}}.

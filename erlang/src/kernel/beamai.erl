@@ -1,6 +1,7 @@
-%% @doc Names of upstream BeamAI's module `beamai' that have a counterpart here, for code that comes from there.
+%% @doc Functions of upstream BeamAI's module `beamai' that have a counterpart in this library, for migrating code.
 %%
-%% New code calls the modules that are named below. `docs/migrating.md' has the calls whose counterpart is not one call.
+%% New code should call the modules named below. `docs/migrating.md' covers functions whose counterpart is not a single
+%% call.
 -module(beamai).
 
 -export([kernel/0, kernel/1, function/2, function/3, tool/2, tool/3]).
@@ -11,7 +12,7 @@
 -spec kernel() -> beamai_kernel:kernel().
 kernel() -> beamai_kernel:new().
 
-%% @doc {@link beamai_kernel:new/1}. The options are those of this library.
+%% @doc {@link beamai_kernel:new/1}, with the options of this library.
 -spec kernel(beamai_options:t()) -> beamai_kernel:kernel().
 kernel(Options) -> beamai_kernel:new(Options).
 
@@ -43,8 +44,8 @@ add_tools(Kernel, Specs) -> beamai_kernel:add_tools(Kernel, Specs).
 -spec add_tool_module(beamai_kernel:kernel(), module()) -> beamai_kernel:kernel().
 add_tool_module(Kernel, Module) -> beamai_kernel:add_tool_module(Kernel, Module).
 
-%% @doc Adds a plugin's functions, each with the plugin's name as a further tag. A tool is called by its own name here, without the
-%% plugin's before it.
+%% @doc Adds a plugin's functions, with the plugin's name as an additional tag. Tools are called by their own name here,
+%% without the plugin's name as a prefix.
 -spec add_plugin(beamai_kernel:kernel(), Plugin :: binary(), [beamai_tool:tool_spec()]) -> beamai_kernel:kernel().
 add_plugin(Kernel, Plugin, Functions) ->
     beamai_kernel:add_tools(Kernel, [Spec#{tag => lists:usort([Plugin | beamai_tool:tags(Spec)])} || Spec <- Functions]).

@@ -1,8 +1,9 @@
-%% @doc A call on another node, as the node sees it that makes the call.
+%% @doc The caller's side of a call on another node.
 %%
-%% The calling process has a process started over there, which runs the call ({@link beamai_node_serve}), and waits. It serves
-%% what the call wants of the host: approvals, questions, sub-agents, the chat model, progress. The messages come under an
-%% alias, so that none comes after the call. The timeout is kept over there; the clock here is for a node that does not answer.
+%% The calling process starts a process on the other node, which runs the call ({@link beamai_node_serve}), and waits
+%% for it. Meanwhile it serves the call's requests to the host: approvals, questions, sub-agents, the chat model,
+%% progress. Messages arrive at an alias, so none arrives after the call. The other node enforces the timeout; the timer
+%% here is for a node that does not answer.
 %% @hidden
 -module(beamai_node_call).
 
@@ -11,25 +12,25 @@
 -export([run/6]).
 -export_type([request/0, asked/0]).
 
-%% For the other node to answer after its own timeout, and after a cancellation.
+%% Time for the other node's answer beyond the timeout, and after a cancellation, in milliseconds.
 -define(GRACE_MS, 5000).
 
-%% What the other node gets.
+%% What is sent to the other node.
 -type request() :: #{
     version := binary() | unknown,
     kernel := beamai_kernel:kernel(),
     plan := #plan{},
     args := term(),
     context := beamai_context:t(),
-    %% The process whose session it is, where the context names none.
+    %% The process whose session is used if the context names none.
     caller := pid(),
-    %% Milliseconds that are left of the run's budget.
+    %% The remaining time of the run's budget, in milliseconds.
     left := timeout(),
     can_ask := boolean(),
     has_progress := boolean(),
     has_model := boolean()
 }.
-%% What the other node may ask for.
+%% Requests of the other node.
 -type asked() ::
     {approve, beamai_approval:request()}
     | {ask_user, [term()]}
@@ -43,16 +44,16 @@
     context :: beamai_context:t(),
     run :: reference() | none,
     tag :: reference(),
-    %% Of the process over there: the request to start it, which is its monitor, too.
+    %% The spawn request, which is also the monitor of the remote process.
     monitor :: reference(),
     pid = none :: none | pid(),
     %% Monotonic milliseconds.
     deadline :: integer() | infinity,
-    %% Why it was told to stop.
+    %% Why it was stopped.
     stopped = none :: none | beamai_error:t()
 }).
 
-%% @doc Runs one try of the call on the node.
+%% @doc Runs one attempt of the call on the node.
 -spec run(node(), beamai_kernel:kernel(), #plan{}, Args :: term(), beamai_context:t(), reference() | none) ->
     beamai_call:result().
 run(Node, Kernel, #plan{name = Name} = Plan, Args, Context, Run) ->
@@ -65,7 +66,7 @@ run(Node, Kernel, #plan{name = Name} = Plan, Args, Context, Run) ->
 start(Node, Kernel, Plan, Args, Context, Run) ->
     Tag = erlang:alias([explicit_unalias]),
     Request = request(Kernel, Plan, Args, Context),
-    %% Asks for the process without waiting for the connection.
+    %% Does not block while the nodes connect.
     Monitor = erlang:spawn_request(Node, beamai_node_serve, start, [self(), Tag, Request], [monitor]),
     Call = #call{
         node = Node, kernel = Kernel, plan = Plan, context = Context, run = Run, tag = Tag, monitor = Monitor,
@@ -91,7 +92,7 @@ request(Kernel, #plan{filters = _} = Plan, Args, Context) ->
         has_model => is_map_key(model, Context)
     }.
 
-%% A pid is reached from everywhere.
+%% A pid can be reached from any node, a fun cannot.
 own_progress(#{progress := Fun}) when is_function(Fun) -> [progress];
 own_progress(_Context) -> [].
 
@@ -129,7 +130,7 @@ wait(#call{tag = Tag, monitor = Monitor, run = Run} = Call) ->
 
 name(#call{plan = #plan{name = Name}}) -> Name.
 
-%% The time of whoever is asked does not count, here and in the call that this one is part of.
+%% The time that the host takes does not count, in this call and in outer ones.
 served(Fun, #call{deadline = Deadline} = Call, Then) ->
     Started = erlang:monotonic_time(millisecond),
     beamai_callback:clock(stop),
@@ -144,7 +145,7 @@ reply(Answer, {Pid, Reply}, Call) ->
     Pid ! {Reply, Answer},
     wait(Call).
 
-%% What the call wants of the host. A sub-agent and the chat model have their own way of ending with the run.
+%% Serves a request to the host. Sub-agents and the chat model end with the run by themselves.
 host({approve, Request}, #call{kernel = Kernel, context = Context}) ->
     beamai_approval:ask_host(Request, Kernel, Context);
 host({ask_user, Questions}, #call{kernel = Kernel, context = Context} = Call) ->
@@ -168,13 +169,13 @@ answer({error, _Error}, #call{stopped = #{} = Why}) ->
 answer({error, _} = Error, _Call) ->
     Error.
 
-%% It answers, as every call does that is told to stop.
+%% A stopped call still answers.
 stop(Error, #call{stopped = none} = Call) ->
     wait(tell_if_stopped(Call#call{stopped = Error, deadline = erlang:monotonic_time(millisecond) + ?GRACE_MS}));
 stop(_Again, Call) ->
     stopping(Call).
 
-%% The cancellation stays in the mailbox, for whoever waits next.
+%% The cancellation stays in the mailbox for the next receive.
 stopping(#call{tag = Tag, monitor = Monitor} = Call) ->
     receive
         {spawn_reply, Monitor, ok, Pid} -> stopping(started(Pid, Call));
@@ -185,12 +186,12 @@ stopping(#call{tag = Tag, monitor = Monitor} = Call) ->
         late(Call)
     end.
 
-%% Whatever ends the wait, an exception of a callback too, finds the process.
+%% Stores the remote process, so that it is found however the wait ends, also by an exception in a callback.
 started(Pid, #call{tag = Tag} = Call) ->
     _ = put({?MODULE, Tag}, Pid),
     tell_if_stopped(Call#call{pid = Pid}).
 
-%% The answer and the end of the process go the same way, but come from two processes.
+%% Answer and exit signal come from different processes, so their order is not guaranteed.
 ended(normal, #call{tag = Tag} = Call) ->
     receive
         {Tag, {answer, Answer}} -> answer(Answer, Call)
@@ -205,7 +206,7 @@ tell_if_stopped(#call{stopped = #{}, pid = Pid, tag = Tag} = Call) when is_pid(P
 tell_if_stopped(Call) ->
     Call.
 
-%% A connection that is cut is noticed late; a node that does not answer counts as lost.
+%% A broken connection is noticed late; a node that does not answer is treated as lost.
 late(#call{stopped = Stopped, node = Node} = Call) ->
     Name = name(Call),
     Message = [Name, " on ", show(Node), " did not answer in time; what it was doing there may still be going on"],
@@ -234,11 +235,11 @@ node_lost(Name, Node, Message) ->
 
 show(Node) -> beamai_error:show(Node, 80).
 
-%% Nothing of the call comes any more, and whatever of it still runs is ended.
+%% Drops all further messages of the call, and ends what still runs of it.
 leave(#call{tag = Tag, monitor = Monitor}) ->
     _ = erlang:unalias(Tag),
-    case erase({?MODULE, Tag}) of
-        undefined -> _ = erlang:spawn_request_abandon(Monitor);
+    _ = case erase({?MODULE, Tag}) of
+        undefined -> erlang:spawn_request_abandon(Monitor);
         Pid -> Pid ! {Tag, leave}
     end,
     true = erlang:demonitor(Monitor, [flush]),

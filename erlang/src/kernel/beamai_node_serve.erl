@@ -1,8 +1,8 @@
-%% @doc A call that another node makes, as the node sees it that runs it.
+%% @doc The serving side of a call from another node.
 %%
-%% A first process watches over a second one, which runs the call as every other call runs here: it ends it when whoever called
-%% dies, when the connection to that node is lost, and when it is told to. With the second process end its handler and all its
-%% native work.
+%% One process supervises another one, which runs the call like any other call of this node. The supervising process
+%% kills it when the caller dies, when the connection to its node is lost, and when told to; that also ends the call's
+%% handler and all its native work.
 %% @hidden
 -module(beamai_node_serve).
 
@@ -12,10 +12,11 @@
 
 -define(PINS, {?MODULE, pins}).
 
-%% @private What the process does that was asked for by {@link beamai_node_call}.
+%% @private The main function of the process started by {@link beamai_node_call}.
 -spec start(Caller :: pid(), Tag :: reference(), beamai_node_call:request()) -> ok.
 start(Caller, Tag, Request) ->
-    %% What has the group leader of the node that calls would print there, and end with it.
+    %% With the group leader of the calling node, output would appear there, and the process would end with that node's
+    %% application.
     true = erlang:group_leader(whereis(init), self()),
     OfCaller = erlang:monitor(process, Caller),
     {Pid, Monitor} = spawn_monitor(fun() -> Tag ! {Tag, {answer, served(Tag, Request)}} end),
@@ -62,7 +63,7 @@ pinned(Tag, #{kernel := Kernel, plan := #plan{name = Name}, context := Context, 
 
 host(Node) -> lists:last(string:split(atom_to_list(Node), "@")).
 
-%% On another machine the path leads to another directory than on the caller's. The first one that is found there is kept.
+%% On another machine the same path names a different directory. The one that is found first is pinned.
 in_own_workspace(Kernel, true) ->
     {ok, Kernel};
 in_own_workspace(#{workspace := #{<<"path">> := Path}, env := Env} = Kernel, false) ->
@@ -98,7 +99,7 @@ run(Tag, #{kernel := Kernel, plan := Plan, args := Args, context := Context}) ->
         beamai_runs:leave(RunId, Run)
     end.
 
-%% What a call may want of the host is asked for over there.
+%% Requests to the host are sent to the calling node.
 with_host(Tag, #{can_ask := CanAsk, has_progress := HasProgress, has_model := HasModel, left := Left, caller := Caller}, Context) ->
     maps:merge(
         maps:from_list(

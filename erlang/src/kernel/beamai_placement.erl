@@ -1,4 +1,4 @@
-%% @doc On which node a call runs.
+%% @doc Chooses the node that a call runs on.
 %% @hidden
 -module(beamai_placement).
 
@@ -11,7 +11,7 @@
 -type what() :: {tool, Name :: binary()} | {tag, Tag :: binary()} | {session, Id :: term()} | all.
 -type where() :: node() | fun((#{tool := binary(), tags := [binary()], context := beamai_context:t()}) -> node()).
 
-%% @doc Adds a place, or puts it in the stead of the one that there is. Raises `{bad_placement, Term}'.
+%% @doc Adds or replaces a placement. Raises `{bad_placement, Term}'.
 -spec add(what(), where(), t()) -> t().
 add(What, Where, Placement) ->
     is_what(What) orelse beamai_validate:raise({bad_placement, What}, [
@@ -27,7 +27,7 @@ is_what({tag, Tag}) -> is_binary(Tag);
 is_what({session, _Id}) -> true;
 is_what(What) -> What =:= all.
 
-%% @doc The node of a call. The error is that the host's fun failed.
+%% @doc The node of a call. Returns an error if the host's fun fails.
 -spec node(beamai_kernel:kernel(), #plan{}, beamai_context:t()) -> {ok, node()} | {error, beamai_error:t()}.
 node(Kernel, #plan{name = Name} = Plan, Context) ->
     Tags = beamai_spec:tags(beamai_plan:spec(Plan)),

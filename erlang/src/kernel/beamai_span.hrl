@@ -1,13 +1,13 @@
-%% A tool call, a model's answer or an agent's run, from its start to its end.
+%% A span: a tool call, a model request or an agent's run.
 -record(span, {
     kind :: tool | model | agent,
-    %% When it began, by os:perf_counter/0. Of all clocks it is the one that costs least.
+    %% Start time by os:perf_counter/0, the cheapest clock.
     clock :: integer(),
-    %% The same by erlang:monotonic_time/0, where somebody listens to telemetry events.
+    %% Start time by erlang:monotonic_time/0, if telemetry events have handlers.
     started = none :: integer() | none,
     subject :: beamai_telemetry:subject(),
     describe :: beamai_telemetry:describe(),
-    %% What the subject was described as, once it has been.
+    %% The metadata of the subject, once computed.
     metadata = none :: map() | none,
     state :: beamai_telemetry:state()
 }).

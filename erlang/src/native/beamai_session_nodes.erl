@@ -1,6 +1,8 @@
-%% @doc On which other nodes sessions have something: they keep a node that was chosen for them, and are closed there, too.
+%% @doc Records on which other nodes sessions have state: sessions keep the node that was chosen for them, and are
+%% closed there too.
 %%
-%% A process for each node forgets it when it is lost, and sessions that have not used it for as long as sessions may be idle.
+%% One process per node removes the records of a lost node, and of sessions that have not used the node for the idle
+%% time of sessions.
 %% @hidden
 -module(beamai_session_nodes).
 
@@ -9,8 +11,8 @@
 -define(TABLE, beamai_session_nodes).
 -define(DEFAULT_IDLE_MS, 3600000).
 
-%% Rows are {{Session, What}, Node, LastUsed}, the latter in monotonic milliseconds; What is `{fixed, Node}' where nothing was
-%% chosen. The row {{watched, Node}, none, infinity} says that a process watches the node.
+%% Rows are {{Session, What}, Node, LastUsed}, the latter in monotonic milliseconds; What is `{fixed, Node}' if nothing
+%% was chosen. The row {{watched, Node}, none, infinity} means that a process watches the node.
 -type session() :: {id, term()} | {process, pid()}.
 
 %% @doc Creates the table. Called by the supervisor, which owns it.
@@ -19,7 +21,8 @@ new_table() ->
     ?TABLE = ets:new(?TABLE, [ordered_set, named_table, public, {read_concurrency, true}]),
     ok.
 
-%% @doc Notes that a session uses a node, and returns the one that holds: of two calls that choose at once, the first.
+%% @doc Records that a session uses a node, and returns the node to use: if two calls choose at the same time, the first
+%% choice.
 -spec note(session(), What :: term(), node()) -> node().
 note(Session, fixed, Node) ->
     Key = {Session, {fixed, Node}},
@@ -48,7 +51,7 @@ insert({Session, _What} = Key, Node) ->
 
 now_ms() -> erlang:monotonic_time(millisecond).
 
-%% The rows of a process without a session's name go with it.
+%% The rows of a process without a named session are deleted when it exits.
 ends_with({process, Pid} = Session) ->
     _ = spawn(fun() ->
         Monitor = erlang:monitor(process, Pid),
@@ -60,7 +63,7 @@ ends_with({process, Pid} = Session) ->
 ends_with({id, _Id}) ->
     ok.
 
-%% Where this node is not part of a cluster, no other one is there.
+%% If this node is not distributed, there are no other nodes.
 watch(Node) ->
     try erlang:monitor_node(Node, true) of
         true -> until_lost(Node)
@@ -90,14 +93,14 @@ chosen(Session, What) ->
         error:badarg -> none
     end.
 
-%% @doc Forgets a node that is lost: what sessions had there is gone, and their next call may be placed elsewhere.
+%% @doc Forgets a lost node: the sessions' state there is gone, and their next calls may be placed elsewhere.
 -spec lost(node()) -> ok.
 lost(Node) ->
     beamai_guard:if_there(fun() ->
         is_integer(ets:select_delete(?TABLE, [{{'_', Node, '_'}, [], [true]}])) andalso ets:delete(?TABLE, {watched, Node})
     end).
 
-%% @doc Forgets a session, and returns the nodes that it has something on.
+%% @doc Removes a session, and returns the nodes that it has used.
 -spec take(session()) -> [node()].
 take(Session) ->
     try

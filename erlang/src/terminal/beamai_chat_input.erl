@@ -1,24 +1,24 @@
-%% @doc The chat's terminal: the real one, but that an interrupt ends a read.
+%% @doc The chat's terminal, with reads that can be interrupted.
 %%
-%% A read of the terminal cannot be called off. So this process stands between the chat and its group leader, as the
-%% group leader of the chat: everything goes through but reads of lines, which it makes itself, one at a time. An
-%% interrupt answers whoever waits with `{error, interrupted}'; the read goes on, and its line is for who asks next.
+%% A read from the terminal cannot be cancelled. Therefore this process acts as the chat's group leader: it forwards all
+%% requests to the real one, except for reading lines, which it does itself, one at a time. An interrupt answers the
+%% waiting process with `{error, interrupted}'; the read continues, and its line goes to the next process that asks.
 %% @hidden
 -module(beamai_chat_input).
 
 -export([start/0, interrupt/1]).
 
 -record(input, {
-    %% The real terminal.
+    %% The real group leader.
     leader :: pid(),
-    %% A read that is under way, and who waits for its line.
+    %% The current read, and the process that waits for its line.
     read = none :: reference() | none,
     waits = none :: {From :: pid(), ReplyAs :: term()} | none,
-    %% Lines that nobody was waiting for, first things first.
+    %% Lines that were read while nobody waited, oldest first.
     lines = [] :: [term()]
 }).
 
-%% @doc Makes itself the group leader of the calling process, and of those that it starts from now on.
+%% @doc Becomes the group leader of the calling process, and so of the processes that it starts later.
 -spec start() -> pid().
 start() ->
     Leader = group_leader(),
@@ -26,7 +26,7 @@ start() ->
     true = group_leader(Pid, self()),
     Pid.
 
-%% @doc Ends a read, if there is one.
+%% @doc Interrupts a read, if there is one.
 -spec interrupt(pid()) -> ok.
 interrupt(Input) ->
     Input ! interrupt,
@@ -43,7 +43,7 @@ loop(#input{leader = Leader, read = Read} = Input) ->
             loop(came(Line, Input#input{read = none}));
         interrupt ->
             loop(interrupted(Input));
-        %% That a prompt has been written.
+        %% Confirms that a prompt has been written.
         {io_reply, _Prompt, _Reply} ->
             loop(Input)
     end.
@@ -52,7 +52,7 @@ asked(Who, _Encoding, _Prompt, #input{waits = Waits} = Input) when Waits =/= non
     reply(Who, {error, busy}),
     Input;
 asked(Who, Encoding, Prompt, Input) ->
-    %% With the prompt of a read, the terminal would repeat it after all that is written meanwhile.
+    %% A prompt that is part of a read would be repeated after all other output.
     Text = unicode:characters_to_binary(io_lib:format("~ts", [Prompt])),
     _ = request({put_chars, unicode, Text}, Input),
     next(Who, Encoding, Input).

@@ -1,13 +1,13 @@
-//! Text of files, and changes of files, for models.
+//! Renders file contents and file changes for models.
 
 use beamai_tool::for_model::{Fields, LINE, ModelCall, ModelPage, quantity};
 use serde_json::json;
 
-/// The arguments under which dialects have a file's path.
+/// Names of the path argument in the dialects.
 const PATHS: [&str; 2] = ["path", "file_path"];
 
-/// The lines as the dialect gives them; below them where they are in the file, if that is not all of it, with the call
-/// that reads on.
+/// The lines in the dialect's format, followed by their position if they are not the whole file, with the arguments that
+/// continue.
 pub(super) fn read(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let content = result.text("content")?;
     if let Some(kind) = result.non_empty("media_type") {
@@ -41,27 +41,27 @@ pub(super) fn read(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPag
     Some(())
 }
 
-/// The call that reads the first line that was cut, alone: it can go on within it.
+/// Adds the arguments that read the first cut line on its own, which makes it possible to continue within it.
 fn note_cut_line(content: &str, start: u64, call: &ModelCall<'_>, page: &mut ModelPage) {
     let is_long = |line: &str| line.char_indices().nth(LINE).is_some();
     if let Some(at) = content.lines().position(is_long).filter(|_| call.takes("column"))
-        && let Some(next) = call.again(&[("offset", json!(start + at as u64)), ("limit", json!(1))])
+        && let Some(next) = call.with(&[("offset", json!(start + at as u64)), ("limit", json!(1))])
     {
-        page.note(&format!("line {} is cut; more of it: {next}", start + at as u64));
+        page.note(&format!("line {} is cut; more of it with {next}", start + at as u64));
     }
 }
 
-/// Characters of a long line that are shown at a time, once a call has asked for a part of it.
+/// Maximum characters of a long line, once a call has asked for part of it.
 const PART: usize = 20_000;
 
-/// The text, where it is one line that is longer than a page shows of a line, and the tool can go on within it.
+/// The text, if it is a single line that is too long for a result, and the tool can continue within a line.
 fn only_long_line<'a>(content: &'a str, call: &ModelCall<'_>) -> Option<&'a str> {
     let line = content.strip_suffix('\n').unwrap_or(content);
     let is_long = line.char_indices().nth(LINE).is_some();
     (is_long && !line.contains('\n') && call.takes("column")).then_some(line)
 }
 
-/// As much of a long line as there is room for, and the call that goes on within it.
+/// Part of a long line, and the arguments that continue within it.
 fn long_line(line: &str, result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let first = result.count("start_column").unwrap_or(1);
     let size = line.chars().count();
@@ -76,8 +76,8 @@ fn long_line(line: &str, result: Fields<'_>, call: &ModelCall<'_>, page: &mut Mo
     let number = result.count("start_line");
     if shown < size {
         let last = first + shown as u64 - 1;
-        let next = call.again(&[("offset", json!(number.unwrap_or(1))), ("column", json!(last + 1))]);
-        let next = next.map_or(String::new(), |next| format!("; next: {next}"));
+        let next = call.with(&[("offset", json!(number.unwrap_or(1))), ("column", json!(last + 1))]);
+        let next = next.map_or(String::new(), |next| format!("; continue with {next}"));
         let of = number.map_or("the line".to_owned(), |number| format!("line {number}"));
         let end = first + size as u64 - 1;
         let more = if result.flag("truncated") { "more than " } else { "" };
@@ -93,8 +93,8 @@ fn long_line(line: &str, result: Fields<'_>, call: &ModelCall<'_>, page: &mut Mo
 
 fn note_rest(last: u64, first: u64, total: Option<u64>, call: &ModelCall<'_>, page: &mut ModelPage) {
     let range = range(first, last, total);
-    match call.again(&[("offset", json!(last + 1))]) {
-        Some(next) => page.note(&format!("{range}; next: {next}")),
+    match call.with(&[("offset", json!(last + 1))]) {
+        Some(next) => page.note(&format!("{range}; continue with {next}")),
         None => page.note(&format!("{range}; this tool shows no more of it")),
     }
 }
@@ -118,7 +118,7 @@ fn note_encoding(result: Fields<'_>, page: &mut ModelPage) {
     }
 }
 
-/// One line: what happened to which file, and how much it changed.
+/// One line: what was done to which file, and how much changed.
 pub(super) fn written(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let operation = result.non_empty("operation")?;
     let path = call.argument(&PATHS).unwrap_or("the file");
@@ -135,7 +135,7 @@ pub(super) fn written(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Model
     Some(())
 }
 
-/// The changed lines, with those around them; without those where there are several replacements.
+/// The changed lines with context; without context if there were several replacements.
 pub(super) fn edited(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let (diff, replacements) = (result.text("diff")?, result.count("replacements")?);
     let hunks = diff.find("@@").map_or("", |at| &diff[at..]);

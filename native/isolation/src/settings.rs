@@ -1,4 +1,4 @@
-//! How a host wants what the port starts to be isolated, as plain data.
+//! The host's sandbox settings, as plain data.
 
 use crate::Network;
 use beamai_base::{Reason, Result, ToolError};
@@ -6,61 +6,80 @@ use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
+use std::str::FromStr;
 
-/// How much isolation a command needs before it may run.
+/// Which layers are required for a command to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SandboxMode {
-    /// Every layer, or nothing runs.
+    /// All layers of the minimum tier; otherwise nothing runs.
     #[default]
     Required,
-    /// Whatever layers there are; the result says which.
+    /// The available layers; the result lists them.
     BestEffort,
-    /// None beyond the reaper.
+    /// No isolation except for the reaper.
     Off,
 }
 
-/// When a result says what stood between its command and the machine.
+/// Tiers of isolation, strongest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Tier {
+    /// All layers: namespaces, mounts, Landlock, system call filters.
+    #[default]
+    Full,
+    /// The layers that need no namespaces: Landlock, system call filters, limits, and the reaper.
+    Landlock,
+}
+
+/// Layers that a host may give up while all others are required.
+pub const DISPENSABLE: [&str; 4] = ["private_proc", "resource_limits", "landlock", "signal_scope"];
+
+/// When a result reports the isolation of its command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IsolationReporting {
-    /// Where a layer was off, or did not keep all that it is for.
+    /// If a layer was missing or only partly effective.
     #[default]
     WhenOff,
-    /// With every command.
+    /// Always.
     Always,
 }
 
-/// Fewest bytes of memory that a command can be given: less, and a shell does not start.
+/// Minimum memory limit of a command in bytes; with less, a shell does not start.
 const LEAST_MEMORY: u64 = 16 << 20;
 
-/// The sandbox of a host. Written as a mode alone, or as an object of these fields.
+/// The host's sandbox settings: a mode, or an object with these fields.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, remote = "Self")]
 pub struct SandboxSettings {
-    /// How much of it must be there.
+    /// Which layers are required.
     pub mode: SandboxMode,
-    /// What commands reach of the network. Without it, they have a loopback interface of their own and nothing else.
+    /// The minimum tier for the mode `required`. The best tier that the machine supports is used.
+    pub tier: Tier,
+    /// Layers to give up, from [`DISPENSABLE`].
+    pub without: Vec<String>,
+    /// Network access. By default commands only have a loopback interface of their own.
     pub network: Network,
-    /// Whether commands may open UNIX sockets, with which the machine's services could be talked to.
+    /// Whether commands may open UNIX sockets, by which they could reach the machine's services.
     pub unix_sockets: bool,
-    /// Paths that can be read although they are hidden by default. Relative ones are taken from the workspace.
+    /// Paths that are readable although they are hidden by default. Relative to the workspace.
     pub readable: Vec<String>,
-    /// Paths that can be written besides the workspace and the temporary directory; a protected path that is listed
-    /// here is not protected. Relative ones are taken from the workspace.
+    /// Paths that are writable besides the workspace and the temporary directory. A protected path in this list is not
+    /// protected. Relative to the workspace.
     pub writable: Vec<String>,
-    /// Names of the host's environment variables that commands see besides the usual ones.
+    /// Environment variables of the host that commands see besides the default ones.
     pub env: Vec<String>,
-    /// Most bytes of memory of each process, and of all of them together. When absent, each has half of the machine's at
-    /// most, and all of them three quarters.
+    /// Maximum bytes of memory per process, and in total. Default: half of the machine's memory per process, three
+    /// quarters in total.
     pub memory: Option<u64>,
-    /// Most processes and threads at a time; 2,048 when absent.
+    /// Maximum number of processes and threads; 2,048 by default.
     pub processes: Option<u32>,
-    /// Most seconds of CPU time of each process; without a limit when absent.
+    /// Maximum seconds of CPU time per process; no limit by default.
     pub cpu: Option<u64>,
-    /// Most bytes of a file that is written; without a limit when absent.
+    /// Maximum size of a written file in bytes; no limit by default.
     pub file_size: Option<u64>,
-    /// When results say how their commands were isolated.
+    /// When results report the isolation of their commands.
     pub report: IsolationReporting,
 }
 
@@ -68,11 +87,31 @@ impl<'de> Deserialize<'de> for SandboxSettings {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = Value::deserialize(deserializer)?;
         match value {
-            Value::String(_) => SandboxMode::deserialize(value).map(Self::from),
-            // Not this function: what serde derives for the fields.
+            Value::String(text) => return text.parse().map_err(D::Error::custom),
+            // Calls the derived implementation, not this function.
             other => Self::deserialize(other),
         }
         .map_err(|error| D::Error::custom(format!("sandbox: {error}")))
+    }
+}
+
+/// A mode, or `required` with a minimum tier: `required:landlock`.
+impl FromStr for SandboxSettings {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let (mode, tier) = match text {
+            "required" | "required:full" => (SandboxMode::Required, Tier::Full),
+            "required:landlock" => (SandboxMode::Required, Tier::Landlock),
+            "best_effort" => (SandboxMode::BestEffort, Tier::Full),
+            "off" => (SandboxMode::Off, Tier::Full),
+            other => {
+                return Err(format!(
+                    "there is no sandbox {other:?}; there are: required, required:full, required:landlock, best_effort, off"
+                ));
+            }
+        };
+        Ok(Self { mode, tier, ..Self::default() })
     }
 }
 
@@ -83,16 +122,22 @@ impl From<SandboxMode> for SandboxSettings {
 }
 
 impl SandboxSettings {
-    /// Refuses what can never work.
+    /// Rejects settings that can never work.
     ///
     /// # Errors
-    /// `invalid_argument` that names the field.
+    /// `invalid_argument`, naming the field.
     pub fn check(&self) -> Result<()> {
         let refuse = |message: String| Err(ToolError::new(Reason::InvalidArgument, message));
         if let Some(path) = self.readable.iter().chain(&self.writable).find(|path| !is_path(path)) {
             return refuse(format!(
                 "sandbox: {path:?} in readable or writable is not a path; give an absolute one, or one relative to the \
                  workspace"
+            ));
+        }
+        if let Some(name) = self.without.iter().find(|name| !DISPENSABLE.contains(&name.as_str())) {
+            return refuse(format!(
+                "sandbox: {name:?} in without is not a layer that can be done without; these can: {}",
+                DISPENSABLE.join(", ")
             ));
         }
         if let Some(name) = self.env.iter().find(|name| name.is_empty() || name.contains(['=', '\0'])) {
@@ -137,14 +182,30 @@ mod tests {
     }
 
     #[test]
+    fn the_least_tier_is_part_of_the_mode_or_a_field() {
+        for value in [json!("required:landlock"), json!({"tier": "landlock"})] {
+            let settings = read(value).unwrap();
+            assert_eq!((settings.mode, settings.tier), (SandboxMode::Required, Tier::Landlock));
+        }
+        assert_eq!(read(json!("required:full")).unwrap(), SandboxSettings::default());
+        assert!(read(json!({"without": ["private_proc"]})).unwrap().check().is_ok());
+    }
+
+    #[test]
     fn what_is_wrong_is_named() {
-        for (value, part) in [(json!("strict"), "strict"), (json!({"netwrok": true}), "netwrok")] {
+        for (value, part) in [
+            (json!("strict"), "strict"),
+            (json!("off:landlock"), "off:landlock"),
+            (json!({"tier": "none"}), "none"),
+            (json!({"netwrok": true}), "netwrok"),
+        ] {
             let error = read(value).unwrap_err().to_string();
             assert!(error.contains("sandbox") && error.contains(part), "{error}");
         }
         for (value, part) in [
             (json!({"writable": ["~/x"]}), "~/x"),
             (json!({"env": ["A=B"]}), "A=B"),
+            (json!({"without": ["seccomp"]}), "seccomp"),
             (json!({"memory": 5}), "memory"),
             (json!({"cpu": 0}), "cpu"),
         ] {

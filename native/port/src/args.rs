@@ -1,10 +1,10 @@
-//! What the subcommands share about their command lines.
+//! Command-line parsing shared by the subcommands.
 
 use std::fmt;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
-/// What is wrong with a command line; the program ends with code 2.
+/// An error in the command line; the program exits with code 2.
 #[derive(Debug)]
 pub(crate) struct UsageError(pub(crate) String);
 
@@ -20,12 +20,12 @@ impl From<lexopt::Error> for UsageError {
     }
 }
 
-/// The next option value as text.
+/// The value of the next option, as text.
 pub(crate) fn text(parser: &mut lexopt::Parser) -> Result<String, UsageError> {
     parser.value()?.into_string().map_err(|value| UsageError(format!("{value:?} is not valid UTF-8")))
 }
 
-/// Prints to stdout. A reader that has gone away is no error of ours; a full disk is, and gives the code 1.
+/// Prints to stdout. A closed pipe is not an error; a full disk is, with exit code 1.
 pub(crate) fn print(text: &str) -> ExitCode {
     let mut out = std::io::stdout();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

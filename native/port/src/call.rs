@@ -1,20 +1,22 @@
 //! `beamai-port call`: one call from the command line.
 //!
-//! On a terminal, the person there is asked for leave and answers questions; elsewhere nobody does.
+//! On a terminal, the user there is asked for approvals and answers; otherwise nobody is.
 
 use crate::args::{self, UsageError};
 use crate::options::{self, HostOptions};
 use crate::refusal;
 use crate::starts;
+use crate::temp_dir::PrivateDir;
 use crate::terminal::{Approval, Terminal};
 use beamai_base::{Reason, Result as ToolResult, ToolError};
 use beamai_engine::catalogue;
 use beamai_engine::display::Display;
-use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, CallSession, Host};
+use beamai_isolation::{SandboxMode, SandboxSettings, Tier};
 use beamai_services::services;
 use beamai_text::json;
-use beamai_tool::Progress;
 use beamai_tool::question::Answers;
+use beamai_tool::{Door, Progress};
 use serde_json::{Map, Value};
 use std::io::{IsTerminal, Read};
 use std::process::ExitCode;
@@ -69,12 +71,34 @@ pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, UsageError> 
 }
 
 fn run(options: CallArgs, dialect: String, arguments: Map<String, Value>) -> ToolResult<Value> {
-    let call = CallRequest::new(options.tool, Some(dialect), arguments);
-    let host = Arc::new(Host::new(&options.host.settings()?, Arc::new(services()))?);
+    let runs_in_port = catalogue::dialect(&dialect)?.find(&options.tool)?.traits().door == Door::Port;
+    let mut call = CallRequest::new(options.tool, Some(dialect), arguments);
+    let settings = options.host.settings()?;
+    let mut temp = None;
+    if runs_in_port {
+        options::warn(&settings.sandbox);
+        temp = temp_dir(&settings.sandbox)?;
+    }
+    if let Some(path) = temp.as_ref().and_then(|dir| dir.path().to_str()) {
+        call.session = Some(CallSession { temp_dir: Some(path.to_owned()), ..CallSession::default() });
+    }
+    let host = Arc::new(Host::new(&settings, Arc::new(services().for_command_line()))?);
     attended(&host, call, Terminal::of_this_program().map(Arc::new).as_ref())
 }
 
-/// Makes the call, and makes it again with what the person at the terminal says. Each is asked once.
+/// A temporary directory for calls that might otherwise have none: without mounts, `/tmp` is shared with other users.
+fn temp_dir(sandbox: &SandboxSettings) -> ToolResult<Option<PrivateDir>> {
+    let has_mounts = sandbox.mode == SandboxMode::Required && sandbox.tier == Tier::Full;
+    if has_mounts || sandbox.mode == SandboxMode::Off {
+        return Ok(None);
+    }
+    let made = PrivateDir::new().map_err(|error| {
+        ToolError::new(Reason::Io, format!("no temporary directory could be made: {error}"))
+    });
+    made.map(Some)
+}
+
+/// Makes the call, and repeats it with the user's responses. Each kind of request is made at most once.
 fn attended(host: &Arc<Host>, call: CallRequest, terminal: Option<&Arc<Terminal>>) -> ToolResult<Value> {
     match host
         .call(CallRequest { asks_starts: terminal.is_some(), ..call.clone() }, listening(host, terminal))
@@ -107,7 +131,7 @@ fn attended(host: &Arc<Host>, call: CallRequest, terminal: Option<&Arc<Terminal>
     }
 }
 
-/// A run whose command asks the person at the terminal about programs that it starts.
+/// Runs a call whose command may ask the user at the terminal about program starts.
 fn listening(host: &Arc<Host>, terminal: Option<&Arc<Terminal>>) -> CallOptions {
     let Some(terminal) = terminal.map(Arc::clone) else { return CallOptions::default() };
     let host = Arc::clone(host);
@@ -115,7 +139,7 @@ fn listening(host: &Arc<Host>, terminal: Option<&Arc<Terminal>>) -> CallOptions 
         let (Some(id), request) = (message["start"].as_str(), &message["request"]) else { return };
         let (host, terminal, request, id) =
             (Arc::clone(&host), Arc::clone(&terminal), request.clone(), id.to_owned());
-        // The guard must not wait for a person.
+        // The guard's thread must not wait for a person.
         std::thread::spawn(move || {
             // One question at a time.
             static ASKING: Mutex<()> = Mutex::new(());

@@ -1,14 +1,16 @@
-//! The port program: tools in a process of their own, for the BEAM (`serve`) and for the command line.
+//! The port program: runs tools in a process of their own, for the BEAM (`serve`) and for the command line.
 
 mod args;
 mod call;
 mod doctor;
 mod keeper;
+mod leftovers;
 mod mcp;
 mod options;
 mod refusal;
 mod serve;
 mod starts;
+mod temp_dir;
 mod terminal;
 mod tools;
 
@@ -31,22 +33,17 @@ beamai-port <command> --help says more about a command.
 ";
 
 fn main() -> ExitCode {
-    // Not a command for people: the launcher of processes is this program again, started by itself.
+    // Internal: the launcher of processes is this program, started by itself.
     #[cfg(target_os = "linux")]
     if std::env::args_os().nth(1).is_some_and(|command| command == "launcher") {
         return beamai_process::launcher_main();
     }
-    // Nor this: what tends commands, where `bwrap` has made the namespaces.
-    #[cfg(target_os = "linux")]
-    if std::env::args_os().nth(1).is_some_and(|command| command == "reaper") {
-        return beamai_process::reaper_main();
-    }
-    // Nor this: what does the work of the git tools.
+    // Internal: the worker of the git tools.
     #[cfg(target_os = "linux")]
     if std::env::args_os().nth(1).is_some_and(|command| command == beamai_git::COMMAND) {
         return beamai_git::worker_main();
     }
-    // Nor this: what a command could try on the machine, for `doctor` and for tests.
+    // Internal: attempts to escape from the sandbox, for `doctor` and for tests.
     #[cfg(target_os = "linux")]
     if std::env::args_os().nth(1).is_some_and(|command| command == "attack") {
         let arguments = std::env::args_os().skip(2).map(|text| text.to_string_lossy().into_owned());
@@ -82,7 +79,7 @@ fn run(parser: &mut lexopt::Parser) -> Result<ExitCode, UsageError> {
             Some("doctor") => doctor::main(parser),
             Some("serve") => {
                 let ended = serve::main(parser);
-                // The host may have been killed, and cannot see to it itself.
+                // A host that was killed cannot do this itself.
                 keeper::clean_up();
                 ended
             }

@@ -1,10 +1,10 @@
-//! The options by which `call` and `mcp` settle what tools may do.
+//! Options of `call` and `mcp` that configure the host.
 
 use crate::args::{UsageError, text};
 use beamai_base::{HostPattern, Reason, Result as ToolResult, ToolError};
 use beamai_engine::HostSettings;
 use beamai_engine::catalogue;
-use beamai_isolation::{Network, SandboxMode, SandboxSettings};
+use beamai_isolation::{Network, SandboxMode, SandboxSettings, Tier};
 use beamai_policy::PolicyText;
 use beamai_tool::Limits;
 use beamai_tool::SkillSettings;
@@ -15,7 +15,7 @@ use serde_json::Value;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-/// What `--help` says of them.
+/// Their description in `--help`.
 pub(crate) const HELP: &str = "\
   --workspace DIR   directory that the tools are confined to; default: the current one, unless that is / or the home
                     directory
@@ -26,7 +26,8 @@ pub(crate) const HELP: &str = "\
   --default MODE    auto (default), allow, ask or deny: what happens where no rule decides
   --settings FILE   JSON file with rules under \"permissions\": {\"allow\": [], \"ask\": [], \"deny\": [], \"default\": \"auto\"},
                     or by tool under \"permission\": {\"fetch\": \"allow\"},
-                    the sandbox under \"sandbox\": \"MODE\" or {\"mode\": \"MODE\", \"network\": false or [\"NAME\"], \"unix_sockets\": false,
+                    the sandbox under \"sandbox\": \"MODE\" or {\"mode\": \"MODE\", \"tier\": \"full\", \"without\": [],
+                    \"network\": false or [\"NAME\"], \"unix_sockets\": false,
                     \"readable\": [], \"writable\": [], \"env\": [], \"memory\": BYTES, \"processes\": N, \"cpu\": SECONDS,
                     \"file_size\": BYTES}, the network under \"web\": {\"allow_addresses\": [\"IP:PORT\"], \"allowed_domains\": [],
                     \"blocked_domains\": [], \"user_agent\": \"…\", \"search\": {\"provider\": \"searxng\",
@@ -35,13 +36,14 @@ pub(crate) const HELP: &str = "\
                     \"lsp\": {\"servers\": {\"python\": {\"command\": [\"…\"]}}}
   --allow-address IP:PORT
                     an address that may be fetched though it is not public; may be repeated
-  --sandbox MODE    required (default), best_effort or off: how commands are isolated; see beamai-port doctor
+  --sandbox MODE    required (default), required:landlock, best_effort or off: how commands are isolated, and with
+                    required the least tier that will do, full or landlock; see beamai-port doctor
   --network         let commands reach the network
   --network=NAME    let commands reach this name: example.com, *.example.com, * for every name, perhaps with a port
                     (example.com:443); may be repeated. Rules Network(domain:example.com) say it, too
 ";
 
-/// What these options said.
+/// The parsed options.
 pub(crate) struct HostOptions {
     dialect: String,
     workspace: Option<PathBuf>,
@@ -50,7 +52,7 @@ pub(crate) struct HostOptions {
     web: WebSettings,
     skills: SkillSettings,
     lsp: LspSettings,
-    mode: Option<SandboxMode>,
+    mode: Option<(SandboxMode, Tier)>,
     has_network: bool,
     names: Vec<HostPattern>,
     addresses: Vec<SocketAddr>,
@@ -75,10 +77,10 @@ impl Default for HostOptions {
 }
 
 impl HostOptions {
-    /// Takes the long option of this name, with its value.
+    /// Parses the long option of this name, with its value.
     ///
     /// # Errors
-    /// An option that is none of these, a value that means nothing.
+    /// For an unknown option or an invalid value.
     pub(crate) fn take(&mut self, name: &str, parser: &mut lexopt::Parser) -> Result<(), UsageError> {
         match name {
             "dialect" => self.dialect = text(parser)?,
@@ -90,9 +92,10 @@ impl HostOptions {
             "settings" => self.load(&text(parser)?)?,
             "allow-address" => self.addresses.push(address(&text(parser)?).map_err(UsageError)?),
             "sandbox" => {
-                self.mode = Some(one_of("sandbox", &text(parser)?, "required, best_effort, off")?);
+                let named: SandboxSettings = text(parser)?.parse().map_err(UsageError)?;
+                self.mode = Some((named.mode, named.tier));
             }
-            // With a name only where that is attached: what follows the bare option is not one.
+            // The value must be attached with `=`: an argument after the bare option is not its value.
             "network" => match parser.optional_value() {
                 None => self.has_network = true,
                 Some(name) => self.names.push(pattern(name)?),
@@ -107,10 +110,10 @@ impl HostOptions {
         }
     }
 
-    /// The dialect that was named.
+    /// The selected dialect.
     ///
     /// # Errors
-    /// There is none of that name.
+    /// If it does not exist.
     pub(crate) fn dialect(&self) -> Result<String, UsageError> {
         match catalogue::dialect(&self.dialect) {
             Ok(_) => Ok(self.dialect.clone()),
@@ -118,13 +121,13 @@ impl HostOptions {
         }
     }
 
-    /// The settings of the host. What the command line says of the sandbox holds over what a file says.
+    /// The host's settings. Sandbox options on the command line take precedence over the settings file.
     ///
     /// # Errors
-    /// The workspace cannot be opened.
+    /// If the workspace cannot be opened.
     pub(crate) fn settings(mut self) -> ToolResult<HostSettings> {
         self.web.allow_addresses.extend(self.addresses);
-        self.sandbox.mode = self.mode.unwrap_or(self.sandbox.mode);
+        (self.sandbox.mode, self.sandbox.tier) = self.mode.unwrap_or((self.sandbox.mode, self.sandbox.tier));
         self.sandbox.network = network(self.sandbox.network, self.has_network, self.names);
         Ok(HostSettings {
             workspace: workspace(self.workspace.as_deref())?,
@@ -137,7 +140,7 @@ impl HostOptions {
         })
     }
 
-    /// Has the rules of a settings file added to those of the command line, and takes its other parts as they are.
+    /// Adds the rules of a settings file to those of the command line, and takes its other settings.
     fn load(&mut self, file: &str) -> Result<(), UsageError> {
         let wrong = |why: String| UsageError(format!("settings file {file}: {why}"));
         let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
@@ -150,7 +153,7 @@ impl HostOptions {
         take(&mut settings, "skills", &mut self.skills).map_err(wrong)?;
         take(&mut settings, "lsp", &mut self.lsp).map_err(wrong)?;
         let names = settings.as_object().into_iter().flat_map(|parts| parts.keys());
-        // A slip in the name is found where the rules are read.
+        // A misspelt key is reported when the rules are parsed.
         if names.map(|name| name.to_lowercase()).any(|name| name.starts_with("perm")) {
             if self.policy.settings.is_some() {
                 return Err(wrong("another settings file has permissions already; put them into one".into()));
@@ -161,12 +164,31 @@ impl HostOptions {
     }
 }
 
+/// Prints to standard error what prevents sandboxed commands, or some layers, on this machine. Otherwise only the first
+/// command would report it, possibly much later.
+#[cfg(target_os = "linux")]
+pub(crate) fn warn(sandbox: &SandboxSettings) {
+    let what = match sandbox.mode {
+        SandboxMode::Required => "no command will run here under the sandbox required",
+        SandboxMode::BestEffort | SandboxMode::Off => {
+            "commands will run here without some layers of the sandbox"
+        }
+    };
+    for obstacle in beamai_sandbox::obstacles_to(sandbox) {
+        eprintln!("beamai-port: {what}: {obstacle}");
+    }
+}
+
+/// Commands are not supported.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn warn(_: &SandboxSettings) {}
+
 fn pattern(name: std::ffi::OsString) -> Result<HostPattern, UsageError> {
     let name = name.into_string().map_err(|name| UsageError(format!("{name:?} is not valid UTF-8")))?;
     HostPattern::parse(&name).map_err(UsageError)
 }
 
-/// The network of a settings file with what the command line says of it.
+/// The network setting of a settings file, combined with the command line's.
 fn network(file: Network, is_all: bool, names: Vec<HostPattern>) -> Network {
     match (is_all, names.is_empty(), file) {
         (true, _, _) => Network::All,
@@ -176,8 +198,8 @@ fn network(file: Network, is_all: bool, names: Vec<HostPattern>) -> Network {
     }
 }
 
-/// The workspace that was named, or the current directory. `/` and the home directory are a workspace only by name: a
-/// program that was started there mostly means neither, and its tools would have the whole disk or every file of its user.
+/// The given workspace, or the current directory. `/` and the home directory must be given explicitly: a program that
+/// was started there usually does not mean to give tools access to the whole disk, or to all files of its user.
 fn workspace(named: Option<&Path>) -> ToolResult<WorkspaceId> {
     if let Some(path) = named {
         return Ok(Workspace::open(path)?.id());
@@ -199,10 +221,10 @@ fn workspace(named: Option<&Path>) -> ToolResult<WorkspaceId> {
     Err(ToolError::new(Reason::InvalidArgument, message))
 }
 
-/// What a settings file may say.
+/// The allowed keys of a settings file.
 const PARTS: [&str; 6] = ["permissions", "permission", "sandbox", "web", "skills", "lsp"];
 
-/// Takes a part of a settings file, if it has it.
+/// Takes a key of a settings file, if present.
 fn take<T: serde::de::DeserializeOwned>(
     settings: &mut Value,
     part: &str,

@@ -1,6 +1,6 @@
-//! The layers of isolation between a command and the machine.
+//! The sandbox: layers of isolation between a command and the machine.
 //!
-//! For Linux only; empty elsewhere.
+//! Linux only; empty on other systems.
 
 #![cfg(target_os = "linux")]
 
@@ -10,12 +10,14 @@ mod environment;
 mod failure;
 pub mod layers;
 mod network_environment;
+mod obstacle;
 mod repository;
 
-pub use attack::attack_main;
+pub use attack::{attack_main, started};
 pub use confinement::{Confinement, ResourceLimits};
 pub use environment::environment;
 pub use failure::SetupFailure;
 pub use layers::{PROXY, ReadableDir, forbid_starts, limit_reads};
 pub use network_environment::network_environment;
+pub use obstacle::{Obstacle, obstacles, obstacles_to};
 pub use repository::RepositoryPaths;

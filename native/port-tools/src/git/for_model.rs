@@ -1,9 +1,9 @@
-//! What the git tools say, for models.
+//! Renders results of the git tools for models.
 
 use beamai_tool::for_model::{Fields, ModelCall, ModelPage, quantity};
 use serde_json::json;
 
-/// The text as the git program prints it, as far as there is room.
+/// The text as the git program prints it, cut to the limit.
 pub(super) fn printed(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let content = result.text("content")?;
     let (shown, total) = page.lines(content.trim_end());
@@ -19,17 +19,15 @@ pub(super) fn printed(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Model
     }
     if result.flag("has_more") && shown == total {
         let limit = call.number("limit").unwrap_or(20);
-        let more = call.again(&[("limit", json!((limit * 2).min(1000)))]);
-        page.note(&format!(
-            "older commits follow{}",
-            more.map_or(String::new(), |more| format!("; more: {more}"))
-        ));
+        let more = call.with(&[("limit", json!((limit * 2).min(1000)))]);
+        let more = more.map_or(String::new(), |more| format!("; more with {more}"));
+        page.note(&format!("older commits follow{more}"));
     }
     result.texts("notes").for_each(|note| page.note(note));
     Some(())
 }
 
-/// The files that are staged now.
+/// The staged files.
 pub(super) fn added(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let files = result.list("files")?;
     if result.flag("ok") {
@@ -40,7 +38,7 @@ pub(super) fn added(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPage)
     }
     let shown = result.texts("files").take_while(|file| page.line(file)).count();
     if shown < files.len() || result.flag("truncated") {
-        page.note(&format!("{shown} files are named; the others are staged as well"));
+        page.note(&format!("{shown} files are listed; the others were staged too"));
     }
     result.texts("notes").for_each(|note| page.note(note));
     Some(())

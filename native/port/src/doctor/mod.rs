@@ -1,10 +1,13 @@
-//! `beamai-port doctor`: what of the runtime this machine can do, and what is missing.
+//! `beamai-port doctor`: reports what works on this machine, and what is missing.
 
 #[cfg(target_os = "linux")]
 mod layers;
 mod text;
+#[cfg(target_os = "linux")]
+mod victim;
 
 use crate::args::{self, UsageError};
+use beamai_isolation::Tier;
 #[cfg(target_os = "linux")]
 use beamai_lsp::ServerAvailability;
 use beamai_tool::lsp_settings::LspSettings;
@@ -16,26 +19,28 @@ use std::process::ExitCode;
 const HELP: &str = "\
 Tell which layers of isolation, programs and language servers are there, and what is missing. Each layer is proved by an
 attempt on the machine that succeeds without it: a file written, a connection made, a process found. Exits with 0 when the
-sandbox `required` works, and with 1 when it does not.
+sandbox `required` works, and with 1 when it does not. What is in the way of a layer is named, with what to do about it.
 
 usage: beamai-port doctor [options]
 
   --workspace DIR   the workspace whose repository and language servers are looked for; default: the current directory
   --json            print one JSON object
-  --brief           print only a line for each program and language server that is missing, and try no layer; the
-                    repository is looked for with --workspace. Exits with 0.
+  --brief           print only a line for each program and language server that is missing, and for each thing that is
+                    in the way of the sandbox, and try no layer; the repository is looked for with --workspace. Exits
+                    with 0.
 ";
 
-/// Everything that is known of the machine.
+/// The report on the machine.
 #[derive(Serialize)]
 struct DoctorReport {
-    /// Whether commands run under the sandbox `required`.
+    /// Whether commands run with the sandbox `required`.
     required_works: bool,
-    /// What makes the namespaces where the machine refuses them to this program.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    by: Option<String>,
+    /// The best tier that works; `None` if not even `required:landlock` does.
+    tier: Option<Tier>,
+    /// Obstacles to layers.
+    obstacles: Vec<InTheWay>,
     layers: Vec<LayerReport>,
-    /// Why no layer could be tried.
+    /// Why no layer could be tested.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
     programs: Vec<ProgramReport>,
@@ -43,31 +48,38 @@ struct DoctorReport {
     language_servers: Vec<LanguageServerReport>,
 }
 
-/// A layer of isolation.
+/// An obstacle to some layers.
+#[derive(Serialize)]
+struct InTheWay {
+    name: &'static str,
+    layers: &'static [&'static str],
+    finding: &'static str,
+    remedy: &'static str,
+}
+
+/// A sandbox layer.
 #[derive(Serialize)]
 struct LayerReport {
     layer: String,
     state: LayerStatus,
-    /// What was tried.
+    /// The attempt.
     attempt: &'static str,
-    /// Why it is off, or what the attempt showed.
+    /// Why it is missing, or what the attempt showed.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
 }
 
-/// What is known of a layer.
+/// The state of a layer.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum LayerStatus {
-    /// The attempt succeeds without the sandbox and fails under it.
+    /// The attempt succeeds without the sandbox, and fails in it.
     Proved,
-    /// The attempt fails under the sandbox; without it, it fails too, for a reason of the machine's.
+    /// The attempt fails in the sandbox, but also without it.
     On,
-    /// It is said to be on, and the attempt succeeds.
+    /// It is reported as active, but the attempt succeeds.
     Broken,
-    /// It is off, and `required` does without it here.
-    NotNeeded,
-    /// It is off.
+    /// It is missing.
     Off,
 }
 
@@ -118,17 +130,16 @@ pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, UsageError> 
 }
 
 fn examine(workspace: &Workspace) -> DoctorReport {
-    let (layers, by, problem) = match layers() {
-        Ok((layers, by)) => (layers, by, None),
+    let (layers, tier, problem) = match layers() {
+        Ok((layers, tier)) => (layers, tier, None),
         Err(problem) => (Vec::new(), None, Some(problem)),
     };
-    let is_there = |layer: &LayerReport| {
-        matches!(layer.state, LayerStatus::Proved | LayerStatus::On | LayerStatus::NotNeeded)
-    };
+    let is_broken = |layer: &LayerReport| layer.state == LayerStatus::Broken;
     let git = beamai_git::availability(workspace);
     DoctorReport {
-        required_works: problem.is_none() && layers.iter().all(is_there),
-        by,
+        required_works: tier == Some(Tier::Full) && !layers.iter().any(is_broken),
+        tier,
+        obstacles: obstacles(),
         layers,
         problem,
         programs: programs(),
@@ -138,12 +149,25 @@ fn examine(workspace: &Workspace) -> DoctorReport {
 }
 
 #[cfg(target_os = "linux")]
-fn layers() -> Result<(Vec<LayerReport>, Option<String>), String> {
+fn obstacles() -> Vec<InTheWay> {
+    let found = beamai_sandbox::obstacles().into_iter();
+    found
+        .map(|one| InTheWay { name: one.name, layers: one.layers, finding: one.finding, remedy: one.remedy })
+        .collect()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn obstacles() -> Vec<InTheWay> {
+    Vec::new()
+}
+
+#[cfg(target_os = "linux")]
+fn layers() -> Result<(Vec<LayerReport>, Option<Tier>), String> {
     layers::examine()
 }
 
 #[cfg(not(target_os = "linux"))]
-fn layers() -> Result<(Vec<LayerReport>, Option<String>), String> {
+fn layers() -> Result<(Vec<LayerReport>, Option<Tier>), String> {
     Err("commands, language servers and their isolation need Linux; on this system none is started"
         .to_owned())
 }

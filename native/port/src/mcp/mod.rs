@@ -8,13 +8,12 @@
 //!                        what outlives a call           asking, form   approvals and questions
 //! ```
 //!
-//! The library speaks the protocol; what is here decides what is said.
+//! The library implements the protocol; the modules here determine the content.
 
 mod connections;
 mod elicitation;
 mod form;
 mod http;
-mod leftovers;
 mod lines;
 pub(crate) mod listing;
 mod outcome;
@@ -23,7 +22,6 @@ mod running_call;
 mod server;
 mod session;
 mod signals;
-mod temp_dir;
 
 use crate::args::{self, UsageError};
 use crate::options::{self, HostOptions};
@@ -66,9 +64,11 @@ pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, UsageError> 
     let Some(options) = options(parser)? else { return Ok(args::print(&[HELP, options::HELP].concat())) };
     let dialect = options.host.dialect()?;
     let settings = options.host.settings().map_err(|error| UsageError(error.message))?;
-    let host = Host::new(&settings, Arc::new(services())).map_err(|error| UsageError(error.message))?;
+    options::warn(&settings.sandbox);
+    let host = Host::new(&settings, Arc::new(services().for_command_line()))
+        .map_err(|error| UsageError(error.message))?;
     let shared = Arc::new(SharedState::new(host, settings, dialect, options.format));
-    temp_dir::sweep();
+    crate::temp_dir::sweep();
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
         match options.http {
@@ -77,7 +77,7 @@ pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, UsageError> 
         }
     });
     shared.sessions.end_all();
-    // A read of standard input cannot be called off; it must not keep the program.
+    // A read of standard input cannot be cancelled, and must not keep the program running.
     runtime.shutdown_background();
     ended
 }
@@ -115,7 +115,7 @@ fn runtime() -> Result<Runtime, UsageError> {
     built.map_err(|error| UsageError(format!("the server cannot be started: {error}")))
 }
 
-/// Serves one client until its input ends.
+/// Serves one client until the end of its input.
 async fn stdio(shared: &Arc<SharedState>) -> Result<ExitCode, UsageError> {
     let server = ConnectionServer::of_connection(shared);
     let session = server.session();
@@ -123,7 +123,7 @@ async fn stdio(shared: &Arc<SharedState>) -> Result<ExitCode, UsageError> {
     let served = async {
         match rmcp::serve_server(server, lines).await {
             Ok(running) => running.waiting().await.map(|_| ()).map_err(|error| error.to_string()),
-            // The input ended before anything was asked.
+            // The input ended before the first request.
             Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
             Err(error) => Err(error.to_string()),
         }

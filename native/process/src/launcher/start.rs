@@ -1,10 +1,10 @@
-//! From an order to a running program.
+//! Starts the program of an order.
 
 use super::clone::run_borrowing_memory;
 use super::shortcut::ShortcutExec;
 use super::signals;
 use crate::message::Order;
-use beamai_sandbox::SetupFailure;
+use beamai_sandbox::{SetupFailure, layers::SignalScope};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions};
@@ -12,23 +12,29 @@ use std::ffi::{CStr, c_char};
 use std::os::fd::{AsFd, OwnedFd};
 use std::ptr;
 
-/// Standard output, error and input of a program.
+/// The standard streams of a program.
 pub(super) struct ProgramStreams {
     pub(super) stdout: OwnedFd,
     pub(super) stderr: OwnedFd,
-    /// Without it, the program has the reaper's own input, which is at its end.
+    /// If `None`, the program inherits the reaper's input, which is at its end.
     pub(super) stdin: Option<OwnedFd>,
 }
 
-/// Starts the program in this process's working directory: a session of its own, default signals, nothing open
-/// but its streams. With `bound` it dies with this process, which a pid namespace ensures by itself.
-pub(super) fn start(order: &Order<'_>, streams: &ProgramStreams, bound: bool) -> Result<Pid, SetupFailure> {
+/// Starts the program in the current working directory, with its own session, default signals, and no open descriptors
+/// except its streams. With `bound` it dies with this process, and with `scope` its signals cannot reach this process;
+/// a pid namespace ensures both by itself.
+pub(super) fn start(
+    order: &Order<'_>,
+    streams: &ProgramStreams,
+    bound: bool,
+    scope: Option<&SignalScope>,
+) -> Result<Pid, SetupFailure> {
     let arguments = pointers(&order.arguments);
     let environment = pointers(&order.environment);
     let mut shortcut = ShortcutExec::of(order);
     let mut failure = None;
     let pid = run_borrowing_memory(|| {
-        failure = prepare(streams, bound).err().or_else(|| {
+        failure = prepare(streams, bound, scope).err().or_else(|| {
             shortcut.as_mut().map(ShortcutExec::take);
             // SAFETY: both lists end with a null pointer and point to strings that `order` borrows.
             unsafe { execute(order.program, &arguments, &environment, order.token, 0) };
@@ -45,13 +51,20 @@ pub(super) fn start(order: &Order<'_>, streams: &ProgramStreams, bound: bool) ->
     }
 }
 
-/// The last steps, in the process that is about to become the program.
-fn prepare(streams: &ProgramStreams, bound: bool) -> Result<(), (&'static str, Errno)> {
+/// The last steps before exec, in the new process.
+fn prepare(
+    streams: &ProgramStreams,
+    bound: bool,
+    scope: Option<&SignalScope>,
+) -> Result<(), (&'static str, Errno)> {
     let step = |name| move |errno| (name, errno);
     rustix::process::setsid().map_err(step("make a session"))?;
     if bound {
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
             .map_err(step("bind the program to its reaper"))?;
+    }
+    if let Some(scope) = scope {
+        scope.enter().map_err(step("keep the program's signals from its reaper"))?;
     }
     if let Some(stdin) = &streams.stdin {
         rustix::stdio::dup2_stdin(stdin).map_err(step("connect the input"))?;
@@ -61,11 +74,11 @@ fn prepare(streams: &ProgramStreams, bound: bool) -> Result<(), (&'static str, E
     signals::release().map_err(step("reset the signals"))
 }
 
-/// Becomes a program, or returns. The exec guard reads the last two numbers, which the kernel does not: they say that it is
-/// the reaper that starts this, and which of what the order names it is.
+/// Executes a program; returns on failure. The exec guard reads the last two arguments, which the Linux kernel ignores:
+/// they identify the start as the reaper's, and the candidate of the order that is started.
 ///
 /// # Safety
-/// Both lists end with a null pointer, and what they point to is there.
+/// Both lists end with a null pointer, and all pointers in them are valid.
 pub(super) unsafe fn execute(
     program: &CStr,
     arguments: &[*const c_char],
@@ -74,7 +87,7 @@ pub(super) unsafe fn execute(
     number: u64,
 ) {
     let (program, arguments, environment) = (program.as_ptr(), arguments.as_ptr(), environment.as_ptr());
-    // SAFETY: as the caller has it.
+    // SAFETY: guaranteed by the caller.
     unsafe { libc::syscall(libc::SYS_execve, program, arguments, environment, number, 0_u64, token) };
 }
 
@@ -82,8 +95,8 @@ pub(super) fn pointers(texts: &[&CStr]) -> Vec<*const c_char> {
     texts.iter().map(|text| text.as_ptr()).chain([ptr::null()]).collect()
 }
 
-/// Makes `directory` the working directory. In a mount namespace of its own, a descriptor from outside would lead
-/// to the mounts outside, so the directory is opened again by `path` and has to be the same one.
+/// Changes the working directory to `directory`. In a separate mount namespace, a descriptor from outside would refer
+/// to the outside mounts, so the directory is opened again by `path` and must be the same one.
 pub(super) fn enter_directory(
     directory: &OwnedFd,
     path: &CStr,

@@ -24,7 +24,7 @@ pub(super) fn registry() -> ToolRegistry {
     registry_of([files(), work(), servers(), git::tools()].into_iter().flatten().collect())
 }
 
-/// Files.
+/// File tools.
 fn files() -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(ToolBinding::<FileRead, arguments::ReadArgs>::new(
@@ -57,7 +57,7 @@ fn files() -> Vec<Arc<dyn Tool>> {
             ToolBinding::<FileEdit>::new(
                 "edit",
                 "Replace exact text in a file; returns a diff. old_string must occur exactly once unless replace_all \
-                 is set. No regular expressions. Use patch to change several files.",
+                 is set. No regular expressions. Use patch for several places or files.",
             )
             .only(&["path", "old_string", "new_string", "replace_all"]),
         ),
@@ -108,7 +108,7 @@ fn work() -> Vec<Arc<dyn Tool>> {
     ]
 }
 
-/// Language servers.
+/// Language server tools.
 fn servers() -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(ToolBinding::<LspDiagnostics, arguments::DiagnoseArgs>::new(

@@ -1,0 +1,236 @@
+//! Computes Landlock rules that stand in for mounts which hide paths or make them read-only.
+//!
+//! A Landlock rule permits access below a path; no rule can deny. A denied path is therefore excluded by permitting its
+//! siblings one by one, and not the directories above it as a whole. In those directories nothing can be created,
+//! renamed or removed, because that right would apply to everything below; they are reported to the host.
+
+use super::devices::NODES;
+use crate::Confinement;
+use beamai_protected::ProtectedPaths;
+use beamai_workspace::decode_path;
+use landlock::{AccessFs, BitFlags};
+use rustix::io::Errno;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// Maximum number of rules. Each costs some microseconds and memory of the Linux kernel.
+const MOST: usize = 20_000;
+
+/// Directories that other programs and sessions store data in. Under the full tier commands have private ones.
+const OTHERS: [&str; 2] = ["/tmp", "/dev"];
+
+/// Paths, with the rights below each.
+pub(super) struct Grants {
+    pub(super) rules: Vec<(PathBuf, BitFlags<AccessFs>)>,
+    /// Writable directories in which nothing can be created, renamed or removed.
+    pub(super) fixed: Vec<PathBuf>,
+    rights: Rights,
+    /// Paths that are neither readable nor writable.
+    hidden: Vec<PathBuf>,
+    /// Paths that are not writable.
+    read_only: Vec<PathBuf>,
+}
+
+/// The rights to read and to write.
+#[derive(Clone, Copy)]
+pub(super) struct Rights {
+    pub(super) read: BitFlags<AccessFs>,
+    pub(super) write: BitFlags<AccessFs>,
+}
+
+impl Grants {
+    /// The grants for a confinement.
+    ///
+    /// # Errors
+    /// `E2BIG` if denied paths have too many siblings.
+    pub(super) fn of(confinement: &Confinement, rights: Rights) -> Result<Self, Errno> {
+        let matched = |list: fn(&ProtectedPaths) -> &Vec<String>| {
+            confinement.found.iter().flat_map(move |found| {
+                let root = decode_path(&found.root);
+                list(found).iter().map(move |path| root.join(decode_path(path)))
+            })
+        };
+        let named = |paths: &[OsString]| paths.iter().map(PathBuf::from).collect::<Vec<_>>().into_iter();
+        // Paths that the host makes visible or writable are not denied.
+        let is_denied = |path: &PathBuf| {
+            !confinement.readable.iter().chain(&confinement.writable).any(|shown| shown == path)
+        };
+        let denied = |paths: &mut dyn Iterator<Item = PathBuf>| -> Vec<PathBuf> {
+            paths.filter(is_denied).map(|path| real(&path)).collect()
+        };
+        let mut grants = Self {
+            rules: Vec::new(),
+            fixed: Vec::new(),
+            rights,
+            hidden: denied(&mut named(&confinement.hidden).chain(matched(|found| &found.hidden))),
+            read_only: denied(&mut named(&confinement.read_only).chain(matched(|found| &found.read_only))),
+        };
+        grants.machine(confinement)?;
+        for root in writable(confinement) {
+            grants.writable_beneath(root, confinement.exec_writable)?;
+        }
+        for path in &confinement.readable {
+            grants.add(real(Path::new(path)), rights.read)?;
+        }
+        let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev;
+        NODES.into_iter().try_for_each(|path| grants.add(path.into(), device))?;
+        Ok(grants)
+    }
+
+    /// Permits reading the machine's files, except for hidden ones. Directories can be listed everywhere.
+    fn machine(&mut self, confinement: &Confinement) -> Result<(), Errno> {
+        let mut kept_out = self.hidden.clone();
+        kept_out.extend(OTHERS.map(PathBuf::from));
+        // The right to read includes the right to execute, which writable directories may lack.
+        kept_out.extend(writable(confinement));
+        self.add("/".into(), AccessFs::ReadDir.into())?;
+        self.readable_beneath("/".into(), &kept_out, self.rights.read)
+    }
+
+    /// Permits reading below a path, except for excluded paths.
+    fn readable_beneath(
+        &mut self,
+        path: PathBuf,
+        kept_out: &[PathBuf],
+        read: BitFlags<AccessFs>,
+    ) -> Result<(), Errno> {
+        if kept_out.contains(&path) {
+            return Ok(());
+        }
+        if !kept_out.iter().any(|other| other.starts_with(&path)) {
+            return self.add(path, read);
+        }
+        entries(&path).try_for_each(|path| self.readable_beneath(path, kept_out, read))
+    }
+
+    /// Permits reading and writing below a path, except for denied paths.
+    fn writable_beneath(&mut self, path: PathBuf, executes: bool) -> Result<(), Errno> {
+        let mut read = self.rights.read;
+        if !executes {
+            read.remove(AccessFs::Execute);
+        }
+        if self.hidden.contains(&path) {
+            return Ok(());
+        }
+        if self.read_only.contains(&path) {
+            let hidden = self.hidden.clone();
+            return self.readable_beneath(path, &hidden, read);
+        }
+        let is_above = |denied: &[PathBuf]| denied.iter().any(|denied| denied.starts_with(&path));
+        match (is_above(&self.hidden), is_above(&self.read_only)) {
+            (false, false) => return self.add(path, read | self.rights.write),
+            (false, true) => self.add(path.clone(), read)?,
+            (true, _) => self.add(path.clone(), AccessFs::ReadDir.into())?,
+        }
+        self.fixed.push(path.clone());
+        entries(&path).try_for_each(|path| self.writable_beneath(path, executes))
+    }
+
+    fn add(&mut self, path: PathBuf, rights: BitFlags<AccessFs>) -> Result<(), Errno> {
+        if self.rules.len() >= MOST {
+            return Err(Errno::TOOBIG);
+        }
+        self.rules.push((path, rights));
+        Ok(())
+    }
+}
+
+/// The entries of a directory. Links are skipped, since their targets have rules of their own; unreadable directories
+/// are empty.
+fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let is_link = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_symlink());
+    entries.filter(move |entry| !is_link(entry)).map(|entry| entry.path())
+}
+
+/// Writable paths with links resolved: the workspace, the session's temporary directory, and the host's paths.
+fn writable(confinement: &Confinement) -> Vec<PathBuf> {
+    let all = [&confinement.workspace].into_iter().chain(&confinement.temp).chain(&confinement.writable);
+    all.map(|path| real(Path::new(path))).collect()
+}
+
+/// Resolves the links of a path whose last component need not exist.
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => real(parent).join(name),
+        _ => path.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use landlock::ABI;
+
+    /// Grants within a writable directory.
+    fn grants(root: &Path, hidden: &[&str], read_only: &[&str]) -> Grants {
+        let paths = |names: &[&str]| names.iter().map(|name| root.join(name)).collect();
+        let rights = Rights { read: AccessFs::from_read(ABI::V5), write: AccessFs::from_write(ABI::V5) };
+        let mut grants = Grants {
+            rules: Vec::new(),
+            fixed: Vec::new(),
+            rights,
+            hidden: paths(hidden),
+            read_only: paths(read_only),
+        };
+        grants.writable_beneath(root.to_owned(), true).unwrap();
+        grants
+    }
+
+    /// The right that a path has from a rule on it or on a directory above it.
+    fn may(grants: &Grants, path: &Path, right: AccessFs) -> bool {
+        grants.rules.iter().any(|(above, rights)| path.starts_with(above) && rights.contains(right))
+    }
+
+    fn tree() -> (tempfile::TempDir, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        std::fs::create_dir_all(root.join("a/b")).unwrap();
+        for file in ["key", "plain", "a/secret", "a/other", "a/b/deep"] {
+            std::fs::write(root.join(file), "").unwrap();
+        }
+        (dir, root)
+    }
+
+    #[test]
+    fn without_rules_a_directory_is_permitted_as_a_whole() {
+        let (_dir, root) = tree();
+        let grants = grants(&root, &[], &[]);
+        assert!(grants.rules.len() == 1 && grants.fixed.is_empty());
+    }
+
+    #[test]
+    fn what_is_denied_is_permitted_by_no_rule_and_what_lies_beside_it_is() {
+        let (_dir, root) = tree();
+        let grants = grants(&root, &["a/secret"], &["key"]);
+        let may = |path: &str, right| may(&grants, &root.join(path), right);
+        assert!(!may("a/secret", AccessFs::ReadFile) && !may("a/secret", AccessFs::WriteFile));
+        assert!(may("key", AccessFs::ReadFile) && !may("key", AccessFs::WriteFile));
+        for path in ["plain", "a/other", "a/b/deep", "a/b/new"] {
+            assert!(may(path, AccessFs::ReadFile) && may(path, AccessFs::WriteFile), "{path}");
+        }
+        // In the directories above, nothing can be created or removed.
+        assert_eq!(grants.fixed, [root.clone(), root.join("a")]);
+        for right in [AccessFs::MakeReg, AccessFs::RemoveFile, AccessFs::Refer] {
+            assert!(!may("new", right) && !may("a/secret", right), "{right:?}");
+        }
+        assert!(may("a/b/new", AccessFs::MakeReg));
+    }
+
+    #[test]
+    fn what_is_hidden_in_what_is_read_only_stays_hidden_and_the_rest_unwritten() {
+        let (_dir, root) = tree();
+        let grants = grants(&root, &["a/secret"], &["a"]);
+        let may = |path: &str, right| may(&grants, &root.join(path), right);
+        assert!(!may("a/secret", AccessFs::ReadFile) && may("a/other", AccessFs::ReadFile));
+        assert!(!may("a/other", AccessFs::WriteFile) && !may("a/b/deep", AccessFs::WriteFile));
+    }
+
+    #[test]
+    fn a_name_that_must_not_come_to_be_keeps_its_directory_as_it_is() {
+        let (_dir, root) = tree();
+        let grants = grants(&root, &[], &["new/conf"]);
+        assert_eq!(grants.fixed, std::slice::from_ref(&root));
+        assert!(!may(&grants, &root.join("new"), AccessFs::MakeDir));
+    }
+}
