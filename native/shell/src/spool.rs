@@ -8,6 +8,10 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
+/// What is said where no file is kept.
+const NONE_KEPT: &str =
+    "no file has the rest, because this call keeps none; redirect the command's output into a file of the workspace";
+
 /// Everything that a command writes, both streams as they come: in memory while that is little, then in a file.
 #[derive(Debug)]
 pub(super) struct Spool {
@@ -17,7 +21,7 @@ pub(super) struct Spool {
     file: Option<File>,
     path: Option<String>,
     written: u64,
-    /// Most bytes of the file.
+    /// Most bytes of the file; with 0 there is none.
     most: u64,
     /// Why the file lacks something.
     lacks: Option<String>,
@@ -63,6 +67,10 @@ impl Spool {
     }
 
     fn begin(&mut self) {
+        if self.most == 0 {
+            self.lacks = Some(NONE_KEPT.to_owned());
+            return self.close();
+        }
         let memory = std::mem::take(&mut self.memory);
         match create(self.dir.as_ref()) {
             Ok((file, path)) => {
