@@ -12,12 +12,22 @@ pub struct ModelCall<'a> {
     tool: &'a dyn Tool,
     dialect: &'a ToolRegistry,
     args: &'a Map<String, Value>,
+    write: &'a CallWriter<'a>,
 }
+
+/// How a suggested call is written, from the tool's name and its arguments.
+pub type CallWriter<'a> = dyn Fn(&str, &Map<String, Value>) -> String + 'a;
 
 impl<'a> ModelCall<'a> {
     /// A call of a tool of this dialect, with the arguments as the model gave them.
     pub fn new(tool: &'a dyn Tool, dialect: &'a ToolRegistry, args: &'a Map<String, Value>) -> Self {
-        Self { tool, dialect, args }
+        Self { tool, dialect, args, write: &as_a_model_writes }
+    }
+
+    /// The same call, whose suggestions are written for somebody else than a model.
+    #[must_use]
+    pub fn written_by(self, write: &'a CallWriter<'a>) -> Self {
+        Self { write, ..self }
     }
 
     pub(super) fn tool(&self) -> &'a dyn Tool {
@@ -51,7 +61,7 @@ impl<'a> ModelCall<'a> {
         }
         let mut args = self.args.clone();
         changes.iter().for_each(|(name, value)| _ = args.insert((*name).to_owned(), value.clone()));
-        let whole = format!("{} {}", self.tool.name(), Value::Object(args));
+        let whole = (self.write)(self.tool.name(), &args);
         if whole.chars().count() <= WRITTEN {
             return Some(whole);
         }
@@ -67,6 +77,12 @@ impl<'a> ModelCall<'a> {
 
     /// A call of another tool of the dialect, found by its canonical rule name, as a model would write it.
     pub fn other_call(&self, rule: &str, args: &Value) -> Option<String> {
-        Some(format!("{} {args}", self.other(rule)?))
+        let tool = self.other(rule)?;
+        Some(args.as_object().map_or_else(|| format!("{tool} {args}"), |args| (self.write)(tool, args)))
     }
+}
+
+fn as_a_model_writes(tool: &str, args: &Map<String, Value>) -> String {
+    // The same text as that of the object, which would have to be copied.
+    format!("{tool} {}", serde_json::to_string(args).unwrap_or_default())
 }
