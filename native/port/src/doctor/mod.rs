@@ -107,7 +107,7 @@ pub(crate) fn main(matches: &ArgMatches) -> Result<ExitCode, UsageError> {
     let (as_json, is_brief) = (matches.get_flag("json"), matches.get_flag("brief"));
     let open = |path: &Path| Workspace::open(path).map_err(|error| UsageError(error.message));
     if is_brief {
-        return Ok(args::print(&text::missing(workspace.map(|path| open(path)).transpose()?.as_ref())));
+        return Ok(args::print(text::missing(workspace.map(|path| open(path)).transpose()?.as_ref())));
     }
     let workspace = open(workspace.map_or(Path::new("."), PathBuf::as_path))?;
     let report = examine(&workspace);
