@@ -248,7 +248,7 @@ impl Host {
         let mut cx = self.context(&call, run)?;
         let tool = self.find(&call.tool, call.dialect.as_deref())?;
         // No tool sees what a process that died has left half done.
-        if tool.traits().pace != ExecutionClass::Instant && !journal::settle(cx.must_not_wait) {
+        if tool.traits().pace != ExecutionClass::Instant && !journal::recover_if_needed(cx.must_not_wait) {
             return Err(Interrupt::Defer);
         }
         if tool.traits().pace != ExecutionClass::Instant {

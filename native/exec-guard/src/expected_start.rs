@@ -20,7 +20,7 @@ pub struct ExpectedStart {
     /// What the start of the program covers.
     pub coverage: StartCoverage,
     /// What may be started in its place: judged as if the program started it.
-    pub places: Vec<PathBuf>,
+    pub candidates: Vec<PathBuf>,
     /// The arguments of what is started in its place.
     pub words: Vec<OsString>,
     /// Who decides about starts.
@@ -47,7 +47,7 @@ impl ExpectedStart {
     pub fn first(&self, number: u64) -> Option<ExpectedProgram<'_>> {
         match usize::try_from(number).ok()?.checked_sub(1) {
             None => Some(ExpectedProgram::Program(&self.program)),
-            Some(nth) => self.places.get(nth).map(ExpectedProgram::Place),
+            Some(nth) => self.candidates.get(nth).map(ExpectedProgram::Place),
         }
     }
 }

@@ -19,43 +19,43 @@ const ADVICE: &str = "text cannot be added to it";
 /// `stale` when the file changed since `before`; it is as it was whenever there is an error.
 pub(super) fn append(
     args: &FileWrite,
-    place: &WorkspacePath,
+    path: &WorkspacePath,
     before: &BufferedFile,
     content: &ContentKind,
     cx: &CallContext,
 ) -> Result<FileWriteOutput> {
-    let (charset, bytes) = encoded(args, place, before, content)?;
+    let (charset, bytes) = encoded(args, path, before, content)?;
     let whole = match before.size <= cx.limits.whole_file_bytes {
         true => Some(summarize(&before.bytes(), charset, &|| cx.check())?),
         false => None,
     };
-    let mut diff = DiffBuilder::new(&place.display(), false, cx.limits.diff_bytes);
+    let mut diff = DiffBuilder::new(&path.display(), false, cx.limits.diff_bytes);
     if let Some(whole) = &whole {
         compare(&mut diff, before, charset, whole, &bytes, cx)?;
     }
-    let failed = |error| ToolError::io("write", place.display(), error);
-    add(reopened(place, before)?, &bytes, before.size).map_err(failed)?;
+    let failed = |error| ToolError::io("write", path.display(), error);
+    add(reopened(path, before)?, &bytes, before.size).map_err(failed)?;
     let old = whole.as_ref().map(FileScan::hash);
     let new = whole.map(|mut whole| whole.hasher.update(&bytes).finalize());
-    cx.seen_files.added_to(place, old, new);
+    cx.seen_files.added_to(path, old, new);
     Ok(written(charset, &bytes, new, diff.finish()))
 }
 
 /// The charset of the file, and the content in it.
 fn encoded<'a>(
     args: &'a FileWrite,
-    place: &WorkspacePath,
+    path: &WorkspacePath,
     before: &BufferedFile,
     content: &ContentKind,
 ) -> Result<(Charset, Cow<'a, [u8]>)> {
     let charset = match content {
         ContentKind::Text(charset) => *charset,
         ContentKind::Image(kind) | ContentKind::Binary(kind) => {
-            return Err(no_text(place, before.size, kind, ADVICE));
+            return Err(no_text(path, before.size, kind, ADVICE));
         }
     };
     let bytes = charset.encode(&args.content).map_err(|unmappable| {
-        let shown = place.display();
+        let shown = path.display();
         let message = format!(
             "{shown} is in {}, which cannot hold {unmappable}; leave these characters out, or write the whole file \
              anew, which makes it utf-8",
@@ -67,12 +67,12 @@ fn encoded<'a>(
 }
 
 /// The same file, open for adding.
-fn reopened(place: &WorkspacePath, before: &BufferedFile) -> Result<File> {
-    let (file, stat) = place.append()?;
+fn reopened(path: &WorkspacePath, before: &BufferedFile) -> Result<File> {
+    let (file, stat) = path.append()?;
     match stat {
         Some(stat) if same(&stat, &before.stat) => Ok(file),
         _ => Err(ToolError::new(Reason::Stale, "the file changed while it was written to; try again")
-            .file(place.display())),
+            .file(path.display())),
     }
 }
 

@@ -18,9 +18,9 @@ pub struct BufferedFile {
 
 impl BufferedFile {
     /// Takes a file that was just opened.
-    pub fn new(place: &WorkspacePath, (file, stat): (File, Stat)) -> Result<Self> {
+    pub fn new(path: &WorkspacePath, (file, stat): (File, Stat)) -> Result<Self> {
         let size = u64::try_from(stat.st_size).unwrap_or(0);
-        let content = if size <= IN_MEMORY { Some(read_whole(place, &file, size)?) } else { None };
+        let content = if size <= IN_MEMORY { Some(read_whole(path, &file, size)?) } else { None };
         let size = content.as_ref().map_or(size, |content| content.len() as u64);
         Ok(Self { stat, size, file, content })
     }
@@ -47,10 +47,10 @@ impl BufferedFile {
     }
 
     /// Reads all of the file.
-    pub(super) fn into_content(mut self, place: &WorkspacePath) -> Result<Vec<u8>> {
+    pub(super) fn into_content(mut self, path: &WorkspacePath) -> Result<Vec<u8>> {
         match self.take_content() {
             Some(content) => Ok(content),
-            None => read_whole(place, &self.file, self.size),
+            None => read_whole(path, &self.file, self.size),
         }
     }
 
@@ -63,21 +63,21 @@ impl BufferedFile {
     }
 
     /// The charset of a text file; anything else is refused. `advice` says what to do with it instead.
-    pub(super) fn charset(&self, place: &WorkspacePath, advice: &str) -> Result<Charset> {
+    pub(super) fn charset(&self, path: &WorkspacePath, advice: &str) -> Result<Charset> {
         match self.sniff()? {
             ContentKind::Text(charset) => Ok(charset),
-            ContentKind::Image(kind) => Err(no_text(place, self.size, kind, advice)),
-            ContentKind::Binary(kind) => Err(no_text(place, self.size, kind, advice)),
+            ContentKind::Image(kind) => Err(no_text(path, self.size, kind, advice)),
+            ContentKind::Binary(kind) => Err(no_text(path, self.size, kind, advice)),
         }
     }
 
     /// As `BufferedFile::charset`, of a text file of which a part is to be changed.
-    pub fn charset_for_parts(&self, place: &WorkspacePath, advice: &str) -> Result<Charset> {
-        let charset = self.charset(place, advice)?;
+    pub fn charset_for_parts(&self, path: &WorkspacePath, advice: &str) -> Result<Charset> {
+        let charset = self.charset(path, advice)?;
         if !charset.is_stateful() {
             return Ok(charset);
         }
-        let shown = place.display();
+        let shown = path.display();
         let message = format!(
             "{shown} is in {}, of which no part can be changed alone; convert it first, or write the whole file",
             charset.name()
@@ -91,15 +91,15 @@ const EVIDENCE: u64 = 256 << 10;
 const _: () = assert!(EVIDENCE >= HEAD as u64);
 
 /// The error about a file that is no text.
-pub(super) fn no_text(place: &WorkspacePath, size: u64, kind: &str, advice: &str) -> ToolError {
-    let shown = place.display();
+pub(super) fn no_text(path: &WorkspacePath, size: u64, kind: &str, advice: &str) -> ToolError {
+    let shown = path.display();
     let message = format!("{shown} is no text but {kind} ({size} bytes); {advice}");
     ToolError::new(Reason::BinaryFile, message).file(shown).with("size", size).with("content_kind", kind)
 }
 
 /// Reads as many bytes as the file was said to have, in one read where the operating system plays along. What
 /// says 0 is read to its end: files that are made up as they are read say so.
-fn read_whole(place: &WorkspacePath, file: &File, size: u64) -> Result<Vec<u8>> {
+fn read_whole(path: &WorkspacePath, file: &File, size: u64) -> Result<Vec<u8>> {
     let wanted = usize::try_from(size).unwrap_or(usize::MAX);
     let mut bytes = Vec::with_capacity(wanted);
     while bytes.len() < wanted || size == 0 {
@@ -108,16 +108,16 @@ fn read_whole(place: &WorkspacePath, file: &File, size: u64) -> Result<Vec<u8>> 
         }
         match rustix::io::read(file, rustix::buffer::spare_capacity(&mut bytes)) {
             Ok(0) => break,
-            Ok(_) if bytes.len() as u64 > IN_MEMORY.max(size) => return Err(endless(place)),
+            Ok(_) if bytes.len() as u64 > IN_MEMORY.max(size) => return Err(endless(path)),
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(place.error("read", error)),
+            Err(error) => return Err(path.error("read", error)),
         }
     }
     Ok(bytes)
 }
 
-fn endless(place: &WorkspacePath) -> ToolError {
-    let shown = place.display();
+fn endless(path: &WorkspacePath) -> ToolError {
+    let shown = path.display();
     let message =
         format!("{shown} says that it is empty and gives more than {IN_MEMORY} bytes; it is no plain file");
     ToolError::new(Reason::NotAFile, message).file(shown)

@@ -104,15 +104,15 @@ impl FileEdit {
         work: impl FnOnce(&EditCall<'_>) -> Result<T, Interrupt>,
     ) -> Result<T, Interrupt> {
         self.check()?;
-        let place = cx.workspace.place(&self.path)?;
-        let _guard = lock(&place, cx)?;
-        let opened = missing::open(&place)?;
+        let path = cx.workspace.parse_path(&self.path)?;
+        let _guard = lock(&path, cx)?;
+        let opened = missing::open(&path)?;
         cx.charge(u64::try_from(opened.1.st_size).unwrap_or(0))?;
-        let before = BufferedFile::new(&place, opened)?;
-        let charset = before.charset_for_parts(&place, ADVICE)?;
-        let edit = EditCall { args: self, cx, charset, place: &place, before: &before };
+        let before = BufferedFile::new(&path, opened)?;
+        let charset = before.charset_for_parts(&path, ADVICE)?;
+        let edit = EditCall { args: self, cx, charset, path: &path, before: &before };
         work(&edit).map_err(|stop| match stop {
-            Interrupt::Failed(error) => Interrupt::Failed(error.file(place.display())),
+            Interrupt::Failed(error) => Interrupt::Failed(error.file(path.display())),
             other => other,
         })
     }
@@ -136,7 +136,7 @@ impl FileEdit {
 struct EditCall<'a> {
     args: &'a FileEdit,
     cx: &'a CallContext,
-    place: &'a WorkspacePath,
+    path: &'a WorkspacePath,
     before: &'a BufferedFile,
     charset: Charset,
 }
@@ -159,12 +159,12 @@ impl EditCall<'_> {
         let plan = self.plan()?;
         let new = self.encoded(&plan)?;
         let diff = self.diff(&plan, &new)?;
-        let mut replacement = self.place.replace()?;
+        let mut replacement = self.path.replace()?;
         let check = || self.cx.check();
         let (hash, _) = splice(&self.before.bytes(), plan.splices(&new), replacement.file(), &check)?;
         let link_broken = replacement.breaks_link();
         replacement.commit(Expected::Unchanged(&self.before.stat))?;
-        self.cx.seen_files.wrote(self.place, Some(hash));
+        self.cx.seen_files.wrote(self.path, Some(hash));
         Ok(self.edited(&plan, diff, hash, link_broken))
     }
 
@@ -180,14 +180,14 @@ impl EditCall<'_> {
     }
 
     fn diff(&self, plan: &EditPlan<'_>, new: &[u8]) -> Result<Diff> {
-        let mut diff = DiffBuilder::new(&self.place.display(), false, self.cx.limits.diff_bytes);
+        let mut diff = DiffBuilder::new(&self.path.display(), false, self.cx.limits.diff_bytes);
         around(&self.before.bytes(), self.charset, plan.splices(new), &mut diff, &|| self.cx.check())?;
         Ok(diff.finish())
     }
 
     /// Text that stands for other text must not take its place.
     fn refuse_placeholder(&self, plan: &EditPlan<'_>, new: &[u8]) -> Result<()> {
-        let (old, shown) = (&self.args.old_string, self.place.display());
+        let (old, shown) = (&self.args.old_string, self.path.display());
         let is_smaller = |hit: &Occurrence| (new.len() as u64) < hit.range.end - hit.range.start;
         let is_smaller = plan.found.hits.first().is_some_and(is_smaller);
         match is_smaller || self.args.new_string.lines().count() < old.lines().count() {
@@ -236,7 +236,7 @@ impl EditCall<'_> {
                 return self.checked(EditPlan { found, is_adapted: true, new: with_returns(new) });
             }
         }
-        Err(no_match(self.place, &self.before.bytes(), self.charset, old, None)?)
+        Err(no_match(self.path, &self.before.bytes(), self.charset, old, None)?)
     }
 
     fn find(&self, old: &str) -> Result<FileScan> {
@@ -249,7 +249,7 @@ impl EditCall<'_> {
             Ok(needle) => find(&bytes, self.charset, &needle, overlap, most, &check),
             Err(unmappable) => {
                 self.expect(&summarize(&bytes, self.charset, &check)?)?;
-                Err(no_match(self.place, &bytes, self.charset, old, Some(&unmappable))?)
+                Err(no_match(self.path, &bytes, self.charset, old, Some(&unmappable))?)
             }
         }
     }
@@ -257,15 +257,15 @@ impl EditCall<'_> {
     /// Refuses a file that is not the one the caller has seen.
     fn expect(&self, found: &FileScan) -> Result<()> {
         match self.args.expected_hash.as_deref() {
-            None => self.cx.seen_files.expect(self.place, || Ok(found.hash())),
-            expected => expect_hash(self.place, expected, found.hash()),
+            None => self.cx.seen_files.expect(self.path, || Ok(found.hash())),
+            expected => expect_hash(self.path, expected, found.hash()),
         }
     }
 
     fn checked<'p>(&self, plan: EditPlan<'p>) -> Result<EditPlan<'p>> {
         match (self.args.replace_all, plan.found.hits.len()) {
-            (false, 2..) => Err(ambiguous(self.place, &plan.found)),
-            (true, _) if !plan.found.is_complete => Err(too_many(self.place, REPLACEMENTS)),
+            (false, 2..) => Err(ambiguous(self.path, &plan.found)),
+            (true, _) if !plan.found.is_complete => Err(too_many(self.path, REPLACEMENTS)),
             _ => Ok(plan),
         }
     }

@@ -10,7 +10,7 @@ const PATHS: [&str; 2] = ["path", "file_path"];
 /// that reads on.
 pub(super) fn read(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let content = result.text("content")?;
-    if let Some(kind) = result.said("media_type") {
+    if let Some(kind) = result.non_empty("media_type") {
         page.line(&format!("{kind}, {} bytes", result.count("size").unwrap_or(0)));
         return Some(());
     }
@@ -21,7 +21,7 @@ pub(super) fn read(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPag
     }
     let (shown, given) = page.lines(content);
     if given == 0 {
-        page.note(result.said("note").unwrap_or("the file is empty"));
+        page.note(result.non_empty("note").unwrap_or("the file is empty"));
         return Some(());
     }
     let is_cut = shown < given || result.flag("has_more");
@@ -34,7 +34,7 @@ pub(super) fn read(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPag
         None => {}
     }
     if result.flag("truncated") && !content.ends_with('\n') && shown == given {
-        result.said("note").into_iter().for_each(|note| page.note(note));
+        result.non_empty("note").into_iter().for_each(|note| page.note(note));
     }
     note_cut_line(content, start, call, page);
     note_encoding(result, page);
@@ -105,10 +105,10 @@ fn range(first: u64, last: u64, total: Option<u64>) -> String {
 }
 
 fn note_encoding(result: Fields<'_>, page: &mut ModelPage) {
-    if let Some(encoding) = result.said("encoding").filter(|name| !name.eq_ignore_ascii_case("utf-8")) {
+    if let Some(encoding) = result.non_empty("encoding").filter(|name| !name.eq_ignore_ascii_case("utf-8")) {
         page.note(&format!("encoding: {encoding}"));
     }
-    match result.said("line_ending") {
+    match result.non_empty("line_ending") {
         Some("crlf") => page.note("lines end in CR LF"),
         Some("mixed") => page.note("some lines end in CR LF, some in LF"),
         _ => {}
@@ -120,7 +120,7 @@ fn note_encoding(result: Fields<'_>, page: &mut ModelPage) {
 
 /// One line: what happened to which file, and how much it changed.
 pub(super) fn written(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
-    let operation = result.said("operation")?;
+    let operation = result.non_empty("operation")?;
     let path = call.argument(&PATHS).unwrap_or("the file");
     let lines = |key: &str| result.count(key);
     let size = match (operation, lines("additions"), lines("deletions")) {
@@ -130,7 +130,7 @@ pub(super) fn written(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Model
         _ => quantity(result.count("bytes_written")?, "byte", "bytes"),
     };
     page.line(&format!("{operation} {path}, {size}"));
-    result.said("note").into_iter().for_each(|note| page.note(note));
+    result.non_empty("note").into_iter().for_each(|note| page.note(note));
     note_change(result, page);
     Some(())
 }
@@ -156,7 +156,7 @@ pub(super) fn edited(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPage
 }
 
 fn note_change(result: Fields<'_>, page: &mut ModelPage) {
-    if let Some(encoding) = result.said("encoding").filter(|name| !name.eq_ignore_ascii_case("utf-8")) {
+    if let Some(encoding) = result.non_empty("encoding").filter(|name| !name.eq_ignore_ascii_case("utf-8")) {
         page.note(&format!("encoding: {encoding}"));
     }
     if result.flag("link_broken") {

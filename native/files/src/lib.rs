@@ -38,15 +38,15 @@ fn need_to_change(
         touches,
         allowed_by: &[],
         is_safe: false,
-        operand: Operand::File(FilePath::written(&cx.workspace.place(path)?)?),
+        operand: Operand::File(FilePath::written(&cx.workspace.parse_path(path)?)?),
     })
 }
 
 /// Refuses more bytes than a caller takes of a file, or gives to it.
-pub fn refuse_larger(place: &WorkspacePath, size: u64, most: Option<u64>) -> Result<()> {
+pub fn refuse_larger(path: &WorkspacePath, size: u64, most: Option<u64>) -> Result<()> {
     match most {
         Some(most) if size > most => {
-            let shown = place.display();
+            let shown = path.display();
             let message = format!("{shown} has {size} bytes, and this tool takes files of up to {most}");
             Err(ToolError::new(Reason::TooLarge, message).file(shown).with("size", size).with("limit", most))
         }
@@ -55,11 +55,11 @@ pub fn refuse_larger(place: &WorkspacePath, size: u64, most: Option<u64>) -> Res
 }
 
 /// The right to change a file. A call that could not be cancelled while it waits moves to a thread of its own.
-fn lock(place: &WorkspacePath, cx: &CallContext) -> Result<WriteGuard, Interrupt> {
-    match place.try_lock() {
+fn lock(path: &WorkspacePath, cx: &CallContext) -> Result<WriteGuard, Interrupt> {
+    match path.try_lock() {
         Some(guard) => Ok(guard),
         None if cx.inline_bytes.is_some() => Err(Interrupt::Defer),
-        None => Ok(place.lock(|| cx.check())?),
+        None => Ok(path.lock(|| cx.check())?),
     }
 }
 
@@ -78,10 +78,10 @@ fn check_hash(expected: Option<&str>) -> Result<()> {
 }
 
 /// Refuses a file that is not the one the caller has seen.
-fn expect_hash(place: &WorkspacePath, expected: Option<&str>, actual: blake3::Hash) -> Result<()> {
+fn expect_hash(path: &WorkspacePath, expected: Option<&str>, actual: blake3::Hash) -> Result<()> {
     match expected {
         Some(hash) if !actual.to_hex().eq_ignore_ascii_case(hash) => {
-            let shown = place.display();
+            let shown = path.display();
             let message = format!(
                 "{shown} changed since it was read (its hash is {actual}, not {hash}); read it again and repeat \
                  the change"

@@ -15,7 +15,7 @@ const NAMED: usize = 20;
 /// # Errors
 /// Those of reading.
 pub(super) fn no_match(
-    place: &WorkspacePath,
+    path: &WorkspacePath,
     bytes: &FileBytes<'_>,
     charset: Charset,
     wanted: &str,
@@ -25,7 +25,7 @@ pub(super) fn no_match(
     let start = charset.bom().len() as u64;
     let (text, is_lossy) = charset.decode(bytes.read(start..SEARCHED, &mut scratch)?);
     let near = resemble(&text, wanted);
-    let shown = place.display();
+    let shown = path.display();
     let mut message = format!("old_string was not found in {shown}");
     if let Some(hint) =
         unmappable.map(|wrong| unheld(charset, wrong)).or_else(|| mistake(&text, wanted, is_lossy))
@@ -81,7 +81,7 @@ fn mistake(text: &str, wanted: &str, is_lossy: bool) -> Option<String> {
 }
 
 /// The error about a text that occurs more than once.
-pub(super) fn ambiguous(place: &WorkspacePath, found: &FileScan) -> ToolError {
+pub(super) fn ambiguous(path: &WorkspacePath, found: &FileScan) -> ToolError {
     let mut lines: Vec<u64> = found.hits.iter().map(|hit| hit.line).collect();
     let count = lines.len();
     lines.dedup();
@@ -89,7 +89,7 @@ pub(super) fn ambiguous(place: &WorkspacePath, found: &FileScan) -> ToolError {
     lines.truncate(NAMED);
     let named = lines.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
     let at_least = if found.is_complete { "" } else { "at least " };
-    let shown = place.display();
+    let shown = path.display();
     let message = format!(
         "old_string occurs {at_least}{count} times in {shown}, on lines {named}{more}; take in more of the text around \
          the one you mean, or set replace_all"
@@ -98,8 +98,8 @@ pub(super) fn ambiguous(place: &WorkspacePath, found: &FileScan) -> ToolError {
 }
 
 /// The error about a text that occurs more often than can be replaced at once.
-pub(super) fn too_many(place: &WorkspacePath, most: usize) -> ToolError {
-    let shown = place.display();
+pub(super) fn too_many(path: &WorkspacePath, most: usize) -> ToolError {
+    let shown = path.display();
     let message = format!(
         "old_string occurs more than {most} times in {shown}; use a longer text, or a program such as sed through the \
          shell"

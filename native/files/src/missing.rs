@@ -13,14 +13,14 @@ const NAMES: usize = 2000;
 ///
 /// # Errors
 /// As there; `no_such_file` comes with the nearest names.
-pub fn open(place: &WorkspacePath) -> Result<(File, Stat)> {
-    place.open_file().map_err(|error| if error.reason == Reason::NoSuchFile { missing(place) } else { error })
+pub fn open(path: &WorkspacePath) -> Result<(File, Stat)> {
+    path.open_file().map_err(|error| if error.reason == Reason::NoSuchFile { missing(path) } else { error })
 }
 
 /// The error about a file that is not there.
-fn missing(place: &WorkspacePath) -> ToolError {
-    let shown = place.display();
-    let (first_missing, near) = first_missing(place);
+fn missing(path: &WorkspacePath) -> ToolError {
+    let shown = path.display();
+    let (first_missing, near) = first_missing(path);
     if near.contains(&shown) {
         return dangling(shown);
     }
@@ -43,16 +43,16 @@ fn dangling(shown: String) -> ToolError {
 }
 
 /// The first part of the path that is not there, and paths beside it with similar names.
-fn first_missing(place: &WorkspacePath) -> (Option<String>, Vec<String>) {
-    let mut place = place.clone();
-    while let Some((above, name)) = place.parent() {
+fn first_missing(path: &WorkspacePath) -> (Option<String>, Vec<String>) {
+    let mut path = path.clone();
+    while let Some((above, name)) = path.parent() {
         if let Ok(names) = names(&above) {
             let name = encode_path(Path::new(name));
             let near = nearest(&name, names.iter().map(String::as_str));
             let near = near.into_iter().map(|near| above.join(&decode_path(near)).display()).collect();
-            return (Some(place.display()), near);
+            return (Some(path.display()), near);
         }
-        place = above;
+        path = above;
     }
     (None, vec![])
 }

@@ -141,7 +141,7 @@ impl Operation for FileRead {
             touches: &[],
             allowed_by: &[],
             is_safe: true,
-            operand: Operand::File(FilePath::read(&cx.workspace.place(&self.path)?)),
+            operand: Operand::File(FilePath::read(&cx.workspace.parse_path(&self.path)?)),
         })
     }
 
@@ -150,15 +150,15 @@ impl Operation for FileRead {
             let message = "offset 0 is no line: lines count from 1, and -1 is the last line";
             return Err(ToolError::new(Reason::InvalidArgument, message).into());
         }
-        let place = cx.workspace.place(&self.path)?;
+        let path = cx.workspace.parse_path(&self.path)?;
         let since = cx.seen_files.now();
-        let before = before(&place, self.largest, cx)?;
-        let reading = ReadCall { args: &self, cx, place };
-        let read = reading.read(before).map_err(|error| error.file(reading.place.display()))?;
+        let before = before(&path, self.largest, cx)?;
+        let reading = ReadCall { args: &self, cx, path };
+        let read = reading.read(before).map_err(|error| error.file(reading.path.display()))?;
         let read = self.skip_to_column(read)?;
         if cx.seen_files.is_on() {
             let hash = read.hash.as_deref().and_then(|hash| blake3::Hash::from_hex(hash).ok());
-            cx.seen_files.saw(&reading.place, hash, since);
+            cx.seen_files.saw(&reading.path, hash, since);
         }
         Ok(read)
     }
@@ -191,22 +191,22 @@ impl FileRead {
 /// Most bytes of a character.
 const LONGEST_CHARACTER: u64 = 4;
 
-fn before(place: &WorkspacePath, largest: Option<u64>, cx: &CallContext) -> Result<BufferedFile, Interrupt> {
+fn before(path: &WorkspacePath, largest: Option<u64>, cx: &CallContext) -> Result<BufferedFile, Interrupt> {
     if cx.must_not_wait {
-        let cached = place.cached(cx.inline_bytes.unwrap_or(0)).and_then(BufferedFile::cached);
+        let cached = path.cached(cx.inline_bytes.unwrap_or(0)).and_then(BufferedFile::cached);
         return cached.ok_or(Interrupt::Defer);
     }
-    let opened = missing::open(place)?;
-    refuse_larger(place, u64::try_from(opened.1.st_size).unwrap_or(0), largest)?;
+    let opened = missing::open(path)?;
+    refuse_larger(path, u64::try_from(opened.1.st_size).unwrap_or(0), largest)?;
     cx.charge(u64::try_from(opened.1.st_size).unwrap_or(0))?;
-    Ok(BufferedFile::new(place, opened)?)
+    Ok(BufferedFile::new(path, opened)?)
 }
 
 /// A call under way.
 struct ReadCall<'a> {
     args: &'a FileRead,
     cx: &'a CallContext,
-    place: WorkspacePath,
+    path: WorkspacePath,
 }
 
 impl ReadCall<'_> {
@@ -219,7 +219,7 @@ impl ReadCall<'_> {
         let read = match content {
             ContentKind::Text(charset) => self.text(before, charset)?,
             ContentKind::Image(kind) => self.image(before, kind)?,
-            ContentKind::Binary(kind) => return Err(no_text(&self.place, size, kind, &self.advice())),
+            ContentKind::Binary(kind) => return Err(no_text(&self.path, size, kind, &self.advice())),
         };
         Ok(FileReadOutput { size, ..read })
     }
@@ -243,14 +243,14 @@ impl ReadCall<'_> {
     fn image(&self, before: BufferedFile, kind: &str) -> Result<FileReadOutput> {
         let most = self.cx.limits.image_bytes;
         if before.size > most {
-            let shown = self.place.display();
+            let shown = self.path.display();
             let message = format!(
                 "{shown} is an image of {} bytes, more than the {most} that are returned; make a smaller copy first",
                 before.size
             );
             return Err(ToolError::new(Reason::TooLarge, message));
         }
-        let bytes = before.into_content(&self.place)?;
+        let bytes = before.into_content(&self.path)?;
         Ok(FileReadOutput {
             hash: Some(blake3::hash(&bytes).to_hex().to_string()),
             image_base64: Some(base64::engine::general_purpose::STANDARD.encode(&bytes)),

@@ -111,13 +111,13 @@ impl Operation for FileWrite {
 
     fn run(self, cx: &CallContext) -> Result<FileWriteOutput, Interrupt> {
         check_hash(self.expected_hash.as_deref())?;
-        let place = cx.workspace.place(&self.path)?;
-        refuse_larger(&place, self.content.len() as u64, self.largest)?;
-        let _guard = lock(&place, cx)?;
+        let path = cx.workspace.parse_path(&self.path)?;
+        refuse_larger(&path, self.content.len() as u64, self.largest)?;
+        let _guard = lock(&path, cx)?;
         let mut tries = 0;
         loop {
             tries += 1;
-            match self.once(&place, cx) {
+            match self.once(&path, cx) {
                 Err(Interrupt::Failed(error)) if self.is_lost_race(&error) && tries < TRIES => cx.check()?,
                 result => return result,
             }
@@ -126,15 +126,15 @@ impl Operation for FileWrite {
 
     fn preview(&self, cx: &CallContext) -> Result<Option<String>, Interrupt> {
         check_hash(self.expected_hash.as_deref())?;
-        let place = cx.workspace.place(&self.path)?;
-        refuse_larger(&place, self.content.len() as u64, self.largest)?;
-        let before = self.before(&place, cx)?;
+        let path = cx.workspace.parse_path(&self.path)?;
+        refuse_larger(&path, self.content.len() as u64, self.largest)?;
+        let before = self.before(&path, cx)?;
         let content = before.as_ref().map(BufferedFile::sniff).transpose()?;
         if self.mode == WriteMode::Append && before.is_some() {
             return Ok(None);
         }
-        let encoded = self.checked(&place, before.as_ref(), content.as_ref(), cx)?;
-        let mut diff = DiffBuilder::new(&place.display(), before.is_none(), cx.limits.diff_bytes);
+        let encoded = self.checked(&path, before.as_ref(), content.as_ref(), cx)?;
+        let mut diff = DiffBuilder::new(&path.display(), before.is_none(), cx.limits.diff_bytes);
         let no_diff = compare(&mut diff, before.as_ref(), content.as_ref(), encoded.text)?;
         Ok(no_diff.is_none().then(|| diff.finish().text))
     }
@@ -151,53 +151,53 @@ impl FileWrite {
         error.reason == Reason::Stale && self.expected_hash.is_none() && !error.details.contains_key("hash")
     }
 
-    fn once(&self, place: &WorkspacePath, cx: &CallContext) -> Result<FileWriteOutput, Interrupt> {
-        let before = self.before(place, cx)?;
+    fn once(&self, path: &WorkspacePath, cx: &CallContext) -> Result<FileWriteOutput, Interrupt> {
+        let before = self.before(path, cx)?;
         let before_is_text = before.as_ref().map(BufferedFile::sniff).transpose()?;
         match (&before, before_is_text, self.mode) {
             (Some(before), Some(content), WriteMode::Append) => {
-                Ok(append::append(self, place, before, &content, cx)?)
+                Ok(append::append(self, path, before, &content, cx)?)
             }
-            (before, content, _) => Ok(self.replace(place, before.as_ref(), content.as_ref(), cx)?),
+            (before, content, _) => Ok(self.replace(path, before.as_ref(), content.as_ref(), cx)?),
         }
     }
 
     /// The file as it is, if it is; refused when it is not the expected one.
-    fn before(&self, place: &WorkspacePath, cx: &CallContext) -> Result<Option<BufferedFile>, Interrupt> {
+    fn before(&self, path: &WorkspacePath, cx: &CallContext) -> Result<Option<BufferedFile>, Interrupt> {
         let expected = self.expected_hash.as_deref();
-        let opened = match place.open_file() {
+        let opened = match path.open_file() {
             Err(error) if error.reason == Reason::NoSuchFile && expected.is_none() => None,
-            Err(error) if error.reason == Reason::NoSuchFile => return Err(gone(place).into()),
+            Err(error) if error.reason == Reason::NoSuchFile => return Err(gone(path).into()),
             opened => Some(opened?),
         };
         let old_size = opened.as_ref().map_or(0, |(_, stat)| u64::try_from(stat.st_size).unwrap_or(0));
-        refuse_larger(place, old_size, self.largest)?;
+        refuse_larger(path, old_size, self.largest)?;
         cx.charge(old_size.saturating_add(self.content.len() as u64))?;
         let Some(opened) = opened else { return Ok(None) };
-        let before = BufferedFile::new(place, opened)?;
+        let before = BufferedFile::new(path, opened)?;
         let hash = || Ok(summarize(&before.bytes(), Charset::UTF8, &|| cx.check())?.hash());
         match expected {
-            Some(_) => expect_hash(place, expected, hash()?)?,
+            Some(_) => expect_hash(path, expected, hash()?)?,
             // An addition takes nothing away.
             None if self.mode == WriteMode::Append => {}
-            None => cx.seen_files.expect(place, hash)?,
+            None => cx.seen_files.expect(path, hash)?,
         }
         Ok(Some(before))
     }
 
     fn replace(
         &self,
-        place: &WorkspacePath,
+        path: &WorkspacePath,
         before: Option<&BufferedFile>,
         content: Option<&ContentKind>,
         cx: &CallContext,
     ) -> Result<FileWriteOutput> {
-        let EncodedContent { charset, text, bytes, note } = self.checked(place, before, content, cx)?;
-        let mut diff = DiffBuilder::new(&place.display(), before.is_none(), cx.limits.diff_bytes);
+        let EncodedContent { charset, text, bytes, note } = self.checked(path, before, content, cx)?;
+        let mut diff = DiffBuilder::new(&path.display(), before.is_none(), cx.limits.diff_bytes);
         let no_diff = compare(&mut diff, before, content, text)?;
         let hash = blake3::Hasher::new().update(charset.bom()).update(&bytes).finalize();
-        let link_broken = put(place, before, charset, &bytes)?;
-        cx.seen_files.wrote(place, Some(hash));
+        let link_broken = put(path, before, charset, &bytes)?;
+        cx.seen_files.wrote(path, Some(hash));
         let diff = diff.finish();
         let note = note.or_else(|| no_diff.map(|why| format!("no diff: {why}")));
         Ok(FileWriteOutput {
@@ -217,7 +217,7 @@ impl FileWrite {
     /// The content as it goes into the file, unless some of it only stands for what the file has.
     fn checked(
         &self,
-        place: &WorkspacePath,
+        path: &WorkspacePath,
         before: Option<&BufferedFile>,
         content: Option<&ContentKind>,
         cx: &CallContext,
@@ -228,10 +228,10 @@ impl FileWrite {
             && placeholders(text).next().is_some()
             && is_less(text, charset.bom().len() + bytes.len(), before, *own, cx)?
         {
-            placeholder::refuse(&place.display(), text, |line, most| {
+            placeholder::refuse(&path.display(), text, |line, most| {
                 occurrences(before, *own, line, most, cx)
             })
-            .map_err(|error| error.file(place.display()))?;
+            .map_err(|error| error.file(path.display()))?;
         }
         Ok(encoded)
     }
@@ -300,9 +300,9 @@ fn occurrences(
 }
 
 /// Replaces the file by a mark and bytes; true when other names of it keep the old content.
-fn put(place: &WorkspacePath, before: Option<&BufferedFile>, charset: Charset, bytes: &[u8]) -> Result<bool> {
-    let mut replacement = place.replace()?;
-    let failed = |error| ToolError::io("write", place.display(), error);
+fn put(path: &WorkspacePath, before: Option<&BufferedFile>, charset: Charset, bytes: &[u8]) -> Result<bool> {
+    let mut replacement = path.replace()?;
+    let failed = |error| ToolError::io("write", path.display(), error);
     replacement.file().write_all(charset.bom()).map_err(failed)?;
     replacement.file().write_all(bytes).map_err(failed)?;
     let link_broken = replacement.breaks_link();
@@ -333,8 +333,8 @@ fn compare(
     Ok(None)
 }
 
-fn gone(place: &WorkspacePath) -> ToolError {
-    let shown = place.display();
+fn gone(path: &WorkspacePath) -> ToolError {
+    let shown = path.display();
     let message = format!("{shown} is gone since it was read; leave expected_hash out to make it again");
     ToolError::new(Reason::Stale, message).file(shown)
 }

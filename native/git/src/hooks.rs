@@ -15,7 +15,7 @@ pub(super) fn active(repo: &Repo, names: &[&str], cx: &GitCall) -> GitResult<Opt
     }
     let dir = match repo.config.get_path("core.hookspath") {
         Ok(path) if path.as_os_str().is_empty() => None,
-        Ok(path) => place(repo, &path, cx),
+        Ok(path) => hooks_at(repo, &path, cx),
         Err(_) => Some(repo.located.common_dir.join(Path::new("hooks"))),
     };
     let active = |name: &&&str| dir.as_ref().is_some_and(|dir| is_active(&dir.join(Path::new(name))));
@@ -24,12 +24,12 @@ pub(super) fn active(repo: &Repo, names: &[&str], cx: &GitCall) -> GitResult<Opt
 
 /// Where hooks are. A directory outside the workspace is the host's own choice, or it is not looked into at all:
 /// either way it is only asked whether a hook is there.
-fn place(repo: &Repo, path: &Path, cx: &GitCall) -> Option<WorkspacePath> {
+fn hooks_at(repo: &Repo, path: &Path, cx: &GitCall) -> Option<WorkspacePath> {
     if path.is_relative() {
         return Some(repo.located.root.join(path));
     }
-    match cx.workspace.place(&encode_path(path)) {
-        Ok(place) => Some(place),
+    match cx.workspace.parse_path(&encode_path(path)) {
+        Ok(hooks_at) => Some(hooks_at),
         Err(_) => Workspace::open(path).ok().map(|outside| outside.top()),
     }
 }

@@ -39,9 +39,9 @@ pub fn serve(services: Services) -> Services {
 
 fn diagnose(call: LspDiagnostics, cx: &CallContext) -> Result<Diagnostics, Interrupt> {
     if let Some(path) = &call.path {
-        let place = cx.workspace.place(path)?;
-        let size = u64::try_from(place.stat()?.st_size).unwrap_or(0);
-        refuse_larger(&place, size, call.largest)?;
+        let file = cx.workspace.parse_path(path)?;
+        let size = u64::try_from(file.stat()?.st_size).unwrap_or(0);
+        refuse_larger(&file, size, call.largest)?;
     }
     Ok(operations::diagnose(call.path.as_deref(), cx)?)
 }

@@ -1,14 +1,14 @@
-//! Which addresses belong to the public internet.
+//! Tells public internet addresses from all others.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Blocks of IPv4 that are not public, with the bits that their members share.
+/// IPv4 blocks that are not public, with their prefix lengths.
 const V4: [(Ipv4Addr, u32, &str); 17] = [
     (Ipv4Addr::new(0, 0, 0, 0), 8, "an address of this host"),
     (Ipv4Addr::new(10, 0, 0, 0), 8, "a private address"),
     (Ipv4Addr::new(100, 64, 0, 0), 10, "a shared address behind a carrier's NAT"),
     (Ipv4Addr::new(127, 0, 0, 0), 8, "a loopback address"),
-    // Azure answers here about the machine that asks.
+    // Azure's metadata and DNS address.
     (Ipv4Addr::new(168, 63, 129, 16), 32, "a cloud's metadata address"),
     (Ipv4Addr::new(169, 254, 0, 0), 16, "a link-local address, where clouds keep their metadata"),
     (Ipv4Addr::new(172, 16, 0, 0), 12, "a private address"),
@@ -24,7 +24,7 @@ const V4: [(Ipv4Addr, u32, &str); 17] = [
     (Ipv4Addr::new(240, 0, 0, 0), 4, "a reserved address"),
 ];
 
-/// Blocks of IPv6 that are not public. What no entry names is public only in 2000::/3.
+/// IPv6 blocks that are not public. Anything else is public only within 2000::/3.
 const V6: [(Ipv6Addr, u32, &str); 14] = [
     (v6([0; 8]), 128, "an address of this host"),
     (v6([0, 0, 0, 0, 0, 0, 0, 1]), 128, "a loopback address"),
@@ -46,7 +46,7 @@ const fn v6(s: [u16; 8]) -> Ipv6Addr {
     Ipv6Addr::new(s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7])
 }
 
-/// What an address is, if it does not belong to the public internet; `None` if it does.
+/// The kind of an address that is not public; `None` for a public one.
 pub(super) fn not_public(address: IpAddr) -> Option<&'static str> {
     match address {
         IpAddr::V4(address) => v4_not_public(address),

@@ -1,23 +1,23 @@
-//! What to do about what goes wrong, for those who asked.
+//! Advice at the end of error messages, which depends on the kind of caller.
 
-/// The ends of messages, which differ by who asked and what they can change.
+/// What the caller can do about an error. Each kind of caller can change different things.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Advice {
-    /// Where time ran out.
+    /// After a timeout.
     pub time: &'static str,
-    /// Where an address may not be reached.
+    /// After a refused address.
     pub(super) address: &'static str,
-    /// Where the server's certificate is not valid.
+    /// After an invalid certificate.
     pub(super) certificate: &'static str,
-    /// Where no certificate can be checked.
+    /// If there are no trusted authorities to check a certificate with.
     pub(super) authorities: &'static str,
 }
 
-/// For calls that may reach public addresses only.
+/// For callers that may reach public addresses only.
 const PUBLIC_ONLY: &str = "Only public addresses are reached, unless the host allows IP:PORT (allow_addresses in its web settings, \
                            --allow-address on the command line)";
 
-/// For calls of the tools of the web.
+/// For calls of the web tools.
 pub static FETCH: Advice = Advice {
     time: "try again with a longer timeout_sec, or fetch something smaller",
     address: PUBLIC_ONLY,
@@ -25,7 +25,7 @@ pub static FETCH: Advice = Advice {
     authorities: ", or fetch with verify_tls: false from a server you know",
 };
 
-/// For commands that connect by name.
+/// For commands that connect by host name.
 pub static COMMAND: Advice =
     Advice { time: "see whether the server is up", address: PUBLIC_ONLY, certificate: "", authorities: "" };
 

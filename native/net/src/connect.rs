@@ -1,4 +1,4 @@
-//! A connection to one of the addresses of a host, and to none that is refused.
+//! Connects to one of a host's addresses, never to a refused one.
 
 use super::guard::literal;
 use super::{Deadline, Transport, failure};
@@ -10,18 +10,18 @@ use tokio::time::timeout;
 use url::Url;
 
 impl Transport {
-    /// A connection and nothing more, to the host and port of an address.
+    /// Opens a plain TCP connection to the host and port of a URL.
     ///
     /// # Errors
-    /// `denied` when every address is refused, `network` when none answers, `timeout`.
+    /// `denied` if every address is refused, `network` if none answers, `timeout`.
     pub async fn open(&self, url: &Url, deadline: &Deadline) -> Result<TcpStream> {
         self.connect(url, deadline).await
     }
 
-    /// Connects to the host of an address, trying its addresses in turn.
+    /// Connects to the host of a URL, trying its addresses in turn.
     ///
     /// # Errors
-    /// `denied` when every address is refused, `network` when none answers, `timeout`.
+    /// `denied` if every address is refused, `network` if none answers, `timeout`.
     pub(super) async fn connect(&self, url: &Url, deadline: &Deadline) -> Result<TcpStream> {
         let addresses = self.addresses(url, deadline).await?;
         let mut refused = Vec::new();
@@ -43,7 +43,7 @@ impl Transport {
         }
     }
 
-    /// The one place in which a connection is opened.
+    /// The only place where a connection is opened.
     async fn connect_to(&self, address: SocketAddr) -> ConnectAttempt {
         if let Err(why) = self.guard.check(address) {
             return ConnectAttempt::Refused(why);

@@ -1,10 +1,10 @@
-//! Content encodings, decoded up to a cap and not a byte further.
+//! Decodes content encodings, up to a size limit.
 
 use brotli_decompressor::DecompressorWriter;
 use flate2::write::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 use std::io::{self, Write};
 
-/// Takes decoded bytes until it is full.
+/// Collects decoded bytes up to a limit.
 #[derive(Debug)]
 pub(super) struct BoundedSink {
     bytes: Vec<u8>,
@@ -19,7 +19,7 @@ impl BoundedSink {
 }
 
 impl Write for BoundedSink {
-    /// Fails once more than the cap arrives, which ends whatever decoder writes here.
+    /// Fails once more than the limit arrives, which stops the decoder that writes here.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let room = self.cap - self.bytes.len();
         self.bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
@@ -35,7 +35,7 @@ impl Write for BoundedSink {
     }
 }
 
-/// The encodings that are asked for.
+/// The supported encodings.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ContentEncoding {
     Gzip,
@@ -43,9 +43,9 @@ pub(super) enum ContentEncoding {
     Brotli,
 }
 
-/// Decodes a body as it arrives.
+/// Decodes a body incrementally.
 pub(super) enum Decoder {
-    /// Until the first two bytes are there: `deflate` names two formats, and an empty body is encoded in none.
+    /// Buffers the first two bytes: `deflate` names two formats, and an empty body has no encoding at all.
     Waiting(ContentEncoding, Vec<u8>, BoundedSink),
     Identity(BoundedSink),
     Gzip(MultiGzDecoder<BoundedSink>),
@@ -55,7 +55,7 @@ pub(super) enum Decoder {
 }
 
 impl Decoder {
-    /// The decoder for a Content-Encoding, giving at most `cap` bytes. `None` when it is one that nobody asked for.
+    /// The decoder for a `Content-Encoding`, limited to `cap` decoded bytes. `None` for an unsupported encoding.
     pub(super) fn of(encoding: &str, cap: usize) -> Option<Self> {
         let sink = BoundedSink::new(cap);
         match encoding.trim().to_ascii_lowercase().as_str() {
@@ -67,24 +67,24 @@ impl Decoder {
         }
     }
 
-    /// Takes more of the encoded body.
+    /// Feeds encoded bytes.
     ///
     /// # Errors
-    /// When the encoding is damaged, or the cap is reached: then [`Decoder::is_full`].
+    /// If the data is damaged, or the limit is reached; [`Decoder::is_full`] tells which.
     pub(super) fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
         if let Self::Waiting(_, start, _) = self {
             start.extend_from_slice(bytes);
-            return if start.len() < 2 { Ok(()) } else { self.settle() };
+            return if start.len() < 2 { Ok(()) } else { self.start_decoder() };
         }
         self.writer().write_all(bytes)
     }
 
-    /// Whether more bytes came out than the cap.
+    /// Whether the limit was reached.
     pub(super) fn is_full(&self) -> bool {
         self.sink().is_full
     }
 
-    /// What was decoded, and what was wrong with the end of it.
+    /// The decoded bytes, and the error if the data ended prematurely.
     pub(super) fn finish(mut self) -> (Vec<u8>, Option<io::Error>) {
         let error = self.end().err().filter(|_| !self.is_full());
         (std::mem::take(&mut self.sink_mut().bytes), error)
@@ -97,13 +97,13 @@ impl Decoder {
             Self::Zlib(decoder) => decoder.try_finish(),
             Self::Bare(decoder) => decoder.try_finish(),
             Self::Waiting(_, start, _) if start.is_empty() => Ok(()),
-            // One byte is a whole body in Brotli only.
-            Self::Waiting(..) => self.settle().and_then(|()| self.end()),
+            // A complete one-byte body exists only in Brotli.
+            Self::Waiting(..) => self.start_decoder().and_then(|()| self.end()),
             Self::Brotli(decoder) => decoder.close(),
         }
     }
 
-    fn settle(&mut self) -> io::Result<()> {
+    fn start_decoder(&mut self) -> io::Result<()> {
         let Self::Waiting(encoding, start, sink) = self else { return Ok(()) };
         let start = std::mem::take(start);
         let sink = std::mem::replace(sink, BoundedSink::new(0));

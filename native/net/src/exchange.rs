@@ -1,4 +1,4 @@
-//! One request and the head of its answer.
+//! Sends one request and reads the head of its response.
 
 use super::{Deadline, Transport, failure};
 use beamai_base::{Result, ToolError};
@@ -14,36 +14,36 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinHandle;
 use url::{Position, Url};
 
-/// Text is what most callers are after.
+/// The `Accept` header: prefers text formats.
 const ACCEPTED: &str =
     "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, text/plain;q=0.8, */*;q=0.7";
-/// Most bytes that the head of an answer may have.
+/// Maximum size of a response head.
 const HEAD_BYTES: usize = 256 << 10;
-/// Most headers in it.
+/// Maximum number of response headers.
 const HEADERS: usize = 512;
 
-/// A request as it goes over one connection.
+/// A request for one connection.
 pub struct OutgoingRequest<'a> {
-    /// Where it goes.
+    /// The URL.
     pub url: &'a Url,
-    /// Its method.
+    /// The method.
     pub method: &'a str,
-    /// Names in lower case.
+    /// The headers; names in lower case.
     pub headers: Vec<(&'a str, &'a str)>,
-    /// Its body.
+    /// The body.
     pub body: Option<&'a [u8]>,
     /// Whether the server's certificate must be valid.
     pub verify_tls: bool,
-    /// The encodings of content that the answer may have; none for `identity`.
+    /// The `Accept-Encoding` header; empty for `identity`.
     pub encodings: &'static str,
 }
 
 impl OutgoingRequest<'_> {
-    /// Every encoding that can be decoded.
+    /// All supported encodings.
     pub const ENCODINGS: &'static str = "gzip, deflate, br";
 }
 
-/// An answer whose body is still to come.
+/// A response whose body has not been read.
 #[derive(Debug)]
 pub struct HttpExchange {
     /// The status code.
@@ -61,13 +61,13 @@ impl Drop for HttpExchange {
 }
 
 impl HttpExchange {
-    /// A header as text; bytes beyond ASCII as Latin-1, as browsers take them.
+    /// A header as text; bytes beyond ASCII are read as Latin-1, as in browsers.
     pub fn header(&self, name: &str) -> Option<String> {
         self.headers.get(name).map(text_of)
     }
 }
 
-/// The value of a header as text.
+/// A header value as text.
 pub fn text_of(value: &HeaderValue) -> String {
     match std::str::from_utf8(value.as_bytes()) {
         Ok(text) => text.to_owned(),
@@ -76,7 +76,7 @@ pub fn text_of(value: &HeaderValue) -> String {
 }
 
 impl Transport {
-    /// Sends a request and waits for the head of the answer.
+    /// Sends a request and waits for the response head.
     ///
     /// # Errors
     /// `denied`, `network`, `timeout`.
@@ -84,7 +84,7 @@ impl Transport {
         self.exchange_at_length(request, deadline, deadline).await
     }
 
-    /// The same with one clock for the connection and another one for the answer.
+    /// As [`Transport::exchange`], with separate deadlines for the connection and for the response.
     ///
     /// # Errors
     /// `denied`, `network`, `timeout`.
@@ -157,14 +157,14 @@ where
         .handshake(TokioIo::new(stream))
         .await
         .map_err(broken)?;
-    // The connection is driven beside the exchange; what goes wrong on it shows in the exchange.
+    // The connection runs in a task of its own; its errors also reach the exchange.
     let connection = tokio::spawn(async move { _ = connection.await });
     let answer = deadline.within("waiting for the answer", sender.send_request(message)).await;
     let answer: Response<Incoming> = match answer {
         Ok(Ok(answer)) => answer,
         failed => {
             connection.abort();
-            return failed?.map_err(broken).map(|_| unreachable!("an answer is taken above"));
+            return failed?.map_err(broken).map(|_| unreachable!("handled above"));
         }
     };
     let (head, body) = answer.into_parts();
@@ -181,7 +181,7 @@ fn no_answer(url: &Url, error: &hyper::Error) -> ToolError {
     failure("protocol", format!("no answer from {host}: {why}"))
 }
 
-/// An error with its causes.
+/// The message of an error, followed by those of its sources.
 pub(super) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

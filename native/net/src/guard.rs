@@ -1,8 +1,8 @@
-//! Nothing is reached that must not be.
+//! Refuses URLs and addresses that must not be reached (protection against SSRF).
 //!
-//! Twice on every hop: the address as it is written, before anything else happens ([`AddressGuard::admit`]), and the socket
-//! address, in the moment in which it is connected to ([`AddressGuard::check`]). A name that leads elsewhere the second time
-//! it is asked for, and a spelling of an address that nobody thought of, end at the second.
+//! Checked twice for every request and redirect: the URL as written, before anything else ([`AddressGuard::admit`]),
+//! and the socket address at the moment of connecting ([`AddressGuard::check`]). The second check catches DNS rebinding
+//! and unusual spellings of addresses.
 
 use super::address::not_public;
 use super::advice::{self, Advice};
@@ -21,7 +21,7 @@ pub(crate) struct AddressGuard {
     pub(super) advice: &'static Advice,
 }
 
-/// Public addresses, and no others.
+/// Only public addresses.
 impl Default for AddressGuard {
     fn default() -> Self {
         Self {
@@ -35,7 +35,7 @@ impl Default for AddressGuard {
 }
 
 impl AddressGuard {
-    /// The guard for addresses that a caller chooses.
+    /// For URLs that a caller chooses.
     pub(crate) fn of(settings: &WebSettings) -> Self {
         Self {
             allow_addresses: settings.allow_addresses.clone(),
@@ -45,28 +45,27 @@ impl AddressGuard {
         }
     }
 
-    /// The guard for what commands connect to: public addresses, and these.
+    /// For connections of commands: public addresses, and those in `allowed`.
     pub(crate) fn for_commands(allowed: &[SocketAddr]) -> Self {
         Self { allow_addresses: allowed.to_vec(), advice: &advice::COMMAND, ..Self::default() }
     }
 
-    /// The guard for one address that the host itself has written into its settings, private or not. Redirects must
-    /// not be followed under it.
+    /// For one address from the host's own settings, private or not. Redirects must not be followed under it.
     pub(crate) fn for_own_server() -> Self {
         Self { trusts_addresses: true, ..Self::default() }
     }
 
-    /// The guard for an MCP server's address, as a person has written it. That it is private is their choice where the
-    /// address says so; what a name leads to is the choice of whoever owns the name.
+    /// For the URL of an MCP server, as a person wrote it. A literal private address is their choice; what a host name
+    /// resolves to is the choice of whoever controls its DNS.
     pub(crate) fn for_mcp_server(url: &Url, allowed: &[SocketAddr]) -> Self {
         let allow_addresses = allowed.iter().copied().chain(written(url)).collect();
         Self { allow_addresses, advice: &advice::MCP, ..Self::default() }
     }
 
-    /// Whether an address may be asked for at all.
+    /// Checks a URL before anything is resolved.
     ///
     /// # Errors
-    /// `denied` with what stands against it.
+    /// `denied`, with the reason.
     pub(crate) fn admit(&self, url: &Url) -> Result<()> {
         if !is_web(url) {
             let message = format!("{url} is refused: only http and https can be fetched");
@@ -87,10 +86,10 @@ impl AddressGuard {
         }
     }
 
-    /// Whether a socket address may be connected to.
+    /// Checks a socket address.
     ///
     /// # Errors
-    /// What the address is, if it may not.
+    /// The kind of the address, if it is refused.
     pub(crate) fn check(&self, address: SocketAddr) -> Result<(), &'static str> {
         match not_public(address.ip()) {
             Some(why) if !self.trusts_addresses && !self.is_allowed(address) => Err(why),
@@ -98,7 +97,7 @@ impl AddressGuard {
         }
     }
 
-    /// An IPv4 address allowed is allowed mapped into IPv6 too: it is the same place.
+    /// An allowed IPv4 address is also allowed in its IPv4-mapped IPv6 form.
     fn is_allowed(&self, address: SocketAddr) -> bool {
         let same = |allowed: &SocketAddr| {
             allowed.ip().to_canonical() == address.ip().to_canonical() && allowed.port() == address.port()
@@ -106,7 +105,7 @@ impl AddressGuard {
         self.allow_addresses.iter().any(same)
     }
 
-    /// The error for a place of which every address is refused.
+    /// The error for a host all of whose addresses are refused.
     pub(crate) fn refused(&self, url: &Url, addresses: &[(SocketAddr, &'static str)]) -> ToolError {
         let shown = |(address, why): &(SocketAddr, &str)| format!("{address}, {why}");
         let places = addresses.iter().map(shown).collect::<Vec<_>>().join("; ");
@@ -116,7 +115,7 @@ impl AddressGuard {
     }
 }
 
-/// The socket address that an address spells out, without any name.
+/// The socket address of a URL whose host is an IP literal.
 pub(crate) fn literal(url: &Url) -> Option<SocketAddr> {
     let ip = match url.host()? {
         Host::Domain(_) => return None,
@@ -126,7 +125,7 @@ pub(crate) fn literal(url: &Url) -> Option<SocketAddr> {
     Some(SocketAddr::new(ip, url.port_or_known_default()?))
 }
 
-/// The socket addresses that an address means without asking anybody.
+/// The socket addresses that a URL means without a name lookup.
 fn written(url: &Url) -> Vec<SocketAddr> {
     match (is_localhost(url), url.port_or_known_default()) {
         (true, Some(port)) => {
@@ -137,7 +136,7 @@ fn written(url: &Url) -> Vec<SocketAddr> {
     }
 }
 
-/// Whether an address means this machine by name.
+/// Whether the URL's host is a name for this machine.
 pub fn is_localhost(url: &Url) -> bool {
     url.host_str().is_some_and(|host| host.trim_end_matches('.').eq_ignore_ascii_case("localhost"))
 }

@@ -1,7 +1,7 @@
-//! One request over one connection of its own: resolve, check, connect, encrypt, ask.
+//! HTTP requests, each over a connection of its own: resolve, check, connect, encrypt, send.
 //!
-//! There is no pool, no cookie jar and no proxy, whatever the environment says: nothing that one exchange leaves behind
-//! can reach another. No connection is opened to an address that the guard has not seen.
+//! There is no connection pool, no cookie jar and no proxy, whatever the environment says, so that no request can
+//! affect another. Every address is checked by the guard before a connection is opened.
 
 mod address;
 pub mod advice;
@@ -31,10 +31,10 @@ use url::Url;
 
 pub use resolve::{Addresses, Resolve};
 
-/// How requests named their sender before hosts gave them another name.
+/// The default `User-Agent`.
 const USER_AGENT: &str = concat!("beamai/", env!("CARGO_PKG_VERSION"));
 
-/// The way to servers.
+/// Opens connections and sends requests, under the guard of one kind of caller.
 #[derive(Clone)]
 pub struct Transport {
     guard: AddressGuard,
@@ -44,7 +44,7 @@ pub struct Transport {
 }
 
 impl Transport {
-    /// The way to addresses that a caller chooses.
+    /// For URLs that a caller chooses.
     pub fn of(settings: &WebSettings) -> Self {
         Self {
             guard: AddressGuard::of(settings),
@@ -54,37 +54,37 @@ impl Transport {
         }
     }
 
-    /// The way to a server of the host's own choice.
+    /// For a server from the host's own settings.
     pub fn to_own_server(settings: &WebSettings) -> Self {
         Self { guard: AddressGuard::for_own_server(), ..Self::of(settings) }
     }
 
-    /// The way to an MCP server of the host's own choice, at this address: a private one where the address itself says
-    /// so, or where it is one of `allowed`.
+    /// For an MCP server from the host's settings. A private address is allowed if the URL spells it out, or if it is
+    /// one of `allowed`.
     pub fn to_mcp_server(url: &Url, allowed: &[SocketAddr]) -> Self {
         Self { guard: AddressGuard::for_mcp_server(url, allowed), ..Self::of(&WebSettings::default()) }
     }
 
-    /// The way to what commands connect to: by the addresses alone, for names are judged by rules of their own.
+    /// For connections of commands. Only addresses are checked here: host names are checked by the command's network
+    /// rules.
     pub fn for_commands(settings: &WebSettings) -> Self {
         Self { guard: AddressGuard::for_commands(&settings.allow_addresses), ..Self::of(settings) }
     }
 
-    /// The same with names resolved by somebody else.
+    /// Uses another resolver.
     #[must_use]
     pub fn resolving(self, resolver: Arc<dyn Resolve>) -> Self {
         Self { resolver, ..self }
     }
 
-    /// The same with this authority alone vouching for servers, instead of those that the system trusts.
+    /// Trusts only this certificate authority, in place of the system's.
     #[must_use]
     pub fn trusting(self, authority: tokio_rustls::rustls::pki_types::CertificateDer<'static>) -> Self {
         Self { roots: tls::TrustRoots::Only(authority), ..self }
     }
 }
 
-/// Something between here and the server, or the server itself, failed. `kind` says what: `dns`, `connect`, `tls` or
-/// `protocol`.
+/// A network error. `kind` is `dns`, `connect`, `tls` or `protocol`.
 fn failure(kind: &str, message: String) -> ToolError {
     ToolError::new(Reason::Network, message).with("kind", kind)
 }

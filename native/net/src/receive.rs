@@ -1,4 +1,4 @@
-//! The body of an answer, within its bounds.
+//! Receives response bodies, limited in size and time.
 
 use super::decode::Decoder;
 use super::exchange::{HttpExchange, chain};
@@ -7,36 +7,36 @@ use beamai_base::Result;
 use http_body_util::BodyExt;
 use hyper::body::Bytes;
 
-/// Encoded bytes that may come beyond the cap on decoded ones: encoding makes little things larger.
+/// Encoded bytes that may come beyond the limit on decoded ones: encoding enlarges small bodies.
 const SLACK: usize = 64 << 10;
 
-/// What was received.
+/// A received body.
 #[derive(Debug)]
 pub struct ReceivedBody {
-    /// The bytes, decoded.
+    /// The decoded bytes.
     pub bytes: Vec<u8>,
-    /// Why there are no more.
+    /// How the body ended.
     pub end: BodyEnd,
 }
 
 /// How a body ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BodyEnd {
-    /// All of it is there.
+    /// Received completely.
     Complete,
-    /// It is larger than the cap.
+    /// Cut at the size limit.
     Capped,
-    /// Time ran out.
+    /// Cut by the deadline.
     TimedOut,
-    /// The connection, or the encoding, broke.
+    /// The connection broke, or the encoding is damaged.
     Broken(String),
 }
 
 impl HttpExchange {
-    /// Receives the body: decoded, and at most `cap` bytes of it.
+    /// Receives and decodes the body, at most `cap` bytes.
     ///
     /// # Errors
-    /// `network` when it is encoded as nobody asked for.
+    /// `network` if the encoding was not requested.
     pub async fn receive(mut self, cap: usize, deadline: &Deadline) -> Result<ReceivedBody> {
         let encoding = self.header("content-encoding").unwrap_or_default();
         let Some(mut decoder) = Decoder::of(&encoding, cap) else {
@@ -55,7 +55,7 @@ impl HttpExchange {
         Ok(ReceivedBody { bytes, end })
     }
 
-    /// The next piece of the body as it was sent, for a body that has no end; `None` at the end.
+    /// The next chunk of the body, undecoded, for endless bodies; `None` at the end.
     ///
     /// # Errors
     /// Why the connection broke.
@@ -63,7 +63,7 @@ impl HttpExchange {
         loop {
             match self.body.frame().await? {
                 Err(error) => return Some(Err(chain(&error))),
-                // Everything else is trailers.
+                // Frames without data are trailers.
                 Ok(frame) => {
                     if let Ok(piece) = frame.into_data() {
                         return Some(Ok(piece));

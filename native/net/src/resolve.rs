@@ -1,20 +1,20 @@
-//! From names to addresses.
+//! Name resolution.
 
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
 
-/// Addresses that are still being looked for.
+/// The pending result of a lookup.
 pub type Addresses<'a> = Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send + 'a>>;
 
-/// Whoever knows where a name leads.
+/// A name resolver.
 pub trait Resolve: Send + Sync {
     /// The addresses of a host, with this port.
     fn resolve<'a>(&'a self, host: &'a str, port: u16) -> Addresses<'a>;
 }
 
-/// The system's own resolver.
+/// The system's resolver.
 pub(super) struct SystemResolver;
 
 impl Resolve for SystemResolver {

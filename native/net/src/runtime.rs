@@ -1,4 +1,4 @@
-//! From a thread that may wait to work that must not.
+//! Runs asynchronous work on a blocking thread.
 
 use beamai_base::{Reason, Result, ToolError};
 use beamai_tool::CallContext;
@@ -7,8 +7,8 @@ use std::sync::Arc;
 use tokio::runtime::Builder;
 use tokio::sync::Notify;
 
-/// Runs `work` on this thread until it is done or the call is cancelled, whichever comes first; in the latter case it
-/// is dropped where it stands, and its connections with it.
+/// Runs `work` on this thread until it finishes or the call is cancelled. Cancellation drops it together with its
+/// connections.
 ///
 /// # Errors
 /// Those of `work`, or `cancelled`.
@@ -24,7 +24,7 @@ pub fn block_on<T>(cx: &CallContext, work: impl Future<Output = Result<T>>) -> R
             result = work => result,
         }
     });
-    // A name may still be asked for in a thread of the system's resolver, which nothing can interrupt.
+    // A lookup may still be running in a thread of the system's resolver, which cannot be interrupted.
     runtime.shutdown_background();
     result
 }

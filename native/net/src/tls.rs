@@ -1,4 +1,4 @@
-//! Encrypted connections.
+//! TLS connections.
 
 use super::advice::Advice;
 use super::{Deadline, Transport, failure};
@@ -15,20 +15,20 @@ use tokio_rustls::rustls::{
 };
 use url::{Host, Url};
 
-/// Who vouches for servers.
+/// The trusted certificate authorities.
 #[derive(Clone)]
 pub(super) enum TrustRoots {
-    /// The authorities that the system trusts.
+    /// Those that the system trusts.
     System,
-    /// One authority.
+    /// Only this one.
     Only(CertificateDer<'static>),
 }
 
 impl Transport {
-    /// Encrypts a connection to the host of an address.
+    /// Starts TLS with the host of a URL.
     ///
     /// # Errors
-    /// `network` with what is wrong with the certificate or the handshake, `timeout`.
+    /// `network` with the problem of the certificate or the handshake, `timeout`.
     pub(super) async fn encrypt(
         &self,
         url: &Url,
@@ -72,7 +72,7 @@ impl TrustRoots {
     }
 }
 
-/// The system's authorities are read once; reading them again takes longer than a handshake.
+/// The system's authorities, read once: reading them takes longer than a handshake.
 fn system_config(advice: &Advice) -> Result<Arc<ClientConfig>> {
     static CONFIG: OnceLock<Arc<ClientConfig>> = OnceLock::new();
     if let Some(config) = CONFIG.get() {
@@ -103,7 +103,7 @@ fn verified(store: RootCertStore) -> Arc<ClientConfig> {
     finished(builder().with_root_certificates(store).with_no_client_auth())
 }
 
-/// Encrypts without knowing for whom.
+/// Accepts any certificate.
 fn careless() -> Arc<ClientConfig> {
     static CONFIG: OnceLock<Arc<ClientConfig>> = OnceLock::new();
     let make = || {
@@ -154,7 +154,7 @@ fn certificate_problem(error: &CertificateError) -> String {
             "it is for another name".into()
         }
         CertificateError::Revoked => "it was revoked".into(),
-        // The library has no name for these: one is its own issuer's certificate, as `openssl req -x509` makes them.
+        // rustls has no variant for a certificate that is its own issuer, as `openssl req -x509` creates it.
         CertificateError::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => {
             "it is signed by itself, as an authority's own".into()
         }
@@ -163,8 +163,8 @@ fn certificate_problem(error: &CertificateError) -> String {
     }
 }
 
-/// Takes every certificate. The handshake's signatures are still checked: whoever answers has the key to the
-/// certificate that they show.
+/// Accepts every certificate. Signatures of the handshake are still checked: the server must hold the key of the
+/// certificate that it presents.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
 

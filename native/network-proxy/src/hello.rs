@@ -1,19 +1,19 @@
-//! The first message of TLS, and the server's name in it.
+//! Reads the server name from the first message of a TLS connection.
 
 use tokio_rustls::rustls::server::Acceptor;
 
-/// What the first bytes of a connection are.
+/// What the first bytes of a TLS connection contain.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ClientHello {
-    /// The beginning of one.
+    /// An incomplete ClientHello.
     Incomplete,
-    /// One, for the server of this name; `None` where it names no server.
+    /// A ClientHello for the server of this name; `None` if it names no server.
     For(Option<String>),
-    /// None that could be read.
+    /// Not a ClientHello; the reason.
     Broken(String),
 }
 
-/// Reads it.
+/// Parses the first bytes.
 pub(super) fn read(mut bytes: &[u8]) -> ClientHello {
     let mut acceptor = Acceptor::default();
     while !bytes.is_empty() {

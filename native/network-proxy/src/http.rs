@@ -1,4 +1,4 @@
-//! HTTP: `CONNECT` for a tunnel, requests for an address, and requests within a tunnel.
+//! HTTP: `CONNECT` tunnels, requests for absolute URLs, and requests within a tunnel.
 
 use super::tunnel;
 use super::upstream::{ConnectError, Upstream};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
-/// Headers that are between two neighbours, besides those that `Connection` names.
+/// Hop-by-hop headers, besides those that `Connection` names.
 const OF_NEIGHBOURS: [&str; 9] = [
     "connection",
     "keep-alive",
@@ -31,7 +31,7 @@ const DEFAULT_PORT: u16 = 80;
 
 type Body = Either<Incoming, Full<Bytes>>;
 
-/// Serves what a program sends. `within` is where the tunnel leads in which it comes.
+/// Serves HTTP on a stream. `within` is the destination of the tunnel that it comes through, if any.
 pub(super) async fn serve<S>(stream: S, upstream: Arc<Upstream>, within: Option<Destination>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -74,7 +74,7 @@ async fn answer(
     answered.unwrap_or_else(|refusal| refused(&refusal))
 }
 
-/// Opens a tunnel. What goes through it is looked at before it reaches the server.
+/// Opens a tunnel. Its content is checked before it reaches the server.
 async fn connect(
     request: Request<Incoming>,
     upstream: &Arc<Upstream>,
@@ -90,7 +90,7 @@ async fn connect(
     Ok(Response::new(Either::Right(Full::default())))
 }
 
-/// Has a tunnel begin where the answer to a request ends.
+/// Starts the tunnel after the response to the request.
 fn dig(request: Request<Incoming>, server: TcpStream, to: Destination, upstream: Arc<Upstream>) {
     tokio::spawn(async move {
         if let Ok(client) = hyper::upgrade::on(request).await {
@@ -99,7 +99,7 @@ fn dig(request: Request<Incoming>, server: TcpStream, to: Destination, upstream:
     });
 }
 
-/// Where a request is to go, if everything in it says so.
+/// The destination of a request, if URL and headers agree on it.
 fn target(request: &Request<Incoming>, within: Option<&Destination>) -> Result<Destination, String> {
     let uri = request.uri();
     let named = |authority: &str| Destination::parse(authority, Some(DEFAULT_PORT));
@@ -123,13 +123,13 @@ fn target(request: &Request<Incoming>, within: Option<&Destination>) -> Result<D
     match host {
         Some(host) if named(&host).as_ref() == Some(&to) => Ok(to),
         Some(host) => Err(format!("the request is for another host, {host:?}")),
-        // The address says it all.
+        // An absolute URL is enough.
         None if within.is_none() => Ok(to),
         None => Err("the request does not say for which host it is".to_owned()),
     }
 }
 
-/// Sends a request on, over a connection of its own.
+/// Forwards a request over a connection of its own.
 async fn forward(
     request: Request<Incoming>,
     to: Destination,
@@ -153,7 +153,7 @@ async fn forward(
     Ok(Response::from_parts(head, Either::Left(body)))
 }
 
-/// The request as the server gets it.
+/// The request as it is sent to the server.
 fn forwarded(request: Request<Incoming>, to: &Destination) -> Request<Incoming> {
     let (mut head, body) = request.into_parts();
     let path = head.uri.path_and_query().cloned();
@@ -167,7 +167,7 @@ fn forwarded(request: Request<Incoming>, to: &Destination) -> Request<Incoming> 
     Request::from_parts(head, body)
 }
 
-/// Removes what is for the next neighbour only.
+/// Removes hop-by-hop headers.
 fn strip(headers: &mut HeaderMap) {
     let named: Vec<HeaderName> = headers
         .get_all("connection")
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn authorities_keep_what_would_mislead() {
-        // What the parser of addresses lets through is refused where it is no host.
+        // The URI parser accepts these; they must be refused because they are not hosts.
         for text in ["user@example.com:443", "example.com:443@evil.example:443"] {
             let kept = text.parse::<Authority>().map(|it| Destination::parse(it.as_str(), None));
             assert!(!matches!(kept, Ok(Some(_))), "{text}");

@@ -1,4 +1,4 @@
-//! Whoever connects is served, on one thread for each command, until the command has ended.
+//! Serves a command's connections on one thread until the command has ended.
 
 use super::upstream::Upstream;
 use super::{Gate, http, socks};
@@ -14,9 +14,9 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task::JoinSet;
 
-/// Most connections of a command at a time; further ones wait.
+/// Maximum number of concurrent connections of a command; further ones wait.
 const MOST_AT_ONCE: usize = 256;
-/// What a connection by SOCKS version 5 begins with. No method of HTTP does.
+/// First byte of SOCKS 5. No HTTP method begins with it.
 const SOCKS_5: u8 = 5;
 
 /// The proxy of one command.
@@ -33,14 +33,14 @@ struct ProxyThread {
 }
 
 impl Proxy {
-    /// A proxy that asks this gate and connects this way.
+    /// Creates a proxy that asks this gate and connects through this transport.
     pub fn new(gate: Arc<dyn Gate>, transport: Transport) -> Self {
         let (again, _) = watch::channel(());
         let upstream = Arc::new(Upstream { gate, transport, again: again.subscribe() });
         Self { upstream, again, serving: Mutex::default() }
     }
 
-    /// Has connections closed that the gate does not admit any more.
+    /// Closes connections that the gate no longer permits.
     pub fn look_again(&self) {
         self.again.send_replace(());
     }
@@ -68,7 +68,7 @@ impl Outlet for Proxy {
         let Some(ProxyThread { end, thread, listener }) = serving else { return };
         drop(end);
         _ = thread.join();
-        // Who connected last is not taken for somebody of the next command.
+        // Pending connections of this command must not be served to the next one.
         while listener.accept().is_ok() {}
     }
 }
@@ -79,7 +79,7 @@ impl Drop for Proxy {
     }
 }
 
-/// Serves until the end is said, or whoever could say it is gone. With the runtime, every connection is dropped.
+/// Serves until `ended` is sent or dropped. Dropping the runtime closes all connections.
 fn run(runtime: Runtime, listener: Listener, upstream: &Arc<Upstream>, ended: oneshot::Receiver<()>) {
     runtime.block_on(async {
         tokio::select! {
@@ -88,7 +88,7 @@ fn run(runtime: Runtime, listener: Listener, upstream: &Arc<Upstream>, ended: on
             () = accept(listener, upstream) => {}
         }
     });
-    // A name may still be asked for in a thread of the system's resolver, which nothing can interrupt.
+    // A lookup may still be running in a thread of the system's resolver, which cannot be interrupted.
     runtime.shutdown_background();
 }
 
@@ -107,7 +107,7 @@ async fn accept(listener: Listener, upstream: &Arc<Upstream>) {
                         drop(place);
                     });
                 }
-                // For want of descriptors: some will be free when a connection has ended.
+                // Out of descriptors: retry when some connection may have ended.
                 Err(_) => tokio::time::sleep(std::time::Duration::from_millis(20)).await,
             },
             Some(_) = connections.join_next() => {}

@@ -1,11 +1,11 @@
-//! A stream of which the beginning was read already.
+//! A stream with bytes pushed back to its front.
 
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Gives the beginning again, then the rest.
+/// Yields the pushed-back bytes, then the rest of the stream.
 pub(super) struct Rewind<S> {
     beginning: Vec<u8>,
     stream: S,

@@ -1,4 +1,4 @@
-//! SOCKS version 5 (RFC 1928): connections to names, without authentication, without UDP.
+//! SOCKS 5 (RFC 1928): `CONNECT` only, without authentication.
 
 use super::tunnel;
 use super::upstream::{ConnectError, Upstream};
@@ -13,11 +13,11 @@ const VERSION: u8 = 5;
 const NO_AUTHENTICATION: u8 = 0;
 const NO_METHOD: u8 = 0xff;
 const CONNECT: u8 = 1;
-/// Kinds of addresses.
+/// Address types.
 const IPV4: u8 = 1;
 const NAME: u8 = 3;
 const IPV6: u8 = 4;
-/// Answers.
+/// Reply codes.
 const DONE: u8 = 0;
 const FORBIDDEN: u8 = 2;
 const UNREACHABLE: u8 = 4;
@@ -26,7 +26,7 @@ const NO_SUCH_COMMAND: u8 = 7;
 /// Serves one connection.
 ///
 /// # Errors
-/// The program broke off.
+/// If the client disconnects.
 pub(super) async fn serve(mut client: TcpStream, upstream: Arc<Upstream>) -> io::Result<()> {
     let mut head = [0; 2];
     client.read_exact(&mut head).await?;
@@ -60,7 +60,7 @@ pub(super) async fn serve(mut client: TcpStream, upstream: Arc<Upstream>) -> io:
     }
 }
 
-/// Host and port of a request, as they are written there.
+/// Host and port of a request, as written.
 async fn address(client: &mut TcpStream, kind: u8) -> io::Result<(String, u16)> {
     let host = match kind {
         IPV4 => Ipv4Addr::from_bits(client.read_u32().await?).to_string(),
@@ -75,7 +75,7 @@ async fn address(client: &mut TcpStream, kind: u8) -> io::Result<(String, u16)> 
     Ok((host, client.read_u16().await?))
 }
 
-/// Where the connection comes from is nothing that the program needs.
+/// Sends a reply. The bound address is left zero: clients do not need it.
 async fn answer(client: &mut TcpStream, code: u8) -> io::Result<()> {
     client.write_all(&[VERSION, code, 0, IPV4, 0, 0, 0, 0, 0, 0]).await
 }

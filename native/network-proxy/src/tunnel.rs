@@ -1,4 +1,4 @@
-//! What goes through a tunnel: TLS to the server that was named, or HTTP for the host that was named.
+//! The content of a tunnel: TLS to the named server, or HTTP for the named host.
 
 use super::hello::{self, ClientHello};
 use super::http;
@@ -11,15 +11,15 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, copy_bidirec
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// What every record of a TLS handshake begins with.
+/// First byte of a TLS handshake record.
 const HANDSHAKE: u8 = 22;
-/// Most bytes of the first message of TLS.
+/// Maximum size of a ClientHello.
 const LONGEST_HELLO: usize = 64 << 10;
-/// The longest that a program may say nothing once it has its tunnel: where the server is to speak first, nobody could tell
-/// what it is about.
+/// How long a client may stay silent after opening a tunnel. Protocols in which the server speaks first cannot be
+/// checked.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// Carries what a program says to the server, once that is something that may be said, until either side has ended.
+/// Relays between client and server until either ends, once the client's first bytes have passed the check.
 pub(super) async fn carry<S>(mut client: S, server: TcpStream, to: Destination, upstream: Arc<Upstream>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -35,7 +35,7 @@ where
         Err(why) => _ = upstream.refuse(&to.to_string(), &why),
         Ok(FirstBytes::Closed) => {}
         Ok(FirstBytes::Http(beginning)) => {
-            // Each request has a connection of its own.
+            // Each request gets a connection of its own.
             drop(server);
             http::serve(Rewind::new(beginning, client), upstream, Some(to)).await;
         }
@@ -48,22 +48,22 @@ where
 
 async fn relay<S: AsyncRead + AsyncWrite + Unpin>(mut client: S, mut server: TcpStream, beginning: &[u8]) {
     if server.write_all(beginning).await.is_ok() {
-        // Either side may break off at any time.
+        // Either side may disconnect at any time.
         _ = copy_bidirectional(&mut client, &mut server).await;
     }
 }
 
-/// How a program began to speak.
+/// The client's first bytes.
 enum FirstBytes {
-    /// Not at all.
+    /// None: it disconnected.
     Closed,
-    /// With the first message of TLS, for the right server.
+    /// A ClientHello for the right server.
     Tls(Vec<u8>),
-    /// With something that is to be read as HTTP.
+    /// Something to be parsed as HTTP.
     Http(Vec<u8>),
 }
 
-/// Reads as much as tells what it is. The reason where that does not pass.
+/// Reads until the protocol is known. The error is the reason for a refusal.
 async fn begin<S: AsyncRead + Unpin>(client: &mut S, to: &Destination) -> Result<FirstBytes, String> {
     let mut bytes = Vec::new();
     loop {
@@ -85,7 +85,7 @@ async fn begin<S: AsyncRead + Unpin>(client: &mut S, to: &Destination) -> Result
     }
 }
 
-/// Whether TLS is for the server that the tunnel leads to. An address has no name in TLS.
+/// Whether the ClientHello is for the tunnel's server. TLS has no server names for IP addresses.
 fn named(name: Option<String>, to: &Destination) -> Result<(), String> {
     match name {
         None if to.is_address() => Ok(()),

@@ -1,4 +1,4 @@
-//! From a destination that a command has named to a connection.
+//! Connections to the destinations that a command names.
 
 use super::Gate;
 use beamai_base::{Destination, Reason};
@@ -8,10 +8,10 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
-/// The longest that resolving a name and connecting to it may take.
+/// Timeout for resolving a name and connecting.
 const CONNECTING: Duration = Duration::from_secs(30);
 
-/// What all connections of a command share.
+/// Shared by all connections of a command.
 pub(super) struct Upstream {
     pub(super) gate: Arc<dyn Gate>,
     pub(super) transport: Transport,
@@ -22,11 +22,11 @@ pub(super) struct Upstream {
 /// Why there is no connection.
 #[derive(Debug)]
 pub(super) enum ConnectError {
-    /// It is not permitted.
+    /// Not permitted.
     Forbidden(String),
-    /// It was tried.
+    /// The attempt failed.
     Failed(String),
-    /// Nobody can tell where it was to go.
+    /// The destination is malformed.
     Malformed(String),
 }
 
@@ -39,7 +39,7 @@ impl ConnectError {
 }
 
 impl Upstream {
-    /// Connects, if that is permitted, and takes note of what came of it.
+    /// Connects if that is permitted, and records the outcome.
     pub(super) async fn open(&self, to: &Destination) -> Result<TcpStream, ConnectError> {
         let opened = self.try_open(to).await;
         match &opened {
@@ -61,13 +61,13 @@ impl Upstream {
         Ok(stream)
     }
 
-    /// Refuses what a command has asked for, and takes note of it.
+    /// Refuses a request, and records it.
     pub(super) fn refuse(&self, to: &str, why: &str) -> ConnectError {
         self.gate.refused(to, why);
         ConnectError::Forbidden(why.to_owned())
     }
 
-    /// Waits until a destination is not admitted any more.
+    /// Waits until a destination is no longer permitted.
     pub(super) async fn revoked(&self, to: &Destination) {
         let mut again = self.again.clone();
         again.mark_unchanged();

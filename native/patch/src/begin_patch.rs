@@ -26,21 +26,21 @@ pub(super) fn parse(patch: &str) -> Option<Result<Vec<FileDiff>>> {
     let begin = lines.iter().position(|line| !line.trim().is_empty())?;
     let is_one = lines[begin].trim() == BEGIN || begins_file(lines[begin]);
     let at = if lines[begin].trim() == BEGIN { begin + 1 } else { begin };
-    is_one.then(|| DiffParser { lines: &lines, at, hunks: 0 }.files())
+    is_one.then(|| BeginPatchParser { lines: &lines, at, hunks: 0 }.files())
 }
 
 fn begins_file(line: &str) -> bool {
     [ADD, DELETE, UPDATE].iter().any(|head| line.starts_with(head))
 }
 
-struct DiffParser<'a> {
+struct BeginPatchParser<'a> {
     lines: &'a [&'a str],
     /// Index of the next line.
     at: usize,
     hunks: usize,
 }
 
-impl DiffParser<'_> {
+impl BeginPatchParser<'_> {
     fn files(mut self) -> Result<Vec<FileDiff>> {
         let mut files = Vec::new();
         while let Some(line) = self.lines.get(self.at) {

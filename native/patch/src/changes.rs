@@ -25,7 +25,7 @@ impl<'p> PatchPlan<'p> {
         for (from, to) in &moves {
             let (from, to) = (&self.slots[*from], &self.slots[*to]);
             if let Some(original) = from.original {
-                batch.rename(from.place, original, to.place)?;
+                batch.rename(from.location, original, to.location)?;
             }
         }
         let moved: BTreeSet<usize> = moves.iter().map(|(from, _)| *from).collect();
@@ -33,7 +33,7 @@ impl<'p> PatchPlan<'p> {
             if let (Some(original), SlotContent::Nothing, false) =
                 (slot.original, slot.now, moved.contains(&at))
             {
-                batch.remove(slot.place, original)?;
+                batch.remove(slot.location, original)?;
             }
         }
         Ok(batch)
@@ -67,7 +67,7 @@ impl<'p> PatchPlan<'p> {
             #[allow(clippy::useless_conversion, clippy::unnecessary_cast)]
             let identity = (original.st_dev as u64, original.st_ino as u64);
             if let Some(other) = seen.insert(identity, slot) {
-                let (one, two) = (other.place.display(), slot.place.display());
+                let (one, two) = (other.location.display(), slot.location.display());
                 let message = format!(
                     "{one} and {two} are two names (hard links) of one file; change only one of them"
                 );
@@ -80,7 +80,7 @@ impl<'p> PatchPlan<'p> {
 
 /// Whether a file can be moved to a path by its name alone.
 fn is_same_device(from: &Slot<'_>, to: &Slot<'_>) -> bool {
-    let mut above = to.place.parent().map(|(above, _)| above);
+    let mut above = to.location.parent().map(|(above, _)| above);
     while let Some(dir) = above {
         if let Ok(stat) = dir.stat() {
             return from.original.is_some_and(|original| original.st_dev == stat.st_dev);

@@ -12,7 +12,7 @@ const ADVICE: &str = "only text can be patched";
 
 /// The content of a file, on disk or made by an earlier part of the patch.
 pub(super) enum FileSource {
-    OnDisk { place: WorkspacePath, file: Box<BufferedFile> },
+    OnDisk { path: WorkspacePath, file: Box<BufferedFile> },
     Draft { file: Option<File>, size: u64, charset: Option<Charset> },
 }
 
@@ -21,8 +21,8 @@ impl FileSource {
     ///
     /// # Errors
     /// `stale` when it is another one now, and as [`missing::open`].
-    pub(super) fn open(place: &WorkspacePath, seen: Option<&Stat>) -> Result<Self> {
-        let opened = missing::open(place)?;
+    pub(super) fn open(path: &WorkspacePath, seen: Option<&Stat>) -> Result<Self> {
+        let opened = missing::open(path)?;
         let is_same = |seen: &Stat| {
             (seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime, seen.st_mtime_nsec)
                 == (
@@ -34,9 +34,9 @@ impl FileSource {
                 )
         };
         if !seen.is_some_and(is_same) {
-            return Err(place.stale());
+            return Err(path.stale());
         }
-        Ok(Self::OnDisk { file: Box::new(BufferedFile::new(place, opened)?), place: place.clone() })
+        Ok(Self::OnDisk { file: Box::new(BufferedFile::new(path, opened)?), path: path.clone() })
     }
 
     /// The content of a draft.
@@ -59,7 +59,7 @@ impl FileSource {
     /// `binary_file` where it is no text, `invalid_encoding` where no part of it can be changed alone.
     pub(super) fn charset(&self) -> Result<Charset> {
         match self {
-            Self::OnDisk { place, file } => file.charset_for_parts(place, ADVICE),
+            Self::OnDisk { path, file } => file.charset_for_parts(path, ADVICE),
             Self::Draft { charset, .. } => {
                 let charset = charset.unwrap_or(Charset::UTF8);
                 // The patch may have put a byte order mark there, or taken it away.

@@ -41,8 +41,8 @@ pub(super) fn fit(
     let file = OriginalFile { bytes, charset, summary, ends, is_foreign };
     let placed = placing::place(diff, &found, &file.summary, charset.bom().len() as u64);
     let mut fitting = HunkFitter { file, explained: 0, check, out: FitResult::default() };
-    for (hunk, place) in diff.hunks.iter().zip(&placed) {
-        fitting.take(hunk, place)?;
+    for (hunk, placement) in diff.hunks.iter().zip(&placed) {
+        fitting.take(hunk, placement)?;
     }
     Ok(fitting.finish())
 }
@@ -96,7 +96,7 @@ struct HunkFitter<'a> {
 }
 
 impl HunkFitter<'_> {
-    fn take(&mut self, hunk: &Hunk, place: &Result<HunkMatch, PlacementError>) -> Result<()> {
+    fn take(&mut self, hunk: &Hunk, placement: &Result<HunkMatch, PlacementError>) -> Result<()> {
         (self.check)()?;
         let (additions, deletions) = hunk.changes();
         let mut verdict = HunkVerdict {
@@ -109,22 +109,22 @@ impl HunkFitter<'_> {
             note: note(hunk),
             problem: None,
         };
-        match place {
-            Ok(place) => self.apply(hunk, place, &mut verdict)?,
+        match placement {
+            Ok(placement) => self.apply(hunk, placement, &mut verdict)?,
             Err(misfit) => verdict.problem = Some(self.explain(hunk, misfit)?),
         }
         self.out.hunks.push(verdict);
         Ok(())
     }
 
-    fn apply(&mut self, hunk: &Hunk, place: &HunkMatch, verdict: &mut HunkVerdict) -> Result<()> {
+    fn apply(&mut self, hunk: &Hunk, placement: &HunkMatch, verdict: &mut HunkVerdict) -> Result<()> {
         if let Err(error) = refuse_placeholder(hunk) {
             verdict.problem = Some(error.into());
             return Ok(());
         }
-        match rewrite(&self.file, hunk, place)? {
+        match rewrite(&self.file, hunk, placement)? {
             Ok(rewritten) => {
-                (verdict.line, verdict.offset) = (Some(place.line), shift(hunk, place.line));
+                (verdict.line, verdict.offset) = (Some(placement.line), shift(hunk, placement.line));
                 self.out.cuts.extend(rewritten.cuts);
                 self.out.is_adapted |= rewritten.is_adapted;
             }

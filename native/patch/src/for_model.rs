@@ -22,17 +22,19 @@ pub(super) fn patched(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPag
 
 fn told(file: Fields<'_>, page: &mut ModelPage) -> bool {
     let count = |key: &str| file.count(key).unwrap_or(0);
-    let from = file.said("old_path").map_or(String::new(), |old| format!(" from {old}"));
+    let from = file.non_empty("old_path").map_or(String::new(), |old| format!(" from {old}"));
     let [operation, path] = ["operation", "path"].map(|key| file.text(key).unwrap_or_default());
     let mut line = format!("{operation} {path}{from}, +{} -{} lines", count("additions"), count("deletions"));
     for (number, hunk) in file.objects("hunks").enumerate() {
         if let Some(offset) = hunk.number("offset").filter(|offset| *offset != 0) {
-            let place = hunk.count("line").map_or(String::new(), |line| format!(" at line {line}"));
-            line += &format!("\n  hunk {}{place}, {offset:+} lines from where the patch says", number + 1);
+            let location = hunk.count("line").map_or(String::new(), |line| format!(" at line {line}"));
+            line += &format!("\n  hunk {}{location}, {offset:+} lines from where the patch says", number + 1);
         }
-        hunk.said("note").into_iter().for_each(|note| line += &format!("\n  hunk {}: {note}", number + 1));
+        hunk.non_empty("note")
+            .into_iter()
+            .for_each(|note| line += &format!("\n  hunk {}: {note}", number + 1));
     }
-    file.said("note").into_iter().for_each(|note| line += &format!("\n  {note}"));
+    file.non_empty("note").into_iter().for_each(|note| line += &format!("\n  {note}"));
     if file.flag("line_endings_adapted") {
         line += "\n  line ends were adapted to the file's";
     }

@@ -85,8 +85,8 @@ impl FilePatch {
         let understood = self.understood(cx)?;
         let (files, targets) = (&understood.files, &understood.targets);
         let spots = targets.iter().flat_map(|target| target.from.iter().chain(&target.to));
-        let places: Vec<_> = spots.map(|spot| &spot.place).collect();
-        let _guards = lock_all(&places, || cx.check())?;
+        let locations: Vec<_> = spots.map(|spot| &spot.location).collect();
+        let _guards = lock_all(&locations, || cx.check())?;
         let (mut plan, files) = PatchPlan::new(files, targets, cx)?;
         if let Some(failure) = verdict::failure(&files) {
             return Err(failure.into());
@@ -103,7 +103,7 @@ impl FilePatch {
 
     fn permissions(&self, cx: &CallContext) -> Result<Vec<PermissionRequest>> {
         let targets = &self.understood(cx)?.targets;
-        Ok(if self.dry_run { target::needs_of_dry_run(targets) } else { target::permissions(targets) })
+        Ok(if self.dry_run { target::permissions_of_dry_run(targets) } else { target::permissions(targets) })
     }
 }
 
@@ -146,10 +146,10 @@ fn take_note(seen: &SeenFiles, targets: &[PatchTarget], files: &[FileVerdict]) {
         .iter()
         .filter(leaves)
         .filter_map(|target| target.from.as_ref())
-        .for_each(|from| seen.forget(&from.place));
+        .for_each(|from| seen.forget(&from.location));
     for (target, file) in targets.iter().zip(files) {
         if let Some(to) = &target.to {
-            seen.wrote(&to.place, file.hash.as_deref().and_then(|hash| blake3::Hash::from_hex(hash).ok()));
+            seen.wrote(&to.location, file.hash.as_deref().and_then(|hash| blake3::Hash::from_hex(hash).ok()));
         }
     }
 }

@@ -163,8 +163,8 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(bytes).unwrap();
         let read = visit(&FileBytes::File(&file, bytes.len() as u64));
-        let place = |(range, _, end): &Seen| (range.clone(), *end);
-        assert!(read.iter().map(place).eq(visit(&FileBytes::Memory(bytes)).iter().map(place)));
+        let position = |(range, _, end): &Seen| (range.clone(), *end);
+        assert!(read.iter().map(position).eq(visit(&FileBytes::Memory(bytes)).iter().map(position)));
         read
     }
 

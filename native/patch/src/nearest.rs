@@ -51,7 +51,7 @@ fn there_already(file: &OriginalFile<'_>, hunk: &Hunk, check: Check<'_>) -> Resu
     }
     let (found, _) =
         HunkSearch::new(file.charset, LineEndMatching::Any, &[wanted], &[]).run(&file.bytes, check)?;
-    Ok(found[0].near.front().filter(|_| found[0].total == 1).map(|place| place.line))
+    Ok(found[0].near.front().filter(|_| found[0].total == 1).map(|hunk_match| hunk_match.line))
 }
 
 /// The line from which most of the old lines are where they should be.

@@ -36,9 +36,9 @@ pub(super) fn place(
     let is_known = diff.is_exact();
     let anchors = HunkAnchors::new(diff.hunks.iter().zip(found).map(|(hunk, found)| anchor(hunk, found)));
     let mut placed: Vec<Result<HunkMatch, PlacementError>> = Vec::with_capacity(found.len());
-    for (at, (hunk, places)) in diff.hunks.iter().zip(found).enumerate() {
+    for (at, (hunk, matches)) in diff.hunks.iter().zip(found).enumerate() {
         placed.push(match hunk.old_lines().next() {
-            Some(_) => choose(hunk, places, &anchors.beside(at)),
+            Some(_) => choose(hunk, matches, &anchors.beside(at)),
             None => Insertion { hunk, summary, top, is_known, anchors: &anchors }.place(),
         });
     }
@@ -94,8 +94,11 @@ fn latest<'a>(each: impl Iterator<Item = &'a Option<HunkAnchor>>) -> Vec<Option<
 }
 
 fn anchor(hunk: &Hunk, found: &HunkMatches) -> Option<HunkAnchor> {
-    let place = found.near.front().filter(|_| found.total == 1)?;
-    Some(HunkAnchor { lines: place.line..place.line + hunk.counts().0, shift: shift(hunk, place.line) })
+    let hunk_match = found.near.front().filter(|_| found.total == 1)?;
+    Some(HunkAnchor {
+        lines: hunk_match.line..hunk_match.line + hunk.counts().0,
+        shift: shift(hunk, hunk_match.line),
+    })
 }
 
 /// How many lines after the stated one a line is.
@@ -121,8 +124,8 @@ fn choose(
     if let Some(unmappable) = &found.unmappable {
         return Err(PlacementError::Unmappable(unmappable.clone()));
     }
-    let only = |places: Vec<&HunkMatch>| match places.as_slice() {
-        [place] => Some((*place).clone()),
+    let only = |matches: Vec<&HunkMatch>| match matches.as_slice() {
+        [hunk_match] => Some((*hunk_match).clone()),
         _ => None,
     };
     let hinted = hinted(hunk, found, beside);
@@ -138,8 +141,8 @@ fn choose(
     }
 }
 
-fn ambiguous<'p>(places: impl Iterator<Item = &'p HunkMatch>, total: u64) -> PlacementError {
-    let lines: Vec<u64> = places.take(NAMED).map(|place| place.line).collect();
+fn ambiguous<'p>(matches: impl Iterator<Item = &'p HunkMatch>, total: u64) -> PlacementError {
+    let lines: Vec<u64> = matches.take(NAMED).map(|hunk_match| hunk_match.line).collect();
     let total = total.max(lines.len() as u64);
     PlacementError::Ambiguous(lines, total)
 }
@@ -150,7 +153,7 @@ fn hinted<'p>(hunk: &Hunk, found: &'p HunkMatches, beside: &NearestAnchors<'_>) 
     let neighbour = |anchor: Option<&HunkAnchor>| anchor.and_then(|anchor| anchor.shift).unwrap_or(0);
     let shifts = [0, neighbour(beside.before), neighbour(beside.after)];
     let lines = shifts.map(|shift| stated.saturating_add_signed(shift));
-    found.near.iter().filter(|place| lines.contains(&place.line)).collect()
+    found.near.iter().filter(|hunk_match| lines.contains(&hunk_match.line)).collect()
 }
 
 /// The places between the hunks before and after.
@@ -160,7 +163,7 @@ fn between<'p>(found: &'p HunkMatches, beside: &NearestAnchors<'_>) -> Vec<&'p H
     }
     let after = beside.before.map_or(0, |anchor| anchor.lines.end);
     let before = beside.after.map_or(u64::MAX, |anchor| anchor.lines.start);
-    found.near.iter().filter(|place| place.line >= after && place.line < before).collect()
+    found.near.iter().filter(|hunk_match| hunk_match.line >= after && hunk_match.line < before).collect()
 }
 
 /// A hunk that only adds lines: it is where its header says, or nowhere.
@@ -219,7 +222,7 @@ fn refuse_overlaps(diff: &FileDiff, placed: &mut [Result<HunkMatch, PlacementErr
     let mut order: Vec<(u64, u64, usize)> = placed
         .iter()
         .enumerate()
-        .filter_map(|(at, place)| Some((place.as_ref().ok()?.line, diff.hunks[at].counts().0, at)))
+        .filter_map(|(at, hunk_match)| Some((hunk_match.as_ref().ok()?.line, diff.hunks[at].counts().0, at)))
         .collect();
     order.sort_by_key(|(line, _, at)| (*line, *at));
     for pair in order.windows(2) {

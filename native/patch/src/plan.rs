@@ -192,7 +192,7 @@ impl<'p> PatchPlan<'p> {
     }
 
     fn not_empty(&self, from: usize, rest: u64, has_no_hunks: bool) -> ToolError {
-        let shown = self.slots[from].place.display();
+        let shown = self.slots[from].location.display();
         let message = match has_no_hunks {
             true => {
                 format!("the patch deletes {shown} without its lines; give all of them, each after a \"-\"")
@@ -208,7 +208,7 @@ impl<'p> PatchPlan<'p> {
     pub(super) fn content(&self, slot: usize, now: SlotContent) -> Result<FileSource> {
         let on_disk = |at: usize| {
             let slot = &self.slots[at];
-            FileSource::open(slot.place, slot.original.as_ref())
+            FileSource::open(slot.location, slot.original.as_ref())
         };
         match now {
             SlotContent::Original => on_disk(slot),
@@ -219,8 +219,8 @@ impl<'p> PatchPlan<'p> {
                 Ok(FileSource::draft(draft, version.size, version.charset))
             }
             SlotContent::Nothing if self.slots[slot].original.is_some() => Err(self.slots[slot].is_gone()),
-            SlotContent::Nothing => match missing::open(self.slots[slot].place) {
-                Ok(_) => Err(self.slots[slot].place.stale()),
+            SlotContent::Nothing => match missing::open(self.slots[slot].location) {
+                Ok(_) => Err(self.slots[slot].location.stale()),
                 Err(error) => Err(error),
             },
         }
@@ -233,7 +233,7 @@ impl<'p> PatchPlan<'p> {
         }
         let check = || self.cx.check();
         let actual = || Ok(summarize(&content.bytes(), Charset::UTF8, &check)?.hash());
-        self.cx.seen_files.expect(self.slots[slot].place, actual)
+        self.cx.seen_files.expect(self.slots[slot].location, actual)
     }
 
     /// Fits hunks to a content; without hunks it may be of any kind.
@@ -263,16 +263,16 @@ impl<'p> PatchPlan<'p> {
         executable: Option<bool>,
         outcome: &mut FileOutcome,
     ) -> Result<()> {
-        let (place, model) = (self.slots[to].place, &self.slots[like]);
+        let (location, model) = (self.slots[to].location, &self.slots[like]);
         let mut replacement = match like != to && model.original.is_some() {
-            true => place.replace_like(model.place)?,
-            false => place.replace()?,
+            true => location.replace_like(model.location)?,
+            false => location.replace()?,
         };
         let (hash, size) =
             splice(bytes, cuts.iter().map(ByteEdit::splice), replacement.file(), &|| self.cx.check())?;
         if let Some(executable) = executable {
             set_executable(replacement.file(), executable)
-                .map_err(|error| place.error("set the mode of", error))?;
+                .map_err(|error| location.error("set the mode of", error))?;
         }
         outcome.hash = Some(hash);
         outcome.breaks_link = replacement.breaks_link();
@@ -316,7 +316,7 @@ fn created(diff: &FileDiff) -> Vec<HunkVerdict> {
 
 fn verdict(diff: &FileDiff, target: &PatchTarget, outcome: FileOutcome) -> FileVerdict {
     let is_moved = matches!(target.operation, PatchOperation::Renamed | PatchOperation::Copied);
-    let old_path = target.from.as_ref().filter(|_| is_moved).map(|from| from.place.display());
+    let old_path = target.from.as_ref().filter(|_| is_moved).map(|from| from.location.display());
     let changes = diff.hunks.iter().map(super::diff::Hunk::changes);
     let (additions, deletions) = changes.fold((0, 0), |sum, hunk| (sum.0 + hunk.0, sum.1 + hunk.1));
     FileVerdict {

@@ -65,28 +65,28 @@ enum NewLine<'a> {
 pub(super) fn rewrite(
     file: &OriginalFile<'_>,
     hunk: &Hunk,
-    place: &HunkMatch,
+    hunk_match: &HunkMatch,
 ) -> Result<Result<HunkRewrite, Unmappable>> {
-    let old = old_lines(file, place)?;
+    let old = old_lines(file, hunk_match)?;
     let is_exact = is_exact(file, hunk, &old);
-    let is_at_mark = place.line == 1 && file.charset.has_bom();
+    let is_at_mark = hunk_match.line == 1 && file.charset.has_bom();
     let is_marked = hunk.old_lines().next_back().is_some_and(|line| line.is_open);
     let mut rewriter =
         Rewriter { file, old: &old, is_exact, is_marked, next: 0, new: vec![], groups: vec![] };
     for line in &hunk.lines {
         rewriter.take(line, is_at_mark);
     }
-    let cuts = rewriter.cuts(place.range.start, place.range.end);
+    let cuts = rewriter.cuts(hunk_match.range.start, hunk_match.range.end);
     Ok(cuts.map(|cuts| HunkRewrite { cuts, is_adapted: !is_exact }))
 }
 
-fn old_lines(file: &OriginalFile<'_>, place: &HunkMatch) -> Result<Vec<OldLine>> {
+fn old_lines(file: &OriginalFile<'_>, hunk_match: &HunkMatch) -> Result<Vec<OldLine>> {
     let mut scratch = Vec::new();
-    let block = file.bytes.read(place.range.clone(), &mut scratch)?;
+    let block = file.bytes.read(hunk_match.range.clone(), &mut scratch)?;
     let charset = Charset::labelled(&file.charset.name(), b"").unwrap_or(file.charset);
     let mut lines = Vec::new();
     each_line(&FileBytes::Memory(block), charset, u64::MAX / 2, &|| Ok(()), |line| {
-        let range = place.range.start + line.range.start..place.range.start + line.range.end;
+        let range = hunk_match.range.start + line.range.start..hunk_match.range.start + line.range.end;
         lines.push(OldLine { range, body: line.body.unwrap_or_default().to_vec(), end: line.end });
         Ok(())
     })?;

@@ -219,7 +219,7 @@ impl HunkSearch {
         let track = &mut self.tracks[at];
         if track.advance(symbol) {
             let len = track.word.len();
-            let place = HunkMatch {
+            let hunk_match = HunkMatch {
                 line: self.summary.lines + 1 - len as u64,
                 range: self.recent[self.recent.len() - len]..line.range.end,
             };
@@ -227,7 +227,7 @@ impl HunkSearch {
                 (self.ends == LineEndMatching::Any || track.is_open || line.end != LineTerminator::Nothing)
                     && (!track.is_open || line.end == LineTerminator::Nothing);
             if fits {
-                track.take(place);
+                track.take(hunk_match);
             }
             track.matched = track.fallback[len - 1];
         }
@@ -275,9 +275,9 @@ impl MatchTrack {
         self.matched == self.word.len()
     }
 
-    fn take(&mut self, place: HunkMatch) {
+    fn take(&mut self, hunk_match: HunkMatch) {
         self.found.total += 1;
-        let is_before = self.stated.is_some_and(|stated| place.line < stated);
+        let is_before = self.stated.is_some_and(|stated| hunk_match.line < stated);
         if self.is_at_end {
             // Only the last can be the one.
             self.found.near.clear();
@@ -290,13 +290,13 @@ impl MatchTrack {
         } else if self.found.near.len() - self.before >= self.most {
             return;
         }
-        self.found.near.push_back(place);
+        self.found.near.push_back(hunk_match);
     }
 
     fn finish(mut self, lines: u64) -> HunkMatches {
         if self.is_at_end {
             let len = self.word.len() as u64;
-            self.found.near.retain(|place| place.line + len == lines + 1);
+            self.found.near.retain(|hunk_match| hunk_match.line + len == lines + 1);
             self.found.total = self.found.near.len() as u64;
         }
         self.found
@@ -346,18 +346,20 @@ mod tests {
         text.lines().map(line).collect()
     }
 
-    fn places(charset: Charset, file: &[u8], wanted: &str, stated: Option<u64>) -> (Vec<u64>, u64) {
+    fn matches(charset: Charset, file: &[u8], wanted: &str, stated: Option<u64>) -> (Vec<u64>, u64) {
         let lines = hunk_lines(wanted);
         let wanted = HunkQuery { lines: lines.iter().collect(), stated, is_at_end: false };
         let search = HunkSearch::new(charset, LineEndMatching::Any, &[wanted], &[]);
         let (mut found, _) = search.run(&FileBytes::Memory(file), &|| Ok(())).unwrap();
         let found = found.remove(0);
-        for place in &found.near {
-            let text =
-                charset.decode(&file[place.range.start as usize..place.range.end as usize]).0.into_owned();
+        for hunk_match in &found.near {
+            let text = charset
+                .decode(&file[hunk_match.range.start as usize..hunk_match.range.end as usize])
+                .0
+                .into_owned();
             assert!(text.lines().eq(lines.iter().map(|line| line.text.as_str())), "{text:?}");
         }
-        (found.near.iter().map(|place| place.line).collect(), found.total)
+        (found.near.iter().map(|hunk_match| hunk_match.line).collect(), found.total)
     }
 
     proptest! {
@@ -368,16 +370,16 @@ mod tests {
             let naive: Vec<u64> =
                 (0..lines.len()).filter(|at| lines[*at..].starts_with(&words)).map(|at| at as u64 + 1).collect();
             let total = naive.len() as u64;
-            prop_assert_eq!(places(Charset::UTF8, file.as_bytes(), &wanted, None), (naive, total));
+            prop_assert_eq!(matches(Charset::UTF8, file.as_bytes(), &wanted, None), (naive, total));
         }
     }
 
     #[test]
     fn the_places_nearest_to_the_stated_line_are_remembered() {
         let file = "a\n".repeat(5000);
-        let (near, total) = places(Charset::UTF8, file.as_bytes(), "a\n", Some(2000));
+        let (near, total) = matches(Charset::UTF8, file.as_bytes(), "a\n", Some(2000));
         assert_eq!((near[0], near[near.len() - 1], near.len(), total), (1500, 2499, 2 * REMEMBERED, 5000));
-        assert_eq!(places(Charset::UTF8, file.as_bytes(), "a\n", Some(9000)).0.len(), REMEMBERED);
+        assert_eq!(matches(Charset::UTF8, file.as_bytes(), "a\n", Some(9000)).0.len(), REMEMBERED);
     }
 
     #[test]
@@ -385,11 +387,11 @@ mod tests {
         for label in ["utf-8", "utf-16le", "utf-16be", "gbk", "shift_jis"] {
             let charset = Charset::labelled(label, b"").unwrap();
             let file = charset.encode("一\r\n二 abc\n一\n二 abc\n\n").unwrap();
-            assert_eq!(places(charset, &file, "一\n二 abc", None).0, [1, 3], "{label}");
+            assert_eq!(matches(charset, &file, "一\n二 abc", None).0, [1, 3], "{label}");
         }
         // Two byte pairs are the same Roman numeral.
         let charset = Charset::labelled("shift_jis", b"").unwrap();
-        assert_eq!(places(charset, b"\x87\x54\n\xFA\x4A\n", "\u{2160}", None).0, [1, 2]);
+        assert_eq!(matches(charset, b"\x87\x54\n\xFA\x4A\n", "\u{2160}", None).0, [1, 2]);
     }
 
     #[test]
@@ -399,7 +401,7 @@ mod tests {
             let wanted = HunkQuery { lines: lines.iter().collect(), stated: None, is_at_end: true };
             let search = HunkSearch::new(Charset::UTF8, LineEndMatching::Any, &[wanted], &[]);
             let (found, _) = search.run(&FileBytes::Memory(file.as_bytes()), &|| Ok(())).unwrap();
-            found[0].near.iter().map(|place| place.line).collect::<Vec<_>>()
+            found[0].near.iter().map(|hunk_match| hunk_match.line).collect::<Vec<_>>()
         };
         assert_eq!(at_end("a\nb\na", true), [3]);
         assert!(at_end("a\nb\na\n", true).is_empty() && at_end("a\nb\n", false).is_empty());

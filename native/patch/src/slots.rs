@@ -18,7 +18,7 @@ pub(super) struct Slots<'p> {
 
 /// A path and what stands there.
 pub(super) struct Slot<'p> {
-    pub(super) place: &'p WorkspacePath,
+    pub(super) location: &'p WorkspacePath,
     /// The path with all links followed.
     path: &'p str,
     /// The file that is there before the patch.
@@ -63,14 +63,14 @@ impl<'p> Slots<'p> {
         if let Some(known) = self.by_path.get(target_path.path.as_str()) {
             return Ok(*known);
         }
-        let original = match target_path.place.open_file() {
+        let original = match target_path.location.open_file() {
             Ok((_, stat)) => Some(stat),
             Err(error) if error.reason == Reason::NoSuchFile => None,
             Err(error) => return Err(error),
         };
         let now = if original.is_some() { SlotContent::Original } else { SlotContent::Nothing };
-        let (place, path) = (&target_path.place, target_path.path.as_str());
-        self.list.push(Slot { place, path, original, now, before: now, has_arrived: false });
+        let (location, path) = (&target_path.location, target_path.path.as_str());
+        self.list.push(Slot { location, path, original, now, before: now, has_arrived: false });
         self.by_path.insert(path, self.list.len() - 1);
         Ok(self.list.len() - 1)
     }
@@ -87,7 +87,7 @@ impl<'p> Slots<'p> {
         if slot.now == SlotContent::Nothing || is_left {
             return Ok(());
         }
-        let shown = slot.place.display();
+        let shown = slot.location.display();
         let message = format!(
             "{shown} exists already; change it with \"--- a/{shown}\" and lines of it as context, or choose another path"
         );
@@ -121,7 +121,7 @@ impl Slot<'_> {
             (before, now) if before == now || self.has_arrived => Ok(before),
             (_, now) if may_have_changed || now == SlotContent::Nothing => Ok(now),
             _ => {
-                let shown = self.place.display();
+                let shown = self.location.display();
                 let message = format!(
                     "{shown} is changed by one part of the patch and renamed by another; put both into one part, or give \
                      two patches"
@@ -150,7 +150,7 @@ impl Slot<'_> {
 
     /// The error about a path where nothing is any more.
     pub(super) fn is_gone(&self) -> ToolError {
-        let shown = self.place.display();
+        let shown = self.location.display();
         let message = format!("{shown} is removed or renamed by an earlier part of the patch");
         ToolError::new(Reason::NoSuchFile, message).file(shown)
     }

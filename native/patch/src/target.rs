@@ -42,7 +42,7 @@ pub(super) struct PatchTarget {
 /// A path of the patch.
 #[derive(Debug, Clone)]
 pub(super) struct PatchPath {
-    pub(super) place: WorkspacePath,
+    pub(super) location: WorkspacePath,
     /// The path with all links followed, which tells whether two names mean one file.
     pub(super) path: String,
 }
@@ -50,7 +50,7 @@ pub(super) struct PatchPath {
 impl PatchPath {
     /// The path as it is written, and as it leads.
     fn names(&self) -> (&Path, &str) {
-        (self.place.relative(), &self.path)
+        (self.location.relative(), &self.path)
     }
 }
 
@@ -60,7 +60,7 @@ impl PatchTarget {
         self.to
             .as_ref()
             .or(self.from.as_ref())
-            .map(|target_path| target_path.place.display())
+            .map(|target_path| target_path.location.display())
             .unwrap_or_default()
     }
 }
@@ -74,7 +74,7 @@ pub(super) fn resolve(
     workspace: &Workspace,
     check: Check<'_>,
 ) -> Result<Vec<PatchTarget>> {
-    let mut resolver = TargetResolver { workspace, made: BTreeSet::new() };
+    let mut resolver = TargetResolver { workspace, created: BTreeSet::new() };
     let mut resolve = |file: &FileDiff| {
         check()?;
         resolver.resolve(file).map_err(|error| error.with("line", file.line))
@@ -87,7 +87,7 @@ pub(super) fn permissions(targets: &[PatchTarget]) -> Vec<PermissionRequest> {
     let mut permissions: Vec<PermissionRequest> = Vec::new();
     // Two names of one file are two needs: rules are about paths as they are written, too.
     let mut known: BTreeSet<(&str, &Path, &str)> = BTreeSet::new();
-    let mut made: BTreeSet<(&Path, &str)> = BTreeSet::new();
+    let mut created: BTreeSet<(&Path, &str)> = BTreeSet::new();
     for target in targets {
         let (from, to) = (target.from.as_ref(), target.to.as_ref());
         let source = from.map(|from| match target.operation {
@@ -95,12 +95,12 @@ pub(super) fn permissions(targets: &[PatchTarget]) -> Vec<PermissionRequest> {
             _ => ("Edit", from),
         });
         let result = to.and_then(|to| match target.operation {
-            PatchOperation::Updated if made.contains(&to.names()) => None,
+            PatchOperation::Updated if created.contains(&to.names()) => None,
             PatchOperation::Updated => Some(("Edit", to)),
             _ => Some(("Write", to)),
         });
         if target.operation != PatchOperation::Updated {
-            made.extend(to.map(PatchPath::names));
+            created.extend(to.map(PatchPath::names));
         }
         for (rule, target_path) in source.into_iter().chain(result) {
             let (written, path) = target_path.names();
@@ -113,7 +113,7 @@ pub(super) fn permissions(targets: &[PatchTarget]) -> Vec<PermissionRequest> {
 }
 
 /// What a dry run asks leave for: `Read` of each file, since the answer tells of their contents.
-pub(super) fn needs_of_dry_run(targets: &[PatchTarget]) -> Vec<PermissionRequest> {
+pub(super) fn permissions_of_dry_run(targets: &[PatchTarget]) -> Vec<PermissionRequest> {
     let mut known = BTreeSet::new();
     let spots = targets.iter().flat_map(|target| target.from.iter().chain(&target.to));
     spots
@@ -131,7 +131,7 @@ fn permission(rule: &'static str, target_path: &PatchPath) -> PermissionRequest 
     };
     let operand = Operand::File(FilePath {
         path: target_path.path.clone(),
-        written: target_path.place.display(),
+        written: target_path.location.display(),
         is_tree: false,
     });
     PermissionRequest { rule: rule.to_owned(), touches, allowed_by: &[], is_safe: rule == "Read", operand }
@@ -140,7 +140,7 @@ fn permission(rule: &'static str, target_path: &PatchPath) -> PermissionRequest 
 struct TargetResolver<'a> {
     workspace: &'a Workspace,
     /// Paths that earlier parts of the patch make.
-    made: BTreeSet<String>,
+    created: BTreeSet<String>,
 }
 
 impl TargetResolver<'_> {
@@ -165,7 +165,7 @@ impl TargetResolver<'_> {
             DiffChange::Copy { old, new } => self.pair(PatchOperation::Copied, old, new)?,
         };
         if target.operation != PatchOperation::Updated {
-            self.made.extend(target.to.as_ref().map(|to| to.path.clone()));
+            self.created.extend(target.to.as_ref().map(|to| to.path.clone()));
         }
         Ok(target)
     }
@@ -219,12 +219,12 @@ impl TargetResolver<'_> {
     }
 
     fn exists(&self, target_path: &PatchPath) -> bool {
-        self.made.contains(&target_path.path) || target_path.place.stat().is_ok()
+        self.created.contains(&target_path.path) || target_path.location.stat().is_ok()
     }
 
     fn target_path(&self, name: &str) -> Result<PatchPath> {
-        let place = self.workspace.place(name)?;
-        Ok(PatchPath { path: place.destination()?, place })
+        let location = self.workspace.parse_path(name)?;
+        Ok(PatchPath { path: location.destination()?, location })
     }
 }
 
@@ -255,10 +255,10 @@ fn without<'n>(name: &'n str, prefix: &str) -> &'n str {
 
 /// A link that is to go, with what it leads to or without, is no matter of text.
 fn refuse_link(target_path: &PatchPath) -> Result<()> {
-    if !target_path.place.is_link() {
+    if !target_path.location.is_link() {
         return Ok(());
     }
-    let shown = target_path.place.display();
+    let shown = target_path.location.display();
     let message = format!(
         "{shown} is a symbolic link to {}; patches remove and rename files only, use the shell for links",
         target_path.path

@@ -29,7 +29,7 @@ pub enum NetworkVerdict {
     Refuse(String, Option<String>),
     /// Somebody has to be asked.
     Ask {
-        /// The rule that wants it asked.
+        /// The rule that requires approval.
         rule: Option<String>,
         /// The rule that would allow it.
         wanted: String,

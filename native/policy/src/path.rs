@@ -50,7 +50,7 @@ impl PathRoots {
             _ if text == "~" => self.home.clone().unwrap_or_else(|| "/".into()),
             _ => directory.join(decode_path(text)),
         };
-        let roots = self.workspace.iter().flat_map(Workspace::names);
+        let roots = self.workspace.iter().flat_map(Workspace::root_paths);
         let inside =
             roots.into_iter().find_map(|root| clean(&path).strip_prefix(root).ok().map(Path::to_owned));
         inside.unwrap_or_else(|| clean(&path))
@@ -71,7 +71,7 @@ impl PathRoots {
     /// Where a path of the workspace leads; `None` where it leads out.
     pub(super) fn lead(&self, path: &str) -> Option<PathBuf> {
         match &self.workspace {
-            Some(workspace) => Some(decode_path(&workspace.place(path).ok()?.destination().ok()?)),
+            Some(workspace) => Some(decode_path(&workspace.parse_path(path).ok()?.destination().ok()?)),
             None => Some(decode_path(path)),
         }
     }
@@ -79,7 +79,7 @@ impl PathRoots {
     /// Where a path of the workspace leads when every link is followed; `None` where that is the same.
     pub(super) fn resolved(&self, path: &Path) -> Option<PathBuf> {
         let text = beamai_workspace::encode_path(path);
-        let resolved = self.workspace.as_ref()?.place(&text).ok()?.destination().ok()?;
+        let resolved = self.workspace.as_ref()?.parse_path(&text).ok()?.destination().ok()?;
         let resolved = decode_path(&resolved);
         (resolved != path).then_some(resolved)
     }
@@ -143,7 +143,7 @@ impl PathRule {
 
     /// Whether the pattern names, by its characters that stand for themselves, a path of the workspace or something in it.
     pub(super) fn names_within(&self, path: &Path, roots: &PathRoots) -> bool {
-        let mut names = roots.workspace.iter().flat_map(Workspace::names);
+        let mut names = roots.workspace.iter().flat_map(Workspace::root_paths);
         let start = match self.anchor {
             PatternAnchor::Nowhere => None,
             PatternAnchor::Workspace | PatternAnchor::Root => Some(&self.start),
@@ -160,7 +160,7 @@ impl PathRule {
         match self.anchor {
             PatternAnchor::Root if path.is_absolute() => self.globs.is_match(path),
             PatternAnchor::Root => {
-                let names = roots.workspace.iter().flat_map(Workspace::names);
+                let names = roots.workspace.iter().flat_map(Workspace::root_paths);
                 names.into_iter().any(|root| self.globs.is_match(root.join(path)))
             }
             PatternAnchor::Nowhere => self.globs.is_match(path.strip_prefix("/").unwrap_or(path)),

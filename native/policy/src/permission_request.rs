@@ -39,33 +39,33 @@ impl FilePath {
     }
 
     /// A file that is read. What cannot be followed, and so cannot be opened either, is taken as it is written.
-    pub fn read(place: &WorkspacePath) -> Self {
-        let written = place.display();
-        Self { path: place.resolved().unwrap_or_else(|_| written.clone()), written, is_tree: false }
+    pub fn read(path: &WorkspacePath) -> Self {
+        let written = path.display();
+        Self { path: path.resolved().unwrap_or_else(|_| written.clone()), written, is_tree: false }
     }
 
     /// A file that must be there.
     ///
     /// # Errors
     /// `no_such_file` or `outside_workspace`.
-    pub fn existing(place: &WorkspacePath) -> Result<Self> {
-        Ok(Self { is_tree: false, ..Self::tree(place)? })
+    pub fn existing(path: &WorkspacePath) -> Result<Self> {
+        Ok(Self { is_tree: false, ..Self::tree(path)? })
     }
 
     /// A file that is written, which need not be there yet.
     ///
     /// # Errors
     /// `outside_workspace` when the path leads out, or what else the operating system reports.
-    pub fn written(place: &WorkspacePath) -> Result<Self> {
-        Ok(Self { path: place.destination()?, written: place.display(), is_tree: false })
+    pub fn written(path: &WorkspacePath) -> Result<Self> {
+        Ok(Self { path: path.destination()?, written: path.display(), is_tree: false })
     }
 
     /// A file, or a directory with all that is in it.
     ///
     /// # Errors
     /// `no_such_file` or `outside_workspace`.
-    pub fn tree(place: &WorkspacePath) -> Result<Self> {
-        Ok(Self { path: place.resolved()?, written: place.display(), is_tree: true })
+    pub fn tree(path: &WorkspacePath) -> Result<Self> {
+        Ok(Self { path: path.resolved()?, written: path.display(), is_tree: true })
     }
 }
 

@@ -25,7 +25,7 @@ impl SecretPaths {
     /// paths that the sandbox shows.
     pub(super) fn within(workspace: &Workspace, shown: &[String]) -> Self {
         let inside = |path: &Path| {
-            let mut names = workspace.names().into_iter();
+            let mut names = workspace.root_paths().into_iter();
             names.find_map(|root| path.strip_prefix(root).ok()).map(Path::to_owned)
         };
         let places = secrets::all().into_iter().filter_map(|place| inside(&place));

@@ -103,7 +103,7 @@ fn run(dir: &Path, work: &Work, guarded: bool) {
         lingers: false,
         shortcut: work
             .is_plain
-            .then(|| Shortcut { places: vec!["/usr/bin/true".into()], words: vec!["true".into()] }),
+            .then(|| Shortcut { candidates: vec!["/usr/bin/true".into()], words: vec!["true".into()] }),
         confinement: Arc::new(confinement),
         judge: Some(Arc::new(Anything)),
         coverage: StartCoverage::Judged,

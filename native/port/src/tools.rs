@@ -85,7 +85,7 @@ fn described(
     match provider {
         None => engine::listing(tool),
         Some(provider) => {
-            let parameters = schema::told(tool.parameters());
+            let parameters = schema::for_model(tool.parameters());
             used.render(provider, tool.name(), tool.description(), &parameters, is_strict).schema
         }
     }

@@ -68,7 +68,7 @@ impl Child {
     /// said on standard error.
     pub fn ending(&self) -> String {
         let report = self.wait();
-        for planted in self.confinement.take_out() {
+        for planted in self.confinement.remove_planted() {
             eprintln!("beamai: a server that has ended left something for git to run: {planted}");
         }
         report.map_or_else(|_| "it is lost".to_owned(), |report| report.to_string())

@@ -121,7 +121,7 @@ pub fn collect(child: Child, terms: &RunOptions<'_>, sink: &mut dyn OutputSink) 
     let confinement = Arc::clone(&run.child.confinement);
     let report = watched.and_then(|()| run.child.report());
     // Nothing of it is left that could put it back.
-    let planted = confinement.take_out();
+    let planted = confinement.remove_planted();
     RunResult { end: run.end, report, planted }
 }
 

@@ -26,7 +26,7 @@ pub(super) struct Order<'a> {
     /// `NAME=value`.
     pub(super) environment: Vec<&'a CStr>,
     /// Where to look for a program that is started instead: its absolute path after `_=`, the variable that tells it.
-    pub(super) places: Vec<&'a CStr>,
+    pub(super) candidates: Vec<&'a CStr>,
     /// The arguments of that program, its name included.
     pub(super) words: Vec<&'a CStr>,
 }
@@ -34,7 +34,7 @@ pub(super) struct Order<'a> {
 impl<'a> Order<'a> {
     pub(super) fn encode(&self) -> Vec<u8> {
         let count = |list: &[&CStr]| u32::try_from(list.len()).unwrap_or(u32::MAX).to_ne_bytes();
-        let lists = [&self.arguments, &self.environment, &self.places, &self.words];
+        let lists = [&self.arguments, &self.environment, &self.candidates, &self.words];
         let mut out = vec![u8::from(self.lingers)];
         out.extend(self.token.to_ne_bytes());
         out.extend(lists.iter().flat_map(|list| count(list)));
@@ -56,9 +56,17 @@ impl<'a> Order<'a> {
         let directory = text()?;
         let mut list =
             || -> Option<Vec<&CStr>> { (0..u32::from_ne_bytes(*counts.next()?)).map(|_| text()).collect() };
-        let (arguments, environment, places, words) = (list()?, list()?, list()?, list()?);
-        let order =
-            Self { lingers: *lingers != 0, token, program, directory, arguments, environment, places, words };
+        let (arguments, environment, candidates, words) = (list()?, list()?, list()?, list()?);
+        let order = Self {
+            lingers: *lingers != 0,
+            token,
+            program,
+            directory,
+            arguments,
+            environment,
+            candidates,
+            words,
+        };
         texts.next().is_none().then_some(order)
     }
 }
@@ -170,11 +178,11 @@ mod tests {
         fn an_order_survives_the_round_trip(lingers: bool, token: u64, program in text(), directory in text(),
             arguments in proptest::collection::vec(text(), 0..4),
             environment in proptest::collection::vec(text(), 0..4),
-            places in proptest::collection::vec(text(), 0..4), words in proptest::collection::vec(text(), 0..4)) {
+            candidates in proptest::collection::vec(text(), 0..4), words in proptest::collection::vec(text(), 0..4)) {
             let (arguments, environment) = (borrowed(&arguments), borrowed(&environment));
-            let (places, words) = (borrowed(&places), borrowed(&words));
+            let (candidates, words) = (borrowed(&candidates), borrowed(&words));
             let (program, directory) = (program.as_c_str(), directory.as_c_str());
-            let order = Order { lingers, token, program, directory, arguments, environment, places, words };
+            let order = Order { lingers, token, program, directory, arguments, environment, candidates, words };
             let body = order.encode();
             prop_assert_eq!(Order::decode(&body[..body.len() - 1]), None);
             prop_assert_eq!(Order::decode(&body), Some(order));

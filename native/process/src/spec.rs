@@ -54,7 +54,7 @@ pub struct ProgramSpec {
 #[derive(Debug)]
 pub struct Shortcut {
     /// Where the program may be, in order; the first executable file counts.
-    pub places: Vec<PathBuf>,
+    pub candidates: Vec<PathBuf>,
     /// Its words, with the name that it is called by.
     pub words: Vec<OsString>,
 }
@@ -79,8 +79,8 @@ impl ProgramSpec {
         let judge = Arc::clone(self.judge.as_ref().ok_or_else(missing)?);
         let no_token = || SetupFailure::new("make a token for the exec guard", Errno::AGAIN);
         let arguments = [self.name().to_owned()].into_iter().chain(self.arguments.iter().cloned()).collect();
-        let (places, words) = match &self.shortcut {
-            Some(shortcut) => (shortcut.places.clone(), shortcut.words.clone()),
+        let (candidates, words) = match &self.shortcut {
+            Some(shortcut) => (shortcut.candidates.clone(), shortcut.words.clone()),
             None => Default::default(),
         };
         Ok(Some(ExpectedStart {
@@ -88,7 +88,7 @@ impl ProgramSpec {
             directory,
             program: ProgramArgs { path: self.program.clone(), arguments },
             coverage: self.coverage,
-            places,
+            candidates,
             words,
             judge,
         }))
@@ -101,9 +101,10 @@ impl ProgramSpec {
         let pairs = self.environment.iter().map(|(name, value)| variable(name, value));
         let environment = pairs.collect::<Result<Vec<_>, _>>()?;
         let shortcut = self.shortcut.as_ref();
-        let places = shortcut.iter().flat_map(|shortcut| &shortcut.places);
-        let places =
-            places.map(|place| variable("_".as_ref(), place.as_os_str())).collect::<Result<Vec<_>, _>>()?;
+        let candidates = shortcut.iter().flat_map(|shortcut| &shortcut.candidates);
+        let candidates = candidates
+            .map(|candidate| variable("_".as_ref(), candidate.as_os_str()))
+            .collect::<Result<Vec<_>, _>>()?;
         let words = texts(shortcut.iter().flat_map(|shortcut| &shortcut.words).map(|word| word.as_bytes()))?;
         let order = Order {
             lingers: self.lingers,
@@ -112,7 +113,7 @@ impl ProgramSpec {
             directory: &self.directory_path()?,
             arguments: borrowed(&arguments),
             environment: borrowed(&environment),
-            places: borrowed(&places),
+            candidates: borrowed(&candidates),
             words: borrowed(&words),
         };
         Ok(order.encode())

@@ -9,4 +9,4 @@ mod index;
 mod planted;
 
 pub use index::{ProtectedPaths, protected_paths};
-pub use planted::{RepositorySnapshot, take_out};
+pub use planted::{RepositorySnapshot, remove_planted};

@@ -3,7 +3,7 @@
 use beamai_base::{Reason, Result, ToolError};
 use beamai_isolation::{Planted, SandboxMode, SandboxSettings};
 use beamai_policy::{DeniedPaths, StartRules, secrets};
-use beamai_protected::{ProtectedPaths, RepositorySnapshot, protected_paths, take_out};
+use beamai_protected::{ProtectedPaths, RepositorySnapshot, protected_paths, remove_planted};
 use beamai_workspace::{Workspace, decode_path, journal};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -145,9 +145,9 @@ impl Confinement {
     }
 
     /// Looks at what a command has made, now that it has ended, and takes out what runs programs for the person's own git.
-    pub fn take_out(&self) -> Vec<Planted> {
+    pub fn remove_planted(&self) -> Vec<Planted> {
         let writable = [&self.workspace].into_iter().chain(&self.temp).chain(&self.writable);
-        take_out(&self.before, &writable.map(PathBuf::from).collect::<Vec<_>>())
+        remove_planted(&self.before, &writable.map(PathBuf::from).collect::<Vec<_>>())
     }
 
     fn check_whole(&self, root: &Path, found: &ProtectedPaths, denied_paths: &DeniedPaths) -> Result<()> {

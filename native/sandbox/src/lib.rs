@@ -18,4 +18,4 @@ pub use environment::environment;
 pub use failure::SetupFailure;
 pub use layers::{PROXY, ReadableDir, forbid_starts, limit_reads};
 pub use network_environment::network_environment;
-pub use repository::RepositoryPlaces;
+pub use repository::RepositoryPaths;

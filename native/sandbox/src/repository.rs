@@ -12,7 +12,7 @@ const KEPT: [&str; 7] = ["config", "config.worktree", "hooks", "info", "modules"
 
 /// Where a repository is. All paths are absolute and without links.
 #[derive(Debug)]
-pub struct RepositoryPlaces {
+pub struct RepositoryPaths {
     /// Its work tree.
     pub work_tree: PathBuf,
     /// The work tree's own directory of the repository.
@@ -30,23 +30,23 @@ impl Confinement {
     /// settings nor hooks. There is no network. In the work tree and in the repository nothing is hidden: a file that
     /// looks empty would be taken for an empty one. Elsewhere, secrets and what deny rules name are.
     pub fn of_repository(
-        places: &RepositoryPlaces,
+        repository: &RepositoryPaths,
         sandbox: &SandboxSettings,
         denied: &DeniedPaths,
     ) -> Arc<Self> {
         let is_own = |path: &OsString| {
             let path = Path::new(path);
-            path.starts_with(&places.work_tree) || path.starts_with(&places.common_dir)
+            path.starts_with(&repository.work_tree) || path.starts_with(&repository.common_dir)
         };
-        let mut own = Self::new(&places.common_dir, (places.device, places.inode), sandbox);
+        let mut own = Self::new(&repository.common_dir, (repository.device, repository.inode), sandbox);
         (own.network, own.unix_sockets) = (false, false);
         (own.readable, own.writable) = (Vec::new(), Vec::new());
         own.hidden.extend(denied.hidden.iter().map(OsString::from));
         own.hidden.retain(|path| !is_own(path));
         // Hooks may be anywhere, also where commands have a directory of their own; whether one is there has to be seen.
         own.readable.extend(["/tmp".into()].into_iter().filter(|path: &OsString| Path::new(path).is_dir()));
-        own.readable.extend(places.work_tree.parent().map(|_| places.work_tree.clone().into()));
-        let dirs = [&places.common_dir, &places.git_dir];
+        own.readable.extend(repository.work_tree.parent().map(|_| repository.work_tree.clone().into()));
+        let dirs = [&repository.common_dir, &repository.git_dir];
         let kept = dirs.into_iter().flat_map(|dir| KEPT.map(|name| dir.join(name)));
         let is_there = |path: &PathBuf| path.symlink_metadata().is_ok_and(|found| !found.is_symlink());
         own.read_only = kept.filter(is_there).map(OsString::from).collect();

@@ -5,16 +5,16 @@ use beamai_base::{Reason, Result, ToolError, nearest};
 use serde_json::{Map, Value};
 use std::fmt::Write;
 
-/// Problems that an error names; the rest are counted. A model can send as many as its arguments are long.
+/// Maximum number of problems in an error; further ones are counted.
 const MOST_PROBLEMS: usize = 50;
-/// Characters of a name or value that are shown.
+/// Maximum number of characters of a name or value in a message.
 const MOST_SHOWN: usize = 80;
 
-/// The arguments with defaults filled in and `null` for an optional parameter taken as absent.
+/// Returns the arguments with defaults filled in. `null` counts as absent for an optional parameter.
 ///
 /// # Errors
-/// One `invalid_argument` that names every unknown, missing, ill-typed and out-of-range argument, up to fifty of them,
-/// and lists what is accepted.
+/// One `invalid_argument` that lists all unknown, missing, ill-typed and out-of-range arguments, up to fifty, and the
+/// accepted ones.
 pub fn check(parameters: &Parameters, args: Map<String, Value>) -> Result<Map<String, Value>> {
     let mut problems = Vec::new();
     let checked = object("", parameters, args, &mut problems);
@@ -23,12 +23,17 @@ pub fn check(parameters: &Parameters, args: Map<String, Value>) -> Result<Map<St
     }
     let mut accepted = if parameters.is_empty() { "no arguments".to_owned() } else { accepted(parameters) };
     let problems = counted(problems);
-    nested("", parameters, &problems.iter().map(|problem| place(problem)).collect::<Vec<_>>(), &mut accepted);
+    nested(
+        "",
+        parameters,
+        &problems.iter().map(|problem| path_of(problem)).collect::<Vec<_>>(),
+        &mut accepted,
+    );
     let message = format!("{}. Accepted: {accepted}", problems.join("; "));
     Err(ToolError::new(Reason::InvalidArgument, message).with("problems", problems))
 }
 
-/// The first problems, and how many there are beyond them.
+/// The first problems, and the number of the others.
 fn counted(mut problems: Vec<String>) -> Vec<String> {
     let more = problems.len().saturating_sub(MOST_PROBLEMS);
     if more > 0 {
@@ -123,7 +128,7 @@ fn bounds(path: &str, param: &Param, value: &Value, problems: &mut Vec<String>) 
     }
 }
 
-/// A number without a fraction as the integer that it is: some writers of JSON know only floats.
+/// Converts an integral float to an integer: some JSON encoders write only floats.
 fn whole(number: serde_json::Number) -> Value {
     match number.as_f64() {
         Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < 9.0e15 => {
@@ -133,7 +138,7 @@ fn whole(number: serde_json::Number) -> Value {
     }
 }
 
-/// Whether a value is of a type, as it stands.
+/// Whether a value has this type, without conversion.
 pub fn has_type(kind: ParamType, value: &Value) -> bool {
     match kind {
         ParamType::String => value.is_string(),
@@ -164,7 +169,7 @@ fn accepted(parameters: &Parameters) -> String {
     by_need.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// Appends what each object accepts that has a problem in it. `wrong` are the problems' places without indices.
+/// Appends what the objects with problems accept. `wrong` are the problems' paths without indices.
 fn nested(prefix: &str, parameters: &Parameters, wrong: &[String], text: &mut String) {
     for (name, param) in parameters {
         let path = format!("{prefix}{name}");
@@ -179,8 +184,8 @@ fn nested(prefix: &str, parameters: &Parameters, wrong: &[String], text: &mut St
     }
 }
 
-/// Where a problem is: the path that it begins with, without the indices.
-fn place(problem: &str) -> String {
+/// The path that a problem begins with, without indices.
+fn path_of(problem: &str) -> String {
     let path = problem.split('"').nth(1).unwrap_or_default();
     path.split('[').map(|part| part.split_once(']').map_or(part, |(_, rest)| rest)).collect()
 }
@@ -189,7 +194,7 @@ fn listed(values: &[Value]) -> String {
     values.iter().map(shown).collect::<Vec<_>>().join(", ")
 }
 
-/// A value as messages show it: as JSON, cut at 80 characters.
+/// A value as shown in messages: JSON, cut at 80 characters.
 fn shown(value: &Value) -> String {
     shortened(value.to_string())
 }

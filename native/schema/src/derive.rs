@@ -1,13 +1,11 @@
-//! From a derived JSON Schema to [`Param`]s.
+//! Converts a derived JSON Schema to [`Param`]s.
 
 use super::{Param, ParamType, Parameters};
 use serde_json::{Map, Value};
 
-/// The keyword by which an argument type says that a parameter's name says it all:
-/// `#[schemars(extend("self_evident" = true))]`.
+/// The keyword that marks a parameter whose name explains it: `#[schemars(extend("self_evident" = true))]`.
 const SELF_EVIDENT: &str = "self_evident";
-/// The keyword by which an argument type says that a parameter is accepted without being listed:
-/// `#[schemars(extend("unlisted" = true))]`.
+/// The keyword that marks a parameter that is accepted but not listed: `#[schemars(extend("unlisted" = true))]`.
 const UNLISTED: &str = "unlisted";
 
 pub(super) fn parameters(schema: &Value) -> Parameters {
@@ -29,7 +27,7 @@ fn param(schema: &Value, required: bool) -> Param {
         required,
         default: map.get("default").filter(|value| !value.is_null()).cloned(),
         values,
-        // The array's own description is about its elements, too.
+        // The description of the array covers its elements.
         items: map.get("items").map(|items| Box::new(Param { description: None, ..param(items, false) })),
         properties: map.contains_key("properties").then(|| parameters(&Value::Object(map.clone()))),
         minimum: bound(&map, kind, "minimum"),
@@ -44,14 +42,14 @@ fn param(schema: &Value, required: bool) -> Param {
 
 fn bound(map: &Map<String, Value>, kind: ParamType, key: &str) -> Option<serde_json::Number> {
     let number = map.get(key)?.as_number()?;
-    // schemars writes bounds of integers as floats where they come from attributes.
+    // schemars writes integer bounds from attributes as floats.
     match (kind, number.as_f64()) {
         (ParamType::Integer, Some(float)) if float.fract() == 0.0 => Some((float as i64).into()),
         _ => Some(number.clone()),
     }
 }
 
-/// The schema with the one alternative of `anyOf: [X, null]` (an optional type) laid over it.
+/// The schema merged with the only alternative of `anyOf: [X, null]`, which is an optional type.
 fn merged(schema: &Value) -> Map<String, Value> {
     let mut map = schema.as_object().cloned().unwrap_or_default();
     if let Some(Value::Array(choices)) = map.remove("anyOf") {
@@ -78,7 +76,7 @@ fn kind(map: &Map<String, Value>) -> ParamType {
         .unwrap_or_else(|_| panic!("a parameter needs one type, not {name:?}: {map:?}"))
 }
 
-/// The values of an enum, whether its variants carry docs (`oneOf` of constants) or not.
+/// The values of an enum, whose variants may have docs (`oneOf` of constants) or not.
 fn enumeration(map: &Map<String, Value>) -> Option<Vec<Value>> {
     if let Some(Value::Array(values)) = map.get("enum") {
         return Some(values.iter().filter(|value| !value.is_null()).cloned().collect());
@@ -91,7 +89,7 @@ fn enumeration(map: &Map<String, Value>) -> Option<Vec<Value>> {
     Some(values.filter(|value| !value.is_null()).collect())
 }
 
-/// A doc comment as one line: its line breaks are the source file's, not the text's.
+/// Joins the lines of a doc comment.
 fn unwrap_lines(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,28 +1,28 @@
-//! Parameters of tools: described once, checked here, and rendered for every provider.
+//! Tool parameters: declared once, used for checking arguments and for every provider's schema.
 
 mod check;
+mod coerce;
 mod derive;
-mod forgive;
 mod provider;
 mod strict;
-mod told;
+mod views;
 
 pub use check::check;
 pub use check::has_type;
-pub use forgive::{forgive, may_adjust};
+pub use coerce::{coerce, may_adjust};
 pub use provider::{Provider, RenderedTool, render, render_any};
 pub use strict::StrictUse;
-pub use told::{listed, positioned, told};
+pub use views::{for_model, listed, positioned};
 
 use indexmap::IndexMap;
 use schemars::generate::SchemaSettings;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The parameters of a tool, or the properties of an object, by name; in the order in which a model is to write them.
+/// A tool's parameters, or an object's properties, by name, in the order in which a model should write them.
 pub type Parameters = IndexMap<String, Param>;
 
-/// The type of a parameter. Providers agree on these and on no others.
+/// Type of a parameter. Limited to the types that all providers support.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ParamType {
@@ -37,7 +37,7 @@ pub enum ParamType {
     Boolean,
     /// A list of `items`.
     Array,
-    /// A map of `properties`; of anything, where there are none.
+    /// A map with these `properties`, or any map if there are none.
     Object,
 }
 
@@ -55,7 +55,7 @@ impl ParamType {
     }
 }
 
-/// One parameter. Without unions and references, so that every provider can take it.
+/// One parameter. Has no unions or references, so that every provider accepts it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Param {
@@ -68,10 +68,10 @@ pub struct Param {
     /// Whether a call without it is refused.
     #[serde(default)]
     pub required: bool,
-    /// Value that is filled in where the argument is missing.
+    /// Default for a missing argument.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
-    /// The only values there are.
+    /// Allowed values.
     #[serde(default, rename = "enum", skip_serializing_if = "Option::is_none")]
     pub values: Option<Vec<Value>>,
     /// Elements of an array.
@@ -80,25 +80,26 @@ pub struct Param {
     /// Properties of an object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub properties: Option<Parameters>,
-    /// Least number.
+    /// Minimum of a number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minimum: Option<serde_json::Number>,
-    /// Greatest number.
+    /// Maximum of a number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub maximum: Option<serde_json::Number>,
-    /// Fewest elements of an array.
+    /// Minimum number of array elements.
     #[serde(default, rename = "minItems", skip_serializing_if = "Option::is_none")]
     pub min_items: Option<u64>,
-    /// Most elements of an array.
+    /// Maximum number of array elements.
     #[serde(default, rename = "maxItems", skip_serializing_if = "Option::is_none")]
     pub max_items: Option<u64>,
-    /// Place in the order of use, counted from 1: `path` before `content`. Parameters without one come last, by name.
+    /// Position in the parameter list, from 1: `path` before `content`. Parameters without one come last, sorted by
+    /// name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<u64>,
-    /// Whether its name says it all: models are not told the description of a built-in tool's, which is for people.
+    /// Whether the name explains it: the description of a built-in tool's parameter is then left out for models.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub self_evident: bool,
-    /// Whether it is accepted without being listed: what models know of other tools and write by habit.
+    /// Whether it is accepted without being listed: names that models know from similar tools.
     #[serde(skip)]
     pub unlisted: bool,
 }
@@ -106,12 +107,12 @@ pub struct Param {
 /// The parameters that an argument type accepts, from its `JsonSchema`.
 ///
 /// # Panics
-/// When the type needs a union or a reference; a test over the catalogue keeps such types out.
+/// If the type needs a union or a reference; a test over the catalogue rules that out.
 pub fn parameters_of<T: schemars::JsonSchema>() -> Parameters {
     derive::parameters(&schema_of::<T>(SchemaSettings::draft2020_12()))
 }
 
-/// The JSON Schema, without references, of what a type is written as: a field that may be left out is not required.
+/// The JSON Schema of a type's serialized form, without references. Fields that may be skipped are not required.
 pub fn json_schema_of<T: schemars::JsonSchema>() -> Value {
     schema_of::<T>(SchemaSettings::draft2020_12().for_serialize())
 }
@@ -126,7 +127,7 @@ fn schema_of<T: schemars::JsonSchema>(settings: SchemaSettings) -> Value {
     schema
 }
 
-/// Removes the keywords that say nothing to a model: type titles and Rust number formats.
+/// Removes keywords that mean nothing to a model: type titles and Rust number formats.
 fn drop_noise(schema: &mut Value) {
     match schema {
         Value::Object(map) => {

@@ -1,15 +1,15 @@
-//! A tool as each model provider wants it described.
+//! Renders tools in the formats of model providers.
 
 use super::strict::{StrictMode, is_closed};
 use super::{Param, ParamType, Parameters};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-/// Whose format a tool is rendered in.
+/// A provider's format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Provider {
-    /// OpenAI chat completions, and the many servers that speak the same.
+    /// OpenAI chat completions, and compatible servers.
     Openai,
     /// OpenAI responses.
     OpenaiResponses,
@@ -24,14 +24,14 @@ pub enum Provider {
 /// A rendered tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RenderedTool {
-    /// The provider's object.
+    /// The provider's tool object.
     pub schema: Value,
-    /// Whether it holds the model to the schema.
+    /// Whether the provider enforces the schema.
     pub strict: bool,
 }
 
-/// Renders a tool for a provider. `strict` is honoured where the provider has such a mode and the parameters can
-/// be expressed in it; otherwise the tool is rendered without.
+/// Renders a tool for a provider. `strict` applies if the provider has a strict mode that can express the parameters;
+/// otherwise it is ignored.
 pub fn render(
     provider: Provider,
     name: &str,
@@ -57,11 +57,11 @@ pub fn render(
     RenderedTool { schema: tool, strict }
 }
 
-/// Keywords that providers refuse at the top of a schema.
+/// Keywords that providers reject at the top level of a schema.
 const NOT_AT_THE_TOP: [&str; 6] = ["anyOf", "oneOf", "allOf", "not", "enum", "if"];
 
-/// Renders a tool whose arguments are described by a JSON Schema of any kind, which strict modes are not for. What a
-/// provider refuses at the top of a schema is said in the description instead.
+/// Renders a tool whose arguments are described by an arbitrary JSON Schema; never strict. Keywords that a provider
+/// rejects at the top level are moved into the description.
 pub fn render_any(
     provider: Provider,
     name: &str,
@@ -72,7 +72,7 @@ pub fn render_any(
     let mut description = description.to_owned();
     schema.insert("type".into(), "object".into());
     if provider != Provider::Mcp {
-        // OpenAI refuses an object that does not say which properties it has.
+        // OpenAI rejects an object schema without `properties`.
         schema.entry("properties").or_insert_with(|| json!({}));
         let moved: Map<String, Value> =
             NOT_AT_THE_TOP.iter().filter_map(|key| schema.shift_remove_entry(*key)).collect();
@@ -103,8 +103,8 @@ fn openai(name: &str, description: &str, schema: Value, strict: bool) -> Rendere
     RenderedTool { schema: json!({"type": "function", "function": function}), strict }
 }
 
-/// Gemini's own kind of schema refuses an object without properties: a tool without parameters has no `parameters`, and
-/// one with an object of any properties is described by a JSON Schema.
+/// Gemini's own schema format rejects an object without properties: a tool without parameters has no `parameters`, and
+/// one with free-form objects is described by a JSON Schema.
 fn gemini(name: &str, description: &str, schema: Value, parameters: &Parameters) -> Value {
     let mut tool = json!({"name": name, "description": description});
     match parameters.is_empty() {
@@ -135,7 +135,7 @@ fn property(param: &Param, mode: StrictMode) -> Value {
         (Some(properties), ParamType::Object) => object(properties, mode),
         _ => json!({"type": param.kind.json_name()}),
     };
-    // OpenAI requires every property; an optional one is nullable instead.
+    // OpenAI's strict mode requires every property; optional ones are nullable instead.
     let nullable = mode == StrictMode::Openai && !param.required;
     if nullable {
         out["type"] = json!([param.kind.json_name(), "null"]);
@@ -158,7 +158,7 @@ fn property(param: &Param, mode: StrictMode) -> Value {
 }
 
 fn items(param: &Param, mode: StrictMode) -> Option<Value> {
-    // An element is there or not: it never stands in for a missing one as null.
+    // Array elements are never null.
     let element = |items: &Param| property(&Param { required: true, ..items.clone() }, mode);
     match (&param.items, param.kind) {
         (Some(items), _) => Some(element(items)),

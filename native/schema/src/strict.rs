@@ -1,26 +1,26 @@
-//! Strict modes of providers: what can be expressed in them, and how much of it a request takes.
+//! Strict modes of providers: what they can express, and how many strict tools a request may have.
 
 use super::{Param, ParamType, Parameters, Provider, RenderedTool};
 use serde::{Deserialize, Serialize};
 
-/// How a provider holds a model to a schema.
+/// How a provider enforces a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StrictMode {
-    /// It does not.
+    /// Not at all.
     Off,
-    /// Every property is sent, those that are optional as null.
+    /// Every property is required; optional ones are nullable.
     Openai,
-    /// Optional properties may be left out; bounds are refused, and left to the check of arguments.
+    /// Properties may be optional; bounds are not supported and left to the argument check.
     Anthropic,
 }
 
-/// Deepest nesting of objects, and most properties and values of enums, that OpenAI takes in one schema.
+/// OpenAI's limits per schema: nesting depth, and total properties and enum values.
 const DEPTH: usize = 10;
 const PROPERTIES: usize = 5_000;
 const VALUES: usize = 1_000;
 
 impl StrictMode {
-    /// The provider's mode for these parameters.
+    /// The mode for these parameters.
     pub(super) fn of(provider: Provider, parameters: &Parameters) -> Self {
         let is_possible = parameters.values().all(is_closed);
         match provider {
@@ -33,7 +33,7 @@ impl StrictMode {
     }
 }
 
-/// Whether all objects in it name their properties: strict modes close every object.
+/// Whether every object lists its properties: strict modes allow no others.
 pub(super) fn is_closed(param: &Param) -> bool {
     match param.kind {
         ParamType::Object => {
@@ -64,23 +64,22 @@ fn depth(parameters: &Parameters) -> usize {
     1 + parameters.values().filter_map(inner).map(depth).max().unwrap_or(0)
 }
 
-/// What the strict tools of one request have used so far of what the provider takes.
+/// How much of the provider's limits the strict tools of a request have used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StrictUse {
-    /// How many tools there are.
+    /// Number of tools.
     tools: usize,
-    /// How many optional parameters they have.
+    /// Number of optional parameters.
     optional: usize,
 }
 
-/// Most strict tools of a request to Anthropic, and most optional parameters of all of them.
+/// Anthropic's limits per request: strict tools, and optional parameters in total.
 const TOOLS: usize = 20;
 const OPTIONAL: usize = 24;
 
 impl StrictUse {
-    /// Renders the next tool of a request; strict as long as the provider takes it, and without once it would refuse the
-    /// request for it.
+    /// Renders the next tool of a request; strict as long as the provider's limits allow it.
     pub fn render(
         &mut self,
         provider: Provider,

@@ -94,7 +94,7 @@ impl Operation for Glob {
 
     fn run(self, cx: &CallContext) -> Result<GlobOutput, Interrupt> {
         let pattern = PathGlob::new(&self.pattern)?;
-        let tree = cx.workspace.place(&self.path)?.tree()?;
+        let tree = cx.workspace.parse_path(&self.path)?.tree()?;
         let (hidden, ignored) = (self.hidden, self.ignored);
         let walk = Walk { tree: &tree, select: &pattern, hidden, ignored, depth: None, cx };
         let make = || GlobVisitor { sort: self.sort, found: Smallest::new(self.limit) };

@@ -18,6 +18,6 @@ fn here() -> String {
 
 /// The permission request of an operation that reveals the names below a path.
 fn needs_listing(path: &str, cx: &CallContext) -> Result<PermissionRequest> {
-    let operand = Operand::File(FilePath::tree(&cx.workspace.place(path)?)?);
+    let operand = Operand::File(FilePath::tree(&cx.workspace.parse_path(path)?)?);
     Ok(PermissionRequest { rule: "Glob".into(), touches: &[], allowed_by: &[], is_safe: true, operand })
 }

@@ -91,7 +91,7 @@ impl Operation for List {
     }
 
     fn run(self, cx: &CallContext) -> Result<ListOutput, Interrupt> {
-        let tree = cx.workspace.place(&self.path)?.tree()?;
+        let tree = cx.workspace.parse_path(&self.path)?.tree()?;
         let (hidden, depth) = (self.hidden, Some(self.depth));
         let walk = Walk { tree: &tree, select: &Everything, hidden, ignored: true, depth, cx };
         let (collectors, mut tally) = walk.run(|| Collector(Smallest::new(self.limit))).finish()?;

@@ -34,7 +34,7 @@ pub struct Echo {
 
 impl Operation for Noop {
     type Output = Echo;
-    const TRAITS: Traits = Traits::THINKS;
+    const TRAITS: Traits = Traits::PURE;
     const RULE: &'static str = "Probe";
 
     fn permission(&self, _: &CallContext) -> Result<PermissionRequest> {

@@ -60,7 +60,7 @@ pub struct AskQuestions {
 
 impl Operation for AskQuestions {
     type Output = AskOutput;
-    const TRAITS: Traits = Traits { read_only: true, asks_user: true, ..Traits::THINKS };
+    const TRAITS: Traits = Traits { read_only: true, asks_user: true, ..Traits::PURE };
     const RULE: &'static str = "AskUserQuestion";
 
     fn permission(&self, _: &CallContext) -> Result<PermissionRequest> {

@@ -54,7 +54,7 @@ impl From<DelegationReport> for SubAgentOutput {
 impl Operation for SubAgentTask {
     type Output = SubAgentOutput;
     const TRAITS: Traits =
-        Traits { read_only: false, destructive: true, idempotent: false, open_world: true, ..Traits::THINKS };
+        Traits { read_only: false, destructive: true, idempotent: false, open_world: true, ..Traits::PURE };
     const RULE: &'static str = "Task";
     const WAITS: bool = true;
 

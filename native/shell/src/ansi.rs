@@ -1,37 +1,37 @@
-//! Removing terminal escape sequences from a stream.
+//! Removes terminal escape sequences from a stream.
 
 use std::borrow::Cow;
 
 const ESCAPE: u8 = 0x1b;
 const BELL: u8 = 0x07;
 
-/// Where in a sequence a stream is.
+/// The parser's position relative to an escape sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum EscapeState {
-    /// In none.
+    /// Outside any sequence.
     #[default]
     Text,
     /// After the escape character.
     Escape,
-    /// In a short sequence, such as the choice of a character set.
+    /// In a short sequence, such as the selection of a character set.
     Short,
     /// In a control sequence, such as a colour.
     Control,
-    /// In a command to the terminal, such as a title or a link. It has one line: what was begun and never ended must
-    /// not swallow the rest of the output.
+    /// In an operating system command, such as a title or a link. It ends at a line break at the latest, so that an
+    /// unterminated one does not swallow the rest of the output.
     Command,
-    /// In a device string, such as an image, which may have several lines.
+    /// In a device control string, such as an image, which may span lines.
     Device,
-    /// After the escape character in one of the two.
+    /// After the escape character in a command or a device control string.
     Ending,
 }
 
-/// Removes the escape sequences (ECMA-48) of one stream, wherever its pieces are split. Every other byte stays.
+/// Removes the escape sequences (ECMA-48) of one stream, however it is split into chunks. All other bytes are kept.
 #[derive(Debug, Default)]
 pub(super) struct Stripper(EscapeState);
 
 impl Stripper {
-    /// The next piece without the sequences in it.
+    /// Returns the next chunk without escape sequences.
     pub(super) fn strip<'b>(&mut self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
         if self.0 == EscapeState::Text && memchr::memchr(ESCAPE, bytes).is_none() {
             return Cow::Borrowed(bytes);
@@ -39,11 +39,11 @@ impl Stripper {
         Cow::Owned(bytes.iter().copied().filter(|byte| self.keeps(*byte)).collect())
     }
 
-    /// Takes a byte in; true when it belongs to no sequence.
+    /// Advances by one byte. Returns true if the byte belongs to no sequence.
     fn keeps(&mut self, byte: u8) -> bool {
         let (next, keeps) = match self.0 {
             EscapeState::Text => text(byte),
-            // The characters that call a sequence off.
+            // CAN and SUB cancel a sequence.
             _ if matches!(byte, 0x18 | 0x1a) => (EscapeState::Text, false),
             EscapeState::Escape => escape(byte),
             EscapeState::Short => short(byte),
@@ -75,7 +75,7 @@ fn short(byte: u8) -> (EscapeState, bool) {
     match byte {
         0x20..=0x2f => (EscapeState::Short, false),
         0x30..=0x7e => (EscapeState::Text, false),
-        // No sequence goes on like this: whatever it is, it is text again.
+        // Not a valid continuation: treat the byte as text again.
         _ => text(byte),
     }
 }
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(stripped("\x1b[3\x1b[0mx\x1b]8;;\x1b[0my"), "xy");
     }
 
-    /// Text with many of the bytes that sequences are made of.
+    /// Text with many of the bytes that escape sequences consist of.
     fn noise() -> impl Strategy<Value = Vec<u8>> {
         let special = proptest::sample::select(b"\x1b\x1b\x1b[]P_\\(;?0m\x07\x18\nAb\xc3\xa4\x9c".to_vec());
         proptest::collection::vec(special, 0..80)

@@ -1,4 +1,4 @@
-//! Starting, watching and ending commands in the background.
+//! Starts, polls and kills background commands.
 
 use super::capture::Capture;
 use super::command::BackgroundCommand;
@@ -14,7 +14,7 @@ use beamai_tool::CallContext;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Starts the command and leaves it running.
+/// Starts the command without waiting for it.
 pub(crate) fn start(shell: Shell, cx: &CallContext) -> Result<ShellOutput> {
     let session = cx.session_id.as_deref().ok_or_else(without_session)?;
     let id = format!("bg_{}", random_name()?);
@@ -32,12 +32,12 @@ pub(crate) fn start(shell: Shell, cx: &CallContext) -> Result<ShellOutput> {
 }
 
 fn launch(shell: Shell, cx: &CallContext, command: &Arc<BackgroundCommand>) -> Result<Option<Isolation>> {
-    // Nobody is asked.
+    // A background command cannot ask anybody, so its clock never pauses.
     let pause = Arc::new(Pause::default());
     let starts = StartMonitor::of(cx, command.cancel.clone(), true, &pause);
     let network = NamedNetwork::of(cx, &shell.command, true, &pause);
     let spec = spec(&shell, cx, starts.as_ref(), network.is_some())?;
-    // Only a timeout of its own counts: the host's is that of the call.
+    // Only the command's own timeout applies: the host's is for the call.
     let deadline = shell.timeout.map(|ms| Instant::now() + Duration::from_millis(ms));
     let wake = CancelWaker::on(&command.cancel).map_err(not_started)?;
     let outlet = network.as_ref().map(|network| network.outlet());
@@ -47,12 +47,13 @@ fn launch(shell: Shell, cx: &CallContext, command: &Arc<BackgroundCommand>) -> R
     command.judged_by(starts, network);
     let command = Arc::clone(command);
     let watch = move || watch(&command, child, &input, deadline, wake);
-    // Without a thread the child is dropped, and killed by that.
+    // If no thread can be started, the child is dropped, which kills it.
     match std::thread::Builder::new().name("beamai-background".to_owned()).spawn(watch) {
         Ok(_) => Ok(isolation),
         Err(error) => {
-            let message =
-                format!("the command was not run: there is no thread for it ({error}); try again later");
+            let message = format!(
+                "the command was not run: no thread could be started for it ({error}); try again later"
+            );
             Err(ToolError::new(Reason::Busy, message))
         }
     }
@@ -68,7 +69,7 @@ fn watch(
     let terms = RunOptions { input: input.as_bytes(), deadline, pause: None, wake, listener: None };
     match panics::caught(|| collect(child, &terms, &mut command.sink())) {
         Ok(collected) => command.finish(collected),
-        // The child was dropped, and killed by that.
+        // The child was dropped, which killed it.
         Err(panic) => command.give_up(format!("the command was lost: {panic}; this is a defect of the tool")),
     }
 }
@@ -95,12 +96,12 @@ fn without_session() -> ToolError {
     ToolError::new(Reason::InvalidArgument, message).with("argument", "run_in_background")
 }
 
-/// How far a command is, and its output since the last time.
+/// Returns the command's status, and its output since the last poll.
 pub(crate) fn poll(id: &str, cx: &CallContext) -> Result<BackgroundOutput> {
     Ok(CommandRegistry::shared().find(cx.session_id.as_deref(), id)?.poll())
 }
 
-/// Kills a command and tells how it ended. One that has ended already is as it was.
+/// Kills a command and returns how it ended. A command that has already ended is unaffected.
 pub(crate) fn kill(id: &str, cx: &CallContext) -> Result<BackgroundOutput> {
     let command = CommandRegistry::shared().find(cx.session_id.as_deref(), id)?;
     command.cancel.cancel();

@@ -1,4 +1,4 @@
-//! A command's output on its way into answers.
+//! Collects a command's output for results.
 
 use super::ansi::Stripper;
 use super::head_tail::HeadTailBuffer;
@@ -9,13 +9,13 @@ use beamai_process::{OutputSink, OutputStream};
 use beamai_tool::CallContext;
 use std::borrow::Cow;
 
-/// Takes the output of a command: what answers have room for, and a file for all of it where they have not.
+/// Collects a command's output: as much as a result can hold, and a file with all of it if that is not enough.
 #[derive(Debug)]
 pub(super) struct Capture {
     stdout: Channel,
     stderr: Channel,
     spool: Spool,
-    /// Most bytes of a stream in an answer.
+    /// Maximum bytes of each stream in a result.
     cap: usize,
 }
 
@@ -23,12 +23,12 @@ pub(super) struct Capture {
 struct Channel {
     stripper: Option<Stripper>,
     buffer: HeadTailBuffer,
-    /// Bytes since the start.
+    /// Bytes since the command's start.
     total: u64,
 }
 
 impl Capture {
-    /// For a command of this call; `strip` removes escape sequences before anything else sees them.
+    /// A capture for a command of this call. `strip` removes escape sequences before anything is stored.
     pub(super) fn new(cx: &CallContext, strip: bool) -> Self {
         let cap = cx.limits.output_bytes;
         let channel = || Channel {
@@ -40,8 +40,8 @@ impl Capture {
         Self { stdout: channel(), stderr: channel(), spool, cap }
     }
 
-    /// Takes out what has come since the last time. `goes_on` says that more may come.
-    pub(super) fn take_out(&mut self, goes_on: bool) -> PrintedOutput {
+    /// Takes the output since the last call. `goes_on` says that more may follow.
+    pub(super) fn take_printed(&mut self, goes_on: bool) -> PrintedOutput {
         let stdout = StreamText::of(self.stdout.buffer.take(goes_on));
         let stderr = StreamText::of(self.stderr.buffer.take(goes_on));
         PrintedOutput {
@@ -57,7 +57,7 @@ impl Capture {
         }
     }
 
-    /// Nothing more will come.
+    /// Marks the end of the output.
     pub(super) fn close(&mut self) {
         self.spool.close();
     }

@@ -1,4 +1,4 @@
-//! One command in the background.
+//! A background command.
 
 use super::capture::Capture;
 use super::network::NamedNetwork;
@@ -11,11 +11,11 @@ use beamai_process::{CommandReport, OutputSink, OutputStream, RunEnd, RunResult}
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A command in the background, from before its start until its session forgets it.
+/// A background command, from before its start until its session forgets it.
 #[derive(Debug)]
 pub(super) struct BackgroundCommand {
     pub(super) id: String,
-    /// Kills it.
+    /// Kills the command.
     pub(super) cancel: CancelToken,
     started: Instant,
     capture: Mutex<Capture>,
@@ -25,7 +25,7 @@ pub(super) struct BackgroundCommand {
     ended: Condvar,
 }
 
-/// What is known of a command that has ended.
+/// The outcome of a command that has ended.
 #[derive(Debug, Clone)]
 struct FinishedCommand {
     status: CommandStatus,
@@ -51,7 +51,7 @@ impl BackgroundCommand {
         }
     }
 
-    /// What it starts is judged here, and what it connects to here.
+    /// Sets the judges of the programs that it starts and of its connections.
     pub(super) fn judged_by(&self, starts: Option<Arc<StartMonitor>>, network: Option<Arc<NamedNetwork>>) {
         *lock(&self.starts) = starts;
         *lock(&self.network) = network;
@@ -61,7 +61,7 @@ impl BackgroundCommand {
         lock(&self.last).is_none()
     }
 
-    /// Where its output goes.
+    /// The sink for its output.
     pub(super) fn sink(&self) -> impl OutputSink {
         struct SharedCapture<'c>(&'c Mutex<Capture>);
         impl OutputSink for SharedCapture<'_> {
@@ -72,7 +72,7 @@ impl BackgroundCommand {
         SharedCapture(&self.capture)
     }
 
-    /// Notes that it has ended.
+    /// Records that it has ended.
     pub(super) fn finish(&self, collected: RunResult) {
         let last = FinishedCommand::of(collected, self.started.elapsed());
         let starts = lock(&self.starts).clone();
@@ -85,7 +85,7 @@ impl BackgroundCommand {
         });
     }
 
-    /// Notes that it was not started, or is lost.
+    /// Records that it could not be started, or was lost.
     pub(super) fn give_up(&self, why: String) {
         self.end(FinishedCommand {
             status: CommandStatus::Failed,
@@ -98,22 +98,22 @@ impl BackgroundCommand {
         lock(&self.capture).close();
         *lock(&self.last) = Some(last);
         self.ended.notify_all();
-        // Lets go of what would have killed it.
+        // Releases the kill request.
         self.cancel.cancel();
     }
 
-    /// Waits for its end, until `deadline` at most; `false` when it has not come by then.
+    /// Waits for it to end, at most until `deadline`. Returns false on timeout.
     pub(super) fn wait(&self, deadline: Instant) -> bool {
         let left = deadline.saturating_duration_since(Instant::now());
         let waited = self.ended.wait_timeout_while(lock(&self.last), left, |last| last.is_none());
         waited.unwrap_or_else(PoisonError::into_inner).0.is_some()
     }
 
-    /// How far it is, and its output since the last time.
+    /// Its status, and its output since the last poll.
     pub(super) fn poll(&self) -> BackgroundOutput {
-        // First this: once it has ended, all of its output is there.
+        // Read the outcome first: once it is set, all output has been captured.
         let last = lock(&self.last).clone();
-        let printed = lock(&self.capture).take_out(last.is_none());
+        let printed = lock(&self.capture).take_printed(last.is_none());
         let last = last.unwrap_or_else(|| FinishedCommand::running(self.started.elapsed()));
         BackgroundOutput {
             planted: last.planted,
@@ -163,7 +163,7 @@ impl FinishedCommand {
                     ..blank
                 }
             }
-            // Where nothing was left to kill, it was faster than the order to.
+            // Nothing was left to kill: the command ended before the kill request took effect.
             Ok(CommandReport::Ended { exit, killed, .. }) if end == RunEnd::Itself || killed == 0 => Self {
                 status: CommandStatus::Exited,
                 exit_code: code(exit),

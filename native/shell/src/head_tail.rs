@@ -1,35 +1,35 @@
-//! The beginning and the end of a stream.
+//! Keeps the beginning and the end of a stream.
 
 use std::collections::VecDeque;
 
-/// Keeps a stream whole while it is short, and its beginning and its end once it is not.
+/// Keeps a short stream whole, and the beginning and the end of a longer one.
 #[derive(Debug)]
 pub(super) struct HeadTailBuffer {
     cap: usize,
     head: Vec<u8>,
     tail: VecDeque<u8>,
-    /// Bytes that came since the last time they were taken out.
+    /// Bytes since the last `take`.
     total: u64,
 }
 
-/// What a [`HeadTailBuffer`] has kept.
+/// The content of a [`HeadTailBuffer`].
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct HeadTail {
-    /// The beginning.
+    /// The beginning of the stream.
     pub(super) head: Vec<u8>,
-    /// The end; it follows the beginning where nothing is left out.
+    /// The end of the stream; it directly follows `head` if nothing was left out.
     pub(super) tail: Vec<u8>,
-    /// Bytes between the two.
+    /// Number of bytes omitted between the two.
     pub(super) left_out: u64,
 }
 
 impl HeadTailBuffer {
-    /// Keeps at most `cap` bytes.
+    /// A buffer of at most `cap` bytes.
     pub(super) fn new(cap: usize) -> Self {
         Self { cap, head: Vec::new(), tail: VecDeque::new(), total: 0 }
     }
 
-    /// Adds to the end.
+    /// Appends bytes.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         let room = (self.cap / 2).saturating_sub(self.head.len()).min(bytes.len());
@@ -42,7 +42,7 @@ impl HeadTailBuffer {
         self.tail.extend(rest);
     }
 
-    /// Takes everything out. While the stream goes on, a character of which only a part has come stays.
+    /// Takes the content. While the stream continues, an incomplete UTF-8 character at the end stays in the buffer.
     pub(super) fn take(&mut self, goes_on: bool) -> HeadTail {
         let total = std::mem::take(&mut self.total);
         let (mut head, mut tail) =
@@ -57,7 +57,7 @@ impl HeadTailBuffer {
     }
 }
 
-/// How many bytes at the end begin a character of UTF-8 that is not whole.
+/// Length of an incomplete UTF-8 character at the end.
 pub(super) fn half_character(bytes: &[u8]) -> usize {
     let needed = |byte: u8| match byte {
         0xc2..=0xdf => 2,

@@ -1,6 +1,6 @@
-//! Running a command under a reaper.
+//! Runs shell commands under a reaper.
 //!
-//! For Linux only; empty elsewhere.
+//! Linux only; empty on other systems.
 
 #![cfg(target_os = "linux")]
 
@@ -42,14 +42,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Milliseconds that a command may run when nobody says otherwise.
+/// Default timeout in milliseconds.
 const DEFAULT_TIMEOUT: u64 = 120_000;
 const NOT_KILLED: &str =
     "some of its processes may still be there: they could not be killed within 10 seconds";
-/// Where bash is looked for first; then in the absolute directories of the host's PATH.
+/// Paths where bash is looked for first, before the absolute directories of the host's PATH.
 const USUAL_PLACES: [&str; 3] = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"];
 
-/// Adds the work of the shell tools, and what a host asks for beside it.
+/// Registers the shell tools' backends, and the calls by which a host answers approval requests.
 #[must_use]
 pub fn serve(services: Services) -> Services {
     services
@@ -95,7 +95,7 @@ fn run(shell: &Shell, cx: &CallContext) -> Result<ShellOutput> {
     let isolation = child.isolation.reported(cx.sandbox.report);
     let mut capture = Capture::new(cx, shell.strip_ansi);
     let collected = collect(child, &terms, &mut capture);
-    let printed = capture.take_out(false);
+    let printed = capture.take_printed(false);
     starts.iter().for_each(|starts| starts.end());
     network.iter().for_each(|network| network.end());
     let blank = output(printed, None, None, isolation, started.elapsed());
@@ -111,7 +111,7 @@ fn run(shell: &Shell, cx: &CallContext) -> Result<ShellOutput> {
     }
 }
 
-/// The result of a command that failed, with why, if that was for want of the network.
+/// Adds a hint to the result of a command that seems to have failed because it has no network.
 fn with_hint(output: ShellOutput, cx: &CallContext) -> ShellOutput {
     let PrintedOutput { stdout, stderr, .. } = &output.printed;
     let network_off = match output.exit_code {
@@ -121,7 +121,7 @@ fn with_hint(output: ShellOutput, cx: &CallContext) -> ShellOutput {
     ShellOutput { network_off, ..output }
 }
 
-/// The error of a command that ended for a start, with what is known of its end.
+/// Adds what is known of the command's end to the error of a command that was stopped because of a program start.
 fn with_details_of(mut stopped: ToolError, ended: Result<ShellOutput>) -> ToolError {
     match ended {
         Ok(output) => with_output(stopped, &output),
@@ -134,7 +134,7 @@ fn with_details_of(mut stopped: ToolError, ended: Result<ShellOutput>) -> ToolEr
     }
 }
 
-/// How far a command is, by the seconds that it has run.
+/// A progress event: how long the command has run, and how much it has printed.
 fn progress(time: Duration, output: u64) -> Value {
     let message = format!("running for {} s, {output} bytes of output", time.as_secs());
     json!({"progress": time.as_secs_f64(), "message": message, "output_bytes": output})
@@ -150,7 +150,7 @@ fn spec(
     let network = network_environment(cx.workspace.temp_path(), &cx.sandbox, by_name);
     let environment = environment(cx.workspace.temp_path(), &cx.sandbox, network.into_iter().chain(own));
     let shortcut = shortcut(shell, &environment, cx);
-    // A command that begins like an option would be taken for one.
+    // A command that begins with `-` or `+` would be parsed as an option.
     let end_of_options = shell.command.starts_with(['-', '+']).then_some("--");
     let words =
         ["--noprofile", "--norc", "-c"].into_iter().chain(end_of_options).chain([shell.command.as_str()]);
@@ -169,7 +169,7 @@ fn spec(
     })
 }
 
-/// What the programs of a call are confined to.
+/// The confinement of a call's programs.
 fn confinement(cx: &CallContext, by_name: bool) -> Result<Arc<Confinement>> {
     let starts = cx.starts.as_deref();
     let confinement = Confinement::of(&cx.workspace, &cx.sandbox, &cx.denied_paths, starts, &|| cx.check())?;
@@ -190,7 +190,7 @@ fn bash() -> Result<PathBuf> {
     })
 }
 
-/// A timeout of its own governs; without one, the host's does where it is the shorter one.
+/// A timeout in the call takes precedence; otherwise the shorter of the default and the host's applies.
 fn deadline(shell: &Shell, cx: &CallContext, started: Instant) -> Instant {
     let own = |ms| started + Duration::from_millis(ms);
     let default = own(DEFAULT_TIMEOUT);
@@ -200,13 +200,13 @@ fn deadline(shell: &Shell, cx: &CallContext, started: Instant) -> Instant {
     }
 }
 
-/// 16 hexadecimal digits that nobody can guess.
+/// 16 random hexadecimal digits that cannot be guessed.
 fn random_name() -> Result<String> {
     let mut bytes = [0; 8];
     match getrandom(&mut bytes, GetRandomFlags::empty()) {
         Ok(_) => Ok(format!("{:016x}", u64::from_ne_bytes(bytes))),
         Err(errno) => Err(not_started(SetupFailure {
-            step: "draw a name".to_owned(),
+            step: "generate a random name".to_owned(),
             errno: errno.raw_os_error(),
             layer: None,
             instead: None,
@@ -214,7 +214,7 @@ fn random_name() -> Result<String> {
     }
 }
 
-/// What came of a command; `blank` is what is known of it beside.
+/// The result of a command. `blank` holds the fields that are known in advance.
 fn answer(collected: RunResult, blank: ShellOutput) -> Result<ShellOutput> {
     let (exit, killed, cause) = match &collected.report {
         Ok(CommandReport::Ended { exit, killed, cause, .. }) => (Some(*exit), Some(*killed), cause.clone()),
@@ -228,7 +228,7 @@ fn answer(collected: RunResult, blank: ShellOutput) -> Result<ShellOutput> {
         return Err(ended_for(cause, &output));
     }
     match (collected.end, collected.report) {
-        // Where nothing was left to kill, it was faster than the order to.
+        // Nothing was left to kill: the command ended before the kill request took effect.
         (_, Ok(_)) if killed == Some(0) => Ok(ShellOutput { killed: None, ..output }),
         (RunEnd::Itself, Ok(_)) => Ok(output),
         (RunEnd::Itself, Err(errno)) => Err(lost(errno, &output)),
@@ -271,11 +271,11 @@ fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The error of a command that was ended before its end, with everything that is known of it.
+/// The error of a command that timed out or was cancelled, with everything that is known of it.
 fn ended(reason: Reason, output: &ShellOutput) -> ToolError {
     let what = match reason {
         Reason::Timeout => format!(
-            "the command had not ended after {} ms and was killed; give it a longer timeout or less to do",
+            "the command was still running after {} ms and was killed; use a longer timeout or do less per call",
             output.duration_ms
         ),
         _ => format!("the command was cancelled after {} ms and killed", output.duration_ms),
@@ -294,7 +294,7 @@ fn were_killed(count: u32) -> String {
     if count == 1 { "1 process was killed".to_owned() } else { format!("{count} processes were killed") }
 }
 
-/// Whether a command was ended for it; it may have been faster than its reaper.
+/// Whether the command was ended for this cause; it may have ended by itself before the reaper acted.
 fn is_reason(cause: &KillCause, killed: Option<u32>) -> bool {
     matches!(cause, KillCause::Created(_)) || killed.is_some_and(|count| count > 0)
 }

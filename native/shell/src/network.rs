@@ -1,6 +1,6 @@
-//! What a running command connects to by name: judged, asked about, accounted for.
+//! A running command's connections by host name: decides about them, asks for approval, and records them.
 
-use super::asking::{self, MOST_OPEN, Question, StartChoice, lock};
+use super::asking::{self, MOST_OPEN, PendingQuestion, StartChoice, lock};
 use beamai_base::Destination;
 use beamai_isolation::{NetworkUse, Outlet, SandboxMode};
 use beamai_net::Transport;
@@ -13,23 +13,23 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 use tokio::sync::oneshot;
 
-/// Most names that a result lists one by one.
+/// Maximum number of names that a result lists individually.
 const MOST_NAMES: usize = 100;
-/// Under which the others are counted.
+/// The name under which the others are summed up.
 const OTHERS: &str = "other names";
 
-/// The network of a command that goes by names.
+/// The network of a command that may connect to some names only.
 pub(super) struct NamedNetwork {
     gate: Arc<ConnectionMonitor>,
     proxy: Arc<Proxy>,
     session: String,
 }
 
-/// Commands whose connections may have to be closed.
+/// Networks of running commands, whose connections may have to be closed when rules change.
 static RUNNING: Mutex<Vec<Weak<NamedNetwork>>> = Mutex::new(Vec::new());
 
 impl NamedNetwork {
-    /// That of a call's command; `None` where the network is off, or on as a whole.
+    /// The network of a call's command; `None` if the network is off, or unrestricted.
     pub(super) fn of(
         cx: &CallContext,
         command: &str,
@@ -53,17 +53,17 @@ impl NamedNetwork {
         Some(network)
     }
 
-    /// What serves the command's connections.
+    /// The service for the command's connections.
     pub(super) fn outlet(&self) -> Arc<dyn Outlet> {
         Arc::clone(&self.proxy) as Arc<dyn Outlet>
     }
 
-    /// What was reached and refused so far.
+    /// The names reached and refused so far.
     pub(super) fn uses(&self) -> Vec<NetworkUse> {
         lock(&self.gate.noted).uses.clone()
     }
 
-    /// The command has ended: nobody has to answer any more.
+    /// Ends it with the command: open requests are withdrawn.
     pub(super) fn end(&self) {
         let open = {
             let mut noted = lock(&self.gate.noted);
@@ -81,7 +81,7 @@ impl std::fmt::Debug for NamedNetwork {
     }
 }
 
-/// Has the rules of a call hold for what its session runs already: connections that they do not allow are closed.
+/// Applies a call's rules to the commands that its session is running: connections that they do not allow are closed.
 pub(super) fn renew(cx: &CallContext) {
     let Some(session) = cx.session_id.as_deref() else { return };
     if cx.network.is_none() && (cx.sandbox.network.is_all() || cx.sandbox.mode == SandboxMode::Off) {
@@ -95,13 +95,13 @@ pub(super) fn renew(cx: &CallContext) {
     }
 }
 
-/// Judges the connections of one command.
+/// Decides about the connections of one command.
 struct ConnectionMonitor {
-    /// The rules; more with each that a person adds meanwhile. None of them where the network was switched off since.
+    /// The rules, including those that were added by answers; `None` once the network has been switched off.
     policy: Mutex<Option<Arc<NetworkPolicy>>>,
-    /// The command, for people.
+    /// The command, for display.
     command: String,
-    /// Where questions go; without it nobody can be asked.
+    /// The channel for approval requests; `None` if nobody can be asked.
     asker: Option<Progress>,
     pause: Arc<Pause>,
     noted: Mutex<ConnectionLog>,
@@ -112,11 +112,11 @@ type ConnectionAnswer = Result<(), String>;
 #[derive(Default)]
 struct ConnectionLog {
     uses: Vec<NetworkUse>,
-    /// What a person said, by the rule that would have allowed it.
+    /// Answers so far, by the rule that would have allowed the connection.
     decided: HashMap<String, ConnectionAnswer>,
-    /// ConnectionMonitor that wait for that.
+    /// Connections that wait for an answer, by the same key.
     waiting: HashMap<String, Vec<oneshot::Sender<ConnectionAnswer>>>,
-    /// Questions that are open.
+    /// Ids of open requests.
     open: Vec<String>,
     has_ended: bool,
 }
@@ -135,16 +135,16 @@ impl ConnectionLog {
     }
 }
 
-/// A question that waits for its answer.
+/// An open request.
 struct ConnectionQuestion {
     connections: Arc<ConnectionMonitor>,
     wanted: String,
 }
 
-impl Question for ConnectionQuestion {
+impl PendingQuestion for ConnectionQuestion {
     fn add(&self, rule: &str) -> beamai_base::Result<()> {
         let mut policy = lock(&self.connections.policy);
-        // What the session allows commands to start comes along.
+        // Rules about programs that the session allows are added too.
         if let (false, Some(known)) = (rule.starts_with("Bash"), policy.as_ref()) {
             *policy = Some(Arc::new(known.with_rule(rule)?));
         }
@@ -164,19 +164,19 @@ impl Question for ConnectionQuestion {
         let waiting = noted.waiting.remove(&wanted).unwrap_or_default();
         drop(noted);
         connections.pause.end();
-        // A program may have given up meanwhile.
+        // The program may have closed its connection in the meantime.
         waiting.into_iter().for_each(|one| _ = one.send(answer.clone()));
     }
 }
 
-/// A verdict, or where it will come.
+/// An answer, or a channel that it will arrive on.
 enum PendingAnswer {
     Now(ConnectionAnswer),
     Later(oneshot::Receiver<ConnectionAnswer>),
 }
 
 impl ConnectionMonitor {
-    /// Whether there is anything new.
+    /// Takes new rules. Returns whether anything changed.
     fn renew(&self, policy: Option<&Arc<NetworkPolicy>>) -> bool {
         let mut known = lock(&self.policy);
         let is_same = match (known.as_ref(), policy) {
@@ -205,7 +205,7 @@ impl ConnectionMonitor {
             (NetworkVerdict::Ask { rule, wanted }, None) => {
                 let because = rule.map_or_else(
                     || "no rule allows it".to_owned(),
-                    |rule| format!("the rule {rule} wants it asked"),
+                    |rule| format!("the rule {rule} requires approval"),
                 );
                 let why = format!("{because}, and nobody can be asked; the rule {wanted} would allow it");
                 refuse(Some(wanted), why)
@@ -213,7 +213,7 @@ impl ConnectionMonitor {
         }
     }
 
-    /// Asks once for each name, whatever connects to it.
+    /// Asks once per name, for all connections to it.
     fn ask(
         self: &Arc<Self>,
         asker: &Progress,
@@ -246,7 +246,7 @@ impl ConnectionMonitor {
         PendingAnswer::Later(told)
     }
 
-    /// The question that a host puts to a person.
+    /// The approval request for the host.
     fn request(&self, to: &Destination, rule: Option<&str>, wanted: &str) -> Value {
         json!({
             "rule": NETWORK,
@@ -259,7 +259,7 @@ impl ConnectionMonitor {
     }
 }
 
-/// What the proxy talks to.
+/// The gate that the proxy asks.
 struct ConnectionGate(Arc<ConnectionMonitor>);
 
 impl Gate for ConnectionGate {
@@ -296,7 +296,7 @@ impl Gate for ConnectionGate {
     }
 }
 
-/// What programs say for want of a network, in lower case.
+/// Messages of common programs that have no network, in lower case.
 const WANTS: [&str; 15] = [
     "could not resolve",
     "couldn't resolve",
@@ -315,7 +315,7 @@ const WANTS: [&str; 15] = [
     "network unreachable",
 ];
 
-/// What a host can do for a command that failed for want of the network, judging by what it printed.
+/// Advice for the host, if the printed text suggests that the command failed because it has no network.
 pub(super) fn missing(cx: &CallContext, printed: [&str; 2]) -> Option<String> {
     let is_off = cx.network.is_none() && !cx.sandbox.network.is_all() && cx.sandbox.mode != SandboxMode::Off;
     let wants = |text: &str| {

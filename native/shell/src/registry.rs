@@ -1,4 +1,4 @@
-//! The commands in the background, by session.
+//! Background commands by session.
 
 use super::command::BackgroundCommand;
 use beamai_base::{Reason, Result, ToolError};
@@ -6,21 +6,21 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Most commands that run at once in a session.
+/// Maximum number of running commands per session.
 const MOST_IN_SESSION: usize = 16;
-/// Most commands that run at once in all sessions: each has a thread.
+/// Maximum number of running commands in total; each needs a thread.
 const MOST: usize = 256;
-/// How many commands that have ended a session remembers.
+/// Number of ended commands that a session remembers.
 const REMEMBERED: usize = 64;
-/// How many sessions that have ended are remembered, for calls of theirs that come late.
+/// Number of ended sessions that are remembered, so that late calls are refused.
 const ENDED: usize = 8192;
-/// The longest that killing may take; see [`collect`](beamai_process::collect).
+/// Upper bound for killing a command; see [`collect`](beamai_process::collect).
 pub(super) const PATIENCE: Duration = Duration::from_secs(12);
 
-/// The commands of this program.
+/// The commands of this process.
 static SHARED: LazyLock<CommandRegistry> = LazyLock::new(CommandRegistry::default);
 
-/// Commands by session. A command is known to its own session alone.
+/// Commands by session. Sessions cannot see each other's commands.
 #[derive(Debug, Default)]
 pub(super) struct CommandRegistry(Mutex<SessionCommands>);
 
@@ -30,19 +30,19 @@ struct SessionCommands {
     ended: VecDeque<String>,
 }
 
-/// The commands of a session that has ended, while they end.
+/// The commands of an ended session that have not ended yet.
 #[derive(Debug)]
 pub struct EndingCommands(Vec<Arc<BackgroundCommand>>);
 
 impl EndingCommands {
-    /// Waits until they have ended, for some seconds at most.
+    /// Waits until they have ended, at most a few seconds.
     pub fn wait(self) {
         let deadline = Instant::now() + PATIENCE;
         self.0.iter().for_each(|command| _ = command.wait(deadline));
     }
 }
 
-/// Ends a session: its commands are killed, and no other is started in it. Does not wait; `None` where none runs.
+/// Ends a session: its commands are killed and no more can be started. Does not wait. `None` if no command is running.
 pub fn end_session(id: &str) -> Option<EndingCommands> {
     let mut commands = CommandRegistry::shared().end(id);
     commands.retain(|command| command.is_running());
@@ -54,10 +54,10 @@ impl CommandRegistry {
         &SHARED
     }
 
-    /// Adds a command that is about to start.
+    /// Registers a command before its start.
     ///
     /// # Errors
-    /// `busy` when too many run, `bad_state` when the session has ended.
+    /// `busy` if too many are running, `bad_state` if the session has ended.
     pub(super) fn add(&self, session: &str, command: &Arc<BackgroundCommand>) -> Result<()> {
         let mut sessions = self.lock();
         if sessions.ended.iter().any(|ended| ended == session) {
@@ -82,17 +82,17 @@ impl CommandRegistry {
         Ok(())
     }
 
-    /// Takes back a command that could not be started.
+    /// Removes a command that could not be started.
     pub(super) fn remove(&self, session: &str, id: &str) {
         if let Some(own) = self.lock().commands.get_mut(session) {
             own.retain(|command| command.id != id);
         }
     }
 
-    /// A command of a session.
+    /// Looks up a command of a session.
     ///
     /// # Errors
-    /// `no_such_command` with those that the session has.
+    /// `no_such_command`, listing the session's commands.
     pub(super) fn find(&self, session: Option<&str>, id: &str) -> Result<Arc<BackgroundCommand>> {
         let sessions = self.lock();
         let own = session.and_then(|session| sessions.commands.get(session)).map_or(&[][..], Vec::as_slice);
@@ -119,7 +119,7 @@ impl CommandRegistry {
     }
 }
 
-/// Drops the `count` oldest that have ended.
+/// Drops the `count` oldest ended commands.
 fn forget(commands: &mut Vec<Arc<BackgroundCommand>>, mut count: usize) {
     commands.retain(|command| {
         let stays = count == 0 || command.is_running();

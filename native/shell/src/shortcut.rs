@@ -1,8 +1,8 @@
-//! Commands for which no shell has to be loaded.
+//! Commands that need no shell.
 //!
 //! Most commands of agents are a program and plain words: `git status`, `cargo test -q`. For these, `bash -c` finds the
-//! program on the `PATH` and becomes it. Doing that at once saves the time that bash takes to load, which is about as long
-//! as all the rest.
+//! program on the `PATH` and executes it in place of itself. Executing it directly saves the time that bash takes to
+//! load, about half of the total.
 
 use beamai_bash_reader::plain;
 use beamai_port_tools::shell::Shell;
@@ -11,8 +11,8 @@ use beamai_tool::CallContext;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// The program that bash would become. `None` where it would do more, and where it may: with variables of the caller's or
-/// of the host's choice, of which bash knows many.
+/// The program that bash would execute. `None` if bash would do more, or might: with variables of the caller's or of
+/// the host's choice, many of which bash interprets.
 pub(super) fn shortcut(
     shell: &Shell,
     environment: &[(OsString, OsString)],
@@ -22,13 +22,13 @@ pub(super) fn shortcut(
         return None;
     }
     let words = plain(&shell.command)?;
-    let places = places(words[0], environment)?;
-    Some(Shortcut { places, words: words.into_iter().map(OsString::from).collect() })
+    let candidates = candidates(words[0], environment)?;
+    Some(Shortcut { candidates, words: words.into_iter().map(OsString::from).collect() })
 }
 
-/// Where bash looks for a program: at the path that it is named by, else in the directories of the `PATH`, of which any that
-/// is not absolute might mean something else to bash.
-fn places(name: &str, environment: &[(OsString, OsString)]) -> Option<Vec<PathBuf>> {
+/// The paths that bash would try: the name itself if it has a slash, otherwise the directories of the `PATH`. `None` if
+/// the `PATH` has a relative entry, which bash might resolve differently.
+fn candidates(name: &str, environment: &[(OsString, OsString)]) -> Option<Vec<PathBuf>> {
     if name.contains('/') {
         return Some(vec![name.into()]);
     }
@@ -44,10 +44,10 @@ mod tests {
     fn a_name_is_looked_for_on_the_path_and_a_path_is_taken_as_it_is() {
         let environment = |path: &str| vec![("PATH".into(), path.into())];
         let paths = |names: &[&str]| Some(names.iter().map(PathBuf::from).collect::<Vec<_>>());
-        assert_eq!(places("ls", &environment("/a:/b")), paths(&["/a/ls", "/b/ls"]));
-        assert_eq!(places("./x", &environment("/a")), paths(&["./x"]));
+        assert_eq!(candidates("ls", &environment("/a:/b")), paths(&["/a/ls", "/b/ls"]));
+        assert_eq!(candidates("./x", &environment("/a")), paths(&["./x"]));
         for path in ["/a:", "/a::/b", "bin:/a", "~/bin:/a", ""] {
-            assert_eq!(places("ls", &environment(path)), None, "{path}");
+            assert_eq!(candidates("ls", &environment(path)), None, "{path}");
         }
     }
 }

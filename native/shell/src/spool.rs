@@ -1,4 +1,4 @@
-//! The file that holds output for which an answer has no room.
+//! The file for output that does not fit into a result.
 
 use beamai_base::{Result, ToolError, describe};
 use beamai_workspace::{Workspace, WorkspacePath, encode_path};
@@ -12,30 +12,31 @@ use std::sync::{Mutex, PoisonError};
 const NONE_KEPT: &str =
     "no file has the rest, because this call keeps none; redirect the command's output into a file of the workspace";
 
-/// Everything that a command writes, both streams as they come: in memory while that is little, then in a file.
+/// Everything that a command prints, both streams in order of arrival: in memory at first, in a file once there is
+/// more.
 #[derive(Debug)]
 pub(super) struct Spool {
-    /// The directory for the file; without one, the program's own.
+    /// The directory for the file; `None` for this program's own.
     dir: Option<WorkspacePath>,
     memory: Vec<u8>,
     file: Option<File>,
     path: Option<String>,
     written: u64,
-    /// Most bytes of the file; with 0 there is none.
+    /// Maximum bytes of the file; with 0 there is no file.
     most: u64,
-    /// Why the file lacks something.
+    /// Why the file is incomplete.
     lacks: Option<String>,
 }
 
 impl Spool {
-    /// A spool for a command in this workspace. The file goes into the session's temporary directory, if there is
-    /// one, where the session's file tools can read it and which ends with the session.
+    /// A spool for a command in this workspace. The file is created in the session's temporary directory, if there is
+    /// one: the session's file tools can read it there, and it is removed with the session.
     pub(super) fn new(workspace: &Workspace, most: u64) -> Self {
         let dir = workspace.temp();
         Self { dir, memory: Vec::new(), file: None, path: None, written: 0, most, lacks: None }
     }
 
-    /// Takes the next bytes. `needs_file` says that answers lack some of the bytes up to here.
+    /// Appends bytes. `needs_file` says that results omit some of the bytes so far.
     pub(super) fn take(&mut self, bytes: &[u8], needs_file: bool) {
         if self.lacks.is_some() {
             return;
@@ -49,17 +50,17 @@ impl Spool {
         }
     }
 
-    /// Where the file is, if there is one.
+    /// The path of the file, if there is one.
     pub(super) fn path(&self) -> Option<String> {
         self.path.clone()
     }
 
-    /// Why the file lacks something, or why there is none, if that is so.
+    /// Why the file is incomplete or missing, if it is.
     pub(super) fn lacks(&self) -> Option<String> {
         self.lacks.clone()
     }
 
-    /// Lets go of file, directory and memory: nothing more will come.
+    /// Releases file, directory and memory. Nothing may be appended afterwards.
     pub(super) fn close(&mut self) {
         self.memory = Vec::new();
         self.file = None;
@@ -103,13 +104,13 @@ fn create(dir: Option<&WorkspacePath>) -> Result<(File, String)> {
         Some(dir) => dir.clone(),
         None => own_directory()?,
     };
-    let place = dir.join(format!("output-{}.txt", super::random_name()?).as_ref());
-    let path: PathBuf = place.absolute().components().collect();
-    Ok((place.create_private()?, encode_path(&path)))
+    let file = dir.join(format!("output-{}.txt", super::random_name()?).as_ref());
+    let path: PathBuf = file.absolute().components().collect();
+    Ok((file.create_private()?, encode_path(&path)))
 }
 
-/// A directory of this program for the output of commands without a session. It stays behind: whoever called has no
-/// other way to the output.
+/// A directory of this process for the output of commands without a session. It is not removed: the caller has no other
+/// access to the output.
 fn own_directory() -> Result<WorkspacePath> {
     static OWN: Mutex<Option<Workspace>> = Mutex::new(None);
     let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -123,7 +124,7 @@ fn own_directory() -> Result<WorkspacePath> {
 fn make_directory() -> Result<Workspace> {
     let path = std::env::temp_dir().join(format!("beamai-{}", super::random_name()?));
     rustix::fs::mkdir(&path, Mode::RWXU)
-        .map_err(|errno| ToolError::io("make the directory", encode_path(&path), errno))?;
+        .map_err(|errno| ToolError::io("create the directory", encode_path(&path), errno))?;
     Workspace::open(&path)
 }
 

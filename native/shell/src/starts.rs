@@ -1,8 +1,8 @@
-//! Judging what a running command starts, and asking about it.
+//! Decides about the programs that a running command starts, and asks for approval.
 //!
-//! A start that somebody has to decide waits; see [`asking`]. Where nobody can be asked, the command ends there.
+//! A start that needs approval waits; see [`asking`]. If nobody can be asked, the command is ended.
 
-use super::asking::{self, MOST_OPEN, Question, StartChoice, lock};
+use super::asking::{self, MOST_OPEN, PendingQuestion, StartChoice, lock};
 use beamai_base::{CancelToken, Reason, ToolError};
 use beamai_isolation::{HeldStart, ProgramStart, StartCoverage, StartDecision, StartJudge, Starter};
 use beamai_policy::starts::{asked_about, shown, shown_starter};
@@ -15,41 +15,41 @@ use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::sync::{Arc, Mutex};
 
-/// Most refused starts that a result lists.
+/// Maximum number of refused starts in a result.
 const MOST_REFUSED: usize = 20;
-/// Most starts that an error names as those that have happened.
+/// Maximum number of earlier starts that an error lists.
 const MOST_NAMED: usize = 20;
-/// Most arguments that a question shows, and most bytes of each.
+/// Maximum number of arguments that a request shows, and maximum bytes of each.
 const MOST_ARGUMENTS: usize = 64;
 const LONGEST_ARGUMENT: usize = 1_000;
 
-/// The judge of one command's starts.
+/// Decides about the program starts of one command.
 pub(super) struct StartMonitor {
     rules: Arc<StartRules>,
-    /// Where questions go; without it nobody can be asked.
+    /// The channel for approval requests; `None` if nobody can be asked.
     asker: Option<Progress>,
     /// Ends the command.
     stop: CancelToken,
-    /// Time in which somebody is asked.
+    /// Stops the command's clock while somebody is being asked.
     pause: Arc<Pause>,
     noted: Mutex<StartLog>,
 }
 
 #[derive(Default)]
 struct StartLog {
-    /// What the command's shell has started.
+    /// Programs that the command's shell has started.
     ran: Vec<String>,
     refused: Vec<RefusedStart>,
-    /// What it ended for.
+    /// The start for which the command was ended.
     stopped: Option<StoppingStart>,
-    /// Starts that wait for its end.
+    /// Starts held until the command has ended.
     waiting: Vec<Box<dyn HeldStart>>,
-    /// Questions that are open.
+    /// Ids of open requests.
     open: Vec<String>,
     has_ended: bool,
 }
 
-/// The start for which a command ended.
+/// The start for which a command was ended.
 #[derive(Clone)]
 struct StoppingStart {
     command: String,
@@ -59,14 +59,14 @@ struct StoppingStart {
     wanted: Vec<String>,
 }
 
-/// A question that waits for its answer.
+/// An open request.
 struct StartQuestion {
     starts: Arc<StartMonitor>,
     start: ProgramStart,
     held: Box<dyn HeldStart>,
 }
 
-impl Question for StartQuestion {
+impl PendingQuestion for StartQuestion {
     fn add(&self, rule: &str) -> beamai_base::Result<()> {
         match rule.starts_with(NETWORK) {
             true => Ok(()),
@@ -88,7 +88,7 @@ impl Question for StartQuestion {
 }
 
 impl StartMonitor {
-    /// The judge of a call's command; `None` where nothing it starts has to be decided.
+    /// The monitor of a call's command; `None` if none of its starts needs a decision.
     pub(super) fn of(
         cx: &CallContext,
         stop: CancelToken,
@@ -101,17 +101,17 @@ impl StartMonitor {
         Some(Arc::new(Self { rules, asker, stop, pause, noted: Mutex::default() }))
     }
 
-    /// What the command itself covers.
+    /// The starts that the approval of the command itself covers.
     pub(super) fn coverage(&self) -> StartCoverage {
         self.rules.coverage()
     }
 
-    /// The starts that were refused so far.
+    /// The starts refused so far.
     pub(super) fn refused(&self) -> Vec<RefusedStart> {
         lock(&self.noted).refused.clone()
     }
 
-    /// The command has ended: what still waits fails.
+    /// Ends it with the command: starts that still wait fail.
     pub(super) fn end(&self) {
         let (open, waiting) = {
             let mut noted = lock(&self.noted);
@@ -122,7 +122,7 @@ impl StartMonitor {
         asking::take_back(&open);
     }
 
-    /// The error of a command that ended for a start about which nobody could be asked.
+    /// The error of a command that was ended because nobody could be asked about a start.
     pub(super) fn stopped(&self) -> Option<ToolError> {
         let noted = lock(&self.noted);
         let StoppingStart { command, by, rule, why, wanted } = noted.stopped.clone()?;
@@ -131,7 +131,7 @@ impl StartMonitor {
             ran => format!("what had been started before: {}", ran.join("; ")),
         };
         let because = match (&rule, why) {
-            (Some(rule), _) => format!("the rule {rule} wants it asked"),
+            (Some(rule), _) => format!("the rule {rule} requires approval"),
             (None, Some(why)) => format!("no rule covers it there: {why}"),
             (None, None) => "no rule covers it".to_owned(),
         };
@@ -160,7 +160,7 @@ impl StartMonitor {
             reason,
         };
         let mut noted = lock(&self.noted);
-        // A program is looked for in several places.
+        // A shell tries several directories of the PATH, and each attempt is a start.
         let is_known = |other: &RefusedStart| (&other.command, &other.by) == (&refused.command, &refused.by);
         if noted.refused.len() < MOST_REFUSED && !noted.refused.iter().any(is_known) {
             noted.refused.push(refused);
@@ -183,7 +183,7 @@ impl StartMonitor {
         self.pause.end();
     }
 
-    /// Ends the command before a start, which waits until that is done.
+    /// Ends the command because of a start, which is held until then.
     fn stop(&self, start: &ProgramStart, verdict: AskReason, held: Box<dyn HeldStart>) {
         let AskReason { rule, why, wanted } = verdict;
         let stopped = StoppingStart { command: shown(start), by: shown_starter(start), rule, why, wanted };
@@ -220,11 +220,11 @@ impl StartMonitor {
         asking::ask(asker, &id, request, Box::new(asked));
     }
 
-    /// The question that a host puts to a person.
+    /// The approval request for the host.
     fn request(&self, id: &str, start: &ProgramStart, verdict: &AskReason) -> Value {
         let ((shown, is_all), by) = (asked_about(start), shown_starter(start));
         let because = verdict.why.as_ref().map(|why| format!(", because {why}")).unwrap_or_default();
-        let rest = if is_all { "" } else { "; it goes on, and not all of it is shown" };
+        let rest = if is_all { "" } else { "; not all of it is shown" };
         let size = extent(&shown);
         json!({
             "rule": "Bash",
@@ -254,14 +254,14 @@ impl std::fmt::Debug for StartMonitor {
     }
 }
 
-/// Why a start is asked about.
+/// Why a start needs approval.
 struct AskReason {
     rule: Option<String>,
     why: Option<String>,
     wanted: Vec<String>,
 }
 
-/// What stands for this very start by this very program, and for no other; only for itself, where not all of it is known.
+/// A key for this start by this program. If parts of the start are unknown, the key is unique.
 fn fingerprint(id: &str, start: &ProgramStart) -> String {
     let mut hash = blake3::Hasher::new();
     let mut add = |bytes: &[u8]| _ = hash.update(&bytes.len().to_le_bytes()).update(bytes);
@@ -287,7 +287,7 @@ fn arguments(given: &[OsString]) -> Vec<String> {
     given.iter().skip(1).take(MOST_ARGUMENTS).map(text).collect()
 }
 
-/// What the Linux kernel's side of the guard talks to.
+/// Connects the monitor to the exec guard, which sees starts through the Linux kernel.
 pub(super) struct CommandStartJudge(pub(super) Arc<StartMonitor>);
 
 impl StartJudge for CommandStartJudge {

@@ -1,25 +1,25 @@
-//! Output as text.
+//! Converts output to text.
 
 use super::head_tail::{HeadTail, half_character};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::borrow::Cow;
 
-/// What text ends with that was cut.
+/// The suffix of text that was cut.
 const MARK: &str = "[output truncated]";
 
-/// An output stream as it goes into a result.
+/// An output stream as it appears in a result.
 #[derive(Debug)]
 pub(super) struct StreamText {
     pub(super) text: String,
-    /// The exact bytes, where the text does not give them; of a stream that was cut, its beginning.
+    /// The exact bytes if the text is lossy; for a stream that was cut, its beginning.
     pub(super) base64: Option<String>,
-    /// How many bytes there were, where some are left out.
+    /// Total number of bytes, if some are left out.
     pub(super) total: Option<u64>,
 }
 
 impl StreamText {
-    /// The text of a stream, with a line in place of what is left out, and a mark at its end.
+    /// The text of a stream, with a line in place of omitted bytes, and a mark at the end if there are any.
     pub(super) fn of(kept: HeadTail) -> Self {
         match kept.left_out {
             0 => {
@@ -43,7 +43,7 @@ impl StreamText {
     }
 }
 
-/// Bytes as text, and in base64 where that is not exact.
+/// Bytes as text, and as base64 if the text is lossy.
 fn decoded(bytes: &[u8]) -> (String, Option<String>) {
     let (text, is_exact) = match std::str::from_utf8(bytes) {
         Ok(text) => (Cow::Borrowed(text), true),

@@ -95,7 +95,7 @@ impl ToolSet {
         }
         let mut args = without_length(&call.args);
         if tool.is_built_in {
-            args = schema::forgive(parameters, args).0;
+            args = schema::coerce(parameters, args).0;
         }
         schema::check(parameters, args).map(|_| ()).map_err(|error| error.message)
     }

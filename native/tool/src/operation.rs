@@ -230,7 +230,7 @@ where
     }
 
     fn prepare(&self, args: Map<String, Value>) -> Result<Box<dyn Prepared>> {
-        let (args, adjusted) = schema::forgive(self.accepted(), self.named(args));
+        let (args, adjusted) = schema::coerce(self.accepted(), self.named(args));
         let args = schema::check(self.accepted(), args)?;
         let args: A = serde_json::from_value(Value::Object(args)).map_err(|error| {
             ToolError::new(Reason::InvalidArgument, format!("an argument is not valid: {error}"))

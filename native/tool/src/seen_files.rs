@@ -52,8 +52,8 @@ impl SeenFiles {
 
     /// Records a file's content that was read at `since` or later, unless another call of the session has recorded it
     /// meanwhile. `None` for content without a known hash: the file is forgotten.
-    pub fn saw(&self, place: &WorkspacePath, hash: Option<blake3::Hash>, since: SeenMoment) {
-        let Some(key) = self.key(place) else { return };
+    pub fn saw(&self, path: &WorkspacePath, hash: Option<blake3::Hash>, since: SeenMoment) {
+        let Some(key) = self.key(path) else { return };
         with_table(|memory| {
             if memory.files.get(&key).is_none_or(|(_, noted)| noted.0 <= since.0) {
                 memory.record(key, hash);
@@ -62,28 +62,28 @@ impl SeenFiles {
     }
 
     /// Records the content that the session has written to a file whose lock it holds.
-    pub fn wrote(&self, place: &WorkspacePath, hash: Option<blake3::Hash>) {
-        let Some(key) = self.key(place) else { return };
+    pub fn wrote(&self, path: &WorkspacePath, hash: Option<blake3::Hash>) {
+        let Some(key) = self.key(path) else { return };
         with_table(|memory| memory.record(key, hash));
     }
 
     /// Records an append to a file whose lock the session holds. If the session had not seen the content before, it has
     /// not seen the whole content now either.
-    pub fn added_to(&self, place: &WorkspacePath, before: Option<blake3::Hash>, after: Option<blake3::Hash>) {
-        match self.last(place) {
+    pub fn added_to(&self, path: &WorkspacePath, before: Option<blake3::Hash>, after: Option<blake3::Hash>) {
+        match self.last(path) {
             Some(seen) if before.is_some_and(|before| before != seen) => {}
-            _ => self.wrote(place, after),
+            _ => self.wrote(path, after),
         }
     }
 
     /// Forgets a file that no longer exists.
-    pub fn forget(&self, place: &WorkspacePath) {
-        self.wrote(place, None);
+    pub fn forget(&self, path: &WorkspacePath) {
+        self.wrote(path, None);
     }
 
     /// Hash of the content that the session saw last, if it is known.
-    pub fn last(&self, place: &WorkspacePath) -> Option<blake3::Hash> {
-        let key = self.key(place)?;
+    pub fn last(&self, path: &WorkspacePath) -> Option<blake3::Hash> {
+        let key = self.key(path)?;
         with_table(|memory| memory.files.get(&key).map(|(hash, _)| *hash))
     }
 
@@ -92,13 +92,13 @@ impl SeenFiles {
     ///
     /// # Errors
     /// `stale`, and those of `actual`.
-    pub fn expect(&self, place: &WorkspacePath, actual: impl FnOnce() -> Result<blake3::Hash>) -> Result<()> {
-        let Some(seen) = self.last(place) else { return Ok(()) };
+    pub fn expect(&self, path: &WorkspacePath, actual: impl FnOnce() -> Result<blake3::Hash>) -> Result<()> {
+        let Some(seen) = self.last(path) else { return Ok(()) };
         let actual = actual()?;
         if actual == seen {
             return Ok(());
         }
-        let shown = place.display();
+        let shown = path.display();
         let message = format!(
             "{shown} was changed by somebody else since it was last read or written here; read it again and repeat the \
              change"
@@ -106,9 +106,9 @@ impl SeenFiles {
         Err(ToolError::new(Reason::Stale, message).file(shown).with("hash", actual.to_hex().as_str()))
     }
 
-    fn key(&self, place: &WorkspacePath) -> Option<Key> {
+    fn key(&self, path: &WorkspacePath) -> Option<Key> {
         let session = self.0.as_ref()?;
-        let (device, inode, name) = place.identity();
+        let (device, inode, name) = path.identity();
         let mut hasher = blake3::Hasher::new();
         hasher.update(session.as_bytes()).update(&[0]).update(&device.to_le_bytes());
         hasher.update(&inode.to_le_bytes()).update(name.as_encoded_bytes());
@@ -162,52 +162,52 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink("f", dir.path().join("link")).unwrap();
         let workspace = Workspace::open(dir.path()).unwrap();
-        let (place, link) = (workspace.place("f").unwrap(), workspace.place("./link").unwrap());
+        let (path, link) = (workspace.parse_path("f").unwrap(), workspace.parse_path("./link").unwrap());
         let seen = SeenFiles::of(Some("a session that remembers"));
-        seen.saw(&place, hash("one"), seen.now());
-        assert_eq!((seen.last(&link), SeenFiles::of(Some("another")).last(&place)), (hash("one"), None));
+        seen.saw(&path, hash("one"), seen.now());
+        assert_eq!((seen.last(&link), SeenFiles::of(Some("another")).last(&path)), (hash("one"), None));
         assert!(seen.expect(&link, || Ok(blake3::hash(b"one"))).is_ok());
-        let error = seen.expect(&place, || Ok(blake3::hash(b"two"))).unwrap_err();
+        let error = seen.expect(&path, || Ok(blake3::hash(b"two"))).unwrap_err();
         assert_eq!(error.reason, Reason::Stale);
         assert!(error.message.contains("read it again"), "{error}");
         seen.forget(&link);
-        assert!(seen.expect(&place, || panic!("there is nothing to compare")).is_ok());
+        assert!(seen.expect(&path, || panic!("there is nothing to compare")).is_ok());
     }
 
     #[test]
     fn what_was_read_before_a_change_of_the_session_does_not_undo_it() {
         let dir = tempfile::tempdir().unwrap();
-        let place = Workspace::open(dir.path()).unwrap().place("f").unwrap();
+        let path = Workspace::open(dir.path()).unwrap().parse_path("f").unwrap();
         let seen = SeenFiles::of(Some("a session that reads and writes at once"));
         let since = seen.now();
-        seen.wrote(&place, hash("new"));
-        seen.saw(&place, hash("old"), since);
-        assert_eq!(seen.last(&place), hash("new"));
-        seen.saw(&place, hash("newer"), seen.now());
-        assert_eq!(seen.last(&place), hash("newer"));
+        seen.wrote(&path, hash("new"));
+        seen.saw(&path, hash("old"), since);
+        assert_eq!(seen.last(&path), hash("new"));
+        seen.saw(&path, hash("newer"), seen.now());
+        assert_eq!(seen.last(&path), hash("newer"));
     }
 
     #[test]
     fn an_addition_shows_no_more_than_was_seen() {
         let dir = tempfile::tempdir().unwrap();
-        let place = Workspace::open(dir.path()).unwrap().place("f").unwrap();
+        let path = Workspace::open(dir.path()).unwrap().parse_path("f").unwrap();
         let seen = SeenFiles::of(Some("a session that adds"));
-        seen.added_to(&place, hash("a"), hash("ab"));
-        seen.added_to(&place, hash("ab"), hash("abc"));
-        assert_eq!(seen.last(&place), hash("abc"));
-        seen.added_to(&place, hash("abcx"), hash("abcxd"));
-        assert_eq!(seen.last(&place), hash("abc"));
-        seen.added_to(&place, None, None);
-        assert_eq!(seen.last(&place), None);
+        seen.added_to(&path, hash("a"), hash("ab"));
+        seen.added_to(&path, hash("ab"), hash("abc"));
+        assert_eq!(seen.last(&path), hash("abc"));
+        seen.added_to(&path, hash("abcx"), hash("abcxd"));
+        assert_eq!(seen.last(&path), hash("abc"));
+        seen.added_to(&path, None, None);
+        assert_eq!(seen.last(&path), None);
     }
 
     #[test]
     fn without_a_name_nothing_is_remembered() {
         let dir = tempfile::tempdir().unwrap();
-        let place = Workspace::open(dir.path()).unwrap().place("f").unwrap();
+        let path = Workspace::open(dir.path()).unwrap().parse_path("f").unwrap();
         let seen = SeenFiles::default();
-        seen.wrote(&place, hash("x"));
-        assert_eq!((seen.last(&place), seen.is_on()), (None, false));
+        seen.wrote(&path, hash("x"));
+        assert_eq!((seen.last(&path), seen.is_on()), (None, false));
     }
 
     #[test]

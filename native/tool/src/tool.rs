@@ -59,7 +59,7 @@ pub struct Traits {
 
 impl Traits {
     /// A tool that uses nothing but its arguments.
-    pub const THINKS: Self = Self { pace: ExecutionClass::Instant, ..Self::READS };
+    pub const PURE: Self = Self { pace: ExecutionClass::Instant, ..Self::READS };
     /// A tool that only reads, bounded by size.
     pub const READS: Self = Self {
         read_only: true,

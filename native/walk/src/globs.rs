@@ -116,7 +116,7 @@ impl PathGlob {
     }
 
     /// Whether the pattern names this hidden file with an explicit dot.
-    pub fn names(&self, name: &[u8]) -> bool {
+    pub fn names_hidden(&self, name: &[u8]) -> bool {
         self.dotted.is_match(as_path(name))
     }
 }
@@ -170,8 +170,8 @@ impl NameFilter {
         !self.globs.matched(as_path(path), is_dir).is_ignore()
     }
 
-    /// As [`PathGlob::names`].
-    pub fn names(&self, name: &[u8]) -> bool {
+    /// As [`PathGlob::names_hidden`].
+    pub fn names_hidden(&self, name: &[u8]) -> bool {
         self.dotted.is_match(as_path(name))
     }
 }
@@ -185,8 +185,8 @@ impl Select for PathGlob {
         self.enters(path)
     }
 
-    fn names(&self, name: &[u8]) -> bool {
-        self.names(name)
+    fn names_hidden(&self, name: &[u8]) -> bool {
+        self.names_hidden(name)
     }
 }
 

@@ -42,7 +42,7 @@ pub trait Select: Clone + Sync {
     /// Whether a directory can contain selected entries.
     fn directory(&self, path: &[u8]) -> bool;
     /// Whether a hidden entry is selected explicitly by its name.
-    fn names(&self, name: &[u8]) -> bool;
+    fn names_hidden(&self, name: &[u8]) -> bool;
 }
 
 /// Selects everything; hidden names only if the walk includes them.
@@ -58,7 +58,7 @@ impl Select for Everything {
         true
     }
 
-    fn names(&self, _: &[u8]) -> bool {
+    fn names_hidden(&self, _: &[u8]) -> bool {
         false
     }
 }
@@ -425,7 +425,8 @@ impl<'a, S: Select, V: Visit> WalkWorker<'a, S, V> {
                 false
             }
             IgnoreMatch::Silent => {
-                let is_visible = self.walk.hidden || !name.starts_with(b".") || self.select.names(name);
+                let is_visible =
+                    self.walk.hidden || !name.starts_with(b".") || self.select.names_hidden(name);
                 self.tally.skipped.hidden += u64::from(!is_visible);
                 is_visible
             }

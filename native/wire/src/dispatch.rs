@@ -180,7 +180,7 @@ fn try_schema(request: &[u8]) -> Result<Value> {
     let request: SchemaRequest = serde_json::from_value(value).map_err(|error| wrong(error.to_string()))?;
     let SchemaRequest { name, description, parameters, input_schema, provider, strict, built_in, mut used } =
         request;
-    let parameters = if built_in { schema::told(&parameters) } else { parameters };
+    let parameters = if built_in { schema::for_model(&parameters) } else { parameters };
     let rendered = match input_schema {
         None => used.render(provider, &name, &description, &parameters, strict),
         Some(schema) => schema::render_any(provider, &name, &description, &schema),

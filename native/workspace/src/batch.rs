@@ -36,8 +36,8 @@ impl<'p> Batch<'p> {
     ///
     /// # Errors
     /// As [`WorkspacePath::resolved`].
-    pub fn remove(&mut self, place: &'p WorkspacePath, read: Stat) -> Result<()> {
-        self.steps.push(BatchStep::Relocate(Box::new(Relocation::away(place, read)?)));
+    pub fn remove(&mut self, path: &'p WorkspacePath, read: Stat) -> Result<()> {
+        self.steps.push(BatchStep::Relocate(Box::new(Relocation::away(path, read)?)));
         Ok(())
     }
 
@@ -45,8 +45,8 @@ impl<'p> Batch<'p> {
     ///
     /// # Errors
     /// As [`WorkspacePath::replace`].
-    pub fn rename(&mut self, place: &'p WorkspacePath, read: Stat, to: &'p WorkspacePath) -> Result<()> {
-        self.steps.push(BatchStep::Relocate(Box::new(Relocation::to(place, read, to)?)));
+    pub fn rename(&mut self, path: &'p WorkspacePath, read: Stat, to: &'p WorkspacePath) -> Result<()> {
+        self.steps.push(BatchStep::Relocate(Box::new(Relocation::to(path, read, to)?)));
         Ok(())
     }
 

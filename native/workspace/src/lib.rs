@@ -227,7 +227,7 @@ impl Workspace {
     }
 
     /// Absolute paths of the workspace: the resolved one, and the one that it was opened by.
-    pub fn names(&self) -> [&Path; 2] {
+    pub fn root_paths(&self) -> [&Path; 2] {
         [&self.root.path, &self.root.alias]
     }
 
@@ -248,7 +248,7 @@ impl Workspace {
     /// `outside_workspace` for other absolute paths, for `~`, and for paths that escape by `..` as written;
     /// `invalid_argument` for an empty path or one with a NUL byte. Links that lead out are found when the path is
     /// opened.
-    pub fn place(&self, text: &str) -> Result<WorkspacePath> {
+    pub fn parse_path(&self, text: &str) -> Result<WorkspacePath> {
         if text.is_empty() {
             return Err(ToolError::new(
                 Reason::InvalidArgument,
@@ -263,8 +263,8 @@ impl Workspace {
             return Err(ToolError::new(Reason::InvalidArgument, "the path has a NUL byte; remove it")
                 .file(text.escape_debug()));
         }
-        match self.beneath(&path).filter(|place| !climbs_out(&place.relative)) {
-            Some(place) => Ok(place),
+        match self.beneath(&path).filter(|found| !climbs_out(&found.relative)) {
+            Some(found) => Ok(found),
             None => Err(self.root.outside(text)),
         }
     }
@@ -361,7 +361,7 @@ impl WorkspacePath {
     ///
     /// # Errors
     /// As [`WorkspacePath::resolved`].
-    pub fn led(&self) -> Result<Self> {
+    pub fn resolve_links(&self) -> Result<Self> {
         let target = self.walk(resolve::MissingDirs::Refuse).map_err(|error| self.error("find", error))?;
         let written = Some(self.written.clone().unwrap_or_else(|| self.relative.clone()));
         Ok(Self { relative: target.resolved, written, ..self.clone() })

@@ -39,9 +39,9 @@ fn held() -> MutexGuard<'static, BTreeSet<Key>> {
 ///
 /// # Errors
 /// Those of `check`.
-pub fn lock_all(places: &[&WorkspacePath], check: impl Fn() -> Result<()>) -> Result<Vec<WriteGuard>> {
+pub fn lock_all(paths: &[&WorkspacePath], check: impl Fn() -> Result<()>) -> Result<Vec<WriteGuard>> {
     // All callers lock in the same order, which prevents deadlocks.
-    let keys: BTreeSet<Key> = places.iter().map(|place| place.identity()).collect();
+    let keys: BTreeSet<Key> = paths.iter().map(|path| path.identity()).collect();
     keys.into_iter().map(|key| wait_for(key, &check)).collect()
 }
 
@@ -95,25 +95,24 @@ mod tests {
         std::os::unix::fs::symlink("d/f", dir.path().join("link")).unwrap();
         let outer = Workspace::open(dir.path()).unwrap();
         let inner = Workspace::open(&dir.path().join("d")).unwrap();
-        let guard = outer.place("d/f").unwrap().try_lock().unwrap();
-        for same in [outer.place("link"), outer.place("d/../d/./f"), inner.place("f")] {
+        let guard = outer.parse_path("d/f").unwrap().try_lock().unwrap();
+        for same in [outer.parse_path("link"), outer.parse_path("d/../d/./f"), inner.parse_path("f")] {
             assert!(same.unwrap().try_lock().is_none());
         }
-        assert!(outer.place("d/other").unwrap().try_lock().is_some());
+        assert!(outer.parse_path("d/other").unwrap().try_lock().is_some());
         drop(guard);
-        assert!(inner.place("f").unwrap().try_lock().is_some());
+        assert!(inner.parse_path("f").unwrap().try_lock().is_some());
     }
 
     #[test]
     fn several_locks_are_taken_without_a_deadlock() {
         let dir = tempfile::tempdir().unwrap();
         let workspace = Workspace::open(dir.path()).unwrap();
-        let (a, b) = (workspace.place("a").unwrap(), workspace.place("b").unwrap());
+        let (a, b) = (workspace.parse_path("a").unwrap(), workspace.parse_path("b").unwrap());
         std::thread::scope(|scope| {
-            for places in [[&a, &b, &a], [&b, &a, &b]] {
-                scope.spawn(move || {
-                    (0..1000).for_each(|_| drop(super::lock_all(&places, || Ok(())).unwrap()))
-                });
+            for paths in [[&a, &b, &a], [&b, &a, &b]] {
+                scope
+                    .spawn(move || (0..1000).for_each(|_| drop(super::lock_all(&paths, || Ok(())).unwrap())));
             }
         });
         assert!(a.try_lock().is_some() && b.try_lock().is_some());
@@ -122,9 +121,9 @@ mod tests {
     #[test]
     fn a_wait_ends_when_the_call_should_end() {
         let dir = tempfile::tempdir().unwrap();
-        let place = Workspace::open(dir.path()).unwrap().place("f").unwrap();
-        let _guard = place.try_lock().unwrap();
-        let error = place.lock(|| Err(ToolError::new(Reason::Cancelled, "stop"))).unwrap_err();
+        let path = Workspace::open(dir.path()).unwrap().parse_path("f").unwrap();
+        let _guard = path.try_lock().unwrap();
+        let error = path.lock(|| Err(ToolError::new(Reason::Cancelled, "stop"))).unwrap_err();
         assert_eq!(error.reason, Reason::Cancelled);
     }
 }

@@ -16,7 +16,7 @@ use std::path::Path;
 /// A move or removal in progress. Until it is settled, the file can be moved back.
 #[derive(Debug)]
 pub(super) struct Relocation<'p> {
-    place: &'p WorkspacePath,
+    path: &'p WorkspacePath,
     stat: Stat,
     from: resolve::ResolvedTarget,
     to: RelocationTarget<'p>,
@@ -32,39 +32,39 @@ enum RelocationTarget<'p> {
 
 impl<'p> Relocation<'p> {
     /// Removes the file, which must be the one that `stat` describes.
-    pub(super) fn away(place: &'p WorkspacePath, stat: Stat) -> Result<Self> {
-        let removal = Self::new(place, stat, RelocationTarget::Away(fresh_name().into()))?;
+    pub(super) fn away(path: &'p WorkspacePath, stat: Stat) -> Result<Self> {
+        let removal = Self::new(path, stat, RelocationTarget::Away(fresh_name().into()))?;
         // A read-only file is not removed, as its content is not replaced either.
-        let anchor = place.root.anchor();
+        let anchor = path.root.anchor();
         rustix::fs::accessat(
             removal.from.parent(&anchor),
             &removal.from.name,
             Access::WRITE_OK,
             AtFlags::empty(),
         )
-        .map_err(|error| place.error("remove", error))?;
+        .map_err(|error| path.error("remove", error))?;
         Ok(removal)
     }
 
     /// Moves the file to an unused path; missing parent directories are created when that happens.
-    pub(super) fn to(place: &'p WorkspacePath, stat: Stat, to: &'p WorkspacePath) -> Result<Self> {
+    pub(super) fn to(path: &'p WorkspacePath, stat: Stat, to: &'p WorkspacePath) -> Result<Self> {
         let target = to.walk(resolve::MissingDirs::Imagine).map_err(|error| to.error("write", error))?;
         to.check_target(&target)?;
-        Self::new(place, stat, RelocationTarget::Path(to, target))
+        Self::new(path, stat, RelocationTarget::Path(to, target))
     }
 
-    fn new(place: &'p WorkspacePath, stat: Stat, to: RelocationTarget<'p>) -> Result<Self> {
-        let from = place.walk(resolve::MissingDirs::Refuse).map_err(|error| place.error("remove", error))?;
-        place.check_target(&from)?;
-        Ok(Self { place, stat, from, to, is_applied: false })
+    fn new(path: &'p WorkspacePath, stat: Stat, to: RelocationTarget<'p>) -> Result<Self> {
+        let from = path.walk(resolve::MissingDirs::Refuse).map_err(|error| path.error("remove", error))?;
+        path.check_target(&from)?;
+        Ok(Self { path, stat, from, to, is_applied: false })
     }
 
     /// Adds the step to a journal.
     pub(super) fn note(&self, record: &mut Record) {
-        let from = record.journal_path(&self.place.root, &self.from.resolved);
+        let from = record.journal_path(&self.path.root, &self.from.resolved);
         let (to, missing, is_removal) = match &self.to {
             RelocationTarget::Away(name) => {
-                (record.journal_path(&self.place.root, &self.from.resolved.with_file_name(name)), 0, true)
+                (record.journal_path(&self.path.root, &self.from.resolved.with_file_name(name)), 0, true)
             }
             RelocationTarget::Path(to, target) => {
                 (record.journal_path(&to.root, &target.resolved), target.missing(), false)
@@ -81,14 +81,14 @@ impl<'p> Relocation<'p> {
 
     /// Renames the file.
     pub(super) fn apply(&mut self) -> Result<()> {
-        let anchor = self.place.root.anchor();
+        let anchor = self.path.root.anchor();
         let parent = self.from.parent(&anchor);
-        let failed = |error| self.place.error("remove", error);
+        let failed = |error| self.path.error("remove", error);
         let _lock = lock_at(parent, &self.from.name);
         if !look(parent, &self.from.name).map_err(failed)?.is_some_and(|now| same_version(&now, &self.stat)) {
-            return Err(self.place.stale());
+            return Err(self.path.stale());
         }
-        self.place.check_target(&self.from)?;
+        self.path.check_target(&self.from)?;
         if let RelocationTarget::Path(to, target) = &mut self.to {
             to.make_missing(target)?;
         }
@@ -99,7 +99,7 @@ impl<'p> Relocation<'p> {
             return Ok(());
         }
         self.roll_back()?;
-        Err(self.place.stale())
+        Err(self.path.stale())
     }
 
     /// Undoes [`Relocation::apply`], unless another file is at the path now.
@@ -116,39 +116,39 @@ impl<'p> Relocation<'p> {
         match &mut self.to {
             RelocationTarget::Path(_, target) => target.made.keep(),
             RelocationTarget::Away(name) => {
-                let anchor = self.place.root.anchor();
+                let anchor = self.path.root.anchor();
                 // The path is free already; a leftover temporary file is harmless.
                 _ = names::unlink((self.from.parent(&anchor), name));
             }
         }
-        prune(&self.place.root.anchor(), &self.from.resolved);
+        prune(&self.path.root.anchor(), &self.from.resolved);
     }
 
     fn with_new_name<T>(&self, act: impl FnOnce(NameAt<'_>) -> T) -> T {
         match &self.to {
-            RelocationTarget::Away(name) => act((self.from.parent(&self.place.root.anchor()), name)),
+            RelocationTarget::Away(name) => act((self.from.parent(&self.path.root.anchor()), name)),
             RelocationTarget::Path(to, target) => act((target.parent(&to.root.anchor()), &target.name)),
         }
     }
 
     fn rename(&self, is_forth: bool) -> Result<()> {
-        let anchor = self.place.root.anchor();
+        let anchor = self.path.root.anchor();
         let old = (self.from.parent(&anchor), self.from.name.as_os_str());
         let renamed = self.with_new_name(|new| match is_forth {
             true => names::rename_to_nothing(old, new),
             false => names::rename_to_nothing(new, old),
         });
-        let place = match (&self.to, is_forth) {
+        let path = match (&self.to, is_forth) {
             (RelocationTarget::Path(to, _), true) => to,
-            _ => self.place,
+            _ => self.path,
         };
         renamed.map_err(|error| match error {
-            Errno::EXIST => place.stale(),
+            Errno::EXIST => path.stale(),
             Errno::XDEV => {
-                let message = format!("{} cannot be moved to another file system", self.place.display());
-                ToolError::new(Reason::Io, message).file(self.place.display())
+                let message = format!("{} cannot be moved to another file system", self.path.display());
+                ToolError::new(Reason::Io, message).file(self.path.display())
             }
-            error => place.error("rename", error),
+            error => path.error("rename", error),
         })
     }
 }

@@ -239,7 +239,7 @@ mod tests {
     use crate::Workspace;
 
     fn tree(dir: &Path, path: &str) -> Result<Tree> {
-        Workspace::open(dir)?.place(path)?.tree()
+        Workspace::open(dir)?.parse_path(path)?.tree()
     }
 
     #[test]

@@ -43,7 +43,7 @@ impl WorkspacePath {
         let parent = target.parent(&anchor);
         let like = existing.as_ref().map(|stat| AttributeSource { parent, name: &target.name, stat });
         let draft = Draft::create(parent, like).map_err(failed)?;
-        Ok(Replacement { place: self, target, existing, draft, state: ReplacementState::Drafted })
+        Ok(Replacement { path: self, target, existing, draft, state: ReplacementState::Drafted })
     }
 
     /// As [`WorkspacePath::replace`], with the mode, owner and other attributes of another file, which must exist.
@@ -61,7 +61,7 @@ impl WorkspacePath {
         let own = self.root.anchor();
         let draft =
             Draft::create(target.parent(&own), Some(like)).map_err(|error| self.error("write", error))?;
-        Ok(Replacement { place: self, target, existing, draft, state: ReplacementState::Drafted })
+        Ok(Replacement { path: self, target, existing, draft, state: ReplacementState::Drafted })
     }
 
     /// Resolves the target, and reads the metadata of the existing file.
@@ -176,7 +176,7 @@ fn open_or_make(parent: BorrowedFd<'_>, name: &OsStr) -> Result<(OwnedFd, bool),
 /// A replacement in progress. Dropped without [`Replacement::commit`], it leaves the target unchanged.
 #[derive(Debug)]
 pub struct Replacement<'p> {
-    place: &'p WorkspacePath,
+    path: &'p WorkspacePath,
     target: resolve::ResolvedTarget,
     existing: Option<Stat>,
     draft: Draft,
@@ -207,7 +207,7 @@ impl Replacement<'_> {
     /// # Errors
     /// Those of the operating system.
     pub fn reader(&self) -> Result<File> {
-        self.draft.file.try_clone().map_err(|error| ToolError::io("read", self.place.display(), error))
+        self.draft.file.try_clone().map_err(|error| ToolError::io("read", self.path.display(), error))
     }
 
     /// Metadata of the file at the target, `None` if there was none.
@@ -234,8 +234,8 @@ impl Replacement<'_> {
     /// Replaces the target; the old file is kept until the replacement is dropped.
     pub(super) fn apply(&mut self, expected: Expected<'_>) -> Result<()> {
         match expected {
-            Expected::Unchanged(_) => self.place.check_target(&self.target)?,
-            Expected::Absent | Expected::Anything => self.place.make_missing(&mut self.target)?,
+            Expected::Unchanged(_) => self.path.check_target(&self.target)?,
+            Expected::Absent | Expected::Anything => self.path.make_missing(&mut self.target)?,
         }
         self.state = match expected {
             Expected::Unchanged(_) if self.target.missing() > 0 => return Err(self.stale()),
@@ -259,10 +259,9 @@ impl Replacement<'_> {
 
     /// Adds the step for the file that was read to a journal.
     pub(super) fn note(&self, read: Option<&Stat>, record: &mut Record) -> Result<()> {
-        let draft =
-            rustix::fs::fstat(&self.draft.file).map_err(|error| self.place.error("look at", error))?;
+        let draft = rustix::fs::fstat(&self.draft.file).map_err(|error| self.path.error("look at", error))?;
         let step = JournalStep::Replace {
-            at: record.journal_path(&self.place.root, &self.target.resolved),
+            at: record.journal_path(&self.path.root, &self.target.resolved),
             missing: self.target.missing(),
             draft: FileIdentity::of(&draft),
             old: read.map(FileIdentity::of),
@@ -277,9 +276,9 @@ impl Replacement<'_> {
         if self.state == ReplacementState::Drafted {
             return Ok(());
         }
-        let anchor = self.place.root.anchor();
+        let anchor = self.path.root.anchor();
         let (parent, name) = (self.target.parent(&anchor), &self.target.name);
-        let failed = |error| self.place.error("put back", error);
+        let failed = |error| self.path.error("put back", error);
         let own = rustix::fs::fstat(&self.draft.file).map_err(failed)?;
         let is_own = look(parent, name).map_err(failed)?.is_some_and(|now| same_content(&now, &own));
         match self.state {
@@ -295,28 +294,28 @@ impl Replacement<'_> {
 
     /// Renames the draft to the target if nothing is there; false otherwise.
     fn place_anew(&mut self) -> Result<bool> {
-        let anchor = self.place.root.anchor();
+        let anchor = self.path.root.anchor();
         match self.draft.place_anew(self.target.parent(&anchor), &self.target.name) {
             Ok(()) => Ok(true),
             Err(Errno::EXIST) => Ok(false),
-            Err(error) => Err(self.place.error("write", error)),
+            Err(error) => Err(self.path.error("write", error)),
         }
     }
 
     fn overwrite(&mut self) -> Result<ReplacementState> {
-        let anchor = self.place.root.anchor();
+        let anchor = self.path.root.anchor();
         let parent = self.target.parent(&anchor);
         let done = self.draft.rename_over(parent, &self.target.name);
-        done.map_err(|error| self.place.error("write", error))?;
+        done.map_err(|error| self.path.error("write", error))?;
         Ok(ReplacementState::Overwritten)
     }
 
     /// Exchanges draft and target and checks the file that came out, so that no concurrent change is lost between a
     /// check and a rename.
     fn swap(&mut self, read: &Stat) -> Result<ReplacementState> {
-        let anchor = self.place.root.anchor();
+        let anchor = self.path.root.anchor();
         let parent = self.target.parent(&anchor);
-        let failed = |error| self.place.error("write", error);
+        let failed = |error| self.path.error("write", error);
         let _lock = lock_at(parent, &self.target.name);
         if !look(parent, &self.target.name).map_err(failed)?.is_some_and(|now| same_version(&now, read)) {
             return Err(self.stale());
@@ -341,7 +340,7 @@ impl Replacement<'_> {
     }
 
     fn stale(&self) -> ToolError {
-        self.place.stale()
+        self.path.stale()
     }
 }
 

@@ -66,8 +66,8 @@ fn concurrent_additions_all_arrive() {
 fn a_call_that_cannot_be_cancelled_does_not_wait_for_a_lock() {
     let mut fixture = Fixture::with("old");
     fixture.cx.inline_bytes = Some(1 << 20);
-    let place = fixture.cx.workspace.place("f").unwrap();
-    let _guard = place.try_lock().unwrap();
+    let path = fixture.cx.workspace.parse_path("f").unwrap();
+    let _guard = path.try_lock().unwrap();
     let args = json!({"path": "f", "old_string": "old", "new_string": "new"});
     let tool = super::tool("file_edit");
     let ended = tool.execute(args.as_object().unwrap().clone(), &fixture.cx);

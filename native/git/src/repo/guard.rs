@@ -43,8 +43,8 @@ pub(super) fn check(located: &RepoLocation, cx: &GitCall) -> GitResult<()> {
     Ok(())
 }
 
-fn directory(place: &WorkspacePath, cx: &GitCall) -> GitResult<()> {
-    let mut walk = GitDirCheck { place, dirs: Dirs::new(place.open_dir()?), cx };
+fn directory(git_dir: &WorkspacePath, cx: &GitCall) -> GitResult<()> {
+    let mut walk = GitDirCheck { git_dir, dirs: Dirs::new(git_dir.open_dir()?), cx };
     let top = walk.list(b"")?;
     for (name, kind) in &top {
         match kind {
@@ -60,7 +60,7 @@ fn directory(place: &WorkspacePath, cx: &GitCall) -> GitResult<()> {
 }
 
 struct GitDirCheck<'a> {
-    place: &'a WorkspacePath,
+    git_dir: &'a WorkspacePath,
     dirs: Dirs,
     cx: &'a GitCall,
 }
@@ -71,7 +71,7 @@ impl GitDirCheck<'_> {
         match self.dirs.list(path) {
             // It went away since its name was read.
             Err(Errno::NOENT) => Ok(Vec::new()),
-            Err(error) => Err(self.place.join(to_path(path)).error("list directory", error).into()),
+            Err(error) => Err(self.git_dir.join(to_path(path)).error("list directory", error).into()),
             Ok(names) => Ok(names),
         }
     }
@@ -88,12 +88,12 @@ impl GitDirCheck<'_> {
     }
 
     fn file(&self, path: &[u8], kind: FileType) -> GitResult<()> {
-        let place = self.place.join(to_path(path));
-        let refuse = |why: &str| Err(GitError::Unavailable(format!("{} {why}", place.display())));
+        let git_dir = self.git_dir.join(to_path(path));
+        let refuse = |why: &str| Err(GitError::Unavailable(format!("{} {why}", git_dir.display())));
         match kind {
-            FileType::Symlink if leads_out(&place) => refuse("is a link that leads out of the workspace"),
+            FileType::Symlink if leads_out(&git_dir) => refuse("is a link that leads out of the workspace"),
             // A link inside may still lead to something that is not a file.
-            FileType::Symlink if place.stat().is_ok_and(|stat| blocks(stat.st_mode)) => {
+            FileType::Symlink if git_dir.stat().is_ok_and(|stat| blocks(stat.st_mode)) => {
                 refuse("is a link to something other than a file")
             }
             FileType::Fifo | FileType::CharacterDevice | FileType::BlockDevice => refuse("is not a file"),

@@ -153,7 +153,7 @@ fn own(tree: &Workspace, dot_git: &WorkspacePath) -> GitResult<GitDirs> {
     let what = "the repository's directory cannot be used";
     dot_git.open_dir().map_err(|error| refuse(what, &error.message))?;
     let resolved = dot_git.resolved().map_err(|error| refuse(what, &error.message))?;
-    let own = tree.place(&resolved)?;
+    let own = tree.parse_path(&resolved)?;
     match own.join(Path::new("commondir")).stat() {
         Ok(_) => Err(refuse(&own.display(), "is a directory that names another one (commondir)")),
         Err(_) => Ok(GitDirs { common: own.clone(), own }),
@@ -185,7 +185,7 @@ fn named(tree: &Workspace, root: &WorkspacePath, file: &WorkspacePath) -> GitRes
         );
         return Err(refuse(&file.display(), &why));
     }
-    Ok(GitDirs { own: place(tree, &common, own.path()), common: place(tree, &common, common.path()) })
+    Ok(GitDirs { own: in_tree(tree, &common, own.path()), common: in_tree(tree, &common, common.path()) })
 }
 
 /// The directory that a linked work tree shares, if it keeps that work tree's own one.
@@ -205,7 +205,7 @@ fn shared(common: &Path, own: &Workspace, file: &WorkspacePath) -> GitResult<Wor
 }
 
 /// A directory of a repository as a place: of the work tree where it lies in that, so that messages are short.
-fn place(tree: &Workspace, common: &Workspace, path: &Path) -> WorkspacePath {
+fn in_tree(tree: &Workspace, common: &Workspace, path: &Path) -> WorkspacePath {
     match path.strip_prefix(tree.path()) {
         Ok(inside) => tree.top().join(inside),
         Err(_) => common.top().join(path.strip_prefix(common.path()).unwrap_or(Path::new(""))),

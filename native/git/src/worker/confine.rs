@@ -5,7 +5,7 @@ use crate::repo::locate::RepoLocation;
 use beamai_base::ToolError;
 use beamai_isolation::{SandboxMode, SandboxSettings};
 use beamai_policy::DeniedPaths;
-use beamai_sandbox::{Confinement, ReadableDir, RepositoryPlaces};
+use beamai_sandbox::{Confinement, ReadableDir, RepositoryPaths};
 use beamai_tool::CallContext;
 use beamai_workspace::{WorkspaceId, WorkspacePath};
 use std::ffi::{OsStr, OsString};
@@ -26,14 +26,14 @@ pub(super) fn confinement(
         return Ok(Confinement::off());
     }
     let common = identified(&located.common_dir)?;
-    let places = RepositoryPlaces {
+    let repository = RepositoryPaths {
         work_tree: located.root.absolute(),
         git_dir: located.git_dir.absolute(),
         common_dir: common.path,
         device: common.device,
         inode: common.inode,
     };
-    Ok(Confinement::of_repository(&places, sandbox, denied))
+    Ok(Confinement::of_repository(&repository, sandbox, denied))
 }
 
 /// The directories that a worker may read: the work tree, the repository and the workspace. None where it may read
@@ -51,11 +51,11 @@ pub(super) fn readable(located: &RepoLocation, cx: &CallContext) -> GitResult<Ve
 }
 
 /// A directory with what it is, from a handle that leads nowhere else.
-fn identified(place: &WorkspacePath) -> GitResult<ReadableDir> {
-    let found = rustix::fs::fstat(place.open_dir()?).map_err(std::io::Error::from);
-    let found = found.map_err(|error| ToolError::io("look at", place.display(), error))?;
+fn identified(path: &WorkspacePath) -> GitResult<ReadableDir> {
+    let found = rustix::fs::fstat(path.open_dir()?).map_err(std::io::Error::from);
+    let found = found.map_err(|error| ToolError::io("look at", path.display(), error))?;
     #[allow(clippy::useless_conversion, clippy::unnecessary_cast)]
-    Ok(ReadableDir { path: place.absolute(), device: found.st_dev as u64, inode: found.st_ino as u64 })
+    Ok(ReadableDir { path: path.absolute(), device: found.st_dev as u64, inode: found.st_ino as u64 })
 }
 
 /// A directory as an argument of a worker.

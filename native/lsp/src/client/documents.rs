@@ -38,7 +38,7 @@ struct DocumentTable {
 /// An open document.
 #[derive(Debug)]
 struct OpenDocument {
-    place: WorkspacePath,
+    file: WorkspacePath,
     text: Arc<DocumentText>,
     version: i64,
     stamp: DocumentStamp,
@@ -162,7 +162,7 @@ impl DocumentTable {
             }}),
         );
         let document = OpenDocument {
-            place: file.clone(),
+            file: file.clone(),
             text: Arc::new(text),
             version,
             stamp: DocumentStamp::of(stat),
@@ -183,10 +183,10 @@ impl DocumentTable {
 impl OpenDocument {
     /// Notifies the server of a change; returns whether the file can stay open.
     fn refresh(&mut self, server: &LanguageServer, path: &Path) -> bool {
-        if self.place.stat().is_ok_and(|now| self.stamp.proves(&now)) {
+        if self.file.stat().is_ok_and(|now| self.stamp.proves(&now)) {
             return true;
         }
-        match DocumentText::read(&self.place) {
+        match DocumentText::read(&self.file) {
             Ok((text, stat)) => {
                 self.update(server, path, text, &stat);
                 true

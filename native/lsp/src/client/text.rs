@@ -29,14 +29,14 @@ impl DocumentText {
     ///
     /// # Errors
     /// Those of opening, `too_large` and `binary_file`.
-    pub(crate) fn read(place: &WorkspacePath) -> Result<(Self, Stat)> {
-        let (file, stat) = place.open_file()?;
+    pub(crate) fn read(path: &WorkspacePath) -> Result<(Self, Stat)> {
+        let (file, stat) = path.open_file()?;
         let mut bytes = Vec::new();
         file.take(LARGEST + 1)
             .read_to_end(&mut bytes)
-            .map_err(|error| ToolError::io("read", place.display(), error))?;
+            .map_err(|error| ToolError::io("read", path.display(), error))?;
         if bytes.len() as u64 > LARGEST {
-            return Err(refused(place, Reason::TooLarge, &format!("is larger than {LARGEST} bytes")));
+            return Err(refused(path, Reason::TooLarge, &format!("is larger than {LARGEST} bytes")));
         }
         match sniff(&bytes, true) {
             ContentKind::Text(charset) => {
@@ -44,10 +44,10 @@ impl DocumentText {
                 Ok((Self::new(charset.decode_vec(bytes).0), stat))
             }
             ContentKind::Image(kind) => {
-                Err(refused(place, Reason::BinaryFile, &format!("is an image ({kind})")))
+                Err(refused(path, Reason::BinaryFile, &format!("is an image ({kind})")))
             }
             ContentKind::Binary(kind) => {
-                Err(refused(place, Reason::BinaryFile, &format!("is not text ({kind})")))
+                Err(refused(path, Reason::BinaryFile, &format!("is not text ({kind})")))
             }
         }
     }
@@ -71,8 +71,8 @@ impl DocumentText {
     }
 }
 
-fn refused(place: &WorkspacePath, reason: Reason, why: &str) -> ToolError {
-    let shown = place.display();
+fn refused(path: &WorkspacePath, reason: Reason, why: &str) -> ToolError {
+    let shown = path.display();
     ToolError::new(reason, format!("{shown} {why}; such files are not sent to language servers")).file(shown)
 }
 
@@ -95,7 +95,7 @@ mod tests {
         let workspace = Workspace::open(dir.path()).unwrap();
         let read = |bytes: &[u8]| {
             std::fs::write(dir.path().join("f"), bytes).unwrap();
-            DocumentText::read(&workspace.place("f").unwrap())
+            DocumentText::read(&workspace.parse_path("f").unwrap())
         };
         assert_eq!(read(b"\xEF\xBB\xBFa = 1\n").unwrap().0.as_str(), "a = 1\n");
         assert_eq!(read(b"\xFF\xFEa\0\n\0").unwrap().0.as_str(), "a\n");

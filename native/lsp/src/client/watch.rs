@@ -94,14 +94,14 @@ impl Select for SourceFilter {
         let path = Path::new(OsStr::from_bytes(path));
         let extension = path.extension().and_then(OsStr::to_str);
         extension.is_some_and(|extension| self.extensions.iter().any(|known| known == extension))
-            || path.file_name().is_some_and(|name| self.names(name.as_bytes()))
+            || path.file_name().is_some_and(|name| self.names_hidden(name.as_bytes()))
     }
 
     fn directory(&self, _: &[u8]) -> bool {
         true
     }
 
-    fn names(&self, name: &[u8]) -> bool {
+    fn names_hidden(&self, name: &[u8]) -> bool {
         self.names.iter().any(|known| known.as_bytes() == name)
     }
 }

@@ -38,9 +38,9 @@ impl<'a> LocationResolver<'a> {
         if guard.is_open() {
             return false;
         }
-        let place = path_of(uri).and_then(|path| self.cx.workspace.place(&encode_path(&path)).ok());
-        let is_withheld = place.is_some_and(|place| {
-            let file = FilePath::read(&place);
+        let file = path_of(uri).and_then(|path| self.cx.workspace.parse_path(&encode_path(&path)).ok());
+        let is_withheld = file.is_some_and(|file| {
+            let file = FilePath::read(&file);
             [file.written, file.path].iter().any(|path| guard.hides(&decode_path(path)))
         });
         self.withheld += usize::from(is_withheld);
@@ -66,18 +66,18 @@ impl<'a> LocationResolver<'a> {
     /// The location of a range. For files outside the workspace, only the path is shown.
     pub(super) fn location(&mut self, uri: &str, range: Range) -> CodeLocation {
         let path = path_of(uri);
-        let place = path.as_deref().and_then(|path| self.cx.workspace.place(&encode_path(path)).ok());
-        let text = path.as_deref().zip(place.as_ref()).and_then(|(path, place)| self.text(path, place));
+        let file = path.as_deref().and_then(|path| self.cx.workspace.parse_path(&encode_path(path)).ok());
+        let text = path.as_deref().zip(file.as_ref()).and_then(|(path, file)| self.text(path, file));
         let text = text.as_deref();
         let (line, character) = self.position(text, range.start);
         let (end_line, end_character) = self.position(text, range.end);
-        let shown = match (&place, &path) {
-            (Some(place), _) => place.display(),
+        let shown = match (&file, &path) {
+            (Some(file), _) => file.display(),
             (None, Some(path)) => encode_path(path),
             (None, None) => uri.to_owned(),
         };
         let preview = text.and_then(|text| text.line(index(range.start.line))).map(preview);
-        let outside = place.is_none();
+        let outside = file.is_none();
         CodeLocation { path: shown, line, character, end_line, end_character, preview, outside }
     }
 
@@ -89,11 +89,11 @@ impl<'a> LocationResolver<'a> {
     }
 
     /// The text that the server's positions refer to: what it was sent, or else the file's content.
-    fn text(&mut self, path: &Path, place: &WorkspacePath) -> Option<Arc<DocumentText>> {
+    fn text(&mut self, path: &Path, file: &WorkspacePath) -> Option<Arc<DocumentText>> {
         if let Some(known) = self.texts.get(path) {
             return known.clone();
         }
-        let read = || DocumentText::read(place).ok().map(|(text, _)| Arc::new(text));
+        let read = || DocumentText::read(file).ok().map(|(text, _)| Arc::new(text));
         let text = self.server.text(path).or_else(read);
         self.texts.insert(path.to_owned(), text.clone());
         text

@@ -33,11 +33,11 @@ impl<'a> ServedFile<'a> {
         path: &str,
         check: impl FnOnce(&str, &DocumentText) -> Result<T>,
     ) -> Result<Result<(Self, T), Unavailable>> {
-        let place = cx.workspace.place(path)?.led()?;
-        let shown = place.display();
-        let (text, _) = DocumentText::read(&place)?;
+        let file = cx.workspace.parse_path(path)?.resolve_links()?;
+        let shown = file.display();
+        let (text, _) = DocumentText::read(&file)?;
         let checked = check(&shown, &text)?;
-        let (plan, id) = match ServerPlan::of(cx, place.relative(), &text) {
+        let (plan, id) = match ServerPlan::of(cx, file.relative(), &text) {
             Ok(plan) => plan,
             Err(unavailable) => return Ok(Err(unavailable)),
         };
@@ -46,8 +46,8 @@ impl<'a> ServedFile<'a> {
             Ok(can) => can,
             Err(unavailable) => return Ok(Err(unavailable)),
         };
-        let text = server.open(cx, &place, &id)?;
-        Ok(Ok((Self { cx, server, can, path: place.absolute(), shown, text }, checked)))
+        let text = server.open(cx, &file, &id)?;
+        Ok(Ok((Self { cx, server, can, path: file.absolute(), shown, text }, checked)))
     }
 
     /// The file's identifier in requests.

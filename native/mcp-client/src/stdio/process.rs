@@ -55,7 +55,7 @@ pub(crate) fn start(launch: &Launch, title: &str) -> Result<(McpServerProcess, A
 fn directory(launch: &Launch) -> Result<OwnedFd> {
     match &launch.settings.cwd {
         None => launch.workspace.top().open_dir(),
-        Some(path) => launch.workspace.place(path)?.open_dir(),
+        Some(path) => launch.workspace.parse_path(path)?.open_dir(),
     }
 }
 

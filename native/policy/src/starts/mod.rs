@@ -52,7 +52,7 @@ pub enum StartVerdict {
     Refuse(Option<String>),
     /// Somebody has to be asked.
     Ask {
-        /// The rule that wants it asked.
+        /// The rule that requires approval.
         rule: Option<String>,
         /// Why, where the rules alone do not say it.
         why: Option<String>,

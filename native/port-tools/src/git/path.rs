@@ -13,16 +13,16 @@ use std::path::{Component, Path};
 /// # Errors
 /// `outside_workspace` when it leads out, and for the session's temporary directory.
 pub fn path_below(cx: &CallContext, text: &str) -> Result<Vec<u8>> {
-    let place = cx.workspace.place(text)?;
+    let path = cx.workspace.parse_path(text)?;
     let outside = || {
         let message = format!("{text} is outside the workspace; use a path inside it");
         ToolError::new(Reason::OutsideWorkspace, message).file(text)
     };
-    if decode_path(&place.display()).is_absolute() {
+    if decode_path(&path.display()).is_absolute() {
         return Err(outside());
     }
     let mut parts: Vec<&[u8]> = Vec::new();
-    for part in place.relative().components() {
+    for part in path.relative().components() {
         match part {
             Component::Normal(name) => parts.push(name.as_bytes()),
             Component::ParentDir => _ = parts.pop().ok_or_else(outside)?,

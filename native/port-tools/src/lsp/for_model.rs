@@ -27,13 +27,13 @@ pub(super) fn answered(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Mode
     if result.text("contents").is_none() && (shown as u64) < total {
         page.note(&format!("{shown} of {total}"));
     }
-    result.said("message").into_iter().for_each(|message| page.note(message));
+    result.non_empty("message").into_iter().for_each(|message| page.note(message));
     Some(())
 }
 
 /// Why there is no answer, and which tools of the dialect help instead.
 fn unavailable(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
-    let message = result.said("message")?;
+    let message = result.non_empty("message")?;
     match (message.strip_suffix(INSTEAD), call.other("Grep"), call.other("Read")) {
         (Some(why), Some(grep), Some(read)) => {
             page.line(&format!("{why} Use {grep} to search for names and {read} to look at files instead."))
@@ -51,14 +51,14 @@ const LISTS: [(&str, LineFormatter); 4] =
 
 fn place(location: Fields<'_>) -> Option<String> {
     let [line, character] = ["line", "character"].map(|key| location.count(key));
-    let preview = location.said("preview").map_or(String::new(), |text| format!(": {}", text.trim()));
+    let preview = location.non_empty("preview").map_or(String::new(), |text| format!(": {}", text.trim()));
     Some(format!("{}:{}:{}{preview}", location.text("path")?, line?, character?))
 }
 
 fn symbol(symbol: Fields<'_>) -> Option<String> {
     let [kind, name] = ["kind", "name"].map(|key| symbol.text(key).unwrap_or_default());
-    let container = symbol.said("container").map_or(String::new(), |container| format!("{container}."));
-    let detail = symbol.said("detail").map_or(String::new(), |detail| format!(" ({detail})"));
+    let container = symbol.non_empty("container").map_or(String::new(), |container| format!("{container}."));
+    let detail = symbol.non_empty("detail").map_or(String::new(), |detail| format!(" ({detail})"));
     let lines: Vec<String> =
         symbol.objects("sites").filter_map(|site| site.count("line")).map(|line| line.to_string()).collect();
     let sites =
@@ -85,7 +85,7 @@ pub(super) fn diagnosed(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Mod
     if !result.flag("complete") {
         page.note("incomplete: the server has not finished; ask again");
     }
-    result.said("message").into_iter().for_each(|message| page.note(message));
+    result.non_empty("message").into_iter().for_each(|message| page.note(message));
     Some(())
 }
 
@@ -93,7 +93,7 @@ fn diagnostic(of: Fields<'_>) -> Option<String> {
     let [path, severity, message] =
         ["path", "severity", "message"].map(|key| of.text(key).unwrap_or_default());
     let [line, character] = ["line", "character"].map(|key| of.count(key));
-    let by: Vec<&str> = ["source", "code"].iter().filter_map(|key| of.said(key)).collect();
+    let by: Vec<&str> = ["source", "code"].iter().filter_map(|key| of.non_empty(key)).collect();
     let by = if by.is_empty() { String::new() } else { format!(" [{}]", by.join(" ")) };
     Some(format!("{path}:{}:{}: {severity}: {message}{by}", line?, character?))
 }

@@ -123,7 +123,7 @@ pub struct IsServed(pub fn(&CallContext, &Path) -> bool);
 
 /// What asking about a file needs; a server's answers quote files. Leave to read is none to run code.
 fn permission(cx: &CallContext, path: Option<&str>) -> Result<PermissionRequest> {
-    let file = path.map(|path| FilePath::existing(&cx.workspace.place(path)?)).transpose()?;
+    let file = path.map(|path| FilePath::existing(&cx.workspace.parse_path(path)?)).transpose()?;
     let is_safe = !file.as_ref().is_some_and(|file| runs_code(cx, &decode_path(&file.path)));
     let operand = match file {
         None => Operand::None,

@@ -10,7 +10,7 @@ const KILL: &str = "KillShell";
 /// What the command printed; below it a line only where something is to be said.
 pub(super) fn ended(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     result.text("stdout")?;
-    if let Some(id) = result.said("id") {
+    if let Some(id) = result.non_empty("id") {
         page.line(&in_background(id, call));
         return Some(());
     }
@@ -18,7 +18,7 @@ pub(super) fn ended(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPa
     if page.is_empty() {
         page.line("(no output)");
     }
-    match (result.number("exit_code"), result.said("signal")) {
+    match (result.number("exit_code"), result.non_empty("signal")) {
         (Some(0), _) => {}
         (Some(code), _) => page.note(&format!("exit code {code}")),
         (None, Some(signal)) => page.note(&format!("killed by {signal}")),
@@ -40,15 +40,15 @@ fn in_background(id: &str, call: &ModelCall<'_>) -> String {
 
 /// What a command in the background has printed since the last call, and how far it is.
 pub(super) fn polled(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
-    let status = result.said("status")?;
+    let status = result.non_empty("status")?;
     printed(result, page);
     if page.is_empty() {
         page.line("(no new output)");
     }
     let code = result.number("exit_code").map(|code| format!(", exit code {code}"));
-    let signal = result.said("signal").map(|signal| format!(", killed by {signal}"));
+    let signal = result.non_empty("signal").map(|signal| format!(", killed by {signal}"));
     page.note(&format!("{}{}", status.replace('_', " "), code.or(signal).unwrap_or_default()));
-    result.said("error").into_iter().for_each(|error| page.note(error));
+    result.non_empty("error").into_iter().for_each(|error| page.note(error));
     aftermath(result, page);
     Some(())
 }
@@ -64,7 +64,7 @@ fn printed(result: Fields<'_>, page: &mut ModelPage) {
         page.both_ends(stdout, room, gap);
     }
     for key in ["stdout_base64", "stderr_base64"] {
-        if result.said(key).is_some() {
+        if result.non_empty(key).is_some() {
             page.note(&format!("{} is not text", &key[..6]));
         }
     }
@@ -87,7 +87,7 @@ fn network(result: Fields<'_>) -> Option<String> {
     let reached = uses.iter().filter(|of| count(of, "reached") > 0);
     let reached: Vec<String> = reached.map(|of| shown(&name(of), count(of, "reached"))).collect();
     let refused = uses.iter().filter(|of| count(of, "refused") > 0).map(|of| {
-        let why = of.said("why").map(|why| format!(": {why}")).unwrap_or_default();
+        let why = of.non_empty("why").map(|why| format!(": {why}")).unwrap_or_default();
         format!("{}{why}", shown(&name(of), count(of, "refused")))
     });
     let refused: Vec<String> = refused.collect();
@@ -102,22 +102,22 @@ fn network(result: Fields<'_>) -> Option<String> {
 
 /// What is to be said of a command besides its output.
 fn aftermath(result: Fields<'_>, page: &mut ModelPage) {
-    if let Some(file) = result.said("output_file") {
+    if let Some(file) = result.non_empty("output_file") {
         page.note(&format!("all output: {file}"));
     }
-    result.said("output_file_lacks").into_iter().for_each(|lacks| page.note(lacks));
+    result.non_empty("output_file_lacks").into_iter().for_each(|lacks| page.note(lacks));
     if let Some(count) = result.count("killed").filter(|count| *count > 0) {
         page.note(&format!("{} left running and killed", quantity(count, "process", "processes")));
     }
     for start in result.objects("refused") {
-        let of = |key: &str| start.said(key);
+        let of = |key: &str| start.non_empty(key);
         let by = of("reason").or(of("rule")).unwrap_or("not permitted");
         page.note(&format!("not started: {} ({by})", of("command").or(of("program")).unwrap_or_default()));
     }
     if let Some(line) = network(result) {
         page.note(&line);
     }
-    if result.said("network_off").is_some() {
+    if result.non_empty("network_off").is_some() {
         page.note("the network is off here: only the host can give it to commands");
     }
     for planted in result.objects("planted") {
@@ -127,7 +127,7 @@ fn aftermath(result: Fields<'_>, page: &mut ModelPage) {
     }
     for (key, words) in [("off", "isolation is off"), ("partly", "isolation is partial")] {
         let layers = result.object("isolation").into_iter().flat_map(|isolation| isolation.objects(key));
-        let names: Vec<&str> = layers.filter_map(|layer| layer.said("layer")).collect();
+        let names: Vec<&str> = layers.filter_map(|layer| layer.non_empty("layer")).collect();
         if !names.is_empty() {
             page.note(&format!("{words}: {}", names.join(", ")));
         }

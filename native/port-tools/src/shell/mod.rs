@@ -62,7 +62,7 @@ pub struct Shell {
 impl Shell {
     /// The directory to run in.
     pub fn directory(&self, cx: &CallContext) -> Result<WorkspacePath> {
-        self.cwd.as_deref().map_or_else(|| Ok(cx.workspace.top()), |cwd| cx.workspace.place(cwd))
+        self.cwd.as_deref().map_or_else(|| Ok(cx.workspace.top()), |cwd| cx.workspace.parse_path(cwd))
     }
 
     /// The variables to set.

@@ -5,7 +5,7 @@ use beamai_tool::for_model::{Fields, ModelCall, ModelPage};
 /// The text of the resource; below it what is not as one would expect.
 pub(super) fn fetched(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let (content, status) = (result.text("content")?, result.count("status_code")?);
-    let kind = result.said("media_type").unwrap_or("unknown type");
+    let kind = result.non_empty("media_type").unwrap_or("unknown type");
     let size = result.count("size_bytes").unwrap_or(0);
     let is_image = result.flag("is_image");
     if let Some(headers) = result.object("headers") {
@@ -22,12 +22,13 @@ pub(super) fn fetched(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Model
     if !(200..300).contains(&status) {
         page.note(&format!("status {status}"));
     }
-    let url = result.said("url").filter(|url| call.argument(&["url"]).is_some_and(|asked| asked != *url));
+    let url =
+        result.non_empty("url").filter(|url| call.argument(&["url"]).is_some_and(|asked| asked != *url));
     if let Some(url) = url.filter(|_| result.list("redirects").is_some_and(|redirects| !redirects.is_empty()))
     {
         page.note(&format!("redirected to {url}"));
     }
-    result.said("note").into_iter().for_each(|note| page.note(note));
+    result.non_empty("note").into_iter().for_each(|note| page.note(note));
     Some(())
 }
 
@@ -46,6 +47,6 @@ pub(super) fn searched(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPa
     if shown < results.len() {
         page.note(&format!("{shown} of {} results", results.len()));
     }
-    result.said("note").into_iter().for_each(|note| page.note(note));
+    result.non_empty("note").into_iter().for_each(|note| page.note(note));
     Some(())
 }

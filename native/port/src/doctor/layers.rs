@@ -174,10 +174,10 @@ impl DoctorFixture {
     /// Where a command sees it: not in the temporary directory, which is its own under a sandbox.
     fn set_up() -> std::io::Result<Self> {
         let home = std::env::var_os("HOME").map(PathBuf::from);
-        let places = [Some(PathBuf::from("/var/tmp")), home, std::env::current_dir().ok()];
+        let candidates = [Some(PathBuf::from("/var/tmp")), home, std::env::current_dir().ok()];
         let mut failed = std::io::Error::other("nothing to write in");
-        for place in places.into_iter().flatten() {
-            let path = place.join(format!(".beamai-doctor-{}", std::process::id()));
+        for dir in candidates.into_iter().flatten() {
+            let path = dir.join(format!(".beamai-doctor-{}", std::process::id()));
             match std::fs::create_dir(&path) {
                 Ok(()) => return Self(path).furnished(),
                 Err(error) => failed = error,

@@ -59,7 +59,7 @@ impl LanguageServers {
 /// A tool as a client sees it. The schema of its output comes only along with structured content: it is longer than all
 /// the rest.
 pub(crate) fn listed(tool: &dyn Tool, is_structured: bool) -> Listed {
-    let parameters = schema::told(tool.parameters());
+    let parameters = schema::for_model(tool.parameters());
     let rendered = schema::render(Provider::Mcp, tool.name(), tool.description(), &parameters, false).schema;
     let input = object(&rendered["inputSchema"]);
     let listed = Listed::new(tool.name().to_owned(), tool.description().to_owned(), input)

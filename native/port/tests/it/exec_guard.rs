@@ -351,7 +351,7 @@ fn what_takes_the_shells_place_is_judged_as_if_the_shell_started_it() {
     let fixture = Fixture::new();
     let spec = |judge: &Arc<Recorder>| ProgramSpec {
         shortcut: Some(Shortcut {
-            places: ["/nowhere/true", "/bin/true"].map(Into::into).to_vec(),
+            candidates: ["/nowhere/true", "/bin/true"].map(Into::into).to_vec(),
             words: vec!["true".into(), "x".into()],
         }),
         ..fixture.spec(judge, "echo by shell")

@@ -7,7 +7,7 @@ use crate::lsp_env::Env;
 use serde_json::{Value, json};
 
 /// Fails with advice when a program is missing.
-fn need(program: &str) {
+fn require(program: &str) {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_there = std::env::split_paths(&path).any(|dir| dir.join(program).is_file());
     assert!(is_there, "{program} is not on the PATH; run these tests with PATH=\"$(tests/lsp/setup):$PATH\"");
@@ -58,7 +58,7 @@ fn not_offered(env: &Env, args: Value) {
 }
 
 fn python() -> Env {
-    need("pylsp");
+    require("pylsp");
     let env = Env::new();
     env.file(
         "pkg/shapes.py",
@@ -121,8 +121,8 @@ fn python_sees_edits_of_files_that_were_never_asked_about() {
 }
 
 fn shell() -> Env {
-    need("bash-language-server");
-    need("shellcheck");
+    require("bash-language-server");
+    require("shellcheck");
     let env = Env::new();
     env.file("lib.sh", "#!/bin/bash\n# Says hello.\ngreet() {\n  echo \"hello $1\"\n}\n");
     env.file("run me ü.sh", "#!/bin/bash\nsource ./lib.sh\necho '😀'; greet you\ngreet me\n");
@@ -159,7 +159,7 @@ fn shell_scripts_without_an_extension_are_checked_too() {
 }
 
 fn c() -> Env {
-    need("clangd");
+    require("clangd");
     let env = Env::new();
     env.file("add.h", "/* Adds two numbers. */\nint add(int a, int b);\n");
     env.file("add.c", "#include \"add.h\"\nint add(int a, int b) { return a + b; }\n");
@@ -218,7 +218,7 @@ fn c_headers_of_the_system_are_outside() {
 
 #[test]
 fn cpp_implementations_are_found() {
-    need("clangd");
+    require("clangd");
     let env = Env::new();
     env.file(
         "shape.cpp",
@@ -285,7 +285,7 @@ fn nothing_of_a_file_that_may_not_be_read_comes_out_by_another_one() {
 
 /// One file imports the other; the second knows the first only through the project.
 fn typescript() -> Env {
-    need("tsc");
+    require("tsc");
     let env = Env::new();
     env.file("tsconfig.json", r#"{"compilerOptions": {"strict": true}}"#);
     env.file(
@@ -329,7 +329,7 @@ fn typescript_diagnostics_follow_edits_of_other_files() {
 }
 
 fn go() -> Env {
-    need("gopls");
+    require("gopls");
     let env = Env::new();
     env.file("go.mod", "module fruit\n\ngo 1.19\n");
     env.file("add.go", "package main\n\n// Add adds.\nfunc Add(a, b int) int { return a + b }\n");

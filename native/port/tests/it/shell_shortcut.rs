@@ -85,7 +85,7 @@ impl OutputSink for Stdout {
 }
 
 /// Starts `/bin/false` with a shortcut.
-fn by_shortcut(dir: &Path, places: &[PathBuf], words: &[&str]) -> (ExitStatus, String) {
+fn by_shortcut(dir: &Path, candidates: &[PathBuf], words: &[&str]) -> (ExitStatus, String) {
     set_program(crate::common::PROGRAM);
     let workspace = Workspace::open(dir).unwrap();
     let settings = SandboxSettings::from(SandboxMode::Off);
@@ -98,7 +98,7 @@ fn by_shortcut(dir: &Path, places: &[PathBuf], words: &[&str]) -> (ExitStatus, S
         stdin: Stdin::Empty,
         lingers: false,
         shortcut: Some(Shortcut {
-            places: places.to_vec(),
+            candidates: candidates.to_vec(),
             words: words.iter().map(|word| (*word).into()).collect(),
         }),
         confinement: Confinement::within(&workspace, &settings, &DeniedPaths::default(), &|| Ok(())).unwrap(),
@@ -124,8 +124,9 @@ fn the_first_executable_file_takes_the_shells_place() {
     let place = |name: &str| dir.path().join(name);
     fs::create_dir(place("env")).unwrap();
     put(dir.path(), "locked", "", 0o644);
-    let places = [place("none"), place("env"), place("locked"), "/usr/bin/env".into(), "/bin/false".into()];
-    let (exit, output) = by_shortcut(dir.path(), &places, &["env"]);
+    let candidates =
+        [place("none"), place("env"), place("locked"), "/usr/bin/env".into(), "/bin/false".into()];
+    let (exit, output) = by_shortcut(dir.path(), &candidates, &["env"]);
     let here = fs::canonicalize(dir.path()).unwrap();
     assert_eq!(exit, ExitStatus::Code(0));
     assert_eq!(output, format!("A=1\nPWD={}\nSHLVL=0\n_=/usr/bin/env\n", here.display()));
@@ -135,7 +136,7 @@ fn the_first_executable_file_takes_the_shells_place() {
 fn without_one_that_can_be_started_the_shell_runs() {
     let dir = TempDir::new().unwrap();
     put(dir.path(), "unmarked", "text", 0o755);
-    let places = [dir.path().join("unmarked"), "/bin/true".into()];
-    assert_eq!(by_shortcut(dir.path(), &places, &["x"]).0, ExitStatus::Code(1));
+    let candidates = [dir.path().join("unmarked"), "/bin/true".into()];
+    assert_eq!(by_shortcut(dir.path(), &candidates, &["x"]).0, ExitStatus::Code(1));
     assert_eq!(by_shortcut(dir.path(), &[dir.path().join("none")], &["x"]).0, ExitStatus::Code(1));
 }

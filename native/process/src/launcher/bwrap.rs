@@ -45,10 +45,10 @@ impl Bwrap {
     /// For people: why there is none.
     pub(super) fn find(confinement: &Confinement) -> Result<Self, String> {
         let mut why = "bwrap (bubblewrap), which might make them, is not installed".to_owned();
-        for place in PLACES.map(Path::new).into_iter().filter(|place| place.exists()) {
-            match trusted(place, confinement) {
+        for candidate in PLACES.map(Path::new).into_iter().filter(|candidate| candidate.exists()) {
+            match trusted(candidate, confinement) {
                 Ok(path) => return Ok(Self(path)),
-                Err(problem) => why = format!("{} is not used: {problem}", place.display()),
+                Err(problem) => why = format!("{} is not used: {problem}", candidate.display()),
             }
         }
         Err(why)
@@ -60,8 +60,8 @@ impl Bwrap {
 }
 
 /// The program without links, if it and every directory above it are root's alone to change.
-fn trusted(place: &Path, confinement: &Confinement) -> Result<PathBuf, String> {
-    let path = place.canonicalize().map_err(|error| error.to_string())?;
+fn trusted(candidate: &Path, confinement: &Confinement) -> Result<PathBuf, String> {
+    let path = candidate.canonicalize().map_err(|error| error.to_string())?;
     let writable = [&confinement.workspace].into_iter().chain(&confinement.temp).chain(&confinement.writable);
     if writable.into_iter().any(|own| path.starts_with(own)) {
         return Err("commands can write it".to_owned());
@@ -79,22 +79,22 @@ fn trusted(place: &Path, confinement: &Confinement) -> Result<PathBuf, String> {
 /// What is written for the reaper, and what `bwrap` says.
 pub(super) struct BwrapFiles {
     plan: OwnedFd,
-    said: OwnedFd,
+    stderr: OwnedFd,
 }
 
 impl BwrapFiles {
     pub(super) fn new() -> Result<Self, Errno> {
-        Ok(Self { plan: paper(c"plan")?, said: paper(c"said")? })
+        Ok(Self { plan: paper(c"plan")?, stderr: paper(c"said")? })
     }
 
     /// What was planned, as far as it came to that.
-    pub(super) fn made(&self) -> Option<ReaperPlan> {
+    pub(super) fn reaper_plan(&self) -> Option<ReaperPlan> {
         from_bytes(&read_all(self.plan.as_fd()).ok()?).ok()
     }
 
     /// What `bwrap` gave as the reason for its end.
-    pub(super) fn said(&self) -> String {
-        let text = read_all(self.said.as_fd()).unwrap_or_default();
+    pub(super) fn stderr(&self) -> String {
+        let text = read_all(self.stderr.as_fd()).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
         let text = text.trim();
         let end = text.char_indices().nth(500).map_or(text.len(), |(at, _)| at);
@@ -146,18 +146,18 @@ fn prepare(
 ) -> Result<(), SetupFailure> {
     let failure = |errno| SetupFailure::new("prepare a reaper for bwrap", errno);
     let high = |fd: BorrowedFd<'_>| rustix::io::fcntl_dupfd_cloexec(fd, HIGH).map_err(failure);
-    let [control, plan, said] =
-        [high(control.as_fd())?, high(bwrap_files.plan.as_fd())?, high(bwrap_files.said.as_fd())?];
+    let [control, plan, stderr] =
+        [high(control.as_fd())?, high(bwrap_files.plan.as_fd())?, high(bwrap_files.stderr.as_fd())?];
     let arguments = high(paper(c"arguments").map_err(failure)?.as_fd())?;
     let program = rustix::fs::open("/proc/self/exe", OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
     let program = high(program.map_err(failure)?.as_fd())?;
     let numbered =
-        [(&control, CONTROL), (&said, 2), (&plan, PLAN), (&arguments, ARGUMENTS), (&program, PROGRAM)];
+        [(&control, CONTROL), (&stderr, 2), (&plan, PLAN), (&arguments, ARGUMENTS), (&program, PROGRAM)];
     for (fd, number) in numbered {
         give_number(fd.as_fd(), number).map_err(failure)?;
     }
-    let (script, made) = sandbox::plan(confinement)?;
-    write_all(&plan, &to_bytes(&made)).map_err(failure)?;
+    let (script, reaper_plan) = sandbox::plan(confinement)?;
+    write_all(&plan, &to_bytes(&reaper_plan)).map_err(failure)?;
     write_all(&arguments, &joined(&options(confinement, &script)?)).map_err(failure)?;
     signals::release().map_err(failure)
 }

@@ -70,7 +70,8 @@ impl LauncherServer {
         {
             _ = kill_process(pid, Signal::KILL);
         }
-        let covered = bwrap_files.made().map(|made| made.placeholders).unwrap_or_default();
+        let covered =
+            bwrap_files.reaper_plan().map(|reaper_plan| reaper_plan.placeholders).unwrap_or_default();
         self.placeholders.add(pid, &covered);
         entered.map(|entered| CloneResult::Reply(Ok(entered), Some(ours)))
     }
@@ -83,7 +84,7 @@ impl LauncherServer {
         let step = "have it isolate anything";
         heard.unwrap_or_else(|errno| match errno {
             Errno::AGAIN => Err(SetupFailure::new(step, Errno::TIMEDOUT)),
-            Errno::PIPE => Err(SetupFailure::new(&format!("{step} ({})", bwrap_files.said()), Errno::PERM)),
+            Errno::PIPE => Err(SetupFailure::new(&format!("{step} ({})", bwrap_files.stderr()), Errno::PERM)),
             errno => Err(SetupFailure::new(step, errno)),
         })
     }

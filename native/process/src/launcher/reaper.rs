@@ -30,7 +30,7 @@ pub(super) struct Reaper {
     pub(super) confinement: Confinement,
     pub(super) outside: HostIdentity,
     /// What `bwrap` has made for it.
-    pub(super) made: Option<ReaperPlan>,
+    pub(super) reaper_plan: Option<ReaperPlan>,
 }
 
 /// What the port gets of a reaper before its first order.
@@ -146,7 +146,8 @@ impl Reaper {
             rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
                 .map_err(|errno| SetupFailure::new("become a subreaper", errno))?;
         }
-        let mut stage = LayerContext::new(&self.outside, &self.confinement, self.profile, self.made.as_ref());
+        let mut stage =
+            LayerContext::new(&self.outside, &self.confinement, self.profile, self.reaper_plan.as_ref());
         let isolation = self.profile.enter(&mut stage)?;
         let LayerContext { placeholders, .. } = stage;
         *forbidden_names = stage.forbidden_names;

@@ -25,22 +25,22 @@ pub(super) fn reaper() -> Result<Reaper, Errno> {
     {
         return Err(Errno::NOTSOCK);
     }
-    let made: ReaperPlan = from_bytes(&read_all(plan)?)?;
-    begin(control, &made).inspect_err(|errno| tell(control, *errno)).map(|signals| {
+    let reaper_plan: ReaperPlan = from_bytes(&read_all(plan)?)?;
+    begin(control, &reaper_plan).inspect_err(|errno| tell(control, *errno)).map(|signals| {
         // SAFETY: open, and from here on nobody else's.
         let control = unsafe { OwnedFd::from_raw_fd(CONTROL) };
-        let (confinement, outside) = (made.confinement.clone(), made.outside);
-        Reaper { control, signals, profile: BY_BWRAP, confinement, outside, made: Some(made) }
+        let (confinement, outside) = (reaper_plan.confinement.clone(), reaper_plan.outside);
+        Reaper { control, signals, profile: BY_BWRAP, confinement, outside, reaper_plan: Some(reaper_plan) }
     })
 }
 
 /// Makes this process a reaper: default signals, nothing open but the socket.
-fn begin(control: BorrowedFd<'_>, made: &ReaperPlan) -> Result<Signals, Errno> {
+fn begin(control: BorrowedFd<'_>, reaper_plan: &ReaperPlan) -> Result<Signals, Errno> {
     close_from(PLAN.cast_unsigned())?;
     rustix::io::fcntl_setfd(control, FdFlags::CLOEXEC)?;
     point_stdio_at_null()?;
     _ = rustix::thread::set_name(c"beamai-reaper");
-    made.restore_limits()?;
+    reaper_plan.restore_limits()?;
     signals::reset();
     Signals::block()
 }

@@ -115,23 +115,23 @@ impl LauncherServer {
         let mut refusal = first.and_then(|_| self.refusal.take());
         let mut missing = None;
         for profile in &profiles[first.unwrap_or(0)..] {
-            let made = match profile.is_by_bwrap() {
+            let cloned = match profile.is_by_bwrap() {
                 false => self.try_profile(*profile, confinement),
                 true => match self.try_bwrap(confinement, refusal.as_mut()) {
-                    Ok(made) => Ok(made),
+                    Ok(cloned) => Ok(cloned),
                     Err(failure) => {
                         missing = failure;
                         continue;
                     }
                 },
             };
-            match made {
+            match cloned {
                 // What the machine refuses, it refuses again; another way may do without.
                 Ok(CloneResult::Reply(Err(failure), _)) | Err(failure) if !failure.is_shortage() => {
                     refusal.get_or_insert(failure);
                 }
                 Err(failure) => return CloneResult::Reply(Err(failure), None),
-                Ok(made) => return self.accounted(made, *profile, confinement, refusal),
+                Ok(cloned) => return self.accounted(cloned, *profile, confinement, refusal),
             }
         }
         let failure = missing.or(refusal).unwrap_or_else(|| SetupFailure::new("make a reaper", Errno::IO));
@@ -141,18 +141,18 @@ impl LauncherServer {
     /// What was made, with the layers that are off because of a refusal. That `bwrap` was needed is remembered.
     fn accounted(
         &mut self,
-        mut made: CloneResult,
+        mut cloned: CloneResult,
         profile: SandboxProfile,
         confinement: &Confinement,
         refusal: Option<SetupFailure>,
     ) -> CloneResult {
-        if let CloneResult::Reply(Ok(entered), _) = &mut made {
+        if let CloneResult::Reply(Ok(entered), _) = &mut cloned {
             sandbox::account(&mut entered.isolation, confinement, refusal.as_ref());
             if profile.is_by_bwrap() {
                 self.refusal = refusal;
             }
         }
-        made
+        cloned
     }
 
     fn try_profile(
@@ -185,7 +185,7 @@ impl LauncherServer {
                     profile,
                     confinement,
                     outside,
-                    made: None,
+                    reaper_plan: None,
                 })))
             }
         }

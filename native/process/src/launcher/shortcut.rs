@@ -12,7 +12,7 @@ const LEVEL: &CStr = c"SHLVL=0";
 
 /// A program that may take the place of the one that is ordered.
 pub(super) struct ShortcutExec<'a> {
-    places: &'a [&'a CStr],
+    candidates: &'a [&'a CStr],
     words: Vec<*const c_char>,
     environment: Vec<*const c_char>,
     token: u64,
@@ -23,7 +23,7 @@ pub(super) struct ShortcutExec<'a> {
 impl<'a> ShortcutExec<'a> {
     /// The shortcut of an order, for a program in this process's working directory; `None` where the order has none.
     pub(super) fn of(order: &'a Order<'_>) -> Option<Self> {
-        if order.places.is_empty() {
+        if order.candidates.is_empty() {
             return None;
         }
         let directory = rustix::process::getcwd(Vec::new()).ok()?;
@@ -33,7 +33,7 @@ impl<'a> ShortcutExec<'a> {
         let added = [directory.as_ptr(), LEVEL.as_ptr(), FOUND.as_ptr(), std::ptr::null()];
         environment.splice(environment.len() - 1.., added);
         Some(Self {
-            places: &order.places,
+            candidates: &order.candidates,
             words: pointers(&order.words),
             environment,
             token: order.token,
@@ -44,17 +44,19 @@ impl<'a> ShortcutExec<'a> {
     /// Becomes the program that stands at the first place that has one. Returns where none has, or it cannot be started:
     /// the shell does then what is right, and has the words for it. Takes no memory.
     pub(super) fn take(&mut self) {
-        let Some(nth) = self.places.iter().position(|place| is_program(path(place))) else { return };
-        let place = self.places[nth];
+        let Some(nth) = self.candidates.iter().position(|candidate| is_program(path(candidate))) else {
+            return;
+        };
+        let candidate = self.candidates[nth];
         let found = self.environment.len() - 2;
-        self.environment[found] = place.as_ptr();
+        self.environment[found] = candidate.as_ptr();
         // SAFETY: both lists end with a null pointer and point to strings that the order, `LEVEL` and `_directory` keep.
-        unsafe { execute(path(place), &self.words, &self.environment, self.token, nth as u64 + 1) };
+        unsafe { execute(path(candidate), &self.words, &self.environment, self.token, nth as u64 + 1) };
     }
 }
 
-fn path(place: &CStr) -> &CStr {
-    let bytes = place.to_bytes_with_nul();
+fn path(candidate: &CStr) -> &CStr {
+    let bytes = candidate.to_bytes_with_nul();
     CStr::from_bytes_with_nul(bytes.strip_prefix(FOUND.to_bytes()).unwrap_or(bytes)).unwrap_or_default()
 }
 

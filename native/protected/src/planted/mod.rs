@@ -100,7 +100,7 @@ impl SnapshotRoot {
 }
 
 /// Checks what a command has created, after its end, and removes what runs programs.
-pub fn take_out(before: &RepositorySnapshot, writable: &[PathBuf]) -> Vec<Planted> {
+pub fn remove_planted(before: &RepositorySnapshot, writable: &[PathBuf]) -> Vec<Planted> {
     let before = &before.0;
     let mut all = Vec::new();
     for root in &before.roots {

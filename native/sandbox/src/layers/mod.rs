@@ -117,7 +117,7 @@ pub struct LayerContext<'a> {
     /// Who mounts what is planned.
     backend: MountBackend,
     /// What somebody else has made for the reaper.
-    made: Option<&'a ReaperPlan>,
+    plan: Option<&'a ReaperPlan>,
     /// Made on the machine so that something could be mounted there.
     pub placeholders: Vec<Placeholder>,
     /// What must not come to be while a command runs.
@@ -138,11 +138,11 @@ impl<'a> LayerContext<'a> {
         outside: &'a HostIdentity,
         confinement: &'a Confinement,
         profile: SandboxProfile,
-        made: Option<&'a ReaperPlan>,
+        plan: Option<&'a ReaperPlan>,
     ) -> Self {
         let (forbidden_names, absent) = Default::default();
-        let placeholders = made.map(|made| made.placeholders.clone()).unwrap_or_default();
-        let partly = made.map(|made| made.partly.clone()).unwrap_or_default();
+        let placeholders = plan.map(|plan| plan.placeholders.clone()).unwrap_or_default();
+        let partly = plan.map(|plan| plan.partly.clone()).unwrap_or_default();
         let backend = MountBackend::Own;
         let (listener, proxy) = (None, None);
         Self {
@@ -150,7 +150,7 @@ impl<'a> LayerContext<'a> {
             confinement,
             profile,
             backend,
-            made,
+            plan,
             placeholders,
             forbidden_names,
             partly,
@@ -161,8 +161,8 @@ impl<'a> LayerContext<'a> {
     }
 
     /// What somebody else has made. Layers ask for it only where somebody has.
-    fn made(&self) -> Result<&'a ReaperPlan, SetupFailure> {
-        self.made.ok_or_else(|| SetupFailure::new("find what was planned", Errno::INVAL))
+    fn plan(&self) -> Result<&'a ReaperPlan, SetupFailure> {
+        self.plan.ok_or_else(|| SetupFailure::new("find what was planned", Errno::INVAL))
     }
 
     /// How many processes and threads count as the user's that are not the command's: where there is no user namespace,
@@ -170,8 +170,8 @@ impl<'a> LayerContext<'a> {
     fn others(&self) -> u32 {
         let counts_apart = limits::kernel_is_at_least(5, 14);
         let is_among_them =
-            |made: &&ReaperPlan| !counts_apart || made.is_apart(libc::CLONE_NEWUSER) == Ok(false);
-        self.made.filter(is_among_them).map_or(0, |made| made.others)
+            |plan: &&ReaperPlan| !counts_apart || plan.is_apart(libc::CLONE_NEWUSER) == Ok(false);
+        self.plan.filter(is_among_them).map_or(0, |plan| plan.others)
     }
 
     /// Has a file in a directory removed whenever a command creates it, and the command ended. People know the directory
@@ -186,7 +186,7 @@ impl<'a> LayerContext<'a> {
 
     /// Does what was planned by [`LayerContext::keep_absent`].
     fn forbid_absent(&mut self) -> Result<(), SetupFailure> {
-        for (directory, name) in &self.made()?.absent {
+        for (directory, name) in &self.plan()?.absent {
             let path = Path::new(directory);
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let opened = rustix::fs::openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS);
@@ -202,7 +202,7 @@ impl<'a> LayerContext<'a> {
 
 /// Plans what somebody else is to make for a reaper: what it is told, and what the reaper is told of it.
 pub fn plan(confinement: &Confinement) -> Result<(MountScript, ReaperPlan), SetupFailure> {
-    let mut made = ReaperPlan::new(confinement)?;
+    let mut plan = ReaperPlan::new(confinement)?;
     let outside = HostIdentity::here();
     let mut stage = LayerContext::new(&outside, confinement, BY_BWRAP, None);
     stage.backend = MountBackend::Script(MountScript::default());
@@ -213,9 +213,9 @@ pub fn plan(confinement: &Confinement) -> Result<(MountScript, ReaperPlan), Setu
     else {
         return Err(SetupFailure::new("plan the mounts", Errno::INVAL));
     };
-    (made.placeholders, made.partly, made.absent) = (placeholders, partly, absent);
-    made.parts = script.parts();
-    Ok((script, made))
+    (plan.placeholders, plan.partly, plan.absent) = (placeholders, partly, absent);
+    plan.parts = script.parts();
+    Ok((script, plan))
 }
 
 /// Who the reaper is as seen from outside its namespaces.
@@ -253,7 +253,7 @@ const LAYERS: &[&dyn Layer] = &[
     &pids::Pids,
     &ipc::Ipc,
     &uts::Uts,
-    &network::Network,
+    &network::NetworkLayer,
     &mounts::Mounts,
     &proc::Proc,
     &limits::ResourceBounds,
@@ -398,7 +398,7 @@ impl SandboxProfile {
         let namespace = layer.namespaces();
         let is_there = namespace == 0
             || stage
-                .made()?
+                .plan()?
                 .is_apart(namespace)
                 .map_err(|errno| SetupFailure::new("look at the namespace", errno))?;
         match is_there {

@@ -35,10 +35,10 @@ impl MountTable {
     }
 
     /// Whether everything is read-only that was not given to be written, and the devices are those of a `/dev` in memory.
-    pub(super) fn at_the_machine(&self, made: &ReaperPlan) -> Result<(), SetupFailure> {
+    pub(super) fn at_the_machine(&self, plan: &ReaperPlan) -> Result<(), SetupFailure> {
         for (id, mount) in self.0.iter().filter(|(_, mount)| !mount.is_read_only) {
             let is_seen = id_at(&mount.path) == Ok(*id);
-            if is_seen && !may_be_written(&mount.path, made) {
+            if is_seen && !may_be_written(&mount.path, plan) {
                 return Err(failed("have made read-only", &mount.path)(Errno::PERM));
             }
         }
@@ -49,8 +49,8 @@ impl MountTable {
     }
 
     /// Whether what was planned is there.
-    pub(super) fn at_parts(&self, made: &ReaperPlan, protects: bool) -> Result<(), SetupFailure> {
-        for (path, part) in made.parts.iter().filter(|(_, part)| part.protects == protects) {
+    pub(super) fn at_parts(&self, plan: &ReaperPlan, protects: bool) -> Result<(), SetupFailure> {
+        for (path, part) in plan.parts.iter().filter(|(_, part)| part.protects == protects) {
             let path = Path::new(path);
             match self.at(path, part) {
                 // It is gone since it was planned.
@@ -99,10 +99,10 @@ fn id_at(path: &Path) -> Result<u64, Errno> {
 }
 
 /// Whether a mount may be written: it is one of those that are harmless, was planned, or lies in a directory that was.
-fn may_be_written(path: &Path, made: &ReaperPlan) -> bool {
+fn may_be_written(path: &Path, plan: &ReaperPlan) -> bool {
     let is_known = WRITABLE.into_iter().chain(NODES).any(|known| Path::new(known) == path);
     let above =
-        || path.ancestors().find_map(|above| made.parts.iter().find(|(at, _)| Path::new(at) == above));
+        || path.ancestors().find_map(|above| plan.parts.iter().find(|(at, _)| Path::new(at) == above));
     is_known
         || above().is_some_and(|(_, part)| {
             matches!(part.what, MountKind::Temporary | MountKind::Shown { read_only: false, .. })

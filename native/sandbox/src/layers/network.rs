@@ -13,9 +13,9 @@ pub const PROXY: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 3128);
 /// Most connections that wait to be accepted.
 const BACKLOG: i32 = 256;
 
-pub(super) struct Network;
+pub(super) struct NetworkLayer;
 
-impl Layer for Network {
+impl Layer for NetworkLayer {
     fn name(&self) -> &'static str {
         "network_namespace"
     }

@@ -15,9 +15,9 @@ const EMPTY_FILE: &str = "/dev/.nothing/file";
 
 /// Makes both, in a `/dev` of the reaper's own.
 pub(super) fn arrange() -> Result<(), SetupFailure> {
-    let made = make_room(Path::new(EMPTY_DIRECTORY), FileType::Directory)
+    let created = make_room(Path::new(EMPTY_DIRECTORY), FileType::Directory)
         .and_then(|()| make_room(Path::new(EMPTY_FILE), FileType::RegularFile));
-    made.map_err(failed("make", Path::new(NOTHING)))?;
+    created.map_err(failed("make", Path::new(NOTHING)))?;
     for (number, text) in secrets::EMPTIED.iter().enumerate() {
         let written = std::fs::write(emptied(number), text);
         let written = written.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO));

@@ -49,7 +49,7 @@ impl Layer for Protected {
     }
 
     fn verify(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
-        MountTable::now()?.at_parts(stage.made()?, true)?;
+        MountTable::now()?.at_parts(stage.plan()?, true)?;
         stage.forbid_absent()
     }
 }
@@ -237,14 +237,14 @@ impl<'s, 'a> MountPlanner<'s, 'a> {
         }
         let parent = self.point(relative.parent().unwrap_or(Path::new("")))?;
         let name = relative.file_name().unwrap_or_default();
-        let made = match kind {
+        let created = match kind {
             FileType::Directory => rustix::fs::mkdirat(&parent, name, Mode::from_raw_mode(0o755)),
             _ => {
                 let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
                 rustix::fs::openat(&parent, name, flags, Mode::from_raw_mode(0o644)).map(drop)
             }
         };
-        match made {
+        match created {
             Ok(()) => self.stage.placeholders.push(Placeholder { path: path.into(), is_made: true }),
             Err(Errno::EXIST) => {}
             // What cannot be created here cannot be created by the command.

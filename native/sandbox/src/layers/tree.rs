@@ -54,8 +54,8 @@ impl Layer for FileTree {
 
     fn verify(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
         let look = MountTable::now()?;
-        look.at_the_machine(stage.made()?)?;
-        look.at_parts(stage.made()?, false)
+        look.at_the_machine(stage.plan()?)?;
+        look.at_parts(stage.plan()?, false)
     }
 }
 

@@ -55,8 +55,8 @@ impl Select for FileFilter {
         self.glob.as_ref().is_none_or(|glob| glob.wants(path, true))
     }
 
-    fn names(&self, name: &[u8]) -> bool {
-        self.glob.as_ref().is_some_and(|glob| glob.names(name))
+    fn names_hidden(&self, name: &[u8]) -> bool {
+        self.glob.as_ref().is_some_and(|glob| glob.names_hidden(name))
     }
 }
 

@@ -101,7 +101,7 @@ impl<'a> MatchCollector<'a> {
     pub(super) fn wants_next(&mut self) -> bool {
         self.count += 1;
         if let TextRetention::Unsettled = self.keep {
-            let window = MatchWindow { skip: 0, take: self.plan.found.permission() };
+            let window = MatchWindow { skip: 0, take: self.plan.found.page_end() };
             self.keep =
                 if self.plan.found.wants(self.path) { TextRetention::Yes(window) } else { TextRetention::No };
         }

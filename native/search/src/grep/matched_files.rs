@@ -21,7 +21,7 @@ pub(super) struct FileMatches {
 pub(super) struct MatchedFiles {
     mode: OutputMode,
     /// Number of matches, or files, up to the end of the page.
-    need: usize,
+    page_end: usize,
     state: Mutex<MatchedFilesState>,
 }
 
@@ -36,8 +36,8 @@ struct MatchedFilesState {
 }
 
 impl MatchedFiles {
-    pub(super) fn new(mode: OutputMode, need: usize) -> Self {
-        Self { mode, need, state: Mutex::default() }
+    pub(super) fn new(mode: OutputMode, page_end: usize) -> Self {
+        Self { mode, page_end, state: Mutex::default() }
     }
 
     /// How much a file with `count` matches adds to offset and limit.
@@ -49,13 +49,13 @@ impl MatchedFiles {
     }
 
     /// Number of matches up to the end of the page.
-    pub(super) fn permission(&self) -> usize {
-        self.need
+    pub(super) fn page_end(&self) -> usize {
+        self.page_end
     }
 
     /// Whether matches in a file can still get into the answer.
     pub(super) fn wants(&self, path: &[u8]) -> bool {
-        self.mode == OutputMode::Content && self.lock().can_use(path, self.need)
+        self.mode == OutputMode::Content && self.lock().can_use(path, self.page_end)
     }
 
     /// Adds a file with matches.
@@ -63,7 +63,7 @@ impl MatchedFiles {
         let mut state = self.lock();
         state.total_matches += count;
         state.total_files += 1;
-        if !state.can_use(path, self.need) {
+        if !state.can_use(path, self.page_end) {
             return;
         }
         let size = hits.iter().flatten().map(GrepMatch::size).sum::<usize>();
@@ -71,7 +71,7 @@ impl MatchedFiles {
         state.held += if hits.is_some() { size } else { 0 };
         state.units = state.units.saturating_add(Self::units(self.mode, count));
         state.files.insert(path.into(), FileMatches { count, hits });
-        state.drop_surplus(self.mode, self.need);
+        state.drop_surplus(self.mode, self.page_end);
     }
 
     /// Total number of matches, and of files with matches.
@@ -98,14 +98,14 @@ impl MatchedFiles {
 
 impl MatchedFilesState {
     /// Whether a file can be on the page; files found later can only push it further back.
-    fn can_use(&self, path: &[u8], need: usize) -> bool {
-        self.units < need || self.files.last_key_value().is_some_and(|(last, _)| *path < **last)
+    fn can_use(&self, path: &[u8], page_end: usize) -> bool {
+        self.units < page_end || self.files.last_key_value().is_some_and(|(last, _)| *path < **last)
     }
 
-    fn drop_surplus(&mut self, mode: OutputMode, need: usize) {
+    fn drop_surplus(&mut self, mode: OutputMode, page_end: usize) {
         while let Some((_, last)) = self.files.last_key_value() {
             let units = MatchedFiles::units(mode, last.count);
-            if self.units - units < need {
+            if self.units - units < page_end {
                 break;
             }
             self.units -= units;

@@ -165,7 +165,7 @@ impl Operation for Grep {
     const RULE: &'static str = "Grep";
 
     fn permission(&self, cx: &CallContext) -> Result<PermissionRequest> {
-        let operand = Operand::File(FilePath::tree(&cx.workspace.place(&self.path)?)?);
+        let operand = Operand::File(FilePath::tree(&cx.workspace.parse_path(&self.path)?)?);
         Ok(PermissionRequest {
             rule: "Grep".into(),
             touches: &["Read"],
@@ -178,7 +178,7 @@ impl Operation for Grep {
     fn run(self, cx: &CallContext) -> Result<GrepOutput, Interrupt> {
         let pattern = GrepPattern::new(&self)?;
         let filter = FileFilter::new(self.glob.as_deref(), self.file_type.as_deref())?;
-        let scope = Scope::open(&cx.workspace.place(&self.path)?)?;
+        let scope = Scope::open(&cx.workspace.parse_path(&self.path)?)?;
         let found = MatchedFiles::new(self.output_mode, self.offset.saturating_add(self.limit));
         let context = self.context.unwrap_or(0);
         let plan = GrepPlan {

@@ -13,7 +13,7 @@ pub(super) enum Scope {
     Tree(Tree),
     /// One file, whatever its name; its path within the scope is empty.
     File {
-        place: WorkspacePath,
+        path: WorkspacePath,
         /// The path as results show it.
         shown: String,
     },
@@ -22,12 +22,12 @@ pub(super) enum Scope {
 impl Scope {
     /// # Errors
     /// `no_such_file`, `not_a_file` for a FIFO or the like, `outside_workspace`, `access_denied` or `io`.
-    pub(super) fn open(place: &WorkspacePath) -> Result<Self> {
-        if FileType::from_raw_mode(place.stat()?.st_mode) == FileType::Directory {
-            return Ok(Self::Tree(place.tree()?));
+    pub(super) fn open(path: &WorkspacePath) -> Result<Self> {
+        if FileType::from_raw_mode(path.stat()?.st_mode) == FileType::Directory {
+            return Ok(Self::Tree(path.tree()?));
         }
-        place.open_file()?;
-        Ok(Self::File { shown: place.resolved()?, place: place.clone() })
+        path.open_file()?;
+        Ok(Self::File { shown: path.resolved()?, path: path.clone() })
     }
 
     /// A path in the scope, as results show it.
@@ -51,8 +51,8 @@ impl Scope {
         match self {
             Self::Tree(tree) => tree.open_file(path),
             // The file was opened a moment ago; an error means that it has been removed since.
-            Self::File { place, .. } => {
-                place.open_file().map(|(file, stat)| (OwnedFd::from(file), stat)).map_err(|_| Errno::NOENT)
+            Self::File { path, .. } => {
+                path.open_file().map(|(file, stat)| (OwnedFd::from(file), stat)).map_err(|_| Errno::NOENT)
             }
         }
     }

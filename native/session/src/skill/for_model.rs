@@ -9,7 +9,7 @@ pub(super) fn skills(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPage
         if left_out > 0 {
             page.note(&format!("cut: {left_out} more characters of the instructions"));
         }
-        if let Some(directory) = result.said("directory") {
+        if let Some(directory) = result.non_empty("directory") {
             page.note(&format!("files that it refers to are in {directory}"));
         }
         return Some(());

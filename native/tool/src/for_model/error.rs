@@ -17,7 +17,7 @@ pub fn of_error(error: &Value, limit: usize) -> String {
     let mut page = ModelPage::new(limit);
     let fields = Fields::of(error);
     let details = fields.and_then(|fields| fields.object("details"));
-    let message = fields.and_then(|fields| fields.said("message"));
+    let message = fields.and_then(|fields| fields.non_empty("message"));
     let left_out =
         page.prose(message.map_or("the tool failed without a message", |it| for_the_model(it, details)));
     if left_out > 0 {
@@ -25,7 +25,7 @@ pub fn of_error(error: &Value, limit: usize) -> String {
     }
     let Some(details) = details else { return page.finish() };
     for key in STREAMS {
-        if let Some(text) = details.said(key) {
+        if let Some(text) = details.non_empty(key) {
             page.line(&format!("[{key} so far]"));
             let room = page.room() / 2;
             page.both_ends(text, room, |lines, size| {
@@ -33,7 +33,7 @@ pub fn of_error(error: &Value, limit: usize) -> String {
             });
         }
     }
-    if let Some(file) = details.said("output_file") {
+    if let Some(file) = details.non_empty("output_file") {
         page.note(&format!("all of its output: {file}"));
     }
     page.finish()
@@ -41,7 +41,7 @@ pub fn of_error(error: &Value, limit: usize) -> String {
 
 /// The message without its ending for the host.
 fn for_the_model<'a>(message: &'a str, details: Option<Fields<'a>>) -> &'a str {
-    let configure = details.and_then(|details| details.said(CONFIGURE));
+    let configure = details.and_then(|details| details.non_empty(CONFIGURE));
     let own = configure.and_then(|end| message.strip_suffix(end));
     own.map_or(message, |own| own.trim_end_matches([' ', ',', ';', ':', '.']))
 }

@@ -18,7 +18,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A text that is not empty.
-    pub fn said(self, key: &str) -> Option<&'a str> {
+    pub fn non_empty(self, key: &str) -> Option<&'a str> {
         self.text(key).filter(|text| !text.is_empty())
     }
 

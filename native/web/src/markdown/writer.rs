@@ -107,7 +107,7 @@ impl Writer {
     }
 
     fn word(&mut self, word: &str) {
-        self.settle();
+        self.write_pending();
         match self.in_cell && word.contains('|') {
             true => self.out.push_str(&word.replace('|', "\\|")),
             false => self.out.push_str(word),
@@ -116,7 +116,7 @@ impl Writer {
 
     /// Text as it is, on the line that is being written.
     pub(super) fn literal(&mut self, text: &str) {
-        self.settle();
+        self.write_pending();
         self.out.push_str(text);
     }
 
@@ -129,7 +129,7 @@ impl Writer {
     pub(super) fn lines<'a>(&mut self, lines: impl Iterator<Item = &'a str>) {
         for line in lines {
             self.line();
-            self.settle();
+            self.write_pending();
             self.out.push_str(line);
         }
     }
@@ -150,7 +150,7 @@ impl Writer {
     }
 
     /// Writes whatever is owed before text.
-    fn settle(&mut self) {
+    fn write_pending(&mut self) {
         let begins_line = self.out.is_empty() || self.breaks > 0;
         if begins_line {
             self.begin_line();

@@ -89,7 +89,7 @@ pub(super) fn is_own(file: impl AsFd, without: u32) -> Result<bool, Errno> {
 }
 
 /// The directories for journals, the preferred one first.
-pub(super) fn places() -> &'static [StateDir; 2] {
+pub(super) fn state_dirs() -> &'static [StateDir; 2] {
     static PLACES: LazyLock<[StateDir; 2]> = LazyLock::new(|| {
         let given = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
         let home = || std::env::home_dir().filter(|home| home.is_absolute());
@@ -106,11 +106,11 @@ pub(super) fn places() -> &'static [StateDir; 2] {
 /// write.
 pub(super) fn outside_first(record: &Record) -> [&'static StateDir; 2] {
     let roots: Vec<PathBuf> = record.roots.iter().map(|root| path::decode(&root.path)).collect();
-    let is_outside = |place: &StateDir| {
-        let real = place.real();
+    let is_outside = |state_dir: &StateDir| {
+        let real = state_dir.real();
         !roots.iter().any(|root| real.starts_with(root))
     };
-    let [usual, other] = places();
+    let [usual, other] = state_dirs();
     if is_outside(usual) || !is_outside(other) { [usual, other] } else { [other, usual] }
 }
 

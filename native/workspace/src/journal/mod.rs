@@ -16,7 +16,7 @@ pub(super) use ledger::Journal;
 #[cfg(test)]
 pub(crate) use ledger::StateDir;
 pub(super) use record::{FileIdentity, JournalStep, Record};
-pub use recovery::settle;
+pub use recovery::recover_if_needed;
 #[cfg(test)]
 pub(crate) use recovery::{RecoveryResult, recover_at};
 pub use recovery::{on_recovery, recover};
@@ -35,7 +35,7 @@ pub fn before_changes(act: fn()) {
 
 /// The directories that may hold journals, for callers that must deny access to them.
 pub fn journals() -> impl Iterator<Item = PathBuf> {
-    ledger::places().iter().map(|place| place.path().clone())
+    ledger::state_dirs().iter().map(|state_dir| state_dir.path().clone())
 }
 
 /// Begins the journal of a change.
@@ -47,10 +47,10 @@ pub(super) fn begin(record: &Record) -> Result<Journal> {
         before();
     }
     let mut failures = Vec::new();
-    for place in ledger::outside_first(record) {
-        match place.make().and_then(|ledger| ledger.write(&record.to_bytes())) {
+    for state_dir in ledger::outside_first(record) {
+        match state_dir.make().and_then(|ledger| ledger.write(&record.to_bytes())) {
             Ok(journal) => return Ok(journal),
-            Err(error) => failures.push(format!("{}: {error}", super::path::encode(place.path()))),
+            Err(error) => failures.push(format!("{}: {error}", super::path::encode(state_dir.path()))),
         }
     }
     let message = format!(

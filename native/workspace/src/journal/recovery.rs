@@ -1,6 +1,6 @@
 //! Finds journals without a living owner.
 
-use super::ledger::{Ledger, StateDir, is_own, is_owner_gone, places};
+use super::ledger::{Ledger, StateDir, is_own, is_owner_gone, state_dirs};
 use super::record::Record;
 use super::undo::{self, UndoReport};
 use crate::{cached, names};
@@ -43,37 +43,37 @@ fn report(line: &str) {
 /// Undoes unfinished changes of this user's dead processes, in any workspace. Waits up to `patience` for processes that
 /// are about to end.
 pub fn recover(patience: Duration) {
-    for place in places() {
-        recover_at(place, patience).undone.iter().for_each(|line| report(line));
+    for state_dir in state_dirs() {
+        recover_at(state_dir, patience).undone.iter().for_each(|line| report(line));
     }
 }
 
 /// As [`recover`] without waiting, for the beginning of each call: about a microsecond when nothing has happened.
 /// Returns false when there is something to do and `must_not_wait` forbids it.
-pub fn settle(must_not_wait: bool) -> bool {
+pub fn recover_if_needed(must_not_wait: bool) -> bool {
     static CLEAN: [AtomicI64; 2] = [AtomicI64::new(i64::MIN), AtomicI64::new(i64::MIN)];
-    static LOCAL: LazyLock<[bool; 2]> = LazyLock::new(|| [0, 1].map(|at| is_local(&places()[at])));
+    static LOCAL: LazyLock<[bool; 2]> = LazyLock::new(|| [0, 1].map(|at| is_local(&state_dirs()[at])));
     if must_not_wait && LOCAL.contains(&false) {
         return false;
     }
-    for (place, clean) in places().iter().zip(&CLEAN) {
-        let Some(changed) = date(place) else { continue };
+    for (state_dir, clean) in state_dirs().iter().zip(&CLEAN) {
+        let Some(changed) = date(state_dir) else { continue };
         if clean.load(Ordering::Relaxed) == changed {
             continue;
         }
         if must_not_wait {
             return false;
         }
-        scan(place, clean, changed);
+        scan(state_dir, clean, changed);
     }
     true
 }
 
-fn scan(place: &StateDir, clean: &AtomicI64, changed: i64) {
+fn scan(state_dir: &StateDir, clean: &AtomicI64, changed: i64) {
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let looked = recover_at(place, Duration::ZERO);
+    let looked = recover_at(state_dir, Duration::ZERO);
     looked.undone.iter().for_each(|line| report(line));
     let is_past = i64::try_from(now.as_nanos()).is_ok_and(|now| now - changed > FINE_NS);
     if !looked.is_any_held && is_past {
@@ -83,14 +83,14 @@ fn scan(place: &StateDir, clean: &AtomicI64, changed: i64) {
 
 /// When names in the directory last changed, in nanoseconds; `None` if it does not exist.
 #[allow(clippy::useless_conversion, clippy::unnecessary_cast, clippy::cast_possible_wrap)]
-fn date(place: &StateDir) -> Option<i64> {
-    let stat = rustix::fs::stat(place.c_path.as_c_str()).ok()?;
+fn date(state_dir: &StateDir) -> Option<i64> {
+    let stat = rustix::fs::stat(state_dir.c_path.as_c_str()).ok()?;
     Some((stat.st_mtime as i64).wrapping_mul(1_000_000_000).wrapping_add(stat.st_mtime_nsec as i64))
 }
 
 /// Whether looking at the directory needs no network.
-fn is_local(place: &StateDir) -> bool {
-    let above = place.path().ancestors();
+fn is_local(state_dir: &StateDir) -> bool {
+    let above = state_dir.path().ancestors();
     let mut opened = above.filter_map(|above| rustix::fs::open(above, OFlags::PATH, Mode::empty()).ok());
     opened.next().is_some_and(cached::is_local)
 }
@@ -105,9 +105,9 @@ pub(crate) struct RecoveryResult {
 }
 
 /// Undoes the changes recorded in one directory.
-pub(crate) fn recover_at(place: &StateDir, patience: Duration) -> RecoveryResult {
+pub(crate) fn recover_at(state_dir: &StateDir, patience: Duration) -> RecoveryResult {
     let mut looked = RecoveryResult::default();
-    let Ok(ledger) = place.open() else { return looked };
+    let Ok(ledger) = state_dir.open() else { return looked };
     let Ok((journals, unfinished)) = ledger.names() else { return looked };
     let deadline = Instant::now() + patience;
     for name in &journals {

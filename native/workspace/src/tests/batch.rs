@@ -14,20 +14,20 @@ fn fixture() -> Fixture {
     fixture
 }
 
-fn stat(place: &WorkspacePath) -> Stat {
-    place.open_file().unwrap().1
+fn stat(path: &WorkspacePath) -> Stat {
+    path.open_file().unwrap().1
 }
 
-fn replace<'p>(batch: &mut Batch<'p>, place: &'p WorkspacePath, content: &str) {
-    let mut replacement = place.replace().unwrap();
+fn replace<'p>(batch: &mut Batch<'p>, path: &'p WorkspacePath, content: &str) {
+    let mut replacement = path.replace().unwrap();
     replacement.file().write_all(content.as_bytes()).unwrap();
-    batch.replace(replacement, place.open_file().ok().map(|(_, stat)| stat));
+    batch.replace(replacement, path.open_file().ok().map(|(_, stat)| stat));
 }
 
 #[test]
 fn files_are_changed_made_moved_and_removed_together() {
     let fixture = fixture();
-    let [a, b, c, new, moved] = ["a", "b", "d/c", "x/y/new", "z/moved"].map(|name| fixture.place(name));
+    let [a, b, c, new, moved] = ["a", "b", "d/c", "x/y/new", "z/moved"].map(|name| fixture.parse_path(name));
     let inode = fs::metadata(fixture.path("b")).unwrap().ino();
     let mut batch = Batch::default();
     replace(&mut batch, &a, "new a");
@@ -53,7 +53,7 @@ fn files_are_changed_made_moved_and_removed_together() {
 #[test]
 fn a_batch_that_is_dropped_leaves_nothing() {
     let fixture = fixture();
-    let [a, c, new, moved] = ["a", "d/c", "x/y/new", "z/moved"].map(|name| fixture.place(name));
+    let [a, c, new, moved] = ["a", "d/c", "x/y/new", "z/moved"].map(|name| fixture.parse_path(name));
     let mut batch = Batch::default();
     replace(&mut batch, &a, "new a");
     replace(&mut batch, &new, "new");
@@ -81,7 +81,7 @@ fn a_step_that_fails_undoes_those_before() {
     ];
     for (name, meanwhile) in cases {
         let fixture = fixture();
-        let [a, b, c, new, moved] = ["a", "b", "d/c", "new", "moved"].map(|name| fixture.place(name));
+        let [a, b, c, new, moved] = ["a", "b", "d/c", "new", "moved"].map(|name| fixture.parse_path(name));
         let mut batch = Batch::default();
         replace(&mut batch, &a, "new a");
         replace(&mut batch, &new, "new");
@@ -104,7 +104,7 @@ fn a_step_that_fails_undoes_those_before() {
 #[test]
 fn paths_can_change_places() {
     let fixture = fixture();
-    let [a, b] = ["a", "b"].map(|name| fixture.place(name));
+    let [a, b] = ["a", "b"].map(|name| fixture.parse_path(name));
     let mut batch = Batch::default();
     replace(&mut batch, &a, "old b");
     replace(&mut batch, &b, "old a");
@@ -117,19 +117,23 @@ fn a_file_made_like_another_has_its_mode() {
     use std::os::unix::fs::PermissionsExt;
     let fixture = fixture();
     fs::set_permissions(fixture.path("a"), PermissionsExt::from_mode(0o751)).unwrap();
-    let (a, new) = (fixture.place("a"), fixture.place("e/new"));
+    let (a, new) = (fixture.parse_path("a"), fixture.parse_path("e/new"));
     let mut replacement = new.replace_like(&a).unwrap();
     replacement.file().write_all(b"x").unwrap();
     replacement.commit(Expected::Absent).unwrap();
     assert_eq!(fs::metadata(fixture.path("e/new")).unwrap().mode() & 0o7777, 0o751);
-    assert_eq!(reason(fixture.place("n").replace_like(&fixture.place("missing"))), Reason::NoSuchFile);
+    assert_eq!(
+        reason(fixture.parse_path("n").replace_like(&fixture.parse_path("missing"))),
+        Reason::NoSuchFile
+    );
 }
 
 #[test]
 fn nothing_leaves_the_workspace() {
     let fixture = fixture();
     fixture.link("../ws-evil", "out");
-    let (a, outside, secret) = (fixture.place("a"), fixture.place("out/new"), fixture.place("out/secret"));
+    let (a, outside, secret) =
+        (fixture.parse_path("a"), fixture.parse_path("out/new"), fixture.parse_path("out/secret"));
     let mut batch = Batch::default();
     assert_eq!(reason(batch.rename(&a, stat(&a), &outside)), Reason::OutsideWorkspace);
     assert_eq!(reason(batch.remove(&secret, stat(&a))), Reason::OutsideWorkspace);

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 fn refused(fixture: &Fixture, text: &str) {
     assert_eq!(reason(fixture.read(text)), Reason::OutsideWorkspace, "read {text}");
     assert_eq!(reason(fixture.write(text, "evil")), Reason::OutsideWorkspace, "write {text}");
-    let place = fixture.workspace.place(text);
-    assert_eq!(reason(place.clone().and_then(|place| place.append())), Reason::OutsideWorkspace, "{text}");
-    assert_eq!(reason(place.clone().and_then(|place| place.stat())), Reason::OutsideWorkspace, "{text}");
-    assert_eq!(reason(place.and_then(|place| place.destination())), Reason::OutsideWorkspace, "{text}");
+    let path = fixture.workspace.parse_path(text);
+    assert_eq!(reason(path.clone().and_then(|path| path.append())), Reason::OutsideWorkspace, "{text}");
+    assert_eq!(reason(path.clone().and_then(|path| path.stat())), Reason::OutsideWorkspace, "{text}");
+    assert_eq!(reason(path.and_then(|path| path.destination())), Reason::OutsideWorkspace, "{text}");
     assert_eq!(fs::read_to_string(fixture.outside("secret")).unwrap(), "outside");
     assert_eq!(fs::read_dir(fixture.outside("")).unwrap().count(), 1, "{text} made something");
 }
@@ -47,7 +47,7 @@ fn a_sibling_with_the_workspace_as_prefix_is_outside() {
 fn a_home_directory_is_outside() {
     let fixture = Fixture::new();
     for text in ["~", "~/x"] {
-        assert_eq!(reason(fixture.workspace.place(text)), Reason::OutsideWorkspace);
+        assert_eq!(reason(fixture.workspace.parse_path(text)), Reason::OutsideWorkspace);
     }
     fixture.write("~x", "a name like any other").unwrap();
 }
@@ -56,7 +56,7 @@ fn a_home_directory_is_outside() {
 fn an_empty_path_and_a_nul_byte_are_refused() {
     let fixture = Fixture::new();
     for text in ["", "a\0b", "a\\x00b"] {
-        assert_eq!(reason(fixture.workspace.place(text)), Reason::InvalidArgument, "{text:?}");
+        assert_eq!(reason(fixture.workspace.parse_path(text)), Reason::InvalidArgument, "{text:?}");
     }
 }
 
@@ -77,7 +77,7 @@ fn links_that_stay_inside_are_followed() {
     fixture.link(fixture.workspace.path(), "top");
     for text in ["d/relative", "absolute", "absolute-dir/relative", "top/absolute", "top/top/d/../in.txt"] {
         assert_eq!(fixture.read(text).unwrap(), "inside", "{text}");
-        assert_eq!(fixture.place(text).resolved().unwrap(), "in.txt", "{text}");
+        assert_eq!(fixture.parse_path(text).resolved().unwrap(), "in.txt", "{text}");
     }
     fixture.write("absolute-dir/new", "x").unwrap();
     assert_eq!(fs::read_to_string(fixture.path("d/new")).unwrap(), "x");
@@ -90,10 +90,10 @@ fn an_absolute_link_by_another_name_of_the_workspace_is_followed() {
     std::os::unix::fs::symlink(fixture.workspace.path(), &alias).unwrap();
     fixture.link(alias.join("in.txt"), "link");
     let workspace = Workspace::open(&alias).unwrap();
-    assert!(workspace.place("link").unwrap().open_file().is_ok());
-    assert!(workspace.place(alias.join("in.txt").to_str().unwrap()).unwrap().open_file().is_ok());
+    assert!(workspace.parse_path("link").unwrap().open_file().is_ok());
+    assert!(workspace.parse_path(alias.join("in.txt").to_str().unwrap()).unwrap().open_file().is_ok());
     let again = Workspace::pinned(&workspace.named()).unwrap();
-    assert!(again.place(alias.join("in.txt").to_str().unwrap()).unwrap().open_file().is_ok());
+    assert!(again.parse_path(alias.join("in.txt").to_str().unwrap()).unwrap().open_file().is_ok());
     assert_eq!(again.id(), workspace.id());
 }
 
@@ -111,7 +111,7 @@ fn links_that_lead_out_are_refused() {
     {
         refused(&fixture, text);
     }
-    assert_eq!(reason(fixture.place("dir").open_dir()), Reason::OutsideWorkspace);
+    assert_eq!(reason(fixture.parse_path("dir").open_dir()), Reason::OutsideWorkspace);
 }
 
 #[test]
@@ -145,9 +145,11 @@ fn what_is_no_regular_file_is_named_and_does_not_hang() {
     rustix::fs::mknodat(&parent, "fifo", rustix::fs::FileType::Fifo, 0o644.into(), 0).unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(fixture.path("socket")).unwrap();
     for name in ["fifo", "socket"] {
-        for result in
-            [fixture.read(name).map(drop), fixture.write(name, "x"), fixture.place(name).append().map(drop)]
-        {
+        for result in [
+            fixture.read(name).map(drop),
+            fixture.write(name, "x"),
+            fixture.parse_path(name).append().map(drop),
+        ] {
             let error = result.unwrap_err();
             assert_eq!(error.reason, Reason::NotAFile);
             assert!(error.message.contains(&format!("is a {name};")), "{}", error.message);
@@ -155,7 +157,7 @@ fn what_is_no_regular_file_is_named_and_does_not_hang() {
     }
     assert_eq!(reason(fixture.read(".")), Reason::IsADirectory);
     assert_eq!(reason(fixture.write(".", "x")), Reason::IsADirectory);
-    assert_eq!(reason(fixture.place(".").append()), Reason::IsADirectory);
+    assert_eq!(reason(fixture.parse_path(".").append()), Reason::IsADirectory);
     assert!(start.elapsed() < Duration::from_secs(2));
 }
 
@@ -163,9 +165,9 @@ fn what_is_no_regular_file_is_named_and_does_not_hang() {
 fn a_device_is_refused() {
     let devices = Workspace::open(Path::new("/dev")).unwrap();
     for name in ["zero", "null"] {
-        let place = devices.place(name).unwrap();
-        assert_eq!(reason(place.open_file()), Reason::NotAFile);
-        assert_eq!(reason(place.append()), Reason::NotAFile);
+        let path = devices.parse_path(name).unwrap();
+        assert_eq!(reason(path.open_file()), Reason::NotAFile);
+        assert_eq!(reason(path.append()), Reason::NotAFile);
     }
 }
 
@@ -201,7 +203,7 @@ fn names_that_are_not_text_come_and_go_unchanged() {
         fs::write(&path, "named").unwrap();
         let text = crate::encode_path(Path::new(OsStr::from_bytes(name)));
         assert_eq!(fixture.read(&text).unwrap(), "named");
-        assert_eq!(fixture.place(&text).resolved().unwrap(), text);
+        assert_eq!(fixture.parse_path(&text).resolved().unwrap(), text);
         fixture.write(&text, "again").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "again");
     }
@@ -212,13 +214,13 @@ fn a_temporary_directory_is_a_second_way_and_no_way_out() {
     let fixture = Fixture::new();
     let temp = tempfile::tempdir().unwrap();
     let workspace = fixture.workspace.with_temp(temp.path()).unwrap();
-    let place = workspace.place(temp.path().join("x").to_str().unwrap()).unwrap();
-    let replacement = place.replace().unwrap();
+    let path = workspace.parse_path(temp.path().join("x").to_str().unwrap()).unwrap();
+    let replacement = path.replace().unwrap();
     replacement.commit(Expected::Absent).unwrap();
     assert!(temp.path().join("x").exists());
-    assert_eq!(place.resolved().unwrap(), temp.path().canonicalize().unwrap().join("x").to_str().unwrap());
+    assert_eq!(path.resolved().unwrap(), temp.path().canonicalize().unwrap().join("x").to_str().unwrap());
     let out = temp.path().join("../ws/in.txt");
-    assert_eq!(reason(workspace.place(out.to_str().unwrap())), Reason::OutsideWorkspace);
+    assert_eq!(reason(workspace.parse_path(out.to_str().unwrap())), Reason::OutsideWorkspace);
 }
 
 #[test]
@@ -232,7 +234,7 @@ fn the_destination_of_a_write_is_known_before_anything_is_made() {
         ("new/deep/x", "new/deep/x"),
         (".", "."),
     ] {
-        assert_eq!(fixture.place(text).destination().unwrap(), end);
+        assert_eq!(fixture.parse_path(text).destination().unwrap(), end);
     }
     assert_eq!(fixture.names("real"), [""; 0]);
 }

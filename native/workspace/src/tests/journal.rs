@@ -53,8 +53,8 @@ impl Stage {
         Self::at(self.dir.path()).join(name)
     }
 
-    fn place(&self) -> StateDir {
-        place(self.dir.path())
+    fn state_dir(&self) -> StateDir {
+        state_dir(self.dir.path())
     }
 
     /// The existing journals.
@@ -111,24 +111,24 @@ impl Stage {
     }
 
     fn recover(&self) -> RecoveryResult {
-        recover_at(&self.place(), PATIENCE)
+        recover_at(&self.state_dir(), PATIENCE)
     }
 }
 
-fn place(fixture: &Path) -> StateDir {
+fn state_dir(fixture: &Path) -> StateDir {
     StateDir::new(fixture.join("state"), "beamai")
 }
 
 /// Replaces files, by name and through a link, and creates, moves and removes some.
 fn change(workspace: &Workspace) -> Result<()> {
-    let [a, link, same] = ["a", "link", "same"].map(|name| workspace.place(name).unwrap());
-    let [new, deep] = ["new", "x/y/new"].map(|name| workspace.place(name).unwrap());
-    let [b, moved, f] = ["b", "z/moved", "e/deep/f"].map(|name| workspace.place(name).unwrap());
+    let [a, link, same] = ["a", "link", "same"].map(|name| workspace.parse_path(name).unwrap());
+    let [new, deep] = ["new", "x/y/new"].map(|name| workspace.parse_path(name).unwrap());
+    let [b, moved, f] = ["b", "z/moved", "e/deep/f"].map(|name| workspace.parse_path(name).unwrap());
     let mut batch = Batch::default();
-    for place in [&a, &link, &same, &new, &deep] {
-        let mut replacement = place.replace().unwrap();
-        replacement.file().write_all(format!("new {}", place.display()).as_bytes()).unwrap();
-        batch.replace(replacement, place.open_file().ok().map(|(_, stat)| stat));
+    for state_dir in [&a, &link, &same, &new, &deep] {
+        let mut replacement = state_dir.replace().unwrap();
+        replacement.file().write_all(format!("new {}", state_dir.display()).as_bytes()).unwrap();
+        batch.replace(replacement, state_dir.open_file().ok().map(|(_, stat)| stat));
     }
     batch.rename(&b, b.open_file().unwrap().1, &moved).unwrap();
     batch.remove(&f, f.open_file().unwrap().1).unwrap();
@@ -152,19 +152,19 @@ fn a_program_plays_its_part() {
             let hook = || fs::write(Stage::at(&fixture).join("new"), "theirs").unwrap();
             assert_eq!(reason(failing(&workspace, hook)), Reason::Stale);
         }
-        "recover" => _ = recover_at(&place(&fixture), PATIENCE),
+        "recover" => _ = recover_at(&state_dir(&fixture), PATIENCE),
         other => panic!("{other}"),
     }
 }
 
 /// A change that fails at its end because of what `meanwhile` does.
 fn failing(workspace: &Workspace, meanwhile: impl FnOnce()) -> Result<()> {
-    let [a, deep, new] = ["a", "x/y/new", "new"].map(|name| workspace.place(name).unwrap());
+    let [a, deep, new] = ["a", "x/y/new", "new"].map(|name| workspace.parse_path(name).unwrap());
     let mut batch = Batch::default();
-    for place in [&a, &deep, &new] {
-        let mut replacement = place.replace().unwrap();
+    for state_dir in [&a, &deep, &new] {
+        let mut replacement = state_dir.replace().unwrap();
         replacement.file().write_all(b"new").unwrap();
-        batch.replace(replacement, place.open_file().ok().map(|(_, stat)| stat));
+        batch.replace(replacement, state_dir.open_file().ok().map(|(_, stat)| stat));
     }
     meanwhile();
     batch.commit()
@@ -369,11 +369,11 @@ fn of_many_that_recover_at_once_one_does() {
 #[test]
 fn a_journal_whose_owner_lives_is_left_alone() {
     let dir = tempfile::tempdir().unwrap();
-    let held = place(dir.path()).make().unwrap().write(b"U\n{}").unwrap();
-    let looked = recover_at(&place(dir.path()), Duration::ZERO);
+    let held = state_dir(dir.path()).make().unwrap().write(b"U\n{}").unwrap();
+    let looked = recover_at(&state_dir(dir.path()), Duration::ZERO);
     assert!(looked.is_any_held && looked.undone.is_empty());
     drop(held);
-    let looked = recover_at(&place(dir.path()), Duration::ZERO);
+    let looked = recover_at(&state_dir(dir.path()), Duration::ZERO);
     assert!(!looked.is_any_held && looked.undone.is_empty());
 }
 
@@ -387,7 +387,7 @@ fn who_comes_while_somebody_undoes_a_change_waits_for_that() {
             std::thread::sleep(Duration::from_millis(300));
             drop(other);
         });
-        assert_eq!(recover_at(&stage.place(), Duration::ZERO).undone.len(), 1);
+        assert_eq!(recover_at(&stage.state_dir(), Duration::ZERO).undone.len(), 1);
     });
     assert_eq!(fs::read(stage.path("a")).unwrap(), b"old a");
 }
@@ -488,11 +488,11 @@ fn journals_that_others_could_have_written_do_not_count() {
 #[test]
 fn a_change_of_one_file_needs_no_journal() {
     let fixture = Fixture::new();
-    let (place, new) = (fixture.place("in.txt"), fixture.place("d/new"));
+    let (state_dir, new) = (fixture.parse_path("in.txt"), fixture.parse_path("d/new"));
     let mut batch = Batch::default();
-    let mut replacement = place.replace().unwrap();
+    let mut replacement = state_dir.replace().unwrap();
     replacement.file().write_all(b"new").unwrap();
-    batch.replace(replacement, place.open_file().ok().map(|(_, stat)| stat));
+    batch.replace(replacement, state_dir.open_file().ok().map(|(_, stat)| stat));
     assert!(!batch.needs_journal());
     batch.replace(new.replace().unwrap(), None);
     assert!(batch.needs_journal());

@@ -44,20 +44,20 @@ impl Fixture {
         std::os::unix::fs::symlink(target, self.path(name)).unwrap();
     }
 
-    fn place(&self, text: &str) -> WorkspacePath {
-        self.workspace.place(text).unwrap()
+    fn parse_path(&self, text: &str) -> WorkspacePath {
+        self.workspace.parse_path(text).unwrap()
     }
 
     fn read(&self, text: &str) -> Result<String> {
-        let (mut file, _) = self.workspace.place(text)?.open_file()?;
+        let (mut file, _) = self.workspace.parse_path(text)?.open_file()?;
         let mut content = String::new();
         file.read_to_string(&mut content).unwrap();
         Ok(content)
     }
 
     fn write(&self, text: &str, content: &str) -> Result<()> {
-        let place = self.workspace.place(text)?;
-        let mut replacement = place.replace()?;
+        let path = self.workspace.parse_path(text)?;
+        let mut replacement = path.replace()?;
         replacement.file().write_all(content.as_bytes()).unwrap();
         replacement.commit(Expected::Anything)
     }

@@ -48,21 +48,21 @@ fn a_rename_race_leads_no_read_out() {
     let fixture = racing_scene();
     let inside = fs::metadata(fixture.path("d/secret")).unwrap().ino();
     // One path for openat2, and one that openat2 rejects and the walk resolves.
-    let places = [fixture.place("d/secret"), fixture.place("through/secret")];
+    let paths = [fixture.parse_path("d/secret"), fixture.parse_path("through/secret")];
     let (opened, refused) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let open =
-        |place: &WorkspacePath| match resolve::open(&place.root.anchor(), &place.relative, OFlags::RDONLY) {
-            Ok(fd) => {
-                assert_eq!(rustix::fs::fstat(&fd).unwrap().st_ino, inside, "escaped by {place:?}");
-                opened.fetch_add(1, Ordering::Relaxed);
-            }
-            Err(_) => _ = refused.fetch_add(1, Ordering::Relaxed),
-        };
+    let open = |path: &WorkspacePath| match resolve::open(&path.root.anchor(), &path.relative, OFlags::RDONLY)
+    {
+        Ok(fd) => {
+            assert_eq!(rustix::fs::fstat(&fd).unwrap().st_ino, inside, "escaped by {path:?}");
+            opened.fetch_add(1, Ordering::Relaxed);
+        }
+        Err(_) => _ = refused.fetch_add(1, Ordering::Relaxed),
+    };
     let opens = opens();
     while_exchanging(fixture.path("d"), fixture.path("swap"), || {
         std::thread::scope(|scope| {
             for _ in 0..THREADS {
-                scope.spawn(|| (0..opens / THREADS / 2).for_each(|_| places.iter().for_each(open)));
+                scope.spawn(|| (0..opens / THREADS / 2).for_each(|_| paths.iter().for_each(open)));
             }
         });
     });
@@ -91,7 +91,7 @@ fn a_rename_race_leads_no_write_out() {
         let end = Instant::now() + TIME;
         while Instant::now() < end {
             _ = fixture.write("d/new", "x");
-            _ = fixture.place("d/appended").append();
+            _ = fixture.parse_path("d/appended").append();
             _ = fixture.write("d/sub/new", "x");
         }
     });

@@ -6,11 +6,11 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 #[test]
 fn a_replacement_that_is_not_committed_changes_nothing() {
     let fixture = Fixture::new();
-    let place = fixture.place("in.txt");
-    let mut replacement = place.replace().unwrap();
+    let target = fixture.parse_path("in.txt");
+    let mut replacement = target.replace().unwrap();
     replacement.file().write_all(b"half").unwrap();
     drop(replacement);
-    let new = fixture.place("a/b/new.txt");
+    let new = fixture.parse_path("a/b/new.txt");
     drop(new.replace().unwrap());
     assert_eq!(fixture.read("in.txt").unwrap(), "inside");
     assert_eq!(fixture.names("."), ["in.txt"]);
@@ -21,7 +21,7 @@ fn directories_are_made_on_the_way_and_kept_with_the_file() {
     let fixture = Fixture::new();
     fixture.write("a/b/c.txt", "deep").unwrap();
     assert_eq!(fixture.read("a/b/c.txt").unwrap(), "deep");
-    let (file, before) = fixture.place("x/y.txt").append().unwrap();
+    let (file, before) = fixture.parse_path("x/y.txt").append().unwrap();
     drop(file);
     assert!(before.is_none() && fixture.path("x/y.txt").exists());
 }
@@ -33,7 +33,7 @@ fn a_path_that_cannot_be_made_leaves_no_directories_behind() {
     assert_eq!(reason(fixture.write(&format!("a/b/{long}"), "x")), Reason::InvalidArgument);
     assert_eq!(reason(fixture.write("in.txt/x", "x")), Reason::NotADirectory);
     assert_eq!(reason(fixture.write("a/", "x")), Reason::IsADirectory);
-    assert_eq!(reason(fixture.place("a/.").append()), Reason::IsADirectory);
+    assert_eq!(reason(fixture.parse_path("a/.").append()), Reason::IsADirectory);
     assert_eq!(fixture.names("."), ["in.txt"]);
 }
 
@@ -95,7 +95,7 @@ fn a_file_that_may_not_be_written_to_is_not_replaced() {
     fs::set_permissions(fixture.path("in.txt"), PermissionsExt::from_mode(0o444)).unwrap();
     without_privileges(&fixture, || {
         assert_eq!(reason(fixture.write("in.txt", "new")), Reason::AccessDenied);
-        assert_eq!(reason(fixture.place("in.txt").append()), Reason::AccessDenied);
+        assert_eq!(reason(fixture.parse_path("in.txt").append()), Reason::AccessDenied);
         fixture.write("new.txt", "new").unwrap();
     });
     assert_eq!(fixture.read("in.txt").unwrap(), "inside");
@@ -118,9 +118,9 @@ fn where_the_owner_cannot_be_kept_nobody_gets_more_than_before() {
 #[test]
 fn a_broken_hard_link_is_reported() {
     let fixture = Fixture::new();
-    assert!(!fixture.place("in.txt").replace().unwrap().breaks_link());
+    assert!(!fixture.parse_path("in.txt").replace().unwrap().breaks_link());
     fs::hard_link(fixture.path("in.txt"), fixture.path("other")).unwrap();
-    assert!(fixture.place("in.txt").replace().unwrap().breaks_link());
+    assert!(fixture.parse_path("in.txt").replace().unwrap().breaks_link());
     fixture.write("in.txt", "new").unwrap();
     assert_eq!(fixture.read("other").unwrap(), "inside");
 }
@@ -142,11 +142,11 @@ fn a_file_that_changed_since_it_was_read_is_stale() {
     ];
     for change in changes {
         let fixture = Fixture::new();
-        let place = fixture.place("in.txt");
+        let target = fixture.parse_path("in.txt");
         // File times advance in ticks, of several milliseconds on older Linux kernels.
         std::thread::sleep(std::time::Duration::from_millis(20));
-        let (_, stat) = place.open_file().unwrap();
-        let mut replacement = place.replace().unwrap();
+        let (_, stat) = target.open_file().unwrap();
+        let mut replacement = target.replace().unwrap();
         replacement.file().write_all(b"mine").unwrap();
         change(&fixture.path("in.txt"));
         let theirs = fs::read_to_string(fixture.path("in.txt")).ok();
@@ -159,23 +159,23 @@ fn a_file_that_changed_since_it_was_read_is_stale() {
 #[test]
 fn a_file_that_appeared_meanwhile_is_not_replaced() {
     let fixture = Fixture::new();
-    let place = fixture.place("new");
-    let replacement = place.replace().unwrap();
+    let target = fixture.parse_path("new");
+    let replacement = target.replace().unwrap();
     fs::write(fixture.path("new"), "theirs").unwrap();
     assert_eq!(reason(replacement.commit(Expected::Absent)), Reason::Stale);
-    assert_eq!(reason(place.replace().unwrap().commit(Expected::Absent)), Reason::Stale);
+    assert_eq!(reason(target.replace().unwrap().commit(Expected::Absent)), Reason::Stale);
     assert_eq!(fixture.read("new").unwrap(), "theirs");
-    place.replace().unwrap().commit(Expected::Anything).unwrap();
+    target.replace().unwrap().commit(Expected::Anything).unwrap();
     assert_eq!(fixture.read("new").unwrap(), "");
 }
 
 /// Adds one to the number in the file, with or without the lock; false if the file was stale.
-fn increment(place: &WorkspacePath, is_locked: bool) -> bool {
-    let _guard = is_locked.then(|| place.lock(|| Ok(())).unwrap());
-    let (mut file, stat) = place.open_file().unwrap();
+fn increment(target: &WorkspacePath, is_locked: bool) -> bool {
+    let _guard = is_locked.then(|| target.lock(|| Ok(())).unwrap());
+    let (mut file, stat) = target.open_file().unwrap();
     let mut text = String::new();
     file.read_to_string(&mut text).unwrap();
-    let mut replacement = place.replace().unwrap();
+    let mut replacement = target.replace().unwrap();
     write!(replacement.file(), "{}", text.parse::<u32>().unwrap() + 1).unwrap();
     match replacement.commit(Expected::Unchanged(&stat)) {
         Ok(()) => true,
@@ -189,10 +189,10 @@ fn increment(place: &WorkspacePath, is_locked: bool) -> bool {
 fn concurrent_increments(is_locked: bool) -> (u32, u32) {
     let fixture = Fixture::new();
     fixture.write("n", "0").unwrap();
-    let place = fixture.place("n");
+    let target = fixture.parse_path("n");
     let done: u32 = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..8)
-            .map(|_| scope.spawn(|| (0..100).map(|_| u32::from(increment(&place, is_locked))).sum::<u32>()))
+            .map(|_| scope.spawn(|| (0..100).map(|_| u32::from(increment(&target, is_locked))).sum::<u32>()))
             .collect();
         workers.into_iter().map(|worker| worker.join().unwrap()).sum()
     });

@@ -68,7 +68,7 @@ fn required() -> Vec<Arc<dyn Tool>> {
 /// Level 2.
 fn standard() -> Vec<Arc<dyn Tool>> {
     vec![
-        Arc::new(ToolBinding::<TodoReplace, arguments::TodoWriteArgs, results::TodoOutput>::new(
+        Arc::new(ToolBinding::<TodoReplace, arguments::TodoWriteArgs, results::TodoResult>::new(
             "TodoWrite",
             "Replace the session's task list. Use it for work of several steps; at most one task can be in_progress.",
         )),

@@ -74,18 +74,18 @@ fn numbered(text: &str, first: u64) -> String {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(super) struct TodoOutput {
+pub(super) struct TodoResult {
     /// True: what could not be done is an error.
     success: bool,
     /// Every task, in order.
-    todos: Vec<Todo>,
+    todos: Vec<TodoItem>,
     /// How many there are.
     count: usize,
 }
 
 /// A task under the names that the tool takes.
 #[derive(Serialize, JsonSchema)]
-struct Todo {
+struct TodoItem {
     /// Number of the task.
     id: u64,
     /// What is to be done.
@@ -97,9 +97,9 @@ struct Todo {
     active_form: Option<String>,
 }
 
-impl From<todo::TodoOutput> for TodoOutput {
+impl From<todo::TodoOutput> for TodoResult {
     fn from(list: todo::TodoOutput) -> Self {
-        let todo = |todo: beamai_tool::todo::Todo| Todo {
+        let todo = |todo: beamai_tool::todo::Todo| TodoItem {
             id: todo.id,
             content: todo.content,
             status: todo.status,

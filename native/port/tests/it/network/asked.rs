@@ -36,7 +36,7 @@ fn asked(fixture: &Fixture, command: &str, answer: fn(&Value) -> Value) -> (Valu
 fn the_first_connection_waits_for_an_answer_and_the_others_have_it() {
     let server = Named::hello();
     let fixture = Fixture::listing(&[], &[&server]);
-    let get = format!("curl -sS http://{}/", server.place);
+    let get = format!("curl -sS http://{}/", server.authority);
     let command = format!("{get} & {get} & wait; {get}");
     let (result, questions) = asked(&fixture, &command, |_| json!({"decision": "allow"}));
     assert_eq!((&result["stdout"], server.server.seen().len()), (&json!("hellohellohello"), 3), "{result}");
@@ -45,7 +45,7 @@ fn the_first_connection_waits_for_an_answer_and_the_others_have_it() {
     assert_eq!(questions[0]["subject"], server.rule());
     assert_eq!(questions[0]["wanted"], json!([server.rule()]));
     assert_eq!(questions[0]["command"], command);
-    assert!(questions[0]["message"].as_str().unwrap().contains(&server.place));
+    assert!(questions[0]["message"].as_str().unwrap().contains(&server.authority));
     // The next command is another one.
     let (_, again) = asked(&fixture, &get, |_| json!({"decision": "allow"}));
     assert_eq!(again.len(), 1);
@@ -55,11 +55,11 @@ fn the_first_connection_waits_for_an_answer_and_the_others_have_it() {
 fn what_is_declined_is_refused_with_what_was_said() {
     let server = Named::hello();
     let fixture = Fixture::listing(&[], &[&server]);
-    let get = format!("curl -sS http://{}/", server.place);
+    let get = format!("curl -sS http://{}/", server.authority);
     let no = |_: &Value| json!({"decision": "deny", "reason": "not today"});
     let (result, questions) = asked(&fixture, &format!("{get}; {get}"), no);
     assert_eq!((questions.len(), server.server.connections()), (1, 0), "{result}");
-    let used = used(&result, &server.place);
+    let used = used(&result, &server.authority);
     assert_eq!((&used["refused"], &used["why"]), (&json!(2), &json!("not today")), "{result}");
 }
 
@@ -67,7 +67,7 @@ fn what_is_declined_is_refused_with_what_was_said() {
 fn a_rule_that_is_added_holds_from_there_on() {
     let (one, other) = (Named::hello(), Named::hello());
     let fixture = Fixture::listing(&[], &[&one, &other]);
-    let command = format!("curl -sS http://{}/ http://{}/", one.place, other.place);
+    let command = format!("curl -sS http://{}/ http://{}/", one.authority, other.authority);
     let by_rule = |request: &Value| {
         // The rule of the machine's name, whatever the port.
         let rule = request["subject"].as_str().unwrap();
@@ -101,7 +101,7 @@ fn time_in_which_somebody_is_asked_does_not_count() {
             super::done(host.call(call, CallOptions::default()));
         });
     });
-    let args = json!({"command": format!("curl -sS http://{}/", server.place), "timeout": 1_000});
+    let args = json!({"command": format!("curl -sS http://{}/", server.authority), "timeout": 1_000});
     let call = CallRequest { asks_starts: true, ..fixture.call(args) };
     let result = super::done(
         fixture.host.call(call, CallOptions { progress: Some(progress), ..CallOptions::default() }),
@@ -112,15 +112,15 @@ fn time_in_which_somebody_is_asked_does_not_count() {
 #[test]
 fn a_rule_that_asks_beats_what_is_listed_and_one_that_denies_is_not_asked_about() {
     let server = Named::hello();
-    let get = format!("curl -sS http://{}/", server.place);
+    let get = format!("curl -sS http://{}/", server.authority);
     let yes = |_: &Value| json!({"decision": "allow"});
     let ask = json!({"default": "allow", "ask": [server.rule()]});
-    let fixture = Fixture::new(json!({"network": [server.place]}), ask, &[&server]);
+    let fixture = Fixture::new(json!({"network": [server.authority]}), ask, &[&server]);
     let (_, questions) = asked(&fixture, &get, yes);
     assert_eq!((questions.len(), &questions[0]["matched_rule"]), (1, &json!(server.rule())));
     let deny = json!({"default": "allow", "allow": [server.rule()], "deny": ["Network"]});
-    let fixture = Fixture::new(json!({"network": [server.place]}), deny, &[&server]);
+    let fixture = Fixture::new(json!({"network": [server.authority]}), deny, &[&server]);
     let (result, questions) = asked(&fixture, &get, yes);
-    assert!(questions.is_empty() && used(&result, &server.place)["reached"] == 0, "{result}");
+    assert!(questions.is_empty() && used(&result, &server.authority)["reached"] == 0, "{result}");
     assert_eq!(server.server.seen().len(), 1);
 }

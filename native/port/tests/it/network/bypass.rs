@@ -17,7 +17,7 @@ struct Sides {
 impl Sides {
     fn new() -> Self {
         let (friend, stranger) = (Named::hello(), Named::hello());
-        let fixture = Fixture::listing(&[&friend.place], &[&friend, &stranger]);
+        let fixture = Fixture::listing(&[&friend.authority], &[&friend, &stranger]);
         Self { friend, stranger, fixture }
     }
 
@@ -41,20 +41,20 @@ fn connect(to: &str) -> String {
 #[test]
 fn names_that_are_not_listed_are_not_reached() {
     let sides = Sides::new();
-    let stranger = &sides.stranger.place;
+    let stranger = &sides.stranger.authority;
     sides.assert_unheard(&[&connect(stranger)], "403 Forbidden");
     sides.assert_unheard(&[&get(&format!("http://{stranger}/"), stranger)], "403 Forbidden");
     let upper = stranger.to_uppercase();
     let dotted = stranger.replace(':', ".:");
-    for place in [&upper, &dotted] {
-        sides.assert_unheard(&[&connect(place)], "403 Forbidden");
+    for authority in [&upper, &dotted] {
+        sides.assert_unheard(&[&connect(authority)], "403 Forbidden");
     }
     // Spelled otherwise, a name that a rule denies is the same.
     let permissions = json!({"default": "allow", "deny": [format!("Network(domain:{})", MACHINE.0)]});
     let denied = Fixture::new(json!({"network": ["*"]}), permissions, &[&sides.stranger]);
-    for place in [stranger, &upper, &dotted] {
-        let (said, result) = denied.said(&[&connect(place)]);
-        assert!(said.contains("denies it"), "{place}: {said} {result}");
+    for authority in [stranger, &upper, &dotted] {
+        let (said, result) = denied.said(&[&connect(authority)]);
+        assert!(said.contains("denies it"), "{authority}: {said} {result}");
     }
     assert_eq!(sides.stranger.server.connections(), 0);
 }
@@ -77,9 +77,9 @@ fn addresses_are_not_reached_in_any_form() {
             "169.254.169.254",
             "1.1.1.1",
         ] {
-            let place = format!("{form}:{port}");
-            sides.assert_unheard(&[&connect(&place)], "403 Forbidden");
-            sides.assert_unheard(&[&get(&format!("http://{place}/"), &place)], "403 Forbidden");
+            let authority = format!("{form}:{port}");
+            sides.assert_unheard(&[&connect(&authority)], "403 Forbidden");
+            sides.assert_unheard(&[&get(&format!("http://{authority}/"), &authority)], "403 Forbidden");
         }
         let [high, low] = port.to_be_bytes();
         let ipv4 = format!("\\x05\\x01\\x00\\x01\\x7f\\x00\\x00\\x01\\x{high:02x}\\x{low:02x}");
@@ -96,13 +96,13 @@ fn addresses_are_not_reached_in_any_form() {
 fn a_name_that_leads_to_a_private_address_is_not_reached() {
     let server = Named::hello();
     let fixture = Fixture::listing(&["*"], &[]);
-    let (said, result) = fixture.said(&[&connect(&server.place)]);
+    let (said, result) = fixture.said(&[&connect(&server.authority)]);
     assert!(said.contains("403 Forbidden"), "{said} {result}");
-    let why = used(&result, &server.place)["why"].as_str().unwrap();
+    let why = used(&result, &server.authority)["why"].as_str().unwrap();
     assert!(why.contains("allow_addresses"), "{why}");
-    for place in ["localhost:80", "ip6-localhost:80"] {
-        let (said, _) = fixture.said(&[&connect(place)]);
-        assert!(said.contains("403") || said.contains("502"), "{place}: {said}");
+    for authority in ["localhost:80", "ip6-localhost:80"] {
+        let (said, _) = fixture.said(&[&connect(authority)]);
+        assert!(said.contains("403") || said.contains("502"), "{authority}: {said}");
     }
     assert_eq!(server.server.connections(), 0);
 }
@@ -154,7 +154,7 @@ fn socks_makes_connections_and_nothing_else() {
 #[test]
 fn requests_for_other_hosts_do_not_pass() {
     let sides = Sides::new();
-    let (friend, stranger) = (&sides.friend.place, &sides.stranger.place);
+    let (friend, stranger) = (&sides.friend.authority, &sides.stranger.authority);
     let at_friend = format!("http://{friend}/");
     sides.assert_unheard(&[&get(&at_friend, stranger)], "400 Bad Request");
     sides.assert_unheard(&[&get(&at_friend, &format!("{friend}\r\nHost: {stranger}"))], "400 Bad Request");
@@ -182,10 +182,12 @@ fn requests_for_other_hosts_do_not_pass() {
 #[test]
 fn what_stands_before_a_host_is_not_the_host() {
     let sides = Sides::new();
-    let (friend, stranger) = (&sides.friend.place, &sides.stranger.place);
-    for place in [format!("{friend}@{stranger}"), format!("user@{friend}"), format!("{stranger}#@{friend}")] {
-        sides.assert_unheard(&[&connect(&place)], "HTTP/1.1 400");
-        sides.assert_unheard(&[&get(&format!("http://{place}/"), &place)], "HTTP/1.1 400");
+    let (friend, stranger) = (&sides.friend.authority, &sides.stranger.authority);
+    for authority in
+        [format!("{friend}@{stranger}"), format!("user@{friend}"), format!("{stranger}#@{friend}")]
+    {
+        sides.assert_unheard(&[&connect(&authority)], "HTTP/1.1 400");
+        sides.assert_unheard(&[&get(&format!("http://{authority}/"), &authority)], "HTTP/1.1 400");
     }
     sides.assert_unheard(&[&get("/", friend)], "400 Bad Request");
     sides.assert_unheard(&[&get(&format!("https://{friend}/"), friend)], "400 Bad Request");
@@ -194,21 +196,21 @@ fn what_stands_before_a_host_is_not_the_host() {
 #[test]
 fn a_proxy_behind_the_proxy_leads_nowhere() {
     let sides = Sides::new();
-    let tunnel = connect(&sides.friend.place);
-    sides.assert_unheard(&[&tunnel, &connect(&sides.stranger.place)], "200 OK");
+    let tunnel = connect(&sides.friend.authority);
+    sides.assert_unheard(&[&tunnel, &connect(&sides.stranger.authority)], "200 OK");
     sides.assert_unheard(&[&tunnel, "\\x05\\x01\\x00"], "200 OK");
-    let (_, result) = sides.fixture.said(&[&tunnel, &connect(&sides.stranger.place)]);
+    let (_, result) = sides.fixture.said(&[&tunnel, &connect(&sides.stranger.authority)]);
     assert!(result.to_string().contains("somewhere else is refused"), "{result}");
 }
 
 #[test]
 fn a_redirect_to_another_name_is_judged_anew() {
     let stranger = Named::hello();
-    let to = format!("http://{}/", stranger.place);
+    let to = format!("http://{}/", stranger.authority);
     let friend = Named::new(move |_, stream| stream.write_all(&redirect("302 Found", &to)));
-    let fixture = Fixture::listing(&[&friend.place], &[&friend, &stranger]);
-    let result = fixture.run(&format!("curl -sSL http://{}/", friend.place));
-    assert_eq!(used(&result, &stranger.place)["refused"], 1, "{result}");
+    let fixture = Fixture::listing(&[&friend.authority], &[&friend, &stranger]);
+    let result = fixture.run(&format!("curl -sSL http://{}/", friend.authority));
+    assert_eq!(used(&result, &stranger.authority)["refused"], 1, "{result}");
     assert_eq!((friend.server.seen().len(), stranger.server.connections()), (1, 0));
 }
 
@@ -220,12 +222,12 @@ fn a_connection_that_one_command_leaves_is_not_the_next_ones() {
     for _ in 0..20 {
         fixture.run(&format!(
             "exec 3<>/dev/tcp/127.0.0.1/3128; printf 'GET http://{0}/ HTTP/1.1\\r\\nHost: {0}\\r\\n\\r\\n' >&3",
-            server.place
+            server.authority
         ));
     }
     let next = super::host(
         fixture.dir.path(),
-        json!({"network": [server.place]}),
+        json!({"network": [server.authority]}),
         json!({"default": "allow"}),
         &[&server],
     );

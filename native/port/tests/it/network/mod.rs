@@ -32,7 +32,7 @@ static MACHINE: LazyLock<(String, IpAddr)> = LazyLock::new(|| {
 struct Named {
     server: TestServer,
     /// Name and port.
-    place: String,
+    authority: String,
 }
 
 impl Named {
@@ -43,8 +43,8 @@ impl Named {
     }
 
     fn of(server: TestServer) -> Self {
-        let place = format!("{}:{}", MACHINE.0, server.address.port());
-        Self { server, place }
+        let authority = format!("{}:{}", MACHINE.0, server.address.port());
+        Self { server, authority }
     }
 
     /// One that says `hello` to everybody.
@@ -53,7 +53,7 @@ impl Named {
     }
 
     fn rule(&self) -> String {
-        format!("Network(domain:{})", self.place)
+        format!("Network(domain:{})", self.authority)
     }
 }
 

@@ -23,7 +23,7 @@ fn registry(files: impl Fn(&str) -> HashMap<String, Vec<u8>>) -> Named {
             None => stream.write_all(&answer("404 Not Found", &[], b"not here")),
         }
     });
-    known.set(files(&server.place)).unwrap();
+    known.set(files(&server.authority)).unwrap();
     server
 }
 
@@ -36,8 +36,9 @@ fn with_one_rule(server: &Named) -> Fixture {
 fn succeeded(fixture: &Fixture, server: &Named, command: &str) {
     let result = fixture.run_with(json!({"command": command}));
     assert_eq!(result["exit_code"], 0, "{result}");
-    assert!(used(&result, &server.place)["reached"].as_u64() > Some(0), "{result}");
-    let refused = result["network"].as_array().unwrap().iter().filter(|used| used["name"] == server.place);
+    assert!(used(&result, &server.authority)["reached"].as_u64() > Some(0), "{result}");
+    let refused =
+        result["network"].as_array().unwrap().iter().filter(|used| used["name"] == server.authority);
     assert!(refused.into_iter().all(|used| used["refused"] == 0), "{result}");
 }
 
@@ -77,7 +78,7 @@ fn pip_installs() {
     let command = format!(
         "$(python3 -c 'import sys; print(sys.executable)') -m pip install --disable-pip-version-check --index-url http://{}/simple --trusted-host {} --target out tiny \
          && PYTHONPATH=out python3 -c 'import tiny'",
-        server.place, MACHINE.0
+        server.authority, MACHINE.0
     );
     succeeded(&fixture, &server, &command);
 }
@@ -89,12 +90,12 @@ fn npm_installs() {
          echo 'module.exports = 1' > package/index.js; tar -czf tiny.tgz package",
         "tiny.tgz",
     );
-    let server = registry(|place| {
+    let server = registry(|authority| {
         let about = json!({
             "name": "tiny",
             "dist-tags": {"latest": "1.0.0"},
             "versions": {"1.0.0": {
-                "name": "tiny", "version": "1.0.0", "dist": {"tarball": format!("http://{place}/tiny/-/tiny-1.0.0.tgz")}}},
+                "name": "tiny", "version": "1.0.0", "dist": {"tarball": format!("http://{authority}/tiny/-/tiny-1.0.0.tgz")}}},
         });
         listed([("/tiny", about.to_string().into_bytes()), ("/tiny/-/tiny-1.0.0.tgz", tarball.clone())])
     });
@@ -103,7 +104,7 @@ fn npm_installs() {
         .unwrap();
     let command = format!(
         "npm install --no-audit --no-fund --registry http://{}/ tiny && node -e 'require(\"tiny\")'",
-        server.place
+        server.authority
     );
     succeeded(&fixture, &server, &command);
 }
@@ -121,8 +122,8 @@ fn cargo_fetches() {
     let sum = String::from_utf8(sum.to_vec()).unwrap();
     let entry =
         json!({"name": "tiny", "vers": "1.0.0", "deps": [], "cksum": sum, "features": {}, "yanked": false});
-    let server = registry(|place| {
-        let config = json!({"dl": format!("http://{place}/dl")});
+    let server = registry(|authority| {
+        let config = json!({"dl": format!("http://{authority}/dl")});
         listed([
             ("/index/config.json", config.to_string().into_bytes()),
             ("/index/ti/ny/tiny", format!("{entry}\n").into_bytes()),
@@ -141,7 +142,7 @@ fn cargo_fetches() {
          tiny = { version = \"1\", registry = \"own\" }\n",
     );
     write("src/lib.rs", "");
-    let config = format!("[registries.own]\nindex = \"sparse+http://{}/index/\"\n", server.place);
+    let config = format!("[registries.own]\nindex = \"sparse+http://{}/index/\"\n", server.authority);
     write(".cargo/config.toml", &config);
     succeeded(&fixture, &server, "cargo fetch");
     assert!(server.server.seen().iter().any(|seen| seen.path == "/dl/tiny/1.0.0/download"));
@@ -165,7 +166,7 @@ fn git_clones() {
     succeeded(
         &fixture,
         &server,
-        &format!("git clone -q http://{}/repository.git copy && cat copy/file", server.place),
+        &format!("git clone -q http://{}/repository.git copy && cat copy/file", server.authority),
     );
 }
 
@@ -186,10 +187,10 @@ fn without_the_rule_nothing_is_installed() {
         stream.write_all(&answer("200 OK", &[], b"hello"))
     }));
     let fixture = Fixture::listing(&[], &[&server]);
-    let result: Value = fixture.run(&format!("git clone -q http://{}/repository.git copy", server.place));
+    let result: Value = fixture.run(&format!("git clone -q http://{}/repository.git copy", server.authority));
     assert_ne!(result["exit_code"], 0, "{result}");
     assert_eq!(
-        (server.server.connections(), &used(&result, &server.place)["wanted"]),
+        (server.server.connections(), &used(&result, &server.authority)["wanted"]),
         (0, &json!(server.rule()))
     );
 }

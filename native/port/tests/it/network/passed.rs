@@ -8,23 +8,24 @@ use serde_json::json;
 #[test]
 fn a_listed_name_is_reached_by_every_kind_of_proxy() {
     let server = Named::hello();
-    let fixture = Fixture::listing(&[&server.place], &[&server]);
+    let fixture = Fixture::listing(&[&server.authority], &[&server]);
     for (nth, way) in ["", "--proxytunnel", "--socks5-hostname 127.0.0.1:3128"].into_iter().enumerate() {
-        assert_eq!(fixture.stdout(&format!("curl -sS {way} http://{}/", server.place)), "hello", "{way}");
+        assert_eq!(fixture.stdout(&format!("curl -sS {way} http://{}/", server.authority)), "hello", "{way}");
         assert_eq!(server.server.seen().len(), nth + 1, "{way}");
     }
     let seen = &server.server.seen()[0];
-    assert_eq!((seen.path.as_str(), seen.header("host")), ("/", Some(server.place.as_str())));
+    assert_eq!((seen.path.as_str(), seen.header("host")), ("/", Some(server.authority.as_str())));
     assert_eq!(seen.header("proxy-connection"), None);
 }
 
 #[test]
 fn the_result_tells_what_was_reached_and_the_text_for_models_in_one_line() {
     let server = Named::hello();
-    let fixture = Fixture::listing(&[&server.place], &[&server]);
-    let command = format!("curl -sS http://{0}/ http://{0}/x; curl -sS http://other.example/", server.place);
+    let fixture = Fixture::listing(&[&server.authority], &[&server]);
+    let command =
+        format!("curl -sS http://{0}/ http://{0}/x; curl -sS http://other.example/", server.authority);
     let result = fixture.run(&command);
-    assert_eq!(used(&result, &server.place)["reached"], 2, "{result}");
+    assert_eq!(used(&result, &server.authority)["reached"], 2, "{result}");
     let other = used(&result, "other.example:80");
     assert_eq!((&other["refused"], &other["reached"]), (&json!(1), &json!(0)), "{result}");
     assert_eq!(other["wanted"], "Network(domain:other.example)");
@@ -37,7 +38,7 @@ fn the_result_tells_what_was_reached_and_the_text_for_models_in_one_line() {
 #[test]
 fn names_are_compared_in_one_spelling() {
     let server = Named::hello();
-    let fixture = Fixture::listing(&[&server.place.to_uppercase()], &[&server]);
+    let fixture = Fixture::listing(&[&server.authority.to_uppercase()], &[&server]);
     let port = server.server.address.port();
     for host in [MACHINE.0.to_uppercase(), format!("{}.", MACHINE.0)] {
         let (said, result) =
@@ -59,10 +60,10 @@ fn tls_passes_to_the_server_that_it_names() {
         Named::of(TestServer::tls_at(&format!("{}:0", super::shown(MACHINE.1)), config, |_, stream| {
             stream.write_all(&answer("200 OK", &[], b"sealed"))
         }));
-    let fixture = Fixture::listing(&[&server.place], &[&server]);
+    let fixture = Fixture::listing(&[&server.authority], &[&server]);
     std::fs::write(fixture.dir.path().join("ca.pem"), authority.pem()).unwrap();
     let curl =
-        |more: &str| fixture.run(&format!("curl -sS --cacert ca.pem {more} https://{}/", server.place));
+        |more: &str| fixture.run(&format!("curl -sS --cacert ca.pem {more} https://{}/", server.authority));
     for way in ["", "--socks5-hostname 127.0.0.1:3128"] {
         let result = curl(way);
         assert_eq!(result["stdout"], "sealed", "{result}");
@@ -76,7 +77,7 @@ fn tls_passes_to_the_server_that_it_names() {
     );
     let result = fixture.run(&other);
     assert_ne!(result["exit_code"], 0, "{result}");
-    let why = used(&result, &server.place)["why"].as_str().unwrap();
+    let why = used(&result, &server.authority)["why"].as_str().unwrap();
     assert!(why.contains("another server, other.example"), "{why}");
     let unnamed = "import socket, ssl, sys\n\
         s = socket.create_connection(('127.0.0.1', 3128))\n\
@@ -85,9 +86,12 @@ fn tls_passes_to_the_server_that_it_names() {
         c = ssl.create_default_context(); c.check_hostname = False; c.verify_mode = ssl.CERT_NONE\n\
         c.wrap_socket(s)\n";
     std::fs::write(fixture.dir.path().join("unnamed.py"), unnamed).unwrap();
-    let result = fixture.run(&format!("python3 unnamed.py {}", server.place));
+    let result = fixture.run(&format!("python3 unnamed.py {}", server.authority));
     assert_ne!(result["exit_code"], 0, "{result}");
-    assert!(used(&result, &server.place)["why"].as_str().unwrap().contains("names no server"), "{result}");
+    assert!(
+        used(&result, &server.authority)["why"].as_str().unwrap().contains("names no server"),
+        "{result}"
+    );
     assert_eq!(server.server.seen().len(), 2);
 }
 

@@ -36,15 +36,15 @@ fn in_session(host: &Host, fixture: &Fixture, session: &str, tool: &str, args: V
 #[test]
 fn a_connection_ends_when_its_rule_is_revoked_and_when_its_session_ends() {
     let (server, open) = endless();
-    let fixture = Fixture::listing(&[&server.place], &[&server]);
+    let fixture = Fixture::listing(&[&server.authority], &[&server]);
     let session = format!("network-{}", marker());
-    let command = format!("curl -sN http://{0}/ > got; curl -sS http://{0}/", server.place);
+    let command = format!("curl -sN http://{0}/ > got; curl -sS http://{0}/", server.authority);
     let args = json!({"command": command, "run_in_background": true});
     let started = in_session(&fixture.host, &fixture, &session, "shell_exec", args.clone());
     wait_until(|| open.load(Ordering::SeqCst) == 1);
     let denying = host(
         fixture.dir.path(),
-        json!({"network": [server.place]}),
+        json!({"network": [server.authority]}),
         json!({"default": "allow", "deny": [server.rule()]}),
         &[&server],
     );
@@ -59,7 +59,7 @@ fn a_connection_ends_when_its_rule_is_revoked_and_when_its_session_ends() {
         std::thread::sleep(Duration::from_millis(50));
         polled = poll();
     }
-    let used = super::used(&polled, &server.place);
+    let used = super::used(&polled, &server.authority);
     assert_eq!((&used["reached"], &used["refused"]), (&json!(1), &json!(2)), "{polled}");
     assert_eq!(server.server.connections(), 1, "{polled}");
 
@@ -72,9 +72,11 @@ fn a_connection_ends_when_its_rule_is_revoked_and_when_its_session_ends() {
 #[test]
 fn what_a_command_leaves_running_has_no_connection_left() {
     let (server, open) = endless();
-    let fixture = Fixture::listing(&[&server.place], &[&server]);
-    fixture
-        .run(&format!("curl -sN http://{}/ > got & while [ ! -s got ]; do sleep 0.05; done", server.place));
+    let fixture = Fixture::listing(&[&server.authority], &[&server]);
+    fixture.run(&format!(
+        "curl -sN http://{}/ > got & while [ ! -s got ]; do sleep 0.05; done",
+        server.authority
+    ));
     wait_until(|| open.load(Ordering::SeqCst) == 0);
     assert_eq!(server.server.connections(), 1);
 }

@@ -1,13 +1,13 @@
-//! Arguments as models write them, made into what a built-in tool takes.
+//! Corrects arguments that a model wrote in a slightly wrong form.
 //!
-//! Only what can mean one thing is changed; everything else is left to the [check](super::check()), which refuses it.
+//! Only unambiguous cases are changed; everything else is left to the [check](super::check()).
 
 use super::{Param, ParamType, Parameters};
 use serde_json::{Map, Value};
 
-/// Texts for which empty is a value like any other.
+/// Text parameters for which an empty string is a meaningful value.
 const TEXTS: [&str; 4] = ["stdin", "body", "content", "new_string"];
-/// Numbers that say how much is wanted: more than the maximum is taken as the maximum.
+/// Parameters that state an amount: values above the maximum are lowered to it.
 const AMOUNTS: [&str; 13] = [
     "limit",
     "max_matches",
@@ -24,16 +24,16 @@ const AMOUNTS: [&str; 13] = [
     "timeout_sec",
 ];
 
-/// The arguments, and what is to be said of them in the result. An optional argument that is an empty text is left out,
-/// a number or a boolean written as text becomes one, values of enums may be in any case, and amounts over their maximum
-/// become the maximum, which is said.
-pub fn forgive(parameters: &Parameters, args: Map<String, Value>) -> (Map<String, Value>, Vec<String>) {
-    let mut said = Vec::new();
-    let args = object(parameters, args, &mut said);
-    (args, said)
+/// Returns the corrected arguments, and notes for the result. Empty strings for optional parameters are dropped,
+/// numbers and booleans written as strings are converted, enum values match case-insensitively, and amounts above their
+/// maximum are lowered, with a note.
+pub fn coerce(parameters: &Parameters, args: Map<String, Value>) -> (Map<String, Value>, Vec<String>) {
+    let mut notes = Vec::new();
+    let args = object(parameters, args, &mut notes);
+    (args, notes)
 }
 
-/// Whether a result may have to say that an amount was over its maximum.
+/// Whether `coerce` can lower an amount of these parameters.
 pub fn may_adjust(parameters: &Parameters) -> bool {
     parameters.iter().any(|(name, param)| {
         param.maximum.is_some() && AMOUNTS.contains(&name.as_str())
@@ -41,12 +41,12 @@ pub fn may_adjust(parameters: &Parameters) -> bool {
     })
 }
 
-fn object(parameters: &Parameters, args: Map<String, Value>, said: &mut Vec<String>) -> Map<String, Value> {
+fn object(parameters: &Parameters, args: Map<String, Value>, notes: &mut Vec<String>) -> Map<String, Value> {
     let meant = |(name, value): (String, Value)| match parameters.get(&name) {
         None => Some((name, value)),
         Some(param) if is_absent(&name, param, &value) => None,
         Some(param) => {
-            let value = amount(&name, param, meant(param, value, said), said);
+            let value = amount(&name, param, meant(param, value, notes), notes);
             Some((name, value))
         }
     };
@@ -57,15 +57,15 @@ fn is_absent(name: &str, param: &Param, value: &Value) -> bool {
     !param.required && value.as_str() == Some("") && !TEXTS.contains(&name)
 }
 
-/// The value that a text stands for, where it cannot be anything else.
-fn meant(param: &Param, value: Value, said: &mut Vec<String>) -> Value {
+/// Converts a string to the parameter's type, if that is unambiguous.
+fn meant(param: &Param, value: Value, notes: &mut Vec<String>) -> Value {
     let value = match (param.kind, value) {
         (ParamType::Object, Value::Object(map)) => match &param.properties {
-            Some(properties) => Value::Object(object(properties, map, said)),
+            Some(properties) => Value::Object(object(properties, map, notes)),
             None => Value::Object(map),
         },
         (ParamType::Array, Value::Array(items)) => match param.items.as_deref() {
-            Some(of) => items.into_iter().map(|item| meant(of, item, said)).collect(),
+            Some(of) => items.into_iter().map(|item| meant(of, item, notes)).collect(),
             None => Value::Array(items),
         },
         (ParamType::Integer, Value::String(text)) => {
@@ -85,7 +85,7 @@ fn meant(param: &Param, value: Value, said: &mut Vec<String>) -> Value {
     param.values.as_deref().and_then(|values| one_of(values, &value)).unwrap_or(value)
 }
 
-/// The one of these values that is the same but for its case; exact ones first.
+/// Finds the enum value that equals `value`, exactly or else case-insensitively.
 fn one_of(values: &[Value], value: &Value) -> Option<Value> {
     let text = value.as_str()?;
     if values.contains(value) {
@@ -96,11 +96,11 @@ fn one_of(values: &[Value], value: &Value) -> Option<Value> {
     alike.next().filter(|_| alike.next().is_none()).cloned()
 }
 
-fn amount(name: &str, param: &Param, value: Value, said: &mut Vec<String>) -> Value {
+fn amount(name: &str, param: &Param, value: Value, notes: &mut Vec<String>) -> Value {
     let Some(most) = param.maximum.as_ref().filter(|_| AMOUNTS.contains(&name)) else { return value };
     match (value.as_f64(), most.as_f64()) {
         (Some(given), Some(maximum)) if given > maximum => {
-            said.push(format!("{name} is {most}, the maximum, not {value}"));
+            notes.push(format!("{name} is {most}, the maximum, not {value}"));
             Value::Number(most.clone())
         }
         _ => value,
@@ -128,8 +128,8 @@ mod tests {
             }}},
         }))
         .unwrap();
-        let (args, said) = forgive(&parameters, args.as_object().unwrap().clone());
-        (Value::Object(args), said)
+        let (args, notes) = coerce(&parameters, args.as_object().unwrap().clone());
+        (Value::Object(args), notes)
     }
 
     #[test]
@@ -158,8 +158,8 @@ mod tests {
 
     #[test]
     fn too_much_is_the_maximum_and_said() {
-        let (args, said) = forgiven(json!({"limit": "500", "offset": 500}));
+        let (args, notes) = forgiven(json!({"limit": "500", "offset": 500}));
         assert_eq!(args, json!({"limit": 10, "offset": 500}));
-        assert_eq!(said, ["limit is 10, the maximum, not 500"]);
+        assert_eq!(notes, ["limit is 10, the maximum, not 500"]);
     }
 }

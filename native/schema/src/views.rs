@@ -1,23 +1,23 @@
-//! Parameters for different readers: those that a model is told of, and those that hosts see.
+//! Parameters as shown to models and to hosts.
 
 use super::{Param, ParamType, Parameters};
 use serde_json::Value;
 
-/// From this maximum on, a bound says nothing to a model: amounts above it are lowered to it.
+/// Maximum values from here on are not shown to models: larger amounts are lowered to them anyway.
 const FAR: f64 = 1_000.0;
 
-/// The parameters without those that are accepted but not listed.
+/// The parameters without unlisted ones.
 #[must_use]
 pub fn listed(parameters: &Parameters) -> Parameters {
     let shown = parameters.iter().filter(|(_, param)| !param.unlisted);
     shown.map(|(name, param)| (name.clone(), nested(param, &listed))).collect()
 }
 
-/// The parameters of a built-in tool as a model is told of them: without what it does not need for a correct call, such
-/// as that a flag is off unless set, or that a count is not negative. The check knows all of it.
+/// The parameters of a built-in tool as shown to a model: without details that are not needed for a correct call, such
+/// as a flag that is off by default, or a count that cannot be negative. The argument check enforces them all.
 #[must_use]
-pub fn told(parameters: &Parameters) -> Parameters {
-    parameters.iter().map(|(name, param)| (name.clone(), brief(nested(param, &told)))).collect()
+pub fn for_model(parameters: &Parameters) -> Parameters {
+    parameters.iter().map(|(name, param)| (name.clone(), brief(nested(param, &for_model)))).collect()
 }
 
 fn brief(param: Param) -> Param {
@@ -34,7 +34,7 @@ fn brief(param: Param) -> Param {
     Param { description, default, minimum, maximum, ..param }
 }
 
-/// The parameters with their places in the order of use, for hosts whose maps have no order.
+/// The parameters with their positions, for hosts whose maps are unordered.
 #[must_use]
 pub fn positioned(parameters: &Parameters) -> Parameters {
     let place = |(at, (name, param)): (usize, (&String, &Param))| {
@@ -44,7 +44,7 @@ pub fn positioned(parameters: &Parameters) -> Parameters {
     parameters.iter().enumerate().map(place).collect()
 }
 
-/// The parameter with other properties, its own and those of its elements.
+/// The parameter with its properties, or those of its elements, replaced.
 fn nested(param: &Param, change: &dyn Fn(&Parameters) -> Parameters) -> Param {
     let items = param.items.as_deref().map(|items| Box::new(nested(items, change)));
     let properties = param.properties.as_ref().map(change);
@@ -82,7 +82,7 @@ mod tests {
             "verify": {"type": "boolean", "default": true},
             "edits": {"type": "array", "items": {"type": "object", "properties": {"all": {"type": "boolean"}}}},
         }));
-        assert_eq!(told(&all), brief);
+        assert_eq!(for_model(&all), brief);
     }
 
     #[test]
