@@ -139,7 +139,12 @@ a_tool_with_empty_parameters_takes_none_test() ->
 
 atoms_may_be_enumerated_test() ->
     Params = beamai_args:compile(#{unit => #{type => string, enum => [celsius, kelvin]}}),
-    ?assertMatch({ok, _}, beamai_args:check(Params, #{<<"unit">> => <<"kelvin">>}, <<"t">>)),
+    Texts = beamai_args:compile(#{unit => #{type => string, enum => [<<"celsius">>, <<"kelvin">>]}}),
+    Several = beamai_args:compile(#{units => #{type => array, items => #{type => string, enum => [celsius, kelvin]}}}),
+    %% The handler gets the atom.
+    ?assertEqual({ok, #{<<"unit">> => kelvin}}, beamai_args:check(Params, #{<<"unit">> => <<"kelvin">>}, <<"t">>)),
+    ?assertEqual({ok, #{<<"unit">> => <<"kelvin">>}}, beamai_args:check(Texts, #{<<"unit">> => <<"kelvin">>}, <<"t">>)),
+    ?assertEqual({ok, #{<<"units">> => [kelvin, celsius]}}, beamai_args:check(Several, #{<<"units">> => [<<"kelvin">>, <<"celsius">>]}, <<"t">>)),
     ?assertMatch({error, _}, beamai_args:check(Params, #{<<"unit">> => <<"feet">>}, <<"t">>)).
 
 a_message_stays_short_however_much_is_wrong_test() ->

@@ -72,12 +72,75 @@ a_file_has_a_line_for_each_test() ->
     end).
 
 callers_never_wait_test() ->
-    traced(#{}, fun(Trace) ->
+    traced(#{max => 1000}, fun(Trace) ->
         ok = sys:suspend(Trace),
-        [{ok, _, _} = beamai_kernel:invoke(kernel(), <<"fine">>, #{}) || _ <- lists:seq(1, 11000)],
+        [{ok, _, _} = beamai_kernel:invoke(kernel(), <<"fine">>, #{}) || _ <- lists:seq(1, 1100)],
         ok = sys:resume(Trace),
-        #{tools := #{<<"fine">> := #{count := 10000}}, dropped := 1000} = beamai_trace:totals(Trace)
+        ?assertMatch(#{tools := #{<<"fine">> := #{count := 1100}}, dropped := 0}, beamai_trace:totals(Trace)),
+        ?assertEqual(lists:seq(101, 1100), [Number || #{number := Number} <- beamai_trace:entries(Trace)])
     end).
+
+what_the_file_lacks_is_counted_test() ->
+    beamai_test:in_workspace(fun(Dir) ->
+        File = filename:join(Dir, "calls.jsonl"),
+        {ok, Trace} = beamai_trace:start_link(#{file => File, max => 100}),
+        ok = sys:suspend(Trace),
+        [{ok, _, _} = beamai_kernel:invoke(kernel(), <<"fine">>, #{}) || _ <- lists:seq(1, 150)],
+        ok = sys:resume(Trace),
+        timer:sleep(200),
+        ?assertMatch(#{dropped := Dropped} when Dropped >= 40, beamai_trace:totals(Trace)),
+        #{dropped := Dropped} = beamai_trace:totals(Trace),
+        ok = beamai_trace:stop(Trace),
+        {ok, Text} = file:read_file(File),
+        ?assertEqual(150 - Dropped, length(binary:matches(Text, <<"\n">>)))
+    end).
+
+many_processes_write_at_once_test_() -> {timeout, 60, fun many_processes_write_at_once/0}.
+
+many_processes_write_at_once() ->
+    traced(#{}, fun(Trace) ->
+        K = kernel(),
+        Call = fun(N) -> {ok, 1, _} = beamai_kernel:invoke(K, <<"fine">>, #{}, #{call_id => N}) end,
+        Started = [spawn_monitor(fun() -> [Call({P, N}) || N <- lists:seq(1, 300)] end) || P <- lists:seq(1, 20)],
+        [receive {'DOWN', Monitor, _, _, Reason} -> ?assertEqual(normal, Reason) end || {_, Monitor} <- Started],
+        Entries = beamai_trace:entries(Trace),
+        ?assertEqual(lists:seq(1, 6000), [Number || #{number := Number} <- Entries]),
+        ?assertEqual(6000, length(lists:usort([Id || #{call_id := Id} <- Entries]))),
+        ?assertMatch(#{tools := #{<<"fine">> := #{count := 6000}}}, beamai_trace:totals(Trace)),
+        ?assertEqual(lists:seq(5001, 5010), [Number || #{number := Number} <- beamai_trace:entries_after(Trace, 5000, 10)])
+    end).
+
+a_trace_that_stops_in_the_middle_of_a_call_harms_nobody_test() ->
+    {ok, Trace} = beamai_trace:start_link(),
+    Self = self(),
+    spawn_link(fun() -> Self ! beamai_kernel:invoke(kernel(), <<"slow">>, #{}) end),
+    timer:sleep(5),
+    ok = beamai_trace:stop(Trace),
+    receive Answer -> ?assertMatch({ok, 1, _}, Answer) end.
+
+names_and_contents_are_bounded_test_() -> {timeout, 60, fun names_and_contents_are_bounded/0}.
+
+names_and_contents_are_bounded() ->
+    traced(#{}, fun(Trace) ->
+        [beamai_kernel:invoke(kernel(), <<"none", (integer_to_binary(N))/binary>>, #{}) || N <- lists:seq(1, 1100)],
+        #{tools := Tools} = beamai_trace:totals(Trace),
+        ?assertEqual(1001, map_size(Tools)),
+        ?assertMatch(#{<<"(others)">> := #{count := 100, errors := 100}}, Tools)
+    end),
+    ok = application:set_env(beamai, telemetry_contents, true),
+    ok = beamai_telemetry:refresh(),
+    try
+        traced(#{}, fun(Trace) ->
+            Long = binary:copy(<<"x">>, 200000),
+            {ok, 1, _} = beamai_kernel:invoke(kernel(), <<"fine">>, #{<<"long">> => Long}),
+            [#{input := Input, output := 1, input_bytes := Bytes}] = beamai_trace:entries(Trace),
+            ?assert(Bytes > 200000 andalso byte_size(Input) < 100000),
+            ?assertNotEqual(nomatch, string:find(Input, "bytes)"))
+        end)
+    after
+        ok = application:set_env(beamai, telemetry_contents, false),
+        ok = beamai_telemetry:refresh()
+    end.
 
 options_are_checked_test() ->
     [?assertError({bad_option, Key}, beamai_trace:start_link(#{Key => Value})) || {Key, Value} <- [{max, 0}, {file, 1}, {colour, red}]].

@@ -55,8 +55,9 @@ behaviours() ->
 attributes(Module) ->
     Module:module_info(attributes).
 
+%% The atom `beamai' is the application's name; calls of the module are among those above.
 names() ->
-    lists:usort([{Module, Atom} || Module <- modules(), Atom <- atoms(forms(Module)), Atom =/= Module, is_ours(Atom)]).
+    lists:usort([{Module, Atom} || Module <- modules(), Atom <- atoms(forms(Module)), Atom =/= Module, Atom =/= beamai, is_ours(Atom)]).
 
 %% Of functions alone: types may name those of any layer.
 atoms(Forms) ->
@@ -123,7 +124,7 @@ is_hidden(Module) ->
 %% The first column of the tables in docs/modules.md.
 documented() ->
     {ok, Page} = file:read_file(filename:join(root(source(beamai_kernel)), "docs/modules.md")),
-    {match, Names} = re:run(Page, "^\\| `(beamai_[a-z_]+)` ", [global, multiline, {capture, all_but_first, list}]),
+    {match, Names} = re:run(Page, "^\\| `(beamai(?:_[a-z_]+)?)` ", [global, multiline, {capture, all_but_first, list}]),
     [list_to_atom(Name) || [Name] <- Names].
 
 root(Path) ->

@@ -5,10 +5,10 @@
 %% {ok, #{content := Text}, Agent1} = beamai_agent:run(Agent, <<"Why does the build fail?">>).
 %% '''
 %%
-%% An agent is data and a run is a function of it: it runs in the calling process, ends with it, and returns the agent
-%% with the conversation and the context that its tools changed, also where the run failed. {@link conversation/1} gives
-%% what is to be stored; with the option `store', each message is stored as it is made, and {@link resume/2} goes on
-%% after a crash:
+%% An agent is an immutable term. A run is a function of it: it runs in the calling process, ends with it, and returns
+%% the agent with the new conversation and the context that its tools changed, even if the run failed. {@link
+%% conversation/1} returns what to store. With the option `store', each message is stored as it is created, and {@link
+%% resume/2} continues after a crash:
 %%
 %% ```
 %% {ok, Agent} = beamai_agent:new(#{llm => Model, kernel => Kernel, agent_id => <<"build">>,
@@ -23,7 +23,7 @@
 -export([new/1, run/2, run/3, resume/2, conversation/1, context/1, id/1, kernel/1, explain/1]).
 -export_type([agent/0, event/0, result/0, failure/0]).
 
-%% Its keys are the library's own.
+%% The keys are private to this library.
 -type agent() :: #{
     llm := beamai_chat:model(),
     kernel := beamai_kernel:kernel(),
@@ -45,12 +45,12 @@
     tool_choice => beamai_chat_controls:tool_choice(),
     stop_sequences => [binary()],
     parallel => pos_integer(),
-    %% What of a stored run is not done yet.
+    %% What a stored run has not finished.
     unfinished := none | beamai_agent_log:unfinished()
 }.
-%% `tool_calls' and `usage' are those of the run, sub-agents' tokens included. `context' is what the agent's next run
-%% begins with. `output' is the value of the answer, with the option `output'; `cost' is what the run's models cost that have
-%% prices, in the unit of their table.
+%% `tool_calls' and `usage' cover the run, including sub-agents' tokens. `context' is where the agent's next run starts.
+%% `output' is the decoded answer, with the option `output'. `cost' is the cost of the run's models that have prices, in
+%% the unit of their price table.
 -type result() :: #{
     content := binary(),
     output => term(),
@@ -65,19 +65,19 @@
     {model, beamai_chat_model:error()}
     | {max_iterations, pos_integer()}
     | {out_of_budget, tokens | time}
-    %% The last answer did not match the schema of `output', and neither did the one before.
+    %% The last answer did not match the schema of `output', and neither did the previous one.
     | {bad_output, Problems :: [binary()]}
-    %% Nothing is done that could not be stored.
+    %% Nothing more is done once the store fails.
     | {store, Reason :: term()}
     | cancelled.
 -type event() ::
     {started, RunId :: term()}
     | beamai_chat_model:event()
-    %% What is added to the conversation, as it is: input, answers, results.
+    %% A message was added to the conversation: input, answer or result.
     | {message, beamai_chat_model:message()}
-    %% Before the model is asked. `messages' and `tools' are counts.
+    %% Before a request to the model. `messages' and `tools' are counts.
     | {model_request, #{iteration := pos_integer(), messages := pos_integer(), tools := non_neg_integer()}}
-    %% After it has answered; `reasoning' is what it thought, empty where it does not tell.
+    %% After the answer. `reasoning' is the model's reasoning, empty if the provider does not return it.
     | {model_answer, #{
         iteration := pos_integer(),
         message := beamai_chat_model:message(),
@@ -86,29 +86,29 @@
         usage := beamai_chat_model:usage(),
         duration_us := non_neg_integer()
     }}
-    %% Calls of an answer that run together, before the first of them starts.
+    %% A call of a group of calls that run in parallel, before the first of them starts.
     | {tool_call, beamai_chat_model:call()}
     | {tool_started, beamai_chat_model:call()}
-    %% A call waits for a person: with the request that `approve' got, or the questions.
+    %% A call waits for a person: with the request for `approve', or the questions.
     | {waiting, #{for := approval | question, call_id := term(), request => map(), questions => [term()]}}
     | {waited, #{for := approval | question, call_id := term(), answer := atom(), duration_us := non_neg_integer()}}
-    %% A call failed in a way that another try can mend, and is tried again after `delay_ms' milliseconds.
+    %% A call failed with a temporary error and will be retried after `delay_ms' milliseconds.
     | {tool_retry, #{tool := binary(), call_id := term(), attempt := pos_integer(), delay_ms := non_neg_integer(), error := term()}}
-    %% As soon as a call has ended. The duration is its own, without what ran beside it.
+    %% A call has ended. The duration is the call's own, without calls that ran in parallel.
     | {tool_ended, #{call := beamai_chat_model:call(), outcome := ok | error | refused, duration_us := non_neg_integer()}}
     | {tool_result, beamai_chat_model:call(), {ok, term()} | {error, term()} | {refused, binary()}}
-    %% What a tool reports while it works; `call_id' says for which call.
+    %% Progress of a tool; `call_id' names the call.
     | {progress, map()}
-    %% Of the run so far.
+    %% Usage of the run so far.
     | {usage, #{atom() => non_neg_integer()}}
-    %% The conversation was made shorter: estimated tokens before and after, and how many messages were summarised.
+    %% The conversation was shortened: estimated tokens before and after, and the number of summarised messages.
     | {compacted, #{
         tokens_before := non_neg_integer(),
         tokens_after := non_neg_integer(),
         summarised := non_neg_integer(),
         duration_us := non_neg_integer()
     }}
-    %% What is left of the budget, after each answer; `time' in milliseconds. Only where something is limited.
+    %% The remaining budget after each answer; `time' in milliseconds. Only for limits that are set.
     | {budget, #{tokens => non_neg_integer(), time => non_neg_integer()}}
     %% The last event of a run.
     | {ended, #{
@@ -120,11 +120,12 @@
         usage := #{atom() => non_neg_integer()},
         duration_us := non_neg_integer()
     }}
-    %% What a sub-agent does.
+    %% An event of a sub-agent.
     | {agent, Name :: binary(), event()}.
 
-%% @doc An agent. With a `store', it begins with what is stored under its `agent_id'. Raises `{bad_option, Key}', what
-%% loading the plugins raises, and `{invalid_tool, Name, Problems}' for a tool that the model's provider would refuse.
+%% @doc Creates an agent. With a `store', it starts with what is stored under its `agent_id'. Raises `{bad_option,
+%% Key}', the errors of loading plugins, and `{invalid_tool, Name, Problems}' for a tool that the model's provider does
+%% not accept.
 -spec new(beamai_agent_options:agent()) -> {ok, agent()}.
 new(Options) ->
     Settings = beamai_agent_options:agent(Options),
@@ -136,7 +137,7 @@ base(#{}) -> beamai_kernel:new().
 
 load(Module, Kernel) -> beamai_kernel:add_tool_module(Kernel, Module).
 
-%% Agents without the tool that calls them would be of no use.
+%% Agents are useless without the tool that calls them.
 with_agents(#{agents := Agents}, #{tools := Tools} = Kernel) ->
     Named = Kernel#{agents => Agents},
     case is_map_key(<<"task">>, Tools) of
@@ -146,27 +147,27 @@ with_agents(#{agents := Agents}, #{tools := Tools} = Kernel) ->
 with_agents(_Settings, Kernel) ->
     Kernel.
 
-%% @doc The conversation so far: plain data, to be stored and given to {@link new/1} again.
+%% @doc The conversation so far, as plain data for storing and for {@link new/1}.
 -spec conversation(agent()) -> beamai_conversation:t().
 conversation(#{conversation := Conversation}) ->
     Conversation.
 
-%% @doc The context that the next run begins with: the option `context', and what tools changed in it since.
+%% @doc The context that the next run starts with: the option `context', with the changes that tools made since.
 -spec context(agent()) -> beamai_context:t().
 context(#{context := Context}) ->
     Context.
 
-%% @doc The id that the agent has in the contexts of its calls, and in its store.
+%% @doc The agent's id in the contexts of its calls, and in its store.
 -spec id(agent()) -> term().
 id(#{agent_id := Id}) ->
     Id.
 
-%% @doc The kernel, with the tools that the model can call and no others.
+%% @doc The kernel, reduced to the tools that the model can call.
 -spec kernel(agent()) -> beamai_kernel:kernel().
 kernel(#{kernel := Kernel}) ->
     Kernel.
 
-%% @doc Why a run failed, as a sentence for a person.
+%% @doc Explains to a person why a run failed.
 -spec explain(failure()) -> binary().
 explain({model, #{message := Message}}) -> <<"The model failed: ", Message/binary>>;
 explain({max_iterations, Max}) -> <<"Ended after ", (integer_to_binary(Max))/binary, " answers without a last one.">>;
@@ -178,12 +179,12 @@ explain({store, Reason}) ->
 explain({bad_output, Problems}) -> beamai_agent_output:explain(Problems);
 explain(cancelled) -> <<"Cancelled.">>.
 
-%% @doc Has the agent answer, with its own options.
+%% @doc Runs the agent with its own options.
 -spec run(agent(), Input :: beamai_agent_input:input()) -> {ok, result(), agent()} | {error, failure(), agent()}.
 run(Agent, Input) ->
     run(Agent, Input, #{}).
 
-%% @doc Has the agent answer. Raises `{bad_option, Key}', `{bad_text, Input}' where the input is no Unicode text, and
+%% @doc Runs the agent. Raises `{bad_option, Key}', `{bad_text, Input}' if the input is not valid Unicode text, and
 %% `{bad_file, File}' for a file that cannot be sent.
 -spec run(agent(), Input :: beamai_agent_input:input(), beamai_agent_options:run()) ->
     {ok, result(), agent()} | {error, failure(), agent()}.
@@ -195,10 +196,10 @@ run(Agent, Input, Options) ->
 pinned(Input, #{pin := true}) -> Input#{pinned => true};
 pinned(Input, _Settings) -> Input.
 
-%% @doc Goes on with a stored run that was not done when its process or its node ended, or that failed; `idle' where
-%% there is none, also after one that was cancelled. Calls with a stored result are not made again. Of calls that were
-%% under way the model is told that nobody knows whether they took effect; calls that had not begun, or waited for an
-%% approval, are made now. Budgets begin anew. Raises `{bad_option, Key}'.
+%% @doc Continues a stored run that was interrupted by a crash or an error; `idle' if there is none, also after a
+%% cancelled run. Calls with a stored result are not repeated. For calls that were running, the model is told that their
+%% effect is unknown; calls that had not started, or waited for approval, are made now. Budgets start again. Raises
+%% `{bad_option, Key}'.
 -spec resume(agent(), beamai_agent_options:run()) -> {ok, result(), agent()} | {error, failure(), agent()} | {idle, agent()}.
 resume(#{unfinished := none} = Agent, Options) ->
     _ = beamai_agent_options:run(Options),

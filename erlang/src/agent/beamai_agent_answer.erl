@@ -1,11 +1,11 @@
-%% @doc What a model has said and thought of an answer so far, in the process that waits for it: it stays where the
-%% answer is never whole.
+%% @doc Collects what a model has said and thought so far, in the process that waits for the answer, so that a partial
+%% answer survives an interrupted request.
 %% @hidden
 -module(beamai_agent_answer).
 
 -export([watch/2, begin_anew/1, text/1, reasoning/1, forget/1]).
 
-%% @doc The events of a run, which pass through here.
+%% @doc Wraps the event function of a run to collect text and reasoning.
 -spec watch(Tag :: reference(), fun((beamai_agent:event()) -> term())) -> fun((beamai_agent:event()) -> term()).
 watch(Tag, Emit) ->
     fun(Event) ->
@@ -23,25 +23,25 @@ add(Which, Piece, Tag) ->
     _ = put({?MODULE, Tag}, setelement(Which, Parts, [element(Which, Parts) | Piece])),
     ok.
 
-%% @doc Nothing has been said yet.
+%% @doc Starts a new answer.
 -spec begin_anew(Tag :: reference()) -> ok.
 begin_anew(Tag) ->
     _ = put({?MODULE, Tag}, {[], []}),
     ok.
 
-%% @doc What was said.
+%% @doc The text so far.
 -spec text(Tag :: reference()) -> binary().
 text(Tag) ->
     {Said, _} = get({?MODULE, Tag}),
     iolist_to_binary(Said).
 
-%% @doc What was thought, where the model tells.
+%% @doc The reasoning so far, if the model returns it.
 -spec reasoning(Tag :: reference()) -> binary().
 reasoning(Tag) ->
     {_, Thought} = get({?MODULE, Tag}),
     iolist_to_binary(Thought).
 
-%% @doc Ends the watch.
+%% @doc Stops collecting.
 -spec forget(Tag :: reference()) -> ok.
 forget(Tag) ->
     _ = erase({?MODULE, Tag}),

@@ -1,9 +1,9 @@
-%% @doc The calls of one answer: which of them run together, and what the model is told of each.
+%% @doc Runs the calls of one answer: which of them run in parallel, and what the model is told of each.
 %%
-%% Calls that only read run together. A call that changes something runs after all calls before it that touch the
-%% same, and before all such calls after it; where it is not known what a call touches, that is everything. So the
-%% outcome is that of the calls one after the other. A sub-agent that has only tools that read counts as one of them. A
-%% call that fails changes nothing for the others.
+%% Calls that only read run in parallel. A call that changes something runs after all earlier calls, and before all
+%% later calls, that touch the same path; if it is unknown what a call touches, it counts as everything. The outcome is
+%% the same as if the calls ran one after the other. A sub-agent with only reading tools counts as a reading call. A
+%% failing call does not affect the others.
 %% @hidden
 -module(beamai_agent_calls).
 
@@ -13,16 +13,16 @@
 -type call() :: beamai_chat_model:call().
 -type outcome() :: {call(), {ok, term()} | {error, term()} | {refused, binary()}}.
 
-%% What happens, as it happens: calls that run together before the first of them starts, and each one's start and end. The
-%% duration is the call's own, in microseconds. Where a wave cannot be noted, it does not run.
+%% Called before the first call of a group that runs in parallel starts, and at each call's start and end. The duration
+%% is the call's own, in microseconds. If a group cannot be stored, it does not run.
 -type report() :: fun(
     ({wave, [call()]} | {started, call()} | {done, outcome(), Duration :: non_neg_integer()}) -> ok | {error, term()}
 ).
 
-%% `parallel': how many run at the same time, at most.
+%% `parallel': maximum number of calls that run at the same time.
 -type options() :: #{report := report(), parallel => pos_integer()}.
 
-%% @doc Runs the calls and gives each its outcome, in their order.
+%% @doc Runs the calls and returns their outcomes, in the same order.
 -spec run(beamai_kernel:kernel(), [call()], beamai_context:t(), options()) -> {[outcome()], beamai_context:t()}.
 run(Kernel, Calls, Context, Options) ->
     Numbered = lists:zip(lists:seq(1, length(Calls)), Calls),
@@ -59,7 +59,7 @@ not_noted(#{name := Name}, Reason) ->
     Text = [Name, " has not run: the run's store failed: ", beamai_error:show(Reason, 200)],
     beamai_error:new(Name, execution_failed, io, Text).
 
-%% @doc The calls in groups that run one after the other, those of a group together.
+%% @doc Groups the calls. Groups run one after the other, the calls of a group in parallel.
 -spec waves(beamai_kernel:kernel(), [{pos_integer(), call()}]) -> [[{pos_integer(), call()}]].
 waves(Kernel, Numbered) ->
     Placed = lists:foldl(
@@ -81,7 +81,7 @@ overlap(anything, _) -> true;
 overlap(_, anything) -> true;
 overlap(One, Other) -> lists:prefix(One, Other) orelse lists:prefix(Other, One).
 
-%% A call that runs no tool touches nothing.
+%% An invalid call runs no tool and touches nothing.
 touches(_Kernel, #{invalid := _}) ->
     {read, anything};
 touches(#{tools := Tools} = Kernel, #{name := Name, args := Args}) when is_map(Args) ->
@@ -102,8 +102,8 @@ access(Plan, Kernel, Args) ->
         false -> write
     end.
 
-%% Of built-in tools it is known that they touch no more than the path which they are given; but one that changes
-%% something may change more than that, as staging a file does, unless what it is given is the file's new text.
+%% Built-in tools touch only the path that they are given. One that changes something may change more than that path, as
+%% staging a file does, unless its arguments are the file's new text.
 place(Access, Plan, #{workspace := #{<<"path">> := Root}}, Args) ->
     case beamai_plan:native_name(Plan) of
         none -> anything;
@@ -118,7 +118,7 @@ place_of_native(Access, Spec, Root, Args) ->
         _ -> anything
     end.
 
-%% Two spellings of a path must not pass for two files.
+%% Normalizes a path, so that two spellings are not taken for two files.
 path(Path, Root) ->
     Parts = filename:split(filename:absname(Path, Root)),
     case lists:member(<<"..">>, Parts) of

@@ -1,4 +1,4 @@
-%% @doc The context of an agent's run: what it begins with, and what of it is kept.
+%% @doc The context of an agent's run: how it starts, and which changes are kept.
 %% @hidden
 -module(beamai_agent_context).
 
@@ -7,23 +7,24 @@
 %% Keys that belong to one run, or to one call of it.
 -define(OF_RUN, [run_id, agent_id, model, agent_budget, agent_events, progress, call_id]).
 
-%% @doc What the run's calls get: the given context with the keys of the run.
+%% @doc The context for the run's calls: the given context with the keys of the run.
 -spec for_run(Keys :: #{atom() => term()}, Given :: beamai_context:t()) -> beamai_context:t().
 for_run(Keys, Given) ->
     maps:merge(Given, Keys).
 
-%% @doc The context after calls that changed it. What they left out stays, and the keys of the run are not theirs.
+%% @doc The context after calls that changed it. Missing keys keep their values, and calls cannot change the keys of the
+%% run.
 -spec after_calls(Before :: beamai_context:t(), After :: beamai_context:t()) -> beamai_context:t().
 after_calls(Before, After) ->
     maps:merge(maps:merge(Before, After), maps:with(?OF_RUN, Before)).
 
-%% @doc The agent's own context with what tools changed in that of the run.
+%% @doc The agent's own context with the changes that tools made during the run.
 -spec kept(Own :: beamai_context:t(), Given :: beamai_context:t(), After :: beamai_context:t()) -> beamai_context:t().
 kept(Own, Given, After) ->
     {Set, _Removed} = beamai_context:changes(Given, maps:without(?OF_RUN, After)),
     maps:merge(Own, Set).
 
-%% @doc What calls changed that can be stored: no processes, funs or other things of this VM alone.
+%% @doc The changes of calls that can be stored: no pids, funs or other terms that are only valid in this VM.
 -spec stored(Before :: beamai_context:t(), After :: beamai_context:t()) -> beamai_context:t().
 stored(Before, After) ->
     {Set, _Removed} = beamai_context:changes(Before, maps:without(?OF_RUN, After)),

@@ -1,5 +1,5 @@
-%% @doc What a run asks of each of its requests, by options that an agent and a run have in common: `output', `tool_choice',
-%% `stop_sequences', `parallel'.
+%% @doc Options for each model request that agents and runs share: `output', `tool_choice', `stop_sequences',
+%% `parallel'.
 %% @hidden
 -module(beamai_agent_controls).
 
@@ -9,14 +9,14 @@
 -import(beamai_validate, [bad_option/2]).
 
 -type options() :: #{
-    %% A JSON Schema of the last answer. An answer that does not match it is refused once, with what is wrong; the run's
-    %% result has the decoded value as `output'.
+    %% A JSON Schema for the last answer. The model gets one chance to correct an answer that does not match. The result
+    %% has the decoded value as `output'.
     output => map(),
-    %% `required' and `{tool, Name}' hold until the run has made a call: otherwise it could never end.
+    %% `required' and `{tool, Name}' apply until the run has made a call; otherwise it would never end.
     tool_choice => beamai_chat_controls:tool_choice(),
-    %% Texts at which the provider ends an answer. OpenAI takes 4 at most, Gemini 5.
+    %% Texts at which the provider ends an answer. Maximum number: OpenAI 4, Gemini 5.
     stop_sequences => [binary()],
-    %% How many calls of an answer run at the same time, at most.
+    %% Maximum number of calls of an answer that run at the same time.
     parallel => pos_integer()
 }.
 
@@ -26,7 +26,7 @@
 -spec keys() -> [atom()].
 keys() -> ?KEYS.
 
-%% @doc The option's value as it is kept. Raises `{bad_option, Key}'.
+%% @doc Validates and normalizes an option. Raises `{bad_option, Key}'.
 -spec check(Key :: atom(), Value :: term()) -> term().
 check(output, Schema) when is_map(Schema) ->
     case beamai_json:encode(Schema) of
@@ -50,8 +50,8 @@ check(parallel, Other) -> bad_option(parallel, ["must be a count above 0, not ",
 
 show(Term) -> beamai_error:show(Term, 80).
 
-%% @doc The options of a run, of which its own hold over the agent's. Raises `{bad_option, tool_choice}' for a tool that the
-%% kernel does not have.
+%% @doc The options of a run, merged over the agent's. Raises `{bad_option, tool_choice}' for a tool that the kernel
+%% does not have.
 -spec of_run(Agent :: map(), Settings :: map(), beamai_kernel:kernel()) -> options().
 of_run(Agent, Settings, #{tools := Tools}) ->
     Options = maps:merge(maps:with(?KEYS, Agent), maps:with(?KEYS, Settings)),
@@ -64,7 +64,7 @@ of_run(Agent, Settings, #{tools := Tools}) ->
             Options
     end.
 
-%% @doc The keys of a request, after this many calls of the run.
+%% @doc The request options after this number of calls in the run.
 -spec request(options(), CallsMade :: non_neg_integer()) -> beamai_chat_controls:controls().
 request(#{tool_choice := Choice} = Options, Calls) when Calls > 0, Choice =/= none ->
     request(maps:remove(tool_choice, Options), Calls);

@@ -1,4 +1,4 @@
-%% @doc The events of a run on their way to the host.
+%% @doc Delivers the events of a run to the host.
 %% @hidden
 -module(beamai_agent_events).
 
@@ -6,7 +6,7 @@
 
 -type emit() :: fun((beamai_agent:event()) -> term()).
 
-%% @doc How events reach the option `events'. A fun of the host that raises does not end the run.
+%% @doc The function for the option `events'. An exception in the host's fun does not end the run.
 -spec to(none | pid() | emit(), RunId :: term()) -> emit().
 to(none, _Id) ->
     fun(_Event) -> ok end;
@@ -24,7 +24,7 @@ to(Fun, _Id) ->
         end
     end.
 
-%% @doc The `progress' of a run's context: progress of tools, and events of sub-agents, which come the same way.
+%% @doc The `progress' function of a run's context: it receives progress of tools, and events of sub-agents.
 -spec progress(emit(), Given :: beamai_context:t()) -> fun((map()) -> term()).
 progress(Emit, Given) ->
     fun

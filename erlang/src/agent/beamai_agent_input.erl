@@ -1,22 +1,22 @@
-%% @doc What a host gives an agent: the input of a run, and the texts of its system prompt.
+%% @doc The input of a run, and the parts of its system prompt.
 %% @hidden
 -module(beamai_agent_input).
 
 -export([message/1, system_prompt/1, told/2]).
 -export_type([input/0, prompt/0, told/0]).
 
-%% `files' are images and other files, which the model sees before the text.
+%% `files' are images and other files, placed before the text.
 -type input() :: unicode:chardata() | #{text := unicode:chardata(), files => [beamai_attachments:file()]}.
-%% Several parts become paragraphs. A file is read when the agent is made.
+%% Several parts become paragraphs. A file is read when the agent is created.
 -type prompt() :: binary() | [binary() | {file, file:name_all()}].
-%% What the model is told of where and when it works.
+%% What the system prompt tells the model of its environment.
 -type told() :: [workspace | date].
 
-%% The most bytes of a file of the system prompt.
+%% Maximum size of a file in the system prompt.
 -define(MAX_PROMPT_BYTES, 262144).
 
-%% @doc The input as a message. Raises `{bad_text, Input}' where it is no Unicode text, and `{bad_file, File}' for a file that
-%% cannot be sent.
+%% @doc Converts the input to a message. Raises `{bad_text, Input}' if it is not valid Unicode text, and `{bad_file,
+%% File}' for a file that cannot be sent.
 -spec message(input()) -> beamai_chat_model:message().
 message(#{text := Text} = Input) ->
     [beamai_validate:raise({bad_input, Key}, ["an input has text and files, not ", beamai_error:show(Key, 80)]) || Key <- maps:keys(maps:without([text, files], Input))],
@@ -40,7 +40,7 @@ file(File) ->
 shown(#{data := _} = File) -> maps:remove(data, File);
 shown(File) -> File.
 
-%% In a conversation it could never be sent.
+%% Invalid text could never be sent as part of a conversation.
 text(Input) ->
     try unicode:characters_to_binary(Input) of
         Text when is_binary(Text) -> Text;
@@ -74,8 +74,8 @@ of_file(Path, Text) ->
 -spec bad(iodata()) -> no_return().
 bad(Text) -> beamai_validate:bad_option(system_prompt, Text).
 
-%% @doc What the system prompt says of the workspace and the date. It changes once a day, so that providers can keep the
-%% prompt in their caches.
+%% @doc The part of the system prompt about workspace and date. It changes only once a day, so that providers can cache
+%% the prompt.
 -spec told(told(), beamai_kernel:kernel()) -> binary().
 told(What, #{workspace := #{<<"path">> := Path}}) ->
     Lines = [["The tools work in the directory ", Path, "; paths are relative to it."] || lists:member(workspace, What)] ++

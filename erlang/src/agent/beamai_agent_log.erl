@@ -1,16 +1,16 @@
-%% @doc The log of an agent in its store: what a run writes there as it goes, and what is made of it afterwards.
+%% @doc The log of an agent in its store: what a run writes, and how it is restored.
 %%
-%% Entries are `message' (with `usage', for an answer), `begun' (calls that start), `waiting' and `decided' (a call
-%% before and after a person was asked), `result', `context' (what tools changed), `compacted' (the messages that took the
-%% place of all before) and `ended'. A call with a result is never made again; one that has begun without a result may
-%% have taken effect; one that still waits has not.
+%% Entries are `message' (with `usage', for an answer), `begun' (calls that start), `waiting' and `decided' (before and
+%% after a person was asked about a call), `result', `context' (changes by tools), `compacted' (the messages that
+%% replace all earlier ones) and `ended'. A call with a result is never repeated. A call that has begun but has no
+%% result may have taken effect; a call that still waits has not.
 %% @hidden
 -module(beamai_agent_log).
 
 -export([restored/1, open/2, close/1, append/2, failure/1]).
 -export_type([unfinished/0]).
 
-%% Calls of the last answer whose effect nobody knows.
+%% Calls of the last answer whose effect is unknown.
 -type unfinished() :: #{unknown := [CallId :: binary()]}.
 
 -record(replay, {
@@ -19,14 +19,14 @@
     waiting = [] :: [binary()],
     context = #{} :: beamai_context:t(),
     is_open = false :: boolean(),
-    %% Of finished runs, and of the one that is open.
+    %% Of finished runs, and of the unfinished one.
     tool_calls = {0, 0} :: {non_neg_integer(), non_neg_integer()},
     usage = {#{}, #{}} :: {map(), map()}
 }).
 
 %%% Writing
 
-%% @doc Opens the agent's log for the run with this tag, which the calling process runs.
+%% @doc Opens the agent's log for the run with this tag, in the calling process.
 -spec open(Tag :: reference(), #{store := none | beamai_store:t(), agent_id := term(), _ => _}) -> ok | {error, term()}.
 open(_Tag, #{store := none}) ->
     ok;
@@ -47,7 +47,7 @@ close(Tag) ->
         _ -> ok
     end.
 
-%% @doc Appends an entry; nothing without a store. After an error every further entry is refused.
+%% @doc Appends an entry; does nothing without a store. After an error all further entries are refused.
 -spec append(Tag :: reference(), beamai_store:entry()) -> ok | {error, term()}.
 append(Tag, Entry) ->
     case get({?MODULE, Tag}) of
@@ -74,7 +74,7 @@ failure(Tag) ->
 
 %%% Reading
 
-%% @doc The agent with what its store has of it. Raises `{bad_option, store}' where that cannot be read.
+%% @doc Restores the agent from its store. Raises `{bad_option, store}' if the store cannot be read.
 -spec restored(#{store := none | beamai_store:t(), _ => _}) -> map().
 restored(#{store := none} = Agent) ->
     Agent;
@@ -85,7 +85,7 @@ restored(#{store := Store, agent_id := Id} = Agent) ->
         {error, Reason} -> beamai_validate:bad_option(store, ["cannot be read: ", beamai_error:show(Reason, 300)])
     end.
 
-%% A conversation that the host gives is where the log begins.
+%% A conversation given by the host starts the log.
 begun(#{conversation := Conversation} = Agent) ->
     case beamai_conversation:messages(Conversation) of
         [] -> Agent;
@@ -148,11 +148,11 @@ entry(#{type := ended, is_done := IsDone, tool_calls := Made, usage := Usage}, R
     Replay#replay{
         is_open = not IsDone, tool_calls = {Calls + Made, 0}, usage = {beamai_conversation:sum(Usage, Used), #{}}
     };
-%% Of a newer version.
+%% An entry of a newer version is ignored.
 entry(_Other, Replay) ->
     Replay.
 
-%% A whole answer without calls ends a run.
+%% A complete answer without calls ends a run.
 is_last(#{role := assistant, tool_calls := [_ | _]}) -> false;
 is_last(#{role := assistant} = Message) -> not is_map_key(is_partial, Message);
 is_last(_Message) -> false.

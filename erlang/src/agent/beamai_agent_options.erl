@@ -1,4 +1,4 @@
-%% @doc The options of an agent and of a run, each checked by a clause of its own.
+%% @doc Options of agents and runs, each validated by its own clause.
 %% @hidden
 -module(beamai_agent_options).
 
@@ -11,51 +11,51 @@
     llm := beamai_chat:model(),
     %% Tool modules, loaded on top of the kernel.
     plugins => [module()],
-    %% A new one in the current directory by default.
+    %% Default: a new kernel in the current directory.
     kernel => beamai_kernel:kernel(),
     system_prompt => beamai_agent_input:prompt(),
-    %% What the system prompt says of the place and the day; nothing by default.
+    %% Facts about the environment in the system prompt; none by default.
     tell => beamai_agent_input:told(),
-    %% Most answers of the model in a run; 20 by default.
+    %% Maximum number of model answers per run; 20 by default.
     max_iterations => pos_integer(),
-    %% `plan': only tools that read, and the one for questions.
+    %% `plan': only reading tools, and the tool for questions.
     profile => default | plan,
     %% As the kernel's option; see {@link beamai_agents}.
     agents => beamai_agents:options(),
-    %% For each run.
+    %% Limits per run.
     budget => beamai_budget:limits(),
-    %% What every run's context begins with.
+    %% The initial context of every run.
     context => beamai_context:t(),
-    %% What the agent is called in the contexts of its calls, and in its store; a new name by default. With a store a
-    %% binary.
+    %% The agent's id in the contexts of its calls, and in its store. Default: a new id. Must be a binary if there is a
+    %% store.
     agent_id => term(),
-    %% Where each message is stored as it is made; see {@link beamai_agent:resume/2}.
+    %% Where each message is stored as it is created; see {@link beamai_agent:resume/2}.
     store => module() | beamai_store:t(),
-    %% Tokens that fit the model's context window; without it, the conversation is made shorter only after the provider
-    %% has refused it.
+    %% Size of the model's context window in tokens. Without it, the conversation is shortened only after the provider
+    %% has rejected it as too long.
     window => pos_integer() | infinity,
-    %% When the conversation is made shorter, in percent of the window: `at' 80 `to' 50 by default; or never.
+    %% When the conversation is shortened, in percent of the window (default: `at' 80 `to' 50), or never.
     compaction => off | beamai_agent_window:options(),
-    %% As the kernel's option, which it stands before: how long the results are that the model gets.
+    %% Overrides the kernel's option: maximum length of results for the model.
     limits => beamai_options:limits(),
-    %% With more tools than `max', the model finds most of them by searching; all are listed by default.
+    %% With more than `max' tools, the model finds most of them with a search tool. By default all are listed.
     tool_listing => beamai_tool_search:options(),
-    %% A conversation to go on with, as {@link beamai_agent:conversation/1} gave it.
+    %% A conversation to continue, from {@link beamai_agent:conversation/1}.
     conversation => beamai_conversation:t(),
-    %% For each run that has not its own; see {@link beamai_agent_controls}.
+    %% Default for runs; see {@link beamai_agent_controls}.
     output => map(),
     tool_choice => beamai_chat_controls:tool_choice(),
     stop_sequences => [binary()],
     parallel => pos_integer()
 }.
 -type run() :: #{
-    %% A pid gets `{beamai_event, RunId, Event}'; a fun runs in the calling process.
+    %% A pid receives `{beamai_event, RunId, Event}'; a fun is called in the running process.
     events => pid() | fun((beamai_agent:event()) -> term()),
-    %% Under which {@link beamai_kernel:cancel/1} ends the run; a new one by default.
+    %% The id with which {@link beamai_kernel:cancel/1} cancels the run; a new one by default.
     run_id => term(),
     max_iterations => pos_integer(),
     budget => beamai_budget:limits(),
-    %% Whether the input stays word for word when the conversation is made shorter; false by default.
+    %% Whether the input is kept verbatim when the conversation is shortened; false by default.
     pin => boolean(),
     context => beamai_context:t(),
     %% See {@link beamai_agent_controls}.
@@ -65,7 +65,7 @@
     parallel => pos_integer()
 }.
 
-%% @doc The settings of an agent. Raises `{bad_option, Key}'.
+%% @doc Validates the options of an agent. Raises `{bad_option, Key}'.
 -spec agent(term()) -> #{atom() => term()}.
 agent(#{llm := _} = Options) ->
     Given = maps:from_list([{Key, agent(Key, Value)} || {Key, Value} <- maps:to_list(Options)]),
@@ -80,7 +80,7 @@ agent(#{}) ->
 agent(_Other) ->
     bad_option(options, "must be a map").
 
-%% A store finds what it has of an agent by its name.
+%% A store finds an agent's data by its id.
 named(#{store := {_, _}} = Settings) when not is_map_key(agent_id, Settings) ->
     bad_option(agent_id, "is missing: with a store, the name under which the agent's runs are stored");
 named(#{store := {_, _}, agent_id := Id}) when not is_binary(Id); Id =:= <<>> ->
@@ -137,7 +137,7 @@ compaction(#{at := At, to := To} = Options) when
 compaction(_Other) ->
     bad_option(compaction, "takes at and to, percents of the window, and to is less than at").
 
-%% @doc The settings of a run. Raises `{bad_option, Key}'.
+%% @doc Validates the options of a run. Raises `{bad_option, Key}'.
 -spec run(term()) -> #{atom() => term()}.
 run(Options) when is_map(Options) ->
     maps:from_list([{Key, run(Key, Value)} || {Key, Value} <- maps:to_list(Options)]);

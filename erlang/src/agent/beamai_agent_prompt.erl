@@ -1,5 +1,5 @@
-%% @doc The system prompt of a run: the host's own, then what the profile, the place, the sub-agents, the model and the answer's
-%% form require.
+%% @doc The system prompt of a run: the host's own, followed by sections for the profile, the environment, the
+%% sub-agents, the model and the output format.
 %% @hidden
 -module(beamai_agent_prompt).
 
@@ -10,7 +10,7 @@
     "do not try to. Where a decision is the user's, ask with the tool for questions. End with the plan."
 >>).
 
-%% @doc The prompt, in paragraphs.
+%% @doc The prompt, as paragraphs.
 -spec text(#{
     system_prompt := binary(),
     profile := default | plan,
@@ -29,7 +29,7 @@ text(#{system_prompt := Own, profile := Profile, kernel := Kernel, llm := Model,
 profile(default) -> <<>>;
 profile(plan) -> ?PLAN.
 
-%% Which ones there are, for a model that can call them.
+%% Lists the sub-agents, if the model can call them.
 agents(#{agents := Agents, tools := Tools}) when is_map_key(<<"task">>, Tools) ->
     case beamai_agents:list(Agents) of
         [] -> <<>>;

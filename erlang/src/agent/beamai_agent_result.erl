@@ -7,11 +7,11 @@
 -export([reader/1, message/2]).
 -export_type([reader/0]).
 
-%% For whom results are rendered: whose the tools are, how long a text may be, and whether the model takes objects where
-%% the specification of the text protocol has them.
+%% How results are rendered: the owner of the tools, the maximum length, and whether the model gets objects where the
+%% text protocol specifies them.
 -opaque reader() :: #{kernel := beamai_kernel:kernel(), limit := pos_integer(), object := boolean()}.
 
-%% @doc The model of an agent.
+%% @doc The reader for an agent's model.
 -spec reader(beamai_agent:agent()) -> reader().
 reader(#{kernel := Kernel, llm := Model} = Agent) ->
     Limits = maps:merge(maps:get(limits, Kernel, #{}), maps:get(limits, Agent, #{})),
@@ -21,7 +21,7 @@ reader(#{kernel := Kernel, llm := Model} = Agent) ->
         object => beamai_chat:speaks_text_protocol(Model)
     }.
 
-%% @doc The message. A result of the host's own tool that no model can read is an error for it.
+%% @doc Converts an outcome to a message. A custom tool's result that cannot be rendered becomes an error.
 -spec message(beamai_agent_calls:outcome(), reader()) -> beamai_chat_model:message().
 message({#{name := Name, args := Args} = Call, {ok, Result}}, #{limit := Limit, object := Object} = Reader) ->
     {Left, Images} = beamai_images:take(Result),

@@ -1,4 +1,4 @@
-%% @doc One run of an agent: the loop of answers and calls, from its first event to its last.
+%% @doc One run of an agent: the loop of answers and calls, from the first event to the last.
 %% @hidden
 -module(beamai_agent_run).
 
@@ -13,7 +13,7 @@
 start(Agent, Input, Settings) ->
     within(Agent, Settings, Input, fun(Run, State) -> loop(Run, said([Input], Run, settled(Run, State))) end).
 
-%% @doc Goes on with the run that is not finished.
+%% @doc Continues the unfinished run.
 -spec resume(beamai_agent:agent(), Settings :: map()) -> ended().
 resume(#{unfinished := #{unknown := Unknown}} = Agent, Settings) ->
     within(Agent, Settings, none, fun(Run, State) -> loop(Run, answered(Unknown, Run, State)) end).
@@ -82,8 +82,8 @@ said(Messages, #run{tag = Tag, emit = Emit}, #state{conversation = Conversation}
     ),
     State#state{conversation = beamai_conversation:add(Messages, Conversation)}.
 
-%% What an earlier run left open: calls without a result, and an input without an answer. Providers refuse the first,
-%% and take two inputs in a row for one.
+%% Repairs what an earlier run left open: calls without a result, which providers reject, and an input without an
+%% answer, which providers merge with the next input.
 settled(Run, #state{conversation = Conversation} = State) ->
     {Calls, _} = beamai_conversation:unanswered(Conversation),
     Closed = results([beamai_conversation:interrupted(Call) || Call <- Calls], Run, State),
@@ -170,7 +170,7 @@ asked({ok, #{message := Message, usage := Usage, stop := Stop}}, Duration, Run, 
         #{content := Text} -> said_last(Text, Stop, Run, Said)
     end.
 
-%% What the model answers in a form must have it; it is asked again once.
+%% An answer with an output schema must match it; the model may correct it once.
 said_last(Text, Stop, #run{controls = #{output := Schema}} = Run, #state{is_refused = IsRefused} = State) ->
     case beamai_agent_output:check(Text, Schema) of
         {ok, Value} -> finished(Stop, Run, State#state{output = {value, Value}});
@@ -191,14 +191,14 @@ failed(Error, #run{budget = Budget} = Run, State) ->
 budget(Unlimited, _Emit) when map_size(Unlimited) =:= 0 -> ok;
 budget(Left, Emit) -> Emit({budget, Left}).
 
-%% An answer that could not be stored was not given.
+%% An answer that could not be stored does not count.
 finished(Stop, #run{tag = Tag}, State) ->
     case beamai_agent_log:failure(Tag) of
         none -> {ok, Stop, State};
         {error, Reason} -> {error, {store, Reason}, State}
     end.
 
-%% What the model had said when the run ended.
+%% Adds the partial answer from when the run ended.
 broken_off(#run{tag = Tag} = Run, State) ->
     case beamai_agent_answer:text(Tag) of
         <<>> -> State;
@@ -224,7 +224,7 @@ changed(Set, Tag) ->
     _ = beamai_agent_log:append(Tag, #{type => context, set => Set}),
     ok.
 
-%% Nothing begins that is not stored as begun, and what has ended is stored at once.
+%% Calls are stored as begun before they start, and their results as soon as they end.
 reported({wave, Calls}, #run{tag = Tag, emit = Emit}) ->
     lists:foreach(fun(Call) -> Emit({tool_call, Call}) end, Calls),
     beamai_agent_log:append(Tag, #{type => begun, calls => [Id || #{id := Id} <- Calls]});
@@ -239,8 +239,8 @@ reported({done, {Call, Outcome} = Done, Duration}, #run{tag = Tag, emit = Emit, 
     Emit({message, Message}),
     ok.
 
-%% What happens within a call. Where a person is asked before the call has done anything, it can be made again: that is
-%% so where the call itself is asked about, and not another one that its handler makes.
+%% Events within a call. A call that waits for approval has done nothing yet and can be repeated, but only if the
+%% approval is for the call itself and not for another call made by its handler.
 heard({waiting, #{call_id := Id} = About} = Event, #run{tag = Tag, emit = Emit}) ->
     Emit(Event),
     case About of
@@ -254,7 +254,7 @@ heard(Event, #run{emit = Emit}) ->
     Emit(Event),
     ok.
 
-%% Calls of a stored answer that have no result: nobody knows of some of them; the others have not begun.
+%% Adds results for calls of a stored answer that have none: either their effect is unknown, or they had not begun.
 answered(Unknown, Run, #state{conversation = Conversation} = State) ->
     {Calls, _} = beamai_conversation:unanswered(Conversation),
     {Lost, Left} = lists:partition(fun(#{id := Id}) -> lists:member(Id, Unknown) end, Calls),
@@ -264,7 +264,7 @@ answered(Unknown, Run, #state{conversation = Conversation} = State) ->
         _ -> called(Left, Run, Told)
     end.
 
-%% After a part of an answer, a provider has to be told to go on.
+%% After a partial answer, providers expect a message that asks to continue.
 gone_on(Run, #state{conversation = Conversation} = State) ->
     case lists:last(beamai_conversation:messages(Conversation)) of
         #{role := assistant} -> said([#{role => user, content => <<"Go on.">>}], Run, State);
@@ -292,7 +292,7 @@ ended({Outcome, What, State}, Span, #run{agent = Agent, budget = Budget, emit = 
         ok -> {ok, maps:merge(Counts#{content => last(Conversation), stop => What, context => Kept}, more(State, Usage)), After}
     end.
 
-%% A run that failed otherwise can be resumed.
+%% Runs that fail for other reasons can be resumed.
 is_done(ok, _Stop) -> true;
 is_done(error, {bad_output, _}) -> true;
 is_done(error, Reason) -> Reason =:= cancelled.

@@ -1,12 +1,12 @@
-%% @doc Makes an agent, or a sub-agent, of checked settings and a kernel that has its tools.
+%% @doc Creates an agent or sub-agent from validated options and a kernel.
 %% @hidden
 -module(beamai_agent_setup).
 
 -export([agent/2]).
 
-%% @doc The agent, with what its store has of it. Its profile may withhold tools of the kernel, and it may get the tool that
-%% searches them. Raises `{invalid_tool, Name, Problems}' for a tool that the model's provider would refuse, and
-%% `{bad_option, tool_listing}' for a model that is told of its tools in the system prompt.
+%% @doc Creates the agent, restored from its store. The profile may hide tools of the kernel, and the tool for searching
+%% tools may be added. Raises `{invalid_tool, Name, Problems}' for a tool that the model's provider does not accept, and
+%% `{bad_option, tool_listing}' for a model that gets its tools in the system prompt.
 -spec agent(Settings :: map(), beamai_kernel:kernel()) -> beamai_agent:agent().
 agent(#{llm := Model, profile := Profile} = Settings, Kernel) ->
     Profiled = profiled(Profile, able(beamai_tool_search:without_search(Kernel))),
@@ -14,7 +14,7 @@ agent(#{llm := Model, profile := Profile} = Settings, Kernel) ->
     Tools = beamai_chat:tools(Model, Ready),
     beamai_agent_log:restored((maps:without([plugins, agents], Settings))#{kernel => Ready, tools => Tools, unfinished => none}).
 
-%% A tool that cannot do its work with the kernel's settings would only cost calls. Decided once: the kernel itself lists all.
+%% Hides tools that the kernel's settings make unusable: they would only cost calls. The kernel itself still lists them.
 able(Kernel) ->
     Names = [Name || #{name := Name} = Spec <- beamai_kernel:get_tool_specs(Kernel), can_work(Spec, Kernel)],
     beamai_kernel:select_tools(Kernel, Names).
@@ -23,7 +23,7 @@ can_work(#{handler := {beamai_tool, call_native, _}, metadata := #{rule := <<"We
 can_work(#{handler := {beamai_tool, call_native, _}, metadata := #{rule := <<"WebSearch">>}}, _Kernel) -> false;
 can_work(_Spec, _Kernel) -> true.
 
-%% Tools that a profile withholds are not there at all: naming one is naming an unknown tool.
+%% Tools hidden by a profile do not exist for the agent: calling one is calling an unknown tool.
 profiled(Profile, Kernel) ->
     Names = [Name || #{name := Name} = Spec <- beamai_kernel:get_tool_specs(Kernel), offers(Profile, Spec)],
     beamai_kernel:select_tools(Kernel, Names).
@@ -37,7 +37,7 @@ offers(plan, #{name := Name}) when
 offers(plan, #{metadata := #{read_only := true}}) -> true;
 offers(plan, _Spec) -> false.
 
-%% Text models are told of their tools once.
+%% Models with the text protocol get the list of tools once, in the system prompt.
 listing(#{tool_listing := none}, _Kernel) ->
     none;
 listing(#{tool_listing := Options, llm := Model}, Kernel) ->

@@ -1,7 +1,7 @@
 %% @doc Keeps the conversation of a run within the model's context window.
 %%
-%% Before a request that would come near the window, and once after one that the provider refused as too long, old
-%% results are removed; where that is not enough, the model itself summarises the beginning.
+%% Before a request that would come near the window, and once after the provider rejected a request as too long, old
+%% results are removed. If that is not enough, the model summarises the beginning of the conversation.
 %% @hidden
 -module(beamai_agent_window).
 
@@ -10,7 +10,7 @@
 -export([fit/2, shrink/2, counted/2]).
 -export_type([options/0]).
 
-%% In percent of the window: where compaction begins, and what it leaves.
+%% In percent of the window: when compaction starts, and how much it leaves.
 -type options() :: #{at => 1..100, to => 1..99}.
 -type fitted() :: {ok, #state{}} | {error, beamai_chat_model:error(), #state{}}.
 
@@ -20,11 +20,11 @@
     "names, numbers, errors) exactly, what was done and changed, and what is left to do. Leave out what no longer matters. "
     "Answer with the summary and nothing else."
 >>).
-%% Where the window is not known: as many tokens as a summary is made from, at most.
+%% Maximum number of tokens to summarise if the window is unknown.
 -define(TRANSCRIPT, 50000).
 -define(TRIES, 3).
 
-%% @doc The state with a conversation that fits, before a request.
+%% @doc Shortens the conversation before a request if it does not fit.
 -spec fit(#run{}, #state{}) -> fitted().
 fit(#run{agent = #{window := infinity}}, State) ->
     {ok, State};
@@ -36,7 +36,7 @@ fit(#run{agent = #{window := Window, compaction := #{at := At, to := To}}} = Run
         Tokens -> compacted(Tokens, Window * To div 100, Run, State)
     end.
 
-%% @doc The state with a shorter conversation, after the provider has refused it.
+%% @doc Shortens the conversation after the provider has rejected it.
 -spec shrink(#run{}, #state{}) -> fitted() | off.
 shrink(#run{agent = #{compaction := off}}, _State) ->
     off;
@@ -48,7 +48,7 @@ shrink(#run{agent = #{window := Window, compaction := #{to := To}}} = Run, State
 known(infinity, Tokens) -> Tokens;
 known(Window, _Tokens) -> Window.
 
-%% @doc The state after an answer: the provider's count of what it read and wrote, where it gave one.
+%% @doc Records the provider's token counts after an answer, if it returned any.
 -spec counted(beamai_chat_model:usage(), #state{}) -> #state{}.
 counted(#{estimated_tokens := _}, State) ->
     State#state{counted = none};
@@ -57,7 +57,7 @@ counted(#{input_tokens := 0}, State) ->
 counted(#{input_tokens := Input, output_tokens := Output}, #state{conversation = Conversation} = State) ->
     State#state{counted = {Input + Output, length(beamai_conversation:messages(Conversation))}}.
 
-%% What the next request will have: counted up to the last answer, estimated after it.
+%% Tokens of the next request: counted up to the last answer, estimated after it.
 tokens(_Run, #state{counted = {Tokens, Count}, conversation = Conversation}) ->
     Tokens + beamai_tokens:of_messages(lists:nthtail(Count, beamai_conversation:messages(Conversation)));
 tokens(Run, #state{counted = none, conversation = Conversation} = State) ->
@@ -84,7 +84,7 @@ compacted(Before, Goal, #run{emit = Emit, tag = Tag} = Run, #state{conversation 
             {error, Error, State}
     end.
 
-%% Each step only where the one before was not enough.
+%% Each step is applied only if the previous one was not enough.
 shorter(Messages, Room, Run) ->
     Emptied = beamai_compaction:without_old_results(Messages, Room),
     case beamai_tokens:of_messages(Emptied) =< Room of
@@ -92,7 +92,7 @@ shorter(Messages, Room, Run) ->
         false -> summarised(beamai_compaction:split(Emptied, Room div 2), Messages, Room, Run)
     end.
 
-%% The summary is made from the results, too.
+%% Results are included in the summary.
 summarised({[], End}, _Messages, Room, _Run) ->
     {ok, beamai_compaction:cut_results(End, Room), 0};
 summarised({Begin, End}, Messages, Room, Run) ->

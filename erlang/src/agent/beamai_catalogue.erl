@@ -1,12 +1,11 @@
-%% @doc The native catalogue as tool specs. Every built-in tool is described once, on the native
-%% side; this only converts it, once per dialect.
+%% @doc The native catalogue as tool specs. Every built-in tool is described once, on the native side; this module
+%% converts the descriptions, once per dialect.
 %% @hidden
 -module(beamai_catalogue).
 
 -export([tools/1, family/2, named/2, described/2, parameters/1, forget/0]).
 
-%% @doc The specs of all tools of a dialect, in name order. Raises `{bad_dialect, Message}' for one
-%% that does not exist.
+%% @doc The specs of all tools of a dialect, sorted by name. Raises `{bad_dialect, Message}' for an unknown dialect.
 -spec tools(Dialect :: binary()) -> [beamai_tool:tool_spec()].
 tools(Dialect) ->
     case persistent_term:get({?MODULE, Dialect}, none) of
@@ -28,7 +27,7 @@ family(Dialect, Prefix) ->
 named(Dialect, Name) ->
     [Tool || #{name := N} = Tool <- tools(Dialect), N =:= Name].
 
-%% @doc The spec of a tool as the dialect has it. Where the native side has no such dialect it has no such tool.
+%% @doc The spec of a tool in a dialect; `error' if the dialect or the tool does not exist.
 -spec described(Dialect :: binary(), Name :: binary()) -> {ok, beamai_tool:tool_spec()} | error.
 described(Dialect, Name) ->
     try named(Dialect, Name) of
@@ -38,7 +37,7 @@ described(Dialect, Name) ->
         error:{bad_dialect, _Message} -> error
     end.
 
-%% @doc Forgets what was converted, so that another native library is read anew.
+%% @doc Clears the cache, for example after another native library was loaded.
 -spec forget() -> ok.
 forget() ->
     Keys = [Key || {{?MODULE, _} = Key, _} <- persistent_term:get()],
@@ -63,7 +62,7 @@ spec(Dialect, #{<<"name">> := Name, <<"description">> := Description} = Listing)
         metadata => metadata(Listing)
     }.
 
-%% Questions and sub-agents have none.
+%% Tools that wait for a person or a sub-agent have no timeout.
 timeout(null) -> infinity;
 timeout(Ms) -> Ms.
 
@@ -91,7 +90,7 @@ pace(<<"cached">>) -> cached;
 pace(<<"bounded">>) -> bounded;
 pace(<<"long">>) -> long.
 
-%% What starts processes gives them the session's directory as their own temporary one.
+%% Tools that start processes use the session's directory as the temporary directory.
 session(<<"port">>) -> required;
 session(<<"nif">>) -> optional.
 
@@ -111,7 +110,7 @@ metadata(Listing) ->
     ],
     maps:from_list([{Key, V} || {Key, Name} <- Known, {ok, V} <- [maps:find(Name, Listing)]]).
 
-%% @doc Parameters as the native side writes them, as those of a tool spec.
+%% @doc Converts native parameters to those of a tool spec.
 -spec parameters(#{binary() => #{binary() => term()}}) -> beamai_tool:parameters_schema().
 parameters(Parameters) ->
     maps:map(fun(_Name, Param) -> param(Param) end, Parameters).
@@ -119,8 +118,8 @@ parameters(Parameters) ->
 param(Param) ->
     usable(maps:from_list([param_entry(Key, Value) || {Key, Value} <- maps:to_list(Param)])).
 
-%% A server of tools may give bounds that nothing is within, or a default that it would refuse: its tool is of use
-%% without them, and it has its default still.
+%% An MCP server may declare contradictory bounds, or a default outside of them. Drop these: the tool is usable without
+%% them, and the server applies its default itself.
 usable(#{minimum := Least, maximum := Most} = Param) when Least > Most ->
     usable(maps:without([minimum, maximum], Param));
 usable(#{minItems := Fewest, maxItems := Most} = Param) when Fewest > Most ->

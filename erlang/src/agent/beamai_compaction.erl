@@ -1,5 +1,5 @@
-%% @doc Makes a conversation shorter: old results of tools go first, then its beginning is replaced by a summary. What was
-%% pinned stays word for word, and so does the request that is being worked on.
+%% @doc Shortens a conversation: removes old tool results first, then replaces the beginning by a summary. Pinned
+%% messages and the current request are kept verbatim.
 %% @hidden
 -module(beamai_compaction).
 
@@ -7,18 +7,18 @@
 -export_type([summary/0]).
 
 -type messages() :: [beamai_chat_model:message()].
-%% What a summary keeps for the next one.
+%% The part of a summary that is kept in later summaries.
 -type summary() :: #{pinned := [binary()]}.
 
-%% Results that are shorter stay: the note in their place is as long.
+%% Shorter results are kept: a note in their place would be as long.
 -define(SHORT_BYTES, 300).
-%% Of one message in what a summary is made from.
+%% Maximum characters of a message in the text that is summarised.
 -define(SHOWN_CHARS, 2000).
 
 %%% Results
 
-%% @doc The messages without the results of tools, oldest first, until they are no more than `Goal' tokens. Those of the
-%% last answer stay.
+%% @doc Removes tool results, oldest first, until the messages have at most `Goal' tokens. The results of the last
+%% answer are kept.
 -spec without_old_results(messages(), Goal :: non_neg_integer()) -> messages().
 without_old_results(Messages, Goal) ->
     {Last, Before} = lists:splitwith(fun(#{role := Role}) -> Role =:= tool end, lists:reverse(Messages)),
@@ -42,7 +42,7 @@ note(Text) ->
 
 bytes(Text) -> [integer_to_list(byte_size(Text)), " bytes"].
 
-%% @doc Results that are too long even alone, cut to an equal share of `Goal'.
+%% @doc Cuts results that are too long even on their own to equal shares of `Goal'.
 -spec cut_results(messages(), Goal :: non_neg_integer()) -> messages().
 cut_results(Messages, Goal) ->
     Results = length([ok || #{role := tool} <- Messages]),
@@ -59,8 +59,8 @@ cut(Message, _Most) ->
 
 %%% The beginning
 
-%% @doc The beginning that is to be summarised, and the end, of about `Goal' tokens, that stays. The end begins with an
-%% answer or an input, not between calls and their results.
+%% @doc Splits the messages into a beginning to summarise, and an end of about `Goal' tokens that is kept. The end
+%% starts with an answer or an input, not between calls and their results.
 -spec split(messages(), Goal :: non_neg_integer()) -> {messages(), messages()}.
 split(Messages, Goal) ->
     {Before, After} = suffix(lists:reverse(Messages), Goal, []),
@@ -78,7 +78,7 @@ suffix([], _Left, After) ->
 whole_turns([Message | Before], [#{role := tool} | _] = After) -> whole_turns(Before, [Message | After]);
 whole_turns(Before, After) -> {lists:reverse(Before), After}.
 
-%% @doc The messages with `Text' in the place of their beginning.
+%% @doc Replaces the beginning of the messages by a summary.
 -spec summarised(Begin :: messages(), End :: messages(), Text :: binary()) -> messages().
 summarised(Begin, End, Text) ->
     Pinned = lists:append([pinned(Message) || Message <- Begin]),
@@ -97,7 +97,7 @@ pinned(#{summary := #{pinned := Pinned}}) -> Pinned;
 pinned(#{pinned := true, content := Text} = Message) -> [iolist_to_binary([Text, beamai_attachments:names(Message)])];
 pinned(_Message) -> [].
 
-%% Where the end has no input of its own, it belongs to the last one before.
+%% If the end has no input of its own, it answers the last input of the beginning.
 request(Begin, End) ->
     case {[ok || #{role := user} <- End], [Message || #{role := user} = Message <- lists:reverse(Begin)]} of
         {[], [#{summary := _} = Message | _]} -> [request_of(Message)];
@@ -112,7 +112,7 @@ request_of(#{content := Text}) ->
         nomatch -> <<"(see the summary)">>
     end.
 
-%% @doc What a summary is made from: the messages as text of no more than `Most' tokens.
+%% @doc The messages as text for summarising, at most `Most' tokens.
 -spec transcript(messages(), Most :: pos_integer()) -> binary().
 transcript(Messages, Most) ->
     Text = unicode:characters_to_binary(lists:join("\n\n", [line(Message) || Message <- Messages])),
@@ -124,7 +124,7 @@ transcript(Messages, Most) ->
             <<Begin/binary, "\n\n(...)\n\n", (tail(binary:part(Text, Size - Bytes div 2, Bytes div 2)))/binary>>
     end.
 
-%% Without the rest of a character at its beginning.
+%% Drops a partial UTF-8 character at the start.
 tail(<<2#10:2, _:6, Rest/binary>>) -> tail(Rest);
 tail(Text) -> Text.
 

@@ -1,22 +1,22 @@
-%% @doc Asks the chat model of a call's context what a built-in tool wants to know of it.
+%% @doc Asks the chat model in a call's context on behalf of a built-in tool.
 %%
-%% The model gets one message and no tools. It answers in a process of its own, which ends with the call; what it uses
-%% is counted in the budget of the agent that the call belongs to.
+%% The model gets one message and no tools. The request runs in a process of its own, which ends with the call; its
+%% usage is counted in the budget of the calling agent.
 %% @hidden
 -module(beamai_consultation).
 
 -export([run/5]).
 -export_type([question/0, outcome/0]).
 
-%% Milliseconds that a model has.
+%% Timeout of the model in milliseconds.
 -define(TIMEOUT_MS, 120000).
 
-%% Keys: `system', `prompt' and `so_far', which the tool gets back as it is.
+%% Keys: `system', `prompt' and `so_far', which is returned to the tool unchanged.
 -type question() :: #{binary() => term()}.
 -type outcome() :: #{reply := #{answer | failed := binary()}, so_far := term()}.
 
-%% @doc What the model says, or why it says nothing: only a call that was cancelled, or whose caller is gone, fails.
-%% `Run' is the tag of {@link beamai_runs:enter/1}.
+%% @doc The model's answer, or why there is none. Fails only if the call is cancelled or its caller has exited. `Run' is
+%% the tag from {@link beamai_runs:enter/1}.
 -spec run(Tool :: binary(), question(), beamai_kernel:kernel(), beamai_context:t(), reference() | none) ->
     {ok, outcome()} | {error, beamai_error:t() | term()}.
 run(Tool, #{<<"so_far">> := SoFar} = Question, Kernel, Context, Run) ->

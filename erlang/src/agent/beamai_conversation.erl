@@ -1,4 +1,4 @@
-%% @doc The state of a conversation: messages and what they have cost. Plain data, without keys, funs or pids.
+%% @doc The state of a conversation: messages and usage. Plain data, without keys, funs or pids.
 %% @hidden
 -module(beamai_conversation).
 
@@ -12,13 +12,13 @@
     usage := #{atom() => non_neg_integer()}
 }.
 
-%% @doc One in which nothing has been said.
+%% @doc An empty conversation.
 -spec new() -> t().
 new() ->
     #{version => 1, messages => [], tool_calls => 0, usage => #{}}.
 
-%% @doc A stored conversation, made ready to go on. Where it stopped between calls and their results, those calls get
-%% results that say so: providers refuse a conversation with calls that nobody answered.
+%% @doc Prepares a stored conversation for continuation. If it ended between calls and their results, the missing
+%% results are added, because providers reject calls without results.
 -spec load(term()) -> {ok, t()} | error.
 load(#{version := 1, messages := Messages, tool_calls := Calls, usage := Usage} = Stored) when
     is_list(Messages), is_integer(Calls), is_map(Usage)
@@ -30,8 +30,8 @@ load(#{version := 1, messages := Messages, tool_calls := Calls, usage := Usage} 
 load(_Other) ->
     error.
 
-%% @doc A conversation of stored messages, as they were made: results in the order of their calls, which may not all have
-%% one yet.
+%% @doc A conversation from stored messages. Results are put in the order of their calls; the last calls may have none
+%% yet.
 -spec restored([beamai_chat_model:message()]) -> t().
 restored(Messages) ->
     (new())#{messages := ordered(Messages)}.
@@ -65,7 +65,7 @@ is_call(_Other) -> false.
 is_image(#{media_type := Type, data := Data}) -> is_text(Type) andalso is_text(Data);
 is_image(_Other) -> false.
 
-%% @doc Whether this can be said: UTF-8.
+%% @doc Whether a term is valid UTF-8 text.
 -spec is_text(term()) -> boolean().
 is_text(Text) ->
     is_binary(Text) andalso unicode:characters_to_binary(Text) =:= Text.
@@ -80,7 +80,7 @@ answered([Message | Rest]) ->
 answered([]) ->
     [].
 
-%% @doc The calls of the last answer that have no result yet, with the results of the others.
+%% @doc The calls of the last answer that have no result yet, and the results of the others.
 -spec unanswered(t()) -> {[beamai_chat_model:call()], Results :: [beamai_chat_model:message()]}.
 unanswered(#{messages := Messages}) ->
     {Results, Before} = lists:splitwith(fun is_result/1, lists:reverse(Messages)),
@@ -92,38 +92,38 @@ unanswered(#{messages := Messages}) ->
             {[], []}
     end.
 
-%% @doc The result of a call of which nobody knows whether it took effect.
+%% @doc The result for a call whose effect is unknown.
 -spec interrupted(beamai_chat_model:call()) -> beamai_chat_model:message().
 interrupted(#{id := Id, name := Name}) ->
     Text = <<"the run was interrupted before this call's result was there; it may or may not have taken effect: find out before you repeat it">>,
     #{role => tool, call => Id, name => Name, content => Text, outcome => error}.
 
-%% @doc The conversation with more messages at its end.
+%% @doc Appends messages.
 -spec add([beamai_chat_model:message()], t()) -> t().
 add(New, #{messages := Messages} = Conversation) ->
     Conversation#{messages := Messages ++ New}.
 
-%% @doc The conversation with other messages in the place of all.
+%% @doc Replaces all messages.
 -spec replace([beamai_chat_model:message()], t()) -> t().
 replace(Messages, Conversation) ->
     Conversation#{messages := Messages}.
 
-%% @doc What was said so far, first things first, each call with a result.
+%% @doc The messages, oldest first, with a result for each call.
 -spec messages(t()) -> [beamai_chat_model:message()].
 messages(#{messages := Messages}) ->
     Messages.
 
-%% @doc The conversation with what a run has used added.
+%% @doc Adds usage to the totals.
 -spec count(Calls :: non_neg_integer(), Usage :: #{atom() => non_neg_integer()}, t()) -> t().
 count(Calls, Usage, #{tool_calls := Before, usage := Used} = Conversation) ->
     Conversation#{tool_calls := Before + Calls, usage := sum(Usage, Used)}.
 
-%% @doc Two usages together.
+%% @doc Adds two usages.
 -spec sum(#{atom() => non_neg_integer()}, #{atom() => non_neg_integer()}) -> #{atom() => non_neg_integer()}.
 sum(Usage, Used) ->
     maps:fold(fun(Key, N, Acc) -> Acc#{Key => N + maps:get(Key, Acc, 0)} end, Used, Usage).
 
-%% @doc What the model said last, empty if nothing.
+%% @doc The text of the last answer; empty if there is none.
 -spec last_text(t()) -> binary().
 last_text(#{messages := Messages}) ->
     case [Text || #{role := assistant, content := Text} <- lists:reverse(Messages), Text =/= <<>>] of

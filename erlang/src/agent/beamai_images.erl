@@ -1,20 +1,20 @@
-%% @doc Images in the results of tools, taken out of them: as text they would cost much and show nothing.
+%% @doc Extracts images from tool results. As base64 text they would cost many tokens and mean nothing to a model.
 %%
-%% They are found where the built-in tools have them (`image_base64', or `content' with `is_image', beside a
-%% `media_type') and where MCP has them; results of the host's own tools may use either form.
+%% Images are found in the form of the built-in tools (`image_base64', or `content' with `is_image', with a
+%% `media_type') and in the form of MCP; custom tools may use either.
 %% @hidden
 -module(beamai_images).
 
 -export([take/1]).
 -export_type([image/0]).
 
-%% What providers can show.
+%% Types that providers accept.
 -define(IS_SHOWN(Type), Type =:= <<"image/png">>; Type =:= <<"image/jpeg">>; Type =:= <<"image/gif">>; Type =:= <<"image/webp">>).
 
 %% `data' is base64.
 -type image() :: #{media_type := binary(), data := binary()}.
 
-%% @doc The result with a note in the place of each image, and the images.
+%% @doc Replaces each image in the result by a note, and returns the images.
 -spec take(Result :: term()) -> {Result :: term(), [image()]}.
 take(#{<<"image_base64">> := Data, <<"media_type">> := Type} = Result) when is_binary(Data), Data =/= <<>> ->
     in_place(<<"image_base64">>, Data, Type, Result);

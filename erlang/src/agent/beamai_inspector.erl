@@ -1,12 +1,12 @@
-%% @doc A page to look at calls with: one HTML file that needs no network.
+%% @doc Renders calls as an HTML page: a single file that needs no network.
 %%
 %% ```
 %% ok = beamai_inspector:write("run.html", #{calls => beamai_trace:entries(Trace), conversation => beamai_agent:conversation(Agent)}).
 %% '''
 %%
-%% It has a timeline with nesting and parallel calls, the details of each (with the deciding rule of a refusal), filters by
-%% name, agent, kind and outcome, totals, and the conversation. Only what can be seen is drawn, so 100,000 calls are no
-%% burden. It follows the system's dark mode and can be used by keyboard: arrows, Home, End, Enter, `/' for the filter.
+%% The page has a timeline with nesting and parallel calls, details of each call (for a refusal, the deciding rule),
+%% filters by name, agent, kind and outcome, totals, and the conversation. Only visible rows are drawn, so it can handle
+%% 100,000 calls. It supports dark mode and keyboard navigation: arrows, Home, End, Enter, `/' for the filter.
 -module(beamai_inspector).
 
 -export([page/1, write/2]).
@@ -18,7 +18,7 @@
     conversation => beamai_conversation:t()
 }.
 
-%% @doc The page. Raises `{bad_option, Key}' for a key that it does not have.
+%% @doc The page. Raises `{bad_option, Key}' for an unknown key.
 -spec page(contents()) -> iolist().
 page(Contents) ->
     [beamai_validate:bad_option(Key, "is not shown by the inspector; it takes title, calls and conversation") || Key <- maps:keys(maps:without([title, calls, conversation], Contents))],
@@ -44,7 +44,7 @@ message(#{role := Role, content := Text} = Message) ->
 is_image(<<"image/", _/binary>>) -> true;
 is_image(_Type) -> false.
 
-%% Within a script nothing may look like its end.
+%% A script element ends at the first `</script', so `<' must be escaped.
 embedded(Json) -> binary:replace(Json, <<"<">>, <<"\\u003c">>, [global]).
 
 escaped(Text) ->

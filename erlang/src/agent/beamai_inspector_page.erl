@@ -1,12 +1,12 @@
-%% @doc The text of the inspector's page: HTML, styles and script in one, without anything from elsewhere.
+%% @doc The inspector's page: HTML, styles and script, without external resources.
 %%
-%% Strings in it are in single quotes. What is shown is set as text, never as HTML.
+%% JavaScript strings use single quotes. Values are inserted as text, never as HTML.
 %% @hidden
 -module(beamai_inspector_page).
 
 -export([html/3]).
 
-%% @doc The page, with a title that is HTML and data that is JSON without a `<'.
+%% @doc The page. The title must be escaped HTML, the data JSON without `<'.
 -spec html(Title :: iodata(), Calls :: iodata(), Messages :: iodata()) -> iolist().
 html(Title, Calls, Messages) ->
     [

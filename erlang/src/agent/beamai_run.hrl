@@ -1,21 +1,21 @@
-%% A run of an agent: what stays the same in it, and what changes.
+%% The records of an agent's run: its constants and its state.
 
 -record(run, {
     agent :: beamai_agent:agent(),
     system :: binary(),
     kernel :: beamai_kernel:kernel(),
-    %% For whom results are rendered.
+    %% How results are rendered for the model.
     reader :: beamai_agent_result:reader(),
     id :: term(),
-    %% Under which a cancellation arrives, and under which the process keeps the log and the answer so far.
+    %% Tag for cancellation, the log, and the partial answer in this process.
     tag :: reference(),
     emit :: fun((beamai_agent:event()) -> term()),
     budget :: beamai_budget:t(),
     max_iterations :: pos_integer(),
     controls :: beamai_agent_controls:options(),
-    %% The context that the run was given.
+    %% The context given to the run.
     given :: beamai_context:t(),
-    %% Monotonic, in native units.
+    %% Monotonic start time, in native units.
     started :: integer()
 }).
 
@@ -24,12 +24,12 @@
     context :: beamai_context:t(),
     iteration = 0 :: non_neg_integer(),
     tool_calls = 0 :: non_neg_integer(),
-    %% The provider's count of tokens, and of how many messages it is.
+    %% The provider's token count, and the number of messages that it covers.
     counted = none :: none | {non_neg_integer(), non_neg_integer()},
-    %% Whether the provider has refused this request as too long before.
+    %% Whether the provider has already rejected this request as too long.
     is_shrunk = false :: boolean(),
-    %% Whether an answer that did not match the schema has been refused.
+    %% Whether the model was already asked to correct an answer that did not match the schema.
     is_refused = false :: boolean(),
-    %% The value of the last answer.
+    %% The decoded last answer.
     output = none :: none | {value, term()}
 }).

@@ -1,8 +1,8 @@
-%% @doc Where the runs of agents are stored: logs, one for each agent, that entries are appended to.
+%% @doc Stores agents' runs as append-only logs, one per agent.
 %%
-%% An entry is a map of plain terms. What {@link append/2} has answered `ok' to must be there after a crash. {@link
-%% beamai_store_file} needs nothing but a directory, {@link beamai_store_mnesia} a Mnesia that runs; a module of your
-%% own has the callbacks of this behaviour. One process at a time may have a log open.
+%% An entry is a map of plain terms. Once {@link append/2} has returned `ok', the entry must survive a crash. {@link
+%% beamai_store_file} needs only a directory, {@link beamai_store_mnesia} a running Mnesia; custom stores implement this
+%% behaviour. Only one process at a time may have a log open.
 -module(beamai_store).
 
 -export([new/1, open/2, append/2, close/1, read/2, delete/2]).
@@ -14,17 +14,17 @@
 -type entry() :: #{type := atom(), _ => _}.
 -opaque handle() :: {module(), term()}.
 
-%% Checks the options; a text says what is wrong with them.
+%% Validates the options; returns what is wrong with them.
 -callback check(Options :: map()) -> ok | {error, iodata()}.
-%% Opens the log for appending, and makes it where it is not there.
+%% Opens the log for appending; creates it if it does not exist.
 -callback open(Id :: binary(), Options :: map()) -> {ok, Handle :: term()} | {error, Reason :: term()}.
 -callback append(entry(), Handle :: term()) -> {ok, Handle :: term()} | {error, Reason :: term()}.
 -callback close(Handle :: term()) -> ok.
-%% The entries in their order; none where there is no log.
+%% The entries in order; empty if there is no log.
 -callback read(Id :: binary(), Options :: map()) -> {ok, [entry()]} | {error, Reason :: term()}.
 -callback delete(Id :: binary(), Options :: map()) -> ok | {error, Reason :: term()}.
 
-%% @doc A store, of a module or of a module and its options.
+%% @doc Creates a store from a module, or a module and its options.
 -spec new(term()) -> {ok, t()} | {error, iodata()}.
 new({Module, Options}) when is_atom(Module), is_map(Options) ->
     case code:ensure_loaded(Module) of
@@ -49,7 +49,7 @@ checked(Module, Options, true) ->
 open(Id, {Module, Options}) ->
     with_module(Module, Module:open(Id, Options)).
 
-%% @doc Appends an entry; after `ok' it is stored.
+%% @doc Appends an entry; it is stored once this returns `ok'.
 -spec append(entry(), handle()) -> {ok, handle()} | {error, term()}.
 append(Entry, {Module, Handle}) ->
     with_module(Module, Module:append(Entry, Handle)).
@@ -62,7 +62,7 @@ with_module(_Module, {error, _} = Error) -> Error.
 close({Module, Handle}) ->
     Module:close(Handle).
 
-%% @doc What is stored of an agent, first things first.
+%% @doc The stored entries of an agent, oldest first.
 -spec read(Id :: binary(), t()) -> {ok, [entry()]} | {error, term()}.
 read(Id, {Module, Options}) ->
     Module:read(Id, Options).

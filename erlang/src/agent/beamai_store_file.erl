@@ -1,11 +1,11 @@
-%% @doc Stores runs of agents in a directory, in one file for each agent that is only ever appended to.
+%% @doc Stores agents' runs in a directory, in one append-only file per agent.
 %%
-%% Options: `dir', which is made where it is not there, and `sync' (true by default): whether each entry is forced to the
-%% disk before the run goes on. Without it, entries survive the end of the VM but not a loss of power.
+%% Options: `dir', which is created if it does not exist, and `sync' (default true): whether each entry is flushed to
+%% disk before the run continues. Without it, entries survive a crash of the VM but not a power failure.
 %%
-%% A file begins with a mark; each entry is a frame: its size and its CRC-32, 32 bits each, then the external term
-%% format. A frame that a crash left incomplete at the end is cut off when the file is opened. A frame in the middle that
-%% is not as it was written is an error: nothing is dropped silently.
+%% A file starts with a magic number, followed by frames: size and CRC-32 of the entry, 32 bits each, then the entry in
+%% the external term format. An incomplete frame at the end, left by a crash, is cut off when the file is opened. A
+%% corrupt frame elsewhere is an error; nothing is dropped silently.
 -module(beamai_store_file).
 -behaviour(beamai_store).
 
@@ -16,7 +16,7 @@
 
 -record(log, {fd :: file:fd(), sync :: boolean()}).
 
-%% @doc Whether the options can be used.
+%% @doc Validates the options.
 -spec check(map()) -> ok | {error, iodata()}.
 check(#{dir := Dir} = Options) when is_binary(Dir); is_list(Dir) ->
     case {maps:keys(maps:without([dir, sync], Options)), maps:get(sync, Options, true)} of
@@ -58,7 +58,7 @@ cut(Fd, Whole) ->
     {ok, Whole} = file:position(Fd, Whole),
     file:truncate(Fd).
 
-%% @doc Appends an entry, and forces it to the disk unless `sync' is false.
+%% @doc Appends an entry, and flushes it to disk unless `sync' is false.
 -spec append(beamai_store:entry(), #log{}) -> {ok, #log{}} | {error, term()}.
 append(Entry, #log{fd = Fd, sync = Sync} = Log) ->
     Term = term_to_binary(Entry),
@@ -90,7 +90,7 @@ read(Id, Options) ->
         {error, _} = Error -> Error
     end.
 
-%% @doc Removes the file of an agent.
+%% @doc Deletes the file of an agent.
 -spec delete(Id :: binary(), map()) -> ok | {error, term()}.
 delete(Id, Options) ->
     case file:delete(path(Id, Options)) of
@@ -98,7 +98,7 @@ delete(Id, Options) ->
         Other -> Other
     end.
 
-%% Ids that are no plain names are encoded, so that no two share a file and none leads out of the directory.
+%% Ids with special characters are encoded, so that each id has its own file and none leads out of the directory.
 path(Id, #{dir := Dir}) ->
     Name =
         case re:run(Id, "^[a-z0-9_-]{1,100}$", [dollar_endonly, {capture, none}]) of
@@ -107,14 +107,14 @@ path(Id, #{dir := Dir}) ->
         end,
     filename:join(Dir, <<Name/binary, ?SUFFIX>>).
 
-%% The entries, and how many bytes of the file are whole.
+%% The entries, and the length of the valid part of the file.
 entries({error, enoent}, _Path) -> {ok, [], 0};
 entries({error, Reason}, Path) -> {error, {Reason, Path}};
 entries({ok, Bytes}, Path) ->
     Size = byte_size(?MARK),
     case Bytes of
         <<Mark:Size/binary, Frames/binary>> when Mark =:= ?MARK -> frames(Frames, Size, [], Path);
-        %% The crash came while the mark was written.
+        %% The crash happened while the magic number was written.
         _ when byte_size(Bytes) < Size -> {ok, [], 0};
         _ -> {error, {not_a_log, Path}}
     end.
@@ -122,10 +122,10 @@ entries({ok, Bytes}, Path) ->
 frames(<<Size:32, Crc:32, Term:Size/binary, Rest/binary>>, At, Entries, Path) when Size > 0 ->
     case {erlang:crc32(Term), Rest} of
         {Crc, _} -> frames(Rest, At + 8 + Size, [binary_to_term(Term) | Entries], Path);
-        %% File systems may have made the file longer before they wrote what is in it.
+        %% Some file systems extend a file before they write its content, leaving zeros.
         {_, <<>>} -> {ok, lists:reverse(Entries), At};
         {_, _} -> {error, {corrupt, Path, At}}
     end;
-%% The rest is shorter than its size says, or zeros that the file system put there.
+%% The rest is shorter than its size field says, or zeros from the file system.
 frames(_Incomplete, At, Entries, _Path) ->
     {ok, lists:reverse(Entries), At}.

@@ -1,8 +1,8 @@
-%% @doc Stores runs of agents in a table of Mnesia, for hosts that run Mnesia already.
+%% @doc Stores agents' runs in a Mnesia table, for hosts that already use Mnesia.
 %%
-%% Options: `table', `beamai_log' by default. {@link create_table/2} makes it; Mnesia itself is the host's to start, and
-%% where its schema lies on the disk, `disc_copies' of the table survive a crash. Each entry is a synchronous
-%% transaction whose log is flushed before the run goes on.
+%% Option: `table', by default `beamai_log'. {@link create_table/2} creates it; the host starts Mnesia itself. With a
+%% schema on disk, `disc_copies' of the table survive a crash. Each entry is a synchronous transaction whose log is
+%% flushed before the run continues.
 -module(beamai_store_mnesia).
 -behaviour(beamai_store).
 
@@ -10,8 +10,7 @@
 
 -record(log, {table :: atom(), id :: binary(), next :: pos_integer()}).
 
-%% @doc Makes the table, with the given options of Mnesia, such as `[{disc_copies, [node()]}]'; `ok' where it is there
-%% already.
+%% @doc Creates the table with the given Mnesia options, such as `[{disc_copies, [node()]}]'; `ok' if it already exists.
 -spec create_table(Table :: atom(), [term()]) -> ok | {error, term()}.
 create_table(Table, Options) ->
     Own = [{type, ordered_set}, {attributes, [key, entry]}, {record_name, Table}],
@@ -28,7 +27,7 @@ loaded(Table) ->
         {error, _} = Error -> Error
     end.
 
-%% @doc Whether the options can be used.
+%% @doc Validates the options.
 -spec check(map()) -> ok | {error, iodata()}.
 check(Options) ->
     case {maps:keys(maps:without([table], Options)), table(Options)} of
@@ -57,14 +56,14 @@ append(Entry, #log{table = Table, id = Id, next = Next} = Log) ->
         {error, _} = Error -> Error
     end.
 
-%% A Mnesia in memory alone has no log of transactions.
+%% A Mnesia without a schema on disk has no transaction log.
 flush(true) -> mnesia:sync_log();
 flush(false) -> ok.
 
 flushed(ok, Log) -> {ok, Log};
 flushed({error, _} = Error, _Log) -> Error.
 
-%% @doc Nothing is open.
+%% @doc Does nothing: there are no open handles.
 -spec close(#log{}) -> ok.
 close(_Log) -> ok.
 
@@ -74,7 +73,7 @@ read(Id, Options) ->
     Table = table(Options),
     transaction(fun() -> mnesia:select(Table, [{{Table, {Id, '_'}, '$1'}, [], ['$1']}]) end).
 
-%% @doc Removes the entries of an agent.
+%% @doc Deletes the entries of an agent.
 -spec delete(Id :: binary(), map()) -> ok | {error, term()}.
 delete(Id, Options) ->
     Table = table(Options),

@@ -1,31 +1,30 @@
-%% @doc Sub-agents: has the work done that the tool `task' hands over.
+%% @doc Sub-agents: does the work that the tool `task' delegates.
 %%
-%% A sub-agent is an agent with a conversation of its own, a kernel with only the tools that its definition names, and
-%% a budget within that of its caller. It runs in a process of its own and ends with the call that it works for. How it
-%% ended is part of the result: `completed', `failed', `out_of_budget' or `cancelled'; where it did not complete, the
-%% summary tells how far it came.
+%% A sub-agent is an agent with its own conversation, a kernel with only the tools in its definition, and a budget
+%% within its caller's. It runs in its own process and ends with the call. The result states how it ended: `completed',
+%% `failed', `out_of_budget' or `cancelled'; if it did not complete, the summary describes what was done.
 %% @hidden
 -module(beamai_task).
 
 -export([run/3, run/4]).
 -export_type([result/0]).
 
-%% Its name in every dialect that has it.
+%% The tool's name in every dialect that has it.
 -define(TOOL, <<"task">>).
-%% Most calls that a hand-over lists.
+%% Maximum number of calls listed in the summary of an incomplete run.
 -define(LISTED, 30).
 
 %% Keys: `agent', `state', `summary', `tool_calls', `usage' and, unless it completed, `error'.
 -type result() :: #{binary() => term()}.
 
-%% @doc Has the agent that the request names do the work; cannot be cancelled by a run id, but for the agent's own. Keys
-%% of a request: `agent', and `objective' or `prompt'.
+%% @doc Runs the agent that the request names. It cannot be cancelled by a run id except its own. Keys of a request:
+%% `agent', and `objective' or `prompt'.
 -spec run(Request :: #{binary() => term()}, beamai_kernel:kernel(), beamai_context:t()) ->
     {ok, result()} | {error, beamai_error:t() | term()}.
 run(Request, Kernel, Context) ->
     run(Request, Kernel, Context, none).
 
-%% @doc As {@link run/3}; `Run' is the tag of {@link beamai_runs:enter/1}.
+%% @doc As {@link run/3}; `Run' is the tag from {@link beamai_runs:enter/1}.
 -spec run(Request :: #{binary() => term()}, beamai_kernel:kernel(), beamai_context:t(), reference() | none) ->
     {ok, result()} | {error, beamai_error:t() | term()}.
 run(#{<<"agent">> := Name} = Request, Kernel, Context, Run) ->
@@ -48,7 +47,7 @@ allowed(Name, Definition, Work, {Kernel, Agents}, Context, Run) ->
             answer(Name, beamai_call:run(Kernel, {?TOOL, Handler}, Work, Context, timeout(Definition, Context), Run))
     end.
 
-%% An agent ends by itself when its time is over, and hands over what it has.
+%% An agent ends by itself when its time is used up, and returns what it has.
 timeout(Fun, Context) when is_function(Fun) -> beamai_budget:in_time(infinity, Context);
 timeout(_Definition, _Context) -> infinity.
 
@@ -95,8 +94,8 @@ agent(Definition, Model, Kernel, Context) ->
     }),
     beamai_agent_setup:agent(Settings, with_tools(named(Definition, Kernel, Context), Kernel, Context)).
 
-%% A name that is not quite right leaves an agent without the tool, and nobody would know why. Of the helpers of agents
-%% nothing is said: what their callers have not is nothing that they could have.
+%% A misspelt tool name would silently leave a sub-agent without the tool, so it is logged. Not for nested sub-agents:
+%% they lack tools that their callers lack.
 named(#{tools := Names}, #{tools := Tools}, #{agent_depth := 1, agent_id := Name}) when is_list(Names) ->
     case [Tool || Tool <- Names, not is_map_key(Tool, Tools)] of
         [] -> ok;
@@ -108,8 +107,8 @@ named(#{tools := Names}, #{tools := Tools}, #{agent_depth := 1, agent_id := Name
 named(Definition, _Kernel, _Context) ->
     maps:get(tools, Definition, all).
 
-%% What it may not use is not in its kernel: no list shows it, and naming it is naming an unknown tool. Nobody is
-%% told to hand work on whose own helpers would be too deep.
+%% Tools that a sub-agent may not use are not in its kernel at all. An agent at the maximum depth does not get the tool
+%% for delegating.
 with_tools(all, Kernel, _Context) ->
     beamai_kernel:remove_tool(Kernel, ?TOOL);
 with_tools(Names, #{agents := Agents} = Kernel, #{agent_depth := Depth}) ->
@@ -119,10 +118,11 @@ with_tools(Names, #{agents := Agents} = Kernel, #{agent_depth := Depth}) ->
         false -> beamai_kernel:remove_tool(Chosen, ?TOOL)
     end.
 
-%% The host's own keys go along, for its tools; what belongs to the caller's run does not.
+%% The host's own context keys are passed on for its tools; the keys of the caller's run are not.
 settings(Name, Definition, Context) ->
     Events = fun(Event) -> beamai_callback:progress(#{agent => Name, event => Event}, Context) end,
-    Own = maps:without([run_id, progress, model], Context),
+    Above = maps:from_list([{parent_run_id, Id} || #{run_id := Id} <- [Context]]),
+    Own = maps:merge(maps:without([run_id, progress, model], Context), Above),
     beamai_agent_options:run(#{
         events => Events,
         run_id => make_ref(),
@@ -157,7 +157,7 @@ ended({max_iterations, Max}) ->
     {<<"out_of_budget">>, <<"it had answered ", (integer_to_binary(Max))/binary, " times, which is its limit">>};
 ended({model, #{message := Message}}) -> {<<"failed">>, <<"its model failed: ", Message/binary>>}.
 
-%% What it said last, and which calls it had made.
+%% The last answer, and the calls made so far.
 hand_over(Why, Conversation) ->
     Messages = beamai_conversation:messages(Conversation),
     Outcomes = maps:from_list([{Id, Outcome} || #{role := tool, call := Id, outcome := Outcome} <- Messages]),

@@ -1,8 +1,8 @@
-%% @doc Many tools: beyond a number, the model finds tools by searching instead of having them all listed.
+%% @doc With many tools, lists only some of them and lets the model search for the others.
 %%
-%% The model is offered `always', the tool `tool_search', and the tools that it has found in the conversation. These are found
-%% out anew from its searches, so a stored conversation goes on with the same tools. All tools can be called at any time; what
-%% is not offered is not sent.
+%% The model is offered the tools in `always', the tool `tool_search', and the tools that it has found in this
+%% conversation. The found tools are derived from the conversation's searches, so a stored conversation continues with
+%% the same tools. All tools can be called at any time; the others are just not sent to the provider.
 %% @hidden
 -module(beamai_tool_search).
 
@@ -17,12 +17,12 @@
     "found can be called from your next answer on."
 >>).
 
-%% `max': tools that are listed without a search. `always': those that are listed in any case.
+%% `max': number of tools up to which all are listed. `always': tools that are always listed.
 -type options() :: #{max := pos_integer(), always => [binary()]}.
-%% What is searched: a tool's name, its description, and the words of both.
+%% A searchable tool: its name, its description, and the words of both.
 -type entry() :: {Name :: binary(), Description :: binary(), Words :: [binary()]}.
 
-%% @doc The option `tool_listing' as it is kept. Raises `{bad_option, tool_listing}'.
+%% @doc Validates the option `tool_listing'. Raises `{bad_option, tool_listing}'.
 -spec check(term()) -> options().
 check(#{max := Max} = Options) when is_integer(Max), Max > 0 ->
     Always = maps:get(always, Options, []),
@@ -35,7 +35,7 @@ check(Other) ->
 bad(Options) ->
     beamai_validate:bad_option(tool_listing, ["must be a map of max, a count above 0, and always, a list of names, not ", beamai_error:show(Options, 80)]).
 
-%% @doc The kernel with the search tool, where it has more tools than are to be listed.
+%% @doc Adds the search tool if the kernel has more tools than are to be listed.
 -spec with_search(beamai_kernel:kernel(), none | options()) -> beamai_kernel:kernel().
 with_search(#{tools := Tools} = Kernel, #{max := Max}) when map_size(Tools) > Max ->
     Index = [entry(Spec) || Spec <- beamai_kernel:get_tool_specs(Kernel)],
@@ -53,7 +53,7 @@ entry(#{name := Name} = Spec) ->
     Description = maps:get(description, Spec, <<>>),
     {Name, Description, lists:usort(words(<<Name/binary, " ", Description/binary>>))}.
 
-%% @doc A kernel without a search tool that {@link with_search/2} put there.
+%% @doc Removes a search tool that {@link with_search/2} added.
 -spec without_search(beamai_kernel:kernel()) -> beamai_kernel:kernel().
 without_search(Kernel) ->
     case beamai_kernel:find_tool(Kernel, ?NAME) of
@@ -61,8 +61,8 @@ without_search(Kernel) ->
         _ -> Kernel
     end.
 
-%% @doc The kernel with the tools that the agent's model is offered after these messages, and those tools as it is told of
-%% them.
+%% @doc The kernel with only the tools that the model is offered after these messages, and those tools in the provider's
+%% format.
 -spec offered(beamai_agent:agent(), [beamai_chat_model:message()]) -> {beamai_kernel:kernel(), beamai_chat_model:tools()}.
 offered(#{tool_listing := none, kernel := Kernel, tools := Tools}, _Messages) ->
     {Kernel, Tools};
@@ -75,7 +75,7 @@ offered(#{tool_listing := #{always := Always}, llm := Model, kernel := Kernel, t
             {Kernel, Tools}
     end.
 
-%% Found by a search, or called without one.
+%% Tools found by a search, or called without one.
 used(Index, Messages) ->
     Calls = [Call || #{role := assistant, tool_calls := Calls} <- Messages, Call <- Calls],
     lists:usort(lists:append([of_call(Call, Index) || Call <- Calls])).
@@ -83,14 +83,14 @@ used(Index, Messages) ->
 of_call(#{name := ?NAME, args := #{<<"query">> := Query}}, Index) when is_binary(Query) -> [Name || {Name, _} <- search(Query, Index)];
 of_call(#{name := Name}, _Index) -> [Name].
 
-%% @private The handler of the tool.
+%% @private Handles a call of the search tool.
 -spec call(map(), beamai_context:t(), [entry()]) -> {ok, map()}.
 call(#{<<"query">> := Query}, _Context, Index) ->
     Found = [#{<<"name">> => Name, <<"description">> => Description} || {Name, Description} <- search(Query, Index)],
     Note = [{<<"note">>, <<"nothing was found; try other words">>} || Found =:= []],
     {ok, maps:from_list([{<<"tools">>, Found}, {<<"searched">>, length(Index)} | Note])}.
 
-%% The best ones: rare words count more, and words of the name twice.
+%% The best matches. Rare words count more, and words of the name count twice.
 search(Query, Index) ->
     Wanted = lists:usort(words(Query)),
     Weights = [{Word, weight(Word, Index)} || Word <- Wanted],
@@ -112,7 +112,7 @@ times(Word, Words, Own) ->
         {false, false} -> 0
     end.
 
-%% "search" finds "searches", and "files" finds "file".
+%% Matches by prefix: "search" finds "searches", and "files" finds "file".
 is_in(Word, Words) ->
     lists:any(fun(Other) -> is_prefix(Word, Other) orelse is_prefix(Other, Word) end, Words).
 

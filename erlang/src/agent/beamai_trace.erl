@@ -1,4 +1,5 @@
-%% @doc A log of all tool calls, model requests and runs of this node, in bounded memory and, if wanted, in a file; and totals.
+%% @doc Records all tool calls, model requests and runs of this node, in bounded memory and optionally in a file, and
+%% keeps totals.
 %%
 %% ```
 %% {ok, Trace} = beamai_trace:start_link(#{max => 10000, file => "calls.jsonl"}),
@@ -7,30 +8,35 @@
 %% #{tools := #{<<"file_read">> := #{count := 12, errors := 0, p95_us := _}}} = beamai_trace:totals(Trace).
 %% '''
 %%
-%% It listens to {@link beamai_telemetry}. Arguments, results and texts are in it only where the application's environment
-%% says `{telemetry_contents, true}'. Callers never wait for it: where it cannot keep up, entries are dropped, and `dropped'
-%% of {@link totals/1} counts them.
+%% Arguments, results and texts are recorded only if the application environment has `{telemetry_contents, true}'.
+%% Callers write their entries themselves and never wait. A process writes the file; entries that are overwritten before
+%% it has written them are missing there, and `dropped' of {@link totals/1} counts them.
 -module(beamai_trace).
 -behaviour(gen_server).
 
--export([start_link/0, start_link/1, stop/1, entries/1, entries/2, totals/1, json/1]).
+-export([start_link/0, start_link/1, stop/1, entries/1, entries/2, entries_after/3, totals/1, json/1]).
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2]).
 -export_type([options/0, entry/0, filter/0, totals/0, total/0]).
 
+-include("beamai_trace_ring.hrl").
+
 -define(MAX_ENTRIES, 10000).
-%% Entries that are on their way to the process at most.
--define(MAX_WAITING, 10000).
-%% Durations are counted in steps of about 3.5 percent.
--define(STEPS, 20).
+%% Interval at which entries are written to the file, and how long to wait for an entry whose caller was killed after it
+%% had reserved the number, in milliseconds.
+-define(WRITE_MS, 50).
+-define(PATIENCE_MS, 2000).
+%% Maximum number of tool names that callers find without a table lookup. Changing them makes the VM scan all heaps.
+-define(QUICK_NAMES, 256).
+-define(SHARE_MS, 20).
 
 -type options() :: #{
-    %% How many entries are kept, 10000 by default; the oldest go first.
+    %% Maximum number of entries kept; 10000 by default. The oldest are dropped first.
     max => pos_integer(),
-    %% Entries are appended to it as lines of JSON.
+    %% A file that entries are appended to, as lines of JSON.
     file => file:filename_all()
 }.
-%% In the order of their ends. `at' is the start, in microseconds of the system's time. `refused': not permitted, by the rule
-%% `rule' where one decided.
+%% Sorted by end time. `at' is the start, in microseconds of system time. `refused': not permitted, by the rule `rule'
+%% if a rule decided.
 -type entry() :: #{
     number := pos_integer(),
     kind := tool | model | agent,
@@ -44,31 +50,37 @@
     agent_id => term(),
     session_id => term(),
     call_id => term(),
+    %% Of an agent: the run that it works for.
+    parent_run_id => term(),
+    %% Of a model.
+    provider => binary(),
+    finish_reasons => [binary()],
     input_tokens => non_neg_integer(),
     output_tokens => non_neg_integer(),
     cached_tokens => non_neg_integer(),
+    %% For tools: size of the arguments and of the result or error, in the external term format.
+    input_bytes => non_neg_integer(),
+    output_bytes => non_neg_integer(),
+    %% Cut at 100,000 bytes.
     input => term(),
     output => term()
 }.
 -type filter() :: #{kind => tool | model | agent, name => binary(), outcome => ok | error | refused, agent_id => term(), run_id => term()}.
-%% Percentiles are exact to about 3.5 percent.
--type total() :: #{
-    count := non_neg_integer(), errors := non_neg_integer(), p50_us := non_neg_integer(), p95_us := non_neg_integer(),
-    p99_us := non_neg_integer(), max_us := non_neg_integer(), input_tokens := non_neg_integer(), output_tokens := non_neg_integer()
-}.
+-type total() :: beamai_trace_sums:total().
+%% After the first 1,000 names, all others are summed up as `(others)'.
 -type totals() :: #{
-    tools := #{binary() => total()}, models := #{binary() => total()}, agents := #{term() => total()}, dropped := non_neg_integer()
+    tools := #{binary() => total()}, models := #{binary() => total()}, agents := #{binary() => total()}, dropped := non_neg_integer()
 }.
--type sums() :: #{count := integer(), errors := integer(), steps := #{integer() => integer()}, max_us := integer(), input_tokens := integer(), output_tokens := integer()}.
 
 -record(trace, {
-    table :: ets:table(),
-    max :: pos_integer(),
-    next = 1 :: pos_integer(),
+    ring :: beamai_trace_ring:t(),
     file :: none | file:io_device(),
-    waiting :: atomics:atomics_ref(),
-    %% By kind and name.
-    sums = #{} :: #{{tool | model | agent, term()} => sums()}
+    %% The last entry written, and since when the next one has been missing, in monotonic milliseconds.
+    written = 0 :: non_neg_integer(),
+    waits = none :: none | integer(),
+    dropped = 0 :: non_neg_integer(),
+    %% Whether the names known to callers will be updated.
+    shares = false :: boolean()
 }).
 
 %% @doc As {@link start_link/1}, with the default options.
@@ -76,7 +88,7 @@
 start_link() ->
     start_link(#{}).
 
-%% @doc Starts a log. Raises `{bad_option, Key}'; the error is that the file cannot be opened.
+%% @doc Starts a trace. Raises `{bad_option, Key}'; returns an error if the file cannot be opened.
 -spec start_link(options()) -> {ok, pid()} | ignore | {error, term()}.
 start_link(Options) ->
     maps:foreach(fun option/2, Options),
@@ -86,28 +98,37 @@ option(max, Max) when is_integer(Max), Max > 0 -> ok;
 option(file, File) when is_binary(File); is_list(File) -> ok;
 option(Key, Value) -> beamai_validate:bad_option(Key, ["cannot be ", beamai_error:show(Value, 80), "; the options are max and file"]).
 
-%% @doc Ends a log, after what is on its way has been written.
+%% @doc Stops a trace after writing queued entries.
 -spec stop(pid()) -> ok.
 stop(Trace) ->
     gen_server:stop(Trace).
 
-%% @doc All entries that are kept, oldest first.
+%% @doc All entries in memory, oldest first.
 -spec entries(pid()) -> [entry()].
 entries(Trace) ->
     entries(Trace, #{}).
 
-%% @doc The entries that have all of these values.
+%% @doc The entries with all of these values.
 -spec entries(pid(), filter()) -> [entry()].
 entries(Trace, Filter) ->
     Keys = maps:keys(Filter),
-    [Entry || {_Number, Entry} <- ets:tab2list(gen_server:call(Trace, table)), maps:with(Keys, Entry) =:= Filter].
+    [Entry || Entry <- beamai_trace_ring:entries(gen_server:call(Trace, ring)), maps:with(Keys, Entry) =:= Filter].
 
-%% @doc Counts, errors, durations and tokens of each tool, model and agent since the start, also of entries that are no longer kept.
+%% @doc The entries after the one with this number, oldest first, at most `Most'.
+-spec entries_after(pid(), Number :: non_neg_integer(), Most :: pos_integer()) -> [entry()].
+entries_after(Trace, Number, Most) ->
+    Ring = gen_server:call(Trace, ring),
+    Count = beamai_trace_ring:count(Ring),
+    From = max(Number, Count - Ring#ring.max) + 1,
+    [Entry || N <- lists:seq(From, min(Count, From + Most - 1)), {ok, Entry} <- [beamai_trace_ring:entry(N, Ring)]].
+
+%% @doc Number, errors, durations and tokens per tool, model and agent since the start, including entries that are no
+%% longer kept.
 -spec totals(pid()) -> totals().
 totals(Trace) ->
     gen_server:call(Trace, totals).
 
-%% @doc An entry as a line of JSON.
+%% @doc An entry as a JSON line.
 -spec json(entry()) -> binary().
 json(Entry) ->
     beamai_json:text(maps:map(fun plain/2, Entry)).
@@ -123,17 +144,6 @@ plain(_Key, Value) ->
 
 shown(Value) -> unicode:characters_to_binary(io_lib:format("~0tp", [Value])).
 
-%%% In the process of each call
-
-heard([beamai, Kind, Suffix], Measurements, Metadata, {Pid, Waiting}) ->
-    case atomics:add_get(Waiting, 1, 1) of
-        Count when Count =< ?MAX_WAITING ->
-            Pid ! {heard, Kind, Suffix, erlang:system_time(microsecond), Measurements, Metadata};
-        _ ->
-            atomics:sub(Waiting, 1, 1),
-            atomics:add(Waiting, 2, 1)
-    end.
-
 %%% The process
 
 %% @private
@@ -142,11 +152,10 @@ init(Options) ->
     process_flag(trap_exit, true),
     case opened(Options) of
         {ok, File} ->
-            Waiting = atomics:new(2, []),
-            Events = [[beamai, Kind, Suffix] || Kind <- [tool, model, agent], Suffix <- [stop, exception]],
-            ok = beamai_telemetry:attach({?MODULE, self()}, Events, fun heard/4, {self(), Waiting}),
-            Table = ets:new(?MODULE, [ordered_set, protected]),
-            {ok, #trace{table = Table, max = maps:get(max, Options, ?MAX_ENTRIES), file = File, waiting = Waiting}};
+            Ring = beamai_trace_ring:new(maps:get(max, Options, ?MAX_ENTRIES)),
+            ok = beamai_telemetry:record({?MODULE, self()}, fun beamai_trace_ring:record/5, Ring),
+            File =:= none orelse erlang:send_after(?WRITE_MS, self(), write),
+            {ok, #trace{ring = Ring, file = File}};
         {error, Reason} ->
             {stop, Reason}
     end.
@@ -155,12 +164,12 @@ opened(#{file := Path}) -> file:open(Path, [append, raw, binary, {delayed_write,
 opened(_Options) -> {ok, none}.
 
 %% @private
--spec handle_call(table | totals, {pid(), term()}, #trace{}) -> {reply, term(), #trace{}}.
-handle_call(table, _From, #trace{table = Table} = Trace) ->
-    {reply, Table, Trace};
-handle_call(totals, _From, #trace{sums = Sums, waiting = Waiting} = Trace) ->
-    Of = fun(Kind) -> maps:from_list([{Name, total(Sum)} || {{K, Name}, Sum} <- maps:to_list(Sums), K =:= Kind]) end,
-    {reply, #{tools => Of(tool), models => Of(model), agents => Of(agent), dropped => atomics:get(Waiting, 2)}, Trace}.
+-spec handle_call(ring | totals, {pid(), term()}, #trace{}) -> {reply, term(), #trace{}}.
+handle_call(ring, _From, #trace{ring = Ring} = Trace) ->
+    {reply, Ring, Trace};
+handle_call(totals, _From, #trace{ring = #ring{sums = Sums}} = Trace) ->
+    Of = fun(Kind) -> beamai_trace_sums:all(Kind, Sums) end,
+    {reply, #{tools => Of(tool), models => Of(model), agents => Of(agent), dropped => Trace#trace.dropped}, Trace}.
 
 %% @private
 -spec handle_cast(term(), #trace{}) -> {noreply, #trace{}}.
@@ -169,85 +178,63 @@ handle_cast(_Other, Trace) ->
 
 %% @private
 -spec handle_info(term(), #trace{}) -> {noreply, #trace{}}.
-handle_info({heard, Kind, Suffix, Now, Measurements, Metadata}, #trace{waiting = Waiting} = Trace) ->
-    atomics:sub(Waiting, 1, 1),
-    {noreply, kept(entry(Kind, Suffix, Now, Measurements, Metadata, Trace), Trace)};
+handle_info({new, tool, Name, Sums}, #trace{ring = #ring{tools = Tools} = Ring} = Trace) when map_size(Tools) < ?QUICK_NAMES ->
+    {noreply, sharing(Trace#trace{ring = Ring#ring{tools = Tools#{Name => {Name, Sums}}}})};
+handle_info(share, #trace{ring = Ring} = Trace) ->
+    ok = beamai_telemetry:record({?MODULE, self()}, fun beamai_trace_ring:record/5, Ring),
+    {noreply, Trace#trace{shares = false}};
+handle_info(write, Trace) ->
+    _ = erlang:send_after(?WRITE_MS, self(), write),
+    {noreply, write(Trace)};
 handle_info(_Other, Trace) ->
     {noreply, Trace}.
+
+%% Several new names are published as one change.
+sharing(#trace{shares = true} = Trace) ->
+    Trace;
+sharing(Trace) ->
+    _ = erlang:send_after(?SHARE_MS, self(), share),
+    Trace#trace{shares = true}.
 
 %% @private
 -spec terminate(term(), #trace{}) -> ok.
 terminate(_Reason, #trace{file = File} = Trace) ->
-    _ = beamai_telemetry:detach({?MODULE, self()}),
-    rest(Trace),
-    _ = File =/= none andalso file:close(File),
-    ok.
-
-%% What had been said before.
-rest(Trace) ->
-    receive
-        {heard, _, _, _, _, _} = Heard ->
-            {noreply, After} = handle_info(Heard, Trace),
-            rest(After)
-    after 0 -> ok
+    ok = beamai_telemetry:record({?MODULE, self()}, fun beamai_trace_ring:record/5, none),
+    case File of
+        none ->
+            ok;
+        _ ->
+            _ = write(Trace),
+            _ = file:close(File),
+            ok
     end.
 
-entry(Kind, Suffix, Now, #{duration := Duration} = Measurements, Metadata, #trace{next = Number}) ->
-    Us = erlang:convert_time_unit(Duration, native, microsecond),
-    Error = maps:get('error.type', Metadata, none),
-    Own = #{
-        number => Number, kind => Kind, name => name(Kind, Metadata), at => Now - Us, duration_us => Us, outcome => outcome(Suffix, Error)
-    },
-    Renamed = [
-        {Key, maps:get(Name, Metadata)}
-     || {Key, Name} <- [
-            {error, 'error.type'}, {rule, 'beamai.permission.rule'}, {run_id, run_id}, {agent_id, 'gen_ai.agent.id'},
-            {session_id, 'gen_ai.conversation.id'}, {call_id, 'gen_ai.tool.call.id'}, {input, 'gen_ai.tool.call.arguments'},
-            {input, 'gen_ai.input.messages'}, {output, 'gen_ai.tool.call.result'}, {output, 'gen_ai.output.messages'}
-        ],
-        is_map_key(Name, Metadata)
-    ],
-    maps:merge(maps:merge(Own, maps:from_list(Renamed)), maps:with([input_tokens, output_tokens, cached_tokens], Measurements)).
+%%% The file
 
-outcome(stop, none) -> ok;
-outcome(stop, <<"permission_denied", _/binary>>) -> refused;
-outcome(_Suffix, _Error) -> error.
+write(#trace{file = none} = Trace) ->
+    Trace;
+write(#trace{ring = Ring, file = File} = Trace) ->
+    {Lines, After} = lines(beamai_trace_ring:count(Ring), Trace, []),
+    _ = Lines =/= [] andalso file:write(File, lists:reverse(Lines)),
+    After.
 
-name(tool, #{'gen_ai.tool.name' := Name}) -> text(Name);
-name(model, #{'gen_ai.request.model' := Name}) -> text(Name);
-name(model, #{'gen_ai.provider.name' := Name}) -> text(Name);
-name(agent, #{'gen_ai.agent.id' := Id}) -> text(Id);
-name(_Kind, _Metadata) -> <<"unknown">>.
+lines(Count, #trace{written = Count} = Trace, Lines) ->
+    {Lines, Trace};
+lines(Count, #trace{ring = Ring, written = Written, dropped = Dropped} = Trace, Lines) ->
+    case beamai_trace_ring:entry(Written + 1, Ring) of
+        {ok, Entry} ->
+            lines(Count, Trace#trace{written = Written + 1, waits = none}, [[json(Entry), $\n] | Lines]);
+        gone ->
+            lines(Count, Trace#trace{written = Written + 1, waits = none, dropped = Dropped + 1}, Lines);
+        none ->
+            wait(Count, Trace, Lines)
+    end.
 
-text(Name) when is_binary(Name) -> Name;
-text(Other) -> shown(Other).
-
-kept(#{number := Number} = Entry, #trace{table = Table, max = Max, file = File, sums = Sums} = Trace) ->
-    true = ets:insert(Table, {Number, Entry}),
-    _ = ets:delete(Table, Number - Max),
-    _ = File =/= none andalso file:write(File, [json(Entry), $\n]),
-    Trace#trace{next = Number + 1, sums = summed({maps:get(kind, Entry), maps:get(name, Entry)}, Entry, Sums)}.
-
-summed(Key, #{duration_us := Us, outcome := Outcome} = Entry, All) ->
-    Empty = #{count => 0, errors => 0, steps => #{}, max_us => 0, input_tokens => 0, output_tokens => 0},
-    #{count := Count, errors := Errors, steps := Steps, max_us := Longest, input_tokens := In, output_tokens := Out} = maps:get(Key, All, Empty),
-    Step = round(?STEPS * math:log2(Us + 1)),
-    All#{Key => #{
-        count => Count + 1,
-        errors => Errors + case Outcome of ok -> 0; _ -> 1 end,
-        steps => Steps#{Step => 1 + maps:get(Step, Steps, 0)},
-        max_us => max(Longest, Us),
-        input_tokens => In + maps:get(input_tokens, Entry, 0),
-        output_tokens => Out + maps:get(output_tokens, Entry, 0)
-    }}.
-
-total(#{count := Count, steps := Steps} = Sum) ->
-    Sorted = lists:sort(maps:to_list(Steps)),
-    At = fun(Percent) -> percentile(Sorted, ceil(Count * Percent / 100)) end,
-    (maps:remove(steps, Sum))#{p50_us => At(50), p95_us => At(95), p99_us => At(99)}.
-
-percentile([{Step, _Count}], _Left) -> us(Step);
-percentile([{Step, Count} | _], Left) when Left =< Count -> us(Step);
-percentile([{_Step, Count} | Rest], Left) -> percentile(Rest, Left - Count).
-
-us(Step) -> round(math:pow(2, Step / ?STEPS) - 1).
+%% The caller that reserved the number is about to write the entry, or was killed.
+wait(Count, #trace{written = Written, waits = Since, dropped = Dropped} = Trace, Lines) ->
+    Now = erlang:monotonic_time(millisecond),
+    case Since of
+        none -> {Lines, Trace#trace{waits = Now}};
+        _ when Now - Since < ?PATIENCE_MS -> {Lines, Trace};
+        _ -> lines(Count, Trace#trace{written = Written + 1, waits = none, dropped = Dropped + 1}, Lines)
+    end.

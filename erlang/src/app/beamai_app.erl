@@ -5,7 +5,8 @@
 
 -export([start/2, stop/1]).
 
-%% @doc Starts the supervision tree, unless the native library is missing or of another version. Part of the application behaviour.
+%% @doc Starts the supervision tree; fails if the native library is missing or has another version. Part of the
+%% application behaviour.
 -spec start(application:start_type(), term()) -> {ok, pid()} | {error, term()}.
 start(_Type, _Args) ->
     case beamai_nif:loaded() of
@@ -15,13 +16,13 @@ start(_Type, _Args) ->
 
 started() ->
     beamai_catalogue:forget(),
-    %% They may take long, and nothing waits for them.
+    %% Cleaning up can take long, and nothing depends on it.
     _ = spawn(fun beamai_tmp_cleanup:sweep/0),
     _ = spawn(fun beamai_diagnostics:announce/0),
     beamai_sup:start_link().
 
-%% @doc Forgets where the tables were: they are gone with the supervisor. Sessions have deleted their
-%% directories by now.
+%% @doc Clears references to the tables, which are gone with the supervisor. Sessions have already deleted their
+%% directories.
 -spec stop(term()) -> ok.
 stop(_State) ->
     lists:foreach(fun persistent_term:erase/1, [beamai_guard, beamai_session, beamai_port]).

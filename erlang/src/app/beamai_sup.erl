@@ -1,4 +1,4 @@
-%% @doc The top supervisor. It owns the tables, so that a restarted worker finds its rows again.
+%% @doc The top supervisor. It owns the ETS tables, so that a restarted worker finds its rows.
 %% @hidden
 -module(beamai_sup).
 -behaviour(supervisor).
@@ -20,6 +20,7 @@ init([]) ->
     beamai_guard:new_tables(),
     beamai_runs:new_table(),
     beamai_session:new_table(),
+    beamai_session_nodes:new_table(),
     beamai_filter_state:new_table(),
     Flags = #{strategy => one_for_one, intensity => 5, period => 10},
     {ok, {Flags, [
@@ -31,6 +32,6 @@ init([]) ->
             type => supervisor,
             shutdown => infinity
         },
-        %% The last, so that it stops first: with the port program ends all that it has started.
+        %% Last child, so that it stops first: stopping the port program ends everything that it has started.
         #{id => beamai_port_sup, start => {beamai_port_sup, start_link, []}, type => supervisor, shutdown => infinity}
     ]}}.

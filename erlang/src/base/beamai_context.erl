@@ -1,9 +1,8 @@
-%% @doc The context of a run: what travels with its calls and what handlers hand on.
+%% @doc The context of a run: data that is passed to its calls, and that handlers can change.
 %%
-%% A map. Keys that the runtime itself reads: `run_id' (what {@link beamai_kernel:cancel/1} takes),
-%% `agent_id', `session_id', `workspace', `approve', `ask_user', `model', `progress' (a pid or a
-%% fun of one argument) and, where a tool is invoked without a kernel, `permissions'.
-%% Everything else is the host's.
+%% A map. The runtime itself uses these keys: `run_id' (for {@link beamai_kernel:cancel/1}), `agent_id', `session_id',
+%% `workspace', `approve', `ask_user', `model', `progress' (a pid or a fun of one argument) and, if a tool is invoked
+%% without a kernel, `permissions'. All other keys belong to the host.
 -module(beamai_context).
 
 -export([new/0, new/1, get/2, get/3, set/3, merge/2, changes/2, apply_changes/2]).
@@ -24,38 +23,38 @@ new(Values) ->
     beamai_validate:context(Values),
     Values.
 
-%% @doc The value under a key, `undefined' without one. As the other functions here, raises `{bad_context, Term}' for what is
-%% no context.
+%% @doc The value of a key, or `undefined'. Like the other functions here, raises `{bad_context, Term}' if the context
+%% is not a map.
 -spec get(key(), t()) -> term().
 get(Key, Context) ->
     get(Key, Context, undefined).
 
-%% @doc The value under a key, or the default.
+%% @doc The value of a key, or the default.
 -spec get(key(), t(), Default :: term()) -> term().
 get(Key, Context, Default) when is_map(Context) ->
     maps:get(Key, Context, Default);
 get(Key, Context, _Default) ->
     not_a_context(Key, Context, "get(Key, Context)").
 
-%% @doc The context with the value under the key.
+%% @doc Sets a key.
 -spec set(key(), term(), t()) -> t().
 set(Key, Value, Context) when is_map(Context) ->
     Context#{Key => Value};
 set(Key, _Value, Context) ->
     not_a_context(Key, Context, "set(Key, Value, Context)").
 
-%% Elsewhere the context comes first.
+%% Reports swapped arguments: in other libraries the context is the first argument.
 not_a_context(Swapped, Key, Order) when is_map(Swapped) ->
     beamai_validate:raise({bad_context, Key}, ["the context is the last argument: beamai_context:", Order]);
 not_a_context(_Key, Context, _Order) ->
     beamai_validate:context(Context).
 
-%% @doc Both contexts together; where both have a key, the second one's value holds.
+%% @doc Merges two contexts; the second takes precedence.
 -spec merge(t(), t()) -> t().
 merge(Context, Over) ->
     maps:merge(Context, Over).
 
-%% @doc What a call changed in the context it was given.
+%% @doc The changes that a call made to its context.
 -spec changes(Before :: t(), After :: t()) -> changes().
 changes(Same, Same) ->
     {#{}, []};
@@ -71,7 +70,7 @@ changes(Before, After) ->
     ),
     {Set, maps:keys(Before) -- maps:keys(After)}.
 
-%% @doc The context with the changes of one call made to it.
+%% @doc Applies the changes of one call to a context.
 -spec apply_changes(changes(), t()) -> t().
 apply_changes({Set, Removed}, Context) ->
     maps:merge(maps:without(Removed, Context), Set).

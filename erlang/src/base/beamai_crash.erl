@@ -1,15 +1,15 @@
-%% @doc Logs what handlers and filters raise: their authors look for it there, and the model gets only the message.
+%% @doc Logs exceptions of handlers and filters for their authors; the model gets only the error message.
 %%
-%% The report says which tool, class and reason, and where in which file; arguments are not in it.
+%% The report contains tool, class, reason and position, but no arguments.
 %% @hidden
 -module(beamai_crash).
 
 -export([log/2, short_stack/1]).
 
-%% Of a reason, which may hold whatever the handler was working on.
+%% Maximum length of the reason, which may contain arbitrary data.
 -define(REASON_CHARS, 200).
 
-%% @doc Logs the outcome of a call where its handler raised; every other outcome is left alone. Returns the outcome.
+%% @doc Logs the exception of a call whose handler raised; ignores all other outcomes. Returns the outcome.
 -spec log(Outcome, beamai_context:t()) -> Outcome when Outcome :: beamai_call:result().
 log({error, #{tool := Tool, details := #{reason := crash, class := Class, exception := Reason, stacktrace := Stack}}} = Outcome, Context) ->
     Shown = unicode:characters_to_binary(io_lib:format("~0tp", [Reason], [{chars_limit, ?REASON_CHARS}])),
@@ -29,7 +29,7 @@ place({M, F, Arity, Location}) ->
     Line = [[" (", File, ":", integer_to_list(Line), ")"] || {file, File} <- Location, {line, Line} <- Location],
     io_lib:format("~n  at ~tp:~tp/~b~ts", [M, F, Arity, Line]).
 
-%% @doc The top of a stack trace with files and lines, without arguments: they may be whole files, or secrets.
+%% @doc The top of a stack trace with files and lines, without arguments, which may be large or secret.
 -spec short_stack([term()]) -> [{module(), atom(), arity(), [{file | line, term()}]}].
 short_stack(Stack) ->
     lists:sublist([frame(Entry) || Entry <- Stack], 5).

@@ -1,4 +1,4 @@
-%% @doc The kernel's error: made here, converted from the native side here.
+%% @doc Errors of the kernel: constructs them, and converts those of the native side.
 %%
 %% An error is a map with `tool', one of five `error_type's, a `message' for a model or a person,
 %% and `details', which always has a `reason'.
@@ -9,7 +9,7 @@
 
 -type error_type() ::
     permission_denied | not_found | timeout | invalid_input | execution_failed.
-%% An atom; a binary only where a newer native side has a reason that this module does not know.
+%% An atom; a binary if a newer native side returns a reason that this module does not know.
 -type reason() :: atom() | binary().
 -type t() :: #{
     tool := binary(),
@@ -23,7 +23,7 @@
 new(Tool, Type, Reason, Message) ->
     new(Tool, Type, Reason, Message, #{}).
 
-%% @doc An error; `Details' are kept beside the reason.
+%% @doc An error. `Details' are added to the reason.
 -spec new(Tool :: binary(), error_type(), reason(), Message :: iodata(), Details :: map()) -> t().
 new(Tool, Type, Reason, Message, Details) ->
     #{
@@ -33,7 +33,8 @@ new(Tool, Type, Reason, Message, Details) ->
         details => Details#{reason => Reason}
     }.
 
-%% @private A sentence as UTF-8; where part of it is not, such as a file's name, each byte is taken for a character.
+%% @private Converts a message to UTF-8. If it is not valid Unicode, as with some file names, each byte is taken for a
+%% Latin-1 character.
 -spec text(unicode:chardata()) -> binary().
 text(Message) ->
     case unicode:characters_to_binary(Message) of
@@ -46,13 +47,13 @@ text(Message) ->
 cancelled(Tool) ->
     new(Tool, execution_failed, cancelled, [Tool, " was cancelled"]).
 
-%% @private The error of a call that was not made, because the time of its run's budget was over.
+%% @private The error of a call that was not made because the time budget of its run was used up.
 -spec out_of_time(Tool :: binary()) -> t().
 out_of_time(Tool) ->
     new(Tool, timeout, timeout, [Tool, " has not run: the time of the run's budget is over"]).
 
-%% @private Converts an error map of the native side, whose keys and words are binaries. No atom is
-%% made from them: what is not in the fixed vocabulary stays a binary.
+%% @private Converts an error map of the native side, whose keys and values are binaries. Creates no atoms: unknown
+%% reasons stay binaries.
 -spec from_native(map()) -> t().
 from_native(#{<<"tool">> := Tool, <<"error_type">> := Type, <<"message">> := Message} = Error) ->
     Details = maps:get(<<"details">>, Error, #{}),
@@ -60,8 +61,8 @@ from_native(#{<<"tool">> := Tool, <<"error_type">> := Type, <<"message">> := Mes
     Known = maps:from_list([{detail_key(K), V} || {K, V} <- maps:to_list(Details)]),
     new(Tool, error_type(Type), Reason, Message, Known).
 
-%% @doc As {@link from_native/1}, of a call of `Tool': an error of the call as such, which could not be
-%% decoded, does not know its name.
+%% @doc As {@link from_native/1}, for a call of `Tool': an error of a call that could not be decoded does not contain
+%% the tool's name.
 -spec from_native(Tool :: binary(), map()) -> t().
 from_native(Tool, #{<<"tool">> := <<>>} = Error) -> from_native(Error#{<<"tool">> := Tool});
 from_native(_Tool, Error) -> from_native(Error).
@@ -113,6 +114,7 @@ reason(<<"not_configured">>) -> not_configured;
 reason(<<"no_agents">>) -> no_agents;
 reason(<<"isolation_unavailable">>) -> isolation_unavailable;
 reason(<<"out_of_memory">>) -> out_of_memory;
+reason(<<"too_many_processes">>) -> too_many_processes;
 reason(<<"handler_error">>) -> handler_error;
 reason(Unknown) -> Unknown.
 
@@ -154,7 +156,7 @@ detail_key(<<"duration_ms">>) -> duration_ms;
 detail_key(<<"errno">>) -> errno;
 detail_key(Unknown) -> Unknown.
 
-%% @private Whether another try can mend the error, be it the kernel's or a handler's own term.
+%% @private Whether a retry may help; accepts the kernel's errors and a handler's own terms.
 -spec retryable(term()) -> boolean().
 retryable(#{error_type := invalid_input}) -> false;
 retryable(#{error_type := permission_denied}) -> false;
@@ -162,7 +164,7 @@ retryable(#{error_type := not_found}) -> false;
 retryable(#{error_type := execution_failed, details := #{reason := cancelled}}) -> false;
 retryable(_) -> true.
 
-%% @doc A term as text of at most about `Limit' characters, for messages, in the syntax of the host.
+%% @doc Formats a term for messages in the host's syntax, in at most about `Limit' characters.
 -spec show(term(), Limit :: pos_integer()) -> unicode:chardata().
 show(Text, Limit) when is_binary(Text) ->
     Start = start(Text, 4 * (Limit + 1)),
@@ -173,7 +175,7 @@ show(Text, Limit) when is_binary(Text) ->
 show(Term, Limit) ->
     beamai_syntax:show(Term, Limit).
 
-%% The first bytes of what may be a whole file, without half a character at the end.
+%% The first bytes of a text, without a partial character at the end.
 start(Text, Bytes) when byte_size(Text) =< Bytes ->
     readable(Text);
 start(Text, Bytes) ->
@@ -182,7 +184,7 @@ start(Text, Bytes) ->
         _ -> readable(binary:part(Text, 0, Bytes))
     end.
 
-%% @doc Text that may not be UTF-8 as text that is: otherwise each byte is taken for a character.
+%% @doc Converts text to UTF-8: if it is not UTF-8, each byte is taken for a Latin-1 character.
 -spec readable(binary()) -> binary().
 readable(Text) ->
     case unicode:characters_to_binary(Text) of

@@ -1,15 +1,15 @@
-%% @doc Finds the names a mistyped one may have meant.
+%% @doc Suggests names similar to a mistyped one.
 %% @hidden
 -module(beamai_nearest).
 
 -export([names/2]).
 
 -define(MOST, 3).
-%% Longer names are not compared: the distance costs the product of the lengths.
+%% Longer names are not compared: the cost is the product of the lengths.
 -define(LONGEST, 100).
 
-%% @doc Up to three of `Candidates' that resemble `Name', nearest first. Equal but for case or the order of words, or a
-%% part of one another, counts as near.
+%% @doc Up to three of `Candidates' that resemble `Name', most similar first. Names that differ only in case or word
+%% order, or contain each other, count as similar.
 -spec names(Name :: binary(), Candidates :: [binary()]) -> [binary()].
 names(Name, _Candidates) when byte_size(Name) > ?LONGEST ->
     [];
@@ -25,7 +25,7 @@ characters(Name) ->
         _ -> binary_to_list(Name)
     end.
 
-%% Numbers sort before the atom.
+%% In Erlang's term order, numbers sort before atoms.
 rank(Wanted, Candidate) ->
     Distance = distance(Wanted, Candidate),
     IsClose = Distance * 5 =< max(length(Wanted), length(Candidate)) * 2,
@@ -34,7 +34,7 @@ rank(Wanted, Candidate) ->
         false -> part(Wanted, Candidate, Distance)
     end.
 
-%% Other programs name their tools with the verb first, or last.
+%% Other programs put the verb of a tool name first, or last.
 words(Name) -> lists:sort(string:lexemes(Name, "_-.")).
 
 part(Wanted, Candidate, Distance) ->

@@ -1,4 +1,4 @@
-%% @doc Keys of services: kept in funs, so that printing or logging a term that holds one does not show it.
+%% @doc API keys, kept in funs, so that printing or logging a term does not reveal them.
 %% @hidden
 -module(beamai_secret).
 
@@ -7,13 +7,13 @@
 
 -type t() :: fun(() -> term()).
 
-%% @doc Keeps a key, given as text or as a fun that gets it when it is needed. `error' for what cannot stand in
-%% a header: it must be printable ASCII without spaces.
+%% @doc Wraps a key, given as text or as a fun that returns it. `error' if it is not printable ASCII without spaces, as
+%% required in a header.
 -spec new(term()) -> {ok, t()} | error.
 new(Key) ->
     kept(Key, fun is_key/1).
 
-%% @doc The same for the whole value of a header, which may hold spaces.
+%% @doc As {@link new/1}, for a whole header value, which may have spaces.
 -spec new_value(term()) -> {ok, t()} | error.
 new_value(Value) ->
     kept(Value, fun is_value/1).
@@ -32,12 +32,12 @@ kept(Text, IsGood) ->
         false -> error
     end.
 
-%% @doc The key. `error' where the host's fun raises, or gives what is none.
+%% @doc The key. `error' if the host's fun raises or returns an invalid key.
 -spec reveal(t()) -> {ok, binary()} | error.
 reveal(Secret) ->
     given(Secret, fun is_key/1).
 
-%% @doc The value of a header, likewise.
+%% @doc The header value; `error' as in {@link reveal/1}.
 -spec reveal_value(t()) -> {ok, binary()} | error.
 reveal_value(Secret) ->
     given(Secret, fun is_value/1).
@@ -59,7 +59,7 @@ is_key(Key) ->
 is_value(Value) when is_binary(Value), Value =/= <<>> -> [] =:= [Byte || <<Byte>> <= Value, Byte < 32 orelse Byte >= 127];
 is_value(_Other) -> false.
 
-%% @doc The text without the key, for texts that come from elsewhere and may repeat it.
+%% @doc Removes the key from a text of external origin.
 -spec hide(Text :: binary(), Key :: binary()) -> binary().
 hide(Text, <<>>) -> Text;
 hide(Text, Key) -> binary:replace(Text, Key, <<"***">>, [global]).

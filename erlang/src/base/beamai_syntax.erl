@@ -1,13 +1,12 @@
-%% @doc Terms in messages, written as the host's own code writes them.
+%% @doc Formats terms for messages in the syntax of the host's language.
 %%
-%% The application's setting `syntax' says in which language that is: `erlang', or `elixir' where mix has built the
-%% application.
+%% The application environment's `syntax' selects it: `erlang', or `elixir' if mix has built the application.
 %% @hidden
 -module(beamai_syntax).
 
 -export([show/2, either/2, message/1]).
 
-%% @doc A term as text of at most about `Limit' characters.
+%% @doc Formats a term in at most about `Limit' characters.
 -spec show(term(), Limit :: pos_integer()) -> unicode:chardata().
 show(Term, Limit) ->
     case is_elixir() of
@@ -22,7 +21,7 @@ inspected(Term, Limit) ->
         false -> [string:slice(Text, 0, Limit), "..."]
     end.
 
-%% @doc The one of two texts that is in the host's language.
+%% @doc Selects the text in the host's language.
 -spec either(Erlang :: Text, Elixir :: Text) -> Text.
 either(Erlang, Elixir) ->
     case is_elixir() of
@@ -30,7 +29,7 @@ either(Erlang, Elixir) ->
         false -> Erlang
     end.
 
-%% @doc What an exception of Elixir says; `none' for every other term.
+%% @doc The message of an Elixir exception; `none' for other terms.
 -spec message(term()) -> {ok, binary()} | none.
 message(#{'__struct__' := Module, '__exception__' := true} = Exception) when is_atom(Module) ->
     try call('Elixir.Exception', message, [Exception]) of
@@ -47,6 +46,6 @@ text(_NotUtf8) -> none.
 is_elixir() ->
     application:get_env(beamai, syntax, erlang) =:= elixir andalso code:ensure_loaded('Elixir.Kernel') =/= {error, nofile}.
 
-%% Modules of a library that need not be there.
+%% Calls a module that may not be loaded, since Elixir is optional.
 call(Module, Function, Args) ->
     apply(Module, Function, Args).

@@ -1,10 +1,10 @@
-%% @doc Text that has been cut.
+%% @doc Truncated text.
 %% @hidden
 -module(beamai_text).
 
 -export([whole_characters/1]).
 
-%% @doc UTF-8 text without what is no whole character at its end.
+%% @doc Drops a partial UTF-8 character at the end.
 -spec whole_characters(binary()) -> binary().
 whole_characters(Text) ->
     case unicode:characters_to_binary(Text) of

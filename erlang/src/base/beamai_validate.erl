@@ -1,6 +1,6 @@
-%% @doc Checks values that a host passes, and raises errors that say what was wrong and what is accepted.
+%% @doc Validates values from the host, and raises errors that say what is wrong and what is accepted.
 %%
-%% The reason is short; the explanation comes with the error, where the shell and the logger show it.
+%% The error reason is short; shell and logger show the explanation with it.
 %% @hidden
 -module(beamai_validate).
 
@@ -12,7 +12,7 @@ raise(Reason, Explanation) ->
     Cause = #{general => unicode:characters_to_binary(Explanation)},
     erlang:error(Reason, none, [{error_info, #{module => ?MODULE, cause => Cause}}]).
 
-%% @doc Raises `{bad_option, Key}'; the explanation is what is wrong with the option's value.
+%% @doc Raises `{bad_option, Key}', with an explanation of what is wrong with the value.
 -spec bad_option(Key :: term(), Explanation :: iodata()) -> no_return().
 bad_option(Key, Explanation) ->
     raise({bad_option, Key}, [named(Key), ": ", Explanation]).
@@ -20,38 +20,38 @@ bad_option(Key, Explanation) ->
 named(Key) when is_atom(Key) -> atom_to_binary(Key);
 named(Key) -> show(Key).
 
-%% @doc Raises `{bad_kernel, Term}' for what is no kernel.
+%% @doc Raises `{bad_kernel, Term}' if the term is not a kernel.
 -spec kernel(term()) -> ok.
 kernel(#{tools := _, filters := _, env := _}) -> ok;
 kernel(Other) -> raise({bad_kernel, Other}, ["a kernel is what beamai_kernel:new gives, not ", show(Other)]).
 
-%% @doc Raises `{bad_context, Term}' for what is no context.
+%% @doc Raises `{bad_context, Term}' if the term is not a context.
 -spec context(term()) -> ok.
 context(Context) when is_map(Context) -> ok;
 context(Other) -> raise({bad_context, Other}, ["a context is a map, as beamai_context:new gives it, not ", show(Other)]).
 
-%% @doc Raises `{bad_option, options}' for options that are no map.
+%% @doc Raises `{bad_option, options}' if the options are not a map.
 -spec options(term()) -> ok.
 options(Options) when is_map(Options) -> ok;
 options(Other) -> raise({bad_option, options}, ["the options must be a map, not ", show(Other)]).
 
-%% @doc Raises `{bad_tool_name, Term}' for what no tool can be named.
+%% @doc Raises `{bad_tool_name, Term}' if the term is not a binary.
 -spec tool_name(term()) -> ok.
 tool_name(Name) when is_binary(Name) -> ok;
 tool_name(Other) -> raise({bad_tool_name, Other}, ["the name of a tool is a binary, not ", show(Other)]).
 
-%% @doc Raises what {@link tool_name/1} raises, also for what is no list of names.
+%% @doc As {@link tool_name/1}, for a list of names.
 -spec tool_names(term()) -> ok.
 tool_names(Names) ->
     list(Names, bad_tool_name, "names of tools, which are binaries,"),
     lists:foreach(fun tool_name/1, Names).
 
-%% @doc Raises `{Reason, Term}' for what is no proper list of `What'.
+%% @doc Raises `{Reason, Term}' if the term is not a proper list of `What'.
 -spec list(term(), Reason :: atom(), What :: iodata()) -> ok.
 list(Term, _Reason, _What) when length(Term) >= 0 -> ok;
 list(Other, Reason, What) -> raise({Reason, Other}, ["a list of ", What, " is wanted, not ", show(Other)]).
 
-%% @private What the shell and the logger show beside the error.
+%% @private Formats the error for shell and logger.
 -spec format_error(term(), erlang:stacktrace()) -> map().
 format_error(_Reason, [{_M, _F, _Args, Info} | _]) ->
     maps:get(cause, proplists:get_value(error_info, Info, #{}), #{});

@@ -1,5 +1,5 @@
-%% @doc Marks in a request to Anthropic up to where the server keeps it in its cache: the tools, the system prompt, and
-%% the conversation so far. The next request of the conversation begins with the same bytes and is read from there.
+%% @doc Sets cache markers in a request to Anthropic: after the tools, the system prompt, and the conversation so far.
+%% The next request of the conversation has the same prefix, which is then read from the cache.
 %% @hidden
 -module(beamai_anthropic_cache).
 
@@ -7,8 +7,8 @@
 
 -define(MARK, #{<<"type">> => <<"ephemeral">>}).
 
-%% @doc The request with its marks. `auto' marks requests that have tools: writing to the cache costs more than not, and
-%% only a conversation that goes on is read again.
+%% @doc Adds cache markers. `auto' marks only requests with tools: writing to the cache costs extra, which pays off only
+%% if the conversation continues.
 -spec marked(auto | boolean(), Body) -> Body when Body :: #{binary() => term()}.
 marked(false, Body) -> Body;
 marked(auto, Body) when not is_map_key(<<"tools">>, Body) -> Body;
@@ -20,7 +20,7 @@ part(<<"system">>, Blocks) when is_list(Blocks) -> last(Blocks);
 part(<<"messages">>, Messages) -> messages(Messages);
 part(_Key, Value) -> Value.
 
-%% What the model said itself, such as its thinking, takes no mark.
+%% Blocks that the model returned, such as thinking, cannot be marked.
 messages(Messages) ->
     case lists:reverse(Messages) of
         [#{<<"role">> := <<"user">>, <<"content">> := Blocks} = Last | Before] ->

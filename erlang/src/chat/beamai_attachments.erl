@@ -1,19 +1,19 @@
-%% @doc Images and other files that a user adds to a message, as each provider takes them.
+%% @doc Images and other files in a user's message, converted for each provider.
 %%
-%% A file is a path, or its name with its contents. Its media type is found from its contents: PNG, JPEG, GIF, WebP, PDF, and
-%% UTF-8 text; of anything else the host has to name it. A provider, or a model with the option `images' false, that cannot be
-%% shown a file gets a note in its place.
+%% A file is a path, or a name with its contents. PNG, JPEG, GIF, WebP, PDF and UTF-8 text are recognized by content;
+%% for other types the host must give the media type. If a provider does not accept a file, or the model has the option
+%% `images' set to false, a note is sent instead.
 %% @hidden
 -module(beamai_attachments).
 
 -export([read/1, is_attachment/1, bytes/1, openai/2, anthropic/2, gemini/2, plain/1, names/1]).
 -export_type([file/0, attachment/0]).
 
-%% The most bytes of a file.
+%% Maximum size of a file in bytes.
 -define(MAX_BYTES, 20971520).
-%% As many bytes of text as a page of a document, or an image, costs at most providers.
+%% Estimated cost of an image or a document page, as the equivalent number of bytes of text.
 -define(PAGE_COST, 6000).
-%% Bytes of a document that make a page.
+%% Estimated bytes per page of a document.
 -define(PAGE_BYTES, 51200).
 
 -type file() ::
@@ -28,7 +28,7 @@
 
 %%% From the host
 
-%% @doc The attachment. The error says what is wrong with the file.
+%% @doc Reads a file. The error says what is wrong with it.
 -spec read(file()) -> {ok, attachment()} | {error, binary()}.
 read(#{name := Name, data := Data} = File) when is_binary(Name), is_binary(Data) ->
     attachment(Name, maps:get(media_type, File, unknown), Data);
@@ -95,7 +95,7 @@ error_of(Name, Text) ->
 
 %%% Of a stored conversation
 
-%% @doc Whether this is an attachment.
+%% @doc Whether a term is an attachment.
 -spec is_attachment(term()) -> boolean().
 is_attachment(#{name := Name, media_type := Type} = Given) ->
     Contents = maps:values(maps:with([text, data], Given)),
@@ -103,20 +103,20 @@ is_attachment(#{name := Name, media_type := Type} = Given) ->
 is_attachment(_Other) ->
     false.
 
-%% @doc How many bytes of text cost about as many tokens.
+%% @doc The number of bytes of text that cost about as many tokens.
 -spec bytes(attachment()) -> non_neg_integer().
 bytes(#{text := Text}) -> byte_size(Text);
 bytes(#{media_type := <<"image/", _/binary>>}) -> ?PAGE_COST;
 bytes(#{data := Data}) -> ?PAGE_COST * (1 + byte_size(Data) * 3 div 4 div ?PAGE_BYTES).
 
-%% @doc The names of a message's files, for a text that stands for the message; empty without files.
+%% @doc The names of a message's files, for a text that replaces the message; empty without files.
 -spec names(beamai_chat_model:message()) -> iolist().
 names(#{attachments := [_ | _] = Files}) -> [" (with ", lists:join(", ", [Name || #{name := Name} <- Files]), ")"];
 names(_Message) -> "".
 
 %%% To the providers
 
-%% @doc Parts of a message's content for OpenAI.
+%% @doc Content parts for OpenAI.
 -spec openai([attachment()], #{images := boolean(), _ => _}) -> [block()].
 openai(Files, Options) -> [openai_part(File) || File <- shown(Files, Options)].
 
@@ -129,7 +129,7 @@ openai_part(File) ->
 
 data_url(Type, Data) -> <<"data:", Type/binary, ";base64,", Data/binary>>.
 
-%% @doc Blocks of a message for Anthropic.
+%% @doc Content blocks for Anthropic.
 -spec anthropic([attachment()], #{images := boolean(), _ => _}) -> [block()].
 anthropic(Files, Options) -> [anthropic_block(File) || File <- shown(Files, Options)].
 
@@ -147,7 +147,7 @@ base64_source(#{data := Data, media_type := Type}) ->
 
 text_block(#{text := _} = File) -> #{<<"type">> => <<"text">>, <<"text">> => written(File)}.
 
-%% @doc Parts of a content for Gemini.
+%% @doc Content parts for Gemini.
 -spec gemini([attachment()], #{images := boolean(), _ => _}) -> [block()].
 gemini(Files, Options) -> [gemini_part(File) || File <- shown(Files, Options)].
 
@@ -156,7 +156,7 @@ gemini_part(#{data := Data, media_type := Type}) ->
 gemini_part(File) ->
     #{<<"text">> => written(File)}.
 
-%% @doc A message's files as text, for models that take nothing else.
+%% @doc A message's files as text, for models that accept only text.
 -spec plain(beamai_chat_model:message()) -> [binary()].
 plain(#{attachments := Files}) -> [written(noted(File)) || File <- Files];
 plain(_Message) -> [].

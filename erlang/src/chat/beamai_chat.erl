@@ -1,11 +1,12 @@
-%% @doc Chat models: one interface to OpenAI-compatible servers, Anthropic, Gemini, functions from text to text, and scripts.
+%% @doc Chat models: one interface for OpenAI-compatible servers, Anthropic, Gemini, custom functions, and scripted
+%% answers for tests.
 %%
 %% ```
 %% Model = beamai_chat:new(openai, #{base_url => <<"http://localhost:8080/v1">>, model => <<"some-model">>}),
 %% {ok, #{message := #{content := Text}}} = beamai_chat:complete(Model, <<"Hello!">>).
 %% '''
 %%
-%% A model keeps its key in a fun: printing a model does not show it, nor does any error or log of this library.
+%% A model keeps its API key in a fun, so that neither printing it nor any error or log of this library reveals the key.
 -module(beamai_chat).
 
 -export([new/2, complete/2, instructions/2, tools/2, speaks_text_protocol/1]).
@@ -14,9 +15,9 @@
 -type provider() :: openai | anthropic | gemini | text | scripted.
 -opaque model() :: #{module := module(), state := beamai_chat_model:state(), price := none | beamai_cost:price()}.
 
-%% @doc A model. `docs/agents.md' has the options of each provider; every provider takes `prices', models' names with their
-%% prices, so that the usage of answers has their cost. `Provider' may also be a module of your own with the behaviour
-%% {@link beamai_chat_model}. Raises `{bad_option, Key}' and `{bad_provider, Provider}'.
+%% @doc Creates a model. `docs/agents.md' lists the options of each provider. All accept `prices', a map from model
+%% names to prices, which adds the cost to the usage of answers. `Provider' may also be a custom module with the
+%% behaviour {@link beamai_chat_model}. Raises `{bad_option, Key}' and `{bad_provider, Provider}'.
 -spec new(provider() | module(), Options :: map()) -> model().
 new(Provider, Options) when is_map(Options) ->
     {Module, State} = made(Provider, maps:remove(prices, Options)),
@@ -34,7 +35,7 @@ made(Provider, Options) ->
 price(Provider, #{prices := Prices} = Options) -> beamai_cost:price(Prices, maps:get(model, Options, none), Provider);
 price(_Provider, _Options) -> none.
 
-%% Providers that are reached over HTTP.
+%% Providers with an HTTP API.
 wire(openai) -> beamai_chat_openai;
 wire(anthropic) -> beamai_chat_anthropic;
 wire(gemini) -> beamai_chat_gemini;
@@ -55,9 +56,9 @@ own(Module) ->
         false -> error({bad_provider, Module})
     end.
 
-%% @doc Has the model answer a text, or a conversation. Of a request only `messages' must be given. Waits for the
-%% answer; if the calling process dies, the connection ends. Where a model does not say how many tokens it used, they are
-%% estimated from the texts.
+%% @doc Sends a text or a conversation to the model and waits for the answer. In a request map only `messages' is
+%% required. If the calling process dies, the connection is closed. If the provider returns no token counts, they are
+%% estimated.
 -spec complete(model(), binary() | map()) ->
     {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
 complete(Model, Text) when is_binary(Text) ->
@@ -67,18 +68,18 @@ complete(#{module := Module, state := State} = Model, #{messages := [_ | _]} = R
     Span = beamai_spans:start_model(provider(Module, State), State, Whole),
     beamai_spans:stop_model(Span, counted(Module:complete(State, Whole), Whole, maps:get(price, Model, none))).
 
-%% @doc Whether the model calls tools in text, so that results go to it as the text protocol has them.
+%% @doc Whether the model calls tools in text, so that results are sent in the format of the text protocol.
 -spec speaks_text_protocol(model()) -> boolean().
 speaks_text_protocol(#{module := Module}) ->
     Module =:= beamai_chat_text.
 
-%% As OpenTelemetry's conventions for generative AI name it.
+%% Names from the OpenTelemetry conventions for generative AI.
 provider(_Module, #{wire := beamai_chat_openai}) -> <<"openai">>;
 provider(_Module, #{wire := beamai_chat_anthropic}) -> <<"anthropic">>;
 provider(_Module, #{wire := beamai_chat_gemini}) -> <<"gcp.gemini">>;
 provider(Module, _State) -> atom_to_binary(Module).
 
-%% A budget has to hold also where nobody counts.
+%% Budgets must also work for providers without token counts.
 counted({ok, #{usage := Usage, message := Message} = Reply}, Request, Price) ->
     Estimates = #{
         input_tokens => fun() -> beamai_tokens:of_request(Request) end,
@@ -107,15 +108,15 @@ defaults(Request) ->
         until => infinity
     }.
 
-%% @doc What the model has to be told of the kernel's tools in the system prompt: nothing, where it is told of them
-%% in another way.
+%% @doc The section of the system prompt about the kernel's tools; empty if the provider has another way to declare
+%% tools.
 -spec instructions(model(), beamai_kernel:kernel()) -> binary().
 instructions(#{module := Module}, Kernel) ->
     Module:instructions(Kernel).
 
-%% @doc The kernel's tools as the model is told of them. Requests about the same tools may carry it as `tools', so that
-%% their schemas are rendered once. Raises `{invalid_tool, Name, Problems}' where a tool cannot be offered to the model,
-%% such as for a name that the provider refuses.
+%% @doc The kernel's tools in the provider's format. Requests with the same tools can pass it as `tools', so that the
+%% schemas are rendered only once. Raises `{invalid_tool, Name, Problems}' for a tool that the provider does not accept,
+%% for example because of its name.
 -spec tools(model(), beamai_kernel:kernel()) -> beamai_chat_model:tools().
 tools(#{module := Module, state := State}, Kernel) ->
     case erlang:function_exported(Module, tools, 2) of

@@ -1,7 +1,7 @@
-%% @doc Anthropic's messages.
+%% @doc The messages API of Anthropic.
 %%
-%% Options: {@link beamai_chat_options:http()}. `base_url' is `https://api.anthropic.com' by default, `max_tokens'
-%% 8192, `cache' `auto'. `params' takes what there is beyond this, such as thinking; its blocks are sent back as they came.
+%% Options: {@link beamai_chat_options:http()}. Defaults: `base_url' is `https://api.anthropic.com', `max_tokens' 8192,
+%% `cache' `auto'. Other parameters, such as thinking, go into `params'; thinking blocks are sent back unchanged.
 %% @hidden
 -module(beamai_chat_anthropic).
 -behaviour(beamai_chat_http).
@@ -11,7 +11,7 @@
 -import(beamai_chat_http, [count/3, counts/1]).
 
 -record(stream, {
-    %% By their index: how each began, and the pieces that came for its keys, last first.
+    %% By index: the start event of each block, and the chunks of its keys, last first.
     blocks = #{} :: #{integer() => {Start :: map(), #{Key :: binary() => [Piece :: term()]}}},
     stop = none :: none | binary(),
     usage = #{} :: map(),
@@ -65,11 +65,11 @@ tools(#{strict := Strict}, Kernel) ->
         Schemas -> #{<<"tools">> => Schemas}
     end.
 
-%% Results of tools are said by the user, all those of one turn in one message, and what the user says next
-%% comes after them in the same one: roles must alternate.
+%% Tool results have the role of the user. Results of one turn and the user's next text go into one message, because
+%% roles must alternate.
 messages(Messages, Options) ->
     Said = [message(Message, Options) || Message <- Messages],
-    %% A message without a block is refused; where a model said nothing, nothing is sent.
+    %% Messages without blocks are rejected, so empty answers are left out.
     lists:foldr(fun joined/2, [], [Message || {_Role, [_ | _]} = Message <- Said]).
 
 joined({Role, Blocks}, [#{<<"role">> := Role, <<"content">> := After} | Rest]) ->
@@ -97,7 +97,7 @@ image(#{media_type := Type, data := Data}) ->
     Source = #{<<"type">> => <<"base64">>, <<"media_type">> => Type, <<"data">> => Data},
     #{<<"type">> => <<"image">>, <<"source">> => Source}.
 
-%% An empty block of text is refused by the server.
+%% Empty text blocks are rejected.
 text_block(Text) ->
     case string:trim(Text) of
         <<>> -> [];
@@ -107,7 +107,7 @@ text_block(Text) ->
 call(#{id := Id, name := Name, args := Args}) ->
     #{<<"type">> => <<"tool_use">>, <<"id">> => id(Id), <<"name">> => beamai_chat_http:accepted(Name, 128), <<"input">> => Args}.
 
-%% Those of other servers may have any characters.
+%% Ids from other providers may have unsupported characters.
 id(Id) -> beamai_chat_http:accepted(Id, 128).
 
 %%% The answer
@@ -143,7 +143,7 @@ event(#{<<"type">> := <<"message_delta">>} = Event, State, _Emit) ->
     {ok, stopped(maps:get(<<"delta">>, Event, #{}), counted(Event, State))};
 event(#{<<"type">> := <<"message_stop">>}, State, _Emit) ->
     {ok, State#stream{done = true}};
-%% A ping, the end of a block, or something newer.
+%% Pings, ends of blocks, and unknown events are ignored.
 event(_Other, State, _Emit) ->
     {ok, State}.
 
@@ -168,7 +168,7 @@ more(Key, Piece, {Start, Pieces}) ->
 stopped(#{<<"stop_reason">> := Stop}, State) when is_binary(Stop) -> State#stream{stop = Stop};
 stopped(_Delta, State) -> State.
 
-%% Later counts hold over earlier ones.
+%% Later counts replace earlier ones.
 counted(#{<<"usage">> := #{} = Usage}, #stream{usage = Known} = State) ->
     State#stream{usage = maps:merge(Known, maps:filter(fun(_Key, Count) -> Count =/= null end, Usage))};
 counted(_Event, State) ->
@@ -186,7 +186,7 @@ end_stream(#stream{blocks = Blocks, stop = Stop, usage = Usage}) ->
 block({Start, Pieces}) ->
     maps:fold(fun(Key, Came, Block) -> completed(Key, lists:reverse(Came), Block) end, {Start, valid}, Pieces).
 
-%% Nothing at all is how it began: the empty object.
+%% No chunks at all mean the initial value, an empty object.
 completed(<<"input">>, Pieces, {Start, _}) ->
     case beamai_chat_http:arguments(iolist_to_binary(Pieces)) of
         #{invalid := Why} -> {Start#{<<"input">> => #{}}, {invalid, Why}};
@@ -218,7 +218,7 @@ made(#{<<"id">> := Id, <<"name">> := Name, <<"input">> := Input}, Invalid) ->
         #{} -> Call
     end.
 
-%% What only this provider understands, it wants back unchanged.
+%% Blocks in the provider's own format must be sent back unchanged.
 with_raw(Blocks, Message) ->
     Own = fun(#{<<"type">> := Type}) -> Type =/= <<"text">> andalso Type =/= <<"tool_use">> end,
     case lists:any(Own, Blocks) of
@@ -242,7 +242,7 @@ usage(Usage) ->
         {cached_tokens, Cached}
     ]).
 
-%% The server counts apart what it read from its cache and what it put there.
+%% The server counts cached input separately.
 whole_input(unknown, _Cached) -> unknown;
 whole_input(Input, Cached) -> Input + Cached.
 

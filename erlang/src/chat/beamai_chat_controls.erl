@@ -1,16 +1,16 @@
-%% @doc What a request asks for beside its messages: which tools may be called, where the answer stops, and the JSON Schema of
-%% the answer; as each provider writes it.
+%% @doc Controls of a request in each provider's format: which tools may be called, where the answer stops, and the JSON
+%% Schema of the answer.
 %%
-%% The keys of a request are `tool_choice', `stop_sequences' and `output'. A provider's own response format is used where it can
-%% express the schema: Gemini takes none beside tools, Anthropic none with free keys. So the answer is always described in the
-%% system prompt, too, and {@link beamai_agent:run/3} checks it.
+%% The keys in a request are `tool_choice', `stop_sequences' and `output'. A provider's response format is used if it
+%% can express the schema: Gemini does not support it together with tools, Anthropic not for objects with arbitrary
+%% keys. Therefore the system prompt always describes the schema too, and {@link beamai_agent:run/3} checks the answer.
 %% @hidden
 -module(beamai_chat_controls).
 
 -export([openai/1, anthropic/1, gemini/1, instructions/1, merged/2]).
 -export_type([tool_choice/0, controls/0]).
 
-%% `required': the answer calls some tool; `{tool, Name}': it calls this one. Not used in a request without tools.
+%% `required': the answer must call a tool; `{tool, Name}': it must call this one. Ignored in a request without tools.
 -type tool_choice() :: auto | none | required | {tool, Name :: binary()}.
 -type controls() :: #{
     tool_choice => tool_choice(),
@@ -20,7 +20,7 @@
 }.
 -type body() :: #{binary() => term()}.
 
-%% Constraints that Anthropic's response format refuses. The answer is checked against them here.
+%% Constraints that Anthropic's response format does not support. They are checked here.
 -define(UNCHECKED_BY_ANTHROPIC, [
     <<"minimum">>, <<"maximum">>, <<"exclusiveMinimum">>, <<"exclusiveMaximum">>, <<"multipleOf">>, <<"minLength">>,
     <<"maxLength">>, <<"pattern">>, <<"minItems">>, <<"maxItems">>, <<"uniqueItems">>, <<"minProperties">>,
@@ -29,7 +29,7 @@
 
 %%% OpenAI
 
-%% @doc Keys of a chat completion's request.
+%% @doc Body keys of a chat completion request.
 -spec openai(beamai_chat_model:request()) -> body().
 openai(Request) ->
     maps:from_list(
@@ -46,7 +46,7 @@ openai_format(Schema) ->
     Strict = [Format#{<<"strict">> => true} || is_closed(Schema)],
     #{<<"type">> => <<"json_schema">>, <<"json_schema">> => hd(Strict ++ [Format])}.
 
-%% What OpenAI's strict mode accepts: each object names all of its keys, and each of them is required.
+%% OpenAI's strict mode requires that objects list all of their keys as required.
 is_closed(#{<<"properties">> := #{} = Properties} = Schema) ->
     Required = maps:get(<<"required">>, Schema, []),
     maps:get(<<"additionalProperties">>, Schema, true) =:= false andalso
@@ -67,7 +67,7 @@ below(Schema) ->
 
 %%% Anthropic
 
-%% @doc Keys of a request for a message.
+%% @doc Body keys of a messages request.
 -spec anthropic(beamai_chat_model:request()) -> body().
 anthropic(Request) ->
     maps:from_list(
@@ -83,7 +83,7 @@ anthropic_choice(Choice) -> #{<<"type">> => atom_to_binary(Choice)}.
 anthropic_format(Schema) ->
     #{<<"format">> => #{<<"type">> => <<"json_schema">>, <<"schema">> => closed(Schema)}}.
 
-%% Objects whose keys the schema does not name.
+%% Whether a schema has objects with arbitrary keys.
 has_free_keys(#{<<"additionalProperties">> := Other}) when Other =/= false -> true;
 has_free_keys(#{<<"type">> := <<"object">>} = Schema) when not is_map_key(<<"properties">>, Schema) -> true;
 has_free_keys(#{} = Schema) -> lists:any(fun has_free_keys/1, maps:values(maps:get(<<"properties">>, Schema, #{})) ++ below(Schema));
@@ -110,7 +110,7 @@ constrained(Schema) ->
 
 %%% Gemini
 
-%% @doc Keys of a request for content.
+%% @doc Body keys of a generateContent request.
 -spec gemini(beamai_chat_model:request()) -> body().
 gemini(Request) ->
     Config = maps:from_list(
@@ -140,7 +140,7 @@ has_tools(#{kernel := #{tools := Tools}}) -> map_size(Tools) > 0.
 stop(#{stop_sequences := [_ | _] = Sequences}) -> [Sequences];
 stop(_Request) -> [].
 
-%% @doc What the system prompt says of the answer's form; empty without `output'.
+%% @doc The section of the system prompt about the output format; empty without `output'.
 -spec instructions(controls()) -> binary().
 instructions(#{output := Schema}) ->
     iolist_to_binary([
@@ -150,8 +150,8 @@ instructions(#{output := Schema}) ->
 instructions(_Controls) ->
     <<>>.
 
-%% @doc Two parts of a request's body. Of objects that both have, such as `generationConfig', the keys of both are kept; the
-%% second one's hold.
+%% @doc Merges two parts of a request body. Maps in both, such as `generationConfig', are merged; the second takes
+%% precedence.
 -spec merged(body(), body()) -> body().
 merged(First, Second) ->
     maps:merge_with(

@@ -1,8 +1,8 @@
-%% @doc Google's Gemini: `generateContent' and `streamGenerateContent'.
+%% @doc Google's Gemini API: `generateContent' and `streamGenerateContent'.
 %%
-%% Options: {@link beamai_chat_options:http()}. `base_url' is `https://generativelanguage.googleapis.com/v1beta' by default.
-%% `params' takes what there is beyond this, such as `#{<<"safetySettings">> => [...]}'. Thought signatures are sent back as
-%% they came.
+%% Options: {@link beamai_chat_options:http()}. Default: `base_url' is
+%% `https://generativelanguage.googleapis.com/v1beta'. Other parameters, such as `#{<<"safetySettings">> => [...]}', go
+%% into `params'. Thought signatures are sent back unchanged.
 %% @hidden
 -module(beamai_chat_gemini).
 -behaviour(beamai_chat_http).
@@ -77,7 +77,7 @@ limits(Options) ->
         Config -> #{<<"generationConfig">> => Config}
     end.
 
-%% Roles alternate: results of tools are the user's, and what the user says next comes after them.
+%% Roles must alternate: tool results have the role of the user, followed by the user's next text.
 contents(Messages, Options) ->
     Known = [Id || #{raw := {gemini, Parts}} <- Messages, #{<<"functionCall">> := #{<<"id">> := Id}} <- Parts],
     Said = [message(Message, Known, Options) || Message <- Messages],
@@ -96,7 +96,7 @@ message(#{role := assistant, raw := {gemini, Parts}}, _Known, _Options) ->
 message(#{role := assistant, content := Text} = Message, _Known, _Options) ->
     {<<"model">>, [text_part(Text) || Text =/= <<>>] ++ [call_part(Call) || Call <- maps:get(tool_calls, Message, [])]};
 message(#{role := tool, call := Id, name := Name} = Message, Known, Options) ->
-    %% An id is sent back only where the server gave it.
+    %% An id is sent back only if it came from the server.
     Response = maps:from_list(
         [{<<"id">>, Id} || lists:member(Id, Known)] ++ [{<<"name">>, name(Name)}, {<<"response">>, response(Message)}]
     ),
@@ -107,7 +107,7 @@ text_part(Text) -> #{<<"text">> => Text}.
 call_part(#{name := Name, args := Args}) ->
     #{<<"functionCall">> => #{<<"name">> => name(Name), <<"args">> => Args}}.
 
-%% A declared name has to come back as it was, with its dots.
+%% The name must be sent back as declared, including dots.
 name(Name) ->
     case re:run(Name, "^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$", [dollar_endonly, {capture, none}]) of
         match -> Name;
@@ -168,7 +168,7 @@ told(_Part, _Emit) -> ok.
 finished(#{<<"finishReason">> := Finish}, State) when is_binary(Finish) -> State#stream{finish = Finish};
 finished(_Candidate, State) -> State.
 
-%% Later counts hold over earlier ones.
+%% Later counts replace earlier ones.
 counted(#{<<"usageMetadata">> := #{} = Usage}, #stream{usage = Known} = State) ->
     State#stream{usage = maps:merge(Known, maps:filter(fun(_Key, Count) -> Count =/= null end, Usage))};
 counted(_Event, State) ->
@@ -187,7 +187,7 @@ end_stream(#stream{parts = Reversed, finish = Finish, usage = Usage}) ->
     },
     {ok, beamai_chat_model:reply(with_raw([sent(Part) || Part <- Parts], Message), with_stop(Finish, #{usage => usage(Usage)}))}.
 
-%% A text comes in pieces; a part with a signature is by itself.
+%% Joins chunks of text; a part with a signature stays on its own.
 joined_texts([#{<<"text">> := One} = First, #{<<"text">> := Two} = Second | Rest]) when map_size(First) =:= 1, map_size(Second) =:= 1 ->
     joined_texts([#{<<"text">> => <<One/binary, Two/binary>>} | Rest]);
 joined_texts([Part | Rest]) ->
@@ -195,7 +195,7 @@ joined_texts([Part | Rest]) ->
 joined_texts([]) ->
     [].
 
-%% Results are matched to calls by an id, which the server may not give.
+%% Results are matched to calls by id, which the server may omit.
 identified(#{<<"functionCall">> := #{<<"id">> := Id}} = Part) when is_binary(Id), Id =/= <<>> -> Part;
 identified(#{<<"functionCall">> := #{}} = Part) -> Part#{own_id => <<"call_", (binary:encode_hex(crypto:strong_rand_bytes(8)))/binary>>};
 identified(Part) -> Part.
@@ -212,7 +212,7 @@ made(#{<<"functionCall">> := #{<<"name">> := Name} = Call} = Part) ->
         _ -> #{id => Id, name => Name, args => #{}, invalid => <<"the arguments are no JSON object">>}
     end.
 
-%% What only this provider understands, it wants back unchanged: signatures, and ids of calls.
+%% Parts in the provider's own format must be sent back unchanged: signatures and call ids.
 with_raw(Parts, Message) ->
     case lists:all(fun(Part) -> maps:keys(Part) =:= [<<"text">>] end, Parts) of
         true -> Message;
@@ -227,7 +227,7 @@ with_stop(Finish, Rest) ->
         false -> Rest#{stop => Finish}
     end.
 
-%% What it thought counts apart.
+%% Thinking tokens are counted separately.
 usage(Usage) ->
     counts([
         {input_tokens, count(<<"promptTokenCount">>, Usage, unknown)},

@@ -1,7 +1,7 @@
-%% @doc Models over HTTP: what the providers' wire formats have in common.
+%% @doc The common part of models with an HTTP API.
 %%
-%% A provider's module says how a request looks and what its answer means; here it is sent, read piece by piece or
-%% whole, and tried again.
+%% A provider's module builds requests and parses answers; this module sends requests, reads whole and streamed answers,
+%% and retries.
 %% @hidden
 -module(beamai_chat_http).
 -behaviour(beamai_chat_model).
@@ -10,26 +10,26 @@
 -export([url/2, accepted/2, arguments/1, cut_off/2, text/2, count/3, counts/1, broke_off/0]).
 -export_type([wire_event/0]).
 
-%% The least bytes that a secret has.
+%% Minimum length of a secret, in bytes.
 -define(SECRET_BYTES, 8).
 -define(CUT_OFF, <<
     "the answer reached its limit of tokens before the arguments of this call were whole; call again with shorter "
     "arguments, or with the work in several calls"
 >>).
 
-%% An object of the answer: the data of an event, or all of it.
+%% A JSON object of the answer: the data of one event, or the whole answer.
 -type wire_event() :: #{binary() => term()}.
 
-%% Of the options, those of {@link beamai_chat_options:http/2}.
+%% The defaults of the options in {@link beamai_chat_options:http/2}.
 -callback defaults() -> map().
 -callback url(Options :: map()) -> binary().
 -callback headers(Options :: map(), Key :: binary() | none) -> [{string(), string()}].
-%% The part of the body that says which tools there are; empty without any.
+%% The part of the body that declares the tools; empty without tools.
 -callback tools(Options :: map(), beamai_kernel:kernel()) -> #{binary() => term()}.
 -callback body(Options :: map(), beamai_chat_model:request(), Tools :: #{binary() => term()}) -> #{binary() => term()}.
-%% An answer that is whole.
+%% Parses a whole answer.
 -callback whole(wire_event()) -> {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
-%% An answer in pieces: its state before the first, after each, and what it is after the last.
+%% Parses a streamed answer: the initial state, the state after each event, and the result at the end.
 -callback begin_stream() -> State :: term().
 -callback event(wire_event(), State :: term(), beamai_chat_model:emit()) ->
     {ok, State :: term()} | {error, beamai_chat_model:error()}.
@@ -39,26 +39,26 @@
 -record(answer, {
     wire :: module(),
     emit :: beamai_chat_model:emit(),
-    %% Decided by the first byte: a server may answer whole though it was asked for pieces.
+    %% Determined by the first byte: a server may send a whole answer although streaming was requested.
     form = unknown :: unknown | {whole, [binary()]} | {stream, beamai_sse:t()},
     state :: term()
 }).
 
-%% @doc Checks the options; raises `{bad_option, Key}'. `wire' is the module of the provider.
+%% @doc Validates the options; raises `{bad_option, Key}'. `wire' is the provider's module.
 -spec new(#{wire := module(), _ => _}) -> beamai_chat_options:checked().
 new(#{wire := Wire} = Options) ->
     (beamai_chat_options:http(maps:remove(wire, Options), Wire:defaults()))#{wire => Wire}.
 
-%% @doc Nothing: the tools go with the request.
+%% @doc Empty: tools are declared in the request.
 -spec instructions(beamai_kernel:kernel()) -> binary().
 instructions(_Kernel) -> <<>>.
 
-%% @doc The kernel's tools as the provider takes them. Raises `{invalid_tool, Name, Problems}'.
+%% @doc The kernel's tools in the provider's format. Raises `{invalid_tool, Name, Problems}'.
 -spec tools(beamai_chat_options:checked(), beamai_kernel:kernel()) -> #{binary() => term()}.
 tools(#{wire := Wire} = Options, Kernel) ->
     Wire:tools(Options, Kernel).
 
-%% @doc Has the model answer, with retries.
+%% @doc Sends a request, with retries.
 -spec complete(beamai_chat_options:checked(), beamai_chat_model:request()) ->
     {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
 complete(#{wire := Wire} = Options, Request) ->
@@ -88,7 +88,8 @@ http(Wire, Options, Key, Own, Body) ->
     Kept = maps:with([connect_timeout, idle_timeout, timeout, cacertfile, proxy, reuse], Options),
     Kept#{url => Wire:url(Options), headers => Own ++ Default, body => Body}.
 
-%% A server may repeat the key in what it says. Short values, such as a version, are no secrets and may be words.
+%% Removes the key from error messages of the server. Short values, such as a version, are not secret and may be
+%% ordinary words.
 hidden({error, #{message := Message} = Error}, Secrets) ->
     Long = [Secret || Secret <- Secrets, byte_size(Secret) >= ?SECRET_BYTES],
     {error, Error#{message := lists:foldl(fun(Secret, Text) -> beamai_secret:hide(Text, Secret) end, Message, Long)}};
@@ -107,7 +108,7 @@ try_it(Wire, Http, #{emit := Emit, run := Run} = Request) ->
         throw:{?MODULE, Thrown} -> {error, Thrown}
     end.
 
-%% @doc An address below the provider's, whose query stays at the end.
+%% @doc Appends a path to the base URL, before its query.
 -spec url(Base :: binary(), Path :: binary()) -> binary().
 url(Base, Path) ->
     case binary:split(Base, <<"?">>) of
@@ -138,7 +139,7 @@ piece(Piece, #answer{form = {stream, Sse}} = Answer) ->
         {error, too_large} -> throw({?MODULE, problem(too_large, "an event of the stream is larger than 8 MiB")})
     end.
 
-%% Some servers leave out the empty line that ends an event. Half an event is not the last one.
+%% Some servers omit the empty line after the last event. A truncated event is not treated as the last one.
 last_event(#answer{form = {stream, _}} = Answer) ->
     try
         piece(<<"\n\n">>, Answer)
@@ -163,7 +164,7 @@ event_object(Object, Wire, #answer{state = State, emit = Emit} = Answer) ->
         {error, Error} -> throw({?MODULE, Error})
     end.
 
-%% What a server sends may have any shape.
+%% Handles answers of unexpected structure.
 understood(Read) ->
     try
         Read()
@@ -191,8 +192,7 @@ announced({ok, #{message := #{content := Content}} = Reply} = Ok, Emit) ->
 announced({error, _} = Error, _Emit) ->
     Error.
 
-%% @doc A name or an id as every provider takes it back, in the history of a conversation: models make up names, and
-%% servers ids, that are refused there.
+%% @doc Replaces characters in a name or id that some provider rejects in a conversation's history.
 -spec accepted(Text :: binary(), Most :: pos_integer()) -> binary().
 accepted(Text, Most) ->
     case re:run(Text, "^[a-zA-Z0-9_-]+$", [dollar_endonly, {capture, none}]) of
@@ -200,12 +200,12 @@ accepted(Text, Most) ->
             Text;
         _ ->
             Plain = re:replace(Text, "[^a-zA-Z0-9_-]", "_", [global, {return, binary}]),
-            %% Two that differ must not become one.
+            %% Adds a hash, so that different names stay different.
             Hash = binary:part(binary:encode_hex(crypto:hash(sha256, Text)), 0, 8),
             <<(binary:part(Plain, 0, min(byte_size(Plain), Most - 9)))/binary, "_", Hash/binary>>
     end.
 
-%% @doc The arguments of a call as the model wrote them: an object, or why they are none.
+%% @doc Parses the arguments of a call: an object, or the reason why it is invalid.
 -spec arguments(binary()) -> #{args := map(), invalid => binary()}.
 arguments(Text) ->
     case string:trim(Text) of
@@ -217,7 +217,7 @@ decoded({ok, #{} = Args}) -> #{args => Args};
 decoded({ok, _}) -> #{args => #{}, invalid => <<"the arguments are no JSON object">>};
 decoded({error, Why}) -> #{args => #{}, invalid => <<"the arguments: ", Why/binary>>}.
 
-%% @doc The calls of an answer, of which the last one is none where the answer was cut off before or within its arguments.
+%% @doc Marks the last call as invalid if the answer was cut off before or within its arguments.
 -spec cut_off(WasCut :: boolean(), [beamai_chat_model:call()]) -> [beamai_chat_model:call()].
 cut_off(true, [_ | _] = Calls) ->
     case lists:split(length(Calls) - 1, Calls) of
@@ -229,7 +229,7 @@ cut_off(true, [_ | _] = Calls) ->
 cut_off(_WasCut, Calls) ->
     Calls.
 
-%% @doc A text of an object, empty where there is none.
+%% @doc The text of a key in an object; empty if there is none.
 -spec text(binary(), #{binary() => term()}) -> binary().
 text(Key, Object) ->
     case Object of
@@ -255,7 +255,7 @@ later(Headers) ->
         none -> ""
     end.
 
-%% Throttling is said in similar words.
+%% Throttling errors have similar wording, so status codes are checked too.
 status_reason(Status, Body) when Status =:= 400; Status =:= 413; Status =:= 422; Status =:= 500 ->
     case beamai_chat_overflow:is_overflow(codes(beamai_json:decode(Body)) ++ [said(Body)]) of
         true -> context_overflow;
@@ -299,7 +299,7 @@ problem(Reason, Message) ->
 fault(Reason, Message) ->
     {error, problem(Reason, Message)}.
 
-%% @doc A count of an answer; `Default' where it has none, or null.
+%% @doc A count in an answer; `Default' if it is missing or null.
 -spec count(binary(), term(), Default) -> non_neg_integer() | Default.
 count(Key, Object, Default) ->
     case Object of
@@ -307,12 +307,12 @@ count(Key, Object, Default) ->
         _ -> Default
     end.
 
-%% @doc The counts that a server gave, without those that it did not.
+%% @doc Drops unknown counts.
 -spec counts([{Key :: atom(), non_neg_integer() | unknown}]) -> #{atom() => non_neg_integer()}.
 counts(Counts) ->
     maps:from_list([{Key, Count} || {Key, Count} <- Counts, Count =/= unknown]).
 
-%% @doc The error of a stream that ended too early.
+%% @doc The error of a stream that ended prematurely.
 -spec broke_off() -> {error, beamai_chat_model:error()}.
 broke_off() ->
     {error, #{reason => connection, message => <<"the stream broke off before the answer was whole">>}}.

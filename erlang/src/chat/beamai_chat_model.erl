@@ -1,6 +1,6 @@
-%% @doc What a provider of chat models exports, and what a conversation with any of them is made of.
+%% @doc The behaviour of chat model providers, and the types of conversations.
 %%
-%% A conversation is plain data: it can be stored, and taken up again by another provider.
+%% A conversation is plain data: it can be stored, and continued with another provider.
 -module(beamai_chat_model).
 
 -export([reply/2]).
@@ -9,7 +9,7 @@
 ]).
 
 -type message() ::
-    %% `pinned': stays word for word when the conversation is made shorter. `summary': stands for what was before.
+    %% `pinned': kept verbatim when the conversation is shortened. `summary': replaces earlier messages.
     #{
         role := user,
         content := binary(),
@@ -21,14 +21,14 @@
         role := assistant,
         content := binary(),
         tool_calls => [call()],
-        %% What the provider needs to see again as it was: `{anthropic, Blocks}', `{text, Answer}'.
+        %% Data that the provider must get back unchanged: `{anthropic, Blocks}', `{text, Answer}'.
         raw => {Provider :: atom(), term()},
-        %% Where the answer broke off with its run.
+        %% Whether the answer is incomplete because its run ended.
         is_partial => true
     }
-    %% `content' is the text for models; see {@link beamai_display:for_model/3}.
-    %% `object' is the result as the text protocol's specification has it, where the model speaks that and the tool is
-    %% one of it. `images' are those of the result, for models that can look at them.
+    %% `content' is the text for models; see {@link beamai_display:for_model/3}. `object' is the result in the text
+    %% protocol's format, if the model uses that protocol and the tool is part of it. `images' are the images in the
+    %% result, for models that accept them.
     | #{
         role := tool,
         call := Id :: binary(),
@@ -38,36 +38,36 @@
         object => map(),
         images => [beamai_images:image()]
     }.
-%% `refused': the call could not be made as it was written.
+%% `refused': the call was invalid or not permitted.
 -type outcome() :: ok | error | refused.
-%% `invalid' says why the arguments, then empty, could not be read.
+%% `invalid' is the reason why the arguments could not be parsed; `args' is then empty.
 -type call() :: #{id := binary(), name := binary(), args := map(), invalid => Message :: binary()}.
 -type request() :: #{
     messages := [message()],
     system := binary(),
-    %% Whose tools the model may call.
+    %% The tools that the model may call.
     kernel := beamai_kernel:kernel(),
-    %% They as {@link beamai_chat:tools/2} gave them, where that was called before.
+    %% The result of {@link beamai_chat:tools/2}, if it is already known.
     tools => tools(),
     context := beamai_context:t(),
     emit := emit(),
-    %% Where `{Run, cancelled}' arrives.
+    %% Tag with which a cancellation arrives, as `{Run, cancelled}'.
     run := reference() | none,
-    %% Monotonic milliseconds by which the answer must be there.
+    %% Deadline for the answer, in monotonic milliseconds.
     until := integer() | infinity,
     %% See {@link beamai_chat_controls}.
     tool_choice => beamai_chat_controls:tool_choice(),
     stop_sequences => [binary()],
     output => #{binary() => term()}
 }.
-%% What a model's module has rendered, and an estimate of its tokens.
+%% The tools in the provider's format, and their estimated number of tokens.
 -type tools() :: #{rendered => term(), tokens := non_neg_integer()}.
-%% `reasoning' is what the model thought, of an answer that came whole.
+%% `reasoning' is the model's reasoning, for answers that were not streamed.
 -type reply() :: #{message := message(), stop := stop(), usage := usage(), reasoning => binary()}.
-%% Binaries are stop reasons of a provider that have no atom here, as it wrote them.
+%% A binary is the provider's own name for a stop reason that has no atom here.
 -type stop() :: end_turn | tool_calls | max_tokens | refusal | binary().
-%% Tokens. `input_tokens' counts those that were read from a cache, too. A module gives the counts that it has; {@link
-%% beamai_chat:complete/2} fills in the others with estimates, and says in `estimated_tokens' how many tokens those are.
+%% Token counts. `input_tokens' includes tokens read from a cache. A module returns the counts that it knows; {@link
+%% beamai_chat:complete/2} estimates the others, and sets `estimated_tokens' to the number of estimated tokens.
 -type usage() :: #{
     input_tokens => non_neg_integer(),
     output_tokens => non_neg_integer(),
@@ -76,7 +76,7 @@
     %% See {@link beamai_cost}; only of models with the option `prices'.
     cost_nano => non_neg_integer()
 }.
-%% `text' and `reasoning' come as they are written. After `retry' the answer begins anew.
+%% `text' and `reasoning' arrive while they are generated. After `retry' the answer starts again.
 -type event() ::
     {text, binary()}
     | {reasoning, binary()}
@@ -86,7 +86,7 @@
     reason := error_reason(),
     message := binary(),
     status => pos_integer(),
-    %% What the server asked for, in milliseconds.
+    %% The delay that the server asked for, in milliseconds.
     retry_after => non_neg_integer()
 }.
 -type error_reason() ::
@@ -98,7 +98,7 @@
     | tls
     | timeout
     | too_large
-    %% The conversation does not fit the model's context window.
+    %% The conversation does not fit into the model's context window.
     | context_overflow
     | invalid_response
     | cancelled
@@ -106,18 +106,18 @@
     | failed.
 -type state() :: map().
 
-%% Checks the options; raises `{bad_option, Key}'.
+%% Validates the options; raises `{bad_option, Key}'.
 -callback new(Options :: map()) -> state().
-%% Has the model answer. Runs in the caller's process.
+%% Sends a request to the model. Runs in the caller's process.
 -callback complete(state(), request()) -> {ok, reply()} | {error, error()}.
-%% What is added to the system prompt, for a model that is not told of the tools otherwise.
+%% The section of the system prompt about the tools, for models without another way to declare tools.
 -callback instructions(beamai_kernel:kernel()) -> binary().
-%% The kernel's tools as the provider takes them, for a model that is told of them with each request, which may have the
-%% outcome as `tools'. Raises `{invalid_tool, Name, Problems}' where a tool cannot be offered to the model.
+%% The kernel's tools in the provider's format, for models whose requests declare tools; passed as `tools' in the
+%% request. Raises `{invalid_tool, Name, Problems}' for a tool that the provider does not accept.
 -callback tools(state(), beamai_kernel:kernel()) -> term().
 -optional_callbacks([tools/2]).
 
-%% @doc A reply, for modules that make some. Counts that `usage' does not have are estimated.
+%% @doc Builds a reply, for custom modules. Missing counts in `usage' are estimated.
 -spec reply(message(), #{stop => stop(), usage => map(), reasoning => binary()}) ->
     reply().
 reply(Message, Rest) ->

@@ -1,8 +1,8 @@
-%% @doc Chat completions, as OpenAI and the servers compatible with it speak them.
+%% @doc The chat completions API of OpenAI and compatible servers.
 %%
-%% Options: {@link beamai_chat_options:http()}. `base_url' is `https://api.openai.com/v1' by default; a server
-%% without keys needs no `api_key'. `params' takes what a server has beyond this, such as
-%% `#{<<"max_completion_tokens">> => 2000}'.
+%% Options: {@link beamai_chat_options:http()}. Default: `base_url' is `https://api.openai.com/v1'; `api_key' is
+%% optional for servers that need none. Other parameters, such as `#{<<"max_completion_tokens">> => 2000}', go into
+%% `params'.
 %% @hidden
 -module(beamai_chat_openai).
 -behaviour(beamai_chat_http).
@@ -15,7 +15,7 @@
 
 -record(stream, {
     text = [] :: [binary()],
-    %% Last first, and so are the pieces of their arguments.
+    %% Last first; so are the chunks of their arguments.
     calls = [] :: [piece()],
     finish = none :: none | binary(),
     usage = #{} :: map(),
@@ -65,7 +65,7 @@ tools(#{strict := Strict}, Kernel) ->
 system(#{system := <<>>}) -> [];
 system(#{system := Text}) -> [#{<<"role">> => <<"system">>, <<"content">> => Text}].
 
-%% A result can only be text here. Images come after the results of the turn, which must stand together.
+%% Results must be text in this API. Images follow after all results of the turn, which must be consecutive.
 messages([#{role := tool} | _] = Messages, #{images := Shown} = Options) ->
     {Results, Rest} = lists:splitwith(fun(#{role := Role}) -> Role =:= tool end, Messages),
     Images = [Result || Shown, #{images := _} = Result <- Results],
@@ -154,14 +154,14 @@ delta(Delta, #stream{text = Text} = State, Emit) ->
 thought(Message) ->
     first(beamai_chat_http:text(<<"reasoning_content">>, Message), beamai_chat_http:text(<<"reasoning">>, Message)).
 
-%% A refusal is what the model says, in a place of its own.
+%% A refusal is sent in a field of its own, but is also text.
 spoken(#{<<"content">> := Parts} = Message) when is_list(Parts) ->
     Texts = [Text || #{<<"type">> := <<"text">>, <<"text">> := Text} <- Parts, is_binary(Text)],
     spoken(Message#{<<"content">> := iolist_to_binary(Texts)});
 spoken(Message) ->
     <<(beamai_chat_http:text(<<"content">>, Message))/binary, (beamai_chat_http:text(<<"refusal">>, Message))/binary>>.
 
-%% The first piece of a call has its id and name; the arguments come in all of them.
+%% The first chunk of a call has its id and name; all chunks have parts of the arguments.
 tool_call(Piece, #stream{calls = Calls} = State) ->
     New = begun(Piece),
     case lists:splitwith(fun(Call) -> not goes_on(New, Call) end, Calls) of
@@ -178,13 +178,13 @@ begun(Piece) ->
         json => [json(maps:get(<<"arguments">>, Function, null))]
     }.
 
-%% Some servers give an object where the others give its text.
+%% Some servers send an object instead of its JSON text.
 json(Text) when is_binary(Text) -> Text;
 json(null) -> <<>>;
 json(Value) -> beamai_json:text(Value).
 
-%% Whether a piece belongs to a call. Some servers give no index, and some the same one to all calls of an answer;
-%% there the id tells them apart, and where there is none, the name that begins a call.
+%% Whether a chunk continues a call. Some servers omit the index, or send the same index for all calls of an answer;
+%% then the id separates calls, and without ids the name, which starts a new call.
 goes_on(#{index := null, id := <<>>, name := Name}, _Last) -> Name =:= <<>>;
 goes_on(#{index := null, id := Id}, #{id := Known}) -> Id =:= Known;
 goes_on(#{index := Index, id := Id}, #{index := Index, id := Known}) -> Id =:= <<>> orelse Known =:= <<>> orelse Id =:= Known;
@@ -244,7 +244,7 @@ made(Call) ->
     Arguments = beamai_chat_http:arguments(iolist_to_binary(lists:reverse(Json))),
     Arguments#{id => identified(Id), name => Name}.
 
-%% Some servers give none; results are matched to calls by it, in the whole conversation.
+%% Some servers omit the id, which is needed to match results to calls in the whole conversation.
 identified(<<>>) -> <<"call_", (binary:encode_hex(crypto:strong_rand_bytes(8)))/binary>>;
 identified(Id) -> Id.
 

@@ -1,4 +1,4 @@
-%% @doc The options of models that are reached over HTTP.
+%% @doc Options of models with an HTTP API.
 %% @hidden
 -module(beamai_chat_options).
 
@@ -10,51 +10,53 @@
 -type http() :: #{
     model := binary(),
     api_key => binary() | string() | fun(() -> binary()),
-    %% Up to where the provider's own paths begin.
+    %% The common prefix of the provider's URLs.
     base_url => binary() | string(),
-    %% Most tokens of an answer.
+    %% Maximum number of tokens in an answer.
     max_tokens => pos_integer(),
     temperature => number(),
-    %% Whether answers come in pieces; true by default.
+    %% Whether answers are streamed; true by default.
     stream => boolean(),
-    %% Whether the provider shall hold the model to the schemas; false by default.
+    %% Whether the provider enforces the tools' schemas; false by default.
     strict => boolean(),
-    %% Whether the model can look at the images of results; true by default.
+    %% Whether the model accepts images in results; true by default.
     images => boolean(),
-    %% Whether Anthropic is told to keep the beginning of the conversation in its cache; `auto', its default: where there
-    %% are tools. Other providers do it unasked.
+    %% Whether Anthropic caches the beginning of the conversation; by default `auto': for requests with tools. Other
+    %% providers cache automatically.
     cache => auto | boolean(),
-    %% Further keys of the request's JSON.
+    %% Further keys of the request body.
     params => #{binary() => term()},
-    %% Further headers. Their values are kept as keys are: nothing shows them.
+    %% Further headers. Their values are treated as secrets.
     headers => [{binary() | string(), binary() | string() | fun(() -> binary())}],
-    %% Milliseconds: for a connection 10000, without a byte 120000, for the whole answer 600000 by default.
+    %% Timeouts in milliseconds: to connect (default 10000), without receiving data (120000), for the whole answer
+    %% (600000).
     connect_timeout => pos_integer(),
     idle_timeout => pos_integer(),
     timeout => timeout(),
-    %% Further tries after the first: 4 by default.
+    %% Number of retries after the first attempt; 4 by default.
     max_retries => non_neg_integer(),
-    %% Milliseconds: the first wait between tries, 500 by default, doubled each time; and the longest one, 60000.
+    %% Delay before the first retry in milliseconds (default 500), doubled for each further one, and its maximum
+    %% (60000).
     retry_delay => non_neg_integer(),
     max_retry_delay => non_neg_integer(),
-    %% Whether connections are kept for later requests; true by default.
+    %% Whether connections are reused for later requests; true by default.
     reuse => boolean(),
-    %% `http://[User:Password@]Host:Port', or `system' for what the environment says (`https_proxy', `no_proxy'); none by
-    %% default.
+    %% `http://[User:Password@]Host:Port', or `system' for the environment variables (`https_proxy', `no_proxy'); none
+    %% by default.
     proxy => binary() | string() | system,
-    %% PEM file of certificates to trust instead of the system's.
+    %% PEM file of trusted certificates, in place of the system's.
     cacertfile => file:filename_all()
 }.
 -type checked() :: #{atom() => term()}.
 
-%% @doc The options checked, with what they leave out filled in. Raises `{bad_option, Key}'.
+%% @doc Validates the options and adds defaults. Raises `{bad_option, Key}'.
 -spec http(http(), Defaults :: #{base_url := binary(), max_tokens => pos_integer(), cache => auto}) -> checked().
 http(Options, Defaults) ->
     Given = maps:from_list([{Key, option(Key, Value)} || {Key, Value} <- maps:to_list(Options)]),
     is_map_key(model, Given) orelse bad_option(model, "is missing: the name of the model, as the server knows it"),
     proxied(maps:merge(maps:merge(defaults(), Defaults), Given)).
 
-%% Which proxy it is depends on the server.
+%% The proxy depends on the server's URL.
 proxied(#{proxy := {given, Proxy}, base_url := Url} = Options) ->
     case beamai_proxy:new(Proxy, Url) of
         {ok, Checked} -> Options#{proxy := Checked};
@@ -117,7 +119,7 @@ base_url(Url) ->
             bad_option(base_url, "must be a URL that begins with https:// or http://")
     end.
 
-%% Values are not shown: they may be keys.
+%% Values may be secrets, so they are not shown.
 header({Name, Value}) ->
     try
         Lower = string:lowercase(to_list(Name)),
@@ -142,7 +144,7 @@ secret(Value) ->
     true = is_value(Text),
     fun() -> list_to_binary(Text) end.
 
-%% @doc The headers as they are sent; `error' where a function of the host gives none.
+%% @doc The headers to send; `error' if a function of the host returns an invalid value.
 -spec headers(checked()) -> {ok, [{string(), string()}]} | error.
 headers(#{headers := Headers}) ->
     try

@@ -1,6 +1,6 @@
-%% @doc Recognises that a provider refused a request because it does not fit the model's context window.
+%% @doc Recognises errors of providers that mean that a request exceeds the model's context window.
 %%
-%% There is no common code for it: OpenAI and llama.cpp have one each, everybody else says it in words.
+%% There is no common error code: OpenAI and llama.cpp have one each, all others only have a message.
 %% @hidden
 -module(beamai_chat_overflow).
 
@@ -22,7 +22,7 @@
     "inputs tokens \\+ max_new_tokens must be"
 ]).
 
-%% @doc Whether an error's code, type or message says so; of an error that is about a rate, it must not be asked.
+%% @doc Whether an error's code, type or message means an overflow. Not to be used for rate limit errors.
 -spec is_overflow(Said :: [term()]) -> boolean().
 is_overflow(Said) ->
     Texts = [Text || Text <- Said, is_binary(Text)],

@@ -1,4 +1,4 @@
-%% @doc Tries again what another try can mend, as late as the server asks, and no longer than the caller waits.
+%% @doc Retries temporary errors, after the delay that the server asks for, within the caller's deadline.
 %% @hidden
 -module(beamai_chat_retry).
 
@@ -13,8 +13,8 @@
     _ => _
 }.
 
-%% @doc Runs the try until it succeeds, its error is final, or the tries or the time are used up. Waits of the
-%% server's choice that are longer than `max_retry_delay' are not waited for: the error says what they would be.
+%% @doc Runs the function until it succeeds, its error is permanent, or attempts or time are used up. Delays requested
+%% by the server that exceed `max_retry_delay' are not waited for; the error states them.
 -spec run(policy(), beamai_chat_model:request(), fun(() -> Result)) -> Result when
     Result :: {ok, term()} | {error, beamai_chat_model:error()}.
 run(Policy, Request, Try) ->
@@ -62,8 +62,8 @@ asleep(Run, Delay) ->
     after Delay -> ok
     end.
 
-%% @doc Milliseconds until the next try: what the server asked for, or twice as long each time with some chance in
-%% it, so that many callers do not come back together. `too_long' where the server asks for more than is allowed.
+%% @doc Milliseconds until the next attempt: as requested by the server, or exponential backoff with jitter, so that
+%% clients do not retry in lockstep. `too_long' if the server asks for more than the maximum.
 -spec delay(policy(), beamai_chat_model:error(), Attempt :: pos_integer()) ->
     non_neg_integer() | too_long.
 delay(#{max_retry_delay := Most}, #{retry_after := Asked}, _Attempt) when Asked > Most ->
@@ -74,7 +74,7 @@ delay(#{retry_delay := First, max_retry_delay := Most}, _Error, Attempt) ->
     Full = min(Most, First bsl min(Attempt - 1, 20)),
     Full - rand:uniform(Full div 2 + 1) + 1.
 
-%% @doc What the headers ask for, in milliseconds: `retry-after-ms', or `retry-after' as seconds or as a date.
+%% @doc The delay in the response headers, in milliseconds: `retry-after-ms', or `retry-after' as seconds or as a date.
 -spec retry_after([{string(), string()}]) -> {ok, non_neg_integer()} | none.
 retry_after(Headers) ->
     retry_after(Headers, calendar:universal_time()).

@@ -1,7 +1,7 @@
-%% @doc A model that says what it was told to say: for tests, tours and examples.
+%% @doc A model with scripted answers, for tests and examples.
 %%
-%% The n-th answer of a conversation is the n-th turn, so a model may serve several conversations at once, and one
-%% that was stored goes on where it stopped.
+%% The n-th answer of a conversation is the n-th turn, so one model can serve several conversations at once, and a
+%% stored conversation continues where it stopped.
 %% @hidden
 -module(beamai_chat_scripted).
 -behaviour(beamai_chat_model).
@@ -12,7 +12,7 @@
 -type options() :: #{
     turns := [turn()] | fun((beamai_chat_model:request()) -> turn())
 }.
-%% A text; calls of tools, with or without one; an error; or a fun that makes any of these of the request.
+%% A text; tool calls, with or without text; an error; or a fun that returns one of these for a request.
 -type turn() ::
     binary()
     | #{
@@ -24,7 +24,7 @@
     | {error, term()}
     | fun((beamai_chat_model:request()) -> turn()).
 
-%% @doc Checks the options; raises `{bad_option, Key}'.
+%% @doc Validates the options; raises `{bad_option, Key}'.
 -spec new(options()) -> options().
 new(#{turns := Turns} = Options) when is_list(Turns); is_function(Turns, 1) ->
     case maps:keys(maps:without([turns], Options)) of
@@ -34,11 +34,11 @@ new(#{turns := Turns} = Options) when is_list(Turns); is_function(Turns, 1) ->
 new(_Options) ->
     beamai_validate:bad_option(turns, "must be a list of turns, or a fun from a request to a turn").
 
-%% @doc Nothing: a script knows the tools that it calls.
+%% @doc Empty: a script knows the tools that it calls.
 -spec instructions(beamai_kernel:kernel()) -> binary().
 instructions(_Kernel) -> <<>>.
 
-%% @doc The turn that is next in the conversation. Without one, the error `no_more_turns'.
+%% @doc The next turn of the conversation; the error `no_more_turns' if there is none.
 -spec complete(options(), beamai_chat_model:request()) ->
     {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
 complete(#{turns := Turns}, Request) when is_function(Turns, 1) ->

@@ -1,7 +1,7 @@
-%% @doc A function from text to text as a chat model: it calls tools in the text protocol of {@link beamai_protocol}.
+%% @doc Uses a function from text to text as a chat model, with tool calls in the text protocol of {@link
+%% beamai_protocol}.
 %%
-%% For models that are reached through a browser, or have no function calling. The whole conversation is one prompt
-%% each time.
+%% For models without function calling, or without an API. Every request contains the whole conversation as one prompt.
 %% @hidden
 -module(beamai_chat_text).
 -behaviour(beamai_chat_model).
@@ -12,21 +12,21 @@
 -define(DEFAULT_TIMEOUT_MS, 600000).
 
 -type options() :: #{
-    %% Runs in a process of its own, which ends with the caller. The second form gives pieces of the answer to `Show' as they
-    %% come; it returns the whole text, too.
+    %% Runs in a process of its own, which ends with the caller. The second form passes chunks of the answer to `Show',
+    %% and also returns the whole text.
     complete :=
         fun((Prompt :: binary()) -> {ok, Text :: binary()} | {error, term()})
         | fun((Prompt :: binary(), Show :: fun((Piece :: binary()) -> ok)) -> {ok, Text :: binary()} | {error, term()}),
-    %% Whether calls in a fence of Markdown are run, where the fence and words before it are all there is; true by default.
+    %% Whether calls in a Markdown code fence are run if the fence ends the answer; true by default.
     fenced => boolean(),
-    %% As those of {@link beamai_protocol}: which formats calls may have, and whether near misses of JSON are mended.
+    %% As in {@link beamai_protocol}: the formats of calls, and whether almost valid JSON is repaired.
     formats => [beamai_protocol:format()],
     repair => boolean(),
-    %% Milliseconds for an answer; ten minutes by default.
+    %% Timeout of an answer in milliseconds; ten minutes by default.
     timeout => timeout()
 }.
 
-%% @doc Checks the options; raises `{bad_option, Key}'.
+%% @doc Validates the options; raises `{bad_option, Key}'.
 -spec new(options()) -> options().
 new(#{complete := Fun} = Options) when is_function(Fun, 1); is_function(Fun, 2) ->
     case maps:keys(maps:without([complete, timeout, fenced, formats, repair], Options)) of
@@ -48,7 +48,7 @@ timeout(infinity) -> infinity;
 timeout(Ms) when is_integer(Ms), Ms > 0 -> Ms;
 timeout(_Other) -> beamai_validate:bad_option(timeout, "must be milliseconds above 0, or infinity").
 
-%% @doc How to call the kernel's tools, as {@link beamai_protocol:system_prompt/1} says it; nothing without tools.
+%% @doc Explains how to call the kernel's tools, see {@link beamai_protocol:system_prompt/1}; empty without tools.
 -spec instructions(beamai_kernel:kernel()) -> binary().
 instructions(Kernel) ->
     case beamai_kernel:list_tools(Kernel) of
@@ -56,7 +56,7 @@ instructions(Kernel) ->
         _ -> beamai_protocol:system_prompt(Kernel)
     end.
 
-%% @doc Has the function answer.
+%% @doc Calls the function.
 -spec complete(options(), beamai_chat_model:request()) ->
     {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
 complete(#{complete := Fun, timeout := Timeout} = Options, #{kernel := Kernel, run := Run} = Request) ->
@@ -73,7 +73,7 @@ complete(#{complete := Fun, timeout := Timeout} = Options, #{kernel := Kernel, r
 called(Fun, Prompt, _Context) when is_function(Fun, 1) -> Fun(Prompt);
 called(Fun, Prompt, Context) -> Fun(Prompt, fun(Piece) -> beamai_callback:progress(#{piece => Piece}, Context) end).
 
-%% Pieces come to the calling process as progress does.
+%% Chunks are sent to the calling process like progress.
 showing(Fun, _Options, #{context := Context}) when is_function(Fun, 1) ->
     {Context, fun() -> <<>> end};
 showing(_Fun, Options, #{context := Context, kernel := Kernel, emit := Emit}) ->
@@ -99,7 +99,7 @@ shown(Key, Piece, Emit) ->
 fed(none, Piece) -> {[{text, iolist_to_binary(Piece)}], none};
 fed(Protocol, Piece) -> beamai_protocol:stream_feed(Protocol, Piece).
 
-%% What other providers take as keys of a request.
+%% The request's controls, which other providers take as parameters.
 asking(#{system := System} = Request) ->
     Request#{system := iolist_to_binary(lists:join("\n\n", [Part || Part <- [System, choice(Request)], Part =/= <<>>]))}.
 
@@ -181,7 +181,7 @@ id(Said, Number) -> iolist_to_binary(io_lib:format("call_~b_~b", [Said + 1, Numb
 
 %%% The prompt
 
-%% @doc A conversation as one text, ending where the model is to go on.
+%% @doc The conversation as one text, ending where the model continues.
 -spec prompt(#{system := binary(), messages := [beamai_chat_model:message()], _ => _}) -> binary().
 prompt(#{system := System, messages := Messages}) ->
     Parts = [System || System =/= <<>>] ++ [message(Message) || Message <- Messages] ++ [<<"ASSISTANT:">>],
@@ -194,7 +194,7 @@ message(#{role := assistant, content := Text} = Message) ->
     ["ASSISTANT:\n", lists:join("\n", [Text | [written(Call) || Call <- maps:get(tool_calls, Message, [])]])];
 message(#{role := tool} = Message) -> ["SYSTEM:\n", result(Message)].
 
-%% A call that another model made.
+%% Formats a call that another model made.
 written(#{name := Name, args := Args}) ->
     ["<TOOL_CALL>\n", beamai_json:text(#{tool => Name, args => Args}), "\n</TOOL_CALL>"].
 

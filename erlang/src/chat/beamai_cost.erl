@@ -1,19 +1,19 @@
-%% @doc What a model's answers cost, by a table of prices that the host gives; this library has none of its own.
+%% @doc Computes the cost of a model's answers from the host's price table; this library contains no prices.
 %%
-%% A price is per million tokens, in a currency of the host's choice: `#{input => 3.0, cached => 0.3, output => 15.0}'. Costs
-%% are counted in billionths of that unit (`cost_nano'), so that sums are exact.
+%% A price is per million tokens, in a currency of the host's choice: `#{input => 3.0, cached => 0.3, output => 15.0}'.
+%% Costs are integers in billionths of that currency (`cost_nano'), so that sums are exact.
 %% @hidden
 -module(beamai_cost).
 
 -export([price/3, counted/2, amount/1]).
 -export_type([price/0, prices/0]).
 
-%% `cached' is the price of input tokens that were read from the provider's cache; that of `input' by default.
+%% `cached' is the price of input tokens read from the provider's cache; defaults to that of `input'.
 -type price() :: #{input := number(), output := number(), cached => number()}.
-%% By the model's name; `default' is for every other one, and for models without a name.
+%% By model name; `default' applies to all others, and to models without a name.
 -type prices() :: #{(Model :: binary()) | default => price()}.
 
-%% @doc The price of a model. Raises `{bad_option, prices}' for a malformed table, or one without the model.
+%% @doc The price of a model. Raises `{bad_option, prices}' for a malformed table, or if the model is missing in it.
 -spec price(prices(), Name :: binary() | none, beamai_chat:provider() | module()) -> price().
 price(Prices, Name, Provider) when is_map(Prices) ->
     maps:foreach(fun check/2, Prices),
@@ -45,7 +45,7 @@ bad(Name, Price) ->
         ", each a price of a million tokens"
     ]).
 
-%% @doc The usage with its cost.
+%% @doc Adds the cost to a usage.
 -spec counted(beamai_chat_model:usage(), none | price()) -> beamai_chat_model:usage().
 counted(Usage, none) ->
     Usage;
@@ -54,6 +54,6 @@ counted(#{input_tokens := Input, output_tokens := Output, cached_tokens := Cache
     Sum = (Input - Read) * In + Read * maps:get(cached, Price, In) + Output * Out,
     Usage#{cost_nano => round(Sum * 1000)}.
 
-%% @doc A cost in the table's unit.
+%% @doc A cost in the currency of the table.
 -spec amount(Nano :: non_neg_integer()) -> float().
 amount(Nano) -> Nano / 1.0e9.

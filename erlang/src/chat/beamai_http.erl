@@ -1,16 +1,17 @@
-%% @doc One HTTP exchange over OTP's own client: a JSON request, an answer that is whole or comes in pieces.
+%% @doc One HTTP exchange with OTP's client: a JSON request, and a response that is read whole or streamed.
 %%
-%% A process of its own talks to the client, because an exchange must end when its caller dies: it watches the caller
-%% and drops the connection. No cookie is kept and no redirect is followed, for the headers carry a key. With `reuse',
-%% connections are kept for later exchanges with the same server, proxy and certificates; where a kept one turns out to be
-%% closed, the request is sent once more over a new one. Servers are verified against the system's certificates.
+%% A separate process talks to the client, because an exchange must end when its caller dies: it monitors the caller and
+%% closes the connection. Cookies are not stored and redirects are not followed, because the headers contain a key. With
+%% `reuse', connections are kept for later exchanges with the same server, proxy and certificates; if a kept connection
+%% turns out to be closed, the request is sent once more over a new one. Servers are verified with the system's
+%% certificates.
 %% @hidden
 -module(beamai_http).
 
 -export([post/4]).
 -export_type([request/0, error/0, handler/1, run/0]).
 
-%% Most bytes of an answer.
+%% Maximum size of a response.
 -define(MAX_BYTES, 33554432).
 
 -type request() :: #{
@@ -19,31 +20,31 @@
     headers := [{string(), string()}],
     body := binary(),
     connect_timeout := pos_integer(),
-    %% Milliseconds without a byte.
+    %% Timeout without receiving data, in milliseconds.
     idle_timeout := pos_integer(),
-    %% Milliseconds for the whole exchange.
+    %% Timeout of the whole exchange, in milliseconds.
     timeout := timeout(),
-    %% Certificates to trust instead of the system's.
+    %% Trusted certificates, in place of the system's.
     cacertfile => file:filename_all(),
     proxy => beamai_proxy:proxy() | none,
-    %% Whether the connection is kept; false by default.
+    %% Whether the connection is kept for reuse; false by default.
     reuse => boolean()
 }.
-%% Where `{Run, cancelled}' arrives; see {@link beamai_runs:enter/1}.
+%% Tag with which a cancellation arrives, as `{Run, cancelled}'; see {@link beamai_runs:enter/1}.
 -type run() :: reference() | none.
 -type error() ::
     {connection, Message :: binary()}
-    %% The server is not whom it claims to be, or speaks no TLS that we do.
+    %% The server's certificate is invalid, or the TLS handshake failed.
     | {tls, Message :: binary()}
     | {timeout, connect | idle | total}
     | {too_large, pos_integer()}
     | cancelled.
-%% Gets the pieces of a body with status 200.
+%% Receives the chunks of a body with status 200.
 -type handler(Acc) :: fun((Piece :: binary(), Acc) -> Acc).
 -type headers() :: [{string(), string()}].
 
-%% @doc Sends the request. `{ok, Acc}' where the status is 200, after the last piece; any other status comes with
-%% its headers and its body. What the fun raises is raised here, after the connection has been dropped.
+%% @doc Sends the request. Returns `{ok, Acc}' after the last chunk if the status is 200; other statuses are returned
+%% with headers and body. An exception in the fun is raised here, after the connection has been closed.
 -spec post(request(), run(), handler(Acc), Acc) ->
     {ok, Acc}
     | {status, pos_integer(), headers(), Body :: binary()}
@@ -51,7 +52,7 @@
 post(Request, Run, Fun, Acc) ->
     ok = client(),
     Caller = self(),
-    %% What comes after this has ended goes nowhere.
+    %% Late messages are dropped.
     Tag = erlang:alias([explicit_unalias]),
     {Pid, Monitor} = spawn_monitor(fun() -> exchange(Caller, Tag, Request) end),
     Wait = #{
@@ -144,7 +145,7 @@ profile(#{connect_timeout := Timeout}, For) ->
 
 keeps(Request) -> maps:get(reuse, Request, false).
 
-%% What is raised is not passed on: it may hold the headers.
+%% The exception may contain the headers, so it is not passed on.
 send(#{url := Url, headers := Headers, body := Body} = Request, Profile) ->
     Close = [{"connection", "close"} || not keeps(Request)],
     Http = [
@@ -203,7 +204,7 @@ relay(Id, #{tag := Tag, watch := Watch, caller := Caller, profile := Profile} = 
             httpc:cancel_request(Id, Profile)
     end.
 
-%% The server may have closed a kept connection before it saw the request.
+%% The server may have closed a kept connection before it received the request.
 broken(Reason, #{again := true, profile := Profile, for := For} = Exchange) when
     not is_tuple(Reason) orelse element(1, Reason) =/= failed_connect
 ->
@@ -212,7 +213,7 @@ broken(Reason, #{again := true, profile := Profile, for := For} = Exchange) when
 broken(Reason, #{tag := Tag}) ->
     Tag ! {Tag, {error, problem(Reason)}}.
 
-%%% Errors, in words of our own: the client's terms may hold more than anybody should read
+%%% Error messages of our own: the client's terms may contain secrets
 
 problem({failed_connect, [{to_address, {Host, Port}} | Rest]}) ->
     case [Why || {inet, _, Why} <- Rest] of
@@ -237,7 +238,7 @@ why(_Other) -> "it failed".
 connection(Text) ->
     {connection, unicode:characters_to_binary(Text)}.
 
-%% The client has profiles of our own, so that no other user's settings hold for them.
+%% Separate profiles of the client, so that settings of other users do not apply.
 client() ->
     {ok, _} = application:ensure_all_started(ssl),
     {ok, _} = application:ensure_all_started(inets),

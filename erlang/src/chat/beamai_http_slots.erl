@@ -1,9 +1,9 @@
-%% @doc Places for connections that are kept: profiles of OTP's HTTP client, each used by one exchange at a time.
+%% @doc Slots for kept connections: profiles of OTP's HTTP client, each used by one exchange at a time.
 %%
-%% The client would send a request over a connection that still streams another answer, and takes a proxy and the trust in
-%% certificates for a whole profile. So an exchange takes a profile for itself, with the connection that an earlier exchange
-%% with the same server, proxy and certificates has left in it. The process of the exchange holds it by a registered name,
-%% which ends with the process. Idle connections are closed by the client after two minutes.
+%% The client would pipeline requests on a connection that is still streaming a response, and has one proxy and one set
+%% of trusted certificates per profile. Therefore an exchange reserves a profile, with the connection that an earlier
+%% exchange with the same server, proxy and certificates has left in it. The exchange's process holds the reservation as
+%% a registered name, which is released when it exits. The client closes idle connections after two minutes.
 %% @hidden
 -module(beamai_http_slots).
 
@@ -11,20 +11,21 @@
 -export_type([profile/0, for/0]).
 
 -define(PLAIN, beamai).
-%% As many exchanges at the same time keep their connections; further ones close theirs. Atoms are made of these numbers alone.
+%% Maximum number of concurrent exchanges with kept connections; further ones close theirs. Atoms are created from these
+%% numbers only.
 -define(SLOTS, 64).
 -define(WAIT_MS, 20).
 
 -type profile() :: atom().
-%% What a connection is for.
+%% The properties by which a connection can be reused.
 -type for() :: #{
     server := {Scheme :: binary(), Host :: binary(), Port :: non_neg_integer()},
     proxy := none | {Host :: string(), Port :: pos_integer()},
     cacertfile := none | file:filename_all()
 }.
 
-%% @doc A profile for the calling process, and whether a connection may have been kept in it. Without a free one `none', and
-%% with a proxy it is waited for until `Until', in monotonic milliseconds.
+%% @doc Reserves a profile for the calling process, and tells whether it may have a kept connection. Returns `none' if
+%% all are in use; with a proxy it waits for one until `Until', in monotonic milliseconds.
 -spec take({for(), Until :: integer()}) -> {ok, profile(), IsUsed :: boolean()} | none.
 take({For, Until}) ->
     case free(sorted(For), For) of
@@ -43,7 +44,7 @@ none(For, Until) ->
             none
     end.
 
-%% Those first that have such a connection, then unused ones.
+%% Profiles with such a connection first, then unused ones.
 sorted(For) ->
     Keys = [{rank(persistent_term:get({?MODULE, Slot}, unused), For), Slot} || Slot <- lists:seq(1, ?SLOTS)],
     [Slot || {_Rank, Slot} <- lists:sort(Keys)].
@@ -68,7 +69,7 @@ held(Slot, _Other, For) ->
     persistent_term:put({?MODULE, Slot}, For),
     {ok, profile(Slot), false}.
 
-%% @doc Closes what a profile has kept.
+%% @doc Closes a profile's kept connections.
 -spec renew(profile(), for()) -> ok.
 renew(Profile, #{proxy := Proxy}) ->
     _ = inets:stop(httpc, Profile),

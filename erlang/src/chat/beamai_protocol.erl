@@ -1,6 +1,6 @@
 %% @doc Tool calls in plain text, for models without function calling.
 %%
-%% A model is given {@link system_prompt/1}. In its responses it writes calls between tags:
+%% The model gets {@link system_prompt/1}. In its responses it writes calls between tags:
 %%
 %% ```
 %% <TOOL_CALL>
@@ -8,17 +8,16 @@
 %% </TOOL_CALL>
 %% '''
 %%
-%% {@link parse/2} finds the first call, {@link parse_all/2} every one and the text around them, and a
-%% stream does the same while the response comes. What came of a call goes back to the model with
-%% {@link format_result/1}, what was wrong with one that is not valid with {@link format_error/1}.
+%% {@link parse/2} returns the first call, {@link parse_all/2} all calls and the text around them, and a stream does the
+%% same while the response arrives. Send the result of a call back to the model with {@link format_result/1}, and the
+%% error of an invalid call with {@link format_error/1}.
 %%
-%% Calls are found anywhere but in Markdown code. A closing tag inside a JSON string does not end a
-%% call. After the JSON, a long text argument may follow without escapes, from a line `content <<END'
-%% to a line `END'. Three more formats are read: `TOOL:' and `ARGS:' lines with YAML, a line
-%% `tool(name="value")', and `<tool name="tool"><arg name="name">value</arg></tool>'.
+%% Calls are recognized everywhere except in Markdown code. A closing tag in a JSON string does not end a call. After
+%% the JSON, a long text argument may follow without escapes, from a line `content <<END' to a line `END'. Three more
+%% formats are recognized: `TOOL:' and `ARGS:' lines with YAML, a line `tool(name="value")', and `<tool name="tool"><arg
+%% name="name">value</arg></tool>'.
 %%
-%% Run no call that comes after an `invalid' one: where a call is broken, what follows may have been
-%% meant as its content.
+%% Do not run calls after an `invalid' one: they may have been meant as part of its content.
 -module(beamai_protocol).
 
 -export([parse/1, parse/2, parse/3, parse_all/1, parse_all/2, parse_all/3]).
@@ -27,12 +26,12 @@
 -export([words/0]).
 -export_type([tools/0, options/0, format/0, call/0, invalid/0, piece/0, stream/0]).
 
-%% `any' checks the format alone.
+%% `any' checks only the format.
 -type tools() :: beamai_kernel:kernel() | [beamai_tool:tool_spec()] | any.
 -type options() :: #{
-    %% What is looked for; all formats by default.
+    %% Formats to recognize; all by default.
     formats => [format()],
-    %% Whether near misses of JSON are mended; false by default. A mended call has `repairs'.
+    %% Whether almost valid JSON is repaired; false by default. A repaired call has `repairs'.
     repair => boolean()
 }.
 -type format() :: tag | yaml | function | xml.
@@ -41,22 +40,21 @@
     args := #{binary() => term()},
     format := format(),
     reasoning => binary(),
-    %% What was mended, one sentence each.
+    %% What was repaired, one sentence each.
     repairs => [binary()]
 }.
-%% What was begun as a call and is none: why, and all of its text.
+%% A malformed call: what is wrong, and its text.
 -type invalid() :: {invalid, Message :: binary(), Raw :: binary()}.
 -type piece() :: {text, binary()} | {tool_call, call()} | invalid().
-%% A response on its way. Each step gives the stream for the next one, and none can be taken twice.
+%% A response in progress. Each step returns the stream for the next one; a stream must not be used twice.
 %%
-%% It is a handle and no plain data, because a call is held back until it is whole: as data, what is
-%% held would be copied with every token, and a long call would cost the square of its length. It
-%% belongs to this node, and is freed when nothing refers to it.
+%% It is a handle, not a plain term: an incomplete call is buffered, and as a term the buffer would be copied with every
+%% token, at quadratic cost. It is only valid on this node, and is garbage collected.
 -opaque stream() :: {beamai_stream, beamai_nif:stream(), Step :: non_neg_integer()}.
 
 %%% Whole responses
 
-%% @doc The first call of a response, by its format alone: the specification's parser. A response
+%% @doc The first call of a response, checking only the format: the parser of the protocol's specification. A response
 %% without a call, or whose first call between tags is malformed, is text.
 -spec parse(unicode:chardata()) -> {text, binary()} | {tool_call, call()}.
 parse(Text) ->
@@ -65,8 +63,8 @@ parse(Text) ->
         Piece -> Piece
     end.
 
-%% @doc The first call of a response. Where a call was begun that is malformed, names no tool or has
-%% bad arguments, `invalid' says why.
+%% @doc The first call of a response. `invalid' explains why a call is malformed, names no tool or has invalid
+%% arguments.
 -spec parse(unicode:chardata(), tools()) -> piece().
 parse(Text, Tools) ->
     parse(Text, Tools, #{}).
@@ -77,13 +75,13 @@ parse(Text, Tools, Options) ->
     [Piece] = pieces(binary(Text), rules(Tools, Options), false),
     Piece.
 
-%% @doc Everything in a response, by format alone. Together the texts and calls are the response;
-%% what is malformed is text.
+%% @doc All parts of a response, checking only the format. Texts and calls together are the whole response; malformed
+%% calls are returned as text.
 -spec parse_all(unicode:chardata()) -> [piece()].
 parse_all(Text) ->
     parse_all(Text, any, #{}).
 
-%% @doc Everything in a response, in order. Texts are kept byte by byte, white space included.
+%% @doc All parts of a response, in order. Texts are returned unchanged, including white space.
 -spec parse_all(unicode:chardata(), tools()) -> [piece()].
 parse_all(Text, Tools) ->
     parse_all(Text, Tools, #{}).
@@ -110,8 +108,7 @@ decoded(Encoded) ->
         {error, #{<<"message">> := Message}} -> error({bad_tools, Message})
     end.
 
-%% @private The atoms of the native side's answers: decoding takes only atoms that are there, and with
-%% this they are.
+%% @private The atoms of the native side's answers. Decoding accepts only existing atoms; this function creates them.
 -spec words() -> [atom()].
 words() ->
     [
@@ -121,7 +118,7 @@ words() ->
 
 %%% Responses on their way
 
-%% @doc A stream that checks the format alone.
+%% @doc A stream that checks only the format.
 -spec stream_new() -> stream().
 stream_new() ->
     stream_new(any, #{}).
@@ -139,9 +136,9 @@ stream_new(Tools, Options) ->
         Encoded -> error({bad_tools, maps:get(<<"message">>, element(2, binary_to_term(Encoded, [safe])))})
     end.
 
-%% @doc Takes the next part of a response, which may end anywhere, and gives the pieces that it makes
-%% whole. Text comes out at once but for what may become a call; put together, the pieces are those of
-%% {@link parse_all/2}. Raises `stale_stream' for a stream that was fed already.
+%% @doc Feeds the next part of a response, which may end anywhere, and returns the pieces that it completes. Text is
+%% returned immediately unless it may be the start of a call. The pieces together are those of {@link parse_all/2}.
+%% Raises `stale_stream' for a stream that was already fed.
 -spec stream_feed(stream(), iodata()) -> {[piece()], stream()}.
 stream_feed({beamai_stream, Stream, Step}, Part) ->
     Bytes = iolist_to_binary(Part),
@@ -152,7 +149,7 @@ stream_feed({beamai_stream, Stream, Step}, Part) ->
         end,
     {stepped(Encoded), {beamai_stream, Stream, Step + 1}}.
 
-%% @doc Ends a stream and gives what was held back.
+%% @doc Ends a stream and returns what was buffered.
 -spec stream_end(stream()) -> [piece()].
 stream_end({beamai_stream, Stream, Step}) ->
     stepped(beamai_nif:stream_end(Stream, Step)).
@@ -162,23 +159,23 @@ stepped(Encoded) -> decoded(Encoded).
 
 %%% What the model is told
 
-%% @doc The system prompt: the tools with their signatures, the format, the rules, examples.
+%% @doc The system prompt: the tools with their signatures, the format, rules and examples.
 -spec system_prompt(beamai_kernel:kernel() | [beamai_tool:tool_spec()]) -> binary().
 system_prompt(any) ->
     error({bad_tools, any});
 system_prompt(Tools) ->
     text(beamai_nif:system_prompt(rules(Tools, #{}))).
 
-%% @doc `TOOL_RESULT:' with the result of a call, as `beamai_kernel:invoke/4' or a handler gives it. A
-%% term of another form is the data itself. What JSON cannot say is shown as Erlang writes it.
+%% @doc `TOOL_RESULT:' with the result of a call, as returned by `beamai_kernel:invoke/4' or a handler. Any other term
+%% is the data itself. Terms that JSON cannot represent are shown in Erlang syntax.
 -spec format_result({ok, term()} | {ok, term(), map()} | {error, term()} | term()) -> binary().
 format_result({ok, Value}) -> result(#{ok => Value});
 format_result({ok, Value, Context}) when is_map(Context) -> result(#{ok => Value});
 format_result({error, Error}) -> result(#{error => message(Error)});
 format_result(Value) -> result(#{ok => Value}).
 
-%% @doc `TOOL_RESULT:' with the outcome of a call as a model reads it: for tools of the dialect `ide' an object as in the
-%% protocol's specification, for others the text of {@link beamai_display:for_model/3}.
+%% @doc `TOOL_RESULT:' with the outcome of a call, rendered for a model: for tools of the dialect `ide' an object as in
+%% the protocol's specification, for others the text of {@link beamai_display:for_model/3}.
 -spec format_result(Tool :: binary(), Args :: map(), {ok, term()} | {ok, term(), map()} | {error, term()}) -> binary().
 format_result(Tool, Args, {ok, Value, _Context}) ->
     format_result(Tool, Args, {ok, Value});
@@ -191,7 +188,7 @@ format_result(Tool, Args, {ok, Value}) ->
 format_result(_Tool, _Args, {error, Error}) ->
     result(#{error => beamai_display:error_for_model(Error)}).
 
-%% @doc `TOOL_ERROR:' with what is wrong with a call, which the model is asked to make again.
+%% @doc `TOOL_ERROR:' with the error of a call, which asks the model to repeat the call.
 -spec format_error(invalid() | {error, term()} | term()) -> binary().
 format_error({invalid, Message, _Raw}) -> format_error(Message);
 format_error({error, Error}) -> format_error(Error);
@@ -201,7 +198,7 @@ message(#{message := Message}) when is_binary(Message) -> beamai_error:readable(
 message(Message) when is_binary(Message) -> beamai_error:readable(Message);
 message(Term) -> shown(Term).
 
-%% Most results are what JSON can say, and only the native side knows for sure.
+%% Most results can be represented in JSON; the native side decides.
 result(Outcome) ->
     case binary_to_term(beamai_nif:format_result(term_to_binary(Outcome)), [safe]) of
         {ok, Text} -> Text;

@@ -1,14 +1,14 @@
-%% @doc Any term as one that JSON can say, for results that go into a prompt.
+%% @doc Converts any term to one that JSON can represent, for results in a prompt.
 %% @hidden
 -module(beamai_protocol_json).
 
 -export([term/1]).
 
-%% Nesting that the native side reads, less what is put around a result.
+%% Maximum nesting that the native side reads, less the levels around a result.
 -define(MOST_LEVELS, 120).
 
-%% @doc Maps, lists, numbers of up to 64 bits, atoms and UTF-8 text stay as they are. Bytes that are no
-%% text are shown one character for each; everything else is shown as Erlang writes it.
+%% @doc Maps, lists, 64-bit numbers, atoms and UTF-8 text are kept. Other binaries are shown with one character per
+%% byte, all other terms in Erlang syntax.
 -spec term(term()) -> term().
 term(Term) ->
     term(Term, 0).

@@ -1,15 +1,16 @@
-%% @doc The HTTP proxy of a chat model: an address, or what the environment says.
+%% @doc The HTTP proxy of a chat model: a URL, or the environment's setting.
 %% @hidden
 -module(beamai_proxy).
 
 -export([new/2]).
 -export_type([proxy/0]).
 
-%% The user and password stay in a fun, as keys do.
+%% User and password are kept in a fun, like keys.
 -type proxy() :: #{address := {Host :: string(), Port :: pos_integer()}, auth => fun(() -> {User :: string(), Password :: string()})}.
 
-%% @doc A proxy of `http://[User:Password@]Host:Port', for a server at `Url'. With `system', the variables `https_proxy' or
-%% `http_proxy' and `no_proxy' of the environment, also in capital letters, decide; `none' where they name none.
+%% @doc Parses a proxy `http://[User:Password@]Host:Port' for a server at `Url'. With `system', the environment
+%% variables `https_proxy' or `http_proxy' and `no_proxy' are used, in lower or upper case; `none' if they name no
+%% proxy.
 -spec new(binary() | string() | system, Url :: binary()) -> {ok, proxy() | none} | error.
 new(system, Url) ->
     #{scheme := Scheme, host := Host} = uri_string:parse(Url),
@@ -27,7 +28,7 @@ new(Proxy, _Url) when is_binary(Proxy); is_list(Proxy) ->
 new(_Other, _Url) ->
     error.
 
-%% The client speaks to proxies without TLS; what goes through them to servers with https is encrypted end to end.
+%% The client supports no TLS to proxies; requests to https servers are encrypted end to end.
 plain("http", [_ | _] = Host, Port, "") ->
     {ok, #{address => {Host, Port}}};
 plain("http", [_ | _] = Host, Port, Info) ->

@@ -1,32 +1,32 @@
-%% @doc Server-sent events: the events of a stream that comes in pieces, wherever it is cut.
+%% @doc Parses server-sent events from a stream of arbitrary chunks.
 %%
-%% Comments, ids and retry times are left out; lines end with CR, LF or both, as the HTML standard says.
+%% Comments, ids and retry times are ignored; lines end with CR, LF or CRLF, as in the HTML standard.
 %% @hidden
 -module(beamai_sse).
 
 -export([new/0, feed/2]).
 -export_type([t/0, event/0]).
 
-%% Longest line, and most data of one event, in bytes.
+%% Maximum length of a line, and of the data of an event, in bytes.
 -define(MAX_BYTES, 8388608).
 
 -type event() :: #{event := binary(), data := binary()}.
 -opaque t() :: #{
-    %% Of a line whose end has not come: its pieces, last first, and their size.
+    %% The chunks of an incomplete line, last first, and their size.
     line := [binary()],
     size := non_neg_integer(),
-    %% Whether the last piece ended with CR: an LF that comes next belongs to it.
+    %% Whether the last chunk ended with CR: a following LF belongs to the same line ending.
     cr := boolean(),
     event := binary(),
     data := [binary()]
 }.
 
-%% @doc The state before the first byte.
+%% @doc The initial state.
 -spec new() -> t().
 new() ->
     #{line => [], size => 0, cr => false, event => <<>>, data => []}.
 
-%% @doc The events that are whole with this piece. `too_large' where an event has no end within 8 MiB.
+%% @doc The events that this chunk completes. `too_large' if an event exceeds 8 MiB.
 -spec feed(Piece :: binary(), t()) -> {ok, [event()], t()} | {error, too_large}.
 feed(<<"\n", Piece/binary>>, #{cr := true} = State) -> feed(Piece, State#{cr := false});
 feed(<<>>, State) -> {ok, [], State};

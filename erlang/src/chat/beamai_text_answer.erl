@@ -1,7 +1,7 @@
-%% @doc The answer of a text model: its calls in the text protocol, and what of it is left out.
+%% @doc The answer of a text model: its calls in the text protocol, with invented results removed.
 %%
-%% Models are trained on whole dialogues and write the result of a call themselves. An answer ends before the first line that
-%% begins with `TOOL_RESULT:' and is not within a call.
+%% Models are trained on whole dialogues, and sometimes continue with the result of their own call. The answer is cut
+%% before the first line outside of a call that starts with `TOOL_RESULT:'.
 %% @hidden
 -module(beamai_text_answer).
 
@@ -12,12 +12,12 @@
 -define(RESULT, <<"TOOL_RESULT:">>).
 -define(FENCE, <<"```">>).
 
-%% `fenced': whether calls in a fence of Markdown are run, where the fence and words before it are all there is.
+%% `fenced': whether calls in a Markdown code fence are run if the fence ends the answer.
 -type options() :: #{fenced := boolean(), formats => [beamai_protocol:format()], repair => boolean(), _ => _}.
-%% What has not been shown yet, and whether the rest is not shown.
+%% Whether further text is shown, and the text that is held back.
 -opaque stream() :: {open | ended, Fenced :: boolean(), Held :: binary()}.
 
-%% @doc The answer without what comes after an invented result.
+%% @doc The answer without anything after an invented result.
 -spec own(Text :: binary(), beamai_kernel:kernel(), options()) -> binary().
 own(Text, Kernel, Options) when is_binary(Text) ->
     case re:run(Text, "^TOOL_RESULT:", [multiline, global, {capture, first}]) of
@@ -25,7 +25,7 @@ own(Text, Kernel, Options) when is_binary(Text) ->
         nomatch -> Text
     end.
 
-%% A line within a call, such as one of a file's text, leaves the text before it with half a call.
+%% A line within a call, such as a line of a file's text, would leave half of a call before it.
 until([Start | Rest], Text, Kernel, Options) ->
     Before = binary:part(Text, 0, Start),
     case [invalid || {invalid, _, _} <- protocol(Before, Kernel, Options)] of
@@ -35,7 +35,7 @@ until([Start | Rest], Text, Kernel, Options) ->
 until([], Text, _Kernel, _Options) ->
     Text.
 
-%% @doc Texts and calls of an answer, in order.
+%% @doc The texts and calls of an answer, in order.
 -spec parts(Text :: binary(), beamai_kernel:kernel(), options()) -> [beamai_protocol:piece()].
 parts(Text, Kernel, #{fenced := Fenced} = Options) ->
     case protocol(Text, Kernel, Options) of
@@ -56,7 +56,7 @@ fenced(Text, Plain, Kernel, Options) ->
             Plain
     end.
 
-%% Calls and nothing else.
+%% A fence that contains only calls.
 inner(nomatch, Words, Parts, Plain) ->
     case [Part || Part <- Parts, not is_blank(Part)] of
         [_ | _] = Calls when element(1, hd(Calls)) =/= text ->
@@ -75,12 +75,13 @@ is_blank(_Call) -> false.
 
 %%% What is shown while the answer comes
 
-%% @doc A stream of the texts of an answer, which {@link beamai_protocol:stream_feed/2} gives, on their way to a person.
+%% @doc Starts a stream for displaying an answer; it takes the texts from {@link beamai_protocol:stream_feed/2}.
 -spec begin_stream(options()) -> stream().
 begin_stream(#{fenced := Fenced}) ->
     {open, Fenced, <<>>}.
 
-%% @doc What can be shown of the text so far: no beginning of an invented result, and no fence that may be a call.
+%% @doc The text that can be displayed: without the start of an invented result, and without a fence that may contain a
+%% call.
 -spec feed(Text :: binary(), stream()) -> {Shown :: binary(), stream()}.
 feed(_Text, {ended, _Fenced, _Held} = Stream) ->
     {<<>>, Stream};
@@ -91,7 +92,7 @@ feed(Text, {open, Fenced, Held}) ->
         At -> {binary:part(All, 0, At), {open, Fenced, binary:part(All, At, byte_size(All) - At)}}
     end.
 
-%% Looks at the beginning of each line.
+%% Checks the start of each line.
 held_from(Text, At, Fenced) ->
     Line = binary:part(Text, At, byte_size(Text) - At),
     case {begins(?RESULT, Line), Fenced andalso begins(?FENCE, Line)} of
@@ -108,7 +109,7 @@ next_line(Text, At, Fenced) ->
         nomatch -> byte_size(Text)
     end.
 
-%% Once something follows a fence, it was none with a call.
+%% A fence that is followed by text is not a call.
 after_fence(Text, At, Fenced) ->
     case re:run(Text, "\n```[^\n]*\n(?=\\s*\\S)", [{offset, At}, {capture, first}]) of
         {match, [{Start, Size}]} -> held_from(Text, Start + Size, Fenced);

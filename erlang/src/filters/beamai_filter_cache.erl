@@ -1,4 +1,4 @@
-%% @doc Results that are given again, while the files they were read from are unchanged or for a while.
+%% @doc Filters that reuse earlier results: while a file is unchanged, or for a limited time.
 %% @hidden
 -module(beamai_filter_cache).
 
@@ -7,15 +7,15 @@
 
 -type options() :: #{
     name => beamai_filter:name(),
-    %% Whose results are kept.
+    %% The tools whose results are cached.
     tools := [binary()],
-    %% Where relative paths are taken from.
+    %% The directory for relative paths.
     workspace => file:filename_all(),
-    %% Milliseconds after which a result is not given again; infinity by default.
+    %% How long a result is reused, in milliseconds; infinity by default.
     ttl => timeout()
 }.
 
-%% Times of files have seconds: what changed so recently may change again without a trace.
+%% File timestamps have a resolution of seconds here: a file modified this recently may change again unnoticed.
 -define(SETTLED_S, 2).
 
 %% @doc See {@link beamai_filters:cache/1}.
@@ -31,7 +31,7 @@ cache(#{tools := Tools} = Options) ->
         end
     end).
 
-%% Read before and after: what changed in between is not kept.
+%% The file is checked before and after the call: if it changed in between, the result is not cached.
 kept(Key, Ttl, #{context := Context} = Call, Next, {Workspace, Signature}) ->
     case beamai_filter_state:get(Key) of
         {ok, Value} ->
@@ -48,7 +48,7 @@ is_ok(Result) -> element(1, Result) =:= ok.
 key(#{tool := Tool, args := Args, context := Context}) ->
     crypto:hash(sha256, term_to_binary({Tool, Args, beamai_session:key(Context)}, [deterministic])).
 
-%% How the file is that the call is about.
+%% The state of the file that the call reads.
 signature(#{args := #{} = Args}, Workspace, Ttl) ->
     case [Path || Key <- [<<"path">>, <<"file_path">>], #{Key := Path} <- [Args], is_binary(Path)] of
         [Path | _] -> of_file(file:read_file_info(filename:absname(Path, Workspace), [{time, posix}]), Ttl);

@@ -1,10 +1,10 @@
-%% @doc Options that several of the ready-made filters take.
+%% @doc Options shared by several filters of {@link beamai_filters}.
 %% @hidden
 -module(beamai_filter_options).
 
 -export([is_for/2, name/2, check_keys/2]).
 
-%% @doc Whether a filter with these options is for this call: the option `tools' lists its tool, or is `all'.
+%% @doc Whether a filter applies to this call: the option `tools' lists its tool, or is `all'.
 -spec is_for(beamai_filter:call(), #{tools => [binary()] | all, _ => _}) -> boolean().
 is_for(#{tool := Tool}, #{tools := Tools}) when is_list(Tools) -> lists:member(Tool, Tools);
 is_for(_Call, _Options) -> true.

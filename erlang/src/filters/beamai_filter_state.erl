@@ -1,11 +1,11 @@
-%% @doc What filters remember between calls, in one table of bounded size: a value, and until when it holds.
+%% @doc State of filters between calls: values with an expiry time, in one table of bounded size.
 %% @hidden
 -module(beamai_filter_state).
 
 -export([new_table/0, get/1, put/3, count/3]).
 
 -define(TABLE, beamai_filters).
-%% Most rows. When there are more, those that are over go, then any.
+%% Maximum number of rows. Beyond it, expired rows are removed first, then arbitrary ones.
 -define(MAX_ROWS, 20000).
 
 %% @doc Creates the table. Called by the supervisor, which owns it.
@@ -14,7 +14,7 @@ new_table() ->
     ?TABLE = ets:new(?TABLE, [set, named_table, public, {write_concurrency, true}]),
     ok.
 
-%% @doc The value under a key, while it holds.
+%% @doc The value of a key, unless it has expired.
 -spec get(term()) -> {ok, term()} | none.
 get(Key) ->
     _ = beamai_guard:ready(),
@@ -26,14 +26,14 @@ get(Key) ->
 held(Value, Until, Now) when Until > Now -> {ok, Value};
 held(_Value, _Until, _Now) -> none.
 
-%% @doc Remembers a value for so many milliseconds.
+%% @doc Stores a value for this number of milliseconds.
 -spec put(term(), term(), timeout()) -> ok.
 put(Key, Value, Ms) ->
     ok = make_room(),
     true = ets:insert(?TABLE, {Key, Value, until(Ms)}),
     ok.
 
-%% @doc Counts one more under a key that is forgotten after so many milliseconds, and says how many there were with it.
+%% @doc Increments a counter that expires after this number of milliseconds, and returns its value.
 -spec count(term(), pos_integer(), timeout()) -> pos_integer().
 count(Key, By, Ms) ->
     ok = make_room(),
@@ -54,7 +54,7 @@ make_room() ->
 swept(Deleted) when Deleted > 0 ->
     ok;
 swept(0) ->
-    %% Another process may have taken it.
+    %% Another process may have deleted it.
     case ets:first(?TABLE) of
         '$end_of_table' -> ok;
         Key -> true = ets:delete(?TABLE, Key), ok

@@ -1,18 +1,18 @@
-%% @doc Filters on the texts of results: secrets are taken out, and long results cut.
+%% @doc Filters on the text of results: removes secrets, and cuts long results.
 %% @hidden
 -module(beamai_filter_text).
 
 -export([redact/1, result_budget/1, secrets/0]).
 
 -define(HIDDEN, <<"***">>).
-%% What a text keeps at least.
+%% Minimum length that a text is cut to.
 -define(LEAST_BYTES, 200).
 
-%% @doc Regular expressions of keys and tokens that have a form of their own.
+%% @doc Regular expressions for keys and tokens with a recognizable format.
 -spec secrets() -> [binary()].
 secrets() ->
     [
-        %% OpenAI, Anthropic and those like them
+        %% OpenAI, Anthropic and similar providers
         <<"\\bsk-[A-Za-z0-9_-]{16,}">>,
         %% GitHub, GitLab, Slack, npm, PyPI, Hugging Face
         <<"\\bgh[pousr]_[A-Za-z0-9]{30,}">>, <<"\\bgithub_pat_[A-Za-z0-9_]{30,}">>, <<"\\bglpat-[A-Za-z0-9_-]{20,}">>,
@@ -36,7 +36,7 @@ redact(Options) ->
         end
     end).
 
-%% Compiled where it is used first, for a kernel can be sent to another node.
+%% Compiled on first use, because a kernel can be sent to another node.
 compiled(Pattern) ->
     case re:compile(Pattern) of
         {ok, _} -> iolist_to_binary(Pattern);
@@ -74,7 +74,7 @@ total(List) when is_list(List) -> lists:sum([total(Part) || Part <- proper(List)
 total(Map) when is_map(Map) -> lists:sum([total(Value) || Value <- maps:values(Map)]);
 total(_Other) -> 0.
 
-%% Keys stay as they are.
+%% Map keys are not changed.
 in_texts(Fun, Text) when is_binary(Text) -> Fun(Text);
 in_texts(Fun, Map) when is_map(Map) -> maps:map(fun(_Key, Value) -> in_texts(Fun, Value) end, Map);
 in_texts(Fun, [Head | Tail]) -> [in_texts(Fun, Head) | in_texts(Fun, Tail)];

@@ -1,4 +1,4 @@
-%% @doc Filters ready to use, for {@link beamai_kernel:add_filter/2}:
+%% @doc Ready-made filters, for {@link beamai_kernel:add_filter/2}:
 %%
 %% ```
 %% K1 = beamai_kernel:add_filter(K0, beamai_filters:redact(#{})),
@@ -6,32 +6,32 @@
 %% K3 = beamai_kernel:add_filter(K2, beamai_filters:cache(#{tools => [<<"file_read">>], workspace => Dir})).
 %% '''
 %%
-%% Filters that remember something do so on this node, in bounded memory, and each for itself: the same filter in two
-%% kernels counts both. With `tools' a filter is for these alone; `name' is what it is called instead of its function.
+%% Filters keep their state on this node, in bounded memory, separately for each filter: the same filter in two kernels
+%% counts the calls of both. The option `tools' restricts a filter to these tools; `name' replaces its default name.
 -module(beamai_filters).
 
 -export([cache/1, debounce/1, rate_limit/1, call_limit/1, audit/1, redact/1, result_budget/1]).
 
-%% How long a run's or a session's calls are remembered after the first, in milliseconds: a day.
+%% How long the call counts of a run or session are kept after its first call, in milliseconds: a day.
 -define(DAY_MS, 86400000).
 
-%% @doc A filter that gives the result of an earlier call again: same tool, arguments and session, and the file in its
-%% argument `path' or `file_path' is as it was, whoever changes it. A call without such a file is kept only with a `ttl'.
+%% @doc A filter that returns the result of an earlier call again, if tool, arguments and session are the same and the
+%% file in the argument `path' or `file_path' has not changed. Calls without such an argument are cached only with a
+%% `ttl'.
 -spec cache(beamai_filter_cache:options()) -> beamai_filter:filter().
 cache(Options) ->
     beamai_filter_options:check_keys(Options, [tools, workspace, ttl]),
     is_list(maps:get(tools, Options, none)) orelse beamai_validate:bad_option(tools, "is missing: names of tools that only read"),
     beamai_filter_cache:cache(Options).
 
-%% @doc A filter that answers a call which was just made with what came of it, also where it failed: models in a loop
-%% repeat themselves. `window' is in milliseconds, 1000 by default.
+%% @doc A filter that answers a repeated call with the result of the previous one, even if that failed: a model in a
+%% loop repeats itself. `window' is in milliseconds, 1000 by default.
 -spec debounce(#{name => beamai_filter:name(), window => pos_integer(), tools => [binary()] | all}) -> beamai_filter:filter().
 debounce(Options) ->
     beamai_filter_options:check_keys(Options, [window, tools]),
     beamai_filter_cache:debounce(Options).
 
-%% @doc A filter that lets `calls' calls through in each `per' milliseconds, and answers `busy' to others, with the time
-%% to wait.
+%% @doc A filter that permits `calls' calls per `per' milliseconds. Further calls fail with `busy' and the time to wait.
 -spec rate_limit(#{name => beamai_filter:name(), calls := pos_integer(), per := pos_integer(), tools => [binary()] | all}) -> beamai_filter:filter().
 rate_limit(#{calls := Most, per := Ms} = Options) when is_integer(Most), Most > 0, is_integer(Ms), Ms > 0 ->
     beamai_filter_options:check_keys(Options, [calls, per, tools]),
@@ -55,7 +55,7 @@ too_fast(#{tool := Tool}, Most, Ms, Left) ->
     Message = io_lib:format("~ts is limited to ~b calls in ~b ms; call again in ~b ms", [Tool, Most, Ms, Left]),
     beamai_error:new(Tool, execution_failed, busy, Message, #{retry_after_ms => Left}).
 
-%% @doc A filter that lets `calls' calls through in each run, or each session with `per => session', and refuses others.
+%% @doc A filter that permits `calls' calls per run, or per session with `per => session', and refuses further ones.
 -spec call_limit(#{name => beamai_filter:name(), calls := pos_integer(), per => run | session, tools => [binary()] | all}) -> beamai_filter:filter().
 call_limit(#{calls := Most} = Options) when is_integer(Most), Most > 0 ->
     beamai_filter_options:check_keys(Options, [calls, per, tools]),
@@ -78,9 +78,9 @@ too_many(#{tool := Tool}, Most, Per) ->
     Message = io_lib:format("~ts has not run: this ~ts has made all of its ~b calls; finish without it", [Tool, Per, Most]),
     beamai_error:new(Tool, permission_denied, call_limit, Message).
 
-%% @doc A filter that tells a fun of each call, after it has ended: `tool', `outcome' (`ok' or the error's type),
-%% `duration_us', `at' (milliseconds of the system's time), and `run_id', `agent_id', `session_id' and `call_id' where the
-%% context has them. With `contents', `args' and `result' too. A fun that raises does not harm the call.
+%% @doc A filter that passes a description of each completed call to a fun: `tool', `outcome' (`ok' or the error's
+%% type), `duration_us', `at' (system time in milliseconds), and `run_id', `agent_id', `session_id' and `call_id' if the
+%% context has them; with `contents' also `args' and `result'. An exception in the fun does not affect the call.
 -spec audit(#{name => beamai_filter:name(), to := fun((map()) -> term()), contents => boolean(), tools => [binary()] | all}) -> beamai_filter:filter().
 audit(#{to := Fun} = Options) when is_function(Fun, 1) ->
     beamai_filter_options:check_keys(Options, [to, contents, tools]),
@@ -115,15 +115,15 @@ told(Fun, Entry) ->
             ])
     end.
 
-%% @doc A filter that puts `***' in the place of secrets in results and errors. Option `patterns': regular expressions,
-%% those of well-known keys and tokens by default. What comes in other forms, such as encoded, is not found.
+%% @doc A filter that replaces secrets in results and errors by `***'. Option `patterns': regular expressions; by
+%% default those of well-known keys and tokens. Encoded secrets are not found.
 -spec redact(#{name => beamai_filter:name(), patterns => [iodata()]}) -> beamai_filter:filter().
 redact(Options) ->
     beamai_filter_options:check_keys(Options, [patterns]),
     beamai_filter_text:redact(Options).
 
-%% @doc A filter that cuts the longest texts of a result until all of them together have no more than `bytes' bytes, or
-%% are short.
+%% @doc A filter that cuts the longest texts of a result until all texts together have at most `bytes' bytes, or each is
+%% short.
 -spec result_budget(#{name => beamai_filter:name(), bytes := pos_integer()}) -> beamai_filter:filter().
 result_budget(Options) ->
     beamai_filter_options:check_keys(Options, [bytes]),

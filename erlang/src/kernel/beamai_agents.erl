@@ -7,10 +7,10 @@
 %%                       tools => [<<"file_read">>, <<"file_grep">>]}}
 %% '''
 %%
-%% A file has a head in YAML between two lines of three dashes, with `name' (the directory's by default), `description',
-%% and optionally `tools' (a list, names with commas between them, or `all'), `profile', `max_iterations', `max_tokens' and
-%% `max_time'; what follows the head is the system prompt. Other keys of a head belong to other programs and are left
-%% alone. Definitions in settings hold over files.
+%% A file starts with YAML front matter between two lines of three dashes, with `name' (default: the directory's name),
+%% `description', and optionally `tools' (a list, comma-separated names, or `all'), `profile', `max_iterations',
+%% `max_tokens' and `max_time'. The rest of the file is the system prompt. Other keys are ignored. Definitions in
+%% settings take precedence over files.
 %% @hidden
 -module(beamai_agents).
 
@@ -21,34 +21,34 @@
 -define(DEFAULT_DEPTH, 3).
 
 -type options() :: #{
-    %% Directories: each `AGENT.md' in them or right below them is an agent.
+    %% Directories: every `AGENT.md' in them or in their subdirectories (one level) is an agent.
     paths => [file:filename_all()],
-    %% How many agents may work for one another.
+    %% Maximum nesting of agents.
     max_depth => pos_integer(),
     Name :: binary() => definition()
 }.
-%% A fun does the work by itself, in a process of its own, and returns `{ok, Summary}' with a text, or `{error, Reason}'.
+%% A fun does the work itself, in a process of its own, and returns `{ok, Summary}' with a text, or `{error, Reason}'.
 -type definition() ::
     #{
         description => binary(),
         %% Its system prompt.
         prompt => binary(),
-        %% The tools that it sees, of those that the kernel has: all but `task' by default.
+        %% The tools of the kernel that it can use; by default all except `task'.
         tools => all | [binary()],
         profile => default | plan,
         max_iterations => pos_integer(),
-        %% Of it and all that work for it: tokens, and milliseconds.
+        %% Limits for it and its own sub-agents: tokens, and milliseconds.
         max_tokens => pos_integer(),
         max_time => pos_integer(),
-        %% By default the model of the agent that calls it.
+        %% By default the model of the calling agent.
         llm => beamai_chat:model()
     }
     | fun((work(), beamai_context:t()) -> term()).
 -type work() :: #{binary() => binary()}.
-%% The same without `paths': the files are read.
+%% As `options()', with the files read.
 -type agents() :: #{max_depth := pos_integer(), binary() => definition()}.
 
-%% @doc Checks definitions and reads files. Raises `{bad_option, agents}'.
+%% @doc Validates definitions and reads files. Raises `{bad_option, agents}'.
 -spec load(options()) -> agents().
 load(Options) when is_map(Options) ->
     Own = maps:without([paths, max_depth], Options),
@@ -69,7 +69,7 @@ definition(Where, Name, #{} = Definition) when is_binary(Name) ->
 definition(Where, Name, Definition) ->
     bad([Where, ": ", show(Name), " => ", show(Definition), " must be a binary and a definition or a fun of two arguments"]).
 
-%% The names that calls can have.
+%% Names that calls can use.
 named(Where, Name, Definition) ->
     IsText = unicode:characters_to_binary(Name) =:= Name,
     case IsText andalso re:run(Name, "^[\\p{L}\\p{N}_.-]{1,64}$", [unicode, dollar_endonly, {capture, none}]) of
@@ -163,16 +163,16 @@ entry(File, Key, Value) -> bad([show(File), ": ", Key, " cannot be ", show(Value
 find(Name, Agents) ->
     maps:find(Name, Agents).
 
-%% @doc How many agents may work for one another.
+%% @doc Maximum nesting of agents.
 -spec max_depth(agents()) -> pos_integer().
 max_depth(#{max_depth := Depth}) -> Depth.
 
-%% @doc The names of the agents, in order.
+%% @doc The names of the agents, sorted.
 -spec names(agents()) -> [binary()].
 names(Agents) ->
     lists:sort([Name || Name <- maps:keys(Agents), is_binary(Name)]).
 
-%% @doc Names and descriptions, in name order.
+%% @doc Names and descriptions, sorted by name.
 -spec list(agents()) -> [#{name := binary(), description := binary()}].
 list(Agents) ->
     [#{name => Name, description => description(maps:get(Name, Agents))} || Name <- names(Agents)].
@@ -180,8 +180,8 @@ list(Agents) ->
 description(#{description := Text}) -> Text;
 description(_Definition) -> <<"(no description)">>.
 
-%% @doc Whether the agent that a call of `task' names has no tool that changes anything: such ones may work side by
-%% side. A fun of the host may do anything.
+%% @doc Whether the agent that a call of `task' names has only reading tools, so that calls of it can run in parallel. A
+%% fun of the host may do anything.
 -spec only_reads(beamai_kernel:kernel(), Args :: map()) -> boolean().
 only_reads(#{agents := Agents, tools := Tools}, #{<<"agent">> := Name}) ->
     case find(Name, Agents) of

@@ -1,11 +1,11 @@
-%% @doc The approval step: what the policy wants asked goes to the host's `approve'.
+%% @doc Asks for approval: requests that the policy does not decide go to the host's `approve' callback.
 %% @hidden
 -module(beamai_approval).
 
--export([decide/4, can_ask/2]).
+-export([decide/4, can_ask/2, ask_host/3]).
 -export_type([request/0, approve/0, answer/0]).
 
-%% What `approve' gets. `rule' is the canonical tool name, `subject' what would be allowed, such as
+%% The argument of `approve'. `rule' is the canonical tool name, `subject' the action to be allowed, such as
 %% `<<"Bash(git status)">>'.
 -type request() :: #{
     tool := binary(),
@@ -14,22 +14,23 @@
     message := binary(),
     args := map(),
     matched_rule := binary() | null,
-    %% Rules that would allow what is asked about, where they are not the subject.
+    %% Rules that would allow the action, if they differ from the subject.
     wanted => [binary()],
-    %% Rules that would allow such calls from now on, such as `<<"Bash(npm test:*)">>', for an answer `{allow, {rules, Always}}'.
+    %% Rules that would allow such calls permanently, such as `<<"Bash(npm test:*)">>', for an answer `{allow, {rules,
+    %% Always}}'.
     always => [binary()],
-    %% What a change of files would do, cut with its size. Only where the files may be read.
+    %% The diff of a file change, cut to a limit. Only if the files may be read.
     diff => binary(),
     command => binary(),
     file => binary(),
-    %% Of a program that a running command is about to start: `program', `arguments', `started_by',
-    %% `has_all_arguments' and `fingerprint', which stands for this start alone, with binary keys. It waits for the answer.
+    %% A program that a running command is about to start: `program', `arguments', `started_by', `has_all_arguments' and
+    %% `fingerprint', which identifies this start, with binary keys. The program waits for the answer.
     start => #{binary() => term()},
     run_id => term(),
     agent_id => term(),
     session_id => term()
 }.
-%% A rule as `permissions' takes it.
+%% A rule as in `permissions'.
 -type answer() ::
     allow
     | {allow, session}
@@ -37,17 +38,18 @@
     | {allow, {rules, [beamai_permission:rule()]}}
     | deny
     | {deny, Reason :: binary()}
-    %% The question was left without an answer.
+    %% The request was closed without an answer.
     | cancelled.
 -type approve() :: fun((request()) -> answer()).
 
-%% @doc Has the request of the native side decided: by what the session remembers, else by the
-%% context's `approve', else by the kernel's. Without any, or if it answers otherwise, the call is
-%% refused. Waits for `approve' without a limit.
+%% @doc Decides a request of the native side: by the session's earlier approvals, or else by the `approve' callback of
+%% the context, or else by the kernel's. Without a callback, or after an invalid answer, the call is refused. There is
+%% no timeout for `approve'.
 %%
-%% `{allow, session}' holds for the same subject, letter by letter, in the same session, as long as the kernel's settings are the
-%% same: another workspace, other rules or another sandbox is asked about anew. So does `{allow, {rule, Rule}}', for all that
-%% the rule allows: later calls are judged with it besides the kernel's rules. A malformed one refuses the call.
+%% `{allow, session}' applies to the same subject, compared as text, in the same session and with the same kernel
+%% settings: another workspace, other rules or another sandbox requires a new approval. `{allow, {rule, Rule}}' applies
+%% to everything that the rule allows: it is added to the kernel's rules for later calls of the session. A malformed
+%% rule refuses the call.
 -spec decide(Native :: map(), Args :: map(), beamai_kernel:kernel(), beamai_context:t()) ->
     allow | {error, beamai_error:t()}.
 decide(Native, Args, Kernel, Context) ->
@@ -63,14 +65,15 @@ decide(Native, Args, Kernel, Context) ->
             Error
     end.
 
-%% @doc Whether there is an `approve' that could be asked.
+%% @doc Whether there is an `approve' callback.
 -spec can_ask(beamai_kernel:kernel(), beamai_context:t()) -> boolean().
 can_ask(Kernel, Context) ->
     approve(Kernel, Context) =/= none.
 
-%% Where an approval is remembered: the session, and what it holds for there.
+%% The key under which an approval is remembered: session and subject.
 memory(Env, #{start := #{<<"fingerprint">> := Start}}, Context) ->
-    %% What one program may start is not what a call may do, and what is shown of it may be shortened.
+    %% An approval of a program start does not cover calls. Its fingerprint is used as the key, because the shown
+    %% command may be shortened.
     memory(Env, #{subject => <<"start ", Start/binary>>}, Context);
 memory(Env, #{subject := Subject}, Context) ->
     {beamai_session:key(Context), <<(crypto:hash(sha256, Env))/binary, Subject/binary>>}.
@@ -95,7 +98,7 @@ request(Native, Args, Context) ->
         #{
             tool => Tool,
             rule => Rule,
-            %% Which rule says that it is to be asked; null where the mode does.
+            %% The rule that requires approval; null if the policy mode does.
             matched_rule => maps:get(<<"matched_rule">>, Native, null),
             subject => Subject,
             message => Message,
@@ -118,7 +121,7 @@ ask(none, #{subject := Subject, message := Message} = Request, _Memory, _Scope) 
     %% A model cannot configure the kernel; see beamai_display:error_for_model/1.
     {error, Refusal#{details := Details#{configure => Configure, answer => nobody}}};
 ask(Approve, Request, Memory, {_Kernel, _Env, Context} = Scope) ->
-    %% Two calls of one invoke_all may ask the same: the second finds the first one's answer.
+    %% Two calls of one invoke_all may have the same request: the second one uses the answer to the first.
     Ask = fun() ->
         case is_remembered(Memory) of
             true -> allow;
@@ -129,9 +132,27 @@ ask(Approve, Request, Memory, {_Kernel, _Env, Context} = Scope) ->
     Wait = fun() -> beamai_callback:run(Ask, ends(Request, Context)) end,
     waited(beamai_callback:waiting(About, Context, {Wait, fun answer_name/1}), Request).
 
-%% While a command runs, cancelling its call ends it even if an approval is pending.
+%% Cancelling the call of a running command ends it even while an approval is pending.
 ends(#{start := _}, Context) -> beamai_host_call:ends_of_running(Context);
 ends(_Request, Context) -> beamai_host_call:ends(Context).
+
+%% @doc Asks the host's `approve' callback on behalf of another node, which interprets the answer.
+-spec ask_host(request(), beamai_kernel:kernel(), beamai_context:t()) -> {answered, term()} | {ended, beamai_error:t()}.
+ask_host(Request, Kernel, Context) ->
+    Approve = approve(Kernel, Context),
+    About = #{for => approval, tool => maps:get(tool, Request), request => Request},
+    Wait = fun() -> beamai_callback:run(fun() -> {raw, call(Approve, Request)} end, ends(Request, Context)) end,
+    case beamai_callback:waiting(About, Context, {Wait, fun raw_name/1}) of
+        {value, {raw, Answer}} ->
+            {answered, Answer};
+        Ended ->
+            {error, Error} = waited(Ended, Request),
+            {ended, Error}
+    end.
+
+raw_name({value, {raw, Answer}}) when Answer =:= allow; element(1, Answer) =:= allow -> allow;
+raw_name({value, {raw, _}}) -> deny;
+raw_name(Other) -> answer_name(Other).
 
 answer_name({value, allow}) -> allow;
 answer_name({value, {error, _}}) -> deny;
@@ -186,11 +207,11 @@ answered(Other, Request, _Memory, _Scope) ->
         "; it answers allow, {allow, session}, {allow, {rule, Rule}}, {allow, {rules, Rules}}, deny, {deny, Reason} or cancelled"
     ]).
 
-%% What was said, for programs: declined, cancelled, or that nobody was there.
+%% The kind of answer, for programs: declined, cancelled, or nobody to ask.
 answer(What, {error, #{details := Details} = Error}) ->
     {error, Error#{details := Details#{answer => What}}}.
 
-%% Checked with the kernel's own rules, as it will be judged.
+%% The rule is validated together with the kernel's own rules, as it will be used.
 add_rule(Rule, {Kernel, Env, Context}) ->
     case beamai_permission:normalise(#{allow => [Rule]}) of
         {ok, #{allow := [Checked]}} ->

@@ -1,8 +1,7 @@
-%% @doc Checks the arguments of tools whose handler is Erlang, against their `parameters'.
+%% @doc Checks the arguments of tools with Erlang handlers against their `parameters'.
 %%
-%% Built-in tools have theirs checked on the native side, by the same rules. A call with good
-%% arguments costs one pass over them; only one that needs a change or has a fault is looked at
-%% again, thoroughly, so that one message can name every fault.
+%% The native side checks the arguments of built-in tools by the same rules. Correct arguments are checked in one pass;
+%% arguments that need a conversion or have an error are checked again in detail, so that one message lists all errors.
 %% @hidden
 -module(beamai_args).
 
@@ -11,10 +10,9 @@
 
 -type value_type() :: string | integer | float | boolean | array | object.
 
-%% Problems that an error names; the rest are counted. A model can send as many as its arguments are
-%% long.
+%% Maximum number of problems in an error; further ones are counted.
 -define(MOST_PROBLEMS, 50).
-%% Characters of a name or value that are shown.
+%% Maximum number of characters of a name or value in a message.
 -define(MOST_SHOWN, 80).
 
 -record(field, {
@@ -29,7 +27,7 @@
 }).
 
 -type field() :: #field{}.
-%% `any' for a tool without `parameters', which takes whatever it is given.
+%% `any' for a tool without `parameters', which accepts all arguments.
 -type params() ::
     any
     | {schema, JsonSchema :: #{binary() => term()}}
@@ -37,8 +35,7 @@
 
 %%% Compiling
 
-%% @doc Prepares `parameters', or an `input_schema' (which {@link beamai_tool:validate/1} has passed) for
-%% checking.
+%% @doc Compiles `parameters', or an `input_schema' that {@link beamai_tool:validate/1} has accepted.
 -spec compile(undefined | {schema, #{binary() => term()}} | beamai_tool:parameters_schema()) -> params().
 compile(undefined) ->
     any;
@@ -90,15 +87,15 @@ defaults(Fields) ->
 
 %%% Checking
 
-%% @doc What is wrong with the default of a parameter whose spec is well formed otherwise.
+%% @doc The problems of a default value. The rest of the parameter must be well formed.
 -spec faults(beamai_tool:param_spec(), Default :: term()) -> [binary()].
 faults(Param, Default) ->
     {_, Problems} = value(field(Param), Default, <<"default">>),
     Problems.
 
-%% @doc Returns the arguments as the handler gets them: binary keys where a parameter is declared,
-%% defaults filled in, `null' for an optional parameter left out. Otherwise an `invalid_input'
-%% error for `Tool' that names every fault and what is accepted.
+%% @doc Returns the arguments for the handler: binary keys for declared parameters, defaults filled in, and `null' for
+%% optional parameters dropped. Otherwise an `invalid_input' error for `Tool' that lists all problems and the accepted
+%% arguments.
 -spec check(params(), Args :: term(), Tool :: binary()) ->
     {ok, map()} | {error, beamai_error:t()}.
 check(any, Args, _Tool) when is_map(Args) ->
@@ -114,7 +111,7 @@ check(_Params, Args, Tool) ->
     Message = ["the arguments must be a map, not ", show(Args)],
     {error, beamai_error:new(Tool, invalid_input, invalid_argument, Message)}.
 
-%% The message shows the schema as a model knows it already; it names what is wrong.
+%% The model already knows the schema, so the message lists only the problems.
 by_schema(Schema, Args, Tool) ->
     case beamai_json_schema:problems(Schema, Args) of
         [] ->
@@ -136,7 +133,8 @@ good([{Name, Value} | Rest], Fields) ->
         #{} -> false
     end.
 
-%% Good as it is. `false' says only that it takes a closer look.
+%% Fast check. `false' only means that a detailed check is needed, or that a text has to be converted to an atom.
+plain(#field{enum = [_ | _] = Enum} = Field, Value) when is_binary(Value) -> chosen(Enum, Value) =:= Value andalso fits(Field, Value) =:= ok;
 plain(#field{type = string, enum = any}, Value) -> is_binary(Value);
 plain(#field{type = integer, enum = any, range = any}, Value) -> is_integer(Value);
 plain(#field{type = boolean, enum = any}, Value) -> is_boolean(Value);
@@ -162,7 +160,7 @@ thorough({Fields, _, _}, Args, Tool) ->
         {_, Problems} -> {error, refusal(Tool, Problems, Fields)}
     end.
 
-%% Arguments of an object with declared properties, at the top or nested under `Path'.
+%% Checks the arguments of an object with declared properties, at the top level or nested at `Path'.
 object(Fields, Args, Path) ->
     {Named, Twice} = by_name(Fields, Args, Path),
     Each = [
@@ -177,7 +175,7 @@ object(Fields, Args, Path) ->
     Checked = with_defaults(defaults(Fields), maps:from_list(lists:append(Members))),
     {Checked, Twice ++ lists:append(Problems) ++ Missing}.
 
-%% Atom keys that name a parameter become binaries.
+%% Converts atom keys that name a parameter to binaries.
 by_name(Fields, Args, Path) ->
     maps:fold(
         fun(Key, Value, {Named, Problems}) ->
@@ -200,7 +198,7 @@ known_name(Key, Fields) when is_atom(Key) ->
 known_name(Key, _Fields) ->
     Key.
 
-%% A `null', or Elixir's `nil', counts as absent.
+%% `null', or Elixir's `nil', counts as absent.
 member(Fields, Name, Value, Path) ->
     case Fields of
         #{Name := _} when Value =:= null; Value =:= nil ->
@@ -230,10 +228,19 @@ value(#field{type = array, items = #field{} = Item} = Field, Value, Path) when i
 value(#field{type = integer} = Field, Value, Path) when is_float(Value) ->
     Whole = whole(Value),
     {Whole, fault(fits(Field, Whole), Path)};
+value(#field{enum = [_ | _] = Enum} = Field, Value, Path) ->
+    {chosen(Enum, Value), fault(fits(Field, Value), Path)};
 value(Field, Value, Path) ->
     {Value, fault(fits(Field, Value), Path)}.
 
-%% A number without a fraction is the integer that it is: some writers of JSON know only floats.
+%% The enumerated value that was given. Text that names an enumerated atom becomes that atom; no new atoms are created.
+chosen(Enum, Value) ->
+    case lists:member(Value, Enum) of
+        true -> Value;
+        false -> hd([Choice || Choice <- Enum, is_atom(Choice), same(Choice, Value)] ++ [Value])
+    end.
+
+%% Converts an integral float to an integer: some JSON encoders write only floats.
 whole(Value) when Value == trunc(Value), abs(Value) < 9.0e15 -> trunc(Value);
 whole(Value) -> Value.
 
@@ -246,7 +253,7 @@ elements(Item, Values, Path) ->
 fault(ok, _Path) -> [];
 fault({wrong, Text}, Path) -> [problem(Path, Text)].
 
-%% Whether a value is of the field's type, within its bounds and among its enumerated values.
+%% Whether a value has the field's type, is within its bounds and one of its enumerated values.
 -spec fits(field(), term()) -> ok | {wrong, iodata()}.
 fits(#field{type = Type, enum = Enum} = Field, Value) ->
     case of_type(Type, Value) of
@@ -268,7 +275,7 @@ among(Enum, Value) ->
         false -> {wrong, ["must be one of ", choices(Enum), ", not ", show(Value)]}
     end.
 
-%% A tool may enumerate atoms; an LLM sends text.
+%% A tool may enumerate atoms, for which a model sends text.
 same(Choice, Value) when is_atom(Choice), is_binary(Value) -> atom_to_binary(Choice) =:= Value;
 same(Choice, Value) -> Choice == Value.
 
@@ -277,7 +284,7 @@ within(#field{range = {Min, _}}, Value) when is_number(Value), Min =/= none, Val
 within(#field{range = {_, Max}}, Value) when is_number(Value), Max =/= none, Value > Max ->
     {wrong, ["must be at most ", show(Max), ", not ", show(Value)]};
 within(#field{count = {Fewest, Most}}, Value) when is_list(Value) ->
-    %% A number is less than the atom `none'.
+    %% In Erlang's term order, numbers are less than atoms.
     case length(Value) of
         Count when Count >= Fewest, Count =< Most ->
             ok;
@@ -291,7 +298,7 @@ within(_Field, _Value) ->
 most(none) -> "any number of";
 most(Most) -> show(Most).
 
-%%% Saying it, in the words of the native side
+%%% Messages, worded as on the native side
 
 -spec refusal(binary(), [binary()], #{binary() => field()}) -> beamai_error:t().
 refusal(Tool, All, Fields) ->
@@ -299,7 +306,7 @@ refusal(Tool, All, Fields) ->
     Message = [lists:join("; ", Problems), ". Accepted: ", accepted(Fields), nested("", Fields, [place(P) || P <- Problems])],
     beamai_error:new(Tool, invalid_input, invalid_argument, Message, #{problems => Problems}).
 
-%% The first problems, and how many there are beyond them.
+%% The first problems, and the number of the others.
 counted(Problems) when length(Problems) > ?MOST_PROBLEMS ->
     More = integer_to_binary(length(Problems) - ?MOST_PROBLEMS),
     lists:sublist(Problems, ?MOST_PROBLEMS) ++ [<<"and ", More/binary, " more">>];
@@ -316,7 +323,7 @@ accepted(Fields) ->
         lists:partition(fun({_, F}) -> F#field.required end, lists:sort(maps:to_list(Fields))),
     lists:join(", ", [described(Name, Field) || {Name, Field} <- Required ++ Optional]).
 
-%% What each object accepts that has a problem in it. `Wrong' are the problems' places without indices.
+%% Lists what the objects with problems accept. `Wrong' are the problems' paths without indices.
 nested(Prefix, Fields, Wrong) ->
     [within([Prefix, Name], Field, Wrong) || {Name, Field} <- lists:sort(maps:to_list(Fields))].
 
@@ -338,7 +345,7 @@ is_in(Path, Place) ->
         _ -> false
     end.
 
-%% Where a problem is: the path that it begins with, without the indices.
+%% The path that a problem begins with, without indices.
 place(Problem) ->
     Path = case binary:split(Problem, <<$">>, [global]) of
         [_, Quoted | _] -> Quoted;
@@ -381,6 +388,6 @@ shortened(Name) ->
         Start -> [Start, <<"…"/utf8>>]
     end.
 
-%% Short: an argument may be a whole file.
+%% Shortens values: an argument may be a whole file.
 show(Value) ->
     beamai_error:show(Value, ?MOST_SHOWN).

@@ -1,9 +1,9 @@
-%% @doc Several calls at once: `invoke_all'.
+%% @doc Runs several calls in parallel: `invoke_all'.
 %%
-%% Tools run in worker processes, each of which takes one call after the other. Filters run in the caller's process, and
-%% so does what workers want asked. While a filter waits in its `Next', this process starts further calls and
-%% serves the workers; a call with filters thus nests inside the `Next' of the one before, and the
-%% state of the batch is kept in the process dictionary, for the filters' funs lie between.
+%% Tools run in worker processes, each of which runs calls one after the other. Filters and callbacks such as `approve'
+%% run in the caller's process. While a filter waits in its `Next', this process starts further calls and serves the
+%% workers, so a call with filters is nested in the `Next' of the previous one. The state of the batch is kept in the
+%% process dictionary, because the host's filter funs are in between on the stack.
 %% @hidden
 -module(beamai_batch).
 
@@ -12,18 +12,19 @@
 -export([run/3, run/4, work/4]).
 -export_type([options/0]).
 
-%% Workers at most, for each scheduler.
+%% Maximum number of workers per scheduler.
 -define(PER_SCHEDULER, 8).
-%% Of a worker, for some ten calls between two garbage collections: with the least heap it would collect after each.
+%% Initial heap of a worker, enough for about ten calls between garbage collections; with the minimum, every call would
+%% cause one.
 -define(HEAP_WORDS, 4096).
 
 -type options() :: #{
-    %% How many calls run at the same time, at most; 8 for each scheduler by default.
+    %% Maximum number of calls that run at the same time; 8 per scheduler by default.
     parallel => pos_integer(),
-    %% The calls' ids, which their contexts carry as `call_id'.
+    %% The ids of the calls, which their contexts contain as `call_id'.
     ids => [term()],
-    %% Hears in the calling process of each call's start and end, as they happen. The duration is the call's own, in
-    %% microseconds: what runs beside it is not in it.
+    %% Called in the calling process at each call's start and end. The duration is the call's own, in microseconds,
+    %% without calls that ran in parallel.
     report => fun(({started, Index :: pos_integer()} | {done, Index :: pos_integer(), beamai_call:result(), Duration :: non_neg_integer()}) -> term())
 }.
 
@@ -33,17 +34,17 @@
     context :: beamai_context:t(),
     options :: options(),
     limit :: pos_integer(),
-    %% Where a cancellation arrives for the calls that have not started.
+    %% Tag with which a cancellation of calls that have not started arrives.
     run :: reference() | none,
     waiting = [] :: [{Index :: pos_integer(), Name :: term(), Args :: term()}],
-    %% Those at work: on whose call, and whether the answer is the call's or a filter waits for it.
+    %% Busy workers: their call, and whether their result is final or passed to a filter.
     workers = #{} :: #{pid() => {Tool :: binary(), pos_integer(), done | next}},
     spans = #{} :: #{pos_integer() => beamai_telemetry:span()},
-    %% Native time units that workers have spent on a call that is not done.
+    %% Time that workers have spent on unfinished calls, in native units.
     spent = #{} :: #{pos_integer() => non_neg_integer()},
-    %% Workers that wait for a call.
+    %% Workers without a call.
     idle = [] :: [pid()],
-    %% Answers that a filter waits for.
+    %% Results that filters wait for.
     answers = #{} :: #{pos_integer() => beamai_call:result()},
     done = [] :: [{pos_integer(), beamai_call:result()}]
 }).
@@ -81,7 +82,7 @@ run(Kernel, Calls, Context, Options) ->
         leave(Context, Run)
     end.
 
-%% Before any of the calls runs.
+%% Checked before any call runs.
 well_formed({_Name, _Args}) -> ok;
 well_formed(Other) -> beamai_validate:raise({bad_call, Other}, ["a call is {Name, Args}, not ", beamai_error:show(Other, 80)]).
 
@@ -104,7 +105,7 @@ merge(Results, Context) ->
         Results
     ).
 
-%% What a call is given.
+%% The context of a call.
 context(Index, #{ids := Ids}, Context) -> Context#{call_id => lists:nth(Index, Ids)};
 context(_Index, _Options, Context) -> Context.
 
@@ -173,7 +174,7 @@ done(Index, Result, #batch{done = Done, spans = Spans, spent = Spent, context = 
 with_span(_Index, off, Batch) -> Batch;
 with_span(Index, Span, #batch{spans = Spans} = Batch) -> Batch#batch{spans = Spans#{Index => Span}}.
 
-%% What the innermost filter calls. A filter may call it in a process of its own: no batch there.
+%% The innermost function of the filter chain. A filter may call it in another process, where there is no batch.
 core(Tag, Index, Plan) ->
     Caller = self(),
     #batch{kernel = Kernel, run = Run} = get_batch(Tag),
@@ -195,7 +196,7 @@ await(Tag, Index) ->
             await(Tag, Index)
     end.
 
-%% A worker does one call after the other, so most calls cost no process but their handler's.
+%% Workers are reused, so most calls need no process besides the one of their handler.
 start_worker({Index, For}, Name, Args, Context, #batch{tag = Tag, workers = Workers} = Batch) ->
     {Worker, Free} = free_worker(Batch),
     Worker ! {Tag, {work, Name, Args, Context}},
@@ -208,10 +209,10 @@ free_worker(#batch{tag = Tag, kernel = Kernel, run = Run} = Batch) ->
     {Worker, _Monitor} = spawn_opt(?MODULE, work, [self(), Tag, Run, Kernel], Options),
     {Worker, Batch}.
 
-%% @private What a worker does.
+%% @private The main function of a worker.
 -spec work(Caller :: pid(), Tag :: reference(), Run :: reference() | none, beamai_kernel:kernel()) -> term().
 work(Caller, Tag, Run, Kernel) ->
-    %% While it waits for its next call, nothing else may be there to end it with the caller.
+    %% While it is idle, no call's guard would end it together with the caller.
     Monitor = erlang:monitor(process, Caller),
     beamai_guard:enter_worker(Caller, Tag) andalso work_on(Caller, Monitor, Tag, Run, Kernel).
 
@@ -251,7 +252,7 @@ answered(Worker, Result, Duration, #batch{spent = Spent, workers = Workers, idle
     Sum = Duration + maps:get(Index, Spent, 0),
     finished(Worker, Result, Batch#batch{spent = Spent#{Index => Sum}, idle = [Worker | Idle]}).
 
-%% A worker ends by itself only where something has ended it.
+%% Workers exit on their own only if they are killed.
 ended(Worker, Reason, #batch{workers = Workers, idle = Idle} = Batch) ->
     case Workers of
         #{Worker := {Tool, _Index, _For}} -> finished(Worker, {error, lost(Tool, Reason)}, Batch);
@@ -271,7 +272,7 @@ lost(Tool, Reason) ->
     Message = ["the worker of ", Tool, " was ended: ", beamai_error:show(Reason, 200)],
     beamai_error:new(Tool, execution_failed, crash, Message, #{class => exit, exception => Reason}).
 
-%% Where something has gone wrong, some are still at work.
+%% After an exception, some workers are still busy.
 stop_workers(Tag) ->
     #batch{workers = Workers, idle = Idle} = get_batch(Tag),
     Busy = maps:keys(Workers),

@@ -1,6 +1,6 @@
-%% @doc What a run may use: tokens and time. Sub-agents spend from their own budget and from those above it.
+%% @doc The budget of a run: tokens and time. Sub-agents spend from their own budget and from those of their callers.
 %%
-%% The count is shared by the processes of a run, so a budget holds for all of them together and belongs to one node.
+%% The counters are shared by all processes of a run. A budget is valid on one node only.
 %% @hidden
 -module(beamai_budget).
 
@@ -8,7 +8,7 @@
 -export_type([t/0, limits/0]).
 
 -type limits() :: #{
-    %% Input and output together.
+    %% Input and output tokens in total.
     max_tokens => pos_integer() | infinity,
     %% Milliseconds.
     max_time => timeout()
@@ -26,7 +26,7 @@
 -define(ESTIMATED, 4).
 -define(COST, 5).
 
-%% @doc A budget within another one, or within none.
+%% @doc A budget within another one, or on its own.
 -spec new(limits(), Above :: t() | none) -> t().
 new(Limits, Above) ->
     Own = until_from_now(maps:get(max_time, Limits, infinity)),
@@ -40,29 +40,30 @@ new(Limits, Above) ->
 until_from_now(infinity) -> infinity;
 until_from_now(Ms) -> erlang:monotonic_time(millisecond) + Ms.
 
-%% An integer is less than any atom.
+%% In Erlang's term order, integers are less than atoms.
 earlier(One, Other) -> min(One, Other).
 
-%% @doc When the time is over, in monotonic milliseconds.
+%% @doc When the time is used up, in monotonic milliseconds.
 -spec until(t() | none) -> integer() | infinity.
 until(none) -> infinity;
 until(#{until := Until}) -> Until.
 
-%% @doc A timeout, in milliseconds, cut to the time that is left of the budget of the agent that a call belongs to.
+%% @doc A timeout in milliseconds, limited to the remaining time of the calling agent's budget.
 -spec in_time(timeout(), beamai_context:t()) -> timeout().
 in_time(Timeout, #{agent_budget := #{until := Until}}) when is_integer(Until) ->
     min(Timeout, max(1, Until - erlang:monotonic_time(millisecond)));
 in_time(Timeout, _Context) ->
     Timeout.
 
-%% @doc Whether the time of the agent's budget that a call belongs to is over.
+%% @doc Whether the time of the calling agent's budget is used up.
 -spec is_time_over(beamai_context:t()) -> boolean().
 is_time_over(#{agent_budget := #{until := Until}}) when is_integer(Until) ->
     erlang:monotonic_time(millisecond) >= Until;
 is_time_over(_Context) ->
     false.
 
-%% @doc What is left: of this budget's own tokens, and of the time here and above. Empty where nothing is limited.
+%% @doc The remaining tokens of this budget, and the remaining time of this and its outer budgets. Empty if nothing is
+%% limited.
 -spec remaining(t()) -> #{tokens => integer(), time => integer()}.
 remaining(#{max_tokens := Max, until := Until} = Budget) ->
     #{total_tokens := Total} = spent(Budget),
@@ -71,7 +72,7 @@ remaining(#{max_tokens := Max, until := Until} = Budget) ->
             [{time, max(0, Until - erlang:monotonic_time(millisecond))} || is_integer(Until)]
     ).
 
-%% @doc Counts what a model used.
+%% @doc Adds the usage of a model.
 -spec spend(beamai_chat_model:usage(), t() | none) -> ok.
 spend(_Usage, none) ->
     ok;
@@ -84,7 +85,7 @@ spend(Usage, #{used := Used, above := Above}) ->
     ok = counters:add(Used, ?COST, maps:get(cost_nano, Usage, 0)),
     spend(Usage, Above).
 
-%% @doc Whether there is anything left to spend, here and above; if not, what has run out.
+%% @doc Whether this and all outer budgets have something left; otherwise what is used up.
 -spec left(t() | none) -> ok | {out_of, tokens | time}.
 left(none) ->
     ok;
@@ -96,8 +97,8 @@ left(#{max_tokens := Max, until := Until, above := Above} = Budget) ->
         false -> left(Above)
     end.
 
-%% @doc What was used, sub-agents included; `estimated_tokens' says how many of the total were not counted but estimated,
-%% `cost_nano' what those models cost that have prices, in billionths of the price table's unit.
+%% @doc The usage, including sub-agents. `estimated_tokens' is the part of the total that was estimated, `cost_nano' the
+%% cost of the models with prices, in billionths of the price table's unit.
 -spec spent(t()) -> #{atom() => non_neg_integer()}.
 spent(#{used := Used}) ->
     [Input, Output, Cached, Estimated, Cost] =

@@ -1,21 +1,20 @@
-%% @doc Runs an Erlang handler in a process of its own, for one try.
+%% @doc Runs an Erlang handler in a process of its own, for one attempt.
 %%
 %% The caller waits under a tag, a reference. The messages of a call are:
 %%
 %% <ul>
 %% <li>`{Tag, Outcome}' from the handler process when the handler has returned or raised;</li>
-%% <li>`{Tag, unguarded}' from the handler process when it has done nothing, because nobody could end it;</li>
-%% <li>`{\'DOWN\', Monitor, process, Handler, Reason}' when that process has ended;</li>
+%% <li>`{Tag, unguarded}' from the handler process if it has done nothing, because no guard could end it;</li>
+%% <li>`{\'DOWN\', Monitor, process, Handler, Reason}' when that process has exited;</li>
 %% <li>`{Tag, cancelled}' from {@link beamai_runs:cancel/1};</li>
-%% <li>`{Tag, {clock, stop | go}}' around questions asked further down, which do not count;</li>
-%% <li>`{Tag, {callback, {Pid, Reply}, What}}' to have a callback of the host run here.</li>
+%% <li>`{Tag, {clock, stop | go}}' around questions asked in nested calls, whose time does not count;</li>
+%% <li>`{Tag, {callback, {Pid, Reply}, What}}' to run a callback of the host in this process.</li>
 %% </ul>
 %%
-%% All of them are gone from the mailbox when the call returns.
+%% All of them have been removed from the mailbox when the call returns.
 %%
-%% A try takes no look at the clock, which would cost it a twentieth of its time: the VM's receive
-%% timer measures it. Only when something comes in between, a question or a report of progress, is the
-%% time measured from then on, against the whole timeout.
+%% An attempt does not read the clock, which would cost about 5 percent of its time: the receive timeout of the VM
+%% measures it. Only when another message arrives, a question or progress, the remaining time is measured from then on.
 %% @hidden
 -module(beamai_call).
 
@@ -36,8 +35,8 @@
     timeout :: timeout()
 }).
 
-%% @doc Runs the handler of tool `Name' once. `Timeout' is in milliseconds. `Run' is the tag of
-%% {@link beamai_runs:enter/1}, or `none' for a call that cannot be cancelled by a run id.
+%% @doc Runs the handler of tool `Name' once. `Timeout' is in milliseconds. `Run' is the tag from {@link
+%% beamai_runs:enter/1}, or `none' for a call that cannot be cancelled by a run id.
 -spec run(
     beamai_kernel:kernel(),
     {Name :: binary(), beamai_tool:handler()},
@@ -82,7 +81,7 @@ start(Guard, Kernel, {Name, Handler} = Tool, Args, Context, Timeout, Tag) ->
         {error, timed_out(Name, Timeout)}
     end.
 
-%% The handler has answered: it is about to end.
+%% The handler has answered, and its process is about to exit.
 gone(Guard, Tag, Monitor) ->
     receive
         {'DOWN', Monitor, process, _Pid, _Reason} -> ok
@@ -94,7 +93,7 @@ clear(_Table, _Tag) -> ok.
 
 %%% The handler process
 
-%% @private What the process does.
+%% @private The main function of the handler process.
 -spec handle(
     beamai_guard:mark(), Caller :: pid(), Tag :: reference(), beamai_tool:handler(), map(), beamai_context:t()
 ) -> term().
@@ -156,8 +155,7 @@ received(Outcome, #call{monitor = Monitor} = Call, _Left) ->
         {'DOWN', Monitor, process, _Pid, _Reason} -> outcome(Outcome, Call)
     end.
 
-%% While a question is being answered further down, the clock of this call stands still, and so
-%% does that of the call which this one is part of.
+%% While a question in a nested call is being answered, the clocks of this call and of its callers are stopped.
 stopped(Call, Left, 0) ->
     beamai_callback:clock(go),
     wait(Call, Left);
@@ -178,7 +176,7 @@ stopped(#call{tag = Tag, monitor = Monitor} = Call, Left, Depth) ->
             {error, killed(Call#call.name, Reason)}
     end.
 
-%% Kills the handler and clears the mailbox of what it had sent. A cancellation stays.
+%% Kills the handler and removes its messages from the mailbox. A cancellation is kept.
 stop(Pid, Tag, Monitor) ->
     exit(Pid, kill),
     receive
@@ -195,7 +193,7 @@ flush(Tag) ->
 
 outcome({ok, Result}, Call) ->
     {ok, Result, Call#call.context};
-%% What the handler leaves out of its context stays as it was.
+%% Context keys that the handler leaves out keep their values.
 outcome({ok, Result, Changed}, #call{context = Context}) ->
     {ok, Result, beamai_context:merge(Context, Changed)};
 outcome({error, _Reason} = Error, _Call) ->
@@ -220,14 +218,14 @@ raised(Name, Class, Reason, Stack) ->
         stacktrace => beamai_crash:short_stack(Stack)
     }).
 
-%% An exception of Elixir has a message for whoever reads it.
+%% Uses the message of an Elixir exception.
 what(Class, Reason) ->
     case beamai_syntax:message(Reason) of
         {ok, Message} -> [beamai_error:show(maps:get('__struct__', Reason), 80), ": ", Message];
         none -> [atom_to_binary(Class), ":", beamai_error:show(Reason, 200)]
     end.
 
-%% For reasons that say nothing without it.
+%% Adds the function for reasons that mean nothing without it.
 where(undef, [{M, F, Args, _} | _]) -> ["; there is no function ", mfa(M, F, Args)];
 where(function_clause, [{M, F, Args, _} | _]) -> ["; no clause of ", mfa(M, F, Args), " takes what it was given"];
 where(_Reason, _Stack) -> "".

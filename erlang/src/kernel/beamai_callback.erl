@@ -1,21 +1,22 @@
 %% @doc The host's callbacks: `approve', `ask_user' and `progress'.
 %%
-%% They run in the process that called the kernel. A worker of `invoke_all' has that process run
-%% them; a handler that asks something stops the clock of its own call meanwhile. Within the run of an agent, `approve'
-%% and `ask_user' run in a process that this process waits for, and so does `approve' for a command that is running.
+%% They run in the process that called the kernel: a worker of `invoke_all' asks that process to run them, and a handler
+%% that asks something stops the clock of its call. In the run of an agent, `approve' and `ask_user' run in a separate
+%% process that the run waits for, and so does `approve' for a running command.
 -module(beamai_callback).
 
 -export([run/2, clock/1, serve/4, settings/0, settings/2, ask_user/2, ask_user/3, progress/2, event/2, waiting/3]).
 -export_type([events/0]).
 
-%% What a handler or worker may ask of the process it works for.
+%% Requests of a handler or worker to the process that it works for.
 -type what() :: {run, fun(() -> term()), beamai_host_call:ends()} | {ask_user, [term()]} | {progress, map()} | {event, term(), events()} | settings.
-%% The process of an agent's run, and what it does with events of its calls.
+%% The process of an agent's run, and its function for events of calls.
 -type events() :: {pid(), fun((term()) -> ok | {error, term()})}.
 -type settings() :: {{ok, beamai_env:t()} | {error, beamai_error:t()}, auto | nif | port}.
 
-%% @private Runs a callback where it belongs, until one of these ends it, and returns its value, or what ended it. Its time
-%% counts for no call's timeout. An exception in it is raised here again only if it runs here: callers catch inside.
+%% @private Runs a callback in the right process, and returns its value, or what ended it early. The time does not count
+%% towards any timeout. An exception is raised here only if the callback runs in this process; otherwise it is caught
+%% there.
 -spec run(fun(() -> Result), beamai_host_call:ends()) -> beamai_host_call:outcome(Result).
 run(Fun, Ends) ->
     case beamai_guard:upstream() of
@@ -32,7 +33,7 @@ with_clock_stopped(Caller, Tag, Fun) ->
         Caller ! {Tag, {clock, go}}
     end.
 
-%% @private Stops the clock of the call that the calling process works for, or lets it go on.
+%% @private Stops or restarts the clock of the call that the calling process works for.
 -spec clock(stop | go) -> ok.
 clock(StopOrGo) ->
     case beamai_guard:upstream() of
@@ -43,8 +44,8 @@ clock(StopOrGo) ->
             ok
     end.
 
-%% @private What the native side has to know of the kernel whose handler the calling process runs, and its
-%% door. `none' in a process that runs no handler.
+%% @private The settings, for the native side, of the kernel whose handler the calling process runs, and its door.
+%% `none' in a process that runs no handler.
 -spec settings() -> settings() | none.
 settings() ->
     case beamai_guard:upstream() of
@@ -52,14 +53,13 @@ settings() ->
         {_Kind, Caller, Tag} -> request(Caller, Tag, settings)
     end.
 
-%% @private The same of a given kernel.
+%% @private The settings of a given kernel.
 -spec settings(beamai_kernel:kernel(), beamai_context:t()) -> settings().
 settings(#{door := Door} = Kernel, Context) ->
     {beamai_env:in_workspace(Kernel, Context), Door}.
 
-%% @doc Asks the user, from within a handler: the context's `ask_user', else the kernel's, runs in
-%% the process that called the kernel. The time does not count for the handler's timeout.
-%% `no_frontend' where there is nobody to ask.
+%% @doc Asks the user from a handler: runs the `ask_user' callback of the context, or else of the kernel, in the process
+%% that called the kernel. The time does not count towards the handler's timeout. `no_frontend' if there is no callback.
 -spec ask_user(Questions :: [term()], beamai_context:t()) ->
     {ok, term()} | cancelled | no_frontend.
 ask_user(Questions, Context) ->
@@ -68,8 +68,8 @@ ask_user(Questions, Context) ->
         {_Kind, Caller, Tag} -> request(Caller, Tag, {ask_user, Questions})
     end.
 
-%% @doc As {@link ask_user/2}, for a call of this kernel that has done nothing yet: its own `ask_user' comes before that
-%% of the call which this one is part of.
+%% @doc As {@link ask_user/2}, for a call of this kernel that has done nothing yet: the kernel's own `ask_user' takes
+%% precedence over that of an outer call.
 -spec ask_user(Questions :: [term()], {Tool :: binary(), beamai_kernel:kernel()}, beamai_context:t()) ->
     {ok, term()} | cancelled | no_frontend.
 ask_user(Questions, {Tool, Kernel}, Context) ->
@@ -78,8 +78,8 @@ ask_user(Questions, {Tool, Kernel}, Context) ->
         AskUser -> waited(watched(AskUser, #{questions => Questions, tool => Tool}, Context))
     end.
 
-%% @doc Reports progress of a call from within a handler: to the context's `progress', a pid, which
-%% gets `{beamai_progress, RunId, Progress}', or a fun, which runs in the calling process.
+%% @doc Reports progress of a call from a handler: to the context's `progress', a pid, which receives `{beamai_progress,
+%% RunId, Progress}', or a fun, which runs in the calling process.
 -spec progress(Progress :: map(), beamai_context:t()) -> ok.
 progress(Progress, #{progress := Pid} = Context) when is_pid(Pid) ->
     Pid ! {beamai_progress, beamai_context:get(run_id, Context), Progress},
@@ -93,13 +93,13 @@ progress(Progress, #{progress := Fun} = Context) when is_function(Fun, 1) ->
 progress(_Progress, _Context) ->
     ok.
 
-%% Calls of an agent run side by side.
+%% Calls of an agent run in parallel, so their events are tagged.
 of_call(#{agent := _, event := _} = Event, _Context) -> Event;
 of_call(Progress, #{call_id := Id}) when not is_map_key(call_id, Progress) -> Progress#{call_id => Id};
 of_call(Progress, _Context) -> Progress.
 
-%% @private Tells the run of the agent that a call belongs to what happens in it, in the run's own process. Outside of runs
-%% nobody hears it. The error is that the run could not store it.
+%% @private Reports an event of a call to its agent's run, in the run's process. Does nothing outside of a run. Returns
+%% an error if the run could not store the event.
 -spec event(term(), beamai_context:t()) -> ok | {error, term()}.
 event(Event, #{agent_events := Events}) -> deliver(Event, Events);
 event(_Event, _Context) -> ok.
@@ -112,9 +112,8 @@ deliver(Event, Events) ->
         {_Kind, Caller, Tag} -> request(Caller, Tag, {event, Event, Events})
     end.
 
-%% @private Runs what waits for a person within a call of an agent, and tells of it before and after: `About' is what is
-%% asked, `Answer' says how the outcome is called. Where it cannot be told because the run's store fails, the call must
-%% not go on.
+%% @private Runs something that waits for a person within an agent's call, and reports it before and after: `About' is
+%% the request, `Answer' maps the outcome to its name. If the run's store fails, the call must not continue.
 -spec waiting(About :: map(), beamai_context:t(), {fun(() -> Outcome), Answer :: fun((Outcome) -> atom())}) ->
     Outcome | {unrecorded, Reason :: term()}.
 waiting(#{for := For} = About, #{agent_events := _} = Context, {Wait, Answer}) ->
@@ -142,7 +141,7 @@ request(Caller, Tag, What) ->
         {Reply, Answer} -> Answer
     end.
 
-%% @private Runs what a handler or worker asked for, in the process that waits for it, and answers.
+%% @private Serves a request of a handler or worker in the process that waits for it, and replies.
 -spec serve({pid(), reference()}, what(), beamai_kernel:kernel(), beamai_context:t()) -> ok.
 serve({Pid, Reply}, What, Kernel, Context) ->
     Answer = beamai_guard:nested(fun() -> do(What, Kernel, Context) end),
@@ -170,7 +169,7 @@ answer_name({value, Other}) -> Other;
 answer_name({died, _}) -> cancelled;
 answer_name(Ended) -> Ended.
 
-%% Whoever asked finds the run cancelled, or its time over, by itself.
+%% The requesting process notices a cancelled run, or a used-up time budget, itself.
 waited({value, Answer}) -> Answer;
 waited(cancelled) -> cancelled;
 waited(out_of_time) -> cancelled;

@@ -1,5 +1,5 @@
-%% @doc Results for their two readers besides programs: for people a line that says what happened and what there is to
-%% look at, for models the smallest text from which they know what to do next.
+%% @doc Formats results: for people as a summary line and a body, for models as the shortest text that tells what to do
+%% next.
 %%
 %% ```
 %%     Args = #{<<"path">> => <<"a.txt">>},
@@ -13,41 +13,41 @@
 %%     <<"# beamai", _/binary>> = beamai_display:for_model(<<"file_read">>, Args, Result).
 %% '''
 %%
-%% Text of results for people is shown with its control characters made visible, so that a file or a program cannot
-%% steer the terminal that shows it.
+%% Control characters in results for people are made visible, so that a file or a program cannot control the terminal.
 -module(beamai_display).
 
 -export([of_result/3, of_error/3, printable/1]).
 -export([for_model/3, for_model/4, error_for_model/1, error_for_model/2, rendered/4, limit/1]).
 -export_type([t/0, for_model/0]).
 
-%% Characters of a result for models, and the least that can be set.
+%% Default and minimum length of a result for models, in characters.
 -define(LIMIT, 30000).
 -define(LEAST_LIMIT, 1000).
-%% Keys of an error's details that change what a model reads: what a command printed before it was stopped, and the end of
-%% the message that is for the host.
+%% Details of an error that models see: what a command printed before it was stopped, and the end of the message for the
+%% host.
 -define(TOLD, [stdout, stderr, output_file, configure]).
 
-%% What reorders text, or has no width.
+%% Characters that reorder text or have no width.
 -define(HIDDEN, [
     {16#AD, 16#AD}, {16#34F, 16#34F}, {16#61C, 16#61C}, {16#115F, 16#1160}, {16#17B4, 16#17B5}, {16#180B, 16#180F},
     {16#200B, 16#200F}, {16#2028, 16#202E}, {16#2060, 16#206F}, {16#3164, 16#3164}, {16#FEFF, 16#FEFF},
     {16#FFA0, 16#FFA0}, {16#FFF0, 16#FFFB}, {16#1BCA0, 16#1BCA3}, {16#1D173, 16#1D17A}, {16#E0000, 16#E0FFF}
 ]).
 
-%% `summary' is one line without colour. `body' has lines that end in line feeds; it is missing where the
-%% summary says all. `text' is both, with colour for a terminal (SGR sequences of ECMA-48).
+%% `summary' is one line without colour. Every line of `body' ends in a line feed; it is missing if the summary says
+%% everything. `text' is both, coloured for a terminal (SGR sequences of ECMA-48).
 -type t() :: #{summary := binary(), text := binary(), body => binary()}.
 
-%% How a result is rendered for a model.
+%% Options for results for models.
 -type for_model() :: #{
-    %% Most characters of the text; 30,000 by default, and at least 1,000.
+    %% Maximum characters of the text; 30,000 by default, at least 1,000.
     limit => pos_integer(),
-    %% Whose tool it was: a dialect's, or the host's `own' whatever its name is. By default the tool's name decides.
+    %% The owner of the tool: a dialect, or `own' for a custom tool whatever its name. By default the tool's name
+    %% decides.
     dialect => binary() | own
 }.
 
-%% @doc The result of a call, of a built-in tool or of one's own.
+%% @doc Formats the result of a call of a built-in or custom tool.
 -spec of_result(Tool :: binary(), Args :: map(), Result :: term()) -> t().
 of_result(Tool, Args, Result) ->
     case for_people(Tool, Args, beamai_json_term:of_result(Result)) of
@@ -58,7 +58,7 @@ of_result(Tool, Args, Result) ->
 for_people(Tool, Args, {ok, Term}) -> shown(#{tool => Tool, args => Args, result => Term});
 for_people(_Tool, _Args, {error, _Why}) -> error.
 
-%% @doc The error of a call, also one that a handler gave as `{error, Term}'.
+%% @doc Formats the error of a call, including a handler's own `{error, Term}'.
 -spec of_error(Tool :: binary(), Args :: map(), Error :: term()) -> t().
 of_error(Tool, Args, #{error_type := _, message := _} = Error) ->
     case shown(#{tool => Tool, args => Args, error => Error}) of
@@ -69,9 +69,9 @@ of_error(Tool, Args, Error) ->
     Message = unicode:characters_to_binary(own(Error)),
     of_error(Tool, Args, #{error_type => execution_failed, message => Message}).
 
-%% @doc The result of a call as text for a model, of at most 30,000 characters. It says what is left out, and with which
-%% call to go on. An error of the kernel may be given in a result's place. What is neither text nor JSON gives the hint what
-%% to return instead.
+%% @doc The result of a call as text for a model, at most 30,000 characters. The text says what is left out, and which
+%% call continues. An error of the kernel can be passed in place of a result. For a term that is neither text nor JSON,
+%% the text says what a handler should return instead.
 -spec for_model(Tool :: binary(), Args :: map(), Result :: term()) -> binary().
 for_model(Tool, Args, Result) ->
     for_model(Tool, Args, Result, #{}).
@@ -86,8 +86,8 @@ for_model(Tool, Args, Result, Options) ->
         {error, Hint} -> Hint
     end.
 
-%% @doc The error of a call as text for a model: what was wrong, what to do next, and what a command had printed until
-%% then. Also one that a handler gave as `{error, Term}'.
+%% @doc The error of a call as text for a model: what was wrong, what to do next, and what a command printed before it
+%% was stopped. Accepts a handler's own `{error, Term}' too.
 -spec error_for_model(Error :: term()) -> binary().
 error_for_model(Error) ->
     error_for_model(Error, #{}).
@@ -109,7 +109,7 @@ error_for_model(Error, Options) ->
     end,
     error_for_model(#{error_type => execution_failed, message => Message}, Options).
 
-%% An error of the host's own: an exception says what it is.
+%% An error of a custom tool; exceptions are recognized as such.
 own(Error) ->
     case beamai_syntax:message(Error) of
         {ok, Message} -> Message;
@@ -119,7 +119,7 @@ own(Error) ->
 told(Details) ->
     maps:from_list([{Key, beamai_error:readable(Text)} || {Key, Text} <- maps:to_list(maps:with(?TOLD, Details)), is_binary(Text)]).
 
-%% @doc The most characters of a result for models. Raises `{bad_option, limits}' where it is none.
+%% @doc Validates the maximum length of results for models. Raises `{bad_option, limits}'.
 -spec limit(term()) -> pos_integer().
 limit(default) -> ?LIMIT;
 limit(Limit) when is_integer(Limit), Limit >= ?LEAST_LIMIT -> Limit;
@@ -127,8 +127,8 @@ limit(Other) ->
     Least = integer_to_binary(?LEAST_LIMIT),
     beamai_validate:bad_option(limits, ["the result's must be a number of characters from ", Least, " on, not ", beamai_error:show(Other, 80)]).
 
-%% @private The text, and where `object' asks for it the object that the text protocol has for a tool of its
-%% specification; or what is wrong with the result of the host's own tool.
+%% @private The text, and, if `object' is set, the object that the text protocol specifies for the tool; or what is
+%% wrong with a custom tool's result.
 -spec rendered(Tool :: binary(), Args :: map(), Result :: term(), #{limit := pos_integer(), dialect => binary() | own, object => boolean()}) ->
     {ok, #{text := binary(), object => map()}} | {error, Hint :: binary()}.
 rendered(Tool, Args, Result, Options) ->
@@ -168,9 +168,9 @@ option(dialect, Dialect) when is_binary(Dialect); Dialect =:= own -> Dialect;
 option(dialect, Other) -> beamai_validate:bad_option(dialect, ["must be the name of a dialect, or own, not ", beamai_error:show(Other, 80)]);
 option(Key, _Value) -> beamai_validate:bad_option(Key, "is not an option; the options are limit and dialect").
 
-%% @doc Text of a model, a server or a command, unable to steer the terminal: control characters other than
-%% line feeds and tabs, and those that reorder or hide text, become U+FFFD. Nothing is cut. Which characters
-%% these are, `native/text/src/shown.rs' says; a test holds both to the same.
+%% @doc Makes text of a model, server or command safe for a terminal: control characters except line feeds and tabs, and
+%% characters that reorder or hide text, become U+FFFD. Nothing is cut. `native/text/src/shown.rs' defines the same
+%% characters; a test compares the two.
 -spec printable(unicode:chardata()) -> [char()].
 printable(Text) ->
     [visible(Char) || Char <- unicode:characters_to_list(Text)].
@@ -193,7 +193,7 @@ shown(Request) ->
             error
     end.
 
-%% What JSON cannot say, as Erlang writes it.
+%% Shows terms that JSON cannot represent in Erlang syntax.
 as_terms(Tool, Term) ->
     Text = unicode:characters_to_binary(beamai_syntax:show(Term, ?LIMIT)),
     {ok, Display} = shown(#{tool => Tool, args => #{}, result => Text}),

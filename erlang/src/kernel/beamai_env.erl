@@ -1,8 +1,8 @@
-%% @doc What the native side has to know of a kernel: its workspace, policy and sandbox mode.
+%% @doc The settings of a kernel for the native side: workspace, policy and sandbox mode.
 %%
-%% Encoded once, when the kernel is made; the same binary goes with every call, and the native side
-%% caches what it works out by content. A kernel that was sent to another node or outlived a restart
-%% is worked out there again on first use.
+%% They are encoded once, when the kernel is created; the same binary is sent with every call, and the native side
+%% caches the parsed form by content. If a kernel is sent to another node, or the native side is restarted, they are
+%% parsed again on first use.
 %% @hidden
 -module(beamai_env).
 
@@ -13,12 +13,12 @@
 -type t() :: binary().
 -type workspace() :: #{binary() => binary() | integer()}.
 
-%% @doc What of a kernel the native side has to know.
+%% @doc The keys of a kernel that the native side needs.
 -spec parts() -> [atom()].
 parts() ->
     [workspace, permissions, sandbox, skills, web, lsp].
 
-%% @doc Encodes the environment and has the native side check and prepare it.
+%% @doc Encodes the settings; the native side checks and prepares them.
 -spec new(#{
     workspace := workspace(),
     permissions := beamai_permission:normalised(),
@@ -37,7 +37,8 @@ new(Parts) ->
 encode(Parts) ->
     term_to_binary(maps:map(fun part/2, maps:with(parts(), Parts))).
 
-%% A key stays out of what is printed, cached and compared; it comes with the calls that need it.
+%% The search engine's key is left out, since settings are printed, cached and compared; it is sent with the calls that
+%% need it.
 part(web, #{search := #{api_key := _} = Search} = Web) ->
     Web#{search := (maps:remove(api_key, Search))#{has_key => true}};
 part(_Key, Part) ->
@@ -52,7 +53,7 @@ pin(Env) ->
             {error, beamai_error:from_native(Error)}
     end.
 
-%% @doc Names a directory by path, device and inode, so that another one in its place is noticed.
+%% @doc Identifies a directory by path, device and inode, so that a replaced directory is noticed.
 -spec workspace(file:filename_all()) -> {ok, workspace()} | {error, beamai_error:t()}.
 workspace(Path) ->
     case absolute(Path) of
@@ -60,8 +61,8 @@ workspace(Path) ->
         error -> {error, no_path(Path)}
     end.
 
-%% @doc The current directory. `/' and the home directory are a workspace only where they are named: a release that
-%% was started there would hand the whole disk to the tools, or every file of its user.
+%% @doc The current directory. `/' and the home directory must be named explicitly: otherwise a release that was started
+%% there would give tools access to the whole disk, or to all files of its user.
 -spec default_workspace() -> {ok, workspace()} | {error, beamai_error:t()}.
 default_workspace() ->
     case workspace(".") of
@@ -98,8 +99,8 @@ no_path(Path) ->
     Message = ["the workspace must be the path of a directory, not ", beamai_error:show(Path, 80)],
     beamai_error:new(<<>>, invalid_input, invalid_argument, Message).
 
-%% @doc A path from the root, as the bytes that the file system knows. An empty one is none: it would
-%% mean the current directory without saying so.
+%% @doc An absolute path, in the encoding of the file system. An empty path is an error: it would silently mean the
+%% current directory.
 -spec absolute(file:filename_all()) -> {ok, binary()} | error.
 absolute(Path) ->
     try
@@ -111,7 +112,7 @@ absolute(Path) ->
 from_root(Empty) when Empty =:= <<>>; Empty =:= [] -> error;
 from_root(Path) -> encoded(filename:absname(Path)).
 
-%% Fails for what is no character, where file names have an encoding of single bytes.
+%% Fails for characters that cannot be represented if file names have a single-byte encoding.
 encoded(Path) when is_binary(Path) -> {ok, Path};
 encoded(Path) ->
     case unicode:characters_to_binary(Path, unicode, file:native_name_encoding()) of
@@ -119,7 +120,7 @@ encoded(Path) ->
         _ -> error
     end.
 
-%% @doc The kernel's environment, or the same one in the workspace that the context names.
+%% @doc The kernel's environment, in the workspace that the context names, if it names one.
 -spec in_workspace(beamai_kernel:kernel(), beamai_context:t()) ->
     {ok, t()} | {error, beamai_error:t()}.
 in_workspace(Kernel, #{workspace := Path} = Context) when Path =/= undefined ->
@@ -138,7 +139,7 @@ placed(Kernel, #{workspace := Path}) when Path =/= undefined ->
 placed(Kernel, _Context) ->
     {ok, maps:with(parts(), Kernel)}.
 
-%% @doc The same, with the rules that the context's session was given by approvals.
+%% @doc As {@link in_workspace/2}, with the rules that approvals added to the context's session.
 -spec of_call(beamai_kernel:kernel(), beamai_context:t()) -> {ok, t()} | {error, beamai_error:t()}.
 of_call(Kernel, Context) ->
     case in_workspace(Kernel, Context) of
@@ -151,7 +152,7 @@ of_call(Kernel, Context) ->
             Error
     end.
 
-%% @doc The same for the name of an Erlang tool: workspaces do not matter there.
+%% @doc As {@link of_call/2}, for checking the name of an Erlang tool, for which the workspace does not matter.
 -spec to_judge(beamai_kernel:kernel(), beamai_context:t()) -> {ok, t()} | {error, beamai_error:t()}.
 to_judge(#{env := Env} = Kernel, Context) ->
     case beamai_session:has_rules(Context) of
@@ -159,7 +160,7 @@ to_judge(#{env := Env} = Kernel, Context) ->
         false -> {ok, Env}
     end.
 
-%% @doc The environment of a call with these rules besides the kernel's. The error of a malformed one is a sentence.
+%% @doc The environment of a call with these additional rules. The error for a malformed rule is a sentence.
 -spec with_rules([beamai_permission:normalised_rule()], beamai_kernel:kernel(), beamai_context:t()) ->
     {ok, t()} | {error, beamai_error:t()}.
 with_rules(Rules, Kernel, Context) ->
@@ -170,7 +171,7 @@ with_rules(Rules, Kernel, Context) ->
             Error
     end.
 
-%% @doc Whether an Erlang tool may run, by the rules alone. Takes about a microsecond.
+%% @doc Checks by rules alone whether an Erlang tool may run. Takes about a microsecond.
 -spec judge(t(), Tool :: binary(), RequiresPermission :: boolean()) ->
     allow | {ask, beamai_approval:request()} | {error, beamai_error:t()}.
 judge(Env, Tool, RequiresPermission) ->

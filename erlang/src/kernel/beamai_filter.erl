@@ -1,12 +1,11 @@
-%% @doc Filters wrap calls like the skins of an onion.
+%% @doc Filters wrap calls, as middleware does.
 %%
-%% A filter's fun gets the call and the rest of the onion: `fun(Call, Next) -> Result'. It may
-%% change the arguments or the context before `Next(Call)', the result after it, leave `Next' out
-%% to answer itself, or call it again to retry. It runs in the caller's process.
+%% A filter's fun gets the call and the rest of the chain: `fun(Call, Next) -> Result'. It can change the arguments or
+%% the context before `Next(Call)', change the result afterwards, return a result without calling `Next', or call it
+%% again to retry. It runs in the caller's process.
 %%
-%% Under `invoke_all' calls run in parallel although their filters share the caller's process:
-%% while one filter waits in `Next', the filters of further calls start, so its `Next' may return
-%% later than its own tool has ended.
+%% With `invoke_all', calls run in parallel although their filters share the caller's process: while one filter waits in
+%% `Next', the filters of further calls start. Therefore `Next' may return some time after the tool has finished.
 -module(beamai_filter).
 
 -export([new/2, name/1, apply_all/3]).
@@ -19,14 +18,14 @@
 -type handler() :: fun((call(), next()) -> result()).
 -type filter() :: #{name := name(), handler := handler()}.
 
-%% @doc A filter. Its name is what a tool's `filters' lists. Raises `{bad_filter, Term}'.
+%% @doc Creates a filter. The `filters' of a tool refer to its name. Raises `{bad_filter, Term}'.
 -spec new(name(), handler()) -> filter().
 new(Name, Fun) ->
     Filter = #{name => Name, handler => Fun},
     _ = name(Filter),
     Filter.
 
-%% @doc The name of a filter. Raises `{bad_filter, Term}' for what is none.
+%% @doc The name of a filter. Raises `{bad_filter, Term}' if the term is not a filter.
 -spec name(term()) -> name().
 name(#{name := Name, handler := Fun}) when is_function(Fun, 2), is_binary(Name) orelse is_atom(Name) ->
     Name;
@@ -37,8 +36,8 @@ name(Other) ->
         beamai_error:show(Other, 80)
     ]).
 
-%% @private Runs the call through the filters, outermost first, down to `Core'. A filter that raises,
-%% returns something else, or is missing makes an `execution_failed' error.
+%% @private Runs the call through the filters, outermost first, down to `Core'. A filter that raises, returns something
+%% else, or is missing causes an `execution_failed' error.
 -spec apply_all([filter() | {missing, term()}], call(), next()) -> result().
 apply_all([], Call, Core) ->
     Core(Call);

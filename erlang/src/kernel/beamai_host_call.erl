@@ -1,25 +1,25 @@
-%% @doc A call of the host's `approve' or `ask_user', which waits for a person and must end all the same when the run
-%% does.
+%% @doc Runs the host's `approve' or `ask_user' callback, which waits for a person but must end with the run.
 %%
-%% Within the run of an agent it therefore runs in a process of its own, which is killed when the run is cancelled, when
-%% the time of its budget is over, or when the process that waits dies. So does a question of a command that is running,
-%% which ends when its call is cancelled. Everything else runs in the calling process.
+%% Within the run of an agent, the callback therefore runs in a process of its own, which is killed when the run is
+%% cancelled, when its time budget is used up, or when the waiting process dies. The same holds for an approval request
+%% of a running command, which ends when the command's call is cancelled. All other callbacks run in the calling
+%% process.
 %% @hidden
 -module(beamai_host_call).
 
 -export([run/2, ends/1, ends_of_running/1]).
 -export_type([ends/0, outcome/1]).
 
-%% What ends the call: cancelling one of these runs, or one of these times, in monotonic milliseconds.
+%% What ends the callback: cancellation of one of these runs, or one of these deadlines, in monotonic milliseconds.
 -type ends() :: [{RunId :: term(), Until :: integer() | infinity}].
 -type outcome(Value) :: {value, Value} | cancelled | out_of_time | {died, Reason :: term()}.
 
-%% @doc What ends a call that is made in this context: nothing outside of an agent's run.
+%% @doc What ends a callback in this context; nothing outside of an agent's run.
 -spec ends(beamai_context:t()) -> ends().
 ends(#{agent_budget := Budget, run_id := RunId}) -> [{RunId, beamai_budget:until(Budget)}];
 ends(_Context) -> [].
 
-%% @doc What ends the question of a command that is running: that its call is cancelled, too.
+%% @doc What ends a callback for a running command: also the cancellation of the command's call.
 -spec ends_of_running(beamai_context:t()) -> ends().
 ends_of_running(Context) ->
     case {ends(Context), Context} of
@@ -27,7 +27,7 @@ ends_of_running(Context) ->
         {Ends, _} -> Ends
     end.
 
-%% @doc Runs the fun until it returns or something ends it.
+%% @doc Runs the fun until it returns or is ended.
 -spec run(fun(() -> Value), ends()) -> outcome(Value).
 run(Fun, []) ->
     {value, Fun()};
@@ -73,14 +73,14 @@ waited(Fun, Run, Left) ->
         out_of_time
     end.
 
-%% Elixir's libraries look there for whom a process works.
+%% Elixir libraries use this key to find the process on whose behalf a process runs.
 callers() ->
     case get('$callers') of
         Callers when is_list(Callers) -> [self() | Callers];
         _ -> [self()]
     end.
 
-%% Once the process has ended, nothing of it comes any more.
+%% Waits for the process to exit, after which no message of it can arrive.
 ended(Pid, Monitor, Tag) ->
     exit(Pid, kill),
     receive

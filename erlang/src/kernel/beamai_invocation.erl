@@ -1,8 +1,8 @@
-%% @doc One call from its plan to its result: filters, arguments, permission, tries.
+%% @doc Runs one call from its plan to its result: filters, arguments, permission, attempts.
 %% @hidden
 -module(beamai_invocation).
 
--export([invoke/4, run_part/5, run/5]).
+-export([invoke/4, run_part/5, run/5, run_here/5]).
 
 -include("beamai_plan.hrl").
 
@@ -32,8 +32,8 @@ filtered(Kernel, #plan{filters = Filters, name = Name} = Plan, Args, Context, Ru
     Core = fun(#{args := A, context := C}) -> run(Kernel, Plan, A, C, Run) end,
     beamai_filter:apply_all(Filters, Call, Core).
 
-%% @doc The heart of the onion for a part of `invoke_all', whose run tag is `Whole': it enters under its
-%% run id by itself.
+%% @doc The innermost part of the filter chain for a call of `invoke_all', whose run tag is `Whole'. It registers under
+%% its run id itself.
 -spec run_part(
     beamai_kernel:kernel(), #plan{}, Args :: term(), beamai_context:t(), Whole :: reference() | none
 ) -> beamai_call:result().
@@ -47,13 +47,33 @@ run_part(Kernel, Plan, Args, #{run_id := RunId} = Context, Whole) when RunId =/=
 run_part(Kernel, Plan, Args, Context, _Whole) ->
     run(Kernel, Plan, Args, Context, none).
 
-%% @doc The heart of the onion: checks, judges and runs, with retries. `Run' is the tag of
-%% {@link beamai_runs:enter/1} or `none'.
+%% @doc The innermost part of the filter chain: checks arguments and permission, and runs the handler, with retries.
+%% `Run' is the tag from {@link beamai_runs:enter/1} or `none'.
 -spec run(beamai_kernel:kernel(), #plan{}, Args :: term(), beamai_context:t(), reference() | none) ->
     beamai_call:result().
-run(Kernel, #plan{runs = #native{}} = Plan, Args, Context, Run) when is_map(Args) ->
+run(Kernel, #plan{node = none} = Plan, Args, Context, Run) when not is_map_key(placement, Kernel) ->
+    run_here(Kernel, Plan, Args, Context, Run);
+run(Kernel, #plan{name = Name, retry = Retry} = Plan, Args, Context, Run) ->
+    case beamai_placement:node(Kernel, Plan, Context) of
+        {ok, Node} when Node =:= node() -> run_here(Kernel, Plan, Args, Context, Run);
+        _ -> beamai_retry:run(Retry, #{tool => Name, context => Context, run => Run}, fun() -> placed(Kernel, Plan, Args, Context, Run) end)
+    end.
+
+%% Each attempt chooses the node again, in case the previous one was lost.
+placed(Kernel, Plan, Args, Context, Run) ->
+    Once = Plan#plan{retry = {0, 0}},
+    case beamai_placement:node(Kernel, Plan, Context) of
+        {ok, Node} when Node =:= node() -> run_here(Kernel, Once, Args, Context, Run);
+        {ok, Node} -> beamai_node_call:run(Node, Kernel, Once, Args, Context, Run);
+        {error, _} = Error -> Error
+    end.
+
+%% @doc As {@link run/5}, on this node, whatever placement the kernel has.
+-spec run_here(beamai_kernel:kernel(), #plan{}, Args :: term(), beamai_context:t(), reference() | none) ->
+    beamai_call:result().
+run_here(Kernel, #plan{runs = #native{}} = Plan, Args, Context, Run) when is_map(Args) ->
     beamai_native_call:run(Kernel, Plan, Args, Context, Run);
-run(Kernel, #plan{name = Name, params = Params} = Plan, Args, Context, Run) ->
+run_here(Kernel, #plan{name = Name, params = Params} = Plan, Args, Context, Run) ->
     case beamai_args:check(Params, Args, Name) of
         {ok, Checked} ->
             case judge(Kernel, Plan, Checked, Context) of
@@ -75,7 +95,7 @@ judge(Kernel, #plan{name = Name, requires_permission = Requires}, Args, Context)
             Error
     end.
 
-%% A cancellation may have come, and the time of the budget been over, while a filter or `approve' ran.
+%% While a filter or `approve' ran, the call may have been cancelled, or its time budget used up.
 handle(Kernel, #plan{name = Name, runs = Handler, timeout = Timeout, retry = Retry}, Args, Context, Run) ->
     case {beamai_runs:cancelled(Run), beamai_budget:is_time_over(Context)} of
         {true, _} ->

@@ -1,27 +1,27 @@
-%% @doc Checks values against JSON Schemas that others have written, as far as that is sure.
+%% @doc Validates values against JSON Schemas of external origin.
 %%
-%% What is checked: `type', `enum', `const', `required', `properties', `additionalProperties', `items',
-%% bounds on numbers, texts, arrays and objects, `anyOf', `oneOf', `allOf', and `$ref' within the
-%% schema. Other keywords are left to whoever wrote the schema. The work is bounded, whatever the
-%% schema says: one that would take too long finds nothing wrong.
+%% Supported are `type', `enum', `const', `required', `properties', `additionalProperties', `items', bounds of numbers,
+%% texts, arrays and objects, `anyOf', `oneOf', `allOf', and `$ref' within the schema. Other keywords are ignored, so
+%% the check accepts too much rather than too little. Its cost is bounded: if a schema takes too long, the rest is
+%% accepted.
 %% @hidden
 -module(beamai_json_schema).
 
 -export([problems/2, problems_of/3]).
 
-%% Parts of schemas that are looked at.
+%% Maximum number of subschemas that are evaluated.
 -define(MOST_STEPS, 100000).
 -define(DEEPEST, 128).
 -define(MOST_SHOWN, 80).
 
 -record(look, {root :: map(), steps :: counters:counters_ref(), unknown = "is not an argument" :: string()}).
 
-%% @doc What is wrong with a value, one sentence each; nothing for a good one.
+%% @doc The problems of a value, one sentence each; empty if it is valid.
 -spec problems(Schema :: #{binary() => term()}, Value :: term()) -> [binary()].
 problems(Schema, Value) ->
     problems(Schema, Value, <<>>, #look{root = Schema, steps = counters:new(1, [])}).
 
-%% @doc The same for a value that is no call's arguments; `Name' is what it is called.
+%% @doc The problems of a value that is not the arguments of a call; `Name' is its name in messages.
 -spec problems_of(Name :: binary(), Schema :: #{binary() => term()}, Value :: term()) -> [binary()].
 problems_of(Name, Schema, Value) ->
     problems(Schema, Value, Name, #look{root = Schema, steps = counters:new(1, []), unknown = "is not in the schema"}).
@@ -68,7 +68,7 @@ is_type(<<"array">>, Value) -> is_list(Value);
 is_type(<<"object">>, Value) -> is_map(Value);
 is_type(_Unknown, _Value) -> true.
 
-%% An atom is sent as text.
+%% Atoms are sent as text.
 is_name(Value) ->
     is_atom(Value) andalso not lists:member(Value, [true, false, null, nil, undefined]).
 
@@ -129,7 +129,7 @@ additional(Schema, Value, Path, Depth, Look) -> value(Schema, Value, Path, Depth
 names(Properties) when is_map(Properties) -> maps:keys(Properties);
 names(_Properties) -> [].
 
-%% Of several that do not fit, the one with the fewest faults says best what is wrong.
+%% If no alternative matches, the problems of the one with the fewest are reported.
 one_of([], _Value, _Path, _Depth, _Look) ->
     [];
 one_of(Schemas, Value, Path, Depth, Look) ->
@@ -175,7 +175,7 @@ wanted(Text, Bound, Value) -> [Text, show(Bound), ", not ", show(Value)].
 count(Text, Bound, Unit, Count, Op) ->
     {erlang:Op(Count, Bound), ["must have ", Text, show(Bound), Unit, ", not ", integer_to_binary(Count)]}.
 
-%% In code points, as the schema counts.
+%% JSON Schema counts code points.
 chars(Text) ->
     case unicode:characters_to_list(Text) of
         Chars when is_list(Chars) -> length(Chars);

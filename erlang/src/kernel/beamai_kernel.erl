@@ -1,7 +1,7 @@
-%% @doc The kernel: a set of tools with one workspace, one policy and filters, and how to call them.
+%% @doc The kernel: tools with a workspace, a policy and filters; and calling them.
 %%
-%% A kernel is plain data. It can be stored, compared and sent to another process; adding to it gives
-%% a new one. It may be used by any number of processes at once.
+%% A kernel is plain data. It can be stored, compared and sent to another process; functions that add to it return a new
+%% one. Any number of processes can use it at once.
 %%
 %% ```
 %% K0 = beamai_kernel:new(#{workspace => "/srv/project"}),
@@ -10,9 +10,8 @@
 %%     beamai_kernel:invoke(K1, <<"file_read">>, #{<<"path">> => <<"README.md">>}).
 %% '''
 %%
-%% A call answers `{ok, Result, Context}' or `{error, Error}', where `Error' is a
-%% {@link beamai_error:t()} or, unchanged, what a handler gave as `{error, Term}'. Calls start the
-%% application `beamai' if it does not run.
+%% A call returns `{ok, Result, Context}' or `{error, Error}', where `Error' is a {@link beamai_error:t()} or,
+%% unchanged, a handler's `{error, Term}'. Calls start the application `beamai' if it is not running.
 -module(beamai_kernel).
 
 -include("beamai_plan.hrl").
@@ -21,7 +20,8 @@
 -export([add_tool/2, add_tools/2, add_tool_module/2, replace_tool/2, remove_tool/2]).
 -export([add_filter/2, add_filter/3]).
 -export([find_tool/2, list_tools/1, select_tools/2, tools_by_tag/2]).
--export([get_tool_specs/1, get_tool_schemas/2, get_tool_schemas/3]).
+-export([get_tool_specs/1, get_tool_schemas/1, get_tool_schemas/2, get_tool_schemas/3]).
+-export([place/3]).
 -export([invoke/3, invoke/4, invoke_all/3, cancel/1]).
 -export_type([kernel/0, filter_options/0]).
 
@@ -39,28 +39,29 @@
     lsp => map(),
     agents => beamai_agents:agents(),
     limits => beamai_options:limits(),
+    placement => beamai_placement:t(),
     approve => beamai_approval:approve(),
     ask_user => fun(([term()]) -> {ok, term()} | cancelled | no_frontend)
 }.
 %% `by_name': only for tools whose `filters' list it. `global' is the default.
 -type filter_options() :: #{scope => global | by_name}.
 
-%% @doc A kernel in the current directory, with the default policy: what only reads runs, everything
-%% else asks.
+%% @doc Creates a kernel in the current directory, with the default policy: reading tools run, all others ask for
+%% approval.
 -spec new() -> kernel().
 new() ->
     new(#{}).
 
-%% @doc A kernel. The workspace is pinned: if another directory takes its place, calls are refused.
-%% Raises `{bad_option, Key}', also for a malformed rule or a workspace that is not there.
+%% @doc Creates a kernel. The workspace is pinned: if the directory is replaced, calls are refused. Raises `{bad_option,
+%% Key}', also for a malformed rule or a workspace that does not exist.
 -spec new(beamai_options:t()) -> kernel().
 new(Options) ->
     (beamai_options:kernel(Options))#{tools => #{}, filters => []}.
 
 %%% Tools
 
-%% @doc Adds a tool. Raises `{duplicate_tool, Name}' or `{invalid_tool, Name, Problems}'; as every function here,
-%% `{bad_kernel, Term}' for what is no kernel.
+%% @doc Adds a tool. Raises `{duplicate_tool, Name}' or `{invalid_tool, Name, Problems}'. Like every function here,
+%% raises `{bad_kernel, Term}' if the first argument is not a kernel.
 -spec add_tool(kernel(), beamai_tool:tool_spec()) -> kernel().
 add_tool(Kernel, Spec) ->
     beamai_validate:kernel(Kernel),
@@ -82,7 +83,7 @@ add_tools(Kernel, Specs) ->
 add_tool_module(Kernel, Module) ->
     add_tools(Kernel, beamai_tool_behaviour:load(Module)).
 
-%% @doc Puts a tool in the place of the one of its name, or adds it.
+%% @doc Replaces the tool of the same name, or adds the tool.
 -spec replace_tool(kernel(), beamai_tool:tool_spec()) -> kernel().
 replace_tool(Kernel, Spec) ->
     beamai_validate:kernel(Kernel),
@@ -90,7 +91,7 @@ replace_tool(Kernel, Spec) ->
     #plan{name = Name} = Plan = plan(Kernel, Spec),
     Kernel#{tools := Tools#{Name => Plan}}.
 
-%% @doc Removes a tool; one that is not there is removed already.
+%% @doc Removes a tool; does nothing if it does not exist.
 -spec remove_tool(kernel(), Name :: binary()) -> kernel().
 remove_tool(Kernel, Name) ->
     beamai_validate:kernel(Kernel),
@@ -132,7 +133,7 @@ scope(Options) ->
         {_, [Unknown | _]} -> beamai_validate:bad_option(Unknown, "is not an option; the option is scope")
     end.
 
-%% The filters that run for a tool, outermost first, before them the one that it lists in vain.
+%% The filters of a tool, outermost first. A listed filter that does not exist comes before them as an error.
 with_filters(Plan, Filters) ->
     Listed = maps:get(filters, beamai_plan:spec(Plan), []),
     Known = [Name || {#{name := Name}, _} <- Filters],
@@ -144,7 +145,21 @@ with_filters(Plan, Filters) ->
     ],
     Plan#plan{filters = Missing ++ Running}.
 
-%%% Looking
+%%% Nodes
+
+%% @doc Places calls on another node: those of a tool, of tools with a tag, of a session, or all. `Where' is a node, or
+%% a fun that gets `#{tool, tags, context}' and returns one; `node()' is this one. If several apply, the order is: the
+%% tool's own `node', `{tool, Name}', `{tag, Tag}' (for several tags, the first one), `{session, Id}', `all'.
+%%
+%% A fun's choice for a session applies until the session is closed or the node is lost. Filters, `approve', `ask_user'
+%% and `progress' run on this node. If a node is lost, its calls fail at once with `execution_failed' and the reason
+%% `node_lost'. Raises `{bad_placement, Term}'.
+-spec place(kernel(), beamai_placement:what(), beamai_placement:where()) -> kernel().
+place(Kernel, What, Where) ->
+    beamai_validate:kernel(Kernel),
+    Kernel#{placement => beamai_placement:add(What, Where, maps:get(placement, Kernel, #{}))}.
+
+%%% Queries
 
 %% @doc The spec of a tool.
 -spec find_tool(kernel(), Name :: binary()) -> {ok, beamai_tool:tool_spec()} | error.
@@ -156,7 +171,7 @@ find_tool(Kernel, Name) ->
         #{} -> error
     end.
 
-%% @doc Names and descriptions, in name order.
+%% @doc Names and descriptions, sorted by name.
 -spec list_tools(kernel()) -> [#{name := binary(), description := binary()}].
 list_tools(Kernel) ->
     [
@@ -172,19 +187,24 @@ select_tools(Kernel, Names) ->
     #{tools := Tools} = Kernel,
     Kernel#{tools := maps:with(Names, Tools)}.
 
-%% @doc The specs of the tools with a tag, in name order.
+%% @doc The specs of the tools with a tag, sorted by name.
 -spec tools_by_tag(kernel(), Tag :: binary()) -> [beamai_tool:tool_spec()].
 tools_by_tag(Kernel, Tag) ->
     [Spec || Spec <- get_tool_specs(Kernel), lists:member(Tag, beamai_spec:tags(Spec))].
 
-%% @doc All specs, in name order.
+%% @doc All specs, sorted by name.
 -spec get_tool_specs(kernel()) -> [beamai_tool:tool_spec()].
 get_tool_specs(Kernel) ->
     beamai_validate:kernel(Kernel),
     #{tools := Tools} = Kernel,
     [beamai_plan:spec(maps:get(Name, Tools)) || Name <- lists:sort(maps:keys(Tools))].
 
-%% @doc All tools as a provider takes them; see {@link beamai_tool:to_tool_schema/2}.
+%% @doc All tools in OpenAI's format.
+-spec get_tool_schemas(kernel()) -> [#{binary() => term()}].
+get_tool_schemas(Kernel) ->
+    get_tool_schemas(Kernel, openai).
+
+%% @doc All tools in a provider's format; see {@link beamai_tool:to_tool_schema/2}.
 -spec get_tool_schemas(kernel(), beamai_tool_schema:provider()) -> [#{binary() => term()}].
 get_tool_schemas(Kernel, Provider) ->
     get_tool_schemas(Kernel, Provider, #{}).
@@ -195,16 +215,16 @@ get_tool_schemas(Kernel, Provider) ->
 get_tool_schemas(Kernel, Provider, Options) ->
     beamai_tool_schema:terms(get_tool_specs(Kernel), Provider, Options).
 
-%%% Calling
+%%% Calls
 
 %% @doc Calls a tool in an empty context.
 -spec invoke(kernel(), Name :: binary(), Args :: map()) -> beamai_call:result().
 invoke(Kernel, Name, Args) ->
     invoke(Kernel, Name, Args, #{}).
 
-%% @doc Calls a tool: filters, argument check, permission, handler with timeout and retries. If the
-%% calling process dies, the handler and all native work of the call end. Raises `{bad_kernel, Term}' or
-%% `{bad_context, Term}'; anything else that is wrong with a call is its answer.
+%% @doc Calls a tool: filters, argument check, permission, handler with timeout and retries. If the calling process
+%% dies, the handler and all native work of the call are stopped. Raises `{bad_kernel, Term}' or `{bad_context, Term}';
+%% all other errors of a call are returned.
 -spec invoke(kernel(), Name :: binary(), Args :: map(), beamai_context:t()) ->
     beamai_call:result().
 invoke(Kernel, Name, Args, Context) ->
@@ -213,10 +233,10 @@ invoke(Kernel, Name, Args, Context) ->
     Span = beamai_spans:start_tool(Name, Args, Context),
     beamai_spans:stop_tool(Span, beamai_crash:log(beamai_invocation:invoke(Kernel, Name, Args, Context), Context)).
 
-%% @doc Calls several tools in parallel, each in the given context. Answers come in call order; the
-%% context comes back with the changes of all calls, made in call order. Filters and callbacks run
-%% in the calling process, one approval at a time. Raises `{bad_call, Term}', before any call runs, for
-%% what is no `{Name, Args}', and `{bad_calls, Term}' for what is no list of them.
+%% @doc Calls several tools in parallel, each with the given context. Results are in call order; the returned context
+%% has the changes of all calls, applied in call order. Filters and callbacks run in the calling process, one approval
+%% at a time. Before any call runs, raises `{bad_call, Term}' for an element that is not `{Name, Args}', and
+%% `{bad_calls, Term}' if it is not a list.
 -spec invoke_all(kernel(), [{Name :: binary(), Args :: map()}], beamai_context:t()) ->
     {[{ok, term()} | {error, term()}], beamai_context:t()}.
 invoke_all(Kernel, Calls, Context) ->
@@ -225,8 +245,8 @@ invoke_all(Kernel, Calls, Context) ->
     beamai_validate:context(Context),
     beamai_batch:run(Kernel, Calls, Context).
 
-%% @doc Cancels every call whose context carries this `run_id', wherever it runs on this node. They
-%% answer `execution_failed' with the reason `cancelled' and are not tried again.
+%% @doc Cancels all calls made on this node whose context has this `run_id', wherever they run. They return
+%% `execution_failed' with the reason `cancelled' and are not retried.
 -spec cancel(RunId :: term()) -> ok.
 cancel(RunId) ->
     beamai_runs:cancel(RunId).

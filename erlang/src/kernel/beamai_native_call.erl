@@ -1,20 +1,21 @@
-%% @doc Runs a built-in tool through a door: session, timeout, approval, tries.
+%% @doc Runs a built-in tool through a door: session, timeout, approval, attempts.
 %%
-%% A door answers with a result, or with what the native side needs of the host first: an approval, answers of the user,
-%% the work of a sub-agent, or an answer of the chat model. Then the same call is made again with what came of it.
+%% A door returns a result, or a request to the host: for approval, answers of the user, the work of a sub-agent, or an
+%% answer of the chat model. The call is then repeated with the host's response.
 %% @hidden
 -module(beamai_native_call).
 
 -include("beamai_plan.hrl").
 
--export([run/5]).
+-export([run/5, timeout/2]).
 -export_type([services/0]).
 
-%% Above what any tool accepts; an argument beyond it is refused on the native side.
+%% Larger than any tool accepts; the native side refuses larger values.
 -define(LONGEST_MS, 16#FFFFFFFF).
 
-%% What the layers above the kernel do for calls. `delegate' has a sub-agent work, `consult' asks the chat model of the
-%% context. `describe' finds a tool's spec, so that kernels need not carry it. The tag is that of {@link beamai_runs:enter/1}, or `none'.
+%% Services of the layers above the kernel. `delegate' runs a sub-agent, `consult' asks the context's chat model,
+%% `describe' finds the spec of a tool, so that kernels need not contain the specs. The tag is that of {@link
+%% beamai_runs:enter/1}, or `none'.
 -type services() :: #{
     delegate := fun((Work :: map(), beamai_kernel:kernel(), beamai_context:t(), Tag :: reference() | none) ->
         {ok, Report :: map()} | {error, term()}),
@@ -56,7 +57,8 @@ with_env(Kernel, #plan{runs = Native} = Plan, Args, Context, Run, Door) ->
             {error, Error#{tool := Native#native.name}}
     end.
 
-%% A tool's own argument governs over the spec's timeout.
+%% @doc The timeout of a call in milliseconds. The tool's own timeout argument takes precedence over the spec's.
+-spec timeout(#plan{}, Args :: map()) -> timeout().
 timeout(#plan{runs = #native{own_timeout = none}, timeout = Timeout}, _Args) ->
     Timeout;
 timeout(#plan{runs = #native{own_timeout = milliseconds}, timeout = Timeout}, Args) ->
@@ -71,7 +73,7 @@ given(Args, Name, Unit, Default) ->
         _ -> Default
     end.
 
-%% Built-in tools take a number that is written as text.
+%% Built-in tools also accept numbers written as text.
 number(Text) ->
     case string:to_integer(string:trim(Text)) of
         {Number, <<>>} when is_integer(Number) -> Number;
@@ -93,15 +95,15 @@ request(#native{name = Name, dialect = Dialect}, Args, infinity) ->
 request(#native{name = Name, dialect = Dialect}, Args, Timeout) ->
     #{tool => Name, dialect => Dialect, args => Args, timeout => Timeout}.
 
-%% A tool that has something to ask of a model must know that there is one.
+%% Tells the tool whether there is a chat model to consult.
 with_model(#{model := #{module := _, state := _}}, Request) -> Request#{has_model => true};
 with_model(_Context, Request) -> Request.
 
-%% The key of the search engine, still in its fun: the door reveals it where it encodes the call.
+%% Adds the search engine's key, still in its fun: the door reads it when it encodes the call.
 with_key(beamai_door_port, #{web := #{search := #{api_key := Key}}}, Request) -> Request#{search_key => Key};
 with_key(_Door, _Kernel, Request) -> Request.
 
-%% A command can ask about the programs that it starts, while it runs, if there is somebody to ask.
+%% Lets a command ask for approval of program starts while it runs, if there is a callback.
 listening(#call{kernel = Kernel, plan = #plan{runs = Native}, context = Context, request = Request, options = Options} = Call) ->
     #{tool := Tool, args := Args} = Request,
     case is_command(Native) andalso beamai_approval:can_ask(Kernel, Context) of
@@ -117,7 +119,7 @@ listening(#call{kernel = Kernel, plan = #plan{runs = Native}, context = Context,
 
 is_command(#native{door = Door, pace = Pace}) -> Door =:= port andalso Pace =:= long.
 
-%% The call with what it needs of its session, which is not idle from here on.
+%% Adds what the call needs of its session, and marks the session as in use.
 in_session(#call{plan = #plan{runs = Native}, context = Context, request = Request, options = #{timeout := Timeout}} = Call) ->
     Found = session(Native, Context),
     beamai_session:touch(Context, Timeout),
@@ -127,7 +129,7 @@ in_session(#call{plan = #plan{runs = Native}, context = Context, request = Reque
         {error, Reason} -> {error, no_temp_dir(Native#native.name, Reason)}
     end.
 
-%% The session as the native side takes it; with its name, where it remembers the files of this tool.
+%% The session for the native side; with its key if it remembers the files that this tool sees.
 session(#native{session = Kind, sees_files = false}, Context) ->
     beamai_session:for_native(Kind, Context);
 session(#native{session = Kind, sees_files = true}, Context) ->
@@ -149,8 +151,8 @@ tries(#call{plan = #plan{retry = Retry}, context = Context, options = #{run := R
 
 tool(#call{request = #{tool := Tool}}) -> Tool.
 
-%% What the door answers. A cancellation may have come, and the time of the budget been over, while a filter or a
-%% callback ran; a budget may also leave less time than the tool has by itself.
+%% While a filter or callback ran, the call may have been cancelled, or its time budget used up; the budget may also
+%% leave less time than the tool's timeout.
 send(#call{context = Context, request = Request, options = #{run := Run, timeout := Own} = Options} = Call) ->
     case {beamai_runs:cancelled(Run), beamai_budget:is_time_over(Context), beamai_budget:in_time(Own, Context)} of
         {true, _, _} -> {error, beamai_error:cancelled(tool(Call))};
@@ -159,7 +161,7 @@ send(#call{context = Context, request = Request, options = #{run := Run, timeout
         {false, false, Less} -> through_door(Call#call{request = Request#{timeout => Less}, options = Options#{timeout := Less}})
     end.
 
-%% A call that works on the session's state goes through the session, which keeps such calls apart.
+%% Calls that change the session's state go through the session process, which serializes them.
 through_door(#call{plan = #plan{runs = #native{stateful = true}}, context = Context} = Call) ->
     #call{door = Door, env = Env, request = Request, options = Options} = Call,
     beamai_session:with_state(beamai_session:key(Context), Door, Env, Request, Options);
@@ -169,7 +171,7 @@ through_door(#call{door = Door, env = Env, request = Request, options = Options}
         Answer -> Answer
     end.
 
-%% A command can remove its session's directory. The call has done nothing yet.
+%% A command can delete its session's directory. The call has done nothing yet, so it is repeated with a new one.
 with_new_temp_dir(#call{door = Door, env = Env, context = Context, request = Request, options = Options}, Error) ->
     #{session := Session} = Request,
     case beamai_session:temp_dir(beamai_session:key(Context)) of
@@ -177,7 +179,7 @@ with_new_temp_dir(#call{door = Door, env = Env, context = Context, request = Req
         {error, _} -> Error
     end.
 
-%%% Answers
+%%% Responses
 
 settle({ok, Value}, #call{context = Context}) ->
     {ok, Value, Context};
@@ -202,7 +204,7 @@ settle({ask, Needed}, #call{kernel = Kernel, context = Context, request = #{args
 service(Name, #call{plan = #plan{runs = #native{services = Services}}}) ->
     maps:get(Name, Services).
 
-%% The native side judges again: what was approved runs, and nothing else.
+%% The native side checks again: only the approved action runs.
 approved(#{<<"fingerprint">> := Fingerprint}, #call{request = Request} = Call) ->
     Approved = Call#call{request = Request#{approved => Fingerprint}},
     case send(Approved) of
@@ -213,7 +215,7 @@ approved(#{<<"fingerprint">> := Fingerprint}, #call{request = Request} = Call) -
             settle(Answer, Approved)
     end.
 
-%% The same call again, with what the host made of what it asked for. One that asks anew would do so for ever.
+%% Repeats the call with the host's response. A tool that asks again for the same would loop.
 again(Key, {ok, Made}, #call{request = Request} = Call) ->
     With = Call#call{request = Request#{Key => Made}},
     case send(With) of
@@ -234,7 +236,7 @@ answers(Tool, {ok, Answers}) ->
 answers(_Tool, Outcome) when Outcome =:= cancelled; Outcome =:= no_frontend ->
     {ok, #{outcome => Outcome}}.
 
-%% Questions to answers, each a text or several.
+%% Answers by question, each a text or a list of texts.
 is_answers(Answers) when is_map(Answers) ->
     lists:all(fun({Question, Answer}) -> is_binary(Question) andalso is_answer(Answer) end, maps:to_list(Answers));
 is_answers(_Answers) ->

@@ -1,7 +1,6 @@
-%% @doc The options of a kernel, each checked by a clause of its own.
+%% @doc Options of a kernel, each validated by its own clause.
 %%
-%% A bad one raises `{bad_option, Key}'; the explanation comes with the error, where the shell and
-%% the logger show it.
+%% An invalid option raises `{bad_option, Key}'; shell and logger show the explanation with it.
 %% @hidden
 -module(beamai_options).
 
@@ -14,6 +13,9 @@
     workspace, permissions, approve, ask_user, sandbox, door, default_timeout, skills, web, lsp, agents, limits
 ]).
 
+%% The names on the native side.
+-define(DISPENSABLE, [private_proc, resource_limits, landlock, signal_scope]).
+
 -type t() :: #{
     %% Default: the current directory, unless that is `/' or the home directory.
     workspace => file:filename_all(),
@@ -23,11 +25,11 @@
     ask_user => fun(([term()]) -> {ok, term()} | cancelled | no_frontend),
     %% Default: `required', without the network.
     sandbox => sandbox(),
-    %% `auto': each tool's own choice.
+    %% `auto': the default door of each tool.
     door => auto | nif | port,
-    %% Milliseconds, for tools without a timeout of their own.
+    %% Milliseconds, for tools without their own timeout.
     default_timeout => timeout(),
-    %% Directories in which every `SKILL.md' is a skill; relative ones are taken from the current directory.
+    %% Directories in which every `SKILL.md' is a skill, relative to the current directory.
     skills => #{paths => [file:filename_all()]},
     web => web(),
     lsp => lsp(),
@@ -36,56 +38,67 @@
     limits => limits()
 }.
 
-%% `result': most characters of a result as models get it; 30,000 by default, and at least 1,000. Maps for programs are
-%% not cut by it.
+%% `result': maximum characters of a result for models; 30,000 by default, at least 1,000. Results for programs are not
+%% cut.
 -type limits() :: #{result => pos_integer()}.
 
-%% How commands and language servers are isolated: a mode alone, or with its options.
+%% The sandbox of commands and language servers: a mode, or a map with options.
 -type sandbox() ::
     sandbox_mode()
     | #{
         %% Default: `required'.
         mode => sandbox_mode(),
-        %% What commands reach of the network: all of it, nothing, or names (`<<"example.com">>', `<<"*.example.org:443">>',
-        %% `<<"*">>'). Default: nothing but what permission rules `Network(domain:...)' name.
+        %% Default: `full'.
+        tier => sandbox_tier(),
+        %% Layers that the host gives up, while all others are required. Default: none.
+        without => [sandbox_layer()],
+        %% Network access of commands: all, none, or names (`<<"example.com">>', `<<"*.example.org:443">>', `<<"*">>').
+        %% Default: only what permission rules `Network(domain:...)' allow.
         network => boolean() | [binary() | string()],
         %% Whether UNIX sockets may be opened. Default: `false'.
         unix_sockets => boolean(),
-        %% Paths that are shown although they are hidden by default; relative ones are taken from the workspace.
+        %% Paths that are readable although they are hidden by default, relative to the workspace.
         readable => [file:filename_all()],
-        %% Paths that can be written besides the workspace and the session's temporary directory.
+        %% Paths that are writable besides the workspace and the session's temporary directory.
         writable => [file:filename_all()],
-        %% Names of the host's environment variables that commands see besides the usual ones.
+        %% Environment variables of the host that commands see besides the default ones.
         env => [binary() | string()],
         %% Bytes of each process. Default: half of the machine's memory.
         memory => pos_integer(),
-        %% At a time. Default: 2048.
+        %% Maximum number of processes and threads. Default: 2048.
         processes => pos_integer(),
-        %% Seconds of each process. Default: no limit.
+        %% CPU seconds per process. Default: no limit.
         cpu => pos_integer(),
-        %% Bytes of a file that is written. Default: no limit.
+        %% Maximum size of a written file in bytes. Default: no limit.
         file_size => pos_integer(),
-        %% Whether results say how their commands were isolated: `when_off', where a layer was off or did not keep
-        %% all that it is for (the default), or `always'.
+        %% Whether results describe the isolation of their commands: `when_off', if a layer was missing or only partly
+        %% effective (the default), or `always'.
         report => when_off | always
     }.
 
-%% `required': every layer, or nothing runs; `best_effort': what layers there are; `off': none.
+%% The minimum for the mode `required': `full', all layers, or `landlock', those that need no namespaces. The best tier
+%% that the machine supports is used.
+-type sandbox_tier() :: full | landlock.
+
+%% Layers that can be given up.
+-type sandbox_layer() :: private_proc | resource_limits | landlock | signal_scope.
+
+%% `required': all layers, or nothing runs; `best_effort': the available layers; `off': none.
 -type sandbox_mode() :: required | best_effort | off.
 
-%% How language servers are run; see {@link beamai_tool_lsp}.
+%% Language server settings; see {@link beamai_tool_lsp}.
 -type lsp() :: #{
-    %% Milliseconds without a request after which a server is ended.
+    %% Milliseconds without a request after which a server is stopped.
     idle_timeout => pos_integer(),
     %% By language.
     servers => #{atom() | binary() => #{atom() => term()}}
 }.
 
-%% What the network tools may do; see {@link beamai_tool_web}. The `api_key' is kept in a fun: it is not in what is
-%% printed or logged of a kernel, nor in messages of errors. `term_to_binary/1' stores it. A fun of the host's is asked for it
-%% at each call, so that it may be renewed.
+%% Settings of the web tools; see {@link beamai_tool_web}. The `api_key' is kept in a fun: it does not appear when a
+%% kernel is printed or logged, nor in error messages, but `term_to_binary/1' includes it. A fun given by the host is
+%% called for each call, so the key can change.
 -type web() :: #{
-    %% Sockets, `IP:PORT', that may be reached though their addresses are not public.
+    %% Sockets, `IP:PORT', that may be reached although their addresses are not public.
     allow_addresses => [binary()],
     allowed_domains => [binary()],
     blocked_domains => [binary()],
@@ -93,7 +106,7 @@
     user_agent => binary()
 }.
 
-%% @doc The kernel's settings: workspace pinned, policy checked, environment encoded.
+%% @doc The kernel's settings: workspace pinned, policy validated, environment encoded.
 -spec kernel(term()) -> #{atom() => term()}.
 kernel(Options) when is_map(Options) ->
     Given = maps:from_list([{Key, option(Key, V)} || {Key, V} <- maps:to_list(Options)]),
@@ -155,7 +168,7 @@ option(Unknown, _Value) ->
     Keys = lists:join(", ", [atom_to_binary(Key) || Key <- ?KEYS]),
     bad_option(Unknown, ["is not an option; the options are ", Keys]).
 
-%% @doc The limits, checked. Raises `{bad_option, limits}'.
+%% @doc Validates the limits. Raises `{bad_option, limits}'.
 -spec limits(term()) -> limits().
 limits(#{result := Limit} = Limits) when map_size(Limits) =:= 1 ->
     Limits#{result := beamai_display:limit(Limit)};
@@ -165,6 +178,8 @@ limits(Other) ->
     bad_option(limits, ["must be a map with the key result, not ", show(Other)]).
 
 sandbox(mode, Mode) when Mode =:= required; Mode =:= best_effort; Mode =:= off -> Mode;
+sandbox(tier, Tier) when Tier =:= full; Tier =:= landlock -> Tier;
+sandbox(without, Layers) when is_list(Layers) -> [sandbox_layer(Layer) || Layer <- Layers];
 sandbox(report, Report) when Report =:= when_off; Report =:= always -> Report;
 sandbox(Key, On) when (Key =:= network orelse Key =:= unix_sockets), is_boolean(On) -> On;
 sandbox(Key, Texts) when
@@ -180,11 +195,20 @@ sandbox(Key, Number) when
 sandbox(Key, Other) ->
     bad_option(sandbox, ["has no option ", show(Key), " with the value ", show(Other)]).
 
+sandbox_layer(Layer) ->
+    case lists:member(Layer, ?DISPENSABLE) of
+        true ->
+            Layer;
+        false ->
+            Names = lists:join(", ", [atom_to_binary(Name) || Name <- ?DISPENSABLE]),
+            bad_option(sandbox, ["without must name layers of these: ", Names, "; not ", show(Layer)])
+    end.
+
 sandbox_text(_Key, Text) when is_binary(Text) -> Text;
 sandbox_text(_Key, [_ | _] = Text) -> unicode:characters_to_binary(Text, unicode, file:native_name_encoding());
 sandbox_text(Key, Other) -> bad_option(sandbox, [show(Key), " must be texts, not ", show(Other)]).
 
-%% The value is not in what is raised.
+%% The raised error does not contain the value.
 secret(Key) ->
     case beamai_secret:new(Key) of
         {ok, Secret} -> Secret;

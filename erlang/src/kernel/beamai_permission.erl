@@ -1,6 +1,6 @@
-%% @doc The shape of a policy, and what it says about a call.
+%% @doc The form of a policy, and its verdict on a call.
 %%
-%% Rules are judged on the native side; here a policy is only checked for its shape.
+%% Rules are evaluated on the native side; this module only validates the form of a policy.
 -module(beamai_permission).
 
 -include("beamai_plan.hrl").
@@ -11,11 +11,11 @@
 -type mode() :: auto | allow | ask | deny.
 -type text() :: binary() | string().
 
-%% `Tool' or `Tool(pattern)'; with examples, which are tried when the kernel is made.
+%% `Tool' or `Tool(pattern)', optionally with examples, which are checked when the kernel is created.
 -type rule() :: text() | #{rule := text(), match => [text()], no_match => [text()]}.
 -type t() ::
     #{allow => [rule()], ask => [rule()], deny => [rule()], default => mode()}
-    %% A JSON settings file with the same under `"permissions"'.
+    %% A JSON settings file that contains the policy under `"permissions"'.
     | {file, file:filename_all()}.
 -type normalised() ::
     #{allow := [normalised_rule()], ask := [normalised_rule()], deny := [normalised_rule()], default := binary()}
@@ -25,12 +25,12 @@
     verdict := allow | ask | deny,
     matched_rule := binary() | undefined,
     message := binary(),
-    %% What may still be stopped when the command's programs start; absent where nothing is.
+    %% How programs that the command starts are checked; absent if they are not.
     enforced => binary()
 }.
 
-%% @doc Checks a policy and fills in what it leaves out: no rules, and the mode `auto'. Of a settings
-%% file, the text is read. The error is a sentence.
+%% @doc Validates a policy and adds defaults: no rules, and the mode `auto'. Settings files are read. The error is a
+%% sentence.
 -spec normalise(term()) -> {ok, normalised()} | {error, binary()}.
 normalise({file, Path}) when is_binary(Path); is_list(Path) ->
     case file:read_file(Path) of
@@ -107,16 +107,15 @@ wrong(Text) ->
 show(Term) ->
     beamai_error:show(Term, 80).
 
-%% @doc What the kernel's policy says about a call of the tool: the verdict, and the rule that decided
-%% it, `undefined' where the mode did. Nothing runs and nobody is asked. Arguments that the tool would
-%% refuse give that error.
+%% @doc The verdict of the kernel's policy on a call of the tool, and the rule that decided, `undefined' if the mode
+%% did. Nothing is run and nobody is asked. Invalid arguments return the tool's error.
 -spec explain(beamai_kernel:kernel(), Name :: binary(), Args :: map()) ->
     verdict() | {error, beamai_error:t()}.
 explain(Kernel, Name, Args) ->
     explain(Kernel, Name, Args, #{}).
 
-%% @doc The same for a call with this context: in its workspace, and with the rules that its session was given by
-%% approvals.
+%% @doc As {@link explain/3}, for a call with this context: in its workspace, and with the rules that approvals added to
+%% its session.
 -spec explain(beamai_kernel:kernel(), Name :: binary(), Args :: map(), beamai_context:t()) ->
     verdict() | {error, beamai_error:t()}.
 explain(Kernel, Name, Args, Context) ->

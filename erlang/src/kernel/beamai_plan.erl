@@ -1,4 +1,4 @@
-%% @doc What a kernel keeps of a tool: made when the tool is added, found when it is called.
+%% @doc What a kernel stores of a tool: created when the tool is added, and looked up by calls.
 %% @hidden
 -module(beamai_plan).
 
@@ -10,11 +10,11 @@
 -define(DEFAULT_TIMEOUT_MS, 30000).
 
 -type t() :: #plan{}.
-%% By the tools' names.
+%% By tool name.
 -type plans() :: #{binary() => t()}.
 
-%% @doc The plan of a tool. `Default' is the timeout, in milliseconds, of a tool without its own; `default' stands for
-%% 30000. Raises `{invalid_tool, Name, Problems}'.
+%% @doc Creates the plan of a tool. `Default' is the timeout in milliseconds for tools without their own; `default'
+%% means 30000. Raises `{invalid_tool, Name, Problems}'.
 -spec new(beamai_tool:tool_spec(), Default :: timeout() | default) -> #plan{}.
 new(Spec, Default) ->
     #{name := Name} = beamai_spec:valid(Spec),
@@ -24,14 +24,15 @@ new(Spec, Default) ->
         runs = runs(Spec),
         timeout = timeout(Spec, Default),
         retry = retry(Spec),
-        requires_permission = maps:get(requires_permission, maps:get(metadata, Spec, #{}), false)
+        requires_permission = maps:get(requires_permission, maps:get(metadata, Spec, #{}), false),
+        node = maps:get(node, Spec, none)
     }, Spec).
 
 with_params(#plan{runs = #native{}} = Plan, _Spec) -> Plan;
 with_params(Plan, Spec) -> Plan#plan{params = params(Spec)}.
 
-%% A kernel is sent to every process that calls its tools: descriptions and schemas of built-in ones are in the catalogue
-%% of every node. A spec from which something was taken away is kept whole.
+%% A kernel is copied to every process that calls its tools, so descriptions and schemas of built-in tools are left out:
+%% every node has the catalogue. A spec from which keys were removed is stored whole.
 kept(#{handler := {beamai_tool, call_native, [#{name := Name, dialect := Dialect, services := #{describe := Describe}}]}} = Spec) ->
     case Describe(Dialect, Name) of
         {ok, Described} ->
@@ -72,10 +73,10 @@ timeout(_Spec, Default) -> Default.
 retry(#{retry := Retry}) -> {maps:get(max, Retry, 1), maps:get(delay, Retry, 0)};
 retry(_Spec) -> {0, 0}.
 
-%%% Looking
+%%% Lookup
 
-%% @doc The spec that a plan was made from. That of a built-in tool is this node's. Raises `{unknown_tool, Name}' where the
-%% kernel comes from a node with another version, whose tool this one does not have.
+%% @doc The spec that a plan was created from. For a built-in tool it is taken from this node's catalogue. Raises
+%% `{unknown_tool, Name}' if the kernel comes from a node with another version, whose tool does not exist here.
 -spec spec(t()) -> beamai_tool:tool_spec().
 spec(#plan{spec = {catalogue, Changes}, name = Own, runs = #native{name = Name, dialect = Dialect, services = #{describe := Describe}}}) ->
     case Describe(Dialect, Name) of
@@ -85,7 +86,7 @@ spec(#plan{spec = {catalogue, Changes}, name = Own, runs = #native{name = Name, 
 spec(#plan{spec = #{} = Spec}) ->
     Spec.
 
-%% @doc Whether the tool changes nothing, as its spec says.
+%% @doc Whether the tool is read-only according to its spec.
 -spec only_reads(t()) -> boolean().
 only_reads(Plan) ->
     case spec(Plan) of
@@ -93,12 +94,12 @@ only_reads(Plan) ->
         #{} -> false
     end.
 
-%% @doc The name of a built-in tool on the native side; `none' of a tool with a handler in Erlang.
+%% @doc The native name of a built-in tool; `none' for a tool with an Erlang handler.
 -spec native_name(t()) -> binary() | none.
 native_name(#plan{runs = #native{name = Name}}) -> Name;
 native_name(#plan{}) -> none.
 
-%% @doc The plan of the tool with this name. The error for a name that no tool has lists the nearest ones.
+%% @doc The plan of the tool with this name. The error for an unknown name suggests similar ones.
 -spec find(Name :: term(), plans()) -> {ok, t()} | {error, beamai_error:t()}.
 find(Name, Plans) ->
     case Plans of

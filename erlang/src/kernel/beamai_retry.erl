@@ -1,20 +1,20 @@
-%% @doc Tries a call again after an error that another try can mend.
+%% @doc Retries calls after temporary errors.
 %% @hidden
 -module(beamai_retry).
 
 -export([run/3]).
 
-%% Up to `Max' further tries, `Delay' milliseconds apart.
+%% At most `Max' retries, `Delay' milliseconds apart.
 -type retry() :: {Max :: non_neg_integer(), Delay :: non_neg_integer()}.
 -type call() :: #{
     tool := binary(),
     context := beamai_context:t(),
-    %% Where `{Run, cancelled}' arrives.
+    %% Tag with which a cancellation arrives, as `{Run, cancelled}'.
     run := reference() | none
 }.
 
-%% @doc Runs the try, and runs it again until it succeeds, fails for good, the tries or the time of the agent's budget
-%% are used up, or the run is cancelled. Returns the last result. The agent's run tells of each further try as an event.
+%% @doc Runs the function until it succeeds or fails permanently, the retries or the agent's time budget are used up, or
+%% the run is cancelled. Returns the last result. Retries are reported as events of the agent's run.
 -spec run(retry(), call(), fun(() -> beamai_call:try_result())) -> beamai_call:try_result().
 run(Retry, Call, Try) ->
     run(Retry, 1, Call, Try).
@@ -31,7 +31,7 @@ run({Left, Delay}, Attempt, Call, Try) ->
             Result
     end.
 
-%% Whether there is time for another try after the pause. It is told before the pause.
+%% Whether there is time for another attempt after the delay. The retry is reported before the delay.
 pause(Delay, Failed, #{context := Context, run := Run} = Call) ->
     IsOver = beamai_budget:is_time_over(Context),
     Fitting = beamai_budget:in_time(Delay, Context),

@@ -1,4 +1,4 @@
-%% @doc What the spans of {@link beamai_telemetry} say of tool calls, model requests and agents' runs.
+%% @doc Attributes of the spans of {@link beamai_telemetry}, for tool calls, model requests and agents' runs.
 %% @hidden
 -module(beamai_spans).
 
@@ -6,30 +6,31 @@
 
 %%% Tools
 
-%% @doc Begins the span of a tool call.
+%% @doc Starts the span of a tool call.
 -spec start_tool(Name :: term(), Args :: term(), beamai_context:t()) -> beamai_telemetry:span().
 start_tool(Name, Args, Context) ->
-    beamai_telemetry:start(tool, fun(Contents) ->
-        Own = #{'gen_ai.operation.name' => <<"execute_tool">>, 'gen_ai.tool.name' => Name, 'gen_ai.tool.type' => <<"function">>},
-        Call = copied(call_id, Context, 'gen_ai.tool.call.id', Own),
-        with_content(Contents, 'gen_ai.tool.call.arguments', Args, ids(Context, Call))
-    end).
+    beamai_telemetry:start(tool, {Name, Args, Context}, fun tool/2).
+
+tool({Name, Args, Context}, Contents) ->
+    Own = #{'gen_ai.operation.name' => <<"execute_tool">>, 'gen_ai.tool.name' => Name, 'gen_ai.tool.type' => <<"function">>},
+    Call = copied(call_id, Context, 'gen_ai.tool.call.id', Own),
+    with_content(Contents, 'gen_ai.tool.call.arguments', Args, ids(Context, Call)).
 
 %% @doc Ends the span of a tool call.
 -spec stop_tool(beamai_telemetry:span(), Result) -> Result when Result :: beamai_call:result().
 stop_tool(Span, Result) ->
     stop_tool(Span, Result, measured).
 
-%% @doc The same with the duration of the call, in native units.
+%% @doc As {@link stop_tool/2}, with the duration of the call in native units.
 -spec stop_tool(beamai_telemetry:span(), Result, measured | integer()) -> Result when Result :: beamai_call:result().
 stop_tool(Span, Result, Duration) ->
-    ok = beamai_telemetry:stop(Span, Duration, fun(Contents) -> tool_ended(Result, Contents) end),
+    ok = beamai_telemetry:stop(Span, Duration, Result, fun tool_ended/2),
     Result.
 
 tool_ended({ok, Value, _Context}, Contents) ->
     {stop, #{}, with_content(Contents, 'gen_ai.tool.call.result', Value, #{})};
 tool_ended({error, #{details := #{reason := crash, class := Class, exception := Reason} = Details}}, Contents) ->
-    %% What is raised may hold what the handler worked on.
+    %% The exception may contain the handler's data.
     Raised = with_content(Contents, reason, Reason, maps:with([stacktrace], Details)),
     {exception, #{}, Raised#{kind => Class, 'error.type' => <<"crash">>}};
 tool_ended({error, #{error_type := Type, details := #{reason := Reason} = Details}}, _Contents) when is_atom(Reason); is_binary(Reason) ->
@@ -41,21 +42,22 @@ error_type(Type, Reason) -> iolist_to_binary(io_lib:format("~ts.~ts", [Type, Rea
 
 %%% Models
 
-%% @doc Begins the span of a model's answer. `Provider' is its name in OpenTelemetry's conventions.
+%% @doc Starts the span of a model request. `Provider' is the provider's name in OpenTelemetry's conventions.
 -spec start_model(Provider :: binary(), State :: map(), beamai_chat_model:request()) -> beamai_telemetry:span().
-start_model(Provider, State, #{context := Context} = Request) ->
-    beamai_telemetry:start(model, fun(Contents) ->
-        Own = #{'gen_ai.operation.name' => <<"chat">>, 'gen_ai.provider.name' => Provider},
-        Model = copied(model, State, 'gen_ai.request.model', copied(max_tokens, State, 'gen_ai.request.max_tokens', Own)),
-        Instructed = with_content(Contents, 'gen_ai.system_instructions', maps:get(system, Request), ids(Context, Model)),
-        with_content(Contents, 'gen_ai.input.messages', maps:get(messages, Request), Instructed)
-    end).
+start_model(Provider, State, Request) ->
+    beamai_telemetry:start(model, {Provider, State, Request}, fun model/2).
 
-%% @doc Ends the span of a model's answer.
+model({Provider, State, #{context := Context} = Request}, Contents) ->
+    Own = #{'gen_ai.operation.name' => <<"chat">>, 'gen_ai.provider.name' => Provider},
+    Model = copied(model, State, 'gen_ai.request.model', copied(max_tokens, State, 'gen_ai.request.max_tokens', Own)),
+    Instructed = with_content(Contents, 'gen_ai.system_instructions', maps:get(system, Request), ids(Context, Model)),
+    with_content(Contents, 'gen_ai.input.messages', maps:get(messages, Request), Instructed).
+
+%% @doc Ends the span of a model request.
 -spec stop_model(beamai_telemetry:span(), Result) -> Result when
     Result :: {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
 stop_model(Span, Result) ->
-    ok = beamai_telemetry:stop(Span, measured, fun(Contents) -> model_ended(Result, Contents) end),
+    ok = beamai_telemetry:stop(Span, measured, Result, fun model_ended/2),
     Result.
 
 model_ended({ok, #{message := Message, stop := Stop, usage := Usage}}, Contents) ->
@@ -76,22 +78,25 @@ usage(Usage, Metadata) ->
 
 %%% Agents
 
-%% @doc Begins the span of a run.
+%% @doc Starts the span of a run.
 -spec start_agent(beamai_context:t(), beamai_chat_model:message() | none) -> beamai_telemetry:span().
 start_agent(Context, Input) ->
-    beamai_telemetry:start(agent, fun(Contents) ->
-        Own = #{'gen_ai.operation.name' => <<"invoke_agent">>},
-        Named = copied(agent_id, maps:filter(fun(_Key, Name) -> is_binary(Name) end, Context), 'gen_ai.agent.name', Own),
-        with_content(Contents andalso Input =/= none, 'gen_ai.input.messages', [Input], ids(Context, Named))
-    end).
+    beamai_telemetry:start(agent, {Context, Input}, fun agent/2).
+
+agent({Context, Input}, Contents) ->
+    Own = #{'gen_ai.operation.name' => <<"invoke_agent">>},
+    Named = copied(agent_id, maps:filter(fun(_Key, Name) -> is_binary(Name) end, Context), 'gen_ai.agent.name', Own),
+    Below = copied(parent_run_id, Context, parent_run_id, Named),
+    with_content(Contents andalso Input =/= none, 'gen_ai.input.messages', [Input], ids(Context, Below)).
 
 %% @doc Ends the span of a run.
 -spec stop_agent(beamai_telemetry:span(), {ok | error, StopOrReason :: term(), Counts :: map()}) -> ok.
-stop_agent(Span, {Outcome, What, #{usage := Usage} = Counts}) ->
-    beamai_telemetry:stop(Span, measured, fun(_Contents) ->
-        Measurements = maps:merge(tokens(Usage), maps:with([iterations, tool_calls], Counts)),
-        {stop, Measurements, usage(Usage, run_ended(Outcome, What))}
-    end).
+stop_agent(Span, Ended) ->
+    beamai_telemetry:stop(Span, measured, Ended, fun agent_ended/2).
+
+agent_ended({Outcome, What, #{usage := Usage} = Counts}, _Contents) ->
+    Measurements = maps:merge(tokens(Usage), maps:with([iterations, tool_calls], Counts)),
+    {stop, Measurements, usage(Usage, run_ended(Outcome, What))}.
 
 run_ended(ok, Stop) -> #{'gen_ai.response.finish_reasons' => [finish(Stop)]};
 run_ended(error, Reason) -> #{'error.type' => failure(Reason)}.
@@ -101,7 +106,7 @@ failure({out_of_budget, What}) -> <<"out_of_budget.", (atom_to_binary(What))/bin
 failure({Kind, _}) -> atom_to_binary(Kind);
 failure(Kind) -> atom_to_binary(Kind).
 
-%%% All of them
+%%% Shared
 
 ids(Context, Metadata) ->
     Agent = copied(agent_id, Context, 'gen_ai.agent.id', Metadata),

@@ -1,19 +1,18 @@
-%% @doc Checks the shape of tool specs, so that a mistake shows when a tool is added and not when a
-%% model first calls it.
+%% @doc Validates tool specs, so that mistakes are reported when a tool is added, not when a model first calls it.
 %% @hidden
 -module(beamai_spec).
 
--export([validate/1, valid/1, problems/1, tags/1]).
+-export([validate/1, valid/1, problems/1, tags/1, is_place/1]).
 
--define(KEYS, [name, handler, description, parameters, input_schema, tag, timeout, retry, filters, metadata]).
+-define(KEYS, [name, handler, description, parameters, input_schema, tag, timeout, retry, filters, metadata, node]).
 -define(PARAM_KEYS, [
     type, description, required, default, enum, items, properties, minimum, maximum, minItems, maxItems, position, self_evident
 ]).
-%% The longest that a process can wait in one receive, in milliseconds: 49 days.
+%% The maximum timeout of a receive, in milliseconds: 49 days.
 -define(LONGEST_MS, 16#FFFFFFFF).
 -define(TYPES, [string, integer, float, boolean, array, object]).
 
-%% @doc Whether a spec is well formed; the problems are sentences.
+%% @doc Validates a spec; the problems are sentences.
 -spec validate(term()) -> ok | {error, {invalid_tool, Name :: term(), Problems :: [binary()]}}.
 validate(Spec) ->
     case problems(Spec) of
@@ -24,7 +23,7 @@ validate(Spec) ->
 name(#{name := Name}) -> Name;
 name(_Spec) -> undefined.
 
-%% @doc The spec, if it is well formed. Raises `{invalid_tool, Name, Problems}'.
+%% @doc Returns a valid spec. Raises `{invalid_tool, Name, Problems}'.
 -spec valid(term()) -> beamai_tool:tool_spec().
 valid(Spec) ->
     case validate(Spec) of
@@ -38,7 +37,11 @@ tags(#{tag := Tag}) when is_binary(Tag) -> [Tag];
 tags(#{tag := Tags}) -> Tags;
 tags(_Spec) -> [].
 
-%% @doc What is wrong with a spec, one sentence each; nothing for a good one.
+%% @doc Whether a term is a node, or a fun that chooses one.
+-spec is_place(term()) -> boolean().
+is_place(Where) -> is_atom(Where) orelse is_function(Where, 1).
+
+%% @doc The problems of a spec, one sentence each; empty if it is valid.
 -spec problems(term()) -> [binary()].
 problems(Spec) when is_map(Spec) ->
     Texts =
@@ -73,6 +76,8 @@ key(filters, Filters) ->
     [T || not Good, T <- wrong(filters, "a list of filter names", Filters)];
 key(metadata, Metadata) ->
     metadata(Metadata);
+key(node, Where) ->
+    [T || not is_place(Where), T <- wrong(node, "the name of a node, or a fun of a call that gives one", Where)];
 key(Unknown, _Value) ->
     [["has the unknown key ", show(Unknown), "; the keys are ", listed(?KEYS)]].
 
@@ -87,7 +92,7 @@ handler(Other) -> wrong(handler, beamai_syntax:either("a fun of one or two argum
 is_tag(Tag) when is_binary(Tag) -> true;
 is_tag(Tags) -> is_list_of(fun is_binary/1, Tags).
 
-%% Also of what is no proper list, which is none.
+%% Improper lists are not accepted.
 is_list_of(Is, [First | Rest]) -> Is(First) andalso is_list_of(Is, Rest);
 is_list_of(_Is, End) -> End =:= [].
 
@@ -163,7 +168,7 @@ param(#{}, Path) ->
 param(Other, Path) ->
     wrong(Path, "a map with type", Other).
 
-%% No value would be within them.
+%% Contradictory bounds would reject every value.
 bounds(Param, Path) ->
     [
         [Path, " ", atom_to_binary(Least), " is over its ", atom_to_binary(Most)]
@@ -173,7 +178,7 @@ bounds(Param, Path) ->
         map_get(Least, Param) > map_get(Most, Param)
     ].
 
-%% A model can send only what is of the type.
+%% Enumerated values must have the parameter's type, since a model can send nothing else.
 enum(#{type := Type, enum := Values}, Path) ->
     [
         Text
@@ -184,7 +189,7 @@ enum(#{type := Type, enum := Values}, Path) ->
 enum(#{}, _Path) ->
     [].
 
-%% It is filled in where a model leaves the argument out, and then nothing checks it any more.
+%% A default is used for a missing argument without any further check.
 default(false, #{type := Type}, Default, Path) ->
     wrong([Path, " default"], ["of its type, ", show(Type)], Default);
 default(true, _Param, Nothing, _Path) when Nothing =:= null; Nothing =:= undefined ->
@@ -194,7 +199,7 @@ default(true, Param, Atom, Path) when is_atom(Atom), not is_boolean(Atom) ->
 default(true, Param, Default, Path) ->
     [[Path, ": ", Fault] || Fault <- beamai_args:faults(Param, Default)].
 
-%% An atom serves as text, and `null' or `undefined' for nothing.
+%% An atom is accepted as text, and `null' or `undefined' for no value.
 is_default(_Type, Value) when is_atom(Value), not is_boolean(Value) -> true;
 is_default(string, Value) -> is_binary(Value);
 is_default(integer, Value) -> is_integer(Value);

@@ -1,21 +1,22 @@
-%% @doc Programs that a running command is about to start, and names that it connects to, about which somebody has to decide.
+%% @doc Approval requests of a running command, for programs that it starts and hosts that it connects to.
 %%
-%% The question comes with the call's progress, and the program waits. The answer is a call of its own, made while the
-%% first one goes on, so that no effect happens twice.
+%% A request arrives with the call's progress, and the program waits. The answer is sent as a separate call while the
+%% command's call continues, so nothing is run twice.
 %% @hidden
 -module(beamai_starts).
 
 -export([heard/5]).
 
 -define(DIALECT, <<"mcp">>).
-%% For an answer to be handed over.
+%% Timeout for delivering an answer, in milliseconds.
 -define(ANSWER_MS, 10000).
 
-%% @doc Takes a message of a running call: a question about a start or a connection, or its progress.
+%% @doc Handles a message of a running call: an approval request or progress.
 -spec heard(Message :: map(), Tool :: binary(), Args :: map(), beamai_kernel:kernel(), beamai_context:t()) -> ok.
 heard(#{<<"start">> := Id, <<"request">> := Request}, Tool, Args, Kernel, Context) ->
     case beamai_approval:decide(Request#{<<"tool">> => Tool}, Args, Kernel, Context) of
-        %% The call ends, and the command with it: the program still waits then. An answer would let the command go on.
+        %% The call was cancelled, so the command ends while its program still waits. An answer would let the command
+        %% continue.
         {error, #{details := #{reason := cancelled}}} -> ok;
         Decided -> answer(Id, decision(Decided), Context, beamai_env:in_workspace(Kernel, Context))
     end;
@@ -25,9 +26,9 @@ heard(Progress, Tool, _Args, _Kernel, Context) ->
 decision(allow) -> #{decision => allow};
 decision({error, #{message := Reason}}) -> #{decision => deny, reason => Reason}.
 
-%% A command that has ended meanwhile waits for nothing any more.
+%% If the command has ended, the answer has no effect.
 answer(Id, Decision, Context, {ok, Env}) ->
-    %% The running command has the session's rules from its beginning; the answer may have added one.
+    %% The running command has the session's rules from its start; the answer may have added one.
     Args = Decision#{start => Id, rules => command_rules(beamai_session:rules(Context, Env))},
     Call = #{tool => <<"start_answer">>, dialect => ?DIALECT, args => Args, timeout => ?ANSWER_MS},
     Options = #{pace => long, timeout => ?ANSWER_MS, run => none},

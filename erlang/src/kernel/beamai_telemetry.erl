@@ -1,48 +1,60 @@
 %% @doc Spans of tool calls, model requests and agents' runs, as telemetry events.
 %%
 %% The events are `[beamai, tool | model | agent, start | stop | exception]', with the measurements of
-%% `telemetry:span/3': `system_time' and `monotonic_time', then `duration', in native units, and for models the tokens.
-%% Their metadata have `run_id', `telemetry_span_context', which a span's events share, and attributes under the names of
-%% OpenTelemetry's conventions for generative AI, as atoms. Texts, arguments and results
-%% are not in them unless the application's environment says `{telemetry_contents, true}'.
+%% `telemetry:span/3': `system_time' and `monotonic_time', then `duration', in native units, and token counts for
+%% models. The metadata contain `run_id', `telemetry_span_context', which is the same for all events of a span, and
+%% attributes named after OpenTelemetry's conventions for generative AI, as atoms. Texts, arguments and results are
+%% included only if the application environment has `{telemetry_contents, true}'.
 %%
-%% Where the library `telemetry' is there, its handlers get the events; without it, those of {@link attach/4} do. With
-%% neither, a call looks at one term and goes on. Whether the library is there is found out once; a host that loads it
-%% later, or changes the environment, calls {@link refresh/0}.
+%% If the library `telemetry' is available, its handlers receive the events; otherwise those of {@link attach/4}. With
+%% neither, the cost per call is one term lookup. Whether the library is available is determined once; call {@link
+%% refresh/0} after loading it later, or after changing the environment.
 %%
-%% All have `gen_ai.operation.name', and `gen_ai.agent.id', `gen_ai.conversation.id' (the session) and `run_id' where the
-%% context has them; what failed has `error.type'. Beside these:
+%% All events have `gen_ai.operation.name', and `gen_ai.agent.id', `gen_ai.conversation.id' (the session) and `run_id'
+%% if the context has them; failures have `error.type'. Further attributes:
 %%
 %% <ul>
 %% <li>tools: `gen_ai.tool.name', `gen_ai.tool.type', `gen_ai.tool.call.id' within agents; with contents
-%%   `gen_ai.tool.call.arguments' and `gen_ai.tool.call.result'; an exception has `kind', `reason' and `stacktrace';
-%%   what was refused has the deciding `beamai.permission.rule' where a rule decided;</li>
+%% `gen_ai.tool.call.arguments' and `gen_ai.tool.call.result'; an exception has `kind', `reason' and `stacktrace'; a
+%% refusal has `beamai.permission.rule' if a rule decided;</li>
 %% <li>models: `gen_ai.provider.name', `gen_ai.request.model', `gen_ai.response.finish_reasons',
 %%   `gen_ai.usage.input_tokens', `gen_ai.usage.output_tokens', `gen_ai.usage.cache_read.input_tokens'; with contents
 %%   `gen_ai.system_instructions', `gen_ai.input.messages' and `gen_ai.output.messages', as this library has messages;</li>
-%% <li>agents: the usage of the run, and `iterations' and `tool_calls' among the measurements.</li>
+%% <li>agents: the usage of the run, `parent_run_id' of a sub-agent, and `iterations' and `tool_calls' among the measurements.</li>
 %% </ul>
 -module(beamai_telemetry).
 
 -export([attach/4, detach/1, refresh/0]).
--export([start/2, stop/3]).
--export_type([event/0, handler/0, span/0]).
+-export([record/3, start/3, stop/4, metadata/1]).
+-export_type([event/0, handler/0, span/0, subject/0, describe/0, ended/0, recorder/0, state/0]).
+
+-include("beamai_span.hrl").
 
 -type event() :: [atom()].
-%% As those of `telemetry'. One that raises is logged and detached.
+%% As handlers of `telemetry'. A handler that raises is logged and detached.
 -type handler() :: fun((event(), Measurements :: map(), Metadata :: map(), Config :: term()) -> term()).
--type span() :: off | {Kind :: atom(), Started :: integer(), Metadata :: map() | fun((boolean()) -> map()), state()}.
+-type span() :: off | #span{}.
+%% What is traced, before its metadata are computed: for example a tool's name, arguments and context.
+-type subject() :: tuple().
+-type describe() :: fun((subject(), Contents :: boolean()) -> Metadata :: map()).
+-type ended() :: fun((Result :: term(), Contents :: boolean()) -> {stop | exception, Measurements :: map(), Metadata :: map()}).
+%% Receives completed spans in their own process, before metadata are computed. The duration is in units of
+%% `os:perf_counter/0'. Must not raise.
+-type recorder() :: fun((#span{}, Duration :: integer(), Result :: term(), ended(), Config :: term()) -> term()).
 %% `listening': the handlers of each event.
 -type state() :: #{
     library := none | module(),
     contents := boolean(),
     handlers := [{term(), [event()], handler(), term()}],
-    listening := #{event() => [{term(), handler(), term()}]}
+    listening := #{event() => [{term(), handler(), term()}]},
+    recorders := [{term(), recorder(), Config :: term()}],
+    %% Whether there are recorders but no handlers.
+    only_records := boolean()
 }.
 
 %%% For hosts
 
-%% @doc Has a fun called at events, in the process in which they happen; without the library `telemetry'.
+%% @doc Attaches a fun to events; it runs in the process that emits them. Only used without the library `telemetry'.
 -spec attach(Id :: term(), [event()], handler(), Config :: term()) -> ok | {error, already_exists}.
 attach(Id, Events, Fun, Config) when is_list(Events), is_function(Fun, 4) ->
     changed(fun(#{handlers := Handlers} = State) ->
@@ -52,7 +64,7 @@ attach(Id, Events, Fun, Config) when is_list(Events), is_function(Fun, 4) ->
         end
     end).
 
-%% @doc Ends what {@link attach/4} began.
+%% @doc Removes a handler that {@link attach/4} added.
 -spec detach(Id :: term()) -> ok | {error, not_found}.
 detach(Id) ->
     changed(fun(#{handlers := Handlers} = State) ->
@@ -62,10 +74,19 @@ detach(Id) ->
         end
     end).
 
-%% @doc Looks again whether `telemetry' is there, and at the environment.
+%% @doc Checks again whether `telemetry' is available, and reads the environment.
 -spec refresh() -> ok.
 refresh() ->
-    changed(fun(State) -> {ok, (found())#{handlers := maps:get(handlers, State)}} end).
+    changed(fun(State) -> {ok, maps:merge(found(), maps:with([handlers, recorders], State))} end).
+
+%% @private Adds or updates a recorder; the configuration `none' removes it.
+-spec record(Id :: term(), recorder(), Config :: term() | none) -> ok.
+record(Id, _Fun, none) ->
+    changed(fun(#{recorders := Recorders} = State) -> {ok, State#{recorders := lists:keydelete(Id, 1, Recorders)}} end);
+record(Id, Fun, Config) ->
+    changed(fun(#{recorders := Recorders} = State) ->
+        {ok, State#{recorders := lists:keystore(Id, 1, Recorders, {Id, Fun, Config})}}
+    end).
 
 changed(Change) ->
     global:trans({?MODULE, self()}, fun() ->
@@ -77,76 +98,98 @@ changed(Change) ->
 whole(#{} = State) -> State;
 whole(_OffOrUndefined) -> found().
 
-kept(#{library := none, handlers := []}) -> off;
-kept(#{handlers := Handlers} = State) ->
+kept(#{library := none, handlers := [], recorders := []}) -> off;
+kept(#{library := Library, handlers := Handlers} = State) ->
     Events = lists:usort(lists:append([Wanted || {_, Wanted, _, _} <- Handlers])),
     Of = fun(Event) -> [{Id, Fun, Config} || {Id, Wanted, Fun, Config} <- Handlers, lists:member(Event, Wanted)] end,
-    State#{listening := maps:from_list([{Event, Of(Event)} || Event <- Events])}.
+    State#{listening := maps:from_list([{Event, Of(Event)} || Event <- Events]), only_records := Library =:= none andalso Handlers =:= []}.
 
 found() ->
     #{
         library => library(),
         contents => application:get_env(beamai, telemetry_contents, false) =:= true,
         handlers => [],
-        listening => #{}
+        listening => #{},
+        recorders => [],
+        only_records => false
     }.
 
-%% It is no dependency, so its name must not look like a call.
+%% Not a dependency, so the module must not be called statically.
 library() ->
     case code:ensure_loaded(telemetry) of
         {module, Module} -> hd([Module || erlang:function_exported(Module, execute, 3)] ++ [none]);
         {error, _} -> none
     end.
 
-%%% For what is traced
+%%% Used by the traced modules
 
-%% @private Begins a span. The fun says what is known of it; it gets whether contents are wanted, and is called only where
-%% somebody listens.
--spec start(Kind :: atom(), fun((Contents :: boolean()) -> map())) -> span().
-start(Kind, Describe) ->
+%% @private Starts a span. The fun returns the metadata of the subject; it is called only if there is a handler.
+-spec start(Kind :: atom(), subject(), describe()) -> span().
+start(Kind, Subject, Describe) ->
     case persistent_term:get(?MODULE, undefined) of
         off ->
             off;
+        #{only_records := true} = State ->
+            #span{kind = Kind, clock = os:perf_counter(), subject = Subject, describe = Describe, state = State};
         undefined ->
             ok = refresh(),
-            start(Kind, Describe);
+            start(Kind, Subject, Describe);
         #{} = State ->
-            begun(Kind, erlang:monotonic_time(), Describe, heard_by([beamai, Kind, start], State), State)
+            Span = #span{kind = Kind, clock = os:perf_counter(), subject = Subject, describe = Describe, state = State},
+            begun(Span#span{started = erlang:monotonic_time()}, heard_by([beamai, Kind, start], State))
     end.
 
-%% Where nobody hears of starts, what is known is said at the end alone.
-begun(Kind, Started, Describe, {none, []}, State) ->
-    {Kind, Started, Describe, State};
-begun(Kind, Started, Describe, Listeners, State) ->
-    Metadata = metadata(Describe, State),
-    Measurements = #{system_time => erlang:system_time(), monotonic_time => Started},
-    execute([beamai, Kind, start], Measurements, Metadata, Listeners),
-    {Kind, Started, Metadata, State}.
+%% If nobody handles start events, the metadata are computed only at the end.
+begun(Span, {none, []}) ->
+    Span;
+begun(#span{kind = Kind, started = Started} = Span, Listeners) ->
+    Metadata = (metadata(Span))#{telemetry_span_context => make_ref()},
+    execute([beamai, Kind, start], #{system_time => erlang:system_time(), monotonic_time => Started}, Metadata, Listeners),
+    Span#span{metadata = Metadata}.
 
-metadata(#{} = Metadata, _State) -> Metadata;
-metadata(Describe, #{contents := Contents}) -> (Describe(Contents))#{telemetry_span_context => make_ref()}.
+%% @private The metadata of a span's subject.
+-spec metadata(#span{}) -> map().
+metadata(#span{metadata = none, subject = Subject, describe = Describe, state = #{contents := Contents}}) -> Describe(Subject, Contents);
+metadata(#span{metadata = Metadata}) -> Metadata.
 
 heard_by(Event, #{library := Library, listening := Listening}) -> {Library, maps:get(Event, Listening, [])}.
 
-%% @private Ends a span. `Duration' is in native units, or `measured' from its start. The fun says how it ended: further
-%% measurements and metadata, and whether something was raised.
--spec stop(span(), Duration :: measured | integer(), fun((Contents :: boolean()) -> {stop | exception, map(), map()})) -> ok.
-stop(off, _Duration, _Describe) ->
+%% @private Ends a span. `Duration' is in native units, or `measured' from its start. The fun returns how it ended:
+%% whether there was an exception, and further measurements and metadata.
+-spec stop(span(), Duration :: measured | integer(), Result :: term(), ended()) -> ok.
+stop(off, _Duration, _Result, _Ended) ->
     ok;
-stop({Kind, Started, Metadata, #{contents := Contents} = State}, Duration, Describe) ->
+stop(#span{state = #{only_records := true, recorders := Recorders}} = Span, Duration, Result, Ended) ->
+    recorded(Recorders, Span, Duration, Result, Ended);
+stop(#span{kind = Kind, state = #{contents := Contents, recorders := Recorders} = State} = Span, Duration, Result, Ended) ->
     Now = erlang:monotonic_time(),
-    {Suffix, Measurements, More} = Describe(Contents),
+    recorded(Recorders, Span, Duration, Result, Ended),
+    {Suffix, Measurements, More} = Ended(Result, Contents),
     Event = [beamai, Kind, Suffix],
     case heard_by(Event, State) of
         {none, []} ->
             ok;
         Listeners ->
-            Times = Measurements#{monotonic_time => Now, duration => duration(Duration, Now - Started)},
-            execute(Event, Times, maps:merge(metadata(Metadata, State), More), Listeners)
+            Times = Measurements#{monotonic_time => Now, duration => duration(Duration, Now - Span#span.started)},
+            Metadata = maps:merge(#{telemetry_span_context => make_ref()}, maps:merge(metadata(Span), More)),
+            execute(Event, Times, Metadata, Listeners)
     end.
 
 duration(measured, Measured) -> Measured;
 duration(Duration, _Measured) -> Duration.
+
+recorded([], _Span, _Duration, _Result, _Ended) ->
+    ok;
+recorded(Recorders, #span{clock = Clock} = Span, measured, Result, Ended) ->
+    each(Recorders, Span, os:perf_counter() - Clock, Result, Ended);
+recorded(Recorders, Span, Duration, Result, Ended) ->
+    each(Recorders, Span, erlang:convert_time_unit(Duration, native, perf_counter), Result, Ended).
+
+each([], _Span, _Duration, _Result, _Ended) ->
+    ok;
+each([{_Id, Record, Config} | Others], Span, Duration, Result, Ended) ->
+    _ = Record(Span, Duration, Result, Ended, Config),
+    each(Others, Span, Duration, Result, Ended).
 
 execute(Event, Measurements, Metadata, {Library, Listening}) ->
     _ = Library =/= none andalso Library:execute(Event, Measurements, Metadata),

@@ -1,4 +1,5 @@
-%% @doc Tool specs: made, checked, called without a kernel, and turned into provider schemas.
+%% @doc Tool specs: creating and validating them, calling them without a kernel, and converting them to provider
+%% schemas.
 -module(beamai_tool).
 
 -export([new/2, new/3, validate/1, tags/1]).
@@ -13,16 +14,19 @@
     handler := handler(),
     description => binary(),
     parameters => parameters_schema(),
-    %% Instead of parameters, where they cannot say it: a JSON Schema, with binary keys. Providers get it as it is;
-    %% what of it can be checked here is.
+    %% A JSON Schema with binary keys, in place of parameters that cannot express it. Providers get it unchanged;
+    %% supported keywords are checked here.
     input_schema => #{binary() => term()},
     tag => binary() | [binary()],
-    %% Milliseconds for each try; 30000 by default.
+    %% Milliseconds per attempt; 30000 by default.
     timeout => timeout(),
-    %% Up to `max' further tries (1 by default), `delay' milliseconds apart (0 by default).
+    %% At most `max' retries (1 by default), `delay' milliseconds apart (0 by default).
     retry => #{max => non_neg_integer(), delay => non_neg_integer()},
     filters => [filter_ref()],
-    %% `requires_permission => true' makes the default policy ask.
+    %% The node that it runs on, or a fun that gets `#{tool, tags, context}' and returns one; see {@link
+    %% beamai_kernel:place/3}.
+    node => node() | fun((map()) -> node()),
+    %% `requires_permission => true' makes the default policy ask for approval.
     metadata => map()
 }.
 -type handler() ::
@@ -31,7 +35,7 @@
     | {module(), atom()}
     | {module(), atom(), [term()]}.
 -type args() :: map().
-%% The context of a result is merged over that of the call.
+%% The context in a result is merged over that of the call.
 -type tool_result() :: {ok, term()} | {ok, term(), beamai_context:t()} | {error, term()}.
 -type parameters_schema() :: #{atom() | binary() => param_spec()}.
 -type param_spec() :: #{
@@ -46,13 +50,14 @@
     maximum => number(),
     minItems => non_neg_integer(),
     maxItems => non_neg_integer(),
-    %% Place in the order of use, counted from 1: a model writes arguments in this order. Those without come last.
+    %% 1-based position in the parameter list, which is the order in which a model writes arguments. Parameters without
+    %% it come last.
     position => pos_integer(),
-    %% Of a built-in tool: models are not told the description, because the name says it all.
+    %% For built-in tools: the description is left out for models, because the name explains the parameter.
     self_evident => boolean()
 }.
 -type filter_ref() :: beamai_filter:name().
-%% In the handler of a built-in tool; see {@link call_native/3}.
+%% Data of a built-in tool's handler; see {@link call_native/3}.
 -type native_info() :: #{
     name := binary(),
     dialect := binary(),
@@ -66,29 +71,29 @@
     services := beamai_native_call:services()
 }.
 
-%% @doc A tool with a name and a handler only: it takes any arguments.
+%% @doc Creates a tool with a name and a handler, which accepts any arguments.
 -spec new(Name :: binary(), handler()) -> tool_spec().
 new(Name, Handler) ->
     new(Name, Handler, #{}).
 
-%% @doc A tool with further keys of its spec. Raises `{invalid_tool, Name, Problems}'.
+%% @doc Creates a tool with further keys of the spec. Raises `{invalid_tool, Name, Problems}'.
 -spec new(Name :: binary(), handler(), Options :: map()) -> tool_spec().
 new(Name, Handler, Options) ->
     beamai_validate:options(Options),
     beamai_spec:valid(Options#{name => Name, handler => Handler}).
 
-%% @doc Whether a spec is well formed; the problems are sentences.
+%% @doc Validates a spec; the problems are sentences.
 -spec validate(term()) -> ok | {error, {invalid_tool, Name :: term(), Problems :: [binary()]}}.
 validate(Spec) ->
     beamai_spec:validate(Spec).
 
-%% @doc Its tags, as a list.
+%% @doc The tags of a spec, as a list.
 -spec tags(tool_spec()) -> [binary()].
 tags(Spec) ->
     beamai_spec:tags(Spec).
 
-%% @private The handler of a built-in tool's spec. A kernel knows it and goes to the door without a handler process.
-%% Called as a plain function, it runs the tool under the context's policy, as {@link invoke/3} does.
+%% @private The handler of a built-in tool. A kernel recognizes it and uses the door without a handler process. Called
+%% as an ordinary function, it runs the tool under the context's policy, as {@link invoke/3} does.
 -spec call_native(args(), beamai_context:t(), native_info()) -> beamai_call:try_result().
 call_native(Args, Context, #{name := Name} = Info) ->
     invoke(#{name => Name, handler => {?MODULE, call_native, [Info]}}, Args, Context).
@@ -101,9 +106,10 @@ invoke(Spec, Args) ->
         {error, _} = Error -> Error
     end.
 
-%% @doc Calls a tool without a kernel: with the context's `permissions', `workspace' and `approve', or
-%% the default policy in the current directory. Filters that it lists belong to kernels and do not
-%% run. Raises `{invalid_tool, Name, Problems}', `{bad_context, Term}', and what {@link beamai_kernel:new/1} raises for bad values of those keys.
+%% @doc Calls a tool without a kernel: with the context's `permissions', `workspace' and `approve', or with the default
+%% policy in the current directory. Filters that the tool lists do not run, since they belong to kernels. Raises
+%% `{invalid_tool, Name, Problems}', `{bad_context, Term}', and the errors of {@link beamai_kernel:new/1} for invalid
+%% values of those keys.
 -spec invoke(tool_spec(), args(), beamai_context:t()) -> beamai_call:try_result().
 invoke(Spec, Args, Context) ->
     #{name := Name} = beamai_spec:valid(Spec),
@@ -112,8 +118,8 @@ invoke(Spec, Args, Context) ->
     Bare = beamai_kernel:add_tool(Kernel, maps:remove(filters, Spec)),
     beamai_kernel:invoke(Bare, Name, Args, Context).
 
-%% @doc The spec as a provider takes it: binary keys in the provider's envelope, atoms for JSON Schema
-%% keywords and type names, binaries for names of properties.
+%% @doc The spec in a provider's format: binary keys in the provider's envelope, atoms for JSON Schema keywords and type
+%% names, binaries for property names.
 -spec to_tool_schema(tool_spec(), beamai_tool_schema:provider()) -> #{binary() => term()}.
 to_tool_schema(Spec, Provider) ->
     to_tool_schema(Spec, Provider, #{}).
@@ -124,7 +130,8 @@ to_tool_schema(Spec, Provider) ->
 to_tool_schema(Spec, Provider, Options) ->
     beamai_tool_schema:term(beamai_spec:valid(Spec), Provider, Options).
 
-%% @doc The same as JSON text, with the properties in the order of use (`position'), which maps do not keep.
+%% @doc As {@link to_tool_schema/3}, as JSON text with the properties in the order of `position', which maps do not
+%% keep.
 -spec encode_schema(tool_spec(), beamai_tool_schema:provider(), beamai_tool_schema:options()) ->
     binary().
 encode_schema(Spec, Provider, Options) ->

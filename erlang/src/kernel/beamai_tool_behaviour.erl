@@ -1,10 +1,10 @@
-%% @doc What a tool module exports: its tools, and optionally what holds for all of them.
+%% @doc The behaviour of tool modules: they export their tools, and optionally settings for all of them.
 -module(beamai_tool_behaviour).
 
 -export([load/1]).
 -export_type([info/0]).
 
-%% `tags' are given to those tools of the module that have no `tag' of their own.
+%% `tags' are added to the tools of the module that have no `tag' of their own.
 -type info() :: #{description => binary(), tags => [binary()]}.
 
 -callback tool_info() -> info().
@@ -12,8 +12,8 @@
 
 -optional_callbacks([tool_info/0]).
 
-%% @private The tools of a module, with its tags on those that have none. Raises
-%% `{bad_tool_module, Module}' for a module that cannot be loaded or has no `tools/0'.
+%% @private The tools of a module, with its tags added. Raises `{bad_tool_module, Module}' for a module that cannot be
+%% loaded or has no `tools/0'.
 -spec load(module()) -> [beamai_tool:tool_spec()].
 load(Module) ->
     case is_atom(Module) andalso code:ensure_loaded(Module) of

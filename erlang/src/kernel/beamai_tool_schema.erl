@@ -1,7 +1,8 @@
-%% @doc Tool specs as providers take them. The native side renders them; here keywords become atoms.
+%% @doc Converts tool specs to provider schemas. The native side renders them; this module converts the keywords to
+%% atoms.
 %%
-%% In a result the provider's envelope has binary keys, JSON Schema keywords and type names are
-%% atoms, and names of properties are binaries. Only the words listed here become atoms.
+%% In a result, the provider's envelope has binary keys, JSON Schema keywords and type names are atoms, and property
+%% names are binaries. Only the words listed here become atoms.
 %% @hidden
 -module(beamai_tool_schema).
 
@@ -9,18 +10,17 @@
 -export_type([provider/0, options/0]).
 
 -type provider() :: openai | openai_responses | anthropic | gemini | mcp.
-%% `strict': ask the provider to hold the model to the schema. A tool that its strict mode cannot
-%% express is emitted without it.
+%% `strict': request the provider's strict mode. Ignored for tools that this mode cannot express.
 -type options() :: #{strict => boolean()}.
 
-%% @doc The schema as a map. Raises `{invalid_tool, Name, Problems}', also where the provider takes no such name.
+%% @doc The schema as a map. Raises `{invalid_tool, Name, Problems}', also if the provider does not accept the name.
 -spec term(beamai_tool:tool_spec(), provider(), options()) -> #{binary() => term()}.
 term(Spec, Provider, Options) ->
     #{<<"schema">> := Schema} = render(Spec, Provider, Options, #{}),
     envelope(Schema).
 
-%% @doc The schemas of the tools of one request as maps. In a strict mode, those beyond what the provider takes in one request are
-%% not strict.
+%% @doc The schemas of the tools of one request, as maps. In strict mode, tools beyond the provider's limit per request
+%% are not strict.
 -spec terms([beamai_tool:tool_spec()], provider(), options()) -> [#{binary() => term()}].
 terms(Specs, Provider, Options) ->
     [envelope(Schema) || #{<<"schema">> := Schema} <- all(Specs, Provider, Options)].
@@ -31,8 +31,8 @@ json(Spec, Provider, Options) ->
     #{<<"json">> := Json} = render(Spec, Provider, Options, #{}),
     Json.
 
-%% @doc The schemas of the tools of one request for {@link beamai_json:encode/1}: as {@link term/3}, but with the part about the
-%% arguments as `{json, Text}', in which its properties stand in the order of use.
+%% @doc The schemas of the tools of one request, for {@link beamai_json:encode/1}: as {@link term/3}, but with the
+%% schema of the arguments as `{json, Text}', whose properties are in the order of `position'.
 -spec requests([beamai_tool:tool_spec()], provider(), options()) -> [#{binary() => term()}].
 requests(Specs, Provider, Options) ->
     [with_text(Schema, Text) || #{<<"schema">> := Schema, <<"arguments">> := Text} <- all(Specs, Provider, Options)].
@@ -72,7 +72,7 @@ render(#{name := Name} = Spec, Provider, Options, Used) ->
 is_built_in(#{handler := {beamai_tool, call_native, [#{}]}}) -> true;
 is_built_in(_Spec) -> false.
 
-%% A provider refuses every request that has a tool with another name, and does not always say why.
+%% A provider rejects every request that has a tool with an invalid name, often without saying why.
 is_name(Provider, Name) ->
     case allowed(Provider) of
         {Pattern, _Words} -> re:run(Name, Pattern, [dollar_endonly, {capture, none}]) =:= match;

@@ -7,25 +7,24 @@
 %%                                 headers => #{<<"authorization">> => <<"Bearer …">>}, kernel => K1}).
 %% '''
 %%
-%% A server is a program that is started here (`command') and spoken to over its standard input and
-%% output, or an address (`url') that is spoken to over Streamable HTTP, revisions 2025-03-26 to
-%% 2026-07-28. Without `kernel' there is a connection instead, which {@link add/2} adds to any kernel.
-%% Every tool of the server is a tool of the kernel, named `mcp__files__' and the server's own name
-%% for it, with the kernel's permissions, filters, timeouts, retries and cancellation. Permission
-%% rules are about that name; `mcp__files__*', or `mcp__files', is about all tools of the server.
+%% A server is a program that is started locally (`command') and connected by its standard input and output, or a URL
+%% (`url') that is accessed with Streamable HTTP, revisions 2025-03-26 to 2026-07-28. Without `kernel', a connection is
+%% returned, which {@link add/2} adds to any kernel. Every tool of the server becomes a tool of the kernel, named
+%% `mcp__files__' followed by the server's name for it, with the kernel's permissions, filters, timeouts, retries and
+%% cancellation. Permission rules use that name; `mcp__files__*', or `mcp__files', covers all tools of the server.
 %%
-%% A connection is plain data: what the server is, and the tools that it had. The process, or the
-%% session over HTTP, belongs to the port program, which finds it by those settings, or starts it: a
-%% server that crashed, and a port program that was restarted, are there again with the next call. So
-%% calls in two kernels with the same workspace, sandbox and deny rules share a process, and its state.
+%% A connection is plain data: the server's settings, and its tools. The process, or the HTTP session, belongs to the
+%% port program, which looks it up by those settings or starts it: after a crash of the server or a restart of the port
+%% program, the next call starts it again. Two kernels with the same workspace, sandbox and deny rules therefore share a
+%% process and its state.
 %%
-%% The values of `headers' are kept in funs: they are not in what is printed or logged of a connection
-%% or of a kernel, nor in messages of errors. `term_to_binary/1' stores them. A fun of the host's is
-%% asked for its value at each call, so that a token may be renewed; with another value, it is another
-%% session. Headers go to the server of the `url' alone, and in clear text only to this machine.
+%% The values of `headers' are kept in funs: they do not appear when a connection or kernel is printed or logged, nor in
+%% error messages, but `term_to_binary/1' includes them. A fun given by the host is called for each call, so that a
+%% token can be renewed; a new value starts a new session. Headers are sent only to the server of the `url', and
+%% unencrypted only to this machine.
 %%
-%% A result is a map: `<<"structured">>' where the server gives structured content, `<<"text">>' unless
-%% it says the same, and images, sounds and resources in `<<"content">>', as the protocol has them.
+%% A result is a map: `<<"structured">>' if the server returns structured content, `<<"text">>' unless it is the same,
+%% and images, sounds and resources in `<<"content">>', in the protocol's format.
 -module(beamai_mcp).
 
 -export([connect/1, refresh/1, tools/1, info/1, add/2, close/1, call/3]).
@@ -33,65 +32,65 @@
 
 -define(DIALECT, <<"mcp">>).
 -define(CLOSE_MS, 15000).
-%% For a list of tools, once the server is ready.
+%% Timeout for the list of tools, after the server's initialization, in milliseconds.
 -define(LIST_MS, 30000).
-%% For an answer to be handed over.
+%% Timeout for delivering an answer, in milliseconds.
 -define(ANSWER_MS, 10000).
 
 -type options() :: #{
     %% The host's name for the server: letters, digits, `-' and single `_'.
     name := binary() | string(),
-    %% Absolute path of the program, or its name on the `PATH' outside the workspace. Either this or `url'.
+    %% Absolute path of the program, or its name on the `PATH' outside the workspace. Exactly one of this and `url' is
+    %% required.
     command => binary() | string(),
     args => [binary() | string()],
-    %% Variables besides the usual ones; of the host's own environment nothing else is passed on.
+    %% Additional environment variables. No others of the host are passed on, except for the usual ones.
     env => #{atom() | binary() | string() => binary() | string()},
-    %% The directory that it starts in, of the workspace. Default: its top.
+    %% The directory in the workspace that it starts in. Default: the workspace.
     cwd => file:filename_all(),
     %% Default: the kernel's.
     sandbox => beamai_options:sandbox(),
-    %% The server's address for Streamable HTTP, such as `https://example.com/mcp'. It is not shown beyond
-    %% its path. A name has to lead to a public address, except `localhost'; an address is taken as it is.
+    %% The server's URL for Streamable HTTP, such as `https://example.com/mcp'. Query parameters are never shown. A host
+    %% name must resolve to a public address, except for `localhost'; an IP address is used as it is.
     url => binary() | string(),
-    %% With every request to the `url', such as `authorization'. See above on how they are kept.
+    %% Headers for every request to the `url', such as `authorization'. Kept secret, see above.
     headers => #{atom() | binary() | string() => binary() | string() | fun(() -> binary())},
-    %% `IP:PORT' that the name in `url' may lead to though they are not public.
+    %% `IP:PORT' that the host name in `url' may resolve to although they are not public.
     allow_addresses => [binary() | string()],
-    %% Whether `headers' may go to another machine in clear text. Default: `false'.
+    %% Whether `headers' may be sent to another machine unencrypted. Default: `false'.
     insecure => boolean(),
-    %% Of a connection that is made without a kernel. Default: the current directory.
+    %% For a connection without a kernel. Default: the current directory.
     workspace => file:filename_all(),
-    %% Milliseconds for each try of a call. Default: the kernel's.
+    %% Milliseconds per attempt of a call. Default: the kernel's.
     timeout => timeout(),
     retry => #{max => non_neg_integer(), delay => non_neg_integer()},
     filters => [beamai_tool:filter_ref()],
-    %% Milliseconds until the server is ready. Default: 60000.
+    %% Timeout for starting and initializing the server, in milliseconds. Default: 60000.
     start_timeout => pos_integer(),
-    %% Milliseconds without a call after which the server is ended. Default: an hour.
+    %% Milliseconds without a call after which the server is stopped. Default: one hour.
     idle_timeout => timeout(),
-    %% Whether tools run without being asked about that the server says only read. Default: `false'.
+    %% Whether tools that the server declares read-only run without approval. Default: `false'.
     trust_annotations => boolean(),
-    %% Whose workspace, sandbox and permissions hold.
+    %% The kernel that provides workspace, sandbox and permissions.
     kernel => beamai_kernel:kernel()
 }.
-%% Who the server says it is; `null' for what it does not say.
+%% The server's self-description; `null' for missing values.
 -type info() :: #{
     name := binary() | null, version := binary() | null, protocol := binary(), instructions := binary() | null
 }.
 -type connection() :: #{
     name := binary(),
-    %% What the server is, as the port program takes it. Values of `env' are in it; those of `headers' in funs.
+    %% The server's settings for the port program. They contain the values of `env'; those of `headers' are in funs.
     server := map(),
-    %% What every tool gets besides what the server says of it.
+    %% Settings for all tools, besides what the server declares.
     options := map(),
     env := beamai_env:t(),
     info := info(),
     tools := [map()]
 }.
 
-%% @doc Starts a server or connects to it, unless that is done, and asks for its tools. With `kernel', the answer is that
-%% kernel with the tools added, which {@link add/2} would do. Raises `{bad_option, Key}', and what
-%% {@link beamai_kernel:add_tool/2} raises.
+%% @doc Connects to a server, starting it if necessary, and lists its tools. With `kernel', returns that kernel with the
+%% tools added as by {@link add/2}. Raises `{bad_option, Key}', and the errors of {@link beamai_kernel:add_tool/2}.
 -spec connect(options()) -> {ok, connection() | beamai_kernel:kernel()} | {error, beamai_error:t()}.
 connect(#{kernel := Kernel} = Options) ->
     case connected(Options) of
@@ -104,7 +103,7 @@ connect(Options) ->
 connected(Options) ->
     listed(unlisted(Options)).
 
-%% The connection without what the server says.
+%% A connection without a list of tools.
 unlisted(Options) ->
     Checked = #{name := Name, native := Env} = beamai_mcp_options:checked(Options),
     #{
@@ -114,8 +113,8 @@ unlisted(Options) ->
         env => Env
     }.
 
-%% @doc The connection with the tools that the server has now. A server that says that its tools have
-%% changed is not asked by itself: a kernel's tools are the host's to change.
+%% @doc Returns the connection with the server's current tools. This does not happen automatically when a server
+%% announces a change: the host decides which tools a kernel has.
 -spec refresh(connection()) -> {ok, connection()} | {error, beamai_error:t()}.
 refresh(#{name := _, server := _, options := _, env := _} = Connection) ->
     listed(Connection).
@@ -136,24 +135,24 @@ described(#{<<"name">> := Name, <<"version">> := Version} = Info) ->
         instructions => maps:get(<<"instructions">>, Info)
     }.
 
-%% @doc Who the server says it is.
+%% @doc The server's self-description.
 -spec info(connection()) -> info().
 info(#{info := Info}) ->
     Info.
 
-%% @doc The server's tools as tool specs.
+%% @doc The server's tools, as tool specs.
 -spec tools(connection()) -> [beamai_tool:tool_spec()].
 tools(#{tools := Tools} = Connection) ->
     [spec(Tool, Connection) || Tool <- Tools].
 
-%% @doc Adds the server's tools to a kernel; a name that is taken raises `{duplicate_tool, Name}'.
+%% @doc Adds the server's tools to a kernel. Raises `{duplicate_tool, Name}' if a name is taken.
 -spec add(beamai_kernel:kernel(), connection()) -> beamai_kernel:kernel().
 add(Kernel, Connection) ->
     beamai_kernel:add_tools(Kernel, tools(Connection)).
 
-%% @doc Ends the server's processes or sessions, in whatever workspace, and waits for that: those of a
-%% connection, or of the options that one was made with (with the values that its headers have now). Tools that a kernel has stay there, and the next call of one
-%% starts the server again.
+%% @doc Ends the server's processes or sessions in all workspaces, and waits for that: those of a connection, or of the
+%% options that it was created with (with the current values of its headers). Tools stay in their kernels; the next call
+%% of one starts the server again.
 -spec close(connection() | options()) -> ok | {error, beamai_error:t()}.
 close(#{command := _} = Options) ->
     close(unlisted(Options));
@@ -180,7 +179,7 @@ spec(#{<<"name">> := Name, <<"tool">> := Tool} = Listing, #{name := Own, server 
 arguments(#{<<"parameters">> := Parameters}) -> #{parameters => beamai_catalogue:parameters(Parameters)};
 arguments(#{<<"input_schema">> := Schema}) -> #{input_schema => Schema}.
 
-%% What a server says of its tools is its own claim.
+%% Declarations of a server about its tools are not trusted.
 metadata(#{<<"name">> := Name, <<"tool">> := Tool, <<"hints">> := Hints} = Listing, Options) ->
     #{
         <<"read_only">> := ReadOnly,
@@ -202,8 +201,8 @@ metadata(#{<<"name">> := Name, <<"tool">> := Tool, <<"hints">> := Hints} = Listi
 
 %%% Calls
 
-%% @private The handler of a server's tool. It has no clock of its own: the kernel ends the process,
-%% the guard then cancels the call in the port program, and the server is told.
+%% @private The handler of a server's tool. It has no timeout of its own: the kernel kills its process, the guard then
+%% cancels the call in the port program, which notifies the server.
 -spec call(Args :: map(), beamai_context:t(), #{server := map(), tool := binary(), name := binary()}) ->
     beamai_tool:tool_result().
 call(Args, Context, #{server := Server, tool := Tool, name := Name}) ->
@@ -219,7 +218,7 @@ call(Args, Context, #{server := Server, tool := Tool, name := Name}) ->
             {error, Error#{tool := Name}}
     end.
 
-%% A spec's handler can also be called as a plain function.
+%% The handler can also be called as an ordinary function.
 settings(Context) ->
     case beamai_callback:settings() of
         none -> beamai_callback:settings(beamai_kernel:new(), Context);
@@ -229,12 +228,12 @@ settings(Context) ->
 named(_Name, {ok, Value}) -> {ok, Value};
 named(Name, {error, Error}) -> {error, Error#{tool := Name}}.
 
-%% A question of the server, or its progress.
+%% An elicitation of the server, or progress.
 heard(#{<<"elicitation">> := Id, <<"questions">> := Questions}, _Name, Env, Context) ->
     Answers = answers(beamai_callback:ask_user(Questions, Context)),
     case answer(Env, Id, Answers) of
         {ok, _Taken} -> ok;
-        %% What the host has answered cannot be said to the server.
+        %% Answers that cannot be represented in the server's form are sent as cancelled.
         {error, _} -> _ = answer(Env, Id, #{outcome => cancelled}), ok
     end;
 heard(Progress, Name, _Env, Context) ->

@@ -1,12 +1,12 @@
-%% @doc The options of a server of tools, checked; and its headers, which are kept unseen.
+%% @doc Validates the options of an MCP server, and keeps its headers secret.
 %% @hidden
 -module(beamai_mcp_options).
 
 -export([checked/1, revealed/1]).
 
-%% Longest name of a server: those of its tools have 64 bytes in all.
+%% Maximum length of a server's name: tool names, which contain it, have at most 64 bytes.
 -define(LONGEST_NAME, 32).
-%% Of a server that is started, and of one that is somewhere.
+%% Options of local programs, and of remote servers.
 -define(PROGRAM, [command, args, env, cwd, sandbox]).
 -define(ADDRESS, [url, headers, allow_addresses, insecure]).
 -define(KEYS, [name | ?PROGRAM] ++ ?ADDRESS ++ [
@@ -14,7 +14,7 @@
 ]).
 -define(DEFAULTS, #{start_timeout => 60000, idle_timeout => 3600000, trust_annotations => false}).
 
-%% @doc What a server is, with the values that its headers have now.
+%% @doc The server's settings, with the current values of its headers.
 -spec revealed(map()) -> {ok, map()} | {error, beamai_error:t()}.
 revealed(#{name := Name, way := #{http := #{headers := Headers} = Address}} = Server) ->
     Values = maps:map(fun(_Header, Secret) -> beamai_secret:reveal_value(Secret) end, Headers),
@@ -29,8 +29,8 @@ revealed(#{name := Name, way := #{http := #{headers := Headers} = Address}} = Se
 revealed(Server) ->
     {ok, Server}.
 
-%% @doc The options, complete: `way' says how the server is reached, `native' are the settings that the
-%% calls of its tools run under. Raises `{bad_option, Key}'.
+%% @doc Validates and completes the options: `way' is the transport, `native' are the settings under which calls of its
+%% tools run. Raises `{bad_option, Key}'.
 -spec checked(beamai_mcp:options()) -> map().
 checked(#{name := _, command := _, url := _}) ->
     beamai_validate:bad_option(url, "cannot be given with command: a server is started here, or it is somewhere");
@@ -45,7 +45,7 @@ checked(#{}) ->
 checked(Other) ->
     beamai_validate:bad_option(options, ["the options must be a map, not ", show(Other)]).
 
-%% The options with those of one way of reaching a server put together, and none of the other way.
+%% Collects the options of one transport; options of the other one are errors.
 way(Way, Own, Other, Why, Options) ->
     Given = maps:from_list([{Key, option(Key, V)} || {Key, V} <- maps:to_list(Options)]),
     case [Key || Key <- Other, is_map_key(Key, Given)] of
@@ -69,7 +69,7 @@ settled(#{way := Way} = Checked) ->
 workspace(#{kernel := #{workspace := #{<<"path">> := Path}}}) -> #{workspace => Path};
 workspace(Checked) -> maps:with([workspace], Checked).
 
-%% A sandbox is what it is for a kernel.
+%% The sandbox has the same form as a kernel's.
 confined(#{stdio := #{sandbox := _} = Program}, #{sandbox := Sandbox}) ->
     #{stdio => Program#{sandbox := Sandbox}};
 confined(Way, _Settings) ->
@@ -120,7 +120,7 @@ name(Name) ->
             ])
     end.
 
-%% The value is not in what is raised: it may be a key.
+%% The raised error does not contain the value, which may be secret.
 header(Name, Value) ->
     case beamai_secret:new_value(Value) of
         {ok, Secret} ->
@@ -164,7 +164,7 @@ without_nul(Key, Text) ->
         _ -> not_text(Key, Text)
     end.
 
-%% A variable, a header and an address may be or hold a secret.
+%% Values of variables, headers and URLs may contain secrets.
 -spec not_text(atom(), term()) -> no_return().
 not_text(env, _Secret) -> beamai_validate:bad_option(env, "must be a map of names to texts");
 not_text(headers, _Secret) -> beamai_validate:bad_option(headers, "must be a map of names to texts, or to funs that give them");

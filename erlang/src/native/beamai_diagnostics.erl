@@ -1,13 +1,13 @@
-%% @doc What tools make use of and this machine lacks: the git program, language servers, a repository.
+%% @doc Finds out which optional programs are missing on this machine: git, language servers, or a repository.
 %%
-%% The application logs it once when it starts, as a notice, unless its variable `announce' is `false'; nothing is said
-%% where nothing is missing. `beamai-port doctor' says it at any time, and more.
+%% The application logs it once at its start, as a notice, unless its environment has `announce' set to `false'; nothing
+%% is logged if nothing is missing. `beamai-port doctor' prints it at any time, with more details.
 %% @hidden
 -module(beamai_diagnostics).
 
 -export([announce/0, missing/0, missing/1]).
 
-%% Nobody waits for it.
+%% Timeout; nothing waits for the result.
 -define(PATIENCE_MS, 10000).
 
 %% @doc Logs what is missing.
@@ -18,12 +18,12 @@ announce() ->
         _ -> ok
     end.
 
-%% @doc A line for each thing that the machine lacks.
+%% @doc One line for each missing program.
 -spec missing() -> [binary()].
 missing() ->
     asked([]).
 
-%% @doc As {@link missing/0}, with the repository of a workspace.
+%% @doc As {@link missing/0}, for the repository of a workspace.
 -spec missing(Workspace :: file:filename_all()) -> [binary()].
 missing(Workspace) ->
     asked(["--workspace", Workspace]).
@@ -33,7 +33,7 @@ asked(Arguments) ->
     try open_port({spawn_executable, beamai_nif:priv_file("beamai-port")}, Options) of
         Port -> binary:split(told(Port, []), <<"\n">>, [global, trim_all])
     catch
-        %% Without the program nothing of this is known, and the first call that needs it says why.
+        %% Without the port program this cannot be determined; the first call that needs it reports the reason.
         error:_ -> []
     end.
 

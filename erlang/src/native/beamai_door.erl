@@ -1,4 +1,4 @@
-%% @doc A door to the native tools. It knows no tools: an encoded call goes in, an answer comes out.
+%% @doc A door to the native tools. Doors know nothing about tools: they send an encoded call and return an answer.
 %% @hidden
 -module(beamai_door).
 
@@ -6,16 +6,16 @@
 
 -export_type([call/0, options/0, answer/0, pace/0, deadline/0]).
 
-%% Beyond a call's timeout, which the native side keeps.
+%% Time beyond a call's timeout, which the native side enforces, in milliseconds.
 -define(GRACE_MS, 5000).
-%% A receive takes no more.
+%% Maximum timeout of a receive.
 -define(LONGEST_MS, 16#FFFFFFFF).
 
-%% `instant': microseconds, may run on a normal scheduler. `cached': likewise where all it reads is in
-%% memory; it defers where not, and is `bounded' then: by the size of its input, or it defers again.
-%% `long': as long as its input makes it, always a cancellable job.
+%% `instant': microseconds; may run on a normal scheduler. `cached': as instant if everything it reads is in memory;
+%% otherwise it defers and is treated as `bounded': limited by the size of its input, or it defers again. `long':
+%% depends on the input; always runs as a cancellable job.
 -type pace() :: instant | cached | bounded | long.
-%% What the native side gets, besides the environment. `timeout' is in milliseconds.
+%% What the native side receives, besides the environment. `timeout' is in milliseconds.
 -type call() :: #{
     tool := binary(),
     dialect := binary(),
@@ -23,29 +23,29 @@
     timeout => pos_integer(),
     approved => binary(),
     session => beamai_session:native(),
-    %% What came of the questions that the call asked before.
+    %% Answers to the questions that the call asked when it was first made.
     answers => map(),
-    %% What came of the work that the call handed over before.
+    %% The report on the work that the call delegated when it was first made.
     report => #{binary() => term()},
-    %% Whether the context has a chat model that may be asked.
+    %% Whether the context has a chat model to consult.
     has_model => true,
-    %% What it said when the call asked it before.
+    %% The chat model's answer, if the call consulted it when it was first made.
     consulted => map(),
-    %% Of the search engine, for the port door, which alone reveals it.
+    %% The search engine's key; only the port door reads it.
     search_key => beamai_secret:t(),
-    %% Whether somebody can be asked what a running command may start; see beamai_starts.
+    %% Whether somebody can approve program starts of a running command; see beamai_starts.
     asks_starts => true
 }.
 -type options() :: #{
     pace := pace(),
-    %% Milliseconds. The native side keeps it; a door's own clock is a fallback.
+    %% Milliseconds. The native side enforces it; a door's own timer is a fallback.
     timeout := timeout(),
-    %% Where `{Run, cancelled}' arrives.
+    %% Tag with which a cancellation arrives, as `{Run, cancelled}'.
     run := reference() | none,
-    %% Hears of progress, in the calling process.
+    %% Receives progress, in the calling process.
     on_progress => fun((#{binary() => term()}) -> ok)
 }.
-%% Maps with binary keys, but for an error that the door makes itself.
+%% Maps with binary keys, except for errors created by the door itself.
 -type answer() ::
     {ok, term()}
     | {ok, term(), State :: map()}
@@ -57,29 +57,29 @@
 %% Monotonic milliseconds.
 -type deadline() :: integer() | infinity.
 
-%% Runs a call and waits for its answer. Nothing of it is left in the mailbox.
+%% Runs a call and waits for its answer. Leaves no messages of the call in the mailbox.
 -callback call(beamai_env:t(), call(), options()) -> answer().
 
-%% @doc When the door's own clock takes over.
+%% @doc When the door's own timer fires.
 -spec deadline(options()) -> deadline().
 deadline(#{timeout := infinity}) -> infinity;
 deadline(#{timeout := Timeout}) when is_integer(Timeout) ->
     erlang:monotonic_time(millisecond) + Timeout + ?GRACE_MS.
 
-%% @doc Milliseconds until then, at most as many as a receive can wait.
+%% @doc The time until then in milliseconds, at most the maximum timeout of a receive.
 -spec left(deadline()) -> timeout().
 left(infinity) -> infinity;
 left(Deadline) when is_integer(Deadline) ->
     min(?LONGEST_MS, max(0, Deadline - erlang:monotonic_time(millisecond))).
 
-%% @doc Hands a progress message of the native side to whoever wants it, in this process.
+%% @doc Passes a progress message of the native side to its receiver, in this process.
 -spec progress(Encoded :: binary(), options()) -> ok.
 progress(Encoded, #{on_progress := Hear}) ->
     beamai_guard:nested(fun() -> Hear(binary_to_term(Encoded, [safe])) end);
 progress(_Encoded, _Options) ->
     ok.
 
-%% @doc The error of a call that the native side did not end in time.
+%% @doc The error of a call that exceeded its timeout on the native side.
 -spec late(Tool :: binary(), Timeout :: pos_integer()) -> beamai_error:t().
 late(Tool, Timeout) ->
     Message = [
@@ -88,13 +88,13 @@ late(Tool, Timeout) ->
     ],
     beamai_error:new(Tool, timeout, timeout, Message, #{timeout_ms => Timeout}).
 
-%% @doc The error of a call that was told to stop and does not answer.
+%% @doc The error of a cancelled call that does not answer.
 -spec stuck(Tool :: binary()) -> beamai_error:t().
 stuck(Tool) ->
     Message = [Tool, " was told to stop and has not answered; its work may still be going on"],
     beamai_error:new(Tool, execution_failed, door_lost, Message).
 
-%% @doc The error of a call that the native side had no room for.
+%% @doc The error of a call that the native side refused because of too many calls.
 -spec busy(Tool :: binary()) -> beamai_error:t().
 busy(Tool) ->
     Message = [Tool, ": too many calls are waiting; try again later"],

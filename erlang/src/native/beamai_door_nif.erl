@@ -1,12 +1,12 @@
-%% @doc The door through the NIF: short work straight from the caller's process, long work as a job
-%% on native threads that answers by message.
+%% @doc The NIF door: short calls run in the caller's process, long ones as jobs on native threads that answer by
+%% message.
 %% @hidden
 -module(beamai_door_nif).
 -behaviour(beamai_door).
 
 -export([call/3]).
 
-%% For a cancelled job to answer.
+%% Timeout for the answer of a cancelled job, in milliseconds.
 -define(GRACE_MS, 5000).
 
 %% @doc Runs a call; see {@link beamai_door}.
@@ -56,7 +56,7 @@ wait(Tool, Job, Tag, Deadline, #{timeout := Timeout} = Options) ->
         stop(Tool, Job, Tag, beamai_door:late(Tool, Timeout))
     end.
 
-%% A job that could not be stopped in time has done its work: then its result is the answer.
+%% A job that could not be stopped in time has finished; its result is the answer.
 stop(Tool, Job, Tag, Error) ->
     ok = beamai_nif:cancel(Job),
     receive

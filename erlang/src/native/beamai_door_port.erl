@@ -1,26 +1,26 @@
 %% @doc The door through the port program.
 %%
-%% The calling process writes its frame itself; the port's owner routes the reply to an alias of the
-%% caller. The alias is the call's tag: everything that concerns the call arrives under it.
+%% The calling process writes its frame to the port itself. The port's owner routes the reply to an alias of the caller,
+%% which is the tag of all messages of the call.
 %% @hidden
 -module(beamai_door_port).
 -behaviour(beamai_door).
 
 -export([call/3]).
 
-%% For a cancelled call to answer.
+%% Timeout for the answer of a cancelled call, in milliseconds.
 -define(GRACE_MS, 5000).
-%% How long to wait before writing to a busy port again.
+%% Delay before writing to a busy port again, in milliseconds.
 -define(BUSY_MS, 2).
-%% The program ends at a longer frame, and with it every other call; the rest of a frame is the call's id.
+%% The program exits on a longer frame, which would end all other calls too. 1024 bytes are reserved for the id.
 -define(LONGEST_CALL, 256 * 1024 * 1024 - 1024).
-%% How often to connect anew when the port turns out to be closed.
+%% Number of attempts to reconnect when the port is closed.
 -define(TRIES, 20).
 
 -record(call, {
     tool :: binary(),
     tag :: reference(),
-    %% Tells this try from another one under the same tag.
+    %% Distinguishes attempts with the same tag.
     number :: pos_integer(),
     owner :: pid(),
     port :: port(),
@@ -48,7 +48,7 @@ encoded(Env, Tool, Encoded, Options) ->
 
 connected({ok, Owner, Port}, Env, {Tool, _Encoded} = Request, Options, Tries) ->
     case through(Owner, Port, Env, Request, Options) of
-        %% The port had closed before: nothing was sent.
+        %% The port was already closed: nothing was sent.
         closed when Tries > 0 ->
             connected(beamai_port:restart(Owner), Env, Request, Options, Tries - 1);
         closed ->
@@ -79,7 +79,7 @@ through(Owner, Port, Env, {Tool, Encoded}, #{run := Run} = Options) ->
     finish(Call),
     Answer.
 
-%% The call's alias and its monitor of the owner, which are one where no run has an alias already.
+%% The call's alias and its monitor of the owner; the same reference unless the run already has an alias.
 tag(none, Owner) ->
     Monitor = erlang:monitor(process, Owner, [{alias, demonitor}]),
     {Monitor, Monitor};
@@ -105,7 +105,7 @@ send(Port, Frame, Call) ->
         error:badarg -> closed
     end.
 
-%% The port does not read as fast as it is written to.
+%% The port program reads more slowly than the frame is written.
 pause(Port, Frame, #call{tag = Tag, monitor = Monitor, tool = Tool} = Call) ->
     receive
         {Tag, cancelled} ->
@@ -138,11 +138,11 @@ wait(#call{tag = Tag, number = Number, monitor = Monitor, tool = Tool} = Call) -
         stop(Call, beamai_door:late(Tool, maps:get(timeout, Options)))
     end.
 
-%% A message may be a question: the time of whoever answers it does not count.
+%% While the host answers a question, the deadline is extended.
 later(#call{deadline = infinity} = Call, _Ms) -> Call;
 later(#call{deadline = Deadline} = Call, Ms) -> Call#call{deadline = Deadline + Ms}.
 
-%% A call that could not be stopped in time has done its work: then its result is the answer.
+%% A call that could not be stopped in time has finished; its result is the answer.
 stop(#call{tag = Tag, number = Number, monitor = Monitor, tool = Tool} = Call, Error) ->
     beamai_port:cancel(Call#call.owner, Call#call.id),
     receive
@@ -156,8 +156,8 @@ stop(#call{tag = Tag, number = Number, monitor = Monitor, tool = Tool} = Call, E
     after ?GRACE_MS -> unanswered(Call, Error)
     end.
 
-%% Either this call alone cannot be stopped, or the program does nothing any more: then it is killed, and with it
-%% everything that it has started, so that the next call finds one that does.
+%% If only this call cannot be stopped, it is abandoned. If the program does not respond at all, it is killed with
+%% everything that it has started, so that the next call starts a new one.
 unanswered(#call{owner = Owner, port = Port, tool = Tool}, Error) ->
     case beamai_port:answers(Owner, Port) of
         true ->

@@ -1,17 +1,17 @@
-%% @doc Ends what a dead caller left running: handler processes, workers, calls in the port.
+%% @doc Ends what a dead caller left running: handler processes, workers, calls in the port program.
 %%
-%% A process that calls registers itself once; the guard monitors it. Whatever runs for it is
-%% a row in one of two tables that the supervisor owns:
+%% A process registers itself with its first call; the guard monitors it. Everything that runs on its behalf is a row in
+%% one of two tables, which the supervisor owns:
 %%
 %% <ul>
-%% <li>`beamai_handlers': `{Caller, Handler, Tag}', the caller's present handler. A caller waits
-%%   for its handler, so one row per caller does, and it is not deleted after the call: the
-%%   next call overwrites it. This is what keeps the guard cheap.</li>
+%% <li>`beamai_handlers': `{Caller, Handler, Tag}', the caller's current handler. A caller waits for its handler, so
+%% there is one row per caller. The row is not deleted after the call but overwritten by the next one, which makes the
+%% guard cheap.</li>
 %% <li>`beamai_watched': `{{Caller, Key}, What}', everything else, deleted by the caller.</li>
 %% </ul>
 %%
-%% The row of a process is written by that process itself, which then looks whether its caller
-%% lives. So there is no gap: either it sees the death, or the guard sees the row.
+%% A process writes its own row, and then checks whether its caller is alive. This leaves no gap: either the process
+%% sees that the caller is dead, or the guard sees the row.
 %% @hidden
 -module(beamai_guard).
 -behaviour(gen_server).
@@ -23,14 +23,14 @@
 
 -define(HANDLERS, beamai_handlers).
 -define(WATCHED, beamai_watched).
-%% Where a caller remembers that it is registered, and with which incarnation of the tables.
+%% The key under which a caller stores that it is registered, and with which tables.
 -define(KEY, '$beamai_guard').
-%% Where a handler or a worker remembers whom it works for.
+%% The key under which a handler or worker stores its caller.
 -define(CALLER, '$beamai_caller').
 
 -type mark() :: ets:tid() | {nested, ets:tid()}.
 -type upstream() :: none | {handler | worker, Caller :: pid(), Tag :: reference()}.
-%% What is to be done if the process dies: a function and its arguments.
+%% What to do if the process dies: a function and its arguments.
 -type undo() :: {undo, fun(), [term()]}.
 
 %% @doc Creates both tables. Called by the supervisor, which owns them.
@@ -46,8 +46,8 @@ new_tables() ->
 start_link() ->
     gen_server:start_link({local, ?MODULE}, ?MODULE, [], []).
 
-%% @doc Registers the calling process if need be. Returns what {@link enter/3} takes. Starts the
-%% application if it does not run.
+%% @doc Registers the calling process if necessary. Returns the argument for {@link enter/3}. Starts the application if
+%% it is not running.
 -spec ready() -> mark().
 ready() ->
     Table = persistent_term:get(?MODULE, undefined),
@@ -57,7 +57,7 @@ ready() ->
         _ -> register_caller()
     end.
 
-%% Which tables they are, the guard knows: those that were noted last may be gone.
+%% The guard knows the current tables; the stored ones may be gone.
 register_caller() ->
     Table = watched_by_guard(),
     put(?KEY, Table),
@@ -72,7 +72,7 @@ watched_by_guard() ->
         end
     end).
 
-%% @doc Registers the calling process anew, after {@link enter/3} has found the tables gone.
+%% @doc Registers the calling process again, after {@link enter/3} has returned `gone'.
 -spec ready_again() -> mark().
 ready_again() ->
     case get(?KEY) of
@@ -84,8 +84,8 @@ ready_again() ->
             register_caller()
     end.
 
-%% @doc The first act of a handler process: writes its row. Returns whether the caller lives; if
-%% not, the process must end at once. `gone' where the tables have gone with the application.
+%% @doc The first step of a handler process: writes its row. Returns whether the caller is alive; if not, the process
+%% must exit at once. Returns `gone' if the tables do not exist any more because the application was stopped.
 -spec enter(mark(), Caller :: pid(), Tag :: reference()) -> boolean() | gone.
 enter(Mark, Caller, Tag) ->
     undefined = put(?CALLER, Caller),
@@ -103,20 +103,20 @@ write(Table, Row, Caller) ->
         error:badarg -> gone
     end.
 
-%% @doc As {@link enter/3} for a worker of `invoke_all', of which a caller has many.
+%% @doc As {@link enter/3}, for a worker of `invoke_all', of which a caller has several.
 -spec enter_worker(Caller :: pid(), Tag :: reference()) -> boolean().
 enter_worker(Caller, Tag) ->
     undefined = put(?CALLER, Caller),
     if_there(fun() -> ets:insert(?WATCHED, {{Caller, self()}, {worker, self(), Tag}}) end),
     is_process_alive(Caller).
 
-%% @doc Has the guard do this if the calling process, which must be {@link ready/0}, dies.
+%% @doc Registers what the guard does if the calling process dies. The process must have called {@link ready/0}.
 -spec watch(Key :: term(), undo()) -> ok.
 watch(Key, What) ->
     Row = {{self(), Key}, What},
     in_tables(fun() -> ets:insert(?WATCHED, Row) end).
 
-%% @doc Writes to tables of the application. If they have just gone with it, it is started again.
+%% @doc Writes to tables of the application. If they are gone, starts the application and tries again.
 -spec in_tables(fun(() -> true)) -> ok.
 in_tables(Write) ->
     _ = ready(),
@@ -136,12 +136,12 @@ written(Write) ->
         error:badarg -> gone
     end.
 
-%% @doc Takes back what {@link watch/2} or a nested {@link enter/3} wrote for the calling process.
+%% @doc Removes a row that {@link watch/2} or a nested {@link enter/3} wrote for the calling process.
 -spec unwatch(Key :: term()) -> ok.
 unwatch(Key) ->
     if_there(fun() -> ets:delete(?WATCHED, {self(), Key}) end).
 
-%% @doc Changes tables of the application, which may have gone with it, and with them every row.
+%% @doc Changes tables of the application; does nothing if they are gone.
 -spec if_there(fun(() -> true)) -> ok.
 if_there(Change) ->
     try
@@ -151,8 +151,8 @@ if_there(Change) ->
         error:badarg -> ok
     end.
 
-%% @doc Runs a callback of the host while the calling process waits for a handler. A call made in
-%% it must not overwrite the row of that handler.
+%% @doc Runs a callback of the host while the calling process waits for a handler, so that a call in the callback does
+%% not overwrite that handler's row.
 -spec nested(fun(() -> Result)) -> Result.
 nested(Fun) ->
     case ready() of
@@ -167,7 +167,7 @@ nested(Fun) ->
             end
     end.
 
-%% @doc For whom the calling process works: `none' unless it is a handler or a worker.
+%% @doc The caller of the calling process, if that is a handler or worker; otherwise `none'.
 -spec upstream() -> upstream().
 upstream() ->
     upstream(self()).
@@ -183,7 +183,7 @@ upstream(Pid, Parent) ->
         [{Parent, Pid, Tag}] -> {handler, Parent, Tag};
         _ -> upstream_watched(Pid, Parent)
     catch
-        %% No tables, nobody who waits.
+        %% Without tables nobody waits.
         error:badarg -> none
     end.
 
@@ -195,7 +195,7 @@ upstream_watched(Pid, Parent) ->
         error:badarg -> none
     end.
 
-%% @doc The process at the top: the caller of the caller, up to one that is no handler or worker.
+%% @doc The outermost caller: the first one that is not itself a handler or worker.
 -spec root() -> pid().
 root() ->
     root(self()).
@@ -208,7 +208,7 @@ root(Pid) ->
 
 %%% The process
 
-%% @private Callers registered with an earlier incarnation are still in the table.
+%% @private Callers that registered before a restart are still in the table.
 -spec init([]) -> {ok, []}.
 init([]) ->
     process_flag(trap_exit, true),
@@ -240,18 +240,18 @@ handle_info({'DOWN', _Monitor, process, Caller, _Reason}, State) ->
 handle_info(_Message, State) ->
     {noreply, State}.
 
-%% @private The application stops, and handlers go on: something has to end them with their callers all the same.
-%% The tables may be gone already.
+%% @private The application stops while handlers continue to run: they must still end with their callers. The tables may
+%% already be gone.
 -spec terminate(term(), []) -> ok.
 terminate(_Reason, _State) ->
     {monitors, Monitors} = erlang:process_info(self(), monitors),
     Callers = maps:from_list([{Caller, []} || {process, Caller} <- Monitors, is_pid(Caller)]),
-    %% What has the application's group leader is killed with it.
+    %% Processes with the application's group leader are killed when it stops.
     true = erlang:group_leader(whereis(init), self()),
     _ = spawn(fun() -> keep_on(Callers) end),
     ok.
 
-%% Until the last of the handlers has ended.
+%% Runs until the last handler has exited.
 keep_on(Callers) ->
     Running = [
         {Caller, Pid}
@@ -279,7 +279,7 @@ monitor_caller(Caller) ->
     _ = erlang:monitor(process, Caller),
     ok.
 
-%% In a process of its own: looking at a handler that sits in native code may take a while.
+%% Runs in a process of its own: inspecting a handler that executes native code can take some time.
 finish(_Caller, []) ->
     ok;
 finish(Caller, Things) ->
@@ -289,7 +289,7 @@ finish(Caller, Things) ->
 stop(_Caller, {undo, Fun, Args}) ->
     apply(Fun, Args);
 stop(Caller, {_HandlerOrWorker, Pid, _Tag}) ->
-    %% The row may be of a call long over and the pid somebody else's by now.
+    %% The row may belong to a call that ended long ago, and the pid may have been reused.
     case erlang:process_info(Pid, parent) of
         {parent, Caller} -> exit(Pid, kill);
         _ -> true

@@ -1,10 +1,10 @@
-%% @doc Changes of several files whose process was killed in the middle.
+%% @doc Recovery of changes to several files whose process was killed before they were complete.
 %%
-%% Native code keeps a journal of each such change and undoes it when it comes upon one without an owner: before any
-%% call of a tool that works on files, and when this process starts, which logs what was undone.
+%% Native code writes a journal of each such change, and undoes the change when it finds a journal without an owner:
+%% before any call of a tool that works on files, and when this process starts. This process logs what was undone.
 %%
-%% A change that runs in this VM dies with it. The port program notices that the VM has gone, and undoes the change at
-%% once; so it is started before the first one.
+%% A change in this VM is interrupted if the VM dies. The port program notices that and undoes the change at once;
+%% therefore it is started before the first such change.
 %% @hidden
 -module(beamai_journal).
 -behaviour(gen_server).
@@ -17,8 +17,8 @@
 start_link() ->
     gen_server:start_link({local, ?MODULE}, ?MODULE, [], []).
 
-%% @doc Sees to it that somebody survives a call of this VM's that changes several files. Where the port program
-%% cannot be started, the change is undone when tools are used next.
+%% @doc Starts the port program before a call that changes several files in this VM. If it cannot be started, an
+%% interrupted change is undone when tools are used the next time.
 -spec watch(Door :: module(), SeveralFiles :: boolean()) -> ok.
 watch(beamai_door_nif, true) ->
     _ = beamai_port:connect(),
@@ -34,7 +34,7 @@ init([]) ->
 %% @private
 -spec handle_continue(recover, none) -> {noreply, none}.
 handle_continue(recover, State) ->
-    %% Without the native library nothing can be undone, and the first call that needs it says why.
+    %% Without the native library nothing can be undone; the first call that needs it reports the reason.
     _ = catch beamai_nif:recover(self()),
     {noreply, State}.
 

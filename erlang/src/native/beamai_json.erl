@@ -1,22 +1,21 @@
-%% @doc JSON text and terms: objects are maps with binary keys, `null' is the atom.
+%% @doc Converts between JSON text and terms: objects are maps with binary keys, `null' is the atom.
 %%
-%% The native side does the work; OTP has a library of its own only from release 27 on.
+%% Implemented on the native side, since OTP has a JSON library only from release 27 on.
 %% @hidden
 -module(beamai_json).
 
 -export([decode/1, encode/1, text/1]).
 
-%% More than this goes to a dirty scheduler.
+%% Larger inputs are processed on a dirty scheduler.
 -define(SMALL_BYTES, 8192).
 
-%% @doc The value of a JSON text. The error says where the text is wrong. Nesting deeper than 128 is wrong.
+%% @doc Decodes JSON text. The error states the position. The maximum nesting depth is 128.
 -spec decode(Text :: binary()) -> {ok, term()} | {error, Message :: binary()}.
 decode(Text) when byte_size(Text) =< ?SMALL_BYTES -> reply(beamai_nif:json_decode_now(Text));
 decode(Text) -> reply(beamai_nif:json_decode(Text)).
 
-%% @doc A term as JSON text: maps, lists, UTF-8 binaries, numbers and atoms; `undefined' and `nil' are null, and
-%% `{json, Text}' is put there as it is.
-%% The error says what in it is none of these.
+%% @doc Encodes maps, lists, UTF-8 binaries, numbers and atoms; `undefined' and `nil' become null, and `{json, Text}' is
+%% inserted as it is. The error names the part that cannot be encoded.
 -spec encode(term()) -> {ok, binary()} | {error, Message :: binary()}.
 encode(Term) ->
     case term_to_binary(Term) of
@@ -24,7 +23,7 @@ encode(Term) ->
         Large -> reply(beamai_nif:json_encode(Large))
     end.
 
-%% @doc Any term as text for a model: as JSON, or as Erlang shows it where JSON cannot say it.
+%% @doc Any term as text for a model: as JSON, or in Erlang syntax if JSON cannot represent it.
 -spec text(term()) -> binary().
 text(Term) ->
     case encode(Term) of

@@ -1,18 +1,19 @@
-%% @doc What a host's own tool returned, as a term that JSON can say.
+%% @doc Converts results of custom tools to terms that JSON can represent.
 %%
-%% Models read JSON; tools return what their language has. Lists of pairs whose keys are different atoms become objects,
-%% integers as keys become text, and Elixir's structs what they say of themselves. A struct that does not say which of its
-%% fields may be seen is refused, since any of them may be a secret.
+%% Lists of pairs with distinct atom keys become objects, integer keys become text, and Elixir structs are encoded by
+%% their protocols. A struct that does not declare which of its fields are public is refused, since any field may be
+%% secret.
 %% @hidden
 -module(beamai_json_term).
 
 -export([of_result/1]).
 
-%% Encoders of structs in the order in which they are asked: a protocol, and how its answer becomes a term.
+%% Protocols for encoding structs, in order of preference.
 -define(ENCODERS, ['Elixir.Beamai.Result', 'Elixir.Jason.Encoder', 'Elixir.JSON.Encoder']).
 -define(CALENDAR, ['Elixir.DateTime', 'Elixir.NaiveDateTime', 'Elixir.Date', 'Elixir.Time']).
 
-%% @doc The term, or a sentence on the struct that cannot be shown. What JSON cannot say for other reasons stays as it is.
+%% @doc The converted term, or an error about a struct. Terms that JSON cannot represent for other reasons are left
+%% unchanged.
 -spec of_result(term()) -> {ok, term()} | {error, Why :: binary()}.
 of_result(Term) ->
     try
@@ -35,7 +36,7 @@ plain([Head | Tail]) ->
 plain(Other) ->
     Other.
 
-%% Keys that come twice would be lost.
+%% Duplicate keys would be lost.
 is_object(Pairs) ->
     is_integer(catch length(Pairs)) andalso
         lists:all(fun(Pair) -> is_tuple(Pair) andalso tuple_size(Pair) =:= 2 andalso is_atom(element(1, Pair)) end, Pairs) andalso
@@ -71,7 +72,7 @@ encoded([], Module, Struct) ->
         _ -> call('Elixir.String.Chars', to_string, [Struct])
     end.
 
-%% `Any' is what encoders have for structs that derive nothing: it raises, or shows every field.
+%% The `Any' implementation is used for structs that derive nothing: it raises, or exposes every field.
 implementation(Protocol, Struct) ->
     case code:ensure_loaded(Protocol) of
         {module, _} -> of_its_own(call(Protocol, impl_for, [Struct]), Protocol);
@@ -104,6 +105,6 @@ unsaid(Module) ->
         "before its defstruct, or return a map"
     ].
 
-%% Modules of libraries that need not be there.
+%% Calls a module that may not be loaded.
 call(Module, Function, Args) ->
     apply(Module, Function, Args).

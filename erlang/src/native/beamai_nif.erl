@@ -1,4 +1,4 @@
-%% @doc The native functions. Arguments and replies marked ETF are external term format.
+%% @doc The native functions. ETF stands for the external term format.
 %%
 %% The library is loaded from the application's `priv' directory. Functions on a normal scheduler
 %% take under a millisecond; the others run on dirty schedulers or start native threads.
@@ -20,7 +20,7 @@
 -nifs([system_prompt/1, format_result/1, format_error/1]).
 -nifs([json_decode_now/1, json_decode/1, json_encode_now/1, json_encode/1, front_matter/1]).
 
-%% ETF of what {@link beamai_env} encodes.
+%% ETF, encoded by {@link beamai_env}.
 -type env() :: binary().
 -opaque job() :: reference().
 -opaque stream() :: reference().
@@ -29,8 +29,8 @@
 
 -define(NOT_LOADED, not_loaded()).
 
-%% The library refuses beams of another version. Where there is none that fits, each call says why: the reason of an
-%% `on_load' that failed is only in the log. Another load of this module leaves the old code as it is.
+%% The library refuses beams of another version. If loading fails, each call reports the reason, because that of a
+%% failed `on_load' is only logged. Loading this module again would keep the old code.
 load() ->
     Path = priv_file("beamai_nif.so"),
     case erlang:load_nif(filename:rootname(Path), beamai_version:of_beams()) of
@@ -42,13 +42,13 @@ load() ->
             Error
     end.
 
-%% Any term to whoever analyses the code: a function of the library takes the place of its caller.
+%% Declared as any term for code analysis: the library replaces the callers of this function.
 -spec not_loaded() -> term().
 not_loaded() ->
     {error, Why} = loaded(),
     erlang:nif_error({beamai_not_loaded, Why}).
 
-%% @doc Whether the library is loaded; if not, the error says why.
+%% @doc Whether the library is loaded; the error is the reason.
 -spec loaded() -> ok | {error, Why :: binary()}.
 loaded() ->
     case persistent_term:get(?MODULE, ok) of
@@ -56,8 +56,8 @@ loaded() ->
         Failure -> {error, beamai_version:other_library(Failure)}
     end.
 
-%% @doc The path of a file in the application's `priv' directory, also where the application is
-%% only on the code path, as in a shell without it.
+%% @doc The path of a file in the application's `priv' directory. Works also if the application is only on the code
+%% path, as in a plain shell.
 -spec priv_file(Name :: string()) -> file:filename().
 priv_file(Name) ->
     lists:append([priv_dir(), "/", Name]).
@@ -68,44 +68,44 @@ priv_dir() ->
         Priv -> Priv
     end.
 
-%% A module without a file has been loaded from a binary: only the working directory is left.
+%% A module that was loaded from a binary has no file; use the working directory.
 beside(Beam) when is_list(Beam) -> filename:dirname(filename:dirname(Beam)) ++ "/priv";
 beside(_NoFile) -> "priv".
 
-%% @doc Runs a tool whose pace is instant or cached, on the caller's own scheduler. `defer' means that
-%% something has to be prepared or waited for first, as {@link call/2} does. `Call' is ETF.
+%% @doc Runs a tool whose pace is instant or cached, on the caller's scheduler. `defer' means that it needs preparation
+%% or would block, so that {@link call/2} must be used. `Call' is ETF.
 -spec call_now(env(), Call :: binary()) -> reply() | defer.
 call_now(_Env, _Call) -> ?NOT_LOADED.
 
-%% @doc Runs a tool whose pace is bounded, on a dirty scheduler. `defer' means that the work must be
-%% started as a job. `Call' is ETF.
+%% @doc Runs a tool whose pace is bounded, on a dirty scheduler. `defer' means that it must be started as a job. `Call'
+%% is ETF.
 -spec call(env(), Call :: binary()) -> reply() | defer.
 call(_Env, _Call) -> ?NOT_LOADED.
 
-%% @doc Starts a tool on a native thread. The calling process later gets `{Ref, reply()}',
-%% and before it any number of `{Ref, progress, ETF}'; if it dies, the job is cancelled. `busy' when too many jobs are waiting.
+%% @doc Starts a tool on a native thread. The calling process receives any number of `{Ref, progress, ETF}' and finally
+%% `{Ref, reply()}'. If it dies, the job is cancelled. `busy' if too many jobs are queued.
 -spec start(env(), Call :: binary(), Ref :: reference()) -> {ok, job()} | busy.
 start(_Env, _Call, _Ref) -> ?NOT_LOADED.
 
-%% @doc Asks a job to stop. It still answers: with the error `cancelled', or its result.
+%% @doc Cancels a job. It still answers: with the error `cancelled', or with its result.
 -spec cancel(job()) -> ok.
 cancel(_Job) -> ?NOT_LOADED.
 
-%% @doc How many jobs are at work on their threads now.
+%% @doc The number of running jobs.
 -spec running() -> non_neg_integer().
 running() -> ?NOT_LOADED.
 
-%% @doc Undoes what processes left that were killed while they changed several files. For each such change, then
-%% and whenever a call comes upon one, the process gets `{beamai_journal, Line}'.
+%% @doc Undoes interrupted changes of killed processes to several files. For each of them, now and whenever a later call
+%% finds one, the process receives `{beamai_journal, Line}'.
 -spec recover(Listener :: pid()) -> ok.
 recover(_Listener) -> ?NOT_LOADED.
 
-%% @doc Judges a tool whose handler is Erlang, by its name. `unknown' means that {@link pin/1} has to
-%% be called first.
+%% @doc Checks the permission of a tool with an Erlang handler by its name. `unknown' means that {@link pin/1} has to be
+%% called first.
 -spec judge(env(), Tool :: binary(), RequiresPermission :: boolean()) -> allow | reply() | unknown.
 judge(_Env, _Tool, _RequiresPermission) -> ?NOT_LOADED.
 
-%% @doc Checks the environment, opens its workspace and keeps both at hand.
+%% @doc Validates an environment, opens its workspace and caches both.
 -spec pin(env()) -> ok | reply().
 pin(_Env) -> ?NOT_LOADED.
 
@@ -113,11 +113,11 @@ pin(_Env) -> ?NOT_LOADED.
 -spec explain(env(), Call :: binary()) -> reply().
 explain(_Env, _Call) -> ?NOT_LOADED.
 
-%% @doc The verdict on a tool whose handler is Erlang: `{ok, #{verdict, rule}}' with binary keys.
+%% @doc The verdict on a tool with an Erlang handler: `{ok, #{verdict, rule}}' with binary keys.
 -spec explain_own(env(), Tool :: binary(), RequiresPermission :: boolean()) -> reply().
 explain_own(_Env, _Tool, _RequiresPermission) -> ?NOT_LOADED.
 
-%% @doc Looks at a directory: `{ok, #{path, device, inode}}' with binary keys.
+%% @doc Identifies a directory: `{ok, #{path, device, inode}}' with binary keys.
 -spec workspace(Path :: binary()) -> reply().
 workspace(_Path) -> ?NOT_LOADED.
 
@@ -125,46 +125,44 @@ workspace(_Path) -> ?NOT_LOADED.
 -spec tools(Dialect :: binary()) -> reply().
 tools(_Dialect) -> ?NOT_LOADED.
 
-%% @doc A result or an error for people: `{ok, #{summary, body, text}}' with binary keys. `Request' is
-%% ETF.
+%% @doc Formats a result or an error for people: `{ok, #{summary, body, text}}' with binary keys. `Request' is ETF.
 -spec display(Request :: binary()) -> reply().
 display(_Request) -> ?NOT_LOADED.
 
-%% @doc A result or an error as text for a model, of
-%% `#{tool, limit, args => map(), dialect => binary() | null, result | error, object => boolean()}'.
+%% @doc Renders a result or an error for a model. `Request' is ETF of `#{tool, limit, args => map(), dialect => binary()
+%% | null, result | error, object => boolean()}'.
 -spec for_model(Request :: binary()) -> reply().
 for_model(_Request) -> ?NOT_LOADED.
 
-%% @doc A tool's schema as a provider takes it: `{ok, #{schema, json, strict}}' with binary keys.
-%% `Request' is ETF.
+%% @doc A tool's schema in a provider's format: `{ok, #{schema, json, strict}}' with binary keys. `Request' is ETF.
 -spec schema(Request :: binary()) -> reply().
 schema(_Request) -> ?NOT_LOADED.
 
-%% @doc Parses a response of a model on the caller's own scheduler. `text' means that all of it is
-%% text; otherwise ETF of a list of pieces, or of `{error, Error}' where the rules are not valid.
-%% `defer' means that the text is long, or the rules new. `Rules' is ETF.
+%% @doc Parses a model's response on the caller's scheduler. `text' means that it contains no calls; otherwise ETF of a
+%% list of pieces, or of `{error, Error}' if the rules are invalid. `defer' means that the text is long, or the rules
+%% are not cached. `Rules' is ETF.
 -spec parse_text_now(Rules :: binary(), Text :: binary(), All :: boolean()) ->
     text | binary() | defer.
 parse_text_now(_Rules, _Text, _All) -> ?NOT_LOADED.
 
-%% @doc The same on a dirty scheduler.
+%% @doc As {@link parse_text_now/3}, on a dirty scheduler.
 -spec parse_text(Rules :: binary(), Text :: binary(), All :: boolean()) -> text | binary().
 parse_text(_Rules, _Text, _All) -> ?NOT_LOADED.
 
-%% @doc A parser for a response that comes in pieces. `Rules' is ETF.
+%% @doc A parser for a streamed response. `Rules' is ETF.
 -spec stream_new(Rules :: binary()) -> {ok, stream()} | reply().
 stream_new(_Rules) -> ?NOT_LOADED.
 
-%% @doc Takes the next bytes, on the caller's own scheduler: ETF of a list of pieces. `Step' counts the
-%% calls before; `stale' means that it is not the next one, `defer' that much is to be looked at.
+%% @doc Feeds bytes on the caller's scheduler; returns ETF of a list of pieces. `Step' is the number of earlier calls;
+%% `stale' means that it is not the current step, `defer' that there is much to parse.
 -spec stream_feed_now(stream(), Step :: non_neg_integer(), binary()) -> binary() | stale | defer.
 stream_feed_now(_Stream, _Step, _Bytes) -> ?NOT_LOADED.
 
-%% @doc The same on a dirty scheduler.
+%% @doc As {@link stream_feed_now/3}, on a dirty scheduler.
 -spec stream_feed(stream(), Step :: non_neg_integer(), binary()) -> binary() | stale.
 stream_feed(_Stream, _Step, _Bytes) -> ?NOT_LOADED.
 
-%% @doc Ends a stream: ETF of the pieces that were held back.
+%% @doc Ends a stream; returns ETF of the pieces that were buffered.
 -spec stream_end(stream(), Step :: non_neg_integer()) -> binary() | stale.
 stream_end(_Stream, _Step) -> ?NOT_LOADED.
 
@@ -172,16 +170,15 @@ stream_end(_Stream, _Step) -> ?NOT_LOADED.
 -spec system_prompt(Rules :: binary()) -> reply().
 system_prompt(_Rules) -> ?NOT_LOADED.
 
-%% @doc What a model is told of a call: `{ok, Text}'. `Outcome' is ETF of `#{ok => Value}' or
-%% `#{error => Message}'.
+%% @doc The result of a call for a model: `{ok, Text}'. `Outcome' is ETF of `#{ok => Value}' or `#{error => Message}'.
 -spec format_result(Outcome :: binary()) -> reply().
 format_result(_Outcome) -> ?NOT_LOADED.
 
-%% @doc What a model is told of a call that was not valid.
+%% @doc The message to a model about an invalid call.
 -spec format_error(Message :: binary()) -> binary().
 format_error(_Message) -> ?NOT_LOADED.
 
-%% @doc JSON text as a term: `{ok, Value}'. On the caller's scheduler: for a few KiB.
+%% @doc Decodes JSON text: `{ok, Value}'. On the caller's scheduler, for up to a few KiB.
 -spec json_decode_now(Text :: binary()) -> reply().
 json_decode_now(_Text) -> ?NOT_LOADED.
 
@@ -189,7 +186,7 @@ json_decode_now(_Text) -> ?NOT_LOADED.
 -spec json_decode(Text :: binary()) -> reply().
 json_decode(_Text) -> ?NOT_LOADED.
 
-%% @doc A term as JSON text: `{ok, Text}'. `Term' is ETF. On the caller's scheduler: for a few KiB.
+%% @doc Encodes a term as JSON: `{ok, Text}'. `Term' is ETF. On the caller's scheduler, for up to a few KiB.
 -spec json_encode_now(Term :: binary()) -> reply().
 json_encode_now(_Term) -> ?NOT_LOADED.
 
@@ -197,7 +194,7 @@ json_encode_now(_Term) -> ?NOT_LOADED.
 -spec json_encode(Term :: binary()) -> reply().
 json_encode(_Term) -> ?NOT_LOADED.
 
-%% @doc The head of a Markdown text, in YAML between two lines of dashes: `{ok, #{head, body}}' with binary keys, where
-%% the head is null if there is none. The error says what is wrong with it, and in which line.
+%% @doc Splits a Markdown text with YAML front matter between two lines of dashes: `{ok, #{head, body}}' with binary
+%% keys; the head is null if there is none. The error states the problem and its line.
 -spec front_matter(Text :: binary()) -> reply().
 front_matter(_Text) -> ?NOT_LOADED.

@@ -1,13 +1,13 @@
-%% @doc Which process of the operating system this is, in words that hold after it has ended.
+%% @doc Identifies processes of the operating system in a way that stays valid after their end.
 %%
-%% A process is named by the boot and the pid namespace it is in, its pid, and the time of its start: a pid is used
-%% again. The facts are those of Linux's proc(5); elsewhere there are none.
+%% The identity consists of the boot id, the pid namespace, the pid, and the start time, because pids are reused. The
+%% data come from Linux's proc(5); other systems are not supported.
 %% @hidden
 -module(beamai_os_process).
 
 -export([identity/0, has_ended/1]).
 
-%% @doc The identity of this process, as lines of a text; `error' where the operating system does not tell.
+%% @doc The identity of this process, as lines of text; `error' on other systems.
 -spec identity() -> {ok, iodata()} | error.
 identity() ->
     case facts() of
@@ -15,8 +15,8 @@ identity() ->
         error -> error
     end.
 
-%% @doc Whether the process with this identity is known to have ended. `false' where that cannot be decided: of other
-%% machines and namespaces.
+%% @doc Whether the process with this identity has certainly exited. `false' if that is unknown, as for other machines
+%% and namespaces.
 -spec has_ended(Identity :: binary()) -> boolean().
 has_ended(Identity) ->
     case {facts(), binary:split(Identity, <<"\n">>, [global])} of
@@ -35,7 +35,7 @@ facts() ->
             error
     end.
 
-%% The 22nd field of its stat file. The second one is in parentheses and may hold anything.
+%% The 22nd field of the stat file. The second one is in parentheses and may contain any characters.
 started(Pid) ->
     case file:read_file(filename:join(["/proc", Pid, "stat"])) of
         {ok, Stat} ->

@@ -11,10 +11,9 @@
 %%                    2, IdLen:16, Id, Progress                  progress
 %% </pre>
 %%
-%% An id is the external format of `{Alias, Number}'; what comes back goes to the alias as
-%% `{Alias, Number, {reply | progress, Binary}}'. The process starts with the first call and ends
-%% with the program: callers monitor it, and the next call starts both again. End of input ends the
-%% program and everything that it has started.
+%% An id is the external format of `{Alias, Number}'; replies go to the alias as `{Alias, Number, {reply | progress,
+%% Binary}}'. This process starts with the first call and ends with the program: callers monitor it, and the next call
+%% starts both again. The program exits at the end of its input, together with everything that it has started.
 %% @hidden
 -module(beamai_port).
 -behaviour(gen_server).
@@ -27,17 +26,17 @@
 -define(END, 3).
 -define(REPLY, 1).
 -define(PROGRESS, 2).
-%% How long to wait before a cancel frame is tried again on a busy port.
+%% Delay before a cancel frame is sent again to a busy port, in milliseconds.
 -define(BUSY_MS, 5).
-%% The longest that ending a session can take; the program gives up earlier.
+%% Timeout for ending a session, in milliseconds; the program's own is shorter.
 -define(END_MS, 15000).
-%% The exit status of a program that does not work with beams of this version.
+%% Exit status of a program of another version than the beams.
 -define(OTHER_VERSION, 3).
-%% The longest that a program which works takes to answer what it has nothing to do for.
+%% Timeout for the answer to a request without any work, in milliseconds.
 -define(ANSWER_MS, 5000).
 
-%% @doc The owner and its port as they were last known, started if they never ran. The port may have
-%% closed since; writing to it shows that, and {@link restart/1} gives another.
+%% @doc The last known owner and port; starts them if they never ran. The port may be closed in the meantime; writing to
+%% it shows that, and {@link restart/1} replaces it.
 -spec connect() -> {ok, Owner :: pid(), port()} | {error, term()}.
 connect() ->
     case persistent_term:get(?MODULE, none) of
@@ -45,7 +44,7 @@ connect() ->
         none -> start()
     end.
 
-%% @doc Starts the port program again, whose port has closed: its owner takes a moment to notice.
+%% @doc Starts the port program again after its port has closed; waits until the owner has noticed.
 -spec restart(Owner :: pid()) -> {ok, pid(), port()} | {error, term()}.
 restart(Owner) ->
     Monitor = erlang:monitor(process, Owner),
@@ -56,7 +55,7 @@ restart(Owner) ->
         start()
     end.
 
-%% Starts the port program, unless it runs.
+%% Starts the port program if it is not running.
 -spec start() -> {ok, Owner :: pid(), port()} | {error, term()}.
 start() ->
     beamai_runtime:await(fun() ->
@@ -70,7 +69,7 @@ start() ->
         end
     end).
 
-%% The owner may be on its way out with a port that has just closed.
+%% The owner may be terminating because its port has just closed.
 port_of(Owner) ->
     try
         {ok, {ok, Owner, gen_server:call(Owner, port)}}
@@ -78,14 +77,14 @@ port_of(Owner) ->
         exit:{_, {gen_server, call, _}} -> gone
     end.
 
-%% @doc Tells the program to stop the call; it still answers. Does not wait.
+%% @doc Cancels a call; it still answers. Does not wait.
 -spec cancel(Owner :: pid(), Id :: binary()) -> ok.
 cancel(Owner, Id) ->
     Owner ! {cancel, Id},
     ok.
 
-%% @doc Ends what the session with this native id has running in the program, and waits for that. A
-%% program that does not run has nothing running.
+%% @doc Ends everything that runs in the program for the session with this native id, and waits for that. Does nothing
+%% if the program is not running.
 -spec end_session(SessionId :: binary()) -> ok.
 end_session(SessionId) ->
     case persistent_term:get(?MODULE, none) of
@@ -96,13 +95,13 @@ end_session(SessionId) ->
             ok
     end.
 
-%% @doc Whether the program still answers: a session without a name has nothing running, and its end needs no waiting.
+%% @doc Whether the program responds: asks it to end a session without a name, which has nothing running.
 -spec answers(Owner :: pid(), port()) -> boolean().
 answers(Owner, Port) ->
     end_session(Owner, Port, <<>>, ?ANSWER_MS).
 
-%% @doc Kills the program at once, for one that does not answer; what it has started ends with it. Returns when its owner
-%% has noticed, so that the next call finds another.
+%% @doc Kills a program that does not respond, with everything that it has started. Returns when its owner has noticed,
+%% so that the next call starts a new one.
 -spec kill(Owner :: pid(), port()) -> ok.
 kill(Owner, Port) ->
     Monitor = erlang:monitor(process, Owner),
@@ -120,7 +119,7 @@ kill(Owner, Port) ->
     true = erlang:demonitor(Monitor, [flush]),
     ok.
 
-%% Whether it has been answered, or there is nobody who could.
+%% Whether the request was answered, or the program is gone.
 end_session(Owner, Port, SessionId, Longest) ->
     Alias = erlang:monitor(process, Owner, [{alias, reply_demonitor}]),
     Id = term_to_binary({Alias, 0}),
@@ -135,7 +134,7 @@ end_session(Owner, Port, SessionId, Longest) ->
     true = erlang:demonitor(Alias, [flush]),
     Answered.
 
-%% Whether the frame was written. A port that is busy is tried again, one that has closed is not.
+%% Whether the frame was written. Tries again if the port is busy, not if it is closed.
 insist(_Port, _Frame, 0) ->
     false;
 insist(Port, Frame, Tries) ->

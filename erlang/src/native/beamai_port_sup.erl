@@ -1,5 +1,5 @@
-%% @doc Supervises the owner of the port program, which starts with the first call that needs it. One that ends is not
-%% restarted: the next call starts another.
+%% @doc Supervises the owner of the port program, which is started by the first call that needs it. It is not restarted
+%% when it exits: the next call starts it again.
 %% @hidden
 -module(beamai_port_sup).
 -behaviour(supervisor).

@@ -1,7 +1,6 @@
-%% @doc Which calls carry which run id, so that `cancel/1' finds them.
+%% @doc Registers calls by run id, for `cancel/1'.
 %%
-%% A call enters with an alias: once it has left, a cancellation that comes too late goes nowhere
-%% and not into the caller's mailbox.
+%% A call registers with an alias, so that a cancellation that arrives after the call has ended is dropped.
 %% @hidden
 -module(beamai_runs).
 
@@ -16,8 +15,8 @@ new_table() ->
     ?TABLE = ets:new(?TABLE, [bag, named_table, public, {write_concurrency, true}]),
     ok.
 
-%% @doc Enters the calling process under a run id. Returns the tag under which a cancellation
-%% arrives: the message `{Tag, cancelled}'.
+%% @doc Registers the calling process under a run id. Returns the tag with which a cancellation arrives: the message
+%% `{Tag, cancelled}'.
 -spec enter(RunId :: term()) -> Tag :: reference().
 enter(RunId) ->
     Tag = erlang:alias([explicit_unalias]),
@@ -25,8 +24,8 @@ enter(RunId) ->
     beamai_guard:watch({run, Tag}, {undo, fun ?MODULE:forget/2, [RunId, Tag]}),
     Tag.
 
-%% @doc As {@link enter/1} for a call that is part of another one: if that one has been cancelled in
-%% the meantime, so is this.
+%% @doc As {@link enter/1}, for a call that is part of another one: if that one has already been cancelled, so is this
+%% one.
 -spec enter(RunId :: term(), Whole :: reference() | none) -> Tag :: reference().
 enter(RunId, Whole) ->
     Tag = enter(RunId),
@@ -36,8 +35,8 @@ enter(RunId, Whole) ->
     end),
     Tag.
 
-%% @doc Enters something that waits within calls, under the run ids of all of them. Where one of these has been cancelled
-%% already, so is this.
+%% @doc Registers something that waits in nested calls, under all of their run ids. If one of them has already been
+%% cancelled, so is this.
 -spec enter_all([RunId :: term()]) -> Tag :: reference().
 enter_all(RunIds) ->
     Tag = erlang:alias([explicit_unalias]),
@@ -57,7 +56,7 @@ enter_all(RunIds) ->
 is_marked(RunId) ->
     lists:any(fun({_, Tag}) -> ets:member(?TABLE, {?CANCELLED, Tag}) end, ets:lookup(?TABLE, RunId)).
 
-%% @doc Ends what {@link enter_all/1} began.
+%% @doc Reverts {@link enter_all/1}.
 -spec leave_all([RunId :: term()], Tag :: reference()) -> ok.
 leave_all(RunIds, Tag) ->
     lists:foreach(
@@ -70,7 +69,7 @@ leave_all(RunIds, Tag) ->
     _ = erlang:unalias(Tag),
     flush(Tag).
 
-%% @doc Ends what {@link enter/1} began and clears a cancellation out of the mailbox.
+%% @doc Reverts {@link enter/1}, and removes a cancellation from the mailbox.
 -spec leave(RunId :: term(), Tag :: reference()) -> ok.
 leave(RunId, Tag) ->
     forget(RunId, Tag),
@@ -78,15 +77,15 @@ leave(RunId, Tag) ->
     _ = erlang:unalias(Tag),
     flush(Tag).
 
-%% @doc Deletes the rows alone, for a caller that has died.
+%% @doc Deletes only the rows, for a caller that has died.
 -spec forget(RunId :: term(), Tag :: reference()) -> ok.
 forget(RunId, Tag) ->
     beamai_guard:if_there(fun() ->
         ets:delete_object(?TABLE, {RunId, Tag}) andalso ets:delete(?TABLE, {?CANCELLED, Tag})
     end).
 
-%% @doc Tells every call under the run id that it is cancelled. Calls that are marked first pass it on
-%% to their parts that are just entering.
+%% @doc Cancels all calls with this run id. They are marked first, so that calls that register at this moment as part of
+%% them are cancelled too.
 -spec cancel(RunId :: term()) -> ok.
 cancel(RunId) ->
     case ets:whereis(?TABLE) of
@@ -97,7 +96,7 @@ cancel(RunId) ->
             lists:foreach(fun({_, Tag}) -> keep(Tag) end, ets:lookup(Table, RunId))
     end.
 
-%% @doc Whether the call has been cancelled. It stays so until it leaves.
+%% @doc Whether the call has been cancelled. Stays true until it ends.
 -spec cancelled(Tag :: reference() | none) -> boolean().
 cancelled(none) ->
     false;
@@ -109,7 +108,7 @@ cancelled(Tag) ->
     after 0 -> false
     end.
 
-%% @doc Puts the cancellation back, for whoever waits under the tag next: a filter may try again.
+%% @doc Sends the cancellation again, for the next receive with this tag: a filter may retry the call.
 -spec keep(Tag :: reference()) -> ok.
 keep(Tag) ->
     Tag ! {Tag, cancelled},

@@ -1,18 +1,18 @@
-%% @doc What calls need of the running application: its tables and processes.
+%% @doc Ensures that the tables and processes that calls need exist.
 %%
-%% A call starts the application where the host has not, or has stopped it, so that a tool works wherever the modules
-%% are on the code path. A process of the application may also just be restarting: no call fails because of that.
+%% A call starts the application if the host has not started it, or has stopped it, so that tools work wherever the
+%% modules are on the code path. A process of the application may also be restarting; calls wait for it.
 %% @hidden
 -module(beamai_runtime).
 
 -export([ensure_started/0, await/1]).
 
-%% How often to look for what is gone, and how long to wait in between: the application controller and supervisors
-%% tell nobody when they have finished.
+%% Number of attempts, and the delay between them: the application controller and supervisors send no notification when
+%% they are done.
 -define(TRIES, 50).
 -define(PAUSE_MS, 10).
 
-%% @doc Starts the application unless it runs. Raises `{beamai_not_started, Reason}' if it cannot.
+%% @doc Starts the application if it is not running. Raises `{beamai_not_started, Reason}' if it cannot be started.
 -spec ensure_started() -> ok.
 ensure_started() ->
     case application:ensure_all_started(beamai) of
@@ -20,8 +20,8 @@ ensure_started() ->
         {error, Reason} -> error({beamai_not_started, Reason})
     end.
 
-%% @doc Runs a function that needs something of the application, and runs it again while it answers `gone', with the
-%% application started in between. Raises `{beamai_not_started, gone}' after half a second.
+%% @doc Runs a function that needs the application, and repeats it while it returns `gone', starting the application in
+%% between. Raises `{beamai_not_started, gone}' after half a second.
 -spec await(fun(() -> {ok, Value} | gone)) -> Value.
 await(Fun) ->
     await(Fun, ?TRIES).

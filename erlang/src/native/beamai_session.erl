@@ -1,15 +1,16 @@
-%% @doc A session: what outlives a call. It holds approvals, tasks and a private temporary directory,
-%% commands in the background belong to it, and by its name the native side remembers which files it
-%% has seen.
+%% @doc A session: the state that outlives a call. It has approvals, tasks, a private temporary directory and background
+%% commands; and the native side remembers by its key which files it has seen.
 %%
-%% A context's `session_id' names one; without it the process that calls has one of its own. It
+%% A context's `session_id' names the session; without it, each calling process has a session of its own. A session
 %% starts when something needs it, and ends
 %% <ul>
 %% <li>with {@link close/1}, or when the application stops;</li>
 %% <li>without an id: when its process ends;</li>
 %% <li>with an id: when no call has used it for an hour (the application's `session_idle_ms').</li>
 %% </ul>
-%% Its commands in the background are killed then, and its temporary directory is deleted. Looking something up reads a table and needs no process.
+%% A call on another node without a `session_id' belongs to the session of the calling process there too. When a session
+%% ends, its background commands are killed and its temporary directory is deleted. Lookups read a table and need no
+%% process.
 -module(beamai_session).
 -behaviour(gen_server).
 
@@ -22,7 +23,7 @@
 -define(DEFAULT_IDLE_MS, 3600000).
 
 -type key() :: {id, term()} | {process, pid()}.
-%% As the native side takes it.
+%% The form that the native side receives.
 -type native() :: #{
     id => binary(), temp_dir => binary(), seen_as => binary(), state => map()
 }.
@@ -33,16 +34,16 @@
     pid :: pid(),
     id :: binary(),
     temp_dir = none :: none | binary(),
-    %% Monotonic milliseconds: not idle before then.
+    %% Monotonic milliseconds: the session is not idle before.
     busy_until :: integer()
 }).
 
 -record(state, {
     key :: key(),
     approvals = [] :: [binary() | rules],
-    %% What tools keep here, as the native side encodes it.
+    %% State that tools store here, in the native side's encoding.
     native = #{} :: map(),
-    %% As in the table, which may go first.
+    %% As in the table, which may be deleted first.
     temp_dir = none :: none | binary()
 }).
 
@@ -51,12 +52,13 @@
 new_table() ->
     Options = [set, named_table, public, {keypos, #session.key}, {read_concurrency, true}],
     ?TABLE = ets:new(?TABLE, Options),
-    %% Counts sessions, so that calls look for none where there are none.
+    %% The number of sessions, so that calls need no lookup if there are none.
     persistent_term:put(?MODULE, counters:new(1, [])).
 
-%% @private Which session a call with this context belongs to.
+%% @private The key of the session that a call with this context belongs to.
 -spec key(beamai_context:t()) -> key().
 key(#{session_id := Id}) when Id =/= undefined -> {id, Id};
+key(#{session_process := Pid}) when is_pid(Pid) -> {process, Pid};
 key(_Context) -> {process, beamai_guard:root()}.
 
 any() ->
@@ -65,7 +67,7 @@ any() ->
         Count -> counters:get(Count, 1) > 0
     end.
 
-%% The table is there while the application runs.
+%% Whether the table exists, that is, whether the application is running.
 table() ->
     beamai_runtime:await(fun() ->
         case ets:whereis(?TABLE) of
@@ -74,8 +76,8 @@ table() ->
         end
     end).
 
-%% @private Notes that a call uses the session that the context names. `Timeout', in milliseconds, is
-%% how long the call may take; the session is not idle before.
+%% @private Marks the context's session as used by a call. It is not idle within `Timeout' milliseconds, the timeout of
+%% the call.
 -spec touch(beamai_context:t(), timeout()) -> ok.
 touch(#{session_id := Id}, Timeout) when Id =/= undefined ->
     BusyUntil = {#session.busy_until, busy_until(Timeout)},
@@ -92,22 +94,22 @@ busy_until(Timeout) -> now_ms() + Timeout.
 now_ms() ->
     erlang:monotonic_time(millisecond).
 
-%% @private Whether the session has allowed this subject for as long as it lasts.
+%% @private Whether the subject has been approved for the session.
 -spec approved(key(), Subject :: binary()) -> boolean().
 approved(Key, Subject) ->
     ets:member(table(), {Key, Subject}) andalso row(Key) =/= none.
 
-%% @private Allows the subject for as long as the session lasts.
+%% @private Approves the subject for the rest of the session.
 -spec approve(key(), Subject :: binary()) -> ok.
 approve(Key, Subject) ->
     call(Key, {approve, Subject}).
 
-%% @private Rules that approvals have added to those of this environment, for as long as the session lasts.
+%% @private Rules that approvals have added to this environment's, for the rest of the session.
 -spec rules(beamai_context:t(), beamai_env:t()) -> [beamai_permission:normalised_rule()].
 rules(Context, Env) ->
     maps:get(hash(Env), all_rules(Context), []).
 
-%% @private Whether there are any, for whichever environment.
+%% @private Whether there are such rules for any environment.
 -spec has_rules(beamai_context:t()) -> boolean().
 has_rules(Context) ->
     all_rules(Context) =/= #{}.
@@ -124,15 +126,15 @@ rules_of(Key) ->
         [] -> false
     end.
 
-%% @private Adds a rule for as long as the session lasts.
+%% @private Adds a rule for the rest of the session.
 -spec add_rule(beamai_context:t(), beamai_env:t(), beamai_permission:normalised_rule()) -> ok.
 add_rule(Context, Env, Rule) ->
     call(key(Context), {add_rule, hash(Env), Rule}).
 
 hash(Env) -> crypto:hash(sha256, Env).
 
-%% @private The session's temporary directory, an absolute path, created on first use with mode 0700, and
-%% anew where a command has removed it.
+%% @private The absolute path of the session's temporary directory. It is created on first use with mode 0700, and again
+%% if a command has removed it.
 -spec temp_dir(key()) -> {ok, binary()} | {error, file:posix()}.
 temp_dir(Key) ->
     case row(Key) of
@@ -146,7 +148,7 @@ kept(Key, Path) ->
         false -> call(Key, temp_dir)
     end.
 
-%% @private The session as the native side takes it, or `none' while it has no temporary directory.
+%% @private The session for the native side, or `none' if it has no temporary directory.
 -spec existing(beamai_context:t()) -> native() | none.
 existing(Context) ->
     case row(key(Context)) of
@@ -154,8 +156,8 @@ existing(Context) ->
         _ -> none
     end.
 
-%% @private As {@link existing/1}; with `required' the session and its directory are created. Whether a directory that
-%% there was is still there shows in the call.
+%% @private As {@link existing/1}; with `required', session and directory are created. Whether an existing directory is
+%% still there is checked by the call.
 -spec for_native(required | optional, beamai_context:t()) ->
     {ok, native()} | none | {error, file:posix()}.
 for_native(optional, Context) ->
@@ -175,8 +177,8 @@ with_temp_dir(Context) ->
         {error, _} = Error -> Error
     end.
 
-%% @private The name under which the native side remembers which contents of files the session has seen,
-%% or `none' for a context without `session_id'. A session that is closed and begun again has another.
+%% @private The key under which the native side remembers the file contents that the session has seen, or `none' for a
+%% context without `session_id'. A session that is closed and opened again gets a new key.
 -spec seen_as(beamai_context:t()) -> binary() | none.
 seen_as(#{session_id := Id} = Context) when Id =/= undefined ->
     Key = {id, Id},
@@ -190,21 +192,30 @@ seen_as(#{session_id := Id} = Context) when Id =/= undefined ->
 seen_as(_Context) ->
     none.
 
-%% @private Runs a call that works on the session's state, in the session: one after the other, so that no
-%% change is lost. Such calls are instant.
+%% @private Runs a call that changes the session's state in the session's process, which serializes such calls. They are
+%% instant.
 -spec with_state(key(), module(), beamai_env:t(), beamai_door:call(), beamai_door:options()) ->
     beamai_door:answer().
 with_state(Key, Door, Env, Call, Options) ->
     call(Key, {with_state, Door, Env, Call, Options#{run := none}}).
 
-%% @doc Ends the session named by an id: forgets its approvals, kills its commands in the background,
-%% deletes its temporary directory.
-%% Returns when that is done; a session that does not exist is closed already.
+%% @doc Ends the session with this id: forgets its approvals, kills its background commands, deletes its temporary
+%% directory. Returns when that is done, also on other nodes that it has used. Does nothing if the session does not
+%% exist.
 -spec close(SessionId :: term()) -> ok.
 close(SessionId) ->
+    lists:foreach(fun(Node) -> close_on(Node, SessionId) end, beamai_session_nodes:take({id, SessionId})),
     case ets:whereis(?TABLE) =/= undefined andalso ets:lookup(?TABLE, {id, SessionId}) of
         [#session{pid = Pid}] -> stop(Pid);
         _ -> ok
+    end.
+
+%% A lost node has no state of the session any more.
+close_on(Node, SessionId) ->
+    try
+        erpc:call(Node, ?MODULE, close, [SessionId])
+    catch
+        error:{erpc, _} -> ok
     end.
 
 stop(Pid) ->
@@ -214,7 +225,7 @@ stop(Pid) ->
         exit:_ -> ok
     end.
 
-%% The table may go between the look at it and the look into it.
+%% The table may be deleted between the check and the lookup.
 rows(Key) ->
     beamai_runtime:await(fun() ->
         try
@@ -224,7 +235,7 @@ rows(Key) ->
         end
     end).
 
-%% The row of a session that lives.
+%% The row of a running session.
 row(Key) ->
     case rows(Key) of
         [#session{pid = Pid} = Row] ->
@@ -239,8 +250,8 @@ row(Key) ->
             none
     end.
 
-%% A session may end between the look-up and the call: then a new one takes its place. One that fails with a request
-%% would fail with it again.
+%% If the session ended between lookup and call, the request is repeated with a new session, except if the request made
+%% it crash.
 call(Key, Request) ->
     beamai_runtime:await(fun() -> try_call(Key, Request) end).
 
@@ -254,7 +265,7 @@ try_call(Key, Request) ->
                     Reason =:= noproc; Reason =:= normal; Reason =:= shutdown; Reason =:= killed
                 ->
                     gone;
-                %% The table went with the supervisor.
+                %% The table was deleted with the supervisor.
                 exit:{{badarg, [{ets, _, _, _} | _]}, {gen_server, call, _}} ->
                     gone
             end;
@@ -263,8 +274,7 @@ try_call(Key, Request) ->
             try_call(Key, Request)
     end.
 
-%% For a session whose process was killed before it could clean up. One that is just cleaning up
-%% itself has the same done twice.
+%% For a session whose process was killed before its cleanup. Running both cleanups is harmless.
 forget(Key, Pid) ->
     case ets:lookup(?TABLE, Key) of
         [#session{pid = Pid, temp_dir = Path} = Row] ->
@@ -287,7 +297,7 @@ clean_up(#session{key = Key, pid = Pid, id = Id}, Subjects, Path) ->
     end,
     ok.
 
-%% What runs in the port was given the directory, so without one nothing does.
+%% Everything in the port program was given the directory, so without a directory there is nothing to end.
 end_natively(_Id, none) ->
     ok;
 end_natively(Id, Path) ->
@@ -305,7 +315,8 @@ start_link(Key) ->
 -spec init(key()) -> {ok, #state{}} | ignore.
 init(Key) ->
     process_flag(trap_exit, true),
-    %% Where the supervisor is killed, all processes with the application's group leader are, and no directory is deleted.
+    %% If the supervisor is killed, all processes with the application's group leader are killed too, and no directory
+    %% would be deleted.
     true = erlang:group_leader(whereis(init), self()),
     Session = #session{
         key = Key, pid = self(), id = beamai_temp_dir:random_name(), busy_until = now_ms()
@@ -412,7 +423,7 @@ terminate(_Reason, #state{key = Key, approvals = Approvals} = State) ->
         [#session{temp_dir = Path} = Row] -> clean_up(Row, Approvals, Path);
         [] -> ok
     catch
-        %% The supervisor was killed, and with it went the table and the port program.
+        %% The supervisor was killed, and the table and the port program with it.
         error:badarg -> without_table(State)
     end.
 

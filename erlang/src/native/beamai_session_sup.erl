@@ -1,4 +1,4 @@
-%% @doc Supervises the sessions. One that fails is not restarted: its state is gone with it.
+%% @doc Supervises the sessions. A crashed session is not restarted, because its state is lost.
 %% @hidden
 -module(beamai_session_sup).
 -behaviour(supervisor).
@@ -10,13 +10,13 @@
 start_link() ->
     supervisor:start_link({local, ?MODULE}, ?MODULE, []).
 
-%% @doc Starts the session of this key, unless there is one.
+%% @doc Starts the session of this key if it is not running.
 -spec start_session(beamai_session:key()) -> ok.
 start_session(Key) ->
     beamai_runtime:await(fun() ->
         try supervisor:start_child(?MODULE, [Key]) of
             {ok, Child} when is_pid(Child) -> {ok, ok};
-            %% Somebody else has just started it.
+            %% Another process has just started it.
             {ok, undefined} -> {ok, ok}
         catch
             exit:{_, {gen_server, call, _}} -> gone

@@ -1,4 +1,4 @@
-%% @doc Private temporary directories: made so that nobody else can look in, deleted as a whole.
+%% @doc Private temporary directories: only accessible by their owner, and deleted recursively.
 %% @hidden
 -module(beamai_temp_dir).
 
@@ -7,7 +7,7 @@
 -export([create/0, is_there/1, delete/1, delete_outer/1, all/0, owner/1, random_name/0]).
 
 -define(TRIES, 5).
-%% The file that says which process made the directory.
+%% The file that identifies the process that created the directory.
 -define(OWNER, "owner").
 
 %% @doc Creates a directory that only this user can enter, under the system's temporary directory
@@ -24,8 +24,8 @@ create(Tries) ->
         {error, _} = Error -> Error
     end.
 
-%% A directory is made with the modes that the umask leaves. The inner one is made when the outer
-%% one is closed already, so there is no moment at which somebody else could open it.
+%% A directory is created with the permissions that the umask leaves. The inner one is created after access to the outer
+%% one has been removed, so nobody else can open it at any time.
 inside(Outer) ->
     Inner = filename:join(Outer, <<"tmp">>),
     case run([{change_mode, Outer}, {sign, Outer}, {make_dir, Inner}, {change_mode, Inner}]) of
@@ -54,7 +54,7 @@ sign(Directory) ->
         error -> ok
     end.
 
-%% @doc Whether a directory made by {@link create/0} is still one, and no link in its place.
+%% @doc Whether a directory created by {@link create/0} still exists and is not a link.
 -spec is_there(Path :: binary()) -> boolean().
 is_there(Path) ->
     case file:read_link_info(Path, [raw]) of
@@ -62,7 +62,7 @@ is_there(Path) ->
         _ -> false
     end.
 
-%% @doc 32 hexadecimal digits that cannot be guessed.
+%% @doc 32 random hexadecimal digits.
 -spec random_name() -> binary().
 random_name() ->
     binary:encode_hex(crypto:strong_rand_bytes(16)).
@@ -73,23 +73,23 @@ system_temp_dir() ->
         _ -> <<"/tmp">>
     end.
 
-%% @doc All directories of this kind under the system's temporary directory, whoever made them.
+%% @doc All directories of this kind in the system's temporary directory, from any process.
 -spec all() -> [file:filename()].
 all() ->
     filelib:wildcard(filename:join(unicode:characters_to_list(system_temp_dir()), "beamai-*")).
 
-%% @doc Which process made one of {@link all/0}, as {@link beamai_os_process:identity/0} names it.
+%% @doc The process that created one of {@link all/0}, see {@link beamai_os_process:identity/0}.
 -spec owner(Outer :: file:filename_all()) -> {ok, binary()} | {error, file:posix()}.
 owner(Outer) ->
     file:read_file(filename:join(Outer, ?OWNER)).
 
-%% @doc Deletes a directory made by {@link create/0} and everything in it. Links are removed, not
-%% followed. What cannot be deleted is logged.
+%% @doc Deletes a directory created by {@link create/0} recursively. Links are removed, not followed. Failures are
+%% logged.
 -spec delete(Path :: binary()) -> ok.
 delete(Inner) ->
     delete_outer(filename:dirname(Inner)).
 
-%% @doc As {@link delete/1}, of one of {@link all/0}.
+%% @doc As {@link delete/1}, for one of {@link all/0}.
 -spec delete_outer(Path :: file:filename_all()) -> ok.
 delete_outer(Outer) ->
     case file:del_dir_r(Outer) of
@@ -98,7 +98,7 @@ delete_outer(Outer) ->
         {error, enoent} ->
             ok;
         {error, _} ->
-            %% Build tools leave directories without write permission.
+            %% Build tools may leave directories without write permission.
             open_up(Outer),
             deleted(file:del_dir_r(Outer), Outer)
     end.

@@ -1,7 +1,8 @@
-%% @doc Deletes the temporary directories of runtimes that ended without stopping the application: `halt', a kill.
+%% @doc Deletes temporary directories of runtimes that exited without stopping the application, by `halt' or a signal.
 %%
-%% A directory says which process made it; see {@link beamai_temp_dir} and {@link beamai_os_process}. It is deleted if
-%% that process has ended. What cannot be decided stays: other namespaces and machines may share the place.
+%% Each directory identifies the process that created it; see {@link beamai_temp_dir} and {@link beamai_os_process}. It
+%% is deleted if that process has certainly exited. Directories of other namespaces and machines, which may share the
+%% file system, are kept.
 %% @hidden
 -module(beamai_tmp_cleanup).
 
@@ -9,7 +10,7 @@
 
 -export([sweep/0]).
 
-%% @doc Deletes the directories that nobody can use any more.
+%% @doc Deletes directories that are no longer in use.
 -spec sweep() -> ok.
 sweep() ->
     lists:foreach(fun beamai_temp_dir:delete_outer/1, [Directory || Directory <- beamai_temp_dir:all(), is_abandoned(Directory)]).
@@ -21,7 +22,7 @@ is_abandoned(Directory) ->
             {error, _} -> false
         end.
 
-%% What another user can change is not deleted: while that goes on, a link could take the place of a directory.
+%% A directory that another user can change is not deleted: during the deletion, it could be replaced by a link.
 is_private(Directory) ->
     case {file:read_link_info(Directory), file:read_file_info("/proc/self")} of
         {{ok, #file_info{type = directory, uid = Uid, mode = Mode}}, {ok, #file_info{uid = Uid}}} ->

@@ -1,14 +1,14 @@
-%% @doc Whether the beams and the native parts are of one release. They speak a protocol of their own that each release may
-%% change, so others are refused.
+%% @doc Checks that the beams and the native parts are of the same release. Their protocol may change with each release,
+%% so other versions are refused.
 %% @hidden
 -module(beamai_version).
 
 -export([of_beams/0, of_library/1, other_library/1, other_program/1]).
 
-%% Stands in the library, before its version and a line feed; see `native/nif/src/lib.rs'.
+%% Precedes the version and a line feed in the library; see `native/nif/src/lib.rs'.
 -define(MARK, <<"beamai-nif-version=">>).
 
-%% @doc The version of the beams; `unknown' where they are on the code path without the application's description.
+%% @doc The version of the beams; `unknown' if they are on the code path without the application resource file.
 -spec of_beams() -> binary() | unknown.
 of_beams() ->
     _ = application:load(beamai),
@@ -17,7 +17,7 @@ of_beams() ->
         undefined -> unknown
     end.
 
-%% @doc The version that a library says it is of, without loading it.
+%% @doc The version in a library file, read without loading it.
 -spec of_library(file:filename()) -> binary() | unknown.
 of_library(Path) ->
     case file:read_file(Path) of
@@ -28,7 +28,7 @@ of_library(Path) ->
 after_mark([_, Rest]) -> hd(binary:split(Rest, <<"\n">>));
 after_mark([_]) -> unknown.
 
-%% @doc A sentence about a library that could not be loaded: `Why' is the loader's, unless it is of another release.
+%% @doc Explains why a library could not be loaded: it is of another release, or else the loader's reason `Why'.
 -spec other_library({file:filename(), Why :: unicode:chardata()}) -> binary().
 other_library({Path, Why}) ->
     case {of_library(Path), of_beams()} of
@@ -37,7 +37,7 @@ other_library({Path, Why}) ->
         {Other, Beams} -> sentence(other(Path, Other, Beams))
     end.
 
-%% @doc A sentence about a port program that refused to work with these beams.
+%% @doc Explains that a port program is of another release than the beams.
 -spec other_program(file:filename()) -> binary().
 other_program(Path) ->
     sentence(other(Path, "another version", of_beams())).

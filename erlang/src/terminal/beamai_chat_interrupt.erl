@@ -1,6 +1,6 @@
-%% @doc An interrupt at the terminal as a call of a function.
+%% @doc Calls a function when the terminal sends an interrupt.
 %%
-%% The VM cannot catch the interrupt signal itself, so `scripts/chat' sends it on as user signal 1.
+%% The VM cannot handle SIGINT itself, so `scripts/chat' forwards it as SIGUSR1.
 %% @hidden
 -module(beamai_chat_interrupt).
 -behaviour(gen_event).
@@ -8,7 +8,7 @@
 -export([install/1]).
 -export([init/1, handle_event/2, handle_call/2]).
 
-%% @doc Has the function called at every interrupt, in the process that handles signals.
+%% @doc Installs a function to be called at every interrupt, in the process that handles signals.
 -spec install(fun(() -> term())) -> ok.
 install(Fun) ->
     ok = os:set_signal(sigusr1, handle),
@@ -21,7 +21,7 @@ install(Fun) ->
 init(Fun) ->
     {ok, Fun}.
 
-%% @private Other signals end the VM, as they do without this.
+%% @private Other signals stop the VM, which is the default behaviour.
 -spec handle_event(atom(), fun(() -> term())) -> {ok, fun(() -> term())}.
 handle_event(sigusr1, Fun) ->
     _ = Fun(),

@@ -1,4 +1,4 @@
-%% @doc Events of a run as text for a terminal.
+%% @doc Formats the events of a run for a terminal.
 %% @hidden
 -module(beamai_chat_show).
 
@@ -6,7 +6,7 @@
 
 -import(beamai_display, [printable/1]).
 
-%% @doc What is shown of an event; nothing of most.
+%% @doc The text for an event; empty for most.
 -spec event(beamai_agent:event(), IsColoured :: boolean()) -> unicode:chardata().
 event({text, Text}, _IsColoured) ->
     printable(Text);

@@ -1,10 +1,10 @@
-%% @doc What the chat says without a model: a tour of the tools in the current directory, one stop for each line typed.
+%% @doc The chat's scripted model: a tour of the tools in the current directory, one step per input.
 %% @hidden
 -module(beamai_chat_tour).
 
 -export([turn/1]).
 
-%% @doc The next turn of the tour.
+%% @doc The next step of the tour.
 -spec turn(beamai_chat_model:request()) -> beamai_chat_scripted:turn().
 turn(#{messages := Messages}) ->
     Said = length([ok || #{role := assistant} <- Messages]),

@@ -1,11 +1,11 @@
-%% @doc The person at the terminal, as a kernel's `approve' and `ask_user'.
+%% @doc The user at the terminal, as a kernel's `approve' and `ask_user' callbacks.
 %%
 %% ```
 %%     beamai_kernel:new(#{approve => fun beamai_terminal:approve/1, ask_user => fun beamai_terminal:ask_user/1}).
 %% '''
 %%
-%% Prompts go to the group leader of the calling process. An Erlang shell reads whole lines: a line that
-%% begins with Esc, or the end of input, cancels.
+%% Prompts are written to the group leader of the calling process. An Erlang shell reads whole lines: a line that starts
+%% with Esc, or the end of input, cancels.
 -module(beamai_terminal).
 
 -export([approve/1, ask_user/1]).
@@ -14,14 +14,14 @@
 
 -define(RECOMMENDED, <<" (Recommended)">>).
 
-%% @doc Shows what a call would do and asks for leave: `y' allows this call, `s' this and every later one
-%% like it in the session, `a' this one and what the rules that are shown allow in the session, `r' and a rule, such as
-%% `r Bash(git:*)', likewise; Esc cancels, anything else denies. Without a terminal it denies, and says so.
+%% @doc Shows what a call would do and asks for approval: `y' allows this call, `s' this call and identical ones for the
+%% rest of the session, `a' adds the rules that are shown for the rest of the session, `r' followed by a rule, such as
+%% `r Bash(git:*)', adds that rule. Esc cancels, anything else denies. Without a terminal the call is denied.
 -spec approve(beamai_approval:request()) -> beamai_approval:answer().
 approve(#{message := Message} = Request) ->
     case is_terminal() of
         true ->
-            %% The message has one line, and says last how long the text in it is.
+            %% The message has one line, and ends with the size of its text.
             say("~ts~n", [printable(Message)]),
             _ = [say("~ts~n", [printable(Diff)]) || #{diff := Diff} <- [Request]],
             _ = [say("What would allow it: ~ts~n", [printable(Rule)]) || Rule <- maps:get(wanted, Request, [])],
@@ -46,8 +46,8 @@ decided({ok, <<"r ", Rule/binary>>}, _Always) -> {allow, {rule, string:trim(Rule
 decided(cancelled, _Always) -> cancelled;
 decided(_, _Always) -> deny.
 
-%% @doc Puts questions one by one. A number stands for an option, several with commas where several may be
-%% taken, any other text for itself. Cancelling one cancels all; `no_frontend' without a terminal.
+%% @doc Asks questions one by one. A number selects an option, comma-separated numbers several if that is permitted; any
+%% other text is the answer itself. Cancelling one question cancels all; `no_frontend' without a terminal.
 -spec ask_user([map()]) -> {ok, #{binary() => binary() | [binary()]}} | cancelled | no_frontend.
 ask_user(Questions) ->
     case is_terminal() of
@@ -70,7 +70,7 @@ option(#{<<"label">> := Label, <<"description">> := Description}, Number) ->
     say("  ~b. ~ts~ts  ~ts~n", [Number, printable(Label), recommended(Number, Label), printable(Description)]),
     Number + 1.
 
-%% The first option is the recommended one; some questions come with that in its label.
+%% The first option is the recommended one; some models already write that into its label.
 recommended(1, Label) ->
     case string:find(Label, ?RECOMMENDED, trailing) of
         ?RECOMMENDED -> "";
@@ -101,7 +101,7 @@ label(Text, Labels) ->
         error:badarg -> none
     end.
 
-%% Only a terminal has a width.
+%% Only a terminal reports its width.
 is_terminal() ->
     case io:columns() of
         {ok, _} -> true;

@@ -1,8 +1,8 @@
 %% @doc The dialect `coder': `read', `list', `glob', `grep', `write', `edit', `patch', `bash', `todoread', `todowrite',
-%% `skill', `task', `question', `fetch', and tools for language servers and git: twenty-two of them.
+%% `skill', `task', `question', `fetch', and the tools for language servers and git: twenty-two in total.
 %%
-%% The operations of the `beamai_tool_' modules under these names, with the parameters and results of this dialect. The
-%% names of its git and LSP tools, `skill' and `task' are also in those modules: load one or the other.
+%% The same operations as in the `beamai_tool_' modules, with this dialect's names, parameters and results. Its git and
+%% LSP tools, `skill' and `task' have the same names as in those modules: load only one of the two.
 -module(beamai_dialect_coder).
 -behaviour(beamai_tool_behaviour).
 

@@ -1,7 +1,7 @@
 %% @doc The dialect `ide': `read_file', `write_file', `list_files', `search_code' and `get_diagnostics'.
 %%
-%% The operations of the `beamai_tool_' modules under these names, with the parameters and results of this dialect. It
-%% refuses paths with a `..' component and files of more than 10 MiB.
+%% The same operations as in the `beamai_tool_' modules, with this dialect's names, parameters and results. Refuses
+%% paths with a `..' component, and files larger than 10 MiB.
 -module(beamai_dialect_ide).
 -behaviour(beamai_tool_behaviour).
 

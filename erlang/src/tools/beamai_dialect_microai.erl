@@ -1,8 +1,8 @@
 %% @doc The dialect `microai': `Read', `Write', `Edit', `Glob', `Grep', `Bash', `AskUserQuestion', `TodoWrite', `LSP',
-%% `WebFetch' and `WebSearch'; and `BashOutput' and `KillShell' for the commands that `Bash' runs in the background.
+%% `WebFetch' and `WebSearch'; and `BashOutput' and `KillShell' for background commands of `Bash'.
 %%
-%% The operations of the `beamai_tool_' modules under these names, with the parameters and results of this dialect. Load
-%% one dialect or the other: rules of permissions hold in all of them alike.
+%% The same operations as in the `beamai_tool_' modules, with this dialect's names, parameters and results. Load only
+%% one dialect; permission rules apply to all dialects alike.
 -module(beamai_dialect_microai).
 -behaviour(beamai_tool_behaviour).
 

@@ -1,8 +1,8 @@
 %% @doc The file tools: `file_read', `file_write', `file_edit', `file_patch', `file_list', `file_glob',
 %% `file_grep'.
 %%
-%% They are confined to the kernel's workspace. Parameters and results are described in their
-%% specs; their results are maps with binary keys.
+%% They are confined to the kernel's workspace. Their specs describe parameters and results; results are maps with
+%% binary keys.
 -module(beamai_tool_file).
 -behaviour(beamai_tool_behaviour).
 
@@ -21,15 +21,14 @@ tool_info() ->
 tools() ->
     beamai_catalogue:family(<<"beamai">>, <<"file_">>).
 
-%% @doc Whether a change of these files should be verified (built, tested): true unless all of them
-%% are documentation, so false for no files at all.
+%% @doc Whether a change of these files should be verified (built, tested): true unless all of them are documentation.
+%% False for an empty list.
 %%
-%% Documentation is what is in the directory `docs' at the top of the workspace, and what has the
-%% suffix `.md', `.mdx', `.txt', `.rst' or `.adoc', in whatever case. `Paths' are relative to the
-%% workspace, as results of the tools have them; `.' and `..' in them are worked out first, so
-%% `docs/../a.erl' is `a.erl'. A directory `docs' further down may be a part of a program: what is
-%% in it goes by its suffix, and so does an absolute path. A name that is a suffix and nothing else,
-%% such as `.md', has none.
+%% Documentation is everything in the directory `docs' at the top of the workspace, and files with the suffix `.md',
+%% `.mdx', `.txt', `.rst' or `.adoc', in any case. `Paths' are relative to the workspace, as in results of the tools;
+%% `.' and `..' are resolved first, so `docs/../a.erl' is `a.erl'. A directory `docs' elsewhere may be part of a
+%% program, so its files are judged by suffix, as are absolute paths. A name that consists of a suffix only, such as
+%% `.md', has no suffix.
 -spec needs_verification(Paths :: [file:filename_all()]) -> boolean().
 needs_verification(Paths) ->
     not lists:all(fun(Path) -> is_document(bytes(Path)) end, Paths).
@@ -44,12 +43,12 @@ is_document(Path) ->
         Parts -> lists:member(suffix(lists:last(Parts)), ?DOCUMENT_SUFFIXES)
     end.
 
-%% The parts of a path, the last one first, without those that lead nowhere or back.
+%% The components of a path in reverse order, with `.' and `..' resolved.
 step(<<".">>, Parts) -> Parts;
 step(<<"..">>, [Part | Parts]) when Part =/= <<"..">>, Part =/= <<"/">> -> Parts;
 step(Part, Parts) -> [Part | Parts].
 
-%% From the last dot of a name, in lower case; empty where nothing comes before it.
+%% The suffix from the last dot, in lower case; empty if nothing precedes the dot.
 suffix(Name) ->
     case binary:matches(Name, <<".">>) of
         [] -> <<>>;

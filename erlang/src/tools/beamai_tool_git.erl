@@ -1,6 +1,6 @@
 %% @doc The git tools: `git_status', `git_diff', `git_log', `git_add', `git_commit'.
 %%
-%% They run in the port program. The last two ask unless a rule allows `GitAdd' or `GitCommit'.
+%% They run in the port program. The last two require approval unless a rule allows `GitAdd' or `GitCommit'.
 -module(beamai_tool_git).
 -behaviour(beamai_tool_behaviour).
 

@@ -1,7 +1,7 @@
 %% @doc The question tool: `human_input'.
 %%
-%% Questions go to `ask_user' of the context or the kernel, in the process that called the kernel; the time
-%% that an answer takes counts for no timeout. Without `ask_user' the model is told that nobody can be asked.
+%% Questions go to the `ask_user' callback of the context or the kernel, in the process that called the kernel; the time
+%% of an answer does not count towards any timeout. Without a callback, the model is told that nobody can be asked.
 -module(beamai_tool_human).
 -behaviour(beamai_tool_behaviour).
 

@@ -1,8 +1,7 @@
 %% @doc The language server tools: `lsp', `lsp_diagnostics'.
 %%
-%% Servers run in the port program, are started when they are first needed and are told of every change of
-%% files. The kernel's `lsp' option says how servers are started. Without a server for a language the result
-%% says how to install one.
+%% Servers run in the port program. They are started on first use, and are notified of all changes to files. The
+%% kernel's `lsp' option configures them. If there is no server for a language, the result says how to install one.
 -module(beamai_tool_lsp).
 -behaviour(beamai_tool_behaviour).
 

@@ -1,6 +1,6 @@
-%% @doc The shell tools: `shell_exec' runs a command in the port program, in the workspace;
-%% `shell_output' and `shell_kill' are for those that it left running in the background. Such a command
-%% belongs to the session that started it and ends with it; see {@link beamai_session}.
+%% @doc The shell tools: `shell_exec' runs a command in the port program, in the workspace; `shell_output' and
+%% `shell_kill' are for commands that it started in the background. A background command belongs to the session that
+%% started it, and ends with it; see {@link beamai_session}.
 -module(beamai_tool_shell).
 -behaviour(beamai_tool_behaviour).
 

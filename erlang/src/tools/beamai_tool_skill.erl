@@ -1,7 +1,7 @@
 %% @doc The skill tool: `skill' lists skills and loads one.
 %%
-%% Skills are looked for in the paths of the kernel's `skills' option; `create-skill' is built in. Loading is
-%% subject to rules on `Skill'.
+%% Skills are found in the paths of the kernel's `skills' option; `create-skill' is built in. Rules for `Skill' apply to
+%% loading.
 -module(beamai_tool_skill).
 -behaviour(beamai_tool_behaviour).
 

@@ -1,7 +1,6 @@
 %% @doc The tool for sub-agents: `task'.
 %%
-%% Its work goes to one of the agents that the kernel's option `agents' names. It asks for
-%% approval unless a rule allows it.
+%% It delegates work to one of the agents in the kernel's option `agents'. It requires approval unless a rule allows it.
 -module(beamai_tool_task).
 -behaviour(beamai_tool_behaviour).
 

@@ -1,6 +1,6 @@
 %% @doc The task list: `todo_add', `todo_list', `todo_update'.
 %%
-%% The list belongs to the session: the context's `session_id', or the calling process without one.
+%% The list belongs to the session: the one of the context's `session_id', or without it that of the calling process.
 -module(beamai_tool_todo).
 -behaviour(beamai_tool_behaviour).
 

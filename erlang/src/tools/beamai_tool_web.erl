@@ -1,7 +1,7 @@
-%% @doc The network tools: `web_fetch', `web_search'.
+%% @doc The web tools: `web_fetch', `web_search'.
 %%
-%% They run in the port program and ask unless a rule allows `WebFetch' or `WebSearch'. The kernel's `web'
-%% option says which addresses besides public ones may be reached, and which search engine is used.
+%% They run in the port program and require approval unless a rule allows `WebFetch' or `WebSearch'. The kernel's `web'
+%% option lists reachable addresses besides public ones, and configures the search engine.
 -module(beamai_tool_web).
 -behaviour(beamai_tool_behaviour).
 

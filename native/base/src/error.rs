@@ -140,6 +140,8 @@ reasons! {
     IsolationUnavailable = "isolation_unavailable": ExecutionFailed,
     /// The command exceeded its memory limit.
     OutOfMemory = "out_of_memory": ExecutionFailed,
+    /// What was started had more processes than it may.
+    TooManyProcesses = "too_many_processes": ExecutionFailed,
     /// The deadline has passed.
     Timeout = "timeout": Timeout,
 }

@@ -1,22 +1,22 @@
-//! The approval question for a person: the action, the rules that would always allow it, and the diff of a change.
+//! The approval request for a person: the action, rules that would allow it permanently, and the diff of a change.
 
 use beamai_policy::{Judgement, Operand, PermissionRequest, PermissionRequests};
 use beamai_text::{one_line, printable};
 use serde_json::{Value, json};
 
-/// Characters of a diff that a question shows.
+/// Maximum characters of a diff in a request.
 const SHOWN: usize = 4_000;
 
-/// Programs whose first argument says which of many things they do. A rule for such a thing covers its other arguments,
-/// too; of any other program, what is asked about is all that a rule offers.
+/// Programs with subcommands as their first argument. A rule offered for one covers its other arguments; for other
+/// programs, only the exact command is offered.
 const WITH_SUBCOMMANDS: [&str; 26] = [
     "apt", "brew", "bundle", "cargo", "composer", "deno", "docker", "dotnet", "gh", "git", "go", "gradle",
     "helm", "kubectl", "make", "mix", "mvn", "npm", "npx", "pip", "pnpm", "podman", "poetry", "rebar3", "uv",
     "yarn",
 ];
 
-/// The question. `fingerprint` stands for exactly this call: sent back with it as `approved`, the call runs; with any
-/// other, it is refused.
+/// Creates the request. `fingerprint` identifies exactly this call: repeated with it as `approved`, the call runs; any
+/// other call is refused.
 pub(crate) fn request(
     tool: &str,
     permissions: &PermissionRequests,
@@ -53,7 +53,7 @@ pub(crate) fn request(
     request
 }
 
-/// The parts of a command that need permission, where there are several.
+/// The parts of a compound command that need permission.
 fn parts(wanted: &[String]) -> String {
     match wanted {
         [] | [_] => String::new(),
@@ -64,7 +64,7 @@ fn parts(wanted: &[String]) -> String {
     }
 }
 
-/// Rules that would allow such calls from now on; none where no rule says it in short.
+/// Rules that would allow such calls permanently; empty if no short rule covers them.
 fn always(permissions: &PermissionRequests, wanted: &[String]) -> Vec<String> {
     if !wanted.is_empty() {
         let mut rules: Vec<String> = wanted.iter().map(|rule| widened(rule)).collect();
@@ -79,7 +79,7 @@ fn always(permissions: &PermissionRequests, wanted: &[String]) -> Vec<String> {
     permissions.iter().map(of_need).collect::<Option<Vec<_>>>().unwrap_or_default()
 }
 
-/// A rule for one command as one for all commands that do the same thing: `Bash(npm test --all)` as `Bash(npm test:*)`.
+/// Generalizes the rule for one command to its subcommand: `Bash(npm test --all)` becomes `Bash(npm test:*)`.
 fn widened(rule: &str) -> String {
     let command = rule.strip_prefix("Bash(").and_then(|rest| rest.strip_suffix(')'));
     let mut words = command.unwrap_or_default().split(' ');
@@ -96,7 +96,7 @@ fn widened(rule: &str) -> String {
     }
 }
 
-/// What it takes to tell what a change would do: to read each of the files; `None` where it is not about files.
+/// The read permissions needed to preview a change; `None` if the call does not change files.
 pub(crate) fn reads(permissions: &PermissionRequests) -> Option<PermissionRequests> {
     let read = |permission: &PermissionRequest| match &permission.operand {
         Operand::File(_) => Some(PermissionRequest {
@@ -112,7 +112,7 @@ pub(crate) fn reads(permissions: &PermissionRequests) -> Option<PermissionReques
     Some(PermissionRequests { first: read(&permissions.first)?, more })
 }
 
-/// Adds the diff that the call would make, cut with its size.
+/// Adds the diff that the call would make, cut to the limit.
 pub(crate) fn show_diff(request: &mut Value, diff: &str) {
     let size = diff.chars().count();
     let shown = match diff.char_indices().nth(SHOWN) {

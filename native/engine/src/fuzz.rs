@@ -1,5 +1,5 @@
-//! What must hold for any bytes: entries for fuzzers. `fuzz/` drives them with new inputs, `tests/it/corpus` with those
-//! that are kept. Each panics where something does not hold; that is a defect.
+//! Invariants that hold for arbitrary bytes, as entry points for fuzzers. `fuzz/` runs them on new inputs,
+//! `tests/it/corpus` on saved ones. A violated invariant panics.
 
 use crate::catalogue;
 use beamai_bash_reader::analyse;
@@ -28,8 +28,7 @@ fn is_allowed(policy: &Policy, permission: &PermissionRequest) -> bool {
     matches!(policy.judge(permission).verdict, Verdict::Allow(_))
 }
 
-/// A rule on the first line, and what it is tried on after that. Whatever a rule allows, the same rule refuses where it
-/// stands among those that deny.
+/// A rule on the first line, followed by requests. A rule that allows a request must deny it when used as a deny rule.
 pub fn permission_rules(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (rule, subject) = text.split_once('\n').unwrap_or((&text, ""));
@@ -62,28 +61,28 @@ fn is_run(command: &str) -> bool {
     is_allowed(&NO_RM, &permission("Bash", Operand::Command(CommandLine::plain(command))))
 }
 
-/// A command. What is denied does not become allowed by what stands before it or after it, and nothing that is read to
-/// its end swallows the next line.
+/// A command. A denied command must not become allowed by text before or after it, and no completely parsed command may
+/// swallow the next line.
 pub fn commands(bytes: &[u8]) {
     let command = String::from_utf8_lossy(bytes);
     is_run(&command);
     for denied in ["rm -rf x", "cat k.pem", "< k.pem"] {
         assert!(!is_run(&format!("{denied}\n{command}")), "{denied:?} is allowed before {command:?}");
-        // A backslash at the end goes on in the next line.
+        // A final backslash continues on the next line.
         if analyse(&command).doubts.is_empty() && !command.ends_with('\\') {
             assert!(!is_run(&format!("{command}\n{denied}")), "{denied:?} is allowed after {command:?}");
         }
     }
 }
 
-/// A patch, and after a null byte the file that it is for.
+/// A patch, then a null byte and the file to patch.
 pub fn patches(bytes: &[u8]) {
     let at = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     let file = bytes.get(at + 1..).unwrap_or_default();
     beamai_patch::fuzz::check(&String::from_utf8_lossy(&bytes[..at]), file);
 }
 
-/// A model's response, whole and in pieces.
+/// A model's response, parsed whole and in chunks.
 pub fn text_protocol(bytes: &[u8]) {
     beamai_text_protocol::check(bytes);
 }

@@ -1,4 +1,4 @@
-//! How every call runs, whichever door it came through: find, check, judge, run.
+//! Runs calls, whichever door they came through: find the tool, check arguments, check permissions, run.
 
 use crate::approval;
 use crate::catalogue;
@@ -23,36 +23,36 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// In place of a dialect: what the host itself asks of a door. Hosts write it so in their calls.
+/// The pseudo-dialect of the host's own requests to a door; hosts send this name.
 const HOST_ACTS: &str = "mcp";
 
-/// What a host settles once for many calls, as plain data.
+/// A host's settings for many calls, as plain data.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostSettings {
-    /// The directory that tools are confined to.
+    /// The workspace that tools are confined to.
     pub workspace: WorkspaceId,
-    /// Who may do what.
+    /// The permission policy.
     #[serde(default)]
     pub permissions: PolicyText,
-    /// How commands are isolated.
+    /// The sandbox of commands.
     #[serde(default)]
     pub sandbox: SandboxSettings,
-    /// Bounds on input and output.
+    /// Limits on input and output.
     #[serde(default)]
     pub limits: Limits,
-    /// Where skills are kept.
+    /// Directories of skills.
     #[serde(default)]
     pub skills: SkillSettings,
-    /// How language servers are run.
+    /// Language server settings.
     #[serde(default)]
     pub lsp: LspSettings,
-    /// What tools may do on the network.
+    /// Web settings.
     #[serde(default)]
     pub web: WebSettings,
 }
 
-/// Settings made ready: workspace opened, policy checked.
+/// Prepared settings: workspace opened, policy parsed.
 #[derive(Debug)]
 pub struct Host {
     workspace: Workspace,
@@ -74,44 +74,44 @@ pub struct Host {
 pub struct CallRequest {
     /// Name of the tool.
     pub tool: String,
-    /// Whose tool of that name; without, the first dialect that has it.
+    /// The dialect of the tool; without it, the first dialect that has the tool.
     #[serde(default)]
     pub dialect: Option<String>,
     /// Its arguments.
     #[serde(default)]
     pub args: Map<String, Value>,
-    /// Milliseconds until the call must have ended; without, it may run for ever.
+    /// Milliseconds until the call times out; without it, there is no timeout.
     #[serde(default)]
     pub timeout: Option<u64>,
-    /// Fingerprint of the request that was approved, if one was.
+    /// Fingerprint of the approved request, if there is one.
     #[serde(default)]
     pub approved: Option<String>,
     /// The session that the call belongs to.
     #[serde(default)]
     pub session: Option<CallSession>,
-    /// What came of the questions that the call put when it was made before.
+    /// Answers to the questions that the call asked when it was first made.
     #[serde(default)]
     pub answers: Option<Answers>,
-    /// What came of the work that the call delegated when it was made before.
+    /// The sub-agent's report on the work that the call delegated when it was first made.
     #[serde(default)]
     pub report: Option<DelegationReport>,
-    /// Whether the host has a chat model that an operation may consult.
+    /// Whether the host has a chat model for operations to consult.
     #[serde(default)]
     pub has_model: bool,
-    /// What the model said when the call consulted it before.
+    /// The chat model's answer, if the call consulted it when it was first made.
     #[serde(default)]
     pub consulted: Option<Consulted>,
-    /// The key of the search engine, where the settings say that it comes with the call.
+    /// The search engine's API key, if the settings say that it comes with each call.
     #[serde(default)]
     pub search_key: Option<Secret>,
-    /// Whether somebody can be asked about what the call's command starts, and connects to, while it runs. The question comes with its
-    /// progress, `{"start": Id, "request": Request}`, and is answered by the act `start_answer`.
+    /// Whether somebody can be asked for approval of program starts and connections while a command runs. Requests
+    /// arrive as progress events, `{"start": Id, "request": Request}`, and are answered by the act `start_answer`.
     #[serde(default)]
     pub asks_starts: bool,
 }
 
 impl CallRequest {
-    /// A call of a dialect's tool that nothing is known of but its arguments.
+    /// A call of a built-in tool with nothing but arguments.
     pub fn new(tool: impl Into<String>, dialect: Option<String>, args: Map<String, Value>) -> Self {
         Self {
             tool: tool.into(),
@@ -130,20 +130,20 @@ impl CallRequest {
     }
 }
 
-/// What of a session a call needs to know.
+/// The parts of a session that a call needs.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct CallSession {
-    /// Which session: a text that no other session has and that nobody can guess.
+    /// Id of the session: unique and unguessable.
     #[serde(default)]
     pub id: Option<String>,
     /// Absolute path of its private temporary directory.
     #[serde(default)]
     pub temp_dir: Option<String>,
-    /// Its name, where the contents of files that it has seen are to be remembered: a file that somebody else
-    /// changes after that is not changed without being read again. No two sessions ever have the same.
+    /// Key under which the session remembers the contents of files it has seen: a file that was changed by somebody
+    /// else since is not edited before it is read again. Unique among all sessions.
     #[serde(default)]
     pub seen_as: Option<String>,
-    /// Its state, for tools that work on it.
+    /// Its state, for tools that read or change it.
     #[serde(default)]
     pub state: SessionState,
 }
@@ -151,47 +151,45 @@ pub struct CallSession {
 /// What a door adds to a call.
 #[derive(Default)]
 pub struct CallOptions {
-    /// Raised when the caller cancels or is gone.
+    /// Cancelled when the caller cancels or disappears.
     pub cancel: CancelToken,
-    /// Most bytes that may be touched on this thread; see [`CallContext::inline_bytes`].
+    /// Maximum bytes that may be read or written on this thread; see [`CallContext::inline_bytes`].
     pub inline_bytes: Option<u64>,
-    /// Whether nothing else can go on meanwhile; see [`CallContext::must_not_wait`]. Such a call knows no temporary
-    /// directory: finding it may mean to wait.
+    /// Whether the thread must not block; see [`CallContext::must_not_wait`]. Such a call has no temporary directory,
+    /// since opening it may block.
     pub must_not_wait: bool,
-    /// Where progress goes.
+    /// Receives progress.
     pub progress: Option<Progress>,
-    /// When the call came in, if it had to wait since: its time runs from here.
+    /// When the call arrived, if it has been queued since; its timeout starts then.
     pub arrived: Option<Instant>,
 }
 
-/// How a call ended.
+/// The outcome of a call.
 #[derive(Debug)]
 pub enum CallOutcome {
-    /// With a result, and the session's new state where the call changed it.
+    /// A result, and the session's new state if the call changed it.
     Ok(Value, Option<SessionState>),
-    /// With an error.
+    /// An error.
     Error(ToolError),
-    /// It has done nothing: somebody must be asked first. The request's fingerprint stands
-    /// for exactly this call: sent back as [`CallRequest::approved`], the call runs.
+    /// Nothing was done: approval is needed. The request's fingerprint identifies exactly this call; repeated with it
+    /// as [`CallRequest::approved`], the call runs.
     Ask(Value),
-    /// It has done nothing: a person must answer these first, and then the call must be made again with
-    /// [`CallRequest::answers`].
+    /// Nothing was done: a person must answer these questions. Then repeat the call with [`CallRequest::answers`].
     Question(Vec<Question>),
-    /// It has done nothing: a sub-agent of the host must do the work, and then the call must be made again with
-    /// [`CallRequest::report`].
+    /// Nothing was done: a sub-agent of the host must do the work. Then repeat the call with [`CallRequest::report`].
     Delegate(Delegation),
-    /// The host's chat model must be asked, and then the call must be made again with [`CallRequest::consulted`]: it goes
-    /// on from there. Only where the host [has a model](CallRequest::has_model).
+    /// The host's chat model must be consulted. Then repeat the call with [`CallRequest::consulted`]; it continues from
+    /// there. Only if the host [has a model](CallRequest::has_model).
     Consult(Consultation),
-    /// It has done nothing: it is too large for this thread.
+    /// Nothing was done: the call is too large for this thread.
     Defer,
 }
 
 impl Host {
-    /// Makes settings ready. `services` are those of the door.
+    /// Prepares settings. `services` are the backends of the door.
     ///
     /// # Errors
-    /// A workspace that is gone or another one, a malformed rule, settings that can never work.
+    /// A missing or exchanged workspace, a malformed rule, contradictory settings.
     pub fn new(settings: &HostSettings, services: Arc<Services>) -> Result<Self> {
         settings.lsp.check()?;
         settings.sandbox.check()?;
@@ -215,7 +213,7 @@ impl Host {
         })
     }
 
-    /// The tool of a name: of a dialect, or of what the host itself asks of this door.
+    /// Finds a tool of a dialect, or one of the host's own requests.
     ///
     /// # Errors
     /// `unknown_tool` with the nearest names, `invalid_argument` for an unknown dialect.
@@ -226,8 +224,8 @@ impl Host {
         }
     }
 
-    /// Runs a call: the tool is found, its arguments are checked, the policy is asked, the work is done. A panic
-    /// in the tool becomes an error.
+    /// Runs a call: finds the tool, checks the arguments and the permissions, and runs it. A panic in the tool becomes
+    /// an error.
     pub fn call(&self, call: CallRequest, run: CallOptions) -> CallOutcome {
         let name = call.tool.clone();
         let ended = panics::caught(|| self.try_call(call, run)).unwrap_or_else(|panic| {
@@ -247,7 +245,7 @@ impl Host {
     fn try_call(&self, call: CallRequest, run: CallOptions) -> Result<CallOutcome, Interrupt> {
         let mut cx = self.context(&call, run)?;
         let tool = self.find(&call.tool, call.dialect.as_deref())?;
-        // No tool sees what a process that died has left half done.
+        // Complete or undo changes of dead processes first, so that no tool sees them half done.
         if tool.traits().pace != ExecutionClass::Instant && !journal::recover_if_needed(cx.must_not_wait) {
             return Err(Interrupt::Defer);
         }
@@ -257,7 +255,7 @@ impl Host {
             }
             self.workspace.expect_in_place()?;
         }
-        // Some tools ask by what they work on; among those that are long, a digest costs nothing.
+        // Long-running tools may ask depending on what they work on; for them the cost of a digest is negligible.
         let may_ask =
             tool.traits().pace == ExecutionClass::Long || self.policy.may_ask(tool.requires_permission());
         let digest = may_ask.then(|| digest(&call.args));
@@ -290,8 +288,8 @@ impl Host {
         }
     }
 
-    /// The request with the diff that the call would make. Nobody is asked for what must fail; whether it would is told by
-    /// reading the files that it is about, and so only where they may be read.
+    /// Adds the diff that the call would make to the request. A call that would fail returns its error instead of
+    /// asking. Both need to read the files, so they are skipped if the files may not be read.
     fn tried(
         &self,
         mut request: Value,
@@ -310,10 +308,10 @@ impl Host {
         Ok(request)
     }
 
-    /// The verdict on a call and the rule behind it, without running it.
+    /// The verdict on a call and the rule behind it, without running the call.
     ///
     /// # Errors
-    /// Wrong arguments, an unknown tool, a path outside the workspace.
+    /// Invalid arguments, an unknown tool, a path outside the workspace.
     pub fn explain(&self, call: CallRequest) -> Result<Value> {
         let cx = self.context(&call, CallOptions::default())?;
         let tool = self.find(&call.tool, call.dialect.as_deref())?;
@@ -326,7 +324,7 @@ impl Host {
         Ok(explained)
     }
 
-    /// What may still be stopped when a command that may run starts its programs.
+    /// How programs that an allowed command starts are checked at run time.
     fn enforced(&self, permissions: &PermissionRequests, verdict: &Verdict) -> Option<&'static str> {
         let is_approved = match verdict {
             Verdict::Allow(_) => false,
@@ -342,10 +340,10 @@ impl Host {
         })
     }
 
-    /// The verdict on a tool that the host implements itself: `Ok(None)` lets it run, `Ok(Some(request))` asks.
+    /// The verdict on a custom tool: `Ok(None)` allows it, `Ok(Some(request))` asks for approval.
     ///
     /// # Errors
-    /// `denied` with the rule.
+    /// `denied`, with the rule.
     pub fn judge(&self, tool: &str, requires_permission: bool) -> Result<Option<Value>> {
         let permission = host_need(tool, requires_permission);
         let judgement = self.policy.judge(&permission);
@@ -356,7 +354,7 @@ impl Host {
         }
     }
 
-    /// [`Host::explain`] for a tool that the host implements itself.
+    /// [`Host::explain`] for a custom tool.
     pub fn explain_own(&self, tool: &str, requires_permission: bool) -> Value {
         explained(&self.policy.judge(&host_need(tool, requires_permission)))
     }
@@ -409,10 +407,10 @@ fn run_prepared(prepared: Box<dyn Prepared>, cx: &CallContext) -> Result<CallOut
     prepared.run(cx).map(|value| CallOutcome::Ok(value, cx.session.changed()))
 }
 
-/// A hash of the arguments, so that an approval holds for these and no others.
+/// A hash of the arguments, so that an approval is valid only for them.
 fn digest(args: &Map<String, Value>) -> blake3::Hash {
     let mut hasher = blake3::Hasher::new();
-    // Writing into a hasher cannot fail, and a JSON map can always be written.
+    // A hasher does not fail, and every JSON map can be serialized.
     _ = serde_json::to_writer(&mut hasher, args);
     hasher.finalize()
 }
@@ -456,7 +454,7 @@ fn changed(permissions: &PermissionRequests) -> ToolError {
     ToolError::new(Reason::NeedsApproval, message)
 }
 
-/// A tool that a door may list: what [`Tool`] tells, as one JSON object.
+/// The description of a tool for hosts: the properties of [`Tool`] as one JSON object.
 pub fn listing(tool: &dyn Tool) -> Value {
     let mut listing = json!({
         "name": tool.name(),
@@ -466,7 +464,7 @@ pub fn listing(tool: &dyn Tool) -> Value {
         "rule": tool.rule(),
         "sees_files": tool.sees_files(),
         "several_files": tool.changes_several_files(),
-        // A person may take any time to answer, and a sub-agent to be done.
+        // No timeout if a person answers or a sub-agent works.
         "timeout": if tool.waits() { Value::Null } else { json!(120_000) },
         "output_schema": tool.output_schema(),
     });

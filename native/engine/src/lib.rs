@@ -1,5 +1,5 @@
-//! How every call runs: the tool is found in the [`catalogue`], its arguments are checked, the policy is asked, the work is
-//! done. [`Host`] does that for one workspace and one policy; [`display`] shows what came of it to people.
+//! Runs calls: finds the tool in the [`catalogue`], checks arguments and permissions, and runs it. [`Host`] does that
+//! for one workspace and policy; [`display`] shows results to people.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Adding to the end of a file that is there. It keeps its identity: other names of it see the addition.
+//! Appends to an existing file in place: its inode and hard links are kept.
 
 use super::buffered_file::{BufferedFile, no_text};
 use super::write::{FileWrite, FileWriteOutput, WriteOperation};
@@ -13,10 +13,10 @@ use std::io::Write;
 
 const ADVICE: &str = "text cannot be added to it";
 
-/// Adds the content to the file.
+/// Appends the content to the file.
 ///
 /// # Errors
-/// `stale` when the file changed since `before`; it is as it was whenever there is an error.
+/// `stale` if the file changed since `before`. On any error the file is unchanged.
 pub(super) fn append(
     args: &FileWrite,
     path: &WorkspacePath,
@@ -41,7 +41,7 @@ pub(super) fn append(
     Ok(written(charset, &bytes, new, diff.finish()))
 }
 
-/// The charset of the file, and the content in it.
+/// The charset of the file, and the content encoded in it.
 fn encoded<'a>(
     args: &'a FileWrite,
     path: &WorkspacePath,
@@ -66,7 +66,7 @@ fn encoded<'a>(
     Ok((charset, bytes))
 }
 
-/// The same file, open for adding.
+/// Opens the same file for appending.
 fn reopened(path: &WorkspacePath, before: &BufferedFile) -> Result<File> {
     let (file, stat) = path.append()?;
     match stat {
@@ -86,7 +86,7 @@ fn written(charset: Charset, bytes: &[u8], hash: Option<blake3::Hash>, diff: Dif
         diff_truncated: diff.as_ref().is_some_and(|diff| diff.is_truncated),
         note: diff
             .is_none()
-            .then(|| "no diff and no hash: the file is too large to be read for them".to_owned()),
+            .then(|| "no diff and no hash: the file is too large to be read again".to_owned()),
         diff: diff.map(|diff| diff.text),
         hash: hash.map(|hash| hash.to_hex().to_string()),
         encoding: charset.name(),
@@ -99,10 +99,10 @@ fn same(a: &Stat, b: &Stat) -> bool {
         == (b.st_dev, b.st_ino, b.st_size, b.st_mtime, b.st_mtime_nsec)
 }
 
-/// Adds bytes, all or none.
+/// Appends bytes, all or none.
 fn add(mut file: File, bytes: &[u8], size: u64) -> std::io::Result<()> {
     file.write_all(bytes).inspect_err(|_| {
-        // What came in is taken out again; if that fails too, the first error is still the one to tell.
+        // Remove what was partly written. If that fails too, the first error is the one to report.
         _ = file.set_len(size);
     })
 }

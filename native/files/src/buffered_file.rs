@@ -1,4 +1,4 @@
-//! A file as it is before an operation reads it or changes it.
+//! A file that is read or changed, with its content if it is small.
 
 use super::IN_MEMORY;
 use beamai_base::{Reason, Result, ToolError};
@@ -7,7 +7,7 @@ use beamai_workspace::WorkspacePath;
 use rustix::fs::Stat;
 use std::fs::File;
 
-/// An open file, small ones with their content.
+/// An open file, with its content if it is small.
 #[derive(Debug)]
 pub struct BufferedFile {
     pub(super) stat: Stat,
@@ -17,7 +17,7 @@ pub struct BufferedFile {
 }
 
 impl BufferedFile {
-    /// Takes a file that was just opened.
+    /// Buffers a file that was just opened.
     pub fn new(path: &WorkspacePath, (file, stat): (File, Stat)) -> Result<Self> {
         let size = u64::try_from(stat.st_size).unwrap_or(0);
         let content = if size <= IN_MEMORY { Some(read_whole(path, &file, size)?) } else { None };
@@ -25,15 +25,15 @@ impl BufferedFile {
         Ok(Self { stat, size, file, content })
     }
 
-    /// Takes a small file that was found in memory; `None` where it is more than plain text, which takes longer to
-    /// make sense of.
+    /// Wraps a small file from the page cache; `None` unless it is UTF-8, since other encodings take
+    /// longer to classify.
     pub(super) fn cached((file, stat, content): (File, Stat, Vec<u8>)) -> Option<Self> {
         let size = content.len() as u64;
         let is_plain = std::str::from_utf8(&content).is_ok();
         is_plain.then_some(Self { stat, size, file, content: Some(content) })
     }
 
-    /// Its bytes.
+    /// The content.
     pub fn bytes(&self) -> FileBytes<'_> {
         match &self.content {
             Some(content) => FileBytes::Memory(content),
@@ -41,12 +41,12 @@ impl BufferedFile {
         }
     }
 
-    /// Hands out the content of a small file.
+    /// Takes the content of a small file.
     pub(super) fn take_content(&mut self) -> Option<Vec<u8>> {
         self.content.take()
     }
 
-    /// Reads all of the file.
+    /// Reads the whole file.
     pub(super) fn into_content(mut self, path: &WorkspacePath) -> Result<Vec<u8>> {
         match self.take_content() {
             Some(content) => Ok(content),
@@ -54,7 +54,7 @@ impl BufferedFile {
         }
     }
 
-    /// What the file is.
+    /// Detects the type of the content.
     pub(super) fn sniff(&self) -> Result<ContentKind> {
         match &self.content {
             Some(content) => Ok(sniff(content, true)),
@@ -62,7 +62,7 @@ impl BufferedFile {
         }
     }
 
-    /// The charset of a text file; anything else is refused. `advice` says what to do with it instead.
+    /// The charset of a text file; an error for other types. `advice` tells what to do with those instead.
     pub(super) fn charset(&self, path: &WorkspacePath, advice: &str) -> Result<Charset> {
         match self.sniff()? {
             ContentKind::Text(charset) => Ok(charset),
@@ -71,7 +71,7 @@ impl BufferedFile {
         }
     }
 
-    /// As `BufferedFile::charset`, of a text file of which a part is to be changed.
+    /// As `BufferedFile::charset`, for a file that is to be changed in part.
     pub fn charset_for_parts(&self, path: &WorkspacePath, advice: &str) -> Result<Charset> {
         let charset = self.charset(path, advice)?;
         if !charset.is_stateful() {
@@ -79,26 +79,26 @@ impl BufferedFile {
         }
         let shown = path.display();
         let message = format!(
-            "{shown} is in {}, of which no part can be changed alone; convert it first, or write the whole file",
+            "{shown} is in {}, an encoding in which parts cannot be changed; convert it first, or write the whole file",
             charset.name()
         );
         Err(ToolError::new(Reason::InvalidEncoding, message).file(shown))
     }
 }
 
-/// Bytes of a large file that its encoding is guessed from.
+/// Number of bytes from which the encoding of a large file is detected.
 const EVIDENCE: u64 = 256 << 10;
 const _: () = assert!(EVIDENCE >= HEAD as u64);
 
-/// The error about a file that is no text.
+/// The error for a file that is not text.
 pub(super) fn no_text(path: &WorkspacePath, size: u64, kind: &str, advice: &str) -> ToolError {
     let shown = path.display();
-    let message = format!("{shown} is no text but {kind} ({size} bytes); {advice}");
+    let message = format!("{shown} is not text but {kind} ({size} bytes); {advice}");
     ToolError::new(Reason::BinaryFile, message).file(shown).with("size", size).with("content_kind", kind)
 }
 
-/// Reads as many bytes as the file was said to have, in one read where the operating system plays along. What
-/// says 0 is read to its end: files that are made up as they are read say so.
+/// Reads the file with one read call of its reported size, if possible. Files that report size 0 are read to their end,
+/// because generated files, as in procfs, report that.
 fn read_whole(path: &WorkspacePath, file: &File, size: u64) -> Result<Vec<u8>> {
     let wanted = usize::try_from(size).unwrap_or(usize::MAX);
     let mut bytes = Vec::with_capacity(wanted);
@@ -119,6 +119,6 @@ fn read_whole(path: &WorkspacePath, file: &File, size: u64) -> Result<Vec<u8>> {
 fn endless(path: &WorkspacePath) -> ToolError {
     let shown = path.display();
     let message =
-        format!("{shown} says that it is empty and gives more than {IN_MEMORY} bytes; it is no plain file");
+        format!("{shown} reports size 0 but contains more than {IN_MEMORY} bytes; it is not a regular file");
     ToolError::new(Reason::NotAFile, message).file(shown)
 }

@@ -1,4 +1,4 @@
-//! Exchanging a text in a file for another.
+//! Replaces text in a file.
 
 use super::buffered_file::BufferedFile;
 use super::mismatch::{ambiguous, no_match, too_many};
@@ -18,13 +18,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// Most occurrences that are looked for, of a text that is to be unique and of one that is not.
+/// Maximum number of occurrences counted, for a unique text and with `replace_all`.
 const OCCURRENCES: usize = 1000;
 const REPLACEMENTS: usize = 1_000_000;
 
 const ADVICE: &str = "only text can be edited";
 
-/// Exchanges a text in a file for another. Every other byte stays as it is.
+/// Replaces text in a file. All other bytes are kept.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct FileEdit {
     /// Path of the file, relative to the workspace or absolute inside it.
@@ -44,28 +44,28 @@ pub struct FileEdit {
     pub expected_hash: Option<String>,
 }
 
-/// What [`FileEdit`] returns.
+/// Result of [`FileEdit`].
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct FileEditOutput {
-    /// Occurrences that were replaced.
+    /// Number of replacements.
     pub replacements: u64,
     /// Unified diff of the change.
     pub diff: String,
-    /// Lines added; null when there were too many changes to count.
+    /// Number of added lines; null if there were too many changes to count.
     pub additions: Option<u64>,
-    /// Lines removed; null when there were too many changes to count.
+    /// Number of removed lines; null if there were too many changes to count.
     pub deletions: Option<u64>,
-    /// BLAKE3 hash of the file as it is now.
+    /// BLAKE3 hash of the file after the edit.
     pub hash: String,
-    /// Encoding of the file, which it keeps.
+    /// Encoding of the file.
     pub encoding: String,
-    /// True when old_string or new_string had LF where the file has CR LF, and was taken to mean that.
+    /// Whether LF in old_string or new_string was adapted to the file's CR LF.
     #[serde(default, skip_serializing_if = "is_false")]
     pub line_endings_adapted: bool,
-    /// True when the diff shows only a part of the change.
+    /// Whether the diff shows only part of the change.
     #[serde(default, skip_serializing_if = "is_false")]
     pub diff_truncated: bool,
-    /// True when the file had other names (hard links), which keep the old content.
+    /// Whether the file had other names (hard links), which keep the old content.
     #[serde(default, skip_serializing_if = "is_false")]
     pub link_broken: bool,
 }
@@ -97,7 +97,7 @@ impl Operation for FileEdit {
 }
 
 impl FileEdit {
-    /// Opens the file and has something done about it.
+    /// Opens the file, and runs `work` on it.
     fn on_file<T>(
         &self,
         cx: &CallContext,
@@ -132,7 +132,7 @@ impl FileEdit {
     }
 }
 
-/// A call under way.
+/// A running call.
 struct EditCall<'a> {
     args: &'a FileEdit,
     cx: &'a CallContext,
@@ -141,7 +141,7 @@ struct EditCall<'a> {
     charset: Charset,
 }
 
-/// Where which text goes.
+/// The replacements to make.
 struct EditPlan<'a> {
     found: FileScan,
     new: Cow<'a, str>,
@@ -185,7 +185,7 @@ impl EditCall<'_> {
         Ok(diff.finish())
     }
 
-    /// Text that stands for other text must not take its place.
+    /// Refuses placeholders such as "rest unchanged" in the new text.
     fn refuse_placeholder(&self, plan: &EditPlan<'_>, new: &[u8]) -> Result<()> {
         let (old, shown) = (&self.args.old_string, self.path.display());
         let is_smaller = |hit: &Occurrence| (new.len() as u64) < hit.range.end - hit.range.start;
@@ -218,8 +218,8 @@ impl EditCall<'_> {
         }
     }
 
-    /// What is to be replaced, by what: `old_string` as it is or, where it has bare line feeds and does not occur,
-    /// with the line ends of Windows.
+    /// Plans the replacements: of `old_string` as given, or, if it has bare line feeds and does not occur, with CR LF
+    /// line endings.
     fn plan(&self) -> Result<EditPlan<'_>> {
         let (old, new) = (&self.args.old_string, &self.args.new_string);
         let found = self.find(old)?;
@@ -254,7 +254,7 @@ impl EditCall<'_> {
         }
     }
 
-    /// Refuses a file that is not the one the caller has seen.
+    /// Fails if the file is not the version that the caller has seen.
     fn expect(&self, found: &FileScan) -> Result<()> {
         match self.args.expected_hash.as_deref() {
             None => self.cx.seen_files.expect(self.path, || Ok(found.hash())),
@@ -271,7 +271,7 @@ impl EditCall<'_> {
     }
 }
 
-/// The text with CR LF for every bare LF; borrowed where there is none.
+/// Converts bare LF to CR LF; borrowed if there is none.
 fn with_returns(text: &str) -> Cow<'_, str> {
     let bare = text.match_indices('\n').filter(|(at, _)| !text[..*at].ends_with('\r')).count();
     match bare {

@@ -1,13 +1,13 @@
-//! Text of files, and changes of files, for models.
+//! Renders file contents and file changes for models.
 
 use beamai_tool::for_model::{Fields, LINE, ModelCall, ModelPage, quantity};
 use serde_json::json;
 
-/// The arguments under which dialects have a file's path.
+/// Names of the path argument in the dialects.
 const PATHS: [&str; 2] = ["path", "file_path"];
 
-/// The lines as the dialect gives them; below them where they are in the file, if that is not all of it, with the call
-/// that reads on.
+/// The lines in the dialect's format, followed by their position if they are not the whole file, with the call that
+/// continues.
 pub(super) fn read(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let content = result.text("content")?;
     if let Some(kind) = result.non_empty("media_type") {
@@ -41,7 +41,7 @@ pub(super) fn read(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPag
     Some(())
 }
 
-/// The call that reads the first line that was cut, alone: it can go on within it.
+/// Adds the call that reads the first cut line on its own, which makes it possible to continue within it.
 fn note_cut_line(content: &str, start: u64, call: &ModelCall<'_>, page: &mut ModelPage) {
     let is_long = |line: &str| line.char_indices().nth(LINE).is_some();
     if let Some(at) = content.lines().position(is_long).filter(|_| call.takes("column"))
@@ -51,17 +51,17 @@ fn note_cut_line(content: &str, start: u64, call: &ModelCall<'_>, page: &mut Mod
     }
 }
 
-/// Characters of a long line that are shown at a time, once a call has asked for a part of it.
+/// Maximum characters of a long line, once a call has asked for part of it.
 const PART: usize = 20_000;
 
-/// The text, where it is one line that is longer than a page shows of a line, and the tool can go on within it.
+/// The text, if it is a single line that is too long for a result, and the tool can continue within a line.
 fn only_long_line<'a>(content: &'a str, call: &ModelCall<'_>) -> Option<&'a str> {
     let line = content.strip_suffix('\n').unwrap_or(content);
     let is_long = line.char_indices().nth(LINE).is_some();
     (is_long && !line.contains('\n') && call.takes("column")).then_some(line)
 }
 
-/// As much of a long line as there is room for, and the call that goes on within it.
+/// Part of a long line, and the call that continues within it.
 fn long_line(line: &str, result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let first = result.count("start_column").unwrap_or(1);
     let size = line.chars().count();
@@ -118,7 +118,7 @@ fn note_encoding(result: Fields<'_>, page: &mut ModelPage) {
     }
 }
 
-/// One line: what happened to which file, and how much it changed.
+/// One line: what was done to which file, and how much changed.
 pub(super) fn written(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let operation = result.non_empty("operation")?;
     let path = call.argument(&PATHS).unwrap_or("the file");
@@ -135,7 +135,7 @@ pub(super) fn written(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Model
     Some(())
 }
 
-/// The changed lines, with those around them; without those where there are several replacements.
+/// The changed lines with context; without context if there were several replacements.
 pub(super) fn edited(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let (diff, replacements) = (result.text("diff")?, result.count("replacements")?);
     let hunks = diff.find("@@").map_or("", |at| &diff[at..]);

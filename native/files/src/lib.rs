@@ -1,4 +1,4 @@
-//! Reading, writing and editing single files.
+//! Reads, writes and edits single files.
 
 mod append;
 pub mod buffered_file;
@@ -23,10 +23,10 @@ use beamai_policy::{FilePath, Operand, PermissionRequest};
 use beamai_tool::{CallContext, Interrupt};
 use beamai_workspace::{WorkspacePath, WriteGuard};
 
-/// Files up to this size are worked on in memory, larger ones in pieces. Small in tests, so that these see both.
+/// Files up to this size are processed in memory, larger ones in blocks. Small in tests, so that they cover both.
 const IN_MEMORY: u64 = if cfg!(test) { 64 << 10 } else { 4 << 20 };
 
-/// The need of an operation that changes a file. Its answers quote the file, so it discloses, too.
+/// The permission request of an operation that changes a file. It includes reading, since results quote the file.
 fn need_to_change(
     cx: &CallContext,
     path: &str,
@@ -42,19 +42,19 @@ fn need_to_change(
     })
 }
 
-/// Refuses more bytes than a caller takes of a file, or gives to it.
+/// Refuses files larger than the caller's limit.
 pub fn refuse_larger(path: &WorkspacePath, size: u64, most: Option<u64>) -> Result<()> {
     match most {
         Some(most) if size > most => {
             let shown = path.display();
-            let message = format!("{shown} has {size} bytes, and this tool takes files of up to {most}");
+            let message = format!("{shown} has {size} bytes; this tool accepts files of up to {most}");
             Err(ToolError::new(Reason::TooLarge, message).file(shown).with("size", size).with("limit", most))
         }
         _ => Ok(()),
     }
 }
 
-/// The right to change a file. A call that could not be cancelled while it waits moves to a thread of its own.
+/// Locks a file for writing. If the wait could not be cancelled on this thread, the call moves to a thread of its own.
 fn lock(path: &WorkspacePath, cx: &CallContext) -> Result<WriteGuard, Interrupt> {
     match path.try_lock() {
         Some(guard) => Ok(guard),
@@ -63,7 +63,7 @@ fn lock(path: &WorkspacePath, cx: &CallContext) -> Result<WriteGuard, Interrupt>
     }
 }
 
-/// Refuses a hash that no file can have.
+/// Refuses malformed hashes.
 fn check_hash(expected: Option<&str>) -> Result<()> {
     match expected {
         Some(hash) if hash.len() != 64 || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
@@ -77,7 +77,7 @@ fn check_hash(expected: Option<&str>) -> Result<()> {
     }
 }
 
-/// Refuses a file that is not the one the caller has seen.
+/// Fails if the file is not the version that the caller has seen.
 fn expect_hash(path: &WorkspacePath, expected: Option<&str>, actual: blake3::Hash) -> Result<()> {
     match expected {
         Some(hash) if !actual.to_hex().eq_ignore_ascii_case(hash) => {
@@ -92,7 +92,7 @@ fn expect_hash(path: &WorkspacePath, expected: Option<&str>, actual: blake3::Has
     }
 }
 
-/// For fields that are left out of an answer when there is nothing to say.
+/// For optional flags, which are left out of results when false.
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
 fn is_false(value: &bool) -> bool {
     !value

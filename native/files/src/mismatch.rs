@@ -1,19 +1,19 @@
-//! Errors about a text that a file does not have, or has too often.
+//! Errors for a text that does not occur in a file, or occurs too often.
 
 use beamai_base::{Reason, Result, ToolError};
 use beamai_text::{Charset, FileBytes, FileScan, Resemblance, Unmappable, resemble};
 use beamai_workspace::WorkspacePath;
 use serde_json::json;
 
-/// Bytes of a file that are searched for what a text may have been meant to be.
+/// Maximum bytes of a file that are searched for similar text.
 const SEARCHED: u64 = 8 << 20;
-/// Lines of matches that are named.
+/// Maximum number of matching lines in an error.
 const NAMED: usize = 20;
 
-/// The error about a text that does not occur, with what is nearest to it.
+/// The error for a text that does not occur, with the most similar lines.
 ///
 /// # Errors
-/// Those of reading.
+/// I/O errors.
 pub(super) fn no_match(
     path: &WorkspacePath,
     bytes: &FileBytes<'_>,
@@ -41,14 +41,14 @@ pub(super) fn no_match(
     Ok(ToolError::new(Reason::NoMatch, message).file(shown).with("nearest", near))
 }
 
-/// What the file has that is like the text.
+/// Describes the most similar text in the file.
 fn likeness(near: &Resemblance) -> String {
     let lines: String = near.lines.iter().map(|(line, text)| format!("\n{line}: {text}")).collect();
     let what = match (near.differs_in, near.lines.is_empty()) {
         (Some(what), _) => format!(". It differs only in {what} from:"),
         (None, false) => ". The nearest lines are:".to_owned(),
         (None, true) => {
-            return ". Nothing in it is like it; read the file again and copy the text exactly.".to_owned();
+            return ". It has no similar text; read the file again and copy the text exactly.".to_owned();
         }
     };
     format!("{what}{lines}\nCopy the text exactly as it is in the file.")
@@ -58,7 +58,7 @@ fn unheld(charset: Charset, unmappable: &Unmappable) -> String {
     format!("the file is in {}, which cannot hold {unmappable}", charset.name())
 }
 
-/// A common slip in writing the text.
+/// Detects a common mistake in the text.
 fn mistake(text: &str, wanted: &str, is_lossy: bool) -> Option<String> {
     let is_numbered = |line: &str| {
         let rest = line.trim_start().trim_start_matches(|char: char| char.is_ascii_digit());
@@ -80,7 +80,7 @@ fn mistake(text: &str, wanted: &str, is_lossy: bool) -> Option<String> {
     Some(hint.to_owned())
 }
 
-/// The error about a text that occurs more than once.
+/// The error for a text that occurs more than once.
 pub(super) fn ambiguous(path: &WorkspacePath, found: &FileScan) -> ToolError {
     let mut lines: Vec<u64> = found.hits.iter().map(|hit| hit.line).collect();
     let count = lines.len();
@@ -91,13 +91,13 @@ pub(super) fn ambiguous(path: &WorkspacePath, found: &FileScan) -> ToolError {
     let at_least = if found.is_complete { "" } else { "at least " };
     let shown = path.display();
     let message = format!(
-        "old_string occurs {at_least}{count} times in {shown}, on lines {named}{more}; take in more of the text around \
+        "old_string occurs {at_least}{count} times in {shown}, on lines {named}{more}; include more of the text around \
          the one you mean, or set replace_all"
     );
     ToolError::new(Reason::Ambiguous, message).file(shown).with("occurrences", count).with("lines", lines)
 }
 
-/// The error about a text that occurs more often than can be replaced at once.
+/// The error for a text that occurs more often than can be replaced at once.
 pub(super) fn too_many(path: &WorkspacePath, most: usize) -> ToolError {
     let shown = path.display();
     let message = format!(

@@ -1,4 +1,4 @@
-//! Errors about files that are not there, with the names that may have been meant.
+//! Errors for missing files, with suggestions.
 
 use beamai_base::{Reason, Result, ToolError, nearest};
 use beamai_workspace::{WorkspacePath, decode_path, encode_path};
@@ -6,18 +6,18 @@ use rustix::fs::Stat;
 use std::fs::File;
 use std::path::Path;
 
-/// Most names of a directory that are looked at.
+/// Maximum number of directory entries that are compared.
 const NAMES: usize = 2000;
 
 /// Opens a file for reading; see [`WorkspacePath::open_file`].
 ///
 /// # Errors
-/// As there; `no_such_file` comes with the nearest names.
+/// As there; `no_such_file` includes the most similar names.
 pub fn open(path: &WorkspacePath) -> Result<(File, Stat)> {
     path.open_file().map_err(|error| if error.reason == Reason::NoSuchFile { missing(path) } else { error })
 }
 
-/// The error about a file that is not there.
+/// The error for a missing file.
 fn missing(path: &WorkspacePath) -> ToolError {
     let shown = path.display();
     let (first_missing, near) = first_missing(path);
@@ -35,14 +35,14 @@ fn missing(path: &WorkspacePath) -> ToolError {
     ToolError::new(Reason::NoSuchFile, format!("{what}; {advice}")).file(shown).with("nearest", near)
 }
 
-/// The error about a name that is there and leads to nothing.
+/// The error for a dangling symbolic link.
 fn dangling(shown: String) -> ToolError {
     let message =
-        format!("{shown} is a symbolic link to something that is not there; use what it should lead to");
+        format!("{shown} is a symbolic link whose target does not exist; use the path of the target");
     ToolError::new(Reason::NoSuchFile, message).file(shown).with("nearest", Vec::<String>::new())
 }
 
-/// The first part of the path that is not there, and paths beside it with similar names.
+/// The first component of the path that does not exist, and existing paths with similar names.
 fn first_missing(path: &WorkspacePath) -> (Option<String>, Vec<String>) {
     let mut path = path.clone();
     while let Some((above, name)) = path.parent() {

@@ -1,18 +1,18 @@
-//! Refusing new text that only stands for the old one.
+//! Refuses new text with a placeholder for old text.
 //!
-//! Who writes `// ... rest of the code unchanged ...` means what is in the file already, and writing it would take that
-//! away. So a change that leaves fewer bytes or fewer lines must not bring in such a line. Others may, and a line that
-//! was there before may stay.
+//! A model that writes `// ... rest of the code unchanged ...` means the current content of the file, which the write
+//! would delete. Therefore a change that removes bytes or lines must not add such a line. Changes that only add text
+//! may, and existing placeholders may stay.
 
 use beamai_base::{Reason, Result, ToolError};
 use beamai_text::placeholders;
 use std::collections::BTreeSet;
 
-/// Different lines that are looked for in the old text.
+/// Maximum number of different lines that are looked up in the old text.
 const LOOKED_FOR: usize = 20;
 
-/// Refuses a text with a placeholder that what it replaces does not have as often. `had` says how often that has a
-/// line; it need not count further than the number it is given.
+/// Refuses a text with a placeholder line that occurs less often in the text it replaces. `had` returns how often a
+/// line occurs there, counting up to the given number.
 ///
 /// # Errors
 /// `placeholder`, and those of `had`.

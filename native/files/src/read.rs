@@ -1,4 +1,4 @@
-//! Reading lines of a file.
+//! Reads lines of a file.
 
 use super::buffered_file::{BufferedFile, no_text};
 use super::{is_false, missing, refuse_larger, tail};
@@ -14,13 +14,13 @@ use beamai_workspace::WorkspacePath;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Bytes of a large file that are decoded at a time.
+/// Block size for decoding large files.
 const BLOCK: u64 = if cfg!(test) { 1 << 10 } else { 256 << 10 };
 
-/// What to do with a file that is no text.
+/// Advice for a file that is not text.
 const ADVICE: &str = "this tool shows text and png, jpeg, gif and webp images: look at the file with a program \
                       that knows it, through the shell";
-/// What else can be done by those who can name an encoding.
+/// Further advice for tools with an encoding argument.
 const BY_ENCODING: &str = ", or give an encoding, such as latin1, to see its bytes as text all the same";
 
 /// Reads lines of a text file, or an image.
@@ -43,15 +43,15 @@ pub struct FileRead {
     /// Such as gbk or utf-16le; detected if omitted.
     #[serde(default)]
     pub encoding: Option<String>,
-    /// Whether a very large file is read to its end, too, so that its lines and its hash are known.
+    /// Whether a very large file is read to its end, which determines its number of lines and its hash.
     #[serde(skip)]
     #[schemars(skip)]
     pub to_the_end: bool,
-    /// Whether the caller's tool has no argument for the encoding, so that advice must not name it.
+    /// Whether the tool has no encoding argument, so that advice must not mention it.
     #[serde(skip)]
     #[schemars(skip)]
     pub names_no_encoding: bool,
-    /// Most bytes that the file may have; with it, the answer is not cut at the limit of bytes of text.
+    /// Maximum size of the file in bytes. If set, the result is not cut at the limit for text.
     #[serde(skip)]
     #[schemars(skip)]
     pub largest: Option<u64>,
@@ -61,7 +61,7 @@ impl FileRead {
     /// The default of `limit`.
     pub const LIMIT: u64 = 2000;
 
-    /// A call that reads these lines of the file, and the rest as far as that is needed to count its lines.
+    /// A call that reads these lines, and the rest of the file as far as needed to count its lines.
     pub fn lines(path: String, offset: i64, limit: u64) -> Self {
         let (encoding, column) = (None, None);
         Self {
@@ -85,40 +85,40 @@ fn default_limit() -> u64 {
     FileRead::LIMIT
 }
 
-/// What [`FileRead`] returns.
+/// Result of [`FileRead`].
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct FileReadOutput {
-    /// Text of the lines, with their line ends as in the file. Empty for an image.
+    /// Text of the lines, with their original line endings. Empty for an image.
     pub content: String,
-    /// Number of the first line in content; null where it is not known: when the end of a very large file is read.
+    /// Number of the first line in content; null if unknown, as when reading the end of a very large file.
     pub start_line: Option<u64>,
-    /// Number of the last line in content; one less than start_line where content has no line.
+    /// Number of the last line in content; start_line - 1 if content has no line.
     pub end_line: Option<u64>,
-    /// Column of the first character in content, where it is not the beginning of its line.
+    /// Column of the first character in content, if it is not the start of its line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_column: Option<u64>,
-    /// Lines of the whole file; null for a very large file that was not read to its end.
+    /// Number of lines in the whole file; null for a very large file that was not read to its end.
     pub total_lines: Option<u64>,
     /// Whether the file has more lines after end_line.
     pub has_more: bool,
     /// Encoding that the text was decoded from; null for an image.
     pub encoding: Option<String>,
-    /// How lines end, as far as the file was read.
+    /// Line ending of the part of the file that was read.
     pub line_ending: LineEnding,
-    /// Whether the file begins with a byte order mark, which content leaves out.
+    /// Whether the file begins with a byte order mark, which content omits.
     pub bom: bool,
-    /// BLAKE3 hash of the whole file, to be given as expected_hash when it is changed; null for a very large file
-    /// that was not read to its end.
+    /// BLAKE3 hash of the whole file, for expected_hash in later changes; null for a very large file that was not read
+    /// to its end.
     pub hash: Option<String>,
     /// Size of the file in bytes.
     pub size: u64,
-    /// True when lines that were asked for are left out because the answer would be too large; see note.
+    /// Whether requested lines were left out because the result would be too large; see note.
     #[serde(default, skip_serializing_if = "is_false")]
     pub truncated: bool,
-    /// True when the file has bytes that are no characters in its encoding; content has U+FFFD for them.
+    /// Whether the file has bytes that are invalid in its encoding; content has U+FFFD for them.
     #[serde(default, skip_serializing_if = "is_false")]
     pub lossy: bool,
-    /// What should be known about the answer.
+    /// Further information about the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// The image, base64-encoded.
@@ -147,7 +147,7 @@ impl Operation for FileRead {
 
     fn run(self, cx: &CallContext) -> Result<FileReadOutput, Interrupt> {
         if self.offset == 0 {
-            let message = "offset 0 is no line: lines count from 1, and -1 is the last line";
+            let message = "offset 0 is not a line: lines are numbered from 1, and -1 is the last line";
             return Err(ToolError::new(Reason::InvalidArgument, message).into());
         }
         let path = cx.workspace.parse_path(&self.path)?;
@@ -169,7 +169,7 @@ impl Operation for FileRead {
 }
 
 impl FileRead {
-    /// The text from the column on.
+    /// Drops the text before the column.
     fn skip_to_column(&self, read: FileReadOutput) -> Result<FileReadOutput> {
         let Some(column) = self.column.filter(|column| *column > 1 && read.media_type.is_none()) else {
             return Ok(read);
@@ -188,7 +188,7 @@ impl FileRead {
     }
 }
 
-/// Most bytes of a character.
+/// Maximum bytes of a character.
 const LONGEST_CHARACTER: u64 = 4;
 
 fn before(path: &WorkspacePath, largest: Option<u64>, cx: &CallContext) -> Result<BufferedFile, Interrupt> {
@@ -202,7 +202,7 @@ fn before(path: &WorkspacePath, largest: Option<u64>, cx: &CallContext) -> Resul
     Ok(BufferedFile::new(path, opened)?)
 }
 
-/// A call under way.
+/// A running call.
 struct ReadCall<'a> {
     args: &'a FileRead,
     cx: &'a CallContext,
@@ -279,7 +279,7 @@ impl ReadCall<'_> {
         LineWindow::new(first, self.args.limit, self.most_bytes())
     }
 
-    /// Most bytes of text in the answer.
+    /// Maximum bytes of text in the result.
     fn most_bytes(&self) -> usize {
         let skipped = self.args.column.map_or(0, |column| column.saturating_mul(LONGEST_CHARACTER));
         match self.args.largest {
@@ -308,7 +308,7 @@ impl ReadCall<'_> {
         FileReadOutput { hash: Some(hash.to_hex().to_string()), ..lines(window, Some(first), Some(total)) }
     }
 
-    /// The first line to be read of `total`.
+    /// The first line to read, of `total` lines.
     fn first_of(&self, total: u64) -> u64 {
         match u64::try_from(self.args.offset) {
             Ok(first) => first,
@@ -354,7 +354,7 @@ impl ReadCall<'_> {
         Ok(FileReadOutput { hash, ..lines(window, first, total) })
     }
 
-    /// The answer with a note on what it leaves out.
+    /// Adds a note on what is left out.
     fn described(&self, read: FileReadOutput) -> FileReadOutput {
         let note = if read.truncated {
             Some(cut_note(&read, self.most_bytes()))
@@ -386,7 +386,7 @@ fn cut_note(read: &FileReadOutput, most: usize) -> String {
     }
 }
 
-/// The lines of a window, of which the first has this number.
+/// Converts a window of lines, the first of which has this number.
 fn lines(window: LineWindow, first: Option<u64>, total_lines: Option<u64>) -> FileReadOutput {
     let lines = window.finish();
     let mut stats = LineStats::default();
@@ -402,7 +402,7 @@ fn lines(window: LineWindow, first: Option<u64>, total_lines: Option<u64>) -> Fi
     }
 }
 
-/// What is learned of a text on the way.
+/// Statistics collected while scanning.
 struct ScanStats {
     charset: Charset,
     stats: LineStats,
@@ -414,7 +414,7 @@ impl ScanStats {
         Self { charset, stats: LineStats::default(), is_lossy: false }
     }
 
-    /// Decodes a large file from a position on, until `go_on` says no; true when it came to the end.
+    /// Decodes a large file from a position on until `go_on` returns false. Returns whether it reached the end.
     fn run(
         &mut self,
         before: &BufferedFile,

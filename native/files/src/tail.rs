@@ -1,23 +1,23 @@
-//! Where the last lines of a file begin, found from its end.
+//! Finds the start of a file's last lines, searching backwards from its end.
 
 use beamai_base::Result;
 use beamai_text::{Charset, Check, FileBytes, line_breaks};
 
-/// Bytes that are looked through at a time.
+/// Bytes per read.
 const BLOCK: u64 = if cfg!(test) { 64 } else { 64 << 10 };
 
-/// Where some lines at the end begin.
+/// The start of the last lines.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TailStart {
     pub(super) position: u64,
-    /// Whether that is the first line of the file.
+    /// Whether it is the first line of the file.
     pub(super) is_first: bool,
 }
 
-/// The beginning of the last `count` lines.
+/// The start of the last `count` lines.
 ///
 /// # Errors
-/// Those of reading, and of `check`.
+/// I/O errors, and those of `check`.
 pub(super) fn start_of(
     bytes: &FileBytes<'_>,
     charset: Charset,
@@ -25,7 +25,7 @@ pub(super) fn start_of(
     check: Check<'_>,
 ) -> Result<TailStart> {
     let (first, unit) = (charset.bom().len() as u64, charset.unit() as u64);
-    // Blocks begin at a code unit; half a unit at the end belongs to the last line.
+    // Align blocks to code units; a partial unit at the end belongs to the last line.
     let end = bytes.len() - (bytes.len() - first) % unit;
     let (mut at, mut left, mut scratch) = (end, count, Vec::new());
     while at > first {
@@ -33,7 +33,7 @@ pub(super) fn start_of(
         let from = at.saturating_sub(BLOCK).max(first);
         let block = bytes.read(from..at, &mut scratch)?;
         for position in line_breaks(charset, block).rev().map(|end| from + end as u64) {
-            // The end of the last line begins no other.
+            // The line ending at the end of the file starts no further line.
             if position == bytes.len() {
                 continue;
             }

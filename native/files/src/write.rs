@@ -1,4 +1,4 @@
-//! Writing a whole file, or adding to its end.
+//! Writes a whole file, or appends to it.
 
 use super::buffered_file::BufferedFile;
 use super::{append, check_hash, expect_hash, is_false, lock, need_to_change, placeholder, refuse_larger};
@@ -15,10 +15,10 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::io::Write;
 
-/// Largest texts that are compared for a diff, in bytes.
+/// Maximum size in bytes of texts that are compared for a diff.
 const COMPARED: u64 = super::IN_MEMORY;
 
-/// How often a write is begun again when another program changes the file meanwhile.
+/// Number of attempts if another program keeps changing the file.
 pub(super) const TRIES: usize = 10;
 
 /// Writes a file.
@@ -37,14 +37,14 @@ pub struct FileWrite {
     /// Hash from an earlier result; the call fails if the file has changed since.
     #[serde(default)]
     pub expected_hash: Option<String>,
-    /// Most bytes that the file may have, before and after.
+    /// Maximum size of the file in bytes, before and after.
     #[serde(skip)]
     #[schemars(skip)]
     pub largest: Option<u64>,
 }
 
 impl FileWrite {
-    /// A call that makes this the content of the file.
+    /// A call that replaces the whole content of the file.
     pub fn whole(path: String, content: String) -> Self {
         Self { path, content, mode: WriteMode::Write, expected_hash: None, largest: None }
     }
@@ -54,10 +54,10 @@ impl FileWrite {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WriteMode {
-    /// It becomes the file.
+    /// Replaces the file.
     #[default]
     Write,
-    /// It is added to the file's end.
+    /// Appends to the file.
     Append,
 }
 
@@ -65,36 +65,36 @@ pub enum WriteMode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WriteOperation {
-    /// Made a file.
+    /// Created a file.
     Created,
     /// Changed a file.
     Updated,
 }
 
-/// What [`FileWrite`] returns.
+/// Result of [`FileWrite`].
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct FileWriteOutput {
-    /// Whether the file was made or changed.
+    /// Whether the file was created or changed.
     pub operation: WriteOperation,
     /// Bytes written, in the file's encoding.
     pub bytes_written: u64,
-    /// Unified diff of the change; null where there is none, see note.
+    /// Unified diff of the change; null if there is none, see note.
     pub diff: Option<String>,
-    /// Lines added; null where there is no diff.
+    /// Number of added lines; null if there is no diff.
     pub additions: Option<u64>,
-    /// Lines removed; null where there is no diff.
+    /// Number of removed lines; null if there is no diff.
     pub deletions: Option<u64>,
-    /// BLAKE3 hash of the file as it is now; null after adding to a very large file.
+    /// BLAKE3 hash of the file after the write; null after appending to a very large file.
     pub hash: Option<String>,
-    /// Encoding that the text was written in: that of the file before, utf-8 for a new one.
+    /// Encoding of the written text: that of the existing file, utf-8 for a new one.
     pub encoding: String,
-    /// True when the diff shows only a part of the change.
+    /// Whether the diff shows only part of the change.
     #[serde(default, skip_serializing_if = "is_false")]
     pub diff_truncated: bool,
-    /// True when the file had other names (hard links), which keep the old content.
+    /// Whether the file had other names (hard links), which keep the old content.
     #[serde(default, skip_serializing_if = "is_false")]
     pub link_broken: bool,
-    /// What should be known about the change.
+    /// Further information about the change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
@@ -145,8 +145,8 @@ impl Operation for FileWrite {
 }
 
 impl FileWrite {
-    /// Whether another program changed the file while this call was at work on it, and it does not matter what the
-    /// file was. An error with a hash is about what the caller has seen before.
+    /// Whether another program changed the file during this call, and the call does not depend on the old content. An
+    /// error with a hash refers to an earlier version that the caller has seen, which is another matter.
     fn is_lost_race(&self, error: &ToolError) -> bool {
         error.reason == Reason::Stale && self.expected_hash.is_none() && !error.details.contains_key("hash")
     }
@@ -162,7 +162,7 @@ impl FileWrite {
         }
     }
 
-    /// The file as it is, if it is; refused when it is not the expected one.
+    /// The existing file, if there is one. Fails if it is not the expected version.
     fn before(&self, path: &WorkspacePath, cx: &CallContext) -> Result<Option<BufferedFile>, Interrupt> {
         let expected = self.expected_hash.as_deref();
         let opened = match path.open_file() {
@@ -178,7 +178,7 @@ impl FileWrite {
         let hash = || Ok(summarize(&before.bytes(), Charset::UTF8, &|| cx.check())?.hash());
         match expected {
             Some(_) => expect_hash(path, expected, hash()?)?,
-            // An addition takes nothing away.
+            // Appending loses nothing, so the old content does not matter.
             None if self.mode == WriteMode::Append => {}
             None => cx.seen_files.expect(path, hash)?,
         }
@@ -214,7 +214,7 @@ impl FileWrite {
         })
     }
 
-    /// The content as it goes into the file, unless some of it only stands for what the file has.
+    /// Encodes the content, after checking it for placeholders.
     fn checked(
         &self,
         path: &WorkspacePath,
@@ -236,11 +236,11 @@ impl FileWrite {
         Ok(encoded)
     }
 
-    /// The content in the file's own encoding, unless that cannot hold it.
+    /// Encodes the content in the file's charset, or in UTF-8 if that cannot represent it.
     fn encoded(&self, before: Option<&ContentKind>) -> EncodedContent<'_> {
         let Some(ContentKind::Text(own)) = before else { return self.in_utf8(None) };
         let text = match self.content.strip_prefix('\u{FEFF}') {
-            // The mark that the file has is written anyhow.
+            // The existing byte order mark is written anyway.
             Some(rest) if own.has_bom() => rest,
             _ => &self.content,
         };
@@ -259,7 +259,7 @@ impl FileWrite {
     }
 }
 
-/// Content as it goes into the file.
+/// The content as it is written to the file.
 struct EncodedContent<'a> {
     charset: Charset,
     text: &'a str,
@@ -267,7 +267,7 @@ struct EncodedContent<'a> {
     note: Option<String>,
 }
 
-/// Whether the text, which has so many bytes in the file, is smaller than the file is, or has fewer lines.
+/// Whether the text, of this encoded size, has fewer bytes or lines than the file.
 fn is_less(
     text: &str,
     size: usize,
@@ -282,7 +282,7 @@ fn is_less(
     Ok((text.lines().count() as u64) < lines)
 }
 
-/// How often the file has a text, counted up to `most`.
+/// How often the file contains a text, counted up to `most`.
 fn occurrences(
     before: &BufferedFile,
     charset: Charset,
@@ -299,7 +299,7 @@ fn occurrences(
     }
 }
 
-/// Replaces the file by a mark and bytes; true when other names of it keep the old content.
+/// Replaces the file with a byte order mark and bytes. Returns whether hard links keep the old content.
 fn put(path: &WorkspacePath, before: Option<&BufferedFile>, charset: Charset, bytes: &[u8]) -> Result<bool> {
     let mut replacement = path.replace()?;
     let failed = |error| ToolError::io("write", path.display(), error);
@@ -310,7 +310,7 @@ fn put(path: &WorkspacePath, before: Option<&BufferedFile>, charset: Charset, by
     Ok(link_broken)
 }
 
-/// Compares with the text before, or says why there is no diff.
+/// The diff to the old text, or the reason why there is none.
 fn compare(
     diff: &mut DiffBuilder,
     before: Option<&BufferedFile>,
@@ -325,7 +325,7 @@ fn compare(
         diff.compare("", text);
         return Ok(None);
     };
-    let Some(ContentKind::Text(charset)) = content else { return Ok(Some("the file was no text")) };
+    let Some(ContentKind::Text(charset)) = content else { return Ok(Some("the file was not text")) };
     let mut scratch = Vec::new();
     let bytes = before.bytes();
     let old = bytes.read(charset.bom().len() as u64..old_size, &mut scratch)?;
@@ -335,6 +335,6 @@ fn compare(
 
 fn gone(path: &WorkspacePath) -> ToolError {
     let shown = path.display();
-    let message = format!("{shown} is gone since it was read; leave expected_hash out to make it again");
+    let message = format!("{shown} was deleted since it was read; omit expected_hash to create it again");
     ToolError::new(Reason::Stale, message).file(shown)
 }

@@ -1,4 +1,4 @@
-//! Whether git is there: the program, and a repository.
+//! Availability of git: the program, and a repository.
 
 use super::fail::GitError;
 use super::repo;
@@ -7,18 +7,18 @@ use serde::Serialize;
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// What a person is told of git at the start.
+/// The availability of git, as shown to a person at start-up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct GitAvailability {
     /// Whether the git program is on the PATH. The git tools do not need it; shell commands do.
     pub program: bool,
     /// Whether the workspace is a git repository that the git tools can use.
     pub repository: bool,
-    /// Why not.
+    /// Why the repository cannot be used.
     pub problem: Option<String>,
 }
 
-/// Looks for the git program and for a repository at the top of the workspace. Starts nothing.
+/// Looks for the git program, and for a repository at the top of the workspace. Starts no process.
 pub fn availability(workspace: &Workspace) -> GitAvailability {
     let problem = match repo::probe(workspace) {
         Ok(()) => None,

@@ -1,40 +1,40 @@
-//! What one operation may use: the workspace, its time, its limits, and who says what rules keep from being read.
+//! What one operation may use: the workspace, its time and limits, and a judge that tells which paths rules deny.
 //!
-//! An operation runs in the worker, or, where there is none, in the process that was called. It is the same code; only
-//! the answer to "may this path be shown" comes from elsewhere.
+//! An operation runs in a worker, or in the calling process if there is no worker. The code is the same; only the judge
+//! differs.
 
 use beamai_base::{CancelToken, Reason, Result, ToolError};
 use beamai_tool::{CallContext, Limits};
 use beamai_workspace::Workspace;
 use std::time::Instant;
 
-/// What one operation may use.
+/// The environment of one operation.
 pub(crate) struct GitCall {
-    /// The workspace, without a guard.
+    /// The workspace, without an access guard.
     pub(crate) workspace: Workspace,
-    /// Bounds on input and output, in bytes.
+    /// Limits on input and output, in bytes.
     pub(crate) limits: Limits,
-    /// What rules keep from being read.
+    /// Which paths rules deny reading.
     pub(crate) denied: DeniedReads,
-    /// Whether the Linux kernel keeps this process from reading and writing elsewhere, whatever links lead to.
+    /// Whether the sandbox confines this process, so that links cannot lead to other directories.
     pub(crate) is_confined: bool,
     cancel: CancelToken,
     deadline: Option<Instant>,
-    /// Hears of lock files that are about to be made.
+    /// Is told about lock files before they are created.
     teller: Option<Teller>,
 }
 
-/// Hears of lock files that are about to be made, as paths relative to the directory that work trees share.
+/// Is told about lock files before they are created. Paths are relative to the common directory.
 type Teller = Box<dyn Fn(&[Vec<u8>]) -> Result<()>>;
 
-/// Says which paths rules keep from being read.
+/// Tells which paths rules deny reading.
 pub(crate) struct DeniedReads(Option<Judge>);
 
-/// Answers for each path, relative to the workspace or absolute outside of it, whether it must be left out.
+/// Tells for each path (relative to the workspace, or absolute outside of it) whether it must be left out.
 type Judge = Box<dyn Fn(&[Vec<u8>]) -> Result<Vec<bool>>>;
 
 impl GitCall {
-    /// The call of a context, for an operation that runs in this process.
+    /// The environment of an operation in this process.
     pub(crate) fn here(cx: &CallContext) -> Self {
         let guard = cx.guard.clone();
         let judge = move |paths: &[Vec<u8>]| Ok(paths.iter().map(|path| guard.hides_bytes(path)).collect());
@@ -49,7 +49,7 @@ impl GitCall {
         }
     }
 
-    /// A call that nobody cancels: whoever asked for it ends this process instead.
+    /// An environment that cannot be cancelled: to stop the operation, the parent ends this process.
     pub(crate) fn alone(
         workspace: Workspace,
         limits: Limits,
@@ -67,25 +67,25 @@ impl GitCall {
         }
     }
 
-    /// The same call in a process that is confined, or is not.
+    /// Sets whether this process is confined.
     pub(crate) fn confined(self, is_confined: bool) -> Self {
         Self { is_confined, ..self }
     }
 
-    /// The same call, which says what lock files it is about to make.
+    /// Sets the function that is told about lock files.
     pub(crate) fn telling(self, teller: impl Fn(&[Vec<u8>]) -> Result<()> + 'static) -> Self {
         Self { teller: Some(Box::new(teller)), ..self }
     }
 
-    /// Says that these lock files are about to be made, none of which is there.
+    /// Announces that these lock files, none of which exists, are about to be created.
     ///
     /// # Errors
-    /// When nobody hears it any more.
+    /// If nobody receives the announcement any more.
     pub(crate) fn tell_locks(&self, paths: &[Vec<u8>]) -> Result<()> {
         self.teller.as_ref().map_or(Ok(()), |teller| teller(paths))
     }
 
-    /// Fails when the call was cancelled or its time is over.
+    /// Checks for cancellation and timeout.
     ///
     /// # Errors
     /// `cancelled` and `timeout`.
@@ -100,23 +100,23 @@ impl GitCall {
     }
 }
 
-/// The error of a call whose time is over.
+/// The timeout error.
 pub(crate) fn out_of_time() -> ToolError {
     ToolError::new(Reason::Timeout, "time ran out; narrow the request or give it a longer timeout")
 }
 
 impl DeniedReads {
-    /// Nothing is kept from being read.
+    /// Denies nothing.
     pub(crate) fn none() -> Self {
         Self(None)
     }
 
-    /// This judge is asked.
+    /// Asks this judge.
     pub(crate) fn by(judge: impl Fn(&[Vec<u8>]) -> Result<Vec<bool>> + 'static) -> Self {
         Self(Some(Box::new(judge)))
     }
 
-    /// Whether nothing is kept from being read.
+    /// Whether nothing is denied.
     pub(crate) fn is_none(&self) -> bool {
         self.0.is_none()
     }
@@ -124,7 +124,7 @@ impl DeniedReads {
     /// Whether each path must be left out.
     ///
     /// # Errors
-    /// When whoever knows cannot be asked.
+    /// If the judge cannot be asked.
     pub(crate) fn of(&self, paths: &[Vec<u8>]) -> Result<Vec<bool>> {
         match &self.0 {
             Some(judge) if !paths.is_empty() => judge(paths),

@@ -1,26 +1,26 @@
-//! Why a git operation ended early.
+//! Errors of git operations.
 
 use beamai_base::{Reason, ToolError};
 
-/// An error, or the finding that there is no repository to work on.
+/// An error, or the reason why there is no usable repository.
 #[derive(Debug)]
 pub(super) enum GitError {
-    /// No repository that may be used; the text completes "… because".
+    /// There is no usable repository. The text completes "… because".
     Unavailable(String),
     /// Anything else.
     Error(ToolError),
 }
 
-/// What git operations return before they are answered.
+/// Result of a git operation before it is converted to an answer.
 pub(super) type GitResult<T> = Result<T, GitError>;
 
 impl GitError {
-    /// The state of the repository does not permit the call.
+    /// An error because of the repository's state.
     pub(super) fn state(message: impl Into<String>) -> Self {
         Self::Error(ToolError::new(Reason::BadState, message))
     }
 
-    /// The work would need a program that is never started here.
+    /// The operation would need a program that these tools never start.
     pub(super) fn needs_shell(message: impl Into<String>) -> ToolError {
         ToolError::new(Reason::NeedsShell, message)
     }
@@ -38,7 +38,7 @@ impl From<git2::Error> for GitError {
         Self::Error(match error.code() {
             git2::ErrorCode::Locked => ToolError::new(
                 Reason::Busy,
-                format!("{message}; another git process is at work in the repository: try again later"),
+                format!("{message}; another git process is using the repository; try again later"),
             ),
             _ => ToolError::new(Reason::Io, message),
         })

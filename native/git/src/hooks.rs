@@ -1,4 +1,4 @@
-//! Hooks that the git program would run. None is ever run here, so an operation that has one is refused.
+//! Finds hooks that git would run. These tools run none, so an operation with an active hook is refused.
 
 use super::fail::GitResult;
 use super::repo::Repo;
@@ -8,7 +8,7 @@ use beamai_workspace::{Workspace, WorkspacePath, encode_path};
 use rustix::fs::FileType;
 use std::path::Path;
 
-/// The first of these hooks that is active, as messages name it.
+/// The first of these hooks that is active, worded for messages.
 pub(super) fn active(repo: &Repo, names: &[&str], cx: &GitCall) -> GitResult<Option<String>> {
     if let Some(configured) = configured(repo, names)? {
         return Ok(Some(configured));
@@ -22,8 +22,8 @@ pub(super) fn active(repo: &Repo, names: &[&str], cx: &GitCall) -> GitResult<Opt
     Ok(names.iter().find(active).map(|name| format!("the hook {name}")))
 }
 
-/// Where hooks are. A directory outside the workspace is the host's own choice, or it is not looked into at all:
-/// either way it is only asked whether a hook is there.
+/// The directory of the hooks. One outside the workspace was chosen by the host, or is not readable; only the existence
+/// of hooks is checked there.
 fn hooks_at(repo: &Repo, path: &Path, cx: &GitCall) -> Option<WorkspacePath> {
     if path.is_relative() {
         return Some(repo.located.root.join(path));
@@ -34,7 +34,7 @@ fn hooks_at(repo: &Repo, path: &Path, cx: &GitCall) -> Option<WorkspacePath> {
     }
 }
 
-/// Whether git would run the file. What cannot be looked at counts as a hook.
+/// Whether git would run the file. A file that cannot be inspected counts as an active hook.
 fn is_active(hook: &WorkspacePath) -> bool {
     match hook.stat() {
         Ok(stat) => {
@@ -44,7 +44,7 @@ fn is_active(hook: &WorkspacePath) -> bool {
     }
 }
 
-/// Hooks that settings name: `hook.<name>.event` and `hook.<name>.command`.
+/// Hooks defined in settings: `hook.<name>.event` and `hook.<name>.command`.
 fn configured(repo: &Repo, names: &[&str]) -> GitResult<Option<String>> {
     let mut found = None;
     repo.config.entries(Some("^hook\\..*\\.event$"))?.for_each(|entry| {

@@ -1,24 +1,24 @@
-//! git: status, diff, log, add, commit, on libgit2, in a worker process that the sandbox confines.
+//! git status, diff, log, add and commit on libgit2, in a sandboxed worker process.
 //!
-//! Diffs, logs and the short status are those of the git program, byte for byte, where nothing below says otherwise;
-//! tests compare them. The long status says the same facts in fewer words.
+//! Diffs, logs and the short status equal the output of the git program byte for byte, except as noted below; tests
+//! compare them. The long status is shorter than git's.
 //!
-//! - The repository is the one that the workspace, or a path argument in it, lies in, also where its top or its own
-//!   directory is outside of the workspace: subdirectories, linked work trees, submodules. A `.git` file counts only if
-//!   what it names names the work tree back. Only what lies in the workspace is shown and staged. A repository that
-//!   borrows objects from another, and one that libgit2 cannot open, are answered with a hint to use the shell.
-//! - Nothing of a repository starts a program. A commit with an active hook or with signing is refused, and so is
-//!   staging a file whose attributes name a filter or an encoding. Diffs take no `textconv` and no external
-//!   program, and compare such files as they are, which a note says.
-//! - Settings that change what is compared are honoured: line endings, attributes, ignored files, file modes,
-//!   quoting of names, abbreviation of hashes, renames, untracked files. Settings of taste are not: colours,
-//!   formats, prefixes, context, dates, the columns of a status.
-//! - A path that leads out of the repository by the time that libgit2 uses it leads nowhere that could be changed: the
-//!   worker may write the repository's own directory and nothing else. Work-tree files are opened by handle.
-//! - Not done: what is inside a submodule (a note says so), replace references, grafts other than shallow ones,
-//!   `mailmap.file`, headings of hunks by language, indexes that are split or sparse, repositories in SHA-256.
+//! - The repository is the one that contains the workspace, or a path argument in it. Its top or its own directory may
+//!   be outside of the workspace: subdirectories, linked work trees, submodules. A `.git` file is accepted only if the
+//!   directory that it names refers back to the work tree. Only files in the workspace are shown and staged. For a
+//!   repository that borrows objects from another, or that libgit2 cannot open, the answer refers to the shell.
+//! - Nothing in a repository can start a program. Commits with an active hook or with signing are refused, and so is
+//!   staging a file whose attributes name a filter or an encoding. Diffs ignore `textconv` and external diff programs;
+//!   a note says so.
+//! - Settings that change what is compared are honoured: line endings, attributes, ignored files, file modes, quoting
+//!   of names, abbreviation of hashes, renames, untracked files. Settings of presentation are not: colours, formats,
+//!   prefixes, context, dates, status columns.
+//! - If a path is replaced by a link before libgit2 uses it, nothing outside can be changed: the worker may write only
+//!   to the repository's own directory. Work-tree files are opened by handle.
+//! - Not supported: the content of submodules (a note says so), replace references, grafts other than shallow ones,
+//!   `mailmap.file`, hunk headings by language, split and sparse indexes, SHA-256 repositories.
 //!
-//! On systems other than Linux there is no worker: the operations run in the port itself.
+//! There is no worker on systems other than Linux: operations run in the port process.
 
 mod availability;
 mod call;
@@ -44,7 +44,7 @@ pub use work::serve_here as serve;
 #[cfg(target_os = "linux")]
 pub use worker::{COMMAND, serve, worker_main};
 
-/// Whether a path leads into a repository's own directory.
+/// Whether a path is in a repository's own directory.
 fn is_administrative(path: &[u8]) -> bool {
     path.split(|byte| *byte == b'/').any(|part| part.eq_ignore_ascii_case(b".git"))
 }

@@ -1,8 +1,8 @@
-//! A text of limited length, and what stands in its place where there is no repository.
+//! Output text of limited length, and the answer when there is no repository.
 
 use beamai_port_tools::git::GitText;
 
-/// Text of a limited length, and whether all of it found room.
+/// Text of limited length, and whether it was cut.
 #[derive(Debug)]
 pub(crate) struct LimitedText {
     text: String,
@@ -12,12 +12,12 @@ pub(crate) struct LimitedText {
 }
 
 impl LimitedText {
-    /// An empty page for `limit` bytes.
+    /// An empty text for up to `limit` bytes.
     pub(crate) fn new(limit: usize) -> Self {
         Self { text: String::new(), limit, truncated: false, notes: Vec::new() }
     }
 
-    /// Adds a line, or ends the page where there is no room for it.
+    /// Appends a line, or marks the text as full if it does not fit.
     pub(crate) fn line(&mut self, line: &str) {
         if self.truncated || self.text.len() + line.len() + 1 > self.limit {
             self.truncated = true;
@@ -27,12 +27,12 @@ impl LimitedText {
         self.text.push('\n');
     }
 
-    /// Whether nothing more finds room.
+    /// Whether the limit was reached.
     pub(crate) fn is_full(&self) -> bool {
         self.truncated
     }
 
-    /// Says something about the text, once.
+    /// Adds a note about the text; duplicates are ignored.
     pub(crate) fn note(&mut self, note: impl Into<String>) {
         let note = note.into();
         if !self.notes.contains(&note) {
@@ -40,7 +40,7 @@ impl LimitedText {
         }
     }
 
-    /// The page as an answer.
+    /// Converts the text to an answer.
     pub(crate) fn answer(mut self) -> GitText {
         if self.truncated {
             self.text.push_str("[output truncated]\n");
@@ -49,12 +49,12 @@ impl LimitedText {
     }
 }
 
-/// The answer where there is no repository to use.
+/// The answer when there is no usable repository.
 pub(crate) fn unavailable(why: &str) -> GitText {
     GitText { content: hint(why), ..GitText::default() }
 }
 
-/// Why there is no repository to use, and what to do instead.
+/// Explains why there is no usable repository, and what to do instead.
 pub(crate) fn hint(why: &str) -> String {
     let program = match crate::availability::program() {
         true => "Use the shell tool (shell_exec, bash) and the git program there if it is needed",

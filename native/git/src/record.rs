@@ -1,4 +1,4 @@
-//! Committing what is staged.
+//! Commits what is staged.
 
 use super::changes::staged::{staged, unmerged};
 use super::fail::{GitError, GitResult};
@@ -26,10 +26,10 @@ const HOOKS: [&str; 6] = [
     "pre-merge-commit",
 ];
 
-/// What a merge leaves in the repository's directory until its commit is made.
+/// Files that a merge leaves in the repository's directory until it is committed.
 const LEFT_BY_MERGE: [&str; 5] = ["MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "AUTO_MERGE", "SQUASH_MSG"];
 
-/// Makes a commit of what is staged. Answers its hash and the line that git prints.
+/// Commits what is staged. Returns the commit's hash and the line that git prints.
 pub(super) fn record(repo: &Repo, message: &str, cx: &GitCall) -> GitResult<(Oid, String)> {
     let message = cleaned(message)?;
     refuse_programs(repo, cx)?;
@@ -53,7 +53,8 @@ pub(super) fn record(repo: &Repo, message: &str, cx: &GitCall) -> GitResult<(Oid
     Ok((id, line))
 }
 
-/// The message as `git commit -m` keeps it: no spaces at the ends of lines, no empty lines around or in a row.
+/// Cleans up the message as `git commit -m` does: strips trailing spaces, surrounding empty lines and repeated empty
+/// lines.
 fn cleaned(message: &str) -> GitResult<String> {
     let refuse = |why: &str| Err(ToolError::new(Reason::InvalidArgument, why).into());
     if message.contains('\0') {
@@ -65,7 +66,7 @@ fn cleaned(message: &str) -> GitResult<String> {
     }
 }
 
-/// Refuses where the git program would start another one.
+/// Refuses if git would start a program for the commit.
 fn refuse_programs(repo: &Repo, cx: &GitCall) -> GitResult<()> {
     let what = match hooks::active(repo, &HOOKS, cx)? {
         Some(hook) => hook,
@@ -79,13 +80,13 @@ fn refuse_programs(repo: &Repo, cx: &GitCall) -> GitResult<()> {
     Err(GitError::needs_shell(message).with("active", what).into())
 }
 
-/// Refuses in the middle of something that has a command of its own to go on.
+/// Refuses during an operation that has its own command to continue.
 fn refuse_unfinished(staging: &Staging, state: &RepoState) -> GitResult<()> {
     let conflicts: Vec<String> = unmerged(staging, b"").iter().map(|change| shown(&change.path)).collect();
     if !conflicts.is_empty() {
         let all = conflicts.join(", ");
         let message =
-            format!("a merge left these paths undecided: {all}; resolve them and stage them with git_add");
+            format!("these paths have merge conflicts: {all}; resolve them and stage them with git_add");
         return Err(GitError::state(message));
     }
     let command = match state.underway {
@@ -95,11 +96,11 @@ fn refuse_unfinished(staging: &Staging, state: &RepoState) -> GitResult<()> {
         Some(OngoingOperation::CherryPick(_)) => "cherry-pick",
         Some(OngoingOperation::Revert(_)) => "revert",
     };
-    let message = format!("a {command} is under way; use the shell tool for `git {command} --continue`");
+    let message = format!("a {command} is in progress; use the shell tool for `git {command} --continue`");
     Err(GitError::needs_shell(message).into())
 }
 
-/// Refuses to record what somebody staged outside of the workspace.
+/// Refuses if paths outside of the workspace are staged.
 fn refuse_elsewhere(repo: &Repo, staging: &Staging) -> GitResult<()> {
     if repo.located.above.is_empty() {
         return Ok(());
@@ -127,7 +128,7 @@ fn people(repo: &Repo) -> GitResult<(Signature<'static>, Signature<'static>)> {
     }
 }
 
-/// Writes the tree of what is staged. Paths that are only intended to be added are not.
+/// Writes the tree of the staged files, without those that were only added with `--intent-to-add`.
 fn tree(repo: &Repo, staging: &mut Staging) -> GitResult<Oid> {
     let intended = IndexEntryExtendedFlag::INTENT_TO_ADD.bits();
     for entry in staging.entries.iter().filter(|entry| entry.flags_extended & intended != 0) {
@@ -136,7 +137,7 @@ fn tree(repo: &Repo, staging: &mut Staging) -> GitResult<Oid> {
     Ok(staging.index.write_tree_to(&repo.git)?)
 }
 
-/// The commit that HEAD names and those that are being merged into it.
+/// The commit that HEAD refers to, and those being merged.
 fn parents(repo: &Repo, state: &RepoState) -> GitResult<Vec<Oid>> {
     let mut parents: Vec<Oid> = repo.head()?.into_iter().collect();
     if state.merge {
@@ -162,7 +163,7 @@ fn refuse_nothing(repo: &Repo, tree: Oid, parents: &[Oid], staging: &Staging) ->
     }
 }
 
-/// Moves HEAD's branch, or HEAD itself, to the new commit, if it still is where it was.
+/// Moves HEAD's branch, or a detached HEAD, to the new commit, if it has not moved in the meantime.
 fn advance(repo: &Repo, head: &Head, parents: &[Oid], id: Oid, message: &str, cx: &GitCall) -> GitResult<()> {
     let name = match head {
         Head::Branch(name) => name,

@@ -1,4 +1,4 @@
-//! Staging: the content of work-tree files into the repository.
+//! Stages work-tree files.
 
 use super::changes::FileChange;
 use super::changes::staged::unmerged;
@@ -23,25 +23,25 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Files named in one refusal.
+/// Maximum number of files named in an error.
 const NAMED: usize = 10;
 
-/// What was staged.
+/// The result of staging.
 #[derive(Debug, Default)]
 pub(super) struct StagedFiles {
-    /// Paths whose entry changed, in order.
+    /// Paths whose index entry changed, sorted.
     pub(super) files: Vec<Vec<u8>>,
-    /// What was left alone.
+    /// What was skipped.
     pub(super) notes: Vec<String>,
 }
 
-/// What is to become of a path.
+/// The change to an index entry.
 enum IndexUpdate {
     Put(IndexEntry),
     Remove(Vec<u8>),
 }
 
-/// Refuses a path in a repository that lies in another one: what is staged there, `git_commit` would not record.
+/// Refuses a path in a nested repository: `git_commit` would not commit what is staged there.
 ///
 /// # Errors
 /// `invalid_argument`.
@@ -57,7 +57,7 @@ pub(super) fn refuse_nested(path: &[u8], workspace: &Workspace) -> Result<(), To
     Err(ToolError::new(Reason::InvalidArgument, message).file(shown(path)))
 }
 
-/// Stages everything below a path of the repository, all of it or nothing.
+/// Stages everything below a path of the repository, or nothing on error.
 pub(super) fn stage(repo: &Repo, below: &[u8], cx: &GitCall) -> GitResult<StagedFiles> {
     if let Some(hook) = hooks::active(repo, &["post-index-change"], cx)? {
         let message = format!("{hook} is active, and this tool runs none; use the shell tool for `git add`");
@@ -81,7 +81,7 @@ pub(super) fn stage(repo: &Repo, below: &[u8], cx: &GitCall) -> GitResult<Staged
     Ok(staged)
 }
 
-/// Takes out what rules keep from being read: its content would be in the repository, where anybody can read it. Says so.
+/// Skips files that rules deny reading, since staged content becomes readable in the repository. Adds a note.
 fn leave_out_denied(
     repo: &Repo,
     paths: &mut BTreeSet<Vec<u8>>,
@@ -107,7 +107,7 @@ fn leave_out_denied(
     }
 }
 
-/// The paths below one that are not staged as they are, and what is left alone.
+/// Collects the paths to stage below a path, and notes on what is skipped.
 fn candidates(
     repo: &Repo,
     staging: &Staging,
@@ -120,7 +120,7 @@ fn candidates(
     let mut paths: BTreeSet<Vec<u8>> =
         contents.changes(staging.stat.as_ref(), below)?.into_iter().map(changed).collect();
     paths.extend(unmerged(staging, below).into_iter().map(changed));
-    // Of a submodule, only the commit that it is at is staged.
+    // Of a submodule, only its current commit is staged.
     let is_dir = kind == Some(FileType::Directory) && !is_submodule(contents, below);
     let is_ignored = !below.is_empty() && kind.is_some() && {
         IgnoreStack::new(repo).ignores_below(&mut contents.dirs, below, is_dir)?
@@ -145,7 +145,7 @@ fn candidates(
     Ok((paths, notes))
 }
 
-/// What stands at the path; `None` for what is tracked and gone.
+/// The file type at the path; `None` for a tracked file that was deleted.
 fn kind(contents: &mut WorkTreeReader<'_>, path: &[u8], is_tracked: bool) -> GitResult<Option<FileType>> {
     let refuse = |reason, why: String| Err(ToolError::new(reason, why).file(shown(path)).into());
     if is_administrative(path) {
@@ -159,7 +159,8 @@ fn kind(contents: &mut WorkTreeReader<'_>, path: &[u8], is_tracked: bool) -> Git
         }
         Ok(kind @ (FileType::Directory | FileType::RegularFile | FileType::Symlink)) => Ok(Some(kind)),
         Ok(_) => {
-            let why = format!("{} is no file; git keeps only regular files and symbolic links", shown(path));
+            let why =
+                format!("{} is not a file; git stores only regular files and symbolic links", shown(path));
             refuse(Reason::NotAFile, why)
         }
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) if is_tracked => Ok(None),
@@ -203,7 +204,7 @@ fn ignored(path: &[u8]) -> GitError {
     ToolError::new(Reason::InvalidArgument, message).file(shown(path)).into()
 }
 
-/// Refuses files whose blobs only a program or another encoding could make.
+/// Refuses files that need a program or an encoding conversion.
 fn refuse_foreign(contents: &mut WorkTreeReader<'_>, paths: &BTreeSet<Vec<u8>>) -> GitResult<()> {
     let mut foreign = Vec::new();
     for path in paths {
@@ -228,7 +229,7 @@ fn refuse_foreign(contents: &mut WorkTreeReader<'_>, paths: &BTreeSet<Vec<u8>>) 
     Err(GitError::needs_shell(message).with("files", foreign).into())
 }
 
-/// What is to become of a changed path, its blob written.
+/// The update for a changed path. Writes its blob.
 fn step(repo: &Repo, contents: &mut WorkTreeReader<'_>, path: &[u8]) -> GitResult<IndexUpdate> {
     let like = contents.staged(path).map_or(FILE, |entry| entry.mode);
     let stat = match contents.dirs.lstat(path) {
@@ -255,7 +256,7 @@ fn file(repo: &Repo, contents: &mut WorkTreeReader<'_>, path: &[u8], mode: u32) 
     let bytes = contents.clean(path, &conversion, work.clone());
     if repo.settings.safecrlf && conversion.is_lossy(&work, &bytes) {
         let message = format!(
-            "{} would come back with other line endings, which core.safecrlf forbids; make them alike first",
+            "staging {} would change its line endings irreversibly, which core.safecrlf forbids; make them consistent first",
             shown(path)
         );
         return Err(GitError::state(message));
@@ -294,8 +295,8 @@ fn entry(path: &[u8], mode: u32, id: Oid, stat: &Stat) -> IndexEntry {
     }
 }
 
-/// Entries whose files changed so soon after they were staged that only their content shows it. Once the index is
-/// written anew nothing would; so they get a size that no reader believes.
+/// "Racy" entries, whose files changed so soon after staging that only a comparison of content shows it. A rewritten
+/// index would hide the change, so their size is set to zero, which forces that comparison.
 fn smudged(
     staging: &Staging,
     contents: &mut WorkTreeReader<'_>,
@@ -323,7 +324,7 @@ fn write(repo: &Repo, staging: &mut Staging, steps: Vec<IndexUpdate>, cx: &GitCa
             IndexUpdate::Remove(path) => path,
         };
         let path = Path::new(OsStr::from_bytes(path));
-        // Whatever a merge left of the path goes away with either step.
+        // Both updates also remove the path's conflict entries.
         match staging.index.conflict_remove(path) {
             Err(error) if error.code() != git2::ErrorCode::NotFound => return Err(error.into()),
             _ => {}

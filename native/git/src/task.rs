@@ -1,4 +1,4 @@
-//! What a worker is asked to do, as it crosses between two processes, and doing it.
+//! The operations of a worker, as sent between processes.
 
 use crate::call::GitCall;
 use crate::fail::{GitError, GitResult};
@@ -18,41 +18,41 @@ use serde_json::Value;
 pub(crate) enum Task {
     /// `git_status`.
     Status {
-        /// One line a path.
+        /// One line per path.
         short: bool,
     },
     /// `git_diff`.
     Diff {
-        /// What the next commit would record, instead of what it would not.
+        /// Compare with what the next commit would contain.
         staged: bool,
-        /// Lines by file instead of the lines themselves.
+        /// Number of changed lines per file instead of the lines.
         stat: bool,
         /// The commit to compare with.
         commit: Option<String>,
-        /// Only what is here.
+        /// Only changes below this path.
         path: Option<Vec<u8>>,
     },
     /// `git_log`.
     Log {
-        /// Most commits.
+        /// Maximum number of commits.
         limit: u64,
-        /// One line a commit.
+        /// One line per commit.
         oneline: bool,
     },
     /// `git_add`.
     Add {
-        /// What is staged.
+        /// The path to stage.
         path: Vec<u8>,
     },
     /// `git_commit`.
     Commit {
-        /// As it was given.
+        /// The message as given.
         message: String,
     },
 }
 
 impl Task {
-    /// The path of the workspace that decides which repository is meant.
+    /// The path that selects the repository.
     pub(crate) fn path(&self) -> Option<&[u8]> {
         match self {
             Self::Diff { path, .. } => path.as_deref(),
@@ -61,7 +61,7 @@ impl Task {
         }
     }
 
-    /// Does it. The answer is one of the results of the git tools.
+    /// Runs the operation. Returns the result of the corresponding git tool.
     ///
     /// # Errors
     /// Those of the operation.
@@ -87,7 +87,7 @@ impl Task {
         }
     }
 
-    /// The answer where there is no repository to use.
+    /// The answer when there is no usable repository.
     pub(crate) fn unavailable(&self, why: &str) -> Result<Value> {
         match self {
             Self::Status { .. } | Self::Diff { .. } => value(&unavailable(why)),
@@ -100,7 +100,7 @@ impl Task {
     }
 }
 
-/// The result of an operation, or what stands for it where there is no repository.
+/// The result of an operation, or its substitute when there is no repository.
 fn answered<T: Serialize>(outcome: GitResult<T>, none: impl FnOnce(&str) -> T) -> Result<Value> {
     match outcome {
         Ok(result) => value(&result),
@@ -110,9 +110,8 @@ fn answered<T: Serialize>(outcome: GitResult<T>, none: impl FnOnce(&str) -> T) -
 }
 
 fn value(result: &impl Serialize) -> Result<Value> {
-    serde_json::to_value(result).map_err(|error| {
-        ToolError::new(Reason::Crash, format!("a result of git cannot be passed on: {error}"))
-    })
+    serde_json::to_value(result)
+        .map_err(|error| ToolError::new(Reason::Crash, format!("the result cannot be serialized: {error}")))
 }
 
 fn status_page(is_short: bool, call: &GitCall) -> GitResult<GitText> {

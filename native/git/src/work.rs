@@ -1,4 +1,4 @@
-//! The work of each git tool: its arguments as a task, which a worker does, or this process where there is no worker.
+//! Converts each git tool call to a task, for a worker or for this process.
 
 use crate::call::GitCall;
 use crate::stage::refuse_nested;
@@ -10,15 +10,15 @@ use beamai_tool::{CallContext, Interrupt, Operation, OperationBackend, Services}
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// What does a task.
+/// Runs a task.
 pub(crate) type TaskRunner = fn(&Task, &CallContext) -> Result<Value>;
 
 /// An operation of the git tools.
 pub(crate) trait GitOperation: Operation<Output: DeserializeOwned> {
-    /// What is to be done.
+    /// Converts the arguments to a task.
     ///
     /// # Errors
-    /// Those of paths that lead out of the workspace, or into another repository.
+    /// For paths outside of the workspace, or in another repository.
     fn task(self, cx: &CallContext) -> Result<Task>;
 }
 
@@ -55,7 +55,7 @@ impl GitOperation for GitCommit {
     }
 }
 
-/// Adds the work of the git tools, done in this process.
+/// Registers the git tools' backends, running in this process.
 #[must_use]
 pub fn serve_here(services: Services) -> Services {
     services
@@ -70,7 +70,7 @@ fn here<O: GitOperation>(operation: O, cx: &CallContext) -> Result<O::Output, In
     done(operation, cx, |task, cx| task.run(&GitCall::here(cx)))
 }
 
-/// Has a task done and reads its answer.
+/// Runs a task and parses its result.
 pub(crate) fn done<O: GitOperation>(
     operation: O,
     cx: &CallContext,

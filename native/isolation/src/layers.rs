@@ -1,6 +1,6 @@
 //! What stood between a command and the machine.
 
-use crate::{IsolationReporting, SandboxMode};
+use crate::{IsolationReporting, SandboxMode, Tier};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 pub struct Isolation {
     /// What the host asked for.
     pub mode: SandboxMode,
-    /// What made namespaces and mounts in place of this runtime, where the machine refuses them to it: `bwrap`.
+    /// The tier whose layers were on, but for those that the host does without; none where one of them was missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<String>,
+    pub tier: Option<Tier>,
     /// Layers that were on.
     pub on: Vec<String>,
     /// Layers that were off, and why.

@@ -15,7 +15,7 @@ mod start;
 pub use layers::{Isolation, LayerOff};
 pub use network::{Network, NetworkUse, Outlet};
 pub use planted::Planted;
-pub use settings::{IsolationReporting, SandboxMode, SandboxSettings};
+pub use settings::{DISPENSABLE, IsolationReporting, SandboxMode, SandboxSettings, Tier};
 pub use start::{
     HeldStart, ProgramStart, StartCoverage, StartDecision, StartJudge, Starter, is_loader, loaded_arguments,
 };

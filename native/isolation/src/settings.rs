@@ -6,12 +6,13 @@ use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
+use std::str::FromStr;
 
 /// How much isolation a command needs before it may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SandboxMode {
-    /// Every layer, or nothing runs.
+    /// Every layer of the least tier that is accepted, or nothing runs.
     #[default]
     Required,
     /// Whatever layers there are; the result says which.
@@ -19,6 +20,20 @@ pub enum SandboxMode {
     /// None beyond the reaper.
     Off,
 }
+
+/// How far apart from the machine commands are kept, from most to least.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Tier {
+    /// Every layer: namespaces, mounts, Landlock, filters of system calls.
+    #[default]
+    Full,
+    /// What holds without namespaces: Landlock, filters of system calls, limits, and the reaper.
+    Landlock,
+}
+
+/// Layers that a host may do without, while the others are required.
+pub const DISPENSABLE: [&str; 4] = ["private_proc", "resource_limits", "landlock", "signal_scope"];
 
 /// When a result says what stood between its command and the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
@@ -40,6 +55,10 @@ const LEAST_MEMORY: u64 = 16 << 20;
 pub struct SandboxSettings {
     /// How much of it must be there.
     pub mode: SandboxMode,
+    /// The least tier that the mode `required` accepts. The best one that the machine has is taken.
+    pub tier: Tier,
+    /// Layers that are not wanted, of [`DISPENSABLE`].
+    pub without: Vec<String>,
     /// What commands reach of the network. Without it, they have a loopback interface of their own and nothing else.
     pub network: Network,
     /// Whether commands may open UNIX sockets, with which the machine's services could be talked to.
@@ -68,11 +87,31 @@ impl<'de> Deserialize<'de> for SandboxSettings {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = Value::deserialize(deserializer)?;
         match value {
-            Value::String(_) => SandboxMode::deserialize(value).map(Self::from),
+            Value::String(text) => return text.parse().map_err(D::Error::custom),
             // Not this function: what serde derives for the fields.
             other => Self::deserialize(other),
         }
         .map_err(|error| D::Error::custom(format!("sandbox: {error}")))
+    }
+}
+
+/// A mode, or `required` with the least tier that is accepted: `required:landlock`.
+impl FromStr for SandboxSettings {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let (mode, tier) = match text {
+            "required" | "required:full" => (SandboxMode::Required, Tier::Full),
+            "required:landlock" => (SandboxMode::Required, Tier::Landlock),
+            "best_effort" => (SandboxMode::BestEffort, Tier::Full),
+            "off" => (SandboxMode::Off, Tier::Full),
+            other => {
+                return Err(format!(
+                    "there is no sandbox {other:?}; there are: required, required:full, required:landlock, best_effort, off"
+                ));
+            }
+        };
+        Ok(Self { mode, tier, ..Self::default() })
     }
 }
 
@@ -93,6 +132,12 @@ impl SandboxSettings {
             return refuse(format!(
                 "sandbox: {path:?} in readable or writable is not a path; give an absolute one, or one relative to the \
                  workspace"
+            ));
+        }
+        if let Some(name) = self.without.iter().find(|name| !DISPENSABLE.contains(&name.as_str())) {
+            return refuse(format!(
+                "sandbox: {name:?} in without is not a layer that can be done without; these can: {}",
+                DISPENSABLE.join(", ")
             ));
         }
         if let Some(name) = self.env.iter().find(|name| name.is_empty() || name.contains(['=', '\0'])) {
@@ -137,14 +182,30 @@ mod tests {
     }
 
     #[test]
+    fn the_least_tier_is_part_of_the_mode_or_a_field() {
+        for value in [json!("required:landlock"), json!({"tier": "landlock"})] {
+            let settings = read(value).unwrap();
+            assert_eq!((settings.mode, settings.tier), (SandboxMode::Required, Tier::Landlock));
+        }
+        assert_eq!(read(json!("required:full")).unwrap(), SandboxSettings::default());
+        assert!(read(json!({"without": ["private_proc"]})).unwrap().check().is_ok());
+    }
+
+    #[test]
     fn what_is_wrong_is_named() {
-        for (value, part) in [(json!("strict"), "strict"), (json!({"netwrok": true}), "netwrok")] {
+        for (value, part) in [
+            (json!("strict"), "strict"),
+            (json!("off:landlock"), "off:landlock"),
+            (json!({"tier": "none"}), "none"),
+            (json!({"netwrok": true}), "netwrok"),
+        ] {
             let error = read(value).unwrap_err().to_string();
             assert!(error.contains("sandbox") && error.contains(part), "{error}");
         }
         for (value, part) in [
             (json!({"writable": ["~/x"]}), "~/x"),
             (json!({"env": ["A=B"]}), "A=B"),
+            (json!({"without": ["seccomp"]}), "seccomp"),
             (json!({"memory": 5}), "memory"),
             (json!({"cpu": 0}), "cpu"),
         ] {

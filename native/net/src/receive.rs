@@ -37,14 +37,27 @@ impl HttpExchange {
     ///
     /// # Errors
     /// `network` if the encoding was not requested.
-    pub async fn receive(mut self, cap: usize, deadline: &Deadline) -> Result<ReceivedBody> {
+    pub async fn receive(self, cap: usize, deadline: &Deadline) -> Result<ReceivedBody> {
+        self.receive_heard(cap, deadline, &|_| ()).await
+    }
+
+    /// The same; `hear` is told how many bytes have come, as they come.
+    ///
+    /// # Errors
+    /// `network` if the encoding was not requested.
+    pub async fn receive_heard(
+        mut self,
+        cap: usize,
+        deadline: &Deadline,
+        hear: &(dyn Fn(u64) + Sync),
+    ) -> Result<ReceivedBody> {
         let encoding = self.header("content-encoding").unwrap_or_default();
         let Some(mut decoder) = Decoder::of(&encoding, cap) else {
             let message =
                 format!("the server encoded its answer as {encoding:?}, which it was not asked for");
             return Err(failure("protocol", message));
         };
-        let end = self.feed(&mut decoder, cap, deadline).await;
+        let end = self.feed(&mut decoder, cap, deadline, hear).await;
         let (bytes, damage) = decoder.finish();
         let end = match (end, damage) {
             (BodyEnd::Complete, Some(error)) => {
@@ -73,7 +86,13 @@ impl HttpExchange {
         }
     }
 
-    async fn feed(&mut self, decoder: &mut Decoder, cap: usize, deadline: &Deadline) -> BodyEnd {
+    async fn feed(
+        &mut self,
+        decoder: &mut Decoder,
+        cap: usize,
+        deadline: &Deadline,
+        hear: &(dyn Fn(u64) + Sync),
+    ) -> BodyEnd {
         let mut received = 0_usize;
         loop {
             let piece = match deadline.allow(self.body.frame()).await {
@@ -83,6 +102,7 @@ impl HttpExchange {
                 Some(Some(Ok(frame))) => frame.into_data().unwrap_or_default(),
             };
             received += piece.len();
+            hear(piece.len() as u64);
             match decoder.push(&piece) {
                 Err(_) if decoder.is_full() => return BodyEnd::Capped,
                 Err(error) => return BodyEnd::Broken(format!("its encoding is damaged: {error}")),

@@ -1,7 +1,7 @@
-//! Patches between `*** Begin Patch` and `*** End Patch`, as some models have learned to write them.
+//! Patches between `*** Begin Patch` and `*** End Patch`, a format that some models are trained on.
 //!
-//! Files are added, deleted, updated and moved; hunks have no line numbers and are placed by their lines alone. What
-//! stands behind `@@` is a comment here: where a hunk's lines are in several places, it is refused as any other.
+//! Files are added, deleted, updated and moved. Hunks have no line numbers; they are located by their lines alone. Text
+//! after `@@` is treated as a comment; a hunk that matches in several places is refused as ambiguous.
 
 use super::body::cut;
 use super::diff::{DiffChange, FileDiff, Hunk, HunkLine, LineTag};
@@ -17,10 +17,10 @@ const UPDATE: &str = "*** Update File: ";
 const MOVE: &str = "*** Move to: ";
 const END_OF_FILE: &str = "*** End of File";
 
-/// The files of such a patch; `None` where the text is not one.
+/// Parses such a patch; `None` if the text is not in this format.
 ///
 /// # Errors
-/// `invalid_argument` with the line of the patch and what was expected there.
+/// `invalid_argument`, with the line of the patch and what was expected there.
 pub(super) fn parse(patch: &str) -> Option<Result<Vec<FileDiff>>> {
     let lines: Vec<&str> = patch.lines().collect();
     let begin = lines.iter().position(|line| !line.trim().is_empty())?;
@@ -50,7 +50,7 @@ impl BeginPatchParser<'_> {
                 _ => files.push(self.file()?),
             }
         }
-        // Without its last line, nobody can know whether all of the patch is there.
+        // Without its last line, the patch may have been truncated.
         Err(malformed(self.lines.len(), format!("expected \"{END}\", found the end of the patch")))
     }
 
@@ -128,7 +128,7 @@ impl BeginPatchParser<'_> {
 
     fn hunk(&mut self) -> Result<Hunk> {
         let start = self.at + 1;
-        // Several of them may stand there: a class, then a function in it. The first hunk may go without.
+        // Several `@@` lines may follow each other: a class, then a function in it. The first hunk needs none.
         while self.lines.get(self.at).is_some_and(|line| line.starts_with("@@")) {
             self.at += 1;
         }
@@ -153,7 +153,7 @@ impl BeginPatchParser<'_> {
                 }
             });
         }
-        // An empty line before the next part belongs to none.
+        // An empty line before the next section is not part of the hunk.
         while self.is_end_of_part()
             && lines.last().is_some_and(|last| last.tag == LineTag::Context && last.text.is_empty())
         {

@@ -1,10 +1,10 @@
-//! Hunks: a header with numbers that may be wrong, and lines that are right.
+//! Parses hunks. The line numbers in their headers may be wrong; their lines are trusted.
 
 use super::diff::{Hunk, HunkLine, HunkRange, LineTag};
 use super::parser::malformed;
 use beamai_base::Result;
 
-/// The lines of a patch, by index from 0.
+/// The lines of a patch, 0-based.
 pub(super) struct PatchLines<'a>(Vec<&'a str>);
 
 impl<'a> PatchLines<'a> {
@@ -21,23 +21,23 @@ impl<'a> PatchLines<'a> {
         self.0.len()
     }
 
-    /// A line; empty beyond the end.
+    /// A line; empty past the end.
     pub(super) fn line(&self, at: usize) -> &'a str {
         self.0.get(at).copied().unwrap_or_default()
     }
 
-    /// A line of a header, whose carriage return says nothing.
+    /// A header line, without a carriage return.
     pub(super) fn head(&self, at: usize) -> &'a str {
         let line = self.line(at);
         line.strip_suffix('\r').unwrap_or(line)
     }
 
-    /// Whether the lines that name a file begin here.
+    /// Whether the lines that name a file start here.
     pub(super) fn begins_file(&self, at: usize) -> bool {
         self.line(at).starts_with("--- ") && self.line(at + 1).starts_with("+++ ")
     }
 
-    /// Whether a hunk begins here.
+    /// Whether a hunk starts here.
     pub(super) fn is_hunk(&self, at: usize) -> bool {
         let line = self.head(at);
         line.starts_with("@@ ") || line == "@@" || line.starts_with("@@-")
@@ -47,26 +47,26 @@ impl<'a> PatchLines<'a> {
         at >= self.len()
     }
 
-    /// Whether this is the line that ends a commit in a mailbox, before git's version.
+    /// Whether this is the signature separator of a `git format-patch` mail.
     fn is_signature(&self, at: usize) -> bool {
         let is_version = self.head(at + 1).starts_with(|first: char| first.is_ascii_digit());
         matches!(self.head(at), "-- " | "--") && is_version
     }
 }
 
-/// Whether the line begins a commit in a mailbox.
+/// Whether the line starts a mail in mbox format.
 pub(super) fn is_mail(line: &str) -> bool {
     let Some(hash) = line.strip_prefix("From ").and_then(|rest| rest.split(' ').next()) else { return false };
     matches!(hash.len(), 40 | 64) && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// The beginning of a line, for a message.
+/// The start of a line, for messages.
 pub(super) fn cut(line: &str) -> &str {
     line.char_indices().nth(60).map_or(line, |(at, _)| &line[..at])
 }
 
-/// Reads the hunk that begins at a line, and says where it ends. In a patch that `is_converted` every line got a
-/// carriage return that is not the file's.
+/// Parses the hunk at a line, and returns where it ends. In a patch that `is_converted`, every line has a carriage
+/// return that is not part of the file.
 pub(super) fn hunk(text: &PatchLines<'_>, at: usize, is_converted: bool) -> Result<(Hunk, usize)> {
     let stated = numbers(text.head(at)).map_err(|problem| malformed(at + 1, problem))?;
     let start = at + 1;
@@ -83,7 +83,7 @@ pub(super) fn hunk(text: &PatchLines<'_>, at: usize, is_converted: bool) -> Resu
     Ok((Hunk { line: at + 1, stated, is_recounted, has_numbers: true, lines }, end))
 }
 
-/// The numbers of a header; `None` when it has none at all.
+/// Parses the numbers of a header; `None` if there are none.
 fn numbers(header: &str) -> Result<Option<HunkRange>, String> {
     let inner = header[2..].split("@@").next().unwrap_or_default().trim();
     if !inner.starts_with('-') {
@@ -98,7 +98,7 @@ fn numbers(header: &str) -> Result<Option<HunkRange>, String> {
     }
 }
 
-/// Numbers of lines beyond this are nonsense, and no sum of a few of the others is too large to be held.
+/// Larger line numbers are rejected, so that sums of a few of them cannot overflow.
 const MOST_LINES: u64 = 1 << 48;
 
 fn range(text: &str) -> Option<(u64, u64)> {
@@ -109,7 +109,7 @@ fn range(text: &str) -> Option<(u64, u64)> {
     }
 }
 
-/// Where the hunk ends by the numbers of its header; `None` where its lines do not agree with them.
+/// The end of the hunk according to its header; `None` if its lines do not match the header.
 fn counted(text: &PatchLines<'_>, start: usize, stated: HunkRange) -> Option<usize> {
     let (mut old, mut new) = (stated.old.1, stated.new.1);
     let mut at = start;
@@ -132,7 +132,7 @@ fn counted(text: &PatchLines<'_>, start: usize, stated: HunkRange) -> Option<usi
     (!goes_on(text, at)).then_some(at)
 }
 
-/// Whether more lines of the hunk follow, though they should not.
+/// Whether more lines of the hunk follow although its header says that it has ended.
 fn goes_on(text: &PatchLines<'_>, at: usize) -> bool {
     if text.begins_file(at) || text.is_signature(at) {
         return false;
@@ -148,7 +148,7 @@ fn goes_on(text: &PatchLines<'_>, at: usize) -> bool {
     }
 }
 
-/// Where the hunk ends by its lines alone.
+/// The end of the hunk according to its lines alone.
 fn uncounted(text: &PatchLines<'_>, start: usize, stated: Option<HunkRange>) -> Result<usize> {
     let mut end = start;
     while is_body(text, end) {
@@ -169,7 +169,7 @@ fn is_body(text: &PatchLines<'_>, at: usize) -> bool {
     is_line && !text.is_end(at) && !text.begins_file(at) && !text.is_signature(at)
 }
 
-/// Whether a line can come after a hunk.
+/// Whether a line can follow a hunk.
 fn may_follow(text: &PatchLines<'_>, at: usize) -> bool {
     const KNOWN: [&str; 10] = [
         "diff ",
@@ -193,8 +193,8 @@ fn may_follow(text: &PatchLines<'_>, at: usize) -> bool {
         || is_known()
 }
 
-/// Empty lines at the end are context whose space got lost, or they part the hunk from what follows: the header's
-/// numbers tell, and without them they are not needed.
+/// Trailing empty lines are context lines that lost their space, or separate the hunk from what follows. The header's
+/// numbers decide; without numbers they are dropped.
 fn without_empty_end(text: &PatchLines<'_>, start: usize, end: usize, stated: Option<HunkRange>) -> usize {
     let empty = (start..end).rev().take_while(|at| text.head(*at).is_empty()).count();
     let end = end - empty;
@@ -238,7 +238,7 @@ fn lines(text: &PatchLines<'_>, range: std::ops::Range<usize>, is_converted: boo
     Ok(lines)
 }
 
-/// Takes a line `\ No newline at end of file`, which is about the one before.
+/// Handles `\ No newline at end of file`, which refers to the previous line.
 fn close(lines: &mut [HunkLine], has_ended: (bool, bool)) -> Result<(bool, bool), &'static str> {
     let last = lines.last_mut().ok_or("expected a line before \"\\ No newline at end of file\"")?;
     last.is_open = true;

@@ -1,4 +1,4 @@
-//! From a plan to the changes that make it true.
+//! Converts a plan to file system changes.
 
 use super::plan::{FileOutcome, PatchPlan};
 use super::slots::{Slot, SlotContent};
@@ -7,13 +7,13 @@ use beamai_workspace::Batch;
 use std::collections::{BTreeSet, HashMap};
 
 impl<'p> PatchPlan<'p> {
-    /// All the changes, made ready.
+    /// Prepares all changes.
     ///
     /// # Errors
-    /// `invalid_argument` where two of the files are one; otherwise as [`Batch`].
+    /// `invalid_argument` if two paths are the same file; otherwise as [`Batch`].
     pub(super) fn changes(&mut self) -> Result<Batch<'p>> {
         self.refuse_twins()?;
-        let moves = self.settle_moves()?;
+        let moves = self.plan_moves()?;
         let mut batch = Batch::default();
         for slot in self.slots.iter() {
             if let SlotContent::Made(at) = slot.now
@@ -39,9 +39,9 @@ impl<'p> PatchPlan<'p> {
         Ok(batch)
     }
 
-    /// Files that keep their content and get another path are moved; where something else has to make room first,
-    /// or the file system is another one, they are copied. Answers which are moved, and where.
-    fn settle_moves(&mut self) -> Result<Vec<(usize, usize)>> {
+    /// Files that keep their content and get another path are renamed; they are copied if another file must make room
+    /// first, or across file systems. Returns the renamed ones with their targets.
+    fn plan_moves(&mut self) -> Result<Vec<(usize, usize)>> {
         let mut moves: Vec<(usize, usize)> = Vec::new();
         let mut moved: BTreeSet<usize> = BTreeSet::new();
         for to in 0..self.slots.iter().count() {
@@ -59,7 +59,7 @@ impl<'p> PatchPlan<'p> {
         Ok(moves)
     }
 
-    /// Two names of one file cannot both be changed.
+    /// Refuses to change two hard links of one file.
     fn refuse_twins(&self) -> Result<()> {
         let mut seen: HashMap<(u64, u64), &Slot<'_>> = HashMap::new();
         for slot in self.slots.iter().filter(|slot| slot.now != SlotContent::Original) {
@@ -78,7 +78,7 @@ impl<'p> PatchPlan<'p> {
     }
 }
 
-/// Whether a file can be moved to a path by its name alone.
+/// Whether a file can be moved to a path with a rename.
 fn is_same_device(from: &Slot<'_>, to: &Slot<'_>) -> bool {
     let mut above = to.location.parent().map(|(above, _)| above);
     while let Some(dir) = above {

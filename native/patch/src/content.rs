@@ -1,4 +1,4 @@
-//! The content of a file that hunks are fitted to.
+//! The content that hunks are applied to.
 
 use beamai_base::Result;
 use beamai_files::{buffered_file::BufferedFile, missing};
@@ -10,17 +10,17 @@ use std::fs::File;
 
 const ADVICE: &str = "only text can be patched";
 
-/// The content of a file, on disk or made by an earlier part of the patch.
+/// The content of a file on disk, or produced by an earlier part of the patch.
 pub(super) enum FileSource {
     OnDisk { path: WorkspacePath, file: Box<BufferedFile> },
     Draft { file: Option<File>, size: u64, charset: Option<Charset> },
 }
 
 impl FileSource {
-    /// Opens a file that was looked at before.
+    /// Opens a file whose metadata was read before.
     ///
     /// # Errors
-    /// `stale` when it is another one now, and as [`missing::open`].
+    /// `stale` if it is a different file now; otherwise as [`missing::open`].
     pub(super) fn open(path: &WorkspacePath, seen: Option<&Stat>) -> Result<Self> {
         let opened = missing::open(path)?;
         let is_same = |seen: &Stat| {
@@ -44,7 +44,7 @@ impl FileSource {
         Self::Draft { file, size, charset }
     }
 
-    /// Its bytes.
+    /// The content.
     pub(super) fn bytes(&self) -> FileBytes<'_> {
         match self {
             Self::OnDisk { file, .. } => file.bytes(),
@@ -53,16 +53,16 @@ impl FileSource {
         }
     }
 
-    /// Its encoding.
+    /// The encoding.
     ///
     /// # Errors
-    /// `binary_file` where it is no text, `invalid_encoding` where no part of it can be changed alone.
+    /// `binary_file` if it is not text, `invalid_encoding` if parts of it cannot be changed.
     pub(super) fn charset(&self) -> Result<Charset> {
         match self {
             Self::OnDisk { path, file } => file.charset_for_parts(path, ADVICE),
             Self::Draft { charset, .. } => {
                 let charset = charset.unwrap_or(Charset::UTF8);
-                // The patch may have put a byte order mark there, or taken it away.
+                // The patch may have added or removed a byte order mark.
                 let mut scratch = Vec::new();
                 let bytes = self.bytes();
                 Ok(Charset::labelled(&charset.name(), bytes.read(0..4, &mut scratch)?).unwrap_or(charset))
@@ -71,7 +71,7 @@ impl FileSource {
     }
 }
 
-/// Sets or clears the executable bit: whoever may read may execute, or nobody.
+/// Sets the executable bit for everyone who may read the file, or clears it.
 pub(super) fn set_executable(file: &File, is_executable: bool) -> Result<(), Errno> {
     let mode = rustix::fs::fstat(file)?.st_mode;
     let mode = if is_executable { mode | (mode & 0o444) >> 2 } else { mode & !0o111 };

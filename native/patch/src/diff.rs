@@ -1,35 +1,35 @@
-//! A patch as it is written, before it meets any file.
+//! A parsed patch, before it is matched to files.
 
 use super::name::HeaderName;
 
-/// What the patch does with one file. A patch may come back to a file.
+/// The part of a patch about one file. There may be several parts for one file.
 #[derive(Debug, Clone)]
 pub(super) struct FileDiff {
-    /// Line of the patch where it begins.
+    /// Line of the patch where this part starts.
     pub(super) line: usize,
-    /// Which of several patches in one text it belongs to, as in a mailbox of commits.
+    /// Index of the patch that it belongs to, in a text with several, such as a mailbox.
     pub(super) series: usize,
     pub(super) change: DiffChange,
-    /// The executable bit that it sets.
+    /// The executable bit to set or clear.
     pub(super) executable: Option<bool>,
     pub(super) hunks: Vec<Hunk>,
 }
 
-/// The kind of change, with the names as they are in the headers.
+/// The kind of change, with the names as written in the headers.
 #[derive(Debug, Clone)]
 pub(super) enum DiffChange {
-    /// A file is changed. With no old lines in it, it may also be made.
+    /// Changes a file. Without old lines, it may also create one.
     Update {
         old: HeaderName,
         new: HeaderName,
-        /// Whether a header tells the file's earlier content, so that there must be one.
+        /// Whether a header names the old content's hash, so that the file must exist.
         is_known: bool,
     },
     Create(HeaderName),
     Delete(HeaderName),
-    /// As `Delete`, without the lines that go.
+    /// As `Delete`, without the deleted lines.
     Remove(HeaderName),
-    /// Names of these have no prefixes.
+    /// These names have no prefixes.
     Rename {
         old: String,
         new: String,
@@ -40,21 +40,21 @@ pub(super) enum DiffChange {
     },
 }
 
-/// Lines of one place of a file.
+/// Consecutive lines to change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hunk {
-    /// Line of the patch where it begins.
+    /// Line of the patch where the hunk starts.
     pub(super) line: usize,
-    /// What its header says; `None` for one without numbers.
+    /// The numbers in its header; `None` if there are none.
     pub(super) stated: Option<HunkRange>,
-    /// Whether the header counts other lines than there are.
+    /// Whether the numbers of lines in the header are wrong.
     pub(super) is_recounted: bool,
     /// Whether its format has line numbers.
     pub(super) has_numbers: bool,
     pub(super) lines: Vec<HunkLine>,
 }
 
-/// The numbers of a hunk's header: first line and number of lines, before and after.
+/// The numbers of a hunk header: first line and number of lines, old and new.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct HunkRange {
     pub(super) old: (u64, u64),
@@ -65,9 +65,9 @@ pub(super) struct HunkRange {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HunkLine {
     pub(super) tag: LineTag,
-    /// Its text without the line feed; a carriage return is part of it.
+    /// Its text without the line feed, but with a carriage return.
     pub(super) text: String,
-    /// Whether it is the end of a file that does not end with a line feed.
+    /// Whether it is the last line of a file without a final newline.
     pub(super) is_open: bool,
 }
 
@@ -94,30 +94,30 @@ impl Hunk {
         self.lines.iter().filter(|line| line.tag.is_old())
     }
 
-    /// The lines that it has afterwards.
+    /// The lines that replace them.
     pub(super) fn new_lines(&self) -> impl DoubleEndedIterator<Item = &HunkLine> {
         self.lines.iter().filter(|line| line.tag.is_new())
     }
 
-    /// How many lines there are before and after.
+    /// Number of old lines and of new lines.
     pub(super) fn counts(&self) -> (u64, u64) {
         (self.old_lines().count() as u64, self.new_lines().count() as u64)
     }
 
-    /// How many lines it adds and removes.
+    /// Number of added and of removed lines.
     pub(super) fn changes(&self) -> (u64, u64) {
         let count = |tag| self.lines.iter().filter(|line| line.tag == tag).count() as u64;
         (count(LineTag::Insert), count(LineTag::Delete))
     }
 
-    /// Whether it reaches to the end of the file, before or after.
+    /// Whether it includes the end of the old or the new file.
     pub(super) fn is_at_end(&self) -> bool {
         self.lines.iter().any(|line| line.is_open)
     }
 }
 
 impl FileDiff {
-    /// Whether the diff tells the file's earlier content by its hash, and so was made from the very file.
+    /// Whether the diff names the old content's hash, so that it was created from exactly that content.
     pub(super) fn is_exact(&self) -> bool {
         match self.change {
             DiffChange::Update { is_known, .. } => is_known,
@@ -126,7 +126,7 @@ impl FileDiff {
         }
     }
 
-    /// Whether the file need not have any lines before.
+    /// Whether the file may be empty or missing.
     pub(super) fn has_no_old_lines(&self) -> bool {
         self.hunks.iter().all(|hunk| hunk.old_lines().next().is_none())
     }

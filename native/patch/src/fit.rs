@@ -1,4 +1,4 @@
-//! All hunks of one file, fitted to its content.
+//! Applies all hunks of one file to its content, in memory.
 
 use super::diff::{FileDiff, Hunk, LineTag};
 use super::nearest::nearest;
@@ -10,14 +10,14 @@ use beamai_base::{Reason, Result, ToolError};
 use beamai_files::placeholder;
 use beamai_text::{Charset, Check, FileBytes, Unmappable};
 
-/// Hunks that are looked at closely when they do not fit.
+/// Maximum number of failing hunks that are explained in detail.
 const EXPLAINED: usize = 5;
 
-/// Hunks as they fit, or do not.
+/// The result for each hunk.
 #[derive(Debug, Default)]
 pub(super) struct FitResult {
     pub(super) hunks: Vec<HunkVerdict>,
-    /// What to exchange, in order; of use only when all hunks fit.
+    /// The edits, in order; only meaningful if all hunks fit.
     pub(super) cuts: Vec<ByteEdit>,
     pub(super) is_adapted: bool,
 }
@@ -25,7 +25,7 @@ pub(super) struct FitResult {
 /// Fits the hunks of `diff` to a file.
 ///
 /// # Errors
-/// Those of reading, and of `check`. A hunk that does not fit is no error.
+/// I/O errors, and those of `check`. A hunk that does not fit is not an error.
 pub(super) fn fit(
     diff: &FileDiff,
     bytes: FileBytes<'_>,
@@ -36,7 +36,7 @@ pub(super) fn fit(
     let charset = unmarked.unwrap_or(charset);
     let (ends, has_no_returns) = line_ends(&diff.hunks);
     let (found, summary) = search(diff, ends, &bytes, charset, check)?;
-    // Git shows the line ends of a file as they are, others may not have seen them.
+    // Git diffs show line endings exactly; other sources may have lost carriage returns.
     let is_foreign = has_no_returns && summary.feeds == 0 && summary.returns > 0 && !diff.is_exact();
     let file = OriginalFile { bytes, charset, summary, ends, is_foreign };
     let placed = placing::place(diff, &found, &file.summary, charset.bom().len() as u64);
@@ -47,7 +47,7 @@ pub(super) fn fit(
     Ok(fitting.finish())
 }
 
-/// Whether the byte order mark is part of the first line, as git shows it, and not something aside from the lines.
+/// Whether the first line includes the byte order mark, as in git diffs.
 fn names_mark(diff: &FileDiff) -> bool {
     diff.hunks.iter().any(|hunk| match hunk.old_lines().next() {
         Some(first) => first.text.starts_with('\u{FEFF}'),
@@ -55,7 +55,7 @@ fn names_mark(diff: &FileDiff) -> bool {
     })
 }
 
-/// How the hunks' lines are compared with the file's, and whether no line has a carriage return.
+/// How line endings are compared, and whether no line has a carriage return.
 fn line_ends(hunks: &[Hunk]) -> (LineEndMatching, bool) {
     let lines = || hunks.iter().flat_map(|hunk| &hunk.lines);
     let has_no_returns = !lines().any(|line| line.text.ends_with('\r'));
@@ -89,7 +89,7 @@ fn search(
 
 struct HunkFitter<'a> {
     file: OriginalFile<'a>,
-    /// Hunks that were explained closely.
+    /// Number of hunks explained in detail.
     explained: usize,
     check: Check<'a>,
     out: FitResult,
@@ -152,8 +152,7 @@ impl HunkFitter<'_> {
             PlacementError::Ambiguous(lines, total) => ambiguous(lines, *total),
             PlacementError::Placeless(why) => ToolError::new(Reason::Ambiguous, why.as_str()),
             PlacementError::Overlap(other) => {
-                let message =
-                    format!("it is about lines that hunk {other} is about, too; make one hunk of the two");
+                let message = format!("it changes lines that hunk {other} also changes; merge the two hunks");
                 ToolError::new(Reason::InvalidArgument, message)
             }
         };
@@ -189,7 +188,7 @@ impl HunkFitter<'_> {
     }
 }
 
-/// Lines that stand for other lines must not take their place.
+/// Refuses placeholders such as "rest unchanged" in the new lines.
 fn refuse_placeholder(hunk: &Hunk) -> Result<()> {
     let text = |tag: LineTag| -> String {
         let lines = hunk.lines.iter().filter(|line| line.tag == tag);
@@ -213,7 +212,7 @@ fn ambiguous(lines: &[u64], total: u64) -> ToolError {
     ToolError::new(Reason::Ambiguous, message).with("lines", lines).with("places", total)
 }
 
-/// What is wrong in a hunk's header.
+/// Describes errors in a hunk's header.
 fn note(hunk: &Hunk) -> Option<String> {
     let Some(stated) = hunk.stated else {
         return hunk

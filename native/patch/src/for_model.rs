@@ -1,13 +1,13 @@
-//! What became of a patch, for models.
+//! Renders the result of a patch for models.
 
 use beamai_tool::for_model::{Fields, ModelCall, ModelPage};
 
-/// One line for each file; below it what of a hunk was not as the patch says.
+/// One line per file, followed by hunks that were not exactly where the patch says.
 pub(super) fn patched(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let files = result.list("files")?;
     let shown = result.objects("files").take_while(|file| told(*file, page)).count();
     if shown < files.len() {
-        page.note(&format!("{shown} of {} files; the others are done as well", files.len()));
+        page.note(&format!("{shown} of {} files; the others were changed too", files.len()));
     }
     if !result.flag("applied") {
         let needed: Vec<&str> = result.texts("permissions").collect();

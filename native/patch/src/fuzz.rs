@@ -1,12 +1,12 @@
-//! A patch from anywhere, over a file from anywhere.
+//! An entry point for fuzzers: arbitrary patches on arbitrary files.
 
 use super::parser;
 use beamai_text::{Charset, FileBytes};
 
-/// Reads a patch and fits each of its files to the same bytes.
+/// Parses a patch and fits each of its parts to the same bytes.
 ///
 /// # Panics
-/// When what would be exchanged is not in the file, or overlaps: a defect.
+/// If an edit is outside of the file or overlaps another one, which is a bug.
 pub fn check(patch: &str, file: &[u8]) {
     let Ok(diffs) = parser::parse(patch) else { return };
     for diff in &diffs {

@@ -1,22 +1,22 @@
-//! The lines that git puts between `diff --git` and the hunks.
+//! Parses git's extended header lines, between `diff --git` and the hunks.
 
 use super::diff::DiffChange;
 use super::name::{self, HeaderName, HeaderSide};
 
-/// What these lines say.
+/// The content of these lines.
 #[derive(Debug, Default)]
 pub(super) struct GitHeader {
     is_new: bool,
     is_deleted: bool,
     rename: (Option<String>, Option<String>),
     copy: (Option<String>, Option<String>),
-    /// Whether the file's earlier content is told by its hash.
+    /// Whether the old content's hash is given.
     has_old_content: bool,
-    /// The mode that the file gets, where one is named.
+    /// The new mode of the file, if given.
     pub(super) mode: Option<PatchedMode>,
 }
 
-/// The modes of files that a patch can set.
+/// File modes that a patch can set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PatchedMode {
     Plain,
@@ -24,7 +24,7 @@ pub(super) enum PatchedMode {
 }
 
 impl GitHeader {
-    /// Takes a line; false when it is none of these.
+    /// Parses a line; false if it is not an extended header line.
     pub(super) fn read(&mut self, line: &str) -> Result<bool, String> {
         const KEYS: [&str; 13] = [
             "old mode ",
@@ -66,13 +66,13 @@ impl GitHeader {
         let old = hashes.split_once("..").map_or("", |(old, _)| old);
         self.has_old_content = old.bytes().any(|byte| byte != b'0');
         if !file_mode.is_empty() {
-            // The mode that the file has and keeps; links and submodules are refused all the same.
+            // The unchanged mode; links and submodules are refused nevertheless.
             mode(file_mode)?;
         }
         Ok(())
     }
 
-    /// Whether the header alone changes nothing.
+    /// Whether the header by itself changes nothing.
     pub(super) fn is_empty_change(&self) -> bool {
         !self.is_new
             && !self.is_deleted
@@ -81,7 +81,7 @@ impl GitHeader {
             && self.copy.0.is_none()
     }
 
-    /// Whether the lines `---` and `+++` name the files that the header is about, with or without prefixes.
+    /// Whether the `---` and `+++` lines name the files of this header, with or without prefixes.
     pub(super) fn is_about(
         &self,
         names: Option<&(String, String)>,
@@ -95,7 +95,7 @@ impl GitHeader {
         names.is_none_or(|(old, new)| is_same(&old, &sides.0) && is_same(&new, &sides.1))
     }
 
-    /// The change, with the names of `diff --git` and of the lines `---` and `+++`.
+    /// The change, from the header and the names in `diff --git`, `---` and `+++`.
     pub(super) fn change(
         &self,
         names: Option<(String, String)>,
@@ -110,7 +110,7 @@ impl GitHeader {
             (Some((old, new)), _) => return Ok(DiffChange::Rename { old, new }),
             (None, Some((old, new))) => return Ok(DiffChange::Copy { old, new }),
         }
-        // The header names both sides, so it tells whether names have prefixes.
+        // Comparing both names shows whether they have prefixes.
         let bare = names.as_ref().and_then(|(old, new)| match old == new {
             true => Some(old.clone()),
             false => name::tail_of_pair(old, new).map(str::to_owned),
@@ -133,7 +133,7 @@ impl GitHeader {
             (true, false, _, Some(new)) => Ok(DiffChange::Create(sure(new))),
             (false, true, Some(old), _) => Ok(DiffChange::Delete(sure(old))),
             (false, false, Some(old), Some(new)) => self.update(&sure(old), &sure(new)),
-            _ => Err("the file is said to be new and to be deleted".to_owned()),
+            _ => Err("the file is marked both as new and as deleted".to_owned()),
         }
     }
 
@@ -148,7 +148,7 @@ impl GitHeader {
     }
 }
 
-/// Whether a path ends with another one.
+/// Whether a path ends with another path.
 fn ends_with(path: &str, end: &str) -> bool {
     path.strip_suffix(end).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
 }
@@ -162,13 +162,13 @@ fn both(names: &(Option<String>, Option<String>), what: &str) -> Result<Option<(
 }
 
 fn mode(text: &str) -> Result<PatchedMode, String> {
-    let mode = u32::from_str_radix(text.trim(), 8).map_err(|_| format!("{text:?} is no file mode"))?;
+    let mode = u32::from_str_radix(text.trim(), 8).map_err(|_| format!("{text:?} is not a file mode"))?;
     match mode & 0o170_000 {
         0o100_000 if mode & 0o111 != 0 => Ok(PatchedMode::Executable),
         0o100_000 => Ok(PatchedMode::Plain),
         0o120_000 => Err("it is about a symbolic link; links are not made or changed by patches".to_owned()),
         0o160_000 => Err("it is about a submodule; only files can be patched".to_owned()),
-        _ => Err(format!("{text:?} is no mode of a file; expected 100644 or 100755")),
+        _ => Err(format!("{text:?} is not the mode of a file; expected 100644 or 100755")),
     }
 }
 
@@ -213,9 +213,9 @@ mod tests {
         for (line, why) in [
             ("new file mode 120000", "symbolic link"),
             ("index 1..2 160000", "submodule"),
-            ("new mode 40000", "no mode of a file"),
-            ("new mode 99999999999999999999", "is no file mode"),
-            ("new mode x", "is no file mode"),
+            ("new mode 40000", "not the mode of a file"),
+            ("new mode 99999999999999999999", "is not a file mode"),
+            ("new mode x", "is not a file mode"),
         ] {
             assert!(mode(&[line]).unwrap_err().contains(why), "{line}");
         }
@@ -227,7 +227,7 @@ mod tests {
             (
                 &["new file mode 100644", "deleted file mode 100644"][..],
                 ("a/f", "b/f"),
-                "new and to be deleted",
+                "both as new and as deleted",
             ),
             (&["rename from f"], ("a/f", "b/g"), "both \"rename from\""),
             (&["copy to f"], ("a/f", "b/g"), "both \"copy from\""),

@@ -1,7 +1,7 @@
-//! Applying a unified diff, or a patch in the form of `*** Begin Patch`: all of it or nothing.
+//! Applies unified diffs and `*** Begin Patch` patches, completely or not at all.
 //!
-//! The text is parsed (`parser`), the files it names are found (`target`), its hunks are fitted to their contents
-//! (`fit`), all new contents are planned (`plan`), and only then do the files change, in one go.
+//! The text is parsed (`parser`), its file names are resolved (`target`), its hunks are fitted to the files (`fit`),
+//! all new contents are planned (`plan`), and only then are the files changed, as one batch.
 
 mod begin_patch;
 mod body;
@@ -57,16 +57,16 @@ pub struct FilePatch {
     understood: OnceLock<Result<Arc<ParsedPatch>>>,
 }
 
-/// A patch and the files that it is about, as the policy has judged them.
+/// A parsed patch and its files, as checked by the policy.
 #[derive(Debug)]
 struct ParsedPatch {
     files: Vec<FileDiff>,
     targets: Vec<PatchTarget>,
 }
 
-/// Open files that a changed file may need until all are changed.
+/// Open files needed per changed file until the batch is committed.
 const HANDLES: u64 = 4;
-/// Most files of a patch, however many files may be open.
+/// Maximum number of files in a patch, whatever the limit on open files.
 const MOST_FILES: u64 = 20_000;
 
 impl FilePatch {
@@ -80,7 +80,7 @@ impl FilePatch {
         self.understood.get_or_init(understand).clone()
     }
 
-    /// Works out all of the patch, and has it happen where it is to be applied.
+    /// Plans the whole patch, and applies it if `is_applied`.
     fn tried(&self, cx: &CallContext, is_applied: bool) -> Result<FilePatchOutput, Interrupt> {
         let understood = self.understood(cx)?;
         let (files, targets) = (&understood.files, &understood.targets);
@@ -136,7 +136,7 @@ impl Operation for FilePatch {
     }
 }
 
-/// The session knows what it has made of the files.
+/// Updates what the session knows of the files.
 fn take_note(seen: &SeenFiles, targets: &[PatchTarget], files: &[FileVerdict]) {
     if !seen.is_on() {
         return;
@@ -154,7 +154,7 @@ fn take_note(seen: &SeenFiles, targets: &[PatchTarget], files: &[FileVerdict]) {
     }
 }
 
-/// Refuses a patch that would leave the process without open files.
+/// Refuses a patch that would exceed the process's limit on open files.
 fn refuse_too_many(files: usize) -> Result<()> {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX);
     let most = MOST_FILES.min(limit / 2 / HANDLES);
@@ -162,6 +162,6 @@ fn refuse_too_many(files: usize) -> Result<()> {
         return Ok(());
     }
     let message =
-        format!("the patch is about {files} files; no more than {most} can be changed at once, so split it");
+        format!("the patch changes {files} files; at most {most} can be changed at once, so split it");
     Err(ToolError::new(Reason::TooLarge, message))
 }

@@ -1,25 +1,25 @@
-//! The lines of a file, one after the other, however large the file is.
+//! Reads the lines of a file of any size.
 
 use beamai_base::Result;
 use beamai_text::{Charset, Check, FileBytes, line_breaks};
 use std::ops::Range;
 
-/// Bytes that are read at a time; few in tests, so that lines cross from one block to the next.
+/// Bytes per read; few in tests, so that lines span blocks.
 const BLOCK: u64 = if cfg!(test) { 1 << 9 } else { 1 << 20 };
 
 /// How a line ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineTerminator {
-    /// With a line feed.
+    /// Line feed.
     Feed,
-    /// With a carriage return and a line feed.
+    /// Carriage return and line feed.
     Return,
-    /// With the file.
+    /// End of file.
     Nothing,
 }
 
 impl LineTerminator {
-    /// The characters that end the line.
+    /// The characters of the line ending.
     pub(super) fn text(self) -> &'static str {
         match self {
             Self::Feed => "\n",
@@ -32,18 +32,18 @@ impl LineTerminator {
 /// A line of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FileLine<'a> {
-    /// Where it is, with its end.
+    /// Its byte range, including the line ending.
     pub(super) range: Range<u64>,
-    /// Its bytes up to the line feed; `None` where there are too many.
+    /// Its bytes up to the line feed; `None` if it is too long.
     pub(super) body: Option<&'a [u8]>,
     pub(super) end: LineTerminator,
 }
 
-/// Visits the lines of a file, in order. Those longer than both a block and `longest` bytes come without their
-/// bytes. A byte order mark belongs to no line.
+/// Visits the lines of a file, in order. Lines longer than both a block and `longest` bytes are passed without their
+/// bytes. A byte order mark is not part of any line.
 ///
 /// # Errors
-/// Those of reading, of `check` and of `visit`.
+/// I/O errors, and those of `check` and `visit`.
 pub(super) fn each_line(
     bytes: &FileBytes<'_>,
     charset: Charset,
@@ -67,7 +67,7 @@ pub(super) fn each_line(
     Ok(())
 }
 
-/// Visits the lines in a block that begins with a line, and says how many bytes they take. A last line without an end
+/// Visits the lines in a block that starts at a line, and returns their total length. A last line without line ending
 /// counts only at the end of the file.
 fn split(
     charset: Charset,
@@ -95,7 +95,7 @@ fn line(charset: Charset, at: u64, range: Range<usize>, block: &[u8]) -> FileLin
     FileLine { range: at + range.start as u64..at + range.end as u64, body: Some(body), end }
 }
 
-/// Visits a line that begins at `at` and does not end before `from`; says where the next one begins.
+/// Visits a line that starts at `at` and ends after `from`. Returns the start of the next line.
 fn skip_long(
     bytes: &FileBytes<'_>,
     charset: Charset,
@@ -125,7 +125,7 @@ fn skip_long(
     Ok(from)
 }
 
-/// Whether some bytes end with a carriage return.
+/// Whether the bytes end with a carriage return.
 pub(super) fn ends_with_return(charset: Charset, body: &[u8]) -> bool {
     match (charset.unit(), charset.is_big_endian()) {
         (1, _) => body.last() == Some(&b'\r'),
@@ -134,7 +134,7 @@ pub(super) fn ends_with_return(charset: Charset, body: &[u8]) -> bool {
     }
 }
 
-/// The bytes of a line without a carriage return at their end.
+/// The bytes of a line without a trailing carriage return.
 pub(super) fn without_return(charset: Charset, body: &[u8]) -> &[u8] {
     match ends_with_return(charset, body) {
         true => &body[..body.len() - charset.unit()],

@@ -1,27 +1,27 @@
-//! Names of files in the headers of a patch: quoted, with prefixes and times, or `/dev/null`.
+//! Parses file names in patch headers: quoted, with prefixes and timestamps, or `/dev/null`.
 
 use beamai_workspace::encode_path;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
-/// What one side of a header names.
+/// One side of a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum HeaderSide {
-    /// `/dev/null`: there is no file on this side.
+    /// `/dev/null`: the file does not exist on this side.
     Nothing,
     /// A file.
     File(HeaderName),
 }
 
-/// A file as a header names it.
+/// A file name in a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HeaderName {
     /// The name as a path argument.
     pub(super) text: String,
-    /// Whether its time says that the file is not there, as GNU diff writes it.
+    /// Whether its timestamp is the epoch, by which GNU diff marks a missing file.
     pub(super) is_epoch: bool,
-    /// Whether it is known to be without a prefix.
+    /// Whether it is known to have no prefix.
     pub(super) is_bare: bool,
 }
 
@@ -33,7 +33,7 @@ impl HeaderName {
 }
 
 impl HeaderSide {
-    /// Reads what follows `---` or `+++`.
+    /// Parses the text after `---` or `+++`.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let text = text.strip_suffix('\r').unwrap_or(text);
         let (name, time) = match text.strip_prefix('"') {
@@ -50,7 +50,7 @@ impl HeaderSide {
         }
     }
 
-    /// The name, if there is a file.
+    /// The name; `None` for `/dev/null`.
     pub(super) fn name(&self) -> Option<&HeaderName> {
         match self {
             Self::Nothing => None,
@@ -59,7 +59,7 @@ impl HeaderSide {
     }
 }
 
-/// A name alone, as in `rename from`.
+/// Parses a name on its own, as in `rename from`.
 pub(super) fn plain(text: &str) -> Result<String, String> {
     match text.strip_prefix('"') {
         Some(quoted) => Ok(unquote(quoted)?.0),
@@ -68,7 +68,7 @@ pub(super) fn plain(text: &str) -> Result<String, String> {
     }
 }
 
-/// The two names of `diff --git`, where they can be told apart: in quotes, or the same but for their prefix.
+/// Splits the two names of `diff --git`, if that is unambiguous: quoted, or equal apart from their prefixes.
 pub(super) fn pair(text: &str) -> Option<(String, String)> {
     if let Some(quoted) = text.strip_prefix('"') {
         let (first, rest) = unquote(quoted).ok()?;
@@ -82,7 +82,7 @@ pub(super) fn pair(text: &str) -> Option<(String, String)> {
     same.next().map(|(old, new)| (old.to_owned(), new.to_owned()))
 }
 
-/// Prefixes that git and others put in front of the old and the new name.
+/// Prefixes of old and new names, from git and other tools.
 const PREFIXES: [(&str, &str); 9] = [
     ("a/", "b/"),
     ("b/", "a/"),
@@ -95,18 +95,18 @@ const PREFIXES: [(&str, &str); 9] = [
     ("1/", "2/"),
 ];
 
-/// What two names have in common after the prefixes of a diff.
+/// The common part of two names after diff prefixes.
 pub(super) fn tail_of_pair<'n>(old: &'n str, new: &str) -> Option<&'n str> {
     let stripped = |(one, other): &(&str, &str)| Some((old.strip_prefix(one)?, new.strip_prefix(other)?));
     PREFIXES.iter().find_map(stripped).filter(|(old, new)| old == new && !old.is_empty()).map(|(old, _)| old)
 }
 
-/// The name after its first directory.
+/// The name without its first directory.
 pub(super) fn tail(name: &str) -> Option<&str> {
     name.split_once('/').map(|(_, tail)| tail).filter(|tail| !tail.is_empty())
 }
 
-/// The text of a quoted name, whose opening quote has been read, and what follows it.
+/// The text of a quoted name after its opening quote, and the rest of the line.
 fn unquote(text: &str) -> Result<(String, &str), String> {
     let mut bytes = Vec::new();
     let mut rest = text;
@@ -118,13 +118,13 @@ fn unquote(text: &str) -> Result<(String, &str), String> {
         if is_end {
             return Ok((path_text(bytes), rest));
         }
-        let (byte, len) = escaped(rest.as_bytes()).ok_or("a backslash is followed by no escape")?;
+        let (byte, len) = escaped(rest.as_bytes()).ok_or("a backslash is not followed by a valid escape")?;
         bytes.push(byte);
-        rest = rest.get(len..).ok_or("a backslash is followed by no escape")?;
+        rest = rest.get(len..).ok_or("a backslash is not followed by a valid escape")?;
     }
 }
 
-/// The byte that an escape stands for, and how many bytes follow the backslash.
+/// The byte that an escape stands for, and the length of the escape after its backslash.
 fn escaped(after: &[u8]) -> Option<(u8, usize)> {
     let simple = match after.first()? {
         b'a' => 0x07,
@@ -146,14 +146,14 @@ fn octal(digits: &[u8]) -> Option<u8> {
     u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok()
 }
 
-/// A name of any bytes as a path argument. One that is UTF-8 may hold the escapes of such arguments already: the
-/// diffs of this project's own tools quote those.
+/// A name as a path argument. UTF-8 is kept as it is: it may already contain the escapes of such arguments, because
+/// diffs of this project's tools quote them.
 fn path_text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes)
         .unwrap_or_else(|error| encode_path(Path::new(&OsString::from_vec(error.into_bytes()))))
 }
 
-/// A name and the time after it, where that is set off by spaces only.
+/// Splits a name from a timestamp that only spaces separate.
 fn without_time(text: &str) -> (String, &str) {
     let is_date = |at: &usize| {
         let date = text.as_bytes().get(at + 1..at + 12).unwrap_or_default();
@@ -169,7 +169,7 @@ fn without_time(text: &str) -> (String, &str) {
     }
 }
 
-/// Whether a time is the beginning of 1970, in whatever zone.
+/// Whether a timestamp is the epoch, in any time zone.
 fn is_epoch(time: &str) -> bool {
     let mut parts = time.split_whitespace();
     let (Some(date), Some(clock), Some(zone)) = (parts.next(), parts.next(), parts.next()) else {

@@ -1,4 +1,4 @@
-//! What a hunk that is nowhere may have been meant for.
+//! Explains a hunk that does not match, by the nearest lines.
 
 use super::diff::{Hunk, HunkLine};
 use super::lines::{each_line, without_return};
@@ -10,18 +10,18 @@ use beamai_text::{Charset, Check, resemble};
 use serde_json::{Map, Value, json};
 use std::collections::{HashMap, VecDeque};
 
-/// Characters of a line that are shown.
+/// Maximum characters shown of a line.
 const SHOWN: usize = 200;
-/// Bytes of a file that are searched for lines that are only alike.
+/// Maximum bytes of a file that are searched for similar lines.
 const SEARCHED: u64 = 8 << 20;
-/// What a line that is there counts, and an empty one, which is everywhere.
+/// Weight of a matching line, and of a matching empty one, which says little.
 const LINE: u32 = 8;
 const EMPTY: u32 = 1;
 
-/// Says what is nearest to the old lines of a hunk: a text to end a sentence with, and facts for programs.
+/// Describes what is nearest to a hunk's old lines: the end of a sentence, and details for programs.
 ///
 /// # Errors
-/// Those of reading, and of `check`.
+/// I/O errors, and those of `check`.
 pub(super) fn nearest(
     file: &OriginalFile<'_>,
     hunk: &Hunk,
@@ -43,7 +43,7 @@ fn facts<const N: usize>(pairs: [(&str, Value); N]) -> Map<String, Value> {
     pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-/// The only line of the file where the new lines of the hunk are.
+/// The only line of the file where the hunk's new lines are, if there is one.
 fn there_already(file: &OriginalFile<'_>, hunk: &Hunk, check: Check<'_>) -> Result<Option<u64>> {
     let wanted = HunkQuery { lines: hunk.new_lines().collect(), stated: stated(hunk), is_at_end: false };
     if hunk.changes().0 == 0 {
@@ -54,7 +54,7 @@ fn there_already(file: &OriginalFile<'_>, hunk: &Hunk, check: Check<'_>) -> Resu
     Ok(found[0].near.front().filter(|_| found[0].total == 1).map(|hunk_match| hunk_match.line))
 }
 
-/// The line from which most of the old lines are where they should be.
+/// The line from which the most old lines are where they should be.
 fn best_place(
     file: &OriginalFile<'_>,
     old: &[&HunkLine],
@@ -69,15 +69,15 @@ fn best_place(
     Ok(vote.finish())
 }
 
-/// Every line of the file votes for the places that it fits.
+/// Counts matching lines for every position of the hunk in the file.
 struct LineVotes {
-    /// Where in the hunk a line is.
+    /// Positions in the hunk of each line's text.
     positions: HashMap<Vec<u8>, Vec<usize>>,
     longest: u64,
-    /// Votes for the places that begin with the last lines read.
+    /// Votes for the positions that start at the last lines read.
     open: VecDeque<u32>,
     len: usize,
-    /// Number of the line after the last one read.
+    /// Number of the next line.
     next: u64,
     stated: Option<u64>,
     best: (u32, u64),
@@ -129,7 +129,7 @@ impl LineVotes {
     }
 }
 
-/// Says which line is the first that differs from the hunk at a place.
+/// Describes the first line that differs from the hunk at a position.
 fn differing(
     file: &OriginalFile<'_>,
     old: &[&HunkLine],
@@ -198,7 +198,7 @@ fn told(start: u64, at: u64, expected: &str, found: Option<&str>) -> String {
     )
 }
 
-/// Lines that are alike, where none is the same.
+/// Describes similar lines, when no line is equal.
 fn alike(file: &OriginalFile<'_>, old: &[&HunkLine]) -> Result<(String, Map<String, Value>)> {
     let mut scratch = Vec::new();
     let top = file.charset.bom().len() as u64;
@@ -206,7 +206,7 @@ fn alike(file: &OriginalFile<'_>, old: &[&HunkLine]) -> Result<(String, Map<Stri
     let wanted: Vec<&str> = old.iter().map(|line| line.text.as_str()).collect();
     let near = resemble(&text, &wanted.join("\n"));
     let Some((line, _)) = near.lines.first() else {
-        let text = "; nothing in the file is like it, so read the file and make the patch anew";
+        let text = "; the file has no similar lines, so read the file and create the patch again";
         return Ok((text.to_owned(), Map::new()));
     };
     let facts = facts([("nearest", json!({"line": line, "found": near.lines[0].1}))]);

@@ -1,7 +1,7 @@
-//! From the text of a patch to its [`FileDiff`]s.
+//! Parses unified diffs to [`FileDiff`]s.
 //!
-//! What git, GNU diff and language models write is read: with or without git's headers, with any or no prefixes,
-//! with text between the files. What cannot be understood is refused with the line where that is.
+//! Accepts the output of git, GNU diff and language models: with or without git's headers, with any or no prefixes,
+//! with text between the files. Anything that cannot be parsed is rejected with its line number.
 
 use super::begin_patch;
 use super::body::{self, PatchLines};
@@ -10,15 +10,15 @@ use super::header::{GitHeader, PatchedMode};
 use super::name::{self, HeaderName, HeaderSide};
 use beamai_base::{Reason, Result, ToolError};
 
-/// Largest patch, in bytes: its lines take many times that in memory.
+/// Maximum size of a patch in bytes; parsed lines take several times as much memory.
 pub(super) const MOST_BYTES: usize = 32 << 20;
-/// Most hunks of a patch. Each has a verdict in the answer.
+/// Maximum number of hunks; each has a verdict in the result.
 pub(super) const MOST_HUNKS: usize = 50_000;
 
-/// Reads a patch.
+/// Parses a patch.
 ///
 /// # Errors
-/// `invalid_argument` with the line of the patch and what was expected there; `binary_file` for a binary patch;
+/// `invalid_argument`, with the line of the patch and what was expected there; `binary_file` for a binary patch;
 /// `too_large`.
 pub(super) fn parse(patch: &str) -> Result<Vec<FileDiff>> {
     if patch.len() > MOST_BYTES {
@@ -56,13 +56,13 @@ struct DiffParser<'a> {
     /// Index of the next line.
     at: usize,
     series: usize,
-    /// How many hunks there were.
+    /// Number of hunks so far.
     hunks: usize,
     files: Vec<FileDiff>,
 }
 
 impl<'a> DiffParser<'a> {
-    /// Reads a file, or a line of text between files.
+    /// Parses a file, or skips a line of text between files.
     fn step(&mut self) -> Result<()> {
         let line = self.text.head(self.at);
         if let Some(names) = line.strip_prefix("diff --git ") {
@@ -84,7 +84,7 @@ impl<'a> DiffParser<'a> {
         Ok(())
     }
 
-    /// A file with only the two lines that name it.
+    /// A file with only `---` and `+++` lines.
     fn plain(&mut self) -> Result<()> {
         let line = self.at + 1;
         let (old, new) = self.sides()?;
@@ -144,7 +144,7 @@ impl<'a> DiffParser<'a> {
         Ok(())
     }
 
-    /// Reads the lines that begin with `---` and `+++`.
+    /// Parses the `---` and `+++` lines.
     fn sides(&mut self) -> Result<(HeaderSide, HeaderSide)> {
         let at = self.at;
         self.at += 2;
@@ -154,8 +154,8 @@ impl<'a> DiffParser<'a> {
         Ok((side(at)?, side(at + 1)?))
     }
 
-    /// Reads the lines that begin with `---` and `+++` if they are there and belong to a header before them. After one
-    /// that is complete by itself, such as that of a rename, they may begin the next file.
+    /// Parses the `---` and `+++` lines if they belong to the header before them. After a header that is complete
+    /// without them, such as a rename, they may start the next file.
     fn sides_of(
         &mut self,
         header: &GitHeader,
@@ -173,9 +173,9 @@ impl<'a> DiffParser<'a> {
         Ok(None)
     }
 
-    /// Reads the hunks of a file; there must be one unless they `may_be_missing`.
+    /// Parses the hunks of a file. There must be one unless they `may_be_missing`.
     fn hunks(&mut self, may_be_missing: bool) -> Result<Vec<Hunk>> {
-        // Where the lines that name the file end with CR LF, the patch as a whole has been given such line ends.
+        // If the lines that name the file end with CR LF, the whole patch was converted to CR LF.
         let is_converted = self.at > 0 && self.text.line(self.at - 1).ends_with('\r');
         let mut hunks = Vec::new();
         while self.text.is_hunk(self.at) {
@@ -208,7 +208,7 @@ impl<'a> DiffParser<'a> {
     }
 }
 
-/// A file whose times say that it is not there before, or after, was made, or removed.
+/// Creation or deletion, as told by the timestamps.
 fn by_times(old: HeaderName, new: HeaderName, hunks: &[Hunk]) -> DiffChange {
     let is_all = |keep: fn(&Hunk) -> bool| hunks.iter().all(keep);
     if old.is_epoch && is_all(|hunk| hunk.old_lines().next().is_none()) {
@@ -220,7 +220,7 @@ fn by_times(old: HeaderName, new: HeaderName, hunks: &[Hunk]) -> DiffChange {
     DiffChange::Update { old, new, is_known: false }
 }
 
-/// A file that is made has no old lines, and one that is removed no new ones.
+/// A created file has no old lines, and a deleted one no new lines.
 fn check_hunks(change: &DiffChange, hunks: &[Hunk]) -> Result<()> {
     let wrong = |problem, is_wrong: fn(&Hunk) -> bool| match hunks.iter().find(|hunk| is_wrong(hunk)) {
         Some(hunk) => Err(malformed(hunk.line, problem)),
@@ -237,7 +237,7 @@ fn check_hunks(change: &DiffChange, hunks: &[Hunk]) -> Result<()> {
     }
 }
 
-/// What looks like a patch of another format, or like a part of one whose file is not named.
+/// Detects other patch formats, and parts of a patch that name no file.
 fn foreign(line: &str) -> Option<&'static str> {
     match line {
         _ if line.starts_with("@@@")
@@ -250,7 +250,7 @@ fn foreign(line: &str) -> Option<&'static str> {
             Some("a hunk without a file: expected \"--- a/path\" and \"+++ b/path\" before it")
         }
         _ if line.starts_with("*** Begin Patch") || line.starts_with("*** Update File:") => Some(
-            "a unified diff and a patch between \"*** Begin Patch\" and \"*** End Patch\" stand together; give one of them",
+            "a unified diff and a patch between \"*** Begin Patch\" and \"*** End Patch\" are mixed; give only one of them",
         ),
         "***************" => Some("this is a context diff; give a unified one (diff -u)"),
         _ => None,
@@ -259,7 +259,7 @@ fn foreign(line: &str) -> Option<&'static str> {
 
 fn binary(line: usize, what: &str) -> ToolError {
     let message = format!(
-        "line {line} of the patch is about binary content ({}); only text can be patched, so leave this file out",
+        "line {line} of the patch has binary content ({}); only text can be patched, so leave this file out",
         what.trim_end_matches(" differ")
     );
     ToolError::new(Reason::BinaryFile, message).with("line", line)

@@ -1,32 +1,32 @@
-//! Which of the places where a hunk could be is the one that is meant.
+//! Chooses among the positions where a hunk matches.
 //!
-//! The lines must be there exactly. The line that the header states is believed where the lines are there too, and
-//! so is the distance by which a neighbouring hunk, which can be in one place only, has moved. Where these leave a
+//! All old lines must match exactly. The line number in the header is used if the lines match there, and so is the
+//! offset of a neighbouring hunk that matches in only one place. A hunk that remains ambiguous is refused.
 //! choice, the hunk is not applied.
 
 use super::diff::{FileDiff, Hunk};
 use super::search::{FileSummary, HunkMatch, HunkMatches};
 use beamai_text::Unmappable;
 
-/// Lines that are named when there are several.
+/// Maximum number of matching lines in an error.
 const NAMED: usize = 20;
 
-/// Why a hunk has no place.
+/// Why a hunk cannot be placed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PlacementError {
-    /// Its old lines are nowhere.
+    /// Its old lines do not occur.
     Absent,
-    /// They cannot be anywhere: the file's encoding does not have such characters.
+    /// Its old lines have characters that the file's encoding cannot represent.
     Unmappable(Unmappable),
-    /// They are in several places; the first lines of those, and how many there are.
+    /// Its old lines occur in several places: the first line numbers, and the total.
     Ambiguous(Vec<u64>, u64),
-    /// It has no old lines, and what else there is does not tell.
+    /// It has no old lines, and its header does not determine a position.
     Placeless(String),
-    /// It would change lines that another hunk, by its number, is about too.
+    /// It overlaps the hunk with this number.
     Overlap(usize),
 }
 
-/// Finds the place of each hunk. `start_of` tells where lines begin that hunks without old lines may name.
+/// Finds the position of each hunk. `start_of` returns the start of lines that hunks without old lines name.
 pub(super) fn place(
     diff: &FileDiff,
     found: &[HunkMatches],
@@ -46,18 +46,18 @@ pub(super) fn place(
     placed
 }
 
-/// A hunk that can be in one place only: its line, the line after it, and how far that is from the stated one.
+/// A hunk that matches in only one place: its line, the line after it, and its offset.
 #[derive(Debug, Clone)]
 struct HunkAnchor {
     lines: std::ops::Range<u64>,
     shift: Option<i64>,
 }
 
-/// The anchors beside each hunk.
+/// The anchors around each hunk.
 struct HunkAnchors {
     before: Vec<Option<HunkAnchor>>,
     after: Vec<Option<HunkAnchor>>,
-    /// Whether any of them is not on the stated line.
+    /// Whether any of them has an offset.
     have_moved: bool,
 }
 
@@ -81,7 +81,7 @@ impl HunkAnchors {
     }
 }
 
-/// For each, the one that came last before it.
+/// For each element, the last anchor before it.
 fn latest<'a>(each: impl Iterator<Item = &'a Option<HunkAnchor>>) -> Vec<Option<HunkAnchor>> {
     let next = |last: &mut Option<HunkAnchor>, anchor: &Option<HunkAnchor>| {
         let before = last.clone();
@@ -101,16 +101,16 @@ fn anchor(hunk: &Hunk, found: &HunkMatches) -> Option<HunkAnchor> {
     })
 }
 
-/// How many lines after the stated one a line is.
+/// The offset of a line from the line in the hunk's header.
 pub(super) fn shift(hunk: &Hunk, line: u64) -> Option<i64> {
     let stated = stated(hunk)?;
     Some(line.cast_signed() - stated.cast_signed())
 }
 
-/// The first line of the hunk by its header.
+/// The first line of the hunk according to its header.
 pub(super) fn stated(hunk: &Hunk) -> Option<u64> {
     hunk.stated.map(|stated| match hunk.old_lines().next() {
-        // An insertion comes after the line that is named.
+        // An insertion comes after the stated line.
         None => stated.old.0 + 1,
         Some(_) => stated.old.0.max(1),
     })
@@ -147,7 +147,7 @@ fn ambiguous<'p>(matches: impl Iterator<Item = &'p HunkMatch>, total: u64) -> Pl
     PlacementError::Ambiguous(lines, total)
 }
 
-/// The places at the stated line, and at it as far off as neighbours are.
+/// The matches at the stated line, with and without the offsets of the neighbours.
 fn hinted<'p>(hunk: &Hunk, found: &'p HunkMatches, beside: &NearestAnchors<'_>) -> Vec<&'p HunkMatch> {
     let Some(stated) = stated(hunk) else { return vec![] };
     let neighbour = |anchor: Option<&HunkAnchor>| anchor.and_then(|anchor| anchor.shift).unwrap_or(0);
@@ -156,7 +156,7 @@ fn hinted<'p>(hunk: &Hunk, found: &'p HunkMatches, beside: &NearestAnchors<'_>) 
     found.near.iter().filter(|hunk_match| lines.contains(&hunk_match.line)).collect()
 }
 
-/// The places between the hunks before and after.
+/// The matches between the previous and the next hunk.
 fn between<'p>(found: &'p HunkMatches, beside: &NearestAnchors<'_>) -> Vec<&'p HunkMatch> {
     if found.total > found.near.len() as u64 {
         return vec![];
@@ -166,11 +166,11 @@ fn between<'p>(found: &'p HunkMatches, beside: &NearestAnchors<'_>) -> Vec<&'p H
     found.near.iter().filter(|hunk_match| hunk_match.line >= after && hunk_match.line < before).collect()
 }
 
-/// A hunk that only adds lines: it is where its header says, or nowhere.
+/// A hunk that only adds lines: only its header tells where.
 struct Insertion<'a> {
     hunk: &'a Hunk,
     summary: &'a FileSummary,
-    /// Where the file's first line begins.
+    /// Start of the file's first line, after a byte order mark.
     top: u64,
     is_known: bool,
     anchors: &'a HunkAnchors,
@@ -217,7 +217,7 @@ impl Insertion<'_> {
     }
 }
 
-/// Hunks are about different lines.
+/// Refuses hunks that overlap.
 fn refuse_overlaps(diff: &FileDiff, placed: &mut [Result<HunkMatch, PlacementError>]) {
     let mut order: Vec<(u64, u64, usize)> = placed
         .iter()

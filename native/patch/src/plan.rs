@@ -1,9 +1,8 @@
-//! All files of a patch, worked out before any of them changes.
+//! Plans all files of a patch before any of them changes.
 //!
-//! The plan keeps what stands at each path as far as the patch has come: the file on disk, a draft of its new content,
-//! or nothing. As with git, the parts of one diff are about the files as they are before it: a rename takes the
-//! content from before, and a path that one part leaves another may take. A part that comes back to a file that the
-//! patch has changed goes on from there.
+//! For each path the plan tracks the current content: the file on disk, a draft, or nothing. As in git, all parts of
+//! one diff refer to the state before it: a rename moves the old content, and a path that one part vacates may be
+//! reused by another. A later diff in the same patch starts from the result of the earlier ones.
 
 use super::content::{FileSource, set_executable};
 use super::diff::{DiffChange, FileDiff, LineTag};
@@ -18,27 +17,27 @@ use beamai_text::{Charset, FileBytes, splice, summarize};
 use beamai_tool::CallContext;
 use beamai_workspace::Replacement;
 
-/// The files of a patch while it is worked out.
+/// The state of planning a patch.
 pub(super) struct PatchPlan<'p> {
     cx: &'p CallContext,
     pub(super) slots: Slots<'p>,
     pub(super) versions: Vec<FileVersion<'p>>,
-    /// The diff of several in the patch that is being worked out.
+    /// Index of the current diff, in a patch with several.
     series: Option<usize>,
 }
 
-/// A new content of a path.
+/// A new content for a path.
 pub(super) struct FileVersion<'p> {
-    /// Where it is; taken away when it is the last one of its path.
+    /// The draft; taken when it becomes the final content of its path.
     pub(super) replacement: Option<Replacement<'p>>,
     size: u64,
     charset: Option<Charset>,
-    /// The path whose file has the attributes that this one gets.
+    /// The slot whose file provides the mode and attributes.
     like: usize,
     executable: Option<bool>,
 }
 
-/// What a part of the patch made of a file.
+/// The result of one part of the patch.
 #[derive(Default)]
 pub(super) struct FileOutcome {
     hunks: Vec<HunkVerdict>,
@@ -51,16 +50,16 @@ pub(super) struct FileOutcome {
 
 impl Drop for PatchPlan<'_> {
     fn drop(&mut self) {
-        // The last first, so that directories that were made for drafts are empty when their turn comes.
+        // In reverse order, so that directories created for drafts are empty when they are removed.
         while self.versions.pop().is_some() {}
     }
 }
 
 impl<'p> PatchPlan<'p> {
-    /// Works out all parts of a patch, and says what becomes of each.
+    /// Plans all parts of a patch, with a verdict for each.
     ///
     /// # Errors
-    /// Those that end the call: cancelled, stale, no access. What is wrong with the patch is in the verdicts.
+    /// Errors that end the call: cancelled, stale, no access. Errors in the patch are in the verdicts.
     pub(super) fn new(
         files: &'p [FileDiff],
         targets: &'p [PatchTarget],
@@ -111,7 +110,7 @@ impl<'p> PatchPlan<'p> {
             text.push_str(if line.is_open { "" } else { "\n" });
         }
         let cuts = [ByteEdit { range: 0..0, with: text.into_bytes() }];
-        // A file that makes room for this one may be executable.
+        // The file that is replaced may be executable.
         let (wanted, has_model) = (diff.executable == Some(true), self.slots[to].original.is_some());
         let executable = (wanted || has_model).then_some(wanted);
         let mut outcome =
@@ -166,7 +165,7 @@ impl<'p> PatchPlan<'p> {
         Ok(outcome)
     }
 
-    /// A file that begins with the content of another.
+    /// Starts a file with the content of another one.
     fn derive(
         &mut self,
         diff: &FileDiff,
@@ -198,13 +197,13 @@ impl<'p> PatchPlan<'p> {
                 format!("the patch deletes {shown} without its lines; give all of them, each after a \"-\"")
             }
             false => format!(
-                "the patch deletes {shown}, but {rest} bytes of it would be left; give all its lines, each after a \"-\""
+                "the patch deletes {shown}, but {rest} bytes would remain; give all its lines, each after a \"-\""
             ),
         };
         ToolError::new(Reason::NoMatch, message)
     }
 
-    /// The content of what stands, or stood, at a path.
+    /// The content at a path.
     pub(super) fn content(&self, slot: usize, now: SlotContent) -> Result<FileSource> {
         let on_disk = |at: usize| {
             let slot = &self.slots[at];
@@ -226,7 +225,7 @@ impl<'p> PatchPlan<'p> {
         }
     }
 
-    /// Refuses a file on disk that is another one than the session has seen.
+    /// Fails if a file on disk is not the version that the session has seen.
     fn expect_seen(&self, slot: usize, now: SlotContent, content: &FileSource) -> Result<()> {
         if now != SlotContent::Original {
             return Ok(());
@@ -236,7 +235,7 @@ impl<'p> PatchPlan<'p> {
         self.cx.seen_files.expect(self.slots[slot].location, actual)
     }
 
-    /// Fits hunks to a content; without hunks it may be of any kind.
+    /// Fits hunks to a content. Without hunks the content may be of any type.
     fn fit(&self, diff: &FileDiff, content: &FileSource) -> Result<(FileOutcome, FitResult)> {
         if diff.hunks.is_empty() {
             return Ok((FileOutcome::default(), FitResult::default()));
@@ -253,7 +252,7 @@ impl<'p> PatchPlan<'p> {
         Ok((outcome, fitted))
     }
 
-    /// Writes a new content of a path, with the attributes of the file at `like`.
+    /// Writes a draft for a path, with the attributes of the file at `like`.
     pub(super) fn make(
         &mut self,
         to: usize,
@@ -283,7 +282,7 @@ impl<'p> PatchPlan<'p> {
     }
 }
 
-/// Whether it is the patch, not the circumstances, that is wrong.
+/// Whether the error is caused by the patch.
 fn is_of_patch(error: &ToolError) -> bool {
     matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::NotFound)
 }
@@ -292,7 +291,7 @@ fn has_failed(outcome: &FileOutcome) -> bool {
     outcome.problem.is_some() || outcome.hunks.iter().any(|hunk| hunk.problem.is_some())
 }
 
-/// Bytes that are left of a content, a byte order mark aside.
+/// Size of a content after the edits, ignoring a byte order mark.
 fn rest(content: &FileSource, fitted: &FitResult) -> u64 {
     let mark = content.charset().map_or(0, |charset| charset.bom().len() as u64);
     let gone: u64 = fitted.cuts.iter().map(|cut| cut.range.end - cut.range.start).sum();

@@ -1,8 +1,8 @@
-//! What a hunk, at its place, makes of the bytes of a file.
+//! Computes the byte edits of a hunk at its position.
 //!
-//! Lines that the hunk keeps stay byte for byte. Lines that it adds are encoded as the file is. Where the lines of
-//! the hunk end otherwise than those of the file, which [`LineEndMatching::Any`] permits, the file's line ends are meant:
-//! an added line ends like the line before it, and a file without a newline at its end stays without.
+//! Context lines are kept byte for byte. Added lines are converted to the file's encoding. If line endings differ
+//! between hunk and file, which [`LineEndMatching::Any`] permits, the file's are used: an added line ends like the line
+//! before it, and a missing final newline stays missing.
 
 use super::diff::{Hunk, HunkLine, LineTag};
 use super::lines::{LineTerminator, each_line, without_return};
@@ -11,17 +11,17 @@ use beamai_base::Result;
 use beamai_text::{Charset, FileBytes, Splice, Unmappable};
 use std::ops::Range;
 
-/// A file that hunks are applied to.
+/// The file that hunks are applied to.
 pub(super) struct OriginalFile<'a> {
     pub(super) bytes: FileBytes<'a>,
     pub(super) charset: Charset,
     pub(super) summary: FileSummary,
     pub(super) ends: LineEndMatching,
-    /// Whether line ends of the file that no line of the patch has are meant by it.
+    /// Whether the file has line endings that no line of the patch has.
     pub(super) is_foreign: bool,
 }
 
-/// Bytes that are exchanged for others.
+/// A replacement of a byte range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ByteEdit {
     pub(super) range: Range<u64>,
@@ -29,21 +29,21 @@ pub(super) struct ByteEdit {
 }
 
 impl ByteEdit {
-    /// The cut as the text layer takes it.
+    /// The edit in the form of the text crate.
     pub(super) fn splice(&self) -> Splice<'_> {
         Splice { range: self.range.clone(), line: 0, with: &self.with }
     }
 }
 
-/// What came of a hunk.
+/// The result of applying a hunk.
 #[derive(Debug)]
 pub(super) struct HunkRewrite {
     pub(super) cuts: Vec<ByteEdit>,
-    /// Whether line ends were taken to mean those of the file.
+    /// Whether line endings were adapted to the file's.
     pub(super) is_adapted: bool,
 }
 
-/// A line of the file that the hunk is about.
+/// A line of the file that the hunk covers.
 #[derive(Debug, Clone)]
 struct OldLine {
     range: Range<u64>,
@@ -51,17 +51,17 @@ struct OldLine {
     end: LineTerminator,
 }
 
-/// A line of the hunk as the file will have it.
+/// A line of the result.
 enum NewLine<'a> {
     Kept(&'a OldLine),
-    /// Its text, and its end where the patch decides on that.
+    /// Its text, and its line ending if the patch determines it.
     Added(&'a str, Option<LineTerminator>),
 }
 
 /// Applies a hunk.
 ///
 /// # Errors
-/// The inner one: characters that the file's encoding cannot hold. The outer ones are those of reading.
+/// Inner error: characters that the file's encoding cannot represent. Outer error: I/O.
 pub(super) fn rewrite(
     file: &OriginalFile<'_>,
     hunk: &Hunk,
@@ -93,7 +93,7 @@ fn old_lines(file: &OriginalFile<'_>, hunk_match: &HunkMatch) -> Result<Vec<OldL
     Ok(lines)
 }
 
-/// Whether the lines end in the file as they do in the hunk.
+/// Whether the line endings in the file and in the hunk are the same.
 fn is_exact(file: &OriginalFile<'_>, hunk: &Hunk, old: &[OldLine]) -> bool {
     if file.ends == LineEndMatching::Exact {
         return true;
@@ -110,12 +110,12 @@ struct Rewriter<'a> {
     file: &'a OriginalFile<'a>,
     old: &'a [OldLine],
     is_exact: bool,
-    /// Whether the hunk says that the file does not end with a newline.
+    /// Whether the hunk says that the file has no final newline.
     is_marked: bool,
-    /// The old line that comes next.
+    /// Index of the next old line.
     next: usize,
     new: Vec<NewLine<'a>>,
-    /// Runs of old lines that are exchanged for runs of new ones.
+    /// Runs of old lines, with the runs of new lines that replace them.
     groups: Vec<(Range<usize>, Range<usize>)>,
 }
 
@@ -154,7 +154,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// How a line ends that is added here: like the one before it, or the next.
+    /// Line ending of a line added here: that of the previous line, or else of the next one.
     fn end_here(&self) -> Option<LineTerminator> {
         let (before, after) = self.old.split_at(self.next);
         let mut near = before.iter().rev().chain(after);
@@ -170,7 +170,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// The bytes to exchange. `start` and `end` are those of the hunk's place.
+    /// The edits. `start` and `end` are the byte range of the match.
     fn cuts(mut self, start: u64, end: u64) -> Result<Vec<ByteEdit>, Unmappable> {
         self.keep_open_end();
         let mut cuts = Vec::with_capacity(self.groups.len());
@@ -192,8 +192,8 @@ impl<'a> Rewriter<'a> {
         Ok(cuts)
     }
 
-    /// Where the file's last line has no end and the patch did not say so, lines that now follow it come after an
-    /// end of it, and the last of them has none.
+    /// If the file has no final newline and the patch does not mention it, lines added at the end are separated by a
+    /// newline, and the last one gets none.
     fn keep_open_end(&mut self) {
         let is_open = self.old.last().is_some_and(|line| line.end == LineTerminator::Nothing);
         if self.is_exact || self.is_marked || !is_open {
@@ -206,7 +206,7 @@ impl<'a> Rewriter<'a> {
         if let Some(NewLine::Kept(line)) = kept.map(|at| &self.new[at])
             && line.end == LineTerminator::Nothing
         {
-            // The line is not part of any change yet.
+            // The last line is not part of a change yet.
             let at = self.old.len() - 1;
             if let Some(group) = self.groups.last_mut() {
                 *group = (at..self.old.len(), new.start - 1..new.end);
@@ -222,7 +222,7 @@ impl<'a> Rewriter<'a> {
         let end = match &self.new[at] {
             NewLine::Kept(line) => {
                 bytes.extend_from_slice(&line.body[..]);
-                // Its end, if it had one, is the file's; a line that did not end gets that of its neighbours.
+                // An existing line ending is kept; a line that had none gets that of its neighbours.
                 match line.end {
                     LineTerminator::Nothing => self.end_here().unwrap_or(self.file.summary.ending()),
                     LineTerminator::Return => LineTerminator::Feed,

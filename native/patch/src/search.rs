@@ -1,7 +1,7 @@
-//! Where in a file the old lines of hunks are, found for all hunks in one pass.
+//! Finds where the old lines of hunks occur in a file, for all hunks in one pass.
 //!
-//! Lines become symbols, and each hunk's old lines a word of symbols that is looked for as Knuth, Morris and Pratt
-//! did: a line of the file is looked at once, and nothing but the patch and the places found is held in memory.
+//! Each distinct line gets a number, and each hunk's old lines are searched for as a sequence of numbers with the
+//! Knuth-Morris-Pratt algorithm. Every line of the file is read once; memory holds only the patch and the matches.
 
 use super::diff::HunkLine;
 use super::lines::{FileLine, LineTerminator, each_line, without_return};
@@ -10,74 +10,74 @@ use beamai_text::{Charset, Check, FileBytes, Unmappable};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Range;
 
-/// Places of a hunk that are remembered on either side of the stated line, and how many of all hunks together: a
-/// small patch with many hunks would otherwise fill the memory. A few of each are always remembered.
+/// Maximum number of matches kept per hunk on each side of the stated line, and for all hunks together. A few are
+/// always kept for each hunk. Without a limit, a small patch with many hunks could exhaust memory.
 const REMEMBERED: usize = 500;
 const REMEMBERED_IN_ALL: usize = 1 << 17;
 const REMEMBERED_AT_LEAST: usize = 16;
 
-/// Lines of the file where all old lines of a hunk are.
+/// Consecutive lines of the file that equal the old lines of a hunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HunkMatch {
-    /// Number of the first line.
+    /// 1-based number of the first line.
     pub(super) line: u64,
-    /// Their bytes, with line ends.
+    /// Byte range, including line endings.
     pub(super) range: Range<u64>,
 }
 
-/// The places of a hunk.
+/// The matches of a hunk.
 #[derive(Debug, Default)]
 pub(super) struct HunkMatches {
-    /// Those nearest to the stated line, in order.
+    /// The matches nearest to the stated line, in order.
     pub(super) near: VecDeque<HunkMatch>,
-    /// How many there are.
+    /// Total number of matches.
     pub(super) total: u64,
-    /// Characters of the old lines that the file's encoding cannot hold.
+    /// Characters of the old lines that the file's encoding cannot represent.
     pub(super) unmappable: Option<Unmappable>,
 }
 
-/// What a pass tells of the file as a whole.
+/// Properties of the whole file, collected in the same pass.
 #[derive(Debug, Default)]
 pub(super) struct FileSummary {
     pub(super) lines: u64,
-    /// How many lines end with LF alone, and how many with CR LF.
+    /// Number of lines that end with LF alone, and with CR LF.
     pub(super) feeds: u64,
     pub(super) returns: u64,
-    /// Whether the last line has no end.
+    /// Whether the file has no final newline.
     pub(super) is_open: bool,
-    /// Where the lines begin that were asked for.
+    /// Byte offsets of the requested lines.
     pub(super) starts: BTreeMap<u64, u64>,
 }
 
-/// What is looked for.
+/// The old lines of one hunk.
 pub(super) struct HunkQuery<'h> {
     pub(super) lines: Vec<&'h HunkLine>,
-    /// The line where it should be.
+    /// The line where they should be.
     pub(super) stated: Option<u64>,
-    /// Whether it must reach to the end of the file.
+    /// Whether they must be at the end of the file.
     pub(super) is_at_end: bool,
 }
 
-/// How lines are compared.
+/// How line endings are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineEndMatching {
-    /// As they are.
+    /// Exactly.
     Exact,
-    /// Whatever they end with: the hunks all have the same line ends, and may mean those of the file.
+    /// Ignored: all lines of the hunks have the same line ending, which may differ from the file's.
     Any,
 }
 
-/// A search under way.
+/// The state of a search.
 pub(super) struct HunkSearch {
     charset: Charset,
     ends: LineEndMatching,
     symbols: LineInterner,
     tracks: Vec<MatchTrack>,
-    /// The tracks that begin with a symbol.
+    /// For each line id, the tracks that start with it.
     beginning_with: Vec<Vec<usize>>,
-    /// Tracks that have found a part.
+    /// Tracks with a partial match.
     active: Vec<usize>,
-    /// Where the last lines begin.
+    /// Offsets of the last lines.
     recent: VecDeque<u64>,
     summary: FileSummary,
 }
@@ -86,29 +86,29 @@ type LineId = u32;
 
 struct LineInterner {
     by_bytes: HashMap<Vec<u8>, LineId>,
-    /// For encodings in which a text has several forms.
+    /// For encodings with several byte sequences per text.
     by_text: HashMap<String, LineId>,
     longest: u64,
 }
 
 struct MatchTrack {
     word: Vec<LineId>,
-    /// For each prefix, the length of the longest shorter one that it ends with.
+    /// Failure function: for each prefix, the length of its longest proper suffix that is also a prefix.
     fallback: Vec<usize>,
     matched: usize,
     stated: Option<u64>,
     is_at_end: bool,
-    /// Whether the last line must have no end.
+    /// Whether the last line must be without a line ending.
     is_open: bool,
-    /// Places that are remembered on either side of the stated line.
+    /// Maximum number of matches kept on each side of the stated line.
     most: usize,
-    /// How many of the places found are before the stated line.
+    /// Number of kept matches before the stated line.
     before: usize,
     found: HunkMatches,
 }
 
 impl HunkSearch {
-    /// Prepares to look for each of `wanted` in a file of that encoding, and to tell where the lines `starts` begin.
+    /// Prepares a search for each of `wanted` in a file of this encoding, and for the offsets of the lines `starts`.
     pub(super) fn new(
         charset: Charset,
         ends: LineEndMatching,
@@ -169,10 +169,10 @@ impl HunkSearch {
         });
     }
 
-    /// Looks through the file.
+    /// Searches the file.
     ///
     /// # Errors
-    /// Those of reading, and of `check`.
+    /// I/O errors, and those of `check`.
     pub(super) fn run(
         mut self,
         bytes: &FileBytes<'_>,
@@ -206,7 +206,7 @@ impl HunkSearch {
             return;
         };
         let mut active = std::mem::take(&mut self.active);
-        // Those that have begun are in the list already.
+        // Tracks with a partial match are already in the list.
         let begin = self.beginning_with.get(symbol as usize).into_iter().flatten().copied();
         let begin: Vec<usize> = begin.filter(|at| self.tracks[*at].matched == 0).collect();
         active.extend(begin);
@@ -214,7 +214,7 @@ impl HunkSearch {
         self.active = active;
     }
 
-    /// Moves a track on; false when it is back at its beginning.
+    /// Advances a track; false if it has no partial match any more.
     fn advance(&mut self, at: usize, symbol: LineId, line: &FileLine<'_>) -> bool {
         let track = &mut self.tracks[at];
         if track.advance(symbol) {
@@ -240,7 +240,7 @@ impl LineInterner {
         let bytes = charset.encode(text)?;
         let next = LineId::try_from(self.by_bytes.len()).unwrap_or(LineId::MAX);
         let reach = if charset.is_ambiguous() { text.chars().count() * 4 } else { bytes.len() };
-        // A carriage return may follow.
+        // Allow for a carriage return.
         self.longest = self.longest.max((reach + 2 * charset.unit()) as u64);
         let symbol = *self.by_bytes.entry(bytes.into_owned()).or_insert(next);
         if charset.is_ambiguous() {
@@ -266,7 +266,7 @@ impl LineInterner {
 }
 
 impl MatchTrack {
-    /// Takes the next symbol; true when the word is complete.
+    /// Consumes a line; true if the match is complete.
     fn advance(&mut self, symbol: LineId) -> bool {
         while self.matched > 0 && self.word[self.matched] != symbol {
             self.matched = self.fallback[self.matched - 1];
@@ -279,7 +279,7 @@ impl MatchTrack {
         self.found.total += 1;
         let is_before = self.stated.is_some_and(|stated| hunk_match.line < stated);
         if self.is_at_end {
-            // Only the last can be the one.
+            // Only the last match can be at the end of the file.
             self.found.near.clear();
         } else if is_before {
             self.before += 1;
@@ -316,7 +316,7 @@ impl FileSummary {
         }
     }
 
-    /// How most lines end.
+    /// The most frequent line ending.
     pub(super) fn ending(&self) -> LineTerminator {
         if self.returns > self.feeds { LineTerminator::Return } else { LineTerminator::Feed }
     }
@@ -389,7 +389,7 @@ mod tests {
             let file = charset.encode("一\r\n二 abc\n一\n二 abc\n\n").unwrap();
             assert_eq!(matches(charset, &file, "一\n二 abc", None).0, [1, 3], "{label}");
         }
-        // Two byte pairs are the same Roman numeral.
+        // Shift JIS has two byte sequences for some Roman numerals.
         let charset = Charset::labelled("shift_jis", b"").unwrap();
         assert_eq!(matches(charset, b"\x87\x54\n\xFA\x4A\n", "\u{2160}", None).0, [1, 2]);
     }

@@ -1,4 +1,4 @@
-//! What stands at the paths of a patch, as far as it has been worked out.
+//! Tracks the content at each path while a patch is planned.
 
 use super::target::{PatchOperation, PatchPath, PatchTarget};
 use beamai_base::{Reason, Result, ToolError};
@@ -12,38 +12,38 @@ use std::ops::{Index, IndexMut};
 pub(super) struct Slots<'p> {
     list: Vec<Slot<'p>>,
     by_path: HashMap<&'p str, usize>,
-    /// Paths that the parts of the diff that is being worked out leave.
+    /// Paths that the current diff deletes or renames.
     left: BTreeSet<&'p str>,
 }
 
-/// A path and what stands there.
+/// A path and its content.
 pub(super) struct Slot<'p> {
     pub(super) location: &'p WorkspacePath,
-    /// The path with all links followed.
+    /// The path with all links resolved.
     path: &'p str,
-    /// The file that is there before the patch.
+    /// The file on disk before the patch.
     pub(super) original: Option<Stat>,
     pub(super) now: SlotContent,
-    /// What stood there before the diff that is being worked out.
+    /// The content before the current diff.
     pub(super) before: SlotContent,
-    /// Whether what stands there has come there in this diff.
+    /// Whether the current diff has put new content here.
     has_arrived: bool,
 }
 
-/// What stands at a path.
+/// The content at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SlotContent {
     Nothing,
-    /// The file that is there before the patch.
+    /// The file on disk.
     Original,
-    /// The one that is at another path before the patch.
+    /// The file on disk that belongs to another slot.
     Moved(usize),
-    /// A new content.
+    /// A draft, by index.
     Made(usize),
 }
 
 impl<'p> Slots<'p> {
-    /// Begins with one diff of several in a patch; `targets` are its files.
+    /// Starts the next diff; `targets` are its files.
     pub(super) fn begin(&mut self, targets: impl Iterator<Item = &'p PatchTarget>) {
         for slot in &mut self.list {
             (slot.before, slot.has_arrived) = (slot.now, false);
@@ -58,7 +58,7 @@ impl<'p> Slots<'p> {
     /// The slot of a path.
     ///
     /// # Errors
-    /// Where something else than a file stands there, and those of the operating system.
+    /// If the path is not a regular file, and I/O errors.
     pub(super) fn at(&mut self, target_path: &'p PatchPath) -> Result<usize> {
         if let Some(known) = self.by_path.get(target_path.path.as_str()) {
             return Ok(*known);
@@ -75,12 +75,12 @@ impl<'p> Slots<'p> {
         Ok(self.list.len() - 1)
     }
 
-    /// Each slot.
+    /// All slots.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Slot<'p>> {
         self.list.iter()
     }
 
-    /// Refuses to put a file where one stands and stays.
+    /// Fails if the path is taken by a file that stays.
     pub(super) fn refuse_taken(&self, at: usize) -> Result<()> {
         let slot = &self.list[at];
         let is_left = slot.before == slot.now && self.left.contains(slot.path);
@@ -110,11 +110,11 @@ impl IndexMut<usize> for Slots<'_> {
 }
 
 impl Slot<'_> {
-    /// What there is for a part that takes it away: what was there before this diff, unless that has been changed on
-    /// purpose and `may_have_changed`.
+    /// The content that a delete or rename takes: the content before this diff, or the current content if this part
+    /// `may_have_changed` it.
     ///
     /// # Errors
-    /// `invalid_argument` where it is not clear which of the two is meant.
+    /// `invalid_argument` if it is ambiguous which content is meant.
     pub(super) fn source(&self, may_have_changed: bool) -> Result<SlotContent> {
         match (self.before, self.now) {
             (SlotContent::Nothing, now) => Ok(now),
@@ -131,24 +131,24 @@ impl Slot<'_> {
         }
     }
 
-    /// What there is for a part that copies it.
+    /// The content for a copy.
     pub(super) fn copied(&self) -> SlotContent {
         if self.before == SlotContent::Nothing { self.now } else { self.before }
     }
 
-    /// Something has come here that was not here before.
+    /// Marks that new content was put here.
     pub(super) fn arrive(&mut self) {
         self.has_arrived = true;
     }
 
-    /// What was taken leaves, unless something else has come here since.
+    /// Removes content that was taken, unless it has been replaced since.
     pub(super) fn leave(&mut self, taken: SlotContent) {
         if self.now == taken && !(self.has_arrived && self.before != SlotContent::Nothing) {
             self.now = SlotContent::Nothing;
         }
     }
 
-    /// The error about a path where nothing is any more.
+    /// The error about a path whose file was removed earlier in the patch.
     pub(super) fn is_gone(&self) -> ToolError {
         let shown = self.location.display();
         let message = format!("{shown} is removed or renamed by an earlier part of the patch");

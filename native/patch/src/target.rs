@@ -1,4 +1,4 @@
-//! Which files of the workspace a patch is about, and what it needs leave for.
+//! Resolves the file names of a patch, and determines the permissions it needs.
 
 use super::diff::{DiffChange, FileDiff};
 use super::name::{self, HeaderName};
@@ -11,31 +11,31 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// What happens to a file.
+/// The operation on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PatchOperation {
-    /// It did not exist before.
+    /// It is created.
     Created,
-    /// Its content or its mode changes.
+    /// Its content or mode changes.
     Updated,
-    /// It does not exist afterwards.
+    /// It is deleted.
     Deleted,
-    /// It gets another path, and may change.
+    /// It is renamed, possibly with changes.
     Renamed,
-    /// A copy of it is made, and may differ.
+    /// It is copied, possibly with changes.
     Copied,
 }
 
-/// A file as the patch means it.
+/// A file of the patch.
 #[derive(Debug, Clone)]
 pub(super) struct PatchTarget {
     pub(super) operation: PatchOperation,
     /// The file that is deleted, renamed or copied.
     pub(super) from: Option<PatchPath>,
-    /// The file that is there afterwards.
+    /// The resulting file.
     pub(super) to: Option<PatchPath>,
-    /// What should be known of how the names were understood.
+    /// A note on how the names were interpreted.
     pub(super) note: Option<String>,
 }
 
@@ -43,19 +43,19 @@ pub(super) struct PatchTarget {
 #[derive(Debug, Clone)]
 pub(super) struct PatchPath {
     pub(super) location: WorkspacePath,
-    /// The path with all links followed, which tells whether two names mean one file.
+    /// The path with all links resolved, by which two names of one file are recognized.
     pub(super) path: String,
 }
 
 impl PatchPath {
-    /// The path as it is written, and as it leads.
+    /// The path as written, and with links resolved.
     fn names(&self) -> (&Path, &str) {
         (self.location.relative(), &self.path)
     }
 }
 
 impl PatchTarget {
-    /// The path as the result names it.
+    /// The path as shown in results.
     pub(super) fn path(&self) -> String {
         self.to
             .as_ref()
@@ -65,10 +65,10 @@ impl PatchTarget {
     }
 }
 
-/// Finds the files of a patch.
+/// Resolves the files of a patch.
 ///
 /// # Errors
-/// `outside_workspace` and what else a path may be refused for; those of `check`.
+/// `outside_workspace` and other errors of paths; those of `check`.
 pub(super) fn resolve(
     files: &[FileDiff],
     workspace: &Workspace,
@@ -82,10 +82,10 @@ pub(super) fn resolve(
     files.iter().map(&mut resolve).collect()
 }
 
-/// What these targets ask leave for: `Edit` of each file that is changed or goes, `Write` of each that is made.
+/// The permissions for these files: `Edit` for each changed or deleted file, `Write` for each new one.
 pub(super) fn permissions(targets: &[PatchTarget]) -> Vec<PermissionRequest> {
     let mut permissions: Vec<PermissionRequest> = Vec::new();
-    // Two names of one file are two needs: rules are about paths as they are written, too.
+    // Rules also check paths as written, so two names of one file are two requests.
     let mut known: BTreeSet<(&str, &Path, &str)> = BTreeSet::new();
     let mut created: BTreeSet<(&Path, &str)> = BTreeSet::new();
     for target in targets {
@@ -112,7 +112,7 @@ pub(super) fn permissions(targets: &[PatchTarget]) -> Vec<PermissionRequest> {
     permissions
 }
 
-/// What a dry run asks leave for: `Read` of each file, since the answer tells of their contents.
+/// The permissions of a dry run: `Read` of each file, since its result quotes them.
 pub(super) fn permissions_of_dry_run(targets: &[PatchTarget]) -> Vec<PermissionRequest> {
     let mut known = BTreeSet::new();
     let spots = targets.iter().flat_map(|target| target.from.iter().chain(&target.to));
@@ -123,7 +123,7 @@ pub(super) fn permissions_of_dry_run(targets: &[PatchTarget]) -> Vec<PermissionR
 }
 
 fn permission(rule: &'static str, target_path: &PatchPath) -> PermissionRequest {
-    // Answers quote the files, so every change discloses, too.
+    // Results quote the files, so every change also includes reading.
     let touches: &'static [&'static str] = match rule {
         "Edit" => &["Write", "Read"],
         "Write" => &["Edit", "Read"],
@@ -139,7 +139,7 @@ fn permission(rule: &'static str, target_path: &PatchPath) -> PermissionRequest 
 
 struct TargetResolver<'a> {
     workspace: &'a Workspace,
-    /// Paths that earlier parts of the patch make.
+    /// Paths created by earlier parts of the patch.
     created: BTreeSet<String>,
 }
 
@@ -205,7 +205,7 @@ impl TargetResolver<'_> {
         Ok(PatchTarget { operation: PatchOperation::Updated, from: None, to: Some(to), note })
     }
 
-    /// The first name that a file has; where none has, the first of them.
+    /// The first name that exists; if none does, the first name.
     fn first(&self, names: &[&str]) -> Result<(usize, PatchPath)> {
         let mut spots = names.iter().map(|name| self.target_path(name)).enumerate();
         let (_, first) = spots.next().unwrap_or_else(|| (0, self.target_path(".")));
@@ -228,7 +228,7 @@ impl TargetResolver<'_> {
     }
 }
 
-/// The names that a changed file may have, the likeliest first.
+/// The names that a changed file may have, most likely first.
 fn names<'n>(old: &'n HeaderName, new: &'n HeaderName) -> Vec<&'n str> {
     let (old_text, new_text) = (old.text.as_str(), new.text.as_str());
     if old.is_bare && new.is_bare && old == new {
@@ -244,7 +244,7 @@ fn names<'n>(old: &'n HeaderName, new: &'n HeaderName) -> Vec<&'n str> {
     names
 }
 
-/// What two names have in common after the first directory of each.
+/// The common part of two names after the first directory of each.
 fn common_tail<'n>(old: &'n str, new: &str) -> Option<&'n str> {
     name::tail(old).filter(|tail| name::tail(new) == Some(tail))
 }
@@ -253,7 +253,7 @@ fn without<'n>(name: &'n str, prefix: &str) -> &'n str {
     name.strip_prefix(prefix).filter(|rest| !rest.is_empty()).unwrap_or(name)
 }
 
-/// A link that is to go, with what it leads to or without, is no matter of text.
+/// Refuses symbolic links: removing or renaming one is not a text change.
 fn refuse_link(target_path: &PatchPath) -> Result<()> {
     if !target_path.location.is_link() {
         return Ok(());

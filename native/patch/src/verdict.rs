@@ -1,4 +1,4 @@
-//! What became of each file and each hunk of a patch.
+//! Results per file and per hunk of a patch.
 
 use super::target::PatchOperation;
 use beamai_base::{Reason, ToolError};
@@ -6,71 +6,70 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// What became of a patch.
+/// Result of a patch.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct FilePatchOutput {
     /// Whether the files were changed; false after a dry run.
     pub applied: bool,
     /// The files, in the patch's order.
     pub files: Vec<FileVerdict>,
-    /// What applying it needs permission for, such as `Edit(src/main.rs)`. A dry run needs to read the files only.
+    /// Permissions needed to apply it, such as `Edit(src/main.rs)`. A dry run itself only needs to read the files.
     pub permissions: Vec<String>,
 }
 
-/// What became of a file.
+/// Result for a file.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct FileVerdict {
-    /// Path of the file as it is after the patch; of a deleted one as it was.
+    /// Path of the file after the patch; for a deleted file, its old path.
     pub path: String,
-    /// What happens to it.
+    /// The operation.
     pub operation: PatchOperation,
-    /// Where it was, when it is renamed or copied.
+    /// Its old path, if it is renamed or copied.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub old_path: Option<String>,
     /// Its hunks, in the patch's order.
     pub hunks: Vec<HunkVerdict>,
-    /// Lines that are added to it.
+    /// Number of added lines.
     pub additions: u64,
-    /// Lines that are removed from it.
+    /// Number of removed lines.
     pub deletions: u64,
-    /// BLAKE3 hash of the file after the patch; null when it is deleted, or only renamed.
+    /// BLAKE3 hash of the file after the patch; null if it is deleted, or only renamed.
     pub hash: Option<String>,
-    /// Encoding of the file, which it keeps; null where that did not matter.
+    /// Encoding of the file; null if it was not needed.
     pub encoding: Option<String>,
     /// The executable bit that the patch sets or clears.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub executable: Option<bool>,
-    /// True when lines of the patch end otherwise than those of the file (LF where it has CR LF, a newline where its
-    /// last line has none) and were taken to mean the file's.
+    /// Whether line endings of the patch were adapted to the file's (LF to CR LF, or a missing final newline).
     #[serde(skip_serializing_if = "is_false")]
     pub line_endings_adapted: bool,
-    /// True when the file had other names (hard links), which keep the old content.
+    /// Whether the file had other names (hard links), which keep the old content.
     #[serde(skip_serializing_if = "is_false")]
     pub link_broken: bool,
-    /// What should be known about how it was understood.
+    /// A note on how it was interpreted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Why it cannot be done.
+    /// Why it cannot be applied.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<PatchProblem>,
 }
 
-/// What became of a hunk.
+/// Result for a hunk.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct HunkVerdict {
-    /// Line of the patch where it begins.
+    /// Line of the patch where it starts.
     pub patch_line: usize,
-    /// Line of the file before the patch where it applies; null where it does not.
+    /// Line of the old file where it applies; null if it does not.
     pub line: Option<u64>,
-    /// Line of the file after the patch.
+    /// Line of the new file.
     pub new_line: Option<u64>,
-    /// How many lines that is after (or, negative, before) the line that its header states; null where it states none.
+    /// Offset from the line in its header, in lines; null if the header has no line number.
     pub offset: Option<i64>,
-    /// Lines that it adds.
+    /// Number of added lines.
     pub additions: u64,
-    /// Lines that it removes.
+    /// Number of removed lines.
     pub deletions: u64,
-    /// What is wrong in its header and was put right by its lines.
+    /// What is wrong in its header; its lines were used instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// Why it does not apply.
@@ -78,14 +77,14 @@ pub struct HunkVerdict {
     pub problem: Option<PatchProblem>,
 }
 
-/// Why something cannot be done.
+/// Why something cannot be applied.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PatchProblem {
     /// The reason's name: `no_match`, `ambiguous`, `no_such_file` and so on.
     pub reason: String,
     /// What is wrong and what to do.
     pub message: String,
-    /// Facts for programs: the nearest place, the lines of several.
+    /// Details for programs: the nearest position, the lines of several matches.
     #[serde(flatten)]
     pub details: Map<String, Value>,
     #[serde(skip)]
@@ -112,10 +111,10 @@ impl FileVerdict {
     }
 }
 
-/// Problems that the message of an error tells; all are in its details.
+/// Maximum number of problems in an error message; its details list all of them.
 const TOLD: usize = 5;
 
-/// The error about a patch of which some part cannot be done; `None` where all can.
+/// The error for a patch with problems; `None` if it applies.
 pub(super) fn failure(files: &[FileVerdict]) -> Option<ToolError> {
     let problems =
         || files.iter().flat_map(|file| file.problems().map(move |(hunk, problem)| (file, hunk, problem)));
@@ -136,7 +135,7 @@ pub(super) fn failure(files: &[FileVerdict]) -> Option<ToolError> {
     Some(error.with("applied", false).with("files", serde_json::to_value(files).unwrap_or_default()))
 }
 
-/// For fields that are left out when there is nothing to say.
+/// For optional flags, which are left out of results when false.
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
 fn is_false(value: &bool) -> bool {
     !value

@@ -1,7 +1,7 @@
-//! What only the port program runs, described for every door: commands, git, the web, language servers.
+//! Declarations of the tools that only the port program runs: commands, git, the web, language servers.
 //!
-//! Here is what each operation takes, returns and asks permission for. The work is a [service](beamai_tool::Services)
-//! of the port, in a crate for each family; a door without it lists the tools and says where they run.
+//! Each operation declares its arguments, its result and the permission it needs. A [service](beamai_tool::Services) of
+//! the port, in a crate per family, implements it; other doors can list the tools and say where they run.
 
 #![forbid(unsafe_code)]
 

@@ -1,14 +1,18 @@
 //! A call with a person at the terminal: what needs leave is asked there, and how far a long call is can be seen.
 
+use crate::options;
 use crate::progress_line::{ProgressHandle, ProgressLine};
 use crate::refusal;
 use crate::starts;
+use crate::temp_dir::PrivateDir;
 use crate::terminal::{Approval, Terminal};
 use beamai_base::{Reason, Result as ToolResult, ToolError};
-use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host, HostSettings};
+use beamai_engine::catalogue;
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, CallSession, Host, HostSettings};
+use beamai_isolation::{SandboxMode, SandboxSettings, Tier};
 use beamai_services::services;
-use beamai_tool::Progress;
 use beamai_tool::question::Answers;
+use beamai_tool::{Door, Progress};
 use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,10 +21,31 @@ use std::sync::{Arc, Mutex, PoisonError};
 ///
 /// # Errors
 /// Those of the settings and of the call.
-pub(crate) fn run(mut settings: HostSettings, call: CallRequest) -> ToolResult<Value> {
+pub(crate) fn run(mut settings: HostSettings, mut call: CallRequest) -> ToolResult<Value> {
     settings.limits.output_file_bytes = 0;
+    let runs_in_port = catalogue::find(&call.tool, call.dialect.as_deref())?.traits().door == Door::Port;
+    let mut temp = None;
+    if runs_in_port {
+        options::warn(&settings.sandbox);
+        temp = temp_dir(&settings.sandbox)?;
+    }
+    if let Some(path) = temp.as_ref().and_then(|dir| dir.path().to_str()) {
+        call.session = Some(CallSession { temp_dir: Some(path.to_owned()), ..CallSession::default() });
+    }
     let host = Arc::new(Host::new(&settings, Arc::new(services()))?);
     attended(&host, call, Terminal::of_this_program().map(Arc::new).as_ref())
+}
+
+/// A temporary directory for the call, where a command might otherwise have none: without mounts, `/tmp` is everybody's.
+fn temp_dir(sandbox: &SandboxSettings) -> ToolResult<Option<PrivateDir>> {
+    let has_mounts = sandbox.mode == SandboxMode::Required && sandbox.tier == Tier::Full;
+    if has_mounts || sandbox.mode == SandboxMode::Off {
+        return Ok(None);
+    }
+    let made = PrivateDir::new().map_err(|error| {
+        ToolError::new(Reason::Io, format!("no temporary directory could be made: {error}"))
+    });
+    made.map(Some)
 }
 
 /// Makes the call, and makes it again with what the person at the terminal says. Each is asked once.

@@ -8,6 +8,7 @@ mod completions;
 mod doctor;
 mod help;
 mod keeper;
+mod leftovers;
 mod man;
 mod mcp;
 mod options;
@@ -16,6 +17,7 @@ mod refusal;
 mod serve;
 mod settings_file;
 mod starts;
+mod temp_dir;
 mod terminal;
 mod tool_flags;
 mod tools;
@@ -27,11 +29,6 @@ fn main() -> ExitCode {
     #[cfg(target_os = "linux")]
     if std::env::args_os().nth(1).is_some_and(|command| command == "launcher") {
         return beamai_process::launcher_main();
-    }
-    // Nor this: what tends commands, where `bwrap` has made the namespaces.
-    #[cfg(target_os = "linux")]
-    if std::env::args_os().nth(1).is_some_and(|command| command == "reaper") {
-        return beamai_process::reaper_main();
     }
     // Nor this: what does the work of the git tools.
     #[cfg(target_os = "linux")]

@@ -1,12 +1,12 @@
 //! The options by which `call` and `mcp` settle what tools may do.
 
-use crate::args::UsageError;
+use crate::args::{self, UsageError};
 use crate::settings_file::{self, UserSettings};
 use crate::tool_flags::quoted;
 use beamai_base::{HostPattern, Reason, Result as ToolResult, ToolError};
 use beamai_engine::HostSettings;
 use beamai_engine::catalogue;
-use beamai_isolation::{Network, SandboxMode, SandboxSettings};
+use beamai_isolation::{Network, SandboxMode, SandboxSettings, Tier};
 use beamai_policy::PolicyText;
 use beamai_tool::Limits;
 use beamai_tool::SkillSettings;
@@ -50,7 +50,7 @@ pub(crate) fn args() -> Vec<Arg> {
             .action(ArgAction::Append),
         option("allow-address", "IP:PORT", "An address that may be fetched though it is not public; may be repeated")
             .action(ArgAction::Append),
-        option("sandbox", "MODE", "How commands are isolated: required (default), best_effort or off; see doctor"),
+        option("sandbox", "MODE", "How commands are isolated: required (default), required:landlock, best_effort or off; with required the least tier that will do, full or landlock; see doctor"),
         option("network", "NAME", "Let commands reach the network, or with =NAME this name: example.com, *.example.com, * for every name, perhaps with a port (example.com:443); may be repeated. Rules Network(domain:example.com) say it, too")
             .num_args(0..=1)
             .require_equals(true)
@@ -74,8 +74,8 @@ JSON file with permissions and settings. It takes the place of your own settings
 $XDG_CONFIG_HOME/beamai/settings.json, by default ~/.config/beamai/settings.json. `none` reads neither. What the command line
 says beside it is added (rules, addresses) or holds over it (--default, --sandbox, --network). A file has any of these parts:
   \"permissions\": {\"allow\": [], \"ask\": [], \"deny\": [], \"default\": \"auto\"}, or by tool \"permission\": {\"fetch\": \"allow\"}
-  \"sandbox\": \"MODE\" or {\"mode\": \"MODE\", \"network\": false or [\"NAME\"], \"unix_sockets\": false, \"readable\": [],
-             \"writable\": [], \"env\": [], \"memory\": BYTES, \"processes\": N, \"cpu\": SECONDS, \"file_size\": BYTES}
+  \"sandbox\": \"MODE\" or {\"mode\": \"MODE\", \"tier\": \"full\", \"without\": [], \"network\": false or [\"NAME\"],
+             \"unix_sockets\": false, \"readable\": [], \"writable\": [], \"env\": [], \"memory\": BYTES, \"processes\": N, \"cpu\": SECONDS, \"file_size\": BYTES}
   \"web\": {\"allow_addresses\": [\"IP:PORT\"], \"allowed_domains\": [], \"blocked_domains\": [], \"user_agent\": \"…\",
           \"search\": {\"provider\": \"searxng\", \"base_url\": \"…\", \"api_key\": \"…\"}}
   \"skills\": {\"paths\": []}
@@ -90,7 +90,7 @@ pub(crate) struct HostOptions {
     web: WebSettings,
     skills: SkillSettings,
     lsp: LspSettings,
-    mode: Option<SandboxMode>,
+    mode: Option<(SandboxMode, Tier)>,
     has_network: bool,
     names: Vec<HostPattern>,
     addresses: Vec<SocketAddr>,
@@ -136,7 +136,8 @@ impl HostOptions {
         options.policy.deny = rules("deny");
         options.policy.default = one_of("mode", text("default"), "auto, allow, ask, deny")?;
         if let Some(mode) = matches.get_one::<String>("sandbox") {
-            options.mode = Some(one_of("sandbox", mode, "required, best_effort, off")?);
+            let named: SandboxSettings = mode.parse().map_err(UsageError)?;
+            options.mode = Some((named.mode, named.tier));
         }
         for named in texts("allow-address") {
             options.addresses.push(address(named).map_err(UsageError)?);
@@ -194,7 +195,7 @@ impl HostOptions {
     /// The workspace cannot be opened.
     pub(crate) fn settings(mut self) -> ToolResult<HostSettings> {
         self.web.allow_addresses.extend(self.addresses);
-        self.sandbox.mode = self.mode.unwrap_or(self.sandbox.mode);
+        (self.sandbox.mode, self.sandbox.tier) = self.mode.unwrap_or((self.sandbox.mode, self.sandbox.tier));
         self.sandbox.network = network(self.sandbox.network, self.has_network, self.names);
         let workspace = workspace(self.workspace.as_deref())?;
         if let Some(own) = &self.user_settings {
@@ -233,6 +234,25 @@ impl HostOptions {
         Ok(())
     }
 }
+
+/// Says on standard error what keeps commands from running under a sandbox on this machine, or from having all of its
+/// layers. The first command would say it too; that may be long after the start.
+#[cfg(target_os = "linux")]
+pub(crate) fn warn(sandbox: &SandboxSettings) {
+    let what = match sandbox.mode {
+        SandboxMode::Required => "no command will run here under the sandbox required",
+        SandboxMode::BestEffort | SandboxMode::Off => {
+            "commands will run here without some layers of the sandbox"
+        }
+    };
+    for obstacle in beamai_sandbox::obstacles_to(sandbox) {
+        eprintln!("{}: {what}: {obstacle}", args::program());
+    }
+}
+
+/// There are no commands.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn warn(_: &SandboxSettings) {}
 
 /// The network of a settings file with what the command line says of it.
 fn network(file: Network, is_all: bool, names: Vec<HostPattern>) -> Network {

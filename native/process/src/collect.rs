@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Time between two messages of progress.
-const PACE: Duration = Duration::from_millis(500);
+const PACE: Duration = Duration::from_millis(200);
 
 /// The longest that killing a tree may take before the wait for it is given up.
 const GRACE: Duration = Duration::from_secs(10);

@@ -15,7 +15,6 @@
 //! when its control socket closes (the port is gone) and when the launcher is gone. As the init of a pid namespace it
 //! cannot be outrun: the kernel ends the namespace with it. Where namespaces are refused it is a child subreaper, to
 //! which every orphan beneath it falls, and hunts them down until none is left.
-//! Where they are refused to this program and not to `bwrap`, the launcher clones that, and it starts the reaper.
 //!
 //! A reaper enters the layers of a confinement (`beamai-sandbox`) before its first command, which costs as much as
 //! several small commands do. One whose command ended by itself and left nothing behind (no process, no mount, no shared
@@ -42,7 +41,7 @@ pub use client::{Launcher, set_program};
 pub use collect::{
     CancelWaker, OutputSink, OutputStream, ProgressListener, RunEnd, RunOptions, RunResult, collect,
 };
-pub use launcher::{launcher_main, reaper_main};
+pub use launcher::launcher_main;
 pub use message::{CommandReport, ExitStatus, KillCause, MemoryExcess};
 pub use pause::Pause;
 pub use signal_name::signal_name;

@@ -96,16 +96,18 @@ pub enum ExitStatus {
 pub enum KillCause {
     /// Its processes took too much memory.
     Memory(MemoryExcess),
+    /// It had too many processes and threads.
+    Processes(MemoryExcess),
     /// It created a file that must not be: this path. The file was removed.
     Created(String),
 }
 
-/// More memory than processes may have together.
+/// More than processes may have together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryExcess {
-    /// Bytes that they had.
+    /// Bytes, or processes and threads, that there were.
     pub taken: u64,
-    /// Bytes that they may have.
+    /// How many there may be.
     pub limit: u64,
 }
 
@@ -137,6 +139,9 @@ impl std::fmt::Display for CommandReport {
                     "it was killed for taking more memory than the {} MiB that it may have",
                     limit >> 20
                 )
+            }
+            Self::Ended { cause: Some(KillCause::Processes(MemoryExcess { limit, .. })), .. } => {
+                write!(f, "it was killed for having more than the {limit} processes that it may have")
             }
             Self::Ended { cause: Some(KillCause::Created(path)), .. } => {
                 write!(f, "it was killed for creating {path}, which nothing may create here")

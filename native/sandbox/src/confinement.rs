@@ -1,7 +1,7 @@
 //! What a program is confined to: the sandbox of a host, worked out for one workspace and one session.
 
 use beamai_base::{Reason, Result, ToolError};
-use beamai_isolation::{Planted, SandboxMode, SandboxSettings};
+use beamai_isolation::{Planted, SandboxMode, SandboxSettings, Tier};
 use beamai_policy::{DeniedPaths, StartRules, secrets};
 use beamai_protected::{ProtectedPaths, RepositorySnapshot, protected_paths, remove_planted};
 use beamai_workspace::{Workspace, decode_path, journal};
@@ -19,6 +19,10 @@ const PROCESSES: u32 = 2_048;
 pub struct Confinement {
     /// How much of it must be there.
     pub mode: SandboxMode,
+    /// The least tier that is accepted where it is required.
+    pub tier: Tier,
+    /// Layers that the host does without.
+    pub without: Vec<String>,
     /// The workspace, which can be written.
     pub workspace: OsString,
     /// Device number of the workspace, so that another directory in its place is noticed.
@@ -40,6 +44,9 @@ pub struct Confinement {
     pub writable: Vec<OsString>,
     /// Absolute paths that cannot be written, in the workspace too. Those that are not there cannot be created.
     pub read_only: Vec<OsString>,
+    /// Absolute paths from which git takes settings or hooks because its settings say so: read-only where mounts can make
+    /// them so.
+    pub git_sources: Vec<OsString>,
     /// Absolute paths that are shown empty.
     pub hidden: Vec<OsString>,
     /// What was found in the workspace, and in each directory beyond it that can be written.
@@ -138,9 +145,9 @@ impl Confinement {
         }
         let covered: Vec<OsString> = self.found.iter().flat_map(|found| self.hidden_around(found)).collect();
         self.hidden.extend(covered);
-        let (before, read_only) = RepositorySnapshot::now(&self.found, &workspace, denied_paths);
-        self.before = before;
-        self.read_only.extend(read_only);
+        let is_held = self.mode == SandboxMode::Required && self.tier == Tier::Full;
+        (self.before, self.git_sources) =
+            RepositorySnapshot::now(&self.found, &workspace, denied_paths, is_held);
         Ok(())
     }
 
@@ -186,6 +193,8 @@ impl Confinement {
         static OFF: LazyLock<Arc<Confinement>> = LazyLock::new(|| {
             Arc::new(Confinement {
                 mode: SandboxMode::Off,
+                tier: Tier::Full,
+                without: Vec::new(),
                 workspace: OsString::new(),
                 device: 0,
                 inode: 0,
@@ -196,6 +205,7 @@ impl Confinement {
                 readable: Vec::new(),
                 writable: Vec::new(),
                 read_only: Vec::new(),
+                git_sources: Vec::new(),
                 hidden: Vec::new(),
                 found: Vec::new(),
                 before: RepositorySnapshot::default(),
@@ -221,6 +231,8 @@ impl Confinement {
         };
         Self {
             mode: sandbox.mode,
+            tier: sandbox.tier,
+            without: sandbox.without.clone(),
             workspace: workspace.into(),
             device,
             inode,
@@ -231,6 +243,7 @@ impl Confinement {
             readable: listed(&sandbox.readable),
             writable: listed(&sandbox.writable),
             read_only: Vec::new(),
+            git_sources: Vec::new(),
             hidden: hidden_here(workspace),
             found: Vec::new(),
             before: RepositorySnapshot::default(),

@@ -1,6 +1,6 @@
 //! What a process gets to see of the host's environment: nothing that could be a secret.
 
-use beamai_isolation::{SandboxMode, SandboxSettings};
+use beamai_isolation::{SandboxMode, SandboxSettings, Tier};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::sync::LazyLock;
@@ -27,11 +27,11 @@ pub fn environment(
 ) -> Vec<Variable> {
     let mut all = INHERITED.clone();
     all.extend(temp.map(|temp| ("TMPDIR".into(), temp.into())));
-    let private = match sandbox.mode {
-        SandboxMode::Off => None,
-        // Where layers may be missing, this might be everybody's.
-        SandboxMode::BestEffort => temp,
-        SandboxMode::Required => temp.or(Some(Path::new("/tmp"))),
+    let private = match (sandbox.mode, sandbox.tier) {
+        (SandboxMode::Off, _) => None,
+        // Without mounts, this is everybody's.
+        (SandboxMode::BestEffort, _) | (_, Tier::Landlock) => temp,
+        (SandboxMode::Required, Tier::Full) => temp.or(Some(Path::new("/tmp"))),
     };
     all.extend(private.map(|place| ("XDG_CACHE_HOME".into(), place.join(".cache").into())));
     let listed = sandbox.env.iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)));

@@ -1,5 +1,6 @@
 //! A step that the operating system refused.
 
+use crate::{Obstacle, obstacles};
 use beamai_base::{Reason, ToolError, describe};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -15,7 +16,7 @@ pub struct SetupFailure {
     /// The layer of isolation that is missing because of it.
     #[serde(default)]
     pub layer: Option<String>,
-    /// What might have done in its place, and why it did not.
+    /// What was tried before it, and why that failed.
     #[serde(default)]
     pub instead: Option<String>,
 }
@@ -35,7 +36,7 @@ impl SetupFailure {
         }
     }
 
-    /// For people, with what might have done in its place.
+    /// For people, with what was tried before.
     pub fn in_full(&self) -> String {
         match &self.instead {
             Some(instead) => format!("{self}; {instead}"),
@@ -53,15 +54,21 @@ impl SetupFailure {
     pub fn not_isolated(&self, what: &str) -> Option<ToolError> {
         let layer = self.layer.as_ref()?;
         let message = format!(
-            "{what}: the sandbox is required, and its layer {layer} is missing: {}; `beamai-port doctor` tells which \
+            "{what}: the sandbox is required, and its layer {layer} is missing: {}; {}`beamai-port doctor` tells which \
              layers this machine has, and the sandbox best_effort does without those that it has not",
-            self.in_full()
+            self.in_full(),
+            remedies(&[Some(layer.as_str()), self.layer_before()].into_iter().flatten().collect::<Vec<_>>())
         );
         Some(
             ToolError::new(Reason::IsolationUnavailable, message)
                 .with("layer", layer.as_str())
                 .with("errno", self.errno),
         )
+    }
+
+    /// The layer that was missing in what was tried before.
+    fn layer_before(&self) -> Option<&str> {
+        self.instead.as_deref()?.strip_prefix("tier full: ")?.split_once(':').map(|(layer, _)| layer)
     }
 
     /// The error of a server that was not started; `who` is what people call it.
@@ -82,4 +89,11 @@ impl SetupFailure {
         let errno = Errno::from_raw_os_error(self.errno);
         matches!(errno, Errno::AGAIN | Errno::NOMEM | Errno::MFILE | Errno::NFILE)
     }
+}
+
+/// What on this machine is in the way of these layers, and what to do about it.
+fn remedies(layers: &[&str]) -> String {
+    let in_the_way = |obstacle: &&Obstacle| layers.iter().any(|layer| obstacle.layers.contains(layer));
+    let found: Vec<&Obstacle> = obstacles().into_iter().filter(in_the_way).collect();
+    found.iter().map(|obstacle| format!("{obstacle}; ")).collect()
 }

@@ -10,12 +10,14 @@ mod environment;
 mod failure;
 pub mod layers;
 mod network_environment;
+mod obstacle;
 mod repository;
 
-pub use attack::attack_main;
+pub use attack::{attack_main, started};
 pub use confinement::{Confinement, ResourceLimits};
 pub use environment::environment;
 pub use failure::SetupFailure;
 pub use layers::{PROXY, ReadableDir, forbid_starts, limit_reads};
 pub use network_environment::network_environment;
+pub use obstacle::{Obstacle, obstacles, obstacles_to};
 pub use repository::RepositoryPaths;

@@ -49,9 +49,9 @@ impl Confinement {
         let dirs = [&repository.common_dir, &repository.git_dir];
         let kept = dirs.into_iter().flat_map(|dir| KEPT.map(|name| dir.join(name)));
         let is_there = |path: &PathBuf| path.symlink_metadata().is_ok_and(|found| !found.is_symlink());
-        own.read_only = kept.filter(is_there).map(OsString::from).collect();
-        own.read_only.sort();
-        own.read_only.dedup();
+        own.git_sources = kept.filter(is_there).map(OsString::from).collect();
+        own.git_sources.sort();
+        own.git_sources.dedup();
         own.exec_writable = false;
         Arc::new(own)
     }

@@ -2,12 +2,14 @@
 
 use super::ansi::Stripper;
 use super::head_tail::HeadTailBuffer;
+use super::recent::RecentOutput;
 use super::spool::Spool;
 use super::text::StreamText;
 use beamai_port_tools::shell::PrintedOutput;
 use beamai_process::{OutputSink, OutputStream};
 use beamai_tool::CallContext;
 use std::borrow::Cow;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Collects a command's output: as much as a result can hold, and a file with all of it if that is not enough.
 #[derive(Debug)]
@@ -15,6 +17,8 @@ pub(super) struct Capture {
     stdout: Channel,
     stderr: Channel,
     spool: Spool,
+    /// For progress events, if the host wants them.
+    recent: Option<Arc<Mutex<RecentOutput>>>,
     /// Maximum bytes of each stream in a result.
     cap: usize,
 }
@@ -37,7 +41,12 @@ impl Capture {
             total: 0,
         };
         let spool = Spool::new(&cx.workspace, cx.limits.output_file_bytes);
-        Self { stdout: channel(), stderr: channel(), spool, cap }
+        Self { stdout: channel(), stderr: channel(), spool, recent: None, cap }
+    }
+
+    /// Also adds what comes to `recent`.
+    pub(super) fn with_recent(self, recent: Option<Arc<Mutex<RecentOutput>>>) -> Self {
+        Self { recent, ..self }
     }
 
     /// Takes the output since the last call. `goes_on` says that more may follow.
@@ -71,6 +80,9 @@ impl OutputSink for Capture {
         };
         let bytes = channel.stripper.as_mut().map_or(Cow::Borrowed(bytes), |stripper| stripper.strip(bytes));
         channel.buffer.push(&bytes);
+        if let Some(recent) = &self.recent {
+            recent.lock().unwrap_or_else(PoisonError::into_inner).push(source, &bytes);
+        }
         channel.total += bytes.len() as u64;
         self.spool.take(&bytes, channel.total > self.cap as u64);
     }

@@ -11,6 +11,7 @@ mod capture;
 mod command;
 mod head_tail;
 mod network;
+mod recent;
 mod registry;
 mod shortcut;
 mod spool;
@@ -31,6 +32,7 @@ use beamai_sandbox::{Confinement, SetupFailure, environment, network_environment
 use beamai_tool::{CallContext, ExecutionClass, OperationBackend, Services, host_act};
 use capture::Capture;
 use network::NamedNetwork;
+use recent::RecentOutput;
 use rustix::fs::Access;
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -39,7 +41,7 @@ use shortcut::shortcut;
 use starts::{CommandStartJudge, StartMonitor};
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Default timeout in milliseconds.
@@ -82,7 +84,8 @@ fn run(shell: &Shell, cx: &CallContext) -> Result<ShellOutput> {
         let stop = stop.clone();
         move || stop.cancel()
     });
-    let tell = |time: Duration, output: u64| cx.report(progress(time, output));
+    let recent = cx.progress.is_some().then(|| Arc::new(Mutex::new(RecentOutput::default())));
+    let tell = |time: Duration, output: u64| cx.report(progress(time, output, recent.as_deref()));
     let terms = RunOptions {
         input: shell.stdin.as_deref().unwrap_or_default().as_bytes(),
         deadline: Some(deadline(shell, cx, started)),
@@ -93,7 +96,7 @@ fn run(shell: &Shell, cx: &CallContext) -> Result<ShellOutput> {
     let outlet = network.as_ref().map(|network| network.outlet());
     let child = Launcher::shared().spawn_connected(&spec, outlet.as_ref()).map_err(not_started)?;
     let isolation = child.isolation.reported(cx.sandbox.report);
-    let mut capture = Capture::new(cx, shell.strip_ansi);
+    let mut capture = Capture::new(cx, shell.strip_ansi).with_recent(recent.clone());
     let collected = collect(child, &terms, &mut capture);
     let printed = capture.take_printed(false);
     starts.iter().for_each(|starts| starts.end());
@@ -134,10 +137,15 @@ fn with_details_of(mut stopped: ToolError, ended: Result<ShellOutput>) -> ToolEr
     }
 }
 
-/// A progress event: how long the command has run, and how much it has printed.
-fn progress(time: Duration, output: u64) -> Value {
+/// A progress event: how long the command has run, how much it has printed, and what of that is new.
+fn progress(time: Duration, output: u64, recent: Option<&Mutex<RecentOutput>>) -> Value {
     let message = format!("running for {} s, {output} bytes of output", time.as_secs());
-    json!({"progress": time.as_secs_f64(), "message": message, "output_bytes": output})
+    let mut event =
+        recent.map(|recent| recent.lock().unwrap_or_else(PoisonError::into_inner).take()).unwrap_or_default();
+    event.insert("progress".to_owned(), json!(time.as_secs_f64()));
+    event.insert("message".to_owned(), message.into());
+    event.insert("output_bytes".to_owned(), output.into());
+    Value::Object(event)
 }
 
 fn spec(
@@ -307,6 +315,9 @@ fn ended_for(cause: KillCause, output: &ShellOutput) -> ToolError {
     let error = |reason| with_output(ToolError::new(reason, message), output);
     match cause {
         KillCause::Created(path) => error(Reason::AccessDenied).file(&path),
+        KillCause::Processes(MemoryExcess { taken, limit }) => {
+            error(Reason::TooManyProcesses).with("processes", taken).with("process_limit", limit)
+        }
         KillCause::Memory(MemoryExcess { taken, limit }) => {
             error(Reason::OutOfMemory).with("memory", taken).with("memory_limit", limit)
         }
@@ -321,6 +332,10 @@ fn cause_message(cause: &KillCause) -> String {
              at a time, or have the host set the sandbox's memory higher",
             mebibytes(*taken),
             mebibytes(*limit)
+        ),
+        KillCause::Processes(MemoryExcess { taken, limit }) => format!(
+            "the command had {taken} processes and threads, where {limit} is the limit, and was killed; start fewer at a \
+             time, or have the host set the sandbox's processes higher"
         ),
         KillCause::Created(path) => format!(
             "the command was killed because it created {path}, from which git would take settings and programs to run; \

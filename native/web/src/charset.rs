@@ -1,23 +1,24 @@
-//! From bytes to text, in whatever encoding a server sends.
+//! Decodes web content.
 
 use beamai_text::{Charset, ContentKind, sniff};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
-/// How far into a page its own statement of its encoding may stand.
+/// How far into a page a declaration of its encoding is looked for, in bytes.
 const PRESCAN: usize = 1024;
 
-/// Text and where it came from.
+/// Decoded text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Decoded {
     pub(super) text: String,
     /// Name of the encoding, in lower case.
     pub(super) charset: String,
-    /// What a reader should know.
+    /// Notes for the reader.
     pub(super) notes: Vec<String>,
 }
 
-/// Decodes text. A byte order mark decides; else what the server said (`label`), else what the text says of itself,
-/// else UTF-8 if it is that, else the likeliest guess. `is_whole` is false where the end was cut off.
+/// Decodes text. The encoding is taken from the byte order mark, or else from the server's `label`, or else from a
+/// declaration in the text; otherwise it is UTF-8 if the text is valid UTF-8, or else a guess. `is_whole` is false if
+/// the end was cut off.
 pub(super) fn decode(bytes: &[u8], label: Option<&str>, is_whole: bool) -> Decoded {
     let mut notes = Vec::new();
     let stated = label.and_then(|label| known(label, &mut notes)).or_else(|| declared(bytes));
@@ -28,7 +29,7 @@ pub(super) fn decode(bytes: &[u8], label: Option<&str>, is_whole: bool) -> Decod
     };
     let (text, has_errors) = charset.decode(&bytes[charset.bom().len()..]);
     let mut text = text.into_owned();
-    // A character that the cut went through is no damage.
+    // A truncated character at the cut is not an encoding error.
     let was_split = !is_whole && text.ends_with('\u{fffd}');
     if was_split {
         text.truncate(text.trim_end_matches('\u{fffd}').len());
@@ -47,12 +48,12 @@ fn known(label: &str, notes: &mut Vec<String>) -> Option<&'static Encoding> {
     encoding
 }
 
-/// The encoding that a page of HTML or a document of XML states itself.
+/// The encoding that an HTML page or XML document declares.
 fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     let start = bytes[..bytes.len().min(PRESCAN)].to_ascii_lowercase();
     let label = xml_label(&start).or_else(|| meta_label(&start))?;
     let encoding = Encoding::for_label_no_replacement(label)?;
-    // Whoever could read this statement byte by byte was not reading UTF-16.
+    // The declaration was found by reading single bytes, so it cannot be UTF-16.
     Some(if encoding == UTF_16LE || encoding == UTF_16BE { UTF_8 } else { encoding })
 }
 

@@ -1,9 +1,9 @@
-//! The network: fetching pages and asking search engines.
+//! Fetches pages and asks search engines.
 //!
-//! What a call asks for is checked into a `request::Plan`; the plan travels hop by hop (`journey`), each hop over a
-//! connection of its own (`beamai-net`), and no connection is opened to an address that its guard has not seen; what comes
-//! back is decoded, turned into text (`present`) and, where the call says what it looks for, handed to the host's chat
-//! model (`asked`) or, without one, reduced to the passages that matter (`passages`).
+//! A call is validated to a `FetchRequest`. [`redirects`] sends it, following redirects; every request has a connection
+//! of its own (`beamai-net`), whose addresses are checked. The response is decoded and converted to text ([`present`]).
+//! If the call has a prompt, the host's chat model answers it ([`pending_consultation`]), or, without a model, the text
+//! is reduced to the best matching passages ([`passages`]).
 
 mod charset;
 mod engines;
@@ -24,7 +24,7 @@ use beamai_port_tools::web::{
 };
 use beamai_tool::{CallContext, Interrupt, OperationBackend, Services};
 
-/// Adds the work of the web tools.
+/// Registers the web tools' backends.
 #[must_use]
 pub fn serve(services: Services) -> Services {
     services.with(OperationBackend(fetch)).with(OperationBackend(search))

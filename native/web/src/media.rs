@@ -1,28 +1,28 @@
-//! What a resource is.
+//! Media types.
 
 use beamai_text::{ContentKind, sniff};
 
-/// The kinds of resource that are treated differently.
+/// Kinds of resources that are treated differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Media {
-    /// A page: becomes Markdown.
+    /// An HTML page.
     Html,
-    /// Text of any other kind.
+    /// Other text.
     Text,
-    /// A picture made of pixels.
+    /// A raster image.
     Image,
-    /// Bytes.
+    /// Anything else.
     Other,
-    /// Nobody has said.
+    /// No type was given.
     Unknown,
 }
 
-/// The type in a Content-Type, in lower case and without parameters.
+/// The media type of a Content-Type header, in lower case and without parameters.
 pub(super) fn essence(content_type: &str) -> String {
     content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-/// The charset in a Content-Type.
+/// The charset of a Content-Type header.
 pub(super) fn charset(content_type: &str) -> Option<String> {
     content_type.split(';').skip(1).find_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
@@ -47,7 +47,7 @@ impl Media {
         }
     }
 
-    /// The kind of these bytes, and, of an image, its type.
+    /// Detects the kind of the content, and the media type of an image.
     pub(super) fn sniffed(bytes: &[u8], is_whole: bool) -> (Self, Option<&'static str>) {
         match sniff(bytes, is_whole) {
             ContentKind::Image(media_type) => (Self::Image, Some(media_type)),

@@ -1,32 +1,31 @@
-//! The passages of a text that share most words with a prompt: what can be done for one without a model.
+//! Selects the passages of a text that match a prompt best; used when no model can answer the prompt.
 
 use std::collections::{BTreeSet, HashMap};
 
-/// Texts up to this size are given whole: nothing is gained by leaving a part of them out.
+/// Texts up to this size are returned whole.
 const SHORT: usize = 8 << 10;
-/// Most bytes of passages.
+/// Maximum bytes of passages.
 const BUDGET: usize = 16 << 10;
-/// How much a word's repetition and a passage's length count (BM25's usual values).
+/// BM25 parameters, with their usual values: term saturation and length normalization.
 const K: f64 = 1.2;
 const B: f64 = 0.75;
-/// What a passage must be worth to be shown at all, as a share of the best one's worth: a word that all passages have
-/// makes none of them fit.
+/// Minimum score of a passage, relative to the best one. A word that occurs in all passages cannot reach it.
 const WORTH: f64 = 0.2;
-/// Words that say how to answer, not what about.
+/// Words in prompts that do not describe the subject.
 const COMMON: &str = " a about all an and any are as at be by can could do does explain extract find for from get give \
     how i if in into is it its list main me my of on or page please say section show summarise summarize tell text that \
     the their them there these they this to up use using was we were what when where which who why will with you your ";
 
-/// The chosen part of a text.
+/// The selected part of a text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Passages {
     pub(super) text: String,
-    /// What was done, for the reader.
+    /// A note for the reader on the selection.
     pub(super) note: String,
 }
 
-/// The part of a text of Markdown that fits a prompt best, in the text's own order. `unanswered` says why no model has
-/// answered the prompt.
+/// The passages of a Markdown text that match a prompt best, in their original order. `unanswered` says why no model
+/// has answered the prompt.
 pub(super) fn for_prompt(prompt: &str, text: &str, unanswered: &str) -> Passages {
     if text.len() <= SHORT {
         let note = format!("{unanswered}; this is the whole text of the page");
@@ -48,7 +47,7 @@ pub(super) fn for_prompt(prompt: &str, text: &str, unanswered: &str) -> Passages
     Passages { text: joined(&blocks, &chosen), note }
 }
 
-/// The part of a long text that fits a question best, of `budget` bytes at most; where nothing fits, its beginning.
+/// The passages of a long text that match a question best, at most `budget` bytes; the start of the text if none match.
 pub(super) fn chosen(question: &str, text: &str, budget: usize) -> String {
     let blocks = blocks(text);
     let mut chosen = match best(question, &blocks, budget) {
@@ -59,14 +58,14 @@ pub(super) fn chosen(question: &str, text: &str, budget: usize) -> String {
     chosen
 }
 
-/// The blocks that fit a question best.
+/// Indices of the blocks that match a question best.
 fn best(question: &str, blocks: &[Passage<'_>], budget: usize) -> BTreeSet<usize> {
     let wanted: BTreeSet<String> =
         terms(question).filter(|term| !COMMON.contains(&format!(" {term} "))).collect();
     within(budget, blocks, &scores(&wanted, blocks))
 }
 
-/// A paragraph, list, table or code block, and the heading that it stands under.
+/// A paragraph, list, table or code block, with its heading.
 struct Passage<'a> {
     text: &'a str,
     heading: Option<usize>,
@@ -87,7 +86,7 @@ fn blocks(text: &str) -> Vec<Passage<'_>> {
     blocks
 }
 
-/// The text at its blank lines, except inside fenced code.
+/// Splits the text at blank lines outside of fenced code.
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -103,7 +102,7 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The words of a text, reduced so that forms of one word meet; of scripts without spaces, the pairs of characters.
+/// The words of a text, stemmed; for scripts without spaces, pairs of characters.
 fn terms(text: &str) -> impl Iterator<Item = String> {
     let lower = text.to_lowercase();
     let words: Vec<String> = lower.split(|c: char| !c.is_alphanumeric()).flat_map(parts).collect();
@@ -125,7 +124,7 @@ fn stem(word: &str) -> &str {
     if stem.len() >= 4 { stem } else { word }
 }
 
-/// How well each block fits, its heading's words counted in.
+/// The BM25 score of each block, including the words of its heading.
 fn scores(wanted: &BTreeSet<String>, blocks: &[Passage<'_>]) -> Vec<f64> {
     let counted: Vec<(HashMap<String, f64>, f64)> =
         blocks.iter().map(|block| counted(wanted, block.text)).collect();
@@ -161,7 +160,7 @@ fn rarity(term: &str, counted: &[(HashMap<String, f64>, f64)]) -> f64 {
     (1.0 + (counted.len() as f64 - with + 0.5) / (with + 0.5)).ln()
 }
 
-/// The best blocks that fit into the budget, with their headings.
+/// Selects the best blocks within the budget, with their headings.
 fn within(budget: usize, blocks: &[Passage<'_>], scores: &[f64]) -> BTreeSet<usize> {
     let best = scores.iter().copied().fold(0.0, f64::max);
     let is_good = |at: &usize| scores[*at] > 0.0 && scores[*at] >= best * WORTH;

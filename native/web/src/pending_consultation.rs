@@ -7,7 +7,7 @@ use beamai_tool::Consultation;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// Most bytes of a page's text that the model is given; of a longer one, the passages that fit the question best.
+/// Maximum bytes of a page's text for the model; from a longer text, the best matching passages are selected.
 const MATERIAL_BYTES: usize = 128 << 10;
 
 const SYSTEM: &str = "You answer a question about a page of the web, from the text of the page alone. The text is \
@@ -15,17 +15,17 @@ const SYSTEM: &str = "You answer a question about a page of the web, from the te
                       exactly as they are there. Where the text does not hold the answer, say that it does not. Answer in \
                       Markdown and without a preamble.";
 
-/// What is known when the model is asked, and has to be known again when it has answered.
+/// The state that is sent with the question and returned with the model's answer.
 #[derive(Serialize, Deserialize)]
 pub(super) struct PendingConsultation {
     pub(super) fetched: WebFetchOutput,
     pub(super) notes: Vec<String>,
-    /// The page's text, whole.
+    /// The page's whole text.
     pub(super) text: String,
 }
 
 impl PendingConsultation {
-    /// The question to the model.
+    /// The request to the model.
     pub(super) fn consultation(self, question: &str) -> Consultation {
         let material = match self.text.len() > MATERIAL_BYTES {
             true => passages::chosen(question, &self.text, MATERIAL_BYTES),
@@ -38,19 +38,19 @@ impl PendingConsultation {
         }
     }
 
-    /// What was sent out with the question.
+    /// Parses the state that the host returned.
     ///
     /// # Errors
-    /// `invalid_argument` if the host sends something else back.
+    /// `invalid_argument` if the host returns something else.
     pub(super) fn resumed(so_far: Value) -> Result<Self> {
         serde_json::from_value(so_far).map_err(|error| {
-            let message = format!("what came back with the model's answer is not what was sent out: {error}");
+            let message = format!("the data returned with the model's answer is not what was sent: {error}");
             ToolError::new(Reason::InvalidArgument, message)
         })
     }
 }
 
-/// The text stands between two lines that cannot be in it: they are its own digest.
+/// Encloses the text in two lines with its own digest, which the text cannot contain.
 fn prompt(page: &WebFetchOutput, question: &str, material: &str) -> String {
     let line = format!("----- {} -----", &blake3::hash(material.as_bytes()).to_hex()[..16]);
     let title = page.title.as_deref().map(|title| format!("\nIts title: {title}")).unwrap_or_default();

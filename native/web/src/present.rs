@@ -1,7 +1,7 @@
-//! From an answer to a result.
+//! Converts responses to results.
 //!
-//! Where the call looks for something in the page and the host has a chat model, the fetch stops with the page's text
-//! for the model, and goes on in [`answered`] with what the model says.
+//! If the call has a prompt and the host has a chat model, the fetch is interrupted with a request to the model, and
+//! [`answered`] continues it.
 
 use super::charset;
 use super::markdown;
@@ -18,19 +18,19 @@ use beamai_port_tools::web::{
     fetch::{IMAGE_BYTES, TEXT_BYTES, WebFetch},
     fetched::WebFetchOutput,
 };
-use beamai_tool::{CallContext, Consulted, Interrupt, consultation::Reply};
+use beamai_tool::{CallContext, Consulted, Interrupt, ProgressReporter, consultation::Reply};
 use url::Url;
 
-/// Most bytes of a page that are received to make text of.
+/// Maximum bytes received for a text result.
 const PAGE_BYTES: usize = 4 << 20;
-/// Most bytes of Markdown that are made of a page.
+/// Maximum bytes of Markdown created from a page.
 const MARKDOWN_BYTES: usize = 1 << 20;
 
-/// Fetches what a call asks for.
+/// Runs a fetch.
 ///
 /// # Errors
-/// `invalid_argument`, `denied`, `network`, `timeout`, `cancelled`. An answer of the server, whatever its status, is a
-/// result. [`Interrupt::Consult`] where a model has to answer the call's prompt.
+/// `invalid_argument`, `denied`, `network`, `timeout`, `cancelled`. A response is a result whatever its status code.
+/// [`Interrupt::Consult`] if a model has to answer the prompt.
 pub(super) fn fetch(
     call: &WebFetch,
     cx: &CallContext,
@@ -40,7 +40,7 @@ pub(super) fn fetch(
     let deadline = Deadline::of(cx, call.timeout_sec);
     let (draft, end) = block_on(cx, async {
         let arrival = follow_redirects(&plan, &cx.redirect_policy, &transport, &deadline).await?;
-        FetchDraft::received(call, arrival, &deadline).await
+        FetchDraft::received(call, arrival, &deadline, cx).await
     })?;
     match end {
         BodyEnd::Complete | BodyEnd::Capped => draft.finished(cx.has_model),
@@ -52,10 +52,10 @@ pub(super) fn fetch(
     }
 }
 
-/// Goes on with a fetch after the host's model was asked about the page.
+/// Continues a fetch with the model's answer.
 ///
 /// # Errors
-/// `invalid_argument` if the host sends back something else than what it was given.
+/// `invalid_argument` if the host returns something else than it was given.
 pub(super) fn answered(call: &WebFetch, consulted: &Consulted) -> Result<WebFetchOutput> {
     let PendingConsultation { fetched, notes, text } =
         PendingConsultation::resumed(consulted.so_far.clone())?;
@@ -74,12 +74,12 @@ pub(super) fn answered(call: &WebFetch, consulted: &Consulted) -> Result<WebFetc
     Ok(draft.noted())
 }
 
-/// A result in the making.
+/// A result under construction.
 struct FetchDraft<'a> {
     call: &'a WebFetch,
     media: Media,
     fetched: WebFetchOutput,
-    /// The page's text, as long as it is; what of it is wanted becomes the content in the end.
+    /// The page's text.
     text: String,
     notes: Vec<String>,
 }
@@ -89,6 +89,7 @@ impl<'a> FetchDraft<'a> {
         call: &'a WebFetch,
         arrival: FinalResponse,
         deadline: &Deadline,
+        cx: &CallContext,
     ) -> Result<(Self, BodyEnd)> {
         let FinalResponse { url, exchange, redirects, notes } = arrival;
         let content_type = exchange.header("content-type").unwrap_or_default();
@@ -121,12 +122,13 @@ impl<'a> FetchDraft<'a> {
         if draft.leaves_body(declared.filter(|_| !is_encoded)) {
             return Ok((draft, BodyEnd::Complete));
         }
-        let body = exchange.receive(draft.cap(), deadline).await?;
+        let reporter = ProgressReporter::new(cx, |bytes| format!("{bytes} bytes received"));
+        let body = exchange.receive_heard(draft.cap(), deadline, &|bytes| reporter.add(bytes)).await?;
         draft.take(&body, &url);
         Ok((draft, body.end))
     }
 
-    /// Most bytes to receive.
+    /// Maximum bytes to receive.
     fn cap(&self) -> usize {
         if self.media == Media::Image { self.limit(IMAGE_BYTES) } else { PAGE_BYTES }
     }
@@ -135,7 +137,7 @@ impl<'a> FetchDraft<'a> {
         self.call.max_size_kb.map_or(most, |kib| most.min(usize::try_from(kib).unwrap_or(most) << 10))
     }
 
-    /// Whether the body is not wanted, which is known before it comes.
+    /// Whether the body is not needed, as far as the headers tell.
     fn leaves_body(&mut self, declared: Option<u64>) -> bool {
         let Some(size) = declared else { return false };
         match self.media {
@@ -222,12 +224,12 @@ impl<'a> FetchDraft<'a> {
         page.text
     }
 
-    /// What the call looks for in the page.
+    /// The call's prompt.
     fn prompt(&self) -> Option<&'a str> {
         self.call.prompt.as_deref().filter(|prompt| !prompt.trim().is_empty())
     }
 
-    /// A page that says what went wrong answers no question.
+    /// Error pages are not used to answer a prompt.
     fn finished(mut self, has_model: bool) -> Result<WebFetchOutput, Interrupt> {
         let is_answerable = (200..300).contains(&self.fetched.status_code) && !self.text.is_empty();
         if let Some(prompt) = self.prompt().filter(|_| has_model && is_answerable) {
@@ -272,7 +274,7 @@ impl<'a> FetchDraft<'a> {
         self.fetched
     }
 
-    /// An error with what had come before it.
+    /// Adds what was received so far to an error.
     fn so_far(mut self, error: ToolError) -> ToolError {
         self.take_content();
         let WebFetchOutput { url, status_code, content_type, content, size_bytes, redirects, .. } =

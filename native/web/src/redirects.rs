@@ -1,4 +1,4 @@
-//! From the address that was asked for to the one that answers: redirects, and a second try with credentials.
+//! Sends a request, follows redirects, and repeats a request with credentials after status 401.
 
 use beamai_base::{Reason, Result, ToolError, domain::is_web};
 use beamai_net::{Deadline, HttpExchange, OutgoingRequest, Transport};
@@ -12,25 +12,25 @@ use beamai_tool::Operation;
 use serde_json::json;
 use url::Url;
 
-/// Most redirects in a row.
+/// Maximum number of redirects.
 const MOST: usize = 10;
-/// What a caller's headers may tell a server that the caller did not choose.
+/// Headers of the caller that may be sent to servers that the caller did not choose.
 const HARMLESS: [&str; 4] = ["accept", "accept-language", "content-type", "user-agent"];
 
-/// The end of a journey: an answer whose body is still to come.
+/// The final response, with its body still to be received.
 #[derive(Debug)]
 pub(super) struct FinalResponse {
     pub(super) url: Url,
     pub(super) exchange: HttpExchange,
     pub(super) redirects: Vec<Redirect>,
-    /// What happened on the way that a reader should know.
+    /// Notes for the reader.
     pub(super) notes: Vec<String>,
 }
 
-/// Sends a request, and on where it is sent on to.
+/// Sends a request and follows redirects.
 ///
 /// # Errors
-/// `denied` for a hop that is refused, `network`, `timeout`; with the redirects so far in the details.
+/// `denied` if a redirect is refused, `network`, `timeout`; the details list the redirects so far.
 pub(super) async fn follow_redirects(
     plan: &FetchRequest,
     redirect_policy: &RedirectPolicy,
@@ -55,8 +55,8 @@ struct RedirectFollower<'a> {
     url: Url,
     method: &'a str,
     body: Option<&'a [u8]>,
-    /// Whether every hop so far was to the server that the caller chose. Never true again once it was not: credentials
-    /// must not come back by a detour.
+    /// Whether all requests so far went to the caller's server. Once false it stays false, so that a redirect back does
+    /// not get the credentials.
     at_home: bool,
     authenticates: bool,
     redirects: Vec<Redirect>,
@@ -109,7 +109,7 @@ impl<'a> RedirectFollower<'a> {
             method: self.method,
             headers,
             body: self.body,
-            // Leave to skip the check was given for one host.
+            // The caller disabled certificate checks for one host only.
             verify_tls: self.plan.verify_tls || self.url.host() != self.plan.url.host(),
             encodings: OutgoingRequest::ENCODINGS,
         }
@@ -119,7 +119,7 @@ impl<'a> RedirectFollower<'a> {
         self.plan.credentials.is_some() && !self.authenticates && self.at_home
     }
 
-    /// Whether the answer sends the request on; then the journey is where it sends it.
+    /// Follows a redirect. Returns false if the response is final.
     fn is_sent_on(&mut self, exchange: &HttpExchange) -> Result<bool> {
         if !matches!(exchange.status, 301 | 302 | 303 | 307 | 308) {
             return Ok(false);
@@ -142,8 +142,8 @@ impl<'a> RedirectFollower<'a> {
         Ok(true)
     }
 
-    /// Whether rules let the journey go on to an address: leave to fetch one address is no leave for that of another
-    /// server.
+    /// Whether a redirect may be followed. Permission for a URL does not cover redirects to another server; rules must
+    /// allow those.
     fn may_go(&mut self, to: &Url) -> Result<bool> {
         match self.redirect_policy.verdict(WebFetch::RULE, to.as_str()) {
             Verdict::Allow(_) => Ok(true),
@@ -157,7 +157,7 @@ impl<'a> RedirectFollower<'a> {
             Verdict::Ask(_) if is_same_place(&self.plan.url, to) => Ok(true),
             Verdict::Ask(_) => {
                 self.notes.push(format!(
-                    "the server redirects to {to}, another server, which this call had no leave to fetch; fetch it in a \
+                    "the server redirects to {to}, another server, which this call has no permission to fetch; fetch it in a \
                      call of its own if that is what you want"
                 ));
                 Ok(false)
@@ -171,11 +171,11 @@ impl<'a> RedirectFollower<'a> {
             return Ok(None);
         };
         let Ok(mut to) = self.url.join(&location) else {
-            self.notes.push(format!("the redirect leads to {location:?}, which is no address"));
+            self.notes.push(format!("the redirect leads to {location:?}, which is not a valid URL"));
             return Ok(None);
         };
         if is_web(&to) {
-            // A server's choice of credentials is not the caller's.
+            // Drop credentials that the redirecting server put into the URL.
             to = without_credentials(to)?.0;
         }
         if to.fragment().is_none() {
@@ -184,7 +184,7 @@ impl<'a> RedirectFollower<'a> {
         Ok(Some(to))
     }
 
-    /// Method and body after a redirect, as browsers have it.
+    /// Method and body after a redirect, as in browsers.
     fn sent_on_as(&self, status: u16) -> (&'a str, Option<&'a [u8]>) {
         match (status, self.method) {
             (301 | 302, "POST") => ("GET", None),
@@ -235,7 +235,7 @@ impl<'a> RedirectFollower<'a> {
     }
 }
 
-/// Whether leave for one address is leave for another: the same server, or the same host by https.
+/// Whether permission for one URL covers the other: the same server, or the same host over https.
 fn is_same_place(asked: &Url, to: &Url) -> bool {
     let is_usual = |url: &Url| url.port().is_none();
     asked.origin() == to.origin()

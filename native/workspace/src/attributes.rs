@@ -1,4 +1,4 @@
-//! //! A file's metadata: owner, mode, access control list, extended attributes.
+//! A file's metadata: owner, mode, access control list, extended attributes.
 
 use rustix::fs::{Gid, Mode, OFlags, Stat, Uid};
 use rustix::io::Errno;

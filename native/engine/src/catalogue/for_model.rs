@@ -1,4 +1,4 @@
-//! Results for models, by the name of the tool that gave them.
+//! Renders results for models, by the name of the tool.
 
 use super::{DIALECTS, dialect};
 use beamai_tool::{
@@ -8,24 +8,24 @@ use beamai_tool::{
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// Whose tool it was that gave a result.
+/// The owner of the tool that returned a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolOrigin<'a> {
-    /// A dialect's.
+    /// A built-in tool of this dialect.
     Dialect(&'a str),
-    /// The first dialect's that has a tool of that name; where none has, the host's own.
+    /// The first dialect with a tool of this name; if there is none, the host.
     ByName,
-    /// The host's own, whatever its name is.
+    /// The host's custom tool, whatever its name.
     Host,
 }
 
-/// A result as text, or what is wrong with the value that the host's own tool returned.
+/// A result as text, or the problem with a custom tool's return value.
 pub type TextForModel = Result<String, String>;
 
-/// The result of a call as text for a model, of at most `limit` characters.
+/// The result of a call as text for a model, at most `limit` characters.
 ///
 /// # Errors
-/// What is wrong with a result of the host's own that is neither text nor JSON.
+/// If a custom tool returned neither text nor JSON.
 pub fn text_for_model(
     origin: ToolOrigin<'_>,
     tool: &str,
@@ -41,7 +41,7 @@ pub fn text_for_model(
     }
 }
 
-/// What there is to say of a result besides its content: what was left out, and the call that goes on, as `write` writes it.
+/// Notes on a result besides its content: what was left out, and the call that continues, as `write` writes it.
 pub fn notes(
     origin: ToolOrigin<'_>,
     tool: &str,
@@ -55,15 +55,15 @@ pub fn notes(
     found(origin, tool).map(notes).unwrap_or_default()
 }
 
-/// The result as the object that the specification of the text protocol has as a result's `data`; `None` for tools of
-/// dialects whose results go there as text.
+/// The result as an object for the `data` field of the text protocol; `None` for dialects whose results are sent as
+/// text.
 pub fn object_for_model(origin: ToolOrigin<'_>, tool: &str, result: &Value, limit: usize) -> Option<Value> {
     let ide = dialect(OBJECTS).ok()?;
     let (_, registry) = found(origin, tool)?;
     (std::ptr::eq(registry, ide) && result.is_object()).then(|| for_model::object(result, limit))
 }
 
-/// The dialect of the specification that gives results of the text protocol as objects.
+/// The dialect whose results are sent as objects in the text protocol.
 const OBJECTS: &str = "ide";
 
 fn found(origin: ToolOrigin<'_>, tool: &str) -> Option<(&'static Arc<dyn Tool>, &'static ToolRegistry)> {

@@ -1,4 +1,4 @@
-//! What results look like to a model: each operation's rendering, and the limit that all of them keep.
+//! Results as a model sees them: the rendering of each operation, and the common length limit.
 
 use super::{ToolOrigin, dialects, object_for_model, text_for_model};
 use crate::catalogue;
@@ -42,7 +42,7 @@ fn of_a_long_line_the_beginning_is_shown_and_its_length() {
     let end = "x… [cut: the line has 1000000 characters]\n[line 1, characters 1 to 2000 of 1000000; next: file_read \
                {\"path\":\"f\",\"offset\":1,\"column\":2001}]";
     assert!(shown.ends_with(end) && shown.len() < 2_300, "{}", shown.len());
-    // A tool that cannot go on within a line says its length alone.
+    // A tool without character offsets states only the length.
     let shown = text("ide", "read_file", json!({"path": "f"}), result);
     assert!(
         shown.ends_with("x… [cut: the line has 1000000 characters]") && shown.len() < 2_100,
@@ -277,7 +277,7 @@ fn parameters_are_listed_in_the_order_in_which_they_are_written() {
     }
 }
 
-/// A value that fits a JSON Schema of an output, with long texts and lists.
+/// Generates values of an output schema, with long texts and lists.
 fn value_of(schema: &Value, size: usize) -> BoxedStrategy<Value> {
     if let Some(values) = schema["enum"].as_array() {
         return prop::sample::select(values.clone()).boxed();

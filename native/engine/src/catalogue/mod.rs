@@ -1,4 +1,4 @@
-//! Every tool there is, by dialect. Doors, command line, schemas and docs all read these lists.
+//! All built-in tools, by dialect. Doors, command line, schemas and docs all read these lists.
 
 mod beamai;
 mod coder;
@@ -38,7 +38,7 @@ pub fn dialects() -> impl Iterator<Item = &'static str> {
 /// The tools of a dialect.
 ///
 /// # Errors
-/// `invalid_argument` with the dialects there are.
+/// `invalid_argument`, listing the dialects.
 pub fn dialect(name: &str) -> Result<&'static ToolRegistry> {
     DIALECTS.iter().find(|(known, _)| *known == name).map(|(_, registry)| &**registry).ok_or_else(|| {
         let known = dialects().collect::<Vec<_>>().join(", ");
@@ -46,7 +46,7 @@ pub fn dialect(name: &str) -> Result<&'static ToolRegistry> {
     })
 }
 
-/// The tool of a name in a dialect; without one, in the first dialect that has it.
+/// The tool of this name in a dialect; without a dialect, in the first one that has it.
 ///
 /// # Errors
 /// `unknown_tool` with the nearest names, `invalid_argument` for an unknown dialect.
@@ -60,17 +60,17 @@ pub fn find(name: &str, in_dialect: Option<&str>) -> Result<&'static Arc<dyn Too
     }
 }
 
-/// The canonical name in rules of a built-in tool; a canonical name is its own.
+/// The canonical rule name of a built-in tool; canonical names map to themselves.
 pub fn canonical_rule(name: &str) -> Option<String> {
     let tool = DIALECTS.iter().find_map(|(_, registry)| registry.get(name)).map(|tool| tool.rule());
     tool.or_else(|| rules().iter().copied().find(|rule| *rule == name)).map(str::to_owned)
 }
 
-/// Every canonical name that rules can be about.
+/// All canonical rule names.
 pub fn rules() -> &'static [&'static str] {
     static RULES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
         let tools = DIALECTS.iter().flat_map(|(_, registry)| registry.iter());
-        // Agents are the host's own, and so are the tools that delegate to them. The network is what commands reach.
+        // These two are not tools of the catalogue: delegation to agents, and network access of commands.
         let rules: BTreeSet<&str> = tools.map(|tool| tool.rule()).chain(["Task", NETWORK]).collect();
         rules.into_iter().collect()
     });
@@ -80,7 +80,7 @@ pub fn rules() -> &'static [&'static str] {
 /// A registry of these tools.
 ///
 /// # Panics
-/// When two have the same name, which is a mistake in a list of this module.
+/// If two tools have the same name, which is a bug in this module.
 fn registry_of(tools: Vec<Arc<dyn Tool>>) -> ToolRegistry {
     let mut registry = ToolRegistry::new();
     for tool in tools {

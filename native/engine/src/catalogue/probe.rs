@@ -1,4 +1,4 @@
-//! The dialect `probe`: tools that do nothing useful, so that tests and benchmarks can look at the doors.
+//! The dialect `probe`: tools without effect, for tests and benchmarks of the doors.
 
 use super::registry_of;
 use beamai_session::probe::{Noop, Panic, Sleep};

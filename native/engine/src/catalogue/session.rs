@@ -1,4 +1,4 @@
-//! The tools for skills and sub-agents, which several dialects offer alike.
+//! The tools for skills and sub-agents, shared by several dialects.
 
 use beamai_session::{skill::Skill, task::SubAgentTask};
 use beamai_tool::{Tool, ToolBinding};

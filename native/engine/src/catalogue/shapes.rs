@@ -1,4 +1,4 @@
-//! Results in shapes that several dialects have.
+//! Result types shared by several dialects.
 
 use beamai_search::grep::{GrepMatch, GrepOutput};
 use beamai_walk::SearchCoverage;
@@ -6,10 +6,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A result that begins with saying that it is one.
+/// A result with a leading `success` field.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Succeeded<T> {
-    /// True: what could not be done is an error.
+    /// Always true: failures are reported as errors.
     success: bool,
     #[serde(flatten)]
     result: T,
@@ -21,22 +21,22 @@ impl<T> From<T> for Succeeded<T> {
     }
 }
 
-/// Lines that match.
+/// Matching lines.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Matches {
     /// The matches, by path and line.
     matches: Vec<GrepMatch>,
-    /// How many of them are given.
+    /// Number of matches returned.
     count: usize,
-    /// Matching lines in all files, those that are not given included.
+    /// Number of matching lines in all files, including those not returned.
     total_matches: u64,
-    /// The files with a match; absent where the matches themselves are given.
+    /// The files with a match; absent if the matches themselves are returned.
     #[serde(skip_serializing_if = "Option::is_none")]
     files: Option<Vec<String>>,
-    /// Matching lines per file, in output mode count.
+    /// Matching lines per file; only in output mode count.
     #[serde(skip_serializing_if = "Option::is_none")]
     counts: Option<BTreeMap<String, u64>>,
-    /// Whether there are more matches, or files, than are given.
+    /// Whether there are more matches, or files.
     truncated: bool,
     /// What was searched and what was left out.
     coverage: SearchCoverage,

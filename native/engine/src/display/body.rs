@@ -1,15 +1,15 @@
-//! What there is to look at.
+//! The body of a displayed result.
 
 use super::clean;
 use serde_json::{Map, Value};
 
-/// Keys whose text is the body, the most telling first.
+/// Keys whose text is the body, in order of preference.
 const TEXTS: [&str; 6] = ["diff", "content", "text", "summary", "contents", "output"];
-/// Keys whose items are the body, one by line.
+/// Keys whose items are the body, one per line.
 const LISTS: [&str; 9] =
     ["matches", "files", "entries", "diagnostics", "todos", "results", "skills", "locations", "symbols"];
 
-/// The body of a result; `None` where the summary says all.
+/// The body of a result; `None` if the summary says everything.
 pub(super) fn of(result: &Value) -> Option<String> {
     match result {
         Value::String(text) if text.lines().count() > 1 => Some(clean(text)),
@@ -19,7 +19,7 @@ pub(super) fn of(result: &Value) -> Option<String> {
     }
 }
 
-/// What a command wrote: its output, and below it its error output.
+/// A command's output, followed by its error output.
 pub(super) fn of_output(result: &Value) -> Option<String> {
     let stream = |key| result.get(key).and_then(Value::as_str);
     let (stdout, stderr) = (stream("stdout"), stream("stderr").unwrap_or_default());
@@ -32,7 +32,7 @@ pub(super) fn of_output(result: &Value) -> Option<String> {
     (!body.is_empty()).then_some(body)
 }
 
-/// What a command left for later, before what it wrote.
+/// Files that a command planted for git, shown before its output.
 fn planted(result: &Value) -> String {
     let items = result.get("planted").and_then(Value::as_array).into_iter().flatten();
     let part = |item: &Value, key: &str| item.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -58,7 +58,7 @@ fn of_map(result: &Map<String, Value>) -> Option<String> {
     }
 }
 
-/// Where nothing was found, the summary has said so, and how far was looked is of no interest.
+/// Whether a key adds information. If nothing was found, the summary says so, and the coverage is left out.
 fn tells_more((key, value): (&String, &Value)) -> bool {
     value.is_object() && key != "coverage"
 }
@@ -76,7 +76,7 @@ fn line(item: &Value) -> String {
     }
 }
 
-/// Something at a place in a file: `file:line: text`.
+/// An item with a position in a file: `file:line: text`.
 fn placed(item: &Map<String, Value>) -> Option<String> {
     let file = item.get("file").or_else(|| item.get("path"))?.as_str()?;
     let number = item.get("line_number").or_else(|| item.get("line"))?.as_u64()?;
@@ -85,7 +85,7 @@ fn placed(item: &Map<String, Value>) -> Option<String> {
     Some(format!("{file}:{number}: {text}"))
 }
 
-/// Something with a name, and what is said of it.
+/// An item with a name and a description.
 fn named(item: &Map<String, Value>) -> Option<String> {
     let text = |key: &str| item.get(key).and_then(Value::as_str);
     let name = ["path", "name", "title", "content", "url"].iter().find_map(|key| text(key))?;

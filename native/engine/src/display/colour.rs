@@ -5,7 +5,7 @@ pub(super) fn bold(text: &str) -> String {
     format!("\u{1b}[1m{text}\u{1b}[0m")
 }
 
-/// A body, coloured where it is a unified diff: red for lines that go, green for lines that come.
+/// Colours a unified diff: removed lines red, added lines green.
 pub(super) fn diff(body: &str) -> String {
     if !body.lines().any(|line| line.starts_with("@@")) {
         return body.to_owned();

@@ -1,8 +1,8 @@
-//! Results for people: one line that says what happened, then what there is to look at.
+//! Results for people: a one-line summary, and a body.
 //!
-//! Both are made from the result alone, by what its keys mean, so they serve the tools of every dialect and those
-//! of a host alike. Text of results is shown with its control characters made visible: a file or a program must not
-//! steer the terminal that shows it.
+//! Both are derived from the result alone, by the meaning of its keys, so they work for the tools of every dialect and
+//! for custom tools. Control characters are made visible: the content of a file or the output of a program must not
+//! control the terminal.
 
 mod body;
 mod colour;
@@ -12,27 +12,27 @@ use beamai_text::visible;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// Characters of a line that are shown; the rest is cut, and that is marked.
+/// Maximum characters of a line; longer lines are cut and marked.
 const MOST_IN_LINE: usize = 400;
 
 /// A result for people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Display {
-    /// One line without colour: the tool, what it was called with, what came out.
+    /// One line without colour: the tool, its subject, and the outcome.
     pub summary: String,
-    /// What there is to look at, such as a diff or a program's output; lines that end in line feeds.
+    /// The details, such as a diff or a program's output; every line ends in a line feed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
 }
 
 impl Display {
-    /// A call's result.
+    /// A successful result.
     pub fn of_result(tool: &str, args: &Map<String, Value>, result: &Value) -> Self {
         Self { summary: summary::of(tool, args, result), body: body::of(result) }
     }
 
-    /// A call's error as [`ToolError::to_value`](beamai_base::ToolError::to_value) gives it. The output of a command that
-    /// ran out of time is its body.
+    /// An error in the form of [`ToolError::to_value`](beamai_base::ToolError::to_value). The body is the output of a
+    /// command that timed out.
     pub fn of_error(tool: &str, args: &Map<String, Value>, error: &Value) -> Self {
         let text = |key: &str| error.get(key).and_then(Value::as_str).unwrap_or_default();
         let head = summary::head(tool, args);
@@ -40,7 +40,7 @@ impl Display {
         Self { summary, body: error.get("details").and_then(body::of_output) }
     }
 
-    /// The whole as text; with colour for a terminal that has it.
+    /// The whole text; coloured if the terminal supports it.
     pub fn text(&self, with_colour: bool) -> String {
         let body = self.body.as_deref().unwrap_or_default();
         match with_colour {
@@ -50,7 +50,7 @@ impl Display {
     }
 }
 
-/// Text with its control characters visible, long lines cut.
+/// Makes control characters visible and cuts long lines.
 fn clean(text: &str) -> String {
     text.lines().map(|line| clean_line(line) + "\n").collect()
 }

@@ -1,9 +1,9 @@
-//! The line that says what happened.
+//! The summary line of a displayed result.
 
 use super::clean_line;
 use serde_json::{Map, Value};
 
-/// Arguments that say what a call is about, the most telling first.
+/// Arguments that name the subject of a call, in order of preference.
 const SUBJECTS: [&str; 17] = [
     "command",
     "file_path",
@@ -23,10 +23,10 @@ const SUBJECTS: [&str; 17] = [
     "id",
     "objective",
 ];
-/// Characters of the subject that are shown.
+/// Maximum characters of the subject.
 const MOST_OF_SUBJECT: usize = 80;
 
-/// The tool, and what the call is about.
+/// The tool and its subject.
 pub(super) fn head(tool: &str, args: &Map<String, Value>) -> String {
     match SUBJECTS.iter().find_map(|key| args.get(*key)?.as_str()) {
         Some(subject) if !subject.is_empty() => format!("{tool} {}", short(subject)),
@@ -34,14 +34,14 @@ pub(super) fn head(tool: &str, args: &Map<String, Value>) -> String {
     }
 }
 
-/// The first line of a text, cut where it is long; what is left out is marked.
+/// The first line of a text, cut and marked if it is long.
 fn short(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     let cut: String = line.chars().take(MOST_OF_SUBJECT).collect();
     if cut.len() < text.trim_end().len() { cut + "…" } else { cut }
 }
 
-/// The whole line.
+/// The whole summary.
 pub(super) fn of(tool: &str, args: &Map<String, Value>, result: &Value) -> String {
     let facts = match result {
         Value::Object(result) => facts(result),
@@ -60,7 +60,7 @@ fn facts(result: &Map<String, Value>) -> Vec<String> {
 
 type Fact = fn(&Map<String, Value>) -> Option<String>;
 
-/// What may be said of a result, in the order in which it is said.
+/// Facts about a result, in the order in which they are shown.
 const FACTS: [Fact; 17] = [
     |r| Some(format!("exit code {}", r.get("exit_code")?.as_i64()?)),
     |r| Some(format!("status {}", r.get("status_code")?.as_u64()?)),
@@ -85,7 +85,7 @@ fn text(result: &Map<String, Value>, key: &str) -> Option<String> {
     Some(short(result.get(key)?.as_str()?))
 }
 
-/// How many there are, where no other fact says so.
+/// The number of items, if no other fact states it.
 fn found(result: &Map<String, Value>) -> Option<String> {
     let is_told = ["total_matches", "match_count", "todos"].iter().any(|key| result.contains_key(*key));
     let count = result.get("count")?.as_u64()?;

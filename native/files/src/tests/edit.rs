@@ -63,7 +63,7 @@ fn what_is_not_there_is_refused_with_what_is_near() {
     let (_, message) = fixture.refused_edit("let name = \"xyz\";", "y");
     assert!(message.contains("The nearest lines are:\n2: \tlet name = \"x\";"), "{message}");
     let (_, message) = fixture.refused_edit("completely different", "y");
-    assert!(message.contains("Nothing in it is like it"), "{message}");
+    assert!(message.contains("It has no similar text"), "{message}");
     let (_, message) = fixture.refused_edit("fn main() {\\n\tlet", "y");
     assert!(message.contains("a backslash and a letter"), "{message}");
     let (_, message) = fixture.refused_edit("     1\tfn main() {", "y");

@@ -132,7 +132,7 @@ fn images_come_as_base64_up_to_a_size() {
 fn other_binaries_are_named_and_refused() {
     let error = Fixture::with(b"\x7FELF\x02\x01\x01\0\0\0").refused("file_read", json!({"path": "f"}));
     assert_eq!(error.reason, Reason::BinaryFile);
-    assert!(error.message.starts_with("f is no text but an ELF program or library (10 bytes); "), "{error}");
+    assert!(error.message.starts_with("f is not text but an ELF program or library (10 bytes); "), "{error}");
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn a_link_to_nothing_is_not_offered_in_its_own_place() {
     std::os::unix::fs::symlink("nowhere", fixture.path("link")).unwrap();
     let error = fixture.refused("file_read", json!({"path": "link"}));
     assert_eq!(error.reason, Reason::NoSuchFile);
-    assert!(error.message.starts_with("link is a symbolic link to something that is not there"), "{error}");
+    assert!(error.message.starts_with("link is a symbolic link whose target does not exist"), "{error}");
     assert_eq!(error.details["nearest"], json!([]));
 }
 

@@ -67,7 +67,7 @@ fn a_binary_file_is_replaced_without_a_diff() {
     let fixture = Fixture::with(b"\0\x01\x02");
     let value = fixture.write(json!({"path": "f", "content": "text"}));
     assert_eq!((&value["diff"], &value["additions"]), (&Value::Null, &Value::Null));
-    assert_eq!(value["note"], "no diff: the file was no text");
+    assert_eq!(value["note"], "no diff: the file was not text");
     assert_eq!(fixture.get("f"), b"text");
 }
 

@@ -1,4 +1,4 @@
-//! Differences between two of: the last commit, the staging area, the work tree.
+//! Differences between commit, staging area and work tree.
 
 pub(super) mod renames;
 mod similarity;
@@ -6,7 +6,7 @@ pub(super) mod staged;
 
 use git2::Oid;
 
-/// The hash of content that was not read yet, and of what is not there.
+/// The hash of missing content, and of content that has not been hashed.
 pub(super) const NO_ID: Oid = Oid::ZERO_SHA1;
 
 /// One side of a change.
@@ -14,38 +14,38 @@ pub(super) const NO_ID: Oid = Oid::ZERO_SHA1;
 pub(super) struct BlobVersion {
     /// Mode in the tree.
     pub(super) mode: u32,
-    /// Hash of the blob; all zeros for a file of the work tree that was not read yet.
+    /// Hash of the blob; all zeros for a work-tree file that has not been hashed.
     pub(super) id: Oid,
 }
 
-/// What happened to a path.
+/// The kind of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ChangeKind {
-    /// It is new.
+    /// The file is new.
     Added,
-    /// It is gone.
+    /// The file was removed.
     Deleted,
-    /// Its content or mode is another.
+    /// Content or mode changed.
     Modified,
-    /// A file became a link or the other way round.
+    /// A file became a symbolic link, or the reverse.
     TypeChanged,
-    /// It had another name.
+    /// The file was renamed.
     Renamed {
         /// The old name.
         from: Vec<u8>,
-        /// Likeness of the contents, in percent.
+        /// Similarity of the contents, in percent.
         percent: u32,
     },
-    /// A merge left it undecided. Which sides there are: 1 the common ancestor, 2 the own, 4 the other.
+    /// Merge conflict. The bits tell which versions exist: 1 common ancestor, 2 ours, 4 theirs.
     Unmerged(u8),
 }
 
 /// One changed path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FileChange {
-    /// The path, the new one if there are two.
+    /// The path; the new one for a rename.
     pub(super) path: Vec<u8>,
-    /// What happened.
+    /// The kind of change.
     pub(super) kind: ChangeKind,
     /// The old side.
     pub(super) old: Option<BlobVersion>,
@@ -53,7 +53,7 @@ pub(super) struct FileChange {
     pub(super) new: Option<BlobVersion>,
 }
 
-/// Whether a path is `below` or beneath it; everything is beneath the empty path.
+/// Whether a path is `below` or beneath it. Everything is beneath the empty path.
 pub(super) fn is_below(path: &[u8], below: &[u8]) -> bool {
     match path.strip_prefix(below) {
         Some(rest) => below.is_empty() || rest.is_empty() || rest[0] == b'/',

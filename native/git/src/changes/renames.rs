@@ -1,5 +1,5 @@
-//! Which added file is a deleted one under another name: first those with the same content, then those with
-//! the same name elsewhere, then whatever is alike enough.
+//! Rename detection, as in git: pairs of deleted and added files with equal content first, then pairs with the same
+//! file name, then the most similar ones.
 
 use super::similarity::{ChunkSizes, MAX_SCORE, can_reach, pieces, score};
 use super::{ChangeKind, FileChange};
@@ -8,27 +8,27 @@ use crate::{fail::GitResult, tree::dirs::split};
 use git2::Oid;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// Least score of a rename.
+/// Minimum score of a rename.
 const LEAST: u64 = MAX_SCORE / 2;
-/// Least score of a rename that keeps the file's own name.
+/// Minimum score of a rename that keeps the file name.
 const LEAST_SAME_NAME: u64 = MAX_SCORE * 3 / 4;
-/// Candidates that are kept for each added file.
+/// Number of candidates kept per added file.
 const CANDIDATES: usize = 4;
 
-/// Looks for renames.
+/// The state of a rename detection.
 pub(crate) struct RenameDetector<'a, F> {
     changes: &'a [FileChange],
-    /// Positions of deleted and of added files that are still single.
+    /// Indices of unpaired deleted and added files.
     old: BTreeSet<usize>,
     new: BTreeSet<usize>,
-    /// New position, old position, score.
+    /// New index, old index, score.
     found: Vec<(usize, usize, u64)>,
     content: F,
     known: HashMap<usize, (ChunkSizes, u64)>,
     cx: &'a GitCall,
 }
 
-/// Pairs deleted and added files. `content` gives a file's bytes, or `None` if they cannot take part.
+/// Pairs deleted and added files. `content` returns a file's bytes, or `None` if it is not eligible.
 pub(crate) fn pair<F>(
     changes: Vec<FileChange>,
     limit: usize,
@@ -54,7 +54,7 @@ where
     Ok(merged(changes, &found))
 }
 
-/// The changes with each pair as one.
+/// The changes, each pair merged into a rename.
 fn merged(changes: Vec<FileChange>, found: &[(usize, usize, u64)]) -> Vec<FileChange> {
     let by_new: HashMap<usize, (usize, u64)> =
         found.iter().map(|(new, old, score)| (*new, (*old, *score))).collect();
@@ -87,7 +87,7 @@ where
         self.old.remove(&old);
     }
 
-    /// Whether both are regular files, or neither.
+    /// Whether both are regular files, or both are not.
     fn same_type(&self, old: usize, new: usize) -> bool {
         let is_file = |mode: Option<u32>| mode.is_some_and(|mode| mode & 0o170_000 == 0o100_000);
         let (old, new) = (self.changes[old].old, self.changes[new].new);
@@ -111,7 +111,7 @@ where
         }
     }
 
-    /// A name that only one deleted and one added file have.
+    /// Pairs files whose name occurs once among the deleted and once among the added files.
     fn same_name(&mut self) -> GitResult<()> {
         let single = |positions: &BTreeSet<usize>| {
             let mut by_name: HashMap<Vec<u8>, Vec<usize>> = HashMap::new();
@@ -133,7 +133,7 @@ where
         Ok(())
     }
 
-    /// Every pair that is left, best first.
+    /// Pairs the remaining files, most similar first.
     fn alike(&mut self) -> GitResult<()> {
         let mut all: Vec<(usize, usize, u64)> = Vec::new();
         for new in self.new.clone() {
@@ -157,7 +157,7 @@ where
         Ok(())
     }
 
-    /// Higher scores first, then pairs that keep the name.
+    /// Sort key: by score, then pairs that keep the name.
     fn rank(&self, (new, old, score): &(usize, usize, u64)) -> (u64, bool) {
         (u64::MAX - score, self.name(*new) != self.name(*old))
     }
@@ -175,7 +175,7 @@ where
         })
     }
 
-    /// Reads a file's pieces once; false when it cannot take part.
+    /// Computes a file's chunks once; false if it is not eligible.
     fn know(&mut self, at: usize) -> GitResult<bool> {
         if !self.known.contains_key(&at) {
             let Some(bytes) = (self.content)(&self.changes[at])? else { return Ok(false) };

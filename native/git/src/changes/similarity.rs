@@ -1,24 +1,24 @@
-//! How much of one file is in another, measured as git measures it, so that its percentages come out alike.
+//! Similarity of two files, computed as git does, so that the percentages agree.
 
 use std::collections::HashMap;
 
-/// The highest score.
+/// The maximum score.
 pub(super) const MAX_SCORE: u64 = 60_000;
-/// Longest piece of a line that is compared as a whole.
+/// Maximum chunk length; longer lines are split.
 const PIECE: usize = 64;
-/// Pieces fall into so many classes.
+/// Number of hash classes for chunks, as in git.
 const CLASSES: u32 = 107_927;
 
-/// How many bytes each class of pieces has in a file.
+/// Number of bytes per hash class.
 pub(super) type ChunkSizes = HashMap<u32, u64>;
 
-/// Whether git would take the content for binary: a NUL in its first 8,000 bytes.
+/// Whether git treats the content as binary: a NUL in its first 8,000 bytes.
 pub(super) fn is_binary(bytes: &[u8]) -> bool {
     memchr::memchr(0, &bytes[..bytes.len().min(8000)]).is_some()
 }
 
-/// Cuts a file into lines, long lines into pieces, and counts their bytes by class. In text, a carriage return
-/// at the end of a line does not count.
+/// Splits a file into lines, and long lines into chunks, and counts the bytes of each hash class. In text, a carriage
+/// return before a line feed is ignored.
 pub(super) fn pieces(bytes: &[u8]) -> ChunkSizes {
     let is_text = !is_binary(bytes);
     let mut pieces = ChunkSizes::new();
@@ -47,7 +47,7 @@ pub(super) fn pieces(bytes: &[u8]) -> ChunkSizes {
     pieces
 }
 
-/// The score of two files of these sizes: the bytes of the old one that the new one has too.
+/// The score of two files: the bytes of the old one that also occur in the new one, relative to the larger size.
 pub(super) fn score(old: &ChunkSizes, old_size: u64, new: &ChunkSizes, new_size: u64) -> u64 {
     let kept: u64 = old.iter().filter_map(|(class, bytes)| Some(*bytes.min(new.get(class)?))).sum();
     match old_size.max(new_size) {
@@ -56,7 +56,7 @@ pub(super) fn score(old: &ChunkSizes, old_size: u64, new: &ChunkSizes, new_size:
     }
 }
 
-/// Whether files of these sizes can be alike enough at all.
+/// Whether files of these sizes can reach the minimum score at all.
 pub(super) fn can_reach(least: u64, old_size: u64, new_size: u64) -> bool {
     let larger = old_size.max(new_size);
     larger * (MAX_SCORE - least) >= (larger - old_size.min(new_size)) * MAX_SCORE

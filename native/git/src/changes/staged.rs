@@ -1,4 +1,4 @@
-//! What the next commit would change: the staging area against the last commit.
+//! Staged changes: the staging area compared with the last commit.
 
 use super::{BlobVersion, ChangeKind, FileChange, is_below};
 use crate::{
@@ -9,12 +9,12 @@ use crate::{
 use git2::{Delta, DiffDelta, DiffFile, DiffOptions, IndexEntryExtendedFlag, Oid};
 use std::os::unix::ffi::OsStrExt;
 
-/// The changes below a path, in the order of paths; renames are not looked for yet.
+/// The changes below a path, sorted by path, without rename detection.
 pub(crate) fn staged(repo: &Repo, staging: &Staging, below: &[u8]) -> GitResult<Vec<FileChange>> {
     staged_since(repo, staging, repo.head()?, below)
 }
 
-/// As [`staged`], against another commit than the last; against nothing without one.
+/// As [`staged`], compared with the given commit, or with an empty tree if there is none.
 pub(crate) fn staged_since(
     repo: &Repo,
     staging: &Staging,
@@ -51,13 +51,13 @@ fn version(file: &DiffFile<'_>) -> BlobVersion {
     BlobVersion { mode: file.mode().into(), id: file.id() }
 }
 
-/// A path that `git add --intent-to-add` named: it has no content in the staging area.
+/// Whether the path was added with `git add --intent-to-add`, so that it has no staged content.
 fn is_intended(staging: &Staging, path: &[u8]) -> bool {
     let at = staging.entries.binary_search_by(|entry| entry.path.as_slice().cmp(path));
     at.is_ok_and(|at| staging.entries[at].flags_extended & IndexEntryExtendedFlag::INTENT_TO_ADD.bits() != 0)
 }
 
-/// Paths that a merge left undecided.
+/// Paths with merge conflicts.
 pub(crate) fn unmerged(staging: &Staging, below: &[u8]) -> Vec<FileChange> {
     let mut changes: Vec<FileChange> = Vec::new();
     for entry in staging.entries.iter().filter(|entry| stage(entry) > 0 && is_below(&entry.path, below)) {

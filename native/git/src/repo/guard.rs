@@ -1,8 +1,8 @@
-//! A look over a repository's own directory before libgit2 may enter it.
+//! Checks a repository's own directory before libgit2 uses it.
 //!
-//! libgit2 takes paths: it would follow a link in `.git` to any place, for writing too, and wait for ever at a
-//! FIFO. So links that lead out of the workspace, FIFOs and devices are found first, and the repository is left
-//! alone. Objects borrowed from another repository and settings included from outside are refused alike.
+//! libgit2 works with paths: it would follow a link in `.git` anywhere, also for writing, and block on a FIFO. A
+//! repository with links out of the workspace, FIFOs or device files is therefore refused. So are objects borrowed from
+//! another repository, and settings included from outside.
 
 use super::includes;
 use super::locate::RepoLocation;
@@ -18,15 +18,15 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Directories in a repository that libgit2 enters. Hooks are never run, and submodules' repositories and other
-/// work trees have a guard of their own.
+/// Directories in a repository that libgit2 uses. Hooks are never run, and the repositories of submodules and linked
+/// work trees are checked separately.
 const ENTERED: [&[u8]; 7] =
     [b"objects", b"refs", b"logs", b"info", b"rebase-merge", b"rebase-apply", b"sequencer"];
 
 /// Names that often are links and that libgit2 never opens.
 const NEVER_OPENED: [&[u8]; 3] = [b"hooks", b"lfs", b"annex"];
 
-/// Fails when the repository's own directory is not safe to enter.
+/// Fails if the repository's own directory is not safe to use.
 pub(super) fn check(located: &RepoLocation, cx: &GitCall) -> GitResult<()> {
     directory(&located.git_dir, cx)?;
     if located.common_dir.display() != located.git_dir.display() {
@@ -48,7 +48,8 @@ fn directory(git_dir: &WorkspacePath, cx: &GitCall) -> GitResult<()> {
     let top = walk.list(b"")?;
     for (name, kind) in &top {
         match kind {
-            // Most of the repository lies there. A process that is confined is led nowhere by it, and ended if it hangs.
+            // By far the largest part of a repository, so not worth walking if the process is confined: links cannot
+            // lead out of the sandbox, and a process that blocks is killed.
             FileType::Directory if cx.is_confined && name == b"objects" => {}
             FileType::Directory if !ENTERED.contains(&name.as_slice()) => {}
             FileType::Directory => walk.below(name)?,
@@ -69,7 +70,7 @@ impl GitDirCheck<'_> {
     fn list(&mut self, path: &[u8]) -> GitResult<DirEntries> {
         self.cx.check()?;
         match self.dirs.list(path) {
-            // It went away since its name was read.
+            // It was removed in the meantime.
             Err(Errno::NOENT) => Ok(Vec::new()),
             Err(error) => Err(self.git_dir.join(to_path(path)).error("list directory", error).into()),
             Ok(names) => Ok(names),
@@ -92,7 +93,7 @@ impl GitDirCheck<'_> {
         let refuse = |why: &str| Err(GitError::Unavailable(format!("{} {why}", git_dir.display())));
         match kind {
             FileType::Symlink if leads_out(&git_dir) => refuse("is a link that leads out of the workspace"),
-            // A link inside may still lead to something that is not a file.
+            // A link to a target inside may still lead to something that is not a regular file.
             FileType::Symlink if git_dir.stat().is_ok_and(|stat| blocks(stat.st_mode)) => {
                 refuse("is a link to something other than a file")
             }

@@ -1,5 +1,5 @@
-//! Settings files that a repository's settings include. libgit2 reads them wherever they are; so they are
-//! looked for first, and one outside the workspace makes the repository unusable.
+//! Checks settings files that a repository's settings include. libgit2 reads them from anywhere, so an include from
+//! outside the workspace makes the repository unusable.
 
 use crate::fail::{GitError, GitResult};
 use beamai_workspace::WorkspacePath;
@@ -8,20 +8,20 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Deepest nesting that git itself follows.
+/// Maximum include depth, as in git.
 const MAX_DEPTH: usize = 10;
-/// Largest settings file that is read.
+/// Maximum size of a settings file.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Fails when the settings file includes one that is not a file in the workspace. A missing file includes none.
+/// Fails if the settings file includes anything but files in the workspace. Missing files are accepted.
 pub(super) fn check(dir: &WorkspacePath, name: &str) -> GitResult<()> {
     nested(dir, Path::new(name), 0)
 }
 
-/// The last value that a settings file itself gives a setting; without those that it includes.
+/// The last value of a setting in the settings file itself, ignoring includes.
 ///
 /// # Errors
-/// When the file cannot be read.
+/// If the file cannot be read.
 pub(crate) fn setting(
     dir: &WorkspacePath,
     name: &str,
@@ -37,7 +37,7 @@ fn nested(dir: &WorkspacePath, path: &Path, depth: usize) -> GitResult<()> {
     let file = dir.join(path);
     let refuse = |why: String| Err(GitError::Unavailable(format!("its settings {} {why}", file.display())));
     if depth > MAX_DEPTH {
-        return refuse("include one another without end".to_owned());
+        return refuse("include each other recursively".to_owned());
     }
     let Some(bytes) = read(&file)? else { return Ok(()) };
     let beside = dir.join(path.parent().unwrap_or(Path::new("")));
@@ -66,27 +66,27 @@ fn read(file: &WorkspacePath) -> GitResult<Option<Vec<u8>>> {
     }
 }
 
-/// Whether the path of an included file can only mean one in the workspace.
+/// Whether the path of an included file can only be in the workspace.
 fn is_inside(dir: &WorkspacePath, path: &[u8]) -> bool {
     let is_plain = !path.starts_with(b"/") && !path.starts_with(b"~") && !path.starts_with(b"%");
     is_plain
         && !path.contains(&b'\\')
         && match dir.join(Path::new(OsStr::from_bytes(path))).resolved() {
             Ok(_) => true,
-            // A path that leads out fails otherwise than one that is merely missing.
+            // A missing file is harmless; a path that leads out gives another error.
             Err(error) => error.reason == beamai_base::Reason::NoSuchFile,
         }
 }
 
-/// The paths in `include` and `includeIf` sections, whatever their conditions. Every line that might set one
-/// counts: to see one too many is harmless.
+/// The paths in `include` and `includeIf` sections, whatever their conditions. False positives are harmless: every line
+/// that may set a path counts.
 fn included(bytes: &[u8]) -> Vec<Vec<u8>> {
     let is_include = |text: &[u8]| text.trim_ascii_start().to_ascii_lowercase().starts_with(b"include");
     values(bytes, is_include, |name| name.to_ascii_lowercase().starts_with(b"path"))
 }
 
-/// The values of the settings of some name in some sections. A section is given without its brackets, a name with
-/// whatever stands before the `=`.
+/// The values of certain settings in certain sections. Sections are passed without brackets, keys as the text before
+/// `=`.
 fn values(bytes: &[u8], in_section: impl Fn(&[u8]) -> bool, is_key: impl Fn(&[u8]) -> bool) -> Vec<Vec<u8>> {
     let mut is_wanted = false;
     let mut found = Vec::new();
@@ -108,7 +108,7 @@ fn values(bytes: &[u8], in_section: impl Fn(&[u8]) -> bool, is_key: impl Fn(&[u8
     found
 }
 
-/// The lines, those that a backslash continues put together.
+/// Logical lines: backslash continuations are joined.
 fn lines(bytes: &[u8]) -> Vec<Vec<u8>> {
     let mut lines: Vec<Vec<u8>> = vec![Vec::new()];
     let mut goes_on = true;
@@ -124,7 +124,7 @@ fn lines(bytes: &[u8]) -> Vec<Vec<u8>> {
     lines
 }
 
-/// A value without quotes and comment.
+/// A value without quotes and comments.
 fn value(text: &[u8]) -> Vec<u8> {
     let mut value = Vec::new();
     let mut is_quoted = false;

@@ -1,7 +1,8 @@
-//! Where a repository is: its work tree, its own directory, the directory it shares with other work trees.
+//! Locates a repository: its work tree, its git directory, and the common directory shared with other work trees.
 //!
-//! The work tree is the workspace, lies in it, or holds it. A `.git` file may name a repository anywhere, so it counts
-//! only if what it names names this work tree back: whoever can write here cannot have made it say so.
+//! The work tree is the workspace, is inside of it, or contains it. A `.git` file may name a repository anywhere, so it
+//! is accepted only if that repository refers back to this work tree; a process that can only write to the workspace
+//! cannot forge that.
 
 use super::includes::setting;
 use crate::{
@@ -18,21 +19,21 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Longest `.git`, `gitdir` or `commondir` file that is read, in bytes.
+/// Maximum size of a `.git`, `gitdir` or `commondir` file, in bytes.
 const MAX_LINK: u64 = 4096;
 
-/// A repository whose work tree is the workspace, lies in it, or holds it.
+/// A repository whose work tree is the workspace, is inside of it, or contains it.
 #[derive(Debug)]
 pub(crate) struct RepoLocation {
-    /// The work tree relative to the workspace; empty for the workspace itself and for one that holds it.
+    /// The work tree relative to the workspace; empty if it is the workspace or contains it.
     below: Vec<u8>,
-    /// The workspace relative to the work tree that holds it; empty otherwise.
+    /// The workspace relative to the work tree that contains it; empty otherwise.
     pub above: Vec<u8>,
     /// The work tree.
     pub root: WorkspacePath,
-    /// The repository's own directory.
+    /// The git directory.
     pub git_dir: WorkspacePath,
-    /// The directory with objects, branches and settings; most often the same.
+    /// The directory with objects, branches and settings; usually the same.
     pub common_dir: WorkspacePath,
 }
 
@@ -43,8 +44,8 @@ struct GitDirs {
 }
 
 impl RepoLocation {
-    /// A path of the workspace as a path of the work tree. What lies elsewhere stands for all of the work tree that is in
-    /// the workspace.
+    /// Converts a path relative to the workspace to one relative to the work tree. Paths outside the work tree become
+    /// the part of it that is in the workspace.
     pub(crate) fn within(&self, path: &[u8]) -> Vec<u8> {
         let below = path.strip_prefix(self.below.as_slice()).unwrap_or_default();
         let below = below.strip_prefix(b"/").unwrap_or(below);
@@ -55,7 +56,7 @@ impl RepoLocation {
         }
     }
 
-    /// A path of the work tree as a path of the workspace; absolute where it is outside.
+    /// Converts a path relative to the work tree to one relative to the workspace; absolute if it is outside.
     pub(crate) fn outside(&self, path: &[u8]) -> Vec<u8> {
         if self.above.is_empty() {
             return join(&self.below, path);
@@ -67,14 +68,14 @@ impl RepoLocation {
         }
     }
 
-    /// Whether a path of the work tree lies in the workspace.
+    /// Whether a path of the work tree is in the workspace.
     pub(crate) fn is_inside(&self, path: &[u8]) -> bool {
         crate::changes::is_below(path, &self.above)
     }
 }
 
-/// The repository that a path of the workspace belongs to: the nearest work tree above it, or, where there is
-/// none, the one that the path itself is; at last one that holds the workspace. Without a path, the workspace's own.
+/// Finds the repository of a path: the nearest work tree above it, or else the path itself, or else a work tree that
+/// contains the workspace. Without a path, the workspace's repository.
 pub(crate) fn locate(workspace: &Workspace, path: Option<&[u8]>) -> GitResult<RepoLocation> {
     let mut dirs = Dirs::new(workspace.top().open_dir()?);
     let path = path.unwrap_or_default();
@@ -99,10 +100,10 @@ pub(crate) fn locate(workspace: &Workspace, path: Option<&[u8]>) -> GitResult<Re
     }))
 }
 
-/// The nested repository that a path of the workspace lies in; `None` where it lies in the only one that there is.
+/// The nested repository that contains a path; `None` if the path belongs to the workspace's repository.
 ///
 /// # Errors
-/// When the workspace cannot be opened.
+/// If the workspace cannot be opened.
 pub(crate) fn nested(workspace: &Workspace, path: &[u8]) -> Result<Option<Vec<u8>>, ToolError> {
     let mut dirs = Dirs::new(workspace.top().open_dir()?);
     let found: Vec<&[u8]> = above(path).filter(|below| mark(&mut dirs, below).is_some()).collect();
@@ -113,7 +114,7 @@ pub(crate) fn nested(workspace: &Workspace, path: &[u8]) -> Result<Option<Vec<u8
     })
 }
 
-/// The directories above a path, nearest first, the workspace itself last.
+/// The directories above a path, nearest first, ending with the workspace.
 fn above(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::successors((!path.is_empty()).then(|| split(path).0), |dir| {
         (!dir.is_empty()).then(|| split(dir).0)
@@ -125,7 +126,8 @@ fn mark(dirs: &mut Dirs, below: &[u8]) -> Option<FileType> {
     Some(FileType::from_raw_mode(stat.st_mode))
 }
 
-/// The nearest directory above one, on the same file system, that has a `.git`. git looks no further either.
+/// The nearest directory above the workspace, on the same file system, that has a `.git`. git stops at file system
+/// boundaries too.
 fn holder(workspace: &Path) -> Option<&Path> {
     let device = |path: &Path| path.symlink_metadata().ok().map(|found| found.dev());
     let own = device(workspace);
@@ -148,7 +150,7 @@ fn located(tree: &Workspace, below: &[u8], above: Vec<u8>, kind: FileType) -> Gi
     Ok(RepoLocation { below: below.to_vec(), above, root, git_dir: dirs.own, common_dir: dirs.common })
 }
 
-/// A repository that is a directory of the work tree, or a link to one that is not outside.
+/// A repository in a `.git` directory of the work tree, or behind a link that stays inside.
 fn own(tree: &Workspace, dot_git: &WorkspacePath) -> GitResult<GitDirs> {
     let what = "the repository's directory cannot be used";
     dot_git.open_dir().map_err(|error| refuse(what, &error.message))?;
@@ -160,8 +162,8 @@ fn own(tree: &Workspace, dot_git: &WorkspacePath) -> GitResult<GitDirs> {
     }
 }
 
-/// The repository that a `.git` file names, if that names the work tree back: a linked work tree by its `gitdir`, a
-/// submodule by its setting `core.worktree`.
+/// The repository that a `.git` file names, if it refers back to the work tree: by `gitdir` for a linked work tree, by
+/// `core.worktree` for a submodule.
 fn named(tree: &Workspace, root: &WorkspacePath, file: &WorkspacePath) -> GitResult<GitDirs> {
     let dir = real(&root.absolute(), &text(file, b"gitdir:")?, file)?;
     let own = Workspace::open(&dir).map_err(|error| refuse(&file.display(), &error.message))?;
@@ -179,8 +181,8 @@ fn named(tree: &Workspace, root: &WorkspacePath, file: &WorkspacePath) -> GitRes
     let back = own.path().join(OsStr::from_bytes(&back)).canonicalize().ok();
     if back.is_none() || back != expected.canonicalize().ok() {
         let why = format!(
-            "names {}, which does not name this work tree back; a person can say that they belong together with `git \
-             worktree repair`, or for a repository that was moved apart with `git config core.worktree`",
+            "names {}, which does not refer back to this work tree; a person can connect them with `git \
+             worktree repair`, or with `git config core.worktree` if the repository was moved",
             dir.display()
         );
         return Err(refuse(&file.display(), &why));
@@ -188,7 +190,7 @@ fn named(tree: &Workspace, root: &WorkspacePath, file: &WorkspacePath) -> GitRes
     Ok(GitDirs { own: in_tree(tree, &common, own.path()), common: in_tree(tree, &common, common.path()) })
 }
 
-/// The directory that a linked work tree shares, if it keeps that work tree's own one.
+/// The common directory of a linked work tree, if it lists that work tree.
 fn shared(common: &Path, own: &Workspace, file: &WorkspacePath) -> GitResult<Workspace> {
     let common = Workspace::open(common).map_err(|error| refuse(&file.display(), &error.message))?;
     let name = own.path().strip_prefix(common.path().join("worktrees")).ok();
@@ -204,7 +206,7 @@ fn shared(common: &Path, own: &Workspace, file: &WorkspacePath) -> GitResult<Wor
     }
 }
 
-/// A directory of a repository as a place: of the work tree where it lies in that, so that messages are short.
+/// A directory of a repository, expressed relative to the work tree if it is inside, so that messages are short.
 fn in_tree(tree: &Workspace, common: &Workspace, path: &Path) -> WorkspacePath {
     match path.strip_prefix(tree.path()) {
         Ok(inside) => tree.top().join(inside),
@@ -212,7 +214,7 @@ fn in_tree(tree: &Workspace, common: &Workspace, path: &Path) -> WorkspacePath {
     }
 }
 
-/// The path that a file with one path in it has.
+/// The path in a file that contains nothing but a path.
 fn text(file: &WorkspacePath, key: &[u8]) -> GitResult<Vec<u8>> {
     let mut bytes = Vec::new();
     let unreadable = |why: &str| refuse(&file.display(), &format!("cannot be read: {why}"));
@@ -223,7 +225,7 @@ fn text(file: &WorkspacePath, key: &[u8]) -> GitResult<Vec<u8>> {
     path.map(<[u8]>::to_vec).ok_or_else(|| refuse(&file.display(), "names no directory"))
 }
 
-/// A directory that a file names, every link followed.
+/// The directory that a file names, with all links resolved.
 fn real(from: &Path, path: &[u8], file: &WorkspacePath) -> GitResult<PathBuf> {
     let path = from.join(OsStr::from_bytes(path));
     let missing = |error| refuse(&file.display(), &format!("names {}: {error}", path.display()));

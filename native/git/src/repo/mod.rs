@@ -1,9 +1,8 @@
-//! A repository that was found, looked over and opened.
+//! Opens repositories.
 //!
-//! libgit2 reads and writes the repository's own directory and the host's git settings, and nothing else: every
-//! file of the work tree is opened by handle. The worker sees files that rules deny; opened by a path that somebody
-//! exchanges meanwhile, one of them could be shown under another name. It runs no program: no hook, no filter, no file
-//! system monitor, no pager, no signing.
+//! libgit2 reads and writes only the repository's own directory and the host's git settings; work-tree files are opened
+//! by handle. The worker can read files that rules deny: if libgit2 opened them by path, an exchanged path could show
+//! one under another name. No program is run: no hook, filter, file system monitor, pager or signing.
 
 mod guard;
 mod includes;
@@ -28,42 +27,42 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Largest file of the repository's own directory that is read here.
+/// Maximum size of a file in the repository's own directory.
 const MAX_ADMIN_BYTES: u64 = 4 << 20;
 
 /// An open repository.
 pub(super) struct Repo {
     /// libgit2's handle.
     pub(super) git: Repository,
-    /// Where it is.
+    /// Its location.
     pub(super) located: RepoLocation,
-    /// What its settings say.
+    /// The settings that matter here.
     pub(super) settings: GitSettings,
     /// All settings.
     pub(super) config: Config,
 }
 
-/// The staging area as it was read.
+/// The staging area, as read.
 pub(super) struct Staging {
-    /// libgit2's index; it knows no repository, so that it never looks into the work tree.
+    /// libgit2's index, not attached to a repository, so that it never reads the work tree.
     pub(super) index: Index,
-    /// Its entries in order.
+    /// Its entries, sorted.
     pub(super) entries: Vec<IndexEntry>,
-    /// What the file was when it was read.
+    /// Metadata of the index file when it was read.
     pub(super) stat: Option<Stat>,
 }
 
-/// Whether the workspace is a repository that could be opened.
+/// Whether the workspace is in a usable repository.
 pub(super) fn probe(workspace: &Workspace) -> GitResult<()> {
     Repo::open(&GitCall::here(&CallContext::new(workspace.clone())), None).map(|_| ())
 }
 
 impl Repo {
-    /// Opens the repository that a path, relative to the workspace and without `..`, belongs to.
+    /// Opens the repository of a path, which is relative to the workspace and has no `..`.
     pub(super) fn open(cx: &GitCall, path: Option<&[u8]>) -> GitResult<Self> {
-        // libgit2 takes paths, so the directory must still be the one that was pinned.
+        // libgit2 works with paths, so the workspace must still be the pinned directory.
         cx.workspace.expect_in_place()?;
-        // What git keeps is read whatever rules say of its files: nothing of it is shown but what rules let be read.
+        // git's own files are read whatever rules say; rules apply to what is shown.
         let located = locate::locate(&cx.workspace, path)?;
         guard::check(&located, cx)?;
         let root = located.root.absolute();
@@ -91,7 +90,7 @@ impl Repo {
         Ok(if cx.denied.is_none() { Dirs::new(top) } else { Dirs::judged(top) })
     }
 
-    /// The commit that HEAD names; `None` before the first one.
+    /// The commit that HEAD refers to; `None` before the first commit.
     pub(super) fn head(&self) -> GitResult<Option<Oid>> {
         match self.git.refname_to_id("HEAD") {
             Ok(oid) => Ok(Some(oid)),
@@ -108,7 +107,7 @@ impl Repo {
         Some(bytes)
     }
 
-    /// The bytes of a blob; `None` if it is larger than `limit` or cannot be read.
+    /// The content of a blob; `None` if it is larger than `limit` or cannot be read.
     pub(super) fn blob(&self, id: Oid, limit: u64) -> Option<Vec<u8>> {
         let (size, _) = self.git.odb().ok()?.read_header(id).ok()?;
         if size as u64 > limit {
@@ -117,13 +116,13 @@ impl Repo {
         Some(self.git.find_blob(id).ok()?.content().to_vec())
     }
 
-    /// Whether the repository's own directory has something of that name.
+    /// Whether the repository's own directory has an entry of this name.
     pub(super) fn has_admin(&self, name: &str) -> bool {
         self.located.git_dir.join(Path::new(name)).stat().is_ok()
     }
 
-    /// Says which lock files libgit2 is about to make: in the work tree's own directory, and in the shared one. Should
-    /// this process be ended in the middle, they are removed.
+    /// Announces the lock files that libgit2 is about to create in the git directory and in the common directory, so
+    /// that they can be removed if this process is killed.
     pub(super) fn tell_locks(&self, cx: &GitCall, own: &[&str], shared: &[&str]) -> GitResult<()> {
         let common = self.located.common_dir.absolute();
         let own = own.iter().map(|name| self.located.git_dir.absolute().join(name));
@@ -134,7 +133,7 @@ impl Repo {
         Ok(cx.tell_locks(&absent.filter_map(relative).collect::<Vec<_>>())?)
     }
 
-    /// How hashes are abbreviated.
+    /// Abbreviates hashes of this repository.
     pub(super) fn names(&self) -> GitResult<HashAbbreviator<'_>> {
         HashAbbreviator::new(self)
     }
@@ -159,7 +158,7 @@ fn not_owned(root: &Path) -> String {
     )
 }
 
-/// Why an index cannot be read. Two of its forms are git's alone.
+/// Explains why an index cannot be read. Sparse and split indexes are supported only by git itself.
 fn unreadable(error: &git2::Error) -> GitError {
     let why = match error.message() {
         text if text.contains("sdir") => {
@@ -173,7 +172,7 @@ fn unreadable(error: &git2::Error) -> GitError {
     GitError::Unavailable(format!("its index cannot be read ({why})"))
 }
 
-/// Fails unless libgit2 opened what was looked over.
+/// Fails if libgit2 opened anything but the repository that was checked.
 fn verify(git: &Repository, root: &Path, located: &RepoLocation) -> GitResult<()> {
     let Some(work_tree) = git.workdir() else {
         return Err(GitError::Unavailable("it has no work tree (core.bare)".to_owned()));

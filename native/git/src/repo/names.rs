@@ -1,4 +1,4 @@
-//! Abbreviated hashes: as short as git makes them, and no other object's.
+//! Abbreviates hashes: unambiguous, and as short as git's.
 
 use super::Repo;
 use crate::fail::GitResult;
@@ -8,7 +8,7 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Fewest digits of an abbreviation of git's own choice.
+/// Minimum digits of an automatic abbreviation.
 const FEWEST: usize = 7;
 
 /// Abbreviates hashes of one repository.
@@ -23,7 +23,7 @@ impl<'r> HashAbbreviator<'r> {
         Ok(Self { odb: repo.git.odb()?, length })
     }
 
-    /// The abbreviation of a hash. All zeros stand for no object.
+    /// The abbreviation of a hash. The zero hash stands for a missing object.
     pub(crate) fn short(&self, id: Oid) -> String {
         let full = id.to_string();
         let mut length = self.length;
@@ -41,13 +41,13 @@ impl<'r> HashAbbreviator<'r> {
     }
 }
 
-/// The length that keeps chance collisions rare among so many objects.
+/// The length that keeps collisions unlikely for this number of objects.
 fn by_count(objects: u64) -> usize {
     let bits = (u64::BITS - objects.leading_zeros()) as usize;
     bits.div_ceil(2).max(FEWEST)
 }
 
-/// How many objects there are in packs, by the packs' own headers.
+/// Number of objects in packs, from the pack index headers.
 fn packed(common_dir: &WorkspacePath) -> u64 {
     let packs = common_dir.join(Path::new("objects/pack"));
     let Ok(dir) = packs.open_dir().map_err(|_| ()).and_then(|dir| rustix::fs::Dir::new(dir).map_err(|_| ()))

@@ -1,5 +1,5 @@
-//! What the repository's and the host's settings say. Settings that change what is compared are honoured;
-//! those of taste (colours, formats, pagers, how much context) are not, so that answers have one shape.
+//! Reads the repository's and the host's settings. Settings that change what is compared are honoured; settings of
+//! presentation (colours, formats, pagers, context) are not, so that output has a fixed form.
 
 use super::super::fail::GitResult;
 use git2::{Config, ConfigLevel};
@@ -8,12 +8,12 @@ use std::path::PathBuf;
 /// `core.autocrlf`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum AutoCrlf {
-    /// Line endings are left alone.
+    /// Line endings are kept.
     #[default]
     False,
-    /// They are LF in the repository and CRLF in the work tree.
+    /// LF in the repository, CRLF in the work tree.
     True,
-    /// They are LF in the repository.
+    /// LF in the repository.
     Input,
 }
 
@@ -22,31 +22,31 @@ pub(crate) enum AutoCrlf {
 pub(crate) enum Untracked {
     /// None.
     No,
-    /// Those whose directory has tracked files, and the other directories.
+    /// Files in directories with tracked files, and whole untracked directories.
     #[default]
     Normal,
-    /// Every one.
+    /// All files.
     All,
 }
 
-/// Settings as git reads them, host and repository together.
+/// Settings of host and repository, combined as in git.
 #[derive(Debug)]
 pub(crate) struct GitSettings {
-    /// Whether bytes beyond ASCII in file names are escaped.
+    /// Whether non-ASCII bytes in file names are escaped.
     pub quote_path: bool,
-    /// Length of abbreviated hashes; `None` is by the number of objects.
+    /// Length of abbreviated hashes; `None` depends on the number of objects.
     pub abbrev: Option<usize>,
-    /// Whether the work tree's executable bit counts.
+    /// Whether the executable bit of work-tree files counts.
     pub file_mode: bool,
     /// `core.autocrlf`.
     pub autocrlf: AutoCrlf,
-    /// `core.safecrlf` is `true`: a change of line endings that cannot be undone is refused.
+    /// Whether `core.safecrlf` is `true`: irreversible changes of line endings are refused.
     pub safecrlf: bool,
     /// `status.showUntrackedFiles`.
     pub untracked: Untracked,
-    /// Whether renames are looked for.
+    /// Whether renames are detected.
     pub renames: bool,
-    /// Most files on a side that are compared for renames with changes.
+    /// Maximum number of files per side in inexact rename detection.
     pub rename_limit: usize,
     /// The host's ignore file.
     pub excludes: Option<PathBuf>,
@@ -103,8 +103,8 @@ fn renames(config: &Config) -> bool {
     }
 }
 
-/// A file of patterns that the host's own settings name, or the one git looks for without. A repository's
-/// settings name none: they could name any file there is.
+/// A pattern file named by the host's settings, or the default one. Repository settings are ignored here: they could
+/// name any file.
 fn host_file(config: &Config, name: &str, default: &str) -> Option<PathBuf> {
     match config.get_entry(name) {
         Ok(entry) => {
@@ -115,7 +115,7 @@ fn host_file(config: &Config, name: &str, default: &str) -> Option<PathBuf> {
     }
 }
 
-/// Where libgit2 looks for the user's git settings.
+/// The directory where libgit2 looks for the user's git settings.
 fn xdg_dir() -> Option<PathBuf> {
     // SAFETY: the search path is only read; nothing in this program changes it while calls run.
     let path = unsafe { git2::opts::get_search_path(ConfigLevel::XDG) }.ok()?;

@@ -1,4 +1,4 @@
-//! Where HEAD is, and how its branch stands to the one that it follows.
+//! HEAD, its branch, and the branch's upstream.
 
 use crate::{
     fail::GitResult,
@@ -6,7 +6,7 @@ use crate::{
 };
 use git2::ErrorCode;
 
-/// What HEAD names.
+/// What HEAD refers to.
 #[derive(Debug)]
 pub(crate) enum Head {
     /// A branch, by its full name.
@@ -15,7 +15,7 @@ pub(crate) enum Head {
     Detached,
 }
 
-/// What HEAD names now.
+/// What HEAD refers to now.
 pub(crate) fn head(repo: &Repo) -> GitResult<Head> {
     let head = repo.git.find_reference("HEAD")?;
     Ok(match head.symbolic_target_bytes() {
@@ -24,7 +24,7 @@ pub(crate) fn head(repo: &Repo) -> GitResult<Head> {
     })
 }
 
-/// What a log says before the first commit.
+/// The log's text before the first commit.
 pub(crate) fn without_commits(repo: &Repo) -> GitResult<String> {
     let Head::Branch(name) = head(repo)? else { return Ok("HEAD names no commit".to_owned()) };
     let branch = name.strip_prefix("refs/heads/").unwrap_or(&name);
@@ -42,13 +42,13 @@ pub(super) fn headline(repo: &Repo, names: &HashAbbreviator<'_>) -> GitResult<St
     })
 }
 
-/// A reference's name without its kind.
+/// A reference name without its prefix.
 fn shortened(name: &str) -> &str {
     let kinds = ["refs/tags/", "refs/remotes/", "refs/heads/", "refs/"];
     kinds.iter().find_map(|kind| name.strip_prefix(kind)).unwrap_or(name)
 }
 
-/// The upstream of the branch and how many commits each has that the other has not; nothing without an upstream.
+/// The upstream of the branch, and how many commits each is ahead; `None` without an upstream.
 pub(super) fn tracking(repo: &Repo) -> GitResult<Option<String>> {
     let Head::Branch(name) = head(repo)? else { return Ok(None) };
     let Ok(upstream) = repo.git.branch_upstream_name(&name) else { return Ok(None) };

@@ -1,5 +1,4 @@
-//! The diff of a file that a merge left undecided: the own side against the file with its conflict markers, as `git diff
-//! --ours` prints it.
+//! The diff of a file with merge conflicts: our version compared with the work-tree file, as in `git diff --ours`.
 
 use super::diff::content;
 use super::patch::{DiffPrinter, DiffSide};
@@ -12,7 +11,7 @@ use crate::{
     },
 };
 
-/// Writes the diff of an undecided path. Without an own side there is only a line that says so.
+/// Prints the diff of a conflicted path. If there is no version of ours, only a line that says so.
 pub(super) fn print(
     printer: &mut DiffPrinter<'_>,
     contents: &mut WorkTreeReader<'_>,

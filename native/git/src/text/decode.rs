@@ -1,9 +1,9 @@
-//! Text in whatever encoding it is, as UTF-8.
+//! Decodes text of any encoding to UTF-8.
 
 use beamai_text::{ContentKind, sniff};
 use std::borrow::Cow;
 
-/// The text, and what is to be said of it if it was not UTF-8: the encoding that the file tools would find too.
+/// The text, and a note with its encoding if it is not UTF-8. The encoding is detected as in the file tools.
 pub(super) fn decode(bytes: &[u8]) -> (Cow<'_, str>, Option<String>) {
     if let Ok(text) = simdutf8::basic::from_utf8(bytes) {
         return (Cow::Borrowed(text), None);
@@ -12,11 +12,11 @@ pub(super) fn decode(bytes: &[u8]) -> (Cow<'_, str>, Option<String>) {
         ContentKind::Text(charset) if charset.unit() == 1 && !charset.is_utf8() => {
             (charset.decode(bytes).0, Some(format!("decoded from {}", charset.name())))
         }
-        _ => (String::from_utf8_lossy(bytes), Some("with U+FFFD for bytes that are no text".to_owned())),
+        _ => (String::from_utf8_lossy(bytes), Some("with U+FFFD for undecodable bytes".to_owned())),
     }
 }
 
-/// Text that names its encoding itself, as commits do.
+/// Decodes text whose encoding is declared, as in commits.
 pub(super) fn decode_as<'b>(bytes: &'b [u8], label: Option<&[u8]>) -> Cow<'b, str> {
     match label.and_then(encoding_rs::Encoding::for_label) {
         Some(encoding) if encoding != encoding_rs::UTF_8 => encoding.decode_without_bom_handling(bytes).0,

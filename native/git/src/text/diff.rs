@@ -21,23 +21,23 @@ use beamai_port_tools::git::{GitText, path::shown};
 use git2::Oid;
 use std::collections::BTreeMap;
 
-/// Which two versions are compared.
+/// The two versions that are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DiffSides {
-    /// The staging area and the work tree.
+    /// Staging area and work tree.
     StagingAndTree,
-    /// The last commit and the staging area.
+    /// Last commit and staging area.
     CommitAndStaging,
 }
 
-/// What is to be shown of the differences.
+/// The options of a diff.
 #[derive(Debug)]
 pub(crate) struct DiffRequest<'a> {
-    /// Of the staging area, instead of the work tree.
+    /// Show staged changes instead of unstaged ones.
     pub(crate) staged: bool,
-    /// The number of lines, instead of the lines.
+    /// Show line counts instead of lines.
     pub(crate) stat: bool,
-    /// Since this commit, instead of the last one or the staging area.
+    /// Compare with this commit instead of the last one or the staging area.
     pub(crate) commit: Option<&'a str>,
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn diff(repo: &Repo, request: &DiffRequest<'_>, below: &[u8], cx: &Gi
     for (at, change) in changes.iter().enumerate() {
         cx.check()?;
         if page.is_full() {
-            page.note(format!("{} of {} changed files were not begun", changes.len() - at, changes.len()));
+            page.note(format!("{} of {} changed files are not shown", changes.len() - at, changes.len()));
             break;
         }
         let mut printer = DiffPrinter { names: &names, quote, page: &mut page };
@@ -69,7 +69,7 @@ pub(crate) fn diff(repo: &Repo, request: &DiffRequest<'_>, below: &[u8], cx: &Gi
     Ok(page.answer())
 }
 
-/// The commit that a text means to git: a hash, a branch, a tag, `HEAD~2`.
+/// Resolves a revision as git does: a hash, a branch, a tag, `HEAD~2`.
 fn commit_of(repo: &Repo, text: &str) -> GitResult<Oid> {
     let found = repo.git.revparse_single(text).and_then(|object| object.peel_to_commit());
     found.map(|commit| commit.id()).map_err(|error| {
@@ -81,7 +81,7 @@ fn commit_of(repo: &Repo, text: &str) -> GitResult<Oid> {
     })
 }
 
-/// Why there can be no difference below a path: git prints nothing there, as it does for what has not changed.
+/// Explains why there cannot be a difference below a path. git prints nothing in this case, as for unchanged files.
 fn unknown(staging: &Staging, contents: &mut WorkTreeReader<'_>, below: &[u8]) -> Option<String> {
     if below.is_empty() || staging.entries.iter().any(|entry| is_below(&entry.path, below)) {
         return None;
@@ -92,7 +92,9 @@ fn unknown(staging: &Staging, contents: &mut WorkTreeReader<'_>, below: &[u8]) -
             format!("git does not track {shown}, so there is nothing to compare it with; git_add stages it")
         }
         Err(_) => {
-            format!("there is no {shown}, neither here nor staged; check the path, which is no pattern")
+            format!(
+                "{shown} exists neither in the work tree nor in the staging area; check the path (patterns are not supported)"
+            )
         }
     })
 }
@@ -122,7 +124,7 @@ fn changes(
     renamed(repo, changes, between, contents)
 }
 
-/// The changes between a commit and the work tree: those up to the staging area, and those from there on.
+/// The changes between a commit and the work tree, combined from staged and unstaged changes.
 fn joined(staged: Vec<FileChange>, unstaged: Vec<FileChange>) -> Vec<FileChange> {
     let mut all: BTreeMap<Vec<u8>, FileChange> =
         staged.into_iter().map(|change| (change.path.clone(), change)).collect();
@@ -141,7 +143,7 @@ fn joined(staged: Vec<FileChange>, unstaged: Vec<FileChange>) -> Vec<FileChange>
     all.into_values().collect()
 }
 
-/// The changes without those of files that permission rules keep from being read.
+/// The changes without those of files that rules deny reading.
 fn readable(
     repo: &Repo,
     changes: Vec<FileChange>,
@@ -158,7 +160,7 @@ fn readable(
     Ok(kept.map(|(change, _)| change).collect())
 }
 
-/// The changes with renames found, if the settings ask for them.
+/// The changes with renames detected, if the settings enable it.
 pub(crate) fn renamed(
     repo: &Repo,
     mut changes: Vec<FileChange>,
@@ -182,7 +184,7 @@ pub(crate) fn renamed(
     })
 }
 
-/// New files of the work tree take part in renames, so their hashes are needed.
+/// Hashes added files, which rename detection compares with deleted ones.
 fn hashed(changes: &mut [FileChange], contents: &mut WorkTreeReader<'_>) -> GitResult<()> {
     let is_new = |change: &FileChange| change.kind == ChangeKind::Added;
     if changes.iter().all(|change| change.kind != ChangeKind::Deleted) {
@@ -226,7 +228,7 @@ fn one(
     let new = side(contents, &change.path, change.new, between == DiffSides::StagingAndTree)?;
     let is_same = |a: &DiffSide, b: &DiffSide| a.id == b.id && a.mode == b.mode;
     match (&old, &new, stat) {
-        // It only looked changed.
+        // Its metadata changed, but not its content.
         (Some(old), Some(new), _) if is_same(old, new) && change.kind == ChangeKind::Modified => Ok(()),
         (old, new, Some(stat)) => {
             stat.file(change, (old.as_ref(), new.as_ref()), diff.as_ref(), printer.quote, printer.page)
@@ -249,7 +251,7 @@ fn side(
     Ok(Some(DiffSide::new(version, bytes)))
 }
 
-/// The bytes of one version; `None` when they are too many to be compared.
+/// The content of one version; `None` if it is too large to be compared.
 pub(super) fn content(
     contents: &mut WorkTreeReader<'_>,
     path: &[u8],
@@ -262,7 +264,7 @@ pub(super) fn content(
     if is_file {
         return match contents.blob(path, version.mode) {
             Ok(Some(bytes)) => Ok(Some(bytes)),
-            // Not in the work tree of a sparse checkout, and so as it is staged.
+            // Not present in a sparse checkout: use the staged content.
             Ok(None) if !version.id.is_zero() => stored(contents, version),
             Ok(None) => {
                 contents.note(format!("{}: could not be read", shown(path)));
@@ -275,7 +277,7 @@ pub(super) fn content(
     stored(contents, version)
 }
 
-/// The bytes that the repository has of a version; `None` when they are too many to be compared.
+/// The content of a version in the repository; `None` if it is too large to be compared.
 fn stored(contents: &WorkTreeReader<'_>, version: BlobVersion) -> GitResult<Option<Vec<u8>>> {
     let (size, _) = contents.repo.git.odb()?.read_header(version.id)?;
     if size as u64 > contents.cx.limits.whole_file_bytes {

@@ -13,12 +13,12 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 use std::io::Read;
 
-/// Largest `.mailmap` that is read.
+/// Maximum size of `.mailmap`.
 const MAX_MAILMAP: u64 = 1 << 20;
-/// Width of a tab in messages.
+/// Tab width in messages.
 const TAB: usize = 8;
 
-/// Commits from the youngest on, each after the ones that have it for a parent.
+/// Walks commits from newest to oldest; parents come after all of their children.
 struct CommitWalk<'r> {
     repo: &'r Repo,
     queue: BinaryHeap<(i64, Reverse<usize>, Oid)>,
@@ -50,7 +50,7 @@ impl<'r> CommitWalk<'r> {
     }
 }
 
-/// Writes up to `limit` commits. Answers whether there are more.
+/// Prints up to `limit` commits. Returns whether there are more.
 pub(crate) fn print(
     repo: &Repo,
     start: Oid,
@@ -85,7 +85,7 @@ pub(crate) fn print(
 fn mailmap(repo: &Repo) -> GitResult<Mailmap> {
     let mut bytes = Vec::new();
     if let Ok((file, _)) = Dirs::new(repo.located.root.open_dir()?).open_file(b".mailmap") {
-        // What cannot be read renames nobody.
+        // An unreadable `.mailmap` is ignored.
         _ = file.take(MAX_MAILMAP).read_to_end(&mut bytes);
     }
     Ok(Mailmap::from_buffer(&decode(&bytes).0)?)
@@ -139,13 +139,13 @@ fn message(commit: &Commit<'_>) -> String {
     decode_as(commit.message_bytes(), encoding(commit).as_deref()).into_owned()
 }
 
-/// The lines of the first paragraph as one.
+/// The first paragraph, joined to one line.
 pub(crate) fn subject(message: &str) -> String {
     let lines = message.lines().map(str::trim_ascii_end).skip_while(|line| line.is_empty());
     lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// The lines of a message as a log shows them: indented, without tabs, without empty lines around them.
+/// The lines of a message as in `git log`: indented, tabs expanded, without surrounding empty lines.
 fn indented(message: &str) -> Vec<String> {
     let lines: Vec<&str> = message.lines().map(str::trim_ascii_end).collect();
     let end = lines.iter().rposition(|line| !line.is_empty()).map_or(0, |at| at + 1);
@@ -169,7 +169,7 @@ fn without_tabs(line: &str) -> String {
     out
 }
 
-/// Columns that a character takes on a terminal.
+/// Number of terminal columns of a character.
 fn width(char: char) -> usize {
     match u32::from(char) {
         0x0300..=0x036f | 0x200b..=0x200f | 0xfe00..=0xfe0f => 0,
@@ -179,7 +179,7 @@ fn width(char: char) -> usize {
     }
 }
 
-/// A time in its own zone, as in `Thu Jan 1 00:00:00 1970 +0000`.
+/// A time in its own time zone, as in `Thu Jan 1 00:00:00 1970 +0000`.
 fn date(time: Time) -> String {
     let offset = i64::from(time.offset_minutes());
     let local = time.seconds() + offset * 60;
@@ -194,7 +194,7 @@ fn date(time: Time) -> String {
     format!("{weekday} {month} {day} {hour:02}:{minute:02}:{second:02} {year} {zone}")
 }
 
-/// Year, month and day of a day since 1970-01-01: the proleptic Gregorian calendar in eras of 400 years.
+/// Year, month and day of a day number since 1970-01-01, in the proleptic Gregorian calendar.
 fn civil(days: i64) -> (i64, usize, i64) {
     let days = days + 719_468;
     let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));

@@ -1,4 +1,4 @@
-//! What the git tools say.
+//! Text output of the git tools.
 
 pub(super) mod branch;
 mod conflict;

@@ -1,4 +1,4 @@
-//! One file's part of a diff.
+//! Prints one file's part of a diff.
 
 use super::decode::decode;
 use super::quote::QuoteStyle;
@@ -12,22 +12,22 @@ use crate::{
 use beamai_port_tools::git::path::shown;
 use git2::{DiffLineType, DiffOptions, ObjectType, Oid, Patch};
 
-/// Bytes in which git looks for a NUL.
+/// Number of bytes that git searches for a NUL.
 const LOOKED_AT: usize = 8000;
-/// Most bytes of the line that a hunk's header quotes.
+/// Maximum bytes of the line that a hunk header quotes.
 const HEADING: usize = 80;
 
-/// A side with its content.
+/// One side of a diff with its content.
 #[derive(Debug, Clone)]
 pub(super) struct DiffSide {
     pub(super) mode: u32,
     pub(super) id: Oid,
-    /// `None` is content too large to be compared.
+    /// `None` if it is too large to be compared.
     pub(super) bytes: Option<Vec<u8>>,
 }
 
 impl DiffSide {
-    /// A version with its content; the hash is worked out where it is not known.
+    /// A version with its content; computes the hash if it is not known.
     pub(super) fn new(version: BlobVersion, bytes: Option<Vec<u8>>) -> Self {
         let id = match &bytes {
             Some(bytes) if version.id.is_zero() => {
@@ -43,7 +43,7 @@ impl DiffSide {
     }
 }
 
-/// Writes the parts of a diff.
+/// Prints the parts of a diff.
 pub(super) struct DiffPrinter<'a> {
     pub(super) names: &'a HashAbbreviator<'a>,
     pub(super) quote: QuoteStyle,
@@ -51,7 +51,7 @@ pub(super) struct DiffPrinter<'a> {
 }
 
 impl DiffPrinter<'_> {
-    /// Writes the part of one change. `diff` is the path's attribute of that name.
+    /// Prints the part of one change. `diff` is the path's attribute of that name.
     pub(super) fn print(
         &mut self,
         change: &FileChange,
@@ -141,7 +141,7 @@ impl DiffPrinter<'_> {
         Ok(())
     }
 
-    /// Writes raw lines of one file, decoded.
+    /// Prints raw lines of one file, decoded.
     pub(super) fn body(&mut self, path: &[u8], body: &[u8]) {
         if body.is_empty() {
             return;
@@ -159,13 +159,13 @@ impl DiffPrinter<'_> {
     }
 }
 
-/// A file name as the lines before the hunks have it: a tab ends one with spaces.
+/// A file name in a `---` or `+++` line: git adds a tab after a name with spaces.
 fn labelled(name: &str) -> String {
     let tab = if name.contains(' ') { "\t" } else { "" };
     format!("{name}{tab}")
 }
 
-/// Whether git would say no more than that the files differ.
+/// Whether git would only say that the files differ.
 pub(super) fn is_binary(bytes: &[u8], diff: Option<&AttributeState>) -> bool {
     match diff {
         Some(AttributeState::Unset) => true,
@@ -174,7 +174,7 @@ pub(super) fn is_binary(bytes: &[u8], diff: Option<&AttributeState>) -> bool {
     }
 }
 
-/// The hunks between two texts, as bytes.
+/// The hunks between two texts.
 fn hunks(old: &[u8], new: &[u8]) -> GitResult<Vec<u8>> {
     let mut options = DiffOptions::new();
     options.context_lines(3).indent_heuristic(true).force_text(true);
@@ -197,7 +197,7 @@ fn hunks(old: &[u8], new: &[u8]) -> GitResult<Vec<u8>> {
     Ok(out)
 }
 
-/// A hunk's header without spaces at its end, and without half a character if it was cut through one.
+/// A hunk header without trailing spaces, and without a truncated UTF-8 character at its end.
 fn heading(header: &[u8]) -> Vec<u8> {
     let text = header.strip_suffix(b"\n").unwrap_or(header);
     let end = match std::str::from_utf8(text) {

@@ -1,13 +1,13 @@
-//! What a status says of operations in progress, and of what is left of them.
+//! Describes operations in progress.
 
 use super::state::{OngoingOperation, RepoState, branch};
 use crate::repo::{HashAbbreviator, Repo};
 use git2::Oid;
 
-/// Steps shown of those that are left.
+/// Maximum number of remaining steps shown.
 const SHOWN: usize = 2;
 
-/// A line for each operation that is in progress.
+/// One line per operation in progress.
 pub(super) fn lines(repo: &Repo, state: &RepoState, names: &HashAbbreviator<'_>) -> Vec<String> {
     let commit = |at: &Option<Oid>| at.map_or(String::new(), |at| format!(" of {}", names.short(at)));
     let underway = state.underway.as_ref().map(|underway| match underway {
@@ -46,7 +46,7 @@ fn rebase(repo: &Repo, names: &HashAbbreviator<'_>) -> String {
         .concat()
 }
 
-/// How many of a series of patches are left.
+/// The number of remaining patches of `git am`.
 fn left_of_patches(repo: &Repo) -> String {
     let number = |name: &str| {
         let text = repo.admin(&format!("rebase-apply/{name}"))?;
@@ -58,7 +58,7 @@ fn left_of_patches(repo: &Repo) -> String {
     }
 }
 
-/// What is left of a list of steps, of which the first ones are under way.
+/// The remaining steps of a sequence; the first `under_way` of them are being executed.
 fn left_of(repo: &Repo, file: &str, under_way: usize, names: &HashAbbreviator<'_>) -> String {
     let steps = steps(repo, file, names);
     let left = steps.get(under_way..).unwrap_or_default();
@@ -72,7 +72,7 @@ fn left_of(repo: &Repo, file: &str, under_way: usize, names: &HashAbbreviator<'_
     }
 }
 
-/// The steps in a file, hashes abbreviated.
+/// The steps in a file, with hashes abbreviated.
 fn steps(repo: &Repo, file: &str, names: &HashAbbreviator<'_>) -> Vec<String> {
     let text = repo.admin(file).unwrap_or_default();
     let text = String::from_utf8_lossy(&text).into_owned();

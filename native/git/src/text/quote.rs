@@ -1,16 +1,16 @@
-//! File names as git prints them: in double quotes, with escapes, where they have unusual bytes.
+//! Quotes file names as git does: in double quotes, with escapes, if they contain unusual bytes.
 
-/// How names are printed.
+/// Which characters are quoted.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct QuoteStyle {
-    /// Whether bytes beyond ASCII are unusual.
+    /// Whether non-ASCII bytes are quoted.
     pub(super) beyond_ascii: bool,
-    /// Whether a space is.
+    /// Whether spaces are quoted.
     pub(super) spaces: bool,
 }
 
 impl QuoteStyle {
-    /// A name behind a prefix such as `a/`. Bytes that are not UTF-8 are always escaped.
+    /// A name with a prefix such as `a/`. Invalid UTF-8 is always escaped.
     pub(super) fn name(self, prefix: &str, name: &[u8]) -> String {
         let mut text = prefix.to_owned();
         let mut is_plain = true;
@@ -26,7 +26,7 @@ impl QuoteStyle {
         if is_plain { text } else { format!("\"{text}\"") }
     }
 
-    /// Adds a character, escaped if it must be. Answers whether it needs no quotes.
+    /// Appends a character, escaped if necessary. Returns whether it needs no quotes.
     fn push(self, char: char, text: &mut String) -> bool {
         let escape = match char {
             '\x07' => "\\a",

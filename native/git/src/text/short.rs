@@ -6,14 +6,14 @@ use crate::changes::{ChangeKind, FileChange};
 use crate::page::LimitedText;
 use std::collections::BTreeMap;
 
-/// One line: the letters of both sides and the old name.
+/// One line: two status letters and the old name.
 #[derive(Debug, Clone, Copy)]
 struct ShortLine<'a> {
     letters: [char; 2],
     from: Option<&'a [u8]>,
 }
 
-/// Writes one line a path: what is staged, what is not, the path.
+/// Prints one line per path: staged status, unstaged status, path.
 pub(crate) fn print(status: &StatusReport<'_>, page: &mut LimitedText) {
     let name = |path: &[u8]| in_workspace(status.repo, path);
     let mut lines: BTreeMap<&[u8], ShortLine<'_>> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! How many lines changed, by file.
+//! Number of changed lines per file.
 
 use super::patch::{DiffSide, is_binary};
 use super::quote::QuoteStyle;
@@ -8,7 +8,7 @@ use crate::page::LimitedText;
 use crate::tree::attributes::AttributeState;
 use git2::{DiffOptions, Patch};
 
-/// Counts the lines of one file after the other.
+/// Counts changed lines, file by file.
 #[derive(Debug, Default)]
 pub(super) struct DiffStat {
     files: usize,
@@ -17,7 +17,7 @@ pub(super) struct DiffStat {
 }
 
 impl DiffStat {
-    /// Writes the line of one file: `path | +added -removed`. `diff` is the path's attribute of that name.
+    /// Prints the line of one file: `path | +added -removed`. `diff` is the path's attribute of that name.
     pub(super) fn file(
         &mut self,
         change: &FileChange,
@@ -47,12 +47,12 @@ impl DiffStat {
         Ok(())
     }
 
-    /// Writes the line of a file that a merge left undecided.
+    /// Prints the line of a file with merge conflicts.
     pub(super) fn unmerged(&mut self, path: &[u8], quote: QuoteStyle, page: &mut LimitedText) {
         page.line(&format!("{} | unmerged", quote.name("", path)));
     }
 
-    /// Writes the sum, if there is any.
+    /// Prints the totals, if there are changes.
     pub(super) fn sum(&self, page: &mut LimitedText) {
         if self.files > 0 {
             let one = |count, one: &'static str, more| if count == 1 { one } else { more };
@@ -62,7 +62,7 @@ impl DiffStat {
     }
 }
 
-/// How many lines the new text has that the old one has not, and the other way round.
+/// Number of added and of removed lines.
 fn count(old: &[u8], new: &[u8]) -> GitResult<(usize, usize)> {
     let mut options = DiffOptions::new();
     options.context_lines(0).indent_heuristic(true).force_text(true);

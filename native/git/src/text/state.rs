@@ -1,36 +1,36 @@
-//! What is under way in a repository: a merge, a rebase, a cherry-pick, a revert, a bisection, an `am` session.
+//! Operations in progress: a merge, rebase, cherry-pick, revert, bisection or `am` session.
 
 use crate::repo::{HashAbbreviator, Repo, Staging};
 use git2::{IndexEntryExtendedFlag, Oid};
 
-/// A command that stopped half-way.
+/// A command that stopped before its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum OngoingOperation {
     /// `git am`.
     Am,
     /// `git rebase`.
     Rebase,
-    /// `git cherry-pick`, at a commit or between two.
+    /// `git cherry-pick`: the current commit, or `None` between two commits.
     CherryPick(Option<Oid>),
     /// `git revert`, likewise.
     Revert(Option<Oid>),
 }
 
-/// All that is under way.
+/// Everything in progress.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RepoState {
-    /// A merge waits for its commit.
+    /// A merge that is not committed.
     pub merge: bool,
-    /// Another command stopped half-way.
+    /// Another command that stopped before its end.
     pub underway: Option<OngoingOperation>,
     /// A bisection, and the branch that it started from.
     pub bisect: Option<Option<String>>,
-    /// How many percent of the files a sparse checkout has.
+    /// Percentage of tracked files that a sparse checkout contains.
     pub(super) sparse: Option<usize>,
 }
 
 impl RepoState {
-    /// Looks at the marks that git leaves in the repository's directory.
+    /// Reads the state files in the repository's directory.
     pub(crate) fn read(repo: &Repo, staging: &Staging) -> Self {
         let merge = repo.has_admin("MERGE_HEAD");
         let rebase = rebase(repo);
@@ -64,7 +64,7 @@ fn revert(repo: &Repo) -> Option<OngoingOperation> {
     Some(OngoingOperation::Revert(Some(oid(repo, "REVERT_HEAD")?)))
 }
 
-/// A series of cherry-picks or reverts between two of its commits.
+/// A sequence of cherry-picks or reverts, between two of its commits.
 fn sequence(repo: &Repo) -> Option<OngoingOperation> {
     let todo = repo.admin("sequencer/todo")?;
     let is = |command: &[u8], short: &[u8]| todo.starts_with(command) || todo.starts_with(short);
@@ -80,7 +80,7 @@ fn oid(repo: &Repo, name: &str) -> Option<Oid> {
     Oid::from_str(std::str::from_utf8(text.trim_ascii()).ok()?).ok()
 }
 
-/// The branch that a file names: without its prefix, a hash abbreviated, `None` for a detached HEAD.
+/// The branch that a file names, without prefix; an abbreviated hash if it names a commit; `None` for a detached HEAD.
 pub(super) fn branch(repo: &Repo, file: &str, names: &HashAbbreviator<'_>) -> Option<String> {
     let text = repo.admin(file)?;
     let text = String::from_utf8_lossy(text.trim_ascii_end()).into_owned();

@@ -1,4 +1,4 @@
-//! The text of a status: where HEAD is, what is in progress, and the changes by group.
+//! The text of a status: HEAD, operations in progress, and changes by group.
 
 use super::branch::{headline, tracking};
 use super::diff::{DiffSides, renamed};
@@ -17,22 +17,22 @@ use crate::{
     },
 };
 
-/// Everything that a status tells.
+/// The content of a status.
 pub(crate) struct StatusReport<'r> {
-    /// Of this repository.
+    /// The repository.
     pub repo: &'r Repo,
-    /// Changes between the last commit and the staging area, conflicts among them.
+    /// Changes between the last commit and the staging area, including conflicts.
     pub staged: Vec<FileChange>,
     /// Changes between the staging area and the work tree.
     pub unstaged: Vec<FileChange>,
-    /// Paths that git does not know of.
+    /// Untracked paths.
     pub untracked: Vec<Vec<u8>>,
-    /// What is in progress.
+    /// Operations in progress.
     pub state: RepoState,
 }
 
 impl<'r> StatusReport<'r> {
-    /// Looks at everything in the workspace. What could not be looked at is noted on the page.
+    /// Collects the status of everything in the workspace. Notes on the page what could not be read.
     pub(crate) fn read(
         repo: &'r Repo,
         staging: &Staging,
@@ -56,7 +56,7 @@ impl<'r> StatusReport<'r> {
         Ok(Self { repo, staged, unstaged, untracked, state: RepoState::read(repo, staging) })
     }
 
-    /// Writes the text.
+    /// Prints the text.
     pub(crate) fn print(&self, page: &mut LimitedText) -> GitResult<()> {
         let names = self.repo.names()?;
         page.line(&headline(self.repo, &names)?);
@@ -103,14 +103,14 @@ impl<'r> StatusReport<'r> {
         }
     }
 
-    /// A path as the workspace has it, quoted where git would.
+    /// A path relative to the workspace, quoted as git does.
     fn name(&self, path: &[u8]) -> String {
         let quote = QuoteStyle { beyond_ascii: self.repo.settings.quote_path, spaces: false };
         quote.name("", &in_workspace(self.repo, path))
     }
 }
 
-/// A path as it is from the workspace; `./` for the workspace itself.
+/// A path relative to the workspace; `./` for the workspace itself.
 pub(super) fn in_workspace(repo: &Repo, path: &[u8]) -> Vec<u8> {
     match repo.located.outside(path) {
         path if path.is_empty() => b"./".to_vec(),

@@ -1,4 +1,4 @@
-//! Attributes of paths: `.gitattributes` files, `.git/info/attributes`, the host's own attributes file.
+//! Attributes of paths: `.gitattributes` files, `.git/info/attributes`, the host's attributes file.
 
 use super::dirs::{Dirs, join, split};
 use super::ignore::{MAX_BYTES, all_of, anchored, file_in_tree, host_file, lines};
@@ -19,14 +19,14 @@ pub(crate) enum AttributeState {
     Unset,
     /// `name=value`
     Value(Vec<u8>),
-    /// `!name`: as if no line had named it.
+    /// `!name`: unset by a later line, as if never mentioned.
     Unspecified,
 }
 
 /// Attributes of one path by name.
 pub(crate) type AttributeStates = HashMap<Vec<u8>, AttributeState>;
 
-/// What attributes that stand for others mean.
+/// Definitions of macro attributes.
 type Macros = HashMap<Vec<u8>, Vec<(Vec<u8>, AttributeState)>>;
 
 #[derive(Debug)]
@@ -36,14 +36,14 @@ struct AttributeLine {
     states: Vec<(Vec<u8>, AttributeState)>,
 }
 
-/// The lines of one file, about paths below one directory.
+/// The lines of one file, which apply below its directory.
 #[derive(Debug, Default)]
 struct AttributeFile {
     lines: Vec<AttributeLine>,
     macros: Macros,
 }
 
-/// Looks attributes up.
+/// Looks up attributes.
 pub(crate) struct Attributes<'r> {
     repo: &'r Repo,
     entries: &'r [IndexEntry],
@@ -53,8 +53,7 @@ pub(crate) struct Attributes<'r> {
 }
 
 impl<'r> Attributes<'r> {
-    /// The attributes of a repository with this staging area, which stands in for files that are not in the
-    /// work tree.
+    /// The attributes of a repository. The staging area's `.gitattributes` are used where the work tree has none.
     pub(crate) fn new(repo: &'r Repo, entries: &'r [IndexEntry]) -> Self {
         let info = repo.located.common_dir.join(Path::new("info/attributes"));
         let info = info.open_file().ok().and_then(|(file, _)| all_of(file)).unwrap_or_default();
@@ -106,7 +105,8 @@ impl<'r> Attributes<'r> {
 }
 
 impl AttributeFile {
-    /// Sets what no file or line of higher rank has set: later lines rank above earlier ones.
+    /// Sets the attributes that no file or line of higher precedence has set. Later lines take precedence over earlier
+    /// ones.
     fn fill(&self, below: &[u8], macros: &Macros, states: &mut AttributeStates) {
         let name = split(below).1;
         for line in self.lines.iter().rev() {
@@ -117,7 +117,7 @@ impl AttributeFile {
     }
 }
 
-/// Sets attributes that are not set yet, and what they stand for if they are macros.
+/// Sets attributes that are not set yet, and expands macros.
 fn fill(own: &[(Vec<u8>, AttributeState)], macros: &Macros, states: &mut AttributeStates) {
     for (name, state) in own.iter().rev() {
         if states.contains_key(name) {
@@ -165,7 +165,7 @@ fn pattern(line: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     }
 }
 
-/// The text up to the closing quote, C escapes undone.
+/// The text up to the closing quote, with C escapes decoded.
 fn unquoted(line: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let mut text = Vec::new();
     let mut at = 0;
@@ -179,7 +179,7 @@ fn unquoted(line: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     }
 }
 
-/// Undoes one escape behind its backslash; the number of bytes it took.
+/// Decodes one escape after its backslash. Returns its length.
 fn escape(rest: &[u8], text: &mut Vec<u8>) -> Option<usize> {
     let digits = rest.get(..3).and_then(|digits| std::str::from_utf8(digits).ok());
     if let Some(byte) = digits.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
@@ -199,7 +199,7 @@ fn escape(rest: &[u8], text: &mut Vec<u8>) -> Option<usize> {
     Some(1)
 }
 
-/// The attribute that a word sets; `None` is no attribute, and then the whole line says nothing.
+/// The attribute that a word sets; `None` if it is malformed, which makes git ignore the line.
 fn state(word: &[u8]) -> Option<(Vec<u8>, AttributeState)> {
     let (name, state) = match word {
         [b'-', name @ ..] => (name, AttributeState::Unset),

@@ -1,4 +1,4 @@
-//! The content of work-tree files as their blobs would have it.
+//! Reads work-tree files as blobs: with line endings and `$Id$` converted.
 
 use super::attributes::Attributes;
 use super::convert::Conversion;
@@ -26,7 +26,7 @@ pub(crate) const LINK: u32 = 0o120_000;
 /// Mode of a submodule in a tree.
 pub(crate) const SUBMODULE: u32 = 0o160_000;
 
-/// Bytes hashed between two looks at the clock and the cancel token.
+/// Bytes hashed between two checks for timeout and cancellation.
 const CHUNK: usize = 1 << 20;
 
 /// Reads files of one work tree.
@@ -36,12 +36,12 @@ pub(crate) struct WorkTreeReader<'r> {
     pub dirs: Dirs,
     pub entries: &'r [IndexEntry],
     attributes: Attributes<'r>,
-    /// What could not be treated as the git program would.
+    /// What is treated differently from the git program.
     pub notes: Vec<String>,
 }
 
 impl<'r> WorkTreeReader<'r> {
-    /// The files of a repository's work tree.
+    /// A reader for a repository's work tree.
     pub(crate) fn new(repo: &'r Repo, staging: &'r Staging, cx: &'r GitCall) -> GitResult<Self> {
         let entries = &staging.entries;
         let attributes = Attributes::new(repo, entries);
@@ -53,12 +53,12 @@ impl<'r> WorkTreeReader<'r> {
         self.attributes.of(&mut self.dirs, path)
     }
 
-    /// How a file is converted on its way into the repository.
+    /// The conversion of a file on its way into the repository.
     pub(crate) fn conversion(&mut self, path: &[u8]) -> Result<Conversion> {
         Ok(Conversion::new(&self.attributes(path)?, &self.repo.settings))
     }
 
-    /// The hash that the file or link would have as a blob; `None` when it cannot be read.
+    /// The hash of the file or link as a blob; `None` if it cannot be read.
     pub(crate) fn id(&mut self, path: &[u8], mode: u32) -> Result<Option<Oid>> {
         if mode == LINK {
             let link = self.dirs.read_link(path).ok();
@@ -78,7 +78,7 @@ impl<'r> WorkTreeReader<'r> {
         Ok(Oid::hash_object(ObjectType::Blob, &blob).ok())
     }
 
-    /// The bytes that the file or link would have as a blob; `None` when it cannot be read.
+    /// The content of the file or link as a blob; `None` if it cannot be read.
     ///
     /// # Errors
     /// `too_large` for files beyond the limit.
@@ -96,7 +96,7 @@ impl<'r> WorkTreeReader<'r> {
         Ok(bytes.map(|bytes| self.clean(path, &conversion, bytes)))
     }
 
-    /// The bytes of a file as they are, and what the file looked like before they were read.
+    /// The unconverted content of a file, and its metadata from before the read.
     ///
     /// # Errors
     /// `too_large` for files beyond the limit.
@@ -110,7 +110,7 @@ impl<'r> WorkTreeReader<'r> {
         Ok((stat, bytes.ok_or_else(|| failed("read", path, Errno::IO))?))
     }
 
-    /// The conversion that can be done here, and a note of what cannot.
+    /// The supported part of a path's conversion. Notes the unsupported part.
     fn own_conversion(&mut self, path: &[u8]) -> Result<Conversion> {
         let conversion = self.conversion(path)?;
         if let Some(foreign) = &conversion.foreign {
@@ -125,14 +125,14 @@ impl<'r> WorkTreeReader<'r> {
         conversion.clean(bytes, || self.repo.blob(self.staged(path)?.id, self.cx.limits.whole_file_bytes))
     }
 
-    /// What the staging area has for a path; with a conflict, the own side.
+    /// The index entry of a path; in a conflict, our version.
     pub(crate) fn staged(&self, path: &[u8]) -> Option<&'r IndexEntry> {
         let start = self.entries.partition_point(|entry| entry.path.as_slice() < path);
         let same = self.entries[start..].iter().take_while(|entry| entry.path == path);
         same.filter(|entry| matches!(stage(entry), 0 | 2)).last()
     }
 
-    /// Reads a file to its end, looking at the clock now and then.
+    /// Reads a file to its end, checking for timeout and cancellation.
     fn read(&self, file: File, size: u64) -> Result<Option<Vec<u8>>> {
         let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
         let mut file = file.take(self.cx.limits.whole_file_bytes);
@@ -146,7 +146,7 @@ impl<'r> WorkTreeReader<'r> {
         }
     }
 
-    /// Says something once.
+    /// Adds a note; duplicates are ignored.
     pub(crate) fn note(&mut self, note: String) {
         if !self.notes.contains(&note) {
             self.notes.push(note);
@@ -154,7 +154,7 @@ impl<'r> WorkTreeReader<'r> {
     }
 }
 
-/// Which side of a conflict an entry is: 0 none, 1 the common ancestor, 2 the own, 3 the other.
+/// The conflict stage of an entry: 0 none, 1 common ancestor, 2 ours, 3 theirs.
 pub(crate) fn stage(entry: &IndexEntry) -> u16 {
     (entry.flags >> 12) & 3
 }
@@ -167,7 +167,7 @@ fn too_large(path: &[u8], size: u64, limit: u64) -> ToolError {
     ToolError::new(Reason::TooLarge, message).file(shown(path))
 }
 
-/// The hash of a file's bytes as a blob; `None` when it cannot be read or changes under the reader.
+/// The hash of a file's content as a blob; `None` if it cannot be read or changes while being read.
 fn hash(mut file: File, size: u64, cx: &GitCall) -> Result<Option<Oid>> {
     let mut hasher = Sha1::new();
     hasher.update(format!("blob {size}\0"));

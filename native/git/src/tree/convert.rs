@@ -1,34 +1,33 @@
-//! How the text of a file becomes the text of its blob: line endings and `$Id$`, as git's settings and
-//! attributes say. Filters and other encodings need programs and tables that are not here; they are named so
-//! that callers can refuse them.
+//! Converts file content to blob content: line endings and `$Id$`, according to settings and attributes. Filters and
+//! encodings are not supported; they are reported so that callers can refuse them.
 
 use super::attributes::{AttributeState, AttributeStates};
 use crate::repo::{AutoCrlf, GitSettings};
 
-/// What happens to line endings.
+/// How line endings are converted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum EolConversion {
-    /// Nothing.
+    /// Unchanged.
     Kept,
     /// CRLF becomes LF.
     Text,
-    /// CRLF becomes LF if the content looks like text and the blob in the staging area has none.
+    /// CRLF becomes LF if the content looks like text and the staged blob has no CRLF.
     Guessed,
 }
 
-/// What happens to a file on its way into the repository.
+/// How a file is converted on its way into the repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Conversion {
     endings: EolConversion,
-    /// On the way out, LF becomes CRLF.
+    /// Whether checkout converts LF to CRLF.
     is_crlf_outside: bool,
     ident: bool,
-    /// What would be needed and is not here: `filter=lfs`, `working-tree-encoding=UTF-16`.
+    /// The unsupported part: `filter=lfs`, `working-tree-encoding=UTF-16`.
     pub foreign: Option<String>,
 }
 
 impl Conversion {
-    /// The conversion that attributes and settings ask for.
+    /// The conversion that attributes and settings demand.
     pub(crate) fn new(states: &AttributeStates, settings: &GitSettings) -> Self {
         let (endings, is_crlf_outside) = endings(states, settings.autocrlf);
         Self {
@@ -39,12 +38,12 @@ impl Conversion {
         }
     }
 
-    /// Whether every file stays as it is.
+    /// Whether nothing is converted.
     pub(crate) fn is_none(&self) -> bool {
         self.endings == EolConversion::Kept && !self.ident
     }
 
-    /// The blob's bytes. `staged` gives the blob that the staging area has for the path.
+    /// The blob content. `staged` returns the blob that is staged at the path.
     pub(crate) fn clean(&self, bytes: Vec<u8>, staged: impl FnOnce() -> Option<Vec<u8>>) -> Vec<u8> {
         let bytes = match self.removes_cr(&bytes, staged) {
             true => without_cr(bytes, self.endings == EolConversion::Guessed),
@@ -62,7 +61,7 @@ impl Conversion {
         stats.crlf > 0 && !(self.endings == EolConversion::Guessed && is_guess_off())
     }
 
-    /// Whether a file with these bytes would come back from the repository with other line endings.
+    /// Whether staging and checking out again would change the file's line endings.
     pub(crate) fn is_lossy(&self, work: &[u8], blob: &[u8]) -> bool {
         let (work, blob) = (TextStats::of(work), TextStats::of(blob));
         let is_mixed = blob.crlf + blob.lone_cr > 0;
@@ -105,7 +104,7 @@ fn is_utf8(encoding: &[u8]) -> bool {
     encoding.eq_ignore_ascii_case(b"utf-8") || encoding.eq_ignore_ascii_case(b"utf8")
 }
 
-/// What a text is made of.
+/// Statistics about the bytes of a text.
 #[derive(Debug, Default)]
 struct TextStats {
     nul: usize,
@@ -130,7 +129,7 @@ impl TextStats {
                 _ => stats.other += 1,
             }
         }
-        // A control-Z at the end is how some old files end.
+        // A final control-Z is an end-of-file marker of old DOS files.
         stats.other -= usize::from(bytes.last() == Some(&0x1a));
         stats
     }
@@ -150,7 +149,7 @@ fn without_cr(bytes: Vec<u8>, every: bool) -> Vec<u8> {
     (0..bytes.len()).filter(|at| is_kept(*at)).map(|at| bytes[at]).collect()
 }
 
-/// `$Id: anything$` on one line becomes `$Id$`.
+/// Replaces `$Id: anything$` within a line by `$Id$`.
 fn without_ident(bytes: Vec<u8>) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     let mut rest = bytes.as_slice();

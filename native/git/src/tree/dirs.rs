@@ -1,4 +1,4 @@
-//! Directories by handle, entered one real directory at a time: no link is ever followed, so no path leads out.
+//! Opens directories by handle, one component at a time, never following links, so that no path leads outside.
 
 use beamai_workspace::expect_at;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
@@ -6,22 +6,22 @@ use rustix::io::Errno;
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// Deepest directory that is entered; every level holds a file descriptor.
+/// Maximum depth; every level holds a file descriptor.
 const MAX_DEPTH: usize = 256;
 
-/// Names in a directory with their types.
+/// Names in a directory, with their types.
 pub(crate) type DirEntries = Vec<(Vec<u8>, FileType)>;
 
-/// A directory and the way that was last taken below it.
+/// A directory, with handles of the path that was entered last.
 #[derive(Debug)]
 pub(crate) struct Dirs {
     top: OwnedFd,
     stack: Vec<(Vec<u8>, OwnedFd)>,
-    /// Whether rules are asked about paths: then a file that is opened must be at its path.
+    /// Whether rules are asked about paths: then a file must be opened at exactly its path.
     is_judged: bool,
 }
 
-/// Directory and name of a path.
+/// Splits a path into directory and name.
 pub(crate) fn split(path: &[u8]) -> (&[u8], &[u8]) {
     match memchr::memrchr(b'/', path) {
         Some(at) => (&path[..at], &path[at + 1..]),
@@ -29,7 +29,7 @@ pub(crate) fn split(path: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-/// A path with a name behind it.
+/// Appends a name to a path.
 pub(crate) fn join(path: &[u8], name: &[u8]) -> Vec<u8> {
     match path {
         [] => name.to_vec(),
@@ -38,7 +38,7 @@ pub(crate) fn join(path: &[u8], name: &[u8]) -> Vec<u8> {
 }
 
 impl Dirs {
-    /// Paths are taken from this directory.
+    /// Directories below `top`.
     pub(crate) fn new(top: OwnedFd) -> Self {
         Self { top, stack: Vec::new(), is_judged: false }
     }
@@ -51,7 +51,7 @@ impl Dirs {
     /// The handle of a directory; of the top for an empty path.
     ///
     /// # Errors
-    /// `NOENT` when it is missing, `NOTDIR` or `LOOP` when a part of the path is no directory of its own.
+    /// `NOENT` if it is missing, `NOTDIR` or `LOOP` if a component is not a real directory.
     pub(crate) fn enter(&mut self, path: &[u8]) -> Result<BorrowedFd<'_>, Errno> {
         let parts: Vec<&[u8]> =
             if path.is_empty() { Vec::new() } else { path.split(|byte| *byte == b'/').collect() };
@@ -73,7 +73,7 @@ impl Dirs {
         self.stack.last().map_or(self.top.as_fd(), |(_, dir)| dir.as_fd())
     }
 
-    /// What stands at a path, links not followed.
+    /// Metadata of a path, without following links.
     pub(crate) fn lstat(&mut self, path: &[u8]) -> Result<Stat, Errno> {
         let (dir, name) = split(path);
         check(name)?;
@@ -83,7 +83,7 @@ impl Dirs {
     /// Opens a regular file.
     ///
     /// # Errors
-    /// `LOOP` for a link, `NXIO` for what is no regular file either.
+    /// `LOOP` for a link, `NXIO` for anything else that is not a regular file.
     pub(crate) fn open_file(&mut self, path: &[u8]) -> Result<(File, Stat), Errno> {
         let (dir, name) = split(path);
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
@@ -99,14 +99,14 @@ impl Dirs {
         }
     }
 
-    /// Where a link leads.
+    /// The target of a link.
     pub(crate) fn read_link(&mut self, path: &[u8]) -> Result<Vec<u8>, Errno> {
         let (dir, name) = split(path);
         check(name)?;
         Ok(rustix::fs::readlinkat(self.enter(dir)?, name, Vec::new())?.into_bytes())
     }
 
-    /// Names and types in a directory, in no order.
+    /// The entries of a directory, unsorted.
     pub(crate) fn list(&mut self, path: &[u8]) -> Result<DirEntries, Errno> {
         let dir = self.enter(path)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -117,7 +117,7 @@ impl Dirs {
             let name = entry.file_name().to_bytes();
             if name != b"." && name != b".." {
                 let kind = match entry.file_type() {
-                    // Some file systems do not tell in a listing.
+                    // Some file systems do not report types in listings.
                     FileType::Unknown => kind_of(dir, name),
                     known => known,
                 };
@@ -128,7 +128,7 @@ impl Dirs {
     }
 }
 
-/// A staging area may be made to hold any path; no part of one may lead anywhere but down.
+/// Refuses `.`, `..` and the like: an index may contain any path.
 fn check(name: &[u8]) -> Result<(), Errno> {
     match name {
         b"" | b"." | b".." => Err(Errno::NOENT),

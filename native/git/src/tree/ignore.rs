@@ -1,4 +1,4 @@
-//! What git is told to ignore: `.gitignore` files, `.git/info/exclude`, the host's own ignore file.
+//! Ignore rules: `.gitignore` files, `.git/info/exclude`, the host's ignore file.
 
 use super::dirs::{Dirs, join};
 use super::pattern::GlobPattern;
@@ -10,38 +10,38 @@ use rustix::io::Errno;
 use std::io::Read;
 use std::path::Path;
 
-/// Largest file of patterns that is read.
+/// Maximum size of a pattern file.
 pub(super) const MAX_BYTES: u64 = 4 << 20;
 
 #[derive(Debug)]
 struct IgnoreRule {
     glob: GlobPattern,
-    /// The rule takes back what an earlier one ignored.
+    /// The rule re-includes paths (`!pattern`).
     is_exception: bool,
-    /// It holds for directories only.
+    /// The rule applies to directories only.
     is_for_dirs: bool,
-    /// It is about the last component.
+    /// The rule is matched against the last component only.
     is_for_names: bool,
 }
 
-/// The rules of one file, about paths below one directory.
+/// The rules of one file, which apply below its directory.
 #[derive(Debug, Default)]
 struct IgnoreLines {
     skip: usize,
     rules: Vec<IgnoreRule>,
 }
 
-/// The rules that hold in a directory.
+/// The rules that apply in a directory.
 #[derive(Debug)]
 pub(crate) struct IgnoreStack {
-    /// Those of the directories from the top down to the one at hand.
+    /// The rules of each directory, from the top to the current one.
     stack: Vec<IgnoreLines>,
     exclude: IgnoreLines,
     host: IgnoreLines,
 }
 
 impl IgnoreStack {
-    /// The rules that hold everywhere in a repository.
+    /// The rules that apply to the whole repository.
     pub(crate) fn new(repo: &Repo) -> Self {
         let exclude = repo.located.common_dir.join(Path::new("info/exclude"));
         let exclude = exclude.open_file().ok().and_then(|(file, _)| all_of(file));
@@ -49,7 +49,7 @@ impl IgnoreStack {
         Self { stack: Vec::new(), exclude: rules(0, exclude), host: rules(0, host) }
     }
 
-    /// Adds the rules of a directory below those added before.
+    /// Enters a subdirectory and adds its rules.
     ///
     /// # Errors
     /// `too_large` for a file of more than 4 MiB.
@@ -59,23 +59,23 @@ impl IgnoreStack {
         Ok(())
     }
 
-    /// Adds a directory that is known to have no rules.
+    /// Enters a directory that has no rules.
     pub(crate) fn enter_plain(&mut self) {
         self.stack.push(IgnoreLines::default());
     }
 
-    /// Takes back the last [`IgnoreStack::enter`].
+    /// Undoes the last [`IgnoreStack::enter`].
     pub(crate) fn leave(&mut self) {
         self.stack.pop();
     }
 
-    /// Whether a path in the directory at hand is ignored.
+    /// Whether a path in the current directory is ignored.
     pub(crate) fn ignores(&self, path: &[u8], is_dir: bool) -> bool {
         let all = self.stack.iter().rev().chain([&self.exclude, &self.host]);
         all.filter_map(|rules| rules.verdict(path, is_dir)).next().unwrap_or(false)
     }
 
-    /// Whether a directory is ignored, by itself or with one above it. The rules at hand stay as they are.
+    /// Whether a directory or one of its parents is ignored. Leaves the current rules unchanged.
     pub(crate) fn is_beneath_ignored(&mut self, dirs: &mut Dirs, path: &[u8]) -> Result<bool> {
         let stack = std::mem::take(&mut self.stack);
         let ignored = self.ignores_all(dirs, path, true);
@@ -83,7 +83,7 @@ impl IgnoreStack {
         ignored
     }
 
-    /// Whether a path anywhere is ignored, by itself or with a directory above it.
+    /// Whether a path or one of its parents is ignored.
     pub(crate) fn ignores_below(mut self, dirs: &mut Dirs, path: &[u8], is_dir: bool) -> Result<bool> {
         self.ignores_all(dirs, path, is_dir)
     }
@@ -116,7 +116,7 @@ fn rules(skip: usize, bytes: Option<Vec<u8>>) -> IgnoreLines {
     IgnoreLines { skip, rules: lines(&bytes).filter_map(rule).collect() }
 }
 
-/// The lines of a file of patterns.
+/// The lines of a pattern file.
 pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     bytes.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line))
@@ -136,13 +136,13 @@ fn rule(line: &[u8]) -> Option<IgnoreRule> {
     Some(IgnoreRule { glob, is_exception, is_for_dirs, is_for_names })
 }
 
-/// Whether a pattern is about names alone, and the pattern.
+/// Whether a pattern is matched against names only, and the compiled pattern.
 pub(super) fn anchored(pattern: &[u8]) -> (bool, GlobPattern) {
     let is_for_names = !pattern.contains(&b'/');
     (is_for_names, GlobPattern::new(pattern.strip_prefix(b"/").unwrap_or(pattern)))
 }
 
-/// Spaces at the end do not count, unless a backslash stands before them.
+/// Strips trailing spaces that are not escaped by a backslash.
 fn without_trailing_spaces(line: &[u8]) -> &[u8] {
     let mut end = 0;
     let mut at = 0;
@@ -155,7 +155,7 @@ fn without_trailing_spaces(line: &[u8]) -> &[u8] {
     &line[..end]
 }
 
-/// A file of patterns in the work tree; a link or a special file is no such file, as for git.
+/// A pattern file in the work tree. Like git, ignores links and special files.
 pub(super) fn file_in_tree(dirs: &mut Dirs, path: &[u8]) -> Result<Option<Vec<u8>>> {
     match dirs.open_file(path) {
         Ok((file, stat)) if u64::try_from(stat.st_size).unwrap_or(0) <= MAX_BYTES => Ok(all_of(file)),
@@ -168,14 +168,14 @@ pub(super) fn file_in_tree(dirs: &mut Dirs, path: &[u8]) -> Result<Option<Vec<u8
     }
 }
 
-/// A file of the host's, outside every workspace; `None` unless it is a file that can be read.
+/// A file of the host, outside of the workspace; `None` if it cannot be read.
 pub(super) fn host_file(path: &Path) -> Option<Vec<u8>> {
     let dir = Workspace::open(path.parent()?).ok()?;
     let (file, _) = dir.top().join(Path::new(path.file_name()?)).open_file().ok()?;
     all_of(file)
 }
 
-/// A file's bytes, up to the limit.
+/// The content of a file, up to the limit.
 pub(super) fn all_of(file: std::fs::File) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;

@@ -1,4 +1,4 @@
-//! The work tree: what is in it, what git is told to ignore, and how files become blobs.
+//! The work tree: its files, ignore rules, attributes, and conversion to blobs.
 
 pub(super) mod attributes;
 pub(super) mod content;

@@ -1,9 +1,9 @@
-//! The patterns of ignore and attributes files, matched as git matches them.
+//! Patterns of ignore and attributes files, with git's semantics.
 //!
-//! A pattern runs as a set of states over the name, so no pattern takes longer than its length times the
-//! name's.
+//! A pattern is matched by simulating a nondeterministic automaton: the time is at most the pattern's length times the
+//! text's.
 
-/// Longest pattern that is compiled; no path is longer.
+/// Maximum length of a pattern; no path is longer.
 const MAX_LENGTH: usize = 4096;
 
 fn is_special(byte: &u8) -> bool {
@@ -13,28 +13,28 @@ fn is_special(byte: &u8) -> bool {
 /// A compiled pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum GlobPattern {
-    /// The name itself.
+    /// The text itself.
     Literal(Vec<u8>),
-    /// Any name of one component that ends so.
+    /// A name without slashes that ends like this.
     Suffix(Vec<u8>),
-    /// Anything else.
+    /// Any other pattern.
     Tokens(Vec<GlobToken>),
-    /// A pattern that cannot be read matches nothing.
+    /// A malformed pattern, which matches nothing.
     Never,
 }
 
-/// What a part of a pattern matches.
+/// One element of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum GlobToken {
     /// This byte.
     Byte(u8),
-    /// One byte of a set, never a slash.
+    /// One byte of a set; never a slash.
     OneOf(Box<[bool; 256]>),
-    /// Any bytes but slashes.
+    /// Any bytes except slashes.
     Star,
-    /// Any directories and the slash behind them (`**/`); always followed by `InDir`.
+    /// Any number of directories (`**/`); always followed by `InDir`.
     Dirs,
-    /// The rest of a directory's name and its slash, back to `Dirs`.
+    /// The rest of a directory's name and its slash, then back to `Dirs`.
     InDir,
     /// Any bytes.
     Rest,
@@ -80,7 +80,7 @@ fn run(tokens: &[GlobToken], text: &[u8]) -> bool {
     now[tokens.len()]
 }
 
-/// Marks a state and those that it reaches without a byte.
+/// Marks a state, and those reachable from it without consuming a byte.
 fn reach(tokens: &[GlobToken], states: &mut [bool], mut at: usize) {
     loop {
         states[at] = true;
@@ -93,7 +93,7 @@ fn reach(tokens: &[GlobToken], states: &mut [bool], mut at: usize) {
 }
 
 impl GlobToken {
-    /// The state after a byte.
+    /// The next state after a byte.
     fn step(&self, at: usize, byte: u8) -> Option<usize> {
         match self {
             Self::Byte(own) => (*own == byte).then_some(at + 1),
@@ -132,15 +132,15 @@ impl GlobCompiler<'_> {
         self.pattern.get(self.at - 1).copied()
     }
 
-    /// One or more asterisks, the first of which was read: two mean directories where they are all there is
-    /// between slashes.
+    /// One or more asterisks, of which the first has been consumed. Two mean directories if they stand alone between
+    /// slashes.
     fn stars(&mut self, tokens: &mut Vec<GlobToken>) {
         let start = self.at - 1;
         while self.pattern.get(self.at) == Some(&b'*') {
             self.at += 1;
         }
-        // git cuts off the plain text at the start of a pattern before it looks at the rest: so stars that follow
-        // it begin a pattern as well.
+        // git matches the literal prefix of a pattern separately, so asterisks directly after it count as the start of
+        // the pattern.
         let is_first = !self.pattern[..start].iter().any(is_special);
         let begins = is_first || self.pattern[start - 1] == b'/';
         match self.pattern.get(self.at) {
@@ -153,7 +153,7 @@ impl GlobCompiler<'_> {
         }
     }
 
-    /// A set in brackets, the first of which was read.
+    /// A bracket expression, of which the opening bracket has been consumed.
     fn bracket(&mut self) -> Option<GlobToken> {
         let negated = matches!(self.pattern.get(self.at), Some(b'!' | b'^'));
         self.at += usize::from(negated);
@@ -170,7 +170,7 @@ impl GlobCompiler<'_> {
         Some(set(|byte| byte != b'/' && members[usize::from(byte)] != negated))
     }
 
-    /// A byte or a range, the first byte of which was read.
+    /// A byte or a range, of which the first byte has been consumed.
     fn range(&mut self, first: u8, members: &mut [bool; 256]) -> Option<()> {
         let low = if first == b'\\' { self.next()? } else { first };
         let is_range = self.pattern.get(self.at) == Some(&b'-')
@@ -187,7 +187,7 @@ impl GlobCompiler<'_> {
         Some(())
     }
 
-    /// A class such as `[:alpha:]`, the first bracket of which was read.
+    /// A class such as `[:alpha:]`, of which the first bracket has been consumed.
     fn class(&mut self, members: &mut [bool; 256]) -> Option<()> {
         let rest = &self.pattern[self.at + 1..];
         let end = rest.windows(2).position(|pair| pair == b":]")?;

@@ -1,4 +1,4 @@
-//! What changed in the work tree since it was staged.
+//! Finds changes of tracked files: the work tree compared with the staging area.
 
 use super::content::{EXECUTABLE, FILE, LINK, SUBMODULE, WorkTreeReader, failed, stage};
 use super::dirs::join;
@@ -13,11 +13,11 @@ use git2::{IndexEntry, IndexEntryExtendedFlag, IndexEntryFlag, Oid};
 use rustix::fs::{FileType, Stat};
 use rustix::io::Errno;
 
-/// Entries looked at between two looks at the clock and the cancel token.
+/// Entries compared between two checks for timeout and cancellation.
 const CHECK_EVERY: usize = 256;
 
 impl WorkTreeReader<'_> {
-    /// The changes below a path, in the order of paths. Paths that a merge left undecided are not among them.
+    /// The changes below a path, sorted by path, without conflicted paths.
     pub(crate) fn changes(&mut self, index: Option<&Stat>, below: &[u8]) -> GitResult<Vec<FileChange>> {
         let mut changes = Vec::new();
         for (at, entry) in self.entries.iter().enumerate() {
@@ -31,7 +31,7 @@ impl WorkTreeReader<'_> {
         Ok(changes)
     }
 
-    /// What happened to one entry; `None` is nothing.
+    /// The change of one entry; `None` if it is unchanged.
     fn change(&mut self, entry: &IndexEntry, index: Option<&Stat>) -> GitResult<Option<FileChange>> {
         if is_left_alone(entry) {
             return Ok(None);
@@ -45,7 +45,7 @@ impl WorkTreeReader<'_> {
             Ok(stat) => stat,
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(change(ChangeKind::Deleted, None)),
             Err(Errno::NAMETOOLONG) => {
-                self.note(format!("{}: too deep to look at it", shown(&entry.path)));
+                self.note(format!("{}: nested too deeply to be read", shown(&entry.path)));
                 return Ok(None);
             }
             Err(error) => return Err(failed("look at", &entry.path, error).into()),
@@ -68,7 +68,7 @@ impl WorkTreeReader<'_> {
         })
     }
 
-    /// The hash of changed content; all zeros where it was not needed to tell.
+    /// The hash of changed content; all zeros if it was not needed.
     fn content_change(
         &mut self,
         entry: &IndexEntry,
@@ -78,7 +78,7 @@ impl WorkTreeReader<'_> {
         if is_same_stat(entry, stat) && !index.is_none_or(|index| is_racy(entry, index)) {
             return Ok(None);
         }
-        // As git does, even where a conversion of line endings would bring the sizes together.
+        // git decides by size too, even if converting line endings would make the sizes equal.
         if entry.file_size != 0 && entry.file_size != size(stat) {
             return Ok(Some(NO_ID));
         }
@@ -86,7 +86,7 @@ impl WorkTreeReader<'_> {
         Ok((id != Some(entry.id)).then(|| id.unwrap_or(NO_ID)))
     }
 
-    /// The commit that a submodule is at, if it is not the one that is staged.
+    /// The current commit of a submodule, if it differs from the staged one.
     fn submodule(&mut self, entry: &IndexEntry) -> GitResult<Option<BlobVersion>> {
         if self.dirs.lstat(&join(&entry.path, b".git")).is_err() {
             return Ok(None);
@@ -99,12 +99,12 @@ impl WorkTreeReader<'_> {
                 return Ok(None);
             }
         };
-        self.note(format!("submodule {}: changes inside it are not looked at", shown(&entry.path)));
+        self.note(format!("submodule {}: changes inside it are not shown", shown(&entry.path)));
         Ok(id.map(|id| BlobVersion { mode: SUBMODULE, id }))
     }
 
-    /// Whether a file's content is not what is staged, although to a reader that looks at whole seconds only, as
-    /// most builds of git do, everything else of it is.
+    /// Whether a file's content differs from the staged content although its metadata, with timestamps in whole seconds
+    /// as most builds of git compare them, is the same.
     pub(crate) fn is_racily_changed(&mut self, entry: &IndexEntry, index: &Stat) -> Result<bool> {
         let is_racy = low(entry.mtime.seconds()) >= low(index.st_mtime);
         if stage(entry) > 0 || is_left_alone(entry) || entry.mode == SUBMODULE || !is_racy {
@@ -115,7 +115,7 @@ impl WorkTreeReader<'_> {
     }
 }
 
-/// A path that git was told to take as unchanged, or not to have in the work tree.
+/// Whether git was told to assume that the path is unchanged, or to leave it out of the work tree.
 fn is_left_alone(entry: &IndexEntry) -> bool {
     entry.flags & IndexEntryFlag::VALID.bits() != 0
         || entry.flags_extended & IndexEntryExtendedFlag::SKIP_WORKTREE.bits() != 0
@@ -125,7 +125,7 @@ fn is_intended(entry: &IndexEntry) -> bool {
     entry.flags_extended & IndexEntryExtendedFlag::INTENT_TO_ADD.bits() != 0
 }
 
-/// The mode that a file would have in a tree; `None` for what git does not track.
+/// The mode of a file in a tree; `None` for types that git does not track.
 pub(crate) fn mode(stat: &Stat, like: u32, trusts_mode: bool) -> Option<u32> {
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile if !trusts_mode && like & 0o170_000 == 0o100_000 => Some(like),
@@ -137,7 +137,7 @@ pub(crate) fn mode(stat: &Stat, like: u32, trusts_mode: bool) -> Option<u32> {
     }
 }
 
-/// The staging area keeps the low 32 bits of everything.
+/// The low 32 bits: index entries store no more.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::unnecessary_cast)]
 pub(crate) fn low(value: impl TryInto<i128>) -> u32 {
     value.try_into().unwrap_or_default() as u32
@@ -147,7 +147,7 @@ fn size(stat: &Stat) -> u32 {
     low(stat.st_size)
 }
 
-/// Whether the file still looks as it did when it was staged.
+/// Whether the metadata is the same as when the file was staged.
 fn is_same_stat(entry: &IndexEntry, stat: &Stat) -> bool {
     let times = |seconds: u32, nanoseconds: u32, time: &git2::IndexTime| {
         seconds == low(time.seconds()) && (time.nanoseconds() == 0 || nanoseconds == time.nanoseconds())
@@ -160,8 +160,8 @@ fn is_same_stat(entry: &IndexEntry, stat: &Stat) -> bool {
         && entry.file_size == size(stat)
 }
 
-/// Whether the file may have changed after it was staged without looking any different. Without fractions of
-/// seconds on both sides, whole seconds are compared.
+/// Whether the file may have changed after staging without a change of its metadata. Compares whole seconds if either
+/// side has no fraction.
 fn is_racy(entry: &IndexEntry, index: &Stat) -> bool {
     let staged = (low(entry.mtime.seconds()), entry.mtime.nanoseconds());
     let written = (low(index.st_mtime), low(index.st_mtime_nsec));

@@ -1,4 +1,4 @@
-//! Files that git does not know of.
+//! Finds untracked files.
 
 use super::content::{SUBMODULE, failed};
 use super::dirs::{DirEntries, Dirs, join};
@@ -13,19 +13,19 @@ use git2::IndexEntry;
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
-/// Looks for untracked files.
+/// The state of a search for untracked files.
 pub(crate) struct UntrackedFinder<'r> {
     cx: &'r GitCall,
     dirs: Dirs,
     entries: &'r [IndexEntry],
     ignores: IgnoreStack,
     mode: Untracked,
-    /// Paths found; directories, and repositories of their own, end with a slash.
+    /// Paths found; directories and nested repositories end with a slash.
     found: Vec<Vec<u8>>,
     notes: Vec<String>,
 }
 
-/// Untracked paths and what could not be looked at.
+/// Untracked paths, and notes on what could not be read.
 pub(crate) type UntrackedFiles = (Vec<Vec<u8>>, Vec<String>);
 
 impl<'r> UntrackedFinder<'r> {
@@ -40,7 +40,7 @@ impl<'r> UntrackedFinder<'r> {
         Ok(Self { cx, dirs, entries, ignores, mode, found: Vec::new(), notes: Vec::new() })
     }
 
-    /// The untracked paths below a directory, in order.
+    /// The untracked paths below a directory, sorted.
     pub(crate) fn find(mut self, below: &[u8]) -> GitResult<UntrackedFiles> {
         if self.mode == Untracked::No {
             return Ok((self.found, self.notes));
@@ -62,7 +62,7 @@ impl<'r> UntrackedFinder<'r> {
         Ok((self.found, self.notes))
     }
 
-    /// Adds what is untracked in a directory. Answers whether there was anything.
+    /// Adds the untracked files in a directory. Returns whether there were any.
     fn visit(&mut self, dir: &[u8]) -> GitResult<bool> {
         self.cx.check()?;
         let Some(names) = self.list(dir)? else { return Ok(false) };
@@ -124,7 +124,7 @@ impl<'r> UntrackedFinder<'r> {
         let is_one = any && (self.mode == Untracked::Normal || self.found.len() == before);
         if is_one {
             self.found.truncate(before);
-            // git does not list a directory in the place of a tracked file; so neither does this.
+            // Like git, do not list a directory that replaces a tracked file.
             if !self.is_tracked(&path) || self.mode == Untracked::All {
                 self.found.push([&path[..], b"/"].concat());
             }

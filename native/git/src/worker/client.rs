@@ -20,16 +20,16 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a worker may be late: it looks at the time itself.
+/// How long a worker may exceed its deadline, which it checks itself.
 const GRACE: Duration = Duration::from_secs(1);
-/// How long a call that was cancelled waits for a worker in the middle of a write.
+/// How long a cancelled call waits for a worker that is writing.
 const WRITE: Duration = Duration::from_secs(2);
-/// How long a worker is used.
+/// Maximum age of a worker.
 const LIFE: Duration = Duration::from_secs(600);
-/// Bytes read at a time.
+/// Read buffer size.
 const CHUNK: usize = 64 << 10;
 
-/// Variables of the host that say who commits, and where git's settings are.
+/// Environment variables for author, committer and the location of git's settings.
 const PASSED: [&str; 8] = [
     "GIT_AUTHOR_NAME",
     "GIT_AUTHOR_EMAIL",
@@ -41,30 +41,30 @@ const PASSED: [&str; 8] = [
     "XDG_CONFIG_HOME",
 ];
 
-/// What makes two workers the same.
+/// The properties by which workers are reused.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct WorkerKind {
     confinement: Arc<Confinement>,
-    /// The directories that it may read; all, without any.
+    /// The directories that it may read; empty for all.
     readable: Vec<ReadableDir>,
 }
 
-/// A worker's process. It ends when this is dropped.
+/// A worker process. Killed on drop.
 pub(super) struct Worker {
     child: Child,
     stdin: OwnedFd,
     stdout: OwnedFd,
     kind: WorkerKind,
-    /// What it has said and nobody has read yet.
+    /// Bytes received but not yet parsed.
     heard: Vec<u8>,
     since: Instant,
 }
 
-/// Has a worker do a task.
+/// Runs a task in a worker.
 ///
 /// # Errors
-/// Those of the task; `isolation_unavailable` where the sandbox is required and not there; `cancelled`, `timeout`, and
-/// `crash` where the worker ended in the middle.
+/// Those of the task; `isolation_unavailable` if a required sandbox is not available; `cancelled`, `timeout`, and
+/// `crash` if the worker dies.
 pub(super) fn ask(task: &Task, cx: &CallContext) -> Result<Value> {
     cx.check()?;
     cx.workspace.expect_in_place()?;
@@ -95,7 +95,7 @@ pub(super) fn ask(task: &Task, cx: &CallContext) -> Result<Value> {
     let worker = kept.map_or_else(|| Worker::start(kind.clone(), cx), Ok)?;
     match talk(worker, &request, &located.common_dir, cx)? {
         Ok(answer) => answer,
-        // It died while it waited, and has done nothing.
+        // It died while idle and has done nothing.
         Err((WorkerLoss::Ended, _)) if was_kept => {
             match talk(Worker::start(kind, cx)?, &request, &located.common_dir, cx)? {
                 Ok(answer) => answer,
@@ -106,10 +106,10 @@ pub(super) fn ask(task: &Task, cx: &CallContext) -> Result<Value> {
     }
 }
 
-/// What a worker answered, or why it is lost and how it ended.
+/// A worker's answer, or how the worker was lost and how it ended.
 type Talked = Result<Result<Value>, (WorkerLoss, String)>;
 
-/// Has a worker answer, and keeps it for the next request.
+/// Sends a request to a worker, and keeps the worker for the next one.
 fn talk(mut worker: Worker, request: &[u8], common: &WorkspacePath, cx: &CallContext) -> Result<Talked> {
     let mut talk = Exchange::new(cx, AnnouncedLocks::new(common.clone()))?;
     match talk.through(&mut worker, request) {
@@ -119,11 +119,11 @@ fn talk(mut worker: Worker, request: &[u8], common: &WorkspacePath, cx: &CallCon
         }
         Ok(Err(failed)) => {
             let error = ToolError::from(failed);
-            // What it sees may not be what is there any more: directories were exchanged, or settings changed.
+            // Its view may be outdated: directories were exchanged, or settings changed.
             if error.reason != Reason::Io {
                 idle::keep(worker);
             }
-            // One that failed because a directory was exchanged has not found its lock again either.
+            // If a directory was exchanged, it could not remove its lock file either.
             if error.reason != Reason::Busy {
                 talk.locks.remove();
             }
@@ -132,7 +132,7 @@ fn talk(mut worker: Worker, request: &[u8], common: &WorkspacePath, cx: &CallCon
         Err(lost) => {
             let ending = worker.end();
             let lost = match lost {
-                // In the middle of a write it has done something.
+                // It died while writing.
                 WorkerLoss::Ended if talk.locks.are_announced() => WorkerLoss::InWrite,
                 lost => lost,
             };
@@ -142,12 +142,12 @@ fn talk(mut worker: Worker, request: &[u8], common: &WorkspacePath, cx: &CallCon
     }
 }
 
-/// Why a worker is of no use any more.
+/// Why a worker can no longer be used.
 enum WorkerLoss {
     Cancelled,
     Late,
     Ended,
-    /// As `Ended`, while it wrote.
+    /// As `Ended`, while writing.
     InWrite,
     Garbled(std::io::Error),
     Failed(Errno),
@@ -160,25 +160,25 @@ impl WorkerLoss {
             Self::Late => out_of_time(),
             Self::Ended | Self::InWrite => {
                 let message = format!(
-                    "the git worker ended in the middle ({ending}); look with git_status, and call again"
+                    "the git worker died while writing ({ending}); check with git_status, and call again"
                 );
                 ToolError::new(Reason::Crash, message)
             }
             Self::Garbled(error) => ToolError::new(
                 Reason::Crash,
-                format!("the git worker said what nobody understands ({error}); call again"),
+                format!("the git worker sent a malformed message ({error}); call again"),
             ),
             Self::Failed(errno) => ToolError::io("talk to", "the git worker", errno),
         }
     }
 }
 
-/// One request and its answer.
+/// One request and its response.
 struct Exchange<'c> {
     cx: &'c CallContext,
     denied: DeniedReads,
     locks: AnnouncedLocks,
-    /// Readable once the call is cancelled.
+    /// Becomes readable when the call is cancelled.
     bell: Arc<OwnedFd>,
     /// When a cancelled call gives up.
     patience: Option<Instant>,
@@ -232,7 +232,7 @@ impl<'c> Exchange<'c> {
         serde_json::from_slice(&body).map_err(|error| WorkerLoss::Garbled(error.into()))
     }
 
-    /// The next bytes that the worker says.
+    /// Reads the next bytes from the worker.
     fn take(&mut self, worker: &mut Worker, count: usize) -> Result<Vec<u8>, WorkerLoss> {
         while worker.heard.len() < count {
             let have = worker.heard.len();
@@ -250,7 +250,7 @@ impl<'c> Exchange<'c> {
         Ok(std::mem::replace(&mut worker.heard, rest))
     }
 
-    /// Waits for a stream of the worker, no longer than the call may take.
+    /// Waits for one of the worker's streams, at most until the call's deadline.
     fn wait(&mut self, stream: &OwnedFd, flags: PollFlags) -> Result<(), WorkerLoss> {
         if self.cx.cancel.is_cancelled() && !(self.locks.are_announced() && self.is_patient()) {
             return Err(WorkerLoss::Cancelled);
@@ -262,14 +262,14 @@ impl<'c> Exchange<'c> {
         }
         let time = left.and_then(|left| Timespec::try_from(left).ok());
         let mut fds = vec![PollFd::new(stream, flags)];
-        // It rings once: a call that was cancelled and waits all the same would never sleep again.
+        // The descriptor stays readable after a cancellation, so polling it again would spin.
         if self.patience.is_none() {
             fds.push(PollFd::new(&self.bell, PollFlags::IN));
         }
         retry_on_intr(|| poll(&mut fds, time.as_ref())).map(drop).map_err(WorkerLoss::Failed)
     }
 
-    /// Whether a worker that is writing gets the time to finish.
+    /// Whether a worker that is writing gets time to finish.
     fn is_patient(&mut self) -> bool {
         let end = *self.patience.get_or_insert_with(|| Instant::now() + WRITE);
         Instant::now() < end
@@ -280,7 +280,7 @@ impl Worker {
     fn start(kind: WorkerKind, cx: &CallContext) -> Result<Self> {
         let passed = PASSED.iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)));
         let spec = ProgramSpec {
-            // The launcher is this program, and what it starts finds itself under this name, wherever its file is.
+            // The launcher is this program, so its children find it at this path, wherever its file is.
             program: "/proc/self/exe".into(),
             by_path: true,
             arguments: [COMMAND.into()]
@@ -308,8 +308,8 @@ impl Worker {
         &self.kind
     }
 
-    /// Whether it can do another task: it still waits, with nothing to be read, neither an end nor a word that nobody asked
-    /// for, and what it found of the host's settings when it began is not too old.
+    /// Whether it can take another task: it is alive, has sent nothing unexpected, and is not too old, since it read
+    /// the host's settings at its start.
     pub(super) fn is_alive(&self) -> bool {
         let mut fds = [
             PollFd::new(&self.stdout, PollFlags::IN),
@@ -321,7 +321,7 @@ impl Worker {
             && retry_on_intr(|| poll(&mut fds, Some(&now))) == Ok(0)
     }
 
-    /// Ends it and waits for that. Tells how it ended, with what it complained of last.
+    /// Kills it and waits. Returns how it ended, with the last lines of its standard error.
     fn end(self) -> String {
         self.child.kill();
         let mut said = vec![0; 4 << 10];

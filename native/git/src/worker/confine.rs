@@ -1,4 +1,4 @@
-//! What a worker is confined to.
+//! The confinement of workers.
 
 use crate::fail::GitResult;
 use crate::repo::locate::RepoLocation;
@@ -12,11 +12,11 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
-/// The confinement of workers of a repository: nothing can be written but the directory that its work trees share, with
-/// the work tree's own one in it, and there neither settings nor hooks.
+/// The confinement of a repository's workers: they may write only to the common directory, which contains the git
+/// directory, except for its settings and hooks.
 ///
 /// # Errors
-/// When that directory cannot be opened.
+/// If that directory cannot be opened.
 pub(super) fn confinement(
     located: &RepoLocation,
     sandbox: &SandboxSettings,
@@ -36,11 +36,10 @@ pub(super) fn confinement(
     Ok(Confinement::of_repository(&repository, sandbox, denied))
 }
 
-/// The directories that a worker may read: the work tree, the repository and the workspace. None where it may read
-/// everything.
+/// The directories that a worker may read: work tree, repository and workspace. Empty if it may read everything.
 ///
 /// # Errors
-/// When one cannot be opened.
+/// If one cannot be opened.
 pub(super) fn readable(located: &RepoLocation, cx: &CallContext) -> GitResult<Vec<ReadableDir>> {
     if cx.sandbox.mode == SandboxMode::Off {
         return Ok(Vec::new());
@@ -50,7 +49,7 @@ pub(super) fn readable(located: &RepoLocation, cx: &CallContext) -> GitResult<Ve
     Ok(vec![identified(&located.root)?, identified(&located.common_dir)?, workspace])
 }
 
-/// A directory with what it is, from a handle that leads nowhere else.
+/// A directory with its device and inode numbers, read from a handle.
 fn identified(path: &WorkspacePath) -> GitResult<ReadableDir> {
     let found = rustix::fs::fstat(path.open_dir()?).map_err(std::io::Error::from);
     let found = found.map_err(|error| ToolError::io("look at", path.display(), error))?;
@@ -58,14 +57,14 @@ fn identified(path: &WorkspacePath) -> GitResult<ReadableDir> {
     Ok(ReadableDir { path: path.absolute(), device: found.st_dev as u64, inode: found.st_ino as u64 })
 }
 
-/// A directory as an argument of a worker.
+/// A directory as a command-line argument of a worker.
 pub(super) fn argument(dir: &ReadableDir) -> OsString {
     let mut argument = OsString::from(format!("{}:{}:", dir.device, dir.inode));
     argument.push(&dir.path);
     argument
 }
 
-/// The directory that such an argument names.
+/// Parses such an argument.
 pub(super) fn from_argument(argument: &OsStr) -> Option<ReadableDir> {
     let mut parts = argument.as_bytes().splitn(3, |byte| *byte == b':');
     let mut number = || std::str::from_utf8(parts.next()?).ok()?.parse().ok();

@@ -1,18 +1,18 @@
-//! Frames: a length of four bytes, the lowest first, and as many bytes of JSON.
+//! Frames: a length of four bytes, little-endian, followed by JSON.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::{Error, ErrorKind, Read, Result, Write};
 
-/// Most bytes of a frame. An answer has a text of limited length, and a few notes.
+/// Maximum size of a frame. Answers contain a text of limited length and a few notes.
 const MAX_BYTES: u32 = 256 << 20;
-/// Bytes of the length.
+/// Size of the length field.
 pub(super) const HEAD: usize = 4;
 
-/// A value as a frame.
+/// Encodes a value as a frame.
 ///
 /// # Errors
-/// `InvalidData` for one that is too long.
+/// `InvalidData` if it is too long.
 pub(super) fn encode(value: &impl Serialize) -> Result<Vec<u8>> {
     let mut frame = vec![0; HEAD];
     serde_json::to_writer(&mut frame, value)?;
@@ -22,10 +22,10 @@ pub(super) fn encode(value: &impl Serialize) -> Result<Vec<u8>> {
     Ok(frame)
 }
 
-/// The number of bytes that follow a head.
+/// Parses the length field.
 ///
 /// # Errors
-/// `InvalidData` for too many.
+/// `InvalidData` if the frame is too long.
 pub(super) fn length(head: [u8; HEAD]) -> Result<usize> {
     match u32::from_le_bytes(head) {
         length if length <= MAX_BYTES => Ok(length as usize),
@@ -42,7 +42,7 @@ pub(super) fn write(to: &mut impl Write, value: &impl Serialize) -> Result<()> {
     to.flush()
 }
 
-/// Reads a value; `None` at the end.
+/// Reads a value; `None` at the end of input.
 ///
 /// # Errors
 /// Those of the reader, and `InvalidData`.

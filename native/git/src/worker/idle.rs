@@ -1,20 +1,20 @@
-//! Workers that wait for their next task.
+//! Idle workers, kept for the next task.
 
 use super::client::{Worker, WorkerKind};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Most workers that wait; for a further one, the one that has waited longest ends.
+/// Maximum number of idle workers; beyond it, the one that has been idle longest is ended.
 const MOST: usize = 8;
-/// How long one waits.
+/// How long a worker may be idle.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How often those that have waited too long are looked for.
+/// Interval at which idle workers are checked.
 const ROUND: Duration = Duration::from_secs(5);
 
-/// The workers that wait, the one that came last at the end.
+/// Idle workers, most recent last.
 static WAITING: Mutex<Vec<(Worker, Instant)>> = Mutex::new(Vec::new());
 
-/// A worker of this kind that still runs.
+/// Takes an idle worker of this kind that is still alive.
 pub(super) fn take(kind: &WorkerKind) -> Option<Worker> {
     loop {
         let mut waiting = lock();
@@ -27,11 +27,11 @@ pub(super) fn take(kind: &WorkerKind) -> Option<Worker> {
     }
 }
 
-/// Has a worker wait.
+/// Keeps a worker.
 pub(super) fn keep(worker: Worker) {
     static WATCH: Once = Once::new();
     WATCH.call_once(|| {
-        // Without the thread, workers end with the program, or make room for others.
+        // Without the thread, idle workers live until the program ends or others displace them.
         _ = std::thread::Builder::new().name("beamai-git-idle".into()).spawn(|| {
             loop {
                 std::thread::sleep(ROUND);

@@ -1,4 +1,4 @@
-//! Lock files that a worker leaves when it is ended in the middle of a write. git would wait for them for ever.
+//! Removes the lock files of a worker that was killed while writing. They would block git forever.
 
 use beamai_workspace::WorkspacePath;
 use rustix::fs::{AtFlags, FileType};
@@ -7,13 +7,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// File systems tell the time in steps of some milliseconds.
+/// Granularity of file system timestamps.
 const STEP: Duration = Duration::from_millis(20);
 
-/// Lock files that a worker said that it makes, none of which was there then.
+/// Lock files that a worker has announced; none of them existed at that time.
 #[derive(Debug)]
 pub(super) struct AnnouncedLocks {
-    /// The directory that the repository's work trees share.
+    /// The repository's common directory.
     common: WorkspacePath,
     announced: Vec<(Vec<u8>, SystemTime)>,
 }
@@ -23,7 +23,7 @@ impl AnnouncedLocks {
         Self { common, announced: Vec::new() }
     }
 
-    /// A worker is about to make these.
+    /// Records lock files that a worker is about to create.
     pub(super) fn announce(&mut self, paths: Vec<Vec<u8>>) {
         let now = SystemTime::now();
         self.announced.extend(paths.into_iter().filter(|path| is_lock(path)).map(|path| (path, now)));
@@ -34,7 +34,7 @@ impl AnnouncedLocks {
         !self.announced.is_empty()
     }
 
-    /// Removes those that are there, now that the worker has ended: by handle, so that no path leads elsewhere.
+    /// Removes those that exist, after the worker has ended. Works by handle, so that links cannot redirect it.
     pub(super) fn remove(self) {
         for (path, since) in &self.announced {
             let lock = self.common.join(Path::new(OsStr::from_bytes(path)));

@@ -1,19 +1,20 @@
-//! The worker: this program again, in the sandbox, doing what the git tools are asked for.
+//! The worker: this program, started again in the sandbox, which runs the operations of the git tools.
 //!
 //! ```text
 //! port ── client::ask ──► an idle worker of the same confinement, or a new one
-//!   │  a request: the task, the workspace, the limits          (frames of JSON over its standard input and output)
-//!   │  ◄── which of these paths do rules deny?  ──► answers
-//!   │  ◄── locks that it is about to make
-//!   │  ◄── the answer
+//!  │  request: task, workspace, limits          (JSON frames over the worker's standard input and output)
+//!  │  ◄── which of these paths do rules deny?  ──► answer
+//!  │  ◄── lock files that it is about to create
+//!  │  ◄── result
 //! ```
 //!
-//! libgit2 takes paths, and a path can lead elsewhere by the time it is used. In the sandbox it leads nowhere that could
-//! be changed: all is read-only but the repository's own directory. Files that rules deny are not hidden from a worker,
-//! for a file that looks empty would be staged as empty; the port is asked for each path that is to be shown. A worker
-//! starts no program: the filter of its system calls has no way to.
+//! libgit2 works with paths, and a path can be exchanged before it is used. In the sandbox that is harmless: everything
+//! is read-only except the repository's own directory. Files that rules deny are not hidden from a worker, since a file
+//! that looks empty would be staged as empty; instead, the port is asked about each path before it is shown. A worker
+//! cannot start programs: its system call filter forbids it.
 //!
-//! One worker does one task at a time. It is kept for the next one, and ended when nobody needs it, when its call is
+//! A worker runs one task at a time. It is kept for the next one, and killed when it has been idle for some time, when
+//! its call is cancelled, and when it misses its deadline.
 //! cancelled, and when it is late.
 
 mod client;
@@ -34,10 +35,10 @@ use beamai_workspace::WorkspaceId;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The subcommand of the port program that is a worker.
+/// The subcommand of the port program that runs a worker.
 pub const COMMAND: &str = "git-worker";
 
-/// Adds the work of the git tools, done by workers.
+/// Registers the git tools' backends, running in workers.
 #[must_use]
 pub fn serve(services: Services) -> Services {
     services
@@ -52,28 +53,28 @@ fn by_worker<O: GitOperation>(operation: O, cx: &CallContext) -> Result<O::Outpu
     done(operation, cx, client::ask)
 }
 
-/// What a worker is asked.
+/// A request to a worker.
 #[derive(Debug, Serialize, Deserialize)]
 struct WorkerRequest {
     task: Task,
     workspace: WorkspaceId,
-    /// Most bytes of a text.
+    /// Maximum bytes of output text.
     content_bytes: usize,
-    /// Most bytes of a file that is read.
+    /// Maximum size of a file that is read.
     whole_file_bytes: u64,
-    /// Milliseconds that it may take.
+    /// Milliseconds until the call's deadline.
     remaining: Option<u64>,
-    /// Whether rules keep anything from being read.
+    /// Whether rules deny reading anything.
     is_guarded: bool,
 }
 
-/// What a worker says.
+/// A message from a worker.
 #[derive(Debug, Serialize, Deserialize)]
 enum WorkerMessage {
-    /// Which of these paths, relative to the workspace or absolute, do rules deny? A list of booleans is the answer.
+    /// Asks which of these paths (relative to the workspace, or absolute outside of it) rules deny. Answered with a
+    /// list of booleans.
     Denied(Vec<Vec<u8>>),
-    /// It is about to make these files, relative to the directory that the repository's work trees share; none of them
-    /// is there.
+    /// Announces files that it is about to create, relative to the common directory; none of them exists.
     Locks(Vec<Vec<u8>>),
     /// The result.
     Done(Value),
@@ -81,7 +82,7 @@ enum WorkerMessage {
     Failed(WorkerError),
 }
 
-/// An error between two processes.
+/// An error, as sent between processes.
 #[derive(Debug, Serialize, Deserialize)]
 struct WorkerError {
     reason: String,

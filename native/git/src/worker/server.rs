@@ -1,4 +1,4 @@
-//! The worker's own side: one request after the other, until its input ends.
+//! The worker's side: serves requests until its input ends.
 
 use super::{WorkerMessage, WorkerRequest};
 use super::{confine, frame};
@@ -15,25 +15,25 @@ use std::process::ExitCode;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// Both directions to the port.
+/// The connection to the port.
 struct PortLink {
     from: Stdin,
     to: Stdout,
-    /// Whether this process reads nothing but what it was told.
+    /// Whether the sandbox confines this process to the directories that it was given.
     is_confined: bool,
 }
 
 type Shared = Rc<RefCell<PortLink>>;
 
-/// The worker, until the port has closed its input. Its arguments are the directories that it may read beside the host's
-/// settings; without any, in no sandbox, it reads what its user can.
+/// Runs a worker until the port closes its input. The arguments are the directories that it may read besides the host's
+/// settings; without arguments there is no sandbox, and it may read what its user can.
 pub fn worker_main() -> ExitCode {
     let own: Option<Vec<_>> = std::env::args_os().skip(2).map(|dir| confine::from_argument(&dir)).collect();
     let Some(own) = own else {
         eprintln!("the git worker is started by the port program alone");
         return ExitCode::FAILURE;
     };
-    // Where it is now is read from the machine's files, once.
+    // Loads the time zone once, before the sandbox hides its file.
     _ = git2::Signature::now("now", "now");
     let is_confined = !own.is_empty();
     let limited = match is_confined {
@@ -41,7 +41,7 @@ pub fn worker_main() -> ExitCode {
         true => beamai_sandbox::limit_reads(&own, &settings()),
     };
     if let Err(failure) = limited.and_then(|()| beamai_sandbox::forbid_starts()) {
-        eprintln!("the git worker does not run where it could do more than git needs: {failure}");
+        eprintln!("the git worker refuses to run without its confinement: {failure}");
         return ExitCode::FAILURE;
     }
     let line = Rc::new(RefCell::new(PortLink { from: std::io::stdin(), to: std::io::stdout(), is_confined }));
@@ -59,7 +59,7 @@ pub fn worker_main() -> ExitCode {
     }
 }
 
-/// What a worker may read beside its directories: the settings of the host, with the files that these name.
+/// Files that a worker may read besides its directories: the host's settings, and the files that they name.
 fn settings() -> Vec<PathBuf> {
     let home = std::env::var_os("HOME").map(PathBuf::from);
     let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
@@ -73,14 +73,14 @@ fn settings() -> Vec<PathBuf> {
             (Some(rest), Some(home)) => home.join(rest),
             _ => PathBuf::from(&value),
         };
-        // A relative one is taken from wherever the file is that names it.
+        // Relative paths are relative to the directory of the settings file.
         all.extend(from.iter().map(|dir| dir.join(&path)).filter(|path| path.is_file()));
         from.extend(path.parent().filter(|dir| dir.is_absolute()).map(Path::to_owned));
     }
     all
 }
 
-/// Files that the host's settings name: further settings, what is ignored, attributes.
+/// Files that the host's settings name: further settings, ignore files, attributes files.
 fn named_by_settings() -> Result<Vec<String>, git2::Error> {
     let settings = git2::Config::open_default()?;
     let mut named = Vec::new();
@@ -119,7 +119,7 @@ fn perform(request: &WorkerRequest, line: &Shared) -> Result<serde_json::Value> 
     request.task.run(&call)
 }
 
-/// The port knows the rules.
+/// Asks the port, which knows the rules.
 fn asking(line: &Shared) -> DeniedReads {
     let line = Rc::clone(line);
     DeniedReads::by(move |paths| {

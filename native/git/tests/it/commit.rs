@@ -132,7 +132,7 @@ fn conflicts_are_refused_and_named() {
     repo.git_output(&["merge", "side"]);
     let error = repo.refused("git_commit", json!({"message": "m"}));
     assert_eq!(error.reason, Reason::BadState);
-    assert!(error.message.contains("undecided: a;"), "{}", error.message);
+    assert!(error.message.contains("conflicts: a;"), "{}", error.message);
     repo.git(&["merge", "--abort"]);
     repo.git_output(&["cherry-pick", "side"]);
     repo.git(&["add", "a"]);

@@ -90,9 +90,11 @@ fn one_file_or_directory() {
         same(&repo.git(&["diff", "--", path]), &own, path);
     }
     repo.write("new/file", "1\n");
-    for (path, note) in
-        [("nothing", "there is no nothing"), ("a*", "which is no pattern"), ("new", "git does not track new")]
-    {
+    for (path, note) in [
+        ("nothing", "nothing exists neither in"),
+        ("a*", "patterns are not supported"),
+        ("new", "git does not track new"),
+    ] {
         let said = repo.tool("git_diff", json!({"path": path}));
         assert!(said["notes"][0].as_str().unwrap().contains(note), "{said}");
     }

@@ -230,7 +230,7 @@ fn a_repository_that_lies_elsewhere_and_is_not_this_ones_is_not_used() {
     for target in [elsewhere.path().join(".git"), elsewhere.path().join(".git/objects")] {
         let repo = Repo::bare_directory();
         repo.write(".git", format!("gitdir: {}\n", target.display()));
-        assert!(hint(&repo).contains("does not name this work tree back"));
+        assert!(hint(&repo).contains("does not refer back to this work tree"));
     }
 
     let repo = Repo::bare_directory();

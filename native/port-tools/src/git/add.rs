@@ -9,25 +9,25 @@ use beamai_tool::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Stages the present content of a file or directory for the next commit; deletions too.
+/// Stages a file or directory for the next commit, including deletions.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct GitAdd {
     /// "." for everything; no wildcards.
     pub path: String,
 }
 
-/// What [`GitAdd`] returns.
+/// Result of [`GitAdd`].
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct GitAddOutput {
     /// Whether the path is staged now.
     pub ok: bool,
-    /// Files whose staged content changed, deleted ones included.
+    /// Files whose staged content changed, including deleted ones.
     pub files: Vec<String>,
-    /// Whether `files` leaves some out because the list would be too long; they are staged all the same.
+    /// Whether `files` is incomplete because the list would be too long; all of them are staged.
     pub truncated: bool,
-    /// False where the workspace has no git repository that this tool may use.
+    /// False if the workspace has no git repository that this tool can use.
     pub available: bool,
-    /// What was left alone and why; where `available` is false, what to do instead.
+    /// What was skipped and why; if `available` is false, what to do instead.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }

@@ -1,18 +1,18 @@
-//! What the git tools return.
+//! The result type of the reading git tools.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The text of a git tool.
+/// Text output of a git tool.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct GitText {
-    /// The text; where `available` is false, why there is none and what to do instead.
+    /// The text; if `available` is false, the reason and what to do instead.
     pub content: String,
-    /// False where the workspace has no git repository that this tool may use.
+    /// False if the workspace has no git repository that this tool can use.
     pub available: bool,
-    /// Whether the text ends early because it would be too long.
+    /// Whether the text was cut at the limit.
     pub truncated: bool,
-    /// What the text leaves out, or shows otherwise than the git program would.
+    /// What the text omits, or shows differently from the git program.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }

@@ -9,26 +9,24 @@ use beamai_tool::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Records what is staged as a new commit. Never changes an old one.
+/// Commits what is staged. Never changes an existing commit.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct GitCommit {
-    /// The message: a subject line, and after an empty line whatever else is to be said. It is text whatever it
-    /// starts with, never an option.
+    /// The message: a subject line, then an empty line and further text if needed. Never parsed as an option.
     #[schemars(extend("self_evident" = true))]
     pub message: String,
 }
 
-/// What [`GitCommit`] returns.
+/// Result of [`GitCommit`].
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct GitCommitOutput {
-    /// Whether there is a new commit.
+    /// Whether a commit was created.
     pub ok: bool,
     /// Its full hash, or null.
     pub commit: Option<String>,
-    /// The line that git prints: branch, abbreviated hash, subject. Where `available` is false, what to do
-    /// instead.
+    /// The line that git prints: branch, abbreviated hash, subject. If `available` is false, what to do instead.
     pub content: String,
-    /// False where the workspace has no git repository that this tool may use.
+    /// False if the workspace has no git repository that this tool can use.
     pub available: bool,
 }
 

@@ -1,9 +1,9 @@
-//! What the git tools say, for models.
+//! Renders results of the git tools for models.
 
 use beamai_tool::for_model::{Fields, ModelCall, ModelPage, quantity};
 use serde_json::json;
 
-/// The text as the git program prints it, as far as there is room.
+/// The text as the git program prints it, cut to the limit.
 pub(super) fn printed(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let content = result.text("content")?;
     let (shown, total) = page.lines(content.trim_end());
@@ -29,7 +29,7 @@ pub(super) fn printed(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Model
     Some(())
 }
 
-/// The files that are staged now.
+/// The staged files.
 pub(super) fn added(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let files = result.list("files")?;
     if result.flag("ok") {
@@ -40,7 +40,7 @@ pub(super) fn added(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPage)
     }
     let shown = result.texts("files").take_while(|file| page.line(file)).count();
     if shown < files.len() || result.flag("truncated") {
-        page.note(&format!("{shown} files are named; the others are staged as well"));
+        page.note(&format!("{shown} files are listed; the others were staged too"));
     }
     result.texts("notes").for_each(|note| page.note(note));
     Some(())

@@ -10,14 +10,14 @@ use beamai_tool::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Shows the commits that lead to the current one, youngest first.
+/// Shows the ancestors of the current commit, newest first.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct GitLog {
     /// Maximum number of commits to show.
     #[serde(default = "twenty")]
     #[schemars(range(min = 1, max = 1000), extend("self_evident" = true))]
     pub limit: u64,
-    /// True for one line a commit: the abbreviated hash and the subject.
+    /// True for one line per commit: the abbreviated hash and the subject.
     #[serde(default)]
     #[schemars(extend("self_evident" = true))]
     pub oneline: bool,
@@ -27,13 +27,13 @@ fn twenty() -> u64 {
     20
 }
 
-/// What [`GitLog`] returns.
+/// Result of [`GitLog`].
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct GitLogOutput {
-    /// The text and what is to be said of it.
+    /// The text, with notes.
     #[serde(flatten)]
     pub answer: GitText,
-    /// Whether there are older commits than those shown.
+    /// Whether there are older commits.
     pub has_more: bool,
 }
 

@@ -1,4 +1,4 @@
-//! git: status, diff, log, add, commit, as they are described. The crate `beamai-git` does the work.
+//! Declarations of the git tools: status, diff, log, add, commit. The crate `beamai-git` implements them.
 
 mod add;
 pub mod answer;
@@ -28,7 +28,7 @@ const WRITES: Traits = Traits {
     ..Traits::WRITES
 };
 
-/// The permission to show contents of files, as they are or were.
+/// The permission to show current or past contents of files.
 fn reading(rule: &str, operand: Operand) -> PermissionRequest {
     let read = &["Read"];
     PermissionRequest { rule: rule.into(), touches: read, allowed_by: read, is_safe: true, operand }

@@ -1,4 +1,4 @@
-//! Path arguments as git takes them.
+//! Path arguments of the git tools.
 
 use beamai_base::{Reason, Result, ToolError};
 use beamai_policy::FilePath;
@@ -11,7 +11,7 @@ use std::path::{Component, Path};
 /// The bytes of a path argument, relative to the workspace, without `.` and `..`.
 ///
 /// # Errors
-/// `outside_workspace` when it leads out, and for the session's temporary directory.
+/// `outside_workspace`, also for the session's temporary directory.
 pub fn path_below(cx: &CallContext, text: &str) -> Result<Vec<u8>> {
     let path = cx.workspace.parse_path(text)?;
     let outside = || {
@@ -32,7 +32,7 @@ pub fn path_below(cx: &CallContext, text: &str) -> Result<Vec<u8>> {
     Ok(parts.join(&b'/'))
 }
 
-/// A path argument for the policy: git takes it as it is written and follows no link.
+/// A path argument for the policy. git does not follow links, so neither does the check.
 ///
 /// # Errors
 /// As [`path_below`].
@@ -41,7 +41,7 @@ pub fn named(cx: &CallContext, text: &str) -> Result<FilePath> {
     Ok(FilePath { written: path.clone(), path, is_tree: true })
 }
 
-/// A path as results and messages show it.
+/// A path as shown in results and messages.
 pub fn shown(path: &[u8]) -> String {
     match path {
         [] => ".".to_owned(),

@@ -10,7 +10,7 @@ use beamai_tool::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// Shows what is staged, what is changed and what is untracked.
+/// Shows staged, changed and untracked files.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct GitStatus {
     /// One line per file.

@@ -10,73 +10,73 @@ use beamai_tool::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Asks language servers what is wrong.
+/// Asks language servers for errors and warnings.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct LspDiagnostics {
     /// The file to check. Default: every file that the running language servers know.
     #[serde(default)]
     #[schemars(extend("self_evident" = true))]
     pub path: Option<String>,
-    /// Most bytes that the file may have.
+    /// Maximum size of the file in bytes.
     #[serde(skip)]
     #[schemars(skip)]
     pub largest: Option<u64>,
 }
 
-/// How bad something is.
+/// Severity of a diagnostic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// It is wrong.
+    /// An error.
     Error,
-    /// It may be wrong.
+    /// A warning.
     Warning,
-    /// It is worth knowing.
+    /// Information.
     Information,
-    /// It could be better.
+    /// A suggestion.
     Hint,
 }
 
-/// Something that is wrong.
+/// A diagnostic.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct CodeDiagnostic {
     /// Path in the workspace, absolute if outside.
     pub path: String,
-    /// Line, counted from 1.
+    /// 1-based line.
     pub line: u64,
-    /// Character in the line, counted from 1.
+    /// 1-based character in the line.
     pub character: u64,
     /// Line of the end.
     pub end_line: u64,
-    /// Character after the last one.
+    /// Character after the end.
     pub end_character: u64,
-    /// How bad it is.
+    /// Severity.
     pub severity: Severity,
-    /// What is wrong.
+    /// The message.
     pub message: String,
-    /// Who says so, such as "pyflakes"; null where the server does not tell.
+    /// The checker, such as "pyflakes"; null if unknown.
     pub source: Option<String>,
-    /// The checker's own name for it; null where there is none.
+    /// The checker's code; null if there is none.
     pub code: Option<String>,
 }
 
-/// What [`LspDiagnostics`] returns.
+/// Result of [`LspDiagnostics`].
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Diagnostics {
-    /// What is wrong, by file and place.
+    /// The diagnostics, sorted by file and position.
     pub diagnostics: Vec<CodeDiagnostic>,
     /// Whether a language server answered. If not, message says why and what to do instead.
     pub available: bool,
-    /// Whether the servers have said all they have to say about the files as they are.
+    /// Whether the servers have finished checking the current files.
     pub complete: bool,
     /// The servers' programs.
     pub servers: Vec<String>,
-    /// What else there is to know about the answer.
+    /// Further information about the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// How many diagnostics there are.
+    /// Number of diagnostics.
     pub total: usize,
-    /// Whether there are more than are given.
+    /// Whether there are more than returned.
     pub truncated: bool,
 }
 

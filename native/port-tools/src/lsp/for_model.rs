@@ -1,15 +1,16 @@
-//! Answers of language servers, for models.
+//! Renders answers of language servers for models.
 
 use super::INSTEAD;
 use beamai_tool::for_model::{Fields, ModelCall, ModelPage};
 
-/// Places as `path:line:character: text`, symbols with their kind, documentation as it is.
+/// Locations as `path:line:character: text`, symbols with their kind, documentation unchanged.
 pub(super) fn answered(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     if !result.flag("available") {
         return unavailable(result, call, page);
     }
     if let Some(contents) = result.text("contents") {
-        let left_out = page.prose(if contents.is_empty() { "nothing is known about it" } else { contents });
+        let left_out =
+            page.prose(if contents.is_empty() { "the server has no information" } else { contents });
         if left_out > 0 {
             page.note(&format!("cut: {left_out} more characters"));
         }
@@ -31,7 +32,7 @@ pub(super) fn answered(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Mode
     Some(())
 }
 
-/// Why there is no answer, and which tools of the dialect help instead.
+/// Why there is no answer, and which tools of the dialect to use instead.
 fn unavailable(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let message = result.non_empty("message")?;
     match (message.strip_suffix(INSTEAD), call.other("Grep"), call.other("Read")) {
@@ -45,7 +46,7 @@ fn unavailable(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -
 
 type LineFormatter = fn(Fields<'_>) -> Option<String>;
 
-/// The lists that an answer may have, with what is shown of an element.
+/// The lists that an answer may have, with the formatter of their elements.
 const LISTS: [(&str, LineFormatter); 4] =
     [("locations", place), ("symbols", symbol), ("items", symbol), ("calls", symbol)];
 
@@ -67,7 +68,7 @@ fn symbol(symbol: Fields<'_>) -> Option<String> {
     Some(format!("{place} {kind} {container}{name}{detail}{sites}"))
 }
 
-/// One diagnostic a line: `path:line:character: severity: message [source code]`.
+/// One line per diagnostic: `path:line:character: severity: message [source code]`.
 pub(super) fn diagnosed(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let diagnostics = result.list("diagnostics")?;
     if !result.flag("available") {

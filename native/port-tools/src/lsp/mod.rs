@@ -1,4 +1,4 @@
-//! What language servers know of code.
+//! Declarations of the language server tools.
 
 mod diagnostics;
 mod for_model;
@@ -18,14 +18,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// The traits of every operation here: they change nothing, and start processes.
+/// The traits of all operations: they change nothing, and start processes.
 const TRAITS: Traits = Traits { door: Door::Port, pace: ExecutionClass::Long, ..Traits::READS };
-/// What to do where no server helps, behind the reason. Dialects have other names for these tools; models are told theirs.
+/// Appended to the reason if no server is available. Models see the names that their dialect has for these tools.
 pub const INSTEAD: &str = " Use grep to search for names and read to look at files instead.";
-/// The name of every operation here in rules.
+/// The name of these operations in rules.
 const RULE: &str = "LSP";
 
-/// What a language server is asked.
+/// A question to a language server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum LspOperation {
@@ -43,14 +43,14 @@ pub enum LspOperation {
     GoToImplementation,
     /// The function at a position, as call hierarchies name it.
     PrepareCallHierarchy,
-    /// Who calls the function at a position.
+    /// The callers of the function at a position.
     IncomingCalls,
-    /// What the function at a position calls.
+    /// The functions that the function at a position calls.
     OutgoingCalls,
 }
 
 impl LspOperation {
-    /// Whether it is about a position.
+    /// Whether it needs a position.
     pub fn needs_position(self) -> bool {
         !matches!(self, Self::DocumentSymbol | Self::WorkspaceSymbol)
     }
@@ -59,8 +59,8 @@ impl LspOperation {
 /// Asks a language server about code.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct Lsp {
-    /// What to ask: "goToDefinition", "findReferences", "hover", "goToImplementation", "prepareCallHierarchy",
-    /// "incomingCalls" and "outgoingCalls" are about the symbol at line and character; "documentSymbol" lists the
+    /// The question. "goToDefinition", "findReferences", "hover", "goToImplementation", "prepareCallHierarchy",
+    /// "incomingCalls" and "outgoingCalls" ask about the symbol at line and character; "documentSymbol" lists the
     /// symbols of the file; "workspaceSymbol" finds symbols of the whole workspace by name.
     #[schemars(extend("self_evident" = true))]
     pub operation: LspOperation,
@@ -81,7 +81,7 @@ pub struct Lsp {
 }
 
 impl Lsp {
-    /// Line and character, where the operation needs them.
+    /// Line and character, if the operation needs them.
     pub fn position(&self) -> Result<Option<(u64, u64)>> {
         match (self.line, self.character) {
             (Some(line @ 1..), Some(character @ 1..)) => Ok(Some((line, character))),
@@ -118,10 +118,10 @@ impl Operation for Lsp {
     }
 }
 
-/// The service that tells whether a server would be started for a file.
+/// The service that tells whether a language server would be started for a file.
 pub struct IsServed(pub fn(&CallContext, &Path) -> bool);
 
-/// What asking about a file needs; a server's answers quote files. Leave to read is none to run code.
+/// The permission to ask about a file. Answers quote files; permission to read does not include permission to run code.
 fn permission(cx: &CallContext, path: Option<&str>) -> Result<PermissionRequest> {
     let file = path.map(|path| FilePath::existing(&cx.workspace.parse_path(path)?)).transpose()?;
     let is_safe = !file.as_ref().is_some_and(|file| runs_code(cx, &decode_path(&file.path)));
@@ -134,7 +134,7 @@ fn permission(cx: &CallContext, path: Option<&str>) -> Result<PermissionRequest>
     Ok(PermissionRequest { rule: RULE.into(), touches: &["Read"], allowed_by, is_safe, operand })
 }
 
-/// Whether asking about a file may run code of the project. A server that is not there runs none.
+/// Whether asking about a file may run code of the project. A server that is not installed cannot.
 fn runs_code(cx: &CallContext, path: &Path) -> bool {
     let is_served = cx.services.get::<IsServed>().is_none_or(|service| (service.0)(cx, path));
     is_served && cx.lsp.runs_code(path)

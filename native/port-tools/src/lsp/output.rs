@@ -1,11 +1,11 @@
-//! What a language server's answers become.
+//! Results of the language server tools.
 
 use super::LspOperation;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What [`Lsp`](super::Lsp) returns. Of `locations`, `contents`, `symbols`, `items` and `calls`, the one that belongs
-/// to the operation is there.
+/// Result of [`Lsp`](super::Lsp). Of `locations`, `contents`, `symbols`, `items` and `calls`, the one for the operation
+/// is present.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct LspOutput {
     /// The operation.
@@ -15,13 +15,13 @@ pub struct LspOutput {
     /// The server's program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// What else there is to know about the answer.
+    /// Further information about the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// Where the symbol is defined, used or implemented.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub locations: Option<Vec<CodeLocation>>,
-    /// Type and documentation of the symbol, mostly Markdown; empty when there is nothing to say.
+    /// Type and documentation of the symbol, usually Markdown; empty if the server has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contents: Option<String>,
     /// Symbols of the file, in its order, or of the workspace.
@@ -30,33 +30,33 @@ pub struct LspOutput {
     /// Functions at the position.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub items: Option<Vec<HierarchyItem>>,
-    /// Who calls the function, or what it calls.
+    /// The callers of the function, or the functions that it calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calls: Option<Vec<HierarchyCall>>,
-    /// How many results there are; of a hover, how many characters.
+    /// Number of results; for hover, number of characters.
     pub total: usize,
-    /// Whether there are more than are given.
+    /// Whether there are more than returned.
     pub truncated: bool,
 }
 
-/// A place in code.
+/// A location in code.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct CodeLocation {
     /// Path in the workspace, absolute if outside.
     pub path: String,
-    /// Line, counted from 1.
+    /// 1-based line.
     pub line: u64,
-    /// Character in the line, counted from 1.
+    /// 1-based character in the line.
     pub character: u64,
     /// Line of the end.
     pub end_line: u64,
-    /// Character after the last one.
+    /// Character after the end.
     pub end_character: u64,
-    /// The line's text; absent outside the workspace and where the file cannot be read.
+    /// The line's text; absent outside the workspace, and if the file cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preview: Option<String>,
-    /// Whether the file is outside the workspace. Such a file was not read, and in a line with characters beyond
-    /// ASCII the character may be counted otherwise.
+    /// Whether the file is outside the workspace. It was not read then, so the character may be off in lines with
+    /// non-ASCII characters.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub outside: bool,
 }
@@ -68,40 +68,40 @@ pub struct CodeSymbol {
     pub name: String,
     /// Its kind, such as "function", "class" or "variable".
     pub kind: String,
-    /// What more the server says about it, such as its type.
+    /// Further information from the server, such as the symbol's type.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    /// Name of the symbol that it is in; with dots where several are around it.
+    /// Name of the enclosing symbol; several are joined with dots.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,
-    /// Where its name is; where the server does not tell, where it begins.
+    /// Position of its name, or of its start if the server does not tell.
     #[serde(flatten)]
     pub location: CodeLocation,
-    /// Last line of all of it, counted from 1.
+    /// Its last line, 1-based.
     pub last_line: u64,
 }
 
-/// A function as call hierarchies name it.
+/// A function in a call hierarchy.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct HierarchyItem {
     /// Its name.
     pub name: String,
     /// Its kind, such as "function" or "method".
     pub kind: String,
-    /// What more the server says about it.
+    /// Further information from the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    /// Where its name is.
+    /// Position of its name.
     #[serde(flatten)]
     pub location: CodeLocation,
 }
 
-/// A function that calls or is called.
+/// A caller or callee.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct HierarchyCall {
     /// The function.
     #[serde(flatten)]
     pub item: HierarchyItem,
-    /// Where the calls are.
+    /// Positions of the calls.
     pub sites: Vec<CodeLocation>,
 }

@@ -1,4 +1,4 @@
-//! Looking at commands in the background, and ending them.
+//! Polling and killing background commands.
 
 use super::output::BackgroundOutput;
 use beamai_base::{Reason, Result, ToolError};
@@ -11,22 +11,22 @@ use regex::Regex;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// Tells how far a command in the background is, and what it has written since the last call.
+/// Returns the status of a background command, and its output since the last call.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct ShellPoll {
-    /// Regular expression: only lines of the output that it matches are given. What it leaves out is not given later
-    /// either.
+    /// Regular expression: only matching lines of the output are returned. Other lines are dropped, also for later
+    /// calls.
     #[schemars(extend("unlisted" = true))]
     pub filter: Option<String>,
-    /// The id that shell_exec gave for the command.
+    /// The id that shell_exec returned for the command.
     #[schemars(extend("self_evident" = true))]
     pub id: String,
 }
 
-/// Kills a command in the background with everything that it started.
+/// Kills a background command and everything that it started.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct ShellKill {
-    /// The id that shell_exec gave for the command.
+    /// The id that shell_exec returned for the command.
     #[schemars(extend("self_evident" = true))]
     pub id: String,
 }
@@ -43,7 +43,7 @@ impl ShellPoll {
     }
 }
 
-/// What both ask leave for: whoever was allowed to start the command may look at it and end it.
+/// The permission of both: a caller that was allowed to start the command may poll and kill it.
 fn harmless(rule: &str) -> PermissionRequest {
     PermissionRequest {
         rule: rule.into(),

@@ -1,12 +1,12 @@
-//! The environment of a command.
+//! Environment variables of a command.
 
 use beamai_base::{Reason, Result, ToolError};
 use serde_json::{Map, Value};
 
-/// The variables of an `env` argument.
+/// Parses an `env` argument.
 ///
 /// # Errors
-/// `invalid_argument` that names every variable that is wrong.
+/// `invalid_argument`, listing every invalid variable.
 pub(super) fn variables(env: &Map<String, Value>) -> Result<Vec<(String, String)>> {
     let mut problems = Vec::new();
     let mut variables = Vec::new();
@@ -19,7 +19,7 @@ pub(super) fn variables(env: &Map<String, Value>) -> Result<Vec<(String, String)
     match problems.is_empty() {
         true => Ok(variables),
         false => {
-            let message = format!("env is an object of strings, and in it {}", problems.join("; "));
+            let message = format!("env must be an object of strings: {}", problems.join("; "));
             Err(ToolError::new(Reason::InvalidArgument, message).with("problems", problems))
         }
     }
@@ -36,15 +36,15 @@ fn variable(name: &str, value: &Value) -> Result<String, String> {
     }
 }
 
-/// Whether a shell takes it as a name. Anything else that could stand in an environment is not a variable to bash
-/// but a function, which would come in place of the command that the policy judges.
+/// Whether the name is a valid shell variable. Other names in the environment can define bash functions, which would
+/// replace the command that the policy judges.
 fn is_name(name: &str) -> bool {
     let mut chars = name.chars();
     chars.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
         && chars.all(|char| char.is_ascii_alphanumeric() || char == '_')
 }
 
-/// A value as one would type it in bash.
+/// A value, quoted for bash if necessary.
 pub(super) fn quoted(value: &str) -> String {
     let plain = |char: char| char.is_ascii_alphanumeric() || "_./:,@%+=-".contains(char);
     match !value.is_empty() && value.chars().all(plain) {

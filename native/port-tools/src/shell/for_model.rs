@@ -1,13 +1,13 @@
-//! Output of commands, for models.
+//! Renders command results for models.
 
 use beamai_tool::for_model::{Fields, ModelCall, ModelPage, quantity};
 use serde_json::json;
 
-/// Canonical names in rules of the tools for commands in the background.
+/// Rule names of the tools for background commands.
 const POLL: &str = "BashOutput";
 const KILL: &str = "KillShell";
 
-/// What the command printed; below it a line only where something is to be said.
+/// The command's output, followed by a line for anything unusual.
 pub(super) fn ended(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     result.text("stdout")?;
     if let Some(id) = result.non_empty("id") {
@@ -38,7 +38,7 @@ fn in_background(id: &str, call: &ModelCall<'_>) -> String {
     format!("running in the background as {id}{how}")
 }
 
-/// What a command in the background has printed since the last call, and how far it is.
+/// New output of a background command, and its status.
 pub(super) fn polled(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let status = result.non_empty("status")?;
     printed(result, page);
@@ -53,10 +53,10 @@ pub(super) fn polled(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPage
     Some(())
 }
 
-/// Standard output, then the errors under a heading where both are there.
+/// Standard output, then standard error, with a heading if there is both.
 fn printed(result: Fields<'_>, page: &mut ModelPage) {
     let [stdout, stderr] = ["stdout", "stderr"].map(|key| result.text(key).unwrap_or_default().trim_end());
-    // The whole length of what is shown by both ends is only known where the command's tool has not cut it before.
+    // The total length is known only if the tool itself has not cut the output.
     let gap = |lines: u64, size: usize| format!("[… {lines} lines, {size} characters left out …]");
     let errors = stderr.chars().count().min(page.room() / 2);
     let room = page.room() - errors.min(page.room() / 2);
@@ -77,7 +77,7 @@ fn printed(result: Fields<'_>, page: &mut ModelPage) {
     }
 }
 
-/// What was reached by name and what was not, on one line.
+/// Names that were reached or refused, on one line.
 fn network(result: Fields<'_>) -> Option<String> {
     let count = |of: &Fields<'_>, key: &str| of.count(key).unwrap_or_default();
     let shown =
@@ -100,7 +100,7 @@ fn network(result: Fields<'_>) -> Option<String> {
     (!parts.is_empty()).then(|| format!("network: {}", parts.join("; ")))
 }
 
-/// What is to be said of a command besides its output.
+/// Notes on the command besides its output.
 fn aftermath(result: Fields<'_>, page: &mut ModelPage) {
     if let Some(file) = result.non_empty("output_file") {
         page.note(&format!("all output: {file}"));

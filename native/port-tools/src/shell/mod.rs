@@ -1,4 +1,4 @@
-//! Shell commands.
+//! Declarations of the shell tools.
 
 mod background;
 mod environment;
@@ -20,17 +20,17 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// Most bytes of a command: what Linux takes as one argument.
+/// Maximum length of a command: Linux's limit for one argument.
 const MAX_COMMAND: usize = (128 << 10) - 1;
 
-/// Most bytes of the input that a question shows.
+/// Maximum bytes of standard input in an approval request.
 const SHOWN_INPUT: usize = 2_000;
 
 /// Runs a command with `bash --noprofile --norc -c`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Shell {
-    /// The command, as for `bash -c`. It may have several lines. Whatever it leaves running when it ends is
-    /// killed, unless it runs in the background.
+    /// The command, as for `bash -c`; may have several lines. Processes that are still running when it ends are killed,
+    /// unless it runs in the background.
     #[schemars(extend("self_evident" = true))]
     pub command: String,
     /// Milliseconds; default 120000, no limit in the background.
@@ -44,7 +44,7 @@ pub struct Shell {
     /// Variables to set, as strings.
     #[serde(default)]
     pub env: Option<Map<String, Value>>,
-    /// Text for the command's standard input, which is empty when absent.
+    /// Text for the command's standard input. Default: empty.
     #[serde(default)]
     #[schemars(extend("self_evident" = true))]
     pub stdin: Option<String>,
@@ -54,7 +54,7 @@ pub struct Shell {
     /// Remove colours and other escape sequences.
     #[serde(default)]
     pub strip_ansi: bool,
-    /// What the command is for, in a few words of the model; a person who is asked about the command sees them.
+    /// What the command is for, in a few words; shown when a person is asked for approval.
     #[schemars(extend("unlisted" = true))]
     pub description: Option<String>,
 }
@@ -89,11 +89,11 @@ impl Shell {
         Ok(())
     }
 
-    /// The command with directory, variables and input, as one would type it: they can change what it does, so whoever
-    /// judges the command has to see them, and an approval that is remembered must not hold without them.
+    /// The command with directory, variables and input, as it would be typed in bash. They can change what the command
+    /// does, so the judge must see them, and a remembered approval must not apply without them.
     ///
-    /// What stands around a command holds for all of it, so one of several parts stands in quotes there: no other call
-    /// may look the same.
+    /// A directory or variable applies to the whole command, so a compound command is quoted here: the result must be
+    /// unambiguous.
     fn typed(&self, directory: &str) -> Result<String> {
         let mut before = match directory {
             "." => String::new(),
@@ -111,7 +111,7 @@ impl Shell {
     }
 }
 
-/// Input as one would type it. Of a long one, the beginning, and what tells it from every other.
+/// Input as it would be typed in bash. Long input is shown as its beginning and a hash.
 fn shown_input(stdin: &str) -> String {
     if stdin.len() <= SHOWN_INPUT {
         return environment::quoted(stdin);

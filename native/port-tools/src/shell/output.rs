@@ -1,109 +1,110 @@
-//! What a command gives back.
+//! Results of the shell tools.
 
 use beamai_isolation::{Isolation, NetworkUse, Planted};
 use regex::Regex;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What [`Shell`](super::Shell) returns.
+/// Result of [`Shell`](super::Shell).
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ShellOutput {
-    /// What the command left for your own git to run outside of the sandbox: settings, hooks and steps of a rebase, each with
-    /// what was done about it; absent when there was nothing.
+    /// Files that the command left for your own git to execute outside of the sandbox: settings, hooks and rebase
+    /// steps, each with what was done about it; absent if there were none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub planted: Vec<Planted>,
-    /// Name of a command in the background, for the tools that read its output and kill it; absent in the foreground.
+    /// Id of a background command, for the tools that poll and kill it; absent in the foreground.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// Exit code of the shell; null when a signal killed it, and in the background.
+    /// Exit code of the shell; null if a signal killed it, and in the background.
     pub exit_code: Option<i32>,
-    /// The signal that killed the shell, such as `SIGSEGV`; absent when it exited.
+    /// The signal that killed the shell, such as `SIGSEGV`; absent if it exited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signal: Option<String>,
-    /// What it printed.
+    /// The output.
     #[serde(flatten)]
     pub printed: PrintedOutput,
-    /// How many processes the command left running, which were killed; absent when there were none.
+    /// Number of processes that the command left running, and that were killed; absent if there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub killed: Option<u32>,
-    /// Programs that were kept from starting while the command went on, up to 20; absent when there were none.
+    /// Programs that were prevented from starting, up to 20; absent if there were none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<RefusedStart>,
-    /// Names that the command reached, and names that were refused. Absent unless the network is limited to names.
+    /// Names that the command reached, and names that were refused. Absent unless network access is limited to names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<Vec<NetworkUse>>,
-    /// How a host gives commands the network; absent unless the command failed and printed what programs print for want of it.
+    /// How the host can enable network access; absent unless the command failed with output that suggests a missing
+    /// network.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network_off: Option<String>,
     /// Milliseconds from start to end.
     pub duration_ms: u64,
-    /// What stood between the command and the machine; absent when that was all there is, unless the host wants to
-    /// hear it of every command.
+    /// The sandbox layers that were active or missing; absent if none was missing, unless the host asks for a report on
+    /// every command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
 }
 
-/// The start of a program that a rule or a person refused while the command ran.
+/// A program start that a rule or a person refused while the command ran.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RefusedStart {
-    /// The program, by its path.
+    /// The program's path.
     pub program: String,
     /// The program with its arguments, shortened.
     pub command: String,
     /// The program that tried to start it.
     pub by: String,
-    /// The rule that refused it; null where a person or the default mode did.
+    /// The rule that refused it; null if a person or the default mode did.
     pub rule: Option<String>,
-    /// What the person said; absent where a rule refused it.
+    /// The person's reason; absent if a rule refused it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// How far a command in the background is.
+/// Status of a background command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandStatus {
-    /// It, or something that it started, still runs.
+    /// The command, or a process that it started, is running.
     Running,
-    /// It has ended by itself, and so has everything that it started.
+    /// It has exited, and so have all processes that it started.
     Exited,
-    /// It was killed, with everything that it started.
+    /// It was killed, with all processes that it started.
     Killed,
-    /// It was killed because its timeout was over.
+    /// It was killed because it timed out.
     TimedOut,
     /// It could not be started, or was lost; `error` says why.
     Failed,
 }
 
-/// What [`ShellPoll`](super::ShellPoll) and [`ShellKill`](super::ShellKill) return.
+/// Result of [`ShellPoll`](super::ShellPoll) and [`ShellKill`](super::ShellKill).
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct BackgroundOutput {
-    /// What the command left for your own git to run outside of the sandbox: settings, hooks and steps of a rebase, each with
-    /// what was done about it; absent when there was nothing.
+    /// Files that the command left for your own git to execute outside of the sandbox: settings, hooks and rebase
+    /// steps, each with what was done about it; absent if there were none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub planted: Vec<Planted>,
     /// The command's id.
     pub id: String,
-    /// How far it is.
+    /// Status.
     pub status: CommandStatus,
-    /// Exit code of the shell; null while it runs, and when it was killed.
+    /// Exit code of the shell; null while it runs, and if it was killed.
     pub exit_code: Option<i32>,
-    /// The signal that killed the shell, such as `SIGSEGV`; absent when it was not that which ended it.
+    /// The signal that killed the shell, such as `SIGSEGV`; absent if it ended otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signal: Option<String>,
-    /// What it printed.
+    /// The output.
     #[serde(flatten)]
     pub printed: PrintedOutput,
-    /// How many processes were killed at the end; absent while it runs and when there were none.
+    /// Number of processes that were killed at the end; absent while it runs, and if there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub killed: Option<u32>,
-    /// Programs that were kept from starting so far, up to 20; absent when there were none.
+    /// Programs that were prevented from starting so far, up to 20; absent if there were none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<RefusedStart>,
-    /// What it reached by name so far, and what was refused; absent where the network does not go by names.
+    /// Names reached and refused so far; absent unless network access is limited to names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<Vec<NetworkUse>>,
-    /// What went wrong, if something did.
+    /// The error, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// Milliseconds from the start to the end, or until now.
@@ -111,7 +112,7 @@ pub struct BackgroundOutput {
 }
 
 impl BackgroundOutput {
-    /// Leaves only the lines that a pattern matches.
+    /// Keeps only lines that match a pattern.
     pub(super) fn keep_lines(&mut self, pattern: &Regex) {
         for text in [&mut self.printed.stdout, &mut self.printed.stderr] {
             *text = text.split_inclusive('\n').filter(|line| pattern.is_match(line.trim_end())).collect();
@@ -119,33 +120,33 @@ impl BackgroundOutput {
     }
 }
 
-/// What a command printed: in the background, what came since the last call.
+/// Output of a command; for a background command, what is new since the last call.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct PrintedOutput {
-    /// Standard output. Bytes that are not UTF-8 are replaced; output with such bytes and NULs is empty here.
+    /// Standard output. Bytes that are not UTF-8 are replaced; binary output (with NUL bytes) is empty here.
     pub stdout: String,
-    /// Standard error, likewise.
+    /// Standard error, in the same form.
     pub stderr: String,
-    /// The exact bytes of a standard output that is not UTF-8; where it was cut, those of its beginning.
+    /// The exact bytes of a standard output that is not UTF-8; of its beginning if it was cut.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stdout_base64: Option<String>,
-    /// The exact bytes of a standard error that is not UTF-8, likewise.
+    /// The exact bytes of a standard error that is not UTF-8, in the same form.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stderr_base64: Option<String>,
-    /// Whether output or errors were longer than what is given: beginning and end, with a line between them that says
-    /// how much is left out. Such text ends with `[output truncated]`.
+    /// Whether an output stream was cut to its beginning and end, with a line between them that says how much is left
+    /// out. Cut text ends with `[output truncated]`.
     pub truncated: bool,
-    /// Bytes on standard output, of which not all are given; absent when they are.
+    /// Total bytes of standard output; absent unless it was cut.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stdout_bytes: Option<u64>,
-    /// Bytes on standard error, likewise.
+    /// Total bytes of standard error; absent unless it was cut.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stderr_bytes: Option<u64>,
-    /// Absolute path of a file with all output since the start, standard output and errors as they came in; absent while
-    /// all of it is given. File tools read it until the session ends.
+    /// Absolute path of a file with all output since the start, both streams in order of arrival; absent if nothing was
+    /// cut. File tools can read it until the session ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_file: Option<String>,
-    /// What that file lacks, or why there is none; absent when it lacks nothing.
+    /// What the file lacks, or why there is none; absent if it is complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_file_lacks: Option<String>,
 }

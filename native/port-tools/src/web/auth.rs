@@ -1,4 +1,4 @@
-//! How a call proves who it is.
+//! Authentication for web requests.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -6,7 +6,7 @@ use beamai_base::{Reason, Result, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// Credentials for the server that the address names. They go to no other server, wherever that one redirects to.
+/// Credentials for the server in the URL. They are not sent to any other server, whatever it redirects to.
 #[derive(Clone, Deserialize, JsonSchema)]
 pub struct Auth {
     /// basic needs username and password, bearer needs token, cookie needs cookie.
@@ -30,7 +30,7 @@ pub struct Auth {
     pub preemptive: bool,
 }
 
-/// Ways of authenticating.
+/// Authentication schemes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AuthKind {
@@ -38,14 +38,14 @@ pub enum AuthKind {
     Basic,
     /// A token.
     Bearer,
-    /// Cookies of a session.
+    /// A Cookie header.
     Cookie,
 }
 
-/// Credentials as the header that carries them.
+/// Credentials as a header.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credentials {
-    /// The header that carries them.
+    /// Name of the header.
     pub header: &'static str,
     /// Its value.
     pub value: String,
@@ -54,10 +54,10 @@ pub struct Credentials {
 }
 
 impl Auth {
-    /// The credentials.
+    /// Converts to a header.
     ///
     /// # Errors
-    /// `invalid_argument` when what the kind needs is missing, or cannot be sent.
+    /// `invalid_argument` if a required field is missing or has characters that headers must not contain.
     pub fn credentials(&self) -> Result<Credentials> {
         let (header, value) = match self.kind {
             AuthKind::Basic => {
@@ -70,14 +70,16 @@ impl Auth {
             AuthKind::Cookie => ("cookie", needed(&self.cookie, "cookie", "cookie")?.to_owned()),
         };
         match value.chars().any(|c| c.is_control()) {
-            true => Err(wrong("auth holds a line break or another control character, which no header may")),
+            true => Err(wrong(
+                "auth contains a line break or another control character, which headers must not contain",
+            )),
             false => Ok(Credentials { header, value, preemptive: self.preemptive }),
         }
     }
 }
 
 impl Credentials {
-    /// Name and password out of an address.
+    /// Credentials from the user name and password of a URL.
     pub fn of_address(username: &str, password: &str) -> Result<Self> {
         Ok(Self { header: "authorization", value: basic(username, password)?, preemptive: false })
     }
@@ -92,7 +94,7 @@ fn needed<'a>(value: &'a Option<String>, kind: &str, field: &str) -> Result<&'a 
 
 fn basic(username: &str, password: &str) -> Result<String> {
     if username.contains(':') {
-        return Err(wrong("a user name for basic authentication cannot hold a colon"));
+        return Err(wrong("a user name for basic authentication must not contain a colon"));
     }
     Ok(format!("Basic {}", BASE64_STANDARD.encode(format!("{username}:{password}"))))
 }

@@ -13,24 +13,24 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Most bytes of text in an answer.
+/// Maximum bytes of text in a result.
 pub const TEXT_BYTES: usize = 100 << 10;
-/// Largest image in an answer, in bytes before its encoding.
+/// Maximum size of an image in a result, in bytes before base64.
 pub const IMAGE_BYTES: usize = 1 << 20;
 
 /// Fetches a resource over HTTP.
 #[derive(Clone, Deserialize, JsonSchema)]
 pub struct WebFetch {
-    /// Full address of the resource: http:// or https://.
+    /// URL of the resource: http:// or https://.
     #[schemars(extend("self_evident" = true))]
     pub url: String,
     /// What to extract from the page.
     pub prompt: Option<String>,
-    /// Method of the request.
+    /// HTTP method.
     #[serde(default)]
     #[schemars(extend("self_evident" = true))]
     pub method: HttpMethod,
-    /// Names to string values.
+    /// Header names to string values.
     pub headers: Option<Map<String, Value>>,
     /// Body to send. JSON is sent as application/json, other text as text/plain, unless headers has a Content-Type.
     #[schemars(extend("self_evident" = true))]
@@ -45,26 +45,26 @@ pub struct WebFetch {
     /// Credentials, for servers that ask for them.
     #[schemars(extend("self_evident" = true))]
     pub auth: Option<Auth>,
-    /// Whether the certificate of an https server must be valid. Give false only for a server you know, such as one
-    /// of an internal network with a certificate of its own.
+    /// Whether the certificate of an https server must be valid. Use false only for a server you know, such as one in
+    /// an internal network with its own certificate.
     #[serde(default = "yes")]
     #[schemars(extend("self_evident" = true))]
     pub verify_tls: bool,
-    /// What a page of HTML comes back as: Markdown, or its source.
+    /// The format of an HTML page: Markdown, or its source.
     #[serde(default, rename = "as")]
     #[schemars(extend("self_evident" = true))]
     pub format: PageFormat,
-    /// Whether a page of HTML comes back as its source: another way to say `"as": "html"`.
+    /// Whether an HTML page is returned as source; the same as `"as": "html"`.
     #[serde(default)]
     #[schemars(extend("unlisted" = true))]
     pub raw: bool,
 }
 
-/// What a page of HTML comes back as.
+/// The format of an HTML page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PageFormat {
-    /// Its text as Markdown.
+    /// Converted to Markdown.
     #[default]
     Markdown,
     /// Its source.
@@ -72,7 +72,7 @@ pub enum PageFormat {
 }
 
 impl WebFetch {
-    /// A call that reads a page with the defaults and looks for something in it.
+    /// A call that fetches a page with default settings and a prompt.
     pub fn page(url: String, prompt: String) -> Self {
         Self {
             url,
@@ -89,30 +89,30 @@ impl WebFetch {
         }
     }
 
-    /// Whether a page of HTML comes back as its source.
+    /// Whether an HTML page is returned as source.
     pub fn wants_source(&self) -> bool {
         self.raw || self.format == PageFormat::Html
     }
 }
 
-/// Methods of HTTP.
+/// HTTP methods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum HttpMethod {
-    /// Read it.
+    /// Fetches the resource.
     #[default]
     Get,
-    /// Give it something to work on.
+    /// Submits data to the resource.
     Post,
-    /// Put it there, or something in its place.
+    /// Creates or replaces the resource.
     Put,
-    /// Remove it.
+    /// Deletes the resource.
     Delete,
-    /// Change a part of it.
+    /// Changes part of the resource.
     Patch,
-    /// Read its headers only.
+    /// Fetches the headers only.
     Head,
-    /// Ask what can be done with it.
+    /// Asks which methods the resource supports.
     Options,
 }
 
@@ -173,8 +173,8 @@ impl Operation for WebFetch {
     }
 }
 
-/// What the person who is asked must know besides the address: whether it sends something, and whether anybody could
-/// be at the other end.
+/// What a person must know to approve the call besides the URL: what it sends, and whether the server's identity is
+/// checked.
 fn action(plan: &FetchRequest) -> String {
     let mut action = match (plan.method, &plan.body) {
         ("GET", None) => FETCH.to_owned(),

@@ -1,51 +1,50 @@
-//! What a fetch brings back.
+//! Result of `web_fetch`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A resource of the web, whatever its status.
+/// A web resource, whatever its status code.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct WebFetchOutput {
-    /// Address that answered, after every redirect.
+    /// URL of the final response, after redirects.
     pub url: String,
-    /// Status of the answer, such as 200 or 404.
+    /// Status code, such as 200 or 404.
     pub status_code: u16,
-    /// The Content-Type header as it was sent; empty where there was none.
+    /// The Content-Type header as sent; empty if there was none.
     pub content_type: String,
-    /// The text: pages of HTML as Markdown unless their source was asked for, everything else as it is; with a prompt, the
-    /// answer to it, and the note says where it comes from. Empty for images and other resources that are not text.
+    /// The text: HTML pages as Markdown unless the source was requested, everything else unchanged. With a prompt, the
+    /// answer to it; the note tells where it comes from. Empty for images and other resources that are not text.
     pub content: String,
     /// Whether the resource is an image.
     pub is_image: bool,
-    /// Size of the decoded resource in bytes: what was received, or, where the body was not read, what the server
-    /// declared.
+    /// Size of the decoded resource in bytes: what was received, or what the server declared if the body was not read.
     pub size_bytes: u64,
     /// The type alone, in lower case, such as text/html.
     pub media_type: String,
-    /// Character encoding that the text was decoded from, such as utf-8 or gbk; null where there is no text.
+    /// Character encoding that the text was decoded from, such as utf-8 or gbk; null if there is no text.
     pub charset: Option<String>,
-    /// Title of a page of HTML.
+    /// Title of an HTML page.
     pub title: Option<String>,
-    /// The image in base64; null where there is none, or where it is over the limit.
+    /// The image in base64; null if there is none, or if it is over the limit.
     pub image_base64: Option<String>,
-    /// Whether something of the resource was left out; the note says what.
+    /// Whether part of the resource was left out; the note says what.
     pub truncated: bool,
-    /// Every redirect that was followed, in order.
+    /// The redirects that were followed, in order.
     pub redirects: Vec<Redirect>,
-    /// Headers of the answer to a HEAD or OPTIONS request; null for other methods.
+    /// Response headers for HEAD and OPTIONS; null for other methods.
     pub headers: Option<BTreeMap<String, String>>,
-    /// What a reader should know of the result: what was left out, guessed or retried.
+    /// What was left out, guessed or retried.
     pub note: Option<String>,
 }
 
 /// One redirect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Redirect {
-    /// Address that answered with the redirect.
+    /// URL that redirected.
     pub from: String,
-    /// Its status.
+    /// Its status code.
     pub status_code: u16,
-    /// Address that it sent on to.
+    /// Target of the redirect.
     pub to: String,
 }

@@ -1,8 +1,8 @@
-//! Resources and results of the web, for models.
+//! Renders web results for models.
 
 use beamai_tool::for_model::{Fields, ModelCall, ModelPage};
 
-/// The text of the resource; below it what is not as one would expect.
+/// The text of the resource, followed by notes on anything unexpected.
 pub(super) fn fetched(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let (content, status) = (result.text("content")?, result.count("status_code")?);
     let kind = result.non_empty("media_type").unwrap_or("unknown type");
@@ -32,7 +32,7 @@ pub(super) fn fetched(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Model
     Some(())
 }
 
-/// Title, address and snippet of each result.
+/// Title, URL and snippet of each result.
 pub(super) fn searched(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let results = result.list("results")?;
     let text = |found: Fields<'_>| {

@@ -1,4 +1,4 @@
-//! Fetching and searching, as they are described. The crate `beamai-web` does the work.
+//! Declarations of the web tools. The crate `beamai-web` implements them.
 
 pub mod auth;
 pub mod fetch;

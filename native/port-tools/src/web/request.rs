@@ -1,4 +1,4 @@
-//! What a call asks of a server, checked.
+//! Validates fetch calls.
 
 use super::auth::Credentials;
 use super::fetch::WebFetch;
@@ -7,7 +7,7 @@ use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use url::Url;
 
-/// Headers that the connection itself sets, or that would change what it means.
+/// Headers that the client sets itself, or that would change the meaning of the request.
 const RESERVED: [&str; 12] = [
     "host",
     "content-length",
@@ -23,10 +23,10 @@ const RESERVED: [&str; 12] = [
     "proxy-connection",
 ];
 
-/// A checked request.
+/// A validated request.
 #[derive(Clone)]
 pub struct FetchRequest {
-    /// Where to, without credentials.
+    /// The URL, without credentials.
     pub url: Url,
     /// Its method.
     pub method: &'static str,
@@ -34,22 +34,24 @@ pub struct FetchRequest {
     pub headers: Vec<(String, String)>,
     /// Its body.
     pub body: Option<Vec<u8>>,
-    /// What identifies the sender, for the first server only.
+    /// Credentials, for the first server only.
     pub credentials: Option<Credentials>,
     /// Whether certificates must be valid.
     pub verify_tls: bool,
 }
 
 impl FetchRequest {
-    /// Checks a call.
+    /// Validates a call.
     ///
     /// # Errors
-    /// `invalid_argument` for an address, a header or credentials that cannot be used.
+    /// `invalid_argument` for an invalid URL, header or credentials.
     pub fn of(call: &WebFetch) -> Result<Self> {
         let (url, in_address) = address(&call.url)?;
         let given = call.auth.as_ref().map(super::auth::Auth::credentials).transpose()?;
         if given.is_some() && in_address.is_some() {
-            return Err(wrong("the address holds a user name and there is \"auth\" too; give one of them"));
+            return Err(wrong(
+                "the address contains a user name and \"auth\" is given too; use only one of them",
+            ));
         }
         Ok(Self {
             url,
@@ -62,10 +64,10 @@ impl FetchRequest {
     }
 }
 
-/// An address of the web: an absolute one, `http` or `https`, its user name and password taken out.
+/// Parses an absolute `http` or `https` URL. User name and password are returned separately.
 ///
 /// # Errors
-/// `invalid_argument` with the address and what to write instead.
+/// `invalid_argument`, with the URL and a hint.
 pub fn address(text: &str) -> Result<(Url, Option<Credentials>)> {
     let url = Url::parse(text.trim()).map_err(|error| {
         let hint = match text.contains("://") {
@@ -83,7 +85,7 @@ pub fn address(text: &str) -> Result<(Url, Option<Credentials>)> {
     without_credentials(url)
 }
 
-/// An address and, apart from it, the user name and password that it held.
+/// Splits a URL from the user name and password in it.
 pub fn without_credentials(mut url: Url) -> Result<(Url, Option<Credentials>)> {
     if url.username().is_empty() && url.password().is_none() {
         return Ok((url, None));
@@ -91,7 +93,7 @@ pub fn without_credentials(mut url: Url) -> Result<(Url, Option<Credentials>)> {
     let plain = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
     let credentials =
         Credentials::of_address(&plain(url.username()), &plain(url.password().unwrap_or_default()))?;
-    // Neither can fail: the address has a host.
+    // Neither can fail, because the URL has a host.
     _ = url.set_username("");
     _ = url.set_password(None);
     Ok((url, Some(credentials)))
@@ -114,13 +116,13 @@ fn headers(call: &WebFetch) -> Result<Vec<(String, String)>> {
 fn not_text(name: &str, value: &Value) -> String {
     let hint =
         if value.is_number() || value.is_boolean() { format!("; write \"{value}\"") } else { String::new() };
-    format!("headers is an object of strings, and in it {name:?} must be a string, not {value}{hint}")
+    format!("headers must be an object of strings, but {name:?} must be a string, not {value}{hint}")
 }
 
-/// A header that a caller chooses: its name in lower case, and its value.
+/// Validates a header from the caller. Returns its name in lower case, and its value.
 ///
 /// # Errors
-/// `invalid_argument` for what no header can be, and for headers that the connection itself sets.
+/// `invalid_argument` for invalid headers, and for headers that the client sets itself.
 pub fn header(name: &str, value: &str) -> Result<(String, String)> {
     let is_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     let lower = name.to_ascii_lowercase();
@@ -132,13 +134,13 @@ pub fn header(name: &str, value: &str) -> Result<(String, String)> {
     }
     if value.chars().any(|c| c.is_control() && c != '\t') {
         return Err(wrong(format!(
-            "the value of header {name} holds a line break or another control character"
+            "the value of header {name} contains a line break or another control character"
         )));
     }
     Ok((lower, value.trim().to_owned()))
 }
 
-/// Models write JSON and forget to say so.
+/// Models often send JSON without setting a Content-Type.
 fn content_type(body: &str) -> &'static str {
     let starts_like_json = body.trim_start().starts_with(['{', '[']);
     match starts_like_json && serde_json::from_str::<serde::de::IgnoredAny>(body).is_ok() {
@@ -188,7 +190,7 @@ mod tests {
         let expected = format!("Basic {}", BASE64_STANDARD.encode("me:p@ss"));
         assert_eq!(plan.credentials.unwrap().value, expected);
         let twice = json!({"url": "https://me@example.com", "auth": {"type": "bearer", "token": "t"}});
-        assert!(refusal(twice).contains("give one of them"));
+        assert!(refusal(twice).contains("use only one of them"));
     }
 
     #[test]
@@ -206,7 +208,7 @@ mod tests {
         let said = refusal(json!({"url": "https://example.com", "headers": {"X-Limit": 5}}));
         assert_eq!(
             said,
-            r#"headers is an object of strings, and in it "X-Limit" must be a string, not 5; write "5""#
+            r#"headers must be an object of strings, but "X-Limit" must be a string, not 5; write "5""#
         );
     }
 

@@ -9,7 +9,7 @@ use beamai_tool::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Asks a search engine.
+/// Searches the web.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct WebSearch {
     /// What to search for.
@@ -26,16 +26,16 @@ pub struct WebSearch {
     pub limit: usize,
 }
 
-/// What a search found.
+/// Result of a search.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct WebSearchOutput {
     /// The results, best first.
     pub results: Vec<SearchResult>,
-    /// How many there are.
+    /// Number of results.
     pub count: usize,
-    /// The search engine that answered: searxng, brave or tavily.
+    /// The search engine: searxng, brave or tavily.
     pub provider: String,
-    /// What a reader should know of the results: what was left out, and why.
+    /// What was left out, and why.
     pub note: Option<String>,
 }
 
@@ -44,9 +44,9 @@ pub struct WebSearchOutput {
 pub struct SearchResult {
     /// Title of the page.
     pub title: String,
-    /// Its address.
+    /// Its URL.
     pub url: String,
-    /// What it says about the query.
+    /// An excerpt or summary.
     pub snippet: String,
 }
 
@@ -54,24 +54,24 @@ fn ten() -> usize {
     10
 }
 
-/// A checked search.
+/// A validated search.
 #[derive(Debug, Clone)]
 pub struct SearchQuery {
-    /// What to search for, without space around it.
+    /// What to search for, trimmed.
     pub query: String,
-    /// Only results from these, unless there are none.
+    /// Only results from these domains, if any are given.
     pub allowed: Domains,
-    /// No results from these.
+    /// No results from these domains.
     pub blocked: Domains,
     /// Maximum number of results.
     pub limit: usize,
 }
 
 impl SearchQuery {
-    /// Checks a call.
+    /// Validates a call.
     ///
     /// # Errors
-    /// `invalid_argument` for an empty query or what is no domain.
+    /// `invalid_argument` for an empty query or an invalid domain.
     pub fn of(call: &WebSearch) -> Result<Self> {
         let wrong = |message: String| ToolError::new(Reason::InvalidArgument, message);
         let list = |name: &str, texts: &Option<Vec<String>>| {
@@ -104,7 +104,7 @@ impl Operation for WebSearch {
         asks_user: false,
     };
     const RULE: &'static str = "WebSearch";
-    /// It changes nothing, but the query leaves the machine.
+    /// Asks for approval although nothing is changed, because the query is sent to another machine.
     const ASKS: bool = true;
 
     fn permission(&self, _: &CallContext) -> Result<PermissionRequest> {

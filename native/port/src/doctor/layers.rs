@@ -1,8 +1,10 @@
 //! The layers of isolation, each with an attempt that it prevents.
 
+use super::victim::Victim;
 use super::{LayerReport, LayerStatus};
 use beamai_base::Reason;
 use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host};
+use beamai_isolation::Tier;
 use beamai_services::services;
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
@@ -28,13 +30,16 @@ struct Trial {
     attempt: String,
     /// Whether it does no harm without a sandbox.
     is_harmless: bool,
+    /// Whether it is a signal that ends the victim: then it has succeeded where the victim has ended. The command's own
+    /// processes may have its number, and be signalled.
+    is_signal: bool,
 }
 
-/// Tries every layer. Returns with them what makes the namespaces, where it is not this program.
+/// Tries every layer. Returns with them the best tier that works here.
 ///
 /// # Errors
 /// What kept it from beginning.
-pub(super) fn examine() -> Result<(Vec<LayerReport>, Option<String>), String> {
+pub(super) fn examine() -> Result<(Vec<LayerReport>, Option<Tier>), String> {
     let fixture =
         DoctorFixture::set_up().map_err(|error| format!("no directory to try things in: {error}"))?;
     let listener = TcpListener::bind("127.0.0.1:0").map_err(|error| format!("cannot listen: {error}"))?;
@@ -49,27 +54,36 @@ pub(super) fn examine() -> Result<(Vec<LayerReport>, Option<String>), String> {
     let without = host(&fixture, &json!("off"), &all)?;
     let [isolation, guarded_isolation] =
         [run(&under, ":")?["isolation"].take(), run(&guarded, ":")?["isolation"].take()];
-    let by = isolation["by"].as_str().map(str::to_owned);
-    // What is off there may be off for a host that requires it all, too, where something else is as good.
-    let required =
-        host(&fixture, &json!({"mode": "required", "memory": MEMORY, "readable": [program]}), &all)?;
-    let needs_all = by.is_none() || run(&required, "true").is_err();
+    let tiers = [("full", Tier::Full), ("landlock", Tier::Landlock)].into_iter();
+    let works = |name: &str| {
+        let sandbox = json!({"tier": name, "memory": MEMORY, "readable": [program]});
+        host(&fixture, &sandbox, &all).and_then(|host| run(&host, "true")).is_ok()
+    };
+    let tier = tiers.into_iter().find(|(name, _)| works(name)).map(|(_, tier)| tier);
     let examine = |trial: Trial| {
-        let attempt = |host: &Host| succeeds(host, &program, &trial.attempt);
+        let attempt = |host: &Host| {
+            let victim = Victim::start()?;
+            let attempt =
+                trial.attempt.replace("{pid}", &victim.pid()).replace("{start}", &victim.started()?);
+            let has_succeeded = succeeds(host, &program, &attempt)?;
+            Ok(match trial.is_signal {
+                true => victim.has_ended(),
+                false => has_succeeded,
+            })
+        };
         let (under, isolation) = match trial.layer {
             "exec_guard" => (&guarded, &guarded_isolation),
             _ => (&under, &isolation),
         };
-        examine_one(&trial, isolation, needs_all, || attempt(under), || attempt(&without))
+        examine_one(&trial, isolation, || attempt(under), || attempt(&without))
     };
     let layers = trials(&fixture, &address.to_string()).into_iter().map(examine).collect::<Result<_, _>>()?;
-    Ok((layers, by))
+    Ok((layers, tier))
 }
 
 fn examine_one(
     trial: &Trial,
     isolation: &Value,
-    needs_all: bool,
     under: impl Fn() -> Result<bool, String>,
     without: impl Fn() -> Result<bool, String>,
 ) -> Result<LayerReport, String> {
@@ -81,8 +95,7 @@ fn examine_one(
     };
     let off = isolation["off"].as_array().into_iter().flatten().find(|off| off["layer"] == trial.layer);
     if let Some(off) = off {
-        let state = if needs_all { LayerStatus::Off } else { LayerStatus::NotNeeded };
-        return Ok(layer(state, off["why"].as_str().map(str::to_owned)));
+        return Ok(layer(LayerStatus::Off, off["why"].as_str().map(str::to_owned)));
     }
     if under()? {
         return Ok(layer(LayerStatus::Broken, Some("the attempt succeeded".to_owned())));
@@ -94,21 +107,26 @@ fn examine_one(
 }
 
 fn trials(fixture: &DoctorFixture, address: &str) -> Vec<Trial> {
-    let trial =
-        |layer, text, attempt: String| Trial { layer, text, attempt, is_harmless: layer != "landlock" };
+    let trial = |layer, text, attempt: String| Trial {
+        layer,
+        text,
+        is_signal: attempt.starts_with("end "),
+        attempt,
+        is_harmless: layer != "landlock",
+    };
     let namespace = |layer, kind: &str| {
         let link = std::fs::read_link(format!("/proc/self/ns/{kind}")).unwrap_or_default();
         trial(layer, "share the machine's", format!("namespace {kind} '{}'", link.display()))
     };
-    let (own, victim) = (std::process::id(), fixture.path("victim"));
+    let victim = fixture.path("victim");
     vec![
         trial("user_namespace", "find other users", "users".into()),
-        trial("pid_namespace", "signal a process of the machine", format!("signal {own}")),
+        trial("pid_namespace", "end a process of the machine", "end {pid}".into()),
         namespace("ipc_namespace", "ipc"),
         namespace("uts_namespace", "uts"),
         trial("network_namespace", "connect to a server of the machine", format!("tcp {address}")),
         namespace("mount_namespace", "mnt"),
-        trial("private_proc", "look up a process of the machine", format!("process {own}")),
+        trial("private_proc", "look up a process of the machine", "process_of {pid} {start}".into()),
         trial("resource_limits", "take more memory than is given", format!("memory {}", MEMORY * 2)),
         trial(
             "resource_limits",

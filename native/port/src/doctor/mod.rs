@@ -3,8 +3,11 @@
 #[cfg(target_os = "linux")]
 mod layers;
 mod text;
+#[cfg(target_os = "linux")]
+mod victim;
 
 use crate::args::{self, UsageError};
+use beamai_isolation::Tier;
 #[cfg(target_os = "linux")]
 use beamai_lsp::ServerAvailability;
 use beamai_tool::lsp_settings::LspSettings;
@@ -17,7 +20,7 @@ use std::process::ExitCode;
 const ABOUT: &str = "\
 Tell which layers of isolation, programs and language servers are there, and what is missing. Each layer is proved by an
 attempt on the machine that succeeds without it: a file written, a connection made, a process found. Exits with 0 when the
-sandbox `required` works, and with 1 when it does not.";
+sandbox `required` works, and with 1 when it does not. What is in the way of a layer is named, with what to do about it.";
 
 pub(crate) fn command() -> Command {
     Command::new("doctor")
@@ -28,7 +31,7 @@ pub(crate) fn command() -> Command {
         ))
         .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print one JSON object"))
         .arg(Arg::new("brief").long("brief").action(ArgAction::SetTrue).help(
-            "Print only a line for each program and language server that is missing, and try no layer; the repository is \
+            "Print only a line for each program and language server that is missing, and for each thing that is in the way of the sandbox, and try no layer; the repository is \
              looked for with --workspace. Exits with 0",
         ))
         .args_override_self(true)
@@ -39,9 +42,10 @@ pub(crate) fn command() -> Command {
 struct DoctorReport {
     /// Whether commands run under the sandbox `required`.
     required_works: bool,
-    /// What makes the namespaces where the machine refuses them to this program.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    by: Option<String>,
+    /// The best tier that works; none where not even `required:landlock` does.
+    tier: Option<Tier>,
+    /// What is in the way of layers.
+    obstacles: Vec<InTheWay>,
     layers: Vec<LayerReport>,
     /// Why no layer could be tried.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -49,6 +53,15 @@ struct DoctorReport {
     programs: Vec<ProgramReport>,
     git: GitReport,
     language_servers: Vec<LanguageServerReport>,
+}
+
+/// Something in the way of layers.
+#[derive(Serialize)]
+struct InTheWay {
+    name: &'static str,
+    layers: &'static [&'static str],
+    finding: &'static str,
+    remedy: &'static str,
 }
 
 /// A layer of isolation.
@@ -73,8 +86,6 @@ enum LayerStatus {
     On,
     /// It is said to be on, and the attempt succeeds.
     Broken,
-    /// It is off, and `required` does without it here.
-    NotNeeded,
     /// It is off.
     Off,
 }
@@ -117,17 +128,16 @@ pub(crate) fn main(matches: &ArgMatches) -> Result<ExitCode, UsageError> {
 }
 
 fn examine(workspace: &Workspace) -> DoctorReport {
-    let (layers, by, problem) = match layers() {
-        Ok((layers, by)) => (layers, by, None),
+    let (layers, tier, problem) = match layers() {
+        Ok((layers, tier)) => (layers, tier, None),
         Err(problem) => (Vec::new(), None, Some(problem)),
     };
-    let is_there = |layer: &LayerReport| {
-        matches!(layer.state, LayerStatus::Proved | LayerStatus::On | LayerStatus::NotNeeded)
-    };
+    let is_broken = |layer: &LayerReport| layer.state == LayerStatus::Broken;
     let git = beamai_git::availability(workspace);
     DoctorReport {
-        required_works: problem.is_none() && layers.iter().all(is_there),
-        by,
+        required_works: tier == Some(Tier::Full) && !layers.iter().any(is_broken),
+        tier,
+        obstacles: obstacles(),
         layers,
         problem,
         programs: programs(),
@@ -137,12 +147,25 @@ fn examine(workspace: &Workspace) -> DoctorReport {
 }
 
 #[cfg(target_os = "linux")]
-fn layers() -> Result<(Vec<LayerReport>, Option<String>), String> {
+fn obstacles() -> Vec<InTheWay> {
+    let found = beamai_sandbox::obstacles().into_iter();
+    found
+        .map(|one| InTheWay { name: one.name, layers: one.layers, finding: one.finding, remedy: one.remedy })
+        .collect()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn obstacles() -> Vec<InTheWay> {
+    Vec::new()
+}
+
+#[cfg(target_os = "linux")]
+fn layers() -> Result<(Vec<LayerReport>, Option<Tier>), String> {
     layers::examine()
 }
 
 #[cfg(not(target_os = "linux"))]
-fn layers() -> Result<(Vec<LayerReport>, Option<String>), String> {
+fn layers() -> Result<(Vec<LayerReport>, Option<Tier>), String> {
     Err("commands, language servers and their isolation need Linux; on this system none is started"
         .to_owned())
 }

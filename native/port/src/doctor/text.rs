@@ -1,6 +1,7 @@
 //! The report for people.
 
-use super::{DoctorReport, LayerReport, LayerStatus, programs, servers};
+use super::{DoctorReport, InTheWay, LayerReport, LayerStatus, obstacles, programs, servers};
+use beamai_isolation::Tier;
 use beamai_workspace::Workspace;
 use std::fmt::Write;
 use std::path::Path;
@@ -11,17 +12,16 @@ pub(super) fn of(report: &DoctorReport) -> String {
     if let Some(problem) = &report.problem {
         line(&mut text, false, "layers", problem);
     }
-    if let Some(by) = &report.by {
-        line(
-            &mut text,
-            true,
-            "made by",
-            &format!("{by}, because this machine refuses namespaces to this program"),
-        );
-    }
     for layer in &report.layers {
         let is_there = !matches!(layer.state, LayerStatus::Off | LayerStatus::Broken);
         line(&mut text, is_there, &layer.layer, &told(layer));
+    }
+    if !report.obstacles.is_empty() {
+        text.push_str("\nin the way of layers\n");
+    }
+    for InTheWay { name, layers, finding, remedy } in &report.obstacles {
+        line(&mut text, false, name, &format!("{finding} (layers: {})", layers.join(", ")));
+        _ = writeln!(text, "      {:<22} {remedy}", "what to do");
     }
     text.push_str("\nprograms\n");
     for program in &report.programs {
@@ -36,9 +36,13 @@ pub(super) fn of(report: &DoctorReport) -> String {
         let told = server.program.as_ref().or(server.missing.as_ref()).map_or("", String::as_str);
         line(&mut text, server.program.is_some(), &server.language, told);
     }
-    text.push_str(match report.required_works {
-        true => "\nThe sandbox `required`, which is the default, works here.\n",
-        false => {
+    text.push_str(match (report.required_works, report.tier) {
+        (true, _) => "\nThe sandbox `required`, which is the default, works here.\n",
+        (false, Some(Tier::Landlock)) => {
+            "\nThe sandbox `required`, which is the default, does not work here: with it, no command runs. The tier \
+             `landlock` does: `--sandbox required:landlock`.\n"
+        }
+        (false, _) => {
             "\nThe sandbox `required`, which is the default, does not work here: with it, no command runs.\n"
         }
     });
@@ -48,6 +52,12 @@ pub(super) fn of(report: &DoctorReport) -> String {
 /// A line for each thing that is missing. The repository is of interest only where the workspace is known.
 pub(super) fn missing(workspace: Option<&Workspace>) -> String {
     let mut lines = Vec::new();
+    for obstacle in obstacles() {
+        lines.push(format!(
+            "not every command runs here sandboxed: {}: {}",
+            obstacle.finding, obstacle.remedy
+        ));
+    }
     for program in programs().iter().filter(|program| program.path.is_none()) {
         lines.push(format!("{} is not on the PATH; needed for {}", program.name, program.needed_for));
     }
@@ -80,7 +90,6 @@ fn told(layer: &LayerReport) -> String {
         LayerStatus::Proved => format!("proved: without it, commands {}", layer.attempt),
         LayerStatus::On => format!("on: commands cannot {}", layer.attempt),
         LayerStatus::Broken => format!("BROKEN: commands {}", layer.attempt),
-        LayerStatus::NotNeeded => format!("off: {why}"),
         LayerStatus::Off => format!("off: {why}"),
     }
 }

@@ -14,7 +14,6 @@ mod connections;
 mod elicitation;
 mod form;
 mod http;
-mod leftovers;
 mod lines;
 pub(crate) mod listing;
 mod outcome;
@@ -23,7 +22,6 @@ mod running_call;
 mod server;
 mod session;
 mod signals;
-mod temp_dir;
 
 use crate::args::{self, UsageError};
 use crate::options::{self, HostOptions};
@@ -75,9 +73,10 @@ pub(crate) fn main(matches: &ArgMatches) -> Result<ExitCode, UsageError> {
     let options = options(matches)?;
     let dialect = options.host.dialect()?;
     let settings = options.host.settings().map_err(|error| UsageError(error.message))?;
+    options::warn(&settings.sandbox);
     let host = Host::new(&settings, Arc::new(services())).map_err(|error| UsageError(error.message))?;
     let shared = Arc::new(SharedState::new(host, settings, dialect, options.format));
-    temp_dir::sweep();
+    crate::temp_dir::sweep();
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
         match options.http {

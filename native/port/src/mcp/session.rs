@@ -1,6 +1,6 @@
 //! Sessions: what outlives a call, for as long as a client is connected.
 
-use super::temp_dir::PrivateDir;
+use crate::temp_dir::PrivateDir;
 use beamai_base::{CancelToken, Reason, ToolError};
 use beamai_engine::{CallOptions, CallOutcome, CallRequest, CallSession, Host, HostSettings};
 use beamai_services::services;

@@ -174,11 +174,29 @@ pub(crate) fn host(workspace: &Path, permissions: Value, sandbox: impl Into<Valu
         .unwrap()
 }
 
+/// Names the least tier of the sandboxes that tests require; without it, that is the full one.
+pub(crate) const TIER: &str = "BEAMAI_TEST_TIER";
+
+/// The mode `required` with that tier, as the command line has it.
+pub(crate) fn required() -> String {
+    format!("required:{}", tier())
+}
+
+/// Whether the sandboxes that tests require have mounts.
+pub(crate) fn is_full() -> bool {
+    tier() == "full"
+}
+
+fn tier() -> String {
+    std::env::var(TIER).unwrap_or_else(|_| "full".to_owned())
+}
+
 /// The settings of a sandbox whose results always say how their commands were isolated.
 pub(crate) fn reporting(sandbox: Value) -> Value {
     match sandbox {
-        Value::String(mode) if mode != "off" => json!({"mode": mode, "report": "always"}),
+        Value::String(mode) if mode != "off" => json!({"mode": mode, "tier": tier(), "report": "always"}),
         Value::Object(mut settings) => {
+            settings.entry("tier").or_insert_with(|| tier().into());
             settings.insert("report".to_owned(), "always".into());
             settings.into()
         }

@@ -130,7 +130,11 @@ fn where_namespaces_are_refused_the_result_says_why_and_nothing_survives_all_the
     let args = json!({"command": command, "env": {"MARK": mark}});
     let result = call(where_namespaces_are_refused(), "best_effort", env.path(), &args);
     // What is left holds without them.
-    assert_eq!(layers(&result), ["no_capabilities", "no_new_privileges", "landlock", "seccomp"], "{result}");
+    assert_eq!(
+        layers(&result),
+        ["resource_limits", "no_capabilities", "no_new_privileges", "landlock", "signal_scope", "seccomp"],
+        "{result}"
+    );
     assert_eq!(std::fs::read(victim.path()).unwrap(), b"");
     assert!(env.path().join("here").exists());
     assert_eq!(

@@ -28,6 +28,8 @@ fn daemons(mark: &str) -> Value {
 
 /// Runs the port program on its own: `call` with a command, whose processes carry the mark.
 fn port(env: &Env, mode: &str, args: &Value) -> Child {
+    let required = crate::common::required();
+    let mode = if mode == "required" { required.as_str() } else { mode };
     Command::new(PROGRAM)
         .args(["call", "--default", "allow", "--sandbox", mode, "--workspace"])
         .arg(env.path())

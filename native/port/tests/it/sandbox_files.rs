@@ -347,7 +347,7 @@ fn secrets_are_hidden_unless_the_host_shows_them() {
     let run = |sandbox: Value| {
         let (dir, settings) = (TempDir::new().unwrap(), elsewhere());
         let file = settings.path().join("settings.json");
-        fs::write(&file, json!({"sandbox": sandbox}).to_string()).unwrap();
+        fs::write(&file, json!({"sandbox": crate::common::reporting(sandbox)}).to_string()).unwrap();
         let output = std::process::Command::new(crate::common::PROGRAM)
             .args([
                 "call",
@@ -406,7 +406,10 @@ fn every_known_place_of_secrets_is_hidden_wherever_it_leads() {
     let without = run_at_home(&home, "off", command);
     // Links are not followed, what they lead to is found.
     assert!(without.lines().filter(|line| line.starts_with('/')).count() > count, "{without}");
-    assert_eq!(run_at_home(&home, REQUIRED, command), format!("{}\n", home.join("plain").display()));
+    assert_eq!(
+        run_at_home(&home, &crate::common::required(), command),
+        format!("{}\n", home.join("plain").display())
+    );
 }
 
 #[test]
@@ -414,7 +417,7 @@ fn what_is_hidden_is_a_document_where_programs_read_one() {
     let home = elsewhere();
     let home = home.path().canonicalize().unwrap();
     home_full_of_secrets(&home);
-    assert_eq!(run_at_home(&home, REQUIRED, "cat ~/.m2/settings.xml"), "<settings/>\n");
+    assert_eq!(run_at_home(&home, &crate::common::required(), "cat ~/.m2/settings.xml"), "<settings/>\n");
 }
 
 /// What a command prints for whoever has this home directory.
@@ -454,7 +457,7 @@ fn variables_of_the_host_are_passed_on_by_name_only() {
     let run = |sandbox: Value| {
         let (dir, settings) = (TempDir::new().unwrap(), elsewhere());
         let file = settings.path().join("settings.json");
-        fs::write(&file, json!({"sandbox": sandbox}).to_string()).unwrap();
+        fs::write(&file, json!({"sandbox": crate::common::reporting(sandbox)}).to_string()).unwrap();
         let output = std::process::Command::new(crate::common::PROGRAM)
             .args([
                 "call",

@@ -32,7 +32,7 @@ impl OutputSink for Stdout {
 fn run(dir: &Path, command: &str, change: impl FnOnce(&mut Confinement)) -> String {
     set_program(crate::common::PROGRAM);
     let workspace = Workspace::open(dir).unwrap();
-    let settings = SandboxSettings::default();
+    let settings = crate::common::required().parse::<SandboxSettings>().unwrap();
     let confinement =
         Confinement::within(&workspace, &settings, &DeniedPaths::default(), &|| Ok(())).unwrap();
     let mut confinement = confinement.as_ref().clone();

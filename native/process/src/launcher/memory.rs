@@ -5,7 +5,7 @@
 //! are to the bound.
 
 use super::process_tree;
-use crate::message::MemoryExcess;
+use crate::message::{KillCause, MemoryExcess};
 use beamai_sandbox::{Confinement, layers::SandboxProfile};
 use rustix::event::Timespec;
 use rustix::process::Pid;
@@ -18,14 +18,11 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_
 /// At most this part of the time is spent on looking.
 const PART: u32 = 10;
 
-/// Looks at the memory of the processes beneath this one.
+/// Looks at the memory of the processes beneath this one, and counts them where the kernel does not.
 pub(super) struct MemoryMeter {
     limit: u64,
-    /// Directories of files in memory whose size is looked at, and what each may have. The size of others is given.
-    files: &'static [&'static str],
-    limit_of_files: u64,
-    /// Whether memory that is no process's is looked at.
-    has_ipc: bool,
+    /// Most processes and threads.
+    most: Option<u32>,
     /// Whether this process is the init of a pid namespace.
     has_pids: bool,
     next: Instant,
@@ -37,15 +34,16 @@ struct MemoryBytes(u64);
 
 impl MemoryMeter {
     /// For a command that starts now; none without a limit.
-    pub(super) fn new(confinement: &Confinement, profile: SandboxProfile) -> Option<Self> {
+    pub(super) fn new(
+        confinement: &Confinement,
+        profile: SandboxProfile,
+        counts_processes: bool,
+    ) -> Option<Self> {
         let limit = confinement.bounds.memory_together;
-        // What bwrap has made has no bounds of its own.
-        let is_by_bwrap = profile.is_by_bwrap();
-        (limit < u64::MAX).then(|| Self {
+        let most = Some(confinement.bounds.processes).filter(|_| counts_processes);
+        (limit < u64::MAX || most.is_some()).then(|| Self {
             limit,
-            files: if is_by_bwrap { profile.private(confinement) } else { &[] },
-            limit_of_files: confinement.bounds.memory,
-            has_ipc: is_by_bwrap && profile.has_ipc(),
+            most,
             has_pids: profile.has_pids(),
             next: Instant::now() + pause(limit, Duration::ZERO),
         })
@@ -58,60 +56,42 @@ impl MemoryMeter {
     }
 
     /// Looks, if it is time to.
-    pub(super) fn look(&mut self) -> Option<MemoryExcess> {
+    pub(super) fn look(&mut self) -> Option<KillCause> {
         let started = Instant::now();
         if started < self.next {
             return None;
         }
-        let taken = self.taken();
-        let in_files = self.files.iter().map(|dir| size_of_files(dir)).max().unwrap_or(0);
-        let bounded = [(taken, self.limit), (in_files, self.limit_of_files)];
-        let left = bounded.map(|(taken, limit)| limit.saturating_sub(taken));
-        self.next = Instant::now() + pause(left[0].min(left[1]), started.elapsed());
-        let excess = bounded.into_iter().find(|(taken, limit)| taken > limit);
-        excess.map(|(taken, limit)| MemoryExcess { taken, limit })
-    }
-
-    /// What is shared counts for each that has it at first, which is quick, and is looked at closely only when that
-    /// is too much.
-    fn taken(&self) -> u64 {
-        let pids = process_tree::beneath(self.has_pids);
-        let all: Vec<(Pid, MemoryBytes)> =
-            pids.into_iter().filter_map(|pid| Some((pid, whole(pid)?))).collect();
-        let sum =
-            |all: &[(Pid, MemoryBytes)]| all.iter().fold(0_u64, |sum, (_, of)| sum.saturating_add(of.0));
-        let of_nobody = if self.has_ipc { memory_of_nobody() } else { 0 };
-        match sum(&all).saturating_add(of_nobody) {
-            total if total <= self.limit => total,
-            _ => {
-                let parts = all.into_iter().filter_map(|(pid, _)| Some((pid, part(pid)?)));
-                of_nobody.saturating_add(sum(&parts.collect::<Vec<_>>()))
-            }
+        let (taken, threads) = self.taken();
+        let left = self.limit.saturating_sub(taken);
+        // Processes come to be faster than memory is filled.
+        let pace = if self.most.is_some() { 0 } else { left };
+        self.next = Instant::now() + pause(pace, started.elapsed());
+        if let Some(most) = self.most.filter(|most| threads > u64::from(*most)) {
+            return Some(KillCause::Processes(MemoryExcess { taken: threads, limit: most.into() }));
         }
+        (taken > self.limit).then_some(KillCause::Memory(MemoryExcess { taken, limit: self.limit }))
+    }
+
+    /// Bytes and threads of all. What is shared counts for each that has it at first, which is quick, and is looked at
+    /// closely only when that is too much.
+    fn taken(&self) -> (u64, u64) {
+        let pids = process_tree::beneath(self.has_pids);
+        let all: Vec<(Pid, Use)> = pids.into_iter().filter_map(|pid| Some((pid, whole(pid)?))).collect();
+        let threads = all.iter().map(|(_, used)| used.threads).sum();
+        let sum = all.iter().fold(0_u64, |sum, (_, used)| sum.saturating_add(used.memory.0));
+        if sum <= self.limit {
+            return (sum, threads);
+        }
+        let close = all.into_iter().filter_map(|(pid, _)| Some(part(pid)?.0));
+        (close.fold(0, u64::saturating_add), threads)
     }
 }
 
-/// Bytes of the files in a file system in memory.
-fn size_of_files(dir: &str) -> u64 {
-    rustix::fs::statvfs(dir).map_or(0, |stat| (stat.f_blocks - stat.f_bfree) * stat.f_frsize)
-}
-
-/// Bytes of System V's shared memory and of messages that nobody has taken. What a process has attached counts with
-/// that, too.
-fn memory_of_nobody() -> u64 {
-    let list = |name: &str| std::fs::read_to_string(format!("/proc/sysvipc/{name}")).unwrap_or_default();
-    let shared = list("shm");
-    [column(&shared, "rss"), column(&shared, "swap"), column(&list("msg"), "cbytes")]
-        .into_iter()
-        .fold(0, u64::saturating_add)
-}
-
-/// The sum of a column of a list that has a heading.
-fn column(list: &str, name: &str) -> u64 {
-    let mut lines = list.lines().map(str::split_ascii_whitespace);
-    let Some(at) = lines.next().and_then(|mut names| names.position(|one| one == name)) else { return 0 };
-    let numbers = lines.filter_map(|mut line| line.nth(at)?.parse::<u64>().ok());
-    numbers.fold(0, u64::saturating_add)
+/// What a process uses.
+#[derive(Debug, Clone, Copy)]
+struct Use {
+    memory: MemoryBytes,
+    threads: u64,
 }
 
 fn pause(left: u64, cost: Duration) -> Duration {
@@ -121,15 +101,19 @@ fn pause(left: u64, cost: Duration) -> Duration {
 }
 
 /// All that a process uses and that is in no file, and the kernel's tables of it; `None` when it has no memory any more.
-fn whole(pid: Pid) -> Option<MemoryBytes> {
-    status(pid).map(|(_, text)| all_of(&text))
+fn whole(pid: Pid) -> Option<Use> {
+    let (_, text) = status(pid)?;
+    let threads = text.lines().find_map(|line| line.strip_prefix("Threads:")?.trim().parse().ok());
+    Some(Use { memory: all_of(&text), threads: threads.unwrap_or(1) })
 }
 
 /// Its part of what it uses and that is in no file, and the tables, which are its own. One that does not let itself be
 /// looked at has all that it uses, and one that has ended since it was listed has nothing: what it shared is the others'.
 fn part(pid: Pid) -> Option<MemoryBytes> {
     let (thread, text) = status(pid)?;
-    let Ok(parts) = std::fs::read_to_string(format!("{thread}/smaps_rollup")) else { return whole(pid) };
+    let Ok(parts) = std::fs::read_to_string(format!("{thread}/smaps_rollup")) else {
+        return Some(all_of(&text));
+    };
     let shared = sum(&parts, &["Pss_Anon:", "Pss_Shmem:", "SwapPss:"]);
     Some(MemoryBytes(shared.0 + sum(&text, &[TABLES]).0))
 }
@@ -173,13 +157,6 @@ mod tests {
     }
 
     #[test]
-    fn a_column_is_found_by_its_name() {
-        let list =
-            "       key      shmid perms                  size  cpid\n 1 2 1600 4096 7\n 2 3 1600 100 8\n";
-        assert_eq!((column(list, "size"), column(list, "lpid"), column("", "size")), (4196, 0, 0));
-    }
-
-    #[test]
     fn memory_is_told_from_files() {
         let text = "VmRSS:\t  900 kB\nRssAnon:\t     300 kB\nRssFile:\t 500 kB\nRssShmem:\t 100 kB\nVmSwap:\t 7 kB\n";
         assert_eq!(sum(text, &["RssAnon:", "RssShmem:", "VmSwap:"]), MemoryBytes(407 << 10));
@@ -189,6 +166,6 @@ mod tests {
     fn this_process_has_memory_and_its_part_is_no_more_than_all() {
         let own = rustix::process::getpid();
         let (whole, part) = (whole(own).unwrap(), part(own).unwrap());
-        assert!(part.0 > 0 && whole.0 > 0);
+        assert!(part.0 > 0 && whole.memory.0 > 0 && whole.threads > 0);
     }
 }

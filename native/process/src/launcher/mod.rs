@@ -5,14 +5,11 @@
 //! died by force left behind. It has one thread, because a parent-death signal follows the thread that cloned.
 
 mod baseline;
-mod bwrap;
 mod clean;
 mod clone;
-mod detour;
 mod memory;
 mod process_tree;
 mod reaper;
-mod second;
 mod server;
 mod shortcut;
 mod signals;
@@ -38,17 +35,4 @@ pub fn launcher_main() -> ExitCode {
         Ok(server::LoopTurn::Reaper(reaper)) => reaper.run(),
         Err(_) => ExitCode::FAILURE,
     }
-}
-
-/// The main function of a reaper that `bwrap` has started, for the port's hidden subcommand `reaper`. Expects what the
-/// launcher has prepared for it and returns only where that is missing.
-///
-/// Must be called from the main thread, before any other thread is started.
-pub fn reaper_main() -> ExitCode {
-    let error = match second::reaper() {
-        Ok(reaper) => reaper.run(),
-        Err(error) => error,
-    };
-    eprintln!("a reaper is started by the port program itself, not by hand: {error}");
-    ExitCode::from(2)
 }

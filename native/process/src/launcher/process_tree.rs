@@ -37,11 +37,13 @@ pub(super) fn kill_namespace() -> HashSet<Pid> {
 /// The processes beneath this one: all others of the namespace that it is the init of, or those that come from it.
 pub(super) fn beneath(is_init: bool) -> Vec<Pid> {
     let own = getpid();
-    match is_init {
-        true if shows_this_namespace() => pids().into_iter().filter(|pid| *pid != own).collect(),
-        true => Vec::new(),
-        false => tree(&processes(), own, &|_| false).into_iter().map(|seen| seen.pid).collect(),
+    if is_init && shows_this_namespace() {
+        return pids().into_iter().filter(|pid| *pid != own).collect();
     }
+    // A `/proc` of another namespace shows this process, and those beneath it, by the numbers that they have there.
+    let shown = rustix::fs::readlink("/proc/self", Vec::new()).ok();
+    let shown = shown.and_then(|name| Pid::from_raw(name.to_str().ok()?.parse().ok()?));
+    tree(&processes(), shown.unwrap_or(own), &|_| false).into_iter().map(|seen| seen.pid).collect()
 }
 
 /// Whether `/proc` is of the namespace that this process is in.

@@ -11,7 +11,7 @@ use crate::{
 };
 use beamai_sandbox::{
     Confinement, SetupFailure,
-    layers::{ForbiddenNames, HostIdentity, LayerContext, ReaperPlan, SandboxProfile},
+    layers::{ForbiddenNames, HostIdentity, LayerContext, SandboxProfile, SignalScope},
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
@@ -29,8 +29,15 @@ pub(super) struct Reaper {
     pub(super) profile: SandboxProfile,
     pub(super) confinement: Confinement,
     pub(super) outside: HostIdentity,
-    /// What `bwrap` has made for it.
-    pub(super) reaper_plan: Option<ReaperPlan>,
+}
+
+/// What the reaper keeps of its layers.
+#[derive(Default)]
+struct Kept {
+    forbidden_names: ForbiddenNames,
+    signal_scope: Option<SignalScope>,
+    /// Whether it counts processes, because the kernel does not.
+    counts_processes: bool,
 }
 
 /// What the port gets of a reaper before its first order.
@@ -74,9 +81,9 @@ enum ReaperEvent {
 impl Reaper {
     /// Sets the layers up, then tends one command after the other, as long as each leaves nothing behind.
     pub(super) fn run(self) -> ! {
-        let mut forbidden_names = ForbiddenNames::default();
+        let mut kept = Kept::default();
         let mut handed = ReaperSockets::default();
-        let setup = self.set_up(&mut forbidden_names, &mut handed);
+        let setup = self.set_up(&mut kept, &mut handed);
         let baseline = Baseline::watch(self.profile, &self.confinement);
         let mut goes_on = self.tell(&setup) && setup.is_ok() && self.hand_over(handed).is_ok();
         while goes_on {
@@ -87,7 +94,7 @@ impl Reaper {
             if frame::send(self.control.as_fd(), &[], &[]).is_err() {
                 break;
             }
-            let report = match self.carry_out(&mut order, baseline, &forbidden_names) {
+            let report = match self.carry_out(&mut order, baseline, &kept) {
                 Ok(Some(report)) => report,
                 Ok(None) => break,
                 Err(failure) => CommandReport::NotStarted(failure),
@@ -137,7 +144,7 @@ impl Reaper {
         }
     }
 
-    fn set_up(&self, forbidden_names: &mut ForbiddenNames, handed: &mut ReaperSockets) -> Setup {
+    fn set_up(&self, kept: &mut Kept, handed: &mut ReaperSockets) -> Setup {
         // A launcher that has died before this call has closed the other end of the control socket.
         let last = if self.profile.has_pids() { Signal::KILL } else { Signal::TERM };
         rustix::process::set_parent_process_death_signal(Some(last))
@@ -146,12 +153,19 @@ impl Reaper {
             rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
                 .map_err(|errno| SetupFailure::new("become a subreaper", errno))?;
         }
-        let mut stage =
-            LayerContext::new(&self.outside, &self.confinement, self.profile, self.reaper_plan.as_ref());
+        let mut stage = LayerContext::new(&self.outside, &self.confinement, self.profile);
         let isolation = self.profile.enter(&mut stage)?;
-        let LayerContext { placeholders, .. } = stage;
-        *forbidden_names = stage.forbidden_names;
-        *handed = ReaperSockets { listener: stage.listener, proxy: stage.proxy };
+        let LayerContext {
+            placeholders,
+            forbidden_names,
+            listener,
+            proxy,
+            signal_scope,
+            counts_processes,
+            ..
+        } = stage;
+        *kept = Kept { forbidden_names, signal_scope, counts_processes };
+        *handed = ReaperSockets { listener, proxy };
         // The command may run as the same user: it shall neither trace its reaper nor read its memory.
         rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
             .map_err(|errno| SetupFailure::new("shield the reaper", errno))?;
@@ -164,19 +178,22 @@ impl Reaper {
         &self,
         frame: &mut Frame,
         baseline: Option<&Baseline>,
-        forbidden_names: &ForbiddenNames,
+        kept: &Kept,
     ) -> Result<Option<CommandReport>, SetupFailure> {
-        let (main, lingers) = self.start(frame)?;
+        let forbidden_names = &kept.forbidden_names;
+        let (main, lingers) = self.start(frame, kept.signal_scope.as_ref())?;
         // What the program was told is nobody's business any more, the next program's least of all.
         frame.body.fill(0);
         std::hint::black_box(&frame.body);
         let mut tended =
             CommandState { main, lingers, exit: None, cause: None, struck: HashSet::new(), reaped: 0 };
-        let news = self.tend(&mut tended, forbidden_names);
+        let news = self.tend(&mut tended, kept);
         self.end_all(&mut tended);
         _ = rustix::process::chdir("/");
         let is_clean = tended.note_intruder(forbidden_names);
+        // Landlock permits by what was there when it was entered: each command has rules of its own.
         let is_ready = news == ReaperEvent::Death
+            && kept.signal_scope.is_none()
             && tended.killed() == 0
             && is_clean
             && baseline.is_some_and(|baseline| !baseline.are_left());
@@ -187,7 +204,7 @@ impl Reaper {
     }
 
     /// Starts what the order says. Returns its main process, and whether what that leaves running goes on.
-    fn start(&self, frame: &mut Frame) -> Result<(Pid, bool), SetupFailure> {
+    fn start(&self, frame: &mut Frame, scope: Option<&SignalScope>) -> Result<(Pid, bool), SetupFailure> {
         let malformed = || SetupFailure::new("understand the order", Errno::BADMSG);
         let order = Order::decode(&frame.body).ok_or_else(malformed)?;
         let mut fds = frame.fds.drain(..);
@@ -198,12 +215,13 @@ impl Reaper {
         drop(directory);
         // The streams are closed here once the program has them: nobody but its tree may keep them open.
         let streams = ProgramStreams { stdout, stderr, stdin: fds.next() };
-        Ok((start(&order, &streams, !self.profile.has_pids())?, order.lingers))
+        Ok((start(&order, &streams, !self.profile.has_pids(), scope)?, order.lingers))
     }
 
     /// Reaps until the main process has ended, and with it everything that may linger, or the end is ordered.
-    fn tend(&self, tended: &mut CommandState, forbidden_names: &ForbiddenNames) -> ReaperEvent {
-        let mut meter = MemoryMeter::new(&self.confinement, self.profile);
+    fn tend(&self, tended: &mut CommandState, kept: &Kept) -> ReaperEvent {
+        let forbidden_names = &kept.forbidden_names;
+        let mut meter = MemoryMeter::new(&self.confinement, self.profile, kept.counts_processes);
         let bell: Vec<_> = forbidden_names
             .bell()
             .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
@@ -215,8 +233,8 @@ impl Reaper {
             if news == ReaperEvent::Changed {
                 tended.note_intruder(forbidden_names);
             }
-            if let Some(excess) = meter.as_mut().and_then(MemoryMeter::look) {
-                tended.cause = Some(KillCause::Memory(excess));
+            if let Some(cause) = meter.as_mut().and_then(MemoryMeter::look) {
+                tended.cause = Some(cause);
             }
             if tended.cause.is_some() {
                 return ReaperEvent::Offence;

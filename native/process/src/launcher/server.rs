@@ -24,9 +24,9 @@ use std::os::fd::{AsFd, OwnedFd};
 pub(super) struct LauncherServer {
     socket: OwnedFd,
     signals: Signals,
-    pub(super) reapers: HashSet<Pid>,
-    pub(super) placeholders: PlaceholderCounts,
-    /// Why the machine refuses namespaces to this process, where `bwrap` has them.
+    reapers: HashSet<Pid>,
+    placeholders: PlaceholderCounts,
+    /// Why the machine refuses namespaces to this process, once it has.
     refusal: Option<SetupFailure>,
 }
 
@@ -39,7 +39,7 @@ pub(super) enum LoopTurn {
 }
 
 /// A clone's way out of the loop, or what the launcher has to tell the port.
-pub(super) enum CloneResult {
+enum CloneResult {
     Clone(Box<Reaper>),
     Reply(Setup, Option<OwnedFd>),
 }
@@ -107,52 +107,35 @@ impl LauncherServer {
         frame::send(self.socket.as_fd(), &to_bytes(setup), &fds)
     }
 
-    /// Makes a reaper in the best way that the machine permits, or that the host accepts.
+    /// Makes a reaper in the best way that the machine permits, of those that the host accepts.
     fn make(&mut self, confinement: &Confinement) -> CloneResult {
-        let profiles = sandbox::profiles(confinement.mode);
-        // Where bwrap was needed once, nothing else is tried before it.
-        let first = profiles.iter().position(|profile| self.refusal.is_some() && profile.is_by_bwrap());
-        let mut refusal = first.and_then(|_| self.refusal.take());
-        let mut missing = None;
-        for profile in &profiles[first.unwrap_or(0)..] {
-            let cloned = match profile.is_by_bwrap() {
-                false => self.try_profile(*profile, confinement),
-                true => match self.try_bwrap(confinement, refusal.as_mut()) {
-                    Ok(cloned) => Ok(cloned),
-                    Err(failure) => {
-                        missing = failure;
-                        continue;
-                    }
-                },
+        let profiles = sandbox::profiles(confinement);
+        let mut failures: Vec<SetupFailure> = Vec::new();
+        for (at, profile) in profiles.iter().enumerate() {
+            let is_refused = profile.has_users() && at + 1 < profiles.len();
+            let cloned = match self.refusal.clone().filter(|_| is_refused) {
+                // What the machine has refused, it refuses again.
+                Some(refusal) => Err(refusal),
+                None => self.try_profile(*profile, confinement),
             };
             match cloned {
-                // What the machine refuses, it refuses again; another way may do without.
                 Ok(CloneResult::Reply(Err(failure), _)) | Err(failure) if !failure.is_shortage() => {
-                    refusal.get_or_insert(failure);
+                    // That there are too many namespaces may pass.
+                    if sandbox::is_of_namespaces(&failure) && failure.errno == Errno::PERM.raw_os_error() {
+                        self.refusal = Some(failure.clone());
+                    }
+                    failures.push(failure);
                 }
                 Err(failure) => return CloneResult::Reply(Err(failure), None),
-                Ok(cloned) => return self.accounted(cloned, *profile, confinement, refusal),
+                Ok(mut cloned) => {
+                    if let CloneResult::Reply(Ok(entered), _) = &mut cloned {
+                        sandbox::account(&mut entered.isolation, confinement, failures.first());
+                    }
+                    return cloned;
+                }
             }
         }
-        let failure = missing.or(refusal).unwrap_or_else(|| SetupFailure::new("make a reaper", Errno::IO));
-        CloneResult::Reply(Err(failure), None)
-    }
-
-    /// What was made, with the layers that are off because of a refusal. That `bwrap` was needed is remembered.
-    fn accounted(
-        &mut self,
-        mut cloned: CloneResult,
-        profile: SandboxProfile,
-        confinement: &Confinement,
-        refusal: Option<SetupFailure>,
-    ) -> CloneResult {
-        if let CloneResult::Reply(Ok(entered), _) = &mut cloned {
-            sandbox::account(&mut entered.isolation, confinement, refusal.as_ref());
-            if profile.is_by_bwrap() {
-                self.refusal = refusal;
-            }
-        }
-        cloned
+        CloneResult::Reply(Err(together(failures)), None)
     }
 
     fn try_profile(
@@ -179,19 +162,12 @@ impl LauncherServer {
             None => {
                 let signals = self.signals.try_clone().map_err(failure)?;
                 let confinement = confinement.clone();
-                Ok(CloneResult::Clone(Box::new(Reaper {
-                    control,
-                    signals,
-                    profile,
-                    confinement,
-                    outside,
-                    reaper_plan: None,
-                })))
+                Ok(CloneResult::Clone(Box::new(Reaper { control, signals, profile, confinement, outside })))
             }
         }
     }
 
-    pub(super) fn setup_of(&self, reaper: &OwnedFd) -> Result<Setup, Errno> {
+    fn setup_of(&self, reaper: &OwnedFd) -> Result<Setup, Errno> {
         let frame = frame::receive(reaper.as_fd())?.ok_or(Errno::PIPE)?;
         from_bytes(&frame.body)
     }
@@ -218,6 +194,13 @@ impl LauncherServer {
         self.placeholders.remove(pid);
         self.reapers.remove(&pid) && status.signaled()
     }
+}
+
+/// Why no way was open: the failure of the last one, which takes least, and beside it that of the first one.
+fn together(mut failures: Vec<SetupFailure>) -> SetupFailure {
+    let Some(mut last) = failures.pop() else { return SetupFailure::new("make a reaper", Errno::IO) };
+    last.instead = failures.first().map(|first| format!("tier full: {}", first.with_layer()));
+    last
 }
 
 /// Whether the machine permits these namespaces.

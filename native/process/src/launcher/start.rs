@@ -4,7 +4,7 @@ use super::clone::run_borrowing_memory;
 use super::shortcut::ShortcutExec;
 use super::signals;
 use crate::message::Order;
-use beamai_sandbox::SetupFailure;
+use beamai_sandbox::{SetupFailure, layers::SignalScope};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions};
@@ -21,14 +21,20 @@ pub(super) struct ProgramStreams {
 }
 
 /// Starts the program in this process's working directory: a session of its own, default signals, nothing open
-/// but its streams. With `bound` it dies with this process, which a pid namespace ensures by itself.
-pub(super) fn start(order: &Order<'_>, streams: &ProgramStreams, bound: bool) -> Result<Pid, SetupFailure> {
+/// but its streams. With `bound` it dies with this process, and with `scope` its signals do not reach this process; a pid
+/// namespace ensures both by itself.
+pub(super) fn start(
+    order: &Order<'_>,
+    streams: &ProgramStreams,
+    bound: bool,
+    scope: Option<&SignalScope>,
+) -> Result<Pid, SetupFailure> {
     let arguments = pointers(&order.arguments);
     let environment = pointers(&order.environment);
     let mut shortcut = ShortcutExec::of(order);
     let mut failure = None;
     let pid = run_borrowing_memory(|| {
-        failure = prepare(streams, bound).err().or_else(|| {
+        failure = prepare(streams, bound, scope).err().or_else(|| {
             shortcut.as_mut().map(ShortcutExec::take);
             // SAFETY: both lists end with a null pointer and point to strings that `order` borrows.
             unsafe { execute(order.program, &arguments, &environment, order.token, 0) };
@@ -46,12 +52,19 @@ pub(super) fn start(order: &Order<'_>, streams: &ProgramStreams, bound: bool) ->
 }
 
 /// The last steps, in the process that is about to become the program.
-fn prepare(streams: &ProgramStreams, bound: bool) -> Result<(), (&'static str, Errno)> {
+fn prepare(
+    streams: &ProgramStreams,
+    bound: bool,
+    scope: Option<&SignalScope>,
+) -> Result<(), (&'static str, Errno)> {
     let step = |name| move |errno| (name, errno);
     rustix::process::setsid().map_err(step("make a session"))?;
     if bound {
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
             .map_err(step("bind the program to its reaper"))?;
+    }
+    if let Some(scope) = scope {
+        scope.enter().map_err(step("keep the program's signals from its reaper"))?;
     }
     if let Some(stdin) = &streams.stdin {
         rustix::stdio::dup2_stdin(stdin).map_err(step("connect the input"))?;

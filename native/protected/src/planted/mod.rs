@@ -1,9 +1,9 @@
 //! Finds what a command leaves behind that the user's own git would run later, outside the sandbox.
 //!
 //! What exists when a command starts is protected by mounts, including files that git's settings include and the hooks
-//! that they name ([`sources`]). What a command creates can only be checked when it ends: in each new repository,
-//! settings that run programs are removed and hooks are renamed; in each existing one, new `exec` commands of a rebase
-//! are removed. An ordinary clone stays unchanged.
+//! that they name ([`sources`]); where mounts are not allowed, it is compared at the end with what it was. What a command
+//! creates can only be checked when it ends: in each new repository, settings that run programs are removed and hooks are
+//! renamed; in each existing one, new `exec` commands of a rebase are removed. An ordinary clone stays unchanged.
 
 mod config;
 mod directory;
@@ -54,20 +54,24 @@ struct SnapshotRoot {
     found: Arc<ProtectedPaths>,
     /// Pending commands of a rebase or cherry-pick, by repository.
     steps: HashMap<String, SequenceCommands>,
-    /// Repositories whose location no mount protects, with the settings that they had.
+    /// Repositories that no mount protects, with the settings and hooks that they had.
     unpinned: HashMap<String, BTreeSet<String>>,
     sources: ConfigSources,
+    /// What settings name, where no mount keeps it as it is, with the settings and hooks in it.
+    unpinned_sources: HashMap<PathBuf, BTreeSet<String>>,
 }
 
 impl RepositorySnapshot {
-    /// Takes a snapshot. Also returns further paths that must be read-only.
+    /// Takes a snapshot. Also returns further paths that must be read-only. `is_held` says whether mounts will keep commands
+    /// from changing what exists; otherwise that is part of the snapshot as well.
     pub fn now(
         found: &[Arc<ProtectedPaths>],
         workspace: &Path,
         denied_paths: &DeniedPaths,
+        is_held: bool,
     ) -> (Self, Vec<OsString>) {
         let roots: Vec<SnapshotRoot> =
-            found.iter().map(|found| SnapshotRoot::now(found, workspace)).collect();
+            found.iter().map(|found| SnapshotRoot::now(found, workspace, is_held)).collect();
         let present = roots.iter().flat_map(|root| &root.sources.present);
         let read_only = present.map(OsString::from).collect();
         (Self(Arc::new(RepositoryBaseline { denied_paths: denied_paths.clone(), roots })), read_only)
@@ -75,7 +79,7 @@ impl RepositorySnapshot {
 }
 
 impl SnapshotRoot {
-    fn now(found: &Arc<ProtectedPaths>, workspace: &Path) -> Self {
+    fn now(found: &Arc<ProtectedPaths>, workspace: &Path, is_held: bool) -> Self {
         let path = decode_path(&found.root);
         let mut root = Self {
             is_workspace: path == workspace,
@@ -83,6 +87,7 @@ impl SnapshotRoot {
             steps: HashMap::new(),
             unpinned: HashMap::new(),
             sources: ConfigSources::default(),
+            unpinned_sources: HashMap::new(),
             path,
         };
         let Ok(top) = OpenDirectory::root(&root.path) else { return root };
@@ -91,9 +96,16 @@ impl SnapshotRoot {
             let path = decode_path(repository);
             if let Ok(directory) = top.beneath(&path) {
                 root.steps.extend(SequenceCommands::of(&directory).map(|steps| (repository.clone(), steps)));
-            } else if repository::is_link(&top, &path) {
-                root.unpinned.insert(repository.clone(), repository::risky_settings(&root.path.join(&path)));
             }
+            if !is_held || repository::is_link(&top, &path) {
+                let directory = repository::directory_of(&top, &root.path, &path);
+                root.unpinned.insert(repository.clone(), repository::risky_settings(&directory));
+            }
+        }
+        if !is_held {
+            let present = root.sources.present.iter();
+            root.unpinned_sources =
+                present.map(|path| (path.clone(), repository::risky_settings_of_source(path))).collect();
         }
         root
     }

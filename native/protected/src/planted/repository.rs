@@ -12,8 +12,10 @@ use rustix::fs::FileType;
 use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
+use std::hash::{BuildHasher, RandomState};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 /// Config files in a repository.
 const CONFIGS: [&str; 2] = ["config", "config.worktree"];
@@ -65,6 +67,16 @@ impl<'c> Cleaner<'c> {
     /// Cleans files that settings named when the command started, but that did not exist.
     fn clean_sources(&mut self) {
         let root = self.root;
+        let real = root.path.canonicalize().unwrap_or_else(|_| root.path.clone());
+        for (path, kept) in &root.unpinned_sources {
+            let Ok(path) = path.strip_prefix(&real) else { continue };
+            let Some((directory, name)) = self.parent_of(path) else { continue };
+            let above = path.parent().unwrap_or(path);
+            match directory.kind(&name) {
+                Some(FileType::Directory) => self.clean_hooks(above, &directory, &name, kept),
+                _ => self.clean_config(above, &directory, &name, kept),
+            }
+        }
         for path in &root.sources.absent_configs {
             if let Some((directory, name)) = self.parent_of(path) {
                 self.clean_config(path.parent().unwrap_or(path), &directory, &name, &BTreeSet::new());
@@ -182,7 +194,7 @@ impl<'c> Cleaner<'c> {
         let Ok(hooks) = hooks else { return };
         let path = path.join(name);
         for hook in hooks.names() {
-            let is_kept = kept.contains(&format!("hooks/{}", hook.to_string_lossy()));
+            let is_kept = kept.contains(&told_hook(&hooks, &hook));
             let is_file = matches!(hooks.kind(&hook), Some(FileType::RegularFile | FileType::Symlink));
             if is_file && is_run(&hook) && !is_kept && !is_of_template(&hooks, &hook) {
                 self.set_aside(&path, &hooks, &hook, "a hook");
@@ -264,8 +276,38 @@ pub(super) fn risky_settings(path: &Path) -> BTreeSet<String> {
     let Ok(directory) = OpenDirectory::root(path) else { return BTreeSet::new() };
     let texts = CONFIGS.iter().filter_map(|name| directory.read(name).ok());
     let entries = texts.filter_map(|text| config::read(&text).ok()).flatten();
-    let hooks = directory.beneath(Path::new("hooks")).map(|hooks| hooks.names()).unwrap_or_default();
-    let hooks =
-        hooks.iter().filter(|hook| is_run(hook)).map(|hook| format!("hooks/{}", hook.to_string_lossy()));
+    let hooks = directory.beneath(Path::new("hooks")).map(|hooks| told_hooks(&hooks)).unwrap_or_default();
     entries.filter(runs_programs).map(|entry| shown(&entry)).chain(hooks).collect()
+}
+
+/// The same for a file of settings, or a directory of hooks.
+pub(super) fn risky_settings_of_source(path: &Path) -> BTreeSet<String> {
+    if let Ok(hooks) = OpenDirectory::root(path) {
+        return told_hooks(&hooks);
+    }
+    let text = std::fs::read(path).ok().and_then(|text| config::read(&text).ok());
+    text.unwrap_or_default().iter().filter(|entry| runs_programs(entry)).map(shown).collect()
+}
+
+/// Where the settings of a repository lie, of which a path is found: itself, or where the file or the link there leads to.
+pub(super) fn directory_of(top: &OpenDirectory, root: &Path, path: &Path) -> PathBuf {
+    let named = || {
+        let parent = top.beneath(path.parent()?).ok()?;
+        let text = parent.read(path.file_name()?).ok()?;
+        Some(root.join(path.parent()?).join(path_of(text.strip_prefix(b"gitdir: ")?)))
+    };
+    named().unwrap_or_else(|| beneath(root, path))
+}
+
+/// Every hook of a directory.
+fn told_hooks(hooks: &OpenDirectory) -> BTreeSet<String> {
+    hooks.names().iter().filter(|hook| is_run(hook)).map(|hook| told_hook(hooks, hook)).collect()
+}
+
+/// A hook's name with a mark of what it does, which nobody can make another hook have.
+fn told_hook(hooks: &OpenDirectory, hook: &OsStr) -> String {
+    static MARKS: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+    let text = hooks.read(hook).ok();
+    let mark = MARKS.hash_one((text, hooks.link(hook)));
+    format!("hooks/{} {mark:x}", hook.to_string_lossy())
 }

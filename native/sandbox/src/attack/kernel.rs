@@ -19,10 +19,14 @@ pub(super) fn users() -> io::Result<()> {
     }
 }
 
-/// Whether there is any capability, now or after an exec.
+/// Whether there is any capability. This program has come to be by an exec as the command's user, which would have given
+/// those that one gives: what the bounding set still has beyond that is nobody's to take.
 pub(super) fn capability() -> io::Result<()> {
     let status = std::fs::read_to_string("/proc/self/status")?;
-    let sets = status.lines().filter_map(|line| line.strip_prefix("Cap")?.split_whitespace().nth(1));
+    let names = ["CapInh:", "CapPrm:", "CapEff:", "CapAmb:"];
+    let sets = status
+        .lines()
+        .filter_map(|line| names.iter().find_map(|name| line.strip_prefix(name))?.split_whitespace().next());
     let is_any = sets.map(|set| u64::from_str_radix(set, 16).unwrap_or(u64::MAX)).any(|set| set != 0);
     if is_any { Ok(()) } else { refused("there is none") }
 }

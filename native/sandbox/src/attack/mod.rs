@@ -8,6 +8,8 @@ mod kernel;
 mod reach;
 mod use_up;
 
+pub use reach::started;
+
 use std::io;
 use std::process::ExitCode;
 
@@ -29,6 +31,8 @@ const ATTACKS: &[Attack] = &[
     Attack { name: "abstract", arguments: 1, attempt: |of| reach::abstract_socket(&of[0]) },
     Attack { name: "datagram_pair", arguments: 1, attempt: |of| reach::datagram_pair(&of[0]) },
     Attack { name: "process", arguments: 1, attempt: |of| reach::process(&of[0]) },
+    Attack { name: "process_of", arguments: 2, attempt: |of| reach::process_of(&of[0], &of[1]) },
+    Attack { name: "end", arguments: 1, attempt: |of| reach::end(&of[0]) },
     Attack { name: "signal", arguments: 1, attempt: |of| reach::signal(&of[0]) },
     Attack { name: "shared_memory", arguments: 1, attempt: |of| reach::shared_memory(&of[0]) },
     Attack { name: "namespace", arguments: 2, attempt: |of| reach::namespace(&of[0], &of[1]) },

@@ -54,6 +54,31 @@ pub(super) fn process(pid: &str) -> io::Result<()> {
     std::fs::read(format!("/proc/{pid}/stat")).map(drop)
 }
 
+/// Looks up the process of a number that started then. In a sandbox, another one may have the number.
+pub(super) fn process_of(pid: &str, start: &str) -> io::Result<()> {
+    match started(pid)? == start {
+        true => Ok(()),
+        false => Err(io::Error::other(format!("{pid} is another process"))),
+    }
+}
+
+/// When a process was started: ticks since the machine was.
+///
+/// # Errors
+/// There is no such process, or it cannot be seen.
+pub fn started(pid: &str) -> io::Result<String> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    // Behind the name, which may hold anything.
+    let fields = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_ascii_whitespace().nth(19));
+    fields.map(str::to_owned).ok_or_else(|| io::Error::other("/proc does not tell when it was started"))
+}
+
+/// Ends a process.
+pub(super) fn end(pid: &str) -> io::Result<()> {
+    // SAFETY: takes numbers only.
+    checked(unsafe { libc::kill(number(pid)?, libc::SIGTERM) }.into()).map(drop)
+}
+
 /// Asks whether a signal could be sent.
 pub(super) fn signal(pid: &str) -> io::Result<()> {
     // SAFETY: takes numbers only; signal 0 is none.

@@ -1,19 +1,27 @@
-//! Landlock: the kernel's own list of what may be written. It holds where mounts do not reach, and the other way round.
+//! Landlock: the kernel's own list of what may be read and written. Beside mounts it holds where these do not reach, and the
+//! other way round; without them it holds alone.
 
 use super::devices::NODES;
-use super::mount::point;
+use super::grants::{Grants, Rights};
+use super::mount::kind;
 use super::{Layer, LayerContext, tree};
 use crate::{Confinement, SetupFailure};
+use beamai_isolation::{LayerOff, SandboxMode};
 use landlock::{
-    ABI, Access, AccessFs, BitFlags, PathBeneath, PathFd, RestrictionStatus, Ruleset, RulesetAttr,
-    RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
+    ABI, Access, AccessFs, BitFlags, PathBeneath, RestrictionStatus, Ruleset, RulesetAttr, RulesetCreated,
+    RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 /// The rules of this version are asked for; of an older kernel, what it has of them.
 pub(super) const VERSION: ABI = ABI::V9;
+/// The first version that keeps files from being truncated (Linux 6.2). With mounts, it is these that do.
+const WITHOUT_MOUNTS: u32 = 3;
+/// The first version that knows UNIX sockets that have a path.
+const UNIX_SOCKETS: u32 = 9;
 
 pub(super) struct Landlock;
 
@@ -24,74 +32,126 @@ impl Layer for Landlock {
 
     fn enter(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
         let failure = |errno| SetupFailure::new("restrict this process", errno);
-        let root = point(Path::new("/")).map_err(failure)?;
-        let status = restrict(stage, &root).map_err(|error| failure(errno_of(&error)))?;
-        match status.ruleset {
+        let grants = match stage.profile.has_mounts() {
+            true => None,
+            false => Some(alone(stage.confinement)?),
+        };
+        if let Some(why) = grants.as_ref().and_then(|grants| told(&grants.fixed)) {
+            stage.partly.push(LayerOff::new(self.name(), why));
+        }
+        let status = match grants {
+            None => beside_mounts(stage.confinement),
+            Some(grants) => restrict(|rules| {
+                grants.rules.iter().try_fold(rules, |rules, (path, rights)| add(rules, path, *rights))
+            }),
+        };
+        match status.map_err(|error| failure(errno_of(&error)))?.ruleset {
             RulesetStatus::NotEnforced => Err(failure(Errno::OPNOTSUPP)),
             _ => Ok(()),
         }
     }
 }
 
-fn restrict(stage: &LayerContext<'_>, root: &OwnedFd) -> Result<RestrictionStatus, RulesetError> {
-    let everything = AccessFs::from_all(VERSION);
-    let mut rules =
-        Ruleset::default().handle_access(everything)?.scope(Scope::from_all(VERSION))?.create()?;
-    rules = match stage.profile.has_mounts() {
-        true => rules.add_rule(PathBeneath::new(root, AccessFs::from_read(VERSION)))?,
-        false => read_but_secrets(rules, root, stage.confinement)?,
+/// The version of Landlock that the Linux kernel has.
+///
+/// # Errors
+/// `ENOSYS` or `EOPNOTSUPP` where it has none, or has it switched off; `EPERM` where a filter of system calls refuses it.
+pub fn version() -> Result<u32, Errno> {
+    const VERSION: libc::c_int = 1;
+    // SAFETY: with this flag, the call takes no pointer.
+    match unsafe {
+        libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0_usize, VERSION)
+    } {
+        -1 => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)),
+        version => u32::try_from(version).map_err(|_| Errno::INVAL),
+    }
+}
+
+/// What is permitted where nothing else keeps files from being written.
+fn alone(confinement: &Confinement) -> Result<Grants, SetupFailure> {
+    let version = version().map_err(|errno| SetupFailure::new("restrict this process", errno))?;
+    let needs = |step: &str, least: u32| match version >= least {
+        true => Ok(()),
+        false => Err(SetupFailure::new(
+            &format!("{step} with version {version} of Landlock (it takes {least})"),
+            Errno::OPNOTSUPP,
+        )),
     };
-    for path in tree::writable(stage.confinement) {
-        rules = add(rules, &path, everything)?;
+    needs("keep files from being truncated", WITHOUT_MOUNTS)?;
+    // Who takes what there is, takes this layer as well.
+    if confinement.mode == SandboxMode::Required && confinement.has_proxy {
+        return Err(SetupFailure::new(
+            "let some names of the network be reached without a network namespace",
+            Errno::OPNOTSUPP,
+        ));
     }
-    let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev;
-    for path in NODES.into_iter().chain(["/dev/ptmx"]) {
-        rules = add(rules, path.as_ref(), device)?;
+    if confinement.mode == SandboxMode::Required && confinement.unix_sockets {
+        needs("keep services out of reach while the sandbox has unix_sockets", UNIX_SOCKETS)?;
     }
-    rules.restrict_self()
+    let rights = Rights { read: AccessFs::from_read(VERSION), write: AccessFs::from_write(VERSION) };
+    Grants::of(confinement, rights)
+        .map_err(|errno| SetupFailure::new("permit everything beside what rules deny, one by one", errno))
 }
 
-/// Where no mount hides anything, the directories beside what is to be hidden are permitted, and not those above it: a
-/// rule cannot forbid. Names can be seen everywhere.
-fn read_but_secrets(
-    mut rules: RulesetCreated,
-    root: &OwnedFd,
-    confinement: &Confinement,
-) -> Result<RulesetCreated, RulesetError> {
-    let hidden: Vec<PathBuf> =
-        confinement.hidden.iter().filter_map(|path| Path::new(path).canonicalize().ok()).collect();
-    rules = rules.add_rule(PathBeneath::new(root, AccessFs::ReadDir))?;
-    let mut above = vec![PathBuf::from("/")];
-    while let Some(directory) = above.pop() {
-        for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten() {
-            let path = entry.path();
-            let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
-            // What a link leads to is permitted where it is, or not.
-            if is_link || hidden.contains(&path) {
-                continue;
-            }
-            if hidden.iter().any(|secret| secret.starts_with(&path)) {
-                above.push(path);
-            } else {
-                rules = add(rules, path.as_os_str(), AccessFs::from_read(VERSION))?;
-            }
+/// Directories in which commands miss something, for people.
+fn told(fixed: &[PathBuf]) -> Option<String> {
+    let first = fixed.first()?.display();
+    let more = match fixed.len() {
+        1 => String::new(),
+        count => format!(" and {} directories more", count - 1),
+    };
+    Some(format!(
+        "something in {first}{more} is hidden, or denied by rules: nothing can be created, renamed or removed there, for \
+         Landlock can only permit what lies beside it"
+    ))
+}
+
+/// Where mounts say what is shown, everything that is shown can be read.
+fn beside_mounts(confinement: &Confinement) -> Result<RestrictionStatus, RulesetError> {
+    restrict(|rules| {
+        let mut rules = add(rules, Path::new("/"), AccessFs::from_read(VERSION))?;
+        let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev;
+        let devices = NODES.into_iter().chain(["/dev/ptmx"]).map(|path| (PathBuf::from(path), device));
+        let writable = tree::writable(confinement).map(|path| (path.into(), AccessFs::from_all(VERSION)));
+        for (path, access) in writable.chain(devices) {
+            rules = add(rules, &path.canonicalize().unwrap_or(path), access)?;
         }
-    }
-    for path in &confinement.readable {
-        rules = add(rules, path, AccessFs::from_read(VERSION))?;
-    }
-    Ok(rules)
+        Ok(rules)
+    })
 }
 
-/// Adds a rule for what lies at a path, if anything does.
+fn restrict(
+    permit: impl FnOnce(RulesetCreated) -> Result<RulesetCreated, RulesetError>,
+) -> Result<RestrictionStatus, RulesetError> {
+    let rules = Ruleset::default()
+        .handle_access(AccessFs::from_all(VERSION))?
+        .scope(Scope::from_all(VERSION))?
+        .create()?;
+    permit(rules)?.restrict_self()
+}
+
+/// Adds a rule for what lies at a path without links, if anything does. What was made a link meanwhile gets none.
 pub(super) fn add(
     rules: RulesetCreated,
-    path: &std::ffi::OsStr,
+    path: &Path,
     access: BitFlags<AccessFs>,
 ) -> Result<RulesetCreated, RulesetError> {
-    match PathFd::new(path) {
-        Ok(fd) if Path::new(path).is_dir() => rules.add_rule(PathBeneath::new(fd, access)),
-        Ok(fd) => rules.add_rule(PathBeneath::new(fd, access & AccessFs::from_file(VERSION))),
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let Ok(fd) = rustix::fs::openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) else {
+        return Ok(rules);
+    };
+    add_fd(rules, fd, access)
+}
+
+/// Adds a rule for what `fd` names.
+pub(super) fn add_fd(
+    rules: RulesetCreated,
+    fd: OwnedFd,
+    access: BitFlags<AccessFs>,
+) -> Result<RulesetCreated, RulesetError> {
+    match kind(fd.as_fd()) {
+        Ok(FileType::Directory) => rules.add_rule(PathBeneath::new(fd, access)),
+        Ok(_) => rules.add_rule(PathBeneath::new(fd, access & AccessFs::from_file(VERSION))),
         Err(_) => Ok(rules),
     }
 }

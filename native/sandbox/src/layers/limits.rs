@@ -23,11 +23,14 @@ impl Layer for ResourceBounds {
             lower(resource, limit)
                 .map_err(|errno| SetupFailure::new(&format!("limit {}", name(resource)), errno))?;
         }
-        limit_processes(&bounds, stage)
-            .map_err(|errno| SetupFailure::new("limit the number of processes", errno))?;
-        // Where it is not to be had by whoever may enter the namespaces only, the reaper looks at it.
-        let is_looked_at = stage.profile.is_by_bwrap();
-        if stage.profile.has_ipc() && !is_looked_at && limit_shared_memory(&bounds).is_err() {
+        let limited = limit_processes(&bounds, stage);
+        limited.map_err(|errno| SetupFailure::new("limit the number of processes", errno))?;
+        if stage.counts_processes {
+            let why = "no limit of the Linux kernel binds the processes of root here: the reaper counts them, and ends a \
+                       command that has too many";
+            stage.partly.push(LayerOff::new(self.name(), why));
+        }
+        if stage.profile.has_ipc() && limit_shared_memory(&bounds).is_err() {
             let why = "this kernel does not let the shared memory of System V be limited";
             stage.partly.push(LayerOff::new(self.name(), why));
         }
@@ -60,18 +63,38 @@ fn lower(resource: Resource, limit: u64) -> Result<(), Errno> {
 
 /// The limit that the kernel has for it counts a user's processes everywhere and does not bind root, so it is the
 /// numbers of the pid namespace that run out. Where the kernel has no such numbers for each namespace, or they are not
-/// this process's to set, the user's limit has to do, and root has none.
-fn limit_processes(bounds: &ResourceLimits, stage: &LayerContext<'_>) -> Result<(), Errno> {
-    let may_write = !stage.profile.is_by_bwrap();
-    let has_own_numbers =
-        may_write && stage.profile.has_pids() && stage.profile.has_mounts() && kernel_is_at_least(6, 14);
-    if has_own_numbers {
-        return write("/proc/sys/kernel/pid_max", &bounds.processes.saturating_add(RESERVED).to_string());
+/// this process's to set, the user's limit has to do; for root, which has none, the reaper counts.
+fn limit_processes(bounds: &ResourceLimits, stage: &mut LayerContext<'_>) -> Result<(), Errno> {
+    let numbers =
+        || write("/proc/sys/kernel/pid_max", &bounds.processes.saturating_add(RESERVED).to_string());
+    if stage.profile.has_pids() && kernel_is_at_least(6, 14) && numbers().is_ok() {
+        return Ok(());
     }
-    match stage.outside.uid {
-        0 => Err(Errno::OPNOTSUPP),
-        _ => lower(Resource::Nproc, u64::from(bounds.processes.saturating_add(stage.others()))),
+    if stage.outside.uid == 0 {
+        stage.counts_processes = true;
+        return Ok(());
     }
+    // In a user namespace of its own, a user has no other processes.
+    let counts_apart = stage.profile.has_users() && kernel_is_at_least(5, 14);
+    let others = if counts_apart { 0 } else { threads_of(stage.outside.uid) };
+    lower(Resource::Nproc, u64::from(bounds.processes.saturating_add(others)))
+}
+
+/// How many processes and threads a user has, as far as `/proc` shows them.
+fn threads_of(uid: u32) -> u32 {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter(|entry| entry.file_name().as_encoded_bytes()[0].is_ascii_digit());
+    let texts = pids.filter_map(|entry| std::fs::read_to_string(entry.path().join("status")).ok());
+    texts.filter_map(|text| threads_in(&text, uid)).sum()
+}
+
+/// The number of threads of a process, if it is the user's.
+fn threads_in(status: &str, uid: u32) -> Option<u32> {
+    let value = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+        line.split_ascii_whitespace().next()?.parse::<u32>().ok()
+    };
+    (value("Uid:")? == uid).then(|| value("Threads:"))?
 }
 
 /// Segments of shared memory are no process's; so they have a limit of their own, and message queues are few.
@@ -104,5 +127,17 @@ fn name(resource: Resource) -> &'static str {
         Resource::Core => "core dumps",
         Resource::Msgqueue => "message queues",
         _ => "priority",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_count_for_their_user_only() {
+        let status = "Name:\tx\nUid:\t1000\t1000\t1000\t1000\nThreads:\t7\n";
+        assert_eq!((threads_in(status, 1000), threads_in(status, 0)), (Some(7), None));
+        assert!(threads_of(rustix::process::getuid().as_raw()) >= 1);
     }
 }

@@ -5,21 +5,19 @@
 //! are made before capabilities are dropped; Landlock names places of the finished file system; the filters of system
 //! calls come last, because they forbid what the others needed.
 //!
-//! Where the machine refuses namespaces to the reaper, `bwrap` may have them. Then what is to be mounted is planned outside by
-//! the same code, in which another `MountBackend` writes it down; `bwrap` starts the reaper in what it has made, once, and the
-//! reaper looks at every layer that it has not entered itself, for what `bwrap` has done counts only where it is seen.
+//! There are two tiers. The full one has every layer. The tier `landlock` has those that need no namespace, and holds
+//! with Landlock and filters what the full one holds with mounts and namespaces, as far as these can.
 
 mod capabilities;
 mod devices;
 mod exec_guard;
 mod forbidden_names;
 mod git;
+mod grants;
 mod ipc;
 mod landlock;
 mod limits;
 mod mount;
-mod mount_backend;
-mod mount_table;
 mod mounts;
 mod network;
 mod nothing;
@@ -29,34 +27,28 @@ mod privileges;
 mod proc;
 mod protected;
 mod reads;
-mod reaper_plan;
-mod script;
 mod seccomp;
+mod signals;
 mod starts;
 mod tree;
 mod user;
 mod uts;
 
 pub use forbidden_names::ForbiddenNames;
+pub use landlock::version as landlock_version;
 pub use limits::kernel_is_at_least;
 pub use network::PROXY;
 pub use placeholders::{Placeholder, PlaceholderCounts};
 pub use reads::{ReadableDir, limit_reads};
-pub use reaper_plan::ReaperPlan;
-pub use script::MountScript;
+pub use signals::SignalScope;
 pub use starts::forbid_starts;
 pub use tree::writable;
 
 use crate::{Confinement, SetupFailure};
-use beamai_isolation::{Isolation, LayerOff, SandboxMode};
-use mount_backend::MountBackend;
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
+use beamai_isolation::{Isolation, LayerOff, SandboxMode, Tier};
 use rustix::io::Errno;
 use rustix::process::{getegid, geteuid};
-use serde::{Deserialize, Serialize};
-use std::ffi::OsString;
-use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
+use std::os::fd::OwnedFd;
 
 /// One layer of isolation.
 pub(super) trait Layer: Sync {
@@ -93,20 +85,6 @@ pub(super) trait Layer: Sync {
     fn enter(&self, _: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
         Ok(())
     }
-
-    /// Plans outside what somebody else mounts.
-    fn plan(&self, _: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
-        Ok(())
-    }
-
-    /// Looks at what somebody else has made of the layer, or enters it, where it is the reaper's in any case. That its
-    /// namespaces are there has been seen.
-    fn verify(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
-        match self.namespaces() {
-            0 => self.enter(stage),
-            _ => Ok(()),
-        }
-    }
 }
 
 /// What layers know of each other while they are entered.
@@ -114,112 +92,42 @@ pub struct LayerContext<'a> {
     pub(super) outside: &'a HostIdentity,
     pub(super) confinement: &'a Confinement,
     pub(super) profile: SandboxProfile,
-    /// Who mounts what is planned.
-    backend: MountBackend,
-    /// What somebody else has made for the reaper.
-    plan: Option<&'a ReaperPlan>,
     /// Made on the machine so that something could be mounted there.
     pub placeholders: Vec<Placeholder>,
     /// What must not come to be while a command runs.
     pub forbidden_names: ForbiddenNames,
     /// What layers that are on cannot keep.
     pub(super) partly: Vec<LayerOff>,
-    /// What must not come to be, where that is planned for another process.
-    absent: Vec<(OsString, String)>,
     /// Where starts of programs are reported.
     pub listener: Option<OwnedFd>,
     /// Where connections to the network are taken.
     pub proxy: Option<OwnedFd>,
+    /// What commands enter beyond this process, so that they cannot signal it.
+    pub signal_scope: Option<SignalScope>,
+    /// Whether the kernel bounds the number of processes, or the reaper has to count them.
+    pub counts_processes: bool,
 }
 
 impl<'a> LayerContext<'a> {
-    /// For a reaper whose namespaces are new, or were made by somebody else.
-    pub fn new(
-        outside: &'a HostIdentity,
-        confinement: &'a Confinement,
-        profile: SandboxProfile,
-        plan: Option<&'a ReaperPlan>,
-    ) -> Self {
-        let (forbidden_names, absent) = Default::default();
-        let placeholders = plan.map(|plan| plan.placeholders.clone()).unwrap_or_default();
-        let partly = plan.map(|plan| plan.partly.clone()).unwrap_or_default();
-        let backend = MountBackend::Own;
-        let (listener, proxy) = (None, None);
+    /// For a reaper whose namespaces are new.
+    pub fn new(outside: &'a HostIdentity, confinement: &'a Confinement, profile: SandboxProfile) -> Self {
         Self {
             outside,
             confinement,
             profile,
-            backend,
-            plan,
-            placeholders,
-            forbidden_names,
-            partly,
-            absent,
-            listener,
-            proxy,
+            placeholders: Vec::new(),
+            forbidden_names: ForbiddenNames::default(),
+            partly: Vec::new(),
+            listener: None,
+            proxy: None,
+            signal_scope: None,
+            counts_processes: false,
         }
     }
-
-    /// What somebody else has made. Layers ask for it only where somebody has.
-    fn plan(&self) -> Result<&'a ReaperPlan, SetupFailure> {
-        self.plan.ok_or_else(|| SetupFailure::new("find what was planned", Errno::INVAL))
-    }
-
-    /// How many processes and threads count as the user's that are not the command's: where there is no user namespace,
-    /// or the kernel counts across them.
-    fn others(&self) -> u32 {
-        let counts_apart = limits::kernel_is_at_least(5, 14);
-        let is_among_them =
-            |plan: &&ReaperPlan| !counts_apart || plan.is_apart(libc::CLONE_NEWUSER) == Ok(false);
-        self.plan.filter(is_among_them).map_or(0, |plan| plan.others)
-    }
-
-    /// Has a file in a directory removed whenever a command creates it, and the command ended. People know the directory
-    /// by its path.
-    fn keep_absent(&mut self, directory: OwnedFd, path: &Path, name: &str) -> Result<(), Errno> {
-        if let MountBackend::Own = self.backend {
-            return self.forbidden_names.forbid(directory, name, path.join(name));
-        }
-        self.absent.push((script::real(directory.as_fd())?.into(), name.to_owned()));
-        Ok(())
-    }
-
-    /// Does what was planned by [`LayerContext::keep_absent`].
-    fn forbid_absent(&mut self) -> Result<(), SetupFailure> {
-        for (directory, name) in &self.plan()?.absent {
-            let path = Path::new(directory);
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            let opened = rustix::fs::openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS);
-            match opened.and_then(|fd| self.forbidden_names.forbid(fd, name, path.join(name))) {
-                // It is gone since it was planned.
-                Err(Errno::NOENT | Errno::NOTDIR) => {}
-                watched => watched.map_err(mount::failed("watch", path))?,
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Plans what somebody else is to make for a reaper: what it is told, and what the reaper is told of it.
-pub fn plan(confinement: &Confinement) -> Result<(MountScript, ReaperPlan), SetupFailure> {
-    let mut plan = ReaperPlan::new(confinement)?;
-    let outside = HostIdentity::here();
-    let mut stage = LayerContext::new(&outside, confinement, BY_BWRAP, None);
-    stage.backend = MountBackend::Script(MountScript::default());
-    for layer in BY_BWRAP.wanted(confinement) {
-        layer.plan(&mut stage).map_err(|failure| failure.of_layer(layer.name()))?;
-    }
-    let LayerContext { backend: MountBackend::Script(script), placeholders, partly, absent, .. } = stage
-    else {
-        return Err(SetupFailure::new("plan the mounts", Errno::INVAL));
-    };
-    (plan.placeholders, plan.partly, plan.absent) = (placeholders, partly, absent);
-    plan.parts = script.parts();
-    Ok((script, plan))
 }
 
 /// Who the reaper is as seen from outside its namespaces.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy)]
 pub struct HostIdentity {
     /// User id of the port, as the machine has it.
     pub uid: u32,
@@ -237,14 +145,8 @@ impl HostIdentity {
 #[derive(Clone, Copy)]
 pub struct SandboxProfile {
     layers: &'static [&'static dyn Layer],
-    maker: NamespaceCreator,
-}
-
-/// Who makes namespaces and mounts.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum NamespaceCreator {
-    Reaper,
-    Bwrap,
+    /// The tier that it is, where all of its layers are on.
+    tier: Option<Tier>,
 }
 
 /// Every layer there is.
@@ -266,45 +168,39 @@ const LAYERS: &[&dyn Layer] = &[
     &exec_guard::ExecGuard,
 ];
 /// Every layer.
-const WHOLE: SandboxProfile = SandboxProfile::own(LAYERS);
-/// Every layer, in what `bwrap` has made.
-pub const BY_BWRAP: SandboxProfile = SandboxProfile { layers: LAYERS, maker: NamespaceCreator::Bwrap };
+const FULL: SandboxProfile = SandboxProfile { layers: LAYERS, tier: Some(Tier::Full) };
 /// What a privileged process can do where user namespaces are forbidden.
-const PRIVILEGED: SandboxProfile = SandboxProfile::own(LAYERS.split_at(1).1);
+const PRIVILEGED: SandboxProfile = SandboxProfile { layers: LAYERS.split_at(1).1, tier: None };
 /// What can be done without any namespace.
-const GUARDED: SandboxProfile = SandboxProfile::own(&[
-    &limits::ResourceBounds,
-    &capabilities::Capabilities,
-    &privileges::Privileges,
-    &landlock::Landlock,
-    &seccomp::Seccomp,
-    &exec_guard::ExecGuard,
-]);
+const LANDLOCK: SandboxProfile = SandboxProfile {
+    layers: &[
+        &limits::ResourceBounds,
+        &capabilities::Capabilities,
+        &privileges::Privileges,
+        &landlock::Landlock,
+        &signals::Signals,
+        &seccomp::Seccomp,
+        &exec_guard::ExecGuard,
+    ],
+    tier: Some(Tier::Landlock),
+};
 /// The reaper alone.
-const BARE: SandboxProfile = SandboxProfile::own(&[]);
+const BARE: SandboxProfile = SandboxProfile { layers: &[], tier: None };
 
 /// The ways to isolate a command that a host accepts, best first.
-pub fn profiles(sandbox: SandboxMode) -> &'static [SandboxProfile] {
-    match sandbox {
-        SandboxMode::Required => &[WHOLE, BY_BWRAP],
-        SandboxMode::BestEffort => &[WHOLE, BY_BWRAP, PRIVILEGED, GUARDED],
-        SandboxMode::Off => &[BARE],
+pub fn profiles(confinement: &Confinement) -> &'static [SandboxProfile] {
+    match (confinement.mode, confinement.tier) {
+        (SandboxMode::Required, Tier::Full) => &[FULL],
+        (SandboxMode::Required, Tier::Landlock) => &[FULL, LANDLOCK],
+        (SandboxMode::BestEffort, _) => &[FULL, PRIVILEGED, LANDLOCK],
+        (SandboxMode::Off, _) => &[BARE],
     }
 }
 
 impl SandboxProfile {
-    const fn own(layers: &'static [&'static dyn Layer]) -> Self {
-        Self { layers, maker: NamespaceCreator::Reaper }
-    }
-
-    /// Whether somebody else makes the namespaces.
-    pub fn is_by_bwrap(self) -> bool {
-        self.maker == NamespaceCreator::Bwrap
-    }
-
     fn wanted(self, confinement: &Confinement) -> impl Iterator<Item = &'static dyn Layer> {
         let is_wanted =
-            |layer: &&dyn Layer| layer.has_work(confinement) && layer.unwanted(confinement).is_none();
+            |layer: &&dyn Layer| layer.has_work(confinement) && unwanted(*layer, confinement).is_none();
         self.layers.iter().copied().filter(is_wanted)
     }
 
@@ -315,6 +211,11 @@ impl SandboxProfile {
 
     fn has(self, namespace: libc::c_int) -> bool {
         self.layers.iter().any(|layer| layer.namespaces() & namespace != 0)
+    }
+
+    /// Whether there is a user namespace of its own.
+    pub fn has_users(self) -> bool {
+        self.has(libc::CLONE_NEWUSER)
     }
 
     /// Whether the reaper is the init of a pid namespace, with which the kernel ends every process in it.
@@ -369,49 +270,33 @@ impl SandboxProfile {
     /// Enters every layer and says which are on.
     pub fn enter(self, stage: &mut LayerContext<'_>) -> Result<Isolation, SetupFailure> {
         let confinement = stage.confinement;
-        let by = self.is_by_bwrap().then(|| "bwrap".to_owned());
-        let mut isolation =
-            Isolation { mode: confinement.mode, by, on: Vec::new(), off: Vec::new(), partly: Vec::new() };
+        let mut isolation = Isolation {
+            mode: confinement.mode,
+            tier: None,
+            on: Vec::new(),
+            off: Vec::new(),
+            partly: Vec::new(),
+        };
         for layer in self.wanted(confinement) {
-            match self.enter_layer(layer, stage) {
-                Ok(None) => isolation.on.push(layer.name().to_owned()),
-                Ok(Some(why)) => isolation.off.push(LayerOff::new(layer.name(), why)),
+            match layer.enter(stage) {
+                Ok(()) => isolation.on.push(layer.name().to_owned()),
                 Err(failure) if layer.is_optional() && confinement.mode == SandboxMode::BestEffort => {
                     isolation.off.push(LayerOff::new(layer.name(), failure.to_string()));
                 }
                 Err(failure) => return Err(failure.of_layer(layer.name())),
             }
         }
+        isolation.tier = self.tier.filter(|_| isolation.off.is_empty());
         isolation.partly = std::mem::take(&mut stage.partly);
         Ok(isolation)
     }
-
-    /// Why the layer is off, where it is not missed.
-    fn enter_layer(
-        self,
-        layer: &dyn Layer,
-        stage: &mut LayerContext<'_>,
-    ) -> Result<Option<&'static str>, SetupFailure> {
-        if self.maker == NamespaceCreator::Reaper {
-            return layer.enter(stage).map(|()| None);
-        }
-        let namespace = layer.namespaces();
-        let is_there = namespace == 0
-            || stage
-                .plan()?
-                .is_apart(namespace)
-                .map_err(|errno| SetupFailure::new("look at the namespace", errno))?;
-        match is_there {
-            true => layer.verify(stage).map(|()| None),
-            false if namespace == libc::CLONE_NEWUSER && stage.outside.uid != 0 => Ok(Some(NOBODY)),
-            false => Err(SetupFailure::new("find the namespace that bwrap should have made", Errno::NOENT)),
-        }
-    }
 }
 
-/// Why there is no user namespace in what a set-uid `bwrap` has made.
-const NOBODY: &str =
-    "forbidden here, and required does without: this user is not root, has no capability and can gain none";
+/// Why the host does without a layer; `None` where it is wanted.
+fn unwanted(layer: &dyn Layer, confinement: &Confinement) -> Option<&'static str> {
+    let is_left_out = confinement.without.iter().any(|name| name == layer.name());
+    is_left_out.then_some("the host does without it").or_else(|| layer.unwanted(confinement))
+}
 
 /// Adds to `isolation` the layers that are off because the host does without them, or because `failure` was in the
 /// way.
@@ -423,7 +308,7 @@ pub fn account(isolation: &mut Isolation, confinement: &Confinement, failure: Op
         if is_told || isolation.mode != SandboxMode::Off && !layer.has_work(confinement) {
             continue;
         }
-        let why = match (isolation.mode, layer.unwanted(confinement), failure) {
+        let why = match (isolation.mode, unwanted(*layer, confinement), failure) {
             (SandboxMode::Off, _, _) => "switched off".to_owned(),
             (_, Some(why), _) => why.to_owned(),
             (_, None, Some(failure)) => why(name, failure),
@@ -433,15 +318,15 @@ pub fn account(isolation: &mut Isolation, confinement: &Confinement, failure: Op
     }
 }
 
-/// Whether a failure is that a namespace, or the `/proc` of one, could not be made: somebody else may be able to.
+/// Whether a failure is that a namespace was refused. The machine refuses it again.
 pub fn is_of_namespaces(failure: &SetupFailure) -> bool {
-    let makes = |layer: &&dyn Layer| layer.namespaces() != 0 || layer.name() == proc::Proc.name();
+    let makes = |layer: &&dyn Layer| layer.namespaces() != 0;
     LAYERS.iter().copied().filter(makes).any(|layer| failure.layer.as_deref() == Some(layer.name()))
 }
 
 fn why(layer: &str, failure: &SetupFailure) -> String {
     match &failure.layer {
         Some(missing) if missing != layer => format!("not without {missing}: {failure}"),
-        _ => failure.in_full(),
+        _ => failure.to_string(),
     }
 }

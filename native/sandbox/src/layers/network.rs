@@ -30,10 +30,6 @@ impl Layer for NetworkLayer {
 
     fn enter(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
         raise_loopback().map_err(|errno| SetupFailure::new("raise the loopback interface", errno))?;
-        self.verify(stage)
-    }
-
-    fn verify(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
         if stage.confinement.has_proxy {
             let socket =
                 listen().map_err(|errno| SetupFailure::new("listen on the loopback interface", errno))?;

@@ -32,11 +32,22 @@ pub(super) fn of(kind: FileType) -> Result<MountCopy, Errno> {
 }
 
 /// What stands for a secret at a path: its readers take it for one without any.
-pub(super) fn in_place_of(path: &Path, kind: FileType) -> Result<MountCopy, Errno> {
+fn in_place_of(path: &Path, kind: FileType) -> Result<MountCopy, Errno> {
     let text = path.file_name().map(secrets::emptied).unwrap_or_default();
     match secrets::EMPTIED.iter().position(|known| *known == text) {
         Some(number) if kind == FileType::RegularFile => at(&emptied(number)),
         _ => of(kind),
+    }
+}
+
+/// Shows nothing in place of a directory or a file, if it can be seen at all.
+pub(super) fn cover(path: &Path, kind: FileType) -> Result<(), Errno> {
+    let nothing = in_place_of(path, kind)?;
+    // Something above may have been covered meanwhile, and this with it.
+    match point(path) {
+        Ok(target) => nothing.attach(target.as_fd()),
+        Err(Errno::NOENT) => Ok(()),
+        Err(errno) => Err(errno),
     }
 }
 

@@ -1,9 +1,8 @@
 //! Paths in what can be written that cannot be written all the same.
 
 use super::git;
-use super::mount::{READ_ONLY, TAME, failed, kind, point};
-use super::mount_backend::VisiblePath;
-use super::mount_table::MountTable;
+use super::mount::{MountCopy, READ_ONLY, TAME, failed, kind, point};
+use super::nothing;
 use super::placeholders::Placeholder;
 use super::{Layer, LayerContext};
 use crate::SetupFailure;
@@ -32,25 +31,17 @@ impl Layer for Protected {
             for (path, what) in in_order(found) {
                 guard.protect(&path, what).map_err(failed("protect", &root.join(&path)))?;
             }
-            for path in confinement.read_only.iter().chain(&confinement.hidden).map(Path::new) {
+            let fixed = [&confinement.read_only, &confinement.git_sources, &confinement.hidden];
+            for path in fixed.into_iter().flatten().map(Path::new) {
                 if let Ok(path) = path.strip_prefix(&root) {
                     guard.pin_what_is_there(path).map_err(failed("protect", path))?;
                 }
             }
         }
-        for path in confinement.read_only.iter().map(PathBuf::from) {
+        for path in confinement.read_only.iter().chain(&confinement.git_sources).map(PathBuf::from) {
             protect(&path, stage).map_err(failed("protect", &path))?;
         }
         Ok(())
-    }
-
-    fn plan(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
-        self.enter(stage)
-    }
-
-    fn verify(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
-        MountTable::now()?.at_parts(stage.plan()?, true)?;
-        stage.forbid_absent()
     }
 }
 
@@ -90,30 +81,29 @@ fn protect(path: &Path, stage: &mut LayerContext<'_>) -> Result<(), Errno> {
     if stage.confinement.is_writable(path) {
         return Ok(());
     }
-    let real = match stage.backend.seen(path) {
-        VisiblePath::At(real) => real,
-        VisiblePath::Memory => return stage.backend.cover_in_memory(path),
-        // Nor can anything be created there.
-        VisiblePath::Nothing => return Ok(()),
-    };
-    match point(&real) {
-        Ok(fd) => stage.backend.fix(fd.as_fd(), path, READ_ONLY),
-        Err(Errno::NOENT) => keep_absent(&real, path, stage),
+    match point(path) {
+        Ok(fd) => fix(fd.as_fd(), READ_ONLY),
+        Err(Errno::NOENT) => keep_absent(path, stage),
         // Something on the way is no directory; then there is nothing to be protected.
         Err(Errno::NOTDIR) => Ok(()),
         Err(errno) => Err(errno),
     }
 }
 
+/// Mounts what `fd` names over itself, with further attributes.
+fn fix(fd: BorrowedFd<'_>, attributes: u64) -> Result<(), Errno> {
+    MountCopy::of(fd)?.with(attributes | TAME)?.attach(fd)
+}
+
 /// Puts an empty file, which cannot be written, where something could be created. In a directory that is not there
-/// either, that directory is kept absent. What is seen at `path` lies at `real`.
-fn keep_absent(real: &Path, path: &Path, stage: &mut LayerContext<'_>) -> Result<(), Errno> {
-    let (mut real, mut path) = (real, path);
-    while let (Some(parent), Some(above)) = (real.parent().filter(|parent| !parent.exists()), path.parent()) {
-        (real, path) = (parent, above);
+/// either, that directory is kept absent.
+fn keep_absent(path: &Path, stage: &mut LayerContext<'_>) -> Result<(), Errno> {
+    let mut path = path;
+    while let Some(parent) = path.parent().filter(|parent| !parent.exists()) {
+        path = parent;
     }
-    match std::fs::File::create_new(real) {
-        Ok(_) => stage.placeholders.push(Placeholder { path: real.into(), is_made: true }),
+    match std::fs::File::create_new(path) {
+        Ok(_) => stage.placeholders.push(Placeholder { path: path.into(), is_made: true }),
         // What cannot be created here cannot be created by the command.
         Err(error) => match Errno::from_io_error(&error) {
             Some(Errno::ROFS | Errno::ACCESS | Errno::PERM | Errno::NOTDIR) => return Ok(()),
@@ -121,14 +111,12 @@ fn keep_absent(real: &Path, path: &Path, stage: &mut LayerContext<'_>) -> Result
             errno => return Err(errno.unwrap_or(Errno::IO)),
         },
     }
-    stage.backend.cover(path, FileType::RegularFile)
+    nothing::cover(path, FileType::RegularFile)
 }
 
 /// Mounts things over each other beneath one directory, following no links.
 pub(super) struct MountPlanner<'s, 'a> {
     root: PathBuf,
-    /// The root without links.
-    real: PathBuf,
     fd: OwnedFd,
     stage: &'s mut LayerContext<'a>,
     /// What stays where it is already.
@@ -139,7 +127,7 @@ impl<'s, 'a> MountPlanner<'s, 'a> {
     fn new(root: PathBuf, stage: &'s mut LayerContext<'a>) -> Result<Self, Errno> {
         let real = root.canonicalize().map_err(|_| Errno::NOENT)?;
         let fd = point(&real)?;
-        Ok(Self { root, real, fd, stage, pinned: HashSet::new() })
+        Ok(Self { root, fd, stage, pinned: HashSet::new() })
     }
 
     /// Protects something that was found. What is gone since needs no protection; nothing that a command has done can
@@ -178,7 +166,7 @@ impl<'s, 'a> MountPlanner<'s, 'a> {
         }
         self.pin_the_way(path)?;
         let fd = self.point(path)?;
-        self.stage.backend.hide(fd.as_fd(), &self.real.join(path), kind(fd.as_fd())?)
+        nothing::of(kind(fd.as_fd())?)?.attach(fd.as_fd())
     }
 
     /// Names what lies at a path beneath the root, as it is seen through the mounts so far.
@@ -187,9 +175,6 @@ impl<'s, 'a> MountPlanner<'s, 'a> {
     }
 
     pub(super) fn open(&self, relative: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
-        if !self.stage.backend.shows(&self.real.join(relative)) {
-            return Err(Errno::NOENT);
-        }
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
         let relative = if relative.as_os_str().is_empty() { Path::new(".") } else { relative };
         rustix::fs::openat2(&self.fd, relative, flags | OFlags::CLOEXEC, Mode::empty(), resolve)
@@ -210,7 +195,7 @@ impl<'s, 'a> MountPlanner<'s, 'a> {
             return Ok(());
         }
         let fd = self.point(relative)?;
-        self.stage.backend.fix(fd.as_fd(), &self.real.join(relative), TAME)?;
+        fix(fd.as_fd(), TAME)?;
         self.pinned.insert(relative.to_owned());
         Ok(())
     }
@@ -226,7 +211,7 @@ impl<'s, 'a> MountPlanner<'s, 'a> {
         if is_empty(&path, kind(fd.as_fd())?) {
             self.stage.placeholders.push(Placeholder { path: path.into(), is_made: false });
         }
-        self.stage.backend.fix(fd.as_fd(), &self.real.join(relative), READ_ONLY)
+        fix(fd.as_fd(), READ_ONLY)
     }
 
     /// Makes an empty file or directory and seals it.
@@ -251,14 +236,13 @@ impl<'s, 'a> MountPlanner<'s, 'a> {
             Err(Errno::ROFS | Errno::ACCESS) => return Ok(()),
             Err(errno) => return Err(errno),
         }
-        let fd = self.point(relative)?;
-        self.stage.backend.fix(fd.as_fd(), &self.real.join(relative), READ_ONLY)
+        fix(self.point(relative)?.as_fd(), READ_ONLY)
     }
 
     /// Has a file removed whenever a command creates it, and the command ended.
     pub(super) fn keep_absent(&mut self, directory: &Path, name: &str) -> Result<(), Errno> {
         let fd = self.open(directory, OFlags::RDONLY | OFlags::DIRECTORY)?;
-        self.stage.keep_absent(fd, &self.root.join(directory), name)
+        self.stage.forbidden_names.forbid(fd, name, self.root.join(directory).join(name))
     }
 }
 

@@ -1,12 +1,12 @@
 //! A list of what a process of our own may read, which the kernel keeps whatever paths lead to.
 
-use super::landlock::{VERSION, add, errno_of};
+use super::landlock::{VERSION, add_fd, errno_of};
 use crate::SetupFailure;
-use landlock::{
-    AccessFs, PathBeneath, PathFd, RestrictionStatus, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError,
-};
+use landlock::{AccessFs, BitFlags, RestrictionStatus, Ruleset, RulesetAttr, RulesetCreated, RulesetError};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-use std::path::PathBuf;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 
 /// A directory by its path and by what it is. A path alone could lead elsewhere by the time it is opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,12 +33,12 @@ pub fn limit_reads(dirs: &[ReadableDir], settings: &[PathBuf]) -> Result<(), Set
         let access = AccessFs::from_read(VERSION);
         let mut rules = Ruleset::default().handle_access(access | AccessFs::Refer)?.create()?;
         // Whoever limits anything with Landlock has to say that files may still be moved between directories.
-        rules = add(rules, "/".as_ref(), AccessFs::Refer.into())?;
+        rules = add(rules, Path::new("/"), AccessFs::Refer.into())?;
         for dir in opened {
-            rules = rules.add_rule(PathBeneath::new(dir, access))?;
+            rules = add_fd(rules, dir, access)?;
         }
         for path in settings {
-            rules = add(rules, path.as_os_str(), access)?;
+            rules = add(rules, path, access)?;
         }
         rules.restrict_self()
     };
@@ -46,14 +46,32 @@ pub fn limit_reads(dirs: &[ReadableDir], settings: &[PathBuf]) -> Result<(), Set
 }
 
 /// A handle of the directory itself.
-fn opened(dir: &ReadableDir) -> Result<PathFd, Errno> {
-    let opened = PathFd::new(&dir.path).map_err(|_| Errno::NOENT)?;
+fn opened(dir: &ReadableDir) -> Result<OwnedFd, Errno> {
+    let opened = handle(&dir.path)?;
     let found = rustix::fs::fstat(&opened)?;
     #[allow(clippy::useless_conversion, clippy::unnecessary_cast)]
     match (found.st_dev as u64, found.st_ino as u64) == (dir.device, dir.inode) {
         true => Ok(opened),
         false => Err(Errno::STALE),
     }
+}
+
+/// Adds a rule for what a path leads to, if it leads anywhere.
+fn add(
+    rules: RulesetCreated,
+    path: &Path,
+    access: BitFlags<AccessFs>,
+) -> Result<RulesetCreated, RulesetError> {
+    match handle(path) {
+        Ok(fd) => add_fd(rules, fd, access),
+        Err(_) => Ok(rules),
+    }
+}
+
+/// A handle of what a path leads to. By plain `openat`: this process may be in a sandbox already, whose filter refuses
+/// `openat2`.
+fn handle(path: &Path) -> Result<OwnedFd, Errno> {
+    rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::{Layer, LayerContext};
 use crate::SetupFailure;
-use libc::{ENOSYS, EPERM};
+use libc::{ENOSYS, EOPNOTSUPP, EPERM};
 use rustix::io::Errno;
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
@@ -86,6 +86,41 @@ const MISSING: &[libc::c_long] = &[
     SYS_MEMFD_SECRET,
 ];
 
+/// Shared memory, semaphores and messages of the machine, where there is no IPC namespace: those of System V, and queues
+/// of POSIX.
+const SHARED: &[libc::c_long] = &[
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+];
+
+/// Extended attributes of files, where no mount is read-only: Landlock does not know them. Programs take it that the file
+/// system has none.
+const ATTRIBUTES: &[libc::c_long] = &[
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    SYS_SETXATTRAT,
+    SYS_REMOVEXATTRAT,
+];
+
+/// Numbers that all architectures share, and libc does not name yet.
+const SYS_SETXATTRAT: libc::c_long = 463;
+const SYS_REMOVEXATTRAT: libc::c_long = 466;
+
 /// A number that all architectures share.
 const SYS_MEMFD_SECRET: libc::c_long = 447;
 
@@ -164,9 +199,21 @@ impl Layer for Seccomp {
         let failure = |errno| SetupFailure::new("filter system calls", errno);
         let has_own_network = stage.profile.has(libc::CLONE_NEWNET) || stage.confinement.network;
         let families = families(has_own_network, stage.confinement.unix_sockets);
-        let rules = refused(&families).map_err(|_| failure(Errno::INVAL))?;
-        let missing = MISSING.iter().map(|number| (*number, Vec::new())).collect();
-        for (rules, errno) in [(missing, ENOSYS), (rules, EPERM)] {
+        let mut rules = refused(&families).map_err(|_| failure(Errno::INVAL))?;
+        let mut unsupported = Rules::new();
+        if !stage.profile.has_pids() {
+            rules.extend(of_others().map_err(|_| failure(Errno::INVAL))?);
+        }
+        if !stage.profile.has_ipc() {
+            rules.extend(whole(SHARED));
+        }
+        if !stage.profile.has_mounts() {
+            unsupported.extend(whole(ATTRIBUTES));
+        }
+        for (rules, errno) in [(whole(MISSING), ENOSYS), (unsupported, EOPNOTSUPP), (rules, EPERM)] {
+            if rules.is_empty() {
+                continue;
+            }
             let program = compile(rules, errno).ok_or_else(|| failure(Errno::OPNOTSUPP))?;
             apply_filter(&program).map_err(|error| failure(errno_of(&error)))?;
         }
@@ -189,8 +236,27 @@ fn families(network: bool, unix: bool) -> Vec<libc::c_int> {
 pub(super) type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 type Built<T> = Result<T, seccompiler::BackendError>;
 
+/// Calls with any arguments.
+fn whole(calls: &[libc::c_long]) -> Rules {
+    calls.iter().map(|number| (*number, Vec::new())).collect()
+}
+
+/// The calls of [`CHANGES`] for any process but the caller, and of [`TOGETHER`] for several. Where there is no pid
+/// namespace, the machine's processes can be named.
+fn of_others() -> Built<Rules> {
+    let mut rules = Rules::new();
+    for (number, process) in CHANGES {
+        rules.insert(*number, vec![SeccompRule::new(vec![argument(*process, SeccompCmpOp::Ne, 0)?])?]);
+    }
+    for (number, group, user) in TOGETHER {
+        let kinds = [*user, *group].map(|kind| SeccompRule::new(vec![argument(0, SeccompCmpOp::Eq, kind)?]));
+        rules.entry(*number).or_default().extend(kinds.into_iter().collect::<Built<Vec<_>>>()?);
+    }
+    Ok(rules)
+}
+
 fn refused(families: &[libc::c_int]) -> Built<Rules> {
-    let mut rules: Rules = REFUSED.iter().map(|number| (*number, Vec::new())).collect();
+    let mut rules = whole(REFUSED);
     rules.insert(SYS_OPEN_TREE_ATTR, Vec::new());
     let namespaces: Vec<SeccompRule> = NAMESPACES.iter().map(|flag| has_flag(*flag)).collect::<Built<_>>()?;
     rules.insert(libc::SYS_clone, namespaces[..NAMESPACES.len() - 1].to_vec());

@@ -1,12 +1,12 @@
 //! The file system as a command sees it: the machine's, read-only and without its devices, its services' places and its
 //! user's secrets; the workspace and a temporary directory to write in.
 
-use super::mount::{NO_EXEC, READ_ONLY, TAME, failed, kind, point};
-use super::mount_backend::{MountBackend, MountSource};
-use super::mount_table::MountTable;
-use super::{Layer, LayerContext};
+use super::devices::Devices;
+use super::mount::{
+    MountCopy, NO_EXEC, READ_ONLY, TAME, failed, kind, make_room, memory, point, set_everywhere,
+};
+use super::{Layer, LayerContext, nothing};
 use crate::{Confinement, SetupFailure};
-use beamai_isolation::LayerOff;
 use rustix::fs::FileType;
 use rustix::io::Errno;
 use std::collections::HashSet;
@@ -27,36 +27,30 @@ impl Layer for FileTree {
 
     fn enter(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
         let confinement = stage.confinement;
-        let backend = &mut stage.backend;
         // Whatever is to be written is taken before everything becomes read-only.
         let mut scenes = Vec::new();
-        take_writable(confinement, backend, &mut scenes)?;
-        take_readable(confinement, backend, &mut scenes)?;
-        backend.prepare(confinement.bounds.memory, attributes(confinement))?;
+        take_writable(confinement, &mut scenes)?;
+        take_readable(confinement, &mut scenes)?;
+        prepare(confinement)?;
         hide(confinement, &mut scenes);
         // What lies above is arranged first, so that what lies beneath stays in sight.
         scenes.sort_by_key(|mount| mount.path.components().count());
         let kept: HashSet<PathBuf> = scenes.iter().filter(|s| s.shows()).map(|s| s.path.clone()).collect();
         for mount in scenes {
             let path = mount.path.clone();
-            mount.arrange(backend, &kept, confinement).map_err(failed("mount", &path))?;
+            mount.arrange(&kept, confinement).map_err(failed("mount", &path))?;
         }
         Ok(())
     }
+}
 
-    fn plan(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
-        if !stage.confinement.exec_writable {
-            let why = "bubblewrap cannot keep what can be written from being executed";
-            stage.partly.push(LayerOff::new(self.name(), why));
-        }
-        self.enter(stage)
-    }
-
-    fn verify(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
-        let look = MountTable::now()?;
-        look.at_the_machine(stage.plan()?)?;
-        look.at_parts(stage.plan()?, false)
-    }
+/// Makes everything read-only, and a `/dev` of the reaper's own.
+fn prepare(confinement: &Confinement) -> Result<(), SetupFailure> {
+    let devices = Devices::take()?;
+    set_everywhere(READ_ONLY | TAME)
+        .map_err(|errno| SetupFailure::new("make the file system read-only", errno))?;
+    devices.arrange(confinement.bounds.memory, attributes(confinement))?;
+    nothing::arrange()
 }
 
 /// Something that is mounted at a path.
@@ -67,7 +61,7 @@ struct TreeMount {
 
 enum TreeMountKind {
     /// A part of the machine's file system.
-    Shown(MountSource, FileType),
+    Shown(MountCopy, FileType),
     /// An empty temporary directory.
     Temporary,
     /// Nothing, in place of a directory or a file.
@@ -82,11 +76,7 @@ fn attributes(confinement: &Confinement) -> u64 {
     }
 }
 
-fn take_writable(
-    confinement: &Confinement,
-    backend: &MountBackend,
-    scenes: &mut Vec<TreeMount>,
-) -> Result<(), SetupFailure> {
+fn take_writable(confinement: &Confinement, scenes: &mut Vec<TreeMount>) -> Result<(), SetupFailure> {
     let workspace = Path::new(&confinement.workspace);
     let fd = open(workspace)?;
     let stat = rustix::fs::fstat(&fd).map_err(failed("look at", workspace))?;
@@ -95,7 +85,7 @@ fn take_writable(
         return Err(failed("recognise the workspace", workspace)(Errno::STALE));
     }
     let attributes = attributes(confinement);
-    scenes.push(TreeMount::shown(backend, workspace, &fd, attributes)?);
+    scenes.push(TreeMount::shown(workspace, &fd, attributes)?);
     let has_own_tmp = confinement.has_own_tmp();
     match &confinement.temp {
         None if has_own_tmp => scenes.push(TreeMount { path: "/tmp".into(), what: TreeMountKind::Temporary }),
@@ -104,31 +94,27 @@ fn take_writable(
             let temp = Path::new(temp);
             let fd = open(temp)?;
             if has_own_tmp {
-                scenes.push(TreeMount::shown(backend, Path::new("/tmp"), &fd, attributes)?);
+                scenes.push(TreeMount::shown(Path::new("/tmp"), &fd, attributes)?);
             }
-            scenes.push(TreeMount::shown(backend, temp, &fd, attributes)?);
+            scenes.push(TreeMount::shown(temp, &fd, attributes)?);
         }
     }
     for path in &confinement.writable {
-        scenes.push(TreeMount::shown(backend, Path::new(path), &open(Path::new(path))?, attributes)?);
+        scenes.push(TreeMount::shown(Path::new(path), &open(Path::new(path))?, attributes)?);
     }
     Ok(())
 }
 
-fn take_readable(
-    confinement: &Confinement,
-    backend: &MountBackend,
-    scenes: &mut Vec<TreeMount>,
-) -> Result<(), SetupFailure> {
+fn take_readable(confinement: &Confinement, scenes: &mut Vec<TreeMount>) -> Result<(), SetupFailure> {
     for path in &confinement.readable {
-        scenes.push(TreeMount::shown(backend, Path::new(path), &open(Path::new(path))?, READ_ONLY | TAME)?);
+        scenes.push(TreeMount::shown(Path::new(path), &open(Path::new(path))?, READ_ONLY | TAME)?);
     }
     // With the network, names are to be resolved; how, often stands where services have their places.
     let resolver = Path::new("/etc/resolv.conf");
     if let (true, Ok(file)) = (confinement.network, resolver.canonicalize())
         && file != resolver
     {
-        scenes.push(TreeMount::shown(backend, &file, &open(&file)?, READ_ONLY | TAME)?);
+        scenes.push(TreeMount::shown(&file, &open(&file)?, READ_ONLY | TAME)?);
     }
     Ok(())
 }
@@ -156,14 +142,10 @@ fn hide(confinement: &Confinement, scenes: &mut Vec<TreeMount>) {
 }
 
 impl TreeMount {
-    fn shown(
-        backend: &MountBackend,
-        path: &Path,
-        fd: &OwnedFd,
-        attributes: u64,
-    ) -> Result<Self, SetupFailure> {
+    fn shown(path: &Path, fd: &OwnedFd, attributes: u64) -> Result<Self, SetupFailure> {
         let kind = kind(fd.as_fd()).map_err(failed("look at", path))?;
-        let taken = backend.take(fd.as_fd(), attributes).map_err(failed("take", path))?;
+        let taken =
+            MountCopy::of(fd.as_fd()).and_then(|copy| copy.with(attributes)).map_err(failed("take", path))?;
         // A path over links is mounted where it leads to; the links stay.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         Ok(Self { path, what: TreeMountKind::Shown(taken, kind) })
@@ -173,21 +155,19 @@ impl TreeMount {
         matches!(self.what, TreeMountKind::Shown(..))
     }
 
-    fn arrange(
-        self,
-        backend: &mut MountBackend,
-        kept: &HashSet<PathBuf>,
-        confinement: &Confinement,
-    ) -> Result<(), Errno> {
+    fn arrange(self, kept: &HashSet<PathBuf>, confinement: &Confinement) -> Result<(), Errno> {
+        let bytes = confinement.bounds.memory;
         match self.what {
-            TreeMountKind::Shown(taken, kind) => backend.show(taken, &self.path, kind),
-            TreeMountKind::Temporary => {
-                backend.temporary(&self.path, confinement.bounds.memory, attributes(confinement))
+            TreeMountKind::Shown(taken, kind) => {
+                make_room(&self.path, kind)?;
+                taken.attach(point(&self.path)?.as_fd())
             }
+            TreeMountKind::Temporary => memory(&self.path, "1777", Some(bytes), attributes(confinement)),
+            // An empty directory in which something is to be shown.
             TreeMountKind::Hidden(_) if kept.iter().any(|path| path.starts_with(&self.path)) => {
-                backend.bare(&self.path)
+                memory(&self.path, "0755", None, TAME)
             }
-            TreeMountKind::Hidden(kind) => backend.cover(&self.path, kind),
+            TreeMountKind::Hidden(kind) => nothing::cover(&self.path, kind),
         }
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn ask(settings: &SearchSettings, question: &SearchQuery) -> Result<E
 }
 
 pub(super) fn results(answer: &Value) -> Option<Vec<SearchResult>> {
-    // A search that finds nothing has no "web" at all.
+    // A search without results has no "web" key at all.
     let Some(results) = answer.get("web").and_then(|web| web["results"].as_array()) else {
         return answer.get("query").map(|_| Vec::new());
     };

@@ -1,4 +1,4 @@
-//! Search engines: one question, three ways to put it.
+//! Search engines.
 
 mod brave;
 mod searxng;
@@ -17,19 +17,19 @@ use beamai_tool::{
 use serde_json::Value;
 use url::Url;
 
-/// Most bytes of an engine's answer.
+/// Maximum size of a response.
 const ANSWER_BYTES: usize = 4 << 20;
-/// Seconds that an engine has.
+/// Timeout in seconds.
 const SECONDS: u64 = 30;
-/// Most results that any engine gives at once.
+/// Maximum number of results per request, for all engines.
 const MOST: usize = 20;
-/// Longest snippet, in bytes.
+/// Maximum length of a snippet in bytes.
 const SNIPPET_BYTES: usize = 1000;
 
 /// Asks the host's search engine.
 ///
 /// # Errors
-/// `not_configured` when there is none, `network` when it does not answer as it should, `timeout`, `cancelled`.
+/// `not_configured` if there is none, `network` for unexpected responses, `timeout`, `cancelled`.
 pub(super) fn search(call: &WebSearch, cx: &CallContext) -> Result<WebSearchOutput> {
     let question = SearchQuery::of(call)?;
     let settings = cx.web.search.as_ref().ok_or_else(not_configured)?;
@@ -52,7 +52,7 @@ fn not_configured() -> ToolError {
     ToolError::new(Reason::NotConfigured, message).with(for_model::CONFIGURE, CONFIGURE)
 }
 
-/// A question as one engine wants it.
+/// A request in an engine's format.
 struct EngineRequest {
     url: Url,
     method: &'static str,
@@ -72,7 +72,7 @@ impl EngineRequest {
     fn send(&self, settings: &SearchSettings, cx: &CallContext) -> Result<Value> {
         let transport = match settings.base_url {
             Some(_) => Transport::to_own_server(&cx.web),
-            // The provider's own address is public, and stays so.
+            // The provider's default endpoint is public and must resolve to public addresses.
             None => Transport::of(&WebSettings {
                 user_agent: cx.web.user_agent.clone(),
                 ..WebSettings::default()
@@ -131,7 +131,7 @@ fn unexpected(settings: &SearchSettings, why: &str) -> ToolError {
         .with("provider", provider)
 }
 
-/// The results that the lists let through, as many as were asked for.
+/// The results that the domain lists allow, up to the limit.
 fn found(
     provider: SearchProvider,
     results: Vec<SearchResult>,
@@ -150,11 +150,12 @@ fn found(
     let mut results: Vec<_> = results.into_iter().filter(is_wanted).collect();
     let left_out = all - results.len();
     results.truncate(question.limit);
-    let note = (left_out > 0).then(|| format!("{left_out} results were left out by the lists of domains"));
+    let note =
+        (left_out > 0).then(|| format!("{left_out} results were left out because of the domain lists"));
     WebSearchOutput { count: results.len(), results, provider: provider.as_str().to_owned(), note }
 }
 
-/// An address below the engine's, with a query.
+/// A URL below the engine's base URL, with a query.
 fn endpoint(base: &str, path: &str, query: &[(&str, &str)]) -> Result<Url> {
     let (mut url, _) = address(&format!("{}{path}", base.trim_end_matches('/')))?;
     if !query.is_empty() {
@@ -163,8 +164,8 @@ fn endpoint(base: &str, path: &str, query: &[(&str, &str)]) -> Result<Url> {
     Ok(url)
 }
 
-/// The query with the lists of domains in it, for engines that take them nowhere else. Only short lists: engines
-/// ignore long ones, and the results are sorted out afterwards in any case.
+/// Adds the domain lists to the query, for engines that have no other parameter for them. Only short lists: engines
+/// ignore long ones, and results are filtered anyway.
 fn restricted(question: &SearchQuery) -> String {
     const FEW: usize = 8;
     let allowed: Vec<String> = question.allowed.iter().map(|domain| format!("site:{domain}")).collect();
@@ -179,12 +180,12 @@ fn restricted(question: &SearchQuery) -> String {
     query
 }
 
-/// How many results to ask for, so that enough are left after the lists of domains.
+/// Number of results to request, so that enough remain after filtering by domain.
 fn wanted(question: &SearchQuery) -> usize {
     if question.allowed.is_empty() && question.blocked.is_empty() { question.limit } else { MOST }
 }
 
-/// One result; `None` without an address.
+/// Converts one result; `None` without a URL.
 fn result(result: &Value, title: &str, url: &str, snippet: &str) -> Option<SearchResult> {
     let text =
         |key: &str| result[key].as_str().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");

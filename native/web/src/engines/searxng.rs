@@ -1,4 +1,4 @@
-//! SearXNG's search API with `format=json`.
+//! The search API of SearXNG, with `format=json`.
 
 use super::{EngineRequest, endpoint, restricted, result};
 use beamai_base::Result;

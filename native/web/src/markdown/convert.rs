@@ -1,4 +1,4 @@
-//! What each element means.
+//! Converts HTML elements to Markdown.
 
 use super::MarkdownPage;
 use super::marks::{InlineFormat, OpenFormats};
@@ -8,12 +8,12 @@ use html5gum::StartTag;
 use std::ops::Range;
 use url::Url;
 
-/// Longer addresses than this are left out of the text.
+/// Maximum length of a URL; longer ones are omitted.
 const LONGEST_ADDRESS: usize = 2000;
-/// Lists nested deeper than this have no numbers.
+/// Maximum depth of numbered lists; deeper ones have bullets.
 const DEEPEST_LIST: usize = 64;
 
-/// A part of a page that stands for the whole of it.
+/// The position of a page's main part in the output.
 #[derive(Debug, Default)]
 struct MainPart {
     depth: usize,
@@ -21,17 +21,17 @@ struct MainPart {
     range: Range<usize>,
 }
 
-/// Converts tokens as they come.
+/// Converts tokens one by one.
 pub(super) struct Converter {
     writer: Writer,
     marks: OpenFormats,
     tables: OpenTables,
-    /// Number of the next item of each open list; `None` for lists without numbers.
+    /// Number of the next item of each open list; `None` for unordered lists.
     lists: Vec<Option<u32>>,
     base: Url,
     cap: usize,
     is_selective: bool,
-    /// The element that is being left out, and how often it is open.
+    /// The element that is being skipped, and its nesting depth.
     skipped: Option<(Vec<u8>, usize)>,
     left_out: bool,
     title: Option<String>,
@@ -178,7 +178,7 @@ impl Converter {
             _ => self.main.range,
         };
         let mut text = self.writer.into_text();
-        // A part that was never closed reaches to the end.
+        // A part without an end tag extends to the end.
         let chosen = text[part.start..part.end.min(text.len())].trim();
         let has_part = self.is_selective && chosen.len() >= super::LITTLE;
         let is_reduced = self.left_out || (has_part && chosen.len() < text.trim().len());
@@ -271,7 +271,7 @@ impl Converter {
             attribute(tag, b"href").and_then(|href| self.absolute(&href)).filter(|_| self.pre.is_none());
         if self.link.is_some() {
             self.marks.open(InlineFormat::Link, &mut self.writer);
-            // A link around blocks is still one link.
+            // A link around block elements is rendered as one link.
             self.writer.is_inline = true;
         }
     }
@@ -292,7 +292,7 @@ impl Converter {
         });
     }
 
-    /// An address that a reader could go to.
+    /// The absolute http(s) URL of a link.
     fn absolute(&self, href: &str) -> Option<String> {
         if href.is_empty() || href.starts_with('#') || href.starts_with("data:") {
             return None;

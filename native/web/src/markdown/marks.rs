@@ -1,8 +1,8 @@
-//! Formats of running text.
+//! Inline formats.
 
 use super::writer::Writer;
 
-/// A format that Markdown has a mark for.
+/// An inline format with a Markdown delimiter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum InlineFormat {
     Bold,
@@ -35,7 +35,7 @@ impl InlineFormat {
     }
 }
 
-/// Which formats are open. Each is marked once, however often it is nested in itself.
+/// The open formats. A format nested in itself is written once.
 #[derive(Debug, Default)]
 pub(super) struct OpenFormats {
     depths: [u32; 5],
@@ -58,7 +58,7 @@ impl OpenFormats {
         *depth = depth.saturating_sub(1);
     }
 
-    /// Ends a link to an address.
+    /// Ends a link.
     pub(super) fn close_link(&mut self, href: &str, writer: &mut Writer) {
         self.depths[InlineFormat::Link as usize] = 0;
         if writer.close(InlineFormat::Link) {

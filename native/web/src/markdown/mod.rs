@@ -1,8 +1,8 @@
-//! From a page of HTML to Markdown that a model can read.
+//! Converts HTML pages to Markdown.
 //!
-//! In one pass over the tokens and without a tree: a page is hostile until shown otherwise, and a tree of one can be
-//! deeper than any stack and larger than any memory (every open format is opened again in every new paragraph). Each
-//! token costs the same whatever came before it, and the output has a cap.
+//! Works in one pass over the tokens, without a DOM: a hostile page can create a tree deeper than the stack and larger
+//! than memory, because every open format is reopened in every paragraph. The cost per token is constant, and the
+//! output is limited.
 
 mod convert;
 mod marks;
@@ -13,23 +13,23 @@ use convert::Converter;
 use html5gum::{DefaultEmitter, Token, Tokenizer};
 use url::Url;
 
-/// Less text than this is no page's main part.
+/// Minimum text of a main part, in bytes.
 const LITTLE: usize = 200;
 
-/// A page as text.
+/// A converted page.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct MarkdownPage {
-    /// What its `<title>` says.
+    /// The content of `<title>`.
     pub(super) title: Option<String>,
-    /// Markdown.
+    /// The text as Markdown.
     pub(super) text: String,
-    /// Whether the navigation around the page's main part was left out.
+    /// Whether only the page's main part was converted.
     pub(super) is_reduced: bool,
-    /// Whether the text was cut off at the cap.
+    /// Whether the text was cut at the limit.
     pub(super) is_cut: bool,
 }
 
-/// Converts a page. Links are made absolute from `base`. The main part alone is taken where the page marks it.
+/// Converts a page. Links are resolved relative to `base`. If the page marks its main part, only that is converted.
 pub(super) fn convert(html: &str, base: &Url, cap: usize) -> MarkdownPage {
     let page = passed(html, Converter::new(base, cap, true));
     match page.is_reduced && page.text.len() < LITTLE {
@@ -53,7 +53,7 @@ fn passed(html: &str, mut converter: Converter) -> MarkdownPage {
     converter.finish()
 }
 
-/// The text of a fragment of HTML, without any markup.
+/// The text of an HTML fragment, without markup.
 pub(super) fn plain(html: &str) -> String {
     let mut text = String::new();
     for token in tokens(html) {
@@ -183,12 +183,12 @@ mod tests {
         assert!(!page.is_reduced);
     }
 
-    /// What this thread has had of the processor: a busy machine does not add to it.
+    /// CPU time of this thread, which other load on the machine does not affect.
     fn thread_time() -> Duration {
         clock_gettime(ClockId::ThreadCPUTime).try_into().unwrap()
     }
 
-    /// Each of these is a few hundred KB that costs a tree, a stack or a quadratic loop dearly.
+    /// Each case is a few hundred KB that is expensive for tree builders, recursion or quadratic loops.
     #[test]
     fn hostile_pages_take_no_more_time_or_space_than_others() {
         let many = 100_000;

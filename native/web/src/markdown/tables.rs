@@ -1,21 +1,21 @@
-//! Tables: those of data as tables, those of layout as running text.
+//! Tables: data tables become Markdown tables, layout tables become plain text.
 
 use super::writer::Writer;
 
-/// Tables nested deeper than this are text.
+/// Maximum nesting depth; deeper tables become text.
 const DEEPEST: usize = 32;
 
 #[derive(Debug, Default)]
 struct OpenTable {
-    /// Whether it has a row of headings, and so is written with bars.
+    /// Whether it has a header row, and so is written as a Markdown table.
     has_bars: bool,
-    /// Whether it stands where everything is on one line.
+    /// Whether it is inside of inline content, where it is ignored.
     is_inert: bool,
     rows: usize,
     cells: usize,
 }
 
-/// The tables that are open.
+/// The open tables.
 #[derive(Debug, Default)]
 pub(super) struct OpenTables {
     open: Vec<OpenTable>,

@@ -1,36 +1,36 @@
-//! Text with line breaks, prefixes and marks put in only once there is something to put them before.
+//! Writes Markdown. Line breaks, prefixes and delimiters are written only when text follows.
 
 use super::marks::InlineFormat;
 
-/// Deeper nesting of quotes or lists than this is not shown: a prefix costs its length on every line.
+/// Maximum nesting of quotes and lists that is shown: prefixes are repeated on every line.
 const DEEPEST: usize = 8;
 
 /// Writes Markdown.
 #[derive(Debug, Default)]
 pub(super) struct Writer {
     out: String,
-    /// Line breaks owed before the next text.
+    /// Line breaks to write before the next text.
     breaks: usize,
-    /// Whether a space is owed.
+    /// Whether to write a space before the next text.
     space: bool,
-    /// Formats that were opened and have no text yet.
+    /// Formats that were opened but have no text yet.
     pending: Vec<InlineFormat>,
-    /// What the next text's line begins with, such as the marks of a heading.
+    /// Prefix of the line of the next text, such as the marker of a heading.
     lead: &'static str,
-    /// Mark of the list item that the next text begins.
+    /// Marker of the list item that the next text starts.
     item: Option<String>,
-    /// What goes between the last text and the next, if they are on one line.
+    /// Separator between the previous and the next text, if they are on the same line.
     separator: &'static str,
     quotes: usize,
     lists: usize,
-    /// Whether everything is kept on one line: in links and cells of tables.
+    /// Whether line breaks are suppressed, as in links and table cells.
     pub(super) is_inline: bool,
-    /// Whether a bar would end the cell that is being written.
+    /// Whether the writer is in a table cell, where `|` must be escaped.
     pub(super) in_cell: bool,
 }
 
 impl Writer {
-    /// Bytes written.
+    /// Number of bytes written.
     pub(super) fn len(&self) -> usize {
         self.out.len()
     }
@@ -39,12 +39,12 @@ impl Writer {
         self.out
     }
 
-    /// What follows is a block of its own.
+    /// Starts a new block.
     pub(super) fn block(&mut self) {
         self.break_lines(2);
     }
 
-    /// What follows is on a line of its own.
+    /// Starts a new line.
     pub(super) fn line(&mut self) {
         self.break_lines(1);
     }
@@ -52,28 +52,28 @@ impl Writer {
     fn break_lines(&mut self, breaks: usize) {
         match self.is_inline {
             true => self.space = true,
-            // An item begins behind its mark, whatever it begins with.
+            // The content of a list item starts on the line of its marker.
             false if self.item.is_some() => {}
             false => self.breaks = self.breaks.max(breaks),
         }
     }
 
-    /// A word boundary.
+    /// Marks a word boundary.
     pub(super) fn space(&mut self) {
         self.space = true;
     }
 
-    /// No word boundary after all: what follows brings its own.
+    /// Removes a word boundary.
     pub(super) fn forget_space(&mut self) {
         self.space = false;
     }
 
-    /// The next text's line begins with this; nothing of it remains if there is no text.
+    /// Sets a prefix for the line of the next text; it is dropped if there is no text.
     pub(super) fn lead(&mut self, lead: &'static str) {
         self.lead = lead;
     }
 
-    /// The next text begins an item of a list.
+    /// Starts a list item with the next text.
     pub(super) fn item(&mut self, mark: String) {
         self.line();
         self.item = Some(mark);
@@ -92,7 +92,7 @@ impl Writer {
         self.item = None;
     }
 
-    /// Text in which any white space is one space.
+    /// Writes text with white space collapsed.
     pub(super) fn text(&mut self, text: &str) {
         if text.starts_with(|c: char| c.is_ascii_whitespace()) {
             self.space = true;
@@ -114,18 +114,18 @@ impl Writer {
         }
     }
 
-    /// Text as it is, on the line that is being written.
+    /// Writes text unchanged on the current line.
     pub(super) fn literal(&mut self, text: &str) {
         self.write_pending();
         self.out.push_str(text);
     }
 
-    /// Text right behind the last one.
+    /// Appends text directly to the previous text.
     pub(super) fn append(&mut self, text: &str) {
         self.out.push_str(text);
     }
 
-    /// Lines as they are, each with the prefix of its place.
+    /// Writes lines unchanged, each with the prefixes of quotes and lists.
     pub(super) fn lines<'a>(&mut self, lines: impl Iterator<Item = &'a str>) {
         for line in lines {
             self.line();
@@ -138,7 +138,7 @@ impl Writer {
         self.pending.push(mark);
     }
 
-    /// Takes an open format back. Whether it was written, and its end must be.
+    /// Closes a format. Returns whether its opening delimiter was written, so that a closing one is needed.
     pub(super) fn close(&mut self, mark: InlineFormat) -> bool {
         match self.pending.iter().position(|pending| *pending == mark) {
             Some(at) => {
@@ -149,7 +149,7 @@ impl Writer {
         }
     }
 
-    /// Writes whatever is owed before text.
+    /// Writes everything that is pending before text.
     fn write_pending(&mut self) {
         let begins_line = self.out.is_empty() || self.breaks > 0;
         if begins_line {

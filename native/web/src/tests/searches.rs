@@ -98,7 +98,7 @@ fn the_lists_of_domains_hold_whatever_the_engine_sends() {
         json!({"query": "q", "allowed_domains": ["host1.example"], "limit": 2}),
     );
     assert_eq!(allowed, "https://host1.example/1 https://host1.example/4");
-    assert_eq!(note.as_deref(), Some("6 results were left out by the lists of domains"));
+    assert_eq!(note.as_deref(), Some("6 results were left out because of the domain lists"));
     assert!(server.only().path.starts_with("/base/search?q=q+site%3Ahost1.example&"));
     let (blocked, _) = urls(
         with("searxng", &server),

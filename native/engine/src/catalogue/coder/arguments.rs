@@ -1,4 +1,4 @@
-//! What the tools of the dialect take.
+//! Arguments of the dialect's tools.
 
 use beamai_files::FileRead;
 use beamai_port_tools::lsp::{Lsp, LspDiagnostics, LspOperation};
@@ -16,7 +16,7 @@ fn one() -> i64 {
     1
 }
 
-/// Lines of a file that are read unless the call says otherwise, and at most.
+/// Default and maximum number of lines per read.
 const LINES: u64 = 50;
 const MOST_LINES: u64 = 200;
 
@@ -50,7 +50,7 @@ pub(super) struct ReadArgs {
 impl From<ReadArgs> for FileRead {
     fn from(read: ReadArgs) -> Self {
         let ReadArgs { path, offset, limit } = read;
-        // From the end, the offset says how many lines are wanted; of too many, the last ones.
+        // A negative offset is a number of lines from the end; if there are too many, the last ones are read.
         let tail = offset.unsigned_abs().min(MOST_LINES);
         match offset {
             ..0 if limit == LINES => Self::lines(path, -tail.cast_signed(), tail),

@@ -24,7 +24,7 @@ pub(super) fn registry() -> ToolRegistry {
     registry_of([files(), work(), servers(), git::tools()].into_iter().flatten().collect())
 }
 
-/// Files.
+/// File tools.
 fn files() -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(ToolBinding::<FileRead, arguments::ReadArgs>::new(
@@ -108,7 +108,7 @@ fn work() -> Vec<Arc<dyn Tool>> {
     ]
 }
 
-/// Language servers.
+/// Language server tools.
 fn servers() -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(ToolBinding::<LspDiagnostics, arguments::DiagnoseArgs>::new(

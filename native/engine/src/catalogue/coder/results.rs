@@ -1,4 +1,4 @@
-//! What the tools of the dialect return where it is not what the operation gives.
+//! Results of the dialect's tools that differ from those of the operation.
 
 use beamai_port_tools::{
     lsp::{CodeLocation, LspOutput},
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 pub(super) struct GlobResult {
     /// Paths of the files, relative to the workspace.
     matches: Vec<String>,
-    /// How many files match, those that are not listed included.
+    /// Number of files that match, including those not listed.
     count: u64,
     /// Whether more files match than are listed.
     truncated: bool,
@@ -31,15 +31,15 @@ impl From<glob::GlobOutput> for GlobResult {
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct DefinitionResult {
-    /// Where the symbol is defined; null where the server knows no place. The first of locations.
+    /// Where the symbol is defined: the first of locations; null if the server does not know.
     location: Option<CodeLocation>,
-    /// Every place where it is defined.
+    /// All places where it is defined.
     locations: Vec<CodeLocation>,
     /// Whether a language server answered. If not, message says why and what to do instead.
     available: bool,
     /// The server's program.
     server: Option<String>,
-    /// What else there is to know about the answer.
+    /// Further information about the answer.
     message: Option<String>,
 }
 
@@ -53,15 +53,15 @@ impl From<LspOutput> for DefinitionResult {
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct HoverResult {
-    /// Type and documentation of the symbol, mostly Markdown; empty when there is nothing to say.
+    /// Type and documentation of the symbol, usually Markdown; empty if the server has none.
     contents: String,
     /// Whether a language server answered. If not, message says why and what to do instead.
     available: bool,
     /// The server's program.
     server: Option<String>,
-    /// What else there is to know about the answer.
+    /// Further information about the answer.
     message: Option<String>,
-    /// Whether there is more than is given.
+    /// Whether the contents were cut.
     truncated: bool,
 }
 
@@ -74,32 +74,31 @@ impl From<LspOutput> for HoverResult {
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct FetchResult {
-    /// Address that answered, after every redirect.
+    /// URL of the final response, after redirects.
     url: String,
-    /// Status of the answer, such as 200 or 404.
+    /// Status code, such as 200 or 404.
     status_code: u16,
-    /// The Content-Type header as it was sent; empty where there was none.
+    /// The Content-Type header as sent; empty if there was none.
     content_type: String,
     /// Whether the resource is an image.
     is_image: bool,
-    /// The text, pages of HTML as Markdown; an image in base64. Empty for other resources, and for an image over the
-    /// limit.
+    /// The text, HTML as Markdown; an image in base64. Empty for other resources, and for images over the limit.
     content: String,
     /// Size of the decoded resource in bytes.
     size_bytes: u64,
     /// The type alone, in lower case, such as text/html.
     media_type: String,
-    /// Character encoding that the text was decoded from; null where there is no text.
+    /// Character encoding that the text was decoded from; null if there is no text.
     charset: Option<String>,
-    /// Title of a page of HTML.
+    /// Title of an HTML page.
     title: Option<String>,
-    /// Whether something of the resource was left out; the note says what.
+    /// Whether part of the resource was left out; the note says what.
     truncated: bool,
-    /// Every redirect that was followed, in order.
+    /// The redirects that were followed, in order.
     redirects: Vec<Redirect>,
-    /// Headers of the answer to a HEAD or OPTIONS request; null for other methods.
+    /// Response headers for HEAD and OPTIONS; null for other methods.
     headers: Option<BTreeMap<String, String>>,
-    /// What a reader should know of the result: what was left out, guessed or retried.
+    /// What was left out, guessed or retried.
     note: Option<String>,
 }
 

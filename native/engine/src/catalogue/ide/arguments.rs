@@ -1,4 +1,4 @@
-//! What the tools of the dialect take.
+//! Arguments of the dialect's tools.
 
 use beamai_base::{Reason, Result, ToolError};
 use beamai_files::{FileRead, FileWrite};
@@ -7,10 +7,10 @@ use beamai_search::{glob::Glob, grep::Grep};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// Most bytes of a file.
+/// Maximum file size in bytes.
 const LARGEST: u64 = 10 << 20;
 
-/// The path, or pattern of paths, unless a component of it is `..`.
+/// Rejects paths and patterns with a `..` component.
 fn straight(path: String) -> Result<String> {
     if !path.split('/').any(|component| component == "..") {
         return Ok(path);

@@ -1,6 +1,6 @@
 //! The dialect `ide`: the five tools of an assistant in an editor.
 //!
-//! It takes no path with a `..` component and no file over ten mebibytes, wherever either may lead.
+//! Rejects paths with a `..` component, and files over 10 MiB.
 
 mod arguments;
 mod results;

@@ -1,4 +1,4 @@
-//! What the tools of the dialect return where it is not what the operation gives.
+//! Results of the dialect's tools that differ from those of the operation.
 
 use beamai_files::FileReadOutput;
 use beamai_text::LineEnding;
@@ -7,9 +7,9 @@ use serde::Serialize;
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct ReadResult {
-    /// All of the text, with its line ends as in the file. Empty for an image.
+    /// The whole text, with its original line endings. Empty for an image.
     content: String,
-    /// How many lines it has; 0 for an image.
+    /// Number of lines; 0 for an image.
     lines: u64,
     /// Encoding that the text was decoded from; null for an image.
     encoding: Option<String>,
@@ -19,7 +19,7 @@ pub(super) struct ReadResult {
     hash: Option<String>,
     /// Size of the file in bytes.
     size: u64,
-    /// True when the file has bytes that are no characters in its encoding; content has U+FFFD for them.
+    /// Whether the file has bytes that are invalid in its encoding; content has U+FFFD for them.
     lossy: bool,
     /// The image, base64-encoded.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! What the tools of the dialect take.
+//! Arguments of the dialect's tools.
 
 use beamai_files::{FileEdit, FileRead, FileWrite};
 use beamai_port_tools::{
@@ -17,7 +17,7 @@ use beamai_tool::{question::Choice, todo::TodoStatus};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// Most matches of a search.
+/// Maximum matches of a search.
 const MATCHES: usize = 1000;
 
 fn one() -> i64 {

@@ -1,4 +1,4 @@
-//! The dialect `microai`: eleven tools with the canonical names, in three levels, and two helpers of `Bash`.
+//! The dialect `microai`: eleven tools with canonical names, in three levels, and two tools for background commands.
 
 mod arguments;
 mod results;
@@ -98,7 +98,7 @@ fn extended() -> Vec<Arc<dyn Tool>> {
     ]
 }
 
-/// What commands in the background need.
+/// Tools for background commands.
 fn background() -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(

@@ -1,4 +1,4 @@
-//! What the tools of the dialect return where it is not what the operation gives.
+//! Results of the dialect's tools that differ from those of the operation.
 
 use beamai_files::FileReadOutput;
 use beamai_search::grep::{self, GrepMatch};
@@ -12,30 +12,30 @@ use std::collections::BTreeMap;
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct ReadResult {
-    /// The lines, each with its number, right-aligned to six places, and a tab in front; without their line ends.
-    /// Empty for an image.
+    /// The lines, each prefixed with its number, right-aligned to six columns, and a tab; without line endings. Empty
+    /// for an image.
     content: String,
-    /// Lines of the whole file; 0 for an image.
+    /// Number of lines in the whole file; 0 for an image.
     total_lines: u64,
     /// Number of the first line in content; null for an image.
     start_line: Option<u64>,
-    /// Number of the last line in content; one less than start_line where content has no line.
+    /// Number of the last line in content; start_line - 1 if content has no line.
     end_line: Option<u64>,
     /// Whether the file has more lines after end_line.
     has_more: bool,
     /// Encoding that the text was decoded from; null for an image.
     encoding: Option<String>,
-    /// How lines end in the file.
+    /// Line ending of the file.
     line_ending: LineEnding,
     /// BLAKE3 hash of the whole file.
     hash: Option<String>,
     /// Size of the file in bytes.
     size: u64,
-    /// Whether lines that were asked for are left out because the answer would be too large; see note.
+    /// Whether requested lines were left out because the result would be too large; see note.
     truncated: bool,
-    /// True when the file has bytes that are no characters in its encoding; content has U+FFFD for them.
+    /// Whether the file has bytes that are invalid in its encoding; content has U+FFFD for them.
     lossy: bool,
-    /// What should be known about the answer.
+    /// Further information about the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
     /// The image, base64-encoded.
@@ -68,31 +68,31 @@ impl From<FileReadOutput> for ReadResult {
 }
 
 fn numbered(text: &str, first: u64) -> String {
-    // `lines` ends a line where the core does: at a line feed, with the carriage return before it.
+    // `lines` splits like the read operation: at line feeds, removing a preceding carriage return.
     let lines = text.lines().zip(first..).map(|(line, number)| format!("{number:>6}\t{line}"));
     lines.collect::<Vec<_>>().join("\n")
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct TodoResult {
-    /// True: what could not be done is an error.
+    /// Always true: failures are reported as errors.
     success: bool,
-    /// Every task, in order.
+    /// All tasks, in order.
     todos: Vec<TodoItem>,
-    /// How many there are.
+    /// Number of tasks.
     count: usize,
 }
 
-/// A task under the names that the tool takes.
+/// A task with this dialect's field names.
 #[derive(Serialize, JsonSchema)]
 struct TodoItem {
-    /// Number of the task.
+    /// Id of the task.
     id: u64,
-    /// What is to be done.
+    /// What to do.
     content: String,
-    /// How far it is.
+    /// Status.
     status: TodoStatus,
-    /// The same in the present continuous; absent for a task that another tool has made without it.
+    /// The same in the present continuous; absent if the task was created without it.
     #[serde(rename = "activeForm", skip_serializing_if = "Option::is_none")]
     active_form: Option<String>,
 }
@@ -113,16 +113,16 @@ impl From<todo::TodoOutput> for TodoResult {
 pub(super) struct GrepResult {
     /// The matches, by path and line; empty unless the output mode is content.
     matches: Vec<FileMatch>,
-    /// Matching lines in all files, those that are not given included.
+    /// Number of matching lines in all files, including those not returned.
     total_matches: u64,
-    /// The files that this answer is about, by path, relative to the workspace.
+    /// The files in this result, sorted by path, relative to the workspace.
     files: Vec<String>,
     /// Matching lines per file; only in output mode count.
     #[serde(skip_serializing_if = "Option::is_none")]
     counts: Option<BTreeMap<String, u64>>,
-    /// Files with a match, those that are not given included.
+    /// Number of files with a match, including those not returned.
     total_files: u64,
-    /// Whether there is more than is given.
+    /// Whether there are more results.
     truncated: bool,
     /// What was searched and what was left out.
     coverage: SearchCoverage,
@@ -132,16 +132,16 @@ pub(super) struct GrepResult {
 struct FileMatch {
     /// Path of the file, relative to the workspace.
     file: String,
-    /// Number of the line, from 1; absent where it was not wanted.
+    /// 1-based line number; absent if not requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     line_number: Option<u64>,
-    /// The line without its line end.
+    /// The line without its line ending.
     content: String,
     /// Lines before it, in order.
     before: Vec<String>,
     /// Lines after it, in order.
     after: Vec<String>,
-    /// Present and true where only a part of a very long line is shown.
+    /// Present and true if only part of a very long line is shown.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     content_truncated: bool,
 }

@@ -1,6 +1,6 @@
 //! A session's private temporary directory.
 
-use super::leftovers;
+use crate::leftovers;
 use std::fs::{self, Permissions};
 use std::io::{ErrorKind, Result};
 use std::os::unix::fs::PermissionsExt;
@@ -11,12 +11,12 @@ use tempfile::TempDir;
 const PREFIX: &str = "beamai-";
 
 /// Deletes the directories of servers that were killed.
-pub(super) fn sweep() {
+pub(crate) fn sweep() {
     leftovers::sweep(&std::env::temp_dir(), PREFIX);
 }
 
 /// A directory that only this user can enter, deleted when it is dropped.
-pub(super) struct PrivateDir {
+pub(crate) struct PrivateDir {
     /// Closed to everybody else from the start, so that there is no moment at which somebody could open the inner one.
     outer: Option<TempDir>,
     inner: PathBuf,
@@ -27,7 +27,7 @@ impl PrivateDir {
     ///
     /// # Errors
     /// Those of the operating system.
-    pub(super) fn new() -> Result<Self> {
+    pub(crate) fn new() -> Result<Self> {
         let private = || Permissions::from_mode(0o700);
         let outer = tempfile::Builder::new().prefix(PREFIX).permissions(private()).tempdir()?;
         leftovers::sign(outer.path())?;
@@ -38,12 +38,12 @@ impl PrivateDir {
     }
 
     /// Its absolute path.
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.inner
     }
 
     /// Whether it is still a directory, and no link in its place: a command can remove it.
-    pub(super) fn is_there(&self) -> bool {
+    pub(crate) fn is_there(&self) -> bool {
         self.inner.symlink_metadata().is_ok_and(|metadata| metadata.is_dir())
     }
 }
@@ -56,7 +56,7 @@ impl Drop for PrivateDir {
 }
 
 /// Deletes a directory and everything in it. Links are removed, not followed. What cannot be deleted is reported.
-pub(super) fn delete(path: &Path) {
+pub(crate) fn delete(path: &Path) {
     if fs::remove_dir_all(path).is_ok() {
         return;
     }

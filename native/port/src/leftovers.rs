@@ -4,7 +4,7 @@
 //! if that namespace is the own one and has no such process any more. What cannot be decided stays: other namespaces and
 //! machines may share the place. The Erlang side writes and reads the same.
 
-use super::temp_dir;
+use crate::temp_dir;
 use std::fs;
 use std::io::Result;
 use std::os::unix::fs::MetadataExt;
@@ -16,10 +16,10 @@ const OWNER: &str = "owner";
 ///
 /// # Errors
 /// Those of the operating system.
-pub(super) fn sign(directory: &Path) -> Result<()> {
-    match (machine(), started("self")) {
-        (Some(machine), Some(started)) => {
-            fs::write(directory.join(OWNER), format!("{machine}\n{}\n{started}", std::process::id()))
+pub(crate) fn sign(directory: &Path) -> Result<()> {
+    match (place(), started("self")) {
+        (Some(place), Some(started)) => {
+            fs::write(directory.join(OWNER), format!("{place}\n{}\n{started}", std::process::id()))
         }
         // Without such facts nobody will delete it.
         _ => Ok(()),
@@ -27,8 +27,8 @@ pub(super) fn sign(directory: &Path) -> Result<()> {
 }
 
 /// Deletes what nobody can use any more of the directories with this prefix.
-pub(super) fn sweep(directory: &Path, prefix: &str) {
-    let Some(here) = machine() else { return };
+pub(crate) fn sweep(directory: &Path, prefix: &str) {
+    let Some(here) = place() else { return };
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let is_one = entry.file_name().to_str().is_some_and(|name| name.starts_with(prefix));
         if is_one && is_private(&entry.path()) && is_left(&entry.path(), &here) {
@@ -49,13 +49,13 @@ fn is_left(directory: &Path, here: &str) -> bool {
     let owner = fs::read_to_string(directory.join(OWNER)).unwrap_or_default();
     match *owner.split('\n').collect::<Vec<_>>() {
         // A pid is used again; the time of its start tells one process from the next.
-        [machine, pid, time] => machine == here && started(pid).as_deref() != Some(time),
+        [place, pid, time] => place == here && started(pid).as_deref() != Some(time),
         _ => false,
     }
 }
 
 /// This boot of the machine and this pid namespace.
-fn machine() -> Option<String> {
+fn place() -> Option<String> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let namespace = fs::read_link("/proc/self/ns/pid").ok()?;
     started("self")?;
@@ -76,14 +76,14 @@ mod tests {
     #[test]
     fn what_a_process_left_that_is_gone_is_deleted_and_nothing_else() {
         let dir = tempfile::tempdir().unwrap();
-        let (machine, own) = (machine().unwrap(), std::process::id());
+        let (place, own) = (place().unwrap(), std::process::id());
         let time = started("self").unwrap();
         for (name, owner, stays) in [
-            ("x-gone", format!("{machine}\n{own}\n1"), false),
-            ("x-mine", format!("{machine}\n{own}\n{time}"), true),
+            ("x-gone", format!("{place}\n{own}\n1"), false),
+            ("x-mine", format!("{place}\n{own}\n{time}"), true),
             ("x-elsewhere", format!("other\n{own}\n1"), true),
             ("x-unsigned", String::new(), true),
-            ("y-gone", format!("{machine}\n{own}\n1"), true),
+            ("y-gone", format!("{place}\n{own}\n1"), true),
         ] {
             let path = dir.path().join(name);
             fs::create_dir(&path).unwrap();
@@ -99,7 +99,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x-open");
         fs::create_dir(&path).unwrap();
-        fs::write(path.join(OWNER), format!("{}\n1\n1", machine().unwrap())).unwrap();
+        fs::write(path.join(OWNER), format!("{}\n1\n1", place().unwrap())).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         sweep(dir.path(), "x-");
         assert!(path.exists());

@@ -1,0 +1,106 @@
+%% @doc Totals of a trace: counts, durations and tokens per tool, model and agent, in counters that callers increment.
+%%
+%% Durations are counted in buckets of about 3.5 percent.
+%% @hidden
+-module(beamai_trace_sums).
+
+-export([new_table/0, find/2, add/3, add/5, total/1, all/2]).
+-export_type([total/0]).
+
+%% Names may come from models, so their number is limited.
+-define(MAX_NAMES, 1000).
+-define(OTHERS, <<"(others)">>).
+
+%% Buckets per doubling of the duration. The last bucket is 2^40 microseconds, twelve days.
+-define(STEPS, 20).
+-define(LAST_STEP, 800).
+
+-define(ERRORS, 1).
+-define(INPUT, 2).
+-define(OUTPUT, 3).
+-define(MAX, 4).
+-define(FIRST, 5).
+
+%% Percentiles have an error of about 3.5 percent.
+-type total() :: #{
+    count := non_neg_integer(), errors := non_neg_integer(), p50_us := non_neg_integer(), p95_us := non_neg_integer(),
+    p99_us := non_neg_integer(), max_us := non_neg_integer(), input_tokens := non_neg_integer(), output_tokens := non_neg_integer()
+}.
+-type kind() :: tool | model | agent.
+
+%% @doc Creates a table of totals by kind and name. The calling process owns it.
+-spec new_table() -> ets:table().
+new_table() ->
+    ets:new(?MODULE, [set, public, {read_concurrency, true}]).
+
+%% @doc The counters of a name, and whether they are new. After the first 1,000 names, all others share theirs.
+-spec find({kind(), Name :: binary()}, ets:table()) -> {old | new, Name :: binary(), atomics:atomics_ref()}.
+find({Kind, Name} = Key, Table) ->
+    case ets:lookup(Table, Key) of
+        [{{_, Kept}, Cells}] ->
+            {old, Kept, Cells};
+        [] when Name =:= ?OTHERS ->
+            made(Key, Table);
+        [] ->
+            case ets:info(Table, size) < ?MAX_NAMES of
+                true -> made({Kind, binary:copy(Name)}, Table);
+                false -> find({Kind, ?OTHERS}, Table)
+            end
+    end.
+
+made({_Kind, Name} = Key, Table) ->
+    Cells = atomics:new(?FIRST + ?LAST_STEP, []),
+    case ets:insert_new(Table, {Key, Cells}) of
+        true -> {new, Name, Cells};
+        false -> find(Key, Table)
+    end.
+
+%% @doc Counts a duration, in microseconds.
+-spec add(atomics:atomics_ref(), Us :: non_neg_integer(), ok | error | refused) -> ok.
+add(Cells, Us, ok) ->
+    ok = atomics:add(Cells, ?FIRST + step(Us), 1),
+    longest(Cells, Us, atomics:get(Cells, ?MAX));
+add(Cells, Us, _Failed) ->
+    ok = atomics:add(Cells, ?ERRORS, 1),
+    add(Cells, Us, ok).
+
+%% @doc As {@link add/3}, with tokens.
+-spec add(atomics:atomics_ref(), non_neg_integer(), ok | error | refused, In :: non_neg_integer(), Out :: non_neg_integer()) -> ok.
+add(Cells, Us, Outcome, In, Out) ->
+    ok = atomics:add(Cells, ?INPUT, In),
+    ok = atomics:add(Cells, ?OUTPUT, Out),
+    add(Cells, Us, Outcome).
+
+step(Us) -> min(?LAST_STEP, trunc(?STEPS * math:log2(Us + 1) + 0.5)).
+
+longest(Cells, Us, Longest) when Us > Longest ->
+    case atomics:compare_exchange(Cells, ?MAX, Longest, Us) of
+        ok -> ok;
+        Longer -> longest(Cells, Us, Longer)
+    end;
+longest(_Cells, _Us, _Longest) ->
+    ok.
+
+%% @doc The totals of all names of a kind.
+-spec all(kind(), ets:table()) -> #{binary() => total()}.
+all(Kind, Table) ->
+    maps:from_list([{Name, total(Cells)} || {{K, Name}, Cells} <- ets:tab2list(Table), K =:= Kind]).
+
+%% @doc The totals of one name.
+-spec total(atomics:atomics_ref()) -> total().
+total(Cells) ->
+    Steps = [{Step, Count} || Step <- lists:seq(0, ?LAST_STEP), Count <- [atomics:get(Cells, ?FIRST + Step)], Count > 0],
+    Count = lists:sum([C || {_, C} <- Steps]),
+    At = fun(Percent) -> percentile(Steps, ceil(Count * Percent / 100)) end,
+    #{
+        count => Count, errors => atomics:get(Cells, ?ERRORS), p50_us => At(50), p95_us => At(95), p99_us => At(99),
+        max_us => atomics:get(Cells, ?MAX), input_tokens => atomics:get(Cells, ?INPUT), output_tokens => atomics:get(Cells, ?OUTPUT)
+    }.
+
+%% Counters exist shortly before the first call is counted.
+percentile([], _Left) -> 0;
+percentile([{Step, _Count}], _Left) -> us(Step);
+percentile([{Step, Count} | _], Left) when Left =< Count -> us(Step);
+percentile([{_Step, Count} | Rest], Left) -> percentile(Rest, Left - Count).
+
+us(Step) -> round(math:pow(2, Step / ?STEPS) - 1).

@@ -1,0 +1,254 @@
+%% @doc The caller's side of a call on another node.
+%%
+%% The calling process starts a process on the other node, which runs the call ({@link beamai_node_serve}), and waits
+%% for it. Meanwhile it serves the call's requests to the host: approvals, questions, sub-agents, the chat model,
+%% progress. Messages arrive at an alias, so none arrives after the call. The other node enforces the timeout; the timer
+%% here is for a node that does not answer.
+%% @hidden
+-module(beamai_node_call).
+
+-include("beamai_plan.hrl").
+
+-export([run/6]).
+-export_type([request/0, asked/0]).
+
+%% Time for the other node's answer beyond the timeout, and after a cancellation, in milliseconds.
+-define(GRACE_MS, 5000).
+
+%% What is sent to the other node.
+-type request() :: #{
+    version := binary() | unknown,
+    kernel := beamai_kernel:kernel(),
+    plan := #plan{},
+    args := term(),
+    context := beamai_context:t(),
+    %% The process whose session is used if the context names none.
+    caller := pid(),
+    %% The remaining time of the run's budget, in milliseconds.
+    left := timeout(),
+    can_ask := boolean(),
+    has_progress := boolean(),
+    has_model := boolean()
+}.
+%% Requests of the other node.
+-type asked() ::
+    {approve, beamai_approval:request()}
+    | {ask_user, [term()]}
+    | {delegate, Work :: map()}
+    | {consult, Question :: map()}.
+
+-record(call, {
+    node :: node(),
+    kernel :: beamai_kernel:kernel(),
+    plan :: #plan{},
+    context :: beamai_context:t(),
+    run :: reference() | none,
+    tag :: reference(),
+    %% The spawn request, which is also the monitor of the remote process.
+    monitor :: reference(),
+    pid = none :: none | pid(),
+    %% Monotonic milliseconds.
+    deadline :: integer() | infinity,
+    %% Why it was stopped.
+    stopped = none :: none | beamai_error:t()
+}).
+
+%% @doc Runs one attempt of the call on the node.
+-spec run(node(), beamai_kernel:kernel(), #plan{}, Args :: term(), beamai_context:t(), reference() | none) ->
+    beamai_call:result().
+run(Node, Kernel, #plan{name = Name} = Plan, Args, Context, Run) ->
+    case {beamai_runs:cancelled(Run), beamai_budget:is_time_over(Context)} of
+        {true, _} -> {error, beamai_error:cancelled(Name)};
+        {false, true} -> {error, beamai_error:out_of_time(Name)};
+        {false, false} -> start(Node, Kernel, Plan, Args, Context, Run)
+    end.
+
+start(Node, Kernel, Plan, Args, Context, Run) ->
+    Tag = erlang:alias([explicit_unalias]),
+    Request = request(Kernel, Plan, Args, Context),
+    %% Does not block while the nodes connect.
+    Monitor = erlang:spawn_request(Node, beamai_node_serve, start, [self(), Tag, Request], [monitor]),
+    Call = #call{
+        node = Node, kernel = Kernel, plan = Plan, context = Context, run = Run, tag = Tag, monitor = Monitor,
+        deadline = deadline(beamai_budget:in_time(timeout(Plan, Args), Context))
+    },
+    try
+        wait(Call)
+    after
+        leave(Call)
+    end.
+
+request(Kernel, #plan{filters = _} = Plan, Args, Context) ->
+    #{
+        version => beamai_version:of_beams(),
+        kernel => (maps:without([approve, ask_user, placement, agents], Kernel))#{tools := #{}, filters := []},
+        plan => Plan#plan{filters = [], node = none},
+        args => Args,
+        context => maps:without([approve, ask_user, model, agent_events, agent_budget] ++ own_progress(Context), Context),
+        caller => beamai_guard:root(),
+        left => left(beamai_budget:until(maps:get(agent_budget, Context, none))),
+        can_ask => beamai_approval:can_ask(Kernel, Context),
+        has_progress => own_progress(Context) =/= [],
+        has_model => is_map_key(model, Context)
+    }.
+
+%% A pid can be reached from any node, a fun cannot.
+own_progress(#{progress := Fun}) when is_function(Fun) -> [progress];
+own_progress(_Context) -> [].
+
+timeout(#plan{runs = #native{}} = Plan, Args) when is_map(Args) -> beamai_native_call:timeout(Plan, Args);
+timeout(#plan{timeout = Timeout}, _Args) -> Timeout.
+
+deadline(infinity) -> infinity;
+deadline(Ms) -> erlang:monotonic_time(millisecond) + Ms + ?GRACE_MS.
+
+left(infinity) -> infinity;
+left(Deadline) -> max(0, Deadline - erlang:monotonic_time(millisecond)).
+
+%%% Waiting
+
+wait(#call{tag = Tag, monitor = Monitor, run = Run} = Call) ->
+    receive
+        {spawn_reply, Monitor, ok, Pid} ->
+            wait(started(Pid, Call));
+        {spawn_reply, Monitor, error, Reason} ->
+            {error, lost(Reason, Call)};
+        {Tag, {answer, Answer}} ->
+            answer(Answer, Call);
+        {Tag, {progress, Progress}} ->
+            served(fun() -> beamai_callback:progress(Progress, Call#call.context) end, Call, fun(ok, Later) -> wait(Later) end);
+        {Tag, {ask, From, What}} ->
+            served(fun() -> host(What, Call) end, Call, fun(Outcome, Later) -> reply(Outcome, From, Later) end);
+        {'DOWN', Monitor, process, _Pid, Reason} ->
+            ended(Reason, Call);
+        {Run, cancelled} when Run =/= none ->
+            beamai_runs:keep(Run),
+            stop(beamai_error:cancelled(name(Call)), Call)
+    after left(Call#call.deadline) ->
+        late(Call)
+    end.
+
+name(#call{plan = #plan{name = Name}}) -> Name.
+
+%% The time that the host takes does not count, in this call and in outer ones.
+served(Fun, #call{deadline = Deadline} = Call, Then) ->
+    Started = erlang:monotonic_time(millisecond),
+    beamai_callback:clock(stop),
+    Outcome = beamai_guard:nested(Fun),
+    beamai_callback:clock(go),
+    Spent = erlang:monotonic_time(millisecond) - Started,
+    Then(Outcome, Call#call{deadline = case Deadline of infinity -> infinity; _ -> Deadline + Spent end}).
+
+reply({ended, Error}, _From, Call) ->
+    stop(Error, Call);
+reply(Answer, {Pid, Reply}, Call) ->
+    Pid ! {Reply, Answer},
+    wait(Call).
+
+%% Serves a request to the host. Sub-agents and the chat model end with the run by themselves.
+host({approve, Request}, #call{kernel = Kernel, context = Context}) ->
+    beamai_approval:ask_host(Request, Kernel, Context);
+host({ask_user, Questions}, #call{kernel = Kernel, context = Context} = Call) ->
+    {answered, beamai_callback:ask_user(Questions, {name(Call), Kernel}, Context)};
+host({delegate, Work}, #call{kernel = Kernel, context = Context, run = Run} = Call) ->
+    Delegate = service(delegate, Call),
+    {answered, Delegate(Work, Kernel, Context, Run)};
+host({consult, Question}, #call{kernel = Kernel, context = Context, run = Run} = Call) ->
+    Consult = service(consult, Call),
+    {answered, Consult(name(Call), Question, Kernel, Context, Run)}.
+
+service(Name, #call{plan = #plan{runs = #native{services = Services}}}) ->
+    maps:get(Name, Services).
+
+%%% Ending
+
+answer({ok, Value, Changes}, #call{context = Context}) ->
+    {ok, Value, beamai_context:apply_changes(Changes, Context)};
+answer({error, _Error}, #call{stopped = #{} = Why}) ->
+    {error, Why};
+answer({error, _} = Error, _Call) ->
+    Error.
+
+%% A stopped call still answers.
+stop(Error, #call{stopped = none} = Call) ->
+    wait(tell_if_stopped(Call#call{stopped = Error, deadline = erlang:monotonic_time(millisecond) + ?GRACE_MS}));
+stop(_Again, Call) ->
+    stopping(Call).
+
+%% The cancellation stays in the mailbox for the next receive.
+stopping(#call{tag = Tag, monitor = Monitor} = Call) ->
+    receive
+        {spawn_reply, Monitor, ok, Pid} -> stopping(started(Pid, Call));
+        {spawn_reply, Monitor, error, Reason} -> {error, lost(Reason, Call)};
+        {Tag, {answer, Answer}} -> answer(Answer, Call);
+        {'DOWN', Monitor, process, _Pid, Reason} -> ended(Reason, Call)
+    after left(Call#call.deadline) ->
+        late(Call)
+    end.
+
+%% Stores the remote process, so that it is found however the wait ends, also by an exception in a callback.
+started(Pid, #call{tag = Tag} = Call) ->
+    _ = put({?MODULE, Tag}, Pid),
+    tell_if_stopped(Call#call{pid = Pid}).
+
+%% Answer and exit signal come from different processes, so their order is not guaranteed.
+ended(normal, #call{tag = Tag} = Call) ->
+    receive
+        {Tag, {answer, Answer}} -> answer(Answer, Call)
+    after ?GRACE_MS -> {error, lost(noconnection, Call)}
+    end;
+ended(Reason, Call) ->
+    {error, lost(Reason, Call)}.
+
+tell_if_stopped(#call{stopped = #{}, pid = Pid, tag = Tag} = Call) when is_pid(Pid) ->
+    Pid ! {Tag, cancel},
+    Call;
+tell_if_stopped(Call) ->
+    Call.
+
+%% A broken connection is noticed late; a node that does not answer is treated as lost.
+late(#call{stopped = Stopped, node = Node} = Call) ->
+    Name = name(Call),
+    Message = [Name, " on ", show(Node), " did not answer in time; what it was doing there may still be going on"],
+    case Stopped of
+        none -> {error, beamai_error:new(Name, timeout, timeout, Message, #{node => Node})};
+        #{} -> {error, beamai_error:new(Name, execution_failed, node_lost, Message, #{node => Node})}
+    end.
+
+lost(Reason, #call{node = Node, stopped = Stopped} = Call) ->
+    Name = name(Call),
+    case {Reason, Stopped} of
+        {noconnection, _} ->
+            beamai_session_nodes:lost(Node),
+            node_lost(Name, Node, ["the node ", show(Node), " is not there, or was lost while ", Name, " was running"]);
+        {{undef, [{beamai_node_serve, start, _, _} | _]}, _} ->
+            node_lost(Name, Node, [Name, " has not run: the node ", show(Node), " does not have beamai"]);
+        {_, #{}} ->
+            Stopped;
+        _ ->
+            Message = ["the process of ", Name, " on ", show(Node), " ended: ", beamai_error:show(Reason, 200)],
+            beamai_error:new(Name, execution_failed, crash, Message, #{node => Node, class => exit, exception => Reason})
+    end.
+
+node_lost(Name, Node, Message) ->
+    beamai_error:new(Name, execution_failed, node_lost, Message, #{node => Node}).
+
+show(Node) -> beamai_error:show(Node, 80).
+
+%% Drops all further messages of the call, and ends what still runs of it.
+leave(#call{tag = Tag, monitor = Monitor}) ->
+    _ = erlang:unalias(Tag),
+    case erase({?MODULE, Tag}) of
+        undefined -> _ = erlang:spawn_request_abandon(Monitor);
+        Pid -> Pid ! {Tag, leave}
+    end,
+    true = erlang:demonitor(Monitor, [flush]),
+    flush(Tag, Monitor).
+
+flush(Tag, Monitor) ->
+    receive
+        {Tag, _} -> flush(Tag, Monitor);
+        {spawn_reply, Monitor, ok, Pid} -> Pid ! {Tag, leave}, flush(Tag, Monitor);
+        {spawn_reply, Monitor, error, _} -> flush(Tag, Monitor)
+    after 0 -> ok
+    end.

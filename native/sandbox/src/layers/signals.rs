@@ -1,0 +1,107 @@
+//! Signals reach no process but those of the command: where there is no pid namespace, Landlock keeps them in.
+//!
+//! Commands enter a domain within that of their reaper, so that they cannot signal this one either. That a process ends
+//! its reaper would help it to nothing (the launcher ends what is left), but the command's result would be lost.
+
+use super::{Layer, LayerContext, landlock};
+use crate::SetupFailure;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+/// The first version of Landlock that knows signals (Linux 6.12).
+const VERSION: u32 = 6;
+
+pub(super) struct Signals;
+
+impl Layer for Signals {
+    fn name(&self) -> &'static str {
+        "signal_scope"
+    }
+
+    fn enter(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
+        let failure = |errno| SetupFailure::new("keep signals among the command's processes", errno);
+        match landlock::version() {
+            Ok(version) if version >= VERSION => {}
+            Ok(_) => return Err(failure(Errno::OPNOTSUPP)),
+            Err(errno) => return Err(failure(errno)),
+        }
+        stage.signal_scope = Some(SignalScope::new().map_err(failure)?);
+        Ok(())
+    }
+}
+
+/// A Landlock domain that a process enters before it becomes a command: its signals stay within it.
+pub struct SignalScope(OwnedFd);
+
+/// As in the kernel's `landlock.h`: handled accesses of files and of the network, and what is scoped.
+#[repr(C)]
+struct Attributes {
+    files: u64,
+    network: u64,
+    scoped: u64,
+}
+
+/// As in the kernel's `landlock.h`.
+const SCOPE_SIGNAL: u64 = 2;
+/// As in the kernel's `landlock.h`: to link and rename files from one directory to another.
+const REFER: u64 = 1 << 13;
+
+/// As in the kernel's `landlock.h`.
+#[repr(C, packed)]
+struct PathBeneath {
+    allowed: u64,
+    parent: RawFd,
+}
+
+impl SignalScope {
+    fn new() -> Result<Self, Errno> {
+        // Every domain refuses this but where its rules permit it, whatever else it is about.
+        let attributes = Attributes { files: REFER, network: 0, scoped: SCOPE_SIGNAL };
+        // SAFETY: the structure outlives the call, and its size is given; the descriptor that it returns is new, and closed
+        // on exec.
+        let scope = unsafe {
+            match libc::syscall(
+                libc::SYS_landlock_create_ruleset,
+                &raw const attributes,
+                size_of::<Attributes>(),
+                0,
+            ) {
+                -1 => return Err(last_error()),
+                fd => Self(OwnedFd::from_raw_fd(i32::try_from(fd).map_err(|_| Errno::BADF)?)),
+            }
+        };
+        const PATH_BENEATH: libc::c_int = 1;
+        let root = rustix::fs::open("/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+        let everywhere = PathBeneath { allowed: REFER, parent: root.as_raw_fd() };
+        // SAFETY: the structure and both descriptors outlive the call.
+        match unsafe {
+            libc::syscall(
+                libc::SYS_landlock_add_rule,
+                scope.0.as_raw_fd(),
+                PATH_BENEATH,
+                &raw const everywhere,
+                0,
+            )
+        } {
+            0 => Ok(scope),
+            _ => Err(last_error()),
+        }
+    }
+
+    /// Restricts this thread, and what it becomes. Takes no memory.
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    pub fn enter(&self) -> Result<(), Errno> {
+        // SAFETY: takes numbers only.
+        match unsafe { libc::syscall(libc::SYS_landlock_restrict_self, self.0.as_raw_fd(), 0) } {
+            0 => Ok(()),
+            _ => Err(last_error()),
+        }
+    }
+}
+
+fn last_error() -> Errno {
+    Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
+}

@@ -1,0 +1,317 @@
+%% Calls on other nodes of the cluster: real ones, which are started here and killed.
+-module(beamai_nodes_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+-export([sleepy/2, echo/2, asks/2, reports/2, boom/2, nested/2]).
+
+%% Commands have process ids of their own in the sandbox. What they do takes as long as no other process on the machine does.
+-define(FOREVER, (integer_to_list(100000 + list_to_integer(os:getpid())))).
+
+%%% What runs over there
+
+sleepy(#{<<"ms">> := Ms}, _Context) -> timer:sleep(Ms), {ok, node()}.
+echo(Args, Context) -> {ok, #{node => node(), args => Args, ids => maps:with([run_id, call_id, session_id], Context)}, #{told => node()}}.
+asks(_Args, Context) -> {ok, {node(), beamai_callback:ask_user([#{question => <<"Well?">>}], Context)}}.
+reports(_Args, Context) ->
+    [beamai_callback:progress(#{step => N}, Context) || N <- [1, 2, 3]],
+    {ok, node()}.
+boom(_Args, _Context) -> error(boom).
+nested(#{<<"file">> := File, <<"sleep">> := Sleep}, Context) ->
+    K = beamai_kernel:add_tool_module(beamai_kernel:new(#{workspace => filename:dirname(File), permissions => #{default => allow}}), beamai_tool_shell),
+    Command = <<"echo $$ > ", File/binary, "; exec sleep ", Sleep/binary>>,
+    beamai_kernel:invoke(K, <<"shell_exec">>, #{<<"command">> => Command}, Context).
+
+tools(Where) ->
+    Tool = fun(Name, Handler, More) -> maps:merge(#{name => Name, handler => Handler, node => Where}, More) end,
+    [
+        Tool(<<"sleepy">>, {?MODULE, sleepy}, #{timeout => 2000, parameters => #{<<"ms">> => #{type => integer, required => true}}}),
+        Tool(<<"echo">>, {?MODULE, echo}, #{tag => <<"far">>}),
+        Tool(<<"asks">>, {?MODULE, asks}, #{timeout => 1000}),
+        Tool(<<"reports">>, {?MODULE, reports}, #{}),
+        Tool(<<"boom">>, {?MODULE, boom}, #{}),
+        Tool(<<"guarded">>, {?MODULE, echo}, #{metadata => #{requires_permission => true}}),
+        Tool(<<"nested">>, {?MODULE, nested}, #{timeout => 60000})
+    ].
+
+kernel(Where) -> kernel(Where, #{}).
+
+kernel(Where, Options) -> beamai_kernel:add_tools(beamai_kernel:new(maps:merge(#{workspace => "/var/tmp"}, Options)), tools(Where)).
+
+%%% Nodes
+
+%% Starts nodes, which this one is connected to; all end with the test.
+with_nodes(Count, Test) ->
+    {timeout, 120, fun() ->
+        ok = distributed(),
+        Peers = [peer() || _ <- lists:seq(1, Count)],
+        try
+            apply(Test, [[Node || {_, Node} <- Peers]])
+        after
+            [catch peer:stop(Peer) || {Peer, _} <- Peers]
+        end
+    end}.
+
+distributed() ->
+    case is_alive() of
+        true ->
+            ok;
+        false ->
+            _ = os:cmd("epmd -daemon"),
+            {ok, _} = net_kernel:start(['beamai_tests@127.0.0.1', longnames]),
+            ok
+    end.
+
+peer() -> peer("127.0.0.1").
+
+peer(Host) ->
+    Paths = [Path || Path <- code:get_path(), string:find(Path, "beamai") =/= nomatch],
+    {ok, Peer, Node} = peer:start(#{
+        name => peer:random_name(), host => Host, longnames => true, connection => standard_io,
+        args => ["-pa" | Paths] ++ ["-setcookie", atom_to_list(erlang:get_cookie())]
+    }),
+    ok = logged_off(Node),
+    {ok, _} = erpc:call(Node, application, ensure_all_started, [beamai]),
+    {Peer, Node}.
+
+quietly(Fun) ->
+    ok = logger:set_primary_config(level, none),
+    try Fun() after logger:set_primary_config(level, notice) end.
+
+logged_off(Node) -> erpc:call(Node, logger, set_primary_config, [level, none]).
+
+kill(Node) ->
+    Pid = erpc:call(Node, os, getpid, []),
+    _ = os:cmd("kill -9 " ++ Pid),
+    ok.
+
+%%% Tests
+
+a_call_runs_there_as_here_test_() ->
+    with_nodes(1, fun([Node]) ->
+        K = kernel(Node),
+        Context = #{run_id => r, call_id => c, own => 1},
+        {ok, #{node := Node, args := #{<<"a">> := 1}, ids := #{run_id := r, call_id := c}}, After} =
+            beamai_kernel:invoke(K, <<"echo">>, #{<<"a">> => 1}, Context),
+        ?assertEqual(Context#{told => Node}, After),
+        %% Errors are those of any call.
+        ?assertMatch({error, #{error_type := invalid_input}}, beamai_kernel:invoke(K, <<"sleepy">>, #{})),
+        ?assertMatch({error, #{error_type := execution_failed, details := #{reason := crash, class := error, exception := boom}}},
+            quietly(fun() -> beamai_kernel:invoke(K, <<"boom">>, #{}) end)),
+        {Micro, {error, #{error_type := timeout}}} = timer:tc(fun() -> beamai_kernel:invoke(K, <<"sleepy">>, #{<<"ms">> => 60000}) end),
+        ?assert(Micro < 4000000),
+        ?assertMatch({error, #{error_type := permission_denied, details := #{reason := needs_approval}}}, beamai_kernel:invoke(K, <<"guarded">>, #{})),
+        %% In parallel, and in call order.
+        {Results, #{told := Node}} = beamai_kernel:invoke_all(K, [{<<"echo">>, #{<<"n">> => N}} || N <- lists:seq(1, 50)], #{}),
+        ?assertEqual(lists:seq(1, 50), [N || {ok, #{node := At, args := #{<<"n">> := N}}} <- Results, At =:= Node]),
+        nothing_left(Node)
+    end).
+
+%% The host's callbacks run in the process that calls, on its own node.
+callbacks_run_where_the_call_was_made_test_() ->
+    with_nodes(1, fun([Node]) ->
+        Self = self(),
+        Ask = fun([#{question := <<"Well?">>}]) -> Self ! {asked, node(), self()}, timer:sleep(1500), {ok, #{<<"Well?">> => <<"yes">>}} end,
+        Approve = fun(#{tool := <<"guarded">>, subject := _}) -> Self ! {approving, node()}, allow end,
+        K = kernel(Node, #{ask_user => Ask, approve => Approve}),
+        %% The time of the answer does not count.
+        ?assertMatch({ok, {Node, {ok, #{<<"Well?">> := <<"yes">>}}}, _}, beamai_kernel:invoke(K, <<"asks">>, #{})),
+        receive {asked, Here, Asked} -> ?assertEqual({node(), Self}, {Here, Asked}) end,
+        ?assertMatch({ok, #{node := Node}, _}, beamai_kernel:invoke(K, <<"guarded">>, #{})),
+        receive {approving, There} -> ?assertEqual(node(), There) end,
+        {ok, Node, _} = beamai_kernel:invoke(K, <<"reports">>, #{}, #{progress => fun(P) -> Self ! {reported, node(), P} end}),
+        ?assertEqual([1, 2, 3], [receive {reported, At, #{step := Step}} when At =:= node() -> Step end || _ <- [1, 2, 3]]),
+        {ok, Node, _} = beamai_kernel:invoke(K, <<"reports">>, #{}, #{progress => Self, run_id => run}),
+        ?assertEqual([1, 2, 3], [receive {beamai_progress, run, #{step := Step}} -> Step end || _ <- [1, 2, 3]])
+    end).
+
+cancelling_ends_it_there_test_() ->
+    with_nodes(1, fun([Node]) ->
+        beamai_test:in_workspace(fun(Dir) ->
+            K = kernel(Node),
+            File = filename:join(Dir, "pid"),
+            Call = fun() -> beamai_kernel:invoke(K, <<"nested">>, #{<<"file">> => unicode:characters_to_binary(File), <<"sleep">> => list_to_binary(?FOREVER)}, #{run_id => gone}) end,
+            Self = self(),
+            spawn_link(fun() -> Self ! {answer, Call()} end),
+            pid_in(File),
+            ok = beamai_kernel:cancel(gone),
+            receive {answer, Answer} -> ?assertMatch({error, #{error_type := execution_failed, details := #{reason := cancelled}}}, Answer) end,
+            is_gone(),
+            nothing_left(Node),
+            %% The caller's death ends it as well.
+            ok = file:delete(File),
+            Caller = spawn(Call),
+            pid_in(File),
+            exit(Caller, kill),
+            is_gone(),
+            nothing_left(Node)
+        end)
+    end).
+
+places_are_found_by_tool_tag_and_session_test_() ->
+    with_nodes(2, fun([A, B]) ->
+        Plain = [maps:remove(node, Tool) || Tool <- tools(none)],
+        K0 = beamai_kernel:add_tools(beamai_kernel:new(#{workspace => "/var/tmp"}), Plain),
+        On = fun(K, Context) -> {ok, #{node := Node}, _} = beamai_kernel:invoke(K, <<"echo">>, #{}, Context), Node end,
+        ?assertEqual(node(), On(K0, #{})),
+        K1 = beamai_kernel:place(K0, all, A),
+        ?assertEqual(A, On(K1, #{})),
+        K2 = beamai_kernel:place(K1, {session, s}, B),
+        ?assertEqual({A, B}, {On(K2, #{}), On(K2, #{session_id => s})}),
+        K3 = beamai_kernel:place(K2, {tag, <<"far">>}, node()),
+        ?assertEqual(node(), On(K3, #{session_id => s})),
+        ?assertEqual(B, On(beamai_kernel:place(K3, {tool, <<"echo">>}, B), #{})),
+        ?assertError({bad_placement, 1}, beamai_kernel:place(K0, all, 1)),
+        ?assertError({bad_placement, tool}, beamai_kernel:place(K0, tool, A)),
+        ?assertError({invalid_tool, <<"t">>, [<<"node must be", _/binary>>]}, beamai_kernel:add_tool(K0, #{name => <<"t">>, handler => fun(_) -> ok end, node => "a"})),
+        %% A chosen node is kept by the session.
+        Turns = counters:new(1, []),
+        InTurns = fun(#{tool := _, tags := [<<"far">>], context := #{}}) ->
+            counters:add(Turns, 1, 1),
+            case counters:get(Turns, 1) rem 2 of 1 -> A; 0 -> B end
+        end,
+        K4 = beamai_kernel:place(K0, {tag, <<"far">>}, InTurns),
+        ?assertEqual([A, A, A, B, B], [On(K4, #{session_id => S}) || S <- [one, one, one, two, two]]),
+        ok = beamai_session:close(one),
+        ?assertEqual(A, On(K4, #{session_id => one})),
+        [?assertMatch({error, #{details := #{reason := bad_placement}}}, beamai_kernel:invoke(beamai_kernel:place(K0, all, Bad), <<"echo">>, #{}))
+            || Bad <- [fun(_) -> error(no) end, fun(_) -> "text" end]]
+    end).
+
+a_session_lives_on_its_node_test_() ->
+    with_nodes(1, fun([Node]) ->
+        beamai_test:in_workspace(fun(Dir) ->
+            K0 = beamai_kernel:new(#{workspace => Dir, permissions => #{default => allow}}),
+            K1 = beamai_kernel:add_tool_module(beamai_kernel:add_tool_module(K0, beamai_tool_shell), beamai_tool_file),
+            K = beamai_kernel:place(K1, all, Node),
+            Context = #{session_id => s},
+            Args = #{<<"command">> => list_to_binary("echo $$ > pid; exec sleep " ++ ?FOREVER), <<"run_in_background">> => true},
+            {ok, #{<<"id">> := Id}, _} = beamai_kernel:invoke(K, <<"shell_exec">>, Args, Context),
+            pid_in(filename:join(Dir, "pid")),
+            {ok, #{<<"status">> := <<"running">>}, _} = beamai_kernel:invoke(K, <<"shell_output">>, #{<<"id">> => Id}, Context),
+            {ok, #{<<"content">> := _}, _} = beamai_kernel:invoke(K, <<"file_read">>, #{<<"path">> => <<"pid">>}, Context),
+            ok = beamai_session:close(s),
+            is_gone(),
+            %% Without a name, it is the calling process that has a session there.
+            ok = file:delete(filename:join(Dir, "pid")),
+            Self = self(),
+            Caller = spawn(fun() ->
+                {ok, #{<<"id">> := Own}, _} = beamai_kernel:invoke(K, <<"shell_exec">>, Args),
+                {ok, #{<<"status">> := <<"running">>}, _} = beamai_kernel:invoke(K, <<"shell_output">>, #{<<"id">> => Own}),
+                Self ! there,
+                receive stop -> ok end
+            end),
+            receive there -> ok end,
+            pid_in(filename:join(Dir, "pid")),
+            Caller ! stop,
+            is_gone()
+        end)
+    end).
+
+a_node_that_is_not_there_is_an_error_at_once_test_() ->
+    {timeout, 60, fun() ->
+        ok = distributed(),
+        K = kernel('nobody@127.0.0.1'),
+        {Micro, Answer} = timer:tc(fun() -> beamai_kernel:invoke(K, <<"echo">>, #{}) end),
+        ?assertMatch({error, #{tool := <<"echo">>, error_type := execution_failed, details := #{reason := node_lost, node := 'nobody@127.0.0.1'}}}, Answer),
+        ?assert(Micro < 2000000)
+    end}.
+
+%% A tool that may be tried again is placed anew.
+a_further_try_may_be_elsewhere_test_() ->
+    with_nodes(1, fun([Node]) ->
+        K = beamai_kernel:add_tool(beamai_kernel:new(#{workspace => "/var/tmp"}), #{
+            name => <<"echo">>, handler => {?MODULE, echo}, retry => #{max => 1},
+            node => fun(_) -> case get(tried) of undefined -> put(tried, true), 'nobody@127.0.0.1'; true -> Node end end
+        }),
+        ?assertMatch({ok, #{node := Node}, _}, beamai_kernel:invoke(K, <<"echo">>, #{}, #{session_id => tries}))
+    end).
+
+a_hundred_calls_on_a_node_that_is_killed_test_() ->
+    with_nodes(1, fun([Node]) ->
+        beamai_test:in_workspace(fun(Dir) ->
+            K0 = beamai_kernel:new(#{workspace => Dir, permissions => #{default => allow}}),
+            K1 = beamai_kernel:add_tools(beamai_kernel:add_tool_module(K0, beamai_tool_shell), tools(Node)),
+            K = beamai_kernel:place(K1, {tool, <<"shell_exec">>}, Node),
+            Self = self(),
+            Call = fun
+                (N) when N rem 10 =:= 0 ->
+                    Name = integer_to_binary(N),
+                    beamai_kernel:invoke(K, <<"shell_exec">>, #{<<"command">> => <<"echo $$ > ", Name/binary, ".pid; sleep ", (list_to_binary(?FOREVER))/binary, " & wait">>});
+                (N) ->
+                    beamai_kernel:invoke(K, <<"sleepy">>, #{<<"ms">> => 20 * N})
+            end,
+            Callers = [spawn_monitor(fun() -> Self ! {answer, N, Call(N)}, receive after 100 -> ok end, {messages, []} = process_info(self(), messages) end) || N <- lists:seq(1, 100)],
+            [pid_in(filename:join(Dir, integer_to_list(N) ++ ".pid")) || N <- lists:seq(10, 100, 10)],
+            timer:sleep(rand:uniform(400)),
+            ok = kill(Node),
+            {Micro, Answers} = timer:tc(fun() -> [receive {answer, N, Answer} -> Answer after 10000 -> {none, N} end || N <- lists:seq(1, 100)] end),
+            ?assert(Micro < 3000000),
+            ?assertEqual([], [Answer || Answer <- Answers, not is_answer(Answer, Node)]),
+            ?assert(length([lost || {error, #{details := #{reason := node_lost}}} <- Answers]) >= 10),
+            [receive {'DOWN', Monitor, process, _, Reason} -> ?assertEqual(normal, Reason) end || {_, Monitor} <- Callers],
+            receive {answer, _, _} = Second -> error({second, Second}) after 0 -> ok end,
+            is_gone(),
+            beamai_test:eventually(fun() -> [] =:= [Row || {_, N, _} = Row <- ets:tab2list(beamai_session_nodes), N =:= Node] end)
+        end)
+    end).
+
+is_answer({ok, Node, _}, Node) -> true;
+is_answer({error, #{error_type := execution_failed, details := #{reason := node_lost}}}, _Node) -> true;
+is_answer(_Other, _Node) -> false.
+
+%% A path leads to a directory of the machine on which the call runs. Another one in its place is refused there, too.
+a_workspace_is_that_of_the_other_machine_test_() ->
+    with_nodes(0, fun([]) ->
+        {Peer, Node} = peer("127.0.0.2"),
+        beamai_test:in_workspace(fun(Dir) ->
+            Place = filename:join(Dir, "place"),
+            Read = fun(K) -> beamai_kernel:invoke(beamai_kernel:place(K, all, Node), <<"file_read">>, #{<<"path">> => <<"a">>}) end,
+            Made = fun(Text) -> ok = file:make_dir(Place), ok = file:write_file(filename:join(Place, "a"), Text) end,
+            Made("here"),
+            K = beamai_kernel:add_tool_module(beamai_kernel:new(#{workspace => Place}), beamai_tool_file),
+            %% As if the directory of this name were another one there.
+            ok = file:del_dir_r(Place),
+            Made("there"),
+            ?assertMatch({ok, #{<<"content">> := <<"there">>}, _}, Read(K)),
+            ok = file:rename(Place, filename:join(Dir, "old")),
+            Made("third"),
+            ?assertMatch({error, #{details := #{reason := workspace_gone}}}, Read(K))
+        end),
+        peer:stop(Peer)
+    end).
+
+%%% Looking
+
+pid_in(File) -> pid_in(File, 300).
+
+pid_in(File, Left) ->
+    case file:read_file(File) of
+        {ok, <<_, _/binary>> = Text} -> string:trim(binary_to_list(Text));
+        _ when Left > 0 -> timer:sleep(50), pid_in(File, Left - 1)
+    end.
+
+is_gone() -> is_gone(100).
+
+is_gone(Left) ->
+    case os:cmd("pgrep -x sleep -a | grep ' " ++ ?FOREVER ++ "$'") of
+        [] -> ok;
+        _ when Left > 0 -> timer:sleep(50), is_gone(Left - 1);
+        Still -> error({still_running, Still})
+    end.
+
+%% No process of a call is left over there.
+nothing_left(Node) -> nothing_left(Node, 40).
+
+nothing_left(Node, Left) ->
+    Running = [P || P <- erpc:call(Node, erlang, processes, []), initial(Node, P) =:= {beamai_node_serve, start, 3}],
+    case Running of
+        [] -> ok;
+        _ when Left > 0 -> timer:sleep(50), nothing_left(Node, Left - 1)
+    end.
+
+initial(Node, Pid) ->
+    case erpc:call(Node, erlang, process_info, [Pid, initial_call]) of
+        {initial_call, Call} -> Call;
+        undefined -> none
+    end.
