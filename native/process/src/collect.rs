@@ -14,7 +14,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Time between two messages of progress.
+/// Interval between progress messages.
 const PACE: Duration = Duration::from_millis(200);
 
 /// How long to wait for killed processes to disappear.
