@@ -146,7 +146,7 @@ js() ->
         <<"    const k = c.kind + ' ' + c.name, s = sums.get(k) || { kind: c.kind, n: 0, error: 0, refused: 0, t: [], k: 0 };\n">>,
         <<"    s.n++; if (c.outcome !== 'ok') s[c.outcome]++; s.t.push(c.duration_us); s.k += (c.input_tokens || 0) + (c.output_tokens || 0); sums.set(k, s);\n">>,
         <<"  }\n">>,
-        <<"  const table = el('table'), head = el('tr'); for (const h of ['', 'calls', 'failed', 'refused', 'p50', 'p95', 'p99', 'tokens']) head.append(el('th', '', h)); table.append(head);\n">>,
+        <<"  const table = el('table', 'sums'), head = el('tr'); for (const h of ['', 'calls', 'failed', 'refused', 'p50', 'p95', 'p99', 'tokens']) head.append(el('th', '', h)); table.append(head);\n">>,
         <<"  const rows = [...sums].sort((a, b) => b[1].n - a[1].n);\n">>,
         <<"  for (const [k, s] of rows) {\n">>,
         <<"    s.t.sort((a, b) => a - b); s.p = q => s.t[Math.min(s.t.length - 1, Math.ceil(q * s.t.length) - 1)];\n">>,

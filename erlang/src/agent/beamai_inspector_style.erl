@@ -9,7 +9,7 @@
 css() ->
     [
         <<":root { color-scheme: light dark; --line: #8884; --ok: #2e8b57; --error: #c0392b; --refused: #b8860b; --model: #4169e1; --agent: #777; --running: #9370db; }\n">>,
-        <<"body { margin: 0; font: 13px system-ui, sans-serif; display: grid; grid-template: auto 1fr / 1fr 34em; height: 100vh; }\n">>,
+        <<"body { margin: 0; font: 13px system-ui, sans-serif; display: grid; grid-template: auto 1fr / 1fr 37em; height: 100vh; }\n">>,
         <<"header { grid-column: 1 / 3; display: flex; gap: .6em; padding: .5em; align-items: center; border-bottom: 1px solid var(--line); flex-wrap: wrap; }\n">>,
         <<"header h1 { font-size: 1em; margin: 0 1em 0 0; }\n">>,
         <<"#list { overflow: auto; position: relative; outline-offset: -2px; }\n">>,
@@ -26,6 +26,7 @@ css() ->
         <<"pre .add { color: var(--ok); } pre .del { color: var(--error); }\n">>,
         <<"pre.terminal { background: #1b1b1b; color: #ddd; padding: .5em; border-radius: 4px; } pre.terminal .err { color: #ff9c8f; }\n">>,
         <<"table { border-collapse: collapse; margin-bottom: 1em; } td, th { text-align: right; padding: .1em .5em; border-bottom: 1px solid var(--line); } td:first-child, th:first-child { text-align: left; }\n">>,
+        <<".sums { font-size: 12px; } .sums td:not(:first-child) { white-space: nowrap; } .sums td:first-child { overflow-wrap: anywhere; }\n">>,
         <<".message { border-left: 3px solid var(--line); padding-left: .6em; margin-bottom: .8em; } .message.user { border-color: var(--model); } .message.tool { border-color: var(--agent); }\n">>,
         <<"img { max-width: 100%; }\n">>,
         <<"svg { display: block; width: 100%; margin-bottom: 1em; } svg text { fill: currentColor; font: 11px system-ui, sans-serif; }\n">>,

@@ -207,11 +207,9 @@ too_deep(Name, Depth) ->
     beamai_error:new(?TOOL, execution_failed, too_deep, Message).
 
 no_model(Name) ->
-    Message = [
-        "the sub-agent ", Name, " has no chat model: the host gives one as llm in its definition, or as model in the ",
-        "context of the call; do the work yourself"
-    ],
-    beamai_error:new(?TOOL, execution_failed, not_configured, Message).
+    Configure = <<"Give one as llm in its definition, or as model in the context of the call">>,
+    Message = ["the sub-agent ", Name, " has no chat model; do the work yourself. ", Configure],
+    beamai_error:new(?TOOL, execution_failed, not_configured, Message, #{configure => Configure}).
 
 bad_answer(Name, Answer) ->
     Message = [

@@ -163,14 +163,18 @@ waited({value, Answer}, _Request) ->
     Answer;
 waited(cancelled, #{tool := Tool}) ->
     {error, beamai_error:cancelled(Tool)};
-waited(out_of_time, #{tool := Tool, subject := Subject}) ->
-    Text = [Subject, " was not approved before the time of the run's budget was over; ", Tool, " has not run"],
+waited(out_of_time, #{tool := Tool, subject := Subject} = Request) ->
+    Text = [Subject, " was not approved before the time of the run's budget was over; ", what_ended(Request)],
     {error, beamai_error:new(Tool, timeout, timeout, Text)};
 waited({unrecorded, Reason}, #{tool := Tool}) ->
     Text = [Tool, " has not run: the run's store failed: ", show(Reason)],
     {error, beamai_error:new(Tool, execution_failed, io, Text)};
 waited({died, Reason}, Request) ->
     denied(Request, ["the process of the approve callback ended: ", show(Reason)]).
+
+%% A start, or a connection, is that of a command that runs.
+what_ended(#{start := #{<<"program">> := Program}}) -> ["the command was ended, and did not start ", Program];
+what_ended(#{tool := Tool}) -> [Tool, " has not run"].
 
 call(Approve, Request) ->
     try

@@ -1,7 +1,6 @@
 //! Errors of calls that needed an approval and did not get it.
 
-use beamai_base::{Reason, ToolError};
-use beamai_tool::for_model::CONFIGURE;
+use beamai_base::{CONFIGURE, Reason, ToolError};
 use serde_json::Value;
 
 /// Nobody could be asked.

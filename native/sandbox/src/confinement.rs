@@ -1,6 +1,6 @@
 //! The confinement of a program: the host's sandbox settings, applied to one workspace and session.
 
-use beamai_base::{Reason, Result, ToolError};
+use beamai_base::{HostHint, Reason, Result, ToolError};
 use beamai_isolation::{Planted, SandboxMode, SandboxSettings, Tier};
 use beamai_policy::{DeniedPaths, StartRules, secrets};
 use beamai_protected::{ProtectedPaths, RepositorySnapshot, protected_paths, remove_planted};
@@ -165,12 +165,15 @@ impl Confinement {
         };
         let message = format!(
             "nothing was run: the sandbox is required, and its layer protected_paths cannot keep programs from what these \
-             deny rules match, because not all of {} could be looked at: {why}: {}; write rules that name directories, or \
-             files where they are, or take the sandbox best_effort",
+             deny rules match, because not all of {} could be looked at: {why}: {}",
             found.root,
             rules.join(", ")
         );
-        Err(ToolError::new(Reason::IsolationUnavailable, message).with("layer", "protected_paths"))
+        let hint = |option: &str| {
+            format!("Write rules that name directories, or files where they are, or take {option}")
+        };
+        let hint = HostHint::new(hint("sandbox => best_effort"), hint("--sandbox best_effort"));
+        Err(ToolError::new(Reason::IsolationUnavailable, message).with("layer", "protected_paths").hint(hint))
     }
 
     /// Hidden directories that contain visible paths.

@@ -1,7 +1,7 @@
 //! Failed steps of setting up a sandbox or process.
 
 use crate::{Obstacle, obstacles};
-use beamai_base::{Reason, ToolError, describe};
+use beamai_base::{HostHint, Reason, ToolError, describe};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
@@ -53,16 +53,21 @@ impl SetupFailure {
     /// The error if a required layer is missing; `what` says what was not done.
     pub fn not_isolated(&self, what: &str) -> Option<ToolError> {
         let layer = self.layer.as_ref()?;
-        let message = format!(
-            "{what}: the sandbox is required, and its layer {layer} is missing: {}; {}`beamai-port doctor` tells which \
-             layers this machine has, and the sandbox best_effort does without those that it has not",
-            self.in_full(),
-            remedies(&[Some(layer.as_str()), self.layer_before()].into_iter().flatten().collect::<Vec<_>>())
-        );
+        let message =
+            format!("{what}: the sandbox is required, and its layer {layer} is missing: {}", self.in_full());
+        let missing: Vec<&str> = [Some(layer.as_str()), self.layer_before()].into_iter().flatten().collect();
+        let remedies = remedies(&missing);
+        let hint = |option: &str| {
+            format!(
+                "{remedies}`beamai-port doctor` tells which layers this machine has, and {option} does without those that \
+                 it has not"
+            )
+        };
         Some(
             ToolError::new(Reason::IsolationUnavailable, message)
                 .with("layer", layer.as_str())
-                .with("errno", self.errno),
+                .with("errno", self.errno)
+                .hint(HostHint::new(hint("sandbox => best_effort"), hint("--sandbox best_effort"))),
         )
     }
 

@@ -61,7 +61,10 @@ impl LanguageServers {
 pub(crate) fn listed(tool: &dyn Tool, is_structured: bool) -> Listed {
     let parameters = schema::for_model(tool.parameters());
     let rendered = schema::render(Provider::Mcp, tool.name(), tool.description(), &parameters, false).schema;
-    let input = object(&rendered["inputSchema"]);
+    let mut input = object(&rendered["inputSchema"]);
+    if input.get("required").is_some_and(|names| names.as_array().is_some_and(Vec::is_empty)) {
+        Arc::make_mut(&mut input).remove("required");
+    }
     let listed = Listed::new(tool.name().to_owned(), tool.description().to_owned(), input)
         .with_title(title(tool.name()))
         .with_annotations(annotations(tool));

@@ -65,7 +65,8 @@ pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, UsageError> 
     let dialect = options.host.dialect()?;
     let settings = options.host.settings().map_err(|error| UsageError(error.message))?;
     options::warn(&settings.sandbox);
-    let host = Host::new(&settings, Arc::new(services())).map_err(|error| UsageError(error.message))?;
+    let host = Host::new(&settings, Arc::new(services().for_command_line()))
+        .map_err(|error| UsageError(error.message))?;
     let shared = Arc::new(SharedState::new(host, settings, dialect, options.format));
     crate::temp_dir::sweep();
     let runtime = runtime()?;

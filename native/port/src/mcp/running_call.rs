@@ -230,18 +230,22 @@ impl RunningCall<'_> {
         };
         let answer = match said {
             ApprovalDecision::Deny => starts::refusal(id, "the user said no"),
+            ApprovalDecision::Cancelled => {
+                starts::refusal(id, "the user closed the question without an answer")
+            }
             ApprovalDecision::AllowByRules(rules) if offers_session => {
                 match self.session.add_rules(&self.shared.settings, &rules) {
                     Ok(()) => starts::approval(id, &rules),
                     Err(error) => starts::refusal(id, &error.message),
                 }
             }
-            said => {
-                if said == ApprovalDecision::AllowForSession && offers_session {
-                    self.session.allow(&subject);
-                }
+            ApprovalDecision::AllowForSession if offers_session => {
+                self.session.allow(&subject);
                 starts::approval(id, &[])
             }
+            ApprovalDecision::Allow
+            | ApprovalDecision::AllowForSession
+            | ApprovalDecision::AllowByRules(_) => starts::approval(id, &[]),
         };
         // Delivers the answer without waiting.
         _ = self.shared.host.call(answer, CallOptions::default());

@@ -64,7 +64,7 @@ impl McpSession {
         let mut held = self.held();
         let mut settings = held.host.as_ref().map_or(servers, |(settings, _)| settings).clone();
         settings.permissions.allow.extend(rules.iter().map(|rule| rule.as_str().into()));
-        let host = Arc::new(Host::new(&settings, Arc::new(services()))?);
+        let host = Arc::new(Host::new(&settings, Arc::new(services().for_command_line()))?);
         held.host = Some((settings, host));
         Ok(())
     }

@@ -21,6 +21,11 @@ use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus};
 use serde::Serialize;
 use std::collections::HashSet;
 use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+/// How long what a command leaves running may go on when the command has ended. Short work in the background, such as
+/// git's look whether there is something to tidy up, ends by itself in that time, and nobody needs to hear of it.
+const GRACE: Duration = Duration::from_millis(100);
 
 /// A clone of the launcher that runs orders, one at a time.
 pub(super) struct Reaper {
@@ -216,7 +221,8 @@ impl Reaper {
         Ok((start(&order, &streams, !self.profile.has_pids(), scope)?, order.lingers))
     }
 
-    /// Reaps children until the main process and all lingering processes have ended, or the end is requested.
+    /// Reaps children until the main process and all lingering processes have ended, or the end is requested. Processes that
+    /// may not linger have a moment to end by themselves.
     fn tend(&self, tended: &mut CommandState, kept: &ReaperLayers) -> ReaperEvent {
         let forbidden_names = &kept.forbidden_names;
         let mut meter = MemoryMeter::new(&self.confinement, self.profile, kept.counts_processes);
@@ -225,8 +231,11 @@ impl Reaper {
             .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
             .into_iter()
             .collect();
+        let mut last: Option<Instant> = None;
         loop {
-            let (news, _) = self.wait_for_news(&bell, meter.as_ref().map(MemoryMeter::time));
+            let left = last.map(|last| last.saturating_duration_since(Instant::now()));
+            let look = meter.as_ref().map(MemoryMeter::time);
+            let (news, _) = self.wait_for_news(&bell, soonest(look, left));
             let has_children = tended.reap();
             if news == ReaperEvent::Changed {
                 tended.note_intruder(forbidden_names);
@@ -238,8 +247,14 @@ impl Reaper {
                 return ReaperEvent::Offence;
             }
             let goes_on = matches!(news, ReaperEvent::Death | ReaperEvent::Changed);
-            if !goes_on || (tended.exit.is_some() && !(tended.lingers && has_children)) {
+            if !goes_on {
                 return news;
+            }
+            if tended.exit.is_some() && !(tended.lingers && has_children) {
+                let last = *last.get_or_insert_with(|| Instant::now() + GRACE);
+                if !has_children || last <= Instant::now() {
+                    return news;
+                }
             }
         }
     }
@@ -341,6 +356,16 @@ impl CommandState {
                 .or(status.terminating_signal().map(ExitStatus::Signal));
         }
     }
+}
+
+/// The shorter of two times to wait, if there is any.
+fn soonest(one: Option<Timespec>, other: Option<Duration>) -> Option<Timespec> {
+    let other = other.map(|left| Timespec {
+        tv_sec: left.as_secs().cast_signed(),
+        tv_nsec: i64::from(left.subsec_nanos()),
+    });
+    let length = |time: &Timespec| (time.tv_sec, time.tv_nsec);
+    one.into_iter().chain(other).min_by_key(length)
 }
 
 fn was_killed(status: WaitStatus) -> bool {

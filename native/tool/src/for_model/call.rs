@@ -3,9 +3,6 @@
 use crate::{Tool, ToolRegistry};
 use serde_json::{Map, Value};
 
-/// Maximum characters of a suggested call.
-const WRITTEN: usize = 400;
-
 /// The call that a result belongs to: what a renderer knows besides the result.
 #[derive(Clone, Copy)]
 pub struct ModelCall<'a> {
@@ -29,6 +26,11 @@ impl<'a> ModelCall<'a> {
         names.iter().find_map(|name| self.args.get(*name)?.as_str())
     }
 
+    /// A member of an argument that is an object.
+    pub fn nested(&self, name: &str, member: &str) -> Option<&'a Value> {
+        self.args.get(name)?.get(member)
+    }
+
     /// An argument that is a non-negative integer.
     pub fn number(&self, name: &str) -> Option<u64> {
         self.args.get(name)?.as_u64()
@@ -44,20 +46,11 @@ impl<'a> ModelCall<'a> {
         self.args.get(name).is_some_and(|value| !value.is_null())
     }
 
-    /// The same call with changed arguments, as a model would write it; `None` if the tool lacks one of them.
-    pub fn again(&self, changes: &[(&str, Value)]) -> Option<String> {
-        if !changes.iter().all(|(name, _)| self.tool.parameters().contains_key(*name)) {
-            return None;
-        }
-        let mut args = self.args.clone();
-        changes.iter().for_each(|(name, value)| _ = args.insert((*name).to_owned(), value.clone()));
-        let whole = format!("{} {}", self.tool.name(), Value::Object(args));
-        if whole.chars().count() <= WRITTEN {
-            return Some(whole);
-        }
-        let changed: Map<_, _> =
-            changes.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
-        Some(format!("the same call of {} with {}", self.tool.name(), Value::Object(changed)))
+    /// These arguments as a model would write them, to set them in the same call: `"offset":21,"limit":1`; `None` if the
+    /// tool lacks one of them.
+    pub fn with(&self, changes: &[(&str, Value)]) -> Option<String> {
+        let written = |(name, value): &(&str, Value)| self.takes(name).then(|| format!("\"{name}\":{value}"));
+        Some(changes.iter().map(written).collect::<Option<Vec<_>>>()?.join(","))
     }
 
     /// The name in the call's dialect of the tool with this canonical rule name.
