@@ -172,7 +172,7 @@ waited({unrecorded, Reason}, #{tool := Tool}) ->
 waited({died, Reason}, Request) ->
     denied(Request, ["the process of the approve callback ended: ", show(Reason)]).
 
-%% A start, or a connection, is that of a command that runs.
+%% Requests about program starts and connections belong to a running command.
 what_ended(#{start := #{<<"program">> := Program}}) -> ["the command was ended, and did not start ", Program];
 what_ended(#{tool := Tool}) -> [Tool, " has not run"].
 

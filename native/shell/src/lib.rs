@@ -318,7 +318,7 @@ fn ended_for(cause: KillCause, output: &ShellOutput) -> ToolError {
     }
 }
 
-/// What the host can do about a limit of the sandbox.
+/// How the host can raise a limit of the sandbox.
 fn higher(limit: &str, unit: &str) -> HostHint {
     HostHint::new(
         format!("Set the limit higher with sandbox => #{{{limit} => {unit}}}"),

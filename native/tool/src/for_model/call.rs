@@ -26,7 +26,7 @@ impl<'a> ModelCall<'a> {
         names.iter().find_map(|name| self.args.get(*name)?.as_str())
     }
 
-    /// A member of an argument that is an object.
+    /// A member of an object argument.
     pub fn nested(&self, name: &str, member: &str) -> Option<&'a Value> {
         self.args.get(name)?.get(member)
     }
@@ -46,7 +46,7 @@ impl<'a> ModelCall<'a> {
         self.args.get(name).is_some_and(|value| !value.is_null())
     }
 
-    /// These arguments as a model would write them, to set them in the same call: `"offset":21,"limit":1`; `None` if the
+    /// These arguments as a model would write them, to be set in the same call: `"offset":21,"limit":1`; `None` if the
     /// tool lacks one of them.
     pub fn with(&self, changes: &[(&str, Value)]) -> Option<String> {
         let written = |(name, value): &(&str, Value)| self.takes(name).then(|| format!("\"{name}\":{value}"));
