@@ -41,7 +41,7 @@ logged(#run{agent = Agent, tag = Tag} = Run, State, Fun) ->
         {error, Reason} -> {error, {store, Reason}, State}
     end.
 
-%% The model is offered what can work in this run; what it calls is looked up among all tools of the agent.
+%% The model is offered the tools that can work in this run; calls are looked up among all tools of the agent.
 prepared(#{kernel := Kernel} = Whole, Settings, Id, Tag, Given) ->
     Agent = beamai_agent_setup:of_run(Whole, Given),
     Limits = maps:merge(maps:get(budget, Agent), maps:get(budget, Settings, #{})),

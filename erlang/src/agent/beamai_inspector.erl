@@ -1,4 +1,4 @@
-%% @doc A page to look at calls with: served while they are made, or written to one HTML file that needs no network.
+%% @doc Shows calls on an HTML page: live from a server, or as a single file that needs no network.
 %%
 %% ```
 %% {ok, Inspector} = beamai_inspector:start_link(#{trace => Trace}),
@@ -7,13 +7,13 @@
 %% ok = beamai_inspector:write("run.html", #{calls => beamai_trace:entries(Trace), conversation => beamai_agent:conversation(Agent)}).
 %% '''
 %%
-%% It has a timeline with nesting and parallel calls, the details of each (with the deciding rule of a refusal), filters by
-%% name, agent, kind and outcome, totals, and the conversation. Only what can be seen is drawn, so 100,000 calls are no
-%% burden. It follows the system's dark mode and can be used by keyboard: arrows, Page Up and Down, Home, End, Enter for the details,
-%% `/' for the filter, `t' for the totals, `c' for the conversation, `+' and `-' for the scale, Escape to come back.
+%% The page has a timeline with nesting and parallel calls, details of each call (for a refusal, the deciding rule),
+%% filters by name, agent, kind and outcome, totals, and the conversation. Only visible rows are drawn, so it can handle
+%% 100,000 calls. It supports dark mode and keyboard navigation: arrows, Page Up and Down, Home, End, Enter for details,
+%% `/' for the filter, `t' for totals, `c' for the conversation, `+' and `-' to zoom, Escape to go back.
 %%
-%% The server is OTP's, on the loopback interface. Who opens the address that {@link url/1} gives, with its token, sees all that
-%% the trace has.
+%% The server is OTP's, on the loopback interface. Anybody with the URL from {@link url/1}, which contains a token, can
+%% see everything in the trace.
 -module(beamai_inspector).
 -behaviour(gen_server).
 
@@ -24,9 +24,9 @@
 -type options() :: #{
     trace := pid(),
     title => binary(),
-    %% Asked each time that the page looks for what is new.
+    %% Called whenever the page asks for updates.
     conversation => fun(() -> beamai_conversation:t()),
-    %% 0, the default, is a free one.
+    %% 0, the default, selects a free port.
     port => inet:port_number()
 }.
 
@@ -36,8 +36,8 @@
     conversation => beamai_conversation:t()
 }.
 
-%% @doc Serves the page on the loopback interface, until {@link stop/1} or the end of the calling process. Raises
-%% `{bad_option, Key}'; the error is that of the server, such as `eaddrinuse'.
+%% @doc Serves the page on the loopback interface, until {@link stop/1} or the exit of the calling process. Raises
+%% `{bad_option, Key}'; returns errors of the server, such as `eaddrinuse'.
 -spec start_link(options()) -> {ok, pid()} | ignore | {error, term()}.
 start_link(Options) ->
     is_map_key(trace, Options) orelse beamai_validate:bad_option(trace, "is missing: the process that beamai_trace:start_link/1 gave"),
@@ -50,12 +50,12 @@ option(conversation, Fun) when is_function(Fun, 0) -> ok;
 option(port, Port) when is_integer(Port), Port >= 0, Port < 65536 -> ok;
 option(Key, Value) -> beamai_validate:bad_option(Key, ["cannot be ", beamai_error:show(Value, 80), "; the options are trace, title, conversation and port"]).
 
-%% @doc The address of the page, with the token.
+%% @doc The URL of the page, including the token.
 -spec url(pid()) -> binary().
 url(Inspector) ->
     gen_server:call(Inspector, url).
 
-%% @doc Ends the server.
+%% @doc Stops the server.
 -spec stop(pid()) -> ok.
 stop(Inspector) ->
     gen_server:stop(Inspector).
@@ -94,7 +94,7 @@ terminate(_Reason, #{server := Server, port := Port}) ->
     _ = inets:stop(httpd, Server),
     ok.
 
-%% @doc The page. Raises `{bad_option, Key}' for a key that it does not have.
+%% @doc The page as HTML. Raises `{bad_option, Key}' for an unknown key.
 -spec page(contents()) -> iolist().
 page(Contents) ->
     [

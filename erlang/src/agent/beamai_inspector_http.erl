@@ -1,6 +1,6 @@
-%% @doc What the inspector's HTTP server answers: the page, and calls that are new.
+%% @doc Serves the inspector's page, and new calls.
 %%
-%% Every request needs the token, and the server's own name in `Host', so that no web page elsewhere gets anything.
+%% Every request must have the token, and this server's name in `Host', so that other web pages cannot read anything.
 %% @hidden
 -module(beamai_inspector_http).
 
@@ -9,11 +9,11 @@
 -export([serve/1, close/1, do/1]).
 -export_type([source/0]).
 
-%% Entries in an answer at most.
+%% Maximum number of entries per response.
 -define(MOST, 5000).
 
 -type source() :: #{
-    %% Without this process the server answers nothing.
+    %% The server answers nothing without this process.
     owner := pid(),
     token := binary(), trace := pid(), title := binary(), conversation := fun(() -> beamai_conversation:t()) | none
 }.
@@ -35,13 +35,13 @@ serve({Port, Source}) ->
             Error
     end.
 
-%% @doc Forgets what the server on this port shows.
+%% @doc Removes the data of the server on this port.
 -spec close(inet:port_number()) -> ok.
 close(Port) ->
     _ = persistent_term:erase({?MODULE, Port}),
     ok.
 
-%% @private A request, as `httpd' hands it on.
+%% @private Handles a request of `httpd'.
 -spec do(#mod{}) -> {proceed, list()}.
 do(#mod{method = "GET", request_uri = Uri, parsed_header = Headers, init_data = #init_data{sockname = {Port, _}}}) ->
     case {persistent_term:get({?MODULE, Port}, none), lists:keyfind("host", 1, Headers)} of
@@ -67,7 +67,7 @@ asked(#{path := Path} = Uri, #{token := Token} = Source) ->
 asked(_Uri, _Source) ->
     answer(400, "text/plain", <<"bad address">>).
 
-%% In the same time wherever they differ.
+%% Constant-time comparison.
 is_same(One, Other) -> crypto:hash(sha256, One) =:= crypto:hash(sha256, Other).
 
 found("/", _Query, Source) ->

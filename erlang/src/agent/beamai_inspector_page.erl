@@ -1,10 +1,10 @@
-%% @doc The text of the inspector's page: HTML, styles and script in one, without anything from elsewhere.
+%% @doc The HTML of the inspector's page: markup, styles and script, without external resources.
 %% @hidden
 -module(beamai_inspector_page).
 
 -export([of_contents/1, messages/1]).
 
-%% @doc The page with these contents; `live' where a server has more.
+%% @doc The page with these contents; `live' if a server provides updates.
 -spec of_contents(#{title => binary(), calls => [beamai_trace:entry()], conversation => beamai_conversation:t(), live => boolean()}) -> iolist().
 of_contents(Contents) ->
     Calls = lists:join(",", [embedded(beamai_trace:json(Call)) || Call <- maps:get(calls, Contents, [])]),
@@ -15,7 +15,7 @@ of_contents(Contents) ->
         live => maps:get(live, Contents, false)
     }).
 
-%% @doc The messages of a conversation as JSON.
+%% @doc The messages of a conversation, as JSON.
 -spec messages(beamai_conversation:t() | none) -> binary().
 messages(none) -> <<"[]">>;
 messages(Conversation) -> beamai_json:text([message(Message) || Message <- beamai_conversation:messages(Conversation)]).
@@ -29,7 +29,7 @@ message(#{role := Role, content := Text} = Message) ->
 is_image(<<"image/", _/binary>>) -> true;
 is_image(_Type) -> false.
 
-%% Within a script nothing may look like its end.
+%% A script element ends at the first `</script', so `<' must be escaped.
 embedded(Json) -> binary:replace(Json, <<"<">>, <<"\\u003c">>, [global]).
 
 escaped(Text) ->
@@ -39,7 +39,7 @@ escaped(Text) ->
         [{<<"&">>, <<"&amp;">>}, {<<"<">>, <<"&lt;">>}, {<<">">>, <<"&gt;">>}]
     ).
 
-%% The title is HTML; calls and messages are JSON without a `<'. A live page asks its server for more calls.
+%% The title is escaped HTML; calls and messages are JSON without `<'. A live page asks its server for new calls.
 html(#{title := Title, calls := Calls, messages := Messages, live := Live}) ->
     [
         <<"<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>\n">>,

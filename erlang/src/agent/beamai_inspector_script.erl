@@ -1,6 +1,6 @@
 %% @doc The script of the inspector's page.
 %%
-%% Only the rows that can be seen are drawn. What is shown is set as text, never as HTML. Strings are in single quotes.
+%% Only visible rows are drawn. Values are inserted as text, never as HTML. Strings are in single quotes.
 %% @hidden
 -module(beamai_inspector_script).
 

@@ -4,7 +4,7 @@
 
 -export([css/0]).
 
-%% @doc The styles, in light and in the dark as the system has it.
+%% @doc The styles, with a light and a dark theme according to the system's setting.
 -spec css() -> iolist().
 css() ->
     [

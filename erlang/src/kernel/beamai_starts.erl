@@ -11,7 +11,7 @@
 %% Timeout for delivering an answer, in milliseconds.
 -define(ANSWER_MS, 10000).
 
-%% @doc Handles a message of a running call: an approval request or progress. If the time of the run's budget is over before
+%% @doc Handles a message of a running call: an approval request or progress. If the run's time budget is used up before
 %% the request is answered, the call must stop.
 -spec heard(Message :: map(), Tool :: binary(), Args :: map(), beamai_kernel:kernel(), beamai_context:t()) ->
     beamai_door:heard().

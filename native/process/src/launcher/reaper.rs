@@ -23,8 +23,8 @@ use std::collections::HashSet;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// How long what a command leaves running may go on when the command has ended. Short work in the background, such as
-/// git's look whether there is something to tidy up, ends by itself in that time, and nobody needs to hear of it.
+/// How long processes that a command leaves running may continue after its end. Short background work, such as git's
+/// check whether to run maintenance, finishes within that time and need not be reported.
 const GRACE: Duration = Duration::from_millis(100);
 
 /// A clone of the launcher that runs orders, one at a time.
@@ -221,8 +221,8 @@ impl Reaper {
         Ok((start(&order, &streams, !self.profile.has_pids(), scope)?, order.lingers))
     }
 
-    /// Reaps children until the main process and all lingering processes have ended, or the end is requested. Processes that
-    /// may not linger have a moment to end by themselves.
+    /// Reaps children until the main process and all lingering processes have ended, or the end is requested. Processes
+    /// that may not linger get a short time to finish.
     fn tend(&self, tended: &mut CommandState, kept: &ReaperLayers) -> ReaperEvent {
         let forbidden_names = &kept.forbidden_names;
         let mut meter = MemoryMeter::new(&self.confinement, self.profile, kept.counts_processes);
@@ -358,7 +358,7 @@ impl CommandState {
     }
 }
 
-/// The shorter of two times to wait, if there is any.
+/// The shorter of two timeouts, if there is any.
 fn soonest(one: Option<Timespec>, other: Option<Duration>) -> Option<Timespec> {
     let other = other.map(|left| Timespec {
         tv_sec: left.as_secs().cast_signed(),
