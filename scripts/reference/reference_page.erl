@@ -101,6 +101,7 @@ below(Path, Schema) -> result_rows([Path, "."], Schema).
 type(true) -> "any value";
 type(#{<<"type">> := <<"null">>}) -> "null";
 type(#{<<"oneOf">> := _}) -> "string";
+type(#{<<"anyOf">> := Types}) -> lists:join(" or ", [type(Type) || Type <- Types]);
 type(#{<<"type">> := Types} = Schema) when is_list(Types) ->
     lists:join(" or ", [type(Schema#{<<"type">> := Type}) || Type <- Types]);
 type(#{<<"type">> := <<"array">>, <<"items">> := Items}) -> ["array of ", type(Items)];
@@ -109,6 +110,8 @@ type(#{<<"type">> := Type}) -> Type.
 
 choices(#{<<"oneOf">> := Choices}) ->
     [" ", lists:join("; ", [choice(Choice) || Choice <- Choices]), "."];
+choices(#{<<"anyOf">> := Types}) ->
+    [choices(Type) || Type <- Types];
 choices(#{<<"enum">> := Values}) ->
     [" ", lists:join(", ", [code(reference_json:compact(Value)) || Value <- Values]), "."];
 choices(_Schema) ->

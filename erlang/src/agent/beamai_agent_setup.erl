@@ -14,7 +14,7 @@ agent(#{llm := Model, profile := Profile} = Settings, Kernel) ->
     Tools = beamai_chat:tools(Model, Ready),
     beamai_agent_log:restored((maps:without([plugins, agents], Settings))#{kernel => Ready, tools => Tools, unfinished => none}).
 
-%% @doc The agent as a run with this context has it: without tools for questions where nobody can be asked.
+%% @doc The agent for a run with this context: without question tools if nobody can be asked.
 -spec of_run(beamai_agent:agent(), beamai_context:t()) -> beamai_agent:agent().
 of_run(#{llm := Model, kernel := Kernel} = Agent, Context) ->
     case beamai_agent_tools:attended(Kernel, Context) of

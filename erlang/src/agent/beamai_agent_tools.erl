@@ -1,17 +1,17 @@
-%% @doc Which tools of a kernel a model is offered.
+%% @doc Selects the tools of a kernel that a model is offered.
 %%
-%% A tool that cannot do its work here would only cost calls: a search without a search engine, a language server where there
-%% is none, a question that nobody can be asked. The first two are decided when an agent is made, the third when a run starts,
-%% because its context may say who is asked. The kernel that an agent is made from has all of them, and says of a call what is
-%% missing.
+%% A tool that cannot work would only cost calls: a search without a search engine, a language server tool without any
+%% server, a question that nobody can answer. The first two are determined when an agent is created, the third when a
+%% run starts, because the run's context may have an `ask_user'. The agent's kernel has all tools, and a call of an
+%% unusable one returns what is missing.
 %% @hidden
 -module(beamai_agent_tools).
 
 -export([able/1, attended/2]).
 
-%% Dialect of what the host itself asks of the port.
+%% The dialect of the host's own requests to the port.
 -define(ACTS, <<"mcp">>).
-%% As long as a program takes to start, and to look through the directories of programs.
+%% Timeout for starting the port program and searching the directories for programs, in milliseconds.
 -define(PATIENCE_MS, 10000).
 
 -type need() :: user | search_engine | language_server | nothing.
@@ -21,12 +21,12 @@
 able(Kernel) ->
     without([search_engine, language_server], Kernel, fun(Need) -> has(Need, Kernel) end).
 
-%% @doc The kernel with the tools that can work in a run: those for questions only where somebody can be asked.
+%% @doc The kernel with the tools that can work in a run: question tools only if somebody can be asked.
 -spec attended(beamai_kernel:kernel(), beamai_context:t()) -> beamai_kernel:kernel().
 attended(Kernel, Context) ->
     without([user], Kernel, fun(user) -> is_set(ask_user, Kernel) orelse is_set(ask_user, Context) end).
 
-%% The same kernel where nothing is missing.
+%% Returns the same kernel if nothing is missing.
 -spec without([need()], beamai_kernel:kernel(), fun((need()) -> boolean())) -> beamai_kernel:kernel().
 without(Asked, Kernel, Has) ->
     Needs = [{Name, need(Spec)} || #{name := Name} = Spec <- beamai_kernel:get_tool_specs(Kernel)],
@@ -51,7 +51,7 @@ is_set(Key, Map) ->
         #{} -> false
     end.
 
-%% The port looks for them and starts none. Where it cannot be asked, the call says why.
+%% The port program searches for servers without starting any. If it cannot be asked, calls report the reason.
 has_servers(Env) ->
     Call = #{tool => <<"lsp_available">>, dialect => ?ACTS, args => #{}, timeout => ?PATIENCE_MS},
     case beamai_door_port:call(Env, Call, #{pace => long, timeout => ?PATIENCE_MS, run => none}) of

@@ -159,12 +159,12 @@ pub struct ToolError {
     pub message: String,
     /// Data for programs: the file, the most similar lines, the output so far.
     pub details: Box<Map<String, Value>>,
-    /// What the host can change so that the call becomes possible.
+    /// What the host can configure to make the call possible.
     pub hint: Option<Box<HostHint>>,
 }
 
-/// Key of an error's details, and of a result: what the host can change so that the call becomes possible. An error's
-/// message ends with the same text, which is not meant for a model.
+/// Key in an error's details, and in a result: what the host can configure to make the call possible. An error's
+/// message ends with the same text, which is not meant for models.
 pub const CONFIGURE: &str = "configure";
 
 impl ToolError {
@@ -180,13 +180,13 @@ impl ToolError {
         self
     }
 
-    /// Adds what the host can change so that the call becomes possible.
+    /// Adds what the host can configure to make the call possible.
     #[must_use]
     pub fn hint(self, hint: HostHint) -> Self {
         Self { hint: Some(Box::new(hint)), ..self }
     }
 
-    /// Writes the hint, if there is one, at the end of the message and into the details, in the terms of this host.
+    /// Appends the hint, if there is one, to the message and to the details, in the terms of this host.
     #[must_use]
     pub fn in_terms(mut self, terms: HostTerms) -> Self {
         let Some(hint) = self.hint.take() else { return self };

@@ -24,7 +24,7 @@ const REPLACEMENTS: usize = 1_000_000;
 
 const ADVICE: &str = "only text can be edited";
 
-/// Replaces texts in a file. All other bytes are kept.
+/// Replaces text in a file. All other bytes are kept.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct FileEdit {
     /// Path of the file, relative to the workspace or absolute inside it.
@@ -149,7 +149,7 @@ impl FileEdit {
         .map(|_| ())
     }
 
-    /// Does something for each edit. An error says which one it is about if there are several.
+    /// Calls `work` for each edit. If there are several, an error says which one it is about.
     fn each<'e, T>(&'e self, work: impl Fn(SingleEdit<'e>) -> Result<T>) -> Result<Vec<T>> {
         let own = SingleEdit { old: &self.old_string, new: &self.new_string, everywhere: self.replace_all };
         let further = self.edits.iter().map(|TextEdit { old_string, new_string, replace_all }| SingleEdit {
@@ -168,17 +168,17 @@ impl FileEdit {
     }
 }
 
-/// The error with the name of the edit that it is about. None of the edits was made.
+/// Adds to the error which edit it is about, and that none was made.
 fn renamed(error: ToolError, which: &str) -> ToolError {
     ToolError { message: format!("{which}: {} None of the edits was made.", closed(&error.message)), ..error }
 }
 
-/// The sentence with a full stop.
+/// The sentence with a final full stop.
 fn closed(sentence: &str) -> Cow<'_, str> {
     if sentence.ends_with('.') { sentence.into() } else { format!("{sentence}.").into() }
 }
 
-/// What is to be replaced by what, once or everywhere.
+/// One replacement, of one or of all occurrences.
 #[derive(Clone, Copy)]
 struct SingleEdit<'a> {
     old: &'a str,
@@ -203,7 +203,7 @@ struct PlannedEdit {
     is_adapted: bool,
 }
 
-/// Edits that do not touch one another.
+/// Edits that do not overlap.
 struct EditPlan(Vec<PlannedEdit>);
 
 impl EditPlan {
@@ -217,7 +217,7 @@ impl EditPlan {
         all
     }
 
-    /// Refuses edits of which two change the same text.
+    /// Refuses overlapping edits.
     fn checked(self) -> Result<Self> {
         let both = self
             .splices()
@@ -318,7 +318,7 @@ impl EditCall<'_> {
         Ok(PlannedEdit { found, new: new.into_owned(), is_adapted })
     }
 
-    /// Text that stands for other text must not take its place.
+    /// Refuses placeholders such as "rest unchanged" in the new text.
     fn refuse_placeholder(&self, edit: SingleEdit<'_>, found: &FileScan, new: &[u8]) -> Result<()> {
         let is_smaller = |hit: &Occurrence| (new.len() as u64) < hit.range.end - hit.range.start;
         let is_smaller = found.hits.first().is_some_and(is_smaller);

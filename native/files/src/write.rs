@@ -42,8 +42,8 @@ pub struct FileWrite {
     #[serde(skip)]
     #[schemars(skip)]
     pub largest: Option<u64>,
-    /// The text that the content takes the place of, which must occur exactly once; without, it takes that of the whole
-    /// file. Set by a dialect that has no tool for edits.
+    /// The text to replace, which must occur exactly once; if `None`, the whole file is replaced. Set by a dialect
+    /// without an edit tool.
     #[serde(skip)]
     #[schemars(skip)]
     pub old_string: Option<String>,
@@ -56,7 +56,7 @@ impl FileWrite {
         Self { path, content, mode, expected_hash: None, largest: None, old_string: None }
     }
 
-    /// The call as an edit, if only a part of the file is to be replaced.
+    /// The call as an edit, if only part of the file is to be replaced.
     fn as_edit(&self) -> Option<FileEdit> {
         let Self { path, content, expected_hash, .. } = self.clone();
         let (new_string, replace_all, edits) = (content, false, Vec::new());
@@ -64,7 +64,7 @@ impl FileWrite {
         Some(FileEdit { path, old_string, new_string, replace_all, expected_hash, edits })
     }
 
-    /// Makes the edit, within the size that the file may have.
+    /// Makes the edit, within the maximum file size.
     fn edit(&self, edit: FileEdit, cx: &CallContext) -> Result<FileWriteOutput, Interrupt> {
         let bytes_written = edit.new_string.len() as u64;
         let path = cx.workspace.parse_path(&self.path)?;

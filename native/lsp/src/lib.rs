@@ -42,7 +42,7 @@ pub fn serve(services: Services) -> Services {
         })])
 }
 
-/// Asks whether any language server could be started here; starts none.
+/// Asks whether any language server is installed, without starting one.
 #[derive(serde::Deserialize)]
 struct LookForServers {}
 

@@ -7,7 +7,7 @@ pub struct Advice {
     pub time: &'static str,
     /// After a refused address.
     pub(super) address: &'static str,
-    /// What the host can change about it: by terms, and on the command line. ADDRESS stands for the address.
+    /// How the host can allow the address: in Erlang terms, and on the command line. ADDRESS stands for the address.
     pub(super) admitted_by: [&'static str; 2],
     /// After an invalid certificate.
     pub(super) certificate: &'static str,

@@ -137,7 +137,7 @@ fn with_details_of(mut stopped: ToolError, ended: Result<ShellOutput>) -> ToolEr
     }
 }
 
-/// A progress event: how long the command has run, how much it has printed, and what of that is new.
+/// A progress event: running time, bytes of output, and the new output.
 fn progress(time: Duration, output: u64, recent: Option<&Mutex<RecentOutput>>) -> Value {
     let message = format!("running for {} s, {output} bytes of output", time.as_secs());
     let mut event =
@@ -318,7 +318,7 @@ fn ended_for(cause: KillCause, output: &ShellOutput) -> ToolError {
     }
 }
 
-/// What the host can do about a limit of the sandbox.
+/// How the host can raise a limit of the sandbox.
 fn higher(limit: &str, unit: &str) -> HostHint {
     HostHint::new(
         format!("Set the limit higher with sandbox => #{{{limit} => {unit}}}"),

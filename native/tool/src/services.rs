@@ -49,14 +49,14 @@ impl Services {
         self
     }
 
-    /// Has hints for the host name options of the command line.
+    /// Makes hints for the host name command-line options.
     #[must_use]
     pub fn for_command_line(mut self) -> Self {
         self.host_terms = HostTerms::CommandLine;
         self
     }
 
-    /// The terms in which the host of this door is configured.
+    /// How the host of this door is configured.
     pub fn host_terms(&self) -> HostTerms {
         self.host_terms
     }

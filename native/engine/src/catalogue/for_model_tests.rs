@@ -134,7 +134,7 @@ fn a_listing_of_several_levels_is_a_tree() {
         let kind = if path.contains('.') { "file" } else { "directory" };
         json!({"name": path.rsplit('/').next(), "path": path, "type": kind, "size": 1})
     };
-    // "a-b.c" stands between "a" and "a/x.c" in a list of paths.
+    // "a-b.c" sorts between "a" and "a/x.c".
     let few = ["r/a", "r/a-b.c", "r/a/x.c", "r/a/y", "r/a/y/ z.c", "r/c.c"].map(entry);
     let listed = |entries: &[Value], args: Value| {
         let result = json!({"entries": entries, "count": entries.len(), "truncated": false});
@@ -151,7 +151,7 @@ fn a_listing_of_several_levels_is_a_tree() {
     assert!(short.starts_with("d/\n 100.csv\n"), "{short}");
     let end = " 109.csv\n [190 more entries: \"path\":\"d\",\"depth\":1]\ne.c";
     assert!(short.ends_with(end) && short.lines().count() == 13, "{short}");
-    // The directory itself, or with a limit, is shown as far as the limit goes.
+    // A directory without subdirectories, or with a limit, is shown up to the limit.
     assert_eq!(listed(&many, json!({"depth": 2, "limit": 500})).lines().count(), 202);
     assert_eq!(listed(&many[1..201], json!({"path": "d"})).lines().count(), 200);
 }

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Why no server is available, and what to do instead: a text for the model. What the host can change about it.
+/// Why no server is available and what to do instead, for the model; and what the host can configure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Unavailable(pub String, pub Option<HostHint>);
 

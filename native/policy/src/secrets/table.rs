@@ -1,13 +1,13 @@
-//! The table of secrets: which tool keeps which secret where, and the documentation that says so.
+//! Table of secrets: which tool keeps them where, with the documentation as source.
 //!
-//! A toolchain goes on working: of a directory that holds both secrets and programs or caches, only the files with
+//! Toolchains must keep working, so in a directory that contains both secrets and programs or caches, only the files with
 //! secrets are listed (`~/.cargo/credentials.toml`, not `~/.cargo`).
 
 use super::{CredentialStore, PathBase};
 
 use PathBase::{Cache, Config, Data, Home, State};
 
-/// A directory that a variable names; without it, one beneath the home directory.
+/// A directory named by a variable, with its default beneath the home directory.
 const fn named(variable: &'static str, otherwise: &'static str) -> PathBase {
     PathBase::Named { variable, otherwise }
 }
@@ -20,7 +20,7 @@ const fn store(
     CredentialStore { name, source, places }
 }
 
-/// Everything that is known to keep secrets, by kind.
+/// All entries, by kind.
 #[rustfmt::skip]
 pub(super) const KEEPERS: &[CredentialStore] = &[
     // Keys and password stores.
@@ -169,6 +169,7 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
     // Forges.
     store("git", "git-credential-store(1), FILES; git-credential-cache(1)", &[(Home, ".git-credentials"), (Config, "git/credentials"), (Home, ".git-credential-cache"), (Cache, "git/credential")]),
     store("Git Credential Manager", "Git Credential Manager docs, credential stores", &[(Home, ".gcm"), (Home, ".gcm-store")]),
+    store("beamai", "docs/command-line.md", &[(Config, "beamai")]),
     store("GitHub CLI, hub", "gh help environment; hub(1)", &[(named("GH_CONFIG_DIR", ".config/gh"), ""), (Config, "gh"), (Config, "hub"), (Home, "snap/gh"), (State, "gh")]),
     store("GitLab", "glab docs, configuration; GitLab Runner docs", &[(named("GLAB_CONFIG_DIR", ".config/glab-cli"), ""), (Config, "glab-cli"), (Home, ".gitlab-runner"), (Home, ".python-gitlab.cfg")]),
     store("Gitea, Forgejo, Codeberg, SourceHut, Bitbucket", "tea docs; fj README; hut docs", &[(Config, "tea"), (Data, "forgejo-cli"), (Config, "hut"), (Home, ".gitea"), (Home, ".bitbucket"), (Config, "berg-cli")]),

@@ -74,7 +74,7 @@ pub struct Diagnostics {
     /// Further information about the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// What the host can change so that there is an answer.
+    /// What the host can configure so that there is an answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub configure: Option<String>,
     /// Number of diagnostics.

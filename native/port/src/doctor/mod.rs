@@ -1,4 +1,4 @@
-//! `beamai-port doctor`: what of the runtime this machine can do, and what is missing.
+//! `beamai-port doctor`: reports what works on this machine, and what is missing.
 
 #[cfg(target_os = "linux")]
 mod layers;
@@ -12,35 +12,42 @@ use beamai_isolation::Tier;
 use beamai_lsp::ServerAvailability;
 use beamai_tool::lsp_settings::LspSettings;
 use beamai_workspace::Workspace;
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const HELP: &str = "\
+const ABOUT: &str = "\
 Tell which layers of isolation, programs and language servers are there, and what is missing. Each layer is proved by an
 attempt on the machine that succeeds without it: a file written, a connection made, a process found. Exits with 0 when the
-sandbox `required` works, and with 1 when it does not. What is in the way of a layer is named, with what to do about it.
+sandbox `required` works, and with 1 when it does not. What is in the way of a layer is named, with what to do about it.";
 
-usage: beamai-port doctor [options]
+pub(crate) fn command() -> Command {
+    Command::new("doctor")
+        .about("Tell which isolation layers, programs and language servers are there, and what is missing")
+        .long_about(ABOUT)
+        .arg(Arg::new("workspace").long("workspace").value_name("DIR").value_parser(clap::value_parser!(PathBuf)).help(
+            "The workspace whose repository and language servers are looked for; default: the current directory",
+        ))
+        .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print one JSON object"))
+        .arg(Arg::new("brief").long("brief").action(ArgAction::SetTrue).help(
+            "Print only a line for each program and language server that is missing, and for each thing that is in the way of the sandbox, and try no layer; the repository is \
+             looked for with --workspace. Exits with 0",
+        ))
+        .args_override_self(true)
+}
 
-  --workspace DIR   the workspace whose repository and language servers are looked for; default: the current directory
-  --json            print one JSON object
-  --brief           print only a line for each program and language server that is missing, and for each thing that is
-                    in the way of the sandbox, and try no layer; the repository is looked for with --workspace. Exits
-                    with 0.
-";
-
-/// Everything that is known of the machine.
+/// The report on the machine.
 #[derive(Serialize)]
 struct DoctorReport {
-    /// Whether commands run under the sandbox `required`.
+    /// Whether commands run with the sandbox `required`.
     required_works: bool,
-    /// The best tier that works; none where not even `required:landlock` does.
+    /// The best tier that works; `None` if not even `required:landlock` does.
     tier: Option<Tier>,
-    /// What is in the way of layers.
+    /// Obstacles to layers.
     obstacles: Vec<InTheWay>,
     layers: Vec<LayerReport>,
-    /// Why no layer could be tried.
+    /// Why no layer could be tested.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
     programs: Vec<ProgramReport>,
@@ -48,7 +55,7 @@ struct DoctorReport {
     language_servers: Vec<LanguageServerReport>,
 }
 
-/// Something in the way of layers.
+/// An obstacle to some layers.
 #[derive(Serialize)]
 struct InTheWay {
     name: &'static str,
@@ -57,29 +64,29 @@ struct InTheWay {
     remedy: &'static str,
 }
 
-/// A layer of isolation.
+/// A sandbox layer.
 #[derive(Serialize)]
 struct LayerReport {
     layer: String,
     state: LayerStatus,
-    /// What was tried.
+    /// The attempt.
     attempt: &'static str,
-    /// Why it is off, or what the attempt showed.
+    /// Why it is missing, or what the attempt showed.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
 }
 
-/// What is known of a layer.
+/// The state of a layer.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum LayerStatus {
-    /// The attempt succeeds without the sandbox and fails under it.
+    /// The attempt succeeds without the sandbox, and fails in it.
     Proved,
-    /// The attempt fails under the sandbox; without it, it fails too, for a reason of the machine's.
+    /// The attempt fails in the sandbox, but also without it.
     On,
-    /// It is said to be on, and the attempt succeeds.
+    /// It is reported as active, but the attempt succeeds.
     Broken,
-    /// It is off.
+    /// It is missing.
     Off,
 }
 
@@ -106,23 +113,14 @@ struct LanguageServerReport {
     install: Option<&'static str>,
 }
 
-pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, UsageError> {
-    use lexopt::prelude::{Long, Short};
-    let (mut workspace, mut as_json, mut is_brief) = (None, false, false);
-    while let Some(option) = parser.next()? {
-        match option {
-            Long("help") | Short('h') => return Ok(args::print(HELP)),
-            Long("workspace") => workspace = Some(PathBuf::from(parser.value()?)),
-            Long("json") => as_json = true,
-            Long("brief") => is_brief = true,
-            other => return Err(other.unexpected().into()),
-        }
-    }
+pub(crate) fn main(matches: &ArgMatches) -> Result<ExitCode, UsageError> {
+    let workspace = matches.get_one::<PathBuf>("workspace");
+    let (as_json, is_brief) = (matches.get_flag("json"), matches.get_flag("brief"));
     let open = |path: &Path| Workspace::open(path).map_err(|error| UsageError(error.message));
     if is_brief {
-        return Ok(args::print(&text::missing(workspace.as_deref().map(open).transpose()?.as_ref())));
+        return Ok(args::print(text::missing(workspace.map(|path| open(path)).transpose()?.as_ref())));
     }
-    let workspace = open(workspace.as_deref().unwrap_or(Path::new(".")))?;
+    let workspace = open(workspace.map_or(Path::new("."), PathBuf::as_path))?;
     let report = examine(&workspace);
     let json = || serde_json::to_string_pretty(&report).unwrap_or_default() + "\n";
     args::print(&if as_json { json() } else { text::of(&report) });

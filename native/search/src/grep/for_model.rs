@@ -33,7 +33,7 @@ pub(super) fn found(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPa
     Some(())
 }
 
-/// A pattern without matches that was taken as plain text, and looks like a regular expression.
+/// Notes that a pattern without matches was searched as plain text, although it looks like a regular expression.
 fn note_plain_text(call: &ModelCall<'_>, page: &mut ModelPage) {
     let query = call.argument(&["query"]).unwrap_or_default();
     let is_plain = call.nested("options", "regex").is_none_or(|flag| flag == &json!(false));
@@ -158,7 +158,7 @@ fn note_rest(
     page.note(&format!("{shown} of {total} matches{files}; {next}"));
 }
 
-/// How to ask for the next page.
+/// The arguments for the next page.
 fn next(shown: usize, call: &ModelCall<'_>) -> Option<String> {
     let next = call.with(&[("offset", json!(call.number("offset").unwrap_or(0) + shown as u64))])?;
     Some(format!("continue with {next}"))

@@ -8,9 +8,9 @@ use std::collections::{HashMap, HashSet};
 
 /// Files from this size on, in bytes, are shown with their size: they take more than one call to read.
 const LARGE: u64 = 100_000;
-/// Most entries of a subdirectory that are all shown where the call has no limit.
+/// Subdirectories with up to this many entries are shown completely if the call has no limit.
 const ALL: usize = 30;
-/// How many entries are shown of a subdirectory that has more.
+/// Number of entries shown of larger subdirectories.
 const FIRST: usize = 10;
 
 /// One name per line; directories end in "/". If subdirectories are listed too, their entries follow them, each level
@@ -22,7 +22,7 @@ pub(super) fn listed(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelP
         page.line("no entries");
     }
     let count = result.count("count").unwrap_or(entries.len() as u64);
-    // What is missing of a subdirectory that is cut is said there.
+    // For a subdirectory that was cut, the note is inside of it.
     if shown.is_full || (entries.len() as u64) < count {
         note_rest(shown.lines, count, "entries", shown.is_full, call, page);
     }
@@ -30,17 +30,17 @@ pub(super) fn listed(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelP
     Some(())
 }
 
-/// The entries, each below its directory.
+/// The entries by directory.
 struct Tree<'a> {
-    /// Those whose directory is not among them.
+    /// Entries whose directory is not in the list.
     roots: Vec<Fields<'a>>,
     /// The entries of each directory.
     below: HashMap<&'a str, Vec<Fields<'a>>>,
-    /// Depth of the entries of the directory that is listed.
+    /// Depth of the listed directory's entries.
     top: usize,
 }
 
-/// How much of a tree is on the page.
+/// How much of a tree has been shown.
 #[derive(Default)]
 struct Shown {
     lines: usize,
@@ -58,7 +58,8 @@ impl<'a> Tree<'a> {
         Self { roots, below, top }
     }
 
-    /// Shows the entries; `None` for entries of another shape. `is_short`: of large subdirectories only the first ones.
+    /// Prints the entries; `None` for entries of an unknown form. With `is_short`, only the first entries of large
+    /// subdirectories.
     fn show(&self, is_short: bool, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<Shown> {
         let mut shown = Shown::default();
         let mut open = vec![self.roots.iter()];
@@ -85,7 +86,7 @@ impl<'a> Tree<'a> {
         Some(shown)
     }
 
-    /// The entry as it is shown. Where its directory is missing, it has its path.
+    /// The entry's name, or its path if its directory is not in the list.
     fn named(&self, entry: Fields<'a>) -> Option<String> {
         let is_lost = depth(entry) > self.top && !self.below.contains_key(parent(entry));
         let name = unmistakable(entry.text(if is_lost { "path" } else { "name" })?);
@@ -99,7 +100,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// What is said in place of the other entries of a directory, with the call that shows them.
+/// The note in place of a directory's remaining entries, with the call that lists them.
 fn rest(directory: &str, more: usize, call: &ModelCall<'_>) -> String {
     let more = quantity(more as u64, "more entry", "more entries");
     match call.with(&[("path", json!(directory)), ("depth", json!(1))]) {
@@ -120,7 +121,7 @@ fn depth(entry: Fields<'_>) -> usize {
     path(entry).matches('/').count()
 }
 
-/// The name, in quotes where it would be read as another one or as several.
+/// The name, quoted if it would be ambiguous.
 fn unmistakable(name: &str) -> Cow<'_, str> {
     match name.starts_with([' ', '[', '"']) || name.chars().any(char::is_control) {
         true => json!(name).to_string().into(),

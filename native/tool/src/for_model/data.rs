@@ -111,7 +111,7 @@ fn note(map: &mut Map<String, Value>, key: &str, said: String) {
     notes[key] = said.into();
 }
 
-/// Cuts the text of a file at the end of a line; `None` where not even its first line would be left.
+/// Cuts the text of a file at the end of a line; `None` if not even the first line fits.
 fn cut_lines(text: &mut String, over: usize, first: u64, total: u64) -> Option<String> {
     let mut shorter = text.clone();
     cut_text(&mut shorter, over)?;

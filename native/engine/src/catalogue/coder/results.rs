@@ -41,7 +41,7 @@ pub(super) struct DefinitionResult {
     server: Option<String>,
     /// Further information about the answer.
     message: Option<String>,
-    /// What the host can change so that there is an answer.
+    /// What the host can configure so that there is an answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     configure: Option<String>,
 }
@@ -64,7 +64,7 @@ pub(super) struct HoverResult {
     server: Option<String>,
     /// Further information about the answer.
     message: Option<String>,
-    /// What the host can change so that there is an answer.
+    /// What the host can configure so that there is an answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     configure: Option<String>,
     /// Whether the contents were cut.

@@ -11,10 +11,10 @@ pub(super) struct ReadResult {
     content: String,
     /// Number of lines of the file; 0 for an image.
     lines: u64,
-    /// Number of the first line of content, where that is not the whole file.
+    /// Number of the first line of content, if that is not the whole file.
     #[serde(skip_serializing_if = "Option::is_none")]
     start_line: Option<u64>,
-    /// Number of the last line of content, where that is not the whole file.
+    /// Number of the last line of content, if that is not the whole file.
     #[serde(skip_serializing_if = "Option::is_none")]
     end_line: Option<u64>,
     /// Whether the file has more lines after end_line.
