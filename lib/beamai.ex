@@ -8,13 +8,13 @@ defmodule Beamai do
       iex> "mix.exs" in files
       true
 
-  A kernel is plain data: it can be stored, compared and sent to other processes, and adding to it gives a new one.
-  Tools of your own are written with `Beamai.Tool`. What goes wrong in a call is a `Beamai.Error`; what is wrong with
-  options raises `Beamai.OptionError`, whose message says what is accepted.
+  A kernel is plain data: it can be stored, compared and sent to other processes; functions that add to it return a new
+  one. Write your own tools with `Beamai.Tool`. Calls return errors as `Beamai.Error`; invalid options raise
+  `Beamai.OptionError`, whose message says what is accepted.
 
-  The functions here take keyword lists where the Erlang API takes maps, and names as text or atoms. Everything else
-  of the Erlang API works with the same kernels: `:beamai_chat`, `:beamai_mcp`, `:beamai_filters`. Agents are in
-  `Beamai.Agent`.
+  These functions take keyword lists where the Erlang API takes maps, and names as strings or atoms. Agents are in
+  `Beamai.Agent`. The rest of the Erlang API works with the same kernels: `:beamai_chat`, `:beamai_mcp`,
+  `:beamai_filters`.
   """
 
   import Beamai.Options, only: [explained: 1, pairs: 1, text: 1]
@@ -46,24 +46,24 @@ defmodule Beamai do
   """
   @type tools :: atom | :beamai_tool.tool_spec() | [tools]
 
-  @typedoc "What `invoke/4` answers; a handler's own `{:error, term}` comes as it is."
+  @typedoc "Result of `invoke/4`; a handler's own `{:error, term}` is returned unchanged."
   @type result :: {:ok, term, :beamai_context.t()} | {:error, Error.t() | term}
 
   @doc """
-  A kernel.
+  Creates a kernel.
 
   ## Options
 
-    * `:tools` - what `add_tools/2` takes
+    * `:tools` - as for `add_tools/2`
     * `:workspace` - the directory that tools are confined to; by default the current one, unless that is `/` or the
       home directory
-    * `:permissions` - `[allow: [rule], ask: [rule], deny: [rule], default: mode]`; by default what only reads runs, and
-      everything else asks
-    * `:approve` - a function of one argument, the request, that answers `:allow`, `{:allow, :session}`, `:deny` or
+    * `:permissions` - `[allow: [rule], ask: [rule], deny: [rule], default: mode]`; by default, reading tools run, and
+      all others ask for approval
+    * `:approve` - a function of one argument, the request, that returns `:allow`, `{:allow, :session}`, `:deny` or
       `{:deny, reason}`
-    * `:ask_user` - a function of one argument, a list of questions, that answers `{:ok, answers}` or `:cancelled`
+    * `:ask_user` - a function of one argument, a list of questions, that returns `{:ok, answers}` or `:cancelled`
     * `:sandbox` - `:required` (the default), `:best_effort`, `:off`, or options
-    * `:default_timeout` - milliseconds, for tools without a timeout of their own
+    * `:default_timeout` - milliseconds, for tools without their own timeout
     * `:door`, `:skills`, `:lsp`, `:web`, `:agents`, `:limits` - as for `:beamai_kernel.new/1`
 
   Raises `Beamai.OptionError`.
@@ -82,9 +82,9 @@ defmodule Beamai do
   end
 
   @doc """
-  The kernel with further tools.
+  Adds tools to a kernel.
 
-  Raises `Beamai.OptionError` for what is no tool and for a name that is there already.
+  Raises `Beamai.OptionError` for an invalid tool, and for a name that is already taken.
 
       iex> kernel = Beamai.add_tools(Beamai.new(), :todo)
       iex> Enum.map(Beamai.list_tools(kernel), & &1.name)
@@ -99,13 +99,13 @@ defmodule Beamai do
 
   def add_tools(kernel, spec), do: explained(fn -> :beamai_kernel.add_tool(kernel, spec) end)
 
-  @doc "The kernel with a filter around its tools; see `:beamai_kernel.add_filter/3` and `:beamai_filters`."
+  @doc "Adds a filter to a kernel; see `:beamai_kernel.add_filter/3` and `:beamai_filters`."
   @spec add_filter(kernel, :beamai_filter.filter(), keyword) :: kernel
   def add_filter(kernel, filter, options \\ []) do
     explained(fn -> :beamai_kernel.add_filter(kernel, filter, Map.new(options)) end)
   end
 
-  @doc "Names and descriptions of the tools, in name order."
+  @doc "Names and descriptions of the tools, sorted by name."
   @spec list_tools(kernel) :: [%{name: String.t(), description: String.t()}]
   def list_tools(kernel), do: explained(fn -> :beamai_kernel.list_tools(kernel) end)
 
@@ -113,7 +113,7 @@ defmodule Beamai do
   @spec fetch_tool(kernel, String.t() | atom) :: {:ok, :beamai_tool.tool_spec()} | :error
   def fetch_tool(kernel, name), do: explained(fn -> :beamai_kernel.find_tool(kernel, text(name)) end)
 
-  @doc "As `fetch_tool/2`; raises `KeyError` where the kernel has no such tool."
+  @doc "As `fetch_tool/2`; raises `KeyError` if the kernel has no such tool."
   @spec fetch_tool!(kernel, String.t() | atom) :: :beamai_tool.tool_spec()
   def fetch_tool!(kernel, name) do
     case fetch_tool(kernel, name) do
@@ -123,12 +123,12 @@ defmodule Beamai do
   end
 
   @doc """
-  The tools as a provider's API takes them: `:openai`, `:openai_responses`, `:anthropic`, `:gemini` or `:mcp`.
+  The tools in a provider's format: `:openai`, `:openai_responses`, `:anthropic`, `:gemini` or `:mcp`.
 
       iex> [%{"type" => "function"} | _] = Beamai.schemas(Beamai.new(tools: :todo), :openai)
       iex> [%{"input_schema" => %{type: :object}} | _] = Beamai.schemas(Beamai.new(tools: :todo), :anthropic)
 
-  With `strict: true` the provider is asked to hold the model to the schemas.
+  With `strict: true` the provider's strict mode is requested.
   """
   @spec schemas(kernel, atom, keyword) :: [%{String.t() => term}]
   def schemas(kernel, provider, options \\ []) do
@@ -138,9 +138,9 @@ defmodule Beamai do
   @doc """
   Calls a tool.
 
-  Arguments are a map as a model sends it, with text as keys, or a keyword list. The context is a map or keyword list;
-  the runtime reads `:run_id`, `:session_id`, `:workspace`, `:approve`, `:ask_user`, `:progress`, and every other key is
-  yours. If the calling process dies, the call and everything that it has started end.
+  Arguments are a map with string keys, as a model sends it, or a keyword list. The context is a map or keyword list;
+  the runtime reads `:run_id`, `:session_id`, `:workspace`, `:approve`, `:ask_user`, `:progress`, and all other keys
+  are yours. If the calling process dies, the call and everything that it has started are stopped.
 
       iex> kernel = Beamai.new(tools: :file)
       iex> {:error, %Beamai.Error{error_type: :not_found}} = Beamai.invoke(kernel, "file_read", path: "no/such")
@@ -154,7 +154,7 @@ defmodule Beamai do
   end
 
   @doc """
-  Calls a tool and gives its result alone. Raises `Beamai.Error`, or the exception that a handler gave as
+  Calls a tool and returns only its result. Raises `Beamai.Error`, or the exception that a handler gave as
   `{:error, exception}`.
 
       iex> Beamai.invoke!(Beamai.new(tools: :file), :file_read, path: "rebar.lock")["content"]
@@ -173,7 +173,7 @@ defmodule Beamai do
   end
 
   @doc """
-  Calls several tools in parallel. Results come in call order; the context comes back with the changes of all calls.
+  Calls several tools in parallel. Results are in call order; the returned context has the changes of all calls.
 
       iex> kernel = Beamai.new(tools: :file)
       iex> {[{:ok, %{"total_lines" => 1}}, {:error, %Beamai.Error{}}], _context} =
@@ -192,7 +192,7 @@ defmodule Beamai do
   defdelegate cancel(run_id), to: :beamai_kernel
 
   @doc """
-  The verdict on a call and the rule that decides it, without making the call.
+  The verdict on a call and the rule that decided, without making the call.
 
       iex> Beamai.explain(Beamai.new(tools: :file), "file_write", path: "a", content: "").verdict
       :ask
@@ -203,13 +203,13 @@ defmodule Beamai do
   end
 
   @doc """
-  A result, or a `Beamai.Error`, as text for a model: at most 30,000 characters, and where it was cut it says how to go on.
+  A result, or a `Beamai.Error`, as text for a model: at most 30,000 characters; if it was cut, it says how to continue.
 
       iex> result = Beamai.invoke!(Beamai.new(tools: :file), :file_read, path: "rebar.lock")
       iex> Beamai.for_model("file_read", %{"path" => "rebar.lock"}, result)
       "[]."
 
-  What a tool of your own returns becomes JSON; see `Beamai.Result` for structs.
+  Results of your own tools are converted to JSON; see `Beamai.Result` for structs.
 
       iex> Beamai.for_model("own", %{}, since: ~D[2024-02-29], ids: MapSet.new([1]))
       ~s({"ids":[1],"since":"2024-02-29"})

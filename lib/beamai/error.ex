@@ -1,6 +1,6 @@
 defmodule Beamai.Error do
   @moduledoc """
-  What went wrong in a call of a tool.
+  The error of a tool call.
 
     * `:tool` - the name of the tool
     * `:error_type` - `:not_found`, `:invalid_input`, `:permission_denied`, `:timeout` or `:execution_failed`
@@ -31,10 +31,10 @@ end
 
 defmodule Beamai.OptionError do
   @moduledoc """
-  Something wrong with options, a tool spec, a filter or a kernel: a mistake in the calling code.
+  An invalid option, tool spec, filter or kernel: a mistake in the calling code.
 
-  `:reason` is what the Erlang API raises, such as `{:bad_option, :sandbox}`; the message says what was wrong with which
-  value and what is accepted.
+  `:reason` is what the Erlang API raises, such as `{:bad_option, :sandbox}`; the message says which value is invalid and
+  what is accepted.
   """
 
   @enforce_keys [:reason, :message]

@@ -1,15 +1,15 @@
 defprotocol Beamai.Result do
   @moduledoc """
-  What a model sees of a struct that a tool of yours returns.
+  Defines what a model sees of a struct that one of your tools returns.
 
       defmodule User do
         @derive {Beamai.Result, only: [:id, :name]}
         defstruct [:id, :name, :password_hash]
       end
 
-  A struct's fields may be secrets, so one that derives nothing is not shown to models: they get an error that says so.
-  `only: fields`, `except: fields` or, without either, all fields. `@derive` of `Jason.Encoder` and `JSON.Encoder`
-  counts as well, and so does an implementation of `String.Chars`. Dates, times, `MapSet` and exceptions need nothing.
+  A struct's fields may be secret, so a struct without this is not shown to models; they get an error that says so.
+  Options are `only: fields` and `except: fields`; without them all fields are shown. Deriving `Jason.Encoder` or
+  `JSON.Encoder`, or implementing `String.Chars`, works too. Dates, times, `MapSet` and exceptions need nothing.
 
       iex> Beamai.for_model("now", %{}, %{at: ~U[2024-02-29 12:00:00Z]})
       ~s({"at":"2024-02-29T12:00:00Z"})
@@ -17,7 +17,7 @@ defprotocol Beamai.Result do
   Programs that call the kernel get the struct itself.
   """
 
-  @doc "A map, list, text or number in the struct's place."
+  @doc "The map, list, string or number that represents the struct."
   @spec to_result(t) :: term
   def to_result(struct)
 end

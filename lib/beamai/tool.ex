@@ -17,17 +17,17 @@ defmodule Beamai.Tool do
 
       Beamai.new(tools: [:file, MyApp.Weather])
 
-  A tool takes the arguments and, if it wants it, the context of the call. Arguments are a map with text as keys, checked
-  against `parameters`, with defaults filled in. It answers `{:ok, result}`, `{:ok, result, context}` or
-  `{:error, reason}`; an exception becomes an error with its message. It runs in a process of its own that ends with its
-  timeout, its cancellation or its caller.
+  A tool gets the arguments and, optionally, the context of the call. Arguments are a map with string keys, checked
+  against `parameters`, with defaults filled in. It returns `{:ok, result}`, `{:ok, result, context}` or
+  `{:error, reason}`; an exception becomes an error with its message. It runs in a process of its own, which is killed on
+  timeout, on cancellation, and when the caller dies.
 
-  `deftool` defines a function of that name with two arguments, which can be called in tests without a kernel, and puts
-  the tool into `tools/0`. The function's `@doc` is the description that the model reads.
+  `deftool` defines a function of that name with two arguments, which tests can call without a kernel, and adds the tool
+  to `tools/0`. The function's `@doc` is the description that the model reads.
 
   ## Options of `use`
 
-    * `:tags` - for those tools that have none of their own
+    * `:tags` - for tools without their own
     * `:description` - of the module
 
   ## Options of `deftool`
@@ -35,27 +35,27 @@ defmodule Beamai.Tool do
     * `:parameters` - a keyword list of names and types: `:string`, `:integer`, `:float`, `:boolean`, `:array`, `:object`,
       alone or as `{type, options}`. Options are `:description`, `:required`, `:default`, `:enum`, `:minimum`, `:maximum`,
       `:minItems`, `:maxItems`, `:items` (a type, of the elements of an array) and `:properties` (of an object). Without
-      `:parameters`, any arguments are taken
-    * `:input_schema` - a JSON Schema with text as keys, in place of `:parameters`
+      `:parameters`, any arguments are accepted
+    * `:input_schema` - a JSON Schema with string keys, in place of `:parameters`
     * `:description` - in place of `@doc`
     * `:tags`, `:timeout` (milliseconds), `:retry` (`[max: tries, delay: milliseconds]`), `:filters` (names)
-    * `:requires_permission` - whether the default policy asks before it runs
-    * `:read_only` - whether it changes nothing: then it stays in the profile `:plan` of agents
+    * `:requires_permission` - whether the default policy asks for approval
+    * `:read_only` - whether it changes nothing; such tools are available in the profile `:plan` of agents
     * `:metadata` - a map of your own
 
-  A mistake in them is a compile error.
+  Invalid options are compile errors.
   """
 
   @typedoc "Arguments as a model sends them."
   @type args :: %{String.t() => term}
 
-  @typedoc "What a tool answers. Keys of the context that it leaves out stay as they were."
+  @typedoc "What a tool returns. Context keys that it leaves out keep their values."
   @type result :: {:ok, term} | {:ok, term, map} | {:error, term}
 
   @doc "The specs of the module's tools."
   @callback tools() :: [:beamai_tool.tool_spec()]
 
-  @doc "What the module offers, and the tags of its tools."
+  @doc "A description of the module, and tags for its tools."
   @callback tool_info() :: %{optional(:description) => String.t(), optional(:tags) => [String.t()]}
 
   @doc false

@@ -19,7 +19,7 @@ the_page_has_what_it_was_given_test() ->
     Page = iolist_to_binary(beamai_inspector:page(#{title => Evil, calls => Calls, conversation => Conversation})),
     ?assertMatch([#{<<"input">> := #{<<"x">> := Evil}, <<"rule">> := Evil}, #{<<"input">> := <<"{not_json,", _/binary>>}], data("calls", Page)),
     ?assertMatch([#{<<"text">> := Evil}, #{<<"calls">> := [#{<<"name">> := <<"look">>}]}], data("messages", Page)),
-    ?assertEqual(3, length(binary:matches(Page, <<"</script>">>))),
+    ?assertEqual(4, length(binary:matches(Page, <<"</script>">>))),
     %% Nothing is loaded from anywhere.
     ?assertEqual([], binary:matches(Page, [<<"http://">>, <<"https://">>, <<"src=">>, <<"href=">>, <<"@import">>])),
     ?assertError({bad_option, colour}, beamai_inspector:page(#{colour => red})).
@@ -32,3 +32,40 @@ many_calls_are_written_quickly_test_() ->
             ?assert(filelib:file_size(File) > 2000000)
         end)
     end}.
+
+got(Url) -> got(Url, []).
+
+got(Url, Headers) ->
+    {ok, {{_, Code, _}, _, Body}} = httpc:request(get, {binary_to_list(iolist_to_binary(Url)), Headers}, [], [{body_format, binary}]),
+    {Code, Body}.
+
+calls_are_served_as_they_are_made_test() ->
+    {ok, Trace} = beamai_trace:start_link(),
+    Conversation = beamai_conversation:add([#{role => user, content => <<"Hello.">>}], beamai_conversation:new()),
+    {ok, Inspector} = beamai_inspector:start_link(#{trace => Trace, title => <<"T">>, conversation => fun() -> Conversation end}),
+    Url = beamai_inspector:url(Inspector),
+    #{host := <<"127.0.0.1">>, port := Port, query := <<"token=", Token/binary>>} = uri_string:parse(Url),
+    At = fun(Path) -> [binary:part(Url, 0, binary:longest_common_prefix([Url, <<"http://127.0.0.1:", (integer_to_binary(Port))/binary>>])), Path] end,
+    {200, Page} = got(Url),
+    ?assertMatch({_, _}, binary:match(Page, <<"<title>T</title>">>)),
+    ?assertEqual({true, []}, {data("live", Page), data("calls", Page)}),
+    K = beamai_test:kernel([beamai_test:tool(<<"look">>, fun(_) -> {ok, 1} end)]),
+    [{ok, 1, _} = beamai_kernel:invoke(K, <<"look">>, #{}) || _ <- [1, 2, 3]],
+    {200, First} = got(At(["/calls?after=0&token=", Token])),
+    {ok, #{<<"last">> := 3, <<"rest">> := false, <<"calls">> := [#{<<"name">> := <<"look">>} | _], <<"messages">> := [#{<<"text">> := <<"Hello.">>}]}} =
+        beamai_json:decode(First),
+    {200, Next} = got(At(["/calls?after=2&token=", Token])),
+    ?assertMatch({ok, #{<<"calls">> := [#{<<"number">> := 3}]}}, beamai_json:decode(Next)),
+    {200, Export} = got(At(["/export?token=", Token])),
+    ?assertEqual({false, 3}, {data("live", Export), length(data("calls", Export))}),
+    %% Nobody else gets anything.
+    [?assertMatch({403, _}, got(At([Path, Query]))) || Path <- ["/", "/calls", "/export"], Query <- ["", "?token=", "?token=0000", "?token"]],
+    ?assertMatch({403, _}, got(Url, [{"host", "evil.example"}])),
+    ?assertMatch({404, _}, got(At(["/etc/passwd?token=", Token]))),
+    ?assertMatch({400, _}, got(At(["/calls?after=x&token=", Token]))),
+    {ok, {{_, 405, _}, _, _}} = httpc:request(post, {binary_to_list(Url), [], "text/plain", "x"}, [], []),
+    ok = beamai_inspector:stop(Inspector),
+    ?assertMatch({error, _}, httpc:request(binary_to_list(Url))),
+    [?assertError({bad_option, Key}, beamai_inspector:start_link(#{trace => Trace, Key => bad})) || Key <- [port, title, conversation, colour]],
+    ?assertError({bad_option, trace}, beamai_inspector:start_link(#{})),
+    ok = beamai_trace:stop(Trace).

@@ -207,6 +207,27 @@ cancelled_while_a_start_waits(Run) ->
         ?assertNot(filelib:is_file(filename:join(Dir, "after")))
     end).
 
+%% Nobody answers, and the command itself has no timeout that would end it soon.
+the_time_of_the_budget_is_over_while_a_start_waits_test_() ->
+    {timeout, 60, fun() ->
+        with_workspace(fun(Dir) ->
+            Me = self(),
+            Approve = fun(_) -> Me ! {asked, self()}, receive never -> allow end end,
+            Turn = #{tool_calls => [{<<"shell_exec">>, #{<<"command">> => <<?COMMAND/binary, "; sleep 50">>}}]},
+            {ok, Agent} = beamai_agent:new(#{
+                llm => beamai_chat:new(scripted, #{turns => [Turn]}),
+                kernel => kernel(Dir, #{approve => Approve}),
+                budget => #{max_time => 3000}
+            }),
+            {Took, {error, {out_of_budget, time}, _}} = timer:tc(fun() -> beamai_agent:run(Agent, <<"go">>) end),
+            ?assert(Took < 15000000),
+            receive {asked, Asker} -> ?assertNot(is_process_alive(Asker)) end,
+            ended(Dir),
+            ?assert(is_there(Dir)),
+            ?assertNot(filelib:is_file(filename:join(Dir, "after")))
+        end)
+    end}.
+
 the_port_is_killed_while_a_start_waits_test_() ->
     {timeout, 60, fun() ->
         with_workspace(fun(Dir) ->

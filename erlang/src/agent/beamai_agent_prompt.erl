@@ -6,9 +6,10 @@
 -export([text/2]).
 
 -define(PLAN, <<
-    "You are in plan mode: find out what is needed and propose a plan. You can read and ask, and change nothing; "
-    "do not try to. Where a decision is the user's, ask with the tool for questions. End with the plan."
+    "You are in plan mode: find out what is needed and propose a plan. You can read, and change nothing; do not try to. "
+    "End with the plan."
 >>).
+-define(QUESTIONS, <<" Where a decision is the user's, ask with the tool for questions.">>).
 
 %% @doc The prompt, as paragraphs.
 -spec text(#{
@@ -21,13 +22,18 @@
 }, beamai_agent_controls:options()) -> binary().
 text(#{system_prompt := Own, profile := Profile, kernel := Kernel, llm := Model, tell := Tell}, Controls) ->
     Parts = [
-        Own, profile(Profile), beamai_agent_input:told(Tell, Kernel), agents(Kernel), beamai_chat:instructions(Model, Kernel),
+        Own, profile(Profile, Kernel), beamai_agent_input:told(Tell, Kernel), agents(Kernel), beamai_chat:instructions(Model, Kernel),
         beamai_chat_controls:instructions(Controls)
     ],
     iolist_to_binary(lists:join("\n\n", [Part || Part <- Parts, Part =/= <<>>])).
 
-profile(default) -> <<>>;
-profile(plan) -> ?PLAN.
+profile(default, _Kernel) ->
+    <<>>;
+profile(plan, #{tools := Tools}) ->
+    case [Name || Name <- [<<"question">>, <<"human_input">>, <<"AskUserQuestion">>], is_map_key(Name, Tools)] of
+        [] -> ?PLAN;
+        [_ | _] -> <<?PLAN/binary, ?QUESTIONS/binary>>
+    end.
 
 %% Lists the sub-agents, if the model can call them.
 agents(#{agents := Agents, tools := Tools}) when is_map_key(<<"task">>, Tools) ->

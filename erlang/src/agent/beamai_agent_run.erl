@@ -28,7 +28,7 @@ within(#{conversation := Conversation, context := Own} = Agent, Settings, Input,
         (Run#run.emit)({started, Id}),
         State = #state{conversation = Conversation, context = context(Run)},
         Span = beamai_spans:start_agent(State#state.context, Input),
-        ended(logged(Run, State, Fun), Span, Run)
+        ended(logged(Run, State, Fun), Span, Run#run{agent = Agent})
     after
         beamai_agent_log:close(Tag),
         beamai_agent_answer:forget(Tag),
@@ -41,7 +41,9 @@ logged(#run{agent = Agent, tag = Tag} = Run, State, Fun) ->
         {error, Reason} -> {error, {store, Reason}, State}
     end.
 
-prepared(#{kernel := Kernel} = Agent, Settings, Id, Tag, Given) ->
+%% The model is offered the tools that can work in this run; calls are looked up among all tools of the agent.
+prepared(#{kernel := Kernel} = Whole, Settings, Id, Tag, Given) ->
+    Agent = beamai_agent_setup:of_run(Whole, Given),
     Limits = maps:merge(maps:get(budget, Agent), maps:get(budget, Settings, #{})),
     Controls = beamai_agent_controls:of_run(Agent, Settings, Kernel),
     #run{
@@ -119,12 +121,12 @@ fitted({ok, #state{iteration = Iteration} = State}, Run) ->
 fitted({error, Error, State}, Run) ->
     failed(Error, Run, State).
 
-ask(#run{agent = #{llm := Model}, emit = Emit, tag = Tag} = Run, #state{iteration = Iteration} = State) ->
+ask(#run{agent = #{llm := Model, model_filters := Filters}, emit = Emit, tag = Tag} = Run, #state{iteration = Iteration} = State) ->
     #{messages := Messages, kernel := #{tools := Tools}} = Request = request(Run, State),
     Emit({model_request, #{iteration => Iteration, messages => length(Messages), tools => map_size(Tools)}}),
     ok = beamai_agent_answer:begin_anew(Tag),
     Started = erlang:monotonic_time(),
-    Answer = beamai_chat:complete(Model, Request),
+    Answer = beamai_model_filters:complete(Filters, Model, Request),
     asked(Answer, us_since(Started), Run, State).
 
 us_since(Started) ->

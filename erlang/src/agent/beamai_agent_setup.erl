@@ -2,26 +2,25 @@
 %% @hidden
 -module(beamai_agent_setup).
 
--export([agent/2]).
+-export([agent/2, of_run/2]).
 
 %% @doc Creates the agent, restored from its store. The profile may hide tools of the kernel, and the tool for searching
 %% tools may be added. Raises `{invalid_tool, Name, Problems}' for a tool that the model's provider does not accept, and
 %% `{bad_option, tool_listing}' for a model that gets its tools in the system prompt.
 -spec agent(Settings :: map(), beamai_kernel:kernel()) -> beamai_agent:agent().
 agent(#{llm := Model, profile := Profile} = Settings, Kernel) ->
-    Profiled = profiled(Profile, able(beamai_tool_search:without_search(Kernel))),
+    Profiled = profiled(Profile, beamai_agent_tools:able(beamai_tool_search:without_search(Kernel))),
     Ready = beamai_tool_search:with_search(Profiled, listing(Settings, Profiled)),
     Tools = beamai_chat:tools(Model, Ready),
     beamai_agent_log:restored((maps:without([plugins, agents], Settings))#{kernel => Ready, tools => Tools, unfinished => none}).
 
-%% Hides tools that the kernel's settings make unusable: they would only cost calls. The kernel itself still lists them.
-able(Kernel) ->
-    Names = [Name || #{name := Name} = Spec <- beamai_kernel:get_tool_specs(Kernel), can_work(Spec, Kernel)],
-    beamai_kernel:select_tools(Kernel, Names).
-
-can_work(#{handler := {beamai_tool, call_native, _}, metadata := #{rule := <<"WebSearch">>}}, #{web := #{search := _}}) -> true;
-can_work(#{handler := {beamai_tool, call_native, _}, metadata := #{rule := <<"WebSearch">>}}, _Kernel) -> false;
-can_work(_Spec, _Kernel) -> true.
+%% @doc The agent for a run with this context: without question tools if nobody can be asked.
+-spec of_run(beamai_agent:agent(), beamai_context:t()) -> beamai_agent:agent().
+of_run(#{llm := Model, kernel := Kernel} = Agent, Context) ->
+    case beamai_agent_tools:attended(Kernel, Context) of
+        Kernel -> Agent;
+        Fewer -> Agent#{kernel := Fewer, tools := beamai_chat:tools(Model, Fewer)}
+    end.
 
 %% Tools hidden by a profile do not exist for the agent: calling one is calling an unknown tool.
 profiled(Profile, Kernel) ->

@@ -104,6 +104,7 @@ metadata(Listing) ->
         {destructive, <<"destructive">>},
         {idempotent, <<"idempotent">>},
         {open_world, <<"open_world">>},
+        {asks_user, <<"asks_user">>},
         {requires_permission, <<"requires_permission">>},
         {rule, <<"rule">>},
         {output_schema, <<"output_schema">>}

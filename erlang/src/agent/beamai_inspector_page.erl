@@ -1,144 +1,76 @@
-%% @doc The inspector's page: HTML, styles and script, without external resources.
-%%
-%% JavaScript strings use single quotes. Values are inserted as text, never as HTML.
+%% @doc The HTML of the inspector's page: markup, styles and script, without external resources.
 %% @hidden
 -module(beamai_inspector_page).
 
--export([html/3]).
+-export([of_contents/1, messages/1]).
 
-%% @doc The page. The title must be escaped HTML, the data JSON without `<'.
--spec html(Title :: iodata(), Calls :: iodata(), Messages :: iodata()) -> iolist().
-html(Title, Calls, Messages) ->
+%% @doc The page with these contents; `live' if a server provides updates.
+-spec of_contents(#{title => binary(), calls => [beamai_trace:entry()], conversation => beamai_conversation:t(), live => boolean()}) -> iolist().
+of_contents(Contents) ->
+    Calls = lists:join(",", [embedded(beamai_trace:json(Call)) || Call <- maps:get(calls, Contents, [])]),
+    html(#{
+        title => escaped(maps:get(title, Contents, <<"beamai">>)),
+        calls => ["[", Calls, "]"],
+        messages => embedded(messages(maps:get(conversation, Contents, none))),
+        live => maps:get(live, Contents, false)
+    }).
+
+%% @doc The messages of a conversation, as JSON.
+-spec messages(beamai_conversation:t() | none) -> binary().
+messages(none) -> <<"[]">>;
+messages(Conversation) -> beamai_json:text([message(Message) || Message <- beamai_conversation:messages(Conversation)]).
+
+message(#{role := Role, content := Text} = Message) ->
+    Calls = [#{name => Name, args => Args} || #{name := Name, args := Args} <- maps:get(tool_calls, Message, [])],
+    Images = [<<"data:", Type/binary, ";base64,", Data/binary>> || #{media_type := Type, data := Data} <- maps:get(images, Message, []) ++ maps:get(attachments, Message, []), is_image(Type)],
+    Own = #{role => Role, text => Text, calls => Calls, images => Images},
+    maps:merge(Own, maps:with([name, outcome], Message)).
+
+is_image(<<"image/", _/binary>>) -> true;
+is_image(_Type) -> false.
+
+%% A script element ends at the first `</script', so `<' must be escaped.
+embedded(Json) -> binary:replace(Json, <<"<">>, <<"\\u003c">>, [global]).
+
+escaped(Text) ->
+    lists:foldl(
+        fun({Character, Entity}, Acc) -> binary:replace(Acc, Character, Entity, [global]) end,
+        Text,
+        [{<<"&">>, <<"&amp;">>}, {<<"<">>, <<"&lt;">>}, {<<">">>, <<"&gt;">>}]
+    ).
+
+%% The title is escaped HTML; calls and messages are JSON without `<'. A live page asks its server for new calls.
+html(#{title := Title, calls := Calls, messages := Messages, live := Live}) ->
     [
-        <<"<!doctype html>\n">>,
-        <<"<html lang='en'><head><meta charset='utf-8'>\n">>,
-        <<"<meta http-equiv='Content-Security-Policy' content='default-src &#39;none&#39;; style-src &#39;unsafe-inline&#39;; script-src &#39;unsafe-inline&#39;; img-src data:'>\n">>,
-        <<"<meta name='viewport' content='width=device-width'>\n">>,
-        <<"<title>">>, Title, <<"</title>\n">>,
-        <<"<style>\n">>,
-        <<":root { color-scheme: light dark; --line: #8884; --ok: #2e8b57; --error: #c0392b; --refused: #b8860b; --model: #4169e1; --agent: #777; }\n">>,
-        <<"body { margin: 0; font: 13px system-ui, sans-serif; display: grid; grid-template: auto 1fr / 1fr 30em; height: 100vh; }\n">>,
-        <<"header { grid-column: 1 / 3; display: flex; gap: .6em; padding: .5em; align-items: center; border-bottom: 1px solid var(--line); flex-wrap: wrap; }\n">>,
-        <<"header h1 { font-size: 1em; margin: 0 1em 0 0; }\n">>,
-        <<"#list { overflow: auto; position: relative; outline-offset: -2px; }\n">>,
-        <<"#rows { position: relative; }\n">>,
-        <<".row { position: absolute; left: 0; right: 0; height: 22px; display: grid; grid-template-columns: 22em 7em 1fr; align-items: center; white-space: nowrap; cursor: default; }\n">>,
-        <<".row[aria-selected=true] { background: #4682b433; }\n">>,
-        <<".row span { overflow: hidden; text-overflow: ellipsis; padding: 0 .4em; }\n">>,
-        <<".lane { position: relative; height: 14px; }\n">>,
-        <<".bar { position: absolute; height: 12px; top: 1px; min-width: 2px; border-radius: 2px; background: var(--ok); }\n">>,
-        <<".bar.model { background: var(--model); } .bar.agent { background: var(--agent); } .bar.error { background: var(--error); } .bar.refused { background: var(--refused); }\n">>,
-        <<".error b { color: var(--error); } .refused b { color: var(--refused); }\n">>,
-        <<"aside { overflow: auto; border-left: 1px solid var(--line); padding: .6em; }\n">>,
-        <<"pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: .2em 0 .8em; font: 12px ui-monospace, monospace; }\n">>,
-        <<"pre .add { color: var(--ok); } pre .del { color: var(--error); }\n">>,
-        <<"table { border-collapse: collapse; margin-bottom: 1em; } td, th { text-align: right; padding: .1em .5em; border-bottom: 1px solid var(--line); } td:first-child, th:first-child { text-align: left; }\n">>,
-        <<".message { border-left: 3px solid var(--line); padding-left: .6em; margin-bottom: .8em; } .message.user { border-color: var(--model); } .message.tool { border-color: var(--agent); }\n">>,
-        <<"img { max-width: 100%; }\n">>,
-        <<"</style></head><body>\n">>,
-        <<"<header><h1>">>, Title, <<"</h1>\n">>,
+        <<"<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>\n">>,
+        <<"<meta http-equiv='Content-Security-Policy' content='default-src &#39;none&#39;; style-src &#39;unsafe-inline&#39;; "
+            "script-src &#39;unsafe-inline&#39;; img-src data:; connect-src &#39;self&#39;'>\n">>,
+        <<"<meta name='viewport' content='width=device-width'><meta name='referrer' content='no-referrer'>\n">>,
+        <<"<title>">>, Title, <<"</title>\n<style>\n">>,
+        beamai_inspector_style:css(),
+        <<"</style></head><body>\n<header><h1>">>, Title, <<"</h1>\n">>,
         <<"<input id='find' type='search' placeholder='name or error ( / )' aria-label='Filter by name or error'>\n">>,
-        <<"<select id='kind' aria-label='Kind'><option value=''>all kinds</option><option>tool</option><option>model</option><option>agent</option></select>\n">>,
-        <<"<select id='outcome' aria-label='Outcome'><option value=''>all outcomes</option><option>ok</option><option>error</option><option>refused</option></select>\n">>,
-        <<"<select id='who' aria-label='Agent'><option value=''>all agents</option></select>\n">>,
-        <<"<button id='totals'>Totals</button><button id='talk'>Conversation</button><span id='count' role='status'></span></header>\n">>,
+        select(<<"kind">>, <<"Kind">>, <<"all kinds">>, [<<"tool">>, <<"model">>, <<"agent">>]),
+        select(<<"outcome">>, <<"Outcome">>, <<"all outcomes">>, [<<"ok">>, <<"error">>, <<"refused">>]),
+        select(<<"who">>, <<"Agent">>, <<"all agents">>, []),
+        <<"<button id='totals'>Totals</button><button id='talk'>Conversation</button>\n">>,
+        <<"<label class='live'><input id='pause' type='checkbox'> pause</label><a class='live' id='save' download='inspector.html'>save</a>\n">>,
+        <<"<span id='count' role='status'></span></header>\n">>,
         <<"<div id='list' tabindex='0' role='listbox' aria-label='Calls'><div id='rows'></div></div>\n">>,
         <<"<aside id='side' tabindex='0' aria-label='Details'></aside>\n">>,
-        <<"<script type='application/json' id='calls'>">>, Calls, <<"</script>\n">>,
-        <<"<script type='application/json' id='messages'>">>, Messages, <<"</script>\n">>,
+        data(<<"calls">>, Calls),
+        data(<<"messages">>, Messages),
+        data(<<"live">>, atom_to_binary(Live)),
         <<"<script>\n">>,
-        <<"'use strict';\n">>,
-        <<"const at = id => document.getElementById(id), H = 22;\n">>,
-        <<"const calls = JSON.parse(at('calls').textContent), messages = JSON.parse(at('messages').textContent);\n">>,
-        <<"const el = (tag, cls, text) => { const e = document.createElement(tag); if (cls) e.className = cls; if (text !== undefined) e.textContent = text; return e; };\n">>,
-        <<"const ms = us => us < 1000 ? us + ' us' : us < 1e6 ? (us / 1000).toFixed(1) + ' ms' : (us / 1e6).toFixed(2) + ' s';\n">>,
-        <<"calls.sort((a, b) => a.at - b.at || b.duration_us - a.duration_us);\n">>,
-        <<"const open = [];\n">>,
-        <<"let from = Infinity, to = -Infinity;\n">>,
-        <<"for (const c of calls) {\n">>,
-        <<"  from = Math.min(from, c.at); to = Math.max(to, c.at + c.duration_us);\n">>,
-        <<"  while (open.length && open[open.length - 1] < c.at + c.duration_us) open.pop();\n">>,
-        <<"  c.depth = open.length;\n">>,
-        <<"  if (c.kind === 'agent' || c.name === 'task') open.push(c.at + c.duration_us);\n">>,
-        <<"}\n">>,
-        <<"const span = Math.max(1, to - from);\n">>,
-        <<"for (const id of [...new Set(calls.map(c => c.agent_id).filter(x => x !== undefined))].sort()) at('who').append(el('option', '', String(id)));\n">>,
-        <<"let shown = calls, chosen = -1;\n">>,
-        <<"function filter() {\n">>,
-        <<"  const text = at('find').value.toLowerCase(), kind = at('kind').value, outcome = at('outcome').value, who = at('who').value;\n">>,
-        <<"  shown = calls.filter(c => (!kind || c.kind === kind) && (!outcome || c.outcome === outcome) && (!who || String(c.agent_id) === who) &&\n">>,
-        <<"    (!text || c.name.toLowerCase().includes(text) || (c.error || '').toLowerCase().includes(text)));\n">>,
-        <<"  chosen = -1; at('rows').style.height = shown.length * H + 'px'; at('list').scrollTop = 0;\n">>,
-        <<"  at('count').textContent = shown.length + ' of ' + calls.length; draw();\n">>,
-        <<"}\n">>,
-        <<"function draw() {\n">>,
-        <<"  const first = Math.max(0, Math.floor(at('list').scrollTop / H) - 5), last = Math.min(shown.length, first + Math.ceil(at('list').clientHeight / H) + 10);\n">>,
-        <<"  const rows = [];\n">>,
-        <<"  for (let i = first; i < last; i++) {\n">>,
-        <<"    const c = shown[i], row = el('div', 'row ' + c.outcome), name = el('span'), lane = el('div', 'lane'), bar = el('div', 'bar ' + c.kind + ' ' + c.outcome);\n">>,
-        <<"    row.style.top = i * H + 'px'; row.setAttribute('role', 'option'); row.setAttribute('aria-selected', i === chosen);\n">>,
-        <<"    name.style.paddingLeft = .4 + c.depth * 1.2 + 'em'; name.append(el('b', '', c.name));\n">>,
-        <<"    if (c.outcome !== 'ok') name.append(' ' + (c.error || c.outcome));\n">>,
-        <<"    bar.style.left = 100 * (c.at - from) / span + '%'; bar.style.width = 100 * c.duration_us / span + '%';\n">>,
-        <<"    lane.append(bar); row.append(name, el('span', '', ms(c.duration_us)), lane); row.onclick = () => choose(i); rows.push(row);\n">>,
-        <<"  }\n">>,
-        <<"  at('rows').replaceChildren(...rows);\n">>,
-        <<"}\n">>,
-        <<"function choose(i) {\n">>,
-        <<"  if (!shown.length) return;\n">>,
-        <<"  chosen = Math.max(0, Math.min(shown.length - 1, i));\n">>,
-        <<"  const list = at('list'), y = chosen * H;\n">>,
-        <<"  if (y < list.scrollTop) list.scrollTop = y; else if (y + H > list.scrollTop + list.clientHeight) list.scrollTop = y + H - list.clientHeight;\n">>,
-        <<"  draw(); details(shown[chosen]);\n">>,
-        <<"}\n">>,
-        <<"function block(title, value) {\n">>,
-        <<"  const pre = el('pre'), text = typeof value === 'string' ? value : value && typeof value.stdout === 'string' ? value.stdout + (value.stderr || '') :\n">>,
-        <<"    value && typeof value.diff === 'string' ? value.diff : JSON.stringify(value, null, 2);\n">>,
-        <<"  const isDiff = /^(---|@@) /m.test(text);\n">>,
-        <<"  for (const line of text.split('\\n')) pre.append(el('span', isDiff && line[0] === '+' ? 'add' : isDiff && line[0] === '-' ? 'del' : '', line + '\\n'));\n">>,
-        <<"  return [el('strong', '', title), pre];\n">>,
-        <<"}\n">>,
-        <<"function details(c) {\n">>,
-        <<"  const out = [el('h2', '', c.name)];\n">>,
-        <<"  const facts = { kind: c.kind, outcome: c.outcome, error: c.error, 'deciding rule': c.rule, start: new Date(c.at / 1000).toISOString(), duration: ms(c.duration_us),\n">>,
-        <<"    agent: c.agent_id, run: c.run_id, session: c.session_id, call: c.call_id, 'input tokens': c.input_tokens, 'output tokens': c.output_tokens, 'cached tokens': c.cached_tokens };\n">>,
-        <<"  const table = el('table');\n">>,
-        <<"  for (const [k, v] of Object.entries(facts)) if (v !== undefined) { const tr = el('tr'); tr.append(el('td', '', k), el('td', '', String(v))); table.append(tr); }\n">>,
-        <<"  out.push(table);\n">>,
-        <<"  if (c.input !== undefined) out.push(...block('Input', c.input));\n">>,
-        <<"  if (c.output !== undefined) out.push(...block('Output', c.output));\n">>,
-        <<"  at('side').replaceChildren(...out);\n">>,
-        <<"}\n">>,
-        <<"function totals() {\n">>,
-        <<"  const sums = new Map();\n">>,
-        <<"  for (const c of shown) { const k = c.kind + ' ' + c.name, s = sums.get(k) || { n: 0, e: 0, t: [], k: 0 }; s.n++; if (c.outcome !== 'ok') s.e++; s.t.push(c.duration_us); s.k += (c.input_tokens || 0) + (c.output_tokens || 0); sums.set(k, s); }\n">>,
-        <<"  const table = el('table'), head = el('tr'); for (const h of ['', 'calls', 'failed', 'p50', 'p95', 'tokens']) head.append(el('th', '', h)); table.append(head);\n">>,
-        <<"  const most = Math.max(1, ...[...sums.values()].map(s => s.n));\n">>,
-        <<"  for (const [k, s] of [...sums].sort((a, b) => b[1].n - a[1].n)) {\n">>,
-        <<"    s.t.sort((a, b) => a - b); const p = q => ms(s.t[Math.min(s.t.length - 1, Math.ceil(q * s.t.length) - 1)]);\n">>,
-        <<"    const tr = el('tr'); for (const v of [k, s.n, s.e, p(.5), p(.95), s.k]) tr.append(el('td', '', String(v)));\n">>,
-        <<"    tr.style.background = 'linear-gradient(90deg, #4682b433 ' + 100 * s.n / most + '%, transparent 0)'; table.append(tr);\n">>,
-        <<"  }\n">>,
-        <<"  at('side').replaceChildren(el('h2', '', 'Totals'), table);\n">>,
-        <<"}\n">>,
-        <<"function talk() {\n">>,
-        <<"  const out = [el('h2', '', 'Conversation')];\n">>,
-        <<"  for (const m of messages) {\n">>,
-        <<"    const box = el('div', 'message ' + m.role); box.append(el('strong', '', m.role + (m.name ? ' ' + m.name : '') + (m.outcome ? ' (' + m.outcome + ')' : '')));\n">>,
-        <<"    if (m.text) box.append(el('pre', '', m.text));\n">>,
-        <<"    for (const c of m.calls) box.append(...block('calls ' + c.name, c.args));\n">>,
-        <<"    for (const i of m.images) { const img = el('img'); img.src = i; box.append(img); }\n">>,
-        <<"    out.push(box);\n">>,
-        <<"  }\n">>,
-        <<"  at('side').replaceChildren(...out);\n">>,
-        <<"}\n">>,
-        <<"for (const id of ['find', 'kind', 'outcome', 'who']) at(id).oninput = filter;\n">>,
-        <<"at('totals').onclick = totals; at('talk').onclick = talk; at('list').onscroll = draw; window.onresize = draw;\n">>,
-        <<"at('list').onkeydown = e => {\n">>,
-        <<"  const page = Math.floor(at('list').clientHeight / H), go = { ArrowDown: chosen + 1, ArrowUp: chosen - 1, PageDown: chosen + page, PageUp: chosen - page, Home: 0, End: shown.length - 1 }[e.key];\n">>,
-        <<"  if (go !== undefined) { e.preventDefault(); choose(go); } else if (e.key === 'Enter') at('side').focus();\n">>,
-        <<"};\n">>,
-        <<"document.onkeydown = e => { if (e.key === '/' && e.target.tagName !== 'INPUT') { e.preventDefault(); at('find').focus(); } };\n">>,
-        <<"filter(); if (calls.length) totals(); else talk();\n">>,
+        beamai_inspector_script:js(),
         <<"</script></body></html>\n">>
     ].
+
+select(Id, Label, All, Values) ->
+    [
+        <<"<select id='">>, Id, <<"' aria-label='">>, Label, <<"'><option value=''>">>, All, <<"</option>">>,
+        [[<<"<option>">>, Value, <<"</option>">>] || Value <- Values], <<"</select>\n">>
+    ].
+
+data(Id, Json) ->
+    [<<"<script type='application/json' id='">>, Id, <<"'>">>, Json, <<"</script>\n">>].

@@ -1,14 +1,14 @@
-%% @doc Entries of a trace as OpenTelemetry takes them: one `ExportTraceServiceRequest' of OTLP, in protobuf.
+%% @doc Exports trace entries to OpenTelemetry: encodes an `ExportTraceServiceRequest' of OTLP, in protobuf.
 %%
 %% ```
 %% Request = beamai_otlp:encode(beamai_trace:entries(Trace), #{service => <<"my-app">>}),
 %% httpc:request(post, {"http://127.0.0.1:4318/v1/traces", [], "application/x-protobuf", Request}, [], []).
 %% '''
 %%
-%% Each entry is a span. Those of an agent's run are the children of its span, and the run of a sub-agent is a child of the run
-%% that it works for. Trace and span ids are made of the entries' own, so entries may be sent in several requests; what has no
-%% `run_id' is a trace by itself. Attributes have the names of OpenTelemetry's conventions for generative AI. Contents are never
-%% sent.
+%% Each entry becomes a span. The entries of an agent's run are children of its span, and the run of a sub-agent is a
+%% child of its caller's run. Trace and span ids are derived from the ids in the entries, so entries can be sent in
+%% several requests; an entry without `run_id' is a trace of its own. Attributes are named after OpenTelemetry's
+%% conventions for generative AI. Contents are never sent.
 -module(beamai_otlp).
 
 -export([encode/1, encode/2]).
@@ -19,7 +19,7 @@
     service => binary()
 }.
 
-%% Of the enumerations of OTLP.
+%% Enumeration values of OTLP.
 -define(INTERNAL, 1).
 -define(CLIENT, 3).
 -define(STATUS_ERROR, 2).
@@ -29,7 +29,7 @@
 encode(Entries) ->
     encode(Entries, #{}).
 
-%% @doc The entries as one request. Raises `{bad_option, Key}'.
+%% @doc Encodes the entries as one request. Raises `{bad_option, Key}'.
 -spec encode([beamai_trace:entry()], options()) -> binary().
 encode(Entries, Options) ->
     [beamai_validate:bad_option(Key, "is not an option; the option is service") || Key <- maps:keys(maps:remove(service, Options))],
@@ -61,7 +61,8 @@ span(#{name := Name, at := At, duration_us := Us} = Entry, Above) ->
         status(Entry)
     ].
 
-%% A sub-agent's run is in the trace of the run at the top. An entry whose run is not among those given is at the top itself.
+%% The outermost run: a sub-agent's run belongs to its trace. A run whose caller is not among the entries is outermost
+%% itself.
 root(Run, _Above, 0) -> Run;
 root(Run, Above, Left) ->
     case Above of
@@ -126,7 +127,7 @@ message(Field, Parts) ->
 
 bytes(Field, Bytes) -> message(Field, Bytes).
 
-%% A receiver refuses a whole request where one text is not UTF-8.
+%% A receiver rejects the whole request if a text is not UTF-8.
 text(Field, Text) -> message(Field, beamai_error:readable(Text)).
 
 varint(Field, Value) -> [key(Field, 0), number(Value band 16#FFFFFFFFFFFFFFFF)].

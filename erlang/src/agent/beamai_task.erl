@@ -187,11 +187,11 @@ outcome_word(_Other) -> "failed".
 %%% Errors
 
 unknown(Name, []) ->
+    Configure = <<"Name them in the kernel's option agents, and the chat model that they use in the context's model">>,
     Message = [
-        "this kernel has no sub-agents, so ", beamai_error:show(Name, 80), " cannot be asked; the host names them ",
-        "in the kernel's option agents, and the chat model that they use in the context's model; do the work yourself"
+        "this kernel has no sub-agents, so ", beamai_error:show(Name, 80), " cannot be asked; do the work yourself. ", Configure
     ],
-    beamai_error:new(?TOOL, execution_failed, no_agents, Message);
+    beamai_error:new(?TOOL, execution_failed, no_agents, Message, #{configure => Configure});
 unknown(Name, Names) ->
     Nearest = beamai_nearest:names(Name, Names),
     Message = [
@@ -207,11 +207,9 @@ too_deep(Name, Depth) ->
     beamai_error:new(?TOOL, execution_failed, too_deep, Message).
 
 no_model(Name) ->
-    Message = [
-        "the sub-agent ", Name, " has no chat model: the host gives one as llm in its definition, or as model in the ",
-        "context of the call; do the work yourself"
-    ],
-    beamai_error:new(?TOOL, execution_failed, not_configured, Message).
+    Configure = <<"Give one as llm in its definition, or as model in the context of the call">>,
+    Message = ["the sub-agent ", Name, " has no chat model; do the work yourself. ", Configure],
+    beamai_error:new(?TOOL, execution_failed, not_configured, Message, #{configure => Configure}).
 
 bad_answer(Name, Answer) ->
     Message = [

@@ -50,9 +50,9 @@
     agent_id => term(),
     session_id => term(),
     call_id => term(),
-    %% Of an agent: the run that it works for.
+    %% For sub-agents: the caller's run.
     parent_run_id => term(),
-    %% Of a model.
+    %% For models.
     provider => binary(),
     finish_reasons => [binary()],
     input_tokens => non_neg_integer(),

@@ -238,8 +238,8 @@ show(Node) -> beamai_error:show(Node, 80).
 %% Drops all further messages of the call, and ends what still runs of it.
 leave(#call{tag = Tag, monitor = Monitor}) ->
     _ = erlang:unalias(Tag),
-    case erase({?MODULE, Tag}) of
-        undefined -> _ = erlang:spawn_request_abandon(Monitor);
+    _ = case erase({?MODULE, Tag}) of
+        undefined -> erlang:spawn_request_abandon(Monitor);
         Pid -> Pid ! {Tag, leave}
     end,
     true = erlang:demonitor(Monitor, [flush]),

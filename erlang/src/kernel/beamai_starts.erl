@@ -11,13 +11,16 @@
 %% Timeout for delivering an answer, in milliseconds.
 -define(ANSWER_MS, 10000).
 
-%% @doc Handles a message of a running call: an approval request or progress.
--spec heard(Message :: map(), Tool :: binary(), Args :: map(), beamai_kernel:kernel(), beamai_context:t()) -> ok.
+%% @doc Handles a message of a running call: an approval request or progress. If the run's time budget is used up before
+%% the request is answered, the call must stop.
+-spec heard(Message :: map(), Tool :: binary(), Args :: map(), beamai_kernel:kernel(), beamai_context:t()) ->
+    beamai_door:heard().
 heard(#{<<"start">> := Id, <<"request">> := Request}, Tool, Args, Kernel, Context) ->
     case beamai_approval:decide(Request#{<<"tool">> => Tool}, Args, Kernel, Context) of
         %% The call was cancelled, so the command ends while its program still waits. An answer would let the command
         %% continue.
         {error, #{details := #{reason := cancelled}}} -> ok;
+        {error, #{details := #{reason := timeout}} = OutOfTime} -> {stop, OutOfTime};
         Decided -> answer(Id, decision(Decided), Context, beamai_env:in_workspace(Kernel, Context))
     end;
 heard(Progress, Tool, _Args, _Kernel, Context) ->

@@ -4,7 +4,7 @@
 
 -export([deadline/1, left/1, progress/2, late/2, stuck/1, busy/1]).
 
--export_type([call/0, options/0, answer/0, pace/0, deadline/0]).
+-export_type([call/0, options/0, answer/0, heard/0, pace/0, deadline/0]).
 
 %% Time beyond a call's timeout, which the native side enforces, in milliseconds.
 -define(GRACE_MS, 5000).
@@ -43,8 +43,10 @@
     %% Tag with which a cancellation arrives, as `{Run, cancelled}'.
     run := reference() | none,
     %% Receives progress, in the calling process.
-    on_progress => fun((#{binary() => term()}) -> ok)
+    on_progress => fun((#{binary() => term()}) -> heard())
 }.
+%% `stop' ends the call with this error.
+-type heard() :: ok | {stop, beamai_error:t()}.
 %% Maps with binary keys, except for errors created by the door itself.
 -type answer() ::
     {ok, term()}
@@ -73,7 +75,7 @@ left(Deadline) when is_integer(Deadline) ->
     min(?LONGEST_MS, max(0, Deadline - erlang:monotonic_time(millisecond))).
 
 %% @doc Passes a progress message of the native side to its receiver, in this process.
--spec progress(Encoded :: binary(), options()) -> ok.
+-spec progress(Encoded :: binary(), options()) -> heard().
 progress(Encoded, #{on_progress := Hear}) ->
     beamai_guard:nested(fun() -> Hear(binary_to_term(Encoded, [safe])) end);
 progress(_Encoded, _Options) ->

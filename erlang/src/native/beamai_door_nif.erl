@@ -47,8 +47,10 @@ wait(Tool, Job, Tag, Deadline, #{timeout := Timeout} = Options) ->
         {Tag, Reply} when is_binary(Reply) ->
             binary_to_term(Reply, [safe]);
         {Tag, progress, Progress} ->
-            beamai_door:progress(Progress, Options),
-            wait(Tool, Job, Tag, Deadline, Options);
+            case beamai_door:progress(Progress, Options) of
+                ok -> wait(Tool, Job, Tag, Deadline, Options);
+                {stop, Error} -> stop(Tool, Job, Tag, Error)
+            end;
         {Tag, cancelled} ->
             beamai_runs:keep(Tag),
             stop(Tool, Job, Tag, beamai_error:cancelled(Tool))

@@ -127,8 +127,10 @@ wait(#call{tag = Tag, number = Number, monitor = Monitor, tool = Tool} = Call) -
             binary_to_term(Reply, [safe]);
         {Tag, Number, {progress, Progress}} ->
             Heard = erlang:monotonic_time(millisecond),
-            beamai_door:progress(Progress, Options),
-            wait(later(Call, erlang:monotonic_time(millisecond) - Heard));
+            case beamai_door:progress(Progress, Options) of
+                ok -> wait(later(Call, erlang:monotonic_time(millisecond) - Heard));
+                {stop, Error} -> stop(Call, Error)
+            end;
         {'DOWN', Monitor, process, _Owner, Reason} ->
             {error, lost(Tool, Reason)};
         {Tag, cancelled} ->

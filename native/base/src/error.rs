@@ -2,6 +2,7 @@
 //!
 //! A message says what was wrong, with the value, and what to do next. Models read it at least as often as people.
 
+use crate::{HostHint, HostTerms};
 use serde_json::{Map, Value};
 use std::fmt;
 
@@ -158,12 +159,18 @@ pub struct ToolError {
     pub message: String,
     /// Data for programs: the file, the most similar lines, the output so far.
     pub details: Box<Map<String, Value>>,
+    /// What the host can configure to make the call possible.
+    pub hint: Option<Box<HostHint>>,
 }
+
+/// Key in an error's details, and in a result: what the host can configure to make the call possible. An error's
+/// message ends with the same text, which is not meant for models.
+pub const CONFIGURE: &str = "configure";
 
 impl ToolError {
     /// An error without details.
     pub fn new(reason: Reason, message: impl Into<String>) -> Self {
-        Self { tool: String::new(), reason, message: message.into(), details: Box::default() }
+        Self { tool: String::new(), reason, message: message.into(), details: Box::default(), hint: None }
     }
 
     /// Adds one detail.
@@ -171,6 +178,21 @@ impl ToolError {
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.details.insert(key.to_owned(), value.into());
         self
+    }
+
+    /// Adds what the host can configure to make the call possible.
+    #[must_use]
+    pub fn hint(self, hint: HostHint) -> Self {
+        Self { hint: Some(Box::new(hint)), ..self }
+    }
+
+    /// Appends the hint, if there is one, to the message and to the details, in the terms of this host.
+    #[must_use]
+    pub fn in_terms(mut self, terms: HostTerms) -> Self {
+        let Some(hint) = self.hint.take() else { return self };
+        let hint = hint.in_terms(terms);
+        self.message = format!("{}. {hint}", self.message.trim_end_matches('.'));
+        self.with(CONFIGURE, hint)
     }
 
     /// Sets the file that the error is about.

@@ -6,11 +6,13 @@ mod cancel;
 mod destination;
 pub mod domain;
 mod error;
+mod host_hint;
 mod nearest;
 pub mod panics;
 
 pub use cancel::CancelToken;
 pub use destination::{Destination, HostPattern};
 pub use domain::Domains;
-pub use error::{ErrorKind, Reason, Result, ToolError, describe};
+pub use error::{CONFIGURE, ErrorKind, Reason, Result, ToolError, describe};
+pub use host_hint::{HostHint, HostTerms};
 pub use nearest::nearest;

@@ -2,7 +2,7 @@
 
 use super::cursor::Cursor;
 
-/// Reads up to the closing quote and decodes the escapes; `None` where the text is not sure.
+/// Reads up to the closing quote and decodes the escapes; `None` if the text is not certain.
 pub(super) fn read(cursor: &mut Cursor) -> Option<String> {
     let mut text = String::new();
     loop {
@@ -26,23 +26,23 @@ fn escape(cursor: &mut Cursor) -> Option<char> {
         'v' => '\x0b',
         char @ ('\\' | '\'' | '"' | '?') => char,
         'x' => byte(number(cursor, 16, 2, 0)?)?,
-        // Beyond ASCII the locale decides.
+        // Outside ASCII the result depends on the locale.
         'u' => byte(number(cursor, 16, 4, 0)?)?,
         'U' => byte(number(cursor, 16, 8, 0)?)?,
         digit @ '0'..='7' => byte(number(cursor, 8, 2, digit.to_digit(8)?)?)?,
-        // Control characters, and what is no escape: nobody needs them in a command.
+        // Control characters and invalid escapes are not needed in commands.
         _ => return None,
     };
     // bash ends the text at a NUL.
     (char != '\0').then_some(char)
 }
 
-/// Bytes beyond ASCII are parts of characters, or of none.
+/// Bytes outside ASCII may be parts of characters, or invalid.
 fn byte(value: u32) -> Option<char> {
     char::from_u32(value).filter(char::is_ascii)
 }
 
-/// Up to `most` digits after those that make `value`; without any, the escape is none, unless `value` was given.
+/// Reads up to `most` further digits. `value` is that of the digits so far; without any digit at all, it is not an escape.
 fn number(cursor: &mut Cursor, radix: u32, most: usize, value: u32) -> Option<u32> {
     let (mut value, mut count) = (value, 0);
     while let Some(digit) = cursor.peek_raw().and_then(|char| char.to_digit(radix)).filter(|_| count < most) {

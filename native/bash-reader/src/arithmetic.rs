@@ -1,4 +1,4 @@
-//! Arithmetic. Bash evaluates the values of names again, commands in subscripts included.
+//! Arithmetic. Bash evaluates the values of variables again, including commands in subscripts.
 
 use super::ParseError;
 use super::parser::{CommandParser, Result};
@@ -13,7 +13,7 @@ impl CommandParser<'_> {
         self.expression("))")
     }
 
-    /// Arithmetic up to this text, which is taken.
+    /// Arithmetic up to and including this text.
     pub(super) fn expression(&mut self, end: &str) -> Result<()> {
         let mut depth = 0_usize;
         loop {
@@ -43,14 +43,14 @@ impl CommandParser<'_> {
         }
     }
 
-    /// A number, with a base or without.
+    /// A number, optionally with a base.
     fn number(&mut self) {
         while self.cursor.peek().is_some_and(|char| char.is_ascii_alphanumeric() || "#@_".contains(char)) {
             self.cursor.next();
         }
     }
 
-    /// What follows a dollar sign.
+    /// The rest of an expansion, after its dollar sign.
     fn value(&mut self) -> Result<()> {
         let mut word = RawWord::default();
         self.dollar(&mut word, true)?;
@@ -79,7 +79,7 @@ impl CommandParser<'_> {
         Ok(())
     }
 
-    /// The letters and digits that come next.
+    /// Takes the letters, digits and underscores that come next.
     pub(super) fn name(&mut self) -> String {
         let mut name = String::new();
         while let Some(char) = self.cursor.peek().filter(|char| is_name_char(*char, false)) {

@@ -2,17 +2,17 @@
 
 use super::word::{ExpansionSource, WordPiece};
 
-/// Most words, and most pieces in them, that one word may become.
+/// Maximum number of words, and of pieces in them, that one word may expand to.
 const MOST_WORDS: usize = 512;
 const MOST_PIECES: usize = 1 << 16;
-/// Most braces that one word may open.
+/// Maximum number of braces in one word.
 const MOST_BRACES: usize = 64;
 
 const fn plain(char: char) -> WordPiece {
     WordPiece::Char { char, quoted: false }
 }
 
-/// The words that a word becomes; `None` where these are too many.
+/// The words that a word expands to; `None` if they are too many.
 pub(super) fn expand(pieces: Vec<WordPiece>) -> Option<Vec<Vec<WordPiece>>> {
     match pieces.iter().filter(|piece| **piece == plain('{')).count() {
         0 => Some(vec![pieces]),
@@ -21,7 +21,7 @@ pub(super) fn expand(pieces: Vec<WordPiece>) -> Option<Vec<Vec<WordPiece>>> {
     }
 }
 
-/// Expands the pieces from a position on. Alternatives are the first braces with a comma between them.
+/// Expands the pieces from a position on, beginning with the first pair of braces that contains a comma.
 fn expand_from(
     pieces: &[WordPiece],
     from: usize,
@@ -57,7 +57,7 @@ fn expand_from(
     Some(words)
 }
 
-/// `{1..9}`: what it counts is not worked out.
+/// `{1..9}`: its numbers are treated as unknown text.
 fn sequence(
     pieces: &[WordPiece],
     open: usize,
@@ -73,7 +73,7 @@ fn sequence(
     Some(tails.into_iter().map(|tail| [word.clone(), tail].concat()).collect())
 }
 
-/// Whether bash counts from one number to another.
+/// Whether bash expands this as a sequence.
 fn counts(range: &[WordPiece]) -> bool {
     let char = |piece: &WordPiece| match piece {
         WordPiece::Char { char, quoted: false } => Some(*char),
@@ -88,7 +88,7 @@ fn counts(range: &[WordPiece]) -> bool {
     })
 }
 
-/// The braces that open at a position, if they are an expansion: where they close, and the commas between.
+/// If the brace at a position begins an expansion: the position of its closing brace, and the commas in between.
 fn braces(pieces: &[WordPiece], open: usize) -> Option<(usize, usize, Vec<usize>)> {
     if pieces[open] != plain('{') {
         return None;
@@ -109,14 +109,14 @@ fn braces(pieces: &[WordPiece], open: usize) -> Option<(usize, usize, Vec<usize>
     None
 }
 
-/// Whether braces are left that might have been an expansion in another reading.
+/// Whether braces are left that bash might still expand.
 pub(super) fn is_doubtful(pieces: &[WordPiece]) -> bool {
     let Some(open) = pieces.iter().position(|piece| *piece == plain('{')) else { return false };
     let rest = &pieces[open..];
     rest.contains(&plain(',')) || rest.windows(2).any(|pair| pair == [plain('.'), plain('.')])
 }
 
-/// Whether every brace closes what was opened.
+/// Whether braces are balanced.
 pub(super) fn is_whole(pieces: &[WordPiece]) -> bool {
     let mut depth = 0_i64;
     let is_closed = pieces.iter().all(|piece| {

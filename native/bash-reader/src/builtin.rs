@@ -1,4 +1,4 @@
-//! Builtins of the shell: which variables they set, and which of them run texts or change what later commands mean.
+//! Builtins of the shell: the variables that they set, and whether they run texts or change what later commands mean.
 
 use super::Analysis;
 use super::options::ParsedOptions;
@@ -6,14 +6,14 @@ use super::values::ValueKind;
 use super::variable::is_telling;
 use super::word::{ExpansionSource, Word, WordPiece, is_name_char};
 
-/// Builtins that do nothing beyond the shell, and evaluate nothing.
+/// Builtins without effects outside the shell, which evaluate nothing.
 const HARMLESS: [&str; 12] =
     [":", "true", "false", "exit", "return", "break", "continue", "shift", "echo", "pwd", "type", "umask"];
 
-/// Builtins of which there are programs that do the same.
+/// Builtins that also exist as programs.
 const PROGRAMS: [&str; 8] = [":", "true", "false", "echo", "printf", "pwd", "test", "["];
 
-/// Whether a program of that name does what the builtin does.
+/// Whether a program with that name does the same as the builtin.
 pub(super) fn is_program(name: &str) -> bool {
     PROGRAMS.contains(&name)
 }
@@ -24,17 +24,17 @@ const POWERFUL: [&str; 18] = [
     "history", "jobs", "let", "source", ".", "coproc", "dirs", "caller",
 ];
 
-/// Options of `set` that change nothing about what is run, and names for its `-o`.
+/// Options of `set` that do not affect what is run, and names for its `-o`.
 const SET: &str = "+euxvEbChmTo:";
 const SET_NAMES: [&str; 9] =
     ["pipefail", "errexit", "nounset", "xtrace", "verbose", "errtrace", "functrace", "noclobber", "monitor"];
 
-/// Options of `shopt` that change only what patterns of file names match.
+/// Options of `shopt` that only affect which file names patterns match.
 const SHOPT: [&str; 6] = ["nullglob", "failglob", "globstar", "dotglob", "nocaseglob", "inherit_errexit"];
 
 const NAMES: &str = "it can set any variable, or run what its subscript holds";
 
-/// Why more than the name of a builtin says can happen with these arguments, if so; `None` for any other program.
+/// The hazard of a builtin with these arguments, if it can do more than its name says; `None` if it is not a builtin.
 pub(super) fn look(name: &str, args: &[Word], out: &mut Analysis) -> Option<Option<String>> {
     let unsure = |is_sure: bool, why: &str| (!is_sure).then(|| format!("{name}: {why}"));
     let options = |known| ParsedOptions::read(args, known);
@@ -67,7 +67,7 @@ pub(super) fn look(name: &str, args: &[Word], out: &mut Analysis) -> Option<Opti
     Some(hazard)
 }
 
-/// Takes note of the variables that `read` sets, an array behind the option `-a`.
+/// Records the variables that `read` sets; the value of `-a` is an array.
 fn read(options: &ParsedOptions<'_>, out: &mut Analysis) -> bool {
     out.values.assign("REPLY", ValueKind::Any);
     let lists = options.values_of(&["a"]).map(|name| (name, true));
@@ -104,7 +104,7 @@ fn declare(options: &ParsedOptions<'_>, has_lists: bool, out: &mut Analysis) -> 
     })
 }
 
-/// Whether a value is that of an array, as far as its first character tells.
+/// Whether a value may be that of an array, judging by its first character.
 fn may_begin_list(first: &WordPiece) -> bool {
     matches!(
         first,
@@ -122,7 +122,7 @@ fn assign(word: &Word, is_list: bool, out: &mut Analysis) -> bool {
     true
 }
 
-/// The name of a variable that does not change what is run.
+/// The name of a variable that does not affect what is run.
 fn plain_name(word: &Word) -> Option<String> {
     let name = word.text().filter(|name| !name.is_empty() && !is_telling(name))?;
     name.chars().enumerate().all(|(at, char)| is_name_char(char, at == 0)).then_some(name)
@@ -132,7 +132,7 @@ fn is_plain_setting(args: &[Word]) -> bool {
     ParsedOptions::read(args, SET).is_some_and(|found| found.values_of(&["o"]).all(is_plain_option))
 }
 
-/// Whether the name of an option of the shell is one that changes nothing about what is run.
+/// Whether a shell option does not affect what is run.
 pub(super) fn is_plain_option(name: &Word) -> bool {
     name.text().is_some_and(|name| SET_NAMES.contains(&&*name))
 }
@@ -142,7 +142,7 @@ fn is_plain_shopt(args: &[Word]) -> bool {
     args.iter().all(|arg| arg.text().is_some_and(is_plain))
 }
 
-/// `wait` for numbers of processes.
+/// `wait` with process ids or job specs.
 fn waits(args: &[Word], out: &mut Analysis) -> bool {
     args.iter().all(|word| {
         matches!(word.text().as_deref(), Some("-n" | "-f" | "-nf" | "-fn"))
@@ -151,7 +151,7 @@ fn waits(args: &[Word], out: &mut Analysis) -> bool {
     })
 }
 
-/// `printf`, which sets a variable by `-v`, and by `%n` in its format.
+/// `printf`, which can set variables with `-v`, and with `%n` in its format.
 fn prints(args: &[Word], out: &mut Analysis) -> bool {
     let text = |at: usize| args.get(at).and_then(Word::text);
     let mut at = 0;
@@ -169,7 +169,7 @@ fn prints(args: &[Word], out: &mut Analysis) -> bool {
     !is_option && (!has_values || format.text().is_some_and(|format| !counts(&format)))
 }
 
-/// Whether a format of `printf` has a `%n`.
+/// Whether a format of `printf` contains `%n`.
 fn counts(format: &str) -> bool {
     let mut rest = format.chars();
     while let Some(char) = rest.next() {
@@ -180,8 +180,8 @@ fn counts(format: &str) -> bool {
     false
 }
 
-/// Whether no `-v` can come before a subscript. A word that splits can hold both; one that may come to nothing hides
-/// which words stand together.
+/// Whether `-v` cannot precede a subscript. A word that splits can contain both, and one that may be empty hides which words
+/// are adjacent.
 fn is_plain_test(args: &[Word], out: &mut Analysis) -> bool {
     const OPERATORS: [&str; 2] = ["-v", "-R"];
     let splits = |word: &Word| word.may_be_words();
@@ -198,7 +198,7 @@ fn is_plain_test(args: &[Word], out: &mut Analysis) -> bool {
     })
 }
 
-/// Whether a word may hold a bracket. Of those that split, the values are known to have none.
+/// Whether a word may contain a bracket. The values of words that split are known to contain none.
 fn may_have_subscript(word: &Word) -> bool {
     !word.may_be_words()
         && word.pieces.iter().any(|piece| match piece {

@@ -9,7 +9,7 @@ use super::values::ValueKind;
 use super::word::{RawWord, Word};
 
 impl CommandParser<'_> {
-    /// A compound command from its first word on, with its redirections.
+    /// A compound command, from its first word, with its redirections.
     pub(super) fn compound(&mut self, first: &str, read: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         self.cursor.take(first);
         self.deeper(read)?;
@@ -62,7 +62,7 @@ impl CommandParser<'_> {
         self.expect("done")
     }
 
-    /// What may run several times, and so change its directory by more than one step.
+    /// Reads a part that may run repeatedly, and so may change its directory several times.
     fn repeated(&mut self, read: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         let before = self.out.directories.len();
         read(self)?;
@@ -94,7 +94,7 @@ impl CommandParser<'_> {
         self.body()
     }
 
-    /// The words that the variable of a `for` goes through.
+    /// The words that a `for` loop iterates over.
     fn elements(&mut self, name: &str) -> Result<()> {
         self.cursor.take("in");
         loop {
@@ -171,7 +171,7 @@ impl CommandParser<'_> {
         }
     }
 
-    /// A word of `[[ … ]]`, with the one behind it where bash evaluates that.
+    /// A word of `[[ … ]]`, and the next one if bash evaluates it.
     fn condition_word(&mut self, word: Option<&str>, last: &RawWord) -> Result<RawWord> {
         const WHY: &str = "a comparison of numbers in [[ … ]] can run commands that variables hold";
         let read = self.word()?;
@@ -206,7 +206,7 @@ impl CommandParser<'_> {
         }
     }
 
-    /// A regular expression, as far as its characters are those of other words.
+    /// A regular expression, if its characters could also be those of other words.
     fn expression_word(&mut self) -> Result<()> {
         self.blanks();
         let is_plain = |char: char| char.is_ascii_alphanumeric() || "_-./:,@%+=^$*?[]{}\"~".contains(char);
@@ -230,7 +230,7 @@ impl CommandParser<'_> {
         self.function(start, name.name())
     }
 
-    /// The body of a function. Its commands are listed here, and calls behind it need nothing more, where it is sure to be
+    /// The body of a function. Its commands are listed here, so later calls need nothing more if the function is certainly
     /// defined.
     pub(super) fn function(&mut self, start: usize, name: Option<String>) -> Result<()> {
         let is_sure = std::mem::take(&mut self.is_statement) && self.depth == 0;

@@ -1,6 +1,6 @@
-//! The characters of a command, one by one.
+//! A cursor over the characters of a command.
 
-/// A position in a text. A backslash before a line end joins lines; what reads through a cursor does not see them.
+/// A position in a text. It skips backslashes before line ends, which join lines.
 #[derive(Debug, Clone)]
 pub(super) struct Cursor {
     chars: Vec<char>,
@@ -12,7 +12,7 @@ impl Cursor {
         Self { chars, at: 0 }
     }
 
-    /// The position after `at` that lies behind joined lines.
+    /// The position after any line joins at `at`.
     fn joined(&self, mut at: usize) -> usize {
         while self.chars.get(at) == Some(&'\\') && self.chars.get(at + 1) == Some(&'\n') {
             at += 2;
@@ -25,7 +25,7 @@ impl Cursor {
         self.chars.get(self.joined(self.at)).copied()
     }
 
-    /// The character after `count` others.
+    /// The character `count` positions ahead.
     pub(super) fn ahead(&self, count: usize) -> Option<char> {
         let mut at = self.joined(self.at);
         for _ in 0..count {
@@ -42,14 +42,14 @@ impl Cursor {
         char
     }
 
-    /// Takes the next character even where it joins lines.
+    /// Takes the next character without skipping line joins.
     pub(super) fn next_raw(&mut self) -> Option<char> {
         let char = self.chars.get(self.at).copied();
         self.at += usize::from(char.is_some());
         char
     }
 
-    /// The next character even where it joins lines.
+    /// The next character without skipping line joins.
     pub(super) fn peek_raw(&self) -> Option<char> {
         self.chars.get(self.at).copied()
     }
@@ -68,7 +68,7 @@ impl Cursor {
         text.chars().enumerate().all(|(at, char)| self.ahead(at) == Some(char))
     }
 
-    /// The line that comes next, without its end; `None` at the end of the text.
+    /// Takes the next line, without its end; `None` at the end of the text.
     pub(super) fn line(&mut self) -> Option<String> {
         let rest = self.chars.get(self.at..).filter(|rest| !rest.is_empty())?;
         let length = rest.iter().position(|char| *char == '\n').unwrap_or(rest.len());
@@ -81,7 +81,7 @@ impl Cursor {
         self.at
     }
 
-    /// The text from a position to here.
+    /// The text from a position to the current one.
     pub(super) fn since(&self, start: usize) -> String {
         self.chars[start.min(self.at)..self.at].iter().collect()
     }

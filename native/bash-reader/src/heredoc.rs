@@ -5,7 +5,7 @@ use super::{ParseError, word::WordPiece};
 
 type Result<T> = std::result::Result<T, ParseError>;
 
-/// A here-document whose text begins at the next line.
+/// A here-document whose text begins on the next line.
 #[derive(Debug)]
 pub(super) struct Heredoc {
     end: String,
@@ -16,7 +16,7 @@ pub(super) struct Heredoc {
 /// Operators, longest first.
 const OPERATORS: [&str; 12] = ["&>>", "<<<", "<<-", "&>", "<<", ">>", ">|", "<>", "<&", ">&", "<", ">"];
 
-/// Files that everybody may write to.
+/// Files to which writing is always allowed.
 const SINKS: [&str; 4] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
 
 impl CommandParser<'_> {
@@ -37,7 +37,7 @@ impl CommandParser<'_> {
             return Ok(false);
         };
         self.blanks();
-        // A dash behind `>&` is a word of its own, whatever follows it.
+        // A dash after `>&` is a word by itself, whatever follows.
         if matches!(operator, "<&" | ">&") && self.cursor.take("-") {
             return Ok(true);
         }
@@ -68,7 +68,7 @@ impl CommandParser<'_> {
         if operator == "<<<" || is_duplicate(operator, text.as_deref()) {
             return Ok(());
         }
-        // Behind `>&` bash expands the name twice, quotes or not.
+        // After `>&` bash expands the name twice, even in quotes.
         let is_plain =
             |text: &str| text.chars().all(|char| char.is_ascii_alphanumeric() || "_-./".contains(char));
         if word.may_split() || operator == ">&" && !text.as_deref().is_some_and(is_plain) {
@@ -90,7 +90,7 @@ impl CommandParser<'_> {
         Ok(())
     }
 
-    /// Reads the here-documents that begin at this line.
+    /// Reads the here-documents that begin on this line.
     pub(super) fn documents(&mut self) -> Result<()> {
         for heredoc in std::mem::take(&mut self.pending) {
             let mut text = String::new();
@@ -100,7 +100,7 @@ impl CommandParser<'_> {
                 if line == heredoc.end {
                     break;
                 }
-                // Within a substitution bash may end it here.
+                // Within a substitution, bash may end the document here.
                 if line.starts_with(&heredoc.end) && line.contains(')') {
                     return Err(ParseError::new("the end of a here-document is unclear"));
                 }
@@ -119,13 +119,13 @@ impl CommandParser<'_> {
     }
 }
 
-/// A character of an end word; others are read in more than one way.
+/// Whether a character is unambiguous in an end word.
 fn end_char(piece: &WordPiece) -> Option<char> {
     let WordPiece::Char { char, .. } = piece else { return None };
     Some(*char).filter(|char| char.is_ascii_alphanumeric() || "_-.".contains(*char))
 }
 
-/// Whether a redirection only gives a descriptor that is open already another number.
+/// Whether a redirection only duplicates an open descriptor.
 fn is_duplicate(operator: &str, text: Option<&str>) -> bool {
     let is_number = |text: &str| {
         let number = text.strip_suffix('-').unwrap_or(text);

@@ -1,6 +1,6 @@
 //! Words: quotes, expansions and substitutions.
 //!
-//! Whatever bash might read otherwise than it looks is an [`ParseError`]: the judge then asks.
+//! A text that bash might read differently is a [`ParseError`], and the command then needs approval.
 
 use super::cursor::{Cursor, ends_word};
 use super::parser::{CommandParser, ListEnd};
@@ -10,7 +10,7 @@ use super::{ParseError, ansi_c, brace};
 type Result<T> = std::result::Result<T, ParseError>;
 
 impl CommandParser<'_> {
-    /// Reads the word that begins here; it has no pieces where none does.
+    /// Reads the word that begins here; it has no pieces if there is none.
     pub(super) fn word(&mut self) -> Result<RawWord> {
         let mut word = RawWord::default();
         while let Some(char) = self.cursor.peek() {
@@ -72,7 +72,7 @@ impl CommandParser<'_> {
         }
     }
 
-    /// A character in double quotes or in a here-document, whose backslashes quote the `special` characters.
+    /// A character in double quotes or in a here-document. A backslash quotes the `special` characters.
     fn quoted(&mut self, char: char, word: &mut RawWord, special: &str) -> Result<()> {
         match char {
             '\\' => match self.cursor.peek_raw().filter(|char| special.contains(*char)) {
@@ -89,7 +89,7 @@ impl CommandParser<'_> {
         Ok(())
     }
 
-    /// The text of a here-document, in which only expansions matter.
+    /// The text of a here-document, of which only expansions are relevant.
     pub(super) fn document(&mut self) -> Result<()> {
         let mut text = RawWord::default();
         while let Some(char) = self.cursor.next() {
@@ -98,7 +98,7 @@ impl CommandParser<'_> {
         Ok(())
     }
 
-    /// What follows a dollar sign.
+    /// The rest of an expansion, after its dollar sign.
     pub(super) fn dollar(&mut self, word: &mut RawWord, in_quotes: bool) -> Result<()> {
         match self.cursor.peek() {
             Some('(') if self.cursor.ahead(1) == Some('(') => {
@@ -136,7 +136,7 @@ impl CommandParser<'_> {
                 self.cursor.take(&String::from(char));
                 word.push_source(in_quotes, ExpansionSource::Number);
             }
-            // Without a process in the background it is empty, and so may come to no word.
+            // `$!` is empty without a background process, and so may be no word at all.
             Some('!') => {
                 self.cursor.next();
                 word.pieces.push(WordPiece::Unknown { quoted: in_quotes, source: ExpansionSource::Number });
@@ -153,12 +153,12 @@ impl CommandParser<'_> {
         Ok(())
     }
 
-    /// Whether what comes next can be part of braces that are expanded.
+    /// Whether the next character can be part of a brace expansion.
     fn is_in_braces(&self) -> bool {
         matches!(self.cursor.peek(), Some('{' | ',' | '}'))
     }
 
-    /// Whether nothing but blanks is in the parentheses that come next.
+    /// Whether the parentheses that come next contain only blanks.
     fn is_empty_list(&self) -> bool {
         let blanks = (1..).take_while(|at| matches!(self.cursor.ahead(*at), Some(' ' | '\t' | '\n')));
         self.cursor.ahead(1 + blanks.count()) == Some(')')
@@ -215,7 +215,7 @@ fn counted(text: &str, functions: &[String]) -> ExpansionSource {
     }
 }
 
-/// The word that comes next, if it is made of plain characters only: a reserved word, or a name.
+/// The next word, if it consists of plain characters only: a reserved word, or a name.
 pub(super) fn plain_word(cursor: &Cursor) -> Option<String> {
     let mut text = String::new();
     for at in 0..32 {

@@ -1,10 +1,10 @@
-//! What a shell command runs, found out before it runs.
+//! Finds the programs and files of a shell command before it runs.
 //!
-//! [`analyse`] reads a command as bash does and lists every program that it can start, with the words it gets as far
-//! as they are known, and the files that its redirections open. Wrappers such as `env` or `timeout`, `eval` and
-//! `bash -c` are seen through. Whatever cannot be told for sure is a [`Doubt`]: a command with doubts is never allowed
-//! without being asked about. The grammar is bash's own as far as it is followed; the rest of it, and whatever bash
-//! might read in another way, is a doubt, too. Nothing here runs anything, and time and depth are bounded.
+//! [`analyse`] reads a command as bash does. It lists every program that the command can start, with its words as far as
+//! they are known, and the files that redirections open. It looks inside wrappers such as `env` or `timeout`, `eval` and
+//! `bash -c`. Anything uncertain is a [`Doubt`]: a command with doubts always needs approval. The parser follows bash's
+//! grammar; syntax that it does not support, or that bash might read differently, is a doubt too. Nothing is run, and time
+//! and depth are bounded.
 
 mod ansi_c;
 mod arithmetic;
@@ -33,31 +33,31 @@ pub use run::is_shell;
 pub use variable::is_telling;
 pub use word::{CharClass, Word};
 
-/// Longest text that is shown of a part.
+/// Maximum length of a part in messages, in characters.
 const SHOWN: usize = 200;
 
-/// What a command does, as far as it can be told.
+/// The analysis of a command.
 #[derive(Debug, Clone, Default)]
 pub struct Analysis {
     /// Every program that it can start.
     pub programs: Vec<Invocation>,
     /// Files that its redirections write to.
     pub writes: Vec<Word>,
-    /// Files that its redirections read from, where the shell itself may read them.
+    /// Files that its redirections read from, if the shell itself may read them.
     pub reads: Vec<Word>,
-    /// Files that its redirections let a program read.
+    /// Files that its redirections open for programs to read.
     pub inputs: Vec<Word>,
     /// Directories that it changes to.
     pub directories: Vec<Word>,
-    /// What cannot be told of it.
+    /// What is uncertain about it.
     pub doubts: Vec<Doubt>,
     /// Characters that were read so far.
     read: usize,
     /// Values of its variables.
     values: values::Values,
-    /// Functions that are surely defined.
+    /// Functions that are certainly defined.
     functions: Vec<String>,
-    /// Whether a builtin reads what its redirections open.
+    /// Whether a builtin reads files that redirections open.
     takes_input: bool,
     /// Names that it unsets.
     unset: Vec<String>,
@@ -68,33 +68,33 @@ pub struct Analysis {
 pub struct Invocation {
     /// Its name and its arguments.
     pub words: Vec<Word>,
-    /// Whether it needs leave of its own.
+    /// Whether it needs permission.
     pub standing: InvocationKind,
-    /// Why more than its name says can happen; only a rule for exactly these words covers that.
+    /// Why it can do more than its name says; only a rule for exactly these words covers that.
     pub hazard: Option<String>,
 }
 
-/// Whether a program needs leave of its own.
+/// Whether a program needs permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InvocationKind {
     /// It does.
     Judged,
-    /// It only starts another one, which is listed too.
+    /// It only starts another program, which is listed too.
     Wrapper,
-    /// It does nothing beyond the shell.
+    /// It has no effect outside the shell.
     Harmless,
 }
 
-/// Something that cannot be told before the run.
+/// Something about a command that is not known before it runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Doubt {
-    /// The part of the command; empty for the whole of it.
+    /// The part of the command; empty for the whole command.
     pub part: String,
-    /// What it is.
+    /// The reason.
     pub why: String,
 }
 
-/// Why a command is not read to its end.
+/// Why parsing stopped.
 #[derive(Debug)]
 struct ParseError(String);
 
@@ -104,7 +104,7 @@ impl ParseError {
     }
 }
 
-/// Finds out what a command does.
+/// Analyses a command.
 pub fn analyse(command: &str) -> Analysis {
     let mut analysis = Analysis::default();
     if let Err(ParseError(why)) = parser::read(command, 0, &mut analysis) {
@@ -120,7 +120,7 @@ pub fn analyse(command: &str) -> Analysis {
     analysis
 }
 
-/// Finds out what a program does that is started with these words.
+/// Analyses a program started with these words.
 pub fn started(words: &[String]) -> Analysis {
     let mut analysis = Analysis::default();
     let known = words.iter().map(|text| Word::literal(text)).collect();
@@ -130,7 +130,7 @@ pub fn started(words: &[String]) -> Analysis {
     analysis
 }
 
-/// The words of a text that is a name and arguments and nothing else; `None` for any other.
+/// The words of a text that consists of a name and arguments only; `None` for any other text.
 pub fn words(text: &str) -> Option<Vec<Word>> {
     let mut analysis = Analysis::default();
     let words = parser::words(text, &mut analysis).ok()?;
@@ -138,42 +138,42 @@ pub fn words(text: &str) -> Option<Vec<Word>> {
 }
 
 impl Invocation {
-    /// The name that it is started by, where it is known.
+    /// The name that it is started by, if known.
     pub fn name(&self) -> Option<String> {
         self.words.first().and_then(Word::text)
     }
 
-    /// The name that a rule for programs of the system means: bare, or of a standard directory. A program anywhere else
-    /// is known by its path alone, whatever it is called.
+    /// Its name for rules about system programs: given without a path, or in a standard directory. A program anywhere else can
+    /// be named only by its path.
     pub fn system_name(&self) -> Option<String> {
         let name = self.name()?;
         Some(system_name(&name).unwrap_or(&name).to_owned())
     }
 
-    /// Its arguments, up to the first that is not known.
+    /// Its arguments up to the first unknown one.
     pub fn known_arguments(&self) -> Vec<String> {
         self.words.iter().skip(1).map_while(Word::text).collect()
     }
 
-    /// Whether a start under this name, with these arguments and perhaps more, is what was read.
+    /// Whether a start with this name and these arguments can be this invocation.
     pub fn foresees(&self, name: &str, arguments: &[String], is_all: bool) -> bool {
         let Some((first, rest)) = self.words.split_first() else { return false };
         first.text().is_none_or(|text| base(&text) == name) && foresee(rest, arguments, is_all)
     }
 
-    /// Its words as one would type them.
+    /// Its words as one would type them, for display.
     pub fn shown(&self) -> String {
         let words: Vec<String> = self.words.iter().take(64).map(Word::shown).collect();
         shortened(&words.join(" "))
     }
 }
 
-/// Whether words can turn out to be these texts. One that may be several words may be any.
+/// Whether words can expand to these texts. A word that may split can expand to any number of texts.
 fn foresee(words: &[Word], texts: &[String], is_all: bool) -> bool {
     let mut reached = vec![false; texts.len() + 1];
     reached[0] = true;
     for word in words {
-        // Where the rest of the arguments is not known, whatever is left may be among it.
+        // If the texts are incomplete, the remaining words may be among the missing ones.
         if !is_all && reached[texts.len()] {
             return true;
         }
@@ -193,12 +193,12 @@ fn foresee(words: &[Word], texts: &[String], is_all: bool) -> bool {
 }
 
 impl Analysis {
-    /// Whether its redirections open no file.
+    /// Whether redirections open no file.
     pub fn opens_nothing(&self) -> bool {
         self.writes.is_empty() && self.reads.is_empty() && self.inputs.is_empty()
     }
 
-    /// Takes note of a doubt. There may be many; some are enough.
+    /// Records a doubt, up to a maximum number.
     fn doubt(&mut self, part: String, why: &str) {
         let doubt = Doubt { part: shortened(part.trim()), why: why.to_owned() };
         if self.doubts.len() < 16 && !self.doubts.contains(&doubt) {
@@ -206,12 +206,12 @@ impl Analysis {
         }
     }
 
-    /// Variables whose values bash evaluates, or may: those of the environment can run commands there.
+    /// Variables whose values bash may evaluate. If they come from the environment, their values can run commands.
     pub fn evaluated(&self) -> impl Iterator<Item = &str> {
         self.values.evaluated()
     }
 
-    /// Takes note of a variable that is set.
+    /// Records an assignment to a variable.
     fn assigned(&mut self, name: &str, part: &str) {
         if is_telling(name) {
             self.doubt(part.to_owned(), &format!("the variable {name} can change what is run"));
@@ -219,17 +219,17 @@ impl Analysis {
     }
 }
 
-/// Directories whose programs are meant by their bare names.
+/// Directories of system programs, which rules name without a path.
 const STANDARD: [&str; 6] =
     ["/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/", "/usr/local/sbin/"];
 
-/// The bare name of a program of the system; `None` where another place is named.
+/// The name of a system program without its path; `None` if the path is in another directory.
 pub fn system_name(name: &str) -> Option<&str> {
     let bare = STANDARD.iter().find_map(|directory| name.strip_prefix(directory)).unwrap_or(name);
     (!bare.contains('/') && !bare.is_empty()).then_some(bare)
 }
 
-/// The last part of a path.
+/// The last component of a path.
 fn base(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }

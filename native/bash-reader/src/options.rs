@@ -2,26 +2,26 @@
 
 use super::word::Word;
 
-/// The options of a program and what follows them.
+/// The options and operands of a program.
 pub(super) struct ParsedOptions<'a> {
     /// Letters of short options without a value.
     pub(super) letters: String,
-    /// Other short options by their letter, and long ones by their name, with their values; an empty one where there is none.
+    /// Short options with a value by their letter, and long options by their name; the value is empty if there is none.
     pub(super) values: Vec<(String, Word)>,
     pub(super) operands: &'a [Word],
 }
 
 impl<'a> ParsedOptions<'a> {
-    /// Reads options that are described as for `getopt`: letters, with `:` behind one that has a value, and `::` behind one
-    /// whose value can only be in its own word; then long names, each behind a space, with `:` where the value may be the
-    /// next word. With a plus sign before them, short options may begin with one. `None` where an option is not known.
+    /// Parses options described as for `getopt`: letters, followed by `:` if the option takes a value, and by `::` if the
+    /// value can only be in the same word; then long names, each after a space, followed by `:` if the value may be the next
+    /// word. If the description begins with `+`, short options may begin with `+` too. `None` for an unknown option.
     pub(super) fn read(args: &'a [Word], known: &str) -> Option<Self> {
         let (short, long) = known.split_once(' ').unwrap_or((known, ""));
         let (signs, short) =
             short.strip_prefix('+').map_or((&['-'][..], short), |short| (&['-', '+'], short));
         let mut found = Self { letters: String::new(), values: Vec::new(), operands: args };
         while let Some((first, rest)) = found.operands.split_first() {
-            // What is not known may be an option, unless it surely begins as none.
+            // An unknown word may be an option, unless its first character is known not to begin one.
             if first.first().is_some_and(|char| !"-+".contains(char)) {
                 break;
             }
@@ -41,7 +41,7 @@ impl<'a> ParsedOptions<'a> {
         Some(found)
     }
 
-    /// One word of short options; the arguments behind it and its value.
+    /// One word of short options; returns the arguments after it and its value.
     fn group(&mut self, letters: &str, rest: &'a [Word], known: &str) -> Option<&'a [Word]> {
         for (at, letter) in letters.char_indices() {
             let value = &letters[at + letter.len_utf8()..];
@@ -79,7 +79,7 @@ impl<'a> ParsedOptions<'a> {
         Some(rest)
     }
 
-    /// The values of an option of one of these names.
+    /// The values of options with one of these names.
     pub(super) fn values_of(&self, names: &[&str]) -> impl Iterator<Item = &Word> {
         let is_of = move |(name, _): &&(String, Word)| names.contains(&&**name);
         self.values.iter().filter(is_of).map(|(_, value)| value)

@@ -6,14 +6,14 @@ use super::values::ValueKind;
 use super::word::{ExpansionSource, RawWord};
 
 impl CommandParser<'_> {
-    /// `${…}` after the opening brace: where its value comes from, and whether it can be a list even in quotes.
+    /// `${…}` after the opening brace: the source of its value, and whether it can be a list even in quotes.
     pub(super) fn parameter(&mut self) -> Result<(ExpansionSource, bool)> {
         let odd = || ParseError::new("a ${…} in it can do more than give a value");
         let has_length = self.cursor.peek() == Some('#') && !matches!(self.cursor.ahead(1), None | Some('}'));
         if has_length {
             self.cursor.next();
         }
-        // `${!list[@]}` are its subscripts; `${!name}` evaluates a value.
+        // `${!list[@]}` expands to subscripts; `${!name}` evaluates a value.
         let is_keys = self.cursor.take("!");
         let name = self.name();
         let (mut source, mut is_list) = match &*name {
@@ -51,7 +51,7 @@ impl CommandParser<'_> {
         }
     }
 
-    /// A subscript up to its bracket; whether it means the whole list.
+    /// A subscript up to its bracket; returns whether it means the whole list.
     pub(super) fn subscript(&mut self) -> Result<bool> {
         if self.cursor.take("@]") || self.cursor.take("*]") {
             return Ok(true);
@@ -60,7 +60,7 @@ impl CommandParser<'_> {
         Ok(false)
     }
 
-    /// What stands behind the name; `None` for an operator that is not followed.
+    /// The operator after the name; `None` for an unsupported one.
     fn operator(&mut self) -> Option<Result<()>> {
         match (self.cursor.peek()?, self.cursor.ahead(1)?) {
             (':', '-' | '+' | '?') | ('-' | '+' | '?' | '#' | '%' | '/' | '^' | ',', _) => {
@@ -75,7 +75,7 @@ impl CommandParser<'_> {
         }
     }
 
-    /// The rest of `${…}`, operator included.
+    /// The rest of `${…}`, including the operator.
     fn parameter_word(&mut self) -> Result<()> {
         let odd = || ParseError::new("a ${…} in it holds quotes or braces");
         loop {
@@ -91,7 +91,7 @@ impl CommandParser<'_> {
         }
     }
 
-    /// A word is evaluated again; a doubt unless all of its values are of a kind.
+    /// Records that bash evaluates a word again, which is a doubt unless all its values are of this kind.
     pub(super) fn needs(&mut self, word: &RawWord, kind: ValueKind, why: &str) {
         if !self.out.values.require(&word.pieces, kind) {
             self.doubt(why);

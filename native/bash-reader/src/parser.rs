@@ -1,7 +1,7 @@
 //! The grammar of bash: lists, pipelines, compound commands, simple commands.
 //!
-//! No tree is built. Every simple command is handed to what works out which programs it runs; what stands in
-//! between only has to be understood well enough to find each of them. Depth and length are bounded.
+//! It builds no tree. Every simple command is passed to `run`, which determines its programs; the syntax in between only has
+//! to be understood well enough to find each of them. Depth and length are bounded.
 
 use super::cursor::{Cursor, ends_word};
 use super::heredoc::Heredoc;
@@ -12,12 +12,12 @@ use super::{Analysis, ParseError};
 
 pub(super) type Result<T> = std::result::Result<T, ParseError>;
 
-/// Deepest nesting that is followed.
+/// Maximum nesting depth.
 const MOST_DEPTH: usize = 32;
-/// Most characters that are read in all, those of nested commands again.
+/// Maximum number of characters read in total; those of nested commands count again.
 const MOST_CHARS: usize = 1 << 20;
 
-/// What ends a list of commands.
+/// The end of a list of commands.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ListEnd {
     /// The end of the text.
@@ -30,24 +30,24 @@ pub(super) enum ListEnd {
     Clause,
 }
 
-/// Reserved words that can only stand inside or at the end of something.
+/// Reserved words that cannot begin a command.
 const INNER: [&str; 9] = ["then", "do", "done", "fi", "elif", "else", "esac", "}", "!"];
 
-/// A command with nothing in it but assignments, words and redirections.
+/// A simple command: assignments, words and redirections.
 #[derive(Debug, Default)]
 pub(super) struct SimpleCommand {
     /// Names and values.
     pub(super) assignments: Vec<(String, RawWord)>,
-    /// Its words, expanded as far as they can be.
+    /// Its words, expanded as far as possible.
     pub(super) words: Vec<Word>,
     /// Files that it reads from.
     pub(super) reads: Vec<Word>,
-    /// The text, for people.
+    /// The text, for messages.
     pub(super) part: String,
 }
 
 impl SimpleCommand {
-    /// Whether its words that look like assignments are such.
+    /// Whether its arguments that look like assignments are assignments.
     fn declares(&self) -> bool {
         const DECLARING: [&str; 5] = ["export", "readonly", "declare", "typeset", "local"];
         self.words.first().and_then(Word::name).is_some_and(|name| DECLARING.contains(&&*name))
@@ -60,11 +60,11 @@ pub(super) struct CommandParser<'a> {
     pub(super) out: &'a mut Analysis,
     pub(super) depth: usize,
     pub(super) pending: Vec<Heredoc>,
-    /// Whether the command that comes next is run for sure, in the shell itself.
+    /// Whether the next command certainly runs, and in the shell itself.
     pub(super) is_statement: bool,
 }
 
-/// Reads a text as bash does and takes note of all that it runs.
+/// Parses a text as bash does and records everything that it runs.
 pub(super) fn read(text: &str, depth: usize, out: &mut Analysis) -> Result<()> {
     parse(text, depth, out, |parser| {
         parser.list(ListEnd::End)?;
@@ -72,7 +72,7 @@ pub(super) fn read(text: &str, depth: usize, out: &mut Analysis) -> Result<()> {
     })
 }
 
-/// Reads a text that is nothing but words.
+/// Parses a text that consists of words only.
 pub(super) fn words(text: &str, out: &mut Analysis) -> Result<Vec<Word>> {
     let mut words = Vec::new();
     parse(text, 0, out, |parser| {
@@ -86,7 +86,7 @@ pub(super) fn words(text: &str, out: &mut Analysis) -> Result<Vec<Word>> {
     Ok(words)
 }
 
-/// Reads a text with a parser of its own.
+/// Runs a parser over a text.
 fn parse(
     text: &str,
     depth: usize,
@@ -108,19 +108,19 @@ fn parse(
 }
 
 impl CommandParser<'_> {
-    /// Takes note of something that may run what cannot be told.
+    /// Records a doubt.
     pub(super) fn doubt(&mut self, why: &str) {
         self.out.doubt(String::new(), why);
     }
 
-    /// Reads what is nested here one level deeper.
+    /// Parses a nested part, one level deeper.
     pub(super) fn nested(&mut self, read: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         self.no_pending()?;
         self.deeper(read)?;
         self.no_pending()
     }
 
-    /// Reads a text that stands within this one in another form.
+    /// Parses a text that is contained in this one in another form.
     pub(super) fn inner(
         &mut self,
         text: &str,
@@ -132,7 +132,7 @@ impl CommandParser<'_> {
         })
     }
 
-    /// Whether the text has come to its end.
+    /// Whether the end of the text is reached.
     fn end(&self) -> Result<()> {
         if self.cursor.peek().is_some() { Err(self.unexpected()) } else { self.no_pending() }
     }
@@ -170,7 +170,7 @@ impl CommandParser<'_> {
         }
     }
 
-    /// Skips blanks, comments and line ends, with the here-documents that begin there.
+    /// Skips blanks, comments and line ends, and reads the here-documents that begin there.
     pub(super) fn lines(&mut self) -> Result<()> {
         loop {
             self.blanks();
@@ -182,7 +182,7 @@ impl CommandParser<'_> {
         }
     }
 
-    /// A list of commands up to what ends it, which is left where it is.
+    /// A list of commands up to its end, which is not consumed.
     pub(super) fn list(&mut self, until: ListEnd) -> Result<()> {
         loop {
             self.lines()?;
@@ -292,7 +292,7 @@ impl CommandParser<'_> {
         }
     }
 
-    /// As [`Self::nested`], for what may begin here-documents that end behind it.
+    /// As [`Self::nested`], for a part that may begin here-documents which end after it.
     pub(super) fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth >= MOST_DEPTH {
             return Err(ParseError::new("it is too deeply nested"));
@@ -336,7 +336,7 @@ impl CommandParser<'_> {
         self.run(simple)
     }
 
-    /// A word of a simple command; whether it is an assignment.
+    /// A word of a simple command; returns whether it is an assignment.
     fn simple_word(&mut self, simple: &mut SimpleCommand, is_first: bool) -> Result<bool> {
         if is_first && self.is_subscript() {
             return self.element().map(|()| true);
@@ -396,7 +396,7 @@ impl CommandParser<'_> {
             match self.cursor.peek() {
                 Some(')') => {
                     self.cursor.next();
-                    // Bash takes what follows at once for a part of the assignment.
+                    // Bash treats text directly after it as part of the assignment.
                     return match self.cursor.peek() {
                         Some(char) if !ends_word(char) => {
                             Err(ParseError::new("something follows an array without a space"))
@@ -413,7 +413,7 @@ impl CommandParser<'_> {
         }
     }
 
-    /// A word among the values that a variable gets.
+    /// A word in the value of a variable.
     pub(super) fn element_words(&mut self, name: &str) -> Result<()> {
         let words = self.word()?.expand().ok_or(ParseError::new("its braces make too many words"))?;
         words.iter().for_each(|word| self.out.values.assign_word(name, &word.pieces));
@@ -429,7 +429,7 @@ pub(super) fn is_name(text: &str) -> bool {
     text.chars().enumerate().all(|(at, char)| is_name_char(char, at == 0))
 }
 
-/// Whether a word is `{name}`, which before a redirection names a variable.
+/// Whether a word is `{name}`, which names a variable before a redirection.
 fn is_descriptor(word: &RawWord) -> bool {
     use super::word::WordPiece::Char;
     let is = |at: usize, wanted: char| word.pieces.get(at) == Some(&Char { char: wanted, quoted: false });

@@ -1,6 +1,6 @@
-//! Commands that a shell does nothing with but start one program.
+//! Commands for which a shell does nothing but start one program.
 
-/// Words with which bash does something of its own where they come first: its reserved words and its builtins.
+/// Bash's reserved words and builtins, which have a meaning of their own as the first word.
 const OWN: &str = "\
     if then else elif fi case esac for select while until do done in function time { } ! [[ ]] coproc . \
     : [ alias bg bind break builtin caller cd command compgen complete compopt continue declare dirs \
@@ -8,12 +8,11 @@ const OWN: &str = "\
     logout mapfile popd printf pushd pwd read readarray readonly return set shift shopt source suspend \
     test times trap true type typeset ulimit umask unalias unset wait";
 
-/// Builtins of which the programs of that name do the same, where they have no arguments.
+/// Builtins that, without arguments, do the same as the program with that name.
 const SAME_AS_PROGRAM: [&str; 2] = ["true", "false"];
 
-/// The words of a command for which bash, started with `-c`, only takes up a program's place: one command, made of words
-/// that mean themselves, whose first is no word of the shell's own. `None` for everything else, and where it is not
-/// certain.
+/// The words of a command for which `bash -c` only starts a program: a single command of literal words, the first of which
+/// is neither a reserved word nor a builtin. `None` for everything else, and if it is not certain.
 pub fn plain(command: &str) -> Option<Vec<&str>> {
     let words: Vec<&str> =
         command.trim_matches([' ', '\t', '\n']).split([' ', '\t']).filter(|word| !word.is_empty()).collect();
@@ -23,12 +22,12 @@ pub fn plain(command: &str) -> Option<Vec<&str>> {
     (!is_own && words.iter().all(|word| word.bytes().all(means_itself))).then_some(words)
 }
 
-/// Whether a name is a word of the shell's own.
+/// Whether a name is a reserved word or a builtin.
 pub(super) fn is_own(name: &str) -> bool {
     OWN.split(' ').any(|own| own == name)
 }
 
-/// Whether bash takes the character for itself wherever it stands in a word.
+/// Whether a character is literal for bash everywhere in a word.
 fn means_itself(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"_./:,@%+=-".contains(&byte)
 }

@@ -1,4 +1,4 @@
-//! From the words of a simple command to the programs that it starts.
+//! Determines the programs that a simple command starts.
 
 use super::options::ParsedOptions;
 use super::parser::{self, SimpleCommand};
@@ -8,12 +8,12 @@ use super::{Analysis, Invocation, InvocationKind, ParseError, base, builtin, git
 
 type Result<T> = std::result::Result<T, ParseError>;
 
-/// Deepest chain of wrappers and texts within texts.
+/// Maximum depth of wrappers and nested texts.
 const MOST_DEPTH: usize = 32;
-/// Most programs that are listed.
+/// Maximum number of programs.
 const MOST_PROGRAMS: usize = 2000;
 
-/// Takes note of what a program does that is started with these words.
+/// Records what a program with these words does.
 pub(super) fn words(out: &mut Analysis, words: Vec<Word>) -> Result<()> {
     InvocationCollector { out, part: String::new(), is_shell: false }.run(words, 0)
 }
@@ -23,12 +23,12 @@ pub fn is_shell(name: &str) -> bool {
     SHELLS.contains(&name)
 }
 
-/// Shells, which run the text after `-c`.
+/// Shells, which run the text given with `-c`.
 const SHELLS: [&str; 10] = ["bash", "sh", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish", "yash"];
 
-/// Takes note of what a simple command does.
+/// Records what a simple command does.
 pub(super) fn simple(out: &mut Analysis, simple: SimpleCommand, depth: usize) -> Result<()> {
-    // What `read` splits by, it splits by for once.
+    // `IFS=… read` changes the separator for that one `read` only.
     let is_read = simple.words.first().and_then(Word::text).as_deref() == Some("read");
     for (name, _) in simple.assignments.iter().filter(|(name, _)| !is_read || name != "IFS") {
         out.assigned(name, &simple.part);
@@ -45,12 +45,12 @@ pub(super) fn simple(out: &mut Analysis, simple: SimpleCommand, depth: usize) ->
 struct InvocationCollector<'a> {
     out: &'a mut Analysis,
     part: String,
-    /// Whether the shell itself runs what comes next, its builtins included.
+    /// Whether the shell itself runs the next command, so that builtins apply.
     is_shell: bool,
 }
 
 impl InvocationCollector<'_> {
-    /// What the shell itself starts, or a function of the command.
+    /// A command that the shell itself runs, or a call of a function.
     fn call(&mut self, words: Vec<Word>, depth: usize) -> Result<()> {
         match words[0].text().is_some_and(|name| self.out.functions.contains(&name)) {
             true => {
@@ -76,7 +76,7 @@ impl InvocationCollector<'_> {
             "trap" => self.trap(words, depth),
             "cd" | "pushd" | "popd" => {
                 self.change_directory(base(&name), &words);
-                // As a builtin it has no effect beyond the shell; where it leads is judged by itself.
+                // As a builtin it has no effect outside the shell; the directory is judged separately.
                 let standing = if self.is_shell { InvocationKind::Harmless } else { InvocationKind::Judged };
                 self.list(words, standing, None);
                 Ok(())
@@ -94,7 +94,7 @@ impl InvocationCollector<'_> {
         }
         let is_builtin = self.is_shell || builtin::is_program(name);
         if let Some(hazard) = is_builtin.then(|| builtin::look(name, &words[1..], self.out)).flatten() {
-            // The program of the same name evaluates nothing.
+            // The program with the same name evaluates nothing.
             let hazard = hazard.filter(|_| self.is_shell);
             let standing = if hazard.is_none() { InvocationKind::Harmless } else { InvocationKind::Judged };
             self.list(words, standing, hazard);
@@ -143,7 +143,7 @@ impl InvocationCollector<'_> {
         self.list(words, InvocationKind::Wrapper, None);
         match text {
             None => Ok(()),
-            // A lone dash puts back what was there before.
+            // A single dash restores the default.
             Some(Some(text)) if matches!(&*text, "-" | "-l" | "-p" | "-lp" | "-pl" | "-P") => Ok(()),
             Some(Some(text)) => self.text(&text, depth),
             Some(None) => {
@@ -159,7 +159,7 @@ impl InvocationCollector<'_> {
 
     fn shell(&mut self, name: &str, words: Vec<Word>, depth: usize) -> Result<()> {
         let Some(script) = script(&words) else {
-            // What a script starts is judged as it starts; a text from elsewhere can also write by itself.
+            // Programs of a script are judged when they start; a text from standard input can also write files by itself.
             let is_file = words.get(1).and_then(Word::text).is_some_and(|text| !text.starts_with(['-', '+']));
             let hazard = (!is_file).then(|| "a shell runs what is not looked at".to_owned());
             self.list(words, InvocationKind::Judged, hazard);
@@ -170,13 +170,13 @@ impl InvocationCollector<'_> {
             self.list(words, InvocationKind::Judged, None);
             return Ok(());
         };
-        // Other shells read some texts in another way than bash.
+        // Other shells read some texts differently from bash.
         let is_sure = name == "bash" || matches!(name, "sh" | "dash") && text.chars().all(is_common);
         self.list(words, if is_sure { InvocationKind::Wrapper } else { InvocationKind::Judged }, None);
         if !is_sure {
             self.doubt("another shell than bash may read the text in another way");
         }
-        // Its functions are its own.
+        // The other shell does not know this one's functions.
         let functions = std::mem::take(&mut self.out.functions);
         let result = self.text(&text, depth);
         self.out.functions = functions;
@@ -202,7 +202,7 @@ impl InvocationCollector<'_> {
     fn change_directory(&mut self, name: &str, words: &[Word]) {
         let options = ParsedOptions::read(&words[1..], "LPe@").filter(|_| name == "cd");
         let target = options.and_then(|options| options.operands.first().cloned());
-        // A dash is the last directory.
+        // `-` means the previous directory.
         let is_named = |word: &Word| word.text().is_some_and(|text| !text.starts_with('-'));
         self.out.directories.push(target.filter(is_named).unwrap_or_else(Word::unknown));
     }
@@ -213,20 +213,20 @@ impl InvocationCollector<'_> {
 
     fn list(&mut self, words: Vec<Word>, standing: InvocationKind, hazard: Option<String>) {
         let name = words.first().and_then(Word::text);
-        // What lies elsewhere may be anything, whatever it is called.
+        // A program outside the system directories may be anything, whatever its name.
         let is_elsewhere = name.is_some_and(|name| super::system_name(&name).is_none());
         let standing = if is_elsewhere { InvocationKind::Judged } else { standing };
         self.out.programs.push(Invocation { words, standing, hazard });
     }
 }
 
-/// Whether every shell reads the character alike, quotes and all.
+/// Whether all shells treat a character alike.
 fn is_common(char: char) -> bool {
     char.is_ascii_alphanumeric() || " \n_-./=:,@%+'\";|".contains(char)
 }
 
-/// The text that a shell runs by `-c`, where all of its options are known. Options may stand behind `-c`, too; the text
-/// is the first word that is none.
+/// The text that a shell runs with `-c`, if all options are known. Options may also follow `-c`; the text is the first
+/// operand.
 fn script(words: &[Word]) -> Option<&Word> {
     let options = ParsedOptions::read(&words[1..], "ceuxo: norc noprofile")?;
     let is_plain = options.values_of(&["o"]).all(builtin::is_plain_option);

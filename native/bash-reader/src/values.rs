@@ -1,21 +1,21 @@
-//! What is known of the values that variables can have.
+//! The values that variables can have.
 //!
-//! Bash evaluates some values again: arithmetic follows names into their values, and a subscript in there runs commands;
-//! `[ $x ]` makes operators of words. Such a use is safe only if every value that the command gives the variable is a
-//! number, or a word without special characters. Assignments may follow the use in a loop, so uses are checked at the end.
+//! Bash evaluates some values again: arithmetic evaluates the values of variables, and a subscript in these can run commands;
+//! `[ $x ]` turns words into operators. Such a use is safe only if every value that the command assigns is a number, or a
+//! word without special characters. In a loop an assignment may follow the use, so uses are checked at the end.
 
 use super::word::{ExpansionSource, WordPiece};
 use std::collections::{HashMap, HashSet};
 
-/// Most assignments from other variables that are followed.
+/// Maximum number of assignments between variables that are tracked.
 const MOST_FLOWS: usize = 1000;
 
-/// What the text of a value can be.
+/// The kinds of values, from the most to the least restricted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ValueKind {
     /// Digits and minus signs, or nothing.
     Number,
-    /// Characters that neither split nor match nor begin a subscript, or nothing.
+    /// Characters that neither split, nor match file names, nor begin a subscript; or nothing.
     Token,
     /// Any text.
     Any,
@@ -25,22 +25,22 @@ pub(super) enum ValueKind {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Values {
     ids: HashMap<String, u16>,
-    /// The worst value that each assigned variable gets.
+    /// The least restricted kind among the values assigned to each variable.
     worst: HashMap<u16, ValueKind>,
-    /// Assignments of one variable's value to another: target, source.
+    /// Assignments between variables: target, source.
     flows: Vec<(u16, u16)>,
-    /// Uses that need a value of at least this kind.
+    /// Uses, with the least restricted kind that is safe.
     uses: Vec<(u16, ValueKind)>,
     /// Variables that are arrays.
     lists: HashSet<u16>,
-    /// Variables whose value would be evaluated if they were arrays.
+    /// Variables whose assigned value would be evaluated if they were arrays.
     scalars: Vec<u16>,
     /// Whether any variable may have been assigned anything.
     is_lost: bool,
 }
 
 impl Values {
-    /// Where an expansion of a variable takes its value from.
+    /// The source of an expansion of this variable.
     pub(super) fn source(&mut self, name: &str) -> ExpansionSource {
         let next = u16::try_from(self.ids.len()).ok();
         match (self.ids.get(name), next) {
@@ -53,14 +53,14 @@ impl Values {
         }
     }
 
-    /// A variable gets a value that is at worst of this kind.
+    /// Records an assignment of a value that is at worst of this kind.
     pub(super) fn assign(&mut self, name: &str, kind: ValueKind) {
         let ExpansionSource::Variable(id) = self.source(name) else { return self.is_lost = true };
         let worst = self.worst.entry(id).or_insert(kind);
         *worst = kind.max(*worst);
     }
 
-    /// A variable gets the value that a word stands for.
+    /// Records an assignment of a word.
     pub(super) fn assign_word(&mut self, name: &str, value: &[WordPiece]) {
         self.assign(name, value.iter().map(kind).max().unwrap_or(ValueKind::Number));
         let ExpansionSource::Variable(target) = self.source(name) else { return };
@@ -72,7 +72,7 @@ impl Values {
         self.is_lost |= self.flows.len() > MOST_FLOWS;
     }
 
-    /// Whether a word is of a kind, as far as is known yet; the rest is checked at the end.
+    /// Whether a word is of a kind, as far as known so far; variables are checked again at the end.
     pub(super) fn require(&mut self, word: &[WordPiece], least: ValueKind) -> bool {
         word.iter().all(|piece| match piece {
             WordPiece::Unknown { source: ExpansionSource::Variable(id), .. } => {
@@ -83,24 +83,24 @@ impl Values {
         })
     }
 
-    /// A variable is an array.
+    /// Records that a variable is an array.
     pub(super) fn list(&mut self, name: &str) {
         let ExpansionSource::Variable(id) = self.source(name) else { return self.is_lost = true };
         self.lists.insert(id);
     }
 
-    /// A variable gets a value in a way that is safe only if it is no array.
+    /// Records an assignment that is safe only if the variable is not an array.
     pub(super) fn scalar(&mut self, name: &str) {
         let ExpansionSource::Variable(id) = self.source(name) else { return self.is_lost = true };
         self.scalars.push(id);
     }
 
-    /// Any variable may have any value from here on.
+    /// Records that any variable may have any value from here on.
     pub(super) fn lose(&mut self) {
         self.is_lost = true;
     }
 
-    /// Whether every use found values of its kind.
+    /// Whether every use gets values of its kind.
     pub(super) fn hold(&mut self) -> bool {
         let is_lost = self.is_lost && !(self.uses.is_empty() && self.scalars.is_empty());
         !is_lost && !self.scalars.iter().any(|id| self.lists.contains(id)) && {
@@ -121,7 +121,7 @@ impl Values {
         }
     }
 
-    /// The names whose values matter, where any of them is evaluated.
+    /// The names of all variables, if the value of any is evaluated.
     pub(super) fn evaluated(&self) -> impl Iterator<Item = &str> {
         self.ids.keys().map(String::as_str).filter(|_| !self.uses.is_empty())
     }

@@ -1,23 +1,23 @@
-//! Variables that change what is run, or how.
+//! Variables that affect what is run, or how.
 
-/// Names, and parts of names, of variables that programs or loaders take orders from.
+/// Parts of names of variables that control programs or the loader.
 const TELLING: &str = "PATH LD_ DYLD BASH SHELL SHOPT IFS ENV GIT EDITOR VISUAL PAGER BROWSER LESS OPT FLAGS PRELOAD LIB \
     PYTHON PERL RUBY NODE NPM JAVA CLASS GO CARGO RUST CMD COMMAND PROG EXEC HOOK CONF HOME XDG SSH RSH PROXY HOST DIR FILE \
     INIT RC PROMPT PS1 PS4 ASKPASS WRAPPER AGENT MAKE COMPILER LINKER TERMINFO TERMCAP GCONV NLS MALLOC GLIBC ARGS SCRIPT LUA \
     PHP POSIX TAPE ZIP GROFF MODULE PLUGIN ENGINE JULIA GUILE SERVICE DEFAULTS INDEX_URL FIND_LINKS _MIRROR _REGISTRY";
 
-/// Names that are telling as a whole.
+/// Full names of such variables.
 const WHOLE: &str =
     "CC CXX LD AS AR USER LOGNAME TMP TEMP DISPLAY RANDOM SRANDOM SECONDS OLDPWD PWD FCEDIT HISTCMD EMACS";
 
-/// Names that a part makes look telling and that are not.
+/// Names that contain such a part but are harmless.
 const KNOWN: &str = "NODE_ENV RUST_LOG RUST_BACKTRACE GOMAXPROCS GOOS GOARCH FORCE_COLOR PYTHONDONTWRITEBYTECODE \
     PYTHONUNBUFFERED PYTHONHASHSEED";
 
-/// Whether a variable can change what is run when it is set.
+/// Whether setting a variable can affect what is run.
 pub fn is_telling(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
-    // Lower case is mostly a script's own; the few that programs heed are full of parts as above.
+    // Lower-case names are mostly a script's own variables; the exceptions are listed below.
     let is_heeded = name.bytes().any(|byte| byte.is_ascii_uppercase())
         || upper.contains("PROXY")
         || upper.starts_with("NPM_")

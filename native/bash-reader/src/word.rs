@@ -5,20 +5,20 @@
 pub(super) enum WordPiece {
     /// A character; quoted ones stand for themselves.
     Char { char: char, quoted: bool },
-    /// What an expansion gives, which only the run shows. Unquoted, it may be several words or none.
+    /// The result of an expansion, known only at run time. Unquoted, it may be several words or none.
     Unknown { quoted: bool, source: ExpansionSource },
 }
 
-/// Where an expansion takes its text from.
+/// The source of an expansion's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ExpansionSource {
-    /// It is one number.
+    /// A single number.
     Number,
-    /// It is made of numbers and blanks, or of nothing.
+    /// Numbers and blanks, or nothing.
     Counted,
-    /// The variable of this id, see [`super::values::Values`].
+    /// The variable with this id, see [`super::values::Values`].
     Variable(u16),
-    /// Anywhere else.
+    /// Anything else.
     Other,
 }
 
@@ -29,13 +29,13 @@ impl WordPiece {
     }
 }
 
-/// A word as it is written, before braces are expanded.
+/// A word before brace expansion.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RawWord {
     pub(super) pieces: Vec<WordPiece>,
-    /// Whether there are quotes in it: without, a word that comes to nothing is none.
+    /// Whether it has quotes. An empty result without quotes is no word.
     pub(super) has_quotes: bool,
-    /// Whether the name of a variable in it goes on where braces are expanded, as in `{$a,b}c`.
+    /// Whether brace expansion extends the name of a variable, as in `{$a,b}c`.
     pub(super) is_joined: bool,
 }
 
@@ -48,12 +48,12 @@ impl RawWord {
         self.pieces.push(WordPiece::unknown(quoted));
     }
 
-    /// What an expansion gives. Numbers do not split.
+    /// Appends the result of an expansion. Numbers do not split.
     pub(super) fn push_source(&mut self, quoted: bool, source: ExpansionSource) {
         self.pieces.push(WordPiece::Unknown { quoted: quoted || source == ExpansionSource::Number, source });
     }
 
-    /// The words that are left when braces are expanded; `None` where that is too many.
+    /// The words after brace expansion; `None` if they are too many.
     pub(super) fn expand(self) -> Option<Vec<Word>> {
         let has_quotes = self.has_quotes;
         let words = super::brace::expand(self.pieces)?;
@@ -63,7 +63,7 @@ impl RawWord {
         Some(words.filter(|word| word.has_quotes || !word.pieces.is_empty()).collect())
     }
 
-    /// Name, whether it is added to, and value, if the word is an assignment.
+    /// Name and value, if the word is an assignment (`=` or `+=`).
     pub(super) fn assignment(&self) -> Option<(String, RawWord)> {
         let mut name = String::new();
         for (at, piece) in self.pieces.iter().enumerate() {
@@ -83,7 +83,7 @@ impl RawWord {
         None
     }
 
-    /// The name of a function: letters that nothing quotes.
+    /// The name of a function, if the word is one: unquoted name characters and dashes.
     pub(super) fn name(&self) -> Option<String> {
         let char = |(at, piece): (usize, &WordPiece)| match piece {
             WordPiece::Char { char, quoted: false } => {
@@ -94,7 +94,7 @@ impl RawWord {
         self.pieces.iter().enumerate().map(char).collect::<Option<String>>().filter(|name| !name.is_empty())
     }
 
-    /// The word where it is an argument that the shell assigns: nothing in it splits or matches.
+    /// The word as the value of an assignment, in which nothing splits or matches file names.
     pub(super) fn unsplit(self) -> Word {
         let quoted = |piece| match piece {
             WordPiece::Char { char, .. } => WordPiece::Char { char, quoted: true },
@@ -108,7 +108,7 @@ impl RawWord {
     }
 }
 
-/// A word in which a bracket that nothing closes stands for itself, as in `[ -f x ]`.
+/// Marks unclosed brackets as literal, as in `[ -f x ]`.
 fn with_literal_brackets(mut pieces: Vec<WordPiece>) -> Vec<WordPiece> {
     let closes = |piece: &WordPiece| {
         matches!(
@@ -125,7 +125,7 @@ fn with_literal_brackets(mut pieces: Vec<WordPiece>) -> Vec<WordPiece> {
     pieces
 }
 
-/// A word in which `~name`, the home of somebody or one of the shell's directories, is unknown text. `~` alone stays.
+/// Replaces `~name` with unknown text; `~` alone stays.
 fn without_user(mut pieces: Vec<WordPiece>) -> Vec<WordPiece> {
     let tilde = WordPiece::Char { char: '~', quoted: false };
     let is_slash = |piece: &WordPiece| matches!(piece, WordPiece::Char { char: '/', .. });
@@ -144,15 +144,15 @@ pub(super) fn is_name_char(char: char, is_first: bool) -> bool {
 /// What is known of a character of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CharClass {
-    /// This one.
+    /// This character.
     Is(char),
-    /// Any text within the name of a file.
+    /// Any text within a file name.
     Name,
     /// Any text.
     Any,
 }
 
-/// A word that a program gets, as far as it is known before the run.
+/// A word that a program gets, as far as it is known before the command runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word {
     pub(super) pieces: Vec<WordPiece>,
@@ -166,17 +166,17 @@ impl Word {
         Self { pieces, has_quotes: true }
     }
 
-    /// Any number of words of which nothing is known.
+    /// Any number of unknown words.
     pub fn unknown() -> Self {
         Self { pieces: vec![WordPiece::unknown(false)], has_quotes: false }
     }
 
-    /// The text, if all of it is known and it stands for itself.
+    /// The text, if all of it is known and literal.
     pub fn text(&self) -> Option<String> {
         self.pattern().collect()
     }
 
-    /// The text as a pattern of file names: known characters, `None` for what matches several.
+    /// The text as a pattern: known characters, and `None` for unknown text and wildcards.
     pub fn pattern(&self) -> impl Iterator<Item = Option<char>> {
         self.pieces.iter().map(|piece| match piece {
             WordPiece::Char { char, quoted } if *quoted || !is_wild(*char) => Some(*char),
@@ -194,12 +194,12 @@ impl Word {
         self.pieces.iter().map(glyph).collect()
     }
 
-    /// Whether an expansion is in it, so that its text can be anything.
+    /// Whether it contains an expansion.
     pub fn has_unknown(&self) -> bool {
         self.pieces.iter().any(|piece| matches!(piece, WordPiece::Unknown { .. }))
     }
 
-    /// Whether it can turn out to be several words, or none.
+    /// Whether it can expand to several words, or none.
     pub fn may_split(&self) -> bool {
         self.pieces.iter().any(|piece| match piece {
             WordPiece::Unknown { quoted, .. } => !quoted,
@@ -207,12 +207,12 @@ impl Word {
         })
     }
 
-    /// Whether an expansion can make several words of it, or none.
+    /// Whether an expansion in it can produce several words, or none.
     pub(super) fn may_be_words(&self) -> bool {
         self.pieces.iter().any(|piece| matches!(piece, WordPiece::Unknown { quoted: false, .. }))
     }
 
-    /// Whether the text can be this one, for all that is known.
+    /// Whether the text can be this one.
     pub fn may_be(&self, text: &str) -> bool {
         let text: Vec<char> = text.chars().collect();
         let (mut at, mut retry) = (0, None);
@@ -251,26 +251,26 @@ impl Word {
                 WordPiece::Unknown { .. } => None,
             })
             .collect();
-        // Values that split make more names.
+        // A value that splits could contain further names.
         name.filter(|name| !name.is_empty() && !self.may_split()).map(|name| (name, value))
     }
 
-    /// The name of a builtin or function where nothing of it is quoted.
+    /// The name of a function, if nothing in the word is quoted.
     pub(super) fn name(&self) -> Option<String> {
         RawWord { pieces: self.pieces.clone(), ..RawWord::default() }.name().filter(|_| !self.has_quotes)
     }
 
-    /// Whether the one word that a program gets for it can be this. A tilde stands for itself or for a directory.
+    /// Whether it can expand to this single word. A tilde is literal or stands for a directory.
     pub(super) fn may_expand_to(&self, text: &str) -> bool {
         self.may_be(text) || self.pieces.contains(&WordPiece::Char { char: '~', quoted: false })
     }
 
-    /// Whether it begins with a known character that no expansion can change.
+    /// Its first character, if that is known and literal.
     pub(super) fn first(&self) -> Option<char> {
         self.pattern().next().flatten()
     }
 
-    /// The word as one would type it, with `…` for what is not known.
+    /// The word as one would type it, with `…` for unknown text.
     pub fn shown(&self) -> String {
         let text: String = self
             .pieces
@@ -288,7 +288,7 @@ impl Word {
     }
 }
 
-/// Whether a character, unquoted, makes a pattern of a word.
+/// Whether an unquoted character is a wildcard.
 fn is_wild(char: char) -> bool {
     matches!(char, '*' | '?' | '[')
 }

@@ -1,18 +1,18 @@
-//! Programs that start another program, which their own command line names.
+//! Programs that start the program in their command line.
 
 use super::InvocationKind;
 use super::options::ParsedOptions;
 use super::parser::is_name;
 use super::word::Word;
 
-/// How a wrapper's command line is made up.
+/// The syntax of a wrapper's command line.
 struct Wrapper {
     names: &'static [&'static str],
-    /// Its options, for [`ParsedOptions::read`]; with others it is not understood.
+    /// Its options, for [`ParsedOptions::read`]; with an unknown one, its command is unknown.
     options: &'static str,
-    /// Words before the command.
+    /// Number of operands before the command.
     operands: usize,
-    /// Whether `NAME=value` may stand before the command.
+    /// Whether `NAME=value` may precede the command.
     assigns: bool,
     standing: InvocationKind,
 }
@@ -24,7 +24,7 @@ const fn plain(names: &'static [&'static str], options: &'static str) -> Wrapper
 const WRAPPERS: [Wrapper; 13] = [
     plain(&["nohup", "builtin", "time"], ""),
     plain(&["command"], "pvV"),
-    // Its options -l and -a make login shells, which read files first.
+    // The options -l and -a make login shells, which read files first.
     plain(&["exec"], "c"),
     Wrapper { assigns: true, ..plain(&["env"], "iv0u:C: ignore-environment debug null unset: chdir:") },
     Wrapper {
@@ -56,15 +56,15 @@ const WRAPPERS: [Wrapper; 13] = [
 /// What a wrapper starts.
 #[derive(Debug)]
 pub(super) struct Unwrapped {
-    /// The command; empty where there is none.
+    /// The command; empty if there is none.
     pub(super) inner: Vec<Word>,
-    /// Names that are set for it.
+    /// Names of variables set for it.
     pub(super) assigned: Vec<String>,
     /// Whether it runs in another directory.
     pub(super) is_elsewhere: bool,
 }
 
-/// The standing of a wrapper of that name, and what it starts where its options are understood; `words` begin with the name.
+/// The kind of a wrapper with that name, and what it starts if its options are known. `words` begin with the name.
 pub(super) fn unwrap(name: &str, words: &[Word]) -> Option<(InvocationKind, Option<Unwrapped>)> {
     let wrapper = WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name))?;
     Some((wrapper.standing, wrapper.unwrap(words)))
@@ -88,7 +88,7 @@ impl Wrapper {
         let is_elsewhere = options.values_of(&["C", "D", "R", "chdir", "chroot"]).next().is_some();
         let inner = match self.names {
             ["xargs"] => read(&options, inner)?,
-            // It tells what would run.
+            // It prints what would run.
             ["command"] if options.letters.contains(['v', 'V']) => Vec::new(),
             _ => inner.to_vec(),
         };
@@ -96,8 +96,8 @@ impl Wrapper {
     }
 }
 
-/// What `xargs` starts with the texts that it reads. With `-I mark`, every mark in the command stands for one; of two, it is
-/// not worked out which one holds.
+/// The command that `xargs` starts for the texts that it reads. With `-I mark`, every mark in the command is replaced by a
+/// text; with two marks, it is unknown which one applies.
 fn read(options: &ParsedOptions<'_>, inner: &[Word]) -> Option<Vec<Word>> {
     let mut inner = if inner.is_empty() { vec![Word::literal("echo")] } else { inner.to_vec() };
     inner.push(Word::unknown());
@@ -109,7 +109,7 @@ fn read(options: &ParsedOptions<'_>, inner: &[Word]) -> Option<Vec<Word>> {
     Some(inner.into_iter().map(|word| filled(word, mark)).collect())
 }
 
-/// A word of a command in which a mark stands for texts that only the run shows.
+/// A word of a command in which a mark is replaced at run time.
 pub(super) fn filled(word: Word, mark: &str) -> Word {
     if word.text().is_none_or(|text| text.contains(mark)) { Word::unknown() } else { word }
 }

@@ -238,7 +238,9 @@ impl Host {
             Err(Interrupt::Question(questions)) => CallOutcome::Question(questions),
             Err(Interrupt::Delegate(delegation)) => CallOutcome::Delegate(delegation),
             Err(Interrupt::Consult(consultation)) => CallOutcome::Consult(consultation),
-            Err(Interrupt::Failed(error)) => CallOutcome::Error(ToolError { tool: name, ..error }),
+            Err(Interrupt::Failed(error)) => {
+                CallOutcome::Error(ToolError { tool: name, ..error }.in_terms(self.services.host_terms()))
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-//! What the order of a reaper starts first: the reaper vouches for that.
+//! The first start of an order, which the reaper vouches for.
 
 use beamai_isolation::{StartCoverage, StartJudge};
 use rustix::rand::GetRandomFlags;
@@ -6,44 +6,44 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The first starts of an order. Its child still borrows the reaper's memory then, which nobody may read; so it tells
-/// which of them it makes by numbers that the kernel does not look at: a secret one, and the place that the program has
-/// in this list.
+/// The first starts of an order. The reaper's child still shares the reaper's memory at that point, and that memory must
+/// not be read. The child therefore identifies the start by two system call arguments that the Linux kernel ignores: a
+/// secret token, and the position of the program in this list.
 #[derive(Debug)]
 pub struct ExpectedStart {
-    /// What nobody else knows.
+    /// The secret that identifies the reaper's child.
     pub token: u64,
-    /// The directory that they start in, without links.
+    /// The working directory, with symbolic links resolved.
     pub directory: PathBuf,
-    /// The program, and what its start covers.
+    /// The program to start.
     pub program: ProgramArgs,
     /// What the start of the program covers.
     pub coverage: StartCoverage,
-    /// What may be started in its place: judged as if the program started it.
+    /// Paths that are tried instead of the program, judged as if the program started them.
     pub candidates: Vec<PathBuf>,
-    /// The arguments of what is started in its place.
+    /// The arguments for `candidates`.
     pub words: Vec<OsString>,
-    /// Who decides about starts.
+    /// Decides about all further starts.
     pub judge: Arc<dyn StartJudge>,
 }
 
 /// A program and its arguments.
 #[derive(Debug)]
 pub struct ProgramArgs {
-    /// The program.
+    /// Its path.
     pub path: PathBuf,
-    /// Its arguments, its name included.
+    /// Its arguments, including its name.
     pub arguments: Vec<OsString>,
 }
 
-/// What the reaper's child starts.
+/// The program that the reaper's child starts.
 pub enum ExpectedProgram<'a> {
     Program(&'a ProgramArgs),
     Place(&'a PathBuf),
 }
 
 impl ExpectedStart {
-    /// What a start is for which the token was given.
+    /// The program for a position in the list; `None` if there is none.
     pub fn first(&self, number: u64) -> Option<ExpectedProgram<'_>> {
         match usize::try_from(number).ok()?.checked_sub(1) {
             None => Some(ExpectedProgram::Program(&self.program)),
@@ -52,7 +52,7 @@ impl ExpectedStart {
     }
 }
 
-/// A token: a number that nobody can guess and that is not zero. `None` where the operating system has no random numbers.
+/// A random token, never zero. `None` if the operating system provides no random numbers.
 pub fn token() -> Option<u64> {
     let mut bytes = [0; 8];
     rustix::rand::getrandom(&mut bytes, GetRandomFlags::empty()).ok().filter(|length| *length == 8)?;

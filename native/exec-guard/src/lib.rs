@@ -1,21 +1,22 @@
-//! The exec guard: every start of a program beneath a reaper is looked at from outside before it happens.
+//! The exec guard: a supervisor outside the sandbox decides about every program start beneath a reaper.
 //!
-//! The reaper installs a filter (`sandbox/exec_guard`) that has the kernel report each `execve` and `execveat`, and hands
-//! the listener to the port. There, one thread for each guarded reaper (`supervisor`) takes the reports, one after the
-//! other: it reads what is to be started from the memory of the process (`memory`), finds the file as the sandbox sees it
-//! (`resolver`, `script`), finds out who starts it and what that one's own start covers (`task`, `lineage`), and asks the
-//! judge of the order. The kernel goes on with the call, or fails it.
+//! The reaper installs a seccomp filter (`exec_guard` in the sandbox crate) that reports each `execve` and `execveat`, and
+//! passes the listener to the port. In the port, one thread per guarded reaper (`supervisor`) handles the notifications in
+//! order. It reads path and arguments from the memory of the process (`memory`), resolves the file as the sandbox sees it
+//! (`resolver`, `script`), determines which process starts it and what that process is covered for (`task`, `lineage`), and
+//! asks the judge of the order. Then the Linux kernel continues the system call or fails it.
 //!
-//! What is answered with an error of the resolver's own (a file that is not there, one that may not be executed) is not
-//! left to the kernel: what is missing when it is looked for could be there a moment later, unjudged.
+//! If the resolver finds no executable file, the supervisor fails the call itself. If the Linux kernel looked again, a file
+//! created in between would start without a decision.
 //!
-//! Limits: the kernel reads path and arguments again after the answer, so another thread of the process can change them
-//! between, and another process can exchange a file or link in what can be written; such a start shows in
-//! [`ProgramStart::is_writable`](beamai_isolation::ProgramStart::is_writable), and a process whose image is not the one that was judged
-//! has [nothing](beamai_isolation::StartCoverage::NOTHING) covered. Against hostile native code the sandbox is the boundary.
-//! Interpreters of the `binfmt_misc` kind are not foreseen: programs run by them have nothing covered, too.
+//! Limits: the Linux kernel reads path and arguments again after the decision. Another thread of the process can change them
+//! in between, and another process can exchange a file or link in a writable directory. Such a start is marked by
+//! [`ProgramStart::is_writable`](beamai_isolation::ProgramStart::is_writable), and a process whose image differs from the
+//! judged one is covered for [nothing](beamai_isolation::StartCoverage::NOTHING). Against hostile native code the sandbox is
+//! the boundary. Interpreters registered with `binfmt_misc` are not recognised; programs that they run are covered for
+//! nothing either.
 //!
-//! For Linux only; empty elsewhere.
+//! Linux only; empty on other systems.
 
 #![cfg(target_os = "linux")]
 
@@ -35,5 +36,5 @@ mod writable;
 pub use expected_start::{ExpectedStart, ProgramArgs, token};
 pub use supervisor::GuardHandle;
 
-/// Most bytes of a path, as the kernel has it.
+/// Maximum length of a path in bytes, without the final zero; the Linux kernel's limit.
 const MAX_PATH: usize = 4095;

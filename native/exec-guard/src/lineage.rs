@@ -1,22 +1,22 @@
-//! Which start a process comes from, and what that covers.
+//! Which start each process comes from, and what that start covers.
 
-use super::task::{FileId, ProcessInfo, ProgramImage};
+use super::task::{self, FileId, ProcessInfo, ProgramImage};
 use beamai_isolation::StartCoverage;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Starts that may not have happened yet are looked through when there are as many.
+/// Once this many processes have pending starts, those of dead processes are dropped.
 const MAX_PENDING: usize = 1_024;
-/// Most images of which the start is remembered, and most files of which the least coverage is.
+/// Maximum number of images whose start is remembered, and of files whose least coverage is.
 const MAX_KNOWN: usize = 4_096;
-/// Most processes that are looked at on the way up.
+/// Maximum number of ancestors to inspect.
 const MAX_ANCESTORS: usize = 64;
-/// Bytes of arguments that are kept: people see them, and the judge looks whether they name what is started.
+/// Bytes of arguments that are kept: for messages, and for the judge, which checks whether they name what is started.
 const MAX_ARGUMENTS: usize = 2_048;
 
-/// A start that was let go on.
+/// A start that was allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct AllowedStart {
     pub(super) program: PathBuf,
@@ -26,7 +26,7 @@ pub(super) struct AllowedStart {
 }
 
 impl AllowedStart {
-    /// `is_all`: whether these are all of its arguments.
+    /// `is_all` says whether `arguments` is complete.
     pub(super) fn new(
         program: PathBuf,
         arguments: &[OsString],
@@ -43,7 +43,7 @@ impl AllowedStart {
         Self { program, has_all_arguments, arguments: kept, coverage }
     }
 
-    /// What a process has that comes from one of the two.
+    /// The coverage of a process that comes from one of the two starts, when it is unknown which.
     fn least(self: &Arc<Self>, other: &Arc<Self>) -> Arc<Self> {
         let coverage = self.coverage.least(other.coverage);
         match (coverage == self.coverage, coverage == other.coverage) {
@@ -54,13 +54,13 @@ impl AllowedStart {
     }
 }
 
-/// A start that was let go on and may happen or fail.
+/// A start that was allowed; the system call may still fail.
 #[derive(Debug, Clone)]
 pub(super) struct PendingStart {
     pub(super) thread: i32,
-    /// The process, as it was before.
+    /// The process before the start.
     pub(super) task: ProcessInfo,
-    /// The file that it runs if the start happens.
+    /// The file that the process runs if the start succeeds.
     pub(super) file: FileId,
     pub(super) origin: Arc<AllowedStart>,
 }
@@ -71,35 +71,47 @@ impl PendingStart {
     }
 }
 
-/// What is known of the starts of one order.
+/// The starts of one order.
 #[derive(Default)]
 pub(super) struct Lineage {
-    /// The starts that happened, and when they were last asked for.
+    /// Successful starts by the image they led to, with the time of the last lookup.
     known: HashMap<ProgramImage, (Arc<AllowedStart>, u64)>,
-    pending: Vec<PendingStart>,
-    /// The least that starts cover of which only the file is known.
+    /// By the number of their process: every start looks here, so it must not cost more with many of them.
+    pending: HashMap<i32, Vec<PendingStart>>,
+    /// For starts of which only the file is still known: the least coverage of any of them.
     least: HashMap<FileId, Arc<AllowedStart>>,
     clock: u64,
-    /// How many pending ones were left when they were last looked through.
+    /// How many processes had pending starts after dead ones were last dropped.
     left: usize,
 }
 
 impl Lineage {
-    /// Notes a start that is let go on.
+    /// Records an allowed start.
     pub(super) fn expect(&mut self, pending: PendingStart) {
-        // Of one thread there is one: it asks again only where the one before has failed.
-        self.pending.retain(|known| known.thread != pending.thread || !known.is_of(&pending.task));
-        self.pending.push(pending);
+        self.forget_predecessors(&pending.task);
+        let of_process = self.pending.entry(pending.task.pid).or_default();
+        // A thread has one: it asks again only if its last start has failed.
+        of_process.retain(|known| known.thread != pending.thread);
+        of_process.push(pending);
         if self.pending.len() >= self.left * 2 + MAX_PENDING {
             self.forget_the_dead();
         }
     }
 
-    /// Where a process comes from; `None` where nothing is known of its image.
+    /// Drops the pending starts of earlier processes with the number of this one.
+    fn forget_predecessors(&mut self, task: &ProcessInfo) {
+        let Some(of_number) = self.pending.get_mut(&task.pid) else { return };
+        let dead: Vec<_> = of_number.extract_if(.., |pending| !pending.is_of(task)).collect();
+        for pending in dead {
+            self.keep_least(pending.file, &pending.origin);
+        }
+    }
+
+    /// The start that a process comes from; `None` if its image is unknown.
     ///
-    /// A process has the coverage of a start only once it shows the image of one: before that, and where the start failed,
-    /// it has the image that it had. Its children have the same image until they start something themselves, whatever
-    /// their parents have become.
+    /// A process gets the coverage of a start only when `/proc` shows the new image. Until then, and if the start failed, it
+    /// still has its previous image. Child processes keep the image of their parent until they start a program themselves,
+    /// even if the parent has started another one since.
     pub(super) fn origin(
         &mut self,
         task: &ProcessInfo,
@@ -111,54 +123,46 @@ impl Lineage {
             self.remember(task.image, &known);
             return Some(known);
         }
-        // Other starts of the program have the same addresses.
+        // Without address randomisation, other starts of the program have the same layout.
         if !processes.is_random(task.pid) {
             return self.of_file(task.image.file);
         }
-        let has_started = self.pending.iter().any(|pending| pending.is_of(task));
-        let found = match has_started {
-            // What runs may not be the file that was judged.
-            true => self.expected(|pending| pending.is_of(task) && pending.file == task.image.file),
-            false => self.inherited(task, processes),
+        self.forget_predecessors(task);
+        let found = match self.pending.remove(&task.pid).filter(|own| !own.is_empty()) {
+            // The running file may differ from the one that was judged.
+            Some(own) => least_of(own.iter().filter(|pending| pending.file == task.image.file)),
+            None => self.inherited(task, processes),
         };
-        self.pending.retain(|pending| !pending.is_of(task));
         let origin = found?;
         self.remember(task.image, &origin);
         Some(origin)
     }
 
-    /// The origin of a process that has never been let start anything.
+    /// The origin of a process that has had no start of its own allowed.
     fn inherited(&self, task: &ProcessInfo, processes: &impl ProcessTable) -> Option<Arc<AllowedStart>> {
         let mut parent = task.parent;
         for _ in 0..MAX_ANCESTORS {
             let Some(above) = processes.task(parent) else { break };
+            let of_above = self.pending.get(&above.pid).into_iter().flatten();
+            let is_meant = |pending: &&PendingStart| pending.is_of(&above) && pending.file == task.image.file;
             if above.image == task.image
-                && let Some(origin) =
-                    self.expected(|pending| pending.is_of(&above) && pending.file == task.image.file)
+                && let Some(origin) = least_of(of_above.filter(is_meant))
             {
                 return Some(origin);
             }
             parent = above.parent;
         }
-        // Whoever it comes from is gone, or has started something else since.
+        // Its ancestor has ended, or has started another program since.
         self.of_file(task.image.file)
     }
 
-    /// The least of the starts of a file that may be any process's that runs it.
+    /// The least coverage among all starts of a file.
     fn of_file(&self, file: FileId) -> Option<Arc<AllowedStart>> {
-        let any = self.expected(|pending| pending.file == file);
+        let any = least_of(self.pending.values().flatten().filter(|pending| pending.file == file));
         match (any, self.least.get(&file)) {
             (Some(one), Some(other)) => Some(one.least(other)),
             (one, other) => one.or_else(|| other.cloned()),
         }
-    }
-
-    /// The least of the pending starts that are meant.
-    fn expected(&self, is_meant: impl Fn(&PendingStart) -> bool) -> Option<Arc<AllowedStart>> {
-        let origins = self.pending.iter().filter(|pending| is_meant(pending)).map(|pending| &pending.origin);
-        origins.fold(None, |least: Option<Arc<AllowedStart>>, origin| {
-            Some(least.map_or_else(|| Arc::clone(origin), |least| least.least(origin)))
-        })
     }
 
     fn remember(&mut self, image: ProgramImage, origin: &Arc<AllowedStart>) {
@@ -168,7 +172,7 @@ impl Lineage {
         }
     }
 
-    /// Keeps of the images that were not asked for lately only what their files have at least.
+    /// Drops the half of the images that was not looked up recently, keeping the least coverage of their files.
     fn forget_the_unused(&mut self) {
         let mut times: Vec<u64> = self.known.values().map(|(_, time)| *time).collect();
         let middle = times.len() / 2;
@@ -180,18 +184,18 @@ impl Lineage {
         }
     }
 
+    /// Drops the pending starts of dead processes. If another process has the number by now, they are kept until that
+    /// process starts something.
     fn forget_the_dead(&mut self) {
-        let (living, dead): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut self.pending).into_iter().partition(|pending| pending.task.lives());
-        for pending in dead {
+        let dead: Vec<_> = self.pending.extract_if(|pid, _| !task::is_number_taken(*pid)).collect();
+        for pending in dead.into_iter().flat_map(|(_, pending)| pending) {
             self.keep_least(pending.file, &pending.origin);
         }
-        self.left = living.len();
-        self.pending = living;
+        self.left = self.pending.len();
     }
 
     fn keep_least(&mut self, file: FileId, origin: &Arc<AllowedStart>) {
-        // What is forgotten altogether is unknown, which covers nothing.
+        // Beyond the limit the origin becomes unknown, which covers nothing.
         if self.least.len() >= MAX_KNOWN && !self.least.contains_key(&file) {
             return;
         }
@@ -200,11 +204,19 @@ impl Lineage {
     }
 }
 
-/// A look at the processes that there are.
+/// The least coverage among pending starts; `None` if there are none.
+fn least_of<'p>(pending: impl Iterator<Item = &'p PendingStart>) -> Option<Arc<AllowedStart>> {
+    pending.fold(None, |least: Option<Arc<AllowedStart>>, pending| {
+        let origin = &pending.origin;
+        Some(least.map_or_else(|| Arc::clone(origin), |least| least.least(origin)))
+    })
+}
+
+/// Access to the machine's processes.
 pub(super) trait ProcessTable {
-    /// A process that may be looked into.
+    /// A process by its number; `None` if it may not be inspected.
     fn task(&self, pid: i32) -> Option<ProcessInfo>;
 
-    /// Whether the kernel gives the programs of a process random addresses.
+    /// Whether programs of the process get random addresses.
     fn is_random(&self, pid: i32) -> bool;
 }

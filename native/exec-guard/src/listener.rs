@@ -1,4 +1,4 @@
-//! The listener: the kernel's end of the filter that reports starts.
+//! The seccomp listener: receives start notifications and sends the answers.
 
 use beamai_sandbox::layers::kernel_is_at_least;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -6,27 +6,27 @@ use rustix::io::Errno;
 use rustix::io::retry_on_intr;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// As in the kernel's `seccomp.h`: whoever answers is about to sleep, so the asker may take its processor.
+/// `SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP`: each side sleeps right after waking the other, so both can share one CPU.
 const SYNC_WAKE_UP: u64 = 1;
-/// Room for a report of a later kernel, which tells more.
+/// Buffer size for a notification. Later Linux kernels may add fields.
 const ROOM: usize = 512;
 
-/// Reports starts and takes the answers. The kernel fails starts with `ENOSYS` once it is closed.
+/// Receives notifications and sends answers. Once it is closed, the Linux kernel fails starts with `ENOSYS`.
 pub(super) struct NotificationListener {
     fd: OwnedFd,
-    /// Whether the Linux kernel ends a wait for reports when there can be none any more: from 6.11 on. Saves a call for
-    /// each report.
+    /// Whether a pending receive ends when no process is left beneath the filter (Linux 6.11 and newer). Saves one `poll`
+    /// per notification.
     receiving_ends: bool,
 }
 
-/// A start that waits for its answer.
+/// A start that is waiting for its answer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Notification {
-    /// The kernel's number of it.
+    /// The id that the Linux kernel gave it.
     pub(super) id: u64,
-    /// The thread, as this process sees it.
+    /// The thread's id in this process's pid namespace.
     pub(super) thread: i32,
-    /// Number of the system call.
+    /// The system call number.
     pub(super) call: i64,
     /// Its arguments.
     pub(super) arguments: [u64; 6],
@@ -41,21 +41,21 @@ struct NotificationBuffer {
 impl NotificationListener {
     pub(super) fn new(fd: OwnedFd) -> Self {
         let listener = Self { fd, receiving_ends: kernel_is_at_least(6, 11) };
-        // Saves time only; older kernels do not have it.
+        // An optimisation; older Linux kernels lack it.
         _ = listener.ioctl(libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP as *mut libc::c_void);
         listener
     }
 
-    /// Waits for a report; `None` when the last process beneath the filter is gone.
+    /// Waits for a notification; `None` once the last process beneath the filter has ended.
     pub(super) fn next(&self) -> Result<Option<Notification>, Errno> {
         loop {
-            // An older kernel would have whoever receives wait for ever then.
+            // On an older Linux kernel the receive would block forever in that case.
             if !self.receiving_ends && !self.awaits(None)? {
                 return Ok(None);
             }
             match self.take() {
                 Err(Errno::INTR) => {}
-                // It was killed meanwhile, or there is nobody left.
+                // The process was killed in the meantime, or none is left.
                 Err(Errno::NOENT) if self.is_left()? => {}
                 Err(Errno::NOENT) => return Ok(None),
                 taken => return taken.map(Some),
@@ -63,14 +63,14 @@ impl NotificationListener {
         }
     }
 
-    /// Waits until there is something to receive. False where there never will be.
+    /// Waits until there is something to receive; false if there never will be.
     fn awaits(&self, limit: Option<&Timespec>) -> Result<bool, Errno> {
         let mut fds = [PollFd::new(&self.fd, PollFlags::IN)];
         retry_on_intr(|| poll(&mut fds, limit))?;
         Ok(fds[0].revents().contains(PollFlags::IN))
     }
 
-    /// Whether there is a process beneath the filter.
+    /// Whether any process is left beneath the filter.
     fn is_left(&self) -> Result<bool, Errno> {
         let mut fds = [PollFd::new(&self.fd, PollFlags::empty())];
         retry_on_intr(|| poll(&mut fds, Some(&Timespec::default())))?;
@@ -78,19 +78,19 @@ impl NotificationListener {
     }
 
     fn take(&self) -> Result<Notification, Errno> {
-        // SAFETY: numbers only, for which zero is a value; the kernel wants it so.
+        // SAFETY: plain integers, for which zero is valid; the Linux kernel requires a zeroed buffer.
         let mut room: NotificationBuffer = unsafe { std::mem::zeroed() };
         self.ioctl(libc::SECCOMP_IOCTL_NOTIF_RECV, (&raw mut room).cast())?;
         let libc::seccomp_notif { id, pid, data, .. } = room.report;
         Ok(Notification { id, thread: pid.cast_signed(), call: data.nr.into(), arguments: data.args })
     }
 
-    /// Whether a start still waits: then what was read of its process in between was that process's.
+    /// Whether a start is still waiting. If so, everything read so far came from that very process.
     pub(super) fn waits(&self, mut id: u64) -> bool {
         self.ioctl(libc::SECCOMP_IOCTL_NOTIF_ID_VALID, (&raw mut id).cast()).is_ok()
     }
 
-    /// Lets a start go on. One whose process is gone needs no answer.
+    /// Lets a start continue. Errors are ignored: a process that has ended needs no answer.
     pub(super) fn go_on(&self, id: u64) {
         self.answer(id, 0, libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32);
     }

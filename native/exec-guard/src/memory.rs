@@ -1,25 +1,27 @@
-//! Reading the memory of a process that waits in a system call: what the kernel would read there.
+//! Reads path and arguments from the memory of a process that is waiting in a system call.
 
 use super::MAX_PATH;
 use rustix::io::Errno;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
-/// Memory is mapped in pieces of at least this size, so a read that does not cross their bounds fails as a whole.
+/// The smallest page size. A read within one page either succeeds or fails as a whole.
 const PAGE: u64 = 4096;
-/// Most words of an argument list that are read.
+/// Maximum number of arguments to read.
 const MAX_WORDS: usize = 1_000;
-/// Most bytes of them.
+/// Maximum number of bytes of arguments to read.
 const MAX_BYTES: usize = 64 << 10;
-/// Words that are read together, and bytes of each.
+/// Number of arguments per read.
 const TOGETHER: usize = 64;
+/// Number of bytes of a path in the first read.
 const FIRST: usize = 256;
 
-/// Words of an argument list.
+/// An argument list, or the beginning of one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ArgumentList {
     pub(super) list: Vec<OsString>,
-    /// Whether it is all of them.
+    /// Whether `list` is complete.
     pub(super) is_all: bool,
 }
 
@@ -31,7 +33,7 @@ impl ProcessMemory {
     /// A path.
     ///
     /// # Errors
-    /// `EFAULT` where the kernel would find none, `ENAMETOOLONG` where it is longer than paths may be.
+    /// `EFAULT` if the memory cannot be read, `ENAMETOOLONG` if the path is over the limit.
     pub(super) fn path(self, address: u64) -> Result<Vec<u8>, Errno> {
         let mut path = Vec::new();
         match self.text(address, &mut path, MAX_PATH)? {
@@ -40,26 +42,20 @@ impl ProcessMemory {
         }
     }
 
-    /// A list of arguments, as much as is of use to anybody.
+    /// The argument list, cut at the limits above.
     ///
     /// # Errors
-    /// `EFAULT` where the kernel would find none.
+    /// `EFAULT` if the memory cannot be read.
     pub(super) fn words(self, address: u64) -> Result<ArgumentList, Errno> {
-        // The kernel takes no list for an empty one.
+        // The Linux kernel treats a null pointer as an empty list.
         if address == 0 {
             return Ok(ArgumentList { list: Vec::new(), is_all: true });
         }
         let (addresses, mut is_all) = self.addresses(address)?;
         let (mut list, mut room) = (Vec::new(), MAX_BYTES);
         for some in addresses.chunks(TOGETHER) {
-            for (address, mut word) in some.iter().zip(self.beginnings(some)?) {
-                let is_whole = match word.iter().position(|byte| *byte == 0) {
-                    Some(end) => {
-                        word.truncate(end);
-                        true
-                    }
-                    None => self.text(address + word.len() as u64, &mut word, room)?,
-                };
+            for (address, (mut word, is_ended)) in some.iter().zip(self.beginnings(some)?) {
+                let is_whole = is_ended || self.text(address + word.len() as u64, &mut word, room)?;
                 if !is_whole || word.len() > room {
                     word.truncate(room);
                     list.push(OsString::from_vec(word));
@@ -73,12 +69,12 @@ impl ProcessMemory {
         Ok(ArgumentList { list, is_all })
     }
 
-    /// Where the words of a list stand, and whether that is all of them.
+    /// The addresses of the arguments, and whether the list is complete.
     fn addresses(self, mut address: u64) -> Result<(Vec<u64>, bool), Errno> {
         let mut all: Vec<u64> = Vec::new();
         loop {
             let mut bytes = [0; 512];
-            // A list that is not aligned may have a word across the end of a page.
+            // In an unaligned list, a pointer may cross the end of a page.
             let length = match to_end_of_page(address).min(bytes.len()) / 8 * 8 {
                 0 => 8,
                 length => length,
@@ -95,28 +91,40 @@ impl ProcessMemory {
         }
     }
 
-    /// What stands first at each address, in one call: most words are short.
-    fn beginnings(self, addresses: &[u64]) -> Result<Vec<Vec<u8>>, Errno> {
-        let length = |address: &u64| to_end_of_page(*address).min(FIRST);
-        let mut buffers: Vec<Vec<u8>> = addresses.iter().map(|address| vec![0; length(address)]).collect();
-        let local: Vec<_> = buffers
-            .iter_mut()
-            .map(|buffer| libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() })
-            .collect();
-        let remote: Vec<_> =
-            addresses.iter().zip(&local).map(|(address, local)| at(*address, local.iov_len)).collect();
-        let wanted: usize = local.iter().map(|local| local.iov_len).sum();
-        match self.read_all(&local, &remote)? == wanted {
-            true => Ok(buffers),
-            false => Err(Errno::FAULT),
+    /// The text at each address up to the end of its page, and whether it ends within the page. Reads each page once, all
+    /// in one call: most arguments are short and close together.
+    fn beginnings(self, addresses: &[u64]) -> Result<Vec<(Vec<u8>, bool)>, Errno> {
+        let mut lowest = BTreeMap::new();
+        for address in addresses {
+            let lowest = lowest.entry(address / PAGE).or_insert(*address);
+            *lowest = (*lowest).min(*address);
         }
+        let remote: Vec<_> = lowest.values().map(|address| at(*address, to_end_of_page(*address))).collect();
+        let mut bytes = vec![0; remote.iter().map(|remote| remote.iov_len).sum()];
+        self.read_from(&remote, &mut bytes)?;
+        let mut rest = &bytes[..];
+        let pages: BTreeMap<u64, (u64, &[u8])> = lowest
+            .into_iter()
+            .map(|(page, lowest)| {
+                let (own, others) = rest.split_at(to_end_of_page(lowest));
+                rest = others;
+                (page, (lowest, own))
+            })
+            .collect();
+        let text = |address: &u64| {
+            let (lowest, bytes) = pages[&(address / PAGE)];
+            let text = &bytes[(address - lowest) as usize..];
+            let end = text.iter().position(|byte| *byte == 0);
+            (text[..end.unwrap_or(text.len())].to_vec(), end.is_some())
+        };
+        Ok(addresses.iter().map(text).collect())
     }
 
-    /// Appends what stands before the next zero. False where it is more than `room`.
+    /// Appends the text up to the next zero byte; false if that exceeds `room`.
     fn text(self, mut address: u64, out: &mut Vec<u8>, room: usize) -> Result<bool, Errno> {
         let mut bytes = [0; PAGE as usize];
         while out.len() <= room {
-            // Most texts are short.
+            // Most paths are short.
             let most = if out.is_empty() { FIRST } else { bytes.len() };
             let length = to_end_of_page(address).min(most);
             self.read(address, &mut bytes[..length])?;
@@ -131,20 +139,28 @@ impl ProcessMemory {
     }
 
     fn read(self, address: u64, bytes: &mut [u8]) -> Result<(), Errno> {
-        let local = [libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() }];
-        match self.read_all(&local, &[at(address, bytes.len())])? == bytes.len() {
-            true => Ok(()),
-            false => Err(Errno::FAULT),
-        }
+        self.read_from(&[at(address, bytes.len())], bytes)
     }
 
-    fn read_all(self, local: &[libc::iovec], remote: &[libc::iovec]) -> Result<usize, Errno> {
-        let (locals, remotes) = (local.len() as libc::c_ulong, remote.len() as libc::c_ulong);
-        // SAFETY: the local buffers are this process's own to write to; the addresses of the other one are looked at there.
-        let read =
-            unsafe { libc::process_vm_readv(self.0, local.as_ptr(), locals, remote.as_ptr(), remotes, 0) };
-        usize::try_from(read)
-            .map_err(|_| Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO))
+    /// Reads the given ranges, one after the other, into `bytes`, which has their total length.
+    fn read_from(self, remote: &[libc::iovec], bytes: &mut [u8]) -> Result<(), Errno> {
+        let local = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
+        // SAFETY: the local buffer is valid for writes; the Linux kernel checks the addresses of the other process.
+        let read = unsafe {
+            libc::process_vm_readv(
+                self.0,
+                &raw const local,
+                1,
+                remote.as_ptr(),
+                remote.len() as libc::c_ulong,
+                0,
+            )
+        };
+        match usize::try_from(read) {
+            Ok(length) if length == bytes.len() => Ok(()),
+            Ok(_) => Err(Errno::FAULT),
+            Err(_) => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)),
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Programs that were found before: the way to one is not gone twice where commands can change nothing on it.
+//! Cache of resolved programs, for paths on which commands cannot change anything.
 
 use super::resolver::{ResolvedProgram, open_followed};
 use super::task::FileId;
@@ -8,10 +8,10 @@ use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Most programs that are remembered.
+/// Maximum number of cached programs.
 const MAX_KNOWN: usize = 1_024;
 
-/// What a file is, and when it last changed: another content, mode or name shows.
+/// Identity and change time of a file. A change of contents, mode or name changes the stamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FileStamp {
     pub(super) id: FileId,
@@ -31,20 +31,20 @@ impl FileStamp {
     }
 }
 
-/// Programs by the absolute path that they were found at. Commands can change neither the files nor what leads there,
-/// as long as an order is carried out; what else may have changed them is looked at each time.
+/// Programs by absolute path. During an order, commands can change neither the files nor the directories and links that
+/// lead to them; changes made from outside the sandbox are detected by comparing the stamps at each lookup.
 #[derive(Debug, Default)]
 pub(super) struct ProgramCache(Mutex<HashMap<Vec<u8>, CachedProgram>>);
 
 #[derive(Debug)]
 struct CachedProgram {
     program: ResolvedProgram,
-    /// The absolute paths that led to the program and to its interpreters.
+    /// The absolute paths of the program and its interpreters.
     paths: Vec<Vec<u8>>,
 }
 
 impl ProgramCache {
-    /// The program that a path led to before, where it still does.
+    /// The cached program, if the path still leads to the same files.
     pub(super) fn again(&self, root: &OwnedFd, path: &[u8]) -> Option<ResolvedProgram> {
         let known = self.known();
         let CachedProgram { program, paths } = known.get(path)?;
@@ -54,7 +54,7 @@ impl ProgramCache {
         paths.iter().zip(&program.stamps).all(is_same).then(|| program.clone())
     }
 
-    /// Remembers a program that commands cannot write, and whose paths lead to the same for everybody.
+    /// Caches a program. Commands must not be able to write it, and its paths must not depend on the calling process.
     pub(super) fn note(&self, program: &ResolvedProgram, paths: Vec<Vec<u8>>) {
         let Some(path) = paths.first() else { return };
         let mut known = self.known();

@@ -1,4 +1,4 @@
-//! From a path that a process names to the file that the kernel would run: resolved in the sandbox's own view.
+//! Resolves the path given to `execve` to the file that the Linux kernel would run, in the sandbox's view of the file system.
 
 use super::MAX_PATH;
 use super::program_cache::{FileStamp, ProgramCache};
@@ -13,27 +13,27 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 
-/// Most links on one way, as the kernel has it.
+/// Maximum number of symbolic links on one path; the Linux kernel's limit.
 const MAX_LINKS: usize = 40;
-/// The kernel's number for `/proc`.
+/// `PROC_SUPER_MAGIC`: the file system type of `/proc`.
 const PROC: u64 = 0x9fa0;
 
-/// The sandbox's file system, as its processes see it.
+/// The file system as processes in the sandbox see it.
 pub(super) struct SandboxRoot {
-    /// Its root. Commands cannot have another one: the filter of system calls refuses that.
+    /// Its root. Commands cannot change their root: the system call filter refuses `chroot`.
     pub(super) root: OwnedFd,
     pub(super) protection: WriteProtection,
 }
 
-/// Whose working directory and `/proc/self` count.
+/// Whose working directory and `/proc/self` are used.
 #[derive(Clone, Copy)]
 pub(super) enum Caller<'a> {
     Thread(i32),
-    /// The reaper's child before it is a program, in this directory. It names nothing beneath `/proc`.
+    /// The reaper's child before its first start, in this directory. It names no path beneath `/proc`.
     Order(&'a Path),
 }
 
-/// A program, found.
+/// A resolved program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ResolvedProgram {
     pub(super) called: PathBuf,
@@ -46,24 +46,24 @@ pub(super) struct ResolvedProgram {
 }
 
 impl ResolvedProgram {
-    /// The file that the process will have as its image: the program, or its last interpreter.
+    /// The file that becomes the image of the process: the program, or its last interpreter.
     pub(super) fn image(&self) -> FileId {
         self.stamps.last().map_or((0, 0, 0), |stamp| stamp.id)
     }
 }
 
-/// A file that may be executed.
+/// A resolved file.
 struct ExecutableFile {
     called: PathBuf,
     links: Vec<PathBuf>,
     file: PathBuf,
     fd: OwnedFd,
     is_writable: bool,
-    /// The path that leads there, whoever asks.
+    /// The absolute path as given, if it leads there for every process.
     path: Option<Vec<u8>>,
 }
 
-/// Looks for programs on behalf of one caller.
+/// Resolves programs on behalf of one caller.
 pub(super) struct ProgramResolver<'a> {
     pub(super) view: &'a SandboxRoot,
     pub(super) unwritable: &'a UnwritableDirs,
@@ -72,10 +72,10 @@ pub(super) struct ProgramResolver<'a> {
 }
 
 impl ProgramResolver<'_> {
-    /// The program at a path, relative to a directory of the caller's (a link of its `/proc`) or its working directory.
+    /// The program at a path. A relative path starts from `directory`, a link in the caller's `/proc` directory.
     ///
     /// # Errors
-    /// What the kernel would answer, as far as that can be told.
+    /// The errno that the Linux kernel would return, as far as it can be determined.
     pub(super) fn program(&self, path: &[u8], directory: &str) -> Result<ResolvedProgram, Errno> {
         match self.found.again(&self.view.root, path) {
             Some(program) => Ok(program),
@@ -83,7 +83,7 @@ impl ProgramResolver<'_> {
         }
     }
 
-    /// The program that a descriptor of the caller's names.
+    /// The program that one of the caller's descriptors refers to.
     ///
     /// # Errors
     /// As for [`Self::program`].
@@ -141,7 +141,7 @@ impl ProgramResolver<'_> {
             false => self.directory(directory)?,
         };
         let climbs = given.components().any(|part| part == Component::ParentDir);
-        // Components forget a last slash, which only a directory may have.
+        // `components` drops a trailing slash, which is valid for directories only.
         if path.ends_with(b"/") || path.ends_with(b"/.") {
             return Err(Errno::NOTDIR);
         }
@@ -159,7 +159,7 @@ impl ProgramResolver<'_> {
                         path: given.is_absolute().then(|| path.to_owned()),
                     });
                 }
-                // There are links on the way.
+                // There are links on the path.
                 Err(Errno::LOOP | Errno::XDEV | Errno::AGAIN) => {}
                 Err(errno) => return Err(errno),
             }
@@ -170,7 +170,7 @@ impl ProgramResolver<'_> {
         Ok(ExecutableFile { path: is_anybodys.then(|| path.to_owned()), ..place })
     }
 
-    /// Where a directory of the caller's stands.
+    /// The path of one of the caller's directories.
     fn directory(&self, link: &str) -> Result<PathBuf, Errno> {
         match self.caller {
             Caller::Order(directory) => Ok(directory.to_owned()),
@@ -181,7 +181,7 @@ impl ProgramResolver<'_> {
         }
     }
 
-    /// The path, without links, at which the sandbox sees what `fd` names; `None` where it has none.
+    /// The path of `fd` in the sandbox, without links; `None` if it has none there.
     fn name_of(&self, fd: &OwnedFd) -> Result<Option<PathBuf>, Errno> {
         let name = rustix::fs::readlink(format!("/proc/self/fd/{}", fd.as_raw_fd()), Vec::new())?;
         let name = PathBuf::from(OsString::from_vec(name.into_bytes()));
@@ -194,7 +194,7 @@ impl ProgramResolver<'_> {
         }
     }
 
-    /// Whether commands can write a file without links in its path, or exchange it.
+    /// Whether commands can write or replace a file. Its path contains no links.
     fn is_writable(&self, fd: &OwnedFd, file: &Path) -> bool {
         self.view.protection.lets_write(fd.as_fd(), file)
             || self.changes_in(file.parent().unwrap_or(Path::new("/")))
@@ -205,7 +205,7 @@ impl ProgramResolver<'_> {
     }
 }
 
-/// A file that has no path any more, or never had one: nothing can be said for it.
+/// A file without a path: deleted, or never linked. It counts as writable.
 fn nameless(called: PathBuf, links: Vec<PathBuf>, fd: OwnedFd) -> Result<ExecutableFile, Errno> {
     let mut called = called.into_os_string();
     called.push(" (deleted)");
@@ -213,19 +213,19 @@ fn nameless(called: PathBuf, links: Vec<PathBuf>, fd: OwnedFd) -> Result<Executa
     Ok(ExecutableFile { file: called.clone(), called, links, fd, is_writable: true, path: None })
 }
 
-/// The way to a file, one name after the other.
+/// Walks a path component by component.
 struct PathWalk<'r, 'a> {
     resolver: &'r ProgramResolver<'a>,
-    /// Where it is now, without links.
+    /// The directory reached so far, without links.
     real: PathBuf,
-    /// What is left of it.
+    /// The components still to come.
     rest: VecDeque<OsString>,
-    /// How many of the names left are the caller's own and not a link's.
+    /// How many of the remaining components come from the given path rather than from a link.
     own: usize,
     called: PathBuf,
     links: Vec<PathBuf>,
     is_writable: bool,
-    /// Whether it went over a link of `/proc`.
+    /// Whether it followed a link in `/proc`.
     depends_on_caller: bool,
 }
 
@@ -248,13 +248,13 @@ impl<'r, 'a> PathWalk<'r, 'a> {
     fn run(&mut self) -> Result<ExecutableFile, Errno> {
         loop {
             let is_own = self.rest.len() <= self.own;
-            // The way ended at a directory.
+            // The path ended at a directory.
             let Some(name) = self.rest.pop_front() else { return Err(Errno::ACCESS) };
             self.own -= usize::from(is_own);
             if name == ".." {
                 self.is_writable |= self.resolver.changes_in(&self.real);
                 self.real.pop();
-                // Where this leads is no matter of names.
+                // What `..` means depends on where links led, so the called path continues from the real one.
                 if is_own {
                     self.called.clone_from(&self.real);
                 }
@@ -269,7 +269,7 @@ impl<'r, 'a> PathWalk<'r, 'a> {
         }
     }
 
-    /// Goes on by one name; the file, where that is the end.
+    /// Follows one component; returns the file if it was the last one.
     fn step(&mut self, name: OsString) -> Result<Option<ExecutableFile>, Errno> {
         let next = self.real.join(&name);
         let fd = open_real(&self.resolver.view.root, &next)?;
@@ -294,9 +294,9 @@ impl<'r, 'a> PathWalk<'r, 'a> {
         ExecutableFile { called, links, file, fd, is_writable, path: None }
     }
 
-    /// Goes on where a link leads.
+    /// Continues at the target of a link.
     fn follow(&mut self, target: &Path) -> Result<(), Errno> {
-        // Who can change the directory can put another link there.
+        // A writer of the directory can replace the link.
         self.is_writable |= self.resolver.changes_in(&self.real);
         if target.is_absolute() {
             self.real = "/".into();
@@ -307,7 +307,7 @@ impl<'r, 'a> PathWalk<'r, 'a> {
         self.note_link()
     }
 
-    /// Notes what the file is called from here on.
+    /// Records the path of the file as seen after following a link.
     fn note_link(&mut self) -> Result<(), Errno> {
         let mut path = self.real.clone();
         for name in &self.rest {
@@ -324,7 +324,7 @@ impl<'r, 'a> PathWalk<'r, 'a> {
         }
     }
 
-    /// Links of `/proc` lead to what processes have, or mean whoever asks, which is the caller and not this process.
+    /// Links in `/proc` lead to a process's own files, or depend on the process that follows them: that has to be the caller.
     fn follow_of_proc(
         &mut self,
         link: &OwnedFd,
@@ -348,7 +348,7 @@ impl<'r, 'a> PathWalk<'r, 'a> {
         }
     }
 
-    /// Goes on at what a process has.
+    /// Continues at the file or directory that a link of a process in `/proc` refers to.
     fn jump(&mut self, link: PathBuf) -> Result<Option<ExecutableFile>, Errno> {
         let below = link.strip_prefix("/").unwrap_or(&link);
         let flags = OFlags::PATH | OFlags::CLOEXEC;
@@ -382,12 +382,12 @@ fn names(path: &Path) -> VecDeque<OsString> {
     path.components().filter_map(name).collect()
 }
 
-/// Opens what lies at a path that has no links but at its end, for its name only.
+/// Opens a path with `O_PATH`. Only its last component may be a link, which is opened itself.
 pub(super) fn open_real(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
     open(root, path, ResolveFlags::NO_SYMLINKS, OFlags::NOFOLLOW)
 }
 
-/// Opens what a path leads to, for its name only.
+/// Opens the target of a path with `O_PATH`, following links.
 pub(super) fn open_followed(root: &OwnedFd, path: &[u8]) -> Result<OwnedFd, Errno> {
     open(root, Path::new(OsStr::from_bytes(path)), ResolveFlags::empty(), OFlags::empty())
 }
@@ -402,7 +402,7 @@ fn is_of_proc(fd: &OwnedFd) -> bool {
     rustix::fs::fstatfs(fd).is_ok_and(|found| found.f_type as u64 == PROC)
 }
 
-/// Whether the kernel would run a file, as far as its kind and mode tell.
+/// Fails if file type, mode or mount keep a file from being executed.
 fn runs(fd: &OwnedFd) -> Result<(), Errno> {
     let found = rustix::fs::statat(fd, "", AtFlags::EMPTY_PATH)?;
     let is_file = FileType::from_raw_mode(found.st_mode) == FileType::RegularFile;
@@ -413,7 +413,7 @@ fn runs(fd: &OwnedFd) -> Result<(), Errno> {
     }
 }
 
-/// The beginning of a file. One that may be executed and not read is refused: it might name any interpreter.
+/// The beginning of a file. A file that may be executed but not read is refused: it might name any interpreter.
 fn head(fd: &OwnedFd) -> Result<Vec<u8>, Errno> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = rustix::fs::open(format!("/proc/self/fd/{}", fd.as_raw_fd()), flags, Mode::empty())?;

@@ -1,8 +1,8 @@
-//! The first line of a script, as the kernel reads it.
+//! The `#!` line of a script, read as the Linux kernel does.
 
-/// What the kernel looks at of a file.
+/// How many bytes of a file the Linux kernel inspects.
 pub(super) const HEAD: usize = 256;
-/// Most interpreters in a row, each a script itself.
+/// Maximum number of nested interpreters that are scripts themselves.
 pub(super) const MAX_INTERPRETERS: usize = 5;
 
 /// The path of the interpreter that a file names, if it is a script.
@@ -12,7 +12,7 @@ pub(super) fn interpreter(head: &[u8]) -> Option<&[u8]> {
     let start = line.iter().position(|byte| !is_blank(byte))?;
     let rest = &line[start..];
     let end = rest.iter().position(|byte| is_blank(byte) || matches!(byte, b'\n' | 0));
-    // A name that does not end where the kernel stops reading is none, unless the file does.
+    // The Linux kernel rejects a path that does not end within the inspected bytes, unless the file ends there.
     let path = match end {
         Some(end) => &rest[..end],
         None if head.len() < HEAD => rest,

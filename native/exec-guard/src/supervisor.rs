@@ -1,4 +1,4 @@
-//! The thread that answers for the starts beneath one reaper.
+//! The thread that decides about the starts beneath one reaper.
 
 use super::expected_start::{ExpectedProgram, ExpectedStart};
 use super::lineage::{AllowedStart, Lineage, PendingStart, ProcessTable};
@@ -18,11 +18,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The port's handle of the thread. It ends with the reaper and everything beneath it.
+/// The port's handle of the supervisor thread, which ends when the reaper and all processes beneath it have ended.
 #[derive(Clone)]
 pub struct GuardHandle(Arc<Mutex<Option<Arc<OrderState>>>>);
 
-/// What is known of one order.
+/// The state of one order.
 pub(super) struct OrderState {
     vouched: Arc<ExpectedStart>,
     lineage: Mutex<Lineage>,
@@ -48,7 +48,7 @@ impl OrderState {
         ProgramResolver { view, unwritable: &self.unwritable, found: &self.found, caller }
     }
 
-    /// What a report is about, as it is now.
+    /// What a notification is about, at this moment.
     ///
     /// # Errors
     /// As for [`StartTarget::of`].
@@ -56,17 +56,17 @@ impl OrderState {
         StartTarget::of(report, &self.resolver(view, Caller::Thread(report.thread)))
     }
 
-    /// Notes a start that is let go on. To be called before it is.
+    /// Records an allowed start. Must be called before the answer is sent.
     pub(super) fn expect(&self, pending: PendingStart) {
         self.lineage().expect(pending);
     }
 }
 
 impl GuardHandle {
-    /// Begins to answer for the starts beneath a reaper, of which the listener and the root directory came.
+    /// Starts the thread for a reaper, with the reaper's listener and root directory.
     ///
     /// # Errors
-    /// `EAGAIN` where there is no thread to be had.
+    /// `EAGAIN` if no thread can be created.
     pub fn start(
         listener: OwnedFd,
         root: OwnedFd,
@@ -85,12 +85,12 @@ impl GuardHandle {
         Ok(guard)
     }
 
-    /// Has the starts of an order judged from here on. None of the order before is left.
+    /// Begins an order: its starts are judged from here on. No process of the previous order may be left.
     pub fn begin(&self, vouched: Arc<ExpectedStart>) {
         *self.current() = Some(Arc::new(OrderState::new(vouched)));
     }
 
-    /// Forgets the order. Without one, everything is refused.
+    /// Ends the order. Without one, every start is refused.
     pub fn end(&self) {
         *self.current() = None;
     }
@@ -112,18 +112,18 @@ struct Supervisor {
     guard: GuardHandle,
 }
 
-/// What becomes of a start.
+/// The answer to a start.
 enum StartResponse {
     GoOn,
     Fail(Errno),
-    /// Somebody else answers.
+    /// The answer comes from elsewhere, or is no longer needed.
     Later,
 }
 
 impl Supervisor {
     fn run(self) {
         while let Ok(Some(report)) = self.listener.next() {
-            // A judge that panics allows nothing.
+            // If the judge panics, the start is refused.
             let answer = catch_unwind(AssertUnwindSafe(|| self.answer(&report)));
             match answer.unwrap_or(Err(Errno::ACCESS)) {
                 Ok(StartResponse::GoOn) => self.listener.go_on(report.id),
@@ -144,7 +144,7 @@ impl Supervisor {
         let target = watch.target(&self.view, report)?;
         let task = ProcessInfo::of(task::process_of(thread)?)?;
         let starter = self.starter(&watch, &task);
-        // Until here, all of it may have been another process's with the same numbers.
+        // Only now is it certain that nothing read above came from a later process with the same number.
         if !self.listener.waits(report.id) {
             return Ok(StartResponse::Later);
         }
@@ -170,8 +170,8 @@ impl Supervisor {
         }
     }
 
-    /// The first start of an order. What takes the program's place is let go on only where nobody has to be asked:
-    /// otherwise the program comes, and starts it.
+    /// The first start of an order. A replacement for the program is allowed only if nobody has to be asked; otherwise the
+    /// program itself starts, and starts it in turn.
     fn first(
         &self,
         report: &Notification,
@@ -247,7 +247,7 @@ fn start(target: StartTarget, starter: Starter) -> ProgramStart {
     }
 }
 
-/// What a process is told: what the kernel would tell it, and nothing of what went wrong out here.
+/// The errno for the process: what the Linux kernel itself could return, else `EACCES`, so that errors of the supervisor do not show.
 fn told(errno: Errno) -> Errno {
     const KERNELS: [Errno; 6] =
         [Errno::NOENT, Errno::NOTDIR, Errno::LOOP, Errno::NAMETOOLONG, Errno::FAULT, Errno::BADF];

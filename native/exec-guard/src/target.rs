@@ -1,4 +1,4 @@
-//! What a process is about to start.
+//! The program and arguments of a start.
 
 use super::listener::Notification;
 use super::memory::{ArgumentList, ProcessMemory};
@@ -8,20 +8,20 @@ use rustix::io::Errno;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-/// The program of a start and its arguments, as they are at one moment.
+/// The program of a start and its arguments, at the time of reading.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct StartTarget {
     pub(super) program: ResolvedProgram,
     pub(super) words: ArgumentList,
-    /// Every name of the program that the loader is to start, if the program is the loader and that one is found.
+    /// If the program is the dynamic loader: every name of the program that it is told to load, if that is found.
     pub(super) loaded: Vec<PathBuf>,
 }
 
 impl StartTarget {
-    /// What a report is about.
+    /// Reads and resolves what a notification is about.
     ///
     /// # Errors
-    /// What the kernel would answer, as far as that can be told.
+    /// The errno that the Linux kernel would return, as far as it can be determined.
     pub(super) fn of(report: &Notification, resolver: &ProgramResolver<'_>) -> Result<Self, Errno> {
         let call = ExecCall::of(report);
         let memory = ProcessMemory(report.thread);
@@ -30,7 +30,7 @@ impl StartTarget {
         Ok(Self::with(program, memory.words(call.words)?, resolver))
     }
 
-    /// A program that is found, with its arguments.
+    /// A resolved program with its arguments.
     pub(super) fn with(
         program: ResolvedProgram,
         words: ArgumentList,
@@ -47,13 +47,13 @@ impl StartTarget {
     }
 }
 
-/// The two system calls, as one.
+/// The arguments of `execve` or `execveat`.
 struct ExecCall {
-    /// The directory that the path begins at, as a link of the process's `/proc`.
+    /// The directory that a relative path starts from, as a link in the process's `/proc` directory.
     directory: String,
     path: u64,
     words: u64,
-    /// Whether an empty path means the directory's descriptor itself.
+    /// Whether an empty path means the descriptor itself (`AT_EMPTY_PATH`).
     takes_descriptor: bool,
 }
 
@@ -64,7 +64,7 @@ impl ExecCall {
         if report.call == libc::SYS_execve {
             return Self { directory: cwd(), path: first, words: second, takes_descriptor: false };
         }
-        // The kernel takes the lower half of what is passed.
+        // The Linux kernel uses the lower 32 bits.
         let directory = match first as i32 {
             libc::AT_FDCWD => cwd(),
             fd => format!("fd/{fd}"),

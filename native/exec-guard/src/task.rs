@@ -1,4 +1,4 @@
-//! What `/proc` tells of a thread and its process. True only as long as the thread waits for an answer, which is looked at
+//! Reads threads and processes from `/proc`. The values are reliable only if the notification is found to be still pending
 //! afterwards.
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags, statx};
@@ -7,30 +7,30 @@ use std::fmt::Write;
 use std::os::fd::OwnedFd;
 use std::sync::LazyLock;
 
-/// A file, by device and inode number.
+/// Device (major, minor) and inode number of a file.
 pub(super) type FileId = (u64, u64, u64);
 
-/// The program that a process runs, told from every other start of the same program: the kernel lays each out at random
-/// addresses, which a fork keeps. Where that is switched off, two starts may be taken for each other.
+/// Identifies one start of a program: the Linux kernel places each at random addresses, which forks inherit. Without
+/// address randomisation, two starts of a program may be indistinguishable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct ProgramImage {
     pub(super) file: FileId,
-    /// Where code, stack, heap, arguments and environment stand.
+    /// Start addresses of code, stack, heap, arguments and environment.
     layout: [u64; 5],
 }
 
-/// A process as `/proc` shows it.
+/// A process as shown in `/proc`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ProcessInfo {
     pub(super) pid: i32,
     pub(super) parent: i32,
-    /// When it was started: a later process of the same number has another time.
+    /// Start time, which distinguishes it from a later process with the same number.
     pub(super) started: u64,
     pub(super) image: ProgramImage,
 }
 
 impl ProcessInfo {
-    /// A process that may be looked into.
+    /// Reads a process that this one is permitted to inspect.
     pub(super) fn of(pid: i32) -> Result<Self, Errno> {
         let mut room = [0; 1024];
         let text = read(&path(pid, "stat"), &mut room)?;
@@ -43,25 +43,18 @@ impl ProcessInfo {
         })
     }
 
-    /// A process that need not be looked into, without its image.
+    /// Reads a process without its image, which needs no permission.
     pub(super) fn unseen(pid: i32) -> Result<Self, Errno> {
         let mut room = [0; 1024];
         let (parent, started) = parse_times(read(&path(pid, "stat"), &mut room)?).ok_or(Errno::SRCH)?;
         Ok(Self { pid, parent, started, image: ProgramImage { file: (0, 0, 0), layout: [0; 5] } })
     }
-
-    /// Whether the process is still there.
-    pub(super) fn lives(self) -> bool {
-        let mut room = [0; 1024];
-        let text = read(&path(self.pid, "stat"), &mut room);
-        text.ok().and_then(parse_times).is_some_and(|(_, started)| started == self.started)
-    }
 }
 
-/// The process that a thread belongs to.
+/// The process id of a thread.
 pub(super) fn process_of(thread: i32) -> Result<i32, Errno> {
-    // A signal that is none: it finds the thread only in the process of that number.
-    // SAFETY: takes numbers only.
+    // Signal 0 to thread N of process N: succeeds only for a main thread.
+    // SAFETY: only integers are passed.
     match unsafe { libc::syscall(libc::SYS_tgkill, thread, thread, 0) } {
         0 => return Ok(thread),
         _ if std::io::Error::last_os_error().raw_os_error() == Some(libc::EPERM) => return Ok(thread),
@@ -70,12 +63,18 @@ pub(super) fn process_of(thread: i32) -> Result<i32, Errno> {
     status_field(thread, "Tgid:")
 }
 
-/// The number of a process in its own pid namespace.
+/// Whether any process has this number.
+pub(super) fn is_number_taken(pid: i32) -> bool {
+    let Some(pid) = rustix::process::Pid::from_raw(pid) else { return false };
+    rustix::process::test_kill_process(pid) != Err(Errno::SRCH)
+}
+
+/// The id of a process in its own pid namespace.
 pub(super) fn own_number(pid: i32) -> Result<i32, Errno> {
     status_field(pid, "NSpid:")
 }
 
-/// Whether the kernel gives the programs of a process random addresses. What holds for the machine is read once.
+/// Whether programs of a process get random addresses. The machine-wide setting is read once.
 pub(super) fn is_random(pid: i32) -> bool {
     static MACHINES: LazyLock<bool> =
         LazyLock::new(|| number("/proc/sys/kernel/randomize_va_space", 10).is_some_and(|level| level > 0));
@@ -89,7 +88,7 @@ fn number(path: &str, radix: u32) -> Option<u64> {
     u64::from_str_radix(text.trim(), radix).ok()
 }
 
-/// The last number of a line of the status.
+/// The last number of a line in `/proc/PID/status`.
 fn status_field(pid: i32, name: &str) -> Result<i32, Errno> {
     let mut room = [0; 8192];
     let text = read(&path(pid, "status"), &mut room)?;
@@ -98,12 +97,12 @@ fn status_field(pid: i32, name: &str) -> Result<i32, Errno> {
     line.and_then(|line| line.split_ascii_whitespace().last()?.parse().ok()).ok_or(Errno::SRCH)
 }
 
-/// What lies where a link of `/proc` leads.
+/// Opens the target of a link in a process's `/proc` directory.
 pub(super) fn open_link(pid: i32, name: &str) -> Result<OwnedFd, Errno> {
     rustix::fs::open(path(pid, name), OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
 }
 
-/// Which file a path leads to, following links.
+/// The identity of the file at a path, following links.
 pub(super) fn file_id(at: impl std::os::fd::AsFd, path: &str) -> Result<FileId, Errno> {
     let flags = if path.is_empty() { AtFlags::EMPTY_PATH } else { AtFlags::empty() };
     let found = statx(at, path, flags, StatxFlags::INO)?;
@@ -122,23 +121,23 @@ fn read<'r>(path: &str, room: &'r mut [u8]) -> Result<&'r [u8], Errno> {
     Ok(&room[..length])
 }
 
-/// The fields behind the name, which is in parentheses and may hold anything, parentheses too. The first is the third.
+/// The fields after the process name, starting with the third. The name is in parentheses and may contain parentheses itself.
 fn fields(text: &[u8]) -> Option<impl Iterator<Item = &str>> {
     let end = text.iter().rposition(|byte| *byte == b')')?;
     Some(std::str::from_utf8(&text[end + 1..]).ok()?.split_ascii_whitespace())
 }
 
-/// Parent and time of the start.
+/// Parent and start time.
 fn parse_times(text: &[u8]) -> Option<(i32, u64)> {
     let mut fields = fields(text)?;
     Some((fields.nth(1)?.parse().ok()?, fields.nth(17)?.parse().ok()?))
 }
 
-/// Parent, time of the start, and layout. Who may not look into the process gets no addresses.
+/// Parent, start time and layout. `None` if the addresses are hidden, for lack of permission.
 fn parse_stat(text: &[u8]) -> Option<(i32, u64, [u64; 5])> {
     let (parent, started) = parse_times(text)?;
     let all: Vec<u64> = fields(text)?.map(|field| field.parse().unwrap_or(0)).collect();
-    // Counted from the third field: start of code, of stack, of the heap, of arguments and of environment.
+    // Positions after the third field: startcode, startstack, start_brk, arg_start, env_start.
     let layout = [23, 25, 44, 45, 47].map(|nth| all.get(nth).copied().unwrap_or(0));
     (layout[1] != 0 && layout[3] != 0).then_some((parent, started, layout))
 }
@@ -150,8 +149,7 @@ mod tests {
     #[test]
     fn a_fork_has_the_image_of_its_parent_and_another_start_has_not() {
         let own = ProcessInfo::of(std::process::id().cast_signed()).unwrap();
-        assert!(own.lives() && own.parent > 0);
-        assert!(!ProcessInfo { started: own.started + 1, ..own }.lives());
+        assert!(is_number_taken(own.pid) && own.parent > 0);
         let mut children = [0, 1].map(|_| std::process::Command::new("sleep").arg("60").spawn().unwrap());
         let [one, another] = [&children[0], &children[1]].map(|child| {
             // Until the exec has happened it has this process's image.
@@ -170,6 +168,7 @@ mod tests {
             child.wait().unwrap();
         }
         assert_eq!(ProcessInfo::of(one.pid).err(), Some(Errno::NOENT));
+        assert!(!is_number_taken(one.pid));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A start that waits for somebody's answer.
+//! A start that is held until somebody decides about it.
 
 use super::lineage::{AllowedStart, PendingStart};
 use super::listener::{Notification, NotificationListener};
@@ -9,13 +9,13 @@ use beamai_isolation::{HeldStart, StartCoverage};
 use rustix::io::Errno;
 use std::sync::{Arc, Weak};
 
-/// A start that waits. It keeps no listener open: where nobody supervises any more, it has failed already.
+/// A held start. It does not keep the listener open: without a supervisor, the start has failed already.
 pub(super) struct WaitingStart {
     listener: Weak<NotificationListener>,
     report: Notification,
     watch: Arc<OrderState>,
     view: Arc<SandboxRoot>,
-    /// What was asked about, and what the start is if it goes on.
+    /// What was asked about, and the entry for the lineage if the start is allowed.
     asked: Option<(StartTarget, PendingStart)>,
 }
 
@@ -33,8 +33,8 @@ impl WaitingStart {
 }
 
 impl HeldStart for WaitingStart {
-    /// Lets it go on, if it still is what was asked about: a person takes seconds to answer, in which another process can
-    /// exchange a file or a link.
+    /// Lets the start continue if program and arguments are still the ones asked about. A person takes seconds to answer;
+    /// meanwhile another process can exchange a file or link.
     fn start(mut self: Box<Self>, coverage: StartCoverage) {
         let Some(listener) = self.listener.upgrade() else { return };
         let Some((target, mut pending)) = self.asked.take() else { return };

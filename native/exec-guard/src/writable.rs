@@ -1,4 +1,4 @@
-//! What commands can write, as far as the start of a program depends on it.
+//! Whether commands can write a program or the directories that lead to it.
 
 use super::resolver::open_real;
 use beamai_isolation::Isolation;
@@ -9,16 +9,16 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// Most directories that are remembered.
+/// Maximum number of cached directories.
 const MAX_KNOWN: usize = 4_096;
 
-/// What keeps commands from writing.
+/// The mechanism that prevents commands from writing.
 pub(super) enum WriteProtection {
-    /// The mounts of the sandbox: whatever is not on a read-only one counts as writable.
+    /// The sandbox's mounts: everything outside read-only mounts counts as writable.
     Mounts,
-    /// Landlock, and no mounts: what lies beneath these directories counts as writable.
+    /// Landlock without mounts: everything beneath these directories counts as writable.
     Landlock(Vec<PathBuf>),
-    /// Nothing but modes: what the user owns or everybody may write counts as writable.
+    /// File modes only: what the user owns, or group or others may write, counts as writable.
     Modes,
 }
 
@@ -36,7 +36,7 @@ impl WriteProtection {
         }
     }
 
-    /// Whether commands can write what `fd` names, which lies at `path`. Where that cannot be told, they can.
+    /// Whether commands can write the file `fd` at `path`; true if that cannot be determined.
     pub(super) fn lets_write(&self, fd: BorrowedFd<'_>, path: &Path) -> bool {
         match self {
             Self::Mounts => {
@@ -52,13 +52,13 @@ impl WriteProtection {
     }
 }
 
-/// Directories whose names commands cannot change, nor those of any directory above. Mounts do not change while an order
-/// is carried out.
+/// Cache of directories that commands can write neither directly nor in any ancestor. Mounts do not change during an
+/// order.
 #[derive(Default)]
 pub(super) struct UnwritableDirs(Mutex<HashSet<PathBuf>>);
 
 impl UnwritableDirs {
-    /// Whether commands can change what a directory without links in its path leads to.
+    /// Whether commands can change entries in a directory, or in any directory above it. The path contains no links.
     pub(super) fn is_writable(&self, protection: &WriteProtection, root: &OwnedFd, directory: &Path) -> bool {
         let mut known = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let unknown: Vec<&Path> = directory.ancestors().take_while(|path| !known.contains(*path)).collect();

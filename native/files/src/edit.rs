@@ -39,9 +39,27 @@ pub struct FileEdit {
     #[serde(default)]
     #[schemars(extend("self_evident" = true))]
     pub replace_all: bool,
-    /// Hash from an earlier result; the call fails if the file has changed since.
+    /// Fail if the file has another BLAKE3 hash.
     #[serde(default)]
     pub expected_hash: Option<String>,
+    /// Further edits of this file, each of the text as it was before; all are made or none.
+    #[serde(default)]
+    pub edits: Vec<TextEdit>,
+}
+
+/// One of several edits of a file.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub struct TextEdit {
+    /// The text to replace.
+    #[schemars(extend("self_evident" = true))]
+    pub old_string: String,
+    /// The replacement. If empty, the old text is deleted.
+    #[schemars(extend("self_evident" = true))]
+    pub new_string: String,
+    /// Whether to replace every occurrence.
+    #[serde(default)]
+    #[schemars(extend("self_evident" = true))]
+    pub replace_all: bool,
 }
 
 /// Result of [`FileEdit`].
@@ -85,10 +103,7 @@ impl Operation for FileEdit {
     }
 
     fn preview(&self, cx: &CallContext) -> Result<Option<String>, Interrupt> {
-        self.on_file(cx, |edit| {
-            let plan = edit.plan()?;
-            Ok(Some(edit.diff(&plan, &edit.encoded(&plan)?)?.text))
-        })
+        self.on_file(cx, |edit| Ok(Some(edit.diff(&edit.plan()?)?.text)))
     }
 
     fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
@@ -119,17 +134,56 @@ impl FileEdit {
 
     fn check(&self) -> Result<()> {
         check_hash(self.expected_hash.as_deref())?;
-        let problem = match () {
-            () if self.old_string.is_empty() => {
-                "old_string is empty; give the text to replace, or write the whole file"
-            }
-            () if self.old_string == self.new_string => {
-                "old_string and new_string are the same; there is nothing to change"
-            }
-            () => return Ok(()),
-        };
-        Err(ToolError::new(Reason::InvalidArgument, problem))
+        self.each(|edit| {
+            let problem = match () {
+                () if edit.old.is_empty() => {
+                    "old_string is empty; give the text to replace, or write the whole file"
+                }
+                () if edit.old == edit.new => {
+                    "old_string and new_string are the same; there is nothing to change"
+                }
+                () => return Ok(()),
+            };
+            Err(ToolError::new(Reason::InvalidArgument, problem))
+        })
+        .map(|_| ())
     }
+
+    /// Calls `work` for each edit. If there are several, an error says which one it is about.
+    fn each<'e, T>(&'e self, work: impl Fn(SingleEdit<'e>) -> Result<T>) -> Result<Vec<T>> {
+        let own = SingleEdit { old: &self.old_string, new: &self.new_string, everywhere: self.replace_all };
+        let further = self.edits.iter().map(|TextEdit { old_string, new_string, replace_all }| SingleEdit {
+            old: old_string,
+            new: new_string,
+            everywhere: *replace_all,
+        });
+        let numbered = |(at, edit)| {
+            work(edit).map_err(|error| match (at, self.edits.len()) {
+                (_, 0) => error,
+                (0, _) => renamed(error, "the first edit"),
+                (at, _) => renamed(error, &format!("edits[{}]", at - 1)),
+            })
+        };
+        [own].into_iter().chain(further).enumerate().map(numbered).collect()
+    }
+}
+
+/// Adds to the error which edit it is about, and that none was made.
+fn renamed(error: ToolError, which: &str) -> ToolError {
+    ToolError { message: format!("{which}: {} None of the edits was made.", closed(&error.message)), ..error }
+}
+
+/// The sentence with a final full stop.
+fn closed(sentence: &str) -> Cow<'_, str> {
+    if sentence.ends_with('.') { sentence.into() } else { format!("{sentence}.").into() }
+}
+
+/// One replacement, of one or of all occurrences.
+#[derive(Clone, Copy)]
+struct SingleEdit<'a> {
+    old: &'a str,
+    new: &'a str,
+    everywhere: bool,
 }
 
 /// A running call.
@@ -141,107 +195,144 @@ struct EditCall<'a> {
     charset: Charset,
 }
 
-/// The replacements to make.
-struct EditPlan<'a> {
+/// The replacements of one edit.
+struct PlannedEdit {
     found: FileScan,
-    new: Cow<'a, str>,
+    /// In the file's encoding.
+    new: Vec<u8>,
     is_adapted: bool,
 }
 
-impl EditPlan<'_> {
-    fn splices<'s>(&'s self, new: &'s [u8]) -> impl Iterator<Item = Splice<'s>> {
-        self.found.hits.iter().map(move |hit| Splice { range: hit.range.clone(), line: hit.line, with: new })
+/// Edits that do not overlap.
+struct EditPlan(Vec<PlannedEdit>);
+
+impl EditPlan {
+    fn splices(&self) -> Vec<Splice<'_>> {
+        let of = |edit| {
+            let PlannedEdit { found, new, .. }: &PlannedEdit = edit;
+            found.hits.iter().map(|hit| Splice { range: hit.range.clone(), line: hit.line, with: new })
+        };
+        let mut all: Vec<Splice<'_>> = self.0.iter().flat_map(of).collect();
+        all.sort_by_key(|splice| splice.range.start);
+        all
+    }
+
+    /// Refuses overlapping edits.
+    fn checked(self) -> Result<Self> {
+        let both = self
+            .splices()
+            .windows(2)
+            .find_map(|two| (two[0].range.end > two[1].range.start).then_some(two[1].line));
+        match both {
+            None => Ok(self),
+            Some(line) => Err(ToolError::new(
+                Reason::InvalidArgument,
+                format!(
+                    "two of the edits change the same text, at line {line}; make one of them. None was made."
+                ),
+            )),
+        }
     }
 }
 
 impl EditCall<'_> {
     fn run(&self) -> Result<FileEditOutput> {
         let plan = self.plan()?;
-        let new = self.encoded(&plan)?;
-        let diff = self.diff(&plan, &new)?;
+        let diff = self.diff(&plan)?;
         let mut replacement = self.path.replace()?;
         let check = || self.cx.check();
-        let (hash, _) = splice(&self.before.bytes(), plan.splices(&new), replacement.file(), &check)?;
+        let (hash, _) = splice(&self.before.bytes(), plan.splices().into_iter(), replacement.file(), &check)?;
         let link_broken = replacement.breaks_link();
         replacement.commit(Expected::Unchanged(&self.before.stat))?;
         self.cx.seen_files.wrote(self.path, Some(hash));
         Ok(self.edited(&plan, diff, hash, link_broken))
     }
 
-    /// The new text in the file's encoding.
-    fn encoded<'p>(&self, plan: &'p EditPlan<'_>) -> Result<Cow<'p, [u8]>> {
-        let new = self.charset.encode(&plan.new).map_err(|unmappable| {
-            let name = self.charset.name();
-            let message = format!("the file is in {name}, which cannot hold {unmappable} of new_string");
-            ToolError::new(Reason::InvalidEncoding, message)
-        })?;
-        self.refuse_placeholder(plan, &new)?;
-        Ok(new)
-    }
-
-    fn diff(&self, plan: &EditPlan<'_>, new: &[u8]) -> Result<Diff> {
+    fn diff(&self, plan: &EditPlan) -> Result<Diff> {
         let mut diff = DiffBuilder::new(&self.path.display(), false, self.cx.limits.diff_bytes);
-        around(&self.before.bytes(), self.charset, plan.splices(new), &mut diff, &|| self.cx.check())?;
+        around(&self.before.bytes(), self.charset, plan.splices().into_iter(), &mut diff, &|| {
+            self.cx.check()
+        })?;
         Ok(diff.finish())
     }
 
-    /// Refuses placeholders such as "rest unchanged" in the new text.
-    fn refuse_placeholder(&self, plan: &EditPlan<'_>, new: &[u8]) -> Result<()> {
-        let (old, shown) = (&self.args.old_string, self.path.display());
-        let is_smaller = |hit: &Occurrence| (new.len() as u64) < hit.range.end - hit.range.start;
-        let is_smaller = plan.found.hits.first().is_some_and(is_smaller);
-        match is_smaller || self.args.new_string.lines().count() < old.lines().count() {
-            true => {
-                placeholder::refuse(&shown, &self.args.new_string, |line, _| Ok(old.matches(line).count()))
-            }
-            false => Ok(()),
-        }
-    }
-
-    fn edited(
-        &self,
-        plan: &EditPlan<'_>,
-        diff: Diff,
-        hash: blake3::Hash,
-        link_broken: bool,
-    ) -> FileEditOutput {
+    fn edited(&self, plan: &EditPlan, diff: Diff, hash: blake3::Hash, link_broken: bool) -> FileEditOutput {
         FileEditOutput {
-            replacements: plan.found.hits.len() as u64,
+            replacements: plan.0.iter().map(|edit| edit.found.hits.len() as u64).sum(),
             diff: diff.text,
             additions: diff.additions,
             deletions: diff.deletions,
             hash: hash.to_hex().to_string(),
             encoding: self.charset.name(),
-            line_endings_adapted: plan.is_adapted,
+            line_endings_adapted: plan.0.iter().any(|edit| edit.is_adapted),
             diff_truncated: diff.is_truncated,
             link_broken,
         }
     }
 
+    fn plan(&self) -> Result<EditPlan> {
+        EditPlan(self.args.each(|edit| self.planned(edit))?).checked()
+    }
+
     /// Plans the replacements: of `old_string` as given, or, if it has bare line feeds and does not occur, with CR LF
     /// line endings.
-    fn plan(&self) -> Result<EditPlan<'_>> {
-        let (old, new) = (&self.args.old_string, &self.args.new_string);
-        let found = self.find(old)?;
+    fn planned(&self, edit: SingleEdit<'_>) -> Result<PlannedEdit> {
+        let SingleEdit { old, new, .. } = edit;
+        let found = self.find(old, edit.everywhere)?;
         self.expect(&found)?;
         if !found.hits.is_empty() {
             let keeps_crlf = !old.contains('\n') && found.stats.ending() == LineEnding::Crlf;
-            let new = if keeps_crlf { with_returns(new) } else { Cow::Borrowed(new.as_str()) };
-            return self.checked(EditPlan { found, is_adapted: matches!(new, Cow::Owned(_)), new });
+            let new = if keeps_crlf { with_returns(new) } else { Cow::Borrowed(new) };
+            let is_adapted = matches!(new, Cow::Owned(_));
+            return self.encoded(edit, found, &new, is_adapted);
         }
         let has_returns = matches!(found.stats.ending(), LineEnding::Crlf | LineEnding::Mixed);
         if let (true, Cow::Owned(old)) = (has_returns, with_returns(old)) {
-            let found = self.find(&old)?;
+            let found = self.find(&old, edit.everywhere)?;
             if !found.hits.is_empty() {
-                return self.checked(EditPlan { found, is_adapted: true, new: with_returns(new) });
+                return self.encoded(edit, found, &with_returns(new), true);
             }
         }
         Err(no_match(self.path, &self.before.bytes(), self.charset, old, None)?)
     }
 
-    fn find(&self, old: &str) -> Result<FileScan> {
+    /// The new text in the file's encoding.
+    fn encoded(
+        &self,
+        edit: SingleEdit<'_>,
+        found: FileScan,
+        new: &str,
+        is_adapted: bool,
+    ) -> Result<PlannedEdit> {
+        match (edit.everywhere, found.hits.len()) {
+            (false, 2..) => return Err(ambiguous(self.path, &found)),
+            (true, _) if !found.is_complete => return Err(too_many(self.path, REPLACEMENTS)),
+            _ => {}
+        }
+        let new = self.charset.encode(new).map_err(|unmappable| {
+            let name = self.charset.name();
+            let message = format!("the file is in {name}, which cannot hold {unmappable} of new_string");
+            ToolError::new(Reason::InvalidEncoding, message)
+        })?;
+        self.refuse_placeholder(edit, &found, &new)?;
+        Ok(PlannedEdit { found, new: new.into_owned(), is_adapted })
+    }
+
+    /// Refuses placeholders such as "rest unchanged" in the new text.
+    fn refuse_placeholder(&self, edit: SingleEdit<'_>, found: &FileScan, new: &[u8]) -> Result<()> {
+        let is_smaller = |hit: &Occurrence| (new.len() as u64) < hit.range.end - hit.range.start;
+        let is_smaller = found.hits.first().is_some_and(is_smaller);
+        match is_smaller || edit.new.lines().count() < edit.old.lines().count() {
+            true => placeholder::refuse(&self.path.display(), edit.new, |line, _| {
+                Ok(edit.old.matches(line).count())
+            }),
+            false => Ok(()),
+        }
+    }
+
+    fn find(&self, old: &str, everywhere: bool) -> Result<FileScan> {
         let (bytes, check) = (self.before.bytes(), || self.cx.check());
-        let (overlap, most) = match self.args.replace_all {
+        let (overlap, most) = match everywhere {
             true => (Overlap::First, REPLACEMENTS),
             false => (Overlap::Each, OCCURRENCES),
         };
@@ -259,14 +350,6 @@ impl EditCall<'_> {
         match self.args.expected_hash.as_deref() {
             None => self.cx.seen_files.expect(self.path, || Ok(found.hash())),
             expected => expect_hash(self.path, expected, found.hash()),
-        }
-    }
-
-    fn checked<'p>(&self, plan: EditPlan<'p>) -> Result<EditPlan<'p>> {
-        match (self.args.replace_all, plan.found.hits.len()) {
-            (false, 2..) => Err(ambiguous(self.path, &plan.found)),
-            (true, _) if !plan.found.is_complete => Err(too_many(self.path, REPLACEMENTS)),
-            _ => Ok(plan),
         }
     }
 }

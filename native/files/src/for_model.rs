@@ -6,8 +6,8 @@ use serde_json::json;
 /// Names of the path argument in the dialects.
 const PATHS: [&str; 2] = ["path", "file_path"];
 
-/// The lines in the dialect's format, followed by their position if they are not the whole file, with the call that
-/// continues.
+/// The lines in the dialect's format, followed by their position if they are not the whole file, with the arguments that
+/// continue.
 pub(super) fn read(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let content = result.text("content")?;
     if let Some(kind) = result.non_empty("media_type") {
@@ -41,13 +41,13 @@ pub(super) fn read(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPag
     Some(())
 }
 
-/// Adds the call that reads the first cut line on its own, which makes it possible to continue within it.
+/// Adds the arguments that read the first cut line on its own, which makes it possible to continue within it.
 fn note_cut_line(content: &str, start: u64, call: &ModelCall<'_>, page: &mut ModelPage) {
     let is_long = |line: &str| line.char_indices().nth(LINE).is_some();
     if let Some(at) = content.lines().position(is_long).filter(|_| call.takes("column"))
-        && let Some(next) = call.again(&[("offset", json!(start + at as u64)), ("limit", json!(1))])
+        && let Some(next) = call.with(&[("offset", json!(start + at as u64)), ("limit", json!(1))])
     {
-        page.note(&format!("line {} is cut; more of it: {next}", start + at as u64));
+        page.note(&format!("line {} is cut; more of it with {next}", start + at as u64));
     }
 }
 
@@ -61,7 +61,7 @@ fn only_long_line<'a>(content: &'a str, call: &ModelCall<'_>) -> Option<&'a str>
     (is_long && !line.contains('\n') && call.takes("column")).then_some(line)
 }
 
-/// Part of a long line, and the call that continues within it.
+/// Part of a long line, and the arguments that continue within it.
 fn long_line(line: &str, result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let first = result.count("start_column").unwrap_or(1);
     let size = line.chars().count();
@@ -76,8 +76,8 @@ fn long_line(line: &str, result: Fields<'_>, call: &ModelCall<'_>, page: &mut Mo
     let number = result.count("start_line");
     if shown < size {
         let last = first + shown as u64 - 1;
-        let next = call.again(&[("offset", json!(number.unwrap_or(1))), ("column", json!(last + 1))]);
-        let next = next.map_or(String::new(), |next| format!("; next: {next}"));
+        let next = call.with(&[("offset", json!(number.unwrap_or(1))), ("column", json!(last + 1))]);
+        let next = next.map_or(String::new(), |next| format!("; continue with {next}"));
         let of = number.map_or("the line".to_owned(), |number| format!("line {number}"));
         let end = first + size as u64 - 1;
         let more = if result.flag("truncated") { "more than " } else { "" };
@@ -93,8 +93,8 @@ fn long_line(line: &str, result: Fields<'_>, call: &ModelCall<'_>, page: &mut Mo
 
 fn note_rest(last: u64, first: u64, total: Option<u64>, call: &ModelCall<'_>, page: &mut ModelPage) {
     let range = range(first, last, total);
-    match call.again(&[("offset", json!(last + 1))]) {
-        Some(next) => page.note(&format!("{range}; next: {next}")),
+    match call.with(&[("offset", json!(last + 1))]) {
+        Some(next) => page.note(&format!("{range}; continue with {next}")),
         None => page.note(&format!("{range}; this tool shows no more of it")),
     }
 }

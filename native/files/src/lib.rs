@@ -14,7 +14,7 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use edit::{FileEdit, FileEditOutput};
+pub use edit::{FileEdit, FileEditOutput, TextEdit};
 pub use read::{FileRead, FileReadOutput};
 pub use write::{FileWrite, FileWriteOutput, WriteMode, WriteOperation};
 
@@ -83,8 +83,7 @@ fn expect_hash(path: &WorkspacePath, expected: Option<&str>, actual: blake3::Has
         Some(hash) if !actual.to_hex().eq_ignore_ascii_case(hash) => {
             let shown = path.display();
             let message = format!(
-                "{shown} changed since it was read (its hash is {actual}, not {hash}); read it again and repeat \
-                 the change"
+                "{shown} changed since it was read: its hash is not expected_hash; read it again and repeat the change"
             );
             Err(ToolError::new(Reason::Stale, message).file(shown).with("hash", actual.to_hex().as_str()))
         }

@@ -1,5 +1,6 @@
 //! Writes a whole file, or appends to it.
 
+use super::FileEdit;
 use super::buffered_file::BufferedFile;
 use super::{append, check_hash, expect_hash, is_false, lock, need_to_change, placeholder, refuse_larger};
 use beamai_base::{Reason, Result, ToolError};
@@ -34,19 +35,55 @@ pub struct FileWrite {
     #[serde(default)]
     #[schemars(extend("self_evident" = true))]
     pub mode: WriteMode,
-    /// Hash from an earlier result; the call fails if the file has changed since.
+    /// Fail if the file has another BLAKE3 hash.
     #[serde(default)]
     pub expected_hash: Option<String>,
     /// Maximum size of the file in bytes, before and after.
     #[serde(skip)]
     #[schemars(skip)]
     pub largest: Option<u64>,
+    /// The text to replace, which must occur exactly once; if `None`, the whole file is replaced. Set by a dialect
+    /// without an edit tool.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub old_string: Option<String>,
 }
 
 impl FileWrite {
     /// A call that replaces the whole content of the file.
     pub fn whole(path: String, content: String) -> Self {
-        Self { path, content, mode: WriteMode::Write, expected_hash: None, largest: None }
+        let mode = WriteMode::Write;
+        Self { path, content, mode, expected_hash: None, largest: None, old_string: None }
+    }
+
+    /// The call as an edit, if only part of the file is to be replaced.
+    fn as_edit(&self) -> Option<FileEdit> {
+        let Self { path, content, expected_hash, .. } = self.clone();
+        let (new_string, replace_all, edits) = (content, false, Vec::new());
+        let old_string = self.old_string.clone()?;
+        Some(FileEdit { path, old_string, new_string, replace_all, expected_hash, edits })
+    }
+
+    /// Makes the edit, within the maximum file size.
+    fn edit(&self, edit: FileEdit, cx: &CallContext) -> Result<FileWriteOutput, Interrupt> {
+        let bytes_written = edit.new_string.len() as u64;
+        let path = cx.workspace.parse_path(&self.path)?;
+        if let Ok(stat) = path.stat() {
+            refuse_larger(&path, u64::try_from(stat.st_size).unwrap_or(0) + bytes_written, self.largest)?;
+        }
+        let edited = edit.run(cx)?;
+        Ok(FileWriteOutput {
+            operation: WriteOperation::Updated,
+            bytes_written,
+            diff: Some(edited.diff),
+            additions: edited.additions,
+            deletions: edited.deletions,
+            hash: Some(edited.hash),
+            encoding: edited.encoding,
+            diff_truncated: edited.diff_truncated,
+            link_broken: edited.link_broken,
+            note: None,
+        })
     }
 }
 
@@ -110,6 +147,9 @@ impl Operation for FileWrite {
     }
 
     fn run(self, cx: &CallContext) -> Result<FileWriteOutput, Interrupt> {
+        if let Some(edit) = self.as_edit() {
+            return self.edit(edit, cx);
+        }
         check_hash(self.expected_hash.as_deref())?;
         let path = cx.workspace.parse_path(&self.path)?;
         refuse_larger(&path, self.content.len() as u64, self.largest)?;
@@ -125,6 +165,9 @@ impl Operation for FileWrite {
     }
 
     fn preview(&self, cx: &CallContext) -> Result<Option<String>, Interrupt> {
+        if let Some(edit) = self.as_edit() {
+            return edit.preview(cx);
+        }
         check_hash(self.expected_hash.as_deref())?;
         let path = cx.workspace.parse_path(&self.path)?;
         refuse_larger(&path, self.content.len() as u64, self.largest)?;

@@ -1,8 +1,8 @@
-//! What a sandbox is told and what it tells, as plain data and three traits.
+//! Settings and reports of the sandbox, as plain data and three traits.
 //!
-//! [`SandboxSettings`] is the sandbox as a host states it, [`Isolation`] what of it stood between a command and the
-//! machine, and [`Planted`] what a command left for the person's own git. A [`StartJudge`] decides about each program
-//! that something in the sandbox starts, an [`Outlet`] serves what connects to the network. Nothing here starts a process.
+//! [`SandboxSettings`] are the host's settings, [`Isolation`] reports the layers that were active for a command, and
+//! [`Planted`] a file that a command left for the person's own git. A [`StartJudge`] decides about each program that is
+//! started in the sandbox, an [`Outlet`] serves its network connections. Nothing here starts a process.
 
 #![forbid(unsafe_code)]
 

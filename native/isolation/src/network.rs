@@ -1,4 +1,4 @@
-//! What commands reach of the network: what a host says of it, what a result tells of it, and who lets it through.
+//! Network access of commands: the host's setting, the report in a result, and the service for connections.
 
 use beamai_base::HostPattern;
 use schemars::JsonSchema;
@@ -8,22 +8,22 @@ use serde_json::Value;
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// What commands reach of the network, as a host states it: `true`, `false`, or a list of names.
+/// The host's setting for network access: `true`, `false`, or a list of names.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Network {
-    /// The host has said nothing: nothing is reached, unless a permission rule names something.
+    /// Not set: no access, except for names that permission rules allow.
     #[default]
     ByRules,
-    /// Nothing, whatever rules say.
+    /// No access, whatever rules say.
     Off,
-    /// Everything, without a look at names.
+    /// Unrestricted access; names are not checked.
     All,
-    /// These names, and what rules name besides.
+    /// Access to these names, and to those that rules allow.
     Names(Vec<HostPattern>),
 }
 
 impl Network {
-    /// Whether commands have the machine's own network.
+    /// Whether commands use the machine's own network.
     pub fn is_all(&self) -> bool {
         *self == Self::All
     }
@@ -47,32 +47,32 @@ impl<'de> Deserialize<'de> for Network {
     }
 }
 
-/// What a command reached under a name, or was kept from.
+/// A name that a command reached, or was prevented from reaching.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NetworkUse {
-    /// Host and port, such as `example.com:443`; as the command had it where that is neither a name nor an address.
+    /// Host and port, such as `example.com:443`; the text given by the command if it is neither a name nor an address.
     pub name: String,
-    /// Connections, or requests without encryption, that were made.
+    /// Number of connections, or of unencrypted requests.
     pub reached: u32,
-    /// Those that were refused.
+    /// Number of refused ones.
     pub refused: u32,
-    /// Why the last one was refused or failed; absent where none was.
+    /// Why the last one was refused or failed; absent if none was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// The permission rule that would allow it; absent where none is wanted.
+    /// The permission rule that would allow it; absent if none is needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wanted: Option<String>,
 }
 
-/// The way out of the network namespace of a command: what connects to a socket in there is served by it.
+/// Serves the network connections of a command, which arrive at a socket in its network namespace.
 pub trait Outlet: Send + Sync {
-    /// Serves who connects to this listening socket, on threads of its own, until [`close`](Self::close).
+    /// Serves connections to this listening socket on its own threads, until [`close`](Self::close).
     ///
     /// # Errors
-    /// The system has no thread or descriptor left.
+    /// If the system has no threads or descriptors left.
     fn open(&self, listener: OwnedFd) -> io::Result<()>;
 
-    /// Ends every connection, and returns when that is done. Whoever connects after that is not served.
+    /// Closes all connections; returns when that is done. Later connections are not served.
     fn close(&self);
 }
 

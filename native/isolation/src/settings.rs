@@ -1,4 +1,4 @@
-//! How a host wants what the port starts to be isolated, as plain data.
+//! The host's sandbox settings, as plain data.
 
 use crate::Network;
 use beamai_base::{Reason, Result, ToolError};
@@ -8,78 +8,78 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::str::FromStr;
 
-/// How much isolation a command needs before it may run.
+/// Which layers are required for a command to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SandboxMode {
-    /// Every layer of the least tier that is accepted, or nothing runs.
+    /// All layers of the minimum tier; otherwise nothing runs.
     #[default]
     Required,
-    /// Whatever layers there are; the result says which.
+    /// The available layers; the result lists them.
     BestEffort,
-    /// None beyond the reaper.
+    /// No isolation except for the reaper.
     Off,
 }
 
-/// How far apart from the machine commands are kept, from most to least.
+/// Tiers of isolation, strongest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Tier {
-    /// Every layer: namespaces, mounts, Landlock, filters of system calls.
+    /// All layers: namespaces, mounts, Landlock, system call filters.
     #[default]
     Full,
-    /// What holds without namespaces: Landlock, filters of system calls, limits, and the reaper.
+    /// The layers that need no namespaces: Landlock, system call filters, limits, and the reaper.
     Landlock,
 }
 
-/// Layers that a host may do without, while the others are required.
+/// Layers that a host may give up while all others are required.
 pub const DISPENSABLE: [&str; 4] = ["private_proc", "resource_limits", "landlock", "signal_scope"];
 
-/// When a result says what stood between its command and the machine.
+/// When a result reports the isolation of its command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IsolationReporting {
-    /// Where a layer was off, or did not keep all that it is for.
+    /// If a layer was missing or only partly effective.
     #[default]
     WhenOff,
-    /// With every command.
+    /// Always.
     Always,
 }
 
-/// Fewest bytes of memory that a command can be given: less, and a shell does not start.
+/// Minimum memory limit of a command in bytes; with less, a shell does not start.
 const LEAST_MEMORY: u64 = 16 << 20;
 
-/// The sandbox of a host. Written as a mode alone, or as an object of these fields.
+/// The host's sandbox settings: a mode, or an object with these fields.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, remote = "Self")]
 pub struct SandboxSettings {
-    /// How much of it must be there.
+    /// Which layers are required.
     pub mode: SandboxMode,
-    /// The least tier that the mode `required` accepts. The best one that the machine has is taken.
+    /// The minimum tier for the mode `required`. The best tier that the machine supports is used.
     pub tier: Tier,
-    /// Layers that are not wanted, of [`DISPENSABLE`].
+    /// Layers to give up, from [`DISPENSABLE`].
     pub without: Vec<String>,
-    /// What commands reach of the network. Without it, they have a loopback interface of their own and nothing else.
+    /// Network access. By default commands only have a loopback interface of their own.
     pub network: Network,
-    /// Whether commands may open UNIX sockets, with which the machine's services could be talked to.
+    /// Whether commands may open UNIX sockets, by which they could reach the machine's services.
     pub unix_sockets: bool,
-    /// Paths that can be read although they are hidden by default. Relative ones are taken from the workspace.
+    /// Paths that are readable although they are hidden by default. Relative to the workspace.
     pub readable: Vec<String>,
-    /// Paths that can be written besides the workspace and the temporary directory; a protected path that is listed
-    /// here is not protected. Relative ones are taken from the workspace.
+    /// Paths that are writable besides the workspace and the temporary directory. A protected path in this list is not
+    /// protected. Relative to the workspace.
     pub writable: Vec<String>,
-    /// Names of the host's environment variables that commands see besides the usual ones.
+    /// Environment variables of the host that commands see besides the default ones.
     pub env: Vec<String>,
-    /// Most bytes of memory of each process, and of all of them together. When absent, each has half of the machine's at
-    /// most, and all of them three quarters.
+    /// Maximum bytes of memory per process, and in total. Default: half of the machine's memory per process, three
+    /// quarters in total.
     pub memory: Option<u64>,
-    /// Most processes and threads at a time; 2,048 when absent.
+    /// Maximum number of processes and threads; 2,048 by default.
     pub processes: Option<u32>,
-    /// Most seconds of CPU time of each process; without a limit when absent.
+    /// Maximum seconds of CPU time per process; no limit by default.
     pub cpu: Option<u64>,
-    /// Most bytes of a file that is written; without a limit when absent.
+    /// Maximum size of a written file in bytes; no limit by default.
     pub file_size: Option<u64>,
-    /// When results say how their commands were isolated.
+    /// When results report the isolation of their commands.
     pub report: IsolationReporting,
 }
 
@@ -88,14 +88,14 @@ impl<'de> Deserialize<'de> for SandboxSettings {
         let value = Value::deserialize(deserializer)?;
         match value {
             Value::String(text) => return text.parse().map_err(D::Error::custom),
-            // Not this function: what serde derives for the fields.
+            // Calls the derived implementation, not this function.
             other => Self::deserialize(other),
         }
         .map_err(|error| D::Error::custom(format!("sandbox: {error}")))
     }
 }
 
-/// A mode, or `required` with the least tier that is accepted: `required:landlock`.
+/// A mode, or `required` with a minimum tier: `required:landlock`.
 impl FromStr for SandboxSettings {
     type Err = String;
 
@@ -122,10 +122,10 @@ impl From<SandboxMode> for SandboxSettings {
 }
 
 impl SandboxSettings {
-    /// Refuses what can never work.
+    /// Rejects settings that can never work.
     ///
     /// # Errors
-    /// `invalid_argument` that names the field.
+    /// `invalid_argument`, naming the field.
     pub fn check(&self) -> Result<()> {
         let refuse = |message: String| Err(ToolError::new(Reason::InvalidArgument, message));
         if let Some(path) = self.readable.iter().chain(&self.writable).find(|path| !is_path(path)) {

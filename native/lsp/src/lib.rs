@@ -25,8 +25,9 @@ pub use client::{ServerAvailability, availability, is_served};
 
 use beamai_files::refuse_larger;
 use beamai_port_tools::lsp::{Diagnostics, IsServed, Lsp, LspDiagnostics};
-use beamai_tool::{CallContext, Interrupt, OperationBackend, Services};
+use beamai_tool::{CallContext, ExecutionClass, Interrupt, OperationBackend, Services, host_act};
 use client::*;
+use serde_json::json;
 
 /// Adds the implementations of the tools that use language servers.
 #[must_use]
@@ -35,7 +36,15 @@ pub fn serve(services: Services) -> Services {
         .with(OperationBackend(|lsp: Lsp, cx: &CallContext| Ok(operations::ask(&lsp, cx)?)))
         .with(OperationBackend(diagnose))
         .with(IsServed(is_served))
+        .with_host_acts(vec![host_act("lsp_available", ExecutionClass::Long, |_: LookForServers, cx| {
+            let servers = availability(&cx.lsp, cx.workspace.path());
+            Ok(json!({"available": servers.iter().any(|server| server.program.is_some())}))
+        })])
 }
+
+/// Asks whether any language server is installed, without starting one.
+#[derive(serde::Deserialize)]
+struct LookForServers {}
 
 fn diagnose(call: LspDiagnostics, cx: &CallContext) -> Result<Diagnostics, Interrupt> {
     if let Some(path) = &call.path {

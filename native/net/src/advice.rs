@@ -7,6 +7,8 @@ pub struct Advice {
     pub time: &'static str,
     /// After a refused address.
     pub(super) address: &'static str,
+    /// How the host can allow the address: in Erlang terms, and on the command line. ADDRESS stands for the address.
+    pub(super) admitted_by: [&'static str; 2],
     /// After an invalid certificate.
     pub(super) certificate: &'static str,
     /// If there are no trusted authorities to check a certificate with.
@@ -14,26 +16,34 @@ pub struct Advice {
 }
 
 /// For callers that may reach public addresses only.
-const PUBLIC_ONLY: &str = "Only public addresses are reached, unless the host allows IP:PORT (allow_addresses in its web settings, \
-                           --allow-address on the command line)";
+const PUBLIC_ONLY: &str = "Only public addresses are reached here";
+const ADMITTED_BY: [&str; 2] =
+    ["Allow it with web => #{allow_addresses => [<<\"ADDRESS\">>]}", "Allow it with --allow-address ADDRESS"];
 
 /// For calls of the web tools.
 pub static FETCH: Advice = Advice {
     time: "try again with a longer timeout_sec, or fetch something smaller",
     address: PUBLIC_ONLY,
+    admitted_by: ADMITTED_BY,
     certificate: "Give verify_tls: false only if you know this server and expect this",
     authorities: ", or fetch with verify_tls: false from a server you know",
 };
 
 /// For commands that connect by host name.
-pub static COMMAND: Advice =
-    Advice { time: "see whether the server is up", address: PUBLIC_ONLY, certificate: "", authorities: "" };
+pub static COMMAND: Advice = Advice {
+    time: "see whether the server is up",
+    address: PUBLIC_ONLY,
+    admitted_by: ADMITTED_BY,
+    certificate: "",
+    authorities: "",
+};
 
 /// For hosts that connect to an MCP server.
 pub static MCP: Advice = Advice {
     time: "see whether the server is up, or give a longer start_timeout",
-    address: "A name has to lead to a public address; write the private address itself into the url, or give IP:PORT in \
-              allow_addresses",
+    address: "A server's name has to lead to a public address",
+    admitted_by: ["Write the private address itself into the url, or give allow_addresses => [<<\"ADDRESS\">>]";
+        2],
     certificate: "Have the machine trust the authority that signed it",
     authorities: "",
 };

@@ -6,7 +6,7 @@
 
 use super::address::not_public;
 use super::advice::{self, Advice};
-use beamai_base::{Domains, Reason, Result, ToolError, domain::is_web};
+use beamai_base::{Domains, HostHint, Reason, Result, ToolError, domain::is_web};
 use beamai_tool::WebSettings;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use url::{Host, Url};
@@ -110,8 +110,10 @@ impl AddressGuard {
         let shown = |(address, why): &(SocketAddr, &str)| format!("{address}, {why}");
         let places = addresses.iter().map(shown).collect::<Vec<_>>().join("; ");
         let message = format!("{url} is refused: it leads to {places}. {}", self.advice.address);
-        let addresses = addresses.iter().map(|(address, _)| address.to_string()).collect::<Vec<_>>();
-        refusal(url, message).with("addresses", addresses)
+        let addresses: Vec<String> = addresses.iter().map(|(address, _)| address.to_string()).collect();
+        let first = addresses.first().map_or("IP:PORT", String::as_str);
+        let [erlang, command_line] = self.advice.admitted_by.map(|hint| hint.replace("ADDRESS", first));
+        refusal(url, message).with("addresses", addresses.clone()).hint(HostHint::new(erlang, command_line))
     }
 }
 
@@ -185,7 +187,18 @@ mod tests {
         let error = AddressGuard::default().admit(&url).unwrap_err();
         assert_eq!(error.reason, Reason::Denied);
         assert!(error.message.contains("link-local"), "{error}");
-        assert!(error.message.contains("--allow-address"), "{error}");
+        let told = error.clone().in_terms(beamai_base::HostTerms::CommandLine).message;
+        assert!(
+            !error.message.contains("llow") && told.ends_with("--allow-address 169.254.169.254:80"),
+            "{told}"
+        );
+        assert!(
+            error
+                .clone()
+                .in_terms(beamai_base::HostTerms::Erlang)
+                .message
+                .contains("web => #{allow_addresses")
+        );
         assert_eq!(error.details["addresses"], json!(["169.254.169.254:80"]));
     }
 }

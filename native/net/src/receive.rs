@@ -41,7 +41,7 @@ impl HttpExchange {
         self.receive_heard(cap, deadline, &|_| ()).await
     }
 
-    /// The same; `hear` is told how many bytes have come, as they come.
+    /// As [`HttpExchange::receive`]; `hear` is called with the number of bytes received so far.
     ///
     /// # Errors
     /// `network` if the encoding was not requested.

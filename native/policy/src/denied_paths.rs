@@ -1,4 +1,4 @@
-//! What deny rules keep from programs, for the sandbox: programs open files without asking.
+//! The paths that deny rules keep from programs, for the sandbox to enforce: programs open files without asking.
 
 use super::path::{PathRoots, PathRule};
 use super::rule::PermissionRule;
@@ -6,8 +6,8 @@ use super::starts::DeniedStarts;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What deny rules keep from programs, whatever the programs' names and arguments say: places that they name, and
-/// patterns of what is found in a workspace.
+/// The paths that deny rules keep from programs, whatever their names and arguments: paths that rules name, and patterns
+/// for the contents of a workspace.
 #[derive(Debug, Clone, Default)]
 pub struct DeniedPaths {
     /// Absolute paths that cannot be read.
@@ -19,7 +19,7 @@ pub struct DeniedPaths {
     patterns: Arc<DeniedPatterns>,
 }
 
-/// Patterns, with the rules that they are of.
+/// Patterns with the text of their rules.
 #[derive(Debug, Default)]
 struct DeniedPatterns {
     unread: Vec<PathRule>,
@@ -28,7 +28,7 @@ struct DeniedPatterns {
     roots: PathRoots,
 }
 
-/// The same rules seal the same.
+/// Two values are equal if they come from the same rules.
 impl PartialEq for DeniedPaths {
     fn eq(&self, other: &Self) -> bool {
         (&self.hidden, &self.read_only, &self.patterns.rules)
@@ -59,7 +59,7 @@ impl DeniedPaths {
             roots: roots.clone(),
         };
         let mut read_only: Vec<PathBuf> = places(&write);
-        // What matches everything matches what is not there yet, too.
+        // A pattern that matches everything also matches files that do not exist yet.
         let is_all = write.iter().any(|(_, pattern)| pattern.covers(Path::new("."), roots));
         read_only.extend(roots.top().filter(|_| is_all));
         Self { hidden: places(&read), read_only, starts, patterns: Arc::new(patterns) }

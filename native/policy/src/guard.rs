@@ -1,4 +1,4 @@
-//! Verdicts on files that are open: what a call was allowed holds for exactly the paths that were judged.
+//! Checks rules on opened files: a permission holds for exactly the paths that were judged.
 
 use super::Policy;
 use super::path::{PathRoots, PathRule};
@@ -13,7 +13,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The files that rules keep from being read. Clones share it.
+/// The files that must not be read. Clones share their contents.
 #[derive(Debug, Clone, Default)]
 pub struct ReadGuard(Option<Arc<GuardedPaths>>);
 
@@ -22,10 +22,10 @@ struct GuardedPaths {
     denied: Vec<PathRule>,
     asked: Vec<PathRule>,
     secrets: SecretPaths,
-    /// What of secrets rules allow by name.
+    /// Allow rules, which permit a secret if they name it.
     named: Vec<PathRule>,
     roots: PathRoots,
-    /// Whether what is asked about may be read: somebody was asked.
+    /// Whether files under ask rules may be read, because the call was approved.
     is_approved: bool,
 }
 
@@ -41,7 +41,7 @@ impl ReadGuard {
         Self((!is_open).then(|| Arc::new(guarded)))
     }
 
-    /// The guard of a call that was approved: what rules ask about may be read.
+    /// The guard of an approved call, which may read files under ask rules.
     #[must_use]
     pub fn approved(&self) -> Self {
         Self(
@@ -51,12 +51,12 @@ impl ReadGuard {
         )
     }
 
-    /// Whether nothing is kept from being read.
+    /// Whether everything may be read.
     pub fn is_open(&self) -> bool {
         self.0.is_none()
     }
 
-    /// Whether a file or directory, by its path relative to the workspace, must be left out.
+    /// Whether a file or directory must be left out. `path` is relative to the workspace.
     pub fn hides(&self, path: &Path) -> bool {
         let Some(guarded) = &self.0 else { return false };
         let any =
@@ -66,14 +66,14 @@ impl ReadGuard {
             || guarded.secrets.keep(path, guarded.named.iter(), &guarded.roots).is_some()
     }
 
-    /// As [`ReadGuard::hides`], for the bytes of a path.
+    /// As [`ReadGuard::hides`], for a path as bytes.
     pub fn hides_bytes(&self, path: &[u8]) -> bool {
         !self.is_open() && self.hides(Path::new(OsStr::from_bytes(path)))
     }
 }
 
-/// Holds the answer to the needs of one call where files are opened. A path that leads where it led when it was judged is
-/// allowed, or approved. One that leads elsewhere by now is judged anew; nobody is asked again.
+/// Applies a call's permissions when files are opened. A path that still leads where it led when it was judged is allowed.
+/// A path that leads elsewhere by now is judged again, without asking anybody.
 #[derive(Debug)]
 pub(super) struct FileGuard {
     policy: Arc<Policy>,
@@ -86,7 +86,7 @@ impl FileGuard {
         Self { policy, permissions: permissions.iter().cloned().collect(), hidden }
     }
 
-    /// The verdict on a need whose path is another one by now.
+    /// Judges a permission request whose path leads elsewhere by now.
     fn judge(&self, permission: &PermissionRequest, file: &FilePath, real: &str) -> Result<()> {
         let file = FilePath { path: real.to_owned(), ..file.clone() };
         let permission = PermissionRequest { operand: Operand::File(file), ..permission.clone() };
@@ -99,7 +99,7 @@ impl FileGuard {
         }
     }
 
-    /// A path that no need names: of a file beside the one that the call is about.
+    /// Judges a path that no permission request names, such as a file beside the one that the call is about.
     fn unnamed(&self, access: Access, written: &str, real: &str) -> Result<()> {
         let permission = |rule: &str, is_safe| PermissionRequest {
             rule: rule.to_owned(),

@@ -1,8 +1,9 @@
-//! The one judge: may this call run, must somebody be asked, is it refused?
+//! Permission rules: whether a call is allowed, needs approval, or is denied.
 //!
-//! Deny beats ask beats allow; what no rule names falls to the default mode. A rule is a tool's canonical name, perhaps
-//! with a pattern in parentheses: of a command, of a path, of an address, of a name. The judge never does anything: an
-//! operation says what it [`PermissionRequest`]s, the policy answers with a [`Judgement`], and the engine acts on it.
+//! Deny rules take precedence over ask rules, and ask rules over allow rules; without a matching rule the default mode
+//! decides. A rule is a tool's canonical name, optionally with a pattern in parentheses: for a command, a path, an address
+//! or a name. This crate has no side effects: an operation states its [`PermissionRequest`]s, the policy answers with a
+//! [`Judgement`], and the engine acts on it.
 
 mod denied_paths;
 mod guard;
@@ -52,7 +53,7 @@ pub struct Policy {
     default: PolicyMode,
     roots: PathRoots,
     secrets: SecretPaths,
-    /// Whether a sandbox keeps commands from what rules about files deny, so that words need not tell.
+    /// Whether a sandbox enforces deny rules for files, so that they need not be judged by the words of a command.
     is_enforced: bool,
     denied_starts: DeniedStarts,
 }
@@ -62,7 +63,7 @@ impl Policy {
     /// tool.
     ///
     /// # Errors
-    /// `invalid_argument` for a malformed rule, an example that it does not hold for, a name that looks like a slip,
+    /// `invalid_argument` for a malformed rule, an example that it does not hold for, a name that looks misspelt,
     /// and the name of a tool where its canonical name is meant.
     pub fn new(
         text: &PolicyText,
@@ -84,8 +85,8 @@ impl Policy {
         Ok(Self { allow, ask, deny, default: text.default, roots, denied_starts, ..Self::default() })
     }
 
-    /// The policy of a host with this sandbox: what it does not show to commands is kept from tools, and what it holds
-    /// is not told from the words of commands.
+    /// The policy for a host with this sandbox: tools refuse the secrets that the sandbox hides from commands, and file
+    /// rules that the sandbox enforces are not judged by the words of commands.
     #[must_use]
     pub fn with_sandbox(self, sandbox: &SandboxSettings) -> Self {
         let shown: Vec<String> = sandbox.readable.iter().chain(&sandbox.writable).cloned().collect();
@@ -93,7 +94,7 @@ impl Policy {
         Self { secrets, is_enforced: sandbox.mode == SandboxMode::Required, ..self }
     }
 
-    /// This policy with another rule that allows something of this canonical name.
+    /// This policy with a further allow rule, which must be about this canonical name.
     ///
     /// # Errors
     /// `invalid_argument` for a malformed rule and for one that is about something else.
@@ -106,14 +107,14 @@ impl Policy {
         Ok(policy)
     }
 
-    /// Whether a call could be asked about at all, given whether its tool requires permission.
+    /// Whether any rule or mode could ask about a call, given whether its tool requires permission.
     pub fn may_ask(&self, requires_permission: bool) -> bool {
         !self.ask.is_empty()
             || self.default == PolicyMode::Ask
             || (self.default == PolicyMode::Auto && requires_permission)
     }
 
-    /// What searches must leave out.
+    /// The files that searches must leave out.
     pub fn read_guard(&self) -> ReadGuard {
         let patterns = |rules: &[PermissionRule]| {
             let rules = rules.iter().filter(|rule| rule.tool == "Read");
@@ -128,8 +129,8 @@ impl Policy {
         ReadGuard::new(patterns(&self.deny), patterns(&self.ask), secrets, self.roots.clone())
     }
 
-    /// Has the answer to a call's needs hold for what the call opens through this workspace. `hidden` is what searches of
-    /// the call must leave out.
+    /// Applies a call's permissions to the files that it opens through this workspace. `hidden` are the files that the
+    /// call's searches leave out.
     pub fn hold(
         self: &Arc<Self>,
         permissions: &PermissionRequests,
@@ -139,7 +140,7 @@ impl Policy {
     ) {
         let rules = self.allow.iter().chain(&self.ask).chain(&self.deny);
         let is_about_paths = |rule: &PermissionRule| matches!(rule.pattern, Some(RulePattern::Path(_)));
-        // What only reads, where no rule is about a path, may read whatever is opened.
+        // Without rules about paths, a call that only reads needs no check.
         let depends =
             is_approved || !hidden.is_open() || permissions.iter().any(|permission| !permission.is_safe);
         if depends || rules.into_iter().any(is_about_paths) {
@@ -147,17 +148,17 @@ impl Policy {
         }
     }
 
-    /// What the sandbox must keep from programs.
+    /// The paths and programs that the sandbox must deny.
     pub fn denied_paths(&self) -> DeniedPaths {
         DeniedPaths::by(&self.deny, &self.roots, self.denied_starts.clone())
     }
 
-    /// What deny rules say of the starts of programs.
+    /// The deny rules for program starts.
     pub fn denied_starts(&self) -> &DeniedStarts {
         &self.denied_starts
     }
 
-    /// Answers several needs at once: the worst verdict, with the need that it is about.
+    /// Judges several permission requests: the strictest verdict, with the request it is about.
     pub fn judge_all<'n>(&self, permissions: &'n PermissionRequests) -> (Judgement, &'n PermissionRequest) {
         let mut worst = (self.judge(&permissions.first), &permissions.first);
         for permission in &permissions.more {
@@ -169,7 +170,7 @@ impl Policy {
         worst
     }
 
-    /// Answers a need.
+    /// Judges one permission request.
     pub fn judge(&self, permission: &PermissionRequest) -> Judgement {
         match &permission.operand {
             Operand::Command(line) if permission.rule == "Bash" => shell::judge(self, line),

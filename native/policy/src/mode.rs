@@ -1,18 +1,18 @@
-//! What happens to a call that no rule names.
+//! The default mode: what happens to a call that no rule matches.
 
 use serde::Deserialize;
 
-/// What happens to a call that no rule names.
+/// What happens to a call that no rule matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PolicyMode {
-    /// What only reads, or touches only the session, runs; everything else asks.
+    /// Calls that only read, or change only the session, run; all others need approval.
     #[default]
     Auto,
     /// It runs.
     Allow,
-    /// Somebody is asked.
+    /// It needs approval.
     Ask,
-    /// It is refused.
+    /// It is denied.
     Deny,
 }

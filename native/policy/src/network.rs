@@ -1,4 +1,4 @@
-//! What commands may reach by name: the names that a host lists, and the rules `Network(domain:example.com)`.
+//! The host names that commands may connect to: those listed by the host, and rules such as `Network(domain:example.com)`.
 
 use super::pattern::RulePattern;
 use super::rule::PermissionRule;
@@ -7,27 +7,27 @@ use beamai_base::{Destination, Domains, HostPattern, Reason, Result, ToolError};
 use beamai_isolation::{Network, SandboxMode, SandboxSettings};
 use std::sync::Arc;
 
-/// The canonical name of rules about what commands reach.
+/// The canonical name of rules about connections of commands.
 pub const NETWORK: &str = "Network";
 
-/// What commands may reach by name.
+/// The host names that commands may connect to.
 #[derive(Debug, Clone)]
 pub struct NetworkPolicy {
     policy: Arc<Policy>,
-    /// What the host lists in its sandbox.
+    /// The names listed in the sandbox settings.
     names: Vec<HostPattern>,
-    /// What no tool of the host's is to reach.
+    /// The addresses that no tool may reach.
     blocked: Domains,
 }
 
-/// What becomes of a connection, and why.
+/// The decision about a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NetworkVerdict {
-    /// It is made.
+    /// It is allowed.
     Allow,
-    /// It is refused, for this reason. With the rule that allows it, where there can be one.
+    /// It is refused for this reason. With the rule that would allow it, if there is one.
     Refuse(String, Option<String>),
-    /// Somebody has to be asked.
+    /// It needs approval.
     Ask {
         /// The rule that requires approval.
         rule: Option<String>,
@@ -37,10 +37,10 @@ pub enum NetworkVerdict {
 }
 
 impl NetworkPolicy {
-    /// What commands may reach by name; `None` where they reach everything, or nothing.
+    /// The names that commands may connect to; `None` if they may connect anywhere, or nowhere.
     ///
     /// # Errors
-    /// `invalid_argument` where names or rules cannot hold: beside a network that is on as a whole, and without a sandbox.
+    /// `invalid_argument` if names or rules cannot be enforced: with the network open, or without a sandbox.
     pub fn of(policy: &Arc<Policy>, sandbox: &SandboxSettings, blocked: &Domains) -> Result<Option<Self>> {
         let rules = || policy.allow.iter().chain(&policy.ask).chain(&policy.deny);
         let rule = rules().find(|rule| rule.tool == NETWORK);
@@ -64,8 +64,9 @@ impl NetworkPolicy {
         Ok(Some(Self { policy: Arc::clone(policy), names, blocked: blocked.clone() }))
     }
 
-    /// What becomes of a connection: deny beats ask beats allow. What nothing covers asks, whatever the default mode
-    /// allows otherwise; with the mode `deny` it is refused. An address that nothing names is refused in any case.
+    /// Decides about a connection: deny rules take precedence over ask rules, and these over allow rules. Without a matching
+    /// rule it needs approval, even if the default mode is `allow`; with the mode `deny` it is refused. An IP address that no
+    /// rule names is always refused.
     pub fn judge(&self, to: &Destination) -> NetworkVerdict {
         let first = |rules: &'_ [PermissionRule]| {
             rules.iter().find(|rule| covers(rule, to)).map(|rule| rule.text.clone())
@@ -94,7 +95,7 @@ impl NetworkPolicy {
         }
     }
 
-    /// The same with another rule that allows names.
+    /// The same with a further allow rule.
     ///
     /// # Errors
     /// `invalid_argument` for a malformed rule and for one that is not about the network.
@@ -103,7 +104,7 @@ impl NetworkPolicy {
     }
 }
 
-/// A rule without a pattern means every name. Addresses have to be named.
+/// A rule without a pattern means every name. IP addresses have to be named explicitly.
 fn covers(rule: &PermissionRule, to: &Destination) -> bool {
     rule.tool == NETWORK
         && match &rule.pattern {

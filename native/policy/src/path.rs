@@ -1,7 +1,7 @@
 //! Patterns of paths, with the rules of ignore files.
 //!
-//! A pattern without a slash holds at any depth; one with a slash is relative to the workspace; `/…` is absolute and
-//! `~/…` in the home directory. What matches a directory matches all that is in it.
+//! A pattern without a slash matches at any depth; one with a slash is relative to the workspace; `/…` is absolute and
+//! `~/…` is in the home directory. A pattern that matches a directory matches everything in it.
 
 use super::secret_paths::SecretPaths;
 use beamai_bash_reader::CharClass;
@@ -14,11 +14,11 @@ use std::path::{Component, Path, PathBuf};
 pub(super) struct PathRule {
     globs: GlobSet,
     anchor: PatternAnchor,
-    /// The pattern's characters, for comparing it with what is half known.
+    /// The pattern's characters, for comparison with partly known texts.
     loose: Vec<CharClass>,
-    /// Where the one file or directory is that it names, if nothing in it is special.
+    /// The path that it names, if it has no wildcards.
     place: Option<PathBuf>,
-    /// Of an absolute pattern, the directories before the first one that is not named.
+    /// For an absolute pattern: the directories before the first wildcard.
     start: PathBuf,
 }
 
@@ -30,7 +30,7 @@ enum PatternAnchor {
     Root,
 }
 
-/// Where paths begin.
+/// The directories that patterns and paths are relative to.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PathRoots {
     workspace: Option<Workspace>,
@@ -43,7 +43,7 @@ impl PathRoots {
         Self { workspace: Some(workspace.clone()), home }
     }
 
-    /// A path as a command in `directory` means it, without `.` and `..`: relative where it is in the workspace.
+    /// Resolves a path given by a command in `directory`, without `.` and `..`: relative if it is in the workspace.
     pub(super) fn meant(&self, directory: &Path, text: &str) -> PathBuf {
         let path = match (text.strip_prefix("~/"), &self.home) {
             (Some(rest), Some(home)) => home.join(rest),
@@ -68,7 +68,7 @@ impl PathRoots {
         self.workspace.as_ref().map(|workspace| workspace.path().to_owned())
     }
 
-    /// Where a path of the workspace leads; `None` where it leads out.
+    /// The target of a path in the workspace; `None` if it leads outside.
     pub(super) fn lead(&self, path: &str) -> Option<PathBuf> {
         match &self.workspace {
             Some(workspace) => Some(decode_path(&workspace.parse_path(path).ok()?.destination().ok()?)),
@@ -76,7 +76,7 @@ impl PathRoots {
         }
     }
 
-    /// Where a path of the workspace leads when every link is followed; `None` where that is the same.
+    /// The target of a path in the workspace with every link followed; `None` if it is the path itself.
     pub(super) fn resolved(&self, path: &Path) -> Option<PathBuf> {
         let text = beamai_workspace::encode_path(path);
         let resolved = self.workspace.as_ref()?.parse_path(&text).ok()?.destination().ok()?;
@@ -90,7 +90,7 @@ pub(super) fn is_outside(path: &Path) -> bool {
     path.is_absolute() || path.components().next() == Some(Component::ParentDir)
 }
 
-/// A path without `.` and, as far as it goes, without `..`.
+/// A path without `.` and without `..`, except for leading ones.
 pub(super) fn clean(path: &Path) -> PathBuf {
     let mut parts: Vec<Component<'_>> = Vec::new();
     for part in path.components() {
@@ -105,7 +105,7 @@ pub(super) fn clean(path: &Path) -> PathBuf {
 
 impl PathRule {
     /// # Errors
-    /// What is wrong with it, as the end of a sentence.
+    /// The problem, as the end of a sentence.
     pub(super) fn new(text: &str, roots: &PathRoots) -> Result<Self, String> {
         check(text)?;
         let home = roots.home.as_ref().and_then(|home| home.to_str());
@@ -128,20 +128,20 @@ impl PathRule {
         Ok(Self { globs, anchor, loose: loose(body), place: place(text, roots), start: start(body) })
     }
 
-    /// Whether anything beneath a directory can match; the workspace is such a directory for every relative pattern.
+    /// Whether anything beneath a directory can match. Relative patterns can match anywhere in the workspace.
     pub(super) fn may_be_in(&self, directory: &Path) -> bool {
         self.anchor != PatternAnchor::Root
             || directory.starts_with(&self.start)
             || self.start.starts_with(directory)
     }
 
-    /// Absolute path of the one file or directory that the pattern names; without a slash, at the workspace's top.
-    /// `None` for a pattern with something special in it, and for a directory that the workspace is in.
+    /// The absolute path that the pattern names; without a slash, in the top directory of the workspace. `None` for a
+    /// pattern with wildcards, and for a directory that contains the workspace.
     pub(super) fn place(&self) -> Option<&Path> {
         self.place.as_deref()
     }
 
-    /// Whether the pattern names, by its characters that stand for themselves, a path of the workspace or something in it.
+    /// Whether the literal part of the pattern names this path of the workspace, or something in it.
     pub(super) fn names_within(&self, path: &Path, roots: &PathRoots) -> bool {
         let mut names = roots.workspace.iter().flat_map(Workspace::root_paths);
         let start = match self.anchor {
@@ -155,7 +155,7 @@ impl PathRule {
         })
     }
 
-    /// Whether the pattern matches a path, which is relative to the workspace where it is in it.
+    /// Whether the pattern matches a path. Paths in the workspace are relative to it.
     pub(super) fn matches(&self, path: &Path, roots: &PathRoots) -> bool {
         match self.anchor {
             PatternAnchor::Root if path.is_absolute() => self.globs.is_match(path),
@@ -168,17 +168,17 @@ impl PathRule {
         }
     }
 
-    /// Whether all that is below a directory matches, whatever it is called.
+    /// Whether everything below a directory matches, whatever its name.
     pub(super) fn covers(&self, directory: &Path, roots: &PathRoots) -> bool {
-        // No pattern names these; one that matches them matches everything.
+        // No pattern names these, so one that matches them matches everything.
         ["\u{1}", "\u{1}\u{2}/\u{3}", "\u{1}/\u{2}/\u{4}.\u{5}"]
             .iter()
             .all(|name| self.matches(&clean(&directory.join(name)), roots))
     }
 
-    /// Whether a text of which only some characters are known can be, or end in, a path that matches.
+    /// Whether a partly known text can be, or end with, a matching path.
     pub(super) fn may_match(&self, text: &[CharClass]) -> bool {
-        // Where a path with a fixed start begins, nothing but the way there can stand before it.
+        // For a pattern with a fixed start, only the path to that start can come before it.
         let roams = |before: &[CharClass]| {
             self.anchor == PatternAnchor::Nowhere
                 || matches!(before.first(), Some(CharClass::Is('/' | '~' | '.')))
@@ -194,7 +194,7 @@ impl PathRule {
     }
 }
 
-/// Whether a part of a pattern stands for other names than itself.
+/// Whether a component of a pattern has wildcards.
 fn is_special(part: &str) -> bool {
     part.contains(['*', '?', '[', ']', '{', '}', '\\'])
 }
@@ -206,7 +206,7 @@ fn start(body: &str) -> PathBuf {
 
 fn place(text: &str, roots: &PathRoots) -> Option<PathBuf> {
     let workspace = roots.workspace.as_ref()?.path();
-    // All that is in a directory is the directory.
+    // `dir/**` means the same as `dir`.
     let named = text.trim_start_matches("**/").trim_end_matches('/');
     let named = named.trim_end_matches("/**").trim_end_matches("/*");
     if named.is_empty() || is_special(named) {
@@ -250,7 +250,7 @@ fn relative(text: &str) -> (PatternAnchor, String) {
     (if is_anchored { PatternAnchor::Workspace } else { PatternAnchor::Nowhere }, body.to_owned())
 }
 
-/// The characters of a pattern. Whatever is special in it matches any text, and so does the way to where it begins.
+/// The characters of a pattern. Each wildcard counts as any text, and so does the path to where the pattern begins.
 fn loose(body: &str) -> Vec<CharClass> {
     let name = body.trim_end_matches("/**").trim_start_matches("**/");
     let special = |char: char| "?[]{},\\!".contains(char);
@@ -267,7 +267,7 @@ fn loose(body: &str) -> Vec<CharClass> {
     loose
 }
 
-/// Whether two texts can be the same. The first may go on below a directory that the second names.
+/// Whether two partly known texts can be equal. The first may continue below a directory that the second names.
 fn overlap(a: &[CharClass], b: &[CharClass]) -> bool {
     if a.len().saturating_mul(b.len()) > 1 << 22 {
         return true;
@@ -277,9 +277,9 @@ fn overlap(a: &[CharClass], b: &[CharClass]) -> bool {
         let named = rest.iter().take_while(|glyph| **glyph == CharClass::Name).count();
         matches!(rest.get(named), None | Some(CharClass::Any | CharClass::Is('/')))
     };
-    // Whether an open glyph can take up another one.
+    // Whether an unknown glyph can stand for another one.
     let takes = |open: CharClass, other: CharClass| open == CharClass::Any || other != CharClass::Is('/');
-    // row[j]: whether what is left of a from i on can be what is left of b from j on.
+    // row[j]: whether a[i..] can equal b[j..].
     let mut row: Vec<bool> = (0..=b.len()).map(|j| b[j..].iter().all(is_open)).collect();
     for i in (0..a.len()).rev() {
         let mut next = vec![false; b.len() + 1];

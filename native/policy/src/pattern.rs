@@ -1,4 +1,4 @@
-//! What a rule's pattern is, by the tool that it is for.
+//! The pattern of a rule, whose kind depends on the rule's tool.
 
 use super::network::NETWORK;
 use super::path::{PathRoots, PathRule, clean};
@@ -17,13 +17,13 @@ pub(super) enum RulePattern {
     Command(CommandPattern),
     Path(PathRule),
     Url(UrlPattern),
-    /// What commands connect to.
+    /// A destination of commands' connections.
     Host(HostPattern),
-    /// A name, or the words of a search.
+    /// A name, or a search query.
     Text(GlobMatcher),
 }
 
-/// Which kind of pattern a tool takes; `None` where it takes none.
+/// The kind of pattern that a tool takes; `None` if it takes none.
 fn kind(tool: &str) -> Option<&'static str> {
     Some(match tool {
         "Bash" => "a command: git status, git:*, or a glob",
@@ -42,7 +42,7 @@ impl RulePattern {
     /// The pattern of a rule for a tool.
     ///
     /// # Errors
-    /// What is wrong with it and what is accepted, as the end of a sentence.
+    /// The problem and what is accepted, as the end of a sentence.
     pub(super) fn new(tool: &str, text: &str, roots: &PathRoots) -> Result<Self, String> {
         let kind = kind(tool).ok_or_else(|| format!("{tool} takes no pattern; write {tool} alone"))?;
         let pattern = match tool {
@@ -55,7 +55,7 @@ impl RulePattern {
         pattern.map_err(|why| format!("{why} ({tool} takes {kind})"))
     }
 
-    /// Whether the pattern means something of an operand: enough to ask or to refuse.
+    /// Whether the pattern matches any part of an operand: enough to ask or deny.
     pub(super) fn touches(&self, operand: &Operand, roots: &PathRoots) -> bool {
         match (self, operand) {
             (Self::Path(pattern), Operand::File(file) | Operand::Project(file)) => {
@@ -67,7 +67,7 @@ impl RulePattern {
         }
     }
 
-    /// Whether the pattern means all of an operand: enough to allow.
+    /// Whether the pattern matches all of an operand: required to allow.
     pub(super) fn covers(&self, operand: &Operand, roots: &PathRoots) -> bool {
         match (self, operand) {
             (Self::Path(pattern), Operand::File(file) | Operand::Project(file)) => {
@@ -86,7 +86,7 @@ impl RulePattern {
     }
 }
 
-/// Whether the rule may cover the operand as far as that is part of a repository's own files.
+/// Whether the rule may cover the operand if that is in a repository's `.git`.
 pub(super) fn covers_repository(rule: &PermissionRule, operand: &Operand) -> bool {
     match operand {
         Operand::File(file) => repository::covers_all(rule, &paths(file)),
@@ -94,7 +94,7 @@ pub(super) fn covers_repository(rule: &PermissionRule, operand: &Operand) -> boo
     }
 }
 
-/// The path as it was written and as it leads.
+/// The path as given, and the path it leads to.
 fn paths(file: &FilePath) -> [std::path::PathBuf; 2] {
     [clean(&decode_path(&file.written)), clean(&decode_path(&file.path))]
 }

@@ -1,50 +1,50 @@
-//! What an operation asks leave for.
+//! Permission requests: what an operation wants to do.
 
 use beamai_base::Result;
 use beamai_text::{extent, one_line};
 use beamai_workspace::WorkspacePath;
 
-/// What an operation asks leave for.
+/// A request for permission by an operation.
 #[derive(Debug, Clone)]
 pub struct PermissionRequest {
     /// Canonical name of the operation in rules, such as `Bash`.
     pub rule: String,
-    /// Rules that refuse, or ask about, the operation too: `Read` for whatever discloses contents, `Edit` and
-    /// `Write` for whatever changes them.
+    /// Further rules that can deny or ask about the operation: `Read` if it discloses contents, `Edit` and `Write` if it
+    /// changes them.
     pub touches: &'static [&'static str],
-    /// Rules that allow the operation besides its own.
+    /// Further rules that can allow the operation.
     pub allowed_by: &'static [&'static str],
-    /// Whether it only reads or touches only the session, and so runs by default.
+    /// Whether it only reads, or changes only the session, and so runs by default.
     pub is_safe: bool,
     /// What it works on.
     pub operand: Operand,
 }
 
-/// A path as it was written, and where it leads.
+/// A path as given, and the path it leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilePath {
-    /// The path with every link followed, relative to the workspace; as people see it.
+    /// The path with every link followed, relative to the workspace, for display.
     pub path: String,
-    /// The path as it was written, relative to the workspace.
+    /// The path as given, relative to the workspace.
     pub written: String,
-    /// Whether all that is below it is meant, too.
+    /// Whether it includes everything below it.
     pub is_tree: bool,
 }
 
 impl FilePath {
-    /// A path that leads where it says.
+    /// A path without links.
     pub fn plain(path: impl Into<String>) -> Self {
         let path = path.into();
         Self { written: path.clone(), path, is_tree: false }
     }
 
-    /// A file that is read. What cannot be followed, and so cannot be opened either, is taken as it is written.
+    /// A file to read. A path that cannot be resolved, and so cannot be opened either, is taken as given.
     pub fn read(path: &WorkspacePath) -> Self {
         let written = path.display();
         Self { path: path.resolved().unwrap_or_else(|_| written.clone()), written, is_tree: false }
     }
 
-    /// A file that must be there.
+    /// A file that must exist.
     ///
     /// # Errors
     /// `no_such_file` or `outside_workspace`.
@@ -52,15 +52,15 @@ impl FilePath {
         Ok(Self { is_tree: false, ..Self::tree(path)? })
     }
 
-    /// A file that is written, which need not be there yet.
+    /// A file to write, which need not exist yet.
     ///
     /// # Errors
-    /// `outside_workspace` when the path leads out, or what else the operating system reports.
+    /// `outside_workspace` if the path leads outside, or an error of the operating system.
     pub fn written(path: &WorkspacePath) -> Result<Self> {
         Ok(Self { path: path.destination()?, written: path.display(), is_tree: false })
     }
 
-    /// A file, or a directory with all that is in it.
+    /// A file, or a directory with everything in it.
     ///
     /// # Errors
     /// `no_such_file` or `outside_workspace`.
@@ -69,10 +69,10 @@ impl FilePath {
     }
 }
 
-/// A shell command with what bears on it.
+/// A shell command with its variables and directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandLine {
-    /// The command with its variables in front, as one would type it; as people see it.
+    /// The command with its variables in front, as one would type it, for display.
     pub typed: String,
     /// The command alone.
     pub command: String,
@@ -82,10 +82,10 @@ pub struct CommandLine {
     pub directory: String,
 }
 
-/// What an operation works on, as rules and people see it.
+/// What an operation works on, as rules and messages show it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Operand {
-    /// Nothing that can be named.
+    /// Nothing with a name.
     None,
     /// A path.
     File(FilePath),
@@ -97,21 +97,21 @@ pub enum Operand {
     Name(String),
     /// A request over the network.
     Url {
-        /// What is done with the address: [`FETCH`], or a method and whatever else a person should know of it, such
-        /// as `send POST to`.
+        /// The action: [`FETCH`], or a phrase with the method and other facts relevant for a decision, such as
+        /// `send POST to`.
         action: String,
         /// The address, without credentials.
         url: String,
     },
-    /// A question to a search engine.
+    /// A query to a search engine.
     Query(String),
 }
 
-/// What is done with an address by a call that only reads it.
+/// The action of a call that only reads from an address.
 pub const FETCH: &str = "fetch";
 
 impl Operand {
-    /// The operand as a detail of questions and errors: key and text.
+    /// Key and text for the details of questions and errors.
     pub fn detail(&self) -> Option<(&'static str, &str)> {
         match self {
             Self::None | Self::Name(_) => None,
@@ -124,7 +124,7 @@ impl Operand {
 }
 
 impl PermissionRequest {
-    /// The need with its operand: `Bash(git status)`. Approvals for a session hold for this text.
+    /// The request as a rule, such as `Bash(git status)`. Approvals for a session hold for this text.
     pub fn subject(&self) -> String {
         let text = match &self.operand {
             Operand::None => return self.rule.clone(),
@@ -137,7 +137,7 @@ impl PermissionRequest {
         format!("{}({text})", self.rule)
     }
 
-    /// What would be done, for the person who is asked: on one line, whatever the operand is.
+    /// A description for the person who is asked, always on one line.
     pub fn question(&self, tool: &str) -> String {
         let tool = one_line(tool);
         match &self.operand {
@@ -156,12 +156,12 @@ impl PermissionRequest {
     }
 }
 
-/// All that one call asks leave for; mostly a single need.
+/// The permission requests of one call, usually one.
 #[derive(Debug, Clone)]
 pub struct PermissionRequests {
-    /// The first.
+    /// The first one.
     pub first: PermissionRequest,
-    /// The others, in the call's order.
+    /// The others, in order of the call.
     pub more: Vec<PermissionRequest>,
 }
 
@@ -172,15 +172,15 @@ impl From<PermissionRequest> for PermissionRequests {
 }
 
 impl PermissionRequests {
-    /// Needs that the question to a person names one by one.
+    /// How many requests a question lists individually.
     const NAMED: usize = 50;
 
-    /// Each of them.
+    /// All requests.
     pub fn iter(&self) -> impl Iterator<Item = &PermissionRequest> {
         std::iter::once(&self.first).chain(&self.more)
     }
 
-    /// How large what they are about is, where that is worth saying: a person must see it however long the question is.
+    /// The size of the operands if it is remarkable, since a person must see it however long the question is.
     pub fn extent(&self) -> String {
         extent(&self.subject())
     }
@@ -190,7 +190,7 @@ impl PermissionRequests {
         self.iter().map(PermissionRequest::subject).collect::<Vec<_>>().join(", ")
     }
 
-    /// What would be done, for the person who is asked.
+    /// A description for the person who is asked.
     pub fn question(&self, tool: &str) -> String {
         if self.more.is_empty() {
             return self.first.question(tool);

@@ -1,19 +1,19 @@
-//! Where a redirect may lead: what rules say of each address on the way.
+//! Permission rules for redirects: each address on the way is judged.
 
 use super::{FETCH, Operand, PermissionRequest, Policy, Verdict};
 use std::sync::Arc;
 
-/// What rules say of addresses that a fetch is sent on to. Clones share it; without rules every way is open.
+/// Judges the addresses that a fetch is redirected to. Clones share their contents; without rules every redirect is allowed.
 #[derive(Debug, Clone, Default)]
 pub struct RedirectPolicy(Option<Arc<Policy>>);
 
 impl RedirectPolicy {
-    /// The way under a policy.
+    /// Redirects under a policy.
     pub fn under(policy: Arc<Policy>) -> Self {
         Self(Some(policy))
     }
 
-    /// What the policy says of reading an address, for the operation of that canonical name.
+    /// Judges reading an address, for the operation with that canonical name.
     pub fn verdict(&self, rule: &str, url: &str) -> Verdict {
         let Some(policy) = &self.0 else { return Verdict::Allow(None) };
         let operand = Operand::Url { action: FETCH.to_owned(), url: url.to_owned() };

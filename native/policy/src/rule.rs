@@ -1,4 +1,4 @@
-//! One rule: a tool's canonical name, perhaps with a pattern.
+//! One rule: a tool's canonical name, optionally with a pattern.
 
 use super::path::{PathRoots, PathRule};
 use super::pattern::RulePattern;
@@ -9,21 +9,21 @@ use beamai_base::{Reason, Result, ToolError, nearest};
 use beamai_bash_reader::analyse;
 use std::sync::LazyLock;
 
-/// What names of servers' tools begin with.
+/// The prefix of names of MCP servers' tools.
 const SERVERS: &str = "mcp__";
 
 /// A rule that has been checked.
 #[derive(Debug, Clone)]
 pub(super) struct PermissionRule {
-    /// As it is written.
+    /// The rule as given.
     pub(super) text: String,
     /// The canonical name.
     pub(super) tool: String,
-    /// What it is restricted to.
+    /// Its pattern, if any.
     pub(super) pattern: Option<RulePattern>,
 }
 
-/// The names that rules can be about.
+/// The names that rules can use.
 pub(super) struct RuleNames<'a> {
     /// Canonical names.
     pub(super) rules: &'a [&'a str],
@@ -36,7 +36,7 @@ static EVERY_FILE: LazyLock<Option<PathRule>> =
     LazyLock::new(|| PathRule::new("**", &PathRoots::default()).ok());
 
 impl PermissionRule {
-    /// Reads a rule and tries its examples.
+    /// Parses a rule and checks its examples.
     pub(super) fn new(text: &Examples, names: &RuleNames<'_>, roots: &PathRoots) -> Result<Self> {
         let rule = Self::parse(&text.rule, names, roots).map_err(|why| malformed(&text.rule, &why))?;
         for (examples, wanted) in [(&text.matching, true), (&text.no_match, false)] {
@@ -62,7 +62,7 @@ impl PermissionRule {
         Ok(Self { text: text.to_owned(), tool: tool.to_owned(), pattern })
     }
 
-    /// The files that a rule for reading or changing files is about; without a pattern, every file.
+    /// The pattern of a rule about files; without one in the rule, every file.
     pub(super) fn files(&self) -> Option<&PathRule> {
         match &self.pattern {
             _ if !matches!(&*self.tool, "Read" | "Edit" | "Write") => None,
@@ -72,14 +72,14 @@ impl PermissionRule {
         }
     }
 
-    /// Whether the rule is about the operation of that name: its own, or that of any tool of the server that it names.
+    /// Whether the rule is about the operation with that name, or about the MCP server that the operation belongs to.
     pub(super) fn is_about(&self, name: &str) -> bool {
         self.tool == name
             || server(&self.tool)
                 .is_some_and(|server| name.strip_prefix(server).is_some_and(|rest| rest.starts_with("__")))
     }
 
-    /// The pattern of commands, of a rule for them.
+    /// The pattern of a rule about commands.
     pub(super) fn command(&self) -> Option<&CommandPattern> {
         match &self.pattern {
             Some(RulePattern::Command(pattern)) if self.tool == "Bash" => Some(pattern),
@@ -103,7 +103,7 @@ impl PermissionRule {
     }
 }
 
-/// The server that a rule names as a whole, `mcp__files` or `mcp__files__*`, with the prefix.
+/// The prefix of all tools of a server, if a rule names the whole server, as `mcp__files` or `mcp__files__*` do.
 fn server(rule: &str) -> Option<&str> {
     let server = rule.strip_suffix("__*").unwrap_or(rule);
     server
@@ -151,7 +151,7 @@ fn split(text: &str) -> Result<(&str, Option<&str>), String> {
     }
 }
 
-/// A name that is not canonical may be that of a host's own tool, unless it looks like a slip.
+/// Checks a name that is not canonical. It may belong to a custom tool, unless it looks misspelt.
 fn check_name(tool: &str, has_pattern: bool, names: &RuleNames<'_>) -> Result<(), String> {
     if let Some(canonical) = (names.rule_of)(tool) {
         return match canonical == tool {
@@ -180,7 +180,7 @@ fn check_name(tool: &str, has_pattern: bool, names: &RuleNames<'_>) -> Result<()
     Ok(())
 }
 
-/// Whether one slip of the pen lies between two words.
+/// Whether two words differ by a single typing error.
 fn is_slip(a: &str, b: &str) -> bool {
     let (a, b): (Vec<char>, Vec<char>) =
         (a.to_lowercase().chars().collect(), b.to_lowercase().chars().collect());

@@ -1,4 +1,4 @@
-//! Places of secrets in a workspace: what commands do not see, tools for files leave alone.
+//! Known places of secrets within a workspace: the sandbox hides them from commands, and file tools refuse them.
 
 use super::path::{PathRoots, PathRule, clean};
 use super::pattern::RulePattern;
@@ -9,7 +9,7 @@ use beamai_workspace::{Workspace, decode_path};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Places of secrets in a workspace, and what of them the host shows. Paths are relative to the workspace.
+/// Places of secrets within a workspace, and the exceptions that the host makes. Paths are relative to the workspace.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SecretPaths {
     places: BTreeSet<PathBuf>,
@@ -21,8 +21,8 @@ impl SecretPaths {
         Self { places, shown }
     }
 
-    /// Those in a workspace. A workspace that is such a place, or in one, was meant by whoever chose it. `shown` are the
-    /// paths that the sandbox shows.
+    /// The places within a workspace. If the workspace itself is such a place, or inside one, the host chose that on purpose.
+    /// `shown` are the paths that the sandbox makes readable.
     pub(super) fn within(workspace: &Workspace, shown: &[String]) -> Self {
         let inside = |path: &Path| {
             let mut names = workspace.root_paths().into_iter();
@@ -38,8 +38,8 @@ impl SecretPaths {
         self.places.is_empty()
     }
 
-    /// The place of secrets that a path is in, unless the sandbox shows the path, or a pattern that names something in
-    /// the place matches it.
+    /// The place of secrets that contains a path, unless the sandbox makes the path readable, or a pattern that names
+    /// something in that place matches it.
     pub(super) fn keep<'p>(
         &self,
         path: &Path,
@@ -53,7 +53,7 @@ impl SecretPaths {
         (!is_shown && !named.any(is_named)).then_some(place)
     }
 
-    /// Why a need is refused, if it is about a secret.
+    /// Why a permission request is denied, if it is about a secret.
     pub(super) fn refuse(
         &self,
         permission: &PermissionRequest,
@@ -80,7 +80,7 @@ impl SecretPaths {
     }
 }
 
-/// The patterns of rules that allow.
+/// The file patterns of allow rules.
 pub(super) fn naming<'r>(
     allow: &'r [PermissionRule],
     counts: impl Fn(&PermissionRule) -> bool + 'r,

@@ -1,4 +1,4 @@
-//! The verdict on a shell command: on every program that it runs and every file that its redirections open.
+//! Judges a shell command: every program that it runs, and every file that its redirections open.
 
 use super::Policy;
 use super::mode::PolicyMode;
@@ -15,28 +15,28 @@ use beamai_bash_reader::{
 };
 use std::path::PathBuf;
 
-/// Programs that neither read nor write a file that their arguments name.
+/// Programs that neither read nor write the files that their arguments name.
 const BLIND: &str = "echo printf export unset read kill sleep cd pushd popd exit return true false : wait";
 
 /// Programs that do not write to the files that their arguments name.
 const READERS: &str = "cat head tail more grep egrep fgrep rg wc ls stat diff cmp od hexdump strings sha256sum sha1sum md5sum \
                        cksum test [ cut du basename dirname realpath";
 
-/// Which files a rule is about.
+/// The access that a file rule is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RuleAccess {
     Read,
     Write,
 }
 
-/// A command that is being judged.
+/// A command to judge.
 pub(super) struct CommandCase<'a> {
     policy: &'a Policy,
     line: &'a CommandLine,
     pub(super) found: Analysis,
-    /// The directories that it may be in; `None` where one of them cannot be told.
+    /// The directories that it may run in; `None` if one of them is unknown.
     pub(super) directories: Option<Vec<PathBuf>>,
-    /// Whether everything is allowed that nothing refuses, and by which rule.
+    /// If everything is allowed unless denied: the rule that says so.
     open: Option<Option<String>>,
 }
 
@@ -48,7 +48,7 @@ pub(super) fn judge(policy: &Policy, line: &CommandLine) -> Judgement {
         bare.find(|rule| tools.contains(&&*rule.tool)).map(|rule| rule.text.clone())
     };
     const ALL: [&str; 4] = ["Bash", "Read", "Edit", "Write"];
-    // What denies a file tool as a whole means every file, which the sandbox holds.
+    // A bare deny of a file tool means every file, and the sandbox enforces it.
     if let Some(rule) = bare(&policy.deny, &["Bash"]) {
         return Verdict::Deny(Some(rule)).into();
     }
@@ -65,19 +65,19 @@ pub(super) fn judge(policy: &Policy, line: &CommandLine) -> Judgement {
     }
 }
 
-/// The rule `Bash`, or the mode that allows everything.
+/// The bare rule `Bash`, or the mode `allow`.
 pub(super) fn open(policy: &Policy) -> Option<Option<String>> {
     let rule = policy.allow.iter().find(|rule| rule.tool == "Bash" && rule.pattern.is_none());
     rule.map(|rule| Some(rule.text.clone())).or_else(|| (policy.default == PolicyMode::Allow).then_some(None))
 }
 
 impl<'a> CommandCase<'a> {
-    /// A command as it is written.
+    /// A command given as text.
     pub(super) fn of(policy: &'a Policy, line: &'a CommandLine) -> Self {
         Self::with(policy, line, analyse(&line.command))
     }
 
-    /// What was found of something that a command starts.
+    /// The analysis of something that a command starts.
     pub(super) fn with(policy: &'a Policy, line: &'a CommandLine, found: Analysis) -> Self {
         let open = open(policy);
         let start = clean(std::path::Path::new(&line.directory));
@@ -105,13 +105,13 @@ impl<'a> CommandCase<'a> {
         self.allowed()
     }
 
-    /// What a deny rule surely holds for.
+    /// The deny rule that certainly matches.
     fn refused(&self) -> Option<Judgement> {
         self.held(&self.policy.deny, Certainty::Surely)
             .map(|(rule, part)| Judgement::on(Verdict::Deny(Some(rule.text.clone())), &part, None))
     }
 
-    /// What an ask rule, or for all that is known a deny rule, holds for.
+    /// The ask rule that matches, or the ask or deny rule that may match.
     fn asked(&self) -> Option<Judgement> {
         let ask = |rule: &PermissionRule, part: &str, why| {
             Judgement::on(Verdict::Ask(Some(rule.text.clone())), part, why)
@@ -124,7 +124,7 @@ impl<'a> CommandCase<'a> {
         Some(ask(rule, &part, Some(why)))
     }
 
-    /// The first rule that holds at least so surely, and the part that it holds for.
+    /// The first rule that matches with at least this certainty, and the part that it matches.
     fn held<'r>(
         &self,
         rules: &'r [PermissionRule],
@@ -157,7 +157,7 @@ impl<'a> CommandCase<'a> {
         if let Some(file) = redirected.into_iter().find(|file| self.denotes(file, pattern) >= least) {
             return Some(file.shown());
         }
-        // Any word can name one of all files. Where the sandbox holds such a rule, nothing is told from words.
+        // For a rule about all files, any word matches. If the sandbox enforces it, words are not judged.
         if self.policy.is_enforced && pattern.covers(std::path::Path::new("."), &self.policy.roots) {
             return None;
         }
@@ -172,7 +172,7 @@ impl<'a> CommandCase<'a> {
         self.found.programs.iter().find(touching).map(Invocation::shown)
     }
 
-    /// Whether a word names a file that a pattern means.
+    /// Whether a word names a file that a pattern matches.
     fn denotes(&self, word: &Word, pattern: &PathRule) -> Certainty {
         let Some(text) = word.text() else {
             return if self.may_denote(word, pattern) { Certainty::Maybe } else { Certainty::No };
@@ -195,7 +195,7 @@ impl<'a> CommandCase<'a> {
         }
     }
 
-    /// Whether a word that is half known can name a file that a pattern means, in any of the directories.
+    /// Whether a partly known word can name a file that a pattern matches, in any of the directories.
     fn may_denote(&self, word: &Word, pattern: &PathRule) -> bool {
         let glyphs = word.glyphs();
         let below = |directory: &PathBuf| {
@@ -209,12 +209,12 @@ impl<'a> CommandCase<'a> {
         }
     }
 
-    /// Whether nothing of it has to be asked about.
+    /// Whether rules cover all of it.
     pub(super) fn is_covered(&self) -> bool {
         self.asked().is_none() && self.uncovered_parts(&mut None).is_empty()
     }
 
-    /// What no rule covers; of the rules that cover something, the first.
+    /// The parts that no rule covers, and the first rule that covers any part.
     fn uncovered_parts(&self, rule: &mut Option<String>) -> Vec<Judgement> {
         let mut open = Vec::new();
         let is_whole = self.whole_rule();
@@ -236,7 +236,7 @@ impl<'a> CommandCase<'a> {
         open
     }
 
-    /// The verdict where no rule refuses or asks: whether rules allow every part.
+    /// The verdict if no deny or ask rule matches: whether rules allow every part.
     fn allowed(&self) -> Judgement {
         let mut rule = None;
         let mut open = self.uncovered_parts(&mut rule);
@@ -245,7 +245,7 @@ impl<'a> CommandCase<'a> {
         match (open.is_empty(), &self.open) {
             (true, Some(by)) => Verdict::Allow(rule.or_else(|| by.clone())).into(),
             (true, None) if rule.is_some() => Verdict::Allow(rule).into(),
-            // What is harmless beside something else is still to be allowed on its own.
+            // A harmless builtin needs no rule beside other commands, but does if it is the whole command.
             (true, None) => match self.found.programs.first() {
                 Some(program) => self.uncovered(program),
                 None => self.by_default("", None),
@@ -257,7 +257,7 @@ impl<'a> CommandCase<'a> {
         }
     }
 
-    /// The rule that is this very command.
+    /// The rule that is exactly this command.
     pub(super) fn whole_rule(&self) -> Option<&str> {
         let is_whole = |rule: &&PermissionRule| matches!(&rule.pattern, Some(RulePattern::Command(pattern)) if pattern.is_whole(&self.line.command));
         self.policy
@@ -309,7 +309,7 @@ impl<'a> CommandCase<'a> {
         telling.chain(found).chain(lost).map(doubt).collect()
     }
 
-    /// What is left to ask about a file that is written.
+    /// What needs approval for a file that is written.
     fn unwritten(&self, file: &Word, rule: &mut Option<String>) -> Option<Judgement> {
         if self.open.is_some() {
             return None;
@@ -326,7 +326,7 @@ impl<'a> CommandCase<'a> {
         Some(judgement)
     }
 
-    /// What is left to ask about a file that is read where no program stands beside it.
+    /// What needs approval for a file that the shell itself reads.
     fn unread(&self, file: &Word) -> Option<Judgement> {
         let is_inside = file.text().is_some_and(|text| self.paths(&text).is_some());
         let is_free = self.policy.default == PolicyMode::Auto && is_inside;
@@ -339,7 +339,7 @@ impl<'a> CommandCase<'a> {
         Some(judgement)
     }
 
-    /// The paths that a text can mean; `None` where one of them is outside the workspace or cannot be told.
+    /// The paths that a text can mean; `None` if one of them is outside the workspace or unknown.
     fn paths(&self, text: &str) -> Option<Vec<PathBuf>> {
         let roots = &self.policy.roots;
         let mut paths = Vec::new();
@@ -352,7 +352,7 @@ impl<'a> CommandCase<'a> {
         (!paths.iter().any(|path| is_outside(path))).then_some(paths)
     }
 
-    /// The allow rule of a tool that covers a file.
+    /// The allow rule for a tool that covers a file.
     fn path_rule(&self, file: &Word, tool: &str) -> Option<&str> {
         let paths = self.paths(&file.text()?)?;
         let covers = |rule: &&PermissionRule| match &rule.pattern {
@@ -366,7 +366,7 @@ impl<'a> CommandCase<'a> {
         self.policy.allow.iter().find(covers).map(|rule| &*rule.text)
     }
 
-    /// What the mode says of a part that no rule covers; it never allows what is not understood.
+    /// The mode's verdict on a part that no rule covers. It never allows what is not understood.
     fn by_default(&self, part: &str, why: Option<String>) -> Judgement {
         let verdict = match self.policy.default {
             PolicyMode::Deny => Verdict::Deny(None),
@@ -377,13 +377,13 @@ impl<'a> CommandCase<'a> {
     }
 }
 
-/// Whether a word of a program is a message that git only takes note of.
+/// Whether a word is a message for git, as in `git commit -m`, which names no file.
 fn is_note(program: &Invocation, at: usize) -> bool {
     at > 0 && program.system_name().as_deref() == Some("git") && is_message(&program.words[1..], at - 1)
 }
 
-/// The texts within an argument that can be names of files: all of it, and what stands behind `=`, `:` or `@` or a
-/// short option.
+/// The texts within an argument that can be file names: the whole argument, and the rest after `=`, `:`, `@` or a short
+/// option.
 fn names(text: &str) -> Vec<&str> {
     let mut names = vec![text];
     names.extend(text.match_indices(['=', ':', '@', ',']).take(16).map(|(at, _)| &text[at + 1..]));

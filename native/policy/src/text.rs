@@ -1,27 +1,27 @@
-//! A policy as it is written down.
+//! A policy in its serialised form.
 
 use super::mode::PolicyMode;
 use beamai_base::{Reason, Result, ToolError};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// A policy as it is written down.
+/// A policy in its serialised form.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PolicyText {
-    /// Rules for what runs unasked.
+    /// Allow rules.
     pub allow: Vec<RuleText>,
-    /// Rules for what is asked about.
+    /// Ask rules.
     pub ask: Vec<RuleText>,
-    /// Rules for what is refused.
+    /// Deny rules.
     pub deny: Vec<RuleText>,
-    /// Mode for the rest.
+    /// The default mode.
     pub default: PolicyMode,
-    /// The text of a JSON settings file, whose rules are added.
+    /// The contents of a JSON settings file whose rules are added.
     pub settings: Option<String>,
 }
 
-/// A settings file; the rest of it is not about permissions.
+/// A settings file; other keys are ignored.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct SettingsFile {
@@ -29,7 +29,7 @@ struct SettingsFile {
     permission: Map<String, Value>,
 }
 
-/// Names of tools in settings that are neither canonical nor in the catalogue.
+/// Tool names in settings that are neither canonical nor in the catalogue.
 const NAMES: [(&str, &str); 5] = [
     ("fetch", "WebFetch"),
     ("list", "Glob"),
@@ -38,7 +38,7 @@ const NAMES: [(&str, &str); 5] = [
     ("todoread", "TodoWrite"),
 ];
 
-/// A rule as it is written down.
+/// A rule in its serialised form.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(
     untagged,
@@ -47,20 +47,20 @@ const NAMES: [(&str, &str); 5] = [
 pub enum RuleText {
     /// `Tool` or `Tool(pattern)`.
     Plain(String),
-    /// The same with examples that are checked when it is loaded.
+    /// A rule with examples, which are checked when it is loaded.
     Checked(Examples),
 }
 
-/// A rule with examples: commands, paths, addresses or names, as its pattern is about.
+/// A rule with examples: commands, paths, addresses or names, depending on the pattern.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Examples {
     /// `Tool` or `Tool(pattern)`.
     pub rule: String,
-    /// What it must hold for.
+    /// Examples that it must match.
     #[serde(default, rename = "match")]
     pub matching: Vec<String>,
-    /// What it must not hold for.
+    /// Examples that it must not match.
     #[serde(default)]
     pub no_match: Vec<String>,
 }
@@ -75,7 +75,7 @@ impl RuleText {
     }
 }
 
-/// A slip in the name of a part, or a list in the place of an object, must not leave rules out.
+/// Unknown keys, or a list in place of an object, are errors, so that a typing error drops no rules.
 fn check_parts(text: &str) -> std::result::Result<(), String> {
     let parts: Map<String, Value> = serde_json::from_str(text).map_err(|error| error.to_string())?;
     for (name, part) in &parts {
@@ -106,7 +106,7 @@ impl PolicyText {
     /// The policy with the rules of its settings file.
     ///
     /// # Errors
-    /// `invalid_argument` for a text that is no settings file, or has nothing about permissions.
+    /// `invalid_argument` if the text is not a settings file, or has no permissions.
     pub(super) fn whole(&self, rules: &[&str], rule_of: &dyn Fn(&str) -> Option<String>) -> Result<Self> {
         let mut whole = self.clone();
         let Some(text) = whole.settings.take() else { return Ok(whole) };
@@ -127,7 +127,7 @@ impl PolicyText {
         Ok(whole)
     }
 
-    /// Adds what a settings file says by tool: `{"fetch": "allow"}`. Names are those of tools or of rules.
+    /// Adds settings by tool, such as `{"fetch": "allow"}`. Names are those of tools or of rules.
     fn add_by_tool(
         &mut self,
         by_tool: &Map<String, Value>,
@@ -158,7 +158,7 @@ impl PolicyText {
         Ok(())
     }
 
-    /// Adds the rules of another policy; its mode where this one has none of its own.
+    /// Adds the rules of another policy, and its mode if this one has none.
     fn add(&mut self, other: Self) {
         self.allow.extend(other.allow);
         self.ask.extend(other.ask);

@@ -7,7 +7,7 @@ use url::Url;
 /// A compiled pattern.
 #[derive(Debug, Clone)]
 pub(super) enum UrlPattern {
-    /// A domain and all below it.
+    /// A domain and its subdomains.
     Domain(Domains),
     /// A glob; without wildcards, this address.
     Glob(GlobMatcher),
@@ -15,7 +15,7 @@ pub(super) enum UrlPattern {
 
 impl UrlPattern {
     /// # Errors
-    /// What is wrong with it, as the end of a sentence.
+    /// The problem, as the end of a sentence.
     pub(super) fn new(text: &str) -> Result<Self, String> {
         if let Some(domain) = text.strip_prefix("domain:") {
             return Domains::parse(&[domain.to_owned()]).map(Self::Domain);
@@ -30,7 +30,7 @@ impl UrlPattern {
         Ok(Self::Glob(glob.map_err(|error| error.kind().to_string())?.compile_matcher()))
     }
 
-    /// Whether the pattern means an address.
+    /// Whether the pattern matches an address.
     pub(super) fn matches(&self, address: &str) -> bool {
         match self {
             Self::Domain(domains) => Url::parse(address).is_ok_and(|url| domains.covering(&url).is_some()),
@@ -39,7 +39,7 @@ impl UrlPattern {
     }
 }
 
-/// An address in which letters, digits and what else needs no escape have none: servers read both alike.
+/// An address without unnecessary percent escapes: servers treat escaped and plain characters alike.
 fn plainly(address: &str) -> String {
     let mut parts = address.split('%');
     let mut plain = parts.next().unwrap_or_default().to_owned();
@@ -59,7 +59,7 @@ fn plainly(address: &str) -> String {
     plain
 }
 
-/// The pattern with its host as addresses spell it.
+/// The pattern with its host in the form that parsed addresses have.
 fn spelled(text: &str) -> String {
     match text.splitn(4, '/').collect::<Vec<_>>()[..] {
         [scheme, "", host] => format!("{scheme}//{}/", host.to_lowercase()),

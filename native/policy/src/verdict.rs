@@ -1,20 +1,20 @@
-//! What the judge answers.
+//! Verdicts.
 
 use beamai_text::literal;
 
-/// The judge's answer, with the rule that decided; `None` where the default mode did.
+/// The verdict, with the deciding rule; `None` if the default mode decided.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// It runs.
+    /// The call is allowed.
     Allow(Option<String>),
-    /// Somebody must be asked.
+    /// The call needs approval.
     Ask(Option<String>),
-    /// It is refused.
+    /// The call is denied.
     Deny(Option<String>),
 }
 
 impl Verdict {
-    /// The verdict's name and the rule behind it.
+    /// The verdict's name and its rule.
     pub fn parts(&self) -> (&'static str, Option<&str>) {
         match self {
             Self::Allow(rule) => ("allow", rule.as_deref()),
@@ -32,16 +32,16 @@ impl Verdict {
     }
 }
 
-/// A verdict and what it is about.
+/// A verdict with its reasons.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judgement {
     /// The verdict.
     pub verdict: Verdict,
-    /// The part of a command that decided.
+    /// The deciding part of a command.
     pub part: Option<String>,
-    /// Why, where the rule alone does not say it.
+    /// The reason, if the rule alone does not give it.
     pub why: Option<String>,
-    /// Rules that would allow what is asked about.
+    /// Rules that would allow the call.
     pub wanted: Vec<String>,
 }
 
@@ -58,7 +58,7 @@ impl Judgement {
         Self { verdict, part, why, wanted: vec![] }
     }
 
-    /// What decided, in words: `, for the part rm x, because …`; empty where the rule says it all.
+    /// The reason in words, such as `, for the part rm x, because …`; empty if the rule says it all.
     pub fn because(&self) -> String {
         let part =
             self.part.as_ref().map(|part| format!(", for the part {}", literal(part))).unwrap_or_default();

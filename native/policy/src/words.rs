@@ -6,31 +6,31 @@ use globset::{Glob, GlobMatcher};
 /// A compiled pattern.
 #[derive(Debug, Clone)]
 pub(super) enum CommandPattern {
-    /// These words.
+    /// Exactly these words.
     Exact { words: Vec<String>, text: String },
-    /// These words and any after them.
+    /// These words, and any further ones.
     Prefix(Vec<String>),
-    /// A text with wildcards, over the words with a space between them. The first word, where it is plain.
+    /// A glob over the words joined with spaces. `name` is the first word of the pattern.
     Glob { glob: GlobMatcher, name: String },
-    /// A whole command that is more than a name and arguments.
+    /// A command that is more than a name and arguments, and matches only as a whole.
     Whole(String),
 }
 
-/// How surely a pattern holds for a program.
+/// How certainly a pattern matches a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Certainty {
     No,
-    /// It may, for all that is known.
+    /// It may match, depending on unknown words.
     Maybe,
     Surely,
 }
 
-/// What stands for unknown text where a text is compared; no name has it.
+/// Placeholder for unknown text in comparisons. It does not occur in names.
 const UNKNOWN: &str = "\u{fffc}";
 
 impl CommandPattern {
     /// # Errors
-    /// What is wrong with it, as the end of a sentence.
+    /// The problem, as the end of a sentence.
     pub(super) fn new(text: &str) -> Result<Self, String> {
         let text = text.trim();
         if let Some(prefix) = text.strip_suffix(":*") {
@@ -57,7 +57,7 @@ impl CommandPattern {
         })
     }
 
-    /// Whether the pattern is this very command.
+    /// Whether the pattern is exactly this command.
     pub(super) fn is_whole(&self, command: &str) -> bool {
         match self {
             Self::Exact { text, .. } | Self::Whole(text) => text == command.trim(),
@@ -65,12 +65,12 @@ impl CommandPattern {
         }
     }
 
-    /// Whether these are the program's very words.
+    /// Whether the pattern has exactly the program's words.
     pub(super) fn is_exact(&self, program: &Invocation) -> bool {
         matches!(self, Self::Exact { .. }) && self.allows(program)
     }
 
-    /// Whether it can name a program by its path.
+    /// Whether it can match a program by its path.
     pub(super) fn may_name_paths(&self) -> bool {
         match self {
             Self::Exact { words, .. } | Self::Prefix(words) => words[0].contains('/'),
@@ -79,7 +79,7 @@ impl CommandPattern {
         }
     }
 
-    /// Whether it names more than the program.
+    /// Whether it has words besides the program's name.
     pub(super) fn has_arguments(&self) -> bool {
         match self {
             Self::Exact { words, .. } | Self::Prefix(words) => words.len() > 1,
@@ -87,12 +87,12 @@ impl CommandPattern {
         }
     }
 
-    /// Whether it is certain that the pattern means the program.
+    /// Whether the pattern certainly matches, as allow rules require.
     pub(super) fn allows(&self, program: &Invocation) -> bool {
         self.allows_words(&program.words)
     }
 
-    /// As [`Self::allows`], for a program's words.
+    /// As [`Self::allows`], given a program's words.
     pub(super) fn allows_words(&self, given: &[Word]) -> bool {
         let Some(name) = given.first().and_then(Word::text) else { return false };
         let same_name = |wanted: &str| wanted == name || system_name(&name) == Some(wanted);
@@ -107,7 +107,7 @@ impl CommandPattern {
             Self::Prefix(words) => starts_with(words),
             Self::Glob { glob, .. } => {
                 let name = system_name(&name).unwrap_or(&name);
-                // Unknown text may be of any length: what matches whether there is much of it or none, matches.
+                // Unknown text may have any length, so the glob has to match with none and with some of it.
                 ["", UNKNOWN, "\u{fffc}\u{fffc}\u{fffc}"]
                     .iter()
                     .all(|filler| glob.is_match(joined(name, &given[1..], filler)))
@@ -116,7 +116,7 @@ impl CommandPattern {
         }
     }
 
-    /// Whether the pattern means the program, whatever its spelling: its path, the order of its options.
+    /// Whether the pattern matches, for deny and ask rules: whatever the path and the order of options.
     pub(super) fn holds(&self, words: &[Word]) -> Certainty {
         let Some((first, args)) = words.split_first() else { return Certainty::No };
         let Some(name) = first.text() else { return self.may_be_named(first) };
@@ -131,15 +131,13 @@ impl CommandPattern {
                 (false, true) if wanted.contains('*') || *wanted == base => Certainty::Maybe,
                 _ => Certainty::No,
             },
-            Self::Exact { words: wanted, .. } if wanted.len() == 1 => {
-                named(wanted, base, &name, || match args {
-                    [] => Certainty::Surely,
-                    _ if args.iter().all(|word| word.may_be("")) => Certainty::Maybe,
-                    _ => Certainty::No,
-                })
-            }
+            Self::Exact { words: wanted, .. } if wanted.len() == 1 => named(wanted, &name, || match args {
+                [] => Certainty::Surely,
+                _ if args.iter().all(|word| word.may_be("")) => Certainty::Maybe,
+                _ => Certainty::No,
+            }),
             Self::Exact { words: wanted, .. } => {
-                named(wanted, base, &name, || match args.len() + 1 == wanted.len() {
+                named(wanted, &name, || match args.len() + 1 == wanted.len() {
                     true => has_all(&wanted[1..], args),
                     false => has_all(&wanted[1..], args).min(if args.iter().any(Word::may_split) {
                         Certainty::Maybe
@@ -148,7 +146,16 @@ impl CommandPattern {
                     }),
                 })
             }
-            Self::Prefix(wanted) => named(wanted, base, &name, || has_all(&wanted[1..], args)),
+            Self::Prefix(wanted) => named(wanted, &name, || has_all(&wanted[1..], args)),
+        }
+    }
+
+    /// Whether the pattern can match a program with this name or path, whatever its arguments.
+    pub(super) fn may_hold_for(&self, name: &str) -> bool {
+        match self {
+            Self::Exact { words, .. } | Self::Prefix(words) => is_named(words, name),
+            Self::Glob { .. } => true,
+            Self::Whole(_) => false,
         }
     }
 
@@ -164,14 +171,19 @@ impl CommandPattern {
     }
 }
 
-fn named(wanted: &[String], base: &str, name: &str, rest: impl FnOnce() -> Certainty) -> Certainty {
-    match wanted[0] == base || wanted[0] == name {
+/// Whether the first word is this name, or the last component of this path.
+fn is_named(wanted: &[String], name: &str) -> bool {
+    wanted[0] == name || name.rsplit('/').next() == Some(&wanted[0])
+}
+
+fn named(wanted: &[String], name: &str, rest: impl FnOnce() -> Certainty) -> Certainty {
+    match is_named(wanted, name) {
         true => rest(),
         false => Certainty::No,
     }
 }
 
-/// Whether arguments have all that is wanted: words in their order, letters of options wherever they stand.
+/// Whether arguments contain all wanted words: operands in order, options anywhere.
 fn has_all(wanted: &[String], args: &[Word]) -> Certainty {
     let texts: Vec<Option<String>> = args.iter().map(Word::text).collect();
     let known: Vec<&str> = texts.iter().flatten().map(String::as_str).collect();
@@ -185,12 +197,12 @@ fn has_all(wanted: &[String], args: &[Word]) -> Certainty {
     if wanted.iter().all(has) { Certainty::Surely } else { otherwise }
 }
 
-/// Whether a word is a group of short options.
+/// Whether a word is a cluster of short options.
 fn is_cluster(text: &str) -> bool {
     text.len() > 1 && text.starts_with('-') && !text.starts_with("--")
 }
 
-/// Whether an argument gives a short option, alone, in a group, or by a long name that begins with its letter.
+/// Whether an argument gives a short option: alone, in a cluster, or by a long name that begins with its letter.
 fn has_letter(text: &str, letter: char) -> bool {
     let same =
         |char: char| char == letter || char.eq_ignore_ascii_case(&letter) && matches!(letter, 'r' | 'R');
@@ -200,13 +212,13 @@ fn has_letter(text: &str, letter: char) -> bool {
     }
 }
 
-/// Whether an argument is a long option, or a beginning of it, with a value or without.
+/// Whether an argument is a long option or an abbreviation of it, with or without a value.
 fn is_long(text: &str, wanted: &str) -> bool {
     let name = text.split('=').next().unwrap_or_default();
     text == wanted || (name.len() > 2 && name.starts_with("--") && wanted.starts_with(name))
 }
 
-/// Name and arguments with a space between them; what is not known is the filler.
+/// Name and arguments joined with spaces, with `filler` for unknown text.
 fn joined(name: &str, args: &[Word], filler: &str) -> String {
     let mut text = name.to_owned();
     for word in args {
@@ -219,7 +231,7 @@ fn joined(name: &str, args: &[Word], filler: &str) -> String {
     text
 }
 
-/// The words of a text that is a name and arguments, all of them known.
+/// The words of a text that consists of a name and arguments without expansions.
 fn plain(text: &str) -> Option<Vec<String>> {
     words(text)?.iter().map(Word::text).collect()
 }

@@ -1,4 +1,4 @@
-//! What the subcommands share about their command lines.
+//! Command-line parsing shared by the subcommands.
 
 use std::fmt;
 use std::io::{ErrorKind, IsTerminal, Write};
@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::LazyLock;
 
-/// What is wrong with a command line; the program ends with code 2.
+/// An error in the command line; the program exits with code 2.
 #[derive(Debug)]
 pub(crate) struct UsageError(pub(crate) String);
 

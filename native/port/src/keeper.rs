@@ -1,8 +1,8 @@
-//! A second process of this program, which outlives it: what it leaves half done when it is killed is undone at once.
+//! A second process of this program that outlives it, and undoes interrupted changes immediately if it is killed.
 //!
-//! It is started before the first change of several files, waits until this program has ended, however that happens,
-//! and looks for journals then. It is in a process group of its own, so that a signal to the group of this program does
-//! not end both. Calls that change one file, or none, start nothing.
+//! It is started before the first change of several files, waits until this program has exited for whatever reason, and
+//! then looks for journals. It is in its own process group, so that a signal to this program's group does not kill
+//! both. Calls that change at most one file do not start it.
 
 use beamai_workspace::journal;
 use std::path::PathBuf;
@@ -10,18 +10,18 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// The command that starts this program as the keeper of another one.
+/// The subcommand that runs the keeper.
 pub(crate) const COMMAND: &str = "keeper";
 
-/// How long a program that has closed its end of the pipe may take to let go of its journals.
+/// How long a program that has closed its end of the pipe may take to release its journals.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Has a keeper started before the first change of several files.
+/// Starts a keeper before the first change of several files.
 pub(crate) fn promise() {
     journal::before_changes(see_to_one);
 }
 
-/// Undoes what others have left that have just ended, such as the host.
+/// Undoes changes of processes that have just exited, such as the host.
 pub(crate) fn clean_up() {
     journal::recover(PATIENCE);
 }
@@ -33,7 +33,7 @@ pub(crate) fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Its input ends with this program: only this has the other end of the pipe, and never closes it.
+/// The pipe whose only writing end is in this program, which never closes it.
 static KEEPER: Mutex<Option<Child>> = Mutex::new(None);
 
 fn see_to_one() {
@@ -43,7 +43,7 @@ fn see_to_one() {
     }
     match start() {
         Ok(child) => *keeper = Some(child),
-        // The change is safe all the same: whoever uses tools next undoes it.
+        // The change is still safe: it is undone when tools are used the next time.
         Err(error) => eprintln!("beamai-port: no process can be started to watch over a change: {error}"),
     }
 }
@@ -55,7 +55,7 @@ fn start() -> std::io::Result<Child> {
     keeper.stdin(Stdio::piped()).stdout(Stdio::null()).spawn()
 }
 
-/// This program, also where its file has been replaced since it was started.
+/// The executable of this program, even if its file has been replaced since.
 #[cfg(target_os = "linux")]
 fn program() -> std::io::Result<PathBuf> {
     Ok(PathBuf::from("/proc/self/exe"))

@@ -1,8 +1,8 @@
-//! The temporary directories of servers that were killed.
+//! Deletes the temporary directories of servers that were killed.
 //!
-//! A directory says which process made it: in which boot and pid namespace, under which pid, started when. It is deleted
-//! if that namespace is the own one and has no such process any more. What cannot be decided stays: other namespaces and
-//! machines may share the place. The Erlang side writes and reads the same.
+//! A directory identifies the process that created it: by boot id, pid namespace, pid and start time. It is deleted if
+//! it belongs to this namespace and the process has exited. Directories of other namespaces and machines, which may
+//! share the file system, are kept. The Erlang side uses the same format.
 
 use crate::temp_dir;
 use std::fs;
@@ -12,7 +12,7 @@ use std::path::Path;
 
 const OWNER: &str = "owner";
 
-/// Writes into a directory who made it.
+/// Writes the identity of this process into a directory.
 ///
 /// # Errors
 /// Those of the operating system.
@@ -21,12 +21,12 @@ pub(crate) fn sign(directory: &Path) -> Result<()> {
         (Some(place), Some(started)) => {
             fs::write(directory.join(OWNER), format!("{place}\n{}\n{started}", std::process::id()))
         }
-        // Without such facts nobody will delete it.
+        // Without an identity nobody will delete it.
         _ => Ok(()),
     }
 }
 
-/// Deletes what nobody can use any more of the directories with this prefix.
+/// Deletes unused directories with this prefix.
 pub(crate) fn sweep(directory: &Path, prefix: &str) {
     let Some(here) = place() else { return };
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
@@ -37,7 +37,7 @@ pub(crate) fn sweep(directory: &Path, prefix: &str) {
     }
 }
 
-/// What another user can change is not deleted: while that goes on, a link could take the place of a directory.
+/// A directory that another user can change is not deleted: during the deletion, it could be replaced by a link.
 fn is_private(directory: &Path) -> bool {
     directory.symlink_metadata().is_ok_and(|metadata| {
         let is_own = metadata.uid() == rustix::process::geteuid().as_raw();
@@ -48,13 +48,13 @@ fn is_private(directory: &Path) -> bool {
 fn is_left(directory: &Path, here: &str) -> bool {
     let owner = fs::read_to_string(directory.join(OWNER)).unwrap_or_default();
     match *owner.split('\n').collect::<Vec<_>>() {
-        // A pid is used again; the time of its start tells one process from the next.
+        // Pids are reused; the start time distinguishes the processes.
         [place, pid, time] => place == here && started(pid).as_deref() != Some(time),
         _ => false,
     }
 }
 
-/// This boot of the machine and this pid namespace.
+/// This boot of the machine, and this pid namespace.
 fn place() -> Option<String> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let namespace = fs::read_link("/proc/self/ns/pid").ok()?;
@@ -62,7 +62,8 @@ fn place() -> Option<String> {
     Some(format!("{} {}", boot.trim(), namespace.to_str()?))
 }
 
-/// When a process was started: the 22nd field of its stat file. The second one is in parentheses and may hold anything.
+/// The start time of a process: the 22nd field of its stat file. The second field is in parentheses and may contain any
+/// characters.
 fn started(pid: &str) -> Option<String> {
     let stat = fs::read_to_string(Path::new("/proc").join(pid).join("stat")).ok()?;
     stat.rsplit_once(") ")?.1.split(' ').nth(19).map(str::to_owned)

@@ -1,4 +1,4 @@
-//! The port program: tools in a process of their own, for the BEAM (`serve`) and for the command line.
+//! The port program: runs tools in a process of their own, for the BEAM (`serve`) and for the command line.
 
 mod args;
 mod attended_call;
@@ -25,17 +25,17 @@ mod tools;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // Not a command for people: the launcher of processes is this program again, started by itself.
+    // Internal: the launcher of processes is this program, started by itself.
     #[cfg(target_os = "linux")]
     if std::env::args_os().nth(1).is_some_and(|command| command == "launcher") {
         return beamai_process::launcher_main();
     }
-    // Nor this: what does the work of the git tools.
+    // Internal: the worker of the git tools.
     #[cfg(target_os = "linux")]
     if std::env::args_os().nth(1).is_some_and(|command| command == beamai_git::COMMAND) {
         return beamai_git::worker_main();
     }
-    // Nor this: what a command could try on the machine, for `doctor` and for tests.
+    // Internal: attempts to escape from the sandbox, for `doctor` and for tests.
     #[cfg(target_os = "linux")]
     if std::env::args_os().nth(1).is_some_and(|command| command == "attack") {
         let arguments = std::env::args_os().skip(2).map(|text| text.to_string_lossy().into_owned());

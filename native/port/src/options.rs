@@ -1,4 +1,4 @@
-//! The options by which `call` and `mcp` settle what tools may do.
+//! Options of `call` and `mcp` that configure the host.
 
 use crate::args::{self, UsageError};
 use crate::settings_file::{self, UserSettings};
@@ -81,7 +81,7 @@ says beside it is added (rules, addresses) or holds over it (--default, --sandbo
   \"skills\": {\"paths\": []}
   \"lsp\": {\"servers\": {\"python\": {\"command\": [\"…\"]}}}";
 
-/// What these options said.
+/// The parsed options.
 pub(crate) struct HostOptions {
     dialect: String,
     workspace: Option<PathBuf>,
@@ -170,10 +170,10 @@ impl HostOptions {
         Ok(())
     }
 
-    /// The dialect that was named.
+    /// The selected dialect.
     ///
     /// # Errors
-    /// There is none of that name.
+    /// If it does not exist.
     pub(crate) fn dialect(&self) -> Result<String, UsageError> {
         match catalogue::dialect(&self.dialect) {
             Ok(_) => Ok(self.dialect.clone()),
@@ -192,7 +192,7 @@ impl HostOptions {
     /// The settings of the host. What the command line says of the sandbox holds over what a file says.
     ///
     /// # Errors
-    /// The workspace cannot be opened.
+    /// If the workspace cannot be opened.
     pub(crate) fn settings(mut self) -> ToolResult<HostSettings> {
         self.web.allow_addresses.extend(self.addresses);
         (self.sandbox.mode, self.sandbox.tier) = self.mode.unwrap_or((self.sandbox.mode, self.sandbox.tier));
@@ -224,7 +224,7 @@ impl HostOptions {
         take(&mut settings, "skills", &mut self.skills).map_err(wrong)?;
         take(&mut settings, "lsp", &mut self.lsp).map_err(wrong)?;
         let names = settings.as_object().into_iter().flat_map(|parts| parts.keys());
-        // A slip in the name is found where the rules are read.
+        // A misspelt key is reported when the rules are parsed.
         if names.map(|name| name.to_lowercase()).any(|name| name.starts_with("perm")) {
             if self.policy.settings.is_some() {
                 return Err(wrong("another settings file has permissions already; put them into one".into()));
@@ -235,8 +235,8 @@ impl HostOptions {
     }
 }
 
-/// Says on standard error what keeps commands from running under a sandbox on this machine, or from having all of its
-/// layers. The first command would say it too; that may be long after the start.
+/// Prints to standard error what prevents sandboxed commands, or some layers, on this machine. Otherwise only the first
+/// command would report it, possibly much later.
 #[cfg(target_os = "linux")]
 pub(crate) fn warn(sandbox: &SandboxSettings) {
     let what = match sandbox.mode {
@@ -250,7 +250,7 @@ pub(crate) fn warn(sandbox: &SandboxSettings) {
     }
 }
 
-/// There are no commands.
+/// Commands are not supported.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn warn(_: &SandboxSettings) {}
 
@@ -264,8 +264,8 @@ fn network(file: Network, is_all: bool, names: Vec<HostPattern>) -> Network {
     }
 }
 
-/// The workspace that was named, or the current directory. `/` and the home directory are a workspace only by name: a
-/// program that was started there mostly means neither, and its tools would have the whole disk or every file of its user.
+/// The given workspace, or the current directory. `/` and the home directory must be given explicitly: a program that
+/// was started there usually does not mean to give tools access to the whole disk, or to all files of its user.
 fn workspace(named: Option<&Path>) -> ToolResult<WorkspaceId> {
     let absolute = |path: &Path| {
         let named = std::path::absolute(path);
@@ -304,7 +304,7 @@ fn current_directory() -> PathBuf {
 /// What a settings file may say.
 const PARTS: [&str; 6] = ["permissions", "permission", "sandbox", "web", "skills", "lsp"];
 
-/// Takes a part of a settings file, if it has it.
+/// Takes a key of a settings file, if present.
 fn take<T: serde::de::DeserializeOwned>(
     settings: &mut Value,
     part: &str,

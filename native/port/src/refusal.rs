@@ -1,7 +1,6 @@
-//! The errors of calls that needed an approval and got none.
+//! Errors of calls that needed an approval and did not get it.
 
-use beamai_base::{Reason, ToolError};
-use beamai_tool::for_model::CONFIGURE;
+use beamai_base::{CONFIGURE, Reason, ToolError};
 use serde_json::Value;
 
 /// Nobody could be asked.
@@ -12,27 +11,27 @@ pub(crate) fn nobody_to_ask(request: &Value, why: &str) -> ToolError {
     about(request, error.with(ANSWER, "nobody"))
 }
 
-/// Somebody was asked and declined.
+/// The user denied it.
 pub(crate) fn said_no(request: &Value, who: &str) -> ToolError {
     let message = format!("{}: {who} said no; do something else, or ask what is wanted", what(request));
     about(request, ToolError::new(Reason::Denied, message).with(ANSWER, "declined"))
 }
 
-/// Somebody was asked and closed the question without an answer.
+/// The user closed the request without an answer.
 pub(crate) fn gave_no_answer(request: &Value, who: &str) -> ToolError {
     let message =
         format!("{}: {who} closed the question without an answer; do not ask again unchanged", what(request));
     about(request, ToolError::new(Reason::Denied, message).with(ANSWER, "cancelled"))
 }
 
-/// The key of an error's details with what was said to a request: declined, cancelled, or that nobody was there.
+/// The key of an error's details with the response: declined, cancelled, or that nobody could be asked.
 const ANSWER: &str = "answer";
 
 fn what(request: &Value) -> &str {
     request["message"].as_str().unwrap_or_default()
 }
 
-/// The options that would allow what a request asks for.
+/// The options that would allow the requested action.
 fn wanted(request: &Value) -> String {
     let own = [request["rule"].clone()];
     let rules = request["wanted"].as_array().map_or(&own[..], Vec::as_slice);

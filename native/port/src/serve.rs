@@ -1,8 +1,8 @@
-//! `beamai-port serve`: answers calls of the Erlang side.
+//! `beamai-port serve`: serves the Erlang side.
 //!
-//! One thread reads frames and answers calls itself that end at once; every other call runs on a thread of the pool,
-//! which writes its reply itself. When the host stops reading, the writers wait, the queue fills, reading stops, and
-//! the host sees a busy port.
+//! One thread reads frames and runs instant calls itself; all other calls run on pool threads, which write their
+//! replies themselves. If the host stops reading, the writers block, the queue fills up, reading stops, and the host
+//! sees a busy port.
 
 use crate::args::UsageError;
 use crate::keeper;
@@ -24,13 +24,13 @@ Answer calls in frames on file descriptor 3 (in) and 4 (out) until the input end
 open_port and the options {packet, 4} and nouse_stdio; of no use on a command line.";
 
 const OWN_VERSION: &str = env!("CARGO_PKG_VERSION");
-/// The exit code for beams of another version; the Erlang side knows it.
+/// Exit code for beams of another version, known to the Erlang side.
 const OTHER_VERSION: u8 = 3;
 const INPUT: RawFd = 3;
 const OUTPUT: RawFd = 4;
-/// Calls that run at once. Most of them wait for a process.
+/// Maximum number of running calls. Most of them wait for a process.
 const MOST_THREADS: usize = 128;
-/// Calls that wait for a thread; one more is refused as busy.
+/// Maximum number of queued calls; further ones are refused as busy.
 const MOST_WAITING: usize = 4096;
 
 pub(crate) fn command() -> Command {
@@ -69,14 +69,14 @@ fn serve(beams: Option<&String>) -> Result<ExitCode, UsageError> {
     })
 }
 
-/// Takes over a descriptor that the host opened, and keeps it from every child.
+/// Takes over a descriptor that the host opened, and sets close-on-exec.
 fn descriptor(fd: RawFd) -> Result<File, UsageError> {
-    // SAFETY: the descriptor is only looked at; F_GETFD changes nothing, and it is not closed through this.
+    // SAFETY: the descriptor is only inspected with F_GETFD, and not closed through this handle.
     let borrowed = unsafe { std::os::fd::BorrowedFd::borrow_raw(fd) };
     rustix::io::fcntl_setfd(borrowed, rustix::io::FdFlags::CLOEXEC).map_err(|_| {
         UsageError(format!("file descriptor {fd} is not open; serve is started by the Erlang side"))
     })?;
-    // SAFETY: nothing else in this program owns descriptors 3 and 4; they come from the host for this use.
+    // SAFETY: nothing else in this program owns descriptors 3 and 4; the host opened them for this purpose.
     Ok(File::from(unsafe { OwnedFd::from_raw_fd(fd) }))
 }
 
@@ -101,7 +101,7 @@ impl PortServer {
         Self { shared: Arc::new(shared), pool: JobPool::new("beamai-call", MOST_THREADS, MOST_WAITING) }
     }
 
-    /// Serves until the input ends, then cancels what is under way.
+    /// Serves until the end of input, then cancels running calls.
     fn run(&self, mut input: BufReader<File>) -> std::io::Result<()> {
         let mut bytes = Vec::new();
         let ended = loop {
@@ -137,8 +137,8 @@ impl PortServer {
         }
     }
 
-    /// Ends a session at once, before any frame that comes later. Where something of it has to end first, the reply
-    /// waits for that on a thread of its own: the pool may be full of calls that run for long.
+    /// Ends a session before any later frame is handled. If something in it has to be killed first, the reply is sent
+    /// from a thread of its own, because the pool may be full of long calls.
     fn end(&self, id: &[u8], session: &str) {
         let done = beamai_wire::ok(&serde_json::Value::Null);
         let Some(wait) = beamai_services::end_session(session) else {
@@ -187,7 +187,7 @@ impl PortState {
                 self.finish(id, &too_long(reply.len()))
             }
             DispatchResult::Reply(reply) => self.finish(id, &reply),
-            // Nothing defers without a bound.
+            // Does not happen: calls only defer if inline work is limited.
             DispatchResult::Defer => {}
         }
     }
@@ -202,7 +202,7 @@ impl PortState {
         self.write(ResponseKind::Reply, id, reply);
     }
 
-    /// A host that has gone away ends the input too, and with it the program.
+    /// If the host has exited, the input ends too, and with it the program.
     fn write(&self, kind: ResponseKind, id: &[u8], body: &[u8]) {
         let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
         _ = frame::write(&mut *output, kind, id, body);

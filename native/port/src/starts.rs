@@ -1,9 +1,9 @@
-//! Answers to questions about what a running command starts.
+//! Answers to approval requests about program starts of a running command.
 
 use beamai_engine::CallRequest;
 use serde_json::{Map, Value, json};
 
-/// The call that lets the start of that id go on, and has rules allow what the command starts from there on.
+/// The call that allows the start with this id, and adds rules for later starts of the command.
 pub(crate) fn approval(id: &str, rules: &[String]) -> CallRequest {
     call(&json!({"start": id, "decision": "allow", "rules": rules}))
 }

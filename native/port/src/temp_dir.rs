@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// What the names of all of them begin with.
+/// Common prefix of their names.
 const PREFIX: &str = "beamai-";
 
 /// Deletes the directories of servers that were killed.
@@ -15,15 +15,15 @@ pub(crate) fn sweep() {
     leftovers::sweep(&std::env::temp_dir(), PREFIX);
 }
 
-/// A directory that only this user can enter, deleted when it is dropped.
+/// A directory that only this user can access, deleted on drop.
 pub(crate) struct PrivateDir {
-    /// Closed to everybody else from the start, so that there is no moment at which somebody could open the inner one.
+    /// Inaccessible to others from its creation, so that nobody can open the inner one at any time.
     outer: Option<TempDir>,
     inner: PathBuf,
 }
 
 impl PrivateDir {
-    /// Makes one where temporary files are kept.
+    /// Creates one in the system's directory for temporary files.
     ///
     /// # Errors
     /// Those of the operating system.
@@ -42,7 +42,7 @@ impl PrivateDir {
         &self.inner
     }
 
-    /// Whether it is still a directory, and no link in its place: a command can remove it.
+    /// Whether it still exists and is not a link: a command can delete it.
     pub(crate) fn is_there(&self) -> bool {
         self.inner.symlink_metadata().is_ok_and(|metadata| metadata.is_dir())
     }
@@ -55,12 +55,12 @@ impl Drop for PrivateDir {
     }
 }
 
-/// Deletes a directory and everything in it. Links are removed, not followed. What cannot be deleted is reported.
+/// Deletes a directory recursively. Links are removed, not followed. Failures are reported.
 pub(crate) fn delete(path: &Path) {
     if fs::remove_dir_all(path).is_ok() {
         return;
     }
-    // Build tools leave directories without write permission.
+    // Build tools may leave directories without write permission.
     open_up(path);
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => {

@@ -12,15 +12,14 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A program that was started by a [`Launcher`]. Dropping it kills the program and everything
-/// beneath it.
+/// A program that was started by a [`Launcher`]. Dropping it kills the program and all processes that it has started.
 #[derive(Debug)]
 pub struct Child {
-    /// Its standard input, when it is a pipe. Does not block. Dropping it ends the input.
+    /// Its standard input, if it is a pipe. Non-blocking. Dropping it closes the input.
     pub stdin: Option<OwnedFd>,
-    /// Its standard output. Does not block.
+    /// Its standard output. Non-blocking.
     pub stdout: Option<OwnedFd>,
-    /// Its standard error. Does not block.
+    /// Its standard error. Non-blocking.
     pub stderr: Option<OwnedFd>,
     /// How it is isolated.
     pub isolation: Isolation,
@@ -32,7 +31,7 @@ pub struct Child {
     pub(super) was_killed: AtomicBool,
 }
 
-/// An outlet that is open, until this is dropped.
+/// An open outlet, closed on drop.
 #[derive(Debug)]
 pub(super) struct OpenOutlet(pub(super) Arc<dyn Outlet>);
 
@@ -43,29 +42,30 @@ impl Drop for OpenOutlet {
 }
 
 impl Child {
-    /// Orders the reaper to kill the program and everything beneath it; [`Child::wait`] tells when that is done.
+    /// Asks the reaper to kill the program and all its processes; [`Child::wait`] tells when that is done.
     pub fn kill(&self) {
         self.was_killed.store(true, Ordering::Release);
-        // Where nobody listens any more there is nothing to kill.
+        // If the reaper is gone, there is nothing to kill.
         _ = rustix::net::send(&self.control, b"k", SendFlags::NOSIGNAL);
     }
 
-    /// Becomes readable when the report is there.
+    /// Becomes readable when the report has arrived.
     pub fn control(&self) -> BorrowedFd<'_> {
         self.control.as_fd()
     }
 
-    /// Waits for the reaper's report: the program has ended and nothing beneath it is left. There is one report.
+    /// Waits for the reaper's report: the program has ended and none of its processes is left. There is only one
+    /// report.
     ///
     /// # Errors
-    /// `EPIPE` when the reaper was killed from outside; whatever it tended was killed with it or by the launcher.
+    /// `EPIPE` if the reaper was killed from outside; its processes were killed with it, or by the launcher.
     pub fn wait(&self) -> Result<CommandReport, Errno> {
         let frame = frame::receive(self.control.as_fd())?.ok_or(Errno::PIPE)?;
         from_bytes(&frame.body)
     }
 
-    /// As [`Child::wait`], for a server: how it ended, for people. What it left for the person's own git is taken out, and
-    /// said on standard error.
+    /// As [`Child::wait`], for a server: describes how it ended. Files that it planted for the person's own git are
+    /// removed and reported on standard error.
     pub fn ending(&self) -> String {
         let report = self.wait();
         for planted in self.confinement.remove_planted() {
@@ -74,18 +74,18 @@ impl Child {
         report.map_or_else(|_| "it is lost".to_owned(), |report| report.to_string())
     }
 
-    /// As [`Child::wait`]; a reaper that can take another order then waits for it.
+    /// As [`Child::wait`]; a reaper that can be reused is kept for the next order.
     ///
     /// # Errors
     /// Those of [`Child::wait`].
     pub fn report(self) -> Result<CommandReport, Errno> {
         let report = self.wait()?;
-        // An order to kill that came too late still stands in the socket, where the next order would follow it.
+        // A kill request that came too late is still in the socket, where it would affect the next order.
         if let (CommandReport::Ended { is_ready: true, .. }, false) = (&report, self.was_killed.into_inner())
         {
             let Self { isolation, confinement, control, guard, proxy, opened, .. } = self;
             guard.iter().for_each(GuardHandle::end);
-            // The next program's connections are not this one's.
+            // Close the outlet: the next program's connections must not use it.
             drop(opened);
             Launcher::shared().keep(IdleReaper { isolation, confinement, control, guard, proxy });
         }

@@ -24,30 +24,30 @@ use std::time::Duration;
 
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 
-/// The longest that making a reaper can take; a launcher that has not answered by then is stuck.
+/// Timeout for creating a reaper, after which the launcher is considered stuck.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Most reapers that wait for an order; for a further one, the one that has waited longest ends.
+/// Maximum number of idle reapers; beyond it, the one that has been idle longest is ended.
 const MAX_STOCK: usize = 8;
-/// How many reapers may die in a row before they were given an order.
+/// Maximum number of reapers in a row that may die before they take an order.
 const MAX_TRIES: usize = 5;
 
-/// Names the program whose subcommand `launcher` calls [`launcher_main`](super::launcher_main). The port names
-/// itself, as `/proc/self/exe`, which stays right when its file is replaced. The first name counts.
+/// Sets the program whose subcommand `launcher` calls [`launcher_main`](super::launcher_main). The port sets
+/// `/proc/self/exe`, which stays valid when its file is replaced. Only the first call counts.
 pub fn set_program(path: impl Into<PathBuf>) {
     _ = PROGRAM.set(path.into());
 }
 
-/// The launcher of this program. Its process starts with the first command and is started again should it die.
+/// The launcher of this program. Its process is started with the first command, and again if it dies.
 pub struct Launcher(Mutex<Option<LauncherProcess>>);
 
 /// A launcher process.
 struct LauncherProcess {
     socket: OwnedFd,
-    /// Reapers that wait for an order.
+    /// Idle reapers.
     stock: Vec<IdleReaper>,
 }
 
-/// What a reaper is told, and what it is told for.
+/// An order for a reaper, with everything that belongs to it.
 struct PendingOrder<'a> {
     vouched: Option<Arc<ExpectedStart>>,
     body: &'a [u8],
@@ -60,29 +60,29 @@ pub(super) struct IdleReaper {
     pub(super) isolation: Isolation,
     pub(super) confinement: Arc<Confinement>,
     pub(super) control: OwnedFd,
-    /// Who answers for starts beneath it.
+    /// The exec guard that supervises its program starts.
     pub(super) guard: Option<GuardHandle>,
-    /// Where programs beneath it connect to the network.
+    /// The listening socket for network connections of its programs.
     pub(super) proxy: Option<OwnedFd>,
 }
 
 impl Launcher {
-    /// The one launcher of this program.
+    /// The launcher of this process.
     pub fn shared() -> &'static Self {
         static SHARED: Launcher = Launcher(Mutex::new(None));
         &SHARED
     }
 
-    /// Starts a program. That it could not be executed shows in its report.
+    /// Starts a program. If it cannot be executed, its report says so.
     ///
     /// # Errors
-    /// The step that failed; [`SetupFailure::is_shortage`] tells whether another try may help.
+    /// The step that failed; [`SetupFailure::is_shortage`] tells whether a retry may help.
     pub fn spawn(&self, spec: &ProgramSpec) -> Result<Child, SetupFailure> {
         self.spawn_connected(spec, None)
     }
 
-    /// The same, for a program whose connections to the network are served by this outlet until nothing of the program is left.
-    /// Its confinement has a [proxy](Confinement::has_proxy).
+    /// As [`Launcher::spawn`], with an outlet that serves the program's network connections until none of its processes
+    /// is left. The confinement must have a [proxy](Confinement::has_proxy).
     ///
     /// # Errors
     /// Those of [`Launcher::spawn`].
@@ -102,7 +102,7 @@ impl Launcher {
             stdout: Some(pipes.stdout),
             stderr: Some(pipes.stderr),
             isolation: ready.isolation,
-            // The reaper's own is the same, but for what was there before this command.
+            // The reaper has an equal confinement, except for the state from before this command.
             confinement: Arc::clone(&spec.confinement),
             control: ready.control,
             guard: ready.guard,
@@ -112,8 +112,8 @@ impl Launcher {
         })
     }
 
-    /// Gives the order to a reaper. One that has not taken it, because it died or was outdated while it waited, has done
-    /// nothing, so another one can.
+    /// Gives the order to a reaper. If a reaper has not taken it, because it had died or become outdated, it has done
+    /// nothing, so another one is tried.
     fn order(
         &self,
         confinement: &Arc<Confinement>,
@@ -140,7 +140,7 @@ impl Launcher {
         if let Some(Ok(taken)) = state.as_mut().map(|running| running.take(confinement)) {
             return taken;
         }
-        // None was running, or it has died: start one.
+        // It was not running, or has died: start it.
         let running = state.insert(LauncherProcess::start()?);
         running.take(confinement).unwrap_or_else(|errno| {
             *state = None;
@@ -148,7 +148,7 @@ impl Launcher {
         })
     }
 
-    /// Takes back a reaper whose program has left nothing behind.
+    /// Keeps a reaper whose program has left nothing behind.
     pub(super) fn keep(&self, ready: IdleReaper) {
         let mut state = self.lock();
         let Some(running) = state.as_mut() else { return };
@@ -188,7 +188,7 @@ impl IdleReaper {
         frame.fds.into_iter().next().ok_or(Errno::MFILE)
     }
 
-    /// Has an outlet serve what connects to the network from here on.
+    /// Opens an outlet on the reaper's proxy socket.
     fn connect(&self, outlet: Option<&Arc<dyn Outlet>>) -> Result<Option<OpenOutlet>, SetupFailure> {
         let (Some(proxy), Some(outlet)) = (&self.proxy, outlet) else { return Ok(None) };
         let failure = |error: std::io::Error| {
@@ -199,7 +199,7 @@ impl IdleReaper {
         Ok(Some(OpenOutlet(Arc::clone(outlet))))
     }
 
-    /// Takes over where its starts are reported.
+    /// Starts supervising program starts.
     fn supervise(&self) -> Result<GuardHandle, Errno> {
         let frame = frame::receive(self.control.as_fd())?.ok_or(Errno::PIPE)?;
         let mut fds = frame.fds.into_iter();
@@ -207,7 +207,7 @@ impl IdleReaper {
         GuardHandle::start(listener, root, &self.isolation, &self.confinement)
     }
 
-    /// Gives an order and waits until it has been taken.
+    /// Sends an order and waits until it has been taken.
     fn give(&self, body: &[u8], fds: &[BorrowedFd<'_>]) -> Result<(), Errno> {
         frame::send(self.control.as_fd(), body, fds)?;
         let patience = Timespec { tv_sec: PATIENCE.as_secs().cast_signed(), tv_nsec: 0 };
@@ -239,8 +239,8 @@ impl LauncherProcess {
         }
     }
 
-    /// A reaper with this confinement, from the stock or a new one. The outer error says that the launcher is lost, the inner
-    /// one that it could not make a reaper.
+    /// An idle or new reaper with this confinement. The outer error means that the launcher is lost, the inner one that
+    /// it could not create a reaper.
     fn take(&mut self, confinement: &Arc<Confinement>) -> Result<Result<IdleReaper, SetupFailure>, Errno> {
         self.check()?;
         if let Some(at) = self.stock.iter().rposition(|ready| ready.confinement == *confinement) {
@@ -251,12 +251,12 @@ impl LauncherProcess {
         let setup: Setup = from_bytes(&frame.body)?;
         Ok(setup.and_then(|entered| match frame.fds.into_iter().next() {
             Some(control) => IdleReaper::new(entered.isolation, Arc::clone(confinement), control),
-            // The kernel drops a descriptor for which this process has no room.
+            // The Linux kernel drops a received descriptor if the process is at its limit.
             None => Err(SetupFailure::new("receive the socket of a reaper", Errno::MFILE)),
         }))
     }
 
-    /// Fails when the launcher is gone: the reapers that it made die with it, though their sockets may still be here.
+    /// Fails if the launcher is gone: its reapers die with it, although their sockets may still be open here.
     fn check(&self) -> Result<(), Errno> {
         let mut fds = [PollFd::new(&self.socket, PollFlags::empty())];
         retry_on_intr(|| poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })))?;
@@ -264,8 +264,8 @@ impl LauncherProcess {
     }
 }
 
-/// Starts the launcher and stays until it has ended: the launcher dies with the thread that started it, so that
-/// thread has to last.
+/// Runs the launcher process until it ends. The launcher has a parent-death signal tied to the thread that started it,
+/// so this thread must live as long.
 fn keep(program: PathBuf, socket: OwnedFd, started: &mpsc::Sender<std::io::Result<()>>) {
     let spawned = Command::new(program)
         .arg0("beamai-launcher")
@@ -276,7 +276,7 @@ fn keep(program: PathBuf, socket: OwnedFd, started: &mpsc::Sender<std::io::Resul
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn();
-    // The command, and with it this side's copy of the launcher's socket, is gone by here.
+    // Dropping the command has closed this side's copy of the launcher's socket.
     match spawned {
         Ok(mut child) => {
             _ = started.send(Ok(()));

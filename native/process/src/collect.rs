@@ -1,4 +1,4 @@
-//! Running a program to its end: input in, output out, within time.
+//! Runs a program to its end: writes its input, collects its output, enforces its deadline.
 
 use super::child::Child;
 use super::message::CommandReport;
@@ -14,33 +14,33 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Time between two messages of progress.
+/// Interval between progress messages.
 const PACE: Duration = Duration::from_millis(200);
 
-/// The longest that killing a tree may take before the wait for it is given up.
+/// How long to wait for killed processes to disappear.
 const GRACE: Duration = Duration::from_secs(10);
-/// Room for what is read at once; left as it is found, because filling it costs more than reading little.
+/// Read buffer; uninitialized, because zeroing it costs more than a small read.
 type Chunk = [MaybeUninit<u8>; 16 << 10];
-/// Most bytes that a pipe can still hold when all its writers are gone; what comes after comes from a stranger who
-/// was handed the pipe.
+/// Maximum data in a pipe after all its writers are gone; anything beyond comes from a process outside that was given
+/// the pipe.
 const MOST_IN_A_PIPE: usize = 1 << 20;
 
-/// The terms on which a program runs.
+/// How a program is run.
 #[derive(Debug)]
 pub struct RunOptions<'a> {
-    /// Everything it gets on standard input.
+    /// The whole standard input.
     pub input: &'a [u8],
     /// When it is killed.
     pub deadline: Option<Instant>,
-    /// What does not count of that time.
+    /// Time that does not count towards the deadline.
     pub pause: Option<Arc<Pause>>,
     /// Kills it when the caller cancels.
     pub wake: CancelWaker,
-    /// Hears now and then how far it is.
+    /// Receives progress.
     pub listener: Option<ProgressListener<'a>>,
 }
 
-/// Hears how far a program is, a few times per second: the time that it has run, and the bytes of its output.
+/// Receives progress a few times per second: running time, and bytes of output.
 pub struct ProgressListener<'a>(pub &'a dyn Fn(Duration, u64));
 
 impl std::fmt::Debug for ProgressListener<'_> {
@@ -49,21 +49,21 @@ impl std::fmt::Debug for ProgressListener<'_> {
     }
 }
 
-/// How soon a program is looked at whose time does not count just now.
+/// Polling interval while the program's clock is paused.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Why a program is at its end.
+/// Why a program has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunEnd {
     /// By itself.
     Itself,
-    /// Its time was over.
+    /// It timed out.
     TimedOut,
     /// The caller cancelled.
     Cancelled,
 }
 
-/// Which output stream of a program.
+/// An output stream of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutputStream {
     /// Standard output.
@@ -72,24 +72,24 @@ pub enum OutputStream {
     Stderr,
 }
 
-/// Takes a program's output as it comes. It must never make the program wait for long.
+/// Receives a program's output. Must not block for long.
 pub trait OutputSink {
-    /// Takes some bytes of a stream; never none.
+    /// Receives bytes of a stream; never empty.
     fn take(&mut self, source: OutputStream, bytes: &[u8]);
 }
 
-/// What is known of a program at its end.
+/// The result of a program.
 #[derive(Debug)]
 pub struct RunResult {
-    /// Why it is at its end.
+    /// Why it ended.
     pub end: RunEnd,
-    /// What its reaper said; an error when the reaper was lost, or has not killed everything within ten seconds.
+    /// The reaper's report; an error if the reaper was lost, or could not kill everything within ten seconds.
     pub report: Result<CommandReport, Errno>,
-    /// What it left for the person's own git to run, which was taken out.
+    /// Files planted for the person's own git, and what was done about them.
     pub planted: Vec<Planted>,
 }
 
-/// A cancel token that a wait for descriptors can hear.
+/// A cancel token that can be polled as a descriptor.
 #[derive(Debug)]
 pub struct CancelWaker {
     cancel: CancelToken,
@@ -97,13 +97,13 @@ pub struct CancelWaker {
 }
 
 impl CancelWaker {
-    /// Hears `cancel`. Made before a program is started, so that a shortage shows before anything runs.
+    /// Watches `cancel`. Created before a program is started, so that a shortage is reported before anything runs.
     ///
     /// # Errors
-    /// When the machine has no descriptor left.
+    /// If no descriptor is available.
     pub fn on(cancel: &CancelToken) -> Result<Self, SetupFailure> {
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
-            .map_err(|errno| SetupFailure::new("make a bell", errno))?;
+            .map_err(|errno| SetupFailure::new("create the event for cancellation", errno))?;
         let bell = Arc::new(bell);
         let ringer = Arc::clone(&bell);
         cancel.on_cancel(move || _ = rustix::io::write(&ringer, &1_u64.to_ne_bytes()));
@@ -111,8 +111,8 @@ impl CancelWaker {
     }
 }
 
-/// Runs a program to its end; its output goes into the sink. Should the wait itself fail, the program is killed and
-/// the report is the error.
+/// Runs a program to its end and passes its output to the sink. If waiting fails, the program is killed and the report
+/// is the error.
 pub fn collect(child: Child, terms: &RunOptions<'_>, sink: &mut dyn OutputSink) -> RunResult {
     let mut run = ProgramRun::new(child, terms);
     let watched = run.watch(sink);
@@ -120,7 +120,7 @@ pub fn collect(child: Child, terms: &RunOptions<'_>, sink: &mut dyn OutputSink) 
     run.stderr.read_what_is_left(sink);
     let confinement = Arc::clone(&run.child.confinement);
     let report = watched.and_then(|()| run.child.report());
-    // Nothing of it is left that could put it back.
+    // All its processes are gone, so nothing can plant the files again.
     let planted = confinement.remove_planted();
     RunResult { end: run.end, report, planted }
 }
@@ -132,16 +132,16 @@ struct ProgramRun<'a> {
     stdout: StreamPipe,
     stderr: StreamPipe,
     end: RunEnd,
-    /// When the program is killed, or, once it has been, when the wait for that is given up.
+    /// When the program is killed, or, after that, when waiting is given up.
     until: Option<Instant>,
     started: Instant,
     /// Bytes of output so far.
     output: usize,
-    /// When the listener hears something again.
+    /// Time of the next progress message.
     due: Option<Instant>,
 }
 
-/// One output stream, until its end.
+/// An output stream that has not ended.
 struct StreamPipe {
     source: OutputStream,
     fd: Option<OwnedFd>,
@@ -160,7 +160,7 @@ impl<'a> ProgramRun<'a> {
         run
     }
 
-    /// Waits until the reaper's report is there, or fails with the reason why it will not come.
+    /// Waits for the reaper's report; the error is the reason why there will be none.
     fn watch(&mut self, sink: &mut dyn OutputSink) -> Result<(), Errno> {
         let mut chunk: Chunk = [MaybeUninit::uninit(); _];
         loop {
@@ -178,11 +178,11 @@ impl<'a> ProgramRun<'a> {
         }
     }
 
-    /// Waits until there is something to do; true when that is to read the report.
+    /// Waits for an event; true if the report can be read.
     fn wait(&self) -> Result<bool, Errno> {
         let streams = [&self.stdout, &self.stderr].into_iter().filter_map(|stream| stream.fd.as_ref());
         let input = self.child.stdin.as_ref().map(|fd| PollFd::new(fd, PollFlags::OUT));
-        // Once it has been heard, the call to cancel would only wake the wait again and again.
+        // After a cancellation the descriptor stays readable, so polling it again would spin.
         let wake = (self.end == RunEnd::Itself).then(|| PollFd::new(&self.terms.wake.bell, PollFlags::IN));
         let mut fds = vec![PollFd::from_borrowed_fd(self.child.control(), PollFlags::IN)];
         fds.extend(streams.map(|fd| PollFd::new(fd, PollFlags::IN)));
@@ -196,7 +196,7 @@ impl<'a> ProgramRun<'a> {
         }
     }
 
-    /// When time is over; while it does not count, when to look again.
+    /// The deadline, or the next check if the clock is paused.
     fn over(&self) -> Option<Instant> {
         match (self.until, &self.terms.pause, self.end) {
             (Some(until), Some(pause), RunEnd::Itself) => {
@@ -215,7 +215,7 @@ impl<'a> ProgramRun<'a> {
         }
     }
 
-    /// Writes as much of the input as the program takes. One that does not want it closes its end.
+    /// Writes as much input as the program accepts. The program may close its input early.
     fn feed(&mut self) {
         while let (Some(stdin), false) = (&self.child.stdin, self.input.is_empty()) {
             match retry_on_intr(|| rustix::io::write(stdin, self.input)) {
@@ -227,7 +227,7 @@ impl<'a> ProgramRun<'a> {
         self.child.stdin = None;
     }
 
-    /// Has the program killed when its time is over or the caller cancels; true when killing it has taken too long.
+    /// Kills the program on timeout or cancellation; true if killing it has taken too long.
     fn is_given_up(&mut self) -> bool {
         let is_late = self.over().is_some_and(|until| Instant::now() >= until);
         let end = match self.end {
@@ -244,7 +244,7 @@ impl<'a> ProgramRun<'a> {
 }
 
 impl StreamPipe {
-    /// Reads once, if there is something; at the end the stream is closed. Returns how many bytes were read.
+    /// Reads once if data is available, and closes the stream at its end. Returns the number of bytes.
     fn read(&mut self, chunk: &mut Chunk, sink: &mut dyn OutputSink) -> usize {
         let Some(fd) = &self.fd else { return 0 };
         match rustix::io::read(fd, chunk) {

@@ -1,4 +1,4 @@
-//! Frames on a stream socket: four bytes of length, the body, and file descriptors beside it.
+//! Frames on a stream socket: four bytes of length, the body, and ancillary file descriptors.
 
 use rustix::io::retry_on_intr;
 use rustix::io::{Errno, IoSlice, IoSliceMut};
@@ -9,18 +9,18 @@ use rustix::net::{
 use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-/// Largest body; a command and its environment are far smaller.
+/// Maximum body size; commands with their environment are much smaller.
 const MAX_BODY: usize = 4 << 20;
-/// Most descriptors with one frame.
+/// Maximum number of descriptors per frame.
 const MAX_FDS: usize = 8;
 
-/// What came in one frame.
+/// A received frame.
 pub(super) struct Frame {
     pub(super) body: Vec<u8>,
     pub(super) fds: Vec<OwnedFd>,
 }
 
-/// Sends one frame. A peer that is gone is an error, never a signal.
+/// Sends a frame. A closed peer is an error, not a signal.
 pub(super) fn send(socket: BorrowedFd<'_>, body: &[u8], fds: &[BorrowedFd<'_>]) -> Result<(), Errno> {
     let length = u32::try_from(body.len()).map_err(|_| Errno::MSGSIZE)?;
     if body.len() > MAX_BODY || fds.len() > MAX_FDS {
@@ -31,7 +31,7 @@ pub(super) fn send(socket: BorrowedFd<'_>, body: &[u8], fds: &[BorrowedFd<'_>]) 
     if !fds.is_empty() {
         control.push(SendAncillaryMessage::ScmRights(fds));
     }
-    // The descriptors travel with the first byte, so the header goes out whole before the body does.
+    // The descriptors are sent with the first byte, so the header is sent completely before the body.
     let header = length.to_ne_bytes();
     let sent = retry_on_intr(|| {
         rustix::net::sendmsg(
@@ -47,7 +47,7 @@ pub(super) fn send(socket: BorrowedFd<'_>, body: &[u8], fds: &[BorrowedFd<'_>]) 
     }
 }
 
-/// Receives one frame; `None` when the peer has closed its end.
+/// Receives a frame; `None` if the peer has closed the socket.
 pub(super) fn receive(socket: BorrowedFd<'_>) -> Result<Option<Frame>, Errno> {
     let mut header = [0; 4];
     let mut fds = Vec::new();
@@ -77,7 +77,7 @@ fn receive_header(socket: BorrowedFd<'_>, header: &mut [u8], fds: &mut Vec<Owned
         }
     }
     match received {
-        // A peer that died without reading everything; to the reader it is gone all the same.
+        // The peer died without reading everything, which counts as closed.
         Err(Errno::CONNRESET) => Ok(0),
         other => Ok(other?.bytes),
     }

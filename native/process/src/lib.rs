@@ -1,4 +1,4 @@
-//! How the port starts processes, and how nothing that it started stays behind.
+//! Starts processes on behalf of the port, and ensures that none of them is left behind.
 //!
 //! ```text
 //! port (many threads)                     a Launcher: one per program, started at the first command
@@ -11,17 +11,17 @@
 //! a Child: pipes, kill, report            the command and whatever it starts
 //! ```
 //!
-//! A reaper tends one command at a time and ends everything beneath it when its command ends, when it is told to,
-//! when its control socket closes (the port is gone) and when the launcher is gone. As the init of a pid namespace it
-//! cannot be outrun: the kernel ends the namespace with it. Where namespaces are refused it is a child subreaper, to
-//! which every orphan beneath it falls, and hunts them down until none is left.
+//! A reaper runs one command at a time. It kills all processes below it when its command ends, when it is told to, when
+//! its control socket closes (the port is gone), and when the launcher is gone. As the init of a pid namespace it
+//! cannot miss a process: the Linux kernel ends the namespace with it. Without namespaces it is a child subreaper, to
+//! which all orphans are reparented, and kills them until none is left.
 //!
 //! A reaper enters the layers of a confinement (`beamai-sandbox`) before its first command, which costs as much as
-//! several small commands do. One whose command ended by itself and left nothing behind (no process, no mount, no shared
-//! memory, no changed limit; what it was told is wiped) therefore takes the next order with the same confinement;
-//! otherwise it ends, and its namespaces with it.
+//! several small commands. If its command ended by itself and left nothing behind (no process, mount, shared memory or
+//! changed limit; the order is wiped), it is reused for the next command with the same confinement; otherwise it exits,
+//! and its namespaces with it.
 //!
-//! For Linux only; empty elsewhere.
+//! Linux only; empty on other systems.
 
 #![cfg(target_os = "linux")]
 

@@ -1,4 +1,4 @@
-//! What the port, the launcher and the reapers say to each other.
+//! The messages between port, launcher and reapers.
 
 use super::signal_name;
 use beamai_isolation::Isolation;
@@ -8,26 +8,26 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::ffi::CStr;
 
-/// Port to reaper, with the descriptors of directory, stdout, stderr and, if it is a pipe, stdin: run this. Written
-/// as counted strings with a NUL after each, because arguments and environment need not be UTF-8, and read in place,
-/// so that there is one copy to wipe.
+/// Port to reaper: run this program. Sent with the descriptors of the directory, stdout, stderr and, if it is a pipe,
+/// stdin. Encoded as counted strings, each followed by a NUL, because arguments and environment need not be UTF-8; and
+/// parsed in place, so that there is only one copy to wipe.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Order<'a> {
-    /// Whether what the program leaves running when it ends goes on.
+    /// Whether processes that the program leaves running continue.
     pub(super) lingers: bool,
-    /// What the starts of the program and of what may take its place are known by; zero where nobody asks.
+    /// Identifies the starts of the program and of its shortcut; zero without an exec guard.
     pub(super) token: u64,
     /// Absolute path of the program.
     pub(super) program: &'a CStr,
-    /// Where the directory stood when it was opened.
+    /// The path of the directory when it was opened.
     pub(super) directory: &'a CStr,
-    /// Arguments, the name of the program included.
+    /// Arguments, including the program's name.
     pub(super) arguments: Vec<&'a CStr>,
     /// `NAME=value`.
     pub(super) environment: Vec<&'a CStr>,
-    /// Where to look for a program that is started instead: its absolute path after `_=`, the variable that tells it.
+    /// Paths of a program to execute instead: each is prefixed with `_=`, since it is also passed as that variable.
     pub(super) candidates: Vec<&'a CStr>,
-    /// The arguments of that program, its name included.
+    /// The arguments of that program, including its name.
     pub(super) words: Vec<&'a CStr>,
 }
 
@@ -71,14 +71,14 @@ impl<'a> Order<'a> {
     }
 }
 
-/// Reaper to launcher, and launcher to port: its layers are entered, or could not be.
+/// Reaper to launcher, and launcher to port: whether the layers could be entered.
 pub(super) type Setup = Result<EnteredLayers, SetupFailure>;
 
-/// What came of entering the layers.
+/// The layers that were entered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct EnteredLayers {
     pub(super) isolation: Isolation,
-    /// What was made on the machine so that something could be mounted over it; removed with the reaper.
+    /// Placeholders created on the machine as mount points; removed with the reaper.
     pub(super) placeholders: Vec<Placeholder>,
 }
 
@@ -91,45 +91,45 @@ pub enum ExitStatus {
     Signal(i32),
 }
 
-/// Why a reaper ends a command by itself.
+/// Why a reaper ended a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum KillCause {
-    /// Its processes took too much memory.
+    /// Its processes used too much memory.
     Memory(MemoryExcess),
     /// It had too many processes and threads.
     Processes(MemoryExcess),
-    /// It created a file that must not be: this path. The file was removed.
+    /// It created a forbidden file at this path. The file was removed.
     Created(String),
 }
 
-/// More than processes may have together.
+/// A limit on all processes together was exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryExcess {
-    /// Bytes, or processes and threads, that there were.
+    /// The value: bytes, or number of processes and threads.
     pub taken: u64,
-    /// How many there may be.
+    /// The limit.
     pub limit: u64,
 }
 
-/// Reaper to port: the command has ended, and nothing that it started is left.
+/// Reaper to port: the command has ended, and none of its processes is left.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CommandReport {
-    /// It ran.
+    /// It was started.
     Ended {
         /// How its main process ended.
         exit: ExitStatus,
-        /// How many processes were still there and were killed.
+        /// Number of remaining processes that were killed.
         killed: u32,
         /// Why its reaper ended it, if it did.
         cause: Option<KillCause>,
-        /// Whether the program has left nothing behind, so that its reaper takes another order.
+        /// Whether the program has left nothing behind, so that its reaper can be reused.
         is_ready: bool,
     },
-    /// It never ran.
+    /// It was not started.
     NotStarted(SetupFailure),
 }
 
-/// For a program that should have gone on.
+/// For programs that were expected to keep running.
 impl std::fmt::Display for CommandReport {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -156,7 +156,7 @@ impl std::fmt::Display for CommandReport {
 }
 
 pub(super) fn to_bytes(message: &impl Serialize) -> Vec<u8> {
-    // These types have no keys that are not strings and no failing implementations.
+    // These types only have string keys, and their implementations do not fail.
     serde_json::to_vec(message).unwrap_or_default()
 }
 

@@ -1,29 +1,29 @@
-//! Time that does not count for a program, because a person is asked about it.
+//! Time that does not count towards a program's deadline, because a person is being asked.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The time that does not count, so far.
+/// The total time that does not count.
 #[derive(Debug, Default)]
 pub struct Pause(Mutex<PauseState>);
 
 #[derive(Debug, Default)]
 struct PauseState {
-    /// How many questions are open.
+    /// Number of open questions.
     open: usize,
     since: Option<Instant>,
     total: Duration,
 }
 
 impl Pause {
-    /// A question is open from here on.
+    /// A question was asked.
     pub fn begin(&self) {
         let mut paused = self.lock();
         paused.open += 1;
         paused.since.get_or_insert_with(Instant::now);
     }
 
-    /// A question has been answered.
+    /// A question was answered.
     pub fn end(&self) {
         let mut paused = self.lock();
         paused.open = paused.open.saturating_sub(1);
@@ -33,7 +33,7 @@ impl Pause {
         }
     }
 
-    /// When time is over that would have been over by `deadline`; `None` while a question is open.
+    /// The extended deadline; `None` while a question is open.
     pub(super) fn extend(&self, deadline: Instant) -> Option<Instant> {
         let paused = self.lock();
         paused.since.is_none().then(|| deadline + paused.total)

@@ -1,4 +1,4 @@
-//! The pipes between the port and a program.
+//! Pipes between the port and a program.
 
 use super::spec::Stdin;
 use rustix::fs::OFlags;
@@ -6,12 +6,12 @@ use rustix::io::Errno;
 use rustix::pipe::PipeFlags;
 use std::os::fd::OwnedFd;
 
-/// Both ends of a program's streams. The port's ends do not block.
+/// Both ends of a program's streams. The port's ends are non-blocking.
 pub(super) struct Pipes {
     pub(super) stdin: Option<OwnedFd>,
     pub(super) stdout: OwnedFd,
     pub(super) stderr: OwnedFd,
-    /// The program's ends: output, errors, and input where there is a pipe for it.
+    /// The program's ends: output, errors, and input if there is a pipe for it.
     pub(super) theirs: Vec<OwnedFd>,
 }
 
@@ -38,7 +38,7 @@ fn pipe() -> Result<(OwnedFd, OwnedFd), Errno> {
     rustix::pipe::pipe_with(PipeFlags::CLOEXEC)
 }
 
-/// Each end of a pipe has flags of its own: the program's end goes on blocking, as programs expect.
+/// Flags belong to each end of a pipe: the program's end stays blocking, as programs expect.
 fn nonblocking(fd: OwnedFd) -> Result<OwnedFd, Errno> {
     rustix::fs::fcntl_setfl(&fd, OFlags::NONBLOCK)?;
     Ok(fd)

@@ -5,7 +5,7 @@ use libc::{
     SIGQUIT, SIGSEGV, SIGSYS, SIGTERM, SIGTRAP, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU, SIGXFSZ,
 };
 
-/// The signals that end a process by default.
+/// Signals that terminate a process by default.
 const NAMES: [(i32, &str); 22] = [
     (SIGABRT, "SIGABRT"),
     (SIGALRM, "SIGALRM"),
@@ -31,7 +31,7 @@ const NAMES: [(i32, &str); 22] = [
     (SIGXFSZ, "SIGXFSZ"),
 ];
 
-/// The name of a signal that can end a process; `signal 34` for those without one.
+/// The name of a signal that can terminate a process; `signal 34` for those without a name.
 pub fn signal_name(number: i32) -> String {
     match NAMES.iter().find(|(known, _)| *known == number) {
         Some((_, name)) => (*name).to_owned(),

@@ -1,4 +1,4 @@
-//! What to start.
+//! The specification of a program to start.
 
 use super::message::Order;
 use beamai_exec_guard::{ExpectedStart, ProgramArgs, token};
@@ -12,55 +12,55 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Where a program's standard input comes from.
+/// The source of a program's standard input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stdin {
-    /// It is at its end from the start.
+    /// Empty.
     Empty,
-    /// From a pipe that the [`Child`](super::Child) holds.
+    /// A pipe, held by the [`Child`](super::Child).
     Pipe,
 }
 
-/// A program to start, with everything it gets.
+/// A program to start.
 #[derive(Debug)]
 pub struct ProgramSpec {
     /// Absolute path of the program.
     pub program: PathBuf,
-    /// Whether it is called by its whole path instead of its name alone. By the path, interpreters find the libraries
-    /// that belong to them.
+    /// Whether `argv[0]` is the whole path instead of the name. Interpreters use it to find their libraries.
     pub by_path: bool,
-    /// Its arguments, without its own name.
+    /// Its arguments, without `argv[0]`.
     pub arguments: Vec<OsString>,
-    /// Its whole environment; nothing is added.
+    /// Its complete environment; nothing is added.
     pub environment: Vec<(OsString, OsString)>,
-    /// The directory that it starts in.
+    /// The working directory.
     pub directory: OwnedFd,
     /// Its standard input.
     pub stdin: Stdin,
-    /// Whether what it leaves running when it ends goes on, until nothing is left or it is killed.
+    /// Whether processes that it leaves running continue, until none is left or they are killed.
     pub lingers: bool,
-    /// A program that it would only give its place to.
+    /// The program that it would be replaced by.
     pub shortcut: Option<Shortcut>,
-    /// What it is confined to.
+    /// Its confinement.
     pub confinement: Arc<Confinement>,
-    /// Decides about every start beneath it, and about the shortcut. Needed where the confinement has an exec guard.
+    /// Decides about all program starts below it, and about the shortcut. Required if the confinement has an exec
+    /// guard.
     pub judge: Option<Arc<dyn StartJudge>>,
-    /// What the start of the program itself covers; that is not judged.
+    /// The coverage of the start of the program itself, which is not judged.
     pub coverage: StartCoverage,
 }
 
-/// What a shell would become by itself: that is started at once where one of the places has it, and the shell where none
-/// has, or it cannot be started. It gets the variables that a shell adds: `PWD`, `SHLVL` and `_`.
+/// The program that would replace a shell. It is executed directly if one of the candidates exists; otherwise, or if
+/// that fails, the shell is executed. It gets the variables that a shell adds: `PWD`, `SHLVL` and `_`.
 #[derive(Debug)]
 pub struct Shortcut {
-    /// Where the program may be, in order; the first executable file counts.
+    /// Possible paths of the program, in order; the first executable file is used.
     pub candidates: Vec<PathBuf>,
-    /// Its words, with the name that it is called by.
+    /// Its arguments, starting with `argv[0]`.
     pub words: Vec<OsString>,
 }
 
 impl ProgramSpec {
-    /// The name that the program is called by.
+    /// The `argv[0]` of the program.
     pub(super) fn name(&self) -> &OsStr {
         match self.by_path {
             true => self.program.as_os_str(),
@@ -68,7 +68,7 @@ impl ProgramSpec {
         }
     }
 
-    /// What the starts of the order are judged by; `None` where they are not.
+    /// The expected starts of the order; `None` without an exec guard.
     pub(super) fn vouched(&self) -> Result<Option<ExpectedStart>, SetupFailure> {
         if !self.confinement.exec_guard {
             return Ok(None);
@@ -94,7 +94,7 @@ impl ProgramSpec {
         }))
     }
 
-    /// The order for a reaper. `token` is what its starts are known by.
+    /// The encoded order for a reaper. `token` identifies its starts.
     pub(super) fn order(&self, token: u64) -> Result<Vec<u8>, SetupFailure> {
         let arguments = [self.name()].into_iter().chain(self.arguments.iter().map(OsString::as_os_str));
         let arguments = texts(arguments.map(OsStrExt::as_bytes))?;
@@ -119,7 +119,7 @@ impl ProgramSpec {
         Ok(order.encode())
     }
 
-    /// Where the directory stands now. The reaper opens it again there, and makes sure that it is the same one.
+    /// The current path of the directory. The reaper opens it again and checks that it is the same directory.
     fn directory_path(&self) -> Result<CString, SetupFailure> {
         let link = format!("/proc/self/fd/{}", self.directory.as_raw_fd());
         rustix::fs::readlink(link, Vec::new())

@@ -1,6 +1,6 @@
-//! What a program is confined to: the sandbox of a host, worked out for one workspace and one session.
+//! The confinement of a program: the host's sandbox settings, applied to one workspace and session.
 
-use beamai_base::{Reason, Result, ToolError};
+use beamai_base::{HostHint, Reason, Result, ToolError};
 use beamai_isolation::{Planted, SandboxMode, SandboxSettings, Tier};
 use beamai_policy::{DeniedPaths, StartRules, secrets};
 use beamai_protected::{ProtectedPaths, RepositorySnapshot, protected_paths, remove_planted};
@@ -10,78 +10,78 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
-/// Most processes and threads at a time when nobody says otherwise.
+/// Default maximum number of processes and threads.
 const PROCESSES: u32 = 2_048;
 
-/// What a program is confined to. Programs with the same confinement may be tended by the same reaper, one after
-/// the other.
+/// The confinement of a program. Programs with equal confinements can be run by the same reaper, one after the other.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confinement {
-    /// How much of it must be there.
+    /// Which layers are required.
     pub mode: SandboxMode,
-    /// The least tier that is accepted where it is required.
+    /// The minimum tier in the mode `required`.
     pub tier: Tier,
-    /// Layers that the host does without.
+    /// Layers that the host gives up.
     pub without: Vec<String>,
-    /// The workspace, which can be written.
+    /// The workspace, which is writable.
     pub workspace: OsString,
-    /// Device number of the workspace, so that another directory in its place is noticed.
+    /// Device number of the workspace, so that a replaced directory is noticed.
     pub device: u64,
-    /// Its inode number.
+    /// Inode number of the workspace.
     pub inode: u64,
-    /// The session's temporary directory, seen as `/tmp` and under its own path; an empty one of the reaper's own
-    /// without.
+    /// The session's temporary directory, mounted at `/tmp` and at its own path; without one, `/tmp` is an empty
+    /// directory of the reaper.
     pub temp: Option<OsString>,
-    /// Whether the machine's network is reached.
+    /// Whether the machine's network is reachable.
     pub network: bool,
-    /// Whether there is a socket in the network namespace, at [`PROXY`](crate::PROXY), whose connections are served outside.
+    /// Whether the network namespace has a proxy socket at [`PROXY`](crate::PROXY), whose connections are served
+    /// outside.
     pub has_proxy: bool,
     /// Whether UNIX sockets may be opened.
     pub unix_sockets: bool,
-    /// Absolute paths that are shown although something above them is hidden.
+    /// Absolute paths that are visible although a directory above them is hidden.
     pub readable: Vec<OsString>,
-    /// Absolute paths that can be written besides.
+    /// Further writable paths, absolute.
     pub writable: Vec<OsString>,
-    /// Absolute paths that cannot be written, in the workspace too. Those that are not there cannot be created.
+    /// Read-only paths, absolute, also within the workspace. Those that do not exist cannot be created.
     pub read_only: Vec<OsString>,
-    /// Absolute paths from which git takes settings or hooks because its settings say so: read-only where mounts can make
+    /// Absolute paths that git reads settings or hooks from because its settings say so; read-only if mounts can make
     /// them so.
     pub git_sources: Vec<OsString>,
     /// Absolute paths that are shown empty.
     pub hidden: Vec<OsString>,
-    /// What was found in the workspace, and in each directory beyond it that can be written.
+    /// Protected paths found in the workspace and in each other writable directory.
     pub found: Vec<Arc<ProtectedPaths>>,
-    /// What else was found there, with which the end is compared.
+    /// The state of repositories there, for comparison after a command.
     #[serde(skip)]
     pub before: RepositorySnapshot,
-    /// Bounds on what processes use.
+    /// Resource limits.
     pub bounds: ResourceLimits,
-    /// Whether a judge decides about every start of a program. Programs that run so are given one in their
-    /// `Spec` (`beamai-process`).
+    /// Whether an exec guard decides about every program start. Such programs are given a judge in their `ProgramSpec`
+    /// (`beamai-process`).
     pub exec_guard: bool,
-    /// Whether programs in what can be written may be executed: in the workspace, in temporary directories, in shared
-    /// memory and in what the host gave to be written.
+    /// Whether programs in writable directories may be executed: the workspace, temporary directories, shared memory,
+    /// and the host's writable paths.
     pub exec_writable: bool,
 }
 
-/// Bounds on what the processes of a command use.
+/// Resource limits of a command's processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourceLimits {
-    /// Bytes of memory of each process.
+    /// Bytes of memory per process.
     pub memory: u64,
-    /// Bytes of memory of all of them together.
+    /// Bytes of memory in total.
     pub memory_together: u64,
-    /// Processes and threads at a time.
+    /// Number of processes and threads.
     pub processes: u32,
-    /// Seconds of CPU time of each process.
+    /// Seconds of CPU time per process.
     pub cpu: Option<u64>,
-    /// Bytes of a file that is written.
+    /// Size of a written file in bytes.
     pub file_size: Option<u64>,
 }
 
 impl Confinement {
-    /// What a command's programs are confined to: the workspace and the session's temporary directory, without what deny
-    /// rules keep from them. `starts` says what is decided when programs start; without it, nothing is.
+    /// The confinement of a command's programs: the workspace and the session's temporary directory, without what deny
+    /// rules name. `starts` are the rules for program starts, if any.
     ///
     /// # Errors
     /// Those of [`Confinement::within`].
@@ -103,11 +103,12 @@ impl Confinement {
         }
     }
 
-    /// What programs of a workspace are confined to, without what deny rules keep from them. `check` is asked now and
-    /// then whether to go on.
+    /// The confinement of programs in a workspace, without what deny rules name. `check` is called repeatedly for
+    /// cancellation.
     ///
     /// # Errors
-    /// `isolation_unavailable` where the sandbox is required and not all can be found that rules match; those of `check`.
+    /// `isolation_unavailable` if the sandbox is required and the search for files that rules match was incomplete;
+    /// those of `check`.
     pub fn within(
         workspace: &Workspace,
         sandbox: &SandboxSettings,
@@ -127,13 +128,13 @@ impl Confinement {
         Ok(Arc::new(confinement))
     }
 
-    /// The same with a socket whose connections are served outside.
+    /// Adds a proxy socket, whose connections are served outside.
     #[must_use]
     pub fn with_proxy(&self) -> Self {
         Self { has_proxy: true, ..self.clone() }
     }
 
-    /// Finds what is to be protected in what can be written.
+    /// Finds the protected paths in writable directories.
     fn find(&mut self, denied_paths: &DeniedPaths, check: &dyn Fn() -> Result<()>) -> Result<()> {
         let workspace = PathBuf::from(&self.workspace);
         let others = self.writable.iter().map(PathBuf::from);
@@ -151,7 +152,7 @@ impl Confinement {
         Ok(())
     }
 
-    /// Looks at what a command has made, now that it has ended, and takes out what runs programs for the person's own git.
+    /// After a command has ended, removes files that it planted for the person's own git.
     pub fn remove_planted(&self) -> Vec<Planted> {
         let writable = [&self.workspace].into_iter().chain(&self.temp).chain(&self.writable);
         remove_planted(&self.before, &writable.map(PathBuf::from).collect::<Vec<_>>())
@@ -164,31 +165,34 @@ impl Confinement {
         };
         let message = format!(
             "nothing was run: the sandbox is required, and its layer protected_paths cannot keep programs from what these \
-             deny rules match, because not all of {} could be looked at: {why}: {}; write rules that name directories, or \
-             files where they are, or take the sandbox best_effort",
+             deny rules match, because not all of {} could be looked at: {why}: {}",
             found.root,
             rules.join(", ")
         );
-        Err(ToolError::new(Reason::IsolationUnavailable, message).with("layer", "protected_paths"))
+        let hint = |option: &str| {
+            format!("Write rules that name directories, or files where they are, or take {option}")
+        };
+        let hint = HostHint::new(hint("sandbox => best_effort"), hint("--sandbox best_effort"));
+        Err(ToolError::new(Reason::IsolationUnavailable, message).with("layer", "protected_paths").hint(hint))
     }
 
-    /// Hidden directories in which something is to be shown all the same.
+    /// Hidden directories that contain visible paths.
     fn hidden_around<'s>(&'s self, found: &'s ProtectedPaths) -> impl Iterator<Item = OsString> + 's {
         let paths = found.hidden.iter().map(|path| decode_path(&found.root).join(decode_path(path)));
         paths.filter(|path| self.shows_beneath(path)).map(OsString::from)
     }
 
-    /// Whether the host wants a path, or something beneath it, to be shown.
+    /// Whether the host makes a path, or something below it, visible.
     pub(super) fn shows_beneath(&self, path: &Path) -> bool {
         self.readable.iter().chain(&self.writable).any(|shown| Path::new(shown).starts_with(path))
     }
 
-    /// What in the workspace rules keep from programs now.
+    /// The paths in the workspace that rules currently deny.
     pub fn kept(&self) -> impl Iterator<Item = &String> {
         self.found.iter().flat_map(|found| found.hidden.iter().chain(&found.read_only))
     }
 
-    /// None.
+    /// No limits.
     pub fn off() -> Arc<Self> {
         static OFF: LazyLock<Arc<Confinement>> = LazyLock::new(|| {
             Arc::new(Confinement {
@@ -223,8 +227,8 @@ impl Confinement {
         Arc::clone(&OFF)
     }
 
-    /// A directory that can be written, known by its device and inode number, under a host's sandbox; without a temporary
-    /// directory, and nothing in it is protected yet.
+    /// A writable directory, identified by device and inode number, under the host's sandbox settings; without a
+    /// temporary directory, and without protected paths.
     pub(super) fn new(workspace: &Path, (device, inode): (u64, u64), sandbox: &SandboxSettings) -> Self {
         let listed = |paths: &[String]| -> Vec<OsString> {
             paths.iter().map(|path| workspace.join(decode_path(path)).into()).collect()
@@ -259,21 +263,21 @@ impl Confinement {
         }
     }
 
-    /// Whether `/tmp` is the session's or the reaper's own, and not what the host gave to be written.
+    /// Whether `/tmp` is private, and not one of the host's writable paths.
     pub(super) fn has_own_tmp(&self) -> bool {
         let is_tmp = |path: &OsString| Path::new(path) == Path::new("/tmp");
         !is_tmp(&self.workspace) && !self.writable.iter().any(is_tmp)
     }
 
-    /// Whether the host wants a path to be writable whatever protects it.
+    /// Whether the host makes a protected path writable.
     pub(super) fn is_writable(&self, path: &Path) -> bool {
         self.writable.iter().any(|writable| Path::new(writable) == path)
     }
 }
 
-/// What is hidden on this machine, whoever uses it.
+/// Paths that are hidden on this machine for all users.
 static HIDDEN_HERE: LazyLock<Vec<OsString>> = LazyLock::new(|| {
-    // Whoever could write to the journals could have files undone that were never changed.
+    // Write access to journals would allow to "undo" changes that never happened.
     secrets::OF_THE_MACHINE
         .map(PathBuf::from)
         .into_iter()
@@ -282,8 +286,8 @@ static HIDDEN_HERE: LazyLock<Vec<OsString>> = LazyLock::new(|| {
         .collect()
 });
 
-/// What is hidden now: the machine's own places first, so that a home beneath one of them is found, then the secrets that
-/// exist and do not hold the whole workspace.
+/// The paths to hide: the machine's own directories first, so that a home directory below one of them is found, then
+/// existing secrets that do not contain the whole workspace.
 fn hidden_here(workspace: &Path) -> Vec<OsString> {
     let secrets = secrets::present();
     let secrets = secrets.iter().filter(|path| workspace != path.as_path()).map(OsString::from);

@@ -1,4 +1,4 @@
-//! What a process gets to see of the host's environment: nothing that could be a secret.
+//! The environment variables of processes: none that could be secret.
 
 use beamai_isolation::{SandboxMode, SandboxSettings, Tier};
 use std::ffi::{OsStr, OsString};
@@ -7,19 +7,20 @@ use std::sync::LazyLock;
 
 type Variable = (OsString, OsString);
 
-/// Passed on by name; so is everything that starts with `LC_`.
+/// Variables that are passed on, besides those that start with `LC_`.
 const PASSED: [&str; 7] = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TZ", "LANG"];
 
-/// The PATH of a host that has none.
+/// The PATH if the host has none.
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// The host's environment does not change while the program runs.
 static INHERITED: LazyLock<Vec<Variable>> = LazyLock::new(|| passed(std::env::vars_os()));
 
-/// The whole environment of a process: what is passed on, `TERM=dumb`, the session's temporary directory as
-/// `TMPDIR` if there is one, the host's variables that the sandbox lists, and over all that its own variables.
+/// The complete environment of a process: the passed-on variables, `TERM=dumb`, `TMPDIR` with the session's temporary
+/// directory if there is one, the host's variables that the sandbox settings list, and finally the process's own
+/// variables.
 ///
-/// In a sandbox the home directory is read-only, so caches go where only this session writes.
+/// The home directory is read-only in a sandbox, so caches are redirected to the session's directory.
 pub fn environment(
     temp: Option<&Path>,
     sandbox: &SandboxSettings,
@@ -29,7 +30,7 @@ pub fn environment(
     all.extend(temp.map(|temp| ("TMPDIR".into(), temp.into())));
     let private = match (sandbox.mode, sandbox.tier) {
         (SandboxMode::Off, _) => None,
-        // Without mounts, this is everybody's.
+        // Without mounts, this directory is shared with other users.
         (SandboxMode::BestEffort, _) | (_, Tier::Landlock) => temp,
         (SandboxMode::Required, Tier::Full) => temp.or(Some(Path::new("/tmp"))),
     };

@@ -1,6 +1,6 @@
-//! The layers of isolation between a command and the machine.
+//! The sandbox: layers of isolation between a command and the machine.
 //!
-//! For Linux only; empty elsewhere.
+//! Linux only; empty on other systems.
 
 #![cfg(target_os = "linux")]
 

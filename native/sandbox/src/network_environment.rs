@@ -1,4 +1,4 @@
-//! What programs have to know in order to reach the network: caches that they can write, and the proxy.
+//! Environment variables for programs with network access: writable caches, and the proxy.
 
 use crate::layers::PROXY;
 use beamai_isolation::{SandboxMode, SandboxSettings};
@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 
 type Variable = (OsString, OsString);
 
-/// Where package managers keep what they load, unless told otherwise: the variable that tells, the directory beneath the
-/// home directory that it stands for, and the one that it names in the session's cache.
+/// Caches of package managers: the variable that sets the directory, its default below the home directory, and its name
+/// in the session's cache.
 ///
-/// Only where the network is reached: without it, what was loaded before is all that there is, and it is in the home directory.
+/// Only set if there is network access: without it, only packages that were downloaded earlier are available, and they
+/// are in the home directory.
 const CACHES: [(&str, &str, &str); 6] = [
     ("npm_config_cache", ".npm", "npm"),
     ("PIP_CACHE_DIR", ".cache/pip", "pip"),
@@ -20,10 +21,11 @@ const CACHES: [(&str, &str, &str); 6] = [
     ("GOCACHE", ".cache/go-build", "go-build"),
 ];
 
-/// Loopback addresses are those of the command itself.
+/// Loopback addresses are local to the command.
 const NOT_PROXIED: &str = "localhost,127.0.0.1,::1";
 
-/// The variables of a command that reaches the network, all of it or by name. `temp` is the session's temporary directory.
+/// The variables of a command with network access, unrestricted or by name. `temp` is the session's temporary
+/// directory.
 pub fn network_environment(temp: Option<&Path>, sandbox: &SandboxSettings, by_name: bool) -> Vec<Variable> {
     let mut all = Vec::new();
     if by_name || sandbox.network.is_all() {
@@ -35,7 +37,7 @@ pub fn network_environment(temp: Option<&Path>, sandbox: &SandboxSettings, by_na
     all
 }
 
-/// Where layers may be missing, `/tmp` might be everybody's.
+/// If layers may be missing, `/tmp` might be shared with other users.
 fn caches(temp: Option<&Path>, sandbox: &SandboxSettings) -> Vec<Variable> {
     let private = match sandbox.mode {
         SandboxMode::Off => None,
@@ -53,16 +55,16 @@ fn caches(temp: Option<&Path>, sandbox: &SandboxSettings) -> Vec<Variable> {
     let mut all: Vec<Variable> =
         redirected.map(|(name, _, own)| (OsString::from(*name), cache.join(own).into())).collect();
     if all.iter().any(|(name, _)| name == "GOMODCACHE") {
-        // What go loads cannot be removed with the session otherwise.
+        // Otherwise go creates read-only files, which cannot be removed with the session.
         all.push(("GOFLAGS".into(), "-modcacherw".into()));
     }
     all
 }
 
-/// The variables by which programs find a proxy. curl takes `http_proxy` in lower case only, others take either.
+/// The variables by which programs find a proxy. curl reads `http_proxy` in lower case only, others read both.
 fn proxies() -> Vec<Variable> {
     let http = format!("http://{PROXY}");
-    // Names go to the proxy as they are; nothing resolves them here.
+    // Names are resolved by the proxy.
     let socks = format!("socks5h://{PROXY}");
     let named =
         [("HTTP_PROXY", &*http), ("HTTPS_PROXY", &http), ("ALL_PROXY", &socks), ("NO_PROXY", NOT_PROXIED)];

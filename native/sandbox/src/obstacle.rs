@@ -1,16 +1,16 @@
-//! What on a machine is in the way of the layers, and what to do about each: one table, read by refusals, `doctor` and the
-//! notices at a start.
+//! Obstacles to sandbox layers on a machine, and their remedies: one table for error messages, `doctor` and start-up
+//! notices.
 
 use crate::layers::landlock_version;
 use beamai_isolation::{SandboxMode, SandboxSettings, Tier};
 use rustix::io::Errno;
 use std::fmt;
 
-/// Something in the way of layers.
+/// An obstacle to some layers.
 pub struct Obstacle {
     /// Its name, for programs.
     pub name: &'static str,
-    /// The layers that it is in the way of.
+    /// The layers that it prevents.
     pub layers: &'static [&'static str],
     /// What was found.
     pub finding: &'static str,
@@ -19,7 +19,7 @@ pub struct Obstacle {
     is_there: fn() -> bool,
 }
 
-/// The finding and the remedy.
+/// Finding and remedy.
 impl fmt::Display for Obstacle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.finding, self.remedy)
@@ -107,12 +107,12 @@ const TABLE: &[Obstacle] = &[
     },
 ];
 
-/// What is in the way on this machine. Costs less than a millisecond.
+/// The obstacles on this machine. Takes less than a millisecond.
 pub fn obstacles() -> Vec<&'static Obstacle> {
     TABLE.iter().filter(|obstacle| (obstacle.is_there)()).collect()
 }
 
-/// What is in the way of commands under a sandbox: with the mode `required` none of them will run, with `best_effort` they
+/// The obstacles for commands under the given settings: with `required` no command will run, with `best_effort` they
 /// run with fewer layers.
 pub fn obstacles_to(sandbox: &SandboxSettings) -> Vec<&'static Obstacle> {
     let mut found = match sandbox.mode {
@@ -128,7 +128,7 @@ pub fn obstacles_to(sandbox: &SandboxSettings) -> Vec<&'static Obstacle> {
     let landlock_works = !found.iter().any(|obstacle| stops(obstacle, &without_namespaces));
     match (sandbox.mode, sandbox.tier) {
         (SandboxMode::Required, Tier::Landlock) if landlock_works => found.clear(),
-        // What is in the way of that tier alone is in nobody's.
+        // Obstacles to a tier only matter if that tier is needed.
         (SandboxMode::Required, Tier::Full) => {
             found.retain(|obstacle| obstacle.layers != &["signal_scope"][..])
         }
@@ -151,22 +151,22 @@ fn is_proc_masked() -> bool {
     mounts.lines().filter_map(|line| line.split(' ').nth(4)).any(masks_proc)
 }
 
-/// Systems mount formats of programs there themselves.
+/// Systems mount binfmt_misc there.
 fn masks_proc(mount: &str) -> bool {
     mount.starts_with("/proc/") && !mount.starts_with("/proc/sys/fs/binfmt_misc")
 }
 
-/// Whether a filter is there, and a user namespace is refused for no other reason that is known.
+/// Whether a filter exists, and a user namespace is refused for no other known reason.
 fn are_namespaces_filtered() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mode = status.lines().find_map(|line| line.strip_prefix("Seccomp:")).unwrap_or_default();
     mode.trim() == "2" && refuses_user_namespaces()
 }
 
-/// Whether a process that asks for a user namespace is refused it as by a filter.
+/// Whether a request for a user namespace is refused as by a filter.
 fn refuses_user_namespaces() -> bool {
     let flags = libc::CLONE_NEWUSER | libc::SIGCHLD;
-    // SAFETY: the child has memory of its own, does nothing but end, and is waited for.
+    // SAFETY: the child has its own memory, does nothing but exit, and is waited for.
     unsafe {
         let child = libc::syscall(libc::SYS_clone, flags, 0_usize, 0_usize, 0_usize, 0_usize);
         match child {

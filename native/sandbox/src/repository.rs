@@ -1,4 +1,4 @@
-//! What a program of our own is confined to that works in one git repository.
+//! The confinement of one of our own programs that works in one git repository.
 
 use crate::Confinement;
 use beamai_isolation::SandboxSettings;
@@ -7,28 +7,29 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What in a repository's directory says where settings come from and what is run, or belongs to other repositories.
+/// Files in a repository's directory that determine settings and executed programs, or that belong to other
+/// repositories.
 const KEPT: [&str; 7] = ["config", "config.worktree", "hooks", "info", "modules", "commondir", "gitdir"];
 
-/// Where a repository is. All paths are absolute and without links.
+/// The paths of a repository, absolute and without links.
 #[derive(Debug)]
 pub struct RepositoryPaths {
-    /// Its work tree.
+    /// The work tree.
     pub work_tree: PathBuf,
-    /// The work tree's own directory of the repository.
+    /// The git directory of the work tree.
     pub git_dir: PathBuf,
-    /// The directory that its work trees share, which holds the other one, or is the same.
+    /// The common directory of all work trees, which contains the git directory or is the same.
     pub common_dir: PathBuf,
-    /// Device number of the shared directory, so that another one in its place is noticed.
+    /// Device number of the common directory, so that a replaced directory is noticed.
     pub device: u64,
-    /// Its inode number.
+    /// Inode number of the common directory.
     pub inode: u64,
 }
 
 impl Confinement {
-    /// Everything can be read, the directory that the work trees share can be written, and nothing else; in it, neither
-    /// settings nor hooks. There is no network. In the work tree and in the repository nothing is hidden: a file that
-    /// looks empty would be taken for an empty one. Elsewhere, secrets and what deny rules name are.
+    /// Everything is readable; only the common directory is writable, except for its settings and hooks. There is no
+    /// network. In work tree and repository nothing is hidden, because a file that looks empty would be taken for an
+    /// empty one; elsewhere, secrets and paths in deny rules are hidden.
     pub fn of_repository(
         repository: &RepositoryPaths,
         sandbox: &SandboxSettings,
@@ -43,7 +44,7 @@ impl Confinement {
         (own.readable, own.writable) = (Vec::new(), Vec::new());
         own.hidden.extend(denied.hidden.iter().map(OsString::from));
         own.hidden.retain(|path| !is_own(path));
-        // Hooks may be anywhere, also where commands have a directory of their own; whether one is there has to be seen.
+        // Hooks may be in any directory, also in those that are private for commands; their existence must be visible.
         own.readable.extend(["/tmp".into()].into_iter().filter(|path: &OsString| Path::new(path).is_dir()));
         own.readable.extend(repository.work_tree.parent().map(|_| repository.work_tree.clone().into()));
         let dirs = [&repository.common_dir, &repository.git_dir];

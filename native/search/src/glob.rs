@@ -37,9 +37,11 @@ pub struct Glob {
     pub sort: Sort,
     /// Include hidden files.
     #[serde(default)]
+    #[schemars(extend("self_evident" = true))]
     pub hidden: bool,
     /// Include ignored files.
     #[serde(default)]
+    #[schemars(extend("self_evident" = true))]
     pub ignored: bool,
     /// Whether notes for models suggest arguments; set by the dialect.
     #[serde(skip)]

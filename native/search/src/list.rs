@@ -28,6 +28,7 @@ pub struct List {
     pub depth: usize,
     /// Include hidden files.
     #[serde(default)]
+    #[schemars(extend("self_evident" = true))]
     pub hidden: bool,
     /// Maximum number of entries to return. If there are more, upper levels come first.
     #[serde(default = "default_limit")]

@@ -17,7 +17,7 @@ pub(super) struct Capture {
     stdout: Channel,
     stderr: Channel,
     spool: Spool,
-    /// For progress events, if the host wants them.
+    /// Output for progress events, if the host wants it.
     recent: Option<Arc<Mutex<RecentOutput>>>,
     /// Maximum bytes of each stream in a result.
     cap: usize,
@@ -44,7 +44,7 @@ impl Capture {
         Self { stdout: channel(), stderr: channel(), spool, recent: None, cap }
     }
 
-    /// Also adds what comes to `recent`.
+    /// Also adds new output to `recent`.
     pub(super) fn with_recent(self, recent: Option<Arc<Mutex<RecentOutput>>>) -> Self {
         Self { recent, ..self }
     }

@@ -21,7 +21,7 @@ mod text;
 pub use asking::StartAnswer;
 pub use registry::{EndingCommands, end_session};
 
-use beamai_base::{CancelToken, Reason, Result, ToolError};
+use beamai_base::{CancelToken, HostHint, Reason, Result, ToolError};
 use beamai_isolation::{Isolation, StartCoverage, StartJudge};
 use beamai_port_tools::shell::{PrintedOutput, Shell, ShellKill, ShellOutput, ShellPoll};
 use beamai_process::{
@@ -137,7 +137,7 @@ fn with_details_of(mut stopped: ToolError, ended: Result<ShellOutput>) -> ToolEr
     }
 }
 
-/// A progress event: how long the command has run, how much it has printed, and what of that is new.
+/// A progress event: running time, bytes of output, and the new output.
 fn progress(time: Duration, output: u64, recent: Option<&Mutex<RecentOutput>>) -> Value {
     let message = format!("running for {} s, {output} bytes of output", time.as_secs());
     let mut event =
@@ -283,23 +283,17 @@ fn milliseconds(duration: Duration) -> u64 {
 fn ended(reason: Reason, output: &ShellOutput) -> ToolError {
     let what = match reason {
         Reason::Timeout => format!(
-            "the command was still running after {} ms and was killed; use a longer timeout or do less per call",
+            "the command was still running after {} ms and was killed; do less per call, or use a longer timeout if the tool \
+             takes one",
             output.duration_ms
         ),
         _ => format!("the command was cancelled after {} ms and killed", output.duration_ms),
     };
-    let how = match output.killed {
-        Some(count) => were_killed(count),
-        None => NOT_KILLED.to_owned(),
+    let message = match output.killed {
+        Some(_) => what,
+        None => format!("{what} ({NOT_KILLED})"),
     };
-    with_output(
-        ToolError::new(reason, format!("{what} ({how}; its output so far is in the details)")),
-        output,
-    )
-}
-
-fn were_killed(count: u32) -> String {
-    if count == 1 { "1 process was killed".to_owned() } else { format!("{count} processes were killed") }
+    with_output(ToolError::new(reason, message), output)
 }
 
 /// Whether the command was ended for this cause; it may have ended by itself before the reaper acted.
@@ -309,19 +303,27 @@ fn is_reason(cause: &KillCause, killed: Option<u32>) -> bool {
 
 /// The error of a command that its reaper ended.
 fn ended_for(cause: KillCause, output: &ShellOutput) -> ToolError {
-    let what = cause_message(&cause);
-    let killed = were_killed(output.killed.unwrap_or(0));
-    let message = format!("{what} ({killed}; the command's output so far is in the details)");
-    let error = |reason| with_output(ToolError::new(reason, message), output);
-    match cause {
-        KillCause::Created(path) => error(Reason::AccessDenied).file(&path),
+    let error = |reason| with_output(ToolError::new(reason, cause_message(&cause)), output);
+    match &cause {
+        KillCause::Created(path) => error(Reason::AccessDenied).file(path),
         KillCause::Processes(MemoryExcess { taken, limit }) => {
-            error(Reason::TooManyProcesses).with("processes", taken).with("process_limit", limit)
+            let error =
+                error(Reason::TooManyProcesses).with("processes", *taken).with("process_limit", *limit);
+            error.hint(higher("processes", "COUNT"))
         }
         KillCause::Memory(MemoryExcess { taken, limit }) => {
-            error(Reason::OutOfMemory).with("memory", taken).with("memory_limit", limit)
+            let error = error(Reason::OutOfMemory).with("memory", *taken).with("memory_limit", *limit);
+            error.hint(higher("memory", "BYTES"))
         }
     }
+}
+
+/// How the host can raise a limit of the sandbox.
+fn higher(limit: &str, unit: &str) -> HostHint {
+    HostHint::new(
+        format!("Set the limit higher with sandbox => #{{{limit} => {unit}}}"),
+        format!("Set the limit higher in a file for --settings: {{\"sandbox\": {{\"{limit}\": {unit}}}}}"),
+    )
 }
 
 fn cause_message(cause: &KillCause) -> String {
@@ -329,13 +331,13 @@ fn cause_message(cause: &KillCause) -> String {
     match cause {
         KillCause::Memory(MemoryExcess { taken, limit }) => format!(
             "the command's processes had {} MiB of memory together, where {} MiB is the limit, and were killed; do less \
-             at a time, or have the host set the sandbox's memory higher",
+             at a time",
             mebibytes(*taken),
             mebibytes(*limit)
         ),
         KillCause::Processes(MemoryExcess { taken, limit }) => format!(
             "the command had {taken} processes and threads, where {limit} is the limit, and was killed; start fewer at a \
-             time, or have the host set the sandbox's processes higher"
+             time"
         ),
         KillCause::Created(path) => format!(
             "the command was killed because it created {path}, from which git would take settings and programs to run; \

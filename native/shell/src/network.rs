@@ -1,7 +1,7 @@
 //! A running command's connections by host name: decides about them, asks for approval, and records them.
 
 use super::asking::{self, MOST_OPEN, PendingQuestion, StartChoice, lock};
-use beamai_base::Destination;
+use beamai_base::{Destination, HostHint};
 use beamai_isolation::{NetworkUse, Outlet, SandboxMode};
 use beamai_net::Transport;
 use beamai_network_proxy::{Admission, Gate, Proxy};
@@ -322,10 +322,13 @@ pub(super) fn missing(cx: &CallContext, printed: [&str; 2]) -> Option<String> {
         let text = text.to_lowercase();
         WANTS.iter().any(|words| text.contains(words))
     };
-    (is_off && printed.into_iter().any(wants)).then(|| {
-        "the sandbox has no network; the host gives it by name with sandbox => #{network => [<<\"example.com\">>]}, \
-         --network=example.com or {\"sandbox\": {\"network\": [\"example.com\"]}}, or with a permission rule \
-         Network(domain:example.com)"
-            .to_owned()
-    })
+    let hint = || {
+        HostHint::new(
+            "The sandbox has no network; give it by name with sandbox => #{network => [<<\"example.com\">>]}, or with a \
+             permission rule Network(domain:example.com)",
+            "The sandbox has no network; give it by name with --network=example.com, or with \
+             --allow 'Network(domain:example.com)'",
+        )
+    };
+    (is_off && printed.into_iter().any(wants)).then(|| hint().in_terms(cx.services.host_terms()))
 }

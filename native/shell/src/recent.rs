@@ -1,13 +1,13 @@
-//! What a command has printed since its last progress event.
+//! Output of a command since its last progress event.
 
 use super::head_tail::half_character;
 use beamai_process::OutputStream;
 use serde_json::{Map, Value, json};
 
-/// Maximum bytes of each stream in an event. Of more than that, the end is kept.
+/// Maximum bytes of each stream per event. Of longer output, the end is kept.
 const CAP: usize = 16 << 10;
 
-/// The output of both streams since it was taken last.
+/// The output of both streams since it was last taken.
 #[derive(Debug, Default)]
 pub(super) struct RecentOutput {
     stdout: Recent,
@@ -17,12 +17,12 @@ pub(super) struct RecentOutput {
 #[derive(Debug, Default)]
 struct Recent {
     bytes: Vec<u8>,
-    /// How many bytes before these are in no event.
+    /// Number of bytes that were dropped before these.
     left_out: u64,
 }
 
 impl RecentOutput {
-    /// Adds output that has just come.
+    /// Appends new output.
     pub(super) fn push(&mut self, source: OutputStream, bytes: &[u8]) {
         match source {
             OutputStream::Stdout => self.stdout.push(bytes),
@@ -30,7 +30,7 @@ impl RecentOutput {
         }
     }
 
-    /// Takes the output: `stdout` and `stderr` where there is any, and how many bytes before it are left out.
+    /// Takes the output: `stdout` and `stderr` if not empty, and the number of bytes that were dropped.
     pub(super) fn take(&mut self) -> Map<String, Value> {
         let mut fields = Map::new();
         for (name, recent) in [("stdout", &mut self.stdout), ("stderr", &mut self.stderr)] {
@@ -54,7 +54,7 @@ impl Recent {
         self.left_out += (excess + bytes.len().saturating_sub(CAP)) as u64;
     }
 
-    /// Half a character at the end waits for its other half.
+    /// An incomplete character at the end is kept for the next event.
     fn take(&mut self) -> (String, u64) {
         let rest = self.bytes.split_off(self.bytes.len() - half_character(&self.bytes));
         let taken = std::mem::replace(&mut self.bytes, rest);

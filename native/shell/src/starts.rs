@@ -169,11 +169,11 @@ impl StartMonitor {
 
     fn note_started(&self, start: &ProgramStart) {
         let mut noted = lock(&self.noted);
+        if start.starter.coverage != StartCoverage::Judged || noted.ran.len() >= MOST_NAMED {
+            return;
+        }
         let shown = shown(start);
-        if start.starter.coverage == StartCoverage::Judged
-            && noted.ran.len() < MOST_NAMED
-            && !noted.ran.contains(&shown)
-        {
+        if !noted.ran.contains(&shown) {
             noted.ran.push(shown);
         }
     }

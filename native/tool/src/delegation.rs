@@ -17,8 +17,7 @@ impl Delegation {
     /// The error for a host without sub-agents.
     pub fn nobody(&self) -> ToolError {
         let message = format!(
-            "there are no sub-agents, so {:?} cannot be asked; the host names them in the kernel's option agents, and \
-             the chat model that they use in the context's model; do the work yourself",
+            "there are no sub-agents here, so {:?} cannot be asked; do the work yourself",
             self.agent
         );
         ToolError::new(Reason::NoAgents, message).with("agent", self.agent.as_str())

@@ -1,7 +1,7 @@
 //! What a door provides to tools: processes, connections.
 
 use crate::{CallContext, Interrupt, Operation, Tool, ToolRegistry};
-use beamai_base::{Reason, ToolError};
+use beamai_base::{HostTerms, Reason, ToolError};
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,6 +13,7 @@ pub struct Services {
     by_type: HashMap<TypeId, Service>,
     host_acts: ToolRegistry,
     missing: &'static str,
+    host_terms: HostTerms,
 }
 
 /// The service that implements an operation.
@@ -21,7 +22,12 @@ pub struct OperationBackend<O: Operation>(pub fn(O, &CallContext) -> Result<O::O
 impl Services {
     /// No services. `missing` ends the error message, such as "runs on Linux only".
     pub fn without(missing: &'static str) -> Self {
-        Self { by_type: HashMap::new(), host_acts: ToolRegistry::new(), missing }
+        Self {
+            by_type: HashMap::new(),
+            host_acts: ToolRegistry::new(),
+            missing,
+            host_terms: HostTerms::Erlang,
+        }
     }
 
     /// Adds a service; replaces another one of its type.
@@ -41,6 +47,18 @@ impl Services {
             self.host_acts.register(act).expect("names of the host's acts are unique");
         }
         self
+    }
+
+    /// Makes hints for the host name command-line options.
+    #[must_use]
+    pub fn for_command_line(mut self) -> Self {
+        self.host_terms = HostTerms::CommandLine;
+        self
+    }
+
+    /// How the host of this door is configured.
+    pub fn host_terms(&self) -> HostTerms {
+        self.host_terms
     }
 
     /// The host's own tools, by name.

@@ -1,9 +1,9 @@
 //! Fetches pages and asks search engines.
 //!
-//! A call is validated to a `FetchRequest`. [`redirects`] sends it, following redirects; every request has a connection
-//! of its own (`beamai-net`), whose addresses are checked. The response is decoded and converted to text ([`present`]).
-//! If the call has a prompt, the host's chat model answers it ([`pending_consultation`]), or, without a model, the text
-//! is reduced to the best matching passages ([`passages`]).
+//! A call is validated to a `FetchRequest`. `redirects` sends it, following redirects; every request has a connection
+//! of its own (`beamai-net`), whose addresses are checked. The response is decoded and converted to text (`present`).
+//! If the call has a prompt, the host's chat model answers it (`pending_consultation`), or, without a model, the text
+//! is reduced to the best matching passages (`passages`).
 
 mod charset;
 mod engines;

@@ -213,9 +213,7 @@ impl<'a> FetchDraft<'a> {
             );
         }
         if page.is_reduced {
-            self.notes.push(
-                "this is the page's main part, without its navigation; \"as\": \"html\" gives all of its source".into(),
-            );
+            self.notes.push("the page's main part; \"as\":\"html\" gives all of its source".into());
         }
         if page.is_cut {
             self.fetched.truncated = true;

@@ -28,11 +28,14 @@ pub(super) fn registry() -> ToolRegistry {
             "Create or overwrite a file, or append to it. Creates missing directories. Use file_edit to change part \
              of a file.",
         )),
-        Arc::new(ToolBinding::<FileEdit>::new(
-            "file_edit",
-            "Replace exact text in a file; returns a diff. old_string must occur exactly once unless replace_all is \
-             set. No regular expressions. Use file_patch to change several files.",
-        )),
+        Arc::new(
+            ToolBinding::<FileEdit>::new(
+                "file_edit",
+                "Replace exact text in a file; returns a diff. old_string must occur exactly once unless replace_all \
+                 is set. No regular expressions. Use file_patch for several places or files.",
+            )
+            .only(&["path", "old_string", "new_string", "replace_all", "expected_hash"]),
+        ),
         Arc::new(ToolBinding::<FilePatch>::new(
             "file_patch",
             "Apply a unified diff, or a patch between *** Begin Patch and *** End Patch, to one or more files: \
@@ -74,12 +77,12 @@ pub(super) fn registry() -> ToolRegistry {
         )),
         Arc::new(ToolBinding::<Glob>::new(
             "file_glob",
-            "Find files by path pattern. Skips hidden and .gitignored files. Use file_grep to search contents.",
+            "Find files by path pattern. Skips hidden and .gitignored files unless asked. Use file_grep to search contents.",
         )),
         Arc::new(ToolBinding::<Grep>::new(
             "file_grep",
             "Search file contents with a regular expression (Rust syntax: no look-around, no backreferences). Skips \
-             binary, hidden and .gitignored files. Use file_glob to find files by name.",
+             binary files, and hidden and .gitignored ones unless asked. Use file_glob to find files by name.",
         )),
         Arc::new(ToolBinding::<Lsp>::new(
             "lsp",

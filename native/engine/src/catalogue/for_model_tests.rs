@@ -22,7 +22,7 @@ fn a_file_is_its_text_and_where_it_goes_on() {
     assert_eq!(read(json!({})), "a\n\tb");
     assert_eq!(
         read(json!({"has_more": true, "total_lines": 9})),
-        "a\n\tb\n[lines 1 to 2 of 9; next: read {\"path\":\"f\",\"limit\":2,\"offset\":3}]"
+        "a\n\tb\n[lines 1 to 2 of 9; continue with \"offset\":3]"
     );
     assert_eq!(read(json!({"start_line": 8, "total_lines": 9})), "a\n\tb\n[lines 8 to 9 of 9]");
     assert_eq!(
@@ -39,8 +39,8 @@ fn of_a_long_line_the_beginning_is_shown_and_its_length() {
     let result =
         json!({"content": "x".repeat(1_000_000), "start_line": 1, "total_lines": 1, "has_more": false});
     let shown = text("beamai", "file_read", json!({"path": "f"}), result.clone());
-    let end = "x… [cut: the line has 1000000 characters]\n[line 1, characters 1 to 2000 of 1000000; next: file_read \
-               {\"path\":\"f\",\"offset\":1,\"column\":2001}]";
+    let end = "x… [cut: the line has 1000000 characters]\n[line 1, characters 1 to 2000 of 1000000; \
+               continue with \"offset\":1,\"column\":2001]";
     assert!(shown.ends_with(end) && shown.len() < 2_300, "{}", shown.len());
     // A tool without character offsets states only the length.
     let shown = text("ide", "read_file", json!({"path": "f"}), result);
@@ -51,14 +51,13 @@ fn of_a_long_line_the_beginning_is_shown_and_its_length() {
     );
     let part = json!({"content": "y".repeat(998_000), "start_line": 1, "start_column": 2_001, "total_lines": 1, "has_more": false});
     let shown = text("beamai", "file_read", json!({"path": "f", "offset": 1, "column": 2_001}), part);
-    let end = "y\n[line 1, characters 2001 to 22000 of 1000000; next: file_read {\"path\":\"f\",\"offset\":1,\"column\":22001}]";
+    let end = "y\n[line 1, characters 2001 to 22000 of 1000000; continue with \"offset\":1,\"column\":22001]";
     assert!(shown.ends_with(end), "{}", &shown[shown.len() - 200..]);
     let many = json!({"content": format!("a\n{}\nb\n", "x".repeat(3_000)), "start_line": 4, "total_lines": 6, "has_more": false});
     let shown = text("beamai", "file_read", json!({"path": "f", "offset": 4}), many);
     assert!(
-        shown.ends_with(
-            "\nb\n[lines 4 to 6 of 6]\n[line 5 is cut; more of it: file_read {\"path\":\"f\",\"offset\":5,\"limit\":1}]"
-        ),
+        shown
+            .ends_with("\nb\n[lines 4 to 6 of 6]\n[line 5 is cut; more of it with \"offset\":5,\"limit\":1]"),
         "{shown}"
     );
 }
@@ -87,6 +86,18 @@ fn matches_are_grouped_by_file_and_context_is_merged() {
 }
 
 #[test]
+fn a_regular_expression_that_was_taken_as_text_is_told() {
+    let none = json!({"matches": [], "count": 0, "total_matches": 0, "truncated": false});
+    let found = |query: &str, options: Value| {
+        text("ide", "search_code", json!({"query": query, "options": options}), none.clone())
+    };
+    let told = found("a|b", json!({}));
+    assert!(told.starts_with("no matches\n[searched as plain text; \"options\":{\"regex\":true}"), "{told}");
+    assert_eq!(found("a|b", json!({"regex": true})), "no matches");
+    assert_eq!(found("a.b()", json!(null)), "no matches");
+}
+
+#[test]
 fn of_many_matches_a_hundred_are_shown_and_the_others_counted() {
     let hit = |number: u64| json!({"file": format!("f{}", number / 75), "line_number": number % 75 + 1, "content": "x", "before": [], "after": []});
     let matches: Vec<Value> = (0..200).map(hit).collect();
@@ -94,10 +105,10 @@ fn of_many_matches_a_hundred_are_shown_and_the_others_counted() {
         json!({"matches": matches, "total_matches": 500, "files": ["f0", "f1", "f2"], "total_files": 7});
     let shown = text("beamai", "file_grep", json!({"pattern": "x"}), result.clone());
     assert_eq!(shown.matches(":x").count(), 100);
-    let end = "[more matches: f1: 50, f2: 50]\n[100 of 500 matches in 7 files; next: file_grep {\"pattern\":\"x\",\"offset\":100}]";
+    let end = "[more matches: f1: 50, f2: 50]\n[100 of 500 matches in 7 files; continue with \"offset\":100]";
     assert!(shown.ends_with(end), "{shown}");
     let all = text("beamai", "file_grep", json!({"pattern": "x", "limit": 200}), result);
-    assert!(all.ends_with("[200 of 500 matches in 7 files; next: file_grep {\"pattern\":\"x\",\"limit\":200,\"offset\":200}]"), "{all}");
+    assert!(all.ends_with("[200 of 500 matches in 7 files; continue with \"offset\":200]"), "{all}");
 }
 
 #[test]
@@ -113,8 +124,36 @@ fn a_listing_is_names() {
     let found = json!({"files": ["d/a", "d/b"], "count": 9, "truncated": true});
     assert_eq!(
         text("beamai", "file_glob", json!({"pattern": "*"}), found),
-        "d/a\nd/b\n[2 of 9 files; all: file_glob {\"pattern\":\"*\",\"limit\":9}]"
+        "d/a\nd/b\n[2 of 9 files; \"limit\":9 shows all]"
     );
+}
+
+#[test]
+fn a_listing_of_several_levels_is_a_tree() {
+    let entry = |path: &str| {
+        let kind = if path.contains('.') { "file" } else { "directory" };
+        json!({"name": path.rsplit('/').next(), "path": path, "type": kind, "size": 1})
+    };
+    // "a-b.c" sorts between "a" and "a/x.c".
+    let few = ["r/a", "r/a-b.c", "r/a/x.c", "r/a/y", "r/a/y/ z.c", "r/c.c"].map(entry);
+    let listed = |entries: &[Value], args: Value| {
+        let result = json!({"entries": entries, "count": entries.len(), "truncated": false});
+        text("beamai", "file_list", args, result)
+    };
+    assert_eq!(listed(&few, json!({"path": "r", "depth": 3})), "a/\n x.c\n y/\n  \" z.c\"\na-b.c\nc.c");
+    let many: Vec<Value> = ["d".to_owned()]
+        .into_iter()
+        .chain((100..300).map(|number| format!("d/{number}.csv")))
+        .chain(["e.c".to_owned()])
+        .map(|path| entry(&path))
+        .collect();
+    let short = listed(&many, json!({"path": ".", "depth": 2}));
+    assert!(short.starts_with("d/\n 100.csv\n"), "{short}");
+    let end = " 109.csv\n [190 more entries: \"path\":\"d\",\"depth\":1]\ne.c";
+    assert!(short.ends_with(end) && short.lines().count() == 13, "{short}");
+    // A directory without subdirectories, or with a limit, is shown up to the limit.
+    assert_eq!(listed(&many, json!({"depth": 2, "limit": 500})).lines().count(), 202);
+    assert_eq!(listed(&many[1..201], json!({"path": "d"})).lines().count(), 200);
 }
 
 #[test]
@@ -128,8 +167,7 @@ fn of_many_files_some_are_shown_and_the_others_counted_by_directory() {
     let found = json!({"files": files, "count": 1_200, "truncated": true});
     let shown = text("beamai", "file_glob", json!({"pattern": "**/*.rs"}), found.clone());
     assert_eq!(shown.matches(".rs\n").count(), 200, "{shown}");
-    let end = "[not shown: src/a/: 50, src/b/: 40, src/: 10]\n[200 of 1200 files; all: file_glob \
-               {\"pattern\":\"**/*.rs\",\"limit\":1200}]";
+    let end = "[not shown: src/a/: 50, src/b/: 40, src/: 10]\n[200 of 1200 files; \"limit\":1200 shows all]";
     assert!(shown.ends_with(end), "{shown}");
     let all = text("beamai", "file_glob", json!({"pattern": "**/*.rs", "limit": 300}), found);
     assert_eq!(all.matches(".rs\n").count(), 300, "{all}");
@@ -253,6 +291,18 @@ fn tasks_are_a_list_with_boxes() {
 fn what_is_not_the_operations_is_given_as_json() {
     assert_eq!(text("beamai", "file_read", json!({}), json!({"mine": 1})), "{\"mine\":1}");
     assert_eq!(text("beamai", "file_read", json!({}), json!("cached")), "cached");
+}
+
+#[test]
+fn a_file_that_is_no_object_at_once_is_cut_at_a_line_and_says_how_to_go_on() {
+    let lines: String = (1..=2_000).map(|number| format!("line {number}\n")).collect();
+    let read = json!({"content": lines, "lines": 2_000});
+    let object = object_for_model(ToolOrigin::Dialect("ide"), "read_file", &read, 5_000).unwrap();
+    let content = object["content"].as_str().unwrap();
+    let count = content.lines().count();
+    assert!(content.ends_with(&format!("line {count}\n")) && count > 200, "{content}");
+    let note = format!("lines 1 to {count} of 2000 are given; continue with \"offset\":{}", count + 1);
+    assert_eq!(object["cut"]["content"], note);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::DocumentText;
 use super::typescript;
 use super::watch::SourceFilter;
-use beamai_base::Result as ToolResult;
+use beamai_base::{HostHint, HostTerms, Result as ToolResult};
 use beamai_port_tools::lsp::INSTEAD;
 use beamai_sandbox::Confinement;
 use beamai_servers::{ServerIdentity, ServerView};
@@ -20,14 +20,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Why no server is available, and what to do instead: a text for the model.
+/// Why no server is available and what to do instead, for the model; and what the host can configure.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Unavailable(pub String);
+pub(crate) struct Unavailable(pub String, pub Option<HostHint>);
 
 impl Unavailable {
     /// The reason, with an alternative.
     pub(crate) fn new(why: impl std::fmt::Display) -> Self {
-        Self(format!("{why}.{INSTEAD}"))
+        Self(format!("{why}.{INSTEAD}"), None)
     }
 }
 
@@ -236,16 +236,24 @@ impl<'a> LanguageSupport<'a> {
 impl LanguageSupport<'_> {
     /// What the workspace holds may be a model's work, so only the host can admit it.
     fn refused(&self, path: &Path, command: &[String], workspace: &Path) -> Unavailable {
-        let mut words = vec![format!("\"{}\"", workspace.join(path).display())];
-        words.extend(command[1..].iter().map(|word| format!("\"{word}\"")));
-        Unavailable::new(format!(
+        let program = workspace.join(path).display().to_string();
+        let words = std::iter::once(program.as_str()).chain(command[1..].iter().map(String::as_str));
+        let quoted: Vec<String> = words.map(|word| format!("\"{word}\"")).collect();
+        let erlang: Vec<String> = quoted.iter().map(|word| format!("<<{word}>>")).collect();
+        let (name, words, terms) = (self.name, quoted.join(", "), erlang.join(", "));
+        let hint = HostHint::new(
+            format!("Name it: lsp => #{{servers => #{{{name} => #{{command => [{terms}]}}}}}}"),
+            format!(
+                "Name it in a file for --settings: {{\"lsp\": {{\"servers\": {{\"{name}\": {{\"command\": [{words}]}}}}}}}}"
+            ),
+        );
+        let Unavailable(why, _) = Unavailable::new(format!(
             "The language server for {} is at {} and is not started, because programs in the workspace are run only where \
-             the host names them: lsp => #{{servers => #{{{} => #{{command => [{}]}}}}}}",
+             the host names them",
             self.title(),
             path.display(),
-            self.name,
-            words.join(", ")
-        ))
+        ));
+        Unavailable(why, Some(hint))
     }
 }
 
@@ -305,7 +313,10 @@ pub fn availability(settings: &LspSettings, workspace: &Path) -> Vec<ServerAvail
         ServerAvailability {
             language: name.to_owned(),
             program: found.as_ref().ok().map(|(program, _)| program.display().to_string()),
-            missing: found.err().map(|Unavailable(why)| why),
+            missing: found.err().map(|Unavailable(why, hint)| match hint {
+                Some(hint) => format!("{why} {}", hint.in_terms(HostTerms::CommandLine)),
+                None => why,
+            }),
             install: kind.built_in.map(|language| language.hint),
         }
     };
@@ -339,13 +350,15 @@ mod tests {
         let bin = dir.path().join("node_modules/.bin");
         std::fs::create_dir_all(&bin).unwrap();
         std::fs::write(bin.join("bash-language-server"), "").unwrap();
-        let Err(Unavailable(why)) = ServerPlan::of(&cx, Path::new("a.sh"), &DocumentText::new(String::new()))
+        let Err(Unavailable(why, hint)) =
+            ServerPlan::of(&cx, Path::new("a.sh"), &DocumentText::new(String::new()))
         else {
             return; // It is installed on this machine, and comes first.
         };
-        let option = format!("command => [\"{}/bash-language-server\"", bin.display());
+        let option = format!("command => [<<\"{}/bash-language-server\">>", bin.display());
         assert!(why.contains("is at node_modules/.bin/bash-language-server and is not started"), "{why}");
-        assert!(why.contains(&option), "{why}");
+        assert!(!why.contains("command"), "{why}");
+        assert!(hint.unwrap().in_terms(HostTerms::Erlang).contains(&option));
     }
 
     #[test]
@@ -369,7 +382,7 @@ mod tests {
 
     #[test]
     fn a_missing_server_is_told_with_the_way_to_install_it() {
-        let Unavailable(why) = plan(served("/no/such/program"), "a.py", "").unwrap_err();
+        let Unavailable(why, _) = plan(served("/no/such/program"), "a.py", "").unwrap_err();
         for part in ["for Python", "looked for /no/such/program", "pip install", "Use grep"] {
             assert!(why.contains(part), "{why}");
         }
@@ -377,7 +390,7 @@ mod tests {
 
     #[test]
     fn other_files_and_languages_that_are_switched_off_are_told() {
-        let Unavailable(why) = plan(json!({}), "a.xyz", "").unwrap_err();
+        let Unavailable(why, _) = plan(json!({}), "a.xyz", "").unwrap_err();
         assert!(why.contains("files such as a.xyz; there are servers for sh, python"), "{why}");
         let off = json!({"servers": {"go": {"disabled": true}}});
         assert!(plan(off, "a.go", "").unwrap_err().0.contains("switched off"));

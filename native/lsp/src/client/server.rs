@@ -330,7 +330,7 @@ fn request(id: u64, method: &str, params: &Value) -> Value {
 
 fn gone(phase: &ServerPhase) -> Option<ToolError> {
     let why = match phase {
-        ServerPhase::Gone(why) | ServerPhase::Broken(Unavailable(why)) => why,
+        ServerPhase::Gone(why) | ServerPhase::Broken(Unavailable(why, _)) => why,
         ServerPhase::Starting | ServerPhase::Ready(_) => return None,
     };
     let message = format!("{why}; it is started again with the next request");

@@ -28,8 +28,9 @@ pub(crate) fn diagnose(path: Option<&str>, cx: &CallContext) -> Result<Diagnosti
         }
         Some(path) => match ServedFile::open(cx, path, |_, _| Ok(()))? {
             Ok((opened, ())) => found.add_one(&opened)?,
-            Err(Unavailable(why)) => {
-                return Ok(Diagnostics { message: Some(why), ..Diagnostics::default() });
+            Err(Unavailable(why, hint)) => {
+                let configure = hint.map(|hint| hint.in_terms(cx.services.host_terms()));
+                return Ok(Diagnostics { message: Some(why), configure, ..Diagnostics::default() });
             }
         },
     }
@@ -160,6 +161,7 @@ impl<'a> DiagnosticCollector<'a> {
             complete: !self.servers.is_empty() && self.pending == 0,
             servers: self.servers,
             message,
+            configure: None,
             total,
             truncated: total > MOST,
             diagnostics: self.diagnostics,

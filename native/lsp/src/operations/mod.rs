@@ -29,7 +29,10 @@ pub(super) fn ask(lsp: &Lsp, cx: &CallContext) -> Result<LspOutput> {
     let check = |file: &str, text: &_| lsp.position()?.map(|at| TextPosition::of(file, text, at)).transpose();
     let (opened, point) = match ServedFile::open(cx, &lsp.path, check)? {
         Ok(opened) => opened,
-        Err(Unavailable(why)) => return Ok(unavailable(lsp.operation, why)),
+        Err(Unavailable(why, hint)) => {
+            let configure = hint.map(|hint| hint.in_terms(cx.services.host_terms()));
+            return Ok(LspOutput { configure, ..unavailable(lsp.operation, why) });
+        }
     };
     if !opened.can.has(capability(lsp.operation)) {
         return Ok(not_offered(lsp.operation, &opened));
@@ -73,7 +76,7 @@ fn empty(operation: LspOperation, server: String) -> LspOutput {
 fn not_offered(operation: LspOperation, opened: &ServedFile<'_>) -> LspOutput {
     let name = serde_json::to_value(operation).unwrap_or_default();
     let server = opened.server.name();
-    let Unavailable(why) = Unavailable::new(format!("The language server {server} does not offer {name}"));
+    let Unavailable(why, _) = Unavailable::new(format!("The language server {server} does not offer {name}"));
     LspOutput { server: Some(server), ..unavailable(operation, why) }
 }
 
@@ -83,6 +86,7 @@ fn unavailable(operation: LspOperation, message: impl Into<Option<String>>) -> L
         available: false,
         server: None,
         message: message.into(),
+        configure: None,
         locations: None,
         contents: None,
         symbols: None,

@@ -4,7 +4,7 @@ use super::failure::HttpFailure;
 use super::remote::RemoteServer;
 use super::stream;
 use crate::diagnostics::{ConversationDiagnostics, LONGEST};
-use beamai_base::{Reason, ToolError};
+use beamai_base::{HostHint, Reason, ToolError};
 use beamai_net::{BodyEnd, Deadline, HttpExchange, advice};
 use hyper::http::StatusCode;
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
@@ -122,9 +122,7 @@ pub(super) fn access_denied(exchange: &HttpExchange, remote: &RemoteServer) -> H
     let asked = exchange.header("www-authenticate").map(|text| shown(text.as_bytes()));
     let wants = asked.as_ref().map(|asked| format!(" ({asked})")).unwrap_or_default();
     let message = match (status, remote.has_credentials()) {
-        (401, false) => format!(
-            "it requires authentication (HTTP 401){wants}; give headers, such as #{{<<\"authorization\">> => <<\"Bearer …\">>}}"
-        ),
+        (401, false) => format!("it requires authentication (HTTP 401){wants}"),
         (401, true) => format!(
             "it rejects the authorization in headers (HTTP 401){wants}; it may have expired, or be for another server"
         ),
@@ -132,7 +130,11 @@ pub(super) fn access_denied(exchange: &HttpExchange, remote: &RemoteServer) -> H
             "it does not permit this (HTTP {status}){wants}; see what the credentials in headers may do"
         ),
     };
-    let error = ToolError::new(Reason::McpServer, message).with("status_code", status);
+    let mut error = ToolError::new(Reason::McpServer, message).with("status_code", status);
+    if (status, remote.has_credentials()) == (401, false) {
+        let give = "Give headers, such as #{<<\"authorization\">> => <<\"Bearer …\">>}";
+        error = error.hint(HostHint::new(give, give));
+    }
     HttpFailure(match asked {
         Some(asked) => error.with("www_authenticate", asked),
         None => error,

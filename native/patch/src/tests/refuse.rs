@@ -284,7 +284,7 @@ fn what_is_no_patch_is_refused_with_its_line() {
         ),
         ("diff --git a/f b/f\nnew mode 10x\n", 2, "not a file mode"),
         ("diff --cc f\nindex 1,2..3\n", 1, "combined diff"),
-        ("--- a/f\n+++ b/f\n@@ -1 +1 @@\n-x\n+y\n*** Begin Patch\n", 6, "stand together"),
+        ("--- a/f\n+++ b/f\n@@ -1 +1 @@\n-x\n+y\n*** Begin Patch\n", 6, "are mixed"),
         ("*** a/f\n--- b/f\n***************\n", 3, "context diff"),
     ] {
         let error = fixture.refused(patch);

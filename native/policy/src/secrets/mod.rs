@@ -1,7 +1,7 @@
-//! Where people and their tools keep secrets: keys, tokens, sessions, mail, histories.
+//! Known places of secrets: keys, tokens, sessions, mail, histories.
 //!
-//! [`places`] names them all, whether they exist or not; [`present`] gives those that exist, without links, and what
-//! links in them lead to. Commands in the sandbox do not see what is present, and tools for files refuse [`all`].
+//! [`places`] lists them all, whether they exist or not. [`present`] returns those that exist, with links resolved, and the
+//! targets of links in them. The sandbox hides what is present from commands, and file tools refuse [`all`].
 
 mod table;
 
@@ -11,12 +11,12 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long what was found to be present is taken for the truth.
+/// How long a result of [`present`] is reused.
 const FRESH: Duration = Duration::from_secs(1);
-/// Most names that are read of a directory of secrets, for links that lead out of it.
+/// Maximum number of entries read in a directory of secrets, to find links that lead out of it.
 const NAMES: usize = 1_000;
 
-/// Secrets of the machine, and the places where its services listen.
+/// Secrets of the machine, and directories with the sockets of its services.
 pub const OF_THE_MACHINE: [&str; 9] = [
     "/run",
     "/var/run",
@@ -38,7 +38,7 @@ struct CredentialStore {
     places: &'static [(PathBase, &'static str)],
 }
 
-/// What a place is relative to.
+/// The base directory of a place.
 #[derive(Debug, Clone, Copy)]
 enum PathBase {
     /// The home directory.
@@ -51,7 +51,7 @@ enum PathBase {
     State,
     /// `XDG_CACHE_HOME`, and `.cache`.
     Cache,
-    /// What a variable names, which may be several paths, and what counts without it, beneath the home directory.
+    /// The paths in a variable, and the default beneath the home directory.
     Named { variable: &'static str, otherwise: &'static str },
 }
 
@@ -79,8 +79,8 @@ impl PathBase {
     }
 }
 
-/// Every known place of secrets of whoever has this home directory, whether it exists or not. Where a variable of the
-/// environment names a place, that one is given besides the usual one.
+/// Every known place of secrets for a home directory, whether it exists or not. If an environment variable names a place,
+/// both that place and the default are included.
 pub fn places(home: &Path) -> impl Iterator<Item = PathBuf> {
     places_with(home, |name| std::env::var_os(name).map(PathBuf::from))
 }
@@ -94,16 +94,16 @@ fn places_with(
         let usual = home.join(base.otherwise());
         let named = base.variable().and_then(&variable);
         let named = named.iter().flat_map(std::env::split_paths).filter(|named| named.is_absolute());
-        // Joined part by part, so that an empty one adds no slash.
+        // Joined component by component, so that an empty one adds no slash.
         let whole = |base: PathBuf| if path.is_empty() { base } else { base.join(path) };
         named.chain([usual]).map(whole).collect::<Vec<_>>()
     })
 }
 
-/// What is known of the secrets of this user now.
+/// The secrets of this user, as last determined.
 #[derive(PartialEq)]
 struct KnownSecrets {
-    /// Every place, as it is named.
+    /// Every place, by its name.
     named: BTreeSet<PathBuf>,
     /// See [`present`].
     present: Arc<BTreeSet<PathBuf>>,
@@ -112,7 +112,7 @@ struct KnownSecrets {
 impl KnownSecrets {
     fn now() -> Self {
         let homes = homes();
-        // What is a whole home, or above one, or leads to that, is no place of secrets alone.
+        // A place that is, contains or leads to a whole home directory is left out.
         let is_apart = |path: &PathBuf| !homes.iter().any(|home| home.starts_with(path));
         let all = homes.iter().flat_map(|home| places(home));
         let found = homes.iter().flat_map(|home| present_of(home, places(home)));
@@ -125,7 +125,7 @@ fn known() -> Arc<KnownSecrets> {
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
     match &*last {
         Some((when, known)) if when.elapsed() < FRESH => Arc::clone(known),
-        // Somebody who looks often shall not make everything new because nothing has changed.
+        // Frequent calls share one value as long as nothing has changed.
         before => {
             let now = KnownSecrets::now();
             let known = match before {
@@ -137,25 +137,25 @@ fn known() -> Arc<KnownSecrets> {
     }
 }
 
-/// The secrets that exist, without links on the way, and what links in directories of them lead to within a home. Looked
-/// for again after a second.
+/// The secrets that exist, with links resolved, and the targets of links in their directories, as far as these are within
+/// a home directory. Refreshed after one second.
 pub fn present() -> Arc<BTreeSet<PathBuf>> {
     Arc::clone(&known().present)
 }
 
-/// Every known place of secrets of this user and of the machine, and where those that exist really are.
+/// Every known place of secrets of this user and of the machine, and the resolved paths of those that exist.
 pub fn all() -> BTreeSet<PathBuf> {
     let known = known();
     let of_machine = OF_THE_MACHINE.iter().map(PathBuf::from);
     known.named.iter().chain(known.present.iter()).cloned().chain(of_machine).collect()
 }
 
-/// The home directories of this user: that of the environment, and that of the system's list of users.
+/// The home directories of this user, from the environment and from the system's user list.
 fn homes() -> Vec<PathBuf> {
     let named = std::env::var_os("HOME").map(PathBuf::from);
     let all =
         named.into_iter().chain(listed_home()).filter(|home| home.is_absolute() && home.parent().is_some());
-    // As it is written and without links, for paths come either way.
+    // Both as given and resolved, because paths occur in both forms.
     let both = all.flat_map(|home| [home.canonicalize().ok(), Some(home)].into_iter().flatten());
     both.collect::<BTreeSet<_>>().into_iter().collect()
 }
@@ -167,13 +167,13 @@ fn listed_home() -> Option<PathBuf> {
     lines.find_map(|mut fields| (fields.nth(2)? == uid).then(|| fields.nth(2).map(PathBuf::from))?)
 }
 
-/// Those of `places` that exist, without links, with what links in them lead to beneath `home`.
+/// Those of `places` that exist, with links resolved, and the targets beneath `home` of links in them.
 fn present_of(home: &Path, places: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for place in places.collect::<BTreeSet<_>>() {
         let Ok(real) = place.canonicalize() else { continue };
         let Ok(kind) = std::fs::symlink_metadata(&real).map(|found| found.file_type()) else { continue };
-        // A variable may name a device, or a directory of the system, to do without the file.
+        // A variable may name `/dev/null` or a system directory to disable the file.
         if !(kind.is_file() || kind.is_dir()) || depth(&real) < 2 {
             continue;
         }
@@ -185,7 +185,7 @@ fn present_of(home: &Path, places: impl Iterator<Item = PathBuf>) -> Vec<PathBuf
     found
 }
 
-/// What links in a directory lead to.
+/// The targets of links in a directory.
 fn led_to(directory: &Path) -> impl Iterator<Item = PathBuf> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().take(NAMES);
     let links = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
@@ -196,10 +196,10 @@ fn depth(path: &Path) -> usize {
     path.components().filter(|part| matches!(part, Component::Normal(_))).count()
 }
 
-/// Texts that stand for files that may not be empty.
+/// Contents of stand-ins for files that must not be empty.
 pub const EMPTIED: [&str; 4] = ["<settings/>\n", "<settingsSecurity/>\n", "<configuration/>\n", "{}\n"];
 
-/// What has to stand in a file of secrets for its readers to take it for one without any: one of [`EMPTIED`], or nothing.
+/// The contents that make programs treat a file of secrets as having none: one of [`EMPTIED`], or nothing.
 pub fn emptied(name: &OsStr) -> &'static str {
     let [settings, security, configuration, object] = EMPTIED;
     match name.to_str() {

@@ -1,13 +1,13 @@
-//! The table of secrets: which tool keeps which secret where, and the documentation that says so.
+//! Table of secrets: which tool keeps them where, with the documentation as source.
 //!
-//! A toolchain goes on working: of a directory that holds both secrets and programs or caches, only the files with
+//! Toolchains must keep working, so in a directory that contains both secrets and programs or caches, only the files with
 //! secrets are listed (`~/.cargo/credentials.toml`, not `~/.cargo`).
 
 use super::{CredentialStore, PathBase};
 
 use PathBase::{Cache, Config, Data, Home, State};
 
-/// A directory that a variable names; without it, one beneath the home directory.
+/// A directory named by a variable, with its default beneath the home directory.
 const fn named(variable: &'static str, otherwise: &'static str) -> PathBase {
     PathBase::Named { variable, otherwise }
 }
@@ -20,7 +20,7 @@ const fn store(
     CredentialStore { name, source, places }
 }
 
-/// Everything that is known to keep secrets, by kind.
+/// All entries, by kind.
 #[rustfmt::skip]
 pub(super) const KEEPERS: &[CredentialStore] = &[
     // Keys and password stores.

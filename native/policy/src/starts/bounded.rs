@@ -1,18 +1,18 @@
-//! Parts that are tools of many uses: they count only in the use that their program has for them.
+//! Parts that are general tools: they count as parts only in the use that their program makes of them.
 //!
-//! Programs start such parts with arguments that may come from elsewhere: from variables (`GREP`), texts to be formatted
-//! (`.sy`), options (`--use-compress-program`).
+//! The arguments of such parts may come from outside the program: from variables (`GREP`), formatted texts (`.sy`) or options
+//! (`--use-compress-program`).
 
 use super::table::{self, PartUse, ProgramParts};
 
-/// Whether a program with these arguments is among the named parts.
+/// Whether a program with these arguments is one of the named parts.
 pub(super) fn is_named(parts: &ProgramParts, name: &str, given: &[String], is_all: bool) -> bool {
     table::has(parts.filters, name) && is_all && is_used(PartUse::Filters, given)
         || table::has(parts.names, name)
             && table::use_of(name).is_none_or(|wanted| is_all && is_used(wanted, given))
 }
 
-/// Whether arguments are those of a use.
+/// Whether arguments fit a use.
 fn is_used(wanted: PartUse, given: &[String]) -> bool {
     match wanted {
         PartUse::Filters => given.iter().all(|given| passes_on(given)) || is_to_output(given),
@@ -22,12 +22,12 @@ fn is_used(wanted: PartUse, given: &[String]) -> bool {
     }
 }
 
-/// Whether an argument of a compressor names no file: an option, or a number behind one.
+/// Whether an argument of a compressor names no file: it is an option, or an option's number.
 fn passes_on(given: &str) -> bool {
     given.starts_with('-') && !given.starts_with("--file") || given.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether a compressor writes to its standard output, whatever files are named to it.
+/// Whether a compressor writes to standard output, whatever files it is given.
 fn is_to_output(given: &[String]) -> bool {
     let options = given.iter().filter(|given| given.starts_with('-')).map(|given| &given[1..]);
     let is_plain = |option: &str| option.chars().all(|letter| "cdfkqQ0123456789".contains(letter));
@@ -35,12 +35,12 @@ fn is_to_output(given: &[String]) -> bool {
     options.clone().all(is_known) && options.clone().any(|option| is_plain(option) && option.contains('c'))
 }
 
-/// Whether a file is in the directory for drafts.
+/// Whether a file is in `/tmp`.
 fn is_draft(file: &str) -> bool {
     file.starts_with("/tmp/") && !file.split('/').any(|part| part == "..")
 }
 
-/// Whether a call of `sed` only prints: no files are changed in place, and no script writes or starts anything.
+/// Whether a call of `sed` only prints: it changes no files in place, and its scripts neither write nor start anything.
 fn is_plain_sed(given: &[String]) -> bool {
     let mut rest = given.iter();
     let mut has_script = false;
@@ -60,7 +60,7 @@ fn is_plain_sed(given: &[String]) -> bool {
     has_script
 }
 
-/// Whether a script of `sed` has nothing that could be the commands `w` or `e`, but in the texts of a single `s`.
+/// Whether a script of `sed` contains nothing that could be the commands `w` or `e`, except in the texts of a single `s`.
 fn only_prints(script: &str) -> bool {
     let dangerous = |text: &str| text.contains(['w', 'W', 'e']);
     if !dangerous(script) {

@@ -1,8 +1,8 @@
-//! What becomes of each program that a command starts: the judge's side of the exec guard.
+//! Judges each program that a command starts, for the exec guard.
 //!
-//! A command's text is judged before it runs; what it really starts is judged here, by the same rules, with the
-//! arguments that the program really gets. So what was read wrongly, or could not be read, still starts nothing that no
-//! rule and no person allowed.
+//! A command's text is judged before it runs. The programs that it actually starts are judged here, by the same rules and
+//! with their actual arguments. So even a text that was read wrongly starts nothing that neither a rule nor a person
+//! allowed.
 
 mod bounded;
 mod called;
@@ -19,7 +19,7 @@ use super::mode::PolicyMode;
 use super::permission_request::{CommandLine, Operand};
 use super::rule::PermissionRule;
 use super::shell::{CommandCase, open};
-use super::words::{Certainty, CommandPattern};
+use super::words::CommandPattern;
 use super::{PermissionRequests, Policy};
 use beamai_base::Result;
 use beamai_bash_reader::{Analysis, Invocation, InvocationKind, is_shell, started};
@@ -29,32 +29,32 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Most programs that are foreseen; what comes on top asks.
+/// Maximum number of expected programs; further ones need approval.
 const MOST_FORESEEN: usize = 10_000;
 
-/// How a command came to run.
+/// What allowed a command to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CommandApproval {
     /// Rules allowed each part of it.
     Parts,
     /// A rule or the mode allows every command.
     Open,
-    /// A rule or a person allowed this very command.
+    /// A rule or a person allowed exactly this command.
     Whole,
 }
 
-/// What becomes of a start, and why.
+/// The decision about a start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StartVerdict {
-    /// It goes on and covers this much.
+    /// It continues, with this coverage.
     Start(StartCoverage),
-    /// It fails. The rule that says so; `None` where the mode denies what no rule allows.
+    /// It fails. With the deny rule; `None` if the mode `deny` applies.
     Refuse(Option<String>),
-    /// Somebody has to be asked.
+    /// It needs approval.
     Ask {
         /// The rule that requires approval.
         rule: Option<String>,
-        /// Why, where the rules alone do not say it.
+        /// The reason, if the rules alone do not give it.
         why: Option<String>,
         /// Rules that would allow it.
         wanted: Vec<String>,
@@ -64,16 +64,16 @@ pub enum StartVerdict {
 /// Judges the starts of one command.
 #[derive(Debug)]
 pub struct StartRules {
-    /// The rules; more with each that a person adds meanwhile.
+    /// The rules, including those that a person adds while the command runs.
     policy: Mutex<Arc<Policy>>,
     line: CommandLine,
     approval: CommandApproval,
     ask: Vec<(String, CommandPattern)>,
-    /// The directories that the command may be in.
+    /// The directories that the command may run in.
     directories: Vec<PathBuf>,
-    /// What the command's text starts; more with each text of a shell that is judged as it starts.
+    /// The programs that the command's text starts, and those of each shell text judged when it starts.
     foreseen: Mutex<Analysis>,
-    /// What the texts and command lines start that a person allowed.
+    /// The programs that approved texts and command lines start.
     approved: Mutex<Vec<Invocation>>,
 }
 
@@ -82,7 +82,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl StartRules {
-    /// The judge of a call's command; `None` where no start has to be decided. `is_approved` says that a person allowed it.
+    /// The judge for a call's command; `None` if no start needs a decision. `is_approved` says that a person allowed it.
     pub fn of(
         policy: &Arc<Policy>,
         permissions: &PermissionRequests,
@@ -114,7 +114,7 @@ impl StartRules {
         Arc::clone(&lock(&self.policy))
     }
 
-    /// Has a rule for commands allow what the command starts from here on, besides the rules that there are.
+    /// Adds an allow rule for further starts of the command.
     ///
     /// # Errors
     /// `invalid_argument` for a malformed rule and for one that is not about commands.
@@ -124,8 +124,8 @@ impl StartRules {
         Ok(())
     }
 
-    /// What a start covers that a person allowed: what it would by a rule. Of a shell's text and a wrapper's command line,
-    /// which the person was shown, what they start is allowed, too.
+    /// The coverage of an approved start, which is the same as by a rule. If it is a shell with a text or a wrapper with a
+    /// command line, the person has seen what it starts, so that is approved too.
     pub fn approve(&self, start: &ProgramStart) -> StartCoverage {
         let name = called::base(&start.called);
         let coverage = if start.is_writable { StartCoverage::Everything } else { table::coverage(&name) };
@@ -148,7 +148,7 @@ impl StartRules {
         StartCoverage::Judged
     }
 
-    /// Whether a person allowed what starts this.
+    /// Whether an approved text or command line starts this.
     fn is_approved(&self, start: &ProgramStart) -> bool {
         let approved = lock(&self.approved);
         if approved.is_empty() || !called::is_called_by_its_name(start) {
@@ -168,7 +168,7 @@ impl StartRules {
         &self.line.typed
     }
 
-    /// What is decided when programs start, in words.
+    /// A description of what is decided when programs start.
     pub fn enforced(&self) -> &'static str {
         match self.coverage() {
             StartCoverage::Everything => {
@@ -181,7 +181,7 @@ impl StartRules {
         }
     }
 
-    /// What the command itself covers.
+    /// The coverage of the command itself.
     pub fn coverage(&self) -> StartCoverage {
         match self.approval {
             CommandApproval::Parts => StartCoverage::Judged,
@@ -190,7 +190,7 @@ impl StartRules {
         }
     }
 
-    /// Whether programs of the workspace have to be able to start: something covers them.
+    /// Whether programs in the workspace must be executable, because something covers them.
     pub fn covers_workspace_programs(&self) -> bool {
         let covers = |name: &str| name.contains('/') || table::coverage(name) == StartCoverage::Everything;
         let foreseen = lock(&self.foreseen);
@@ -201,7 +201,7 @@ impl StartRules {
             })
     }
 
-    /// What becomes of a start.
+    /// Decides about a start.
     pub fn judge(&self, start: &ProgramStart) -> StartVerdict {
         if let Some(rule) = self.policy().denied_starts().rule(start) {
             return StartVerdict::Refuse(Some(rule.to_owned()));
@@ -218,7 +218,7 @@ impl StartRules {
         }
     }
 
-    /// Whether the command's text starts this, as far as a shell starts it.
+    /// Whether the command's text starts this. Always true if the starter is not a shell.
     fn is_foreseen(&self, start: &ProgramStart) -> bool {
         let by_shell = is_shell(&called::base(&start.starter.program));
         let (name, given) = (called::base(&start.called), called::arguments(start));
@@ -252,7 +252,7 @@ impl StartRules {
         }
         let name = called::base(&start.called);
         let is_systems = !start.is_writable && called::is_called_by_its_name(start);
-        // With an option that is not known it may do more, and with some variables something else starts.
+        // An unknown option may do more, and some variables make it start something else.
         if is_systems && table::is_free(&name) && called::read(start).doubts.is_empty() {
             return StartVerdict::Start(StartCoverage::Judged);
         }
@@ -262,13 +262,13 @@ impl StartRules {
         self.asked(start, None, None)
     }
 
-    /// The rule that wants a start asked about.
+    /// The ask rule that matches a start.
     fn asking(&self, start: &ProgramStart) -> Option<&(String, CommandPattern)> {
         let forms = LazyCell::new(|| called::denied_forms(start));
-        self.ask.iter().find(|(_, pattern)| forms.iter().any(|words| pattern.holds(words) > Certainty::No))
+        self.ask.iter().find(|(_, pattern)| called::is_meant_by(pattern, &forms, start))
     }
 
-    /// The text of a shell, judged as a command: where rules allow all of it, the shell starts, and that is foreseen.
+    /// Judges the text of a shell as a command. If rules allow all of it, the shell starts, and its programs are expected.
     fn by_text(&self, start: &ProgramStart) -> Option<StartVerdict> {
         let name = called::base(&start.called);
         if !is_shell(&name) || start.is_writable || !start.has_all_arguments {
@@ -291,7 +291,7 @@ impl StartRules {
         Some(StartVerdict::Start(StartCoverage::Judged))
     }
 
-    /// What the start covers under the rule that allows it.
+    /// The coverage under the allow rule that matches, if any.
     fn covering(&self, start: &ProgramStart) -> Option<StartCoverage> {
         let given = called::arguments(start);
         let is_all = start.has_all_arguments;
@@ -320,7 +320,7 @@ impl StartRules {
         Some(if names_script || is_shim { StartCoverage::Everything } else { table::coverage(&name) })
     }
 
-    /// The answer where no rule allows a start.
+    /// The verdict if no rule allows a start.
     fn asked(&self, start: &ProgramStart, rule: Option<String>, why: Option<String>) -> StartVerdict {
         if self.policy().default == PolicyMode::Deny && rule.is_none() {
             return StartVerdict::Refuse(None);
@@ -329,27 +329,27 @@ impl StartRules {
     }
 }
 
-/// Most characters of a command in lists, and of one that somebody is asked about.
+/// Maximum number of characters of a command in lists, and in a question.
 const SHOWN: usize = 200;
 const ASKED: usize = 4_000;
 
-/// A start as a command, for people, shortened.
+/// A start as a command for display, shortened.
 pub fn shown(start: &ProgramStart) -> String {
     called::shown(&start.called, &start.arguments, SHOWN).0
 }
 
-/// The program that makes a start, for people, shortened.
+/// The starter as a command for display, shortened.
 pub fn shown_starter(start: &ProgramStart) -> String {
     called::shown(&start.starter.program, &start.starter.arguments, SHOWN).0
 }
 
-/// A start that somebody is asked about, as a command; whether that is all of it.
+/// A start as a command for a question, and whether that is complete.
 pub fn asked_about(start: &ProgramStart) -> (String, bool) {
     let (shown, is_all) = called::shown(&start.called, &start.arguments, ASKED);
     (shown, is_all && start.has_all_arguments)
 }
 
-/// The rule that would allow a start: its name, and the first argument where that looks like a subcommand.
+/// The rules that would allow a start: by its name, and its first argument if that looks like a subcommand.
 fn wanted(start: &ProgramStart) -> Vec<String> {
     let is_plain = |text: &String| {
         text.starts_with(|char: char| char.is_ascii_alphanumeric())
@@ -363,7 +363,7 @@ fn wanted(start: &ProgramStart) -> Vec<String> {
     let given = called::arguments(start);
     let inner = started(&[vec![name.clone()], given.clone()].concat());
     if is_shell(&name) && inner.programs.len() > 1 && inner.doubts.is_empty() {
-        // Rules for what its text starts, which is judged.
+        // Rules for the programs of its text, since these are judged.
         let judged = inner.programs[1..].iter().filter(|program| program.standing == InvocationKind::Judged);
         let names = judged.filter_map(|program| Some(format!("Bash({}:*)", program.name()?)));
         return names.collect::<BTreeSet<_>>().into_iter().collect();
@@ -373,18 +373,18 @@ fn wanted(start: &ProgramStart) -> Vec<String> {
     vec![format!("Bash({words}:*)")]
 }
 
-/// Whether a program does nothing beyond the shell, which has it built in.
+/// Whether a program does the same as a harmless builtin.
 fn is_harmless(start: &ProgramStart) -> bool {
     let found = called::read(start);
     matches!(&*found.programs, [program] if program.standing == InvocationKind::Harmless)
 }
 
-/// Whether a shell's arguments begin with a file to run.
+/// Whether a shell's first argument is a script.
 fn is_script(given: &[String]) -> bool {
     given.first().is_some_and(|first| !first.starts_with(['-', '+']))
 }
 
-/// Whether a start is a part of the program that starts it.
+/// Whether a start is a part of its starter.
 fn is_part(at: u16, start: &ProgramStart) -> bool {
     if start.is_writable || !called::is_called_by_its_name(start) {
         return false;
@@ -402,18 +402,18 @@ fn is_part(at: u16, start: &ProgramStart) -> bool {
         || is_in(&start.file, parts.directories) && (is_its_choice || table::has(parts.spoken, &name));
     let is_used =
         table::has(parts.used, &name) && is_script_of(parts, &start.starter.program) && is_its_choice;
-    let is_own = !is_shell(&name) && (is_again(&name, start) || interprets_the_starter(start));
+    let is_own = !is_shell(&name) && (is_again(&name, start) || called::interprets_the_starter(&name, start));
     !is_excepted && (is_named || is_used || is_own || is_shell(&name) && runs_parts(parts, &given))
 }
 
-/// Whether a program starts itself. One file may be many programs, by their names.
+/// Whether a program starts itself. The name must match too, because one file may serve as several programs.
 fn is_again(name: &str, start: &ProgramStart) -> bool {
     let Starter { program, arguments, .. } = &start.starter;
     let called = arguments.first().map(|first| called::base(Path::new(first)));
     start.file == *program && (called::base(program) == name || called.as_deref() == Some(name))
 }
 
-/// Whether the loader is asked as `ldd` does, which has it list what the file needs instead of running it.
+/// Whether the loader is called as by `ldd`, to list the libraries of a file without running it.
 fn lists(given: &[String]) -> bool {
     match given {
         [one] => one == "--version" || !one.starts_with('-'),
@@ -422,15 +422,15 @@ fn lists(given: &[String]) -> bool {
     }
 }
 
-/// Whether a program is one of the scripts that use further programs.
+/// Whether a program is one of the scripts in [`ProgramParts::scripts`].
 fn is_script_of(parts: &ProgramParts, program: &Path) -> bool {
     table::has(parts.scripts, &called::base(program)) && is_in(program, parts.directories)
 }
 
-/// Whether the arguments of the program that starts it name a program, as far as these are known: then that is not its own
+/// Whether the starter's arguments name the program, or are not all known. Then starting it is not the starter's own
 /// choice.
 fn is_told(name: &str, start: &ProgramStart) -> bool {
-    // An option may stand before the name in one word.
+    // The name may follow an option in the same word.
     let is_it = |word: &str| word == name || name.contains('-') && word.ends_with(name);
     let ends = |char: char| !(char.is_ascii_alphanumeric() || "-_.+[".contains(char));
     let Starter { arguments, has_all_arguments, .. } = &start.starter;
@@ -442,15 +442,8 @@ fn is_in(file: &Path, directories: &str) -> bool {
     above.any(|part| directories.split_whitespace().any(|directory| part.as_os_str() == directory))
 }
 
-/// Whether `env` starts the interpreter of the script that it was started for.
-fn interprets_the_starter(start: &ProgramStart) -> bool {
-    let Some(script) = start.arguments.get(1) else { return false };
-    start.starter.program.as_os_str() == script.as_os_str()
-        || called::base(&start.starter.program) == "env" && start.starter.arguments.contains(script)
-}
-
-/// Whether a shell's text runs nothing but parts. A text that git is told to run (`rebase --exec`, `bisect run`, aliases) can
-/// name any of git's commands; git's own texts name its other end and helpers for credentials.
+/// Whether a shell's text runs only parts. For git, few of its commands count: git's own texts name only the remote side and
+/// credential helpers, while a text that git is told to run (`rebase --exec`, `bisect run`, aliases) could name any.
 fn runs_parts(parts: &ProgramParts, given: &[String]) -> bool {
     let found = started(&[vec!["sh".to_owned()], given.to_vec()].concat());
     let is_git = table::has(parts.directories, "git-core");

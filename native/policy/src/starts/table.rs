@@ -1,36 +1,36 @@
-//! The one table of what programs may start, in three kinds. Whatever it does not list covers only itself.
+//! The table of what programs may start, in three kinds. A program that it does not list covers only itself.
 //!
-//! An entry is found by the name that a program is called by, without a version at its end (`python3.11`) and, of
-//! compilers, without the machine that they are for (`x86_64-linux-gnu-gcc`).
+//! Entries are looked up by the name that a program is called by, without a version suffix (`python3.11`) and, for compilers,
+//! without the target prefix (`x86_64-linux-gnu-gcc`).
 
 use beamai_isolation::StartCoverage;
 
-/// Programs of one kind, and why they are of it.
+/// Programs of one kind, with the reason.
 #[derive(Debug)]
 pub struct ProgramEntry {
-    /// What the entry says.
+    /// The kind.
     pub kind: ProgramKind,
-    /// The programs, with spaces between them.
+    /// The programs' names, separated by spaces.
     pub names: &'static str,
-    /// Why, in a line.
+    /// The reason, in one line.
     pub why: &'static str,
 }
 
 /// What a program may start.
 #[derive(Debug)]
 pub enum ProgramKind {
-    /// Everything that no rule denies: its purpose is to run what it is told.
+    /// Everything that no rule denies: its purpose is to run a project's code.
     Runner,
-    /// What rules allow, as if the shell started it: it runs what its own command line names.
+    /// What rules allow, as if the shell started it: it runs the program in its command line.
     Wrapper(WrapperRule),
-    /// These parts of it and nothing else.
+    /// These parts and nothing else.
     Parts(ProgramParts),
 }
 
 /// Whether a wrapper itself needs a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WrapperRule {
-    /// It does: it does more than to start a program, such as to change who runs it.
+    /// It does, because it does more than start a program, such as change the user.
     Rule,
     /// It does not.
     Nothing,
@@ -39,25 +39,25 @@ pub enum WrapperRule {
 /// The parts of a program.
 #[derive(Debug)]
 pub struct ProgramParts {
-    /// Names of directories, anywhere above the file.
+    /// Names of directories: every program beneath one is a part.
     pub directories: &'static str,
     /// Names of programs.
     pub names: &'static str,
-    /// Names of programs that are parts as long as they only pass on what they read, and write no file.
+    /// Names of programs that are parts if they only filter their input and write no file.
     pub filters: &'static str,
-    /// Scripts in these directories that start further programs of the system.
+    /// Names of scripts in these directories that start further system programs.
     pub scripts: &'static str,
-    /// Names of those programs: parts of the scripts, and of nothing else.
+    /// Names of those programs. They are parts of the scripts only.
     pub used: &'static str,
-    /// Programs in these directories that are parts also where the program's own arguments name them.
+    /// Names of programs in these directories that are parts even if the program's arguments name them.
     pub spoken: &'static str,
-    /// What is no part, though it is in one of the directories.
+    /// Names of programs in the directories that are not parts.
     pub except: &'static str,
-    /// Whether the loader of programs is a part, asked about one file.
+    /// Whether the dynamic loader is a part if it only lists the libraries of a file.
     pub loads: bool,
 }
 
-/// The index that stands for every program that the table does not list.
+/// The index for programs that the table does not list.
 const UNLISTED: u16 = u16::MAX;
 
 const NO_PARTS: ProgramParts = ProgramParts {
@@ -270,34 +270,34 @@ pub static TABLE: &[ProgramEntry] = &[
     },
 ];
 
-/// The one use in which a tool of many uses is a part.
+/// The use in which a general tool is a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PartUse {
-    /// It passes on what it reads, and writes no file.
+    /// It filters its input and writes no file.
     Filters,
-    /// It prints: its script writes and starts nothing.
+    /// It only prints: its script neither writes nor starts anything.
     Prints,
     /// It makes or removes files in `/tmp` only.
     Drafts,
-    /// No option says where to write to.
+    /// No option names an output file.
     WritesNothing,
 }
 
-/// The uses of parts that could do more than their program wants of them.
+/// Parts that could do more than their program needs, with the permitted use.
 const USES: [(&str, PartUse); 3] =
     [("sed", PartUse::Prints), ("rm mktemp", PartUse::Drafts), ("iconv", PartUse::WritesNothing)];
 
-/// The use in which a program is a part; any, if there is none.
+/// The permitted use of a part; `None` if every use is permitted.
 pub(super) fn use_of(name: &str) -> Option<PartUse> {
     USES.iter().find(|(names, _)| has(names, name)).map(|(_, wanted)| *wanted)
 }
 
-/// Whether a list of names with spaces between them has this one.
+/// Whether a space-separated list of names contains this one.
 pub(crate) fn has(names: &str, name: &str) -> bool {
     names.split_whitespace().any(|one| one == name)
 }
 
-/// The entry of a program, with its index.
+/// A program's entry and its index.
 fn entry(name: &str) -> Option<(u16, &'static ProgramEntry)> {
     let find = |name: &str| TABLE.iter().position(|entry| has(entry.names, name));
     let bare = name.trim_end_matches(|char: char| char.is_ascii_digit() || char == '.').trim_end_matches('-');
@@ -309,7 +309,7 @@ fn entry(name: &str) -> Option<(u16, &'static ProgramEntry)> {
     Some((u16::try_from(at).unwrap_or(UNLISTED), &TABLE[at]))
 }
 
-/// What the start of a program covers, by the name that it is called by.
+/// The coverage of a program, by the name that it is called by.
 pub(super) fn coverage(name: &str) -> StartCoverage {
     match entry(name) {
         Some((_, ProgramEntry { kind: ProgramKind::Runner, .. })) => StartCoverage::Everything,
@@ -319,12 +319,12 @@ pub(super) fn coverage(name: &str) -> StartCoverage {
     }
 }
 
-/// Whether a program only starts the one that its command line names, so that no rule needs to be about it.
+/// Whether a wrapper needs no rule of its own.
 pub(super) fn is_free(name: &str) -> bool {
     matches!(entry(name), Some((_, ProgramEntry { kind: ProgramKind::Wrapper(WrapperRule::Nothing), .. })))
 }
 
-/// The parts of a program, by the entry that its start covers.
+/// The parts in an entry of the table.
 pub(super) fn parts(at: u16) -> &'static ProgramParts {
     match TABLE.get(usize::from(at)).map(|entry| &entry.kind) {
         Some(ProgramKind::Parts(parts)) => parts,

@@ -6,6 +6,7 @@ use beamai_isolation::Starter;
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use std::ffi::OsString;
+use std::path::Path;
 
 /// A command under a policy.
 struct StartCase {
@@ -552,4 +553,32 @@ fn the_loader_is_refused_what_a_deny_rule_names_under_each_of_its_names() {
     assert!(case.covers(&loader).is_some());
     let loaded = vec!["/w/link".into(), "/usr/bin/rm".into()];
     assert!(matches!(case.judge(&ProgramStart { loaded, ..loader }), StartVerdict::Refuse(Some(_))));
+}
+
+#[test]
+fn env_starts_the_interpreter_of_a_script_and_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let [script, link, other] = ["tool", "link", "other"].map(|name| dir.path().join(name));
+    std::fs::write(&script, "#!/usr/bin/env python3\nimport os\n").unwrap();
+    std::fs::write(&other, "\x7fELF").unwrap();
+    std::os::unix::fs::symlink(&script, &link).unwrap();
+    let case = allowed(&["Bash(tool:*)"], "tool");
+    let by = |program: &Path, words: &[&str]| {
+        let mut start = by("tool", StartCoverage::NOTHING, words);
+        start.starter.program = program.to_owned();
+        start
+    };
+    let [script_text, link_text, other_text] = [&script, &link, &other].map(|path| path.to_str().unwrap());
+    for path in [script_text, link_text] {
+        assert_eq!(
+            case.covers(&by(&script, &["python3", path, "-x"])),
+            Some(StartCoverage::NOTHING),
+            "{path}"
+        );
+    }
+    // A program can be told to start another one with its own path as the first argument.
+    assert!(case.asks(&by(&script, &["touch", script_text])));
+    assert!(case.asks(&by(&script, &["python3", other_text])));
+    assert!(case.asks(&by(&other, &["touch", other_text])));
+    assert!(case.asks(&by(&other, &["python3", other_text])));
 }

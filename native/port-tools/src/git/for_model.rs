@@ -19,11 +19,9 @@ pub(super) fn printed(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Model
     }
     if result.flag("has_more") && shown == total {
         let limit = call.number("limit").unwrap_or(20);
-        let more = call.again(&[("limit", json!((limit * 2).min(1000)))]);
-        page.note(&format!(
-            "older commits follow{}",
-            more.map_or(String::new(), |more| format!("; more: {more}"))
-        ));
+        let more = call.with(&[("limit", json!((limit * 2).min(1000)))]);
+        let more = more.map_or(String::new(), |more| format!("; more with {more}"));
+        page.note(&format!("older commits follow{more}"));
     }
     result.texts("notes").for_each(|note| page.note(note));
     Some(())

@@ -74,6 +74,9 @@ pub struct Diagnostics {
     /// Further information about the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// What the host can configure so that there is an answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub configure: Option<String>,
     /// Number of diagnostics.
     pub total: usize,
     /// Whether there are more than returned.

@@ -18,6 +18,9 @@ pub struct LspOutput {
     /// Further information about the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// What the host can configure so that there is an answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub configure: Option<String>,
     /// Where the symbol is defined, used or implemented.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub locations: Option<Vec<CodeLocation>>,

@@ -1,4 +1,4 @@
-//! The layers of isolation, each with an attempt that it prevents.
+//! Tests every sandbox layer with an attempt that it must prevent.
 
 use super::victim::Victim;
 use super::{LayerReport, LayerStatus};
@@ -12,33 +12,33 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Bytes of memory that commands of the doctor get, and half of what one of them tries to take.
+/// Memory limit of the doctor's commands, and half of what one of them tries to allocate.
 const MEMORY: u64 = 256 << 20;
 
-/// A program that every machine has, denied where the exec guard is tried.
+/// A program that exists on every machine; denied to test the exec guard.
 const DENIED: &str = "true";
 
-/// A place on the machine with something to protect in it, removed at the end.
+/// A directory on the machine with a file to protect; removed at the end.
 struct DoctorFixture(PathBuf);
 
-/// An attempt on one layer.
+/// An attempt against one layer.
 struct Trial {
     layer: &'static str,
-    /// What it is, for people.
+    /// Its description, for people.
     text: &'static str,
-    /// What it is, for the program that makes it.
+    /// The arguments of the attempt program.
     attempt: String,
-    /// Whether it does no harm without a sandbox.
+    /// Whether it is harmless without a sandbox.
     is_harmless: bool,
-    /// Whether it is a signal that ends the victim: then it has succeeded where the victim has ended. The command's own
-    /// processes may have its number, and be signalled.
+    /// Whether it sends a fatal signal: then it has succeeded if the victim has exited. The exit code says nothing,
+    /// because a process in the sandbox may have the same pid.
     is_signal: bool,
 }
 
-/// Tries every layer. Returns with them the best tier that works here.
+/// Tests all layers. Also returns the best tier that works on this machine.
 ///
 /// # Errors
-/// What kept it from beginning.
+/// The reason why testing could not start.
 pub(super) fn examine() -> Result<(Vec<LayerReport>, Option<Tier>), String> {
     let fixture =
         DoctorFixture::set_up().map_err(|error| format!("no directory to try things in: {error}"))?;
@@ -47,7 +47,7 @@ pub(super) fn examine() -> Result<(Vec<LayerReport>, Option<Tier>), String> {
     let program = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
     let sandbox = json!({"mode": "best_effort", "memory": MEMORY, "readable": [program], "report": "always"});
     let all = json!({"default": "allow"});
-    // The guard is there only where a rule is about programs.
+    // The guard is only active if a rule concerns programs.
     let guarded =
         host(&fixture, &sandbox, &json!({"default": "allow", "deny": [format!("Bash({DENIED}:*)")]}))?;
     let under = host(&fixture, &sandbox, &all)?;
@@ -162,7 +162,7 @@ fn succeeds(host: &Host, program: &Path, attempt: &str) -> Result<bool, String> 
     };
     match result["exit_code"].as_i64() {
         Some(0) => Ok(true),
-        // A signal is a refusal, too.
+        // Being killed by a signal is a refusal too.
         Some(1) | None => Ok(false),
         Some(code) => {
             Err(format!("the attempt {attempt:?} could not be made (exit code {code}): {}", result["stderr"]))
@@ -189,7 +189,7 @@ fn value(outcome: CallOutcome) -> Result<Value, String> {
 }
 
 impl DoctorFixture {
-    /// Where a command sees it: not in the temporary directory, which is its own under a sandbox.
+    /// A directory that commands can see: not the temporary directory, which is private in a sandbox.
     fn set_up() -> std::io::Result<Self> {
         let home = std::env::var_os("HOME").map(PathBuf::from);
         let candidates = [Some(PathBuf::from("/var/tmp")), home, std::env::current_dir().ok()];

@@ -1,4 +1,4 @@
-//! `beamai-port doctor`: what of the runtime this machine can do, and what is missing.
+//! `beamai-port doctor`: reports what works on this machine, and what is missing.
 
 #[cfg(target_os = "linux")]
 mod layers;
@@ -37,17 +37,17 @@ pub(crate) fn command() -> Command {
         .args_override_self(true)
 }
 
-/// Everything that is known of the machine.
+/// The report on the machine.
 #[derive(Serialize)]
 struct DoctorReport {
-    /// Whether commands run under the sandbox `required`.
+    /// Whether commands run with the sandbox `required`.
     required_works: bool,
-    /// The best tier that works; none where not even `required:landlock` does.
+    /// The best tier that works; `None` if not even `required:landlock` does.
     tier: Option<Tier>,
-    /// What is in the way of layers.
+    /// Obstacles to layers.
     obstacles: Vec<InTheWay>,
     layers: Vec<LayerReport>,
-    /// Why no layer could be tried.
+    /// Why no layer could be tested.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
     programs: Vec<ProgramReport>,
@@ -55,7 +55,7 @@ struct DoctorReport {
     language_servers: Vec<LanguageServerReport>,
 }
 
-/// Something in the way of layers.
+/// An obstacle to some layers.
 #[derive(Serialize)]
 struct InTheWay {
     name: &'static str,
@@ -64,29 +64,29 @@ struct InTheWay {
     remedy: &'static str,
 }
 
-/// A layer of isolation.
+/// A sandbox layer.
 #[derive(Serialize)]
 struct LayerReport {
     layer: String,
     state: LayerStatus,
-    /// What was tried.
+    /// The attempt.
     attempt: &'static str,
-    /// Why it is off, or what the attempt showed.
+    /// Why it is missing, or what the attempt showed.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
 }
 
-/// What is known of a layer.
+/// The state of a layer.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum LayerStatus {
-    /// The attempt succeeds without the sandbox and fails under it.
+    /// The attempt succeeds without the sandbox, and fails in it.
     Proved,
-    /// The attempt fails under the sandbox; without it, it fails too, for a reason of the machine's.
+    /// The attempt fails in the sandbox, but also without it.
     On,
-    /// It is said to be on, and the attempt succeeds.
+    /// It is reported as active, but the attempt succeeds.
     Broken,
-    /// It is off.
+    /// It is missing.
     Off,
 }
 

@@ -1,4 +1,4 @@
-//! The report for people.
+//! The report as text for people.
 
 use super::{DoctorReport, InTheWay, LayerReport, LayerStatus, obstacles, programs, servers};
 use beamai_isolation::Tier;
@@ -6,7 +6,7 @@ use beamai_workspace::Workspace;
 use std::fmt::Write;
 use std::path::Path;
 
-/// The report as text, with what is missing at the end.
+/// The report as text, followed by what is missing.
 pub(super) fn of(report: &DoctorReport) -> String {
     let mut text = String::from("isolation of commands\n");
     if let Some(problem) = &report.problem {
@@ -49,7 +49,7 @@ pub(super) fn of(report: &DoctorReport) -> String {
     text
 }
 
-/// A line for each thing that is missing. The repository is of interest only where the workspace is known.
+/// One line for each thing that is missing. The repository is only reported if the workspace is known.
 pub(super) fn missing(workspace: Option<&Workspace>) -> String {
     let mut lines = Vec::new();
     for obstacle in obstacles() {

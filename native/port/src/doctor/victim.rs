@@ -1,35 +1,35 @@
-//! A process for attempts to be made on.
+//! A process that attempts are made on.
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The longest that a signal takes to end a process.
+/// Timeout for a signal to end a process.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// A process of the machine that does nothing. It ends with this.
+/// An idle process on the machine. Killed on drop.
 pub(super) struct Victim(std::cell::RefCell<Child>);
 
 impl Victim {
     /// Starts one.
     ///
     /// # Errors
-    /// For people: why it could not be started.
+    /// A message for people.
     pub(super) fn start() -> Result<Self, String> {
-        // Outside of the sandbox, and of a shell that would have other children.
+        // Started outside of the sandbox, and not by a shell that would have other children.
         let child = Command::new("sleep").arg("1000").stdin(Stdio::null()).stdout(Stdio::null()).spawn();
         let child = child.map_err(|error| format!("cannot start sleep, to make attempts on it: {error}"))?;
         Ok(Self(child.into()))
     }
 
-    /// Its number.
+    /// Its pid.
     pub(super) fn pid(&self) -> String {
         self.0.borrow().id().to_string()
     }
 
-    /// When it started, as `/proc` tells it: no other process of its number has that.
+    /// Its start time according to `/proc`, which distinguishes it from other processes with the same pid.
     ///
     /// # Errors
-    /// For people: that `/proc` does not tell it.
+    /// A message for people, if `/proc` does not show it.
     pub(super) fn started(&self) -> Result<String, String> {
         beamai_sandbox::started(&self.pid())
             .map_err(|error| format!("cannot look up the process {}: {error}", self.pid()))

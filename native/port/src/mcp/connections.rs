@@ -1,30 +1,30 @@
-//! Seats for connections: as many as there may be, and who must leave when there are more.
+//! Limits the number of connections, and chooses which one is closed when there are more.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
-/// All seats.
+/// All slots.
 pub(super) struct ConnectionLimit {
     most: usize,
-    /// Those that are taken, the one that has waited longest for a request first.
+    /// The slots in use; the connection that has been idle longest comes first.
     taken: Mutex<Vec<Arc<ConnectionSlot>>>,
-    /// A seat has become free, or its connection waits for a request again.
+    /// Notified when a slot becomes free, or its connection becomes idle.
     news: Notify,
 }
 
-/// The seat of one connection.
+/// The slot of one connection.
 pub(super) struct ConnectionSlot {
     slots: Arc<ConnectionLimit>,
-    /// Requests that are being answered. Without any, the connection may have to leave.
+    /// Number of requests being answered. Without any, the connection may be closed.
     requests: AtomicUsize,
     must_leave: Notify,
 }
 
-/// Gives the seat back when dropped.
+/// Frees the slot on drop.
 pub(super) struct SlotGuard(Arc<ConnectionSlot>);
 
-/// A request that is being answered, until it is dropped.
+/// A request being answered, until dropped.
 pub(super) struct RequestGuard(Arc<ConnectionSlot>);
 
 impl ConnectionLimit {
@@ -32,8 +32,8 @@ impl ConnectionLimit {
         Arc::new(Self { most, taken: Mutex::default(), news: Notify::new() })
     }
 
-    /// A seat for a new connection. With none free, the connection leaves that has waited longest for a request; where
-    /// all are being answered, the new one waits.
+    /// Reserves a slot for a new connection. If none is free, the connection that has been idle longest is closed; if
+    /// none is idle, the new one waits.
     pub(super) async fn take(self: &Arc<Self>) -> Arc<ConnectionSlot> {
         loop {
             let news = self.news.notified();
@@ -68,7 +68,7 @@ impl ConnectionLimit {
         self.news.notify_one();
     }
 
-    /// Its connection starts to wait anew: behind the others.
+    /// Marks its connection as idle from now on.
     fn wait_anew(&self, slot: &Arc<ConnectionSlot>) {
         let mut taken = self.taken();
         if let Some(at) = taken.iter().position(|one| Arc::ptr_eq(one, slot)) {
@@ -80,13 +80,13 @@ impl ConnectionLimit {
 }
 
 impl ConnectionSlot {
-    /// The seat as taken, until this is dropped.
+    /// Marks the slot as used until the result is dropped.
     pub(super) fn taken(self: &Arc<Self>) -> SlotGuard {
         SlotGuard(Arc::clone(self))
     }
 
-    /// Keeps the seat while a request is being answered; `None` where the connection has to leave already, so that
-    /// nothing is done for a request whose answer would not arrive.
+    /// Keeps the slot while a request is being answered; `None` if the connection is already being closed, so that no
+    /// request is run whose answer could not be sent.
     pub(super) fn serving(self: &Arc<Self>) -> Option<RequestGuard> {
         let taken = self.slots.taken();
         let is_taken = taken.iter().any(|one| Arc::ptr_eq(one, self));
@@ -96,7 +96,7 @@ impl ConnectionSlot {
         })
     }
 
-    /// Waits until the connection has to leave.
+    /// Waits until the connection has to be closed.
     pub(super) async fn called_up(&self) {
         self.must_leave.notified().await;
     }

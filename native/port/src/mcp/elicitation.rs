@@ -1,5 +1,5 @@
-//! Asking the user of a client: by a request of our own, or, from 2026-07-28 on, by an answer that says what is
-//! missing; the client then makes its request again, with it.
+//! Asks the client's user: with an elicitation request, or, from revision 2026-07-28 on, with a response that says what
+//! is missing, after which the client repeats its request.
 
 use super::form::Form;
 use rmcp::ErrorData;
@@ -11,41 +11,41 @@ use rmcp::model::{
 use rmcp::service::{PeerRequestOptions, RequestContext, ServiceError};
 use serde::{Deserialize, Serialize};
 
-/// What came of a form.
+/// The result of a form.
 pub(super) enum FormResult {
-    /// This.
+    /// The answer.
     Answer(ElicitResult),
-    /// The client must make its request again, with the answer.
+    /// The client must repeat its request with the answer.
     Again(InputRequiredResult),
-    /// It could not be put; why.
+    /// The form could not be shown, and why.
     Failed(String),
 }
 
-/// What a request that is made again brings along. The client keeps it for us and could change it; but whoever can
-/// do that could give the approval itself.
+/// State that a repeated request carries. The client stores it and could change it; but such a client could also give
+/// the approval itself.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RetryState {
-    /// Fingerprint of the call for which leave was asked.
+    /// Fingerprint of the call that approval was requested for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) asked: Option<String>,
-    /// Fingerprint of the call for which it was given.
+    /// Fingerprint of the call that was approved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) approved: Option<String>,
 }
 
-/// Whether the client of a request can show a form.
+/// Whether the client can show forms.
 pub(super) fn can_ask(context: &RequestContext<RoleServer>) -> bool {
     let elicitation = context.client_capabilities().and_then(|capabilities| capabilities.elicitation);
-    // Before there were others, forms were all there was.
+    // Originally, forms were the only kind of elicitation.
     elicitation.is_some_and(|modes| modes.form.is_some() || modes.url.is_none())
 }
 
-/// The user at the other end of a request.
+/// The user of a client.
 pub(super) struct Elicitor<'a> {
     context: &'a RequestContext<RoleServer>,
     responses: InputResponses,
-    /// What earlier rounds of the same request left.
+    /// State from earlier rounds of the same request.
     pub(super) round: RetryState,
 }
 
@@ -53,7 +53,7 @@ impl<'a> Elicitor<'a> {
     /// The user of the client that made this request.
     ///
     /// # Errors
-    /// A state that is none of ours.
+    /// If the state was not created by this server.
     pub(super) fn new(
         context: &'a RequestContext<RoleServer>,
         responses: Option<InputResponses>,
@@ -65,7 +65,7 @@ impl<'a> Elicitor<'a> {
         Ok(Self { context, responses: responses.unwrap_or_default(), round })
     }
 
-    /// Whether the client can show a form.
+    /// Whether the client can show forms.
     pub(super) fn is_there(&self) -> bool {
         can_ask(self.context)
     }
@@ -75,7 +75,7 @@ impl<'a> Elicitor<'a> {
         self.speaks(&ProtocolVersion::V_2025_11_25)
     }
 
-    /// Whether a form can be shown while a call runs: later revisions answer the call with it.
+    /// Whether a form can be shown while a call runs: later revisions end the call to ask.
     pub(super) fn can_ask_meanwhile(&self) -> bool {
         !self.speaks(&ProtocolVersion::V_2026_07_28)
     }
@@ -84,7 +84,7 @@ impl<'a> Elicitor<'a> {
         self.context.protocol_version().is_some_and(|spoken| spoken.as_str() >= version.as_str())
     }
 
-    /// Puts a form, unless this request brings its answer.
+    /// Shows a form, unless this request already has its answer.
     pub(super) async fn put(&mut self, name: &str, form: Form) -> FormResult {
         let params = ElicitRequestParams::FormElicitationParams {
             meta: None,
@@ -97,7 +97,7 @@ impl<'a> Elicitor<'a> {
         self.requested(params).await.unwrap_or_else(|error| FormResult::Failed(error.to_string()))
     }
 
-    /// Asks, and takes the question back when the client no longer waits for the call.
+    /// Asks, and withdraws the question if the client cancels the call.
     async fn requested(&self, params: ElicitRequestParams) -> Result<FormResult, ServiceError> {
         let peer = &self.context.peer;
         let request = ServerRequest::ElicitRequest(ElicitRequest::new(params));
@@ -134,7 +134,7 @@ impl<'a> Elicitor<'a> {
 }
 
 impl Elicitor<'_> {
-    /// Notes for which call leave is asked for, and drops an answer that was given for another one.
+    /// Records the call that approval is requested for, and drops an answer that was for another call.
     pub(super) fn forget_unless_asked(&mut self, fingerprint: &str, name: &str) {
         if self.round.asked.as_deref() != Some(fingerprint) {
             self.responses.remove(name);

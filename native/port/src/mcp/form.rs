@@ -1,4 +1,4 @@
-//! Forms that a client shows to its user, and what comes back.
+//! Forms for a client's user, and their results.
 
 use beamai_text::{one_line, printable};
 use beamai_tool::question::{Answer, Answers, Choice, Question};
@@ -9,37 +9,37 @@ use std::collections::BTreeMap;
 const ALLOW: &str = "allow";
 const ALLOW_FOR_SESSION: &str = "allow for this session";
 const DENY: &str = "deny";
-/// Most rules that a choice shows, and bytes of each.
+/// Maximum number of rules in a choice, and maximum bytes of each.
 const MOST_RULES: usize = 3;
 const LONGEST_RULE: usize = 100;
 
-/// A message and the fields below it.
+/// A message with form fields.
 pub(super) struct Form {
     /// What it is about.
     pub(super) message: String,
-    /// Its fields, as a flat JSON Schema.
+    /// The fields, as a flat JSON Schema.
     pub(super) schema: ElicitationSchema,
 }
 
-/// What somebody said to a request for leave.
+/// The user's decision on an approval request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ApprovalDecision {
-    /// Yes, this time.
+    /// Approved once.
     Allow,
-    /// Yes, for as long as the session lasts.
+    /// Approved for the rest of the session.
     AllowForSession,
-    /// Yes, and whatever these rules allow for as long as the session lasts.
+    /// Approved, with these rules for the rest of the session.
     AllowByRules(Vec<String>),
-    /// No, or nothing that is a yes.
+    /// Denied, or anything that is not a clear approval.
     Deny,
-    /// The question was closed without an answer.
+    /// Closed without an answer.
     Cancelled,
 }
 
-/// Who asks: a client has forms of several servers before its user.
+/// Names this server, because a client may show forms of several servers.
 const WHO: &str = "beamai";
 
-/// Asks for leave; for the session's length and by rules, too, where that is offered.
+/// An approval request; with choices for the session and for rules, if those are offered.
 pub(super) fn approval(request: &Value, offers_session: bool) -> Form {
     let mut choices = vec![ALLOW.to_owned()];
     if offers_session {
@@ -55,7 +55,7 @@ pub(super) fn approval(request: &Value, offers_session: bool) -> Form {
     form(message, Map::from_iter([("decision".to_owned(), decision)]), &["decision".to_owned()])
 }
 
-/// The rules that would allow what is asked about, where a choice can show all of them.
+/// The rules that would allow the action, if a choice can show all of them.
 fn rules(request: &Value) -> Vec<String> {
     let rules = request["always"].as_array().or_else(|| request["wanted"].as_array()).into_iter().flatten();
     let rules: Vec<String> = rules.filter_map(|rule| rule.as_str().map(str::to_owned)).collect();
@@ -71,7 +71,7 @@ fn by_rules(rules: &[String]) -> Option<String> {
     (!rules.is_empty()).then(|| format!("{ALLOW_FOR_SESSION}: {}", rules.join(", ")))
 }
 
-/// What was said to a request. Only a clear yes is one.
+/// The decision on a request. Only an explicit approval counts.
 pub(super) fn decision(request: &Value, result: &ElicitResult) -> ApprovalDecision {
     let said = result.content.as_ref().and_then(|content| content["decision"].as_str());
     let rules = rules(request);
@@ -86,7 +86,7 @@ pub(super) fn decision(request: &Value, result: &ElicitResult) -> ApprovalDecisi
     }
 }
 
-/// Puts questions of a tool. Besides the choices, one can always answer something else, so these have two fields.
+/// The questions of a tool. Each has two fields, since users can always give an answer besides the choices.
 pub(super) fn questions(tool: &str, questions: &[Question], has_lists: bool) -> Form {
     let questions: Vec<Question> = questions.iter().map(shown).collect();
     let (mut fields, mut required) = (Map::new(), Vec::new());
@@ -105,7 +105,7 @@ pub(super) fn questions(tool: &str, questions: &[Question], has_lists: bool) -> 
     form(format!("{WHO}, in its tool {tool}, asks: {texts}"), fields, &required)
 }
 
-/// The answers; cancelled where one is missing.
+/// The answers; cancelled if one is missing.
 pub(super) fn answers(questions: &[Question], result: &ElicitResult) -> Answers {
     let content = match (&result.action, &result.content) {
         (ElicitationAction::Accept, Some(content)) => content,
@@ -136,14 +136,14 @@ fn answer(question: &Question, given: &Value) -> Option<Answer> {
     }
 }
 
-/// Labels with commas between them, or a text of somebody's own.
+/// Comma-separated labels, or free text.
 fn several(question: &Question, text: &str) -> Answer {
     let parts: Vec<String> = text.split(',').map(|part| meant(question, part.trim())).collect();
     let is_label = |part: &String| question.options.iter().any(|choice| choice.label == *part);
     if parts.iter().all(is_label) { Answer::Several(parts) } else { Answer::One(text.to_owned()) }
 }
 
-/// A question as a client gets it. Its texts are a model's and end on a terminal.
+/// A question as sent to a client. Its text comes from a model and may be shown on a terminal.
 fn shown(question: &Question) -> Question {
     let choice = |choice: &Choice| Choice {
         label: printable(&choice.label),
@@ -157,7 +157,7 @@ fn shown(question: &Question) -> Question {
     }
 }
 
-/// The label that was shown as this text, or the text.
+/// The label that was shown as this text, or the text itself.
 fn meant(question: &Question, text: &str) -> String {
     let label = question.options.iter().map(|choice| &choice.label).find(|label| printable(label) == text);
     label.map_or(text, |label| label).to_owned()

@@ -1,4 +1,4 @@
-//! The server over HTTP, for clients of this machine.
+//! The MCP server over HTTP, for clients on this machine.
 
 use super::connections::{ConnectionLimit, ConnectionSlot, RequestGuard};
 use super::server::{ConnectionServer, SharedState};
@@ -19,23 +19,23 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 
-/// Where it is served.
+/// The path of the endpoint.
 const PATH: &str = "/mcp";
-/// Connections at once. When there are more, the one that has waited longest for a whole request makes room.
+/// Maximum number of connections. Beyond it, the one that has been idle longest is closed.
 const MOST_CONNECTIONS: usize = 512;
-/// Largest request.
+/// Maximum size of a request.
 const MOST_BYTES: usize = 64 << 20;
-/// How long a client may take for the head of a request, and how long for its body.
+/// Timeouts for the head and for the body of a request.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long a session may be idle before it ends.
+/// Idle time after which a session ends.
 const IDLE: Duration = Duration::from_secs(3600);
 
 type Service = StreamableHttpService<ConnectionServer, LocalSessionManager>;
 
-/// The address of an option's value.
+/// Parses the address to listen on.
 ///
 /// # Errors
-/// It is none, or others than this machine could reach it.
+/// If it is malformed, or reachable from other machines.
 pub(super) fn address(text: &str) -> Result<SocketAddr, UsageError> {
     let address: SocketAddr = text.parse().map_err(|_| {
         UsageError(format!("{text:?} is not an address; write ADDR:PORT, such as 127.0.0.1:8765 or [::1]:0"))
@@ -49,7 +49,7 @@ pub(super) fn address(text: &str) -> Result<SocketAddr, UsageError> {
     Ok(address)
 }
 
-/// Serves until the program is told to end.
+/// Serves until the program is told to exit.
 pub(super) async fn serve(shared: &Arc<SharedState>, address: SocketAddr) -> Result<ExitCode, UsageError> {
     let cannot = |error| UsageError(format!("cannot listen on {address}: {error}"));
     let listener = TcpListener::bind(address).await.map_err(cannot)?;
@@ -69,7 +69,7 @@ pub(super) async fn serve(shared: &Arc<SharedState>, address: SocketAddr) -> Res
 fn config(bound: SocketAddr) -> StreamableHttpServerConfig {
     let own = bound.ip().to_string();
     let hosts = ["localhost", "127.0.0.1", "::1", &own];
-    // A page can only be one of our own; there is none, so this keeps every page out.
+    // Only pages of this server could send these origins. It has none, so requests from web pages are refused.
     let origins = ["localhost".to_owned(), "127.0.0.1".to_owned(), "[::1]".to_owned()]
         .map(|host| format!("http://{host}:{}", bound.port()));
     StreamableHttpServerConfig::default()
@@ -97,7 +97,7 @@ async fn accept(listener: &TcpListener, service: &Service) {
                 let slot = slots.take().await;
                 tokio::spawn(converse(stream, service.clone(), slot));
             }
-            // Too many open files, or a client that is gone already.
+            // Too many open files, or the client has already disconnected.
             Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
         }
     }
@@ -113,13 +113,13 @@ async fn converse(stream: TcpStream, service: Service, slot: Arc<ConnectionSlot>
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(PATIENCE);
     tokio::select! {
-        // A connection that breaks is the client's affair.
+        // Connection errors are ignored.
         _ = http.serve_connection(TokioIo::new(stream), answer) => {}
         () = slot.called_up() => {}
     }
 }
 
-/// Reads the whole of a request, then answers it. Only from then on does the connection keep its seat.
+/// Reads a whole request, then answers it. The connection keeps its slot while the answer is sent.
 async fn received(
     service: &Service,
     slot: &Arc<ConnectionSlot>,
@@ -143,7 +143,7 @@ async fn received(
         return plain(StatusCode::SERVICE_UNAVAILABLE, "too many connections; try again\n".to_owned());
     };
     let response = answer(service, Request::from_parts(head, Full::from(body))).await;
-    // Until the last byte of the answer, which may be a stream without an end.
+    // Until the last byte of the response, which may be an endless stream.
     response.map(|body| {
         let keep = move |frame| {
             let _: &RequestGuard = &serving;
@@ -157,7 +157,7 @@ async fn answer(service: &Service, request: Request<Full<Bytes>>) -> Response<Bo
     if request.uri().path() == PATH {
         let is_end = request.method() == Method::DELETE;
         let mut response = service.handle(request).await;
-        // The library says that it has been told; clients want to hear that it is done.
+        // The library only reports that it was asked to close; wait until it has.
         if is_end && response.status() == StatusCode::ACCEPTED {
             *response.status_mut() = StatusCode::NO_CONTENT;
         }

@@ -1,7 +1,7 @@
-//! Messages as lines of standard input and output.
+//! The MCP transport over standard input and output, one message per line.
 //!
-//! The library's own transport says nothing to what it cannot read. This one answers whatever can be answered, so that
-//! no client waits for ever, and it knows which requests are open ([`OpenRequests`]), so that none is answered twice.
+//! The library's own transport ignores messages that it cannot parse. This one answers them if possible, so that no
+//! client waits forever, and it tracks open requests ([`OpenRequests`]), so that none is answered twice.
 
 use super::requests::OpenRequests;
 use super::session::McpSession;
@@ -18,14 +18,14 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Stdin, Stdout};
 use tokio::sync::mpsc;
 
-/// Longest line that is read.
+/// Maximum length of a line.
 const MOST_BYTES: usize = 64 << 20;
-/// Messages that wait to be taken up.
+/// Maximum number of queued messages.
 const MOST_WAITING: usize = 64;
-/// How long calls may go on after the end of input: what was asked in one go is answered.
+/// How long calls may continue after the end of input, so that piped requests are answered.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// A client at the other end of standard input and output.
+/// A client on standard input and output.
 pub(super) struct StdioServerTransport {
     incoming: mpsc::Receiver<ClientJsonRpcMessage>,
     output: Arc<StdoutWriter>,
@@ -37,7 +37,7 @@ struct StdoutWriter {
 }
 
 impl StdioServerTransport {
-    /// Reads from here and writes there. When the input ends, the calls of the session are cancelled soon.
+    /// Reads and writes these streams. After the end of input, the session's calls are cancelled with a delay.
     pub(super) fn new(stdin: Stdin, stdout: Stdout, session: &Arc<McpSession>) -> Self {
         let (sender, incoming) = mpsc::channel(MOST_WAITING);
         let output = Arc::new(StdoutWriter { stdout: stdout.into(), open: OpenRequests::default() });
@@ -75,7 +75,7 @@ impl Transport<RoleServer> for StdioServerTransport {
 }
 
 impl StdoutWriter {
-    /// The message under the id that the client knows; `None` where nobody waits for it.
+    /// The message with the client's id; `None` if nobody waits for it.
     fn addressed(&self, mut message: ServerJsonRpcMessage) -> Option<ServerJsonRpcMessage> {
         let number = match &mut message {
             ServerJsonRpcMessage::Response(response) => Some(&mut response.id),
@@ -97,7 +97,7 @@ impl StdoutWriter {
     }
 }
 
-/// What a line was.
+/// The content of a line.
 enum LineRead {
     Whole,
     TooLong,
@@ -107,12 +107,12 @@ enum LineRead {
 struct StdinReader {
     sender: mpsc::Sender<ClientJsonRpcMessage>,
     output: Arc<StdoutWriter>,
-    /// Whether the client has said which revision it speaks.
+    /// Whether the client has stated its protocol revision.
     is_begun: bool,
 }
 
 impl StdinReader {
-    /// Reads until the input ends or nobody listens.
+    /// Reads until the end of input, or until nobody receives the messages.
     async fn read_all(mut self, mut input: BufReader<Stdin>) {
         let mut line = Vec::new();
         loop {
@@ -172,7 +172,7 @@ impl StdinReader {
                 request.id = number;
                 self.is_begun |= begins(&request.request);
             }
-            // The library would take anything but a request for the end.
+            // The library would treat anything but a request as the end.
             _ if !self.is_begun => return,
             ClientJsonRpcMessage::Notification(notification) => {
                 if let ClientNotification::CancelledNotification(cancelled) = &mut notification.notification {
@@ -187,12 +187,12 @@ impl StdinReader {
     }
 
     async fn refuse(&self, error: ErrorData, id: Option<RequestId>) {
-        // Whoever does not read has no use for it.
+        // Write errors are ignored: the client no longer reads.
         _ = self.output.write(&ServerJsonRpcMessage::error(error, id)).await;
     }
 }
 
-/// Whether the client says with this request which revision it speaks.
+/// Whether this request states the client's protocol revision.
 fn begins(request: &ClientRequest) -> bool {
     match request {
         ClientRequest::InitializeRequest(_) => true,
@@ -206,8 +206,7 @@ fn begins(request: &ClientRequest) -> bool {
     }
 }
 
-/// Reads a line without its end. What is longer than it may be is read and forgotten, and so is a last line without
-/// an end.
+/// Reads a line without its line ending. Lines that are too long, and an unterminated last line, are read and dropped.
 async fn read_line(input: &mut BufReader<Stdin>, line: &mut Vec<u8>) -> LineRead {
     line.clear();
     let mut is_too_long = false;

@@ -1,4 +1,4 @@
-//! The catalogue as the protocol lists it.
+//! Tool listings in the protocol's format.
 
 use beamai_engine::{HostSettings, catalogue};
 use beamai_schema::{self as schema, Provider};
@@ -7,17 +7,17 @@ use rmcp::model::{JsonObject, Tool as Listed, ToolAnnotations};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// The tool that hands work to a sub-agent. There is none here: the client is the agent.
+/// The tool that delegates to a sub-agent. Not available here: the client is the agent.
 const NEEDS_AN_AGENT: &str = "Task";
 
-/// The tools of a dialect that can do their work here, in the order of names.
+/// The usable tools of a dialect, sorted by name.
 pub(crate) fn tools(dialect: &str) -> Vec<&'static Arc<dyn Tool>> {
     let Ok(registry) = catalogue::dialect(dialect) else { return Vec::new() };
     registry.iter().filter(|tool| tool.rule() != NEEDS_AN_AGENT).collect()
 }
 
-/// Whether a tool can do its work with these settings, for a client that can ask its user or cannot. What cannot is not
-/// listed; a call of it is answered all the same, and says what is missing.
+/// Whether a tool can work with these settings, for a client that can or cannot ask its user. Unusable tools are not
+/// listed; a call of one still returns an error that says what is missing.
 pub(crate) fn can_work(
     tool: &dyn Tool,
     servers: LanguageServers,
@@ -31,17 +31,17 @@ pub(crate) fn can_work(
     }
 }
 
-/// Whether this machine has any language server.
+/// Whether a language server is installed on this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LanguageServers {
-    /// It has at least one.
+    /// At least one.
     Some,
-    /// It has none.
+    /// None.
     None,
 }
 
 impl LanguageServers {
-    /// Looks for them; starts none.
+    /// Looks for language servers without starting any.
     #[cfg(target_os = "linux")]
     pub(crate) fn of(settings: &HostSettings) -> Self {
         let workspace = std::path::Path::new(&settings.workspace.path);
@@ -56,12 +56,15 @@ impl LanguageServers {
     }
 }
 
-/// A tool as a client sees it. The schema of its output comes only along with structured content: it is longer than all
-/// the rest.
+/// A tool in the protocol's format. The output schema is only included together with structured content, because it is
+/// longer than everything else.
 pub(crate) fn listed(tool: &dyn Tool, is_structured: bool) -> Listed {
     let parameters = schema::for_model(tool.parameters());
     let rendered = schema::render(Provider::Mcp, tool.name(), tool.description(), &parameters, false).schema;
-    let input = object(&rendered["inputSchema"]);
+    let mut input = object(&rendered["inputSchema"]);
+    if input.get("required").is_some_and(|names| names.as_array().is_some_and(Vec::is_empty)) {
+        Arc::make_mut(&mut input).remove("required");
+    }
     let listed = Listed::new(tool.name().to_owned(), tool.description().to_owned(), input)
         .with_title(title(tool.name()))
         .with_annotations(annotations(tool));
@@ -75,8 +78,8 @@ fn object(schema: &Value) -> Arc<JsonObject> {
     Arc::new(schema.as_object().cloned().unwrap_or_default())
 }
 
-/// What a client may know of the tool beforehand. Whether it is destructive or idempotent means nothing of a tool that
-/// only reads, and the title stands beside.
+/// The annotations of a tool. `destructive` and `idempotent` are meaningless for read-only tools, and the title is a
+/// field of its own.
 fn annotations(tool: &dyn Tool) -> ToolAnnotations {
     let traits = tool.traits();
     let writes = |hint: bool| (!traits.read_only).then_some(hint);
@@ -89,7 +92,7 @@ fn annotations(tool: &dyn Tool) -> ToolAnnotations {
     )
 }
 
-/// A name in words: "file_read" is "File read", "BashOutput" is "Bash output".
+/// The words of a name: "file_read" becomes "File read", "BashOutput" becomes "Bash output".
 fn title(name: &str) -> String {
     let mut title = String::new();
     let mut is_lower = false;
@@ -118,7 +121,7 @@ mod tests {
         }
     }
 
-    /// What a listing costs a model: some 140 tokens a tool, at a little over four characters a token.
+    /// The cost of a listing for a model: about 140 tokens per tool, at a little over four characters per token.
     #[test]
     fn a_tool_is_described_in_six_hundred_characters_on_average() {
         for dialect in ["beamai", "microai", "coder", "ide"] {

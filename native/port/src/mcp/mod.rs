@@ -8,7 +8,7 @@
 //!                        what outlives a call           asking, form   approvals and questions
 //! ```
 //!
-//! The library speaks the protocol; what is here decides what is said.
+//! The library implements the protocol; the modules here determine the content.
 
 mod connections;
 mod elicitation;
@@ -74,7 +74,8 @@ pub(crate) fn main(matches: &ArgMatches) -> Result<ExitCode, UsageError> {
     let dialect = options.host.dialect()?;
     let settings = options.host.settings().map_err(|error| UsageError(error.message))?;
     options::warn(&settings.sandbox);
-    let host = Host::new(&settings, Arc::new(services())).map_err(|error| UsageError(error.message))?;
+    let host = Host::new(&settings, Arc::new(services().for_command_line()))
+        .map_err(|error| UsageError(error.message))?;
     let shared = Arc::new(SharedState::new(host, settings, dialect, options.format));
     crate::temp_dir::sweep();
     let runtime = runtime()?;
@@ -85,7 +86,7 @@ pub(crate) fn main(matches: &ArgMatches) -> Result<ExitCode, UsageError> {
         }
     });
     shared.sessions.end_all();
-    // A read of standard input cannot be called off; it must not keep the program.
+    // A read of standard input cannot be cancelled, and must not keep the program running.
     runtime.shutdown_background();
     ended
 }
@@ -136,7 +137,7 @@ async fn stdio(shared: &Arc<SharedState>) -> Result<ExitCode, UsageError> {
     let served = async {
         match rmcp::serve_server(server, lines).await {
             Ok(running) => running.waiting().await.map(|_| ()).map_err(|error| error.to_string()),
-            // The input ended before anything was asked.
+            // The input ended before the first request.
             Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
             Err(error) => Err(error.to_string()),
         }

@@ -1,4 +1,4 @@
-//! Results and errors as the protocol has them.
+//! Results and errors in the protocol's format.
 
 use beamai_base::ToolError;
 use beamai_engine::catalogue::{self, ToolOrigin};
@@ -6,16 +6,16 @@ use beamai_tool::{Tool, for_model};
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
 use serde_json::{Map, Value, json};
 
-/// Where in a result's `_meta` the error object is.
+/// The key of a result's `_meta` that holds the error object.
 pub(super) const ERROR_KEY: &str = "beamai/error";
 const IMAGE_NOTE: &str = "the image is in the content of this result";
 
-/// What a client is given of results.
+/// The format of results.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ResultFormat {
-    /// Whether the result is there as structured content, too, and tools have output schemas.
+    /// Whether results include structured content, and tools have output schemas.
     pub(super) is_structured: bool,
-    /// Most characters of the text.
+    /// Maximum characters of the text.
     pub(super) limit: usize,
 }
 
@@ -25,7 +25,7 @@ impl Default for ResultFormat {
     }
 }
 
-/// A result: its text for models, an image as such, and where it is wanted all of it as structured content.
+/// A result: its text for models, an image as such, and structured content if enabled.
 pub(super) fn done(
     tool: &dyn Tool,
     dialect: &str,
@@ -36,7 +36,7 @@ pub(super) fn done(
     let image = take_image(tool, &mut value);
     let origin = ToolOrigin::Dialect(dialect);
     let text = catalogue::text_for_model(origin, tool.name(), args, &value, shape.limit);
-    // Only a host's own tools can return what no model can read.
+    // Only results of custom tools can be impossible to render.
     let mut content = vec![ContentBlock::text(text.unwrap_or_else(|why| why))];
     content.extend(image);
     let mut result = CallToolResult::success(content);
@@ -44,8 +44,8 @@ pub(super) fn done(
     result
 }
 
-/// An error of the tool: its text for models, and in `_meta` the error object for programs. Structured content has to be
-/// what the output schema says, and clients check that of errors, too.
+/// An error of a tool: its text for models, and the error object in `_meta` for programs. Structured content would have
+/// to match the output schema, which clients check for errors too.
 pub(super) fn failed(error: &ToolError, limit: usize) -> CallToolResult {
     let value = error.to_value();
     let result = CallToolResult::error(vec![ContentBlock::text(for_model::of_error(&value, limit))]);
@@ -54,7 +54,7 @@ pub(super) fn failed(error: &ToolError, limit: usize) -> CallToolResult {
     result.with_meta(Some(meta))
 }
 
-/// Takes the image out of a result, which says so where it can; an image is large, and one time is enough.
+/// Removes the image from a result, which then says so if possible: images are large and are already included as such.
 fn take_image(tool: &dyn Tool, value: &mut Value) -> Option<ContentBlock> {
     let media_type = value.get("media_type")?.as_str()?.to_owned();
     let properties = &tool.output_schema()["properties"];

@@ -1,8 +1,8 @@
-//! The requests of a client that wait for an answer, under numbers of our own.
+//! A client's open requests, under internal numbers.
 //!
-//! A client may use an id again as soon as its request is over, and a request that it cancelled is over for the client
-//! before it is for the server. So the server knows requests by numbers that never come again, and what it says under a
-//! number that is over is for nobody.
+//! A client may reuse an id as soon as its request has ended, and for the client a cancelled request ends earlier than
+//! for the server. Therefore the server uses numbers that are never reused, and drops messages for numbers that are
+//! closed.
 
 use rmcp::model::RequestId;
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ struct RequestTable {
 }
 
 impl OpenRequests {
-    /// Takes note of a request, and gives its number; `None` where one of the same id is open.
+    /// Registers a request and returns its number; `None` if one with the same id is open.
     pub(super) fn open(&self, id: &RequestId) -> Option<RequestId> {
         let mut open = self.lock();
         if open.numbers.contains_key(id) {
@@ -32,7 +32,7 @@ impl OpenRequests {
         Some(RequestId::Number(number))
     }
 
-    /// Closes a request that the client cancels, and gives its number; `None` where none of this id is open.
+    /// Closes a request that the client cancels, and returns its number; `None` if none with this id is open.
     pub(super) fn cancel(&self, id: &RequestId) -> Option<RequestId> {
         let mut open = self.lock();
         let number = open.numbers.remove(id)?;
@@ -40,7 +40,7 @@ impl OpenRequests {
         Some(RequestId::Number(number))
     }
 
-    /// Closes a request that is answered, and gives the client's id of it; `None` where nobody waits for the answer.
+    /// Closes an answered request, and returns the client's id; `None` if nobody waits for the answer.
     pub(super) fn answer(&self, number: &RequestId) -> Option<RequestId> {
         let RequestId::Number(number) = number else { return None };
         let mut open = self.lock();

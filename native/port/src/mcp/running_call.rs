@@ -1,4 +1,4 @@
-//! One call of a tool: on a thread of the pool, with progress and cancellation, made again with what the user says.
+//! Runs a tool call on a pool thread, with progress and cancellation, and repeats it with the user's responses.
 
 use super::elicitation::{Elicitor, FormResult};
 use super::form::{self, ApprovalDecision};
@@ -22,16 +22,16 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::{mpsc, oneshot};
 
-/// Milliseconds that a call may take when neither it nor its tool says otherwise.
+/// Default timeout of a call in milliseconds.
 const DEFAULT_TIMEOUT: u64 = 120_000;
-/// Names of the forms in a request that is made again.
+/// Names of the forms in a repeated request.
 const APPROVAL: &str = "approval";
 const QUESTIONS: &str = "questions";
 
 /// Makes a call for a client.
 ///
 /// # Errors
-/// An unknown tool. What goes wrong in a tool is a result.
+/// For an unknown tool. Errors of a tool are results.
 pub(super) async fn call(
     shared: &Arc<SharedState>,
     session: Arc<McpSession>,
@@ -48,7 +48,7 @@ pub(super) async fn call(
         asks_starts,
         ..CallRequest::new(tool.name(), Some(shared.dialect.clone()), args)
     };
-    // The answer tells how to go on with the same arguments.
+    // The result may contain a call that continues with the same arguments.
     let args = call.args.clone();
     let mut calling = RunningCall { shared, session, tool, elicitor, context, told: None };
     Ok(match calling.make(call).await {
@@ -60,9 +60,9 @@ pub(super) async fn call(
     })
 }
 
-/// A timeout of its own governs; where a person is waited for, there is none.
+/// A timeout in the arguments takes precedence; tools that wait for a person have none.
 fn timeout(tool: &dyn Tool, args: &Map<String, Value>) -> Option<u64> {
-    // A number may be written as text.
+    // Numbers may be written as text.
     let number = |value: &Value| value.as_u64().or_else(|| value.as_str()?.trim().parse().ok());
     let given = |name: &str, unit: u64| Some(number(args.get(name)?)?.saturating_mul(unit));
     let own = || match tool.parameters() {
@@ -76,14 +76,14 @@ fn timeout(tool: &dyn Tool, args: &Map<String, Value>) -> Option<u64> {
 enum CallEnd {
     Done(Value),
     Failed(ToolError),
-    /// The client must make the same request again, with what is missing.
+    /// The client must repeat the request with what is missing.
     Again(InputRequiredResult),
 }
 
-/// What came of asking for leave.
+/// The outcome of an approval request.
 enum ApprovalResult {
     Given,
-    /// Rules were added, by which the call is to be judged anew.
+    /// Rules were added, so the call is to be judged again.
     ByRules,
     Refused(ToolError),
     Again(InputRequiredResult),
@@ -95,12 +95,12 @@ struct RunningCall<'a> {
     tool: &'static Arc<dyn Tool>,
     elicitor: Elicitor<'a>,
     context: &'a RequestContext<RoleServer>,
-    /// The progress that the client heard of last.
+    /// The last progress that the client received.
     told: Option<f64>,
 }
 
 impl RunningCall<'_> {
-    /// Makes the call, and makes it again with leave and with answers. Each is asked for once.
+    /// Makes the call, and repeats it with approval and answers. Each is requested once.
     async fn make(&mut self, mut call: CallRequest) -> CallEnd {
         loop {
             match self.run(&call).await {
@@ -186,8 +186,8 @@ impl RunningCall<'_> {
         }
     }
 
-    /// Runs the call on a thread of the pool. When it is cancelled, it still ends by itself: what it started is dead
-    /// then.
+    /// Runs the call on a pool thread. After a cancellation it still ends by itself, after everything that it started
+    /// has been killed.
     async fn run(&mut self, call: &CallRequest) -> CallOutcome {
         let running = self.session.begin();
         let (tell, mut told) = mpsc::unbounded_channel();
@@ -212,7 +212,7 @@ impl RunningCall<'_> {
         }
     }
 
-    /// Has the user decide about a program that the call's command is about to start, or about a name that it connects to.
+    /// Asks the user about a program that the command is about to start, or a host that it connects to.
     async fn decide(&mut self, id: &str, request: &Value) {
         let subject = match request["start"]["fingerprint"].as_str() {
             Some(fingerprint) => format!("start {fingerprint}"),
@@ -223,27 +223,31 @@ impl RunningCall<'_> {
             true => ApprovalDecision::Allow,
             false => match self.elicitor.put(APPROVAL, form::approval(request, offers_session)).await {
                 FormResult::Answer(result) => form::decision(request, &result),
-                // The command ends with its call, while the program waits; a refusal would let the command go on.
+                // The command ends with its call while the program waits; a refusal would let the command continue.
                 FormResult::Again(_) | FormResult::Failed(_) if self.context.ct.is_cancelled() => return,
                 FormResult::Again(_) | FormResult::Failed(_) => ApprovalDecision::Deny,
             },
         };
         let answer = match said {
             ApprovalDecision::Deny => starts::refusal(id, "the user said no"),
+            ApprovalDecision::Cancelled => {
+                starts::refusal(id, "the user closed the question without an answer")
+            }
             ApprovalDecision::AllowByRules(rules) if offers_session => {
                 match self.session.add_rules(&self.shared.settings, &rules) {
                     Ok(()) => starts::approval(id, &rules),
                     Err(error) => starts::refusal(id, &error.message),
                 }
             }
-            said => {
-                if said == ApprovalDecision::AllowForSession && offers_session {
-                    self.session.allow(&subject);
-                }
+            ApprovalDecision::AllowForSession if offers_session => {
+                self.session.allow(&subject);
                 starts::approval(id, &[])
             }
+            ApprovalDecision::Allow
+            | ApprovalDecision::AllowForSession
+            | ApprovalDecision::AllowByRules(_) => starts::approval(id, &[]),
         };
-        // It only hands the answer over.
+        // Delivers the answer without waiting.
         _ = self.shared.host.call(answer, CallOptions::default());
     }
 
@@ -263,12 +267,12 @@ impl RunningCall<'_> {
             ..CallOptions::default()
         };
         self.shared.pool.submit(move || {
-            // Nobody waits for the outcome of a request that is gone.
+            // Nobody waits for the result of a request that has ended.
             _ = end.send(session.call(&shared.host, &**tool, &call, run));
         })
     }
 
-    /// Tells the client how far the call is, if that is farther than it knows.
+    /// Sends progress to the client if it has increased.
     async fn tell(&mut self, token: Option<ProgressToken>, message: &Value) {
         let next = self.told.map_or(0.0, |told| told + 1.0);
         let progress = message["progress"].as_f64().unwrap_or(next);
@@ -280,7 +284,7 @@ impl RunningCall<'_> {
         let mut param = ProgressNotificationParam::new(token, progress);
         param.total = message["total"].as_f64();
         param.message = Some(message["message"].as_str().map_or_else(|| message.to_string(), str::to_owned));
-        // A client that is gone will not miss it.
+        // A disconnected client is ignored.
         _ = self.context.peer.notify_progress(param).await;
     }
 }

@@ -1,4 +1,4 @@
-//! What the server says to the requests of a client.
+//! Answers the requests of MCP clients.
 
 use super::listing::LanguageServers;
 use super::outcome::ResultFormat;
@@ -18,16 +18,16 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-/// Calls that run at once. Most of them wait for a process.
+/// Maximum number of running calls. Most of them wait for a process.
 const MOST_THREADS: usize = 128;
-/// Calls that wait for a thread; one more is refused as busy.
+/// Maximum number of queued calls; further ones are refused as busy.
 const MOST_WAITING: usize = 4096;
-/// Clients that are connected at once.
+/// Maximum number of connected clients.
 const MOST_SESSIONS: usize = 256;
-/// Methods whose parameters the library checks; what it cannot read comes as a request of its own kind.
+/// Methods whose parameters the library parses; if it cannot, they arrive as custom requests.
 const METHODS: [&str; 3] = ["initialize", "tools/list", "tools/call"];
 
-/// What all connections share.
+/// Shared by all connections.
 pub(super) struct SharedState {
     pub(super) host: Host,
     pub(super) settings: HostSettings,
@@ -36,12 +36,12 @@ pub(super) struct SharedState {
     pub(super) sessions: McpSessions,
     pub(super) pool: JobPool,
     tools: BTreeMap<&'static str, &'static Arc<dyn Tool>>,
-    /// Those that can work here, for clients that can ask their user, and for those that cannot.
+    /// The usable tools, for clients that can ask their user, and for those that cannot.
     listed: [Vec<Listed>; 2],
 }
 
 impl SharedState {
-    /// The tools of a dialect over this host.
+    /// The server for the tools of a dialect on this host.
     pub(super) fn new(host: Host, settings: HostSettings, dialect: String, format: ResultFormat) -> Self {
         let tools = listing::tools(&dialect);
         let servers = LanguageServers::of(&settings);
@@ -61,10 +61,10 @@ impl SharedState {
         }
     }
 
-    /// The tool of a name.
+    /// The tool of this name.
     ///
     /// # Errors
-    /// There is none; the nearest names are in the message.
+    /// If there is none; the message suggests similar names.
     pub(super) fn tool(&self, name: &str) -> Result<&'static Arc<dyn Tool>, ErrorData> {
         self.tools.get(name).copied().ok_or_else(|| self.unknown(name))
     }
@@ -86,25 +86,25 @@ impl SharedState {
 /// The server of one connection.
 pub(super) struct ConnectionServer {
     shared: Arc<SharedState>,
-    /// The session of the connection, once it has one.
+    /// The session of the connection, once there is one.
     own: OnceLock<Arc<McpSession>>,
-    /// Where requests go that belong to no connection.
+    /// Handles requests that belong to no connection.
     common: Option<Arc<McpSession>>,
 }
 
 impl ConnectionServer {
-    /// The server of a connection that lasts.
+    /// The server of a persistent connection.
     pub(super) fn of_connection(shared: &Arc<SharedState>) -> Self {
         let own = OnceLock::from(shared.sessions.begin());
         Self { shared: Arc::clone(shared), own, common: None }
     }
 
-    /// The server of a request that may begin a session, or belong to none.
+    /// The server of a request that may start a session, or belong to none.
     pub(super) fn of_request(shared: &Arc<SharedState>, common: &Arc<McpSession>) -> Self {
         Self { shared: Arc::clone(shared), own: OnceLock::new(), common: Some(Arc::clone(common)) }
     }
 
-    /// The session that a request now belongs to.
+    /// The session of the current request.
     pub(super) fn session(&self) -> Arc<McpSession> {
         let session = self.own.get().or(self.common.as_ref());
         Arc::clone(session.expect("a connection has a session from its start"))
@@ -115,8 +115,8 @@ impl Drop for ConnectionServer {
     fn drop(&mut self) {
         let Some(session) = self.own.take() else { return };
         let shared = Arc::clone(&self.shared);
-        // It takes as long as commands take to die, and this may be a thread of the runtime. Without a thread, the
-        // end of the program ends it.
+        // Ending a session takes as long as killing its commands, and this may be a runtime thread. If no thread is
+        // available, the session ends with the program.
         let end = move || shared.sessions.end(&session);
         _ = std::thread::Builder::new().name("beamai-end".to_owned()).spawn(end);
     }

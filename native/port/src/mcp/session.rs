@@ -1,4 +1,4 @@
-//! Sessions: what outlives a call, for as long as a client is connected.
+//! Sessions: state that outlives a call, while a client is connected.
 
 use crate::temp_dir::PrivateDir;
 use beamai_base::{CancelToken, Reason, ToolError};
@@ -11,28 +11,28 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// The session of a connection.
 pub(super) struct McpSession {
     id: String,
-    /// Whether requests of several clients come here, which must not profit from each other.
+    /// Whether it serves requests of several clients, which must not share approvals.
     is_shared: bool,
     state: Mutex<SessionState>,
     held: Mutex<SessionResources>,
-    /// Held while it ends, so that whoever wants it to end sees it ended.
+    /// Held while the session ends, so that others that end it wait until it has ended.
     ending: Mutex<()>,
 }
 
 #[derive(Default)]
 struct SessionResources {
     temp: Option<PrivateDir>,
-    /// The subjects that are allowed for as long as the session lasts.
+    /// Subjects approved for the rest of the session.
     allowed: BTreeSet<String>,
-    /// The host with the rules that were added for as long as the session lasts.
+    /// The host with the rules that were added for the rest of the session.
     host: Option<(HostSettings, Arc<Host>)>,
-    /// What cancels the calls that run.
+    /// The cancel tokens of running calls.
     running: BTreeMap<u64, CancelToken>,
     calls: u64,
     has_ended: bool,
 }
 
-/// A call that runs in a session; cancelled when this is dropped before it has ended.
+/// A running call of a session; cancelled if dropped before it has ended.
 pub(super) struct CancelOnDrop {
     session: Arc<McpSession>,
     number: u64,
@@ -41,35 +41,35 @@ pub(super) struct CancelOnDrop {
 }
 
 impl McpSession {
-    /// Whether what is allowed here may be allowed for as long as it lasts.
+    /// Whether approvals may be remembered for the session.
     pub(super) fn is_of_one_client(&self) -> bool {
         !self.is_shared
     }
 
-    /// Whether the subject is allowed for as long as the session lasts.
+    /// Whether the subject has been approved for the session.
     pub(super) fn has_allowed(&self, subject: &str) -> bool {
         self.held().allowed.contains(subject)
     }
 
-    /// Allows the subject for as long as the session lasts.
+    /// Approves the subject for the rest of the session.
     pub(super) fn allow(&self, subject: &str) {
         self.held().allowed.insert(subject.to_owned());
     }
 
-    /// Has rules allow more for as long as the session lasts, besides those of the server's settings.
+    /// Adds rules for the rest of the session, besides those in the server's settings.
     ///
     /// # Errors
-    /// A rule that is malformed; the workspace is gone.
+    /// For a malformed rule, or if the workspace is gone.
     pub(super) fn add_rules(&self, servers: &HostSettings, rules: &[String]) -> Result<(), ToolError> {
         let mut held = self.held();
         let mut settings = held.host.as_ref().map_or(servers, |(settings, _)| settings).clone();
         settings.permissions.allow.extend(rules.iter().map(|rule| rule.as_str().into()));
-        let host = Arc::new(Host::new(&settings, Arc::new(services()))?);
+        let host = Arc::new(Host::new(&settings, Arc::new(services().for_command_line()))?);
         held.host = Some((settings, host));
         Ok(())
     }
 
-    /// Takes note of a call that begins, so that it ends with the session.
+    /// Registers a call, so that it ends with the session.
     pub(super) fn begin(self: &Arc<Self>) -> CancelOnDrop {
         let (mut held, cancel) = (self.held(), CancelToken::new());
         if held.has_ended {
@@ -81,7 +81,7 @@ impl McpSession {
         CancelOnDrop { session: Arc::clone(self), number, cancel }
     }
 
-    /// Runs a call of a tool in the session, on this thread: on the server's host, or where rules were added, on one with these.
+    /// Runs a call on this thread, on the server's host, or on one with the added rules.
     pub(super) fn call(
         &self,
         host: &Host,
@@ -92,7 +92,7 @@ impl McpSession {
         let own = self.held().host.as_ref().map(|(_, host)| Arc::clone(host));
         let host = own.as_deref().unwrap_or(host);
         if tool.traits().session {
-            // One after the other, so that no change is lost. Such calls are instant.
+            // Serialized, so that no change is lost. Such calls are instant.
             let mut state = lock(&self.state);
             let outcome = self.in_temp_dir(host, tool, call, &run, &state);
             if let CallOutcome::Ok(_, Some(changed)) = &outcome {
@@ -101,7 +101,7 @@ impl McpSession {
             return outcome;
         }
         match self.in_temp_dir(host, tool, call, &run, &SessionState::default()) {
-            // A command can remove the directory. The call has done nothing yet.
+            // A command can delete the directory. The call has done nothing yet.
             CallOutcome::Error(error) if error.reason == Reason::NoTempDir => {
                 self.in_temp_dir(host, tool, call, &run, &SessionState::default())
             }
@@ -143,12 +143,12 @@ impl McpSession {
         })
     }
 
-    /// Cancels the calls that run.
+    /// Cancels the running calls.
     pub(super) fn cancel_all(&self) {
         self.held().running.values().for_each(CancelToken::cancel);
     }
 
-    /// Ends it: cancels what runs, waits until the commands in the background are dead, deletes the temporary
+    /// Ends the session: cancels its calls, waits until its background commands have been killed, deletes its temporary
     /// directory. Nothing can be started in it any more.
     fn end(&self) {
         let _ending = lock(&self.ending);
@@ -173,22 +173,22 @@ impl Drop for CancelOnDrop {
     }
 }
 
-/// The sessions of a server that have not ended.
+/// The open sessions of a server.
 #[derive(Default)]
 pub(super) struct McpSessions(Mutex<BTreeMap<String, Arc<McpSession>>>);
 
 impl McpSessions {
-    /// Begins the session of one client.
+    /// Starts the session of a client.
     pub(super) fn begin(&self) -> Arc<McpSession> {
         self.add(false)
     }
 
-    /// Begins a session for requests that belong to none.
+    /// Starts a session for requests without one.
     pub(super) fn begin_shared(&self) -> Arc<McpSession> {
         self.add(true)
     }
 
-    /// How many there are.
+    /// Number of open sessions.
     pub(super) fn count(&self) -> usize {
         lock(&self.0).len()
     }
@@ -201,13 +201,13 @@ impl McpSessions {
         session
     }
 
-    /// Ends one; returns when nothing of it runs any more.
+    /// Ends a session; returns when nothing of it is running.
     pub(super) fn end(&self, session: &McpSession) {
         session.end();
         lock(&self.0).remove(&session.id);
     }
 
-    /// Ends all of them.
+    /// Ends all sessions.
     pub(super) fn end_all(&self) {
         let all: Vec<_> = lock(&self.0).values().cloned().collect();
         all.iter().for_each(|session| session.cancel_all());
@@ -215,7 +215,7 @@ impl McpSessions {
     }
 }
 
-/// 32 hexadecimal digits that nobody can guess.
+/// 32 random hexadecimal digits.
 fn random_name() -> String {
     let mut bytes = [0; 16];
     let flags = rustix::rand::GetRandomFlags::empty();

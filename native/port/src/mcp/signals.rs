@@ -1,8 +1,8 @@
-//! The signals by which a program is told to end.
+//! Signals that ask the program to exit.
 
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Waits for SIGTERM, SIGINT or SIGHUP. What cannot be waited for never comes, and ends the program as ever.
+/// Waits for SIGTERM, SIGINT or SIGHUP. A signal that cannot be handled keeps its default effect.
 pub(super) async fn told_to_end() {
     let kinds = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()];
     let [term, int, hangup] = kinds.map(|kind| async move {

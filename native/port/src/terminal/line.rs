@@ -1,17 +1,17 @@
-//! A line typed at the terminal, read key by key so that Esc can be told from text.
+//! Reads a line at the terminal key by key, to distinguish Esc from text.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
 use std::io::{Stdin, Write};
 
 const ESCAPE: u8 = 0x1b;
-/// How long the rest of a key's sequence may take after its Esc.
+/// How long the rest of an escape sequence may take after Esc.
 const SEQUENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
-/// What was typed.
+/// The input.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum TypedLine {
-    /// A line, without its end.
+    /// A line, without its line ending.
     Text(String),
     /// Esc, Ctrl-D, or the end of input.
     Cancelled,
@@ -26,7 +26,7 @@ pub(super) fn read(prompt: &str) -> TypedLine {
     line
 }
 
-/// The terminal, giving single keys without echo; as before again when dropped.
+/// The terminal in raw mode without echo; restored on drop.
 struct RawTerminal {
     input: Stdin,
     before: Termios,
@@ -62,12 +62,12 @@ impl RawTerminal {
     }
 
     fn key(&mut self) -> Option<u8> {
-        // Past the buffer of `Stdin`: what is in there could not be waited for.
+        // Bypasses the buffer of `Stdin`, whose content cannot be polled.
         let mut key = [0];
         matches!(rustix::io::read(&self.input, &mut key), Ok(1)).then_some(key[0])
     }
 
-    /// Reads what a cursor or function key sends after its Esc; false where nothing follows.
+    /// Reads the escape sequence of a cursor or function key after Esc; false if there is none.
     fn skip_sequence(&mut self) -> bool {
         let mut has_more = false;
         while self.follows() {
@@ -92,7 +92,7 @@ impl Drop for RawTerminal {
     }
 }
 
-/// Takes back the last character, all bytes of it.
+/// Removes the last character, which may have several bytes.
 fn erase(typed: &mut Vec<u8>) {
     while let Some(byte) = typed.pop() {
         if byte & 0xc0 != 0x80 {

@@ -1,6 +1,6 @@
-//! The person at the terminal: approvals and questions of a call from the command line.
+//! The user at the terminal: approvals and questions of a call from the command line.
 //!
-//! Prompts go to standard error, so that standard output is the result alone.
+//! Prompts go to standard error, so that standard output has only the result.
 
 mod line;
 
@@ -11,27 +11,27 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 
-/// What was said to a request.
+/// The response to an approval request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Approval {
-    /// Yes.
+    /// Approved.
     Given,
-    /// No.
+    /// Denied.
     Declined,
-    /// The question was left without an answer.
+    /// Closed without an answer.
     Cancelled,
 }
 
-/// A terminal on which somebody can be asked.
+/// A terminal with a user.
 pub(crate) struct Terminal(());
 
 impl Terminal {
-    /// The terminal of this program, if it has one for reading and for writing.
+    /// The terminal of this program, if it can be read from and written to.
     pub(crate) fn of_this_program() -> Option<Self> {
         (std::io::stdin().is_terminal() && std::io::stderr().is_terminal()).then_some(Self(()))
     }
 
-    /// Asks for permission; anything but a yes is a no. A change is shown with its diff.
+    /// Asks for approval; anything but yes denies. Changes are shown as a diff.
     pub(crate) fn approves(&self, request: &Value) -> Approval {
         eprintln!("{}", printable(request["message"].as_str().unwrap_or_default()));
         if let Some(diff) = request["diff"].as_str() {
@@ -44,8 +44,8 @@ impl Terminal {
         }
     }
 
-    /// Asks about a program that a command starts: the rules that shall hold for what the command starts from there on, or none
-    /// for this start alone; `None` is a no.
+    /// Asks about a program that a command starts. Returns rules for later starts of the command, or an empty list for
+    /// this start only; `None` if denied.
     pub(crate) fn decides(&self, request: &Value) -> Option<Vec<String>> {
         let rules = request["wanted"].as_array().into_iter().flatten();
         let rules: Vec<String> = rules.filter_map(|rule| rule.as_str().map(str::to_owned)).collect();
@@ -62,14 +62,14 @@ impl Terminal {
         }
     }
 
-    /// Puts questions one by one. One that is cancelled cancels all.
+    /// Asks questions one by one. Cancelling one cancels all.
     pub(crate) fn answers(&self, questions: &[Question]) -> Answers {
         let asked = questions.iter().map(|question| Some((question.question.clone(), ask(question)?)));
         asked.collect::<Option<BTreeMap<_, _>>>().map_or(Answers::Cancelled, Answers::Answered)
     }
 }
 
-/// How the first choice is marked, unless the question came with it.
+/// The mark of the first choice, unless the question already has it.
 const RECOMMENDED: &str = " (Recommended)";
 
 fn ask(question: &Question) -> Option<Answer> {
@@ -96,7 +96,7 @@ fn prompt(question: &Question) -> &'static str {
     }
 }
 
-/// The labels that the numbers stand for, or the text as it is.
+/// The labels of the given numbers, or the text as it is.
 fn chosen(question: &Question, text: &str) -> Answer {
     let label = |number: &str| {
         let index = number.trim().parse::<usize>().ok()?.checked_sub(1)?;

@@ -1,4 +1,4 @@
-//! Leaving behind whatever the launcher inherited.
+//! Drops everything that the launcher inherited.
 
 use super::signals::{self, Signals};
 use rustix::fs::{Mode, OFlags};
@@ -7,8 +7,8 @@ use rustix::net::{AddressFamily, SocketType, sockopt};
 use rustix::process::Signal;
 use std::os::fd::OwnedFd;
 
-/// Makes this process the launcher: a session of its own, default signals, nothing open but the socket that
-/// came as standard input.
+/// Prepares this process to be the launcher: its own session, default signals, no open descriptors except the socket
+/// that was passed as standard input.
 pub(super) fn clean_up() -> Result<(OwnedFd, Signals), Errno> {
     let socket = rustix::stdio::stdin();
     if sockopt::socket_type(socket)? != SocketType::STREAM
@@ -19,25 +19,25 @@ pub(super) fn clean_up() -> Result<(OwnedFd, Signals), Errno> {
     close_from(3)?;
     let socket = rustix::io::fcntl_dupfd_cloexec(socket, 3)?;
     point_stdio_at_null()?;
-    // Fails only for a process that leads a session already.
+    // Fails only for a process that already leads a session.
     _ = rustix::process::setsid();
     rustix::process::chdir("/")?;
     _ = rustix::thread::set_name(c"beamai-launcher");
     leave_keyring();
     signals::reset();
     let signals = Signals::block()?;
-    // Should the port die while this process is stopped, no end of input would wake it. A signal that kills would come
-    // before the files that reapers have made are removed.
+    // If the port dies while this process is stopped, the end of input alone would not wake it. SIGCONT, because a
+    // signal that kills would prevent the removal of files that reapers have created.
     rustix::process::set_parent_process_death_signal(Some(Signal::CONT))?;
-    // What a reaper leaves behind that is killed by force falls to the launcher.
+    // Processes of a reaper that is killed become children of the launcher.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     Ok((socket, signals))
 }
 
-/// Takes a new session keyring, for the port's may hold the user's keys. A kernel without keyrings has nothing to
-/// leave behind.
+/// Creates a new session keyring, because the port's may contain the user's keys. Linux kernels without keyrings need
+/// nothing.
 fn leave_keyring() {
-    // SAFETY: without a name, the call takes no pointer that is read.
+    // SAFETY: without a name, the call reads no pointer.
     unsafe {
         libc::syscall(libc::SYS_keyctl, libc::KEYCTL_JOIN_SESSION_KEYRING, std::ptr::null::<libc::c_char>())
     };
@@ -51,7 +51,7 @@ pub(super) fn point_stdio_at_null() -> Result<(), Errno> {
 }
 
 pub(super) fn close_from(first: u32) -> Result<(), Errno> {
-    // SAFETY: nothing in this process has opened a descriptor yet, so none that is closed has an owner.
+    // SAFETY: nothing in this process has opened a descriptor yet, so no closed descriptor has an owner.
     match unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, 0) } {
         0 => Ok(()),
         _ => Err(signals::last_error()),

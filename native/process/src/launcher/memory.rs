@@ -1,8 +1,8 @@
-//! The memory of all processes of a command together.
+//! Limits the total memory of a command's processes.
 //!
-//! The kernel bounds the memory of each process by itself (`resource_limits`), and that of several together only for
-//! whoever may make a control group, which few users may. So the reaper looks, the more often the nearer the processes
-//! are to the bound.
+//! The Linux kernel limits the memory of single processes (`resource_limits`), but of several processes only with a
+//! control group, which few users may create. Therefore the reaper samples their memory, more often the closer it is to
+//! the limit.
 
 use super::process_tree;
 use crate::message::{KillCause, MemoryExcess};
@@ -11,29 +11,29 @@ use rustix::event::Timespec;
 use rustix::process::Pid;
 use std::time::{Duration, Instant};
 
-/// Bytes in a second that are reckoned with between two looks.
+/// Assumed maximum growth in bytes per second between two samples.
 const PACE: u64 = 8 << 30;
-/// Shortest and longest time between two looks.
+/// Minimum and maximum time between two samples.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
-/// At most this part of the time is spent on looking.
+/// At most this fraction of the time is spent on sampling.
 const PART: u32 = 10;
 
-/// Looks at the memory of the processes beneath this one, and counts them where the kernel does not.
+/// Samples the memory of the processes below this one, and counts them if the Linux kernel does not.
 pub(super) struct MemoryMeter {
     limit: u64,
-    /// Most processes and threads.
+    /// Maximum number of processes and threads.
     most: Option<u32>,
     /// Whether this process is the init of a pid namespace.
     has_pids: bool,
     next: Instant,
 }
 
-/// Bytes of memory of a process.
+/// Bytes of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct MemoryBytes(u64);
 
 impl MemoryMeter {
-    /// For a command that starts now; none without a limit.
+    /// A meter for a command that starts now; `None` if it has no limits.
     pub(super) fn new(
         confinement: &Confinement,
         profile: SandboxProfile,
@@ -49,13 +49,13 @@ impl MemoryMeter {
         })
     }
 
-    /// Time until the next look.
+    /// Time until the next sample.
     pub(super) fn time(&self) -> Timespec {
         let left = self.next.saturating_duration_since(Instant::now());
         Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: i64::from(left.subsec_nanos()) }
     }
 
-    /// Looks, if it is time to.
+    /// Takes a sample if it is due.
     pub(super) fn look(&mut self) -> Option<KillCause> {
         let started = Instant::now();
         if started < self.next {
@@ -63,7 +63,7 @@ impl MemoryMeter {
         }
         let (taken, threads) = self.taken();
         let left = self.limit.saturating_sub(taken);
-        // Processes come to be faster than memory is filled.
+        // New processes appear faster than memory fills.
         let pace = if self.most.is_some() { 0 } else { left };
         self.next = Instant::now() + pause(pace, started.elapsed());
         if let Some(most) = self.most.filter(|most| threads > u64::from(*most)) {
@@ -72,11 +72,12 @@ impl MemoryMeter {
         (taken > self.limit).then_some(KillCause::Memory(MemoryExcess { taken, limit: self.limit }))
     }
 
-    /// Bytes and threads of all. What is shared counts for each that has it at first, which is quick, and is looked at
-    /// closely only when that is too much.
+    /// Memory and threads in total. Shared memory is first counted for every process that maps it, which is quick, and
+    /// exactly only if the result exceeds the limit.
     fn taken(&self) -> (u64, u64) {
         let pids = process_tree::beneath(self.has_pids);
-        let all: Vec<(Pid, Use)> = pids.into_iter().filter_map(|pid| Some((pid, whole(pid)?))).collect();
+        let all: Vec<(Pid, ProcessUsage)> =
+            pids.into_iter().filter_map(|pid| Some((pid, whole(pid)?))).collect();
         let threads = all.iter().map(|(_, used)| used.threads).sum();
         let sum = all.iter().fold(0_u64, |sum, (_, used)| sum.saturating_add(used.memory.0));
         if sum <= self.limit {
@@ -87,9 +88,9 @@ impl MemoryMeter {
     }
 }
 
-/// What a process uses.
+/// The resource usage of a process.
 #[derive(Debug, Clone, Copy)]
-struct Use {
+struct ProcessUsage {
     memory: MemoryBytes,
     threads: u64,
 }
@@ -100,15 +101,17 @@ fn pause(left: u64, cost: Duration) -> Duration {
     reach.clamp(shortest, longest).max(cost * PART)
 }
 
-/// All that a process uses and that is in no file, and the kernel's tables of it; `None` when it has no memory any more.
-fn whole(pid: Pid) -> Option<Use> {
+/// All memory of a process that is not backed by a file, and its page tables; `None` if the process has no memory any
+/// more.
+fn whole(pid: Pid) -> Option<ProcessUsage> {
     let (_, text) = status(pid)?;
     let threads = text.lines().find_map(|line| line.strip_prefix("Threads:")?.trim().parse().ok());
-    Some(Use { memory: all_of(&text), threads: threads.unwrap_or(1) })
+    Some(ProcessUsage { memory: all_of(&text), threads: threads.unwrap_or(1) })
 }
 
-/// Its part of what it uses and that is in no file, and the tables, which are its own. One that does not let itself be
-/// looked at has all that it uses, and one that has ended since it was listed has nothing: what it shared is the others'.
+/// The proportional share of its memory that is not backed by a file, and its page tables. For a process that cannot be
+/// inspected, all of its memory; for one that has ended since it was listed, nothing, because its shared memory is
+/// counted for the others.
 fn part(pid: Pid) -> Option<MemoryBytes> {
     let (thread, text) = status(pid)?;
     let Ok(parts) = std::fs::read_to_string(format!("{thread}/smaps_rollup")) else {
@@ -122,7 +125,8 @@ fn all_of(status: &str) -> MemoryBytes {
     sum(status, &["RssAnon:", "RssShmem:", "VmSwap:", TABLES])
 }
 
-/// The directory and the status of a process that has memory. Where its first thread has ended, only the others show that.
+/// The directory and status of a process that has memory. After the main thread has exited, only the other threads show
+/// it.
 fn status(pid: Pid) -> Option<(String, String)> {
     let read = |directory: String| {
         let text = std::fs::read_to_string(format!("{directory}/status")).ok()?;
@@ -134,10 +138,10 @@ fn status(pid: Pid) -> Option<(String, String)> {
     })
 }
 
-/// Memory that is only looked at takes none but for the tables in which it stands.
+/// Pages that are mapped but only read need no memory except for page tables.
 const TABLES: &str = "VmPTE:";
 
-/// The sum of some lines, which are in units of 1,024 bytes.
+/// The sum of some lines, in units of 1,024 bytes.
 fn sum(text: &str, names: &[&str]) -> MemoryBytes {
     let number = |line: &str| line.split_ascii_whitespace().nth(1)?.parse::<u64>().ok();
     let lines = text.lines().filter(|line| names.iter().any(|name| line.starts_with(name)));

@@ -1,8 +1,8 @@
-//! The launcher: the one process that every reaper is cloned from.
+//! The launcher: the process that all reapers are cloned from.
 //!
-//! It is the port's own program, started with an empty environment and nothing open but one socket. It never
-//! sees a command: it makes reapers, hands their control sockets to the port, and picks up what a reaper that
-//! died by force left behind. It has one thread, because a parent-death signal follows the thread that cloned.
+//! It is the port's own program, started with an empty environment and no open descriptors except one socket. It never
+//! sees a command: it creates reapers, passes their control sockets to the port, and cleans up after reapers that were
+//! killed. It is single-threaded, because a parent-death signal is tied to the thread that cloned.
 
 mod baseline;
 mod clean;
@@ -17,9 +17,9 @@ mod start;
 
 use std::process::ExitCode;
 
-/// The launcher's main function, for the port's hidden subcommand `launcher`. Expects the port's socket as its
-/// standard input and returns when the port is gone. In a reaper, which is a clone of the launcher, it returns
-/// when the command has ended.
+/// The launcher's main function, for the port's hidden subcommand `launcher`. Expects the port's socket as standard
+/// input, and returns when the port is gone. In a reaper, which is a clone of the launcher, it returns when the command
+/// has ended.
 ///
 /// Must be called from the main thread, before any other thread is started.
 pub fn launcher_main() -> ExitCode {

@@ -1,9 +1,9 @@
-//! Killing every process beneath a reaper, with a pid namespace and without one.
+//! Kills all processes below a reaper, with or without a pid namespace.
 //!
-//! Every orphan falls to the nearest subreaper above it, so the tree beneath a subreaper is complete. It is
-//! stopped first, because what is stopped neither starts nor reaps anything, and killed then. A process group, and
-//! a namespace, gets a signal in one step that no fork can slip through; no group reaches beyond the tree, because
-//! the command leads a session of its own.
+//! Orphans are reparented to the nearest subreaper, so the tree below a subreaper is complete. Its processes are first
+//! stopped, because stopped processes neither fork nor reap, and then killed. Process groups and namespaces receive a
+//! signal in one step that no fork can escape. No group extends beyond the tree, because the command leads its own
+//! session.
 
 use rustix::fs::{Dir, Mode, OFlags};
 use rustix::process::{
@@ -12,10 +12,10 @@ use rustix::process::{
 use std::collections::{HashMap, HashSet};
 use std::os::fd::OwnedFd;
 
-/// Rounds of stopping before the tree is killed as far as it is known; callers come again until nothing is left.
+/// Maximum rounds of stopping before the known part of the tree is killed; callers repeat until nothing is left.
 const MAX_ROUNDS: usize = 200;
 
-/// A process as `/proc` shows it.
+/// A process as shown in `/proc`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct ProcessEntry {
     pid: Pid,
@@ -24,8 +24,8 @@ struct ProcessEntry {
     is_zombie: bool,
 }
 
-/// Kills every process of the namespace that this process is the init of. Returns those that were alive, as far as
-/// `/proc` shows them.
+/// Kills all processes of the namespace that this process is the init of. Returns those that were alive according to
+/// `/proc`.
 pub(super) fn kill_namespace() -> HashSet<Pid> {
     let everybody = |signal| _ = kill_process_group(Pid::INIT, signal);
     everybody(Signal::STOP);
@@ -34,19 +34,19 @@ pub(super) fn kill_namespace() -> HashSet<Pid> {
     found
 }
 
-/// The processes beneath this one: all others of the namespace that it is the init of, or those that come from it.
+/// The processes below this one: all others of the namespace if it is the init, otherwise its descendants.
 pub(super) fn beneath(is_init: bool) -> Vec<Pid> {
     let own = getpid();
     if is_init && shows_this_namespace() {
         return pids().into_iter().filter(|pid| *pid != own).collect();
     }
-    // A `/proc` of another namespace shows this process, and those beneath it, by the numbers that they have there.
+    // A `/proc` of another namespace shows this process and its descendants with their pids there.
     let shown = rustix::fs::readlink("/proc/self", Vec::new()).ok();
     let shown = shown.and_then(|name| Pid::from_raw(name.to_str().ok()?.parse().ok()?));
     tree(&processes(), shown.unwrap_or(own), &|_| false).into_iter().map(|seen| seen.pid).collect()
 }
 
-/// Whether `/proc` is of the namespace that this process is in.
+/// Whether `/proc` belongs to the namespace of this process.
 fn shows_this_namespace() -> bool {
     let own = getpid().as_raw_nonzero().to_string();
     rustix::fs::readlink("/proc/self", Vec::new()).is_ok_and(|name| name.as_bytes() == own.as_bytes())
@@ -57,10 +57,10 @@ fn living<'a>(processes: impl IntoIterator<Item = &'a ProcessEntry>) -> HashSet<
     living.map(|seen| seen.pid).collect()
 }
 
-/// Kills every process beneath this one, except beneath the children that `spared` names. Does not wait for them.
-/// Returns those that were alive.
+/// Kills all processes below this one, except for the children named by `spared` and their descendants. Does not wait
+/// for them. Returns those that were alive.
 pub(super) fn kill_tree(spared: impl Fn(Pid) -> bool) -> HashSet<Pid> {
-    // A fork bomb would leave the hunter no time. It has less itself where the hunter may not have more.
+    // A fork bomb would starve this process. Its own share is reduced if this priority is not permitted.
     _ = setpriority_process(None, -20);
     let (mut pids, mut groups, mut alive) = (HashSet::new(), HashSet::new(), HashSet::new());
     for _ in 0..MAX_ROUNDS {
@@ -78,19 +78,19 @@ pub(super) fn kill_tree(spared: impl Fn(Pid) -> bool) -> HashSet<Pid> {
             _ = kill_process(seen.pid, Signal::STOP);
         }
     }
-    // Whatever has ended meanwhile is as it should be.
+    // Errors mean that the group has already ended.
     groups.iter().for_each(|group| _ = kill_process_group(*group, Signal::KILL));
     pids.iter().for_each(|pid| _ = kill_process(*pid, Signal::KILL));
     alive
 }
 
-/// Not the hunter's own group, in which a command is for a moment before it has a session of its own; and never
-/// group 1, which stands for everybody.
+/// Excludes the reaper's own group, which a command is in until it has its own session, and pid 1, because -1 means all
+/// processes.
 fn may_be_signalled(group: Pid) -> bool {
     group != getpgrp() && !group.is_init()
 }
 
-/// The processes beneath `top`.
+/// The processes below `top`.
 fn tree(processes: &[ProcessEntry], top: Pid, spared: &impl Fn(Pid) -> bool) -> Vec<ProcessEntry> {
     let mut children: HashMap<Pid, Vec<ProcessEntry>> = HashMap::new();
     for seen in processes {
@@ -107,7 +107,7 @@ fn tree(processes: &[ProcessEntry], top: Pid, spared: &impl Fn(Pid) -> bool) -> 
     found
 }
 
-/// Every process that `/proc` shows; none where there is no `/proc`.
+/// All processes in `/proc`; empty without `/proc`.
 fn processes() -> Vec<ProcessEntry> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let Ok(proc) = rustix::fs::open("/proc", flags, Mode::empty()) else { return Vec::new() };
@@ -116,13 +116,13 @@ fn processes() -> Vec<ProcessEntry> {
     pids.filter_map(|pid| see(&proc, pid)).collect()
 }
 
-/// The number of every process that `/proc` shows.
+/// The pids of all processes in `/proc`.
 fn pids() -> Vec<Pid> {
     let names = std::fs::read_dir("/proc").into_iter().flatten();
     names.filter_map(|entry| Pid::from_raw(entry.ok()?.file_name().to_str()?.parse().ok()?)).collect()
 }
 
-/// A process; `None` when it is gone. A zombie counts: other threads of it may still run.
+/// A process; `None` if it is gone. Zombies count: other threads of them may still run.
 fn see(proc: &OwnedFd, pid: i32) -> Option<ProcessEntry> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
     let file = rustix::fs::openat(proc, format!("{pid}/stat"), flags, Mode::empty()).ok()?;
@@ -131,14 +131,14 @@ fn see(proc: &OwnedFd, pid: i32) -> Option<ProcessEntry> {
     parse_stat(Pid::from_raw(pid)?, &text[..length])
 }
 
-/// State, parent and group stand behind the name, which is in parentheses and may hold anything, parentheses too.
+/// State, parent and group follow the name, which is in parentheses and may itself contain parentheses.
 fn parse_stat(pid: Pid, text: &[u8]) -> Option<ProcessEntry> {
     let end = text.iter().rposition(|byte| *byte == b')')?;
     let rest = std::str::from_utf8(&text[end + 1..]).ok()?;
     let mut fields = rest.split_ascii_whitespace();
     let is_zombie = fields.next()? == "Z";
     let mut next = || Pid::from_raw(fields.next()?.parse().ok()?);
-    // The parent of a namespace's init is 0, which is no process.
+    // The parent of a namespace's init is 0, which is not a process.
     let (parent, group) = (next()?, next()?);
     Some(ProcessEntry { pid, parent, group, is_zombie })
 }

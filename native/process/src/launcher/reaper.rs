@@ -1,4 +1,4 @@
-//! The reaper: the parent of one command and of every orphan beneath it.
+//! The reaper: the parent of one command, and of all orphans of it.
 
 use super::baseline::Baseline;
 use super::memory::MemoryMeter;
@@ -21,8 +21,13 @@ use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus};
 use serde::Serialize;
 use std::collections::HashSet;
 use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
 
-/// A clone of the launcher that takes orders, one at a time.
+/// How long processes that a command leaves running may continue after its end. Short background work, such as git's
+/// check whether to run maintenance, finishes within that time and need not be reported.
+const GRACE: Duration = Duration::from_millis(100);
+
+/// A clone of the launcher that runs orders, one at a time.
 pub(super) struct Reaper {
     pub(super) control: OwnedFd,
     pub(super) signals: Signals,
@@ -31,66 +36,66 @@ pub(super) struct Reaper {
     pub(super) outside: HostIdentity,
 }
 
-/// What the reaper keeps of its layers.
+/// The reaper's handles on its layers.
 #[derive(Default)]
-struct Kept {
+struct ReaperLayers {
     forbidden_names: ForbiddenNames,
     signal_scope: Option<SignalScope>,
-    /// Whether it counts processes, because the kernel does not.
+    /// Whether it counts processes because the Linux kernel does not.
     counts_processes: bool,
 }
 
-/// What the port gets of a reaper before its first order.
+/// What the port receives from a reaper before its first order.
 #[derive(Default)]
 struct ReaperSockets {
-    /// Where starts are reported.
+    /// The listener of the exec guard.
     listener: Option<OwnedFd>,
-    /// Where connections to the network are taken.
+    /// The listening socket for network connections.
     proxy: Option<OwnedFd>,
 }
 
-/// What the reaper knows of its command.
+/// The state of the current command.
 struct CommandState {
     main: Pid,
-    /// Whether what it leaves running when it ends goes on.
+    /// Whether processes that it leaves running continue.
     lingers: bool,
     exit: Option<ExitStatus>,
-    /// Why this reaper ends it.
+    /// Why this reaper ended it.
     cause: Option<KillCause>,
-    /// Processes that were alive when the reaper struck.
+    /// Processes that were alive when the reaper killed them.
     struck: HashSet<Pid>,
-    /// Processes that ended by its hand and were not reaped by a parent of their own.
+    /// Killed processes that were reaped by this reaper and not by a parent of their own.
     reaped: usize,
 }
 
-/// What woke the reaper.
+/// An event that wakes the reaper.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ReaperEvent {
-    /// A child may have ended.
+    /// A child may have exited.
     Death,
-    /// The port has sent something or has closed its side. Once a program runs, it wants the end of it by that.
+    /// The port has sent something or closed its end. While a program runs, both mean that it is to be killed.
     Ordered,
     /// The launcher is gone.
     Orphaned,
-    /// The layers are not what they were, or files may have come to be.
+    /// The layers have changed, or files may have been created.
     Changed,
-    /// What runs has done what must not be done.
+    /// The command has violated a limit or rule.
     Offence,
 }
 
 impl Reaper {
-    /// Sets the layers up, then tends one command after the other, as long as each leaves nothing behind.
+    /// Enters the layers, then runs one command after the other, as long as each leaves nothing behind.
     pub(super) fn run(self) -> ! {
-        let mut kept = Kept::default();
+        let mut kept = ReaperLayers::default();
         let mut handed = ReaperSockets::default();
         let setup = self.set_up(&mut kept, &mut handed);
         let baseline = Baseline::watch(self.profile, &self.confinement);
         let mut goes_on = self.tell(&setup) && setup.is_ok() && self.hand_over(handed).is_ok();
         while goes_on {
-            // Without an order there is nothing to do: the port is gone, or the launcher.
+            // Without an order, port or launcher are gone.
             let baseline = baseline.as_ref().ok();
             let Some(mut order) = self.next_order(baseline) else { break };
-            // Taken: from here on it is this reaper that answers for the order.
+            // Acknowledge the order: from here on this reaper is responsible for it.
             if frame::send(self.control.as_fd(), &[], &[]).is_err() {
                 break;
             }
@@ -101,14 +106,13 @@ impl Reaper {
             };
             goes_on = self.tell(&report) && matches!(report, CommandReport::Ended { is_ready: true, .. });
         }
-        // No exit handlers: they would touch memory that a clone has not touched yet, for nothing.
-        // SAFETY: ends the process and returns to nothing.
+        // Skips exit handlers: they would touch memory pages that the clone has not copied yet.
+        // SAFETY: ends the process.
         unsafe { libc::_exit(0) }
     }
 
-    /// Hands over where starts are reported, with the root directory as it is seen here, and where connections are taken. It
-    /// is the port that takes this from the socket, not the launcher, and nobody keeps a copy: starts shall fail once the
-    /// port is gone.
+    /// Sends the listener of the exec guard, the root directory as seen here, and the proxy's listening socket. They
+    /// are sent to the port, not to the launcher, and no copy is kept, so that starts fail once the port is gone.
     fn hand_over(&self, handed: ReaperSockets) -> Result<(), Errno> {
         let ReaperSockets { listener, proxy } = handed;
         if let Some(listener) = listener {
@@ -126,12 +130,12 @@ impl Reaper {
         frame::send(self.control.as_fd(), &to_bytes(message), &[]).is_ok()
     }
 
-    /// Waits for an order. None comes to a reaper whose mounts the machine has changed meanwhile: what protected a
-    /// file may be gone with that file.
+    /// Waits for an order. A reaper whose mounts have changed in the meantime gets none: a protecting mount may have
+    /// disappeared with its file.
     fn next_order(&self, baseline: Option<&Baseline>) -> Option<Frame> {
         loop {
             let witnesses = baseline.map(Baseline::witnesses).unwrap_or_default();
-            // A witness tells each change to one poll only.
+            // A descriptor reports each change to one poll only.
             let (news, has_changed) = self.wait_for_news(&witnesses, None);
             match news {
                 ReaperEvent::Death | ReaperEvent::Offence => {}
@@ -144,8 +148,8 @@ impl Reaper {
         }
     }
 
-    fn set_up(&self, kept: &mut Kept, handed: &mut ReaperSockets) -> Setup {
-        // A launcher that has died before this call has closed the other end of the control socket.
+    fn set_up(&self, kept: &mut ReaperLayers, handed: &mut ReaperSockets) -> Setup {
+        // If the launcher died before this call, the other end of the control socket is closed.
         let last = if self.profile.has_pids() { Signal::KILL } else { Signal::TERM };
         rustix::process::set_parent_process_death_signal(Some(last))
             .map_err(|errno| SetupFailure::new("be bound to the launcher", errno))?;
@@ -164,25 +168,24 @@ impl Reaper {
             counts_processes,
             ..
         } = stage;
-        *kept = Kept { forbidden_names, signal_scope, counts_processes };
+        *kept = ReaperLayers { forbidden_names, signal_scope, counts_processes };
         *handed = ReaperSockets { listener, proxy };
-        // The command may run as the same user: it shall neither trace its reaper nor read its memory.
+        // The command may run as the same user: it must not be able to trace its reaper or read its memory.
         rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
             .map_err(|errno| SetupFailure::new("shield the reaper", errno))?;
         Ok(EnteredLayers { isolation, placeholders })
     }
 
-    /// Runs the program to its end. Nothing to report when the launcher died meanwhile: to the port, this reaper is
-    /// lost with it.
+    /// Runs the program to its end. `None` if the launcher has died: for the port, this reaper is lost with it.
     fn carry_out(
         &self,
         frame: &mut Frame,
         baseline: Option<&Baseline>,
-        kept: &Kept,
+        kept: &ReaperLayers,
     ) -> Result<Option<CommandReport>, SetupFailure> {
         let forbidden_names = &kept.forbidden_names;
         let (main, lingers) = self.start(frame, kept.signal_scope.as_ref())?;
-        // What the program was told is nobody's business any more, the next program's least of all.
+        // Wipe the order, so that the next program cannot read it.
         frame.body.fill(0);
         std::hint::black_box(&frame.body);
         let mut tended =
@@ -191,19 +194,19 @@ impl Reaper {
         self.end_all(&mut tended);
         _ = rustix::process::chdir("/");
         let is_clean = tended.note_intruder(forbidden_names);
-        // Landlock permits by what was there when it was entered: each command has rules of its own.
+        // Landlock rules refer to files that existed when it was entered, so each command needs its own.
         let is_ready = news == ReaperEvent::Death
             && kept.signal_scope.is_none()
             && tended.killed() == 0
             && is_clean
             && baseline.is_some_and(|baseline| !baseline.are_left());
-        // The main process is a child like the others, so its end has been seen when none is left.
+        // The main process is one of the children, so its exit status is known when none is left.
         let exit = tended.exit.unwrap_or(ExitStatus::Signal(libc::SIGKILL));
         let report = CommandReport::Ended { exit, killed: tended.killed(), cause: tended.cause, is_ready };
         Ok((news != ReaperEvent::Orphaned).then_some(report))
     }
 
-    /// Starts what the order says. Returns its main process, and whether what that leaves running goes on.
+    /// Starts the ordered program. Returns its main process, and whether processes that it leaves running continue.
     fn start(&self, frame: &mut Frame, scope: Option<&SignalScope>) -> Result<(Pid, bool), SetupFailure> {
         let malformed = || SetupFailure::new("understand the order", Errno::BADMSG);
         let order = Order::decode(&frame.body).ok_or_else(malformed)?;
@@ -213,13 +216,14 @@ impl Reaper {
         };
         enter_directory(&directory, order.directory, self.profile.has_mounts())?;
         drop(directory);
-        // The streams are closed here once the program has them: nobody but its tree may keep them open.
+        // The streams are closed here once the program has them: only its processes may keep them open.
         let streams = ProgramStreams { stdout, stderr, stdin: fds.next() };
         Ok((start(&order, &streams, !self.profile.has_pids(), scope)?, order.lingers))
     }
 
-    /// Reaps until the main process has ended, and with it everything that may linger, or the end is ordered.
-    fn tend(&self, tended: &mut CommandState, kept: &Kept) -> ReaperEvent {
+    /// Reaps children until the main process and all lingering processes have ended, or the end is requested. Processes
+    /// that may not linger get a short time to finish.
+    fn tend(&self, tended: &mut CommandState, kept: &ReaperLayers) -> ReaperEvent {
         let forbidden_names = &kept.forbidden_names;
         let mut meter = MemoryMeter::new(&self.confinement, self.profile, kept.counts_processes);
         let bell: Vec<_> = forbidden_names
@@ -227,8 +231,11 @@ impl Reaper {
             .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
             .into_iter()
             .collect();
+        let mut last: Option<Instant> = None;
         loop {
-            let (news, _) = self.wait_for_news(&bell, meter.as_ref().map(MemoryMeter::time));
+            let left = last.map(|last| last.saturating_duration_since(Instant::now()));
+            let look = meter.as_ref().map(MemoryMeter::time);
+            let (news, _) = self.wait_for_news(&bell, soonest(look, left));
             let has_children = tended.reap();
             if news == ReaperEvent::Changed {
                 tended.note_intruder(forbidden_names);
@@ -240,14 +247,21 @@ impl Reaper {
                 return ReaperEvent::Offence;
             }
             let goes_on = matches!(news, ReaperEvent::Death | ReaperEvent::Changed);
-            if !goes_on || (tended.exit.is_some() && !(tended.lingers && has_children)) {
+            if !goes_on {
                 return news;
+            }
+            if tended.exit.is_some() && !(tended.lingers && has_children) {
+                let last = *last.get_or_insert_with(|| Instant::now() + GRACE);
+                if !has_children || last <= Instant::now() {
+                    return news;
+                }
             }
         }
     }
 
-    /// Waits, for some time at most; when that is over, it is as if a child had ended. What rings beside comes last, for
-    /// a command can have it ring all the time; whether it has rung is told in any case.
+    /// Waits for an event with a timeout, after which it reports a possible exit of a child. The descriptors in
+    /// `beside` have the lowest priority, because a command can make them ready all the time; the flag reports their
+    /// readiness in any case.
     fn wait_for_news(&self, beside: &[PollFd<'_>], time: Option<Timespec>) -> (ReaperEvent, bool) {
         let mut fds = vec![
             PollFd::from_borrowed_fd(self.signals.fd(), PollFlags::IN),
@@ -257,7 +271,7 @@ impl Reaper {
         let waited = retry_on_intr(|| poll(&mut fds, time.as_ref()));
         let ordered = !fds[1].revents().is_empty() || waited.is_err();
         let has_rung = fds[2..].iter().any(|fd| !fd.revents().is_empty());
-        // The init of a pid namespace dies with the launcher by a signal that needs no reading; what it can read comes
+        // The init of a pid namespace is killed with the launcher without reading a signal; a signal that it reads is
         // from the command.
         let news = match self.signals.take() && !self.profile.has_pids() {
             true => ReaperEvent::Orphaned,
@@ -268,7 +282,7 @@ impl Reaper {
         (news, has_rung)
     }
 
-    /// Kills and reaps until nothing is left. Each round strikes again: what a hunt has missed, the next one finds.
+    /// Kills and reaps until nothing is left. Each round finds processes that the previous one has missed.
     fn end_all(&self, tended: &mut CommandState) {
         let mut has_struck = false;
         loop {
@@ -288,7 +302,7 @@ impl Reaper {
         }
     }
 
-    /// Waits until a child has ended, but not for long: a death that no parent is told of is noticed anyway.
+    /// Waits briefly for a child to exit. The timeout covers exits that are not signalled to any parent.
     fn wait_for_a_death(&self) {
         let mut fds = [PollFd::from_borrowed_fd(self.signals.fd(), PollFlags::IN)];
         _ = poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 5_000_000 }));
@@ -300,7 +314,8 @@ impl Reaper {
             return tended.struck.extend(process_tree::kill_namespace());
         }
         if tended.exit.is_none() {
-            // Most of the tree is in the group of the main process. While that is not reaped, the number is its.
+            // Most of the tree is in the main process's group. Until the main process is reaped, its pid cannot be
+            // reused.
             _ = rustix::process::kill_process_group(tended.main, Signal::STOP);
         }
         tended.struck.extend(process_tree::kill_tree(|_| false));
@@ -308,13 +323,12 @@ impl Reaper {
 }
 
 impl CommandState {
-    /// How many processes were killed: as many as were seen alive, or, without a `/proc` to see them in, as many as
-    /// were reaped.
+    /// The number of killed processes: those seen alive, or, without `/proc`, those reaped.
     fn killed(&self) -> u32 {
         u32::try_from(self.struck.len().max(self.reaped)).unwrap_or(u32::MAX)
     }
 
-    /// Removes what the command must not have created, and notes it. False when it could not be removed.
+    /// Removes a file that the command must not create, and records it. False if it could not be removed.
     fn note_intruder(&mut self, forbidden_names: &ForbiddenNames) -> bool {
         let removed = forbidden_names.remove();
         if let Ok(Some(path)) = &removed {
@@ -323,7 +337,7 @@ impl CommandState {
         removed.is_ok()
     }
 
-    /// Reaps what has ended. Returns whether children are left.
+    /// Reaps exited children. Returns whether any children are left.
     fn reap(&mut self) -> bool {
         loop {
             match rustix::process::wait(WaitOptions::NOHANG) {
@@ -342,6 +356,16 @@ impl CommandState {
                 .or(status.terminating_signal().map(ExitStatus::Signal));
         }
     }
+}
+
+/// The shorter of two timeouts, if there is any.
+fn soonest(one: Option<Timespec>, other: Option<Duration>) -> Option<Timespec> {
+    let other = other.map(|left| Timespec {
+        tv_sec: left.as_secs().cast_signed(),
+        tv_nsec: i64::from(left.subsec_nanos()),
+    });
+    let length = |time: &Timespec| (time.tv_sec, time.tv_nsec);
+    one.into_iter().chain(other).min_by_key(length)
 }
 
 fn was_killed(status: WaitStatus) -> bool {

@@ -1,4 +1,4 @@
-//! The launcher's loop.
+//! The main loop of the launcher.
 
 use super::clone::fork;
 use super::process_tree;
@@ -26,19 +26,19 @@ pub(super) struct LauncherServer {
     signals: Signals,
     reapers: HashSet<Pid>,
     placeholders: PlaceholderCounts,
-    /// Why the machine refuses namespaces to this process, once it has.
+    /// Why the machine refuses namespaces to this process, if it has.
     refusal: Option<SetupFailure>,
 }
 
-/// How a turn of the loop leaves it.
+/// How the loop ends.
 pub(super) enum LoopTurn {
     /// The port is gone.
     End,
-    /// This process is a clone that has to do a reaper's work. It has left the launcher's socket behind.
+    /// This process is a clone that becomes a reaper. It has closed the launcher's socket.
     Reaper(Box<Reaper>),
 }
 
-/// A clone's way out of the loop, or what the launcher has to tell the port.
+/// The result of cloning: in the clone, to leave the loop; in the launcher, the reply to the port.
 enum CloneResult {
     Clone(Box<Reaper>),
     Reply(Setup, Option<OwnedFd>),
@@ -55,7 +55,7 @@ impl LauncherServer {
         }
     }
 
-    /// Makes reapers until the port is gone, which may show in an answer that nobody takes.
+    /// Creates reapers until the port is gone, which a failed reply may show.
     pub(super) fn serve(mut self) -> Result<LoopTurn, Errno> {
         let turn = self.turns();
         if turn.is_err() {
@@ -81,13 +81,13 @@ impl LauncherServer {
         }
     }
 
-    /// Leaves nothing behind. The reapers see the end of their own sockets.
+    /// Cleans up. The reapers notice that their own sockets are closed.
     fn end(&mut self) -> LoopTurn {
         self.placeholders.remove_all();
         LoopTurn::End
     }
 
-    /// Waits for a request or a signal; true when the launcher has been told to end.
+    /// Waits for a request or a signal; true if the launcher is to exit.
     fn wait(&self) -> Result<bool, Errno> {
         let mut fds = [
             PollFd::from_borrowed_fd(self.socket.as_fd(), PollFlags::IN),
@@ -107,20 +107,20 @@ impl LauncherServer {
         frame::send(self.socket.as_fd(), &to_bytes(setup), &fds)
     }
 
-    /// Makes a reaper in the best way that the machine permits, of those that the host accepts.
+    /// Creates a reaper with the best profile that the machine permits, among those that the host accepts.
     fn make(&mut self, confinement: &Confinement) -> CloneResult {
         let profiles = sandbox::profiles(confinement);
         let mut failures: Vec<SetupFailure> = Vec::new();
         for (at, profile) in profiles.iter().enumerate() {
             let is_refused = profile.has_users() && at + 1 < profiles.len();
             let cloned = match self.refusal.clone().filter(|_| is_refused) {
-                // What the machine has refused, it refuses again.
+                // A refusal by the machine is permanent.
                 Some(refusal) => Err(refusal),
                 None => self.try_profile(*profile, confinement),
             };
             match cloned {
                 Ok(CloneResult::Reply(Err(failure), _)) | Err(failure) if !failure.is_shortage() => {
-                    // That there are too many namespaces may pass.
+                    // Exceeding the limit on namespaces may be temporary.
                     if sandbox::is_of_namespaces(&failure) && failure.errno == Errno::PERM.raw_os_error() {
                         self.refusal = Some(failure.clone());
                     }
@@ -172,8 +172,8 @@ impl LauncherServer {
         from_bytes(&frame.body)
     }
 
-    /// Takes note of reapers that have ended. One that died by force, or was stopped, cannot do its work any more:
-    /// what it had beneath it has fallen to the launcher and is killed here.
+    /// Handles exited reapers. After one that was killed or stopped, its processes have become children of the launcher
+    /// and are killed here.
     fn pick_up(&mut self) {
         let mut by_force = false;
         while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG | WaitOptions::UNTRACED)
@@ -185,7 +185,7 @@ impl LauncherServer {
         }
     }
 
-    /// True when a reaper has ended by force.
+    /// True if a reaper was killed.
     fn note(&mut self, pid: Pid, status: WaitStatus) -> bool {
         if status.stopped() {
             _ = kill_process(pid, Signal::KILL);
@@ -196,7 +196,7 @@ impl LauncherServer {
     }
 }
 
-/// Why no way was open: the failure of the last one, which takes least, and beside it that of the first one.
+/// Combines the failures of all profiles: that of the last one, which needs least, together with that of the first one.
 fn together(mut failures: Vec<SetupFailure>) -> SetupFailure {
     let Some(mut last) = failures.pop() else { return SetupFailure::new("make a reaper", Errno::IO) };
     last.instead = failures.first().map(|first| format!("tier full: {}", first.with_layer()));
@@ -206,7 +206,7 @@ fn together(mut failures: Vec<SetupFailure>) -> SetupFailure {
 /// Whether the machine permits these namespaces.
 fn probe(namespaces: libc::c_int) -> Result<(), Errno> {
     match fork(namespaces)? {
-        // SAFETY: ends the process and returns to nothing.
+        // SAFETY: ends the process.
         None => unsafe { libc::_exit(0) },
         Some(pid) => rustix::process::waitpid(Some(pid), WaitOptions::empty()).map(drop),
     }

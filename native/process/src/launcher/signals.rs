@@ -1,20 +1,20 @@
-//! Signals as something that can be polled, and as a command expects to find them.
+//! Signals as a pollable descriptor, and their dispositions for a command.
 
 use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// The end of a child, and the order to end everything (which the kernel sends when the launcher dies).
+/// SIGCHLD, and SIGTERM, which the Linux kernel sends when the launcher dies.
 const READ: [libc::c_int; 2] = [libc::SIGCHLD, libc::SIGTERM];
 
-/// The signals that launcher and reapers read instead of being interrupted by them.
+/// The signals that launcher and reapers read from a descriptor.
 pub(super) struct Signals(OwnedFd);
 
 impl Signals {
-    /// Blocks the signals, and only them, and opens a descriptor that shows them. Each process reads its own
-    /// signals from it, a clone too.
+    /// Blocks exactly these signals, and opens a descriptor that reports them. Every process, including clones, reads
+    /// its own signals from it.
     pub(super) fn block() -> Result<Self, Errno> {
         let set = set_of(&READ);
-        // SAFETY: the set is initialised and outlives both calls; the descriptor that signalfd returns is new.
+        // SAFETY: the set is initialized and outlives both calls; the descriptor that signalfd returns is new.
         unsafe {
             if libc::sigprocmask(libc::SIG_SETMASK, &set, std::ptr::null_mut()) != 0 {
                 return Err(last_error());
@@ -34,7 +34,7 @@ impl Signals {
         self.0.as_fd()
     }
 
-    /// Takes the signals that have come; true when one of them was the order to end.
+    /// Reads pending signals; true if SIGTERM was among them.
     pub(super) fn take(&self) -> bool {
         let mut ordered = false;
         let mut record = [0; size_of::<libc::signalfd_siginfo>()];
@@ -46,23 +46,24 @@ impl Signals {
     }
 }
 
-/// Every signal to its default, whatever the parent ignored; a broken pipe is ignored, for it shows as an error.
+/// Resets all signals to their default, whatever the parent ignored, except SIGPIPE, which is ignored because writes
+/// report it as an error.
 pub(super) fn reset() {
-    // The kernel's structure, larger on no architecture: no handler, no flags, nothing masked.
+    // The Linux kernel's structure, at its largest size on any architecture: no handler, no flags, empty mask.
     let default = [0_u64; 8];
     for number in 1..=libc::SIGRTMAX() {
-        // SAFETY: the structure outlives the call. libc's own call would leave out the two signals that it keeps
-        // for threads, and this process has but one. SIGKILL and SIGSTOP are refused, as they should be.
+        // SAFETY: the structure outlives the call. libc's wrapper would skip the two signals that it reserves for
+        // threads; this process has only one. SIGKILL and SIGSTOP are refused, as expected.
         unsafe { libc::syscall(libc::SYS_rt_sigaction, number, default.as_ptr(), 0_usize, 8_usize) };
     }
     // SAFETY: a standard disposition.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
 }
 
-/// Nothing blocked and nothing ignored, for a program that is about to start in this process.
+/// Unblocks all signals and resets SIGPIPE, for a program that is about to be executed in this process.
 pub(super) fn release() -> Result<(), Errno> {
     let none = set_of(&[]);
-    // SAFETY: the set is initialised and outlives the call; SIGPIPE gets a standard disposition.
+    // SAFETY: the set is initialized and outlives the call; SIGPIPE gets a standard disposition.
     unsafe {
         libc::signal(libc::SIGPIPE, libc::SIG_DFL);
         match libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut()) {
@@ -74,7 +75,7 @@ pub(super) fn release() -> Result<(), Errno> {
 
 fn set_of(numbers: &[libc::c_int]) -> libc::sigset_t {
     let mut set = std::mem::MaybeUninit::uninit();
-    // SAFETY: sigemptyset initialises the set; the numbers are valid, so sigaddset cannot fail.
+    // SAFETY: sigemptyset initializes the set; the numbers are valid, so sigaddset cannot fail.
     unsafe {
         libc::sigemptyset(set.as_mut_ptr());
         for number in numbers {

@@ -1,4 +1,4 @@
-//! From an order to a running program.
+//! Starts the program of an order.
 
 use super::clone::run_borrowing_memory;
 use super::shortcut::ShortcutExec;
@@ -12,17 +12,17 @@ use std::ffi::{CStr, c_char};
 use std::os::fd::{AsFd, OwnedFd};
 use std::ptr;
 
-/// Standard output, error and input of a program.
+/// The standard streams of a program.
 pub(super) struct ProgramStreams {
     pub(super) stdout: OwnedFd,
     pub(super) stderr: OwnedFd,
-    /// Without it, the program has the reaper's own input, which is at its end.
+    /// If `None`, the program inherits the reaper's input, which is at its end.
     pub(super) stdin: Option<OwnedFd>,
 }
 
-/// Starts the program in this process's working directory: a session of its own, default signals, nothing open
-/// but its streams. With `bound` it dies with this process, and with `scope` its signals do not reach this process; a pid
-/// namespace ensures both by itself.
+/// Starts the program in the current working directory, with its own session, default signals, and no open descriptors
+/// except its streams. With `bound` it dies with this process, and with `scope` its signals cannot reach this process;
+/// a pid namespace ensures both by itself.
 pub(super) fn start(
     order: &Order<'_>,
     streams: &ProgramStreams,
@@ -51,7 +51,7 @@ pub(super) fn start(
     }
 }
 
-/// The last steps, in the process that is about to become the program.
+/// The last steps before exec, in the new process.
 fn prepare(
     streams: &ProgramStreams,
     bound: bool,
@@ -74,11 +74,11 @@ fn prepare(
     signals::release().map_err(step("reset the signals"))
 }
 
-/// Becomes a program, or returns. The exec guard reads the last two numbers, which the kernel does not: they say that it is
-/// the reaper that starts this, and which of what the order names it is.
+/// Executes a program; returns on failure. The exec guard reads the last two arguments, which the Linux kernel ignores:
+/// they identify the start as the reaper's, and the candidate of the order that is started.
 ///
 /// # Safety
-/// Both lists end with a null pointer, and what they point to is there.
+/// Both lists end with a null pointer, and all pointers in them are valid.
 pub(super) unsafe fn execute(
     program: &CStr,
     arguments: &[*const c_char],
@@ -87,7 +87,7 @@ pub(super) unsafe fn execute(
     number: u64,
 ) {
     let (program, arguments, environment) = (program.as_ptr(), arguments.as_ptr(), environment.as_ptr());
-    // SAFETY: as the caller has it.
+    // SAFETY: guaranteed by the caller.
     unsafe { libc::syscall(libc::SYS_execve, program, arguments, environment, number, 0_u64, token) };
 }
 
@@ -95,8 +95,8 @@ pub(super) fn pointers(texts: &[&CStr]) -> Vec<*const c_char> {
     texts.iter().map(|text| text.as_ptr()).chain([ptr::null()]).collect()
 }
 
-/// Makes `directory` the working directory. In a mount namespace of its own, a descriptor from outside would lead
-/// to the mounts outside, so the directory is opened again by `path` and has to be the same one.
+/// Changes the working directory to `directory`. In a separate mount namespace, a descriptor from outside would refer
+/// to the outside mounts, so the directory is opened again by `path` and must be the same one.
 pub(super) fn enter_directory(
     directory: &OwnedFd,
     path: &CStr,

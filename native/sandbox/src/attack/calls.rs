@@ -1,5 +1,5 @@
-//! System calls that have led out of sandboxes. Each is made so that it works, or fails for a reason of its own, where
-//! nothing forbids it.
+//! System calls that have been used to escape from sandboxes. Without a filter, each succeeds or fails for a reason of
+//! its own.
 
 use super::checked;
 use libc::{
@@ -8,8 +8,7 @@ use libc::{
 };
 use std::io;
 
-/// A call: its name, its number, and its arguments, of which those that would be pointers are null. The rest are null,
-/// too.
+/// A system call: name, number, and arguments. All pointers are null.
 struct Syscall(&'static str, c_long, [c_int; 5]);
 
 const CALLS: &[Syscall] = &[
@@ -33,14 +32,14 @@ const CALLS: &[Syscall] = &[
     Syscall("uevent_socket", libc::SYS_socket, [AF_NETLINK, SOCK_RAW, NETLINK_KOBJECT_UEVENT, 0, 0]),
 ];
 
-/// Makes the call. A refusal is `EPERM`, or `ENOSYS` for those that programs ask for first; any other error comes from
-/// beyond the filter and counts as success.
+/// Makes the call. `EPERM`, or `ENOSYS` for calls with older alternatives, means that the filter refused it; any other
+/// result means that the filter let it through.
 pub(super) fn call(name: &str) -> io::Result<()> {
     let Some(Syscall(_, number, args)) = CALLS.iter().find(|call| call.0 == name) else {
         return Err(io::Error::other(format!("there is no call {name:?}")));
     };
     let [a, b, c, d, e] = args.map(c_long::from);
-    // SAFETY: null where there would be pointers, which the kernel refuses to follow, and numbers of no consequence.
+    // SAFETY: pointers are null, which the Linux kernel refuses to follow, and the other arguments have no effect.
     match checked(unsafe { libc::syscall(*number, a, b, c, d, e, 0_usize) }) {
         Err(error) if matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOSYS)) => Err(error),
         _ => Ok(()),

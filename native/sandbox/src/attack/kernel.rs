@@ -1,4 +1,4 @@
-//! Privileges, and ways round the filter of system calls.
+//! Attempts to gain privileges, and to circumvent the system call filter.
 
 use super::{checked, number};
 use std::io;
@@ -9,7 +9,7 @@ fn refused(why: &str) -> io::Result<()> {
     Err(io::Error::other(why.to_owned()))
 }
 
-/// Whether other users exist.
+/// Whether other users exist in the user namespace.
 pub(super) fn users() -> io::Result<()> {
     let map = std::fs::read_to_string("/proc/self/uid_map")?;
     let mut counts = map.lines().filter_map(|line| line.split_whitespace().nth(2)?.parse::<u64>().ok());
@@ -19,8 +19,8 @@ pub(super) fn users() -> io::Result<()> {
     }
 }
 
-/// Whether there is any capability. This program has come to be by an exec as the command's user, which would have given
-/// those that one gives: what the bounding set still has beyond that is nobody's to take.
+/// Whether this process has capabilities. It was executed as the command's user, so it has all that an exec can give;
+/// the rest of the bounding set is unreachable.
 pub(super) fn capability() -> io::Result<()> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let names = ["CapInh:", "CapPrm:", "CapEff:", "CapAmb:"];
@@ -31,7 +31,7 @@ pub(super) fn capability() -> io::Result<()> {
     if is_any { Ok(()) } else { refused("there is none") }
 }
 
-/// Whether a program can have more privileges than its caller.
+/// Whether a program can gain more privileges than its caller.
 pub(super) fn privileges() -> io::Result<()> {
     // SAFETY: takes numbers only.
     match unsafe { libc::prctl(libc::PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) } {
@@ -40,7 +40,7 @@ pub(super) fn privileges() -> io::Result<()> {
     }
 }
 
-/// Sets a limit of another process, to what it is.
+/// Sets a limit of another process to its current value.
 pub(super) fn limit(pid: &str) -> io::Result<()> {
     let (pid, mut limit) = (number(pid)?, libc::rlimit64 { rlim_cur: 0, rlim_max: 0 });
     // SAFETY: the structure outlives both calls.
@@ -50,7 +50,7 @@ pub(super) fn limit(pid: &str) -> io::Result<()> {
     }
 }
 
-/// Has another process run only when nobody else wants to.
+/// Sets another process to idle scheduling.
 pub(super) fn priority(pid: &str) -> io::Result<()> {
     let parameters = libc::sched_param { sched_priority: 0 };
     // SAFETY: the structure outlives the call.
@@ -58,7 +58,7 @@ pub(super) fn priority(pid: &str) -> io::Result<()> {
         .map(drop)
 }
 
-/// A call of the 32-bit architecture: its number for getpid is another call's here.
+/// Makes a system call of the 32-bit architecture: its number for getpid is another call's here.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn foreign() -> io::Result<()> {
     let pid: i32;
@@ -69,21 +69,21 @@ pub(super) fn foreign() -> io::Result<()> {
     if pid > 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(-pid)) }
 }
 
-/// Only x86-64 runs programs of another architecture by an instruction of its own.
+/// Only x86-64 has an instruction for system calls of another architecture.
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) fn foreign() -> io::Result<()> {
     refused("there is no other architecture")
 }
 
-/// A call by its x32 number.
+/// Makes a system call by its x32 number.
 pub(super) fn other_numbers() -> io::Result<()> {
     // SAFETY: asks for the process's number.
     checked(unsafe { libc::syscall(0x4000_0000 | libc::SYS_getpid) }).map(drop)
 }
 
-/// Types into its own terminal. Needs to lead a session without one.
+/// Pushes input into its own terminal. The process must lead a session without a terminal.
 pub(super) fn terminal() -> io::Result<()> {
-    // At the end of the terminal, its session is hung up.
+    // Closing the terminal sends SIGHUP to its session.
     // SAFETY: a standard disposition.
     unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) };
     let master = std::fs::OpenOptions::new().read(true).write(true).open("/dev/ptmx")?;

@@ -1,7 +1,7 @@
-//! Attempts on the machine, as a command could make them: what a sandbox is for. The port's `doctor` makes them to prove
-//! its layers, and so do the tests; outside of a sandbox they show that there was something to prevent.
+//! Attempts to escape from the sandbox, as a command could make them. The port's `doctor` uses them to verify its
+//! layers, and so do the tests; outside of a sandbox they succeed.
 //!
-//! None of them does harm: files are created where the caller says, signals are those that nothing hears.
+//! None of them does harm: files are created at paths from the caller, and signals are those that are ignored.
 
 mod calls;
 mod kernel;
@@ -13,10 +13,10 @@ pub use reach::started;
 use std::io;
 use std::process::ExitCode;
 
-/// An attempt: what it is called, what it takes, and whether it succeeded.
+/// An attempt: its name, its arguments, and a function that tells whether it succeeded.
 struct Attack {
     name: &'static str,
-    /// How many arguments it takes.
+    /// Number of arguments.
     arguments: usize,
     attempt: fn(&[String]) -> io::Result<()>,
 }
@@ -54,8 +54,8 @@ const ATTACKS: &[Attack] = &[
     Attack { name: "processes", arguments: 1, attempt: |of| use_up::processes(&of[0]) },
 ];
 
-/// Makes the attempt that the arguments name. Exits with 0 when it succeeded, with 1 when it was refused (the reason
-/// goes to standard error), and with 2 when there is no such attempt.
+/// Makes the attempt that the arguments name. Exits with 0 if it succeeded, with 1 if it was refused (the reason is
+/// printed to standard error), and with 2 if there is no such attempt.
 pub fn attack_main(arguments: &[String]) -> ExitCode {
     let Some((name, rest)) = arguments.split_first() else { return unknown("") };
     match ATTACKS.iter().find(|attack| attack.name == name) {
@@ -76,7 +76,7 @@ fn unknown(name: &str) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// The error of the call that has just returned `result`, if it is one.
+/// The error of a system call that returned `result`, if it failed.
 fn checked(result: libc::c_long) -> io::Result<libc::c_long> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }

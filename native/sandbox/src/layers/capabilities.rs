@@ -1,4 +1,4 @@
-//! No capabilities, now or after any exec, for root too.
+//! Drops all capabilities permanently, also for root.
 
 use super::{Layer, LayerContext};
 use crate::SetupFailure;
@@ -27,10 +27,10 @@ fn drop_all() -> Result<(), Errno> {
     )
 }
 
-/// What is not in the bounding set, no exec gives back. Who may not empty it has nothing that an exec as root would
-/// fill: it is not root, and gets no new privileges.
+/// Capabilities outside of the bounding set cannot be regained by exec. A process that may not empty it does not need
+/// to: it is not root, and gets no new privileges.
 fn drop_bounding_set() -> Result<(), Errno> {
-    // SAFETY: takes numbers only. One that the kernel does not know is an error.
+    // SAFETY: takes numbers only. Numbers that the Linux kernel does not know are an error.
     let has = |number: libc::c_int| unsafe { libc::prctl(libc::PR_CAPBSET_READ, number, 0, 0, 0) } == 1;
     // SAFETY: takes numbers only.
     let drop = |number: libc::c_int| unsafe { libc::prctl(libc::PR_CAPBSET_DROP, number, 0, 0, 0) } == 0;

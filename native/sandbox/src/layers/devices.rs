@@ -1,4 +1,4 @@
-//! A `/dev` with the devices that are harmless, terminals of its own and shared memory of its own.
+//! A private `/dev` with harmless devices, its own terminals and its own shared memory.
 
 use super::mount::{MountCopy, failed, make_room, memory, point};
 use crate::SetupFailure;
@@ -7,7 +7,7 @@ use rustix::mount::MountFlags;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-/// The devices that are taken over from the machine.
+/// Devices that are taken over from the machine.
 pub(super) const NODES: [&str; 6] =
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
@@ -19,7 +19,7 @@ const LINKS: [(&str, &str); 5] = [
     ("pts/ptmx", "/dev/ptmx"),
 ];
 
-/// The machine's devices, taken before `/dev` is covered.
+/// The machine's devices, opened before `/dev` is covered.
 pub(super) struct Devices(Vec<(&'static str, MountCopy)>);
 
 impl Devices {
@@ -31,7 +31,7 @@ impl Devices {
         NODES.into_iter().map(take).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Covers `/dev`. Shared memory has room for `bytes`; `attributes` are of what can be written.
+    /// Covers `/dev`. Shared memory is limited to `bytes`; `attributes` are those of writable mounts.
     pub(super) fn arrange(self, bytes: u64, attributes: u64) -> Result<(), SetupFailure> {
         cover("/dev", "0755", None, attributes)?;
         for (path, copy) in self.0 {

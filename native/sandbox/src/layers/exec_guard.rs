@@ -1,4 +1,4 @@
-//! A filter that has every start of a program decided outside, by the port (see `guard`).
+//! A filter that passes every program start to the port for a decision (see `guard`).
 
 use super::{Layer, LayerContext};
 use crate::{Confinement, SetupFailure};
@@ -6,13 +6,13 @@ use libc::sock_filter;
 use rustix::io::Errno;
 use std::os::fd::{FromRawFd, OwnedFd};
 
-/// Where a call's number, its architecture and its first argument stand for a filter.
+/// Offsets of the call's number, architecture and first argument in the filter's data.
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 const FIRST_ARGUMENT: u32 = if cfg!(target_endian = "little") { 16 } else { 20 };
-/// Numbers from here on are those of x32.
+/// First number of x32 calls.
 const OTHER_NUMBERS: u32 = 0x4000_0000;
-/// The kernel's name of this architecture.
+/// The Linux kernel's constant for this architecture.
 #[cfg(target_arch = "x86_64")]
 const NATIVE: u32 = 0xc000_003e;
 #[cfg(target_arch = "aarch64")]
@@ -29,7 +29,7 @@ impl Layer for ExecGuard {
         "exec_guard"
     }
 
-    /// Where no rule is about what programs start, there is nothing to decide.
+    /// Without rules about program starts there is nothing to decide.
     fn has_work(&self, confinement: &Confinement) -> bool {
         confinement.exec_guard
     }
@@ -44,8 +44,8 @@ impl Layer for ExecGuard {
     }
 }
 
-/// Whether the port may look into the processes. Where a security module asks a privilege for that, it has it over a user
-/// namespace that it has made.
+/// Whether the port may inspect the processes. If a security module requires a privilege for that, the port has it over
+/// a user namespace that it created.
 fn may_be_looked_into(stage: &LayerContext<'_>) -> bool {
     let scope = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();
     match scope.trim() {
@@ -55,8 +55,8 @@ fn may_be_looked_into(stage: &LayerContext<'_>) -> bool {
     }
 }
 
-/// Reports both calls that start a program. Beside them, it keeps processes from passing off as another start of a
-/// program: no test or build changes the layout of its memory as the kernel tells it.
+/// Reports both exec calls. Also prevents processes from disguising a program start: no test or build changes the
+/// memory layout that the Linux kernel reports for a process.
 fn filter() -> Vec<sock_filter> {
     let statement = |code: u32, k: u32| sock_filter { code: code as u16, jt: 0, jf: 0, k };
     let load = |offset| statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, offset);
@@ -86,14 +86,14 @@ fn filter() -> Vec<sock_filter> {
     ]
 }
 
-/// Installs the filter. A call that waits for its answer is interrupted by what kills its process only.
+/// Installs the filter. A waiting call can only be interrupted by a fatal signal.
 fn install(filter: &[sock_filter]) -> Result<OwnedFd, Errno> {
     let program = libc::sock_fprog {
         len: u16::try_from(filter.len()).map_err(|_| Errno::INVAL)?,
         filter: filter.as_ptr().cast_mut(),
     };
     let flags = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
-    // SAFETY: the filter outlives the call, which only reads it; the descriptor that it returns is new, and closed on exec.
+    // SAFETY: the filter outlives the call, which only reads it; the returned descriptor is new and close-on-exec.
     unsafe {
         match libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const program) {
             -1 => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)),

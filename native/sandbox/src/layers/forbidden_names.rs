@@ -1,5 +1,5 @@
-//! Files that must not come to be, where nothing can be put in their place: they are removed as soon as they are there,
-//! and the command with them.
+//! Files that must not be created, for directories where no placeholder can be mounted: such a file is removed as soon
+//! as it appears, and the command is ended.
 
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use rustix::fs::{AtFlags, FileType};
@@ -8,11 +8,11 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 
-/// Names that were absent before the command.
+/// Names that did not exist before the command.
 #[derive(Default)]
 pub struct ForbiddenNames {
     forbidden: Vec<ForbiddenName>,
-    /// Rings when names come to be in the directories.
+    /// Notifies of new names in the directories.
     bell: Option<OwnedFd>,
 }
 
@@ -36,15 +36,15 @@ impl ForbiddenNames {
         Ok(())
     }
 
-    /// Polls as readable when something may have come to be.
+    /// Polls as readable if such a file may have been created.
     pub fn bell(&self) -> Option<BorrowedFd<'_>> {
         self.bell.as_ref().map(AsFd::as_fd)
     }
 
-    /// Removes what must not have come to be, and gives the path of one such file.
+    /// Removes forbidden files, and returns the path of one of them.
     ///
     /// # Errors
-    /// It could not be removed.
+    /// If it could not be removed.
     pub fn remove(&self) -> Result<Option<String>, Errno> {
         self.silence();
         let mut found = None;
@@ -56,14 +56,14 @@ impl ForbiddenNames {
         Ok(found)
     }
 
-    /// What rang is looked at after this, so that nothing is missed.
+    /// Read the notifications before checking the files, so that none is missed.
     fn silence(&self) {
         let mut room = [MaybeUninit::<u8>::uninit(); 4 << 10];
         while self.bell.as_ref().is_some_and(|bell| rustix::io::read(bell, &mut room).is_ok()) {}
     }
 }
 
-/// Whether there was something to be removed.
+/// Whether there was a file to remove.
 fn remove(directory: &OwnedFd, name: &str) -> Result<bool, Errno> {
     match rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
         Err(Errno::NOENT) => Ok(false),

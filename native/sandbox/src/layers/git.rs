@@ -1,26 +1,26 @@
-//! Git repositories: what git runs by itself the next time somebody uses it, outside, cannot be written.
+//! Protects git repositories: files that make git run something, at its next use outside of the sandbox, are read-only.
 //!
-//! A repository's directory stays where it is, its settings and hooks are read-only, and so is what names another
-//! directory to take them from. Objects, references and the index can be written, so that commands can commit.
+//! The repository's directory is pinned in place; its settings and hooks are read-only, as are files that name another
+//! directory for them. Objects, references and the index stay writable, so that commands can commit.
 
 use super::protected::MountPlanner;
 use rustix::fs::FileType;
 use rustix::io::Errno;
 use std::path::Path;
 
-/// What in a repository's directory says where settings come from and what is run.
+/// Files in a repository's directory that determine settings and executed programs.
 const SEALED: [&str; 5] = ["config", "config.worktree", "commondir", "gitdir", "hooks"];
 
-/// Protects a repository that was found at a path: its directory, or the file that names it.
+/// Protects a repository found at a path: its directory, or the file that names it.
 pub(super) fn protect(guard: &mut MountPlanner<'_, '_>, path: &Path) -> Result<(), Errno> {
     if path.as_os_str().is_empty() {
-        // What can be written is a repository without a work tree itself.
+        // A writable directory that is itself a bare repository.
         return protect_directory(guard, path);
     }
     match guard.kind(path) {
         Some(FileType::Directory) => protect_directory(guard, path),
         Some(FileType::RegularFile) => guard.seal(path),
-        // A link cannot be mounted over; where it leads to is found by itself, or lies outside.
+        // A link cannot be covered by a mount; its target is found separately, or is outside.
         _ => Ok(()),
     }
 }
@@ -31,7 +31,7 @@ fn protect_directory(guard: &mut MountPlanner<'_, '_>, path: &Path) -> Result<()
     let is_repository = kind("HEAD").is_some();
     let has_links = SEALED.iter().any(|name| kind(name) == Some(FileType::Symlink));
     if (!is_repository || has_links) && !path.as_os_str().is_empty() {
-        // Nothing to commit to, or nothing that could be kept where it is.
+        // Not a usable repository, or nothing that could be pinned.
         return guard.seal(path);
     }
     guard.pin(path)?;
@@ -45,7 +45,7 @@ fn protect_directory(guard: &mut MountPlanner<'_, '_>, path: &Path) -> Result<()
 
 fn seal_what_is_absent(guard: &mut MountPlanner<'_, '_>, path: &Path) -> Result<(), Errno> {
     let is_absent = |guard: &MountPlanner<'_, '_>, name: &str| guard.kind(&path.join(name)).is_none();
-    // A linked work tree has neither of its own: git takes those of the repository.
+    // A linked work tree has no settings and hooks of its own: git uses those of the repository.
     if is_absent(guard, "commondir") {
         guard.keep_absent(path, "commondir")?;
         if is_absent(guard, "config") {

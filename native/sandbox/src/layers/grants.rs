@@ -1,9 +1,8 @@
-//! What Landlock permits where no mount hides anything or makes it read-only.
+//! Computes Landlock rules that stand in for mounts which hide paths or make them read-only.
 //!
-//! A rule of Landlock permits what lies beneath a path, and none forbids. So what is denied is kept out by permitting what
-//! lies beside it: each file and directory beside it by itself, and the directories above it not as wholes. In those
-//! directories nothing can be created, renamed or removed, because that would be a right on everything beneath; they are
-//! told to the host.
+//! A Landlock rule permits access below a path; no rule can deny. A denied path is therefore excluded by permitting its
+//! siblings one by one, and not the directories above it as a whole. In those directories nothing can be created,
+//! renamed or removed, because that right would apply to everything below; they are reported to the host.
 
 use super::devices::NODES;
 use crate::Confinement;
@@ -14,26 +13,25 @@ use rustix::io::Errno;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Most rules. Each costs some microseconds and an entry of the kernel's tree.
+/// Maximum number of rules. Each costs some microseconds and memory of the Linux kernel.
 const MOST: usize = 20_000;
 
-/// Places of the machine in which other programs, and other sessions, keep what is theirs. Under the full tier commands
-/// have their own ones.
+/// Directories that other programs and sessions store data in. Under the full tier commands have private ones.
 const OTHERS: [&str; 2] = ["/tmp", "/dev"];
 
-/// Paths, and what is permitted beneath each.
+/// Paths, with the rights below each.
 pub(super) struct Grants {
     pub(super) rules: Vec<(PathBuf, BitFlags<AccessFs>)>,
-    /// Directories that can be written, in which nothing can be created, renamed or removed.
+    /// Writable directories in which nothing can be created, renamed or removed.
     pub(super) fixed: Vec<PathBuf>,
     rights: Rights,
-    /// What is neither read nor written.
+    /// Paths that are neither readable nor writable.
     hidden: Vec<PathBuf>,
-    /// What is not written.
+    /// Paths that are not writable.
     read_only: Vec<PathBuf>,
 }
 
-/// What it is to read and to write.
+/// The rights to read and to write.
 #[derive(Clone, Copy)]
 pub(super) struct Rights {
     pub(super) read: BitFlags<AccessFs>,
@@ -41,10 +39,10 @@ pub(super) struct Rights {
 }
 
 impl Grants {
-    /// Those of a confinement.
+    /// The grants for a confinement.
     ///
     /// # Errors
-    /// `E2BIG` where too much lies beside what is denied.
+    /// `E2BIG` if denied paths have too many siblings.
     pub(super) fn of(confinement: &Confinement, rights: Rights) -> Result<Self, Errno> {
         let matched = |list: fn(&ProtectedPaths) -> &Vec<String>| {
             confinement.found.iter().flat_map(move |found| {
@@ -53,7 +51,7 @@ impl Grants {
             })
         };
         let named = |paths: &[OsString]| paths.iter().map(PathBuf::from).collect::<Vec<_>>().into_iter();
-        // What the host shows or gives to be written is denied by nothing.
+        // Paths that the host makes visible or writable are not denied.
         let is_denied = |path: &PathBuf| {
             !confinement.readable.iter().chain(&confinement.writable).any(|shown| shown == path)
         };
@@ -79,17 +77,17 @@ impl Grants {
         Ok(grants)
     }
 
-    /// The machine is read, but for what is hidden. Names can be listed everywhere.
+    /// Permits reading the machine's files, except for hidden ones. Directories can be listed everywhere.
     fn machine(&mut self, confinement: &Confinement) -> Result<(), Errno> {
         let mut kept_out = self.hidden.clone();
         kept_out.extend(OTHERS.map(PathBuf::from));
-        // The right to read brings that to execute, which the places that can be written may lack.
+        // The right to read includes the right to execute, which writable directories may lack.
         kept_out.extend(writable(confinement));
         self.add("/".into(), AccessFs::ReadDir.into())?;
         self.readable_beneath("/".into(), &kept_out, self.rights.read)
     }
 
-    /// Permits to read what lies at a path, but for what is kept out.
+    /// Permits reading below a path, except for excluded paths.
     fn readable_beneath(
         &mut self,
         path: PathBuf,
@@ -105,7 +103,7 @@ impl Grants {
         entries(&path).try_for_each(|path| self.readable_beneath(path, kept_out, read))
     }
 
-    /// Permits to read and write what lies at a path, but for what is denied.
+    /// Permits reading and writing below a path, except for denied paths.
     fn writable_beneath(&mut self, path: PathBuf, executes: bool) -> Result<(), Errno> {
         let mut read = self.rights.read;
         if !executes {
@@ -137,20 +135,21 @@ impl Grants {
     }
 }
 
-/// What lies in a directory. What a link leads to is permitted where it is, or not; and nothing in what cannot be listed.
+/// The entries of a directory. Links are skipped, since their targets have rules of their own; unreadable directories
+/// are empty.
 fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let is_link = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_symlink());
     entries.filter(move |entry| !is_link(entry)).map(|entry| entry.path())
 }
 
-/// What can be written, without links: the workspace, the session's temporary directory, and what the host names.
+/// Writable paths with links resolved: the workspace, the session's temporary directory, and the host's paths.
 fn writable(confinement: &Confinement) -> Vec<PathBuf> {
     let all = [&confinement.workspace].into_iter().chain(&confinement.temp).chain(&confinement.writable);
     all.map(|path| real(Path::new(path))).collect()
 }
 
-/// A path without links, also where nothing lies at its end.
+/// Resolves the links of a path whose last component need not exist.
 fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| match (path.parent(), path.file_name()) {
         (Some(parent), Some(name)) => real(parent).join(name),
@@ -163,7 +162,7 @@ mod tests {
     use super::*;
     use landlock::ABI;
 
-    /// Grants within a directory that can be written.
+    /// Grants within a writable directory.
     fn grants(root: &Path, hidden: &[&str], read_only: &[&str]) -> Grants {
         let paths = |names: &[&str]| names.iter().map(|name| root.join(name)).collect();
         let rights = Rights { read: AccessFs::from_read(ABI::V5), write: AccessFs::from_write(ABI::V5) };
@@ -178,7 +177,7 @@ mod tests {
         grants
     }
 
-    /// What can be done to a path by a right on it, or on a directory above it.
+    /// The right that a path has from a rule on it or on a directory above it.
     fn may(grants: &Grants, path: &Path, right: AccessFs) -> bool {
         grants.rules.iter().any(|(above, rights)| path.starts_with(above) && rights.contains(right))
     }
@@ -210,7 +209,7 @@ mod tests {
         for path in ["plain", "a/other", "a/b/deep", "a/b/new"] {
             assert!(may(path, AccessFs::ReadFile) && may(path, AccessFs::WriteFile), "{path}");
         }
-        // In the directories above, nothing comes to be and nothing goes.
+        // In the directories above, nothing can be created or removed.
         assert_eq!(grants.fixed, [root.clone(), root.join("a")]);
         for right in [AccessFs::MakeReg, AccessFs::RemoveFile, AccessFs::Refer] {
             assert!(!may("new", right) && !may("a/secret", right), "{right:?}");

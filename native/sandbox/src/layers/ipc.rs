@@ -1,4 +1,4 @@
-//! An IPC namespace: shared memory, semaphores and message queues of the machine are out of reach.
+//! An IPC namespace: the machine's shared memory, semaphores and message queues are unreachable.
 
 use super::Layer;
 

@@ -1,5 +1,5 @@
-//! Landlock: the kernel's own list of what may be read and written. Beside mounts it holds where these do not reach, and the
-//! other way round; without them it holds alone.
+//! Landlock: access rights enforced by the Linux kernel. Complements mounts, and replaces them in the tier without
+//! namespaces.
 
 use super::devices::NODES;
 use super::grants::{Grants, Rights};
@@ -16,11 +16,11 @@ use rustix::io::Errno;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-/// The rules of this version are asked for; of an older kernel, what it has of them.
+/// The Landlock version that is requested; older Linux kernels apply the part that they support.
 pub(super) const VERSION: ABI = ABI::V9;
-/// The first version that keeps files from being truncated (Linux 6.2). With mounts, it is these that do.
+/// The first version that can prevent truncation (Linux 6.2). With mounts, read-only mounts prevent it.
 const WITHOUT_MOUNTS: u32 = 3;
-/// The first version that knows UNIX sockets that have a path.
+/// The first version that covers UNIX sockets with a path.
 const UNIX_SOCKETS: u32 = 9;
 
 pub(super) struct Landlock;
@@ -52,10 +52,10 @@ impl Layer for Landlock {
     }
 }
 
-/// The version of Landlock that the Linux kernel has.
+/// The Landlock version of the Linux kernel.
 ///
 /// # Errors
-/// `ENOSYS` or `EOPNOTSUPP` where it has none, or has it switched off; `EPERM` where a filter of system calls refuses it.
+/// `ENOSYS` or `EOPNOTSUPP` if it is missing or disabled; `EPERM` if a system call filter refuses it.
 pub fn version() -> Result<u32, Errno> {
     const VERSION: libc::c_int = 1;
     // SAFETY: with this flag, the call takes no pointer.
@@ -67,7 +67,7 @@ pub fn version() -> Result<u32, Errno> {
     }
 }
 
-/// What is permitted where nothing else keeps files from being written.
+/// The rules if nothing else keeps files from being written.
 fn alone(confinement: &Confinement) -> Result<Grants, SetupFailure> {
     let version = version().map_err(|errno| SetupFailure::new("restrict this process", errno))?;
     let needs = |step: &str, least: u32| match version >= least {
@@ -78,7 +78,7 @@ fn alone(confinement: &Confinement) -> Result<Grants, SetupFailure> {
         )),
     };
     needs("keep files from being truncated", WITHOUT_MOUNTS)?;
-    // Who takes what there is, takes this layer as well.
+    // With `best_effort`, this layer is used even if it is incomplete.
     if confinement.mode == SandboxMode::Required && confinement.has_proxy {
         return Err(SetupFailure::new(
             "let some names of the network be reached without a network namespace",
@@ -93,7 +93,7 @@ fn alone(confinement: &Confinement) -> Result<Grants, SetupFailure> {
         .map_err(|errno| SetupFailure::new("permit everything beside what rules deny, one by one", errno))
 }
 
-/// Directories in which commands miss something, for people.
+/// Describes directories with restrictions, for people.
 fn told(fixed: &[PathBuf]) -> Option<String> {
     let first = fixed.first()?.display();
     let more = match fixed.len() {
@@ -106,7 +106,7 @@ fn told(fixed: &[PathBuf]) -> Option<String> {
     ))
 }
 
-/// Where mounts say what is shown, everything that is shown can be read.
+/// With mounts, everything that is visible can be read.
 fn beside_mounts(confinement: &Confinement) -> Result<RestrictionStatus, RulesetError> {
     restrict(|rules| {
         let mut rules = add(rules, Path::new("/"), AccessFs::from_read(VERSION))?;
@@ -130,7 +130,7 @@ fn restrict(
     permit(rules)?.restrict_self()
 }
 
-/// Adds a rule for what lies at a path without links, if anything does. What was made a link meanwhile gets none.
+/// Adds a rule for a path without links, if it exists. A path that has become a link gets none.
 pub(super) fn add(
     rules: RulesetCreated,
     path: &Path,
@@ -143,7 +143,7 @@ pub(super) fn add(
     add_fd(rules, fd, access)
 }
 
-/// Adds a rule for what `fd` names.
+/// Adds a rule for the file of `fd`.
 pub(super) fn add_fd(
     rules: RulesetCreated,
     fd: OwnedFd,

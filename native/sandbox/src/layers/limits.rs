@@ -1,4 +1,4 @@
-//! Bounds on what processes use.
+//! Resource limits.
 
 use super::{Layer, LayerContext};
 use crate::{ResourceLimits, SetupFailure};
@@ -7,7 +7,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// The kernel keeps this many numbers of processes for itself, once they have been counted through.
+/// The Linux kernel reserves this many pids after the first wrap-around.
 const RESERVED: u32 = 300;
 
 pub(super) struct ResourceBounds;
@@ -34,14 +34,14 @@ impl Layer for ResourceBounds {
             let why = "this kernel does not let the shared memory of System V be limited";
             stage.partly.push(LayerOff::new(self.name(), why));
         }
-        // When memory runs out all the same, it is the command that has to go.
+        // If memory runs out nevertheless, the command is killed first.
         _ = write("/proc/self/oom_score_adj", "500");
         Ok(())
     }
 }
 
-/// No core dumps, because a program outside would be started to take them; no message queues, because they would
-/// outlast the command; no priority above the usual one.
+/// No core dumps, because they can start a program outside; no message queues, because they would outlast the command;
+/// no raised priority.
 fn limits(bounds: &ResourceLimits) -> impl Iterator<Item = (Resource, u64)> {
     let given = [(Resource::Cpu, bounds.cpu), (Resource::Fsize, bounds.file_size)];
     let fixed = [
@@ -54,16 +54,16 @@ fn limits(bounds: &ResourceLimits) -> impl Iterator<Item = (Resource, u64)> {
     given.into_iter().filter_map(|(resource, limit)| Some((resource, limit?))).chain(fixed)
 }
 
-/// Lowers a limit for good; one that is lower stays.
+/// Lowers a limit permanently; lower limits are kept.
 fn lower(resource: Resource, limit: u64) -> Result<(), Errno> {
     let lowest = |known: Option<u64>| Some(known.map_or(limit, |known| known.min(limit)));
     let known = getrlimit(resource);
     setrlimit(resource, Rlimit { current: lowest(known.current), maximum: lowest(known.maximum) })
 }
 
-/// The limit that the kernel has for it counts a user's processes everywhere and does not bind root, so it is the
-/// numbers of the pid namespace that run out. Where the kernel has no such numbers for each namespace, or they are not
-/// this process's to set, the user's limit has to do; for root, which has none, the reaper counts.
+/// The Linux kernel's limit on processes counts all processes of a user and does not apply to root. Therefore the
+/// number of pids in the pid namespace is limited. If that is not possible per namespace, or not permitted, the user's
+/// limit is used; for root, the reaper counts.
 fn limit_processes(bounds: &ResourceLimits, stage: &mut LayerContext<'_>) -> Result<(), Errno> {
     let numbers =
         || write("/proc/sys/kernel/pid_max", &bounds.processes.saturating_add(RESERVED).to_string());
@@ -74,13 +74,13 @@ fn limit_processes(bounds: &ResourceLimits, stage: &mut LayerContext<'_>) -> Res
         stage.counts_processes = true;
         return Ok(());
     }
-    // In a user namespace of its own, a user has no other processes.
+    // In its own user namespace, a user has no other processes.
     let counts_apart = stage.profile.has_users() && kernel_is_at_least(5, 14);
     let others = if counts_apart { 0 } else { threads_of(stage.outside.uid) };
     lower(Resource::Nproc, u64::from(bounds.processes.saturating_add(others)))
 }
 
-/// How many processes and threads a user has, as far as `/proc` shows them.
+/// Number of processes and threads of a user, according to `/proc`.
 fn threads_of(uid: u32) -> u32 {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter(|entry| entry.file_name().as_encoded_bytes()[0].is_ascii_digit());
@@ -88,7 +88,7 @@ fn threads_of(uid: u32) -> u32 {
     texts.filter_map(|text| threads_in(&text, uid)).sum()
 }
 
-/// The number of threads of a process, if it is the user's.
+/// Number of threads of a process, if it belongs to the user.
 fn threads_in(status: &str, uid: u32) -> Option<u32> {
     let value = |name: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(name))?;
@@ -97,7 +97,8 @@ fn threads_in(status: &str, uid: u32) -> Option<u32> {
     (value("Uid:")? == uid).then(|| value("Threads:"))?
 }
 
-/// Segments of shared memory are no process's; so they have a limit of their own, and message queues are few.
+/// Shared memory segments belong to no process, so they have a separate limit, and message queues are limited in
+/// number.
 fn limit_shared_memory(bounds: &ResourceLimits) -> Result<(), Errno> {
     // SAFETY: takes a number only.
     let page = u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).map_err(|_| Errno::INVAL)?;
@@ -105,7 +106,7 @@ fn limit_shared_memory(bounds: &ResourceLimits) -> Result<(), Errno> {
     write("/proc/sys/kernel/msgmni", "64")
 }
 
-/// Whether the Linux kernel has this version or a later one.
+/// Whether the Linux kernel has at least this version.
 pub fn kernel_is_at_least(major: u32, minor: u32) -> bool {
     let uname = rustix::system::uname();
     let release = uname.release().to_string_lossy();

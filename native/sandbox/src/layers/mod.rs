@@ -1,12 +1,12 @@
-//! What a reaper puts between its commands and the machine, one file per layer, entered in order.
+//! The sandbox layers, one file per layer, in the order in which they are entered.
 //!
-//! The reaper enters every layer itself, once, and its commands inherit all of them: what it has given up, it cannot
-//! hand on. The order matters. Namespaces come first, because what follows needs the privileges within them; mounts
-//! are made before capabilities are dropped; Landlock names places of the finished file system; the filters of system
-//! calls come last, because they forbid what the others needed.
+//! The reaper enters all layers once, and its commands inherit them: rights that the reaper has given up cannot be
+//! passed on. The order matters. Namespaces come first, because later layers need the privileges within them; mounts
+//! precede the drop of capabilities; Landlock rules refer to the final file system; system call filters come last,
+//! because they forbid what the others need.
 //!
-//! There are two tiers. The full one has every layer. The tier `landlock` has those that need no namespace, and holds
-//! with Landlock and filters what the full one holds with mounts and namespaces, as far as these can.
+//! There are two tiers. The full one has all layers. The tier `landlock` has those that need no namespaces, and uses
+//! Landlock and filters in place of mounts and namespaces as far as possible.
 
 mod capabilities;
 mod devices;
@@ -50,66 +50,66 @@ use rustix::io::Errno;
 use rustix::process::{getegid, geteuid};
 use std::os::fd::OwnedFd;
 
-/// One layer of isolation.
+/// A sandbox layer.
 pub(super) trait Layer: Sync {
     /// Its name in results.
     fn name(&self) -> &'static str;
 
-    /// The namespaces that the reaper has to be born in.
+    /// The namespaces that the reaper must be cloned into.
     fn namespaces(&self) -> libc::c_int {
         0
     }
 
-    /// Whether it has anything to keep from commands; without, nothing is said of it.
+    /// Whether it has anything to restrict; otherwise it is not reported.
     fn has_work(&self, _: &Confinement) -> bool {
         true
     }
 
-    /// Why the host does without it; `None` where it is wanted.
+    /// Why the host gives it up; `None` if it is wanted.
     fn unwanted(&self, _: &Confinement) -> Option<&'static str> {
         None
     }
 
-    /// Whether the layers beside it are worth having without it, for a host that takes what there is.
+    /// Whether the other layers are useful without it, in the mode `best_effort`.
     fn is_optional(&self) -> bool {
         true
     }
 
-    /// A descriptor that polls as exceptional once something in the layer has changed that a command relies on or
-    /// would leave behind; `None` where nothing such can change. Asked for when every layer has been entered.
+    /// A descriptor that polls as exceptional after something has changed in the layer that commands rely on or would
+    /// leave behind; `None` if that cannot happen. Called after all layers have been entered.
     fn witness(&self) -> Result<Option<OwnedFd>, Errno> {
         Ok(None)
     }
 
-    /// What is left to do in the reaper, before it takes an order.
+    /// Work to be done in the reaper before it takes an order.
     fn enter(&self, _: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
         Ok(())
     }
 }
 
-/// What layers know of each other while they are entered.
+/// Shared state of the layers while they are entered.
 pub struct LayerContext<'a> {
     pub(super) outside: &'a HostIdentity,
     pub(super) confinement: &'a Confinement,
     pub(super) profile: SandboxProfile,
-    /// Made on the machine so that something could be mounted there.
+    /// Placeholders created on the machine as mount points.
     pub placeholders: Vec<Placeholder>,
-    /// What must not come to be while a command runs.
+    /// Files that must not be created while a command runs.
     pub forbidden_names: ForbiddenNames,
-    /// What layers that are on cannot keep.
+    /// Active layers that are only partly effective.
     pub(super) partly: Vec<LayerOff>,
-    /// Where starts of programs are reported.
+    /// The listener for program starts.
     pub listener: Option<OwnedFd>,
-    /// Where connections to the network are taken.
+    /// The listening socket for network connections.
     pub proxy: Option<OwnedFd>,
-    /// What commands enter beyond this process, so that they cannot signal it.
+    /// A Landlock domain for commands only, so that they cannot signal the reaper.
     pub signal_scope: Option<SignalScope>,
-    /// Whether the kernel bounds the number of processes, or the reaper has to count them.
+    /// Whether the Linux kernel limits the number of processes; otherwise the reaper counts them.
     pub counts_processes: bool,
 }
 
 impl<'a> LayerContext<'a> {
-    /// For a reaper whose namespaces are new.
+    /// For a reaper in new namespaces.
     pub fn new(outside: &'a HostIdentity, confinement: &'a Confinement, profile: SandboxProfile) -> Self {
         Self {
             outside,
@@ -126,30 +126,30 @@ impl<'a> LayerContext<'a> {
     }
 }
 
-/// Who the reaper is as seen from outside its namespaces.
+/// The reaper's identity outside of its namespaces.
 #[derive(Debug, Clone, Copy)]
 pub struct HostIdentity {
-    /// User id of the port, as the machine has it.
+    /// User id of the port on the machine.
     pub uid: u32,
     pub(super) gid: u32,
 }
 
 impl HostIdentity {
-    /// This process, before it has entered any namespace.
+    /// This process, before it enters any namespace.
     pub fn here() -> Self {
         Self { uid: geteuid().as_raw(), gid: getegid().as_raw() }
     }
 }
 
-/// Layers that are entered together.
+/// A set of layers that are entered together.
 #[derive(Clone, Copy)]
 pub struct SandboxProfile {
     layers: &'static [&'static dyn Layer],
-    /// The tier that it is, where all of its layers are on.
+    /// The tier, if all of its layers are active.
     tier: Option<Tier>,
 }
 
-/// Every layer there is.
+/// All existing layers.
 const LAYERS: &[&dyn Layer] = &[
     &user::User,
     &pids::Pids,
@@ -167,11 +167,11 @@ const LAYERS: &[&dyn Layer] = &[
     &seccomp::Seccomp,
     &exec_guard::ExecGuard,
 ];
-/// Every layer.
+/// All layers.
 const FULL: SandboxProfile = SandboxProfile { layers: LAYERS, tier: Some(Tier::Full) };
-/// What a privileged process can do where user namespaces are forbidden.
+/// What a privileged process can do if user namespaces are forbidden.
 const PRIVILEGED: SandboxProfile = SandboxProfile { layers: LAYERS.split_at(1).1, tier: None };
-/// What can be done without any namespace.
+/// What works without namespaces.
 const LANDLOCK: SandboxProfile = SandboxProfile {
     layers: &[
         &limits::ResourceBounds,
@@ -187,7 +187,7 @@ const LANDLOCK: SandboxProfile = SandboxProfile {
 /// The reaper alone.
 const BARE: SandboxProfile = SandboxProfile { layers: &[], tier: None };
 
-/// The ways to isolate a command that a host accepts, best first.
+/// The profiles that a host accepts, strongest first.
 pub fn profiles(confinement: &Confinement) -> &'static [SandboxProfile] {
     match (confinement.mode, confinement.tier) {
         (SandboxMode::Required, Tier::Full) => &[FULL],
@@ -204,7 +204,7 @@ impl SandboxProfile {
         self.layers.iter().copied().filter(is_wanted)
     }
 
-    /// Flags for the clone that makes the reaper.
+    /// Clone flags for the reaper.
     pub fn namespaces(self, confinement: &Confinement) -> libc::c_int {
         self.wanted(confinement).fold(0, |flags, layer| flags | layer.namespaces())
     }
@@ -213,27 +213,27 @@ impl SandboxProfile {
         self.layers.iter().any(|layer| layer.namespaces() & namespace != 0)
     }
 
-    /// Whether there is a user namespace of its own.
+    /// Whether there is a separate user namespace.
     pub fn has_users(self) -> bool {
         self.has(libc::CLONE_NEWUSER)
     }
 
-    /// Whether the reaper is the init of a pid namespace, with which the kernel ends every process in it.
+    /// Whether the reaper is the init of a pid namespace, with which the Linux kernel ends all its processes.
     pub fn has_pids(self) -> bool {
         self.has(libc::CLONE_NEWPID)
     }
 
-    /// Whether paths lead through mounts of the reaper's own.
+    /// Whether the reaper has a private mount tree.
     pub fn has_mounts(self) -> bool {
         self.has(libc::CLONE_NEWNS)
     }
 
-    /// Whether there is an IPC namespace of its own.
+    /// Whether there is a separate IPC namespace.
     pub fn has_ipc(self) -> bool {
         self.has(libc::CLONE_NEWIPC)
     }
 
-    /// Directories that are the reaper's own, in which nothing may be left for the next command.
+    /// Private directories of the reaper, which must be left empty for the next command.
     pub fn private(self, confinement: &Confinement) -> &'static [&'static str] {
         let has_private_tmp = confinement.temp.is_none() && confinement.has_own_tmp();
         match (self.has_mounts(), has_private_tmp) {
@@ -243,12 +243,13 @@ impl SandboxProfile {
         }
     }
 
-    /// The witnesses of all layers.
+    /// The change descriptors of all layers.
     pub fn witnesses(self) -> Result<Vec<OwnedFd>, Errno> {
         self.layers.iter().filter_map(|layer| layer.witness().transpose()).collect()
     }
 
-    /// The failure to make all namespaces at once, with the first layer whose namespace `probe` finds refused.
+    /// The failure to create all namespaces at once, attributed to the first layer whose namespace `probe` finds
+    /// refused.
     pub fn refused(
         self,
         confinement: &Confinement,
@@ -267,7 +268,7 @@ impl SandboxProfile {
         SetupFailure::new("make the namespaces", errno)
     }
 
-    /// Enters every layer and says which are on.
+    /// Enters all layers, and reports which are active.
     pub fn enter(self, stage: &mut LayerContext<'_>) -> Result<Isolation, SetupFailure> {
         let confinement = stage.confinement;
         let mut isolation = Isolation {
@@ -292,14 +293,13 @@ impl SandboxProfile {
     }
 }
 
-/// Why the host does without a layer; `None` where it is wanted.
+/// Why the host gives up a layer; `None` if it is wanted.
 fn unwanted(layer: &dyn Layer, confinement: &Confinement) -> Option<&'static str> {
     let is_left_out = confinement.without.iter().any(|name| name == layer.name());
     is_left_out.then_some("the host does without it").or_else(|| layer.unwanted(confinement))
 }
 
-/// Adds to `isolation` the layers that are off because the host does without them, or because `failure` was in the
-/// way.
+/// Adds to `isolation` the layers that are missing because the host gave them up, or because of `failure`.
 pub fn account(isolation: &mut Isolation, confinement: &Confinement, failure: Option<&SetupFailure>) {
     for layer in LAYERS {
         let name = layer.name();
@@ -318,7 +318,7 @@ pub fn account(isolation: &mut Isolation, confinement: &Confinement, failure: Op
     }
 }
 
-/// Whether a failure is that a namespace was refused. The machine refuses it again.
+/// Whether a failure means that a namespace was refused, which is permanent.
 pub fn is_of_namespaces(failure: &SetupFailure) -> bool {
     let makes = |layer: &&dyn Layer| layer.namespaces() != 0;
     LAYERS.iter().copied().filter(makes).any(|layer| failure.layer.as_deref() == Some(layer.name()))

@@ -1,4 +1,4 @@
-//! Mounts as descriptors: taken where they are, and attached elsewhere.
+//! Mounts as descriptors: copied from one path and attached at another.
 
 use crate::SetupFailure;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
@@ -9,49 +9,49 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// As in the kernel's `mount.h`.
+/// From the Linux kernel's `mount.h`.
 pub(super) const READ_ONLY: u64 = 1;
-/// As in the kernel's `mount.h`: no change of user, and no devices.
+/// From the Linux kernel's `mount.h`: no set-user-ID programs, no devices.
 pub(super) const TAME: u64 = 2 | 4;
-/// As in the kernel's `mount.h`: nothing is executed, nor mapped to be.
+/// From the Linux kernel's `mount.h`: no execution, nor executable mappings.
 pub(super) const NO_EXEC: u64 = 8;
 
-/// A copy of the mounts at and beneath a path, attached nowhere.
+/// A detached copy of the mounts at and below a path.
 pub(super) struct MountCopy(OwnedFd);
 
-/// Names what lies at a path, without following a link at its end.
+/// Opens a path without following a link at its end.
 pub(super) fn point(path: &Path) -> Result<OwnedFd, Errno> {
     rustix::fs::open(path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
 }
 
 impl MountCopy {
-    /// Copies what `fd` names.
+    /// Copies the mounts of `fd`.
     pub(super) fn of(fd: BorrowedFd<'_>) -> Result<Self, Errno> {
-        // The whole tree: a part of it may be hidden by a mount that must not be uncovered.
+        // Recursively: submounts may hide something that must not be uncovered.
         let recursive = OpenTreeFlags::from_bits_retain(libc::AT_RECURSIVE.cast_unsigned());
         let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
         let empty = OpenTreeFlags::AT_EMPTY_PATH;
         match rustix::mount::open_tree(fd, c"", flags | empty | recursive) {
-            // Of a file, there is no tree.
+            // A file has no submounts.
             Err(Errno::INVAL) => rustix::mount::open_tree(fd, c"", flags | empty).map(Self),
             copied => copied.map(Self),
         }
     }
 
-    /// Sets attributes of the copy and everything beneath it.
+    /// Sets attributes of the copy, recursively.
     pub(super) fn with(self, attributes: u64) -> Result<Self, Errno> {
         set(self.0.as_fd(), c"", attributes)?;
         Ok(self)
     }
 
-    /// Attaches the copy over what `target` names.
+    /// Attaches the copy at `target`.
     pub(super) fn attach(self, target: BorrowedFd<'_>) -> Result<(), Errno> {
         let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
         rustix::mount::move_mount(&self.0, c"", target, c"", flags)
     }
 }
 
-/// Sets attributes of every mount of this namespace.
+/// Sets attributes of all mounts in this namespace.
 pub(super) fn set_everywhere(attributes: u64) -> Result<(), Errno> {
     set(CWD, c"/", attributes)
 }
@@ -76,7 +76,7 @@ fn set(fd: BorrowedFd<'_>, path: &std::ffi::CStr, attributes: u64) -> Result<(),
     }
 }
 
-/// Mounts an empty file system in memory. `mode` is of its root; attributes beside those of [`TAME`].
+/// Mounts an empty tmpfs. `mode` is that of its root; `attributes` are added to [`TAME`].
 pub(super) fn memory(target: &Path, mode: &str, bytes: Option<u64>, attributes: u64) -> Result<(), Errno> {
     let options = match bytes {
         Some(bytes) => format!("mode={mode},size={bytes}"),
@@ -88,8 +88,8 @@ pub(super) fn memory(target: &Path, mode: &str, bytes: Option<u64>, attributes: 
     rustix::mount::mount("tmpfs", target, "tmpfs", flags, options.as_c_str())
 }
 
-/// Makes sure that there is something of the kind of `like` at `path` to attach it to: the directories on the way,
-/// and an empty directory or file. Needed where something above has been covered.
+/// Creates a mount point of the same type as `like` at `path`: the directories above it, and an empty directory or
+/// file. Needed where a directory above has been covered.
 pub(super) fn make_room(path: &Path, like: FileType) -> Result<(), Errno> {
     if point(path).is_ok() {
         return Ok(());
@@ -102,7 +102,7 @@ pub(super) fn make_room(path: &Path, like: FileType) -> Result<(), Errno> {
     std::fs::File::create_new(path).map(drop).map_err(to_errno)
 }
 
-/// What kind of file `fd` names.
+/// The file type of `fd`.
 pub(super) fn kind(fd: BorrowedFd<'_>) -> Result<FileType, Errno> {
     let stat = rustix::fs::statat(fd, c"", AtFlags::EMPTY_PATH)?;
     Ok(FileType::from_raw_mode(stat.st_mode))

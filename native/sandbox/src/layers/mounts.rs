@@ -1,4 +1,4 @@
-//! A mount namespace: what is mounted for the command is mounted for nobody else.
+//! A mount namespace: mounts for the command are visible to nobody else.
 
 use super::{Layer, LayerContext};
 use crate::SetupFailure;
@@ -22,13 +22,13 @@ impl Layer for Mounts {
         false
     }
 
-    /// The list of mounts: the kernel tells a poll of it about every change. A mount also goes when the machine
-    /// replaces the file that it covers.
+    /// The list of mounts: polling it reports every change. A mount also disappears if the machine replaces the file
+    /// that it covers.
     fn witness(&self) -> Result<Option<OwnedFd>, Errno> {
         rustix::fs::open("/proc/self/mountinfo", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map(Some)
     }
 
-    /// Nothing is mounted from here to there, nor, once it is read-only, from there to here.
+    /// Mounts are not propagated in either direction.
     fn enter(&self, _: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
         rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
             .map_err(|errno| SetupFailure::new("make the mounts private", errno))

@@ -1,5 +1,5 @@
-//! A network namespace with a loopback interface and nothing else. Where a host lets names be reached, a socket listens on that
-//! interface; who accepts its connections stands outside.
+//! A network namespace with only a loopback interface. If the host permits some names, a proxy socket listens on it,
+//! whose connections are accepted outside.
 
 use super::{Layer, LayerContext};
 use crate::{Confinement, SetupFailure};
@@ -8,9 +8,9 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// Where that socket listens: the usual port of a proxy, which nobody else can have in a new namespace.
+/// Address of the proxy socket: the usual port of a proxy, always free in a new namespace.
 pub const PROXY: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 3128);
-/// Most connections that wait to be accepted.
+/// Backlog of the proxy socket.
 const BACKLOG: i32 = 256;
 
 pub(super) struct NetworkLayer;
@@ -52,7 +52,7 @@ fn listen() -> Result<OwnedFd, Errno> {
 
 fn raise_loopback() -> Result<(), Errno> {
     let socket = socket(SocketType::DGRAM)?;
-    // SAFETY: a structure of numbers, for which zeros are a value; its name is shorter than its room for one.
+    // SAFETY: a structure of numbers, for which zero is valid; the name is shorter than its field.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
         *to = from.cast_signed();
@@ -60,7 +60,7 @@ fn raise_loopback() -> Result<(), Errno> {
     #[allow(clippy::cast_possible_truncation)]
     let flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
     request.ifr_ifru.ifru_flags = flags;
-    // SAFETY: the request is read, and outlives the call.
+    // SAFETY: the request outlives the call.
     match unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) } {
         0 => Ok(()),
         _ => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)),

@@ -1,5 +1,5 @@
-//! An empty directory and an empty file, to show in place of what is hidden; for files that would be malformed if they were
-//! empty, such as settings in XML, one with nothing in it.
+//! An empty directory and an empty file, shown in place of hidden ones; and for formats in which an empty file is
+//! malformed, such as XML settings, a file with no content.
 
 use super::mount::{MountCopy, READ_ONLY, TAME, failed, make_room, point};
 use crate::SetupFailure;
@@ -13,7 +13,7 @@ const NOTHING: &str = "/dev/.nothing";
 const EMPTY_DIRECTORY: &str = "/dev/.nothing/directory";
 const EMPTY_FILE: &str = "/dev/.nothing/file";
 
-/// Makes both, in a `/dev` of the reaper's own.
+/// Creates both in the reaper's `/dev`.
 pub(super) fn arrange() -> Result<(), SetupFailure> {
     let created = make_room(Path::new(EMPTY_DIRECTORY), FileType::Directory)
         .and_then(|()| make_room(Path::new(EMPTY_FILE), FileType::RegularFile));
@@ -26,12 +26,12 @@ pub(super) fn arrange() -> Result<(), SetupFailure> {
     Ok(())
 }
 
-/// Nothing, to be shown in place of something of a kind.
+/// The replacement for a file of some type.
 pub(super) fn of(kind: FileType) -> Result<MountCopy, Errno> {
     at(Path::new(if kind == FileType::Directory { EMPTY_DIRECTORY } else { EMPTY_FILE }))
 }
 
-/// What stands for a secret at a path: its readers take it for one without any.
+/// The replacement for a secret at a path: programs treat it as missing credentials.
 fn in_place_of(path: &Path, kind: FileType) -> Result<MountCopy, Errno> {
     let text = path.file_name().map(secrets::emptied).unwrap_or_default();
     match secrets::EMPTIED.iter().position(|known| *known == text) {
@@ -40,10 +40,10 @@ fn in_place_of(path: &Path, kind: FileType) -> Result<MountCopy, Errno> {
     }
 }
 
-/// Shows nothing in place of a directory or a file, if it can be seen at all.
+/// Covers a directory or file with its empty replacement, if it is visible.
 pub(super) fn cover(path: &Path, kind: FileType) -> Result<(), Errno> {
     let nothing = in_place_of(path, kind)?;
-    // Something above may have been covered meanwhile, and this with it.
+    // A directory above may have been covered in the meantime.
     match point(path) {
         Ok(target) => nothing.attach(target.as_fd()),
         Err(Errno::NOENT) => Ok(()),

@@ -1,4 +1,4 @@
-//! What was made on the machine so that something could be mounted over it.
+//! Placeholders created on the machine as mount points.
 
 use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
@@ -10,12 +10,12 @@ use std::path::Path;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placeholder {
     pub(super) path: OsString,
-    /// Whether the reaper made it; otherwise it was there, and empty, perhaps because another reaper had made it.
+    /// Whether the reaper created it; otherwise it existed and was empty, possibly created by another reaper.
     pub(super) is_made: bool,
 }
 
-/// The launcher's account of who needs which. A mount goes when the machine removes what it covers, so an empty one
-/// stays until the last reaper that covers it has ended.
+/// The launcher's reference counts of placeholders. A mount disappears if the file below it is removed, so an empty
+/// placeholder is kept until the last reaper that covers it has exited.
 #[derive(Default)]
 pub struct PlaceholderCounts {
     counts: HashMap<OsString, usize>,
@@ -23,7 +23,7 @@ pub struct PlaceholderCounts {
 }
 
 impl PlaceholderCounts {
-    /// Notes what a reaper covers.
+    /// Counts the placeholders of a reaper.
     pub fn add(&mut self, reaper: Pid, covered: &[Placeholder]) {
         for Placeholder { path, is_made } in covered {
             if *is_made || self.counts.contains_key(path) {
@@ -33,7 +33,7 @@ impl PlaceholderCounts {
         }
     }
 
-    /// Removes what nobody needs any more, now that a reaper has ended.
+    /// Removes placeholders that are no longer used after a reaper has exited.
     pub fn remove(&mut self, reaper: Pid) {
         for path in self.needed.remove(&reaper).unwrap_or_default() {
             if let Some(count) = self.counts.get_mut(&path) {
@@ -46,14 +46,14 @@ impl PlaceholderCounts {
         }
     }
 
-    /// Removes all, at the end of the launcher.
+    /// Removes all, when the launcher exits.
     pub fn remove_all(&mut self) {
         self.needed.clear();
         self.counts.drain().for_each(|(path, _)| remove_empty(Path::new(&path)));
     }
 }
 
-/// Removes a file or directory, unless somebody has put something into it.
+/// Removes a file or directory, unless something has been put into it.
 fn remove_empty(path: &Path) {
     match std::fs::symlink_metadata(path) {
         Ok(found) if found.is_dir() => _ = std::fs::remove_dir(path),

@@ -1,4 +1,4 @@
-//! No new privileges: programs that would run as somebody else, or with capabilities, run as what started them.
+//! No new privileges: set-user-ID programs and file capabilities have no effect.
 
 use super::{Layer, LayerContext};
 use crate::SetupFailure;

@@ -1,4 +1,4 @@
-//! A `/proc` that shows the processes of the command and no others.
+//! A private `/proc`, which shows only the command's processes.
 
 use super::{Layer, LayerContext};
 use crate::SetupFailure;

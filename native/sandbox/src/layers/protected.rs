@@ -1,4 +1,4 @@
-//! Paths in what can be written that cannot be written all the same.
+//! Protected paths: read-only paths in writable directories.
 
 use super::git;
 use super::mount::{MountCopy, READ_ONLY, TAME, failed, kind, point};
@@ -45,7 +45,7 @@ impl Layer for Protected {
     }
 }
 
-/// What is done about something that was found.
+/// Protects a path that was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ProtectionKind {
     Repository,
@@ -53,7 +53,7 @@ pub(super) enum ProtectionKind {
     Hidden,
 }
 
-/// What was found, what lies above first: what is mounted beneath stays in sight.
+/// The found paths, upper ones first, so that mounts below stay visible.
 fn in_order(found: &ProtectedPaths) -> Vec<(PathBuf, ProtectionKind)> {
     let lists = [
         (&found.repositories, ProtectionKind::Repository),
@@ -76,7 +76,7 @@ fn told(found: &ProtectedPaths) -> Option<String> {
     ))
 }
 
-/// Makes a path read-only, or, where there is nothing, keeps it so.
+/// Makes a path read-only, or keeps it from being created.
 fn protect(path: &Path, stage: &mut LayerContext<'_>) -> Result<(), Errno> {
     if stage.confinement.is_writable(path) {
         return Ok(());
@@ -84,19 +84,19 @@ fn protect(path: &Path, stage: &mut LayerContext<'_>) -> Result<(), Errno> {
     match point(path) {
         Ok(fd) => fix(fd.as_fd(), READ_ONLY),
         Err(Errno::NOENT) => keep_absent(path, stage),
-        // Something on the way is no directory; then there is nothing to be protected.
+        // A component of the path is not a directory, so there is nothing to protect.
         Err(Errno::NOTDIR) => Ok(()),
         Err(errno) => Err(errno),
     }
 }
 
-/// Mounts what `fd` names over itself, with further attributes.
+/// Bind-mounts `fd` over itself with further attributes.
 fn fix(fd: BorrowedFd<'_>, attributes: u64) -> Result<(), Errno> {
     MountCopy::of(fd)?.with(attributes | TAME)?.attach(fd)
 }
 
-/// Puts an empty file, which cannot be written, where something could be created. In a directory that is not there
-/// either, that directory is kept absent.
+/// Mounts an empty read-only file where a file could be created. If its directory does not exist either, the directory
+/// is kept from being created.
 fn keep_absent(path: &Path, stage: &mut LayerContext<'_>) -> Result<(), Errno> {
     let mut path = path;
     while let Some(parent) = path.parent().filter(|parent| !parent.exists()) {
@@ -104,7 +104,7 @@ fn keep_absent(path: &Path, stage: &mut LayerContext<'_>) -> Result<(), Errno> {
     }
     match std::fs::File::create_new(path) {
         Ok(_) => stage.placeholders.push(Placeholder { path: path.into(), is_made: true }),
-        // What cannot be created here cannot be created by the command.
+        // If it cannot be created here, the command cannot create it either.
         Err(error) => match Errno::from_io_error(&error) {
             Some(Errno::ROFS | Errno::ACCESS | Errno::PERM | Errno::NOTDIR) => return Ok(()),
             Some(Errno::EXIST) => {}
@@ -114,12 +114,12 @@ fn keep_absent(path: &Path, stage: &mut LayerContext<'_>) -> Result<(), Errno> {
     nothing::cover(path, FileType::RegularFile)
 }
 
-/// Mounts things over each other beneath one directory, following no links.
+/// Arranges mounts below one directory, without following links.
 pub(super) struct MountPlanner<'s, 'a> {
     root: PathBuf,
     fd: OwnedFd,
     stage: &'s mut LayerContext<'a>,
-    /// What stays where it is already.
+    /// Paths that are already pinned.
     pinned: HashSet<PathBuf>,
 }
 
@@ -130,8 +130,8 @@ impl<'s, 'a> MountPlanner<'s, 'a> {
         Ok(Self { root, fd, stage, pinned: HashSet::new() })
     }
 
-    /// Protects something that was found. What is gone since needs no protection; nothing that a command has done can
-    /// have moved it, for then it was pinned.
+    /// Protects a path that was found. If it has disappeared since, it needs no protection; a command cannot have moved
+    /// it, because it would have been pinned then.
     fn protect(&mut self, path: &Path, what: ProtectionKind) -> Result<(), Errno> {
         let done = match what {
             ProtectionKind::Repository => git::protect(self, path),
@@ -144,14 +144,14 @@ impl<'s, 'a> MountPlanner<'s, 'a> {
         }
     }
 
-    /// Keeps every directory on the way where it is, so that none is moved off with what is protected and replaced.
+    /// Pins every directory above the path, so that none can be moved with the protected file and replaced.
     pub(super) fn pin_the_way(&mut self, path: &Path) -> Result<(), Errno> {
         let above: Vec<&Path> =
             path.ancestors().skip(1).filter(|path| !path.as_os_str().is_empty()).collect();
         above.into_iter().rev().try_for_each(|path| self.pin(path))
     }
 
-    /// As [`MountPlanner::pin_the_way`], as far as there is one.
+    /// As [`MountPlanner::pin_the_way`], for the part of the path that exists.
     fn pin_what_is_there(&mut self, path: &Path) -> Result<(), Errno> {
         match self.pin_the_way(path) {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(()),
@@ -159,7 +159,7 @@ impl<'s, 'a> MountPlanner<'s, 'a> {
         }
     }
 
-    /// Shows nothing in place of something.
+    /// Hides a path.
     fn hide(&mut self, path: &Path) -> Result<(), Errno> {
         if self.stage.confinement.shows_beneath(&self.root.join(path)) {
             return Ok(());
@@ -169,7 +169,7 @@ impl<'s, 'a> MountPlanner<'s, 'a> {
         nothing::of(kind(fd.as_fd())?)?.attach(fd.as_fd())
     }
 
-    /// Names what lies at a path beneath the root, as it is seen through the mounts so far.
+    /// Opens a path below the root, as seen through the mounts so far.
     pub(super) fn point(&self, relative: &Path) -> Result<OwnedFd, Errno> {
         self.open(relative, OFlags::PATH | OFlags::NOFOLLOW)
     }
@@ -180,7 +180,7 @@ impl<'s, 'a> MountPlanner<'s, 'a> {
         rustix::fs::openat2(&self.fd, relative, flags | OFlags::CLOEXEC, Mode::empty(), resolve)
     }
 
-    /// What kind of file lies at a path; `None` where there is nothing.
+    /// The file type at a path; `None` if it does not exist.
     pub(super) fn kind(&self, relative: &Path) -> Option<FileType> {
         let Some(parent) = relative.parent().filter(|parent| !parent.as_os_str().is_empty()) else {
             return kind_at(self.fd.as_fd(), relative);
@@ -188,9 +188,9 @@ impl<'s, 'a> MountPlanner<'s, 'a> {
         kind_at(self.point(parent).ok()?.as_fd(), Path::new(relative.file_name()?))
     }
 
-    /// Keeps something where it is: what is mounted can neither be removed nor renamed.
+    /// Pins a path: a mount point can neither be removed nor renamed.
     pub(super) fn pin(&mut self, relative: &Path) -> Result<(), Errno> {
-        // The root is mounted where it is anyway.
+        // The root is a mount point anyway.
         if relative.as_os_str().is_empty() || self.pinned.contains(relative) {
             return Ok(());
         }
@@ -200,7 +200,7 @@ impl<'s, 'a> MountPlanner<'s, 'a> {
         Ok(())
     }
 
-    /// Makes something read-only, and with it keeps it where it is.
+    /// Makes a path read-only, which also pins it.
     pub(super) fn seal(&mut self, relative: &Path) -> Result<(), Errno> {
         let path = self.root.join(relative);
         if self.stage.confinement.is_writable(&path) {
@@ -214,7 +214,7 @@ impl<'s, 'a> MountPlanner<'s, 'a> {
         fix(fd.as_fd(), READ_ONLY)
     }
 
-    /// Makes an empty file or directory and seals it.
+    /// Creates an empty file or directory and makes it read-only.
     pub(super) fn seal_absent(&mut self, relative: &Path, kind: FileType) -> Result<(), Errno> {
         let path = self.root.join(relative);
         if self.stage.confinement.is_writable(&path) {
@@ -232,14 +232,14 @@ impl<'s, 'a> MountPlanner<'s, 'a> {
         match created {
             Ok(()) => self.stage.placeholders.push(Placeholder { path: path.into(), is_made: true }),
             Err(Errno::EXIST) => {}
-            // What cannot be created here cannot be created by the command.
+            // If it cannot be created here, the command cannot create it either.
             Err(Errno::ROFS | Errno::ACCESS) => return Ok(()),
             Err(errno) => return Err(errno),
         }
         fix(self.point(relative)?.as_fd(), READ_ONLY)
     }
 
-    /// Has a file removed whenever a command creates it, and the command ended.
+    /// Registers a file as forbidden: if a command creates it, the file is removed and the command is ended.
     pub(super) fn keep_absent(&mut self, directory: &Path, name: &str) -> Result<(), Errno> {
         let fd = self.open(directory, OFlags::RDONLY | OFlags::DIRECTORY)?;
         self.stage.forbidden_names.forbid(fd, name, self.root.join(directory).join(name))

@@ -1,4 +1,4 @@
-//! A list of what a process of our own may read, which the kernel keeps whatever paths lead to.
+//! Restricts which files one of our own processes can read, enforced by Landlock.
 
 use super::landlock::{VERSION, add_fd, errno_of};
 use crate::SetupFailure;
@@ -8,10 +8,10 @@ use rustix::io::Errno;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-/// A directory by its path and by what it is. A path alone could lead elsewhere by the time it is opened.
+/// A directory by path and identity: a path alone could lead elsewhere by the time it is opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadableDir {
-    /// Absolute path, without links.
+    /// Absolute path without links.
     pub path: PathBuf,
     /// Device number.
     pub device: u64,
@@ -19,20 +19,19 @@ pub struct ReadableDir {
     pub inode: u64,
 }
 
-/// Restricts this thread, and threads that it starts later, to opening for reading and listing the directories `dirs` and
-/// the paths `settings`, with everything beneath them. Settings that do not exist are left out. Writing is not changed, and
-/// the restriction cannot be undone. Without Landlock nothing is restricted: whether the machine must have it has been
-/// decided before.
+/// Restricts this thread, and threads that it starts later, to reading and listing the directories `dirs` and the paths
+/// `settings`, recursively. Settings that do not exist are skipped. Writing is not affected. The restriction is
+/// permanent. Without Landlock nothing is restricted: whether it is required has been checked before.
 ///
 /// # Errors
-/// `ENOENT` or `ESTALE` if one of `dirs` does not exist or is another directory now; what Landlock refused.
+/// `ENOENT` or `ESTALE` if one of `dirs` does not exist or was replaced; errors of Landlock.
 pub fn limit_reads(dirs: &[ReadableDir], settings: &[PathBuf]) -> Result<(), SetupFailure> {
     let failure = |errno| SetupFailure::new("limit what this process reads", errno);
     let opened = dirs.iter().map(opened).collect::<Result<Vec<_>, _>>().map_err(failure)?;
     let limited = || -> Result<RestrictionStatus, RulesetError> {
         let access = AccessFs::from_read(VERSION);
         let mut rules = Ruleset::default().handle_access(access | AccessFs::Refer)?.create()?;
-        // Whoever limits anything with Landlock has to say that files may still be moved between directories.
+        // Any Landlock rule set must explicitly permit moving files between directories.
         rules = add(rules, Path::new("/"), AccessFs::Refer.into())?;
         for dir in opened {
             rules = add_fd(rules, dir, access)?;
@@ -45,7 +44,7 @@ pub fn limit_reads(dirs: &[ReadableDir], settings: &[PathBuf]) -> Result<(), Set
     limited().map(drop).map_err(|error| failure(errno_of(&error)))
 }
 
-/// A handle of the directory itself.
+/// Opens the directory itself.
 fn opened(dir: &ReadableDir) -> Result<OwnedFd, Errno> {
     let opened = handle(&dir.path)?;
     let found = rustix::fs::fstat(&opened)?;
@@ -56,7 +55,7 @@ fn opened(dir: &ReadableDir) -> Result<OwnedFd, Errno> {
     }
 }
 
-/// Adds a rule for what a path leads to, if it leads anywhere.
+/// Adds a rule for the target of a path, if it exists.
 fn add(
     rules: RulesetCreated,
     path: &Path,
@@ -68,7 +67,7 @@ fn add(
     }
 }
 
-/// A handle of what a path leads to. By plain `openat`: this process may be in a sandbox already, whose filter refuses
+/// Opens the target of a path with plain `openat`: this process may already be in a sandbox whose filter refuses
 /// `openat2`.
 fn handle(path: &Path) -> Result<OwnedFd, Errno> {
     rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
@@ -108,7 +107,7 @@ mod tests {
         std::os::unix::fs::symlink(outside.path(), inside.path().join("link")).unwrap();
         let [own, moved, link] = ["a", "d/a", "link/a"].map(|name| inside.path().join(name));
         let (dirs, settings) = ([dir(inside.path())], [PathBuf::from("/no/such/directory")]);
-        // Of one thread alone.
+        // Applies to this thread only.
         let limited = move || {
             assert!(std::fs::read(&link).is_ok());
             limit_reads(&dirs, &settings).unwrap();

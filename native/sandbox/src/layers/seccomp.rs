@@ -1,4 +1,5 @@
-//! A filter of system calls: what no build, test or search needs, and what has led out of sandboxes before.
+//! A system call filter: forbids calls that builds, tests and searches do not need, and that have been used for
+//! escapes.
 
 use super::{Layer, LayerContext};
 use crate::SetupFailure;
@@ -32,14 +33,14 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_fsmount,
     libc::SYS_fspick,
     libc::SYS_mount_setattr,
-    // Files by other ways than their paths.
+    // Access to files without their paths.
     libc::SYS_open_by_handle_at,
     libc::SYS_fanotify_init,
-    // Keys, which belong to users and not to namespaces.
+    // Keyrings, which belong to users and not to namespaces.
     libc::SYS_keyctl,
     libc::SYS_add_key,
     libc::SYS_request_key,
-    // Large parts of the kernel that are reached by few calls.
+    // Large parts of the Linux kernel behind few calls.
     libc::SYS_bpf,
     libc::SYS_perf_event_open,
     libc::SYS_io_uring_setup,
@@ -76,9 +77,9 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_uselib,
 ];
 
-/// Calls that are not there, for all that programs can tell: those that get this answer take an older way.
+/// Calls that fail with `ENOSYS`, upon which programs use an older call.
 const MISSING: &[libc::c_long] = &[
-    // Their flags and modes cannot be seen by a filter; those of the calls before them can.
+    // A filter cannot see their flags and modes; it can see those of the older calls.
     libc::SYS_clone3,
     libc::SYS_openat2,
     // Memory that no limit counts.
@@ -86,8 +87,7 @@ const MISSING: &[libc::c_long] = &[
     SYS_MEMFD_SECRET,
 ];
 
-/// Shared memory, semaphores and messages of the machine, where there is no IPC namespace: those of System V, and queues
-/// of POSIX.
+/// System V IPC and POSIX message queues, forbidden if there is no IPC namespace.
 const SHARED: &[libc::c_long] = &[
     libc::SYS_shmget,
     libc::SYS_shmat,
@@ -104,8 +104,8 @@ const SHARED: &[libc::c_long] = &[
     libc::SYS_mq_unlink,
 ];
 
-/// Extended attributes of files, where no mount is read-only: Landlock does not know them. Programs take it that the file
-/// system has none.
+/// Extended attributes, forbidden if there are no read-only mounts: Landlock does not cover them. Programs assume that
+/// the file system does not support them.
 const ATTRIBUTES: &[libc::c_long] = &[
     libc::SYS_setxattr,
     libc::SYS_lsetxattr,
@@ -117,18 +117,18 @@ const ATTRIBUTES: &[libc::c_long] = &[
     SYS_REMOVEXATTRAT,
 ];
 
-/// Numbers that all architectures share, and libc does not name yet.
+/// Numbers that are the same on all architectures, and that libc does not name yet.
 const SYS_SETXATTRAT: libc::c_long = 463;
 const SYS_REMOVEXATTRAT: libc::c_long = 466;
 
-/// A number that all architectures share.
+/// The same number on all architectures.
 const SYS_MEMFD_SECRET: libc::c_long = 447;
 
-/// `open_tree_attr`, which libc does not name yet; a number that all architectures share.
+/// `open_tree_attr`, which libc does not name yet; the same number on all architectures.
 const SYS_OPEN_TREE_ATTR: libc::c_long = 467;
 
-/// Calls that give a file its mode, and which argument that is. Who runs a file with one of the bits for another user or
-/// group runs it as the file's owner: outside, that would be this process's user.
+/// Calls that set a file's mode, with the position of that argument. A set-user-ID or set-group-ID file runs as its
+/// owner, which outside of the sandbox is this process's user.
 const MODES: &[(libc::c_long, u8)] = &[
     (libc::SYS_fchmod, 1),
     (libc::SYS_fchmodat, 2),
@@ -142,15 +142,15 @@ const MODES: &[(libc::c_long, u8)] = &[
     (libc::SYS_mknod, 1),
 ];
 
-/// Calls that give a mode to a file that they create, and which arguments are flags and mode.
+/// Calls that create a file with a mode, with the positions of flags and mode.
 const OPENS: &[(libc::c_long, u8, u8)] = &[
     (libc::SYS_openat, 2, 3),
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_open, 1, 2),
 ];
 
-/// Calls that change the limits or the share of another process, and which argument names it. The reaper's are its own: it
-/// has to be able to look at processes, and to end them.
+/// Calls that change the limits or priority of another process, with the position of the pid. The reaper must stay able
+/// to inspect and kill processes.
 const CHANGES: &[(libc::c_long, u8)] = &[
     (libc::SYS_prlimit64, 0),
     (libc::SYS_sched_setscheduler, 0),
@@ -161,18 +161,18 @@ const CHANGES: &[(libc::c_long, u8)] = &[
     (libc::SYS_ioprio_set, 1),
 ];
 
-/// Calls that change the share of several processes at a time, and their names for a group of them and for all of a user.
+/// Calls that change the priority of several processes, with the constants for a group and for a user.
 const TOGETHER: &[(libc::c_long, u64, u64)] = &[(libc::SYS_setpriority, 1, 2), (libc::SYS_ioprio_set, 2, 3)];
 
-/// The flags with which a file is created; the second is what is `O_TMPFILE`'s own.
+/// The flags that create a file; the second is the distinguishing part of `O_TMPFILE`.
 const CREATES: [u64; 2] = [0o100, 0o20_000_000];
-/// To run as the file's user, and as its group.
+/// The set-user-ID and set-group-ID bits.
 const SET_ID: [u64; 2] = [0o4000, 0o2000];
 
-/// A number that all architectures share.
+/// The same number on all architectures.
 const SYS_FCHMODAT2: libc::c_long = 452;
 
-/// Namespaces, by the flags of clone and unshare.
+/// Namespaces, as flags of clone and unshare.
 const NAMESPACES: [libc::c_int; 8] = [
     libc::CLONE_NEWUSER,
     libc::CLONE_NEWNS,
@@ -181,11 +181,11 @@ const NAMESPACES: [libc::c_int; 8] = [
     libc::CLONE_NEWIPC,
     libc::CLONE_NEWUTS,
     libc::CLONE_NEWCGROUP,
-    // Of unshare alone; to clone it is part of a signal's number that no signal has.
+    // For unshare only; in clone this bit is part of the signal number.
     0x80,
 ];
 
-/// Requests to a terminal that put something into its input, or take it over.
+/// Terminal requests that insert input, or take over a terminal.
 const TERMINAL: [u64; 4] = [0x5412, 0x541c, 0x541d, 0x5423];
 
 pub(super) struct Seccomp;
@@ -221,7 +221,7 @@ impl Layer for Seccomp {
     }
 }
 
-/// The families of sockets that may be opened.
+/// Permitted socket families.
 fn families(network: bool, unix: bool) -> Vec<libc::c_int> {
     let mut families = vec![libc::AF_NETLINK];
     if network {
@@ -241,8 +241,8 @@ fn whole(calls: &[libc::c_long]) -> Rules {
     calls.iter().map(|number| (*number, Vec::new())).collect()
 }
 
-/// The calls of [`CHANGES`] for any process but the caller, and of [`TOGETHER`] for several. Where there is no pid
-/// namespace, the machine's processes can be named.
+/// The calls of [`CHANGES`] for other processes, and of [`TOGETHER`] for several processes. Without a pid namespace, a
+/// command can name the machine's processes.
 fn of_others() -> Built<Rules> {
     let mut rules = Rules::new();
     for (number, process) in CHANGES {
@@ -287,12 +287,12 @@ fn refused(families: &[libc::c_int]) -> Built<Rules> {
     Ok(rules)
 }
 
-/// All processes of a user, of which the reaper is one, and those of its group. In a pid namespace that group has no number
-/// by which commands could name it.
+/// All processes of a user, including the reaper, and those of the reaper's group. In a pid namespace, that group has
+/// no number by which commands could name it.
 fn together(group: u64, user: u64) -> Built<Vec<SeccompRule>> {
     let kind = |kind| argument(0, SeccompCmpOp::Eq, kind);
     let mut rules = vec![SeccompRule::new(vec![kind(user)?])?];
-    // SAFETY: takes nothing.
+    // SAFETY: takes no arguments.
     let own = u64::from(unsafe { libc::getpgrp() }.cast_unsigned());
     if own != 0 {
         rules.push(SeccompRule::new(vec![kind(group)?, argument(1, SeccompCmpOp::Eq, own)?])?);
@@ -318,7 +318,7 @@ fn family_not_in(families: &[libc::c_int]) -> Built<SeccompRule> {
     SeccompRule::new(families.iter().map(other).collect::<Built<_>>()?)
 }
 
-/// Of netlink, only the tables of interfaces and routes.
+/// Of netlink, only interfaces and routes.
 fn netlink_but_routes() -> Built<SeccompRule> {
     let netlink = argument(0, SeccompCmpOp::Eq, u64::from(libc::AF_NETLINK.cast_unsigned()))?;
     SeccompRule::new(vec![
@@ -327,7 +327,7 @@ fn netlink_but_routes() -> Built<SeccompRule> {
     ])
 }
 
-/// A pair of streams stays a pair. One of a pair of datagram sockets can be connected to another socket of the machine.
+/// Only stream socket pairs: one end of a datagram pair could be connected to another socket of the machine.
 fn datagrams() -> Built<Vec<SeccompRule>> {
     let kind = |kind: libc::c_int| {
         let kind = u64::from(kind.cast_unsigned());
@@ -336,14 +336,14 @@ fn datagrams() -> Built<Vec<SeccompRule>> {
     [libc::SOCK_DGRAM, libc::SOCK_RAW].into_iter().map(kind).collect()
 }
 
-/// A filter that answers these calls with an error, and kills whoever makes calls of another architecture.
+/// A filter that makes these calls fail, and kills processes that make calls of another architecture.
 pub(super) fn compile(rules: Rules, errno: libc::c_int) -> Option<BpfProgram> {
     let arch = TargetArch::try_from(std::env::consts::ARCH).ok()?;
     let refuse = SeccompAction::Errno(errno.cast_unsigned());
     SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch).ok()?.try_into().ok()
 }
 
-/// On x86-64, the same calls can be made under other numbers (x32), which the rules do not know.
+/// On x86-64, the same calls have other numbers in the x32 ABI, which the rules do not cover.
 pub(super) fn no_other_numbers() -> BpfProgram {
     let statement = |code: u32, jt, jf, k| sock_filter { code: code as u16, jt, jf, k };
     vec![

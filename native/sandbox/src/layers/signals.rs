@@ -1,7 +1,7 @@
-//! Signals reach no process but those of the command: where there is no pid namespace, Landlock keeps them in.
+//! Confines signals to the command's processes: with Landlock if there is no pid namespace.
 //!
-//! Commands enter a domain within that of their reaper, so that they cannot signal this one either. That a process ends
-//! its reaper would help it to nothing (the launcher ends what is left), but the command's result would be lost.
+//! Commands enter a domain nested in that of their reaper, so that they cannot signal the reaper either. Killing the
+//! reaper would not free a process (the launcher kills what is left), but the command's result would be lost.
 
 use super::{Layer, LayerContext, landlock};
 use crate::SetupFailure;
@@ -9,7 +9,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
-/// The first version of Landlock that knows signals (Linux 6.12).
+/// The first Landlock version with signal scoping (Linux 6.12).
 const VERSION: u32 = 6;
 
 pub(super) struct Signals;
@@ -31,10 +31,10 @@ impl Layer for Signals {
     }
 }
 
-/// A Landlock domain that a process enters before it becomes a command: its signals stay within it.
+/// A Landlock domain that a process enters before it executes a command: its signals stay within the domain.
 pub struct SignalScope(OwnedFd);
 
-/// As in the kernel's `landlock.h`: handled accesses of files and of the network, and what is scoped.
+/// From the Linux kernel's `landlock.h`: handled accesses to files and network, and scopes.
 #[repr(C)]
 struct Attributes {
     files: u64,
@@ -42,12 +42,12 @@ struct Attributes {
     scoped: u64,
 }
 
-/// As in the kernel's `landlock.h`.
+/// From the Linux kernel's `landlock.h`.
 const SCOPE_SIGNAL: u64 = 2;
-/// As in the kernel's `landlock.h`: to link and rename files from one directory to another.
+/// From the Linux kernel's `landlock.h`: linking and renaming files across directories.
 const REFER: u64 = 1 << 13;
 
-/// As in the kernel's `landlock.h`.
+/// From the Linux kernel's `landlock.h`.
 #[repr(C, packed)]
 struct PathBeneath {
     allowed: u64,
@@ -56,10 +56,10 @@ struct PathBeneath {
 
 impl SignalScope {
     fn new() -> Result<Self, Errno> {
-        // Every domain refuses this but where its rules permit it, whatever else it is about.
+        // Every domain forbids this unless a rule permits it.
         let attributes = Attributes { files: REFER, network: 0, scoped: SCOPE_SIGNAL };
-        // SAFETY: the structure outlives the call, and its size is given; the descriptor that it returns is new, and closed
-        // on exec.
+        // SAFETY: the structure outlives the call, and its size is given; the returned descriptor is new and
+        // close-on-exec.
         let scope = unsafe {
             match libc::syscall(
                 libc::SYS_landlock_create_ruleset,
@@ -89,7 +89,7 @@ impl SignalScope {
         }
     }
 
-    /// Restricts this thread, and what it becomes. Takes no memory.
+    /// Restricts this thread and the programs that it executes. Allocates no memory.
     ///
     /// # Errors
     /// Those of the operating system.

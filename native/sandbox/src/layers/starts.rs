@@ -1,4 +1,4 @@
-//! A filter for a process of our own that needs no other program: it can start none, whatever it is brought to do.
+//! A filter for one of our own processes that needs no other programs: it cannot start any.
 
 use super::seccomp::{Rules, compile, errno_of, no_other_numbers};
 use crate::SetupFailure;
@@ -6,11 +6,10 @@ use libc::EPERM;
 use rustix::io::Errno;
 use seccompiler::apply_filter;
 
-/// Has every start of a program by this thread, and by threads that it makes from here on, fail with `EPERM`. There is no
-/// way back.
+/// Makes every program start by this thread, and by threads that it creates later, fail with `EPERM`. Permanent.
 ///
 /// # Errors
-/// Where the machine has no filters of system calls.
+/// If the machine has no system call filters.
 pub fn forbid_starts() -> Result<(), SetupFailure> {
     let failure = |errno| SetupFailure::new("keep this process from starting programs", errno);
     let rules: Rules = [libc::SYS_execve, libc::SYS_execveat].map(|number| (number, Vec::new())).into();

@@ -1,5 +1,5 @@
-//! The file system as a command sees it: the machine's, read-only and without its devices, its services' places and its
-//! user's secrets; the workspace and a temporary directory to write in.
+//! The file system as seen by a command: the machine's, read-only, without its devices, sockets and the user's secrets;
+//! the workspace and a temporary directory are writable.
 
 use super::devices::Devices;
 use super::mount::{
@@ -27,13 +27,13 @@ impl Layer for FileTree {
 
     fn enter(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
         let confinement = stage.confinement;
-        // Whatever is to be written is taken before everything becomes read-only.
+        // Copy writable mounts before everything becomes read-only.
         let mut scenes = Vec::new();
         take_writable(confinement, &mut scenes)?;
         take_readable(confinement, &mut scenes)?;
         prepare(confinement)?;
         hide(confinement, &mut scenes);
-        // What lies above is arranged first, so that what lies beneath stays in sight.
+        // Upper paths first, so that those below stay visible.
         scenes.sort_by_key(|mount| mount.path.components().count());
         let kept: HashSet<PathBuf> = scenes.iter().filter(|s| s.shows()).map(|s| s.path.clone()).collect();
         for mount in scenes {
@@ -44,7 +44,7 @@ impl Layer for FileTree {
     }
 }
 
-/// Makes everything read-only, and a `/dev` of the reaper's own.
+/// Makes everything read-only, and mounts a private `/dev`.
 fn prepare(confinement: &Confinement) -> Result<(), SetupFailure> {
     let devices = Devices::take()?;
     set_everywhere(READ_ONLY | TAME)
@@ -53,7 +53,7 @@ fn prepare(confinement: &Confinement) -> Result<(), SetupFailure> {
     nothing::arrange()
 }
 
-/// Something that is mounted at a path.
+/// A mount at a path.
 struct TreeMount {
     path: PathBuf,
     what: TreeMountKind,
@@ -64,11 +64,11 @@ enum TreeMountKind {
     Shown(MountCopy, FileType),
     /// An empty temporary directory.
     Temporary,
-    /// Nothing, in place of a directory or a file.
+    /// An empty replacement for a directory or file.
     Hidden(FileType),
 }
 
-/// Of what can be written.
+/// Attributes of writable mounts.
 fn attributes(confinement: &Confinement) -> u64 {
     match confinement.exec_writable {
         true => TAME,
@@ -109,7 +109,7 @@ fn take_readable(confinement: &Confinement, scenes: &mut Vec<TreeMount>) -> Resu
     for path in &confinement.readable {
         scenes.push(TreeMount::shown(Path::new(path), &open(Path::new(path))?, READ_ONLY | TAME)?);
     }
-    // With the network, names are to be resolved; how, often stands where services have their places.
+    // Name resolution needs files that are often in hidden runtime directories.
     let resolver = Path::new("/etc/resolv.conf");
     if let (true, Ok(file)) = (confinement.network, resolver.canonicalize())
         && file != resolver
@@ -119,7 +119,7 @@ fn take_readable(confinement: &Confinement, scenes: &mut Vec<TreeMount>) -> Resu
     Ok(())
 }
 
-/// Opens what is to be shown; all links on the way are resolved here, before anything is covered.
+/// Opens a path to be shown; resolves all its links before anything is covered.
 fn open(path: &Path) -> Result<OwnedFd, SetupFailure> {
     if path.parent().is_none() {
         return Err(failed("isolate the directory", path)(Errno::INVAL));
@@ -132,7 +132,7 @@ fn open(path: &Path) -> Result<OwnedFd, SetupFailure> {
 fn hide(confinement: &Confinement, scenes: &mut Vec<TreeMount>) {
     let shown: HashSet<PathBuf> = scenes.iter().map(|mount| mount.path.clone()).collect();
     for path in confinement.hidden.iter().map(PathBuf::from).filter(|path| !shown.contains(path)) {
-        // What is not there needs no hiding, and a link leads to what is hidden or is shown itself.
+        // A missing path needs no hiding, and the target of a link is hidden or shown itself.
         if let Ok(kind) = point(&path).and_then(|fd| kind(fd.as_fd()))
             && kind != FileType::Symlink
         {
@@ -146,7 +146,7 @@ impl TreeMount {
         let kind = kind(fd.as_fd()).map_err(failed("look at", path))?;
         let taken =
             MountCopy::of(fd.as_fd()).and_then(|copy| copy.with(attributes)).map_err(failed("take", path))?;
-        // A path over links is mounted where it leads to; the links stay.
+        // For a path with links, its target is the mount point; the links stay.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         Ok(Self { path, what: TreeMountKind::Shown(taken, kind) })
     }
@@ -163,7 +163,7 @@ impl TreeMount {
                 taken.attach(point(&self.path)?.as_fd())
             }
             TreeMountKind::Temporary => memory(&self.path, "1777", Some(bytes), attributes(confinement)),
-            // An empty directory in which something is to be shown.
+            // An empty directory that contains visible paths.
             TreeMountKind::Hidden(_) if kept.iter().any(|path| path.starts_with(&self.path)) => {
                 memory(&self.path, "0755", None, TAME)
             }
@@ -172,7 +172,7 @@ impl TreeMount {
     }
 }
 
-/// Places that commands may write to, as they see them.
+/// Directories that commands may write to, as they see them.
 pub fn writable(confinement: &Confinement) -> impl Iterator<Item = OsString> + '_ {
     let fixed = ["/tmp", "/dev/shm", "/dev/pts"].map(OsString::from);
     let own = [&confinement.workspace].into_iter().chain(&confinement.temp).chain(&confinement.writable);

@@ -1,5 +1,5 @@
-//! A user namespace: the way to the other namespaces for a process without privileges, and for one with them the end
-//! of all that they were good for outside.
+//! A user namespace: gives access to the other namespaces without privileges, and makes a privileged process lose its
+//! privileges outside.
 
 use super::{Layer, LayerContext};
 use crate::SetupFailure;
@@ -21,7 +21,7 @@ impl Layer for User {
         false
     }
 
-    /// Everybody stays who they are, so that their files look as they do outside.
+    /// User and group ids are mapped to themselves, so that file owners look as they do outside.
     fn enter(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
         let map = |id: u32| format!("{id} {id} 1");
         let write = |path, text: &str| {

@@ -1,4 +1,4 @@
-//! A UTS namespace: the machine's name can be read, and changed for nobody.
+//! A UTS namespace: the host name can be read, and changes to it affect nobody else.
 
 use super::Layer;
 

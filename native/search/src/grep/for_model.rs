@@ -19,6 +19,7 @@ pub(super) fn found(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPa
     let has_found = total > 0;
     if !has_found {
         page.line("no matches");
+        note_plain_text(call, page);
     } else if let Some(counts) = result.object("counts") {
         let lines: Vec<String> = counts.iter().map(|(file, count)| format!("{file}:{count}")).collect();
         listed(&lines, result, call, page);
@@ -32,11 +33,20 @@ pub(super) fn found(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPa
     Some(())
 }
 
+/// Notes that a pattern without matches was searched as plain text, although it looks like a regular expression.
+fn note_plain_text(call: &ModelCall<'_>, page: &mut ModelPage) {
+    let query = call.argument(&["query"]).unwrap_or_default();
+    let is_plain = call.nested("options", "regex").is_none_or(|flag| flag == &json!(false));
+    if is_plain && query.contains(['|', '\\', '*', '^', '$', '[', '+']) {
+        page.note("searched as plain text; \"options\":{\"regex\":true} takes it as a regular expression");
+    }
+}
+
 fn listed(lines: &[String], result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) {
     let shown = lines.iter().take_while(|line| page.line(line)).count();
     let total = result.count("total_files").unwrap_or(lines.len() as u64);
     if (shown as u64) < total {
-        let next = next(shown, call).map_or("narrow the search".to_owned(), |next| format!("next: {next}"));
+        let next = next(shown, call).unwrap_or_else(|| "narrow the search".to_owned());
         page.note(&format!("{shown} of {total} files; {next}"));
     }
 }
@@ -143,14 +153,13 @@ fn note_rest(
     let files = result
         .count("total_files")
         .map_or(String::new(), |files| format!(" in {}", quantity(files, "file", "files")));
-    let next = match next(shown, call) {
-        Some(next) => format!("next: {next}"),
-        None => "narrow the pattern or the path to see the others".to_owned(),
-    };
+    let next =
+        next(shown, call).unwrap_or_else(|| "narrow the pattern or the path to see the others".to_owned());
     page.note(&format!("{shown} of {total} matches{files}; {next}"));
 }
 
-/// The arguments that ask for the next page.
+/// The arguments for the next page.
 fn next(shown: usize, call: &ModelCall<'_>) -> Option<String> {
-    call.again(&[("offset", json!(call.number("offset").unwrap_or(0) + shown as u64))])
+    let next = call.with(&[("offset", json!(call.number("offset").unwrap_or(0) + shown as u64))])?;
+    Some(format!("continue with {next}"))
 }

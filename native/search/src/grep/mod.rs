@@ -77,7 +77,7 @@ pub struct Grep {
     pub context: Option<usize>,
     /// Maximum number of matches, or files.
     #[serde(default = "default_limit")]
-    #[schemars(range(min = 1, max = 100_000))]
+    #[schemars(range(min = 1, max = 100_000), extend("self_evident" = true))]
     pub limit: usize,
     /// Matches, or files, to skip first; the order is by path and line, so a next page can be asked for.
     #[serde(default)]
@@ -85,9 +85,11 @@ pub struct Grep {
     pub offset: usize,
     /// Include hidden files.
     #[serde(default)]
+    #[schemars(extend("self_evident" = true))]
     pub hidden: bool,
     /// Include ignored files.
     #[serde(default)]
+    #[schemars(extend("self_evident" = true))]
     pub ignored: bool,
     /// Maximum size of a searched file, in bytes; larger ones are left out.
     #[serde(skip)]

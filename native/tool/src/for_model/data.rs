@@ -91,8 +91,13 @@ fn shrink(value: &mut Value, over: usize) -> bool {
     let Value::Object(map) = value else { return false };
     let longest = map.iter().max_by_key(|(_, value)| size_of(value)).map(|(key, _)| key.clone());
     let Some(key) = longest else { return false };
+    let first = map.get("start_line").and_then(Value::as_u64).unwrap_or(1);
+    let lines = map.get("lines").and_then(Value::as_u64).filter(|_| key == "content");
     let said = match map.get_mut(&key) {
-        Some(Value::String(text)) => cut_text(text, over),
+        Some(Value::String(text)) => match lines {
+            Some(total) => cut_lines(text, over, first, total).or_else(|| cut_text(text, over)),
+            None => cut_text(text, over),
+        },
         Some(Value::Array(items)) => cut_list(items, over),
         _ => None,
     };
@@ -104,6 +109,16 @@ fn shrink(value: &mut Value, over: usize) -> bool {
 fn note(map: &mut Map<String, Value>, key: &str, said: String) {
     let notes = map.entry(CUT).or_insert_with(|| Value::Object(Map::new()));
     notes[key] = said.into();
+}
+
+/// Cuts the text of a file at the end of a line; `None` if not even the first line fits.
+fn cut_lines(text: &mut String, over: usize, first: u64, total: u64) -> Option<String> {
+    let mut shorter = text.clone();
+    cut_text(&mut shorter, over)?;
+    let end = shorter.rfind('\n')? + 1;
+    text.truncate(end);
+    let last = first + text.lines().count() as u64 - 1;
+    Some(format!("lines {first} to {last} of {total} are given; continue with \"offset\":{}", last + 1))
 }
 
 /// JSON may encode a character as six, so this may cut more than needed.

@@ -1,14 +1,11 @@
 //! Errors as text for chat models.
 
 use super::{Fields, ModelPage};
+use beamai_base::CONFIGURE;
 use serde_json::Value;
 
 /// Keys of an error's details with the output of a command until it was stopped.
 const STREAMS: [&str; 2] = ["stdout", "stderr"];
-
-/// Key of an error's details: how to configure the host so that the call is possible. The message ends with the same
-/// text, which is not meant for a model.
-pub const CONFIGURE: &str = "configure";
 
 /// An error, as [`ToolError::to_value`](beamai_base::ToolError::to_value) returns it, as text of at most `limit`
 /// characters: the message, which says what was wrong and what to do next, then the output of a command so far. Details

@@ -15,7 +15,7 @@ mod page;
 
 pub use call::{CallWriter, ModelCall};
 pub use data::{object, own};
-pub use error::{CONFIGURE, of_error};
+pub use error::of_error;
 pub use fields::Fields;
 pub use page::ModelPage;
 pub use page::{LINE, cut_line, quantity};

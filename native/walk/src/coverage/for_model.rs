@@ -37,9 +37,9 @@ pub fn note_rest(
     call: &ModelCall<'_>,
     page: &mut ModelPage,
 ) {
-    let more = if is_full { None } else { call.again(&[("limit", json!(count.min(MOST)))]) };
+    let more = if is_full { None } else { call.with(&[("limit", json!(count.min(MOST)))]) };
     page.note(&match more {
-        Some(next) => format!("{shown} of {count} {what}; all: {next}"),
+        Some(more) => format!("{shown} of {count} {what}; {more} shows all"),
         None => format!("{shown} of {count} {what}; a narrower path or pattern shows the others"),
     });
 }

@@ -4,14 +4,14 @@ mod brave;
 mod searxng;
 mod tavily;
 
-use beamai_base::{Domains, Reason, Result, ToolError};
+use beamai_base::{Domains, HostHint, Reason, Result, ToolError};
 use beamai_net::{BodyEnd, Deadline, OutgoingRequest, ReceivedBody, Transport, block_on};
 use beamai_port_tools::web::{
     request::address,
     search::{SearchQuery, SearchResult, WebSearch, WebSearchOutput},
 };
 use beamai_tool::{
-    CallContext, WebSettings, for_model,
+    CallContext, WebSettings,
     web_settings::{SearchProvider, SearchSettings},
 };
 use serde_json::Value;
@@ -45,11 +45,14 @@ pub(super) fn search(call: &WebSearch, cx: &CallContext) -> Result<WebSearchOutp
 }
 
 fn not_configured() -> ToolError {
-    const CONFIGURE: &str = "The host names one in its web settings, such as web => #{search => #{provider => searxng, \
-                             base_url => \"http://127.0.0.1:8888\"}}, or with provider brave or tavily and an api_key";
-    let message =
-        format!("no search engine is configured; to read a known page, fetch its address. {CONFIGURE}");
-    ToolError::new(Reason::NotConfigured, message).with(for_model::CONFIGURE, CONFIGURE)
+    let hint = HostHint::new(
+        "Name one: web => #{search => #{provider => searxng, base_url => <<\"http://127.0.0.1:8888\">>}}, or provider brave \
+         or tavily with an api_key",
+        "Name one in a file for --settings: {\"web\": {\"search\": {\"provider\": \"searxng\", \"base_url\": \
+         \"http://127.0.0.1:8888\"}}}, or provider brave or tavily with an api_key",
+    );
+    let message = "no search engine is configured; to read a known page, fetch its address";
+    ToolError::new(Reason::NotConfigured, message).hint(hint)
 }
 
 /// A request in an engine's format.
@@ -111,18 +114,18 @@ fn answer(settings: &SearchSettings, status: u16, body: &ReceivedBody, deadline:
 }
 
 fn refused(settings: &SearchSettings, status: u16, body: &[u8]) -> ToolError {
-    let advice = match (status, settings.provider) {
-        (403, SearchProvider::Searxng) => "; its settings must list json under search.formats",
-        (401 | 403, _) => "; the host must check its api_key",
-        (429, _) => "; wait before the next search, its quota is used up",
-        (300..=399, _) => "; the host must check its base_url",
-        _ => "",
+    let advice = if status == 429 { "; wait before the next search, its quota is used up" } else { "" };
+    let hint = match (status, settings.provider) {
+        (403, SearchProvider::Searxng) => Some("Its own settings must list json under search.formats"),
+        (401 | 403, _) => Some("Check api_key in the web settings"),
+        (300..=399, _) => Some("Check base_url in the web settings"),
+        _ => None,
     };
     let said = String::from_utf8_lossy(body);
     let said: String = said.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(300).collect();
-    unexpected(settings, &format!("it answered {status}{advice}"))
-        .with("status_code", status)
-        .with("content", said)
+    let error = unexpected(settings, &format!("it answered {status}{advice}"));
+    let error = error.with("status_code", status).with("content", said);
+    hint.map_or(error.clone(), |hint| error.hint(HostHint::new(hint, hint)))
 }
 
 fn unexpected(settings: &SearchSettings, why: &str) -> ToolError {

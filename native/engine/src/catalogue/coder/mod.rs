@@ -57,7 +57,7 @@ fn files() -> Vec<Arc<dyn Tool>> {
             ToolBinding::<FileEdit>::new(
                 "edit",
                 "Replace exact text in a file; returns a diff. old_string must occur exactly once unless replace_all \
-                 is set. No regular expressions. Use patch to change several files.",
+                 is set. No regular expressions. Use patch for several places or files.",
             )
             .only(&["path", "old_string", "new_string", "replace_all"]),
         ),

@@ -41,13 +41,16 @@ pub(super) struct DefinitionResult {
     server: Option<String>,
     /// Further information about the answer.
     message: Option<String>,
+    /// What the host can configure so that there is an answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    configure: Option<String>,
 }
 
 impl From<LspOutput> for DefinitionResult {
     fn from(output: LspOutput) -> Self {
-        let LspOutput { available, server, message, locations, .. } = output;
+        let LspOutput { available, server, message, configure, locations, .. } = output;
         let locations = locations.unwrap_or_default();
-        Self { location: locations.first().cloned(), locations, available, server, message }
+        Self { location: locations.first().cloned(), locations, available, server, message, configure }
     }
 }
 
@@ -61,14 +64,17 @@ pub(super) struct HoverResult {
     server: Option<String>,
     /// Further information about the answer.
     message: Option<String>,
+    /// What the host can configure so that there is an answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    configure: Option<String>,
     /// Whether the contents were cut.
     truncated: bool,
 }
 
 impl From<LspOutput> for HoverResult {
     fn from(output: LspOutput) -> Self {
-        let LspOutput { available, server, message, contents, truncated, .. } = output;
-        Self { contents: contents.unwrap_or_default(), available, server, message, truncated }
+        let LspOutput { available, server, message, configure, contents, truncated, .. } = output;
+        Self { contents: contents.unwrap_or_default(), available, server, message, configure, truncated }
     }
 }
 

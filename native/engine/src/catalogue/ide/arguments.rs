@@ -24,13 +24,21 @@ fn straight(path: String) -> Result<String> {
 pub(super) struct ReadFile {
     /// Absolute or relative file path, such as "src/index.ts".
     path: String,
+    /// First line, 1-based.
+    #[schemars(range(min = 1))]
+    offset: Option<i64>,
+    /// Maximum number of lines; default all.
+    #[schemars(range(min = 1))]
+    limit: Option<u64>,
 }
 
 impl TryFrom<ReadFile> for FileRead {
     type Error = ToolError;
 
     fn try_from(read: ReadFile) -> Result<Self> {
-        Ok(Self { largest: Some(LARGEST), ..Self::lines(straight(read.path)?, 1, u64::MAX) })
+        let ReadFile { path, offset, limit } = read;
+        let lines = Self::lines(straight(path)?, offset.unwrap_or(1), limit.unwrap_or(u64::MAX));
+        Ok(Self { largest: Some(LARGEST), ..lines })
     }
 }
 
@@ -41,13 +49,16 @@ pub(super) struct WriteFile {
     /// The text. It replaces the whole file.
     #[schemars(extend("self_evident" = true))]
     content: String,
+    /// Replace only this text, which must occur exactly once.
+    old_string: Option<String>,
 }
 
 impl TryFrom<WriteFile> for FileWrite {
     type Error = ToolError;
 
     fn try_from(write: WriteFile) -> Result<Self> {
-        Ok(Self { largest: Some(LARGEST), ..Self::whole(straight(write.path)?, write.content) })
+        let WriteFile { path, content, old_string } = write;
+        Ok(Self { largest: Some(LARGEST), old_string, ..Self::whole(straight(path)?, content) })
     }
 }
 

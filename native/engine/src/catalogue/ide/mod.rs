@@ -17,13 +17,13 @@ pub(super) fn registry() -> ToolRegistry {
     registry_of(vec![
         Arc::new(ToolBinding::<FileRead, arguments::ReadFile, results::ReadResult>::new(
             "read_file",
-            "Read the complete content of a file from disk: text in any encoding up to 10 MiB, or an image. Use \
-             search_code to find text in large files.",
+            "Read the complete content of a file from disk, or some lines of it: text in any encoding up to 10 MiB, or an \
+             image. Use search_code to find text in large files.",
         )),
         Arc::new(ToolBinding::<FileWrite, arguments::WriteFile, Succeeded<FileWriteOutput>>::new(
             "write_file",
-            "Write content to a file, replacing all of it. Creates missing directories. It cannot change a part of a \
-             file: read it first and write it whole.",
+            "Write content to a file, replacing all of it, or with old_string only that text. Creates missing \
+             directories.",
         )),
         Arc::new(ToolBinding::<Glob, arguments::ListFiles>::new(
             "list_files",

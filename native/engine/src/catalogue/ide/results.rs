@@ -7,10 +7,19 @@ use serde::Serialize;
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct ReadResult {
-    /// The whole text, with its original line endings. Empty for an image.
+    /// The text, with its original line endings. Empty for an image.
     content: String,
-    /// Number of lines; 0 for an image.
+    /// Number of lines of the file; 0 for an image.
     lines: u64,
+    /// Number of the first line of content, if that is not the whole file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    start_line: Option<u64>,
+    /// Number of the last line of content, if that is not the whole file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end_line: Option<u64>,
+    /// Whether the file has more lines after end_line.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    has_more: bool,
     /// Encoding that the text was decoded from; null for an image.
     encoding: Option<String>,
     /// Line ending.
@@ -31,9 +40,14 @@ pub(super) struct ReadResult {
 
 impl From<FileReadOutput> for ReadResult {
     fn from(read: FileReadOutput) -> Self {
+        let is_part = read.has_more || read.start_line.is_some_and(|line| line > 1);
+        let of_part = |line: Option<u64>| line.filter(|_| is_part);
         Self {
             content: read.content,
             lines: read.total_lines.unwrap_or(0),
+            start_line: of_part(read.start_line),
+            end_line: of_part(read.end_line),
+            has_more: read.has_more,
             encoding: read.encoding,
             line_ending: read.line_ending,
             hash: read.hash,

@@ -1,6 +1,6 @@
 //! Arguments of the dialect's tools.
 
-use beamai_files::{FileEdit, FileRead, FileWrite};
+use beamai_files::{FileEdit, FileRead, FileWrite, TextEdit};
 use beamai_port_tools::{
     lsp::{self, LspOperation},
     web,
@@ -85,12 +85,15 @@ pub(super) struct EditArgs {
     #[serde(default)]
     #[schemars(extend("self_evident" = true))]
     replace_all: bool,
+    /// Further edits of this file, of the text as it was before; all are made or none.
+    #[serde(default)]
+    edits: Vec<TextEdit>,
 }
 
 impl From<EditArgs> for FileEdit {
     fn from(edit: EditArgs) -> Self {
-        let EditArgs { file_path, old_string, new_string, replace_all } = edit;
-        Self { path: file_path, old_string, new_string, replace_all, expected_hash: None }
+        let EditArgs { file_path, old_string, new_string, replace_all, edits } = edit;
+        Self { path: file_path, old_string, new_string, replace_all, expected_hash: None, edits }
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Generated commands, in plain and in hostile spellings, are run by a real bash in which every program and every file is
 //! replaced by a record. Whatever ran or was opened must be in the reader's list, or the command was doubted.
-//! `BEAMAI_COMMANDS` tries more commands, `BEAMAI_SEED` others: a million take about an hour of one core.
+//! `BEAMAI_COMMANDS` tries more commands, `BEAMAI_SEED` others, and `BEAMAI_THREADS` says how many at a time. A million
+//! take about ten minutes of one core in a release build.
 #![cfg(target_os = "linux")]
 
 mod attempts;
@@ -19,6 +20,7 @@ use std::path::Path;
 
 /// Commands in all, unless BEAMAI_COMMANDS says otherwise.
 const COMMANDS: u64 = 6000;
+/// Commands at a time, unless BEAMAI_THREADS says otherwise.
 const THREADS: u64 = 2;
 
 fn number(name: &str, default: u64) -> u64 {
@@ -134,12 +136,12 @@ impl Count {
     }
 }
 
-fn work(thread: u64, commands: u64) -> Count {
+fn work(thread: u64, threads: u64, commands: u64) -> Count {
     let mut recorder = Recorder::new();
     let no_rm = without_rm(&recorder.workspace());
     let first = number("BEAMAI_SEED", 0);
     let mut count = Count::default();
-    for seed in (thread..commands).step_by(THREADS as usize) {
+    for seed in (thread..commands).step_by(threads as usize) {
         count.check(first + seed, &mut recorder, &no_rm);
         if count.faults.len() >= 50 {
             break;
@@ -151,8 +153,9 @@ fn work(thread: u64, commands: u64) -> Count {
 #[test]
 fn whatever_bash_does_is_in_the_list_or_was_doubted() {
     let commands = number("BEAMAI_COMMANDS", COMMANDS);
+    let count = number("BEAMAI_THREADS", THREADS).max(1);
     let threads: Vec<_> =
-        (0..THREADS).map(|thread| std::thread::spawn(move || work(thread, commands))).collect();
+        (0..count).map(|thread| std::thread::spawn(move || work(thread, count, commands))).collect();
     let mut all = Count::default();
     for thread in threads {
         let count = thread.join().unwrap();

@@ -3,15 +3,17 @@
 //! One bash runs many commands, each in a subshell of its own. A library in front of libc (`recorder.c`) takes the place
 //! of every program and every file, so a command costs little more than its forks and can do no harm.
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::File;
-use std::io::{Read, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// Programs that are there.
@@ -127,36 +129,43 @@ impl Recorder {
     /// Runs a command; what it did. `None` where it went on for ever.
     pub(crate) fn run(&mut self, command: &str) -> Option<Vec<Did>> {
         let mut bash = self.bash.take().unwrap_or_else(|| self.bash());
+        // Without O_NONBLOCK it would wait for the first writer.
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let mut fifo = File::from(rustix::fs::open(self.fifo(), flags, Mode::empty()).unwrap());
         let input = bash.stdin.as_mut().unwrap();
         input.write_all(command.as_bytes()).and_then(|()| input.write_all(b"\0")).unwrap();
-        let (log, is_late) = self.records(Pid::from_child(&bash));
-        match is_late || bash.try_wait().unwrap().is_some() {
-            true => {
-                _ = kill_process_group(Pid::from_child(&bash), Signal::KILL);
-                _ = bash.wait();
-            }
-            false => self.bash = Some(bash),
+        let mut log = Vec::new();
+        let is_late = !reads_all(&mut fifo, &mut log);
+        if is_late || bash.try_wait().unwrap().is_some() {
+            _ = kill_process_group(Pid::from_child(&bash), Signal::KILL);
+            _ = bash.wait();
+            // What is dying still has the FIFO open, and must not be taken for the next command.
+            assert!(reads_all(&mut fifo, &mut log), "{command:?} left a process that cannot be killed");
+        } else {
+            self.bash = Some(bash);
         }
         (!is_late).then(|| records(&log))
     }
+}
 
-    /// Reads until the last process that the command started has ended. What goes on for ever is killed.
-    fn records(&self, group: Pid) -> (Vec<u8>, bool) {
-        let (ended, end) = mpsc::channel::<()>();
-        let fifo = self.fifo();
-        let watch = std::thread::spawn(move || {
-            let is_late = end.recv_timeout(LONGEST) == Err(RecvTimeoutError::Timeout);
-            if is_late {
-                _ = kill_process_group(group, Signal::KILL);
-                // Who waits for the first writer finds one.
-                _ = File::options().write(true).custom_flags(0o4000).open(fifo);
-            }
-            is_late
-        });
-        let mut log = Vec::new();
-        File::open(self.fifo()).unwrap().read_to_end(&mut log).unwrap();
-        drop(ended);
-        (log, watch.join().unwrap())
+/// Reads until the last process that the command started has ended; false where that takes too long.
+fn reads_all(fifo: &mut File, log: &mut Vec<u8>) -> bool {
+    let end = Instant::now() + LONGEST;
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        // Before the command has opened it, there is neither anything to read nor an end.
+        match poll(&mut [PollFd::new(fifo, PollFlags::IN)], Some(&Timespec::try_from(left).unwrap())) {
+            Ok(0) => return false,
+            Err(Errno::INTR) => continue,
+            polled => _ = polled.unwrap(),
+        }
+        let mut bytes = [0; 4096];
+        match fifo.read(&mut bytes) {
+            Ok(0) => return true,
+            Ok(length) => log.extend(&bytes[..length]),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(error) => panic!("the records cannot be read: {error}"),
+        }
     }
 }
 

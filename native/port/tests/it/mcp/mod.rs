@@ -6,6 +6,7 @@ mod http;
 use crate::common::{marked, marker, wait_until};
 use client::{Client, World, initialize};
 use serde_json::{Value, json};
+use std::path::Path;
 use std::process::Command;
 
 /// A command that runs for long, with the mark in its environment.
@@ -77,8 +78,9 @@ fn a_result_is_cut_at_the_limit_and_says_how_to_go_on() {
         let result = client.call("file_read", json!({"path": "long.txt", "limit": 9000}));
         let text = result["content"][0]["text"].as_str().unwrap();
         assert!(text.chars().count() <= limit, "{}", text.chars().count());
-        let (last, next) = text.rsplit_once("; next: file_read ").unwrap();
-        let args: Value = serde_json::from_str(next.strip_suffix("]").unwrap()).unwrap();
+        let (last, next) = text.rsplit_once("; continue with \"offset\":").unwrap();
+        let offset: u64 = next.strip_suffix("]").unwrap().parse().unwrap();
+        let args = json!({"path": "long.txt", "limit": 9000, "offset": offset});
         let first = format!("line {}", args["offset"]);
         let shown = last.lines().rev().nth(1).unwrap().to_owned();
         assert_eq!(shown, format!("line {}", args["offset"].as_u64().unwrap() - 1));
@@ -153,6 +155,70 @@ fn a_question_is_taken_back_when_its_call_is_cancelled() {
     client.assert_lives();
     assert!(client.end().1.is_empty());
     assert_eq!(world.file("w.txt"), None);
+}
+
+/// A client whose command is about to start a program that no rule covers; the question about it, and the workspace.
+/// The call has the id 1.
+fn asked_about_a_start(world: &World) -> (Client, Value) {
+    let mut client =
+        world.client(&["--allow", "Bash(awk:*)", "--allow", "Bash(echo:*)", "--allow", "Write(**)"]);
+    let mut hello = initialize("2025-06-18");
+    hello["capabilities"] = json!({"elicitation": {}});
+    client.request("initialize", hello);
+    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    let command = "awk 'BEGIN { exit system(\"touch hit\") }'; echo $? > after";
+    client.begin(1, "shell_exec", json!({"command": command}));
+    let asked = client.hear();
+    assert_eq!(asked["method"], "elicitation/create", "{asked}");
+    (client, asked)
+}
+
+/// Whether a process has this working directory.
+fn has_processes_in(directory: &Path) -> bool {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    processes
+        .map(|process| process.path().join("cwd").read_link())
+        .any(|cwd| cwd.is_ok_and(|cwd| cwd == directory))
+}
+
+#[test]
+fn a_start_goes_on_if_the_user_allows_it_and_only_then() {
+    let content = json!({"decision": "allow"});
+    for (answer, is_started) in [
+        (json!({"action": "accept", "content": content}), true),
+        (json!({"action": "accept", "content": {"decision": "deny"}}), false),
+        (json!({"action": "decline", "content": content}), false),
+        // The user closed the question.
+        (json!({"action": "cancel", "content": content}), false),
+        (json!({"action": "cancel"}), false),
+    ] {
+        let world = World::new();
+        let (mut client, asked) = asked_about_a_start(&world);
+        client.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": answer}));
+        let ended = client.hear();
+        assert_eq!(ended["id"], 1, "{ended}");
+        assert_eq!(world.file("hit").is_some(), is_started, "{answer}: {ended}");
+        assert_eq!(world.file("after").as_deref() == Some("0\n"), is_started, "{answer}: {ended}");
+    }
+}
+
+#[test]
+fn a_start_does_not_happen_when_its_call_is_cancelled_and_the_command_ends() {
+    let world = World::new();
+    let (mut client, asked) = asked_about_a_start(&world);
+    let workspace = world.dir.path().join("workspace").canonicalize().unwrap();
+    assert!(has_processes_in(&workspace));
+    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}));
+    let taken_back = client.hear();
+    assert_eq!(taken_back["method"], "notifications/cancelled", "{taken_back}");
+    assert_eq!(taken_back["params"]["requestId"], asked["id"]);
+    // It is too late for an answer.
+    let yes = json!({"action": "accept", "content": {"decision": "allow"}});
+    client.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": yes}));
+    client.assert_lives();
+    wait_until(|| !has_processes_in(&workspace));
+    assert!(client.end().1.is_empty());
+    assert_eq!([world.file("hit"), world.file("after")], [None, None]);
 }
 
 #[test]
