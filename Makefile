@@ -1,9 +1,13 @@
 # Every target sets a fresh machine up by itself.
-.PHONY: native demo test check lint verify bench tokens eval soak chat docs fuzz dist
+.PHONY: native install demo test check lint verify bench tokens eval soak chat docs fuzz dist
 
 # The Rust side, into priv/. rebar3 runs this too, here and as a dependency.
 native:
 	@scripts/native
+
+# The port program as the command beamai, with its man pages and completions, under PREFIX (by default ~/.local).
+install: native
+	@scripts/install
 
 # The main job on this repository itself.
 demo:

@@ -12,11 +12,14 @@ defmodule Beamai do
   one. Write your own tools with `Beamai.Tool`. Calls return errors as `Beamai.Error`; invalid options raise
   `Beamai.OptionError`, whose message says what is accepted.
 
-  These functions take keyword lists where the Erlang API takes maps, and names as strings or atoms. The rest of the
-  Erlang API works with the same kernels: `:beamai_agent`, `:beamai_chat`, `:beamai_mcp`, `:beamai_filters`.
+  The functions here take keyword lists where the Erlang API takes maps, and names as text or atoms. Everything else
+  of the Erlang API works with the same kernels: `:beamai_chat`, `:beamai_mcp`, `:beamai_filters`. Agents are in
+  `Beamai.Agent`.
   """
 
-  alias Beamai.{Error, OptionError}
+  import Beamai.Options, only: [explained: 1, pairs: 1, text: 1]
+
+  alias Beamai.{Error, Options}
 
   @families %{
     file: :beamai_tool_file,
@@ -74,7 +77,7 @@ defmodule Beamai do
   """
   @spec new(keyword | map) :: kernel
   def new(options \\ []) do
-    {tools, options} = Map.pop(top_level(options), :tools, [])
+    {tools, options} = Map.pop(Options.top_level(options), :tools, [])
     explained(fn -> :beamai_kernel.new(options) end) |> add_tools(tools)
   end
 
@@ -216,41 +219,4 @@ defmodule Beamai do
 
   defp answered({:error, %{tool: _, error_type: _, message: _, details: _} = error}), do: {:error, struct(Error, error)}
   defp answered(answer), do: answer
-
-  # Errors of options carry their explanation in the stack trace, where only shells look for it.
-  defp explained(fun) do
-    fun.()
-  rescue
-    error in ErlangError -> reraise OptionError.explained(error.original, __STACKTRACE__), __STACKTRACE__
-  end
-
-  defp text(name) when is_atom(name), do: Atom.to_string(name)
-  defp text(name), do: name
-
-  defp pairs([]), do: %{}
-  defp pairs(list) when is_list(list), do: if(Keyword.keyword?(list), do: Map.new(list), else: list)
-  defp pairs(other), do: other
-
-  # Options of options are keyword lists, too; an empty list stays one, as in `allow: []`.
-  defp top_level(options) when is_map(options), do: Map.new(options, &option/1)
-
-  defp top_level(options) do
-    if Keyword.keyword?(options) do
-      Map.new(options, &option/1)
-    else
-      raise OptionError,
-        reason: {:bad_option, :options},
-        message: "the options are a keyword list or a map, not #{inspect(options)}"
-    end
-  end
-
-  defp option({:tools, tools}), do: {:tools, tools}
-  defp option({key, []}) when key in [:permissions, :sandbox, :skills, :lsp, :web, :agents, :limits], do: {key, %{}}
-  defp option({key, value}), do: {key, nested(value)}
-
-  defp nested([{_, _} | _] = list) do
-    if Keyword.keyword?(list), do: Map.new(list, fn {key, value} -> {key, nested(value)} end), else: list
-  end
-
-  defp nested(other), do: other
 end

@@ -5,15 +5,15 @@
 
 -define(QUESTION, #{<<"questions">> => [#{<<"question">> => <<"Which?">>}]}).
 
-a_question_is_offered_where_somebody_can_be_asked_test() ->
+a_question_is_offered_where_somebody_can_be_asked_test_() ->
     Ask = fun(_Questions) -> {ok, #{<<"Which?">> => <<"this">>}} end,
     [
-        begin
+        {timeout, 60, fun() ->
             K = beamai_kernel:add_tool_module(beamai_kernel:new(Options), Module),
             ?assertEqual({Name, Expected}, {Name, lists:member(Name, offered(K, #{context => Context}))}),
             %% The kernel of the agent has it all the same.
             ?assertMatch({ok, _}, beamai_kernel:find_tool(beamai_agent:kernel(agent(K, [])), Name))
-        end
+        end}
      || {Module, Name} <- [{beamai_tool_human, <<"human_input">>}, {beamai_dialect_microai, <<"AskUserQuestion">>}],
         {Options, Context, Expected} <- [
             {#{}, #{}, false}, {#{ask_user => Ask}, #{}, true}, {#{}, #{ask_user => Ask}, true}

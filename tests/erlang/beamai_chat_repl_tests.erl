@@ -163,6 +163,71 @@ an_interrupt_ends_whatever_waits_for_the_person_test_() ->
         chat_server:stop(Server)
     end}.
 
+escape_ends_an_answer_at_once_and_cancels_a_question_test_() ->
+    {timeout, 60, fun() ->
+        Asks = #{tool_calls => [{<<"shell_exec">>, #{<<"command">> => <<"true">>}}]},
+        Server = chat_server:start([silent | [chat_server:says(openai_stream, Turn) || Turn <- [Asks, <<"So be it.">>]]]),
+        Port = start_at_terminal(model_env(Server)),
+        until(Port, "\n> "),
+        type(Port, "Hello"),
+        beamai_test:eventually(fun() -> chat_server:requests(Server) =/= [] end),
+        port_command(Port, "\e"),
+        ?assertNotEqual(nomatch, string:find(until(Port, "\n> "), "Cancelled.")),
+        %% A cursor key begins with Esc: the rest of it is no part of what is typed next.
+        port_command(Port, "dropped\e[A"),
+        until(Port, "\n> "),
+        type(Port, "Try"),
+        until(Port, "Allow it?"),
+        port_command(Port, "\e"),
+        until(Port, "So be it."),
+        [_, #{body := #{<<"messages">> := Second}} | _] = chat_server:requests(Server),
+        ?assertMatch(#{<<"role">> := <<"user">>, <<"content">> := <<"Try">>}, lists:last(Second)),
+        ?assertEqual(0, leave(Port)),
+        chat_server:stop(Server)
+    end}.
+
+long_results_are_shown_by_pages_test_() ->
+    {timeout, 60, fun() ->
+        Lists = #{tool_calls => [{<<"file_read">>, #{<<"path">> => <<"long.txt">>}}]},
+        Server = chat_server:start([chat_server:says(openai_stream, Turn) || Turn <- [Lists, <<"Read.">>]]),
+        Port = start_at_terminal(model_env(Server)),
+        Lines = [io_lib:format("line ~b~n", [N]) || N <- lists:seq(1, 50)],
+        ok = file:write_file(filename:join(get(own_directory), "long.txt"), Lines),
+        until(Port, "\n> "),
+        type(Port, "Read it"),
+        First = until(Port, "more lines: /more)"),
+        ?assertEqual(nomatch, string:find(First, "line 20")),
+        until(Port, "\n> "),
+        type(Port, "/more"),
+        Second = until(Port, "more lines: /more)"),
+        ?assertNotEqual(nomatch, string:find(Second, "line 20")),
+        [type(Port, "/more") || _ <- [third, last]],
+        until(Port, "line 50"),
+        type(Port, "/more"),
+        until(Port, "There is no more."),
+        ?assertEqual(0, leave(Port)),
+        chat_server:stop(Server)
+    end}.
+
+the_chat_has_all_tools_test_() ->
+    {timeout, 60, fun() ->
+        Server = chat_server:start([chat_server:says(openai_stream, <<"Yes.">>)]),
+        Port = start(model_env(Server)),
+        until(Port, "> "),
+        type(Port, "Hello"),
+        until(Port, "Yes."),
+        [#{body := #{<<"tools">> := Tools}}] = chat_server:requests(Server),
+        Names = [Name || #{<<"function">> := #{<<"name">> := Name}} <- Tools],
+        All = [Name || #{name := Name} <- beamai_kernel:list_tools(lists:foldl(
+            fun(Module, K) -> beamai_kernel:add_tool_module(K, Module) end, beamai_kernel:new(),
+            [beamai_tool_file, beamai_tool_shell, beamai_tool_git, beamai_tool_lsp, beamai_tool_web, beamai_tool_todo,
+             beamai_tool_human, beamai_tool_skill, beamai_tool_task]))],
+        %% No search engine is set.
+        ?assertEqual([<<"web_search">>], All -- Names),
+        _ = stop(Port),
+        chat_server:stop(Server)
+    end}.
+
 colour_is_for_terminals_test_() ->
     {timeout, 60, fun() ->
         Bold = <<"\e[1mfile_list">>,

@@ -81,6 +81,28 @@ a_new_name_is_asked_about_test_() ->
         end)
     end}.
 
+%% Nobody answers.
+a_call_is_cancelled_while_a_connection_waits_test_() ->
+    {timeout, 60, fun() ->
+        with_server(fun(#{place := Place} = Server) ->
+            Me = self(),
+            Approve = fun(_) -> Me ! {asked, self()}, receive never -> allow end end,
+            Kernel = kernel(Server, #{approve => Approve, sandbox => #{network => []}}),
+            Run = {?MODULE, make_ref()},
+            Command = <<"curl -sS http://", Place/binary, "/">>,
+            _ = spawn_link(fun() ->
+                Me ! {ran, beamai_kernel:invoke(Kernel, <<"shell_exec">>, #{command => Command}, #{run_id => Run})}
+            end),
+            Asker = receive {asked, Pid} -> Pid end,
+            ok = beamai_kernel:cancel(Run),
+            receive
+                {ran, Ran} -> ?assertMatch({error, #{details := #{reason := cancelled}}}, Ran)
+            after 5000 -> error(not_ended)
+            end,
+            ?assertNot(is_process_alive(Asker))
+        end)
+    end}.
+
 an_approval_for_the_session_and_a_rule_are_remembered_test_() ->
     {timeout, 60, fun() ->
         with_server(fun(Server) ->

@@ -30,6 +30,8 @@ from scene import Scene, allow
 
 HERE = Path(__file__).resolve().parent / "everyday"
 OPEN = ["--default", "allow"]
+# Some install packages, and other work on the machine slows them down.
+SECONDS = 240
 # What every project allows: reading, searching, counting, and changes of files in the workspace.
 COMPANY = (
     "awk basename read wait cat chmod comm cp cut date diff dirname du echo env file find grep head jq ls mkdir mktemp mv nl paste "
@@ -95,7 +97,7 @@ class Project:
 def run(scene, made, command, policy):
     shutil.rmtree(scene.top)
     subprocess.run(["cp", "-a", made, scene.top], check=True)
-    return scene.run(command, policy)
+    return scene.run(command, policy, SECONDS)
 
 
 def steady(value):

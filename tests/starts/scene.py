@@ -11,7 +11,8 @@ PORT = Path(os.environ.get("BEAMAI_PORT", TOP / "priv" / "beamai-port"))
 # Not below /tmp, which commands see as their session's own directory.
 BASE = Path(os.environ.get("BEAMAI_STARTS_DIR", "/var/tmp"))
 PATH = "/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin:/usr/games"
-SECONDS = 120
+# What is done once for many commands may take longer: setting up a virtual environment copies thousands of files.
+SETUP_SECONDS = 600
 
 
 class Scene:
@@ -63,15 +64,15 @@ class Scene:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=SECONDS,
+            timeout=SETUP_SECONDS,
             check=False,
         )
         if done.returncode != 0:
             raise RuntimeError(f"the set-up fails: {done.stderr.strip()[-300:]}")
 
-    def run(self, command, policy):
+    def run(self, command, policy, seconds=40):
         """Runs a command under the sandbox and these rules; the answer of the port program."""
-        call = json.dumps({"command": command, "timeout": 40_000})
+        call = json.dumps({"command": command, "timeout": seconds * 1000})
         done = subprocess.run(
             [PORT, "call", "shell_exec", "-", "--settings", self.settings(), *policy],
             cwd=self.workspace,
@@ -79,7 +80,7 @@ class Scene:
             input=call,
             capture_output=True,
             text=True,
-            timeout=SECONDS,
+            timeout=seconds + 80,
             check=False,
         )
         try:

@@ -40,6 +40,7 @@
     compaction := off | beamai_agent_window:options(),
     tell := beamai_agent_input:told(),
     tool_listing := none | beamai_tool_search:options(),
+    model_filters := [beamai_filter:filter()],
     %% The options of {@link beamai_agent_controls}.
     output => map(),
     tool_choice => beamai_chat_controls:tool_choice(),

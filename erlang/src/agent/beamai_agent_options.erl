@@ -38,6 +38,8 @@
     compaction => off | beamai_agent_window:options(),
     %% Overrides the kernel's option: maximum length of results for the model.
     limits => beamai_options:limits(),
+    %% Around each answer of the model; see {@link beamai_filter}.
+    model_filters => [beamai_filter:filter()],
     %% With more than `max' tools, the model finds most of them with a search tool. By default all are listed.
     tool_listing => beamai_tool_search:options(),
     %% A conversation to continue, from {@link beamai_agent:conversation/1}.
@@ -71,7 +73,7 @@ agent(#{llm := _} = Options) ->
     Given = maps:from_list([{Key, agent(Key, Value)} || {Key, Value} <- maps:to_list(Options)]),
     Defaults = #{
         plugins => [], system_prompt => <<>>, tell => [], max_iterations => 20, profile => default, budget => #{}, context => #{},
-        conversation => beamai_conversation:new(), store => none,
+        conversation => beamai_conversation:new(), store => none, model_filters => [],
         window => infinity, tool_listing => none, compaction => #{at => 80, to => 50}
     },
     named(maps:merge(Defaults, Given));
@@ -103,6 +105,7 @@ agent(tell, Other) -> bad_option(tell, ["must be a list of workspace and date, n
 agent(profile, Profile) when Profile =:= default; Profile =:= plan -> Profile;
 agent(agents, Agents) -> beamai_agents:load(Agents);
 agent(limits, Limits) -> beamai_options:limits(Limits);
+agent(model_filters, Filters) -> beamai_model_filters:check(Filters);
 agent(tool_listing, Options) -> beamai_tool_search:check(Options);
 agent(window, Tokens) when is_integer(Tokens), Tokens > 0; Tokens =:= infinity -> Tokens;
 agent(window, Other) -> bad_option(window, ["must be a number of tokens or infinity, not ", show(Other)]);

@@ -121,12 +121,12 @@ fitted({ok, #state{iteration = Iteration} = State}, Run) ->
 fitted({error, Error, State}, Run) ->
     failed(Error, Run, State).
 
-ask(#run{agent = #{llm := Model}, emit = Emit, tag = Tag} = Run, #state{iteration = Iteration} = State) ->
+ask(#run{agent = #{llm := Model, model_filters := Filters}, emit = Emit, tag = Tag} = Run, #state{iteration = Iteration} = State) ->
     #{messages := Messages, kernel := #{tools := Tools}} = Request = request(Run, State),
     Emit({model_request, #{iteration => Iteration, messages => length(Messages), tools => map_size(Tools)}}),
     ok = beamai_agent_answer:begin_anew(Tag),
     Started = erlang:monotonic_time(),
-    Answer = beamai_chat:complete(Model, Request),
+    Answer = beamai_model_filters:complete(Filters, Model, Request),
     asked(Answer, us_since(Started), Run, State).
 
 us_since(Started) ->

@@ -187,11 +187,11 @@ outcome_word(_Other) -> "failed".
 %%% Errors
 
 unknown(Name, []) ->
+    Configure = <<"Name them in the kernel's option agents, and the chat model that they use in the context's model">>,
     Message = [
-        "this kernel has no sub-agents, so ", beamai_error:show(Name, 80), " cannot be asked; the host names them ",
-        "in the kernel's option agents, and the chat model that they use in the context's model; do the work yourself"
+        "this kernel has no sub-agents, so ", beamai_error:show(Name, 80), " cannot be asked; do the work yourself. ", Configure
     ],
-    beamai_error:new(?TOOL, execution_failed, no_agents, Message);
+    beamai_error:new(?TOOL, execution_failed, no_agents, Message, #{configure => Configure});
 unknown(Name, Names) ->
     Nearest = beamai_nearest:names(Name, Names),
     Message = [

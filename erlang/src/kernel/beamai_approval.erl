@@ -133,8 +133,15 @@ ask(Approve, Request, Memory, {_Kernel, _Env, Context} = Scope) ->
     waited(beamai_callback:waiting(About, Context, {Wait, fun answer_name/1}), Request).
 
 %% Cancelling the call of a running command ends it even while an approval is pending.
-ends(#{start := _}, Context) -> beamai_host_call:ends_of_running(Context);
-ends(_Request, Context) -> beamai_host_call:ends(Context).
+ends(Request, Context) ->
+    case is_of_running(Request) of
+        true -> beamai_host_call:ends_of_running(Context);
+        false -> beamai_host_call:ends(Context)
+    end.
+
+%% Whether it is a question of a running command: about a program that it starts, or a name that it connects to.
+is_of_running(#{start := _}) -> true;
+is_of_running(#{rule := Rule}) -> Rule =:= <<"Network">>.
 
 %% @doc Asks the host's `approve' callback on behalf of another node, which interprets the answer.
 -spec ask_host(request(), beamai_kernel:kernel(), beamai_context:t()) -> {answered, term()} | {ended, beamai_error:t()}.
@@ -172,9 +179,11 @@ waited({unrecorded, Reason}, #{tool := Tool}) ->
 waited({died, Reason}, Request) ->
     denied(Request, ["the process of the approve callback ended: ", show(Reason)]).
 
-%% Requests about program starts and connections belong to a running command.
-what_ended(#{start := #{<<"program">> := Program}}) -> ["the command was ended, and did not start ", Program];
-what_ended(#{tool := Tool}) -> [Tool, " has not run"].
+what_ended(#{tool := Tool} = Request) ->
+    case is_of_running(Request) of
+        true -> "the command was ended";
+        false -> [Tool, " has not run"]
+    end.
 
 call(Approve, Request) ->
     try

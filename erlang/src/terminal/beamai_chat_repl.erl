@@ -1,35 +1,46 @@
 %% @doc A chat at the terminal: an agent with the built-in tools, in the current directory.
 %%
-%% The environment determines the model; see {@link model/1}. Approvals and questions are asked at the prompt. Results
-%% are shown as a summary and a body. An interrupt cancels the run, not the chat.
+%% Which model it talks to comes from the environment; see {@link model/1}. Approvals and questions are put at the
+%% prompt. A result is shown as a summary and what there is to look at, long ones by pages. Esc or an interrupt cancels the run, not
+%% the chat.
 %% @hidden
 -module(beamai_chat_repl).
 
 -export([main/0, model/1]).
 
-%% The run id that an interrupt cancels.
+%% Under which an interrupt cancels the run.
 -define(RUN, beamai_chat_run).
 -define(PLUGINS, [
-    beamai_tool_file, beamai_tool_shell, beamai_tool_git, beamai_tool_web, beamai_tool_todo, beamai_tool_human
+    beamai_tool_file, beamai_tool_shell, beamai_tool_git, beamai_tool_lsp, beamai_tool_web, beamai_tool_todo, beamai_tool_human,
+    beamai_tool_skill, beamai_tool_task
 ]).
+%% Whom the agent can give work to: somebody who looks around and changes nothing.
+-define(AGENTS, #{<<"scout">> => #{
+    description => <<"Finds out something in the working directory and reports it; changes nothing.">>,
+    prompt => <<"Find out what you are asked for. Answer with what was found, and where.">>,
+    profile => plan
+}}).
+%% Lines of the terminal that a page leaves for what is around it.
+-define(MARGIN, 6).
 -define(PROMPT, <<
     "You are an assistant for software in the user's working directory. Use the tools to find out rather than "
     "guess, change only what you were asked to, and check what you changed."
 >>).
 
-%% @doc Runs the chat until the end of input, then stops the VM. Used by `make chat'.
+%% @doc Chats until the end of input, then ends the VM. For `make chat'.
 -spec main() -> no_return().
 main() ->
     ok = io:setopts([{encoding, unicode}]),
     _ = application:load(beamai),
-    %% The chat prints this at the prompt instead.
+    %% It is said at the prompt instead.
     ok = application:set_env(beamai, announce, false),
     {ok, _} = application:ensure_all_started(beamai),
     case model(fun os:getenv/1) of
         {ok, Name, Model} ->
-            Input = beamai_chat_input:start(),
+            Input = beamai_chat_input:start(fun() -> beamai_kernel:cancel(?RUN) end),
             ok = beamai_chat_interrupt:install(fun() -> interrupted(Input) end),
-            say("~ts~n/plan and /work switch between planning and working, Ctrl-C ends an answer, Ctrl-D the chat.~n", [Name]),
+            say("~ts~n/plan and /work switch between planning and working, /more shows the rest of a long result; Esc or Ctrl-C "
+                "ends an answer, Ctrl-D the chat.~n", [Name]),
             lists:foreach(fun lacking/1, beamai_diagnostics:missing(".")),
             chat(agent(Model, default, beamai_conversation:new())),
             halt(0);
@@ -38,13 +49,13 @@ main() ->
             halt(2)
     end.
 
-%% Also ends a pending prompt or approval.
+%% Whatever waits for the person, at the prompt or for an approval, ends too.
 interrupted(Input) ->
     ok = beamai_kernel:cancel(?RUN),
     beamai_chat_input:interrupt(Input).
 
-%% @doc The model that the environment configures: `OPENAI_API_KEY' or `OPENAI_BASE_URL' with `OPENAI_MODEL', or
-%% `ANTHROPIC_API_KEY' or `ANTHROPIC_BASE_URL' with `ANTHROPIC_MODEL'. Without these, a scripted tour.
+%% @doc The model that the environment names: `OPENAI_API_KEY' or `OPENAI_BASE_URL' with `OPENAI_MODEL', or
+%% `ANTHROPIC_API_KEY' or `ANTHROPIC_BASE_URL' with `ANTHROPIC_MODEL'; with none of these, a script that shows around.
 -spec model(fun((string()) -> string() | false)) -> {ok, Name :: iodata(), beamai_chat:model()} | {error, iodata()}.
 model(Env) ->
     Named = named("OPENAI", openai, Env) ++ named("ANTHROPIC", anthropic, Env),
@@ -54,7 +65,7 @@ model(Env) ->
         {[], []} -> {ok, "No model is configured, so this is a tour.", beamai_chat:new(scripted, #{turns => fun beamai_chat_tour:turn/1})}
     end.
 
-%% A key without a model may be intended for other programs.
+%% A key alone may be there for other programs.
 whole({incomplete, _Why}) -> [];
 whole({ok, _Name, _Model} = Found) -> [Found];
 whole({error, _Why} = Found) -> [Found].
@@ -85,7 +96,8 @@ agent(Model, Profile, Conversation) ->
     Kernel = beamai_kernel:new(#{
         sandbox => best_effort,
         approve => fun beamai_terminal:approve/1,
-        ask_user => fun beamai_terminal:ask_user/1
+        ask_user => fun beamai_terminal:ask_user/1,
+        agents => ?AGENTS
     }),
     {ok, Agent} = beamai_agent:new(#{
         llm => Model,
@@ -97,7 +109,7 @@ agent(Model, Profile, Conversation) ->
         profile => Profile,
         conversation => Conversation
     }),
-    {Model, Agent}.
+    #{model => Model, agent => Agent, rest => []}.
 
 chat(State) ->
     case io:get_line("\n> ") of
@@ -110,12 +122,16 @@ chat(State) ->
     end.
 
 said(<<>>, State) -> State;
+said(<<"\e">>, State) -> State;
 said(<<"/plan">>, State) -> switched(plan, "Planning: nothing is changed.", State);
 said(<<"/work">>, State) -> switched(default, "Working.", State);
-said(Text, {Model, Agent}) ->
-    {Model, answered(beamai_agent:run(Agent, Text, #{run_id => ?RUN, events => shown(is_coloured())}))}.
+said(<<"/more">>, #{rest := []} = State) -> say("There is no more.~n", []), State;
+said(<<"/more">>, #{rest := Rest} = State) -> State#{rest := page(Rest, page_lines())};
+said(Text, #{agent := Agent} = State) ->
+    Answer = beamai_agent:run(Agent, Text, #{run_id => ?RUN, events => shown(is_coloured())}),
+    State#{agent := answered(Answer), rest := rest([])}.
 
-switched(Profile, Text, {Model, Agent}) ->
+switched(Profile, Text, #{model := Model, agent := Agent}) ->
     say("~ts~n", [Text]),
     agent(Model, Profile, beamai_agent:conversation(Agent)).
 
@@ -133,10 +149,40 @@ cost(Agent) ->
         maps:get(input_tokens, Usage, 0), maps:get(output_tokens, Usage, 0), Calls
     ]).
 
+%% The rest of a long result comes as a message; events are shown in the chat's process.
 shown(IsColoured) ->
-    fun(Event) -> io:put_chars(beamai_chat_show:event(Event, IsColoured)) end.
+    Lines = page_lines(),
+    fun
+        ({tool_result, _, _} = Event) -> self() ! {?MODULE, rest, page(lines(beamai_chat_show:event(Event, IsColoured)), Lines)};
+        (Event) -> io:put_chars(beamai_chat_show:event(Event, IsColoured))
+    end.
 
-%% Only a terminal reports its width.
+rest(Before) ->
+    receive
+        {?MODULE, rest, Lines} -> rest(Before ++ Lines)
+    after 0 -> Before
+    end.
+
+lines(Text) ->
+    string:split(unicode:characters_to_binary(Text), "\n", all).
+
+%% Shows the first lines, and says how many are left; gives those.
+page(Lines, Most) when length(Lines) =< Most ->
+    io:put_chars(lists:join("\n", Lines)),
+    [];
+page(Lines, Most) ->
+    {Page, Rest} = lists:split(Most, Lines),
+    io:put_chars([lists:join("\n", Page), io_lib:format("~n(~b more lines: /more)~n", [length(Rest)])]),
+    Rest.
+
+%% Lines of a page; without a terminal there are no pages.
+page_lines() ->
+    case io:rows() of
+        {ok, Rows} -> max(Rows - ?MARGIN, ?MARGIN);
+        {error, enotsup} -> infinity
+    end.
+
+%% Only a terminal has a width.
 is_coloured() ->
     element(1, io:columns()) =:= ok andalso not is_set(os:getenv("NO_COLOR")) andalso os:getenv("TERM") =/= "dumb".
 

@@ -1,8 +1,10 @@
 //! Command-line parsing shared by the subcommands.
 
 use std::fmt;
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::path::Path;
 use std::process::ExitCode;
+use std::sync::LazyLock;
 
 /// An error in the command line; the program exits with code 2.
 #[derive(Debug)]
@@ -14,23 +16,37 @@ impl fmt::Display for UsageError {
     }
 }
 
-impl From<lexopt::Error> for UsageError {
-    fn from(error: lexopt::Error) -> Self {
-        Self(format!("{error}; see --help"))
-    }
+/// The name by which help and errors call this program: that of its file in `priv`, or the one under which it is installed.
+pub(crate) fn program() -> &'static str {
+    static PROGRAM: LazyLock<&'static str> = LazyLock::new(|| {
+        let called = std::env::args_os().next().unwrap_or_default();
+        let is_installed = Path::new(&called).file_name().is_some_and(|name| name == INSTALLED);
+        if is_installed { INSTALLED } else { "beamai-port" }
+    });
+    *PROGRAM
 }
 
-/// The value of the next option, as text.
-pub(crate) fn text(parser: &mut lexopt::Parser) -> Result<String, UsageError> {
-    parser.value()?.into_string().map_err(|value| UsageError(format!("{value:?} is not valid UTF-8")))
+/// The name under which `make install` puts the program on the `PATH`.
+pub(crate) const INSTALLED: &str = "beamai";
+
+/// Whether text for this stream may have colour: it is a terminal, and nothing in the environment says otherwise
+/// (`NO_COLOR` with any value, see <https://no-color.org>, or a terminal that is `dumb`).
+pub(crate) fn has_colour(stream: &impl IsTerminal) -> bool {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    stream.is_terminal() && !is_set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// Prints to stdout. A closed pipe is not an error; a full disk is, with exit code 1.
-pub(crate) fn print(text: &str) -> ExitCode {
+/// Prints to stdout. A reader that has gone away is no error of ours; a full disk is, and gives the code 1.
+pub(crate) fn print(text: impl AsRef<[u8]>) -> ExitCode {
     let mut out = std::io::stdout();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    written(out.write_all(text.as_ref()).and_then(|()| out.flush()))
+}
+
+/// The exit code for output that was written, or could not be.
+pub(crate) fn written(result: std::io::Result<()>) -> ExitCode {
+    match result {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            eprintln!("beamai-port: the output cannot be written: {error}");
+            eprintln!("{}: the output cannot be written: {error}", program());
             ExitCode::FAILURE
         }
         _ => ExitCode::SUCCESS,

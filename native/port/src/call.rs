@@ -1,63 +1,139 @@
 //! `beamai-port call`: one call from the command line.
 //!
-//! On a terminal, the user there is asked for approvals and answers; otherwise nobody is.
+//! On a terminal, the person there is asked for leave and answers questions; elsewhere nobody does. Arguments are flags made
+//! from the tool's parameters, a JSON object, or both.
 
 use crate::args::{self, UsageError};
+use crate::attended_call;
 use crate::options::{self, HostOptions};
-use crate::refusal;
-use crate::starts;
-use crate::temp_dir::PrivateDir;
-use crate::terminal::{Approval, Terminal};
-use beamai_base::{Reason, Result as ToolResult, ToolError};
-use beamai_engine::catalogue;
+use crate::tool_flags;
+use beamai_base::ToolError;
+use beamai_engine::CallRequest;
+use beamai_engine::catalogue::{self, ToolOrigin};
 use beamai_engine::display::Display;
-use beamai_engine::{CallOptions, CallOutcome, CallRequest, CallSession, Host};
-use beamai_isolation::{SandboxMode, SandboxSettings, Tier};
-use beamai_services::services;
 use beamai_text::json;
-use beamai_tool::question::Answers;
-use beamai_tool::{Door, Progress};
+use beamai_tool::Tool;
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value};
-use std::io::{IsTerminal, Read};
+use std::ffi::OsString;
+use std::io::Read;
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-const HELP: &str = "\
-Call one tool and print its result as JSON. Exits with 0, or with 1 after printing the error object.
-
-On a terminal, what needs an approval is asked there; elsewhere it is refused.
-
-usage: beamai-port call TOOL JSON [options]
-
-  TOOL              name of the tool; see `beamai-port tools`
-  JSON              its arguments, a JSON object; - reads them from standard input
-
-  --dialect D       whose tool of that name: beamai (default), microai, coder, ide or probe
-";
-const LAST: &str = "\
-  --pretty          print a summary and what there is to look at, for people; with colour on a terminal
-";
-
-struct CallArgs {
-    tool: String,
-    json: String,
-    host: HostOptions,
-    pretty: bool,
+/// The command without the arguments of a tool.
+pub(crate) fn command() -> Command {
+    let tool =
+        tool_argument().help("Name of the tool; `tools` lists them. With --help after it, its arguments");
+    Command::new("call")
+        .about("Call one tool and print its result")
+        .long_about(
+            "Call one tool and print its result as one line of JSON. Exits with 0, or with 1 after printing the error object; \
+             bad usage exits with 2.\n\nOn a terminal, what needs an approval is asked there; elsewhere it is refused.",
+        )
+        .arg(tool)
+        .arg(json_argument().index(2))
+        .args(of_every_call())
+        .args_override_self(true)
 }
 
-pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, UsageError> {
-    let Some(options) = options(parser)? else {
-        return Ok(args::print(&[HELP, options::HELP, LAST].concat()));
+/// The command with the arguments of this tool as flags.
+pub(crate) fn with_tool(tool: &dyn Tool) -> Command {
+    described(Command::new("call"), tool)
+        .override_usage(format!("{} call {} [ARGUMENTS] [JSON] [OPTIONS]", args::program(), tool.name()))
+        .arg(tool_argument().hide(true))
+        .arg(json_argument().index(2))
+        .args_override_self(true)
+}
+
+/// A subcommand of `call` for a tool, as completions and man pages show it.
+pub(crate) fn of_tool(tool: &dyn Tool) -> Command {
+    described(Command::new(tool.name().to_owned()), tool).arg(json_argument())
+}
+
+fn described(command: Command, tool: &dyn Tool) -> Command {
+    let options = of_every_call().into_iter().map(|arg| arg.help_heading("Options of every call"));
+    command
+        .about(first_sentence(tool.description()))
+        .long_about(format!("{}: {}", tool.name(), tool.description()))
+        .args(tool_flags::args(tool.parameters(), "Arguments of the tool"))
+        .args(options)
+}
+
+fn of_every_call() -> Vec<Arg> {
+    options::args().into_iter().chain([pretty()]).collect()
+}
+
+fn tool_argument() -> Arg {
+    Arg::new("TOOL").index(1).required(true)
+}
+
+/// What a tool does, in one sentence.
+pub(crate) fn first_sentence(description: &str) -> String {
+    let line = description.lines().next().unwrap_or_default();
+    line.split_once(". ").map_or(line, |(first, _)| first).trim_end_matches('.').to_owned()
+}
+
+fn json_argument() -> Arg {
+    Arg::new("JSON")
+        .help("Arguments as a JSON object, beside or in place of flags; - reads it from standard input")
+}
+
+fn pretty() -> Arg {
+    let help = "Print a summary and what there is to look at, for people, and how to go on; with colour on a terminal";
+    Arg::new("pretty").long("pretty").action(ArgAction::SetTrue).help(help)
+}
+
+/// The tool that a command line calls, if it is a call and names one.
+///
+/// # Errors
+/// There is no such tool; the nearest names are named.
+pub(crate) fn named_tool(words: &[OsString]) -> Result<Option<&'static Arc<dyn Tool>>, UsageError> {
+    if words.get(1).is_none_or(|word| word != "call") {
+        return Ok(None);
+    }
+    let options = options::args();
+    let takes_next = |word: &str| {
+        let named = |arg: &&Arg| word.strip_prefix("--") == arg.get_long();
+        options.iter().find(named).is_some_and(|arg| !arg.is_require_equals_set())
     };
-    let dialect = options.host.dialect()?;
+    let (mut tool, mut dialect) = (None, "beamai".to_owned());
+    let mut words = words[2..].iter().map(|word| word.to_string_lossy());
+    while let Some(word) = words.next() {
+        match word.strip_prefix("--dialect") {
+            Some("") => dialect = words.next().unwrap_or_default().into_owned(),
+            Some(value) if value.starts_with('=') => dialect = value[1..].to_owned(),
+            _ if takes_next(&word) => _ = words.next(),
+            // What follows a flag of the tool may be its value; the tool's name comes before.
+            _ if tool.is_none() && !word.starts_with('-') => tool = Some(word.into_owned()),
+            _ => {}
+        }
+    }
+    let (Some(tool), Ok(known)) = (tool, catalogue::dialect(&dialect)) else { return Ok(None) };
+    known.find(&tool).map(Some).map_err(|error| UsageError(error.message))
+}
+
+pub(crate) fn main(matches: &ArgMatches) -> Result<ExitCode, UsageError> {
+    let host = HostOptions::of(matches)?;
+    let dialect = host.dialect()?;
     let known = catalogue::dialect(&dialect).map_err(|error| UsageError(error.message))?;
-    known.find(&options.tool).map_err(|error| UsageError(error.message))?;
-    let arguments = arguments(&options.json)?;
-    let (name, pretty) = (options.tool.clone(), options.pretty);
-    let shown = |display: Display| display.text(std::io::stdout().is_terminal());
-    match run(options, dialect, arguments.clone()) {
-        Ok(value) if pretty => Ok(args::print(&shown(Display::of_result(&name, &arguments, &value)))),
-        Ok(value) => Ok(args::print(&(json(&value) + "\n"))),
+    let name = matches.get_one::<String>("TOOL").cloned().unwrap_or_default();
+    let tool = known.find(&name).map_err(|error| UsageError(error.message))?;
+    let arguments = arguments(&**tool, matches)?;
+    let (pretty, origin, again) = (matches.get_flag("pretty"), ToolOrigin::Dialect(&dialect), host.again());
+    let call = CallRequest::new(name.as_str(), Some(dialect.clone()), arguments.clone());
+    let shown = |display: Display| display.text(args::has_colour(&std::io::stdout()));
+    match host.settings().and_then(|settings| attended_call::run(settings, call)) {
+        Ok(value) if pretty => {
+            let mut text = shown(Display::of_result(&name, &arguments, &value));
+            let write = |tool: &str, args: &Map<String, Value>| {
+                format!("{} call {}{again}", args::program(), tool_flags::written(tool, args))
+            };
+            for note in catalogue::notes(origin, &name, &arguments, &value, &write) {
+                text.push_str(&format!("{note}\n"));
+            }
+            Ok(args::print(&text))
+        }
+        Ok(value) => Ok(args::print(json(&value) + "\n")),
         Err(error) => {
             let value = ToolError { tool: name.clone(), ..error }.to_value();
             let text = match pretty {
@@ -70,115 +146,21 @@ pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, UsageError> 
     }
 }
 
-fn run(options: CallArgs, dialect: String, arguments: Map<String, Value>) -> ToolResult<Value> {
-    let runs_in_port = catalogue::dialect(&dialect)?.find(&options.tool)?.traits().door == Door::Port;
-    let mut call = CallRequest::new(options.tool, Some(dialect), arguments);
-    let settings = options.host.settings()?;
-    let mut temp = None;
-    if runs_in_port {
-        options::warn(&settings.sandbox);
-        temp = temp_dir(&settings.sandbox)?;
-    }
-    if let Some(path) = temp.as_ref().and_then(|dir| dir.path().to_str()) {
-        call.session = Some(CallSession { temp_dir: Some(path.to_owned()), ..CallSession::default() });
-    }
-    let host = Arc::new(Host::new(&settings, Arc::new(services().for_command_line()))?);
-    attended(&host, call, Terminal::of_this_program().map(Arc::new).as_ref())
-}
-
-/// A temporary directory for calls that might otherwise have none: without mounts, `/tmp` is shared with other users.
-fn temp_dir(sandbox: &SandboxSettings) -> ToolResult<Option<PrivateDir>> {
-    let has_mounts = sandbox.mode == SandboxMode::Required && sandbox.tier == Tier::Full;
-    if has_mounts || sandbox.mode == SandboxMode::Off {
-        return Ok(None);
-    }
-    let made = PrivateDir::new().map_err(|error| {
-        ToolError::new(Reason::Io, format!("no temporary directory could be made: {error}"))
-    });
-    made.map(Some)
-}
-
-/// Makes the call, and repeats it with the user's responses. Each kind of request is made at most once.
-fn attended(host: &Arc<Host>, call: CallRequest, terminal: Option<&Arc<Terminal>>) -> ToolResult<Value> {
-    match host
-        .call(CallRequest { asks_starts: terminal.is_some(), ..call.clone() }, listening(host, terminal))
-    {
-        CallOutcome::Ok(value, _) => Ok(value),
-        CallOutcome::Error(error) => Err(error),
-        CallOutcome::Ask(request) => match terminal.filter(|_| call.approved.is_none()) {
-            None => Err(refusal::nobody_to_ask(&request, "there is nobody to ask")),
-            Some(person) => match person.approves(&request) {
-                Approval::Given => {
-                    let approved = request["fingerprint"].as_str().map(str::to_owned);
-                    attended(host, CallRequest { approved, ..call }, terminal)
-                }
-                Approval::Declined => Err(refusal::said_no(&request, "the person at the terminal")),
-                Approval::Cancelled => Err(refusal::gave_no_answer(&request, "the person at the terminal")),
-            },
-        },
-        CallOutcome::Question(questions) if call.answers.is_none() => {
-            let answers = terminal.map_or(Answers::NoFrontend, |it| it.answers(&questions));
-            attended(host, CallRequest { answers: Some(answers), ..call }, terminal)
-        }
-        CallOutcome::Question(_) => {
-            Err(ToolError::new(Reason::Crash, "a call asked again what was answered"))
-        }
-        CallOutcome::Delegate(delegation) => Err(delegation.nobody()),
-        CallOutcome::Consult(_) => {
-            Err(ToolError::new(Reason::Crash, "a call asked for a model that it was not given"))
-        }
-        CallOutcome::Defer => Err(ToolError::new(Reason::Crash, "a call without a bound was deferred")),
-    }
-}
-
-/// Runs a call whose command may ask the user at the terminal about program starts.
-fn listening(host: &Arc<Host>, terminal: Option<&Arc<Terminal>>) -> CallOptions {
-    let Some(terminal) = terminal.map(Arc::clone) else { return CallOptions::default() };
-    let host = Arc::clone(host);
-    let progress: Progress = Arc::new(move |message: Value| {
-        let (Some(id), request) = (message["start"].as_str(), &message["request"]) else { return };
-        let (host, terminal, request, id) =
-            (Arc::clone(&host), Arc::clone(&terminal), request.clone(), id.to_owned());
-        // The guard's thread must not wait for a person.
-        std::thread::spawn(move || {
-            // One question at a time.
-            static ASKING: Mutex<()> = Mutex::new(());
-            let _asking = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
-            let call = match terminal.decides(&request) {
-                Some(rules) => starts::approval(&id, &rules),
-                None => starts::refusal(&id, "the person at the terminal said no"),
-            };
-            host.call(call, CallOptions::default());
-        });
-    });
-    CallOptions { progress: Some(progress), ..CallOptions::default() }
-}
-
-fn options(parser: &mut lexopt::Parser) -> Result<Option<CallArgs>, UsageError> {
-    use lexopt::prelude::{Long, Short, Value};
-    let mut names = Vec::new();
-    let mut host = HostOptions::default();
-    let mut pretty = false;
-    while let Some(option) = parser.next()? {
-        match option {
-            Long("help") | Short('h') => return Ok(None),
-            Long("pretty") => pretty = true,
-            Long(name) => {
-                let name = name.to_owned();
-                host.take(&name, parser)?;
-            }
-            Value(value) => names.push(
-                value.into_string().map_err(|value| UsageError(format!("{value:?} is not valid UTF-8")))?,
-            ),
-            other => return Err(other.unexpected().into()),
+/// The arguments of the flags and of the JSON object together.
+fn arguments(tool: &dyn Tool, matches: &ArgMatches) -> Result<Map<String, Value>, UsageError> {
+    let flags = tool_flags::arguments(tool.parameters(), matches)?;
+    let Some(json) = matches.get_one::<String>("JSON") else { return Ok(flags) };
+    let mut arguments = of_json(json)?;
+    for (name, value) in flags {
+        if arguments.insert(name.clone(), value).is_some() {
+            let flag = tool_flags::flag_name(&name);
+            return Err(UsageError(format!("{name:?} is given twice, in the JSON object and by --{flag}")));
         }
     }
-    let [tool, json] = <[String; 2]>::try_from(names)
-        .map_err(|_| UsageError("call takes a tool's name and its arguments as JSON; see --help".into()))?;
-    Ok(Some(CallArgs { tool, json, host, pretty }))
+    Ok(arguments)
 }
 
-fn arguments(json: &str) -> Result<Map<String, Value>, UsageError> {
+fn of_json(json: &str) -> Result<Map<String, Value>, UsageError> {
     let mut text = json.to_owned();
     if json == "-" {
         text.clear();
@@ -190,8 +172,13 @@ fn arguments(json: &str) -> Result<Map<String, Value>, UsageError> {
     match serde_json::from_str(&text) {
         Ok(Value::Object(map)) => Ok(map),
         Ok(_) => {
-            Err(UsageError("the arguments must be a JSON object, such as '{\"path\": \"README.md\"}'".into()))
+            Err(UsageError(
+                "the arguments must be a JSON object, such as '{\"path\": \"README.md\"}', or flags, such as --path README.md"
+                    .into(),
+            ))
         }
-        Err(error) => Err(UsageError(format!("the arguments are not valid JSON: {error}"))),
+        Err(error) => Err(UsageError(format!(
+            "the arguments are not valid JSON: {error}; they can be given as flags, too, see --help after the tool's name"
+        ))),
     }
 }

@@ -1,36 +1,28 @@
 //! The port program: runs tools in a process of their own, for the BEAM (`serve`) and for the command line.
 
 mod args;
+mod attended_call;
 mod call;
+mod cli;
+mod completions;
 mod doctor;
+mod help;
 mod keeper;
 mod leftovers;
+mod man;
 mod mcp;
 mod options;
+mod progress_line;
 mod refusal;
 mod serve;
+mod settings_file;
 mod starts;
 mod temp_dir;
 mod terminal;
+mod tool_flags;
 mod tools;
 
-use args::UsageError;
 use std::process::ExitCode;
-
-const HELP: &str = "\
-beamai-port: the tools of beamai in a process of their own
-
-usage: beamai-port <command> [options]
-
-commands:
-  tools      list the tools, as JSON
-  call       call one tool and print its result, as JSON
-  mcp        serve the tools to clients of the Model Context Protocol
-  doctor     tell which isolation layers, programs and language servers are there, and what is missing
-  serve      answer calls on file descriptors 3 and 4; started by the Erlang side
-
-beamai-port <command> --help says more about a command.
-";
 
 fn main() -> ExitCode {
     // Internal: the launcher of processes is this program, started by itself.
@@ -55,39 +47,5 @@ fn main() -> ExitCode {
     keeper::promise();
     #[cfg(target_os = "linux")]
     beamai_process::set_program("/proc/self/exe");
-    let mut parser = lexopt::Parser::from_env();
-    match run(&mut parser) {
-        Ok(code) => code,
-        Err(usage) => {
-            eprintln!("beamai-port: {usage}");
-            ExitCode::from(2)
-        }
-    }
-}
-
-fn run(parser: &mut lexopt::Parser) -> Result<ExitCode, UsageError> {
-    use lexopt::prelude::{Long, Short, Value};
-    match parser.next()? {
-        Some(Long("help") | Short('h')) => Ok(args::print(HELP)),
-        Some(Long("version") | Short('V')) => {
-            Ok(args::print(concat!("beamai-port ", env!("CARGO_PKG_VERSION"), "\n")))
-        }
-        Some(Value(command)) => match command.to_str() {
-            Some("tools") => tools::main(parser),
-            Some("call") => call::main(parser),
-            Some("mcp") => mcp::main(parser),
-            Some("doctor") => doctor::main(parser),
-            Some("serve") => {
-                let ended = serve::main(parser);
-                // A host that was killed cannot do this itself.
-                keeper::clean_up();
-                ended
-            }
-            _ => Err(UsageError(format!(
-                "there is no command {command:?}; there are tools, call, mcp, doctor and serve; see --help"
-            ))),
-        },
-        Some(other) => Err(other.unexpected().into()),
-        None => Err(UsageError("a command is missing: tools, call, mcp, doctor or serve; see --help".into())),
-    }
+    cli::run(std::env::args_os().collect())
 }

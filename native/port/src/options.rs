@@ -1,6 +1,8 @@
 //! Options of `call` and `mcp` that configure the host.
 
-use crate::args::{UsageError, text};
+use crate::args::{self, UsageError};
+use crate::settings_file::{self, UserSettings};
+use crate::tool_flags::quoted;
 use beamai_base::{HostPattern, Reason, Result as ToolResult, ToolError};
 use beamai_engine::HostSettings;
 use beamai_engine::catalogue;
@@ -11,37 +13,73 @@ use beamai_tool::SkillSettings;
 use beamai_tool::lsp_settings::LspSettings;
 use beamai_tool::{WebSettings, web_settings::address};
 use beamai_workspace::{Workspace, WorkspaceId};
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgAction, ArgMatches};
 use serde_json::Value;
 use std::net::SocketAddr;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Their description in `--help`.
-pub(crate) const HELP: &str = "\
-  --workspace DIR   directory that the tools are confined to; default: the current one, unless that is / or the home
-                    directory
-  --allow RULE      a permission rule: a tool such as Bash or Write, or Bash(git:*), Edit(src/**),
-                    WebFetch(domain:example.com); may be repeated
-  --ask RULE        likewise; what matches is asked about
-  --deny RULE       likewise; deny beats ask beats allow
-  --default MODE    auto (default), allow, ask or deny: what happens where no rule decides
-  --settings FILE   JSON file with rules under \"permissions\": {\"allow\": [], \"ask\": [], \"deny\": [], \"default\": \"auto\"},
-                    or by tool under \"permission\": {\"fetch\": \"allow\"},
-                    the sandbox under \"sandbox\": \"MODE\" or {\"mode\": \"MODE\", \"tier\": \"full\", \"without\": [],
-                    \"network\": false or [\"NAME\"], \"unix_sockets\": false,
-                    \"readable\": [], \"writable\": [], \"env\": [], \"memory\": BYTES, \"processes\": N, \"cpu\": SECONDS,
-                    \"file_size\": BYTES}, the network under \"web\": {\"allow_addresses\": [\"IP:PORT\"], \"allowed_domains\": [],
-                    \"blocked_domains\": [], \"user_agent\": \"…\", \"search\": {\"provider\": \"searxng\",
-                    \"base_url\": \"…\", \"api_key\": \"…\"}},
-                    skills under \"skills\": {\"paths\": []}, and language servers under
-                    \"lsp\": {\"servers\": {\"python\": {\"command\": [\"…\"]}}}
-  --allow-address IP:PORT
-                    an address that may be fetched though it is not public; may be repeated
-  --sandbox MODE    required (default), required:landlock, best_effort or off: how commands are isolated, and with
-                    required the least tier that will do, full or landlock; see beamai-port doctor
-  --network         let commands reach the network
-  --network=NAME    let commands reach this name: example.com, *.example.com, * for every name, perhaps with a port
-                    (example.com:443); may be repeated. Rules Network(domain:example.com) say it, too
-";
+/// The value of a bare `--network`; no argument of a program can be this.
+const WHOLE_NETWORK: &str = "\0";
+
+/// The options, as parser and help know them.
+pub(crate) fn args() -> Vec<Arg> {
+    let option = |name: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name(value).help(help)
+    };
+    let rule = |name, help| option(name, "RULE", help).action(ArgAction::Append);
+    let default = option(
+        "default",
+        "MODE",
+        "What happens where no rule decides; auto runs what only reads and asks otherwise",
+    )
+    .value_parser(PossibleValuesParser::new(["auto", "allow", "ask", "deny"]))
+    .default_value("auto");
+    vec![
+        dialect(),
+        option("workspace", "DIR", "Directory that the tools are confined to; default: the current one, unless that is / or the home directory")
+            .value_parser(clap::value_parser!(PathBuf)),
+        rule("allow", "A permission rule: a tool such as Bash or Write, or Bash(git:*), Edit(src/**), WebFetch(domain:example.com); may be repeated"),
+        rule("ask", "Likewise; what matches is asked about"),
+        rule("deny", "Likewise; deny beats ask beats allow"),
+        default,
+        option("settings", "FILE", "JSON file with permissions and settings, in place of your own settings file; `none` reads neither")
+            .long_help(SETTINGS_HELP)
+            .value_parser(clap::value_parser!(PathBuf))
+            .action(ArgAction::Append),
+        option("allow-address", "IP:PORT", "An address that may be fetched though it is not public; may be repeated")
+            .action(ArgAction::Append),
+        option("sandbox", "MODE", "How commands are isolated: required (default), required:landlock, best_effort or off; with required the least tier that will do, full or landlock; see doctor"),
+        option("network", "NAME", "Let commands reach the network, or with =NAME this name: example.com, *.example.com, * for every name, perhaps with a port (example.com:443); may be repeated. Rules Network(domain:example.com) say it, too")
+            .num_args(0..=1)
+            .require_equals(true)
+            .default_missing_value(WHOLE_NETWORK)
+            .action(ArgAction::Append),
+    ]
+}
+
+/// Whose tools.
+pub(crate) fn dialect() -> Arg {
+    Arg::new("dialect")
+        .long("dialect")
+        .value_name("D")
+        .value_parser(PossibleValuesParser::new(catalogue::dialects()))
+        .default_value("beamai")
+        .help("Whose names, parameters and results the tools have")
+}
+
+const SETTINGS_HELP: &str = "\
+JSON file with permissions and settings. It takes the place of your own settings file, which is read otherwise if it is there:
+$XDG_CONFIG_HOME/beamai/settings.json, by default ~/.config/beamai/settings.json. `none` reads neither. What the command line
+says beside it is added (rules, addresses) or holds over it (--default, --sandbox, --network). A file has any of these parts:
+  \"permissions\": {\"allow\": [], \"ask\": [], \"deny\": [], \"default\": \"auto\"}, or by tool \"permission\": {\"fetch\": \"allow\"}
+  \"sandbox\": \"MODE\" or {\"mode\": \"MODE\", \"tier\": \"full\", \"without\": [], \"network\": false or [\"NAME\"],
+             \"unix_sockets\": false, \"readable\": [], \"writable\": [], \"env\": [], \"memory\": BYTES, \"processes\": N, \"cpu\": SECONDS, \"file_size\": BYTES}
+  \"web\": {\"allow_addresses\": [\"IP:PORT\"], \"allowed_domains\": [], \"blocked_domains\": [], \"user_agent\": \"…\",
+          \"search\": {\"provider\": \"searxng\", \"base_url\": \"…\", \"api_key\": \"…\"}}
+  \"skills\": {\"paths\": []}
+  \"lsp\": {\"servers\": {\"python\": {\"command\": [\"…\"]}}}";
 
 /// The parsed options.
 pub(crate) struct HostOptions {
@@ -56,6 +94,8 @@ pub(crate) struct HostOptions {
     has_network: bool,
     names: Vec<HostPattern>,
     addresses: Vec<SocketAddr>,
+    /// The person's own settings file, if it was read.
+    user_settings: Option<UserSettings>,
 }
 
 impl Default for HostOptions {
@@ -72,42 +112,62 @@ impl Default for HostOptions {
             has_network: false,
             names: Vec::new(),
             addresses: Vec::new(),
+            user_settings: None,
         }
     }
 }
 
 impl HostOptions {
-    /// Parses the long option of this name, with its value.
+    /// What was given.
     ///
     /// # Errors
-    /// For an unknown option or an invalid value.
-    pub(crate) fn take(&mut self, name: &str, parser: &mut lexopt::Parser) -> Result<(), UsageError> {
-        match name {
-            "dialect" => self.dialect = text(parser)?,
-            "workspace" => self.workspace = Some(parser.value()?.into()),
-            "allow" => self.policy.allow.push(text(parser)?.into()),
-            "ask" => self.policy.ask.push(text(parser)?.into()),
-            "deny" => self.policy.deny.push(text(parser)?.into()),
-            "default" => self.policy.default = one_of("mode", &text(parser)?, "auto, allow, ask, deny")?,
-            "settings" => self.load(&text(parser)?)?,
-            "allow-address" => self.addresses.push(address(&text(parser)?).map_err(UsageError)?),
-            "sandbox" => {
-                let named: SandboxSettings = text(parser)?.parse().map_err(UsageError)?;
-                self.mode = Some((named.mode, named.tier));
+    /// A value that means nothing, a settings file that cannot be read or has mistakes in it.
+    pub(crate) fn of(matches: &ArgMatches) -> Result<Self, UsageError> {
+        let text = |name: &str| matches.get_one::<String>(name).map_or("", String::as_str);
+        let texts = |name: &str| matches.get_many::<String>(name).unwrap_or_default();
+        let rules = |name: &str| texts(name).map(|rule| rule.as_str().into()).collect();
+        let mut options = Self {
+            dialect: text("dialect").to_owned(),
+            workspace: matches.get_one::<PathBuf>("workspace").cloned(),
+            ..Self::default()
+        };
+        options.policy.allow = rules("allow");
+        options.policy.ask = rules("ask");
+        options.policy.deny = rules("deny");
+        options.policy.default = one_of("mode", text("default"), "auto, allow, ask, deny")?;
+        if let Some(mode) = matches.get_one::<String>("sandbox") {
+            let named: SandboxSettings = mode.parse().map_err(UsageError)?;
+            options.mode = Some((named.mode, named.tier));
+        }
+        for named in texts("allow-address") {
+            options.addresses.push(address(named).map_err(UsageError)?);
+        }
+        for named in texts("network") {
+            match named.as_str() {
+                WHOLE_NETWORK => options.has_network = true,
+                name => options.names.push(HostPattern::parse(name).map_err(UsageError)?),
             }
-            // The value must be attached with `=`: an argument after the bare option is not its value.
-            "network" => match parser.optional_value() {
-                None => self.has_network = true,
-                Some(name) => self.names.push(pattern(name)?),
-            },
-            other => return Err(lexopt::Error::UnexpectedOption(format!("--{other}")).into()),
         }
-        match self.has_network && !self.names.is_empty() {
-            true => Err(UsageError(
-                "--network is the whole network and --network=NAME a part of it; give one of them".into(),
-            )),
-            false => Ok(()),
+        if options.has_network && !options.names.is_empty() {
+            let what = "--network is the whole network and --network=NAME a part of it; give one of them";
+            return Err(UsageError(what.into()));
         }
+        options.read_settings(matches.get_many::<PathBuf>("settings").unwrap_or_default())?;
+        Ok(options)
+    }
+
+    /// Reads the files that were named, or where none was, the person's own.
+    fn read_settings<'a>(&mut self, named: impl Iterator<Item = &'a PathBuf>) -> Result<(), UsageError> {
+        let named: Vec<&PathBuf> = named.collect();
+        if named.is_empty() {
+            self.user_settings = settings_file::of_user()?;
+            let Some(own) = self.user_settings.clone() else { return Ok(()) };
+            return self.load(&own.path, own.text);
+        }
+        for path in named.into_iter().filter(|path| path.as_os_str() != settings_file::NONE) {
+            self.load(path, settings_file::read(path)?)?;
+        }
+        Ok(())
     }
 
     /// The selected dialect.
@@ -121,7 +181,15 @@ impl HostOptions {
         }
     }
 
-    /// The host's settings. Sandbox options on the command line take precedence over the settings file.
+    /// The options that say which call it is, as they are typed to make another one like it.
+    pub(crate) fn again(&self) -> String {
+        let workspace =
+            self.workspace.as_ref().map(|path| format!(" --workspace {}", quoted(&path.to_string_lossy())));
+        let dialect = (self.dialect != "beamai").then(|| format!(" --dialect {}", self.dialect));
+        workspace.into_iter().chain(dialect).collect()
+    }
+
+    /// The settings of the host. What the command line says of the sandbox holds over what a file says.
     ///
     /// # Errors
     /// If the workspace cannot be opened.
@@ -129,8 +197,12 @@ impl HostOptions {
         self.web.allow_addresses.extend(self.addresses);
         (self.sandbox.mode, self.sandbox.tier) = self.mode.unwrap_or((self.sandbox.mode, self.sandbox.tier));
         self.sandbox.network = network(self.sandbox.network, self.has_network, self.names);
+        let workspace = workspace(self.workspace.as_deref())?;
+        if let Some(own) = &self.user_settings {
+            own.check_outside(&workspace)?;
+        }
         Ok(HostSettings {
-            workspace: workspace(self.workspace.as_deref())?,
+            workspace,
             permissions: self.policy,
             sandbox: self.sandbox,
             limits: Limits::default(),
@@ -140,10 +212,9 @@ impl HostOptions {
         })
     }
 
-    /// Adds the rules of a settings file to those of the command line, and takes its other settings.
-    fn load(&mut self, file: &str) -> Result<(), UsageError> {
-        let wrong = |why: String| UsageError(format!("settings file {file}: {why}"));
-        let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
+    /// Has the rules of a settings file added to those of the command line, and takes its other parts as they are.
+    fn load(&mut self, file: &Path, text: String) -> Result<(), UsageError> {
+        let wrong = |why: String| settings_file::wrong(file, &why);
         let mut settings: Value = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
         if !PARTS.iter().any(|part| settings.get(part).is_some()) {
             return Err(wrong(format!("it has none of {PARTS:?}")));
@@ -175,7 +246,7 @@ pub(crate) fn warn(sandbox: &SandboxSettings) {
         }
     };
     for obstacle in beamai_sandbox::obstacles_to(sandbox) {
-        eprintln!("beamai-port: {what}: {obstacle}");
+        eprintln!("{}: {what}: {obstacle}", args::program());
     }
 }
 
@@ -183,12 +254,7 @@ pub(crate) fn warn(sandbox: &SandboxSettings) {
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn warn(_: &SandboxSettings) {}
 
-fn pattern(name: std::ffi::OsString) -> Result<HostPattern, UsageError> {
-    let name = name.into_string().map_err(|name| UsageError(format!("{name:?} is not valid UTF-8")))?;
-    HostPattern::parse(&name).map_err(UsageError)
-}
-
-/// The network setting of a settings file, combined with the command line's.
+/// The network of a settings file with what the command line says of it.
 fn network(file: Network, is_all: bool, names: Vec<HostPattern>) -> Network {
     match (is_all, names.is_empty(), file) {
         (true, _, _) => Network::All,
@@ -201,10 +267,15 @@ fn network(file: Network, is_all: bool, names: Vec<HostPattern>) -> Network {
 /// The given workspace, or the current directory. `/` and the home directory must be given explicitly: a program that
 /// was started there usually does not mean to give tools access to the whole disk, or to all files of its user.
 fn workspace(named: Option<&Path>) -> ToolResult<WorkspaceId> {
+    let absolute = |path: &Path| {
+        let named = std::path::absolute(path);
+        named.map_err(|error| ToolError::io("find the directory", path.display().to_string(), error))
+    };
     if let Some(path) = named {
-        return Ok(Workspace::open(path)?.id());
+        // Where links are on its path, it is known by both names.
+        return Ok(Workspace::open(&absolute(path)?)?.named());
     }
-    let current = Workspace::open(Path::new("."))?.id();
+    let current = Workspace::open(&absolute(&current_directory())?)?.named();
     let is_current = |path: &Path| {
         Workspace::open(path)
             .is_ok_and(|other| (other.id().device, other.id().inode) == (current.device, current.inode))
@@ -221,7 +292,16 @@ fn workspace(named: Option<&Path>) -> ToolResult<WorkspaceId> {
     Err(ToolError::new(Reason::InvalidArgument, message))
 }
 
-/// The allowed keys of a settings file.
+/// The current directory by the name that the shell knows it by, which may have links in it.
+fn current_directory() -> PathBuf {
+    let same = |path: &PathBuf| {
+        let id = |path: &Path| std::fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
+        path.is_absolute() && id(path).is_some_and(|named| Some(named) == id(Path::new(".")))
+    };
+    std::env::var_os("PWD").map(PathBuf::from).filter(same).unwrap_or_else(|| ".".into())
+}
+
+/// What a settings file may say.
 const PARTS: [&str; 6] = ["permissions", "permission", "sandbox", "web", "skills", "lsp"];
 
 /// Takes a key of a settings file, if present.

@@ -4,11 +4,13 @@
 //! replies themselves. If the host stops reading, the writers block, the queue fills up, reading stops, and the host
 //! sees a busy port.
 
-use crate::args::{self, UsageError};
+use crate::args::UsageError;
+use crate::keeper;
 use beamai_base::{Reason, ToolError};
 use beamai_services::services;
 use beamai_wire::frame::{self, MAX_WRITE, PortRequest, ResponseKind};
 use beamai_wire::{CallOptions, CancelToken, DispatchResult, Dispatcher, JobPool, PoolBusy, Progress};
+use clap::{Arg, ArgMatches, Command};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufReader, ErrorKind};
@@ -17,14 +19,9 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-const HELP: &str = "\
+const ABOUT: &str = "\
 Answer calls in frames on file descriptor 3 (in) and 4 (out) until the input ends. Started by the Erlang side with
-open_port and the options {packet, 4} and nouse_stdio; of no use on a command line.
-
-usage: beamai-port serve [--beams VERSION]
-
-  --beams VERSION   what the host is of; another version than this program's ends it with code 3
-";
+open_port and the options {packet, 4} and nouse_stdio; of no use on a command line.";
 
 const OWN_VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Exit code for beams of another version, known to the Erlang side.
@@ -36,21 +33,30 @@ const MOST_THREADS: usize = 128;
 /// Maximum number of queued calls; further ones are refused as busy.
 const MOST_WAITING: usize = 4096;
 
-pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, UsageError> {
-    use lexopt::prelude::{Long, Short};
-    while let Some(option) = parser.next()? {
-        match option {
-            Long("help") | Short('h') => return Ok(args::print(HELP)),
-            Long("beams") => match args::text(parser)? {
-                // Beams without the application resource file do not know their version.
-                version if version == OWN_VERSION || version == "unknown" => {}
-                other => {
-                    eprintln!("beamai-port: this program is of {OWN_VERSION} and the beams are of {other}");
-                    return Ok(ExitCode::from(OTHER_VERSION));
-                }
-            },
-            other => return Err(other.unexpected().into()),
-        }
+pub(crate) fn command() -> Command {
+    Command::new("serve")
+        .about("Answer calls on file descriptors 3 and 4; started by the Erlang side")
+        .long_about(ABOUT)
+        .arg(
+            Arg::new("beams")
+                .long("beams")
+                .value_name("VERSION")
+                .help("What the host is of; another version than this program's ends it with code 3"),
+        )
+}
+
+pub(crate) fn main(matches: &ArgMatches) -> Result<ExitCode, UsageError> {
+    let ended = serve(matches.get_one::<String>("beams"));
+    // The host may have been killed, and cannot see to it itself.
+    keeper::clean_up();
+    ended
+}
+
+fn serve(beams: Option<&String>) -> Result<ExitCode, UsageError> {
+    // Beams that are on a path without the application's description do not know theirs.
+    if let Some(other) = beams.filter(|version| !["unknown", OWN_VERSION].contains(&version.as_str())) {
+        eprintln!("beamai-port: this program is of {OWN_VERSION} and the beams are of {other}");
+        return Ok(ExitCode::from(OTHER_VERSION));
     }
     let (input, output) = (descriptor(INPUT)?, descriptor(OUTPUT)?);
     let ended = PortServer::new(output).run(BufReader::with_capacity(64 << 10, input));

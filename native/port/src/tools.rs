@@ -1,79 +1,92 @@
-//! `beamai-port tools`: the catalogue as JSON.
+//! `beamai-port tools`: the catalogue, as a table for people or as JSON for programs.
 
 use crate::args::{self, UsageError};
+use crate::call::first_sentence;
 use crate::mcp::listing;
+use crate::options;
 use beamai_engine::{self as engine, catalogue};
 use beamai_schema::{self as schema, Provider};
-use beamai_tool::Tool;
+use beamai_tool::{Tool, ToolRegistry};
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
-const HELP: &str = "\
-List the tools of a dialect as a JSON array.
+/// The format that has everything that is known of a tool.
+const NATIVE: &str = "native";
+const FORMATS: [&str; 6] = [NATIVE, "openai", "openai_responses", "anthropic", "gemini", "mcp"];
 
-usage: beamai-port tools [--dialect D] [--format F] [--strict] [--structured]
-
-  --dialect D   beamai (default), microai, coder, ide or probe
-  --format F    native (default): everything that is known of a tool; or as a provider wants it:
-                openai, openai_responses, anthropic, gemini; mcp is what beamai-port mcp lists
-  --structured  with --format mcp: with output schemas, as beamai-port mcp --structured lists them
-  --strict      in the provider's strict mode, where it has one and the tool can be expressed in it
-";
-
-struct ToolsArgs {
-    dialect: String,
-    format: Option<Provider>,
-    strict: bool,
-    structured: bool,
+pub(crate) fn command() -> Command {
+    let flag = |name: &'static str, help: &'static str| {
+        Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
+    };
+    Command::new("tools")
+        .about("List the tools: a table for people, or with --format a JSON array")
+        .arg(options::dialect())
+        .arg(
+            Arg::new("format").long("format").value_name("F").value_parser(PossibleValuesParser::new(FORMATS)).help(
+                "native: everything that is known of a tool; or as a provider wants it; mcp is what the command mcp lists",
+            ),
+        )
+        .arg(flag("structured", "With --format mcp: with output schemas, as mcp --structured lists them"))
+        .arg(flag("strict", "In the provider's strict mode, where it has one and the tool can be expressed in it"))
+        .args_override_self(true)
 }
 
-pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, UsageError> {
-    let Some(options) = options(parser)? else { return Ok(args::print(HELP)) };
-    let registry = catalogue::dialect(&options.dialect).map_err(|error| UsageError(error.message))?;
-    let list: Value = match options.format {
-        Some(Provider::Mcp) => listing::tools(&options.dialect)
+pub(crate) fn main(matches: &ArgMatches) -> Result<ExitCode, UsageError> {
+    let dialect = matches.get_one::<String>("dialect").map_or("", String::as_str);
+    let registry = catalogue::dialect(dialect).map_err(|error| UsageError(error.message))?;
+    let Some(format) = matches.get_one::<String>("format") else {
+        return Ok(args::print(table(dialect, registry)));
+    };
+    let is_strict = matches.get_flag("strict");
+    let list: Value = match provider(format)? {
+        Some(Provider::Mcp) => listing::tools(dialect)
             .into_iter()
-            .map(|tool| json!(listing::listed(&**tool, options.structured)))
+            .map(|tool| json!(listing::listed(&**tool, matches.get_flag("structured"))))
             .collect(),
-        _ => {
+        provider => {
             let mut used = schema::StrictUse::default();
-            registry.iter().map(|tool| described(&**tool, &options, &mut used)).collect()
+            registry.iter().map(|tool| described(&**tool, provider, is_strict, &mut used)).collect()
         }
     };
-    Ok(args::print(&format!("{list:#}\n")))
+    Ok(args::print(format!("{list:#}\n")))
 }
 
-fn options(parser: &mut lexopt::Parser) -> Result<Option<ToolsArgs>, UsageError> {
-    use lexopt::prelude::{Long, Short};
-    let mut options = ToolsArgs { dialect: "beamai".into(), format: None, strict: false, structured: false };
-    while let Some(option) = parser.next()? {
-        match option {
-            Long("help") | Short('h') => return Ok(None),
-            Long("dialect") => options.dialect = args::text(parser)?,
-            Long("format") => options.format = format(&args::text(parser)?)?,
-            Long("strict") => options.strict = true,
-            Long("structured") => options.structured = true,
-            other => return Err(other.unexpected().into()),
-        }
-    }
-    Ok(Some(options))
+/// A line for each tool: its name, whether it asks, and what it does.
+fn table(dialect: &str, registry: &ToolRegistry) -> String {
+    let width = registry.iter().map(|tool| tool.name().len()).max().unwrap_or_default();
+    let line = |tool: &std::sync::Arc<dyn Tool>| {
+        let mark = if tool.requires_permission() { '*' } else { ' ' };
+        format!("{:width$} {mark} {}\n", tool.name(), first_sentence(tool.description()))
+    };
+    let lines: String = registry.iter().map(line).collect();
+    let option = if dialect == "beamai" { String::new() } else { format!(" --dialect {dialect}") };
+    let program = args::program();
+    format!(
+        "{lines}\n* asks first, unless a rule allows it\n{program} call TOOL --help{option} has a tool's arguments.\n"
+    )
 }
 
-fn format(name: &str) -> Result<Option<Provider>, UsageError> {
-    if name == "native" {
+fn provider(format: &str) -> Result<Option<Provider>, UsageError> {
+    if format == NATIVE {
         return Ok(None);
     }
-    let known = "native, openai, openai_responses, anthropic, gemini, mcp";
-    let unknown = |_| UsageError(format!("there is no format {name:?}; there are: {known}"));
-    serde_json::from_value(name.into()).map(Some).map_err(unknown)
+    let unknown = |_| UsageError(format!("there is no format {format:?}; there are: {}", FORMATS.join(", ")));
+    serde_json::from_value(format.into()).map(Some).map_err(unknown)
 }
 
-fn described(tool: &dyn Tool, options: &ToolsArgs, used: &mut schema::StrictUse) -> Value {
-    match options.format {
+fn described(
+    tool: &dyn Tool,
+    provider: Option<Provider>,
+    is_strict: bool,
+    used: &mut schema::StrictUse,
+) -> Value {
+    match provider {
         None => engine::listing(tool),
         Some(provider) => {
             let parameters = schema::for_model(tool.parameters());
-            used.render(provider, tool.name(), tool.description(), &parameters, options.strict).schema
+            used.render(provider, tool.name(), tool.description(), &parameters, is_strict).schema
         }
     }
 }

@@ -8,6 +8,10 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
+/// What is said where no file is kept.
+const NONE_KEPT: &str =
+    "no file has the rest, because this call keeps none; redirect the command's output into a file of the workspace";
+
 /// Everything that a command prints, both streams in order of arrival: in memory at first, in a file once there is
 /// more.
 #[derive(Debug)]
@@ -18,7 +22,7 @@ pub(super) struct Spool {
     file: Option<File>,
     path: Option<String>,
     written: u64,
-    /// Maximum bytes of the file.
+    /// Maximum bytes of the file; with 0 there is no file.
     most: u64,
     /// Why the file is incomplete.
     lacks: Option<String>,
@@ -64,6 +68,10 @@ impl Spool {
     }
 
     fn begin(&mut self) {
+        if self.most == 0 {
+            self.lacks = Some(NONE_KEPT.to_owned());
+            return self.close();
+        }
         let memory = std::mem::take(&mut self.memory);
         match create(self.dir.as_ref()) {
             Ok((file, path)) => {

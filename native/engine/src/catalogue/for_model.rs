@@ -3,7 +3,7 @@
 use super::{DIALECTS, dialect};
 use beamai_tool::{
     Tool, ToolRegistry,
-    for_model::{self, ModelCall},
+    for_model::{self, CallWriter, ModelCall},
 };
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -39,6 +39,20 @@ pub fn text_for_model(
         }
         None => for_model::own(result, limit),
     }
+}
+
+/// Notes on a result besides its content: what was left out, and the call that continues, as `write` writes it.
+pub fn notes(
+    origin: ToolOrigin<'_>,
+    tool: &str,
+    args: &Map<String, Value>,
+    result: &Value,
+    write: &CallWriter<'_>,
+) -> Vec<String> {
+    let notes = |(tool, registry): (&Arc<dyn Tool>, _)| {
+        for_model::notes_of(&ModelCall::new(&**tool, registry, args).written_by(write), result)
+    };
+    found(origin, tool).map(notes).unwrap_or_default()
 }
 
 /// The result as an object for the `data` field of the text protocol; `None` for dialects whose results are sent as

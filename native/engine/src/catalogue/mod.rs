@@ -12,7 +12,7 @@ mod probe;
 mod session;
 mod shapes;
 
-pub use for_model::{TextForModel, ToolOrigin, object_for_model, text_for_model};
+pub use for_model::{TextForModel, ToolOrigin, notes, object_for_model, text_for_model};
 
 use beamai_base::{Reason, Result, ToolError};
 use beamai_policy::NETWORK;

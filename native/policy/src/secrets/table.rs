@@ -169,6 +169,7 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
     // Forges.
     store("git", "git-credential-store(1), FILES; git-credential-cache(1)", &[(Home, ".git-credentials"), (Config, "git/credentials"), (Home, ".git-credential-cache"), (Cache, "git/credential")]),
     store("Git Credential Manager", "Git Credential Manager docs, credential stores", &[(Home, ".gcm"), (Home, ".gcm-store")]),
+    store("beamai", "docs/command-line.md", &[(Config, "beamai")]),
     store("GitHub CLI, hub", "gh help environment; hub(1)", &[(named("GH_CONFIG_DIR", ".config/gh"), ""), (Config, "gh"), (Config, "hub"), (Home, "snap/gh"), (State, "gh")]),
     store("GitLab", "glab docs, configuration; GitLab Runner docs", &[(named("GLAB_CONFIG_DIR", ".config/glab-cli"), ""), (Config, "glab-cli"), (Home, ".gitlab-runner"), (Home, ".python-gitlab.cfg")]),
     store("Gitea, Forgejo, Codeberg, SourceHut, Bitbucket", "tea docs; fj README; hut docs", &[(Config, "tea"), (Data, "forgejo-cli"), (Config, "hut"), (Home, ".gitea"), (Home, ".bitbucket"), (Config, "berg-cli")]),

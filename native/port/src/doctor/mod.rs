@@ -12,23 +12,30 @@ use beamai_isolation::Tier;
 use beamai_lsp::ServerAvailability;
 use beamai_tool::lsp_settings::LspSettings;
 use beamai_workspace::Workspace;
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const HELP: &str = "\
+const ABOUT: &str = "\
 Tell which layers of isolation, programs and language servers are there, and what is missing. Each layer is proved by an
 attempt on the machine that succeeds without it: a file written, a connection made, a process found. Exits with 0 when the
-sandbox `required` works, and with 1 when it does not. What is in the way of a layer is named, with what to do about it.
+sandbox `required` works, and with 1 when it does not. What is in the way of a layer is named, with what to do about it.";
 
-usage: beamai-port doctor [options]
-
-  --workspace DIR   the workspace whose repository and language servers are looked for; default: the current directory
-  --json            print one JSON object
-  --brief           print only a line for each program and language server that is missing, and for each thing that is
-                    in the way of the sandbox, and try no layer; the repository is looked for with --workspace. Exits
-                    with 0.
-";
+pub(crate) fn command() -> Command {
+    Command::new("doctor")
+        .about("Tell which isolation layers, programs and language servers are there, and what is missing")
+        .long_about(ABOUT)
+        .arg(Arg::new("workspace").long("workspace").value_name("DIR").value_parser(clap::value_parser!(PathBuf)).help(
+            "The workspace whose repository and language servers are looked for; default: the current directory",
+        ))
+        .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print one JSON object"))
+        .arg(Arg::new("brief").long("brief").action(ArgAction::SetTrue).help(
+            "Print only a line for each program and language server that is missing, and for each thing that is in the way of the sandbox, and try no layer; the repository is \
+             looked for with --workspace. Exits with 0",
+        ))
+        .args_override_self(true)
+}
 
 /// The report on the machine.
 #[derive(Serialize)]
@@ -106,23 +113,14 @@ struct LanguageServerReport {
     install: Option<&'static str>,
 }
 
-pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, UsageError> {
-    use lexopt::prelude::{Long, Short};
-    let (mut workspace, mut as_json, mut is_brief) = (None, false, false);
-    while let Some(option) = parser.next()? {
-        match option {
-            Long("help") | Short('h') => return Ok(args::print(HELP)),
-            Long("workspace") => workspace = Some(PathBuf::from(parser.value()?)),
-            Long("json") => as_json = true,
-            Long("brief") => is_brief = true,
-            other => return Err(other.unexpected().into()),
-        }
-    }
+pub(crate) fn main(matches: &ArgMatches) -> Result<ExitCode, UsageError> {
+    let workspace = matches.get_one::<PathBuf>("workspace");
+    let (as_json, is_brief) = (matches.get_flag("json"), matches.get_flag("brief"));
     let open = |path: &Path| Workspace::open(path).map_err(|error| UsageError(error.message));
     if is_brief {
-        return Ok(args::print(&text::missing(workspace.as_deref().map(open).transpose()?.as_ref())));
+        return Ok(args::print(text::missing(workspace.map(|path| open(path)).transpose()?.as_ref())));
     }
-    let workspace = open(workspace.as_deref().unwrap_or(Path::new(".")))?;
+    let workspace = open(workspace.map_or(Path::new("."), PathBuf::as_path))?;
     let report = examine(&workspace);
     let json = || serde_json::to_string_pretty(&report).unwrap_or_default() + "\n";
     args::print(&if as_json { json() } else { text::of(&report) });

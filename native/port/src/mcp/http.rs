@@ -57,7 +57,7 @@ pub(super) async fn serve(shared: &Arc<SharedState>, address: SocketAddr) -> Res
     let config = config(bound);
     let ending = config.cancellation_token.clone();
     let service = service(shared, config);
-    args::print(&format!("http://{bound}{PATH}\n"));
+    args::print(format!("http://{bound}{PATH}\n"));
     tokio::select! {
         () = accept(&listener, &service) => {}
         () = signals::told_to_end() => {}

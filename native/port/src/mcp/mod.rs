@@ -28,40 +28,49 @@ use crate::options::{self, HostOptions};
 use beamai_engine::Host;
 use beamai_services::services;
 use beamai_tool::for_model::LEAST_LIMIT;
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use outcome::ResultFormat;
 use server::{ConnectionServer, SharedState};
+use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 use tokio::runtime::Runtime;
 
-const HELP: &str = "\
+const ABOUT: &str = "\
 Serve the tools to a client of the Model Context Protocol, on standard input and output, until the input ends.
 
 What needs an approval is asked through the client where it can ask its user, and refused elsewhere; so are the
 questions of the tools that ask one. Commands in the background, the list of tasks and the temporary directory belong
-to the connection and end with it.
+to the connection and end with it.";
 
-usage: beamai-port mcp [options]
+pub(crate) fn command() -> Command {
+    Command::new("mcp")
+        .about("Serve the tools to clients of the Model Context Protocol")
+        .long_about(ABOUT)
+        .arg(Arg::new("http").long("http").value_name("ADDR:PORT").help(
+            "Serve over HTTP instead, at /mcp, until the program is told to end; prints the URL on standard output. ADDR must \
+             be of this machine alone, such as 127.0.0.1 or [::1]: there is no authentication. Port 0 takes a free one",
+        ))
+        .arg(Arg::new("structured").long("structured").action(ArgAction::SetTrue).help(
+            "Give results as structured content, too, and tools with the schemas of their output; without it, a result is \
+             text alone",
+        ))
+        .arg(Arg::new("result-limit").long("result-limit").value_name("N").help(
+            "Most characters of a result's text, at least 1000; default 30000",
+        ))
+        .args(options::args())
+        .args_override_self(true)
+}
 
-  --http ADDR:PORT  serve over HTTP instead, at /mcp, until the program is told to end; prints the URL on standard
-                    output. ADDR must be of this machine alone, such as 127.0.0.1 or [::1]: there is no
-                    authentication. Port 0 takes a free one
-  --structured      give results as structured content, too, and tools with the schemas of their output; without it, a
-                    result is text alone
-  --result-limit N  most characters of a result's text, at least 1000; default 30000
-  --dialect D       whose tools: beamai (default), microai, coder, ide or probe
-";
-
-#[derive(Default)]
 struct McpArgs {
     host: HostOptions,
     http: Option<SocketAddr>,
     format: ResultFormat,
 }
 
-pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, UsageError> {
-    let Some(options) = options(parser)? else { return Ok(args::print(&[HELP, options::HELP].concat())) };
+pub(crate) fn main(matches: &ArgMatches) -> Result<ExitCode, UsageError> {
+    let options = options(matches)?;
     let dialect = options.host.dialect()?;
     let settings = options.host.settings().map_err(|error| UsageError(error.message))?;
     options::warn(&settings.sandbox);
@@ -82,23 +91,15 @@ pub(crate) fn main(parser: &mut lexopt::Parser) -> Result<ExitCode, UsageError> 
     ended
 }
 
-fn options(parser: &mut lexopt::Parser) -> Result<Option<McpArgs>, UsageError> {
-    use lexopt::prelude::{Long, Short};
-    let mut options = McpArgs::default();
-    while let Some(option) = parser.next()? {
-        match option {
-            Long("help") | Short('h') => return Ok(None),
-            Long("http") => options.http = Some(http::address(&args::text(parser)?)?),
-            Long("structured") => options.format.is_structured = true,
-            Long("result-limit") => options.format.limit = limit(&args::text(parser)?)?,
-            Long(name) => {
-                let name = name.to_owned();
-                options.host.take(&name, parser)?;
-            }
-            other => return Err(other.unexpected().into()),
-        }
+fn options(matches: &ArgMatches) -> Result<McpArgs, UsageError> {
+    let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
+    let mut format =
+        ResultFormat { is_structured: matches.get_flag("structured"), ..ResultFormat::default() };
+    if let Some(most) = text("result-limit") {
+        format.limit = limit(most)?;
     }
-    Ok(Some(options))
+    let http = text("http").map(http::address).transpose()?;
+    Ok(McpArgs { host: HostOptions::of(matches)?, http, format })
 }
 
 fn limit(text: &str) -> Result<usize, UsageError> {
@@ -115,8 +116,21 @@ fn runtime() -> Result<Runtime, UsageError> {
     built.map_err(|error| UsageError(format!("the server cannot be started: {error}")))
 }
 
-/// Serves one client until the end of its input.
+/// Says on a terminal what is waited for: a person who starts this by hand would see nothing.
+fn tell_who_waits() {
+    if std::io::stdin().is_terminal() {
+        let program = args::program();
+        eprintln!(
+            "{program}: waiting for the messages of an MCP client on standard input, one JSON object a line; Ctrl-D ends \
+             it.\nClients start this program themselves: give them the command line `{program} mcp` (docs/mcp-clients.md). To \
+             call a tool by hand: {program} call TOOL --help"
+        );
+    }
+}
+
+/// Serves one client until its input ends.
 async fn stdio(shared: &Arc<SharedState>) -> Result<ExitCode, UsageError> {
+    tell_who_waits();
     let server = ConnectionServer::of_connection(shared);
     let session = server.session();
     let lines = lines::StdioServerTransport::new(tokio::io::stdin(), tokio::io::stdout(), &session);
@@ -135,7 +149,7 @@ async fn stdio(shared: &Arc<SharedState>) -> Result<ExitCode, UsageError> {
     Ok(match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("beamai-port: {error}");
+            eprintln!("{}: {error}", args::program());
             ExitCode::FAILURE
         }
     })

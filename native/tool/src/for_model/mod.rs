@@ -13,7 +13,7 @@ mod error;
 mod fields;
 mod page;
 
-pub use call::ModelCall;
+pub use call::{CallWriter, ModelCall};
 pub use data::{object, own};
 pub use error::of_error;
 pub use fields::Fields;
@@ -44,3 +44,19 @@ pub fn of_result(call: &ModelCall<'_>, result: &Value, limit: usize) -> Result<S
         None => own(result, limit),
     }
 }
+
+/// What there is to say of a result besides its content: what is left out, and the call that goes on. A line for each.
+pub fn notes_of(call: &ModelCall<'_>, result: &Value) -> Vec<String> {
+    let mut page = ModelPage::new(WHOLE);
+    let Some(fields) = Fields::of(result) else { return Vec::new() };
+    match call.tool().for_model(fields, call, &mut page) {
+        Some(()) => {
+            fields.texts(ADJUSTED).for_each(|note| page.note(note));
+            page.notes()
+        }
+        None => Vec::new(),
+    }
+}
+
+/// A limit that cuts no result: what is left out is what the call itself has left out.
+const WHOLE: usize = 1 << 40;

@@ -102,6 +102,11 @@ impl ModelPage {
         if self.text.is_empty() { EMPTY.to_owned() } else { self.text }
     }
 
+    /// The notes alone, in the order in which they were added.
+    pub(super) fn notes(self) -> Vec<String> {
+        self.notes.lines().map(str::to_owned).collect()
+    }
+
     fn put(&mut self, text: &str) -> bool {
         let size = text.chars().count() + 1;
         if size > self.left {

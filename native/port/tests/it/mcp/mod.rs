@@ -414,9 +414,9 @@ fn a_command_line_that_means_nothing_is_refused() {
     for (options, said) in [
         (&["--none"][..], "--none"),
         (&["more"], "more"),
-        (&["--dialect", "none"], "there is no dialect"),
+        (&["--dialect", "none"], "possible values: beamai, microai"),
         (&["--allow", "Bash("], "Bash("),
-        (&["--default", "perhaps"], "there is no mode"),
+        (&["--default", "perhaps"], "possible values: auto, allow"),
         (&["--sandbox", "perhaps"], "there is no sandbox"),
         (&["--settings", "/none"], "/none"),
         (&["--workspace", "/none"], "/none"),

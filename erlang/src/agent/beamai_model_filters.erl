@@ -1,0 +1,44 @@
+%% @doc Filters around the answers of an agent's model, as those of a kernel are around calls.
+%%
+%% A filter gets the request and the rest of the onion. It may change `messages', `system', `controls' and `context' of the request,
+%% change the reply, answer itself, or ask again. What it hands on goes to the model alone: the conversation stays as it is.
+%% @hidden
+-module(beamai_model_filters).
+
+-export([check/1, complete/3]).
+
+-type answer() :: {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
+
+%% @doc The filters, checked. Raises `{bad_option, model_filters}' and `{bad_filter, Term}'.
+-spec check(term()) -> [beamai_filter:filter()].
+check(Filters) when is_list(Filters) ->
+    Names = [beamai_filter:name(Filter) || Filter <- Filters],
+    length(Names) =:= length(lists:usort(Names)) orelse bad("has two filters of one name"),
+    Filters;
+check(Other) ->
+    bad(["must be a list of filters, not ", beamai_error:show(Other, 80)]).
+
+-spec bad(iodata()) -> no_return().
+bad(Why) -> beamai_validate:bad_option(model_filters, Why).
+
+%% @doc The model's answer through the filters, the first of which is the outermost.
+-spec complete([beamai_filter:filter()], beamai_chat:model(), beamai_chat_model:request()) -> answer().
+complete([], Model, Request) ->
+    beamai_chat:complete(Model, Request);
+complete([#{name := Name, handler := Fun} | Rest], Model, Request) ->
+    Next = fun
+        (#{messages := [_ | _]} = Inner) -> complete(Rest, Model, Inner);
+        (Other) -> {error, failed(Name, ["handed on ", beamai_error:show(Other, 200), ", which is not a request with messages"])}
+    end,
+    try Fun(Request, Next) of
+        {ok, #{message := #{role := assistant}, usage := #{}, stop := _}} = Ok -> Ok;
+        {error, #{reason := _, message := _}} = Error -> Error;
+        Other -> {error, failed(Name, ["returned ", beamai_error:show(Other, 200), "; it returns what Next gives, {ok, Reply} or {error, Error}"])}
+    catch
+        Class:Reason:Stack ->
+            logger:error("beamai: the model filter ~0tp raised ~p:~0tp at ~0tp", [Name, Class, Reason, beamai_crash:short_stack(Stack)]),
+            {error, failed(Name, ["raised ", atom_to_binary(Class), ":", beamai_error:show(Reason, 200)])}
+    end.
+
+failed(Name, Why) ->
+    #{reason => failed, message => beamai_error:text(["the model filter ", beamai_error:show(Name, 80), " ", Why])}.

@@ -1,0 +1,119 @@
+//! A call with a person at the terminal: what needs leave is asked there, and how far a long call is can be seen.
+
+use crate::options;
+use crate::progress_line::{ProgressHandle, ProgressLine};
+use crate::refusal;
+use crate::starts;
+use crate::temp_dir::PrivateDir;
+use crate::terminal::{Approval, Terminal};
+use beamai_base::{Reason, Result as ToolResult, ToolError};
+use beamai_engine::catalogue;
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, CallSession, Host, HostSettings};
+use beamai_isolation::{SandboxMode, SandboxSettings, Tier};
+use beamai_services::services;
+use beamai_tool::question::Answers;
+use beamai_tool::{Door, Progress};
+use serde_json::Value;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Makes a call under these settings. Nothing stays behind in the temporary directory: output for which the result has no
+/// room is not kept, and the result says so.
+///
+/// # Errors
+/// Those of the settings and of the call.
+pub(crate) fn run(mut settings: HostSettings, mut call: CallRequest) -> ToolResult<Value> {
+    settings.limits.output_file_bytes = 0;
+    let runs_in_port = catalogue::find(&call.tool, call.dialect.as_deref())?.traits().door == Door::Port;
+    let mut temp = None;
+    if runs_in_port {
+        options::warn(&settings.sandbox);
+        temp = temp_dir(&settings.sandbox)?;
+    }
+    if let Some(path) = temp.as_ref().and_then(|dir| dir.path().to_str()) {
+        call.session = Some(CallSession { temp_dir: Some(path.to_owned()), ..CallSession::default() });
+    }
+    let host = Arc::new(Host::new(&settings, Arc::new(services()))?);
+    attended(&host, call, Terminal::of_this_program().map(Arc::new).as_ref())
+}
+
+/// A temporary directory for the call, where a command might otherwise have none: without mounts, `/tmp` is everybody's.
+fn temp_dir(sandbox: &SandboxSettings) -> ToolResult<Option<PrivateDir>> {
+    let has_mounts = sandbox.mode == SandboxMode::Required && sandbox.tier == Tier::Full;
+    if has_mounts || sandbox.mode == SandboxMode::Off {
+        return Ok(None);
+    }
+    let made = PrivateDir::new().map_err(|error| {
+        ToolError::new(Reason::Io, format!("no temporary directory could be made: {error}"))
+    });
+    made.map(Some)
+}
+
+/// Makes the call, and makes it again with what the person at the terminal says. Each is asked once.
+fn attended(host: &Arc<Host>, call: CallRequest, terminal: Option<&Arc<Terminal>>) -> ToolResult<Value> {
+    let line = ProgressLine::new();
+    let request = CallRequest { asks_starts: terminal.is_some(), ..call.clone() };
+    let outcome = host.call(request, listening(host, terminal, line.as_ref()));
+    // Whoever is asked something now has the terminal alone.
+    drop(line);
+    match outcome {
+        CallOutcome::Ok(value, _) => Ok(value),
+        CallOutcome::Error(error) => Err(error),
+        CallOutcome::Ask(request) => match terminal.filter(|_| call.approved.is_none()) {
+            None => Err(refusal::nobody_to_ask(&request, "there is nobody to ask")),
+            Some(person) => match person.approves(&request) {
+                Approval::Given => {
+                    let approved = request["fingerprint"].as_str().map(str::to_owned);
+                    attended(host, CallRequest { approved, ..call }, terminal)
+                }
+                Approval::Declined => Err(refusal::said_no(&request, "the person at the terminal")),
+                Approval::Cancelled => Err(refusal::gave_no_answer(&request, "the person at the terminal")),
+            },
+        },
+        CallOutcome::Question(questions) if call.answers.is_none() => {
+            let answers = terminal.map_or(Answers::NoFrontend, |it| it.answers(&questions));
+            attended(host, CallRequest { answers: Some(answers), ..call }, terminal)
+        }
+        CallOutcome::Question(_) => {
+            Err(ToolError::new(Reason::Crash, "a call asked again what was answered"))
+        }
+        CallOutcome::Delegate(delegation) => Err(delegation.nobody()),
+        CallOutcome::Consult(_) => {
+            Err(ToolError::new(Reason::Crash, "a call asked for a model that it was not given"))
+        }
+        CallOutcome::Defer => Err(ToolError::new(Reason::Crash, "a call without a bound was deferred")),
+    }
+}
+
+/// A run that says how far it is, and whose command asks the person at the terminal about programs that it starts.
+fn listening(host: &Arc<Host>, terminal: Option<&Arc<Terminal>>, line: Option<&ProgressLine>) -> CallOptions {
+    let (host, terminal, line) = (Arc::clone(host), terminal.map(Arc::clone), line.map(ProgressLine::handle));
+    if terminal.is_none() && line.is_none() {
+        return CallOptions::default();
+    }
+    let progress: Progress = Arc::new(move |message: Value| match (message["start"].as_str(), &terminal) {
+        (Some(id), Some(terminal)) => {
+            ask(&host, terminal, line.clone(), id.to_owned(), message["request"].clone());
+        }
+        _ => line.iter().for_each(|line| line.tell(message.clone())),
+    });
+    CallOptions { progress: Some(progress), ..CallOptions::default() }
+}
+
+/// Asks about a program on a thread of its own: the guard must not wait for a person.
+fn ask(host: &Arc<Host>, terminal: &Arc<Terminal>, line: Option<ProgressHandle>, id: String, request: Value) {
+    let (host, terminal) = (Arc::clone(host), Arc::clone(terminal));
+    std::thread::spawn(move || {
+        // One question at a time.
+        static ASKING: Mutex<()> = Mutex::new(());
+        let _asking = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
+        let decided = match line {
+            Some(line) => line.while_paused(|| terminal.decides(&request)),
+            None => terminal.decides(&request),
+        };
+        let call = match decided {
+            Some(rules) => starts::approval(&id, &rules),
+            None => starts::refusal(&id, "the person at the terminal said no"),
+        };
+        host.call(call, CallOptions::default());
+    });
+}

@@ -1,0 +1,188 @@
+//! The command line, described once: parser, help, completions and man pages all read this description.
+
+use crate::args::{self, UsageError};
+use crate::{call, completions, doctor, help, man, mcp, serve, tools};
+use beamai_engine::catalogue;
+use clap::error::ErrorKind;
+use clap::{ArgMatches, Command};
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// A subcommand: its name, its description, and what it does with the arguments that were given.
+pub(crate) struct Subcommand {
+    pub(crate) describe: fn() -> Command,
+    run: fn(&ArgMatches) -> Result<ExitCode, UsageError>,
+}
+
+/// Every subcommand that people use, in the order in which help lists them.
+pub(crate) const SUBCOMMANDS: [Subcommand; 8] = [
+    Subcommand { describe: tools::command, run: tools::main },
+    Subcommand { describe: call::command, run: call::main },
+    Subcommand { describe: mcp::command, run: mcp::main },
+    Subcommand { describe: doctor::command, run: doctor::main },
+    Subcommand { describe: serve::command, run: serve::main },
+    Subcommand { describe: completions::command, run: completions::main },
+    Subcommand { describe: man::command, run: man::main },
+    Subcommand { describe: help::command, run: help::main },
+];
+
+/// The program without what `call` takes for a certain tool.
+pub(crate) fn program() -> Command {
+    let name = args::program();
+    Command::new(name)
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("The tools of beamai in a process of their own")
+        .subcommands(SUBCOMMANDS.iter().map(|subcommand| (subcommand.describe)()))
+        .subcommand_required(true)
+        .disable_help_subcommand(true)
+        .subcommand_help_heading("Commands")
+        .after_help(format!(
+            "{name} COMMAND --help says more about a command, {name} call TOOL --help about a tool."
+        ))
+}
+
+/// The program with a subcommand of `call` for each tool of the dialect `beamai`, for completions and man pages.
+pub(crate) fn with_tools() -> Command {
+    let tools = catalogue::dialect("beamai").into_iter().flat_map(|registry| registry.iter());
+    program().mut_subcommand("call", |call| call.subcommands(tools.map(|tool| call::of_tool(&**tool))))
+}
+
+/// Runs the command line of this process.
+pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
+    match parse(arguments).and_then(|matches| dispatch(&matches).map_err(ParseError::Usage)) {
+        Ok(code) => code,
+        Err(ParseError::Usage(usage)) => {
+            eprintln!("{}: {usage}", args::program());
+            ExitCode::from(2)
+        }
+        // Help and the version are among these.
+        Err(ParseError::Clap(error)) => match (error.print(), error.use_stderr()) {
+            (printed, false) => args::written(printed),
+            (_, true) => ExitCode::from(2),
+        },
+    }
+}
+
+enum ParseError {
+    Usage(UsageError),
+    Clap(clap::Error),
+}
+
+fn parse(arguments: Vec<OsString>) -> Result<ArgMatches, ParseError> {
+    let mut program = program();
+    if let Some(tool) = call::named_tool(&arguments).map_err(ParseError::Usage)? {
+        program = program.mut_subcommand("call", |_| call::with_tool(&**tool));
+    }
+    program.try_get_matches_from(arguments).map_err(|error| match error.kind() {
+        ErrorKind::MissingSubcommand => {
+            let names = SUBCOMMANDS.iter().map(|subcommand| (subcommand.describe)().get_name().to_owned());
+            let names = names.collect::<Vec<_>>().join(", ");
+            ParseError::Usage(UsageError(format!("a command is missing, one of {names}; see --help")))
+        }
+        _ => ParseError::Clap(error),
+    })
+}
+
+fn dispatch(matches: &ArgMatches) -> Result<ExitCode, UsageError> {
+    let Some((name, matches)) = matches.subcommand() else { return Ok(ExitCode::from(2)) };
+    let found = SUBCOMMANDS.iter().find(|subcommand| (subcommand.describe)().get_name() == name);
+    found.map_or_else(
+        || Err(UsageError(format!("there is no command {name:?}; see --help"))),
+        |it| (it.run)(matches),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap_complete::Shell;
+
+    /// Every command of the tree, with the words that lead to it.
+    fn all(command: &Command, words: &[String], found: &mut Vec<(Vec<String>, Command)>) {
+        found.push((words.to_vec(), command.clone()));
+        for subcommand in command.get_subcommands() {
+            let words: Vec<String> =
+                words.iter().cloned().chain([subcommand.get_name().to_owned()]).collect();
+            all(subcommand, &words, found);
+        }
+    }
+
+    fn tree() -> Vec<(Vec<String>, Command)> {
+        let mut program = with_tools();
+        program.build();
+        let mut found = Vec::new();
+        all(&program, &[], &mut found);
+        found
+    }
+
+    fn flags(command: &Command) -> Vec<String> {
+        let long = command.get_arguments().filter_map(|arg| arg.get_long().map(|name| format!("--{name}")));
+        long.chain(command.get_arguments().filter_map(|arg| arg.get_short().map(|name| format!("-{name}"))))
+            .collect()
+    }
+
+    #[test]
+    fn the_description_is_sound_and_everything_in_it_is_explained() {
+        with_tools().debug_assert();
+        for (words, command) in tree() {
+            assert!(command.get_about().is_some(), "{words:?} has no description");
+            for arg in command.get_arguments() {
+                assert!(arg.get_help().is_some(), "{words:?} {} is not explained", arg.get_id());
+            }
+        }
+    }
+
+    #[test]
+    fn there_is_a_command_for_every_tool() {
+        let commands = tree();
+        for tool in catalogue::dialect("beamai").unwrap().iter() {
+            let (_, command) = commands.iter().find(|(words, _)| *words == ["call", tool.name()]).unwrap();
+            let known = flags(command);
+            for name in tool.parameters().keys() {
+                let flag = format!("--{}", crate::tool_flags::flag_name(name));
+                assert!(known.contains(&flag), "{} lacks {flag}", tool.name());
+            }
+        }
+    }
+
+    #[test]
+    fn completions_know_every_command_and_every_flag() {
+        for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
+            let script = completions::script(shell, "beamai-port");
+            for (words, command) in tree() {
+                let name = words.last().map_or("beamai-port", String::as_str);
+                assert!(script.contains(name), "{shell} lacks {words:?}");
+                for flag in flags(&command) {
+                    // fish writes the long name after `-l` and the short one after `-s`.
+                    let fish = format!(
+                        " {} {}",
+                        if flag.starts_with("--") { "-l" } else { "-s" },
+                        flag.trim_start_matches('-')
+                    );
+                    let is_there =
+                        if shell == Shell::Fish { script.contains(&fish) } else { script.contains(&flag) };
+                    assert!(is_there, "{shell} lacks {flag} of {words:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn man_pages_have_every_command_and_every_flag() {
+        let pages: Vec<(String, String)> = crate::man::pages()
+            .into_iter()
+            .map(|(name, page)| (name, String::from_utf8(page).unwrap().replace("\\-", "-")))
+            .collect();
+        let mut program = program();
+        program.build();
+        assert_eq!(pages.len(), SUBCOMMANDS.len() + 1);
+        for command in program.get_subcommands() {
+            assert!(pages[0].1.contains(command.get_name()), "the first page lacks {}", command.get_name());
+            let name = format!("{}-{}", program.get_name(), command.get_name());
+            let (_, page) = pages.iter().find(|(page, _)| *page == name).unwrap();
+            for flag in flags(command) {
+                assert!(page.contains(&flag), "the page of {name} lacks {flag}");
+            }
+        }
+    }
+}

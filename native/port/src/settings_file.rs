@@ -1,0 +1,103 @@
+//! Settings files: those that the command line names, and the one that a person keeps for all calls.
+//!
+//! A settings file is never picked up from the workspace, where tools could write what they are allowed to do.
+
+use crate::args::UsageError;
+use beamai_base::{Reason, Result as ToolResult, ToolError};
+use beamai_workspace::WorkspaceId;
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// In place of a file: none is read, the person's own neither. A file of this name is `./none`.
+pub(crate) const NONE: &str = "none";
+
+/// The settings file of the person who runs this program.
+#[derive(Clone)]
+pub(crate) struct UserSettings {
+    /// Where it is.
+    pub(crate) path: PathBuf,
+    /// What is in it.
+    pub(crate) text: String,
+}
+
+impl UserSettings {
+    /// Fails where the tools could change the file: it must not be in the workspace.
+    pub(crate) fn check_outside(&self, workspace: &WorkspaceId) -> ToolResult<()> {
+        let within = |path: &Path| path.starts_with(&workspace.path);
+        let resolved = self.path.canonicalize();
+        if !within(&self.path) && !resolved.is_ok_and(|path| within(&path)) {
+            return Ok(());
+        }
+        let message = format!(
+            "your settings file {} is in the workspace {}, where tools can change it; choose a workspace without it, name \
+             the file with --settings FILE if that is what you want, or switch it off with --settings none",
+            self.path.display(),
+            workspace.path
+        );
+        Err(ToolError::new(Reason::InvalidArgument, message))
+    }
+}
+
+/// What is wrong with a settings file.
+pub(crate) fn wrong(path: &Path, why: &str) -> UsageError {
+    UsageError(format!("settings file {}: {why}", path.display()))
+}
+
+/// The text of a settings file.
+///
+/// # Errors
+/// It cannot be read, or is not UTF-8.
+pub(crate) fn read(path: &Path) -> Result<String, UsageError> {
+    std::fs::read_to_string(path).map_err(|error| wrong(path, &error.to_string()))
+}
+
+/// The person's own settings file, if there is one.
+///
+/// # Errors
+/// It cannot be read, or other users can change it.
+pub(crate) fn of_user() -> Result<Option<UserSettings>, UsageError> {
+    let Some(path) = user_path(std::env::var_os("XDG_CONFIG_HOME"), std::env::home_dir()) else {
+        return Ok(None);
+    };
+    let metadata = match std::fs::metadata(&path) {
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(wrong(&path, &format!("{error}; --settings none does without it"))),
+        Ok(metadata) => metadata,
+    };
+    let own = [rustix::process::geteuid().as_raw(), 0];
+    if !own.contains(&metadata.uid()) || metadata.mode() & 0o002 != 0 {
+        let why = "other users can change it, so it is not read: make it yours and take away their write permission, or \
+                   use --settings none";
+        return Err(wrong(&path, why));
+    }
+    Ok(Some(UserSettings { text: read(&path)?, path }))
+}
+
+/// Where it is, as the XDG base directory specification says: relative directories do not count.
+fn user_path(config: Option<OsString>, home: Option<PathBuf>) -> Option<PathBuf> {
+    let config = config.map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = || home.filter(|home| home.is_absolute()).map(|home| home.join(".config"));
+    Some(config.or_else(home)?.join("beamai/settings.json"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usual_place_is_that_of_the_specification() {
+        let path = |config: &str, home: &str| {
+            let path =
+                user_path(Some(config.into()).filter(|it: &OsString| !it.is_empty()), Some(home.into()));
+            path.map(|path| path.display().to_string())
+        };
+        assert_eq!(path("", "/home/a").as_deref(), Some("/home/a/.config/beamai/settings.json"));
+        assert_eq!(path("/etc/xdg", "/home/a").as_deref(), Some("/etc/xdg/beamai/settings.json"));
+        assert_eq!(path("relative", "/home/a").as_deref(), Some("/home/a/.config/beamai/settings.json"));
+        assert_eq!(path("", "relative"), None);
+    }
+}

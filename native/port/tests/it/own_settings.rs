@@ -1,0 +1,97 @@
+//! The settings file that a person keeps in the usual place.
+
+use crate::common::PROGRAM;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+const DENYING: &str = r#"{"permissions": {"deny": ["Read(secret)"]}}"#;
+
+struct Fixture {
+    config: TempDir,
+    workspace: TempDir,
+}
+
+impl Fixture {
+    fn new(settings: &str) -> Self {
+        let (config, workspace) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+        std::fs::create_dir(config.path().join("beamai")).unwrap();
+        std::fs::write(config.path().join("beamai/settings.json"), settings).unwrap();
+        std::fs::write(workspace.path().join("secret"), "x\n").unwrap();
+        Self { config, workspace }
+    }
+
+    fn read(&self, workspace: &Path, more: &[&str]) -> Output {
+        let mut command = Command::new(PROGRAM);
+        command.args(["call", "file_read", "--path", "secret", "--workspace"]).arg(workspace).args(more);
+        command.env("XDG_CONFIG_HOME", self.config.path()).output().unwrap()
+    }
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&[&output.stdout[..], &output.stderr].concat()).into_owned()
+}
+
+#[test]
+fn it_is_read_unless_another_one_or_none_is_named() {
+    let fixture = Fixture::new(DENYING);
+    let workspace = fixture.workspace.path();
+    let refused = fixture.read(workspace, &[]);
+    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+    assert!(said(&refused).contains("Read(secret)"), "{}", said(&refused));
+    let other = fixture.config.path().join("other.json");
+    std::fs::write(&other, r#"{"sandbox": "required"}"#).unwrap();
+    for more in [["--settings", "none"], ["--settings", other.to_str().unwrap()]] {
+        let allowed = fixture.read(workspace, &more);
+        assert!(allowed.status.success(), "{more:?}: {allowed:?}");
+    }
+}
+
+#[test]
+fn mistakes_in_it_are_named_with_its_path() {
+    let fixture = Fixture::new("{\"permissions\": ");
+    let wrong = fixture.read(fixture.workspace.path(), &[]);
+    assert_eq!(wrong.status.code(), Some(2));
+    let path = fixture.config.path().join("beamai/settings.json");
+    assert!(said(&wrong).contains(&format!("settings file {}: EOF", path.display())), "{}", said(&wrong));
+}
+
+/// A tool must not write what the next call is allowed to do.
+#[test]
+fn it_is_not_taken_from_where_tools_or_other_users_can_change_it() {
+    let fixture = Fixture::new(DENYING);
+    std::fs::write(fixture.config.path().join("secret"), "x\n").unwrap();
+    let inside = fixture.read(fixture.config.path(), &[]);
+    assert_eq!(inside.status.code(), Some(1), "{inside:?}");
+    assert!(said(&inside).contains("where tools can change it"), "{}", said(&inside));
+
+    let file = fixture.config.path().join("beamai/settings.json");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o666)).unwrap();
+    let writable = fixture.read(fixture.workspace.path(), &[]);
+    assert_eq!(writable.status.code(), Some(2), "{writable:?}");
+    assert!(said(&writable).contains("other users can change it"), "{}", said(&writable));
+}
+
+#[test]
+fn a_link_into_the_workspace_is_seen_through() {
+    let fixture = Fixture::new(DENYING);
+    let own = fixture.config.path().join("beamai/settings.json");
+    let inside = fixture.workspace.path().join("settings.json");
+    std::fs::rename(&own, &inside).unwrap();
+    std::os::unix::fs::symlink(&inside, &own).unwrap();
+    let refused = fixture.read(fixture.workspace.path(), &[]);
+    assert!(said(&refused).contains("where tools can change it"), "{}", said(&refused));
+}
+
+/// It may hold the key of a search engine.
+#[test]
+fn commands_do_not_see_it() {
+    let fixture = Fixture::new(DENYING);
+    let mut command = Command::new(PROGRAM);
+    let shown = format!("cat {}/beamai/settings.json", fixture.config.path().display());
+    command.args(["call", "shell_exec", "--command", &shown, "--allow", "Bash", "--workspace"]);
+    let output =
+        command.arg(fixture.workspace.path()).env("XDG_CONFIG_HOME", fixture.config.path()).output().unwrap();
+    assert!(output.status.success() && !said(&output).contains("Read(secret)"), "{output:?}");
+}
