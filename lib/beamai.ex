@@ -12,9 +12,9 @@ defmodule Beamai do
   one. Write your own tools with `Beamai.Tool`. Calls return errors as `Beamai.Error`; invalid options raise
   `Beamai.OptionError`, whose message says what is accepted.
 
-  The functions here take keyword lists where the Erlang API takes maps, and names as text or atoms. Everything else
-  of the Erlang API works with the same kernels: `:beamai_chat`, `:beamai_mcp`, `:beamai_filters`. Agents are in
-  `Beamai.Agent`.
+  These functions take keyword lists where the Erlang API takes maps, and names as strings or atoms. Agents are in
+  `Beamai.Agent`. The rest of the Erlang API works with the same kernels: `:beamai_chat`, `:beamai_mcp`,
+  `:beamai_filters`.
   """
 
   import Beamai.Options, only: [explained: 1, pairs: 1, text: 1]

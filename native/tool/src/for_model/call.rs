@@ -9,22 +9,22 @@ pub struct ModelCall<'a> {
     tool: &'a dyn Tool,
     dialect: &'a ToolRegistry,
     args: &'a Map<String, Value>,
-    write: &'a CallWriter<'a>,
+    write: Option<&'a CallWriter<'a>>,
 }
 
-/// How a suggested call is written, from the tool's name and its arguments.
+/// How a suggested call is written for others than models, from the tool's name and its arguments.
 pub type CallWriter<'a> = dyn Fn(&str, &Map<String, Value>) -> String + 'a;
 
 impl<'a> ModelCall<'a> {
     /// A call of a tool of this dialect, with the arguments as the model gave them.
     pub fn new(tool: &'a dyn Tool, dialect: &'a ToolRegistry, args: &'a Map<String, Value>) -> Self {
-        Self { tool, dialect, args, write: &as_a_model_writes }
+        Self { tool, dialect, args, write: None }
     }
 
     /// The same call, whose suggestions are written for somebody else than a model.
     #[must_use]
     pub fn written_by(self, write: &'a CallWriter<'a>) -> Self {
-        Self { write, ..self }
+        Self { write: Some(write), ..self }
     }
 
     pub(super) fn tool(&self) -> &'a dyn Tool {
@@ -56,20 +56,20 @@ impl<'a> ModelCall<'a> {
         self.args.get(name).is_some_and(|value| !value.is_null())
     }
 
-    /// The same call with changed arguments, as a model would write it; `None` if the tool lacks one of them.
-    pub fn again(&self, changes: &[(&str, Value)]) -> Option<String> {
-        if !changes.iter().all(|(name, _)| self.tool.parameters().contains_key(*name)) {
+    /// How to make the same call with these arguments changed; `None` if the tool lacks one of them. A model gets the
+    /// arguments alone, as it would write them: `"offset":21,"limit":1`.
+    pub fn with(&self, changes: &[(&str, Value)]) -> Option<String> {
+        if !changes.iter().all(|(name, _)| self.takes(name)) {
             return None;
         }
+        let Some(write) = self.write else {
+            let written: Vec<String> =
+                changes.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
+            return Some(written.join(","));
+        };
         let mut args = self.args.clone();
         changes.iter().for_each(|(name, value)| _ = args.insert((*name).to_owned(), value.clone()));
-        let whole = (self.write)(self.tool.name(), &args);
-        if whole.chars().count() <= WRITTEN {
-            return Some(whole);
-        }
-        let changed: Map<_, _> =
-            changes.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
-        Some(format!("the same call of {} with {}", self.tool.name(), Value::Object(changed)))
+        Some(write(self.tool.name(), &args))
     }
 
     /// The name in the call's dialect of the tool with this canonical rule name.
@@ -80,11 +80,9 @@ impl<'a> ModelCall<'a> {
     /// A call of another tool of the dialect, found by its canonical rule name, as a model would write it.
     pub fn other_call(&self, rule: &str, args: &Value) -> Option<String> {
         let tool = self.other(rule)?;
-        Some(args.as_object().map_or_else(|| format!("{tool} {args}"), |args| (self.write)(tool, args)))
+        Some(match (self.write, args.as_object()) {
+            (Some(write), Some(args)) => write(tool, args),
+            _ => format!("{tool} {args}"),
+        })
     }
-}
-
-fn as_a_model_writes(tool: &str, args: &Map<String, Value>) -> String {
-    // The same text as that of the object, which would have to be copied.
-    format!("{tool} {}", serde_json::to_string(args).unwrap_or_default())
 }
