@@ -1,4 +1,4 @@
-//! The command line, described once: parser, help, completions and man pages all read this description.
+//! The definition of the command line, used by the parser, help, completions and man pages.
 
 use crate::args::{self, UsageError};
 use crate::{call, completions, doctor, help, man, mcp, serve, tools};
@@ -8,13 +8,13 @@ use clap::{ArgMatches, Command};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// A subcommand: its name, its description, and what it does with the arguments that were given.
+/// A subcommand: name, description, and function.
 pub(crate) struct Subcommand {
     pub(crate) describe: fn() -> Command,
     run: fn(&ArgMatches) -> Result<ExitCode, UsageError>,
 }
 
-/// Every subcommand that people use, in the order in which help lists them.
+/// All public subcommands, in the order of the help.
 pub(crate) const SUBCOMMANDS: [Subcommand; 8] = [
     Subcommand { describe: tools::command, run: tools::main },
     Subcommand { describe: call::command, run: call::main },
@@ -26,7 +26,7 @@ pub(crate) const SUBCOMMANDS: [Subcommand; 8] = [
     Subcommand { describe: help::command, run: help::main },
 ];
 
-/// The program without what `call` takes for a certain tool.
+/// The program without the arguments of a particular tool.
 pub(crate) fn program() -> Command {
     let name = args::program();
     Command::new(name)
@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
             eprintln!("{}: {usage}", args::program());
             ExitCode::from(2)
         }
-        // Help and the version are among these.
+        // Includes help and version.
         Err(ParseError::Clap(error)) => match (error.print(), error.use_stderr()) {
             (printed, false) => args::written(printed),
             (_, true) => ExitCode::from(2),
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
     use clap_complete::Shell;
 
-    /// Every command of the tree, with the words that lead to it.
+    /// All commands in the tree, with the words that select them.
     fn all(command: &Command, words: &[String], found: &mut Vec<(Vec<String>, Command)>) {
         found.push((words.to_vec(), command.clone()));
         for subcommand in command.get_subcommands() {
@@ -153,7 +153,7 @@ mod tests {
                 let name = words.last().map_or("beamai-port", String::as_str);
                 assert!(script.contains(name), "{shell} lacks {words:?}");
                 for flag in flags(&command) {
-                    // fish writes the long name after `-l` and the short one after `-s`.
+                    // fish writes long names after `-l` and short ones after `-s`.
                     let fish = format!(
                         " {} {}",
                         if flag.starts_with("--") { "-l" } else { "-s" },
