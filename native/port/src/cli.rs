@@ -49,37 +49,37 @@ pub(crate) fn with_tools() -> Command {
 
 /// Runs the command line of this process.
 pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
-    match parse(arguments).and_then(|matches| dispatch(&matches).map_err(ParseError::Usage)) {
+    match parse(arguments).and_then(|matches| dispatch(&matches).map_err(CommandLineError::Usage)) {
         Ok(code) => code,
-        Err(ParseError::Usage(usage)) => {
+        Err(CommandLineError::Usage(usage)) => {
             eprintln!("{}: {usage}", args::program());
             ExitCode::from(2)
         }
         // Includes help and version.
-        Err(ParseError::Clap(error)) => match (error.print(), error.use_stderr()) {
+        Err(CommandLineError::Clap(error)) => match (error.print(), error.use_stderr()) {
             (printed, false) => args::written(printed),
             (_, true) => ExitCode::from(2),
         },
     }
 }
 
-enum ParseError {
+enum CommandLineError {
     Usage(UsageError),
     Clap(clap::Error),
 }
 
-fn parse(arguments: Vec<OsString>) -> Result<ArgMatches, ParseError> {
+fn parse(arguments: Vec<OsString>) -> Result<ArgMatches, CommandLineError> {
     let mut program = program();
-    if let Some(tool) = call::named_tool(&arguments).map_err(ParseError::Usage)? {
+    if let Some(tool) = call::named_tool(&arguments).map_err(CommandLineError::Usage)? {
         program = program.mut_subcommand("call", |_| call::with_tool(&**tool));
     }
     program.try_get_matches_from(arguments).map_err(|error| match error.kind() {
         ErrorKind::MissingSubcommand => {
             let names = SUBCOMMANDS.iter().map(|subcommand| (subcommand.describe)().get_name().to_owned());
             let names = names.collect::<Vec<_>>().join(", ");
-            ParseError::Usage(UsageError(format!("a command is missing, one of {names}; see --help")))
+            CommandLineError::Usage(UsageError(format!("a command is missing, one of {names}; see --help")))
         }
-        _ => ParseError::Clap(error),
+        _ => CommandLineError::Clap(error),
     })
 }
 

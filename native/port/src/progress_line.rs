@@ -29,10 +29,10 @@ pub(crate) struct ProgressLine {
 
 /// The content of the line, shared with its sources.
 #[derive(Clone, Default)]
-pub(crate) struct ProgressHandle(Arc<Mutex<Shown>>);
+pub(crate) struct ProgressHandle(Arc<Mutex<LineState>>);
 
 #[derive(Default)]
-struct Shown {
+struct LineState {
     message: Value,
     /// Whether a prompt is shown on the same terminal.
     is_paused: bool,
@@ -86,7 +86,7 @@ impl ProgressHandle {
         erase(&mut shown);
     }
 
-    fn shown(&self) -> MutexGuard<'_, Shown> {
+    fn shown(&self) -> MutexGuard<'_, LineState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -105,7 +105,7 @@ fn draw(handle: &ProgressHandle, ended: &Receiver<()>) {
     erase(&mut handle.shown());
 }
 
-fn erase(shown: &mut Shown) {
+fn erase(shown: &mut LineState) {
     if std::mem::take(&mut shown.is_visible) {
         write(ERASE);
     }
