@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-/// The note if no file is kept.
+/// What is said where no file is kept.
 const NONE_KEPT: &str = "no file has the rest, because this call keeps none; redirect the command's output into a file of the workspace";
 
 /// Everything that a command prints, both streams in order of arrival: in memory at first, in a file once there is
