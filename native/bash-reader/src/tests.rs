@@ -65,6 +65,12 @@ fn two_dollar_signs_before_a_bracket_are_doubted() {
 }
 
 #[test]
+fn a_sequence_behind_a_tilde_makes_several_words() {
+    let may_split = |command: &str| analyse(command).programs[0].words[1].may_split();
+    assert!(may_split("git ~x{1..2}") && may_split("git x{1..2}") && !may_split("git ~x"));
+}
+
+#[test]
 fn other_shells_know_other_reserved_words() {
     runs("sh -c 'a; b'", &["sh -c 'a; b'", "a", "b"]);
     runs("bash -c 'time a'", &["bash -c 'time a'", "a"]);

@@ -131,7 +131,10 @@ fn without_user(mut pieces: Vec<WordPiece>) -> Vec<WordPiece> {
     let is_slash = |piece: &WordPiece| matches!(piece, WordPiece::Char { char: '/', .. });
     let end = pieces.iter().position(is_slash).unwrap_or(pieces.len());
     if pieces.first() == Some(&tilde) && end > 1 {
-        pieces.splice(..end, [WordPiece::unknown(true)]);
+        // A sequence in braces, as in `~x{1..2}`, makes several words of it.
+        let splits = |piece: &WordPiece| matches!(piece, WordPiece::Unknown { quoted: false, .. });
+        let quoted = !pieces[..end].iter().any(splits);
+        pieces.splice(..end, [WordPiece::unknown(quoted)]);
     }
     pieces
 }
