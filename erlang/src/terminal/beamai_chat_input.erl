@@ -6,6 +6,7 @@
 %%
 %% `scripts/chat' has the terminal take Esc for the end of a line, so that it arrives at once. What was typed before it is dropped.
 %% Whoever waits gets a line with Esc alone; while nobody waits, the function that `start/1' was given is called.
+%% From OTP 26 on, the VM itself passes on whole lines only, so that Enter has to follow.
 %% @hidden
 -module(beamai_chat_input).
 
