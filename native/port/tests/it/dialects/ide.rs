@@ -15,8 +15,8 @@ fn each_tool_takes_and_gives_what_is_documented() {
     let search = "options:object(case_sensitive:boolean=false glob:string max_results:integer=200[1..100000] \
                   regex:boolean=false) query:string!";
     for (tool, parameters, keys) in [
-        ("read_file", "path:string!", "content lines"),
-        ("write_file", "content:string! path:string!", ""),
+        ("read_file", "limit:integer[1..] offset:integer[1..] path:string!", "content lines"),
+        ("write_file", "content:string! old_string:string path:string!", ""),
         ("list_files", "directory:string! pattern:string=\"*\"", "files count"),
         ("search_code", search, "matches"),
         ("get_diagnostics", "file:string", "diagnostics"),
@@ -35,6 +35,32 @@ fn read_file_gives_all_of_it() {
     env.file("long", &long);
     let read = env.call("read_file", json!({"path": "long"}));
     assert_eq!((read["content"].as_str().unwrap().len(), &read["lines"]), (long.len(), &json!(300_000)));
+}
+
+#[test]
+fn a_part_of_a_file_is_read_and_written() {
+    let env = Env::new("ide");
+    env.file("long", numbered(300_000));
+    let read = env.call("read_file", json!({"path": "long", "offset": 250_000, "limit": 2}));
+    assert_eq!(read["content"], numbered(250_001).split_inclusive('\n').skip(249_999).collect::<String>());
+    assert_eq!(
+        (&read["lines"], &read["start_line"], &read["end_line"]),
+        (&json!(300_000), &json!(250_000), &json!(250_001))
+    );
+    let all = env.call("read_file", json!({"path": "long"}));
+    assert!(all.get("start_line").is_none() && all.get("has_more").is_none());
+    env.file("a", "one\ntwo\ntwo\n");
+    env.refuses(&[
+        ("write_file", json!({"path": "a", "old_string": "two", "content": "2"}), Reason::Ambiguous),
+        ("write_file", json!({"path": "a", "old_string": "four", "content": "2"}), Reason::NoMatch),
+        ("write_file", json!({"path": "b", "old_string": "four", "content": "2"}), Reason::NoSuchFile),
+    ]);
+    let written = env.call("write_file", json!({"path": "a", "old_string": "one", "content": "1"}));
+    assert_eq!(
+        (&written["success"], &written["operation"], &written["additions"]),
+        (&json!(true), &json!("updated"), &json!(1))
+    );
+    assert_eq!(env.content("a"), "1\ntwo\ntwo\n");
 }
 
 #[test]

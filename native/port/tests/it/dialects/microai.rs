@@ -40,7 +40,8 @@ fn each_tool_takes_and_gives_what_is_documented() {
                label:string!) question:string!)";
     let grep = "-A:integer[0..100] -B:integer[0..100] -C:integer[0..100] -i:boolean=false -n:boolean=true glob:string \
                 output_mode:string=\"content\"<content|files_with_matches|count> path:string=\".\" pattern:string!";
-    let edit = "file_path:string! new_string:string! old_string:string! replace_all:boolean=false";
+    let edit = "edits:array(new_string:string! old_string:string! replace_all:boolean=false) file_path:string! \
+                new_string:string! old_string:string! replace_all:boolean=false";
     let read = "file_path:string! limit:integer=2000[1..] offset:integer=1[1..]";
     let todo =
         "todos:array!(activeForm:string! content:string! status:string!<pending|in_progress|completed>)";
@@ -108,6 +109,30 @@ fn write_and_edit_say_what_they_did() {
     env.refuses(&[("Edit", edit("a", "b", None), Reason::Ambiguous)]);
     assert_eq!(env.call("Edit", edit(" a", " b", Some(true)))["replacements"], 2);
     assert_eq!(env.content("new/file.go"), "package b b\n");
+}
+
+#[test]
+fn several_edits_of_a_file_are_made_or_none() {
+    let env = Env::files("microai", &[("a", "one\ntwo\nthree two\n")]);
+    let edit =
+        |edits: Value| json!({"file_path": "a", "old_string": "three", "new_string": "3", "edits": edits});
+    let one = json!({"old_string": "one", "new_string": "1"});
+    env.refuses(&[
+        ("Edit", edit(json!([one, {"old_string": "four", "new_string": "4"}])), Reason::NoMatch),
+        ("Edit", edit(json!([one, {"old_string": "two", "new_string": "2"}])), Reason::Ambiguous),
+        ("Edit", edit(json!([one, {"old_string": "three two", "new_string": "2"}])), Reason::InvalidArgument),
+    ]);
+    assert_eq!(env.content("a"), "one\ntwo\nthree two\n");
+    let wrong = edit(json!([one, {"old_string": "four", "new_string": "4"}]));
+    let message = env.try_call("Edit", &wrong).unwrap_err().message;
+    assert!(
+        message.starts_with("edits[1]: old_string was not found in a")
+            && message.ends_with("None of the edits was made."),
+        "{message}"
+    );
+    let all = json!([one, {"old_string": "two", "new_string": "2", "replace_all": true}]);
+    assert_eq!(env.call("Edit", edit(all))["replacements"], 4);
+    assert_eq!(env.content("a"), "1\n2\n3 2\n");
 }
 
 #[test]
