@@ -7,6 +7,7 @@
 %%
 %% `scripts/chat' configures the terminal so that Esc ends a line and therefore arrives at once. Text before it is
 %% dropped. The waiting process gets a line with only Esc; if nobody waits, the function given to `start/1' is called.
+%% From OTP 26 on, the VM delivers whole lines only, so Enter has to follow Esc.
 %% @hidden
 -module(beamai_chat_input).
 

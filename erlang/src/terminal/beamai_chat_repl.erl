@@ -38,14 +38,21 @@ main() ->
         {ok, Name, Model} ->
             Input = beamai_chat_input:start(fun() -> beamai_kernel:cancel(?RUN) end),
             ok = beamai_chat_interrupt:install(fun() -> interrupted(Input) end),
-            say("~ts~n/plan and /work switch between planning and working, /more shows the rest of a long result; Esc or Ctrl-C "
-                "ends an answer, Ctrl-D the chat.~n", [Name]),
+            say("~ts~n/plan and /work switch between planning and working, /more shows the rest of a long result; ~ts or Ctrl-C "
+                "ends an answer, Ctrl-D the chat.~n", [Name, escape_key()]),
             lists:foreach(fun lacking/1, beamai_diagnostics:missing(".")),
             chat(agent(Model, default, beamai_conversation:new())),
             halt(0);
         {error, Message} ->
             io:format(standard_error, "beamai: ~ts~n", [Message]),
             halt(2)
+    end.
+
+%% The key that ends an answer; see {@link beamai_chat_input}.
+escape_key() ->
+    case list_to_integer(erlang:system_info(otp_release)) of
+        Release when Release >= 26 -> "Esc and Enter";
+        _ -> "Esc"
     end.
 
 %% Also ends a pending prompt or approval.
