@@ -9,8 +9,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 /// What is said where no file is kept.
-const NONE_KEPT: &str =
-    "no file has the rest, because this call keeps none; redirect the command's output into a file of the workspace";
+const NONE_KEPT: &str = "no file has the rest, because this call keeps none; redirect the command's output into a file of the workspace";
 
 /// Everything that a command prints, both streams in order of arrival: in memory at first, in a file once there is
 /// more.
