@@ -36,7 +36,7 @@ every_option_is_checked_test_() ->
         #{skills => #{paths => [1]}},
         #{workspace => "/no/such/directory"},
         #{permissions => allow},
-        #{permissions => #{default => maybe}},
+        #{permissions => #{default => perhaps}},
         #{permissions => #{allow => [42]}},
         #{permissions => #{allow => [<<"Bash(git">>]}},
         #{permissions => #{allowed => []}},

@@ -65,7 +65,7 @@ distributed() ->
 peer() -> peer("127.0.0.1").
 
 peer(Host) ->
-    Paths = [Path || Path <- code:get_path(), string:find(Path, "beamai") =/= nomatch],
+    Paths = lists:usort([filename:absname(filename:dirname(code:which(Module))) || Module <- [?MODULE, beamai_kernel]]),
     {ok, Peer, Node} = peer:start(#{
         name => peer:random_name(), host => Host, longnames => true, connection => standard_io,
         args => ["-pa" | Paths] ++ ["-setcookie", atom_to_list(erlang:get_cookie())]

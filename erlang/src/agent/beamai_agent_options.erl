@@ -38,7 +38,7 @@
     compaction => off | beamai_agent_window:options(),
     %% Overrides the kernel's option: maximum length of results for the model.
     limits => beamai_options:limits(),
-    %% Around each answer of the model; see {@link beamai_filter}.
+    %% Filters around each model request; see {@link beamai_filter}.
     model_filters => [beamai_filter:filter()],
     %% With more than `max' tools, the model finds most of them with a search tool. By default all are listed.
     tool_listing => beamai_tool_search:options(),

@@ -1,7 +1,8 @@
-%% @doc Filters around the answers of an agent's model, as those of a kernel are around calls.
+%% @doc Filters around an agent's model requests, like a kernel's filters around calls.
 %%
-%% A filter gets the request and the rest of the onion. It may change `messages', `system', `controls' and `context' of the request,
-%% change the reply, answer itself, or ask again. What it hands on goes to the model alone: the conversation stays as it is.
+%% A filter gets the request and the rest of the chain. It can change `messages', `system', `controls' and `context' of
+%% the request, change the reply, answer itself, or repeat the request. The changes only affect what is sent to the
+%% model, not the conversation.
 %% @hidden
 -module(beamai_model_filters).
 
@@ -9,7 +10,7 @@
 
 -type answer() :: {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
 
-%% @doc The filters, checked. Raises `{bad_option, model_filters}' and `{bad_filter, Term}'.
+%% @doc Validates the filters. Raises `{bad_option, model_filters}' and `{bad_filter, Term}'.
 -spec check(term()) -> [beamai_filter:filter()].
 check(Filters) when is_list(Filters) ->
     Names = [beamai_filter:name(Filter) || Filter <- Filters],
@@ -21,7 +22,7 @@ check(Other) ->
 -spec bad(iodata()) -> no_return().
 bad(Why) -> beamai_validate:bad_option(model_filters, Why).
 
-%% @doc The model's answer through the filters, the first of which is the outermost.
+%% @doc Sends the request through the filters, the first of which is outermost.
 -spec complete([beamai_filter:filter()], beamai_chat:model(), beamai_chat_model:request()) -> answer().
 complete([], Model, Request) ->
     beamai_chat:complete(Model, Request);

@@ -97,9 +97,9 @@ held_from(Text, At, Fenced) ->
     Line = binary:part(Text, At, byte_size(Text) - At),
     case {begins(?RESULT, Line), Fenced andalso begins(?FENCE, Line)} of
         {yes, _} -> {result, At};
-        {maybe, _} when Line =/= <<>> -> At;
+        {partly, _} when Line =/= <<>> -> At;
         {_, yes} -> after_fence(Text, At, Fenced);
-        {_, maybe} when Line =/= <<>> -> At;
+        {_, partly} when Line =/= <<>> -> At;
         _ -> next_line(Text, At, Fenced)
     end.
 
@@ -120,6 +120,6 @@ begins(Prefix, Line) ->
     Size = min(byte_size(Prefix), byte_size(Line)),
     case binary:part(Prefix, 0, Size) =:= binary:part(Line, 0, Size) of
         true when Size =:= byte_size(Prefix) -> yes;
-        true -> maybe;
+        true -> partly;
         false -> no
     end.

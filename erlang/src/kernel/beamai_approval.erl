@@ -139,7 +139,7 @@ ends(Request, Context) ->
         false -> beamai_host_call:ends(Context)
     end.
 
-%% Whether it is a question of a running command: about a program that it starts, or a name that it connects to.
+%% Whether it is a request of a running command: about a program that it starts, or a host that it connects to.
 is_of_running(#{start := _}) -> true;
 is_of_running(#{rule := Rule}) -> Rule =:= <<"Network">>.
 

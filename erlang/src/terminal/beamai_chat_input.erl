@@ -1,33 +1,35 @@
-%% @doc The chat's terminal: the real one, but that Esc and an interrupt end a read, and that Esc is heard while nobody reads.
+%% @doc The chat's terminal, with reads that Esc and interrupts can end, and with Esc recognized while nobody reads.
 %%
-%% A read of the terminal cannot be called off. So this process stands between the chat and its group leader, as the
-%% group leader of the chat: everything goes through but reads of lines, which it makes itself, one after the other. A line that
-%% nobody waits for is for who asks next. An interrupt answers whoever waits with `{error, interrupted}'; the read goes on.
+%% A read from the terminal cannot be cancelled. Therefore this process acts as the chat's group leader: it forwards all
+%% requests to the real one, except for reading lines, which it does itself, one at a time. A line that nobody waits for
+%% goes to the next process that asks. An interrupt answers the waiting process with `{error, interrupted}'; the read
+%% continues.
 %%
-%% `scripts/chat' has the terminal take Esc for the end of a line, so that it arrives at once. What was typed before it is dropped.
-%% Whoever waits gets a line with Esc alone; while nobody waits, the function that `start/1' was given is called.
+%% `scripts/chat' configures the terminal so that Esc ends a line and therefore arrives at once. Text before it is
+%% dropped. The waiting process gets a line with only Esc; if nobody waits, the function given to `start/1' is called.
 %% @hidden
 -module(beamai_chat_input).
 
 -export([start/1, interrupt/1]).
-%% How a line is read; called where the terminal is.
+%% Reads a line; called in the process with the terminal.
 -export([collect/2]).
 
 -record(input, {
-    %% The real terminal.
+    %% The real group leader.
     leader :: pid(),
-    %% Called where Esc was pressed and nobody waits for a line.
+    %% Called if Esc is pressed while nobody waits for a line.
     escaped :: fun(() -> term()),
-    %% The read that is under way; `ended' after the end of input.
+    %% The current read; `ended' after the end of input.
     read = none :: reference() | none | ended,
     waits = none :: {From :: pid(), ReplyAs :: term()} | none,
-    %% Lines that nobody was waiting for, first things first.
+    %% Lines that were read while nobody waited, oldest first.
     lines = [] :: [term()],
-    %% Whether the last line ended with Esc: the rest of a key that begins with it, such as a cursor key, comes with the next.
+    %% Whether the last line ended with Esc: the rest of an escape sequence, as of a cursor key, arrives with the next
+    %% line.
     is_escaped = false :: boolean()
 }).
 
-%% @doc Makes itself the group leader of the calling process, and of those that it starts from now on.
+%% @doc Becomes the group leader of the calling process, and so of the processes that it starts later.
 -spec start(Escaped :: fun(() -> term())) -> pid().
 start(Escaped) ->
     Leader = group_leader(),
@@ -35,7 +37,7 @@ start(Escaped) ->
     true = group_leader(Pid, self()),
     Pid.
 
-%% @doc Ends a read, if there is one.
+%% @doc Interrupts a read, if there is one.
 -spec interrupt(pid()) -> ok.
 interrupt(Input) ->
     Input ! interrupt,
@@ -52,18 +54,18 @@ loop(#input{leader = Leader, read = Read} = Input) ->
             loop(reading(came(Line, Input#input{read = none})));
         interrupt ->
             loop(interrupted(Input));
-        %% That a prompt has been written.
+        %% Confirms that a prompt has been written.
         {io_reply, _Prompt, _Reply} ->
             loop(Input)
     end.
 
-%% Reads the next line, also where nobody waits for it: it may be Esc.
+%% Reads the next line even if nobody waits for it: it may be Esc.
 reading(#input{read = none} = Input) ->
     Input#input{read = request({get_until, unicode, "", ?MODULE, collect, []}, Input)};
 reading(Input) ->
     Input.
 
-%% @private As a read of the I/O protocol asks: what was read so far, and what has come.
+%% @private A continuation function for the I/O protocol: its arguments are the state and new characters.
 -spec collect([char()], [char()] | eof) -> {done, [char()] | eof, [char()] | eof} | {more, [char()]}.
 collect([], eof) -> {done, eof, eof};
 collect(Read, eof) -> {done, Read, eof};
@@ -78,7 +80,7 @@ asked(Who, _Prompt, #input{waits = Waits} = Input) when Waits =/= none ->
     reply(Who, {error, busy}),
     Input;
 asked(Who, Prompt, Input) ->
-    %% With the prompt of a read, the terminal would repeat it after all that is written meanwhile.
+    %% A prompt that is part of a read would be repeated after all other output.
     Text = unicode:characters_to_binary(io_lib:format("~ts", [Prompt])),
     _ = request({put_chars, unicode, Text}, Input),
     next(Who, Input).

@@ -1,38 +1,37 @@
 %% @doc A chat at the terminal: an agent with the built-in tools, in the current directory.
 %%
-%% Which model it talks to comes from the environment; see {@link model/1}. Approvals and questions are put at the
-%% prompt. A result is shown as a summary and what there is to look at, long ones by pages. Esc or an interrupt cancels the run, not
-%% the chat.
+%% The environment determines the model; see {@link model/1}. Approvals and questions are asked at the prompt. Results
+%% are shown as a summary and a body, long ones in pages. Esc or an interrupt cancels the run, not the chat.
 %% @hidden
 -module(beamai_chat_repl).
 
 -export([main/0, model/1]).
 
-%% Under which an interrupt cancels the run.
+%% The run id that an interrupt cancels.
 -define(RUN, beamai_chat_run).
 -define(PLUGINS, [
     beamai_tool_file, beamai_tool_shell, beamai_tool_git, beamai_tool_lsp, beamai_tool_web, beamai_tool_todo, beamai_tool_human,
     beamai_tool_skill, beamai_tool_task
 ]).
-%% Whom the agent can give work to: somebody who looks around and changes nothing.
+%% The sub-agent: it explores and changes nothing.
 -define(AGENTS, #{<<"scout">> => #{
     description => <<"Finds out something in the working directory and reports it; changes nothing.">>,
     prompt => <<"Find out what you are asked for. Answer with what was found, and where.">>,
     profile => plan
 }}).
-%% Lines of the terminal that a page leaves for what is around it.
+%% Number of terminal lines that a page leaves free.
 -define(MARGIN, 6).
 -define(PROMPT, <<
     "You are an assistant for software in the user's working directory. Use the tools to find out rather than "
     "guess, change only what you were asked to, and check what you changed."
 >>).
 
-%% @doc Chats until the end of input, then ends the VM. For `make chat'.
+%% @doc Runs the chat until the end of input, then stops the VM. Used by `make chat'.
 -spec main() -> no_return().
 main() ->
     ok = io:setopts([{encoding, unicode}]),
     _ = application:load(beamai),
-    %% It is said at the prompt instead.
+    %% The chat prints this at the prompt instead.
     ok = application:set_env(beamai, announce, false),
     {ok, _} = application:ensure_all_started(beamai),
     case model(fun os:getenv/1) of
@@ -49,13 +48,13 @@ main() ->
             halt(2)
     end.
 
-%% Whatever waits for the person, at the prompt or for an approval, ends too.
+%% Also ends a pending prompt or approval.
 interrupted(Input) ->
     ok = beamai_kernel:cancel(?RUN),
     beamai_chat_input:interrupt(Input).
 
-%% @doc The model that the environment names: `OPENAI_API_KEY' or `OPENAI_BASE_URL' with `OPENAI_MODEL', or
-%% `ANTHROPIC_API_KEY' or `ANTHROPIC_BASE_URL' with `ANTHROPIC_MODEL'; with none of these, a script that shows around.
+%% @doc The model that the environment configures: `OPENAI_API_KEY' or `OPENAI_BASE_URL' with `OPENAI_MODEL', or
+%% `ANTHROPIC_API_KEY' or `ANTHROPIC_BASE_URL' with `ANTHROPIC_MODEL'. Without these, a scripted tour.
 -spec model(fun((string()) -> string() | false)) -> {ok, Name :: iodata(), beamai_chat:model()} | {error, iodata()}.
 model(Env) ->
     Named = named("OPENAI", openai, Env) ++ named("ANTHROPIC", anthropic, Env),
@@ -65,7 +64,7 @@ model(Env) ->
         {[], []} -> {ok, "No model is configured, so this is a tour.", beamai_chat:new(scripted, #{turns => fun beamai_chat_tour:turn/1})}
     end.
 
-%% A key alone may be there for other programs.
+%% A key without a model may be intended for other programs.
 whole({incomplete, _Why}) -> [];
 whole({ok, _Name, _Model} = Found) -> [Found];
 whole({error, _Why} = Found) -> [Found].
@@ -149,7 +148,7 @@ cost(Agent) ->
         maps:get(input_tokens, Usage, 0), maps:get(output_tokens, Usage, 0), Calls
     ]).
 
-%% The rest of a long result comes as a message; events are shown in the chat's process.
+%% The rest of a long result arrives as a message, because events are shown in the chat's process.
 shown(IsColoured) ->
     Lines = page_lines(),
     fun
@@ -166,7 +165,7 @@ rest(Before) ->
 lines(Text) ->
     string:split(unicode:characters_to_binary(Text), "\n", all).
 
-%% Shows the first lines, and says how many are left; gives those.
+%% Shows the first lines and the number of remaining ones; returns those.
 page(Lines, Most) when length(Lines) =< Most ->
     io:put_chars(lists:join("\n", Lines)),
     [];
@@ -175,14 +174,14 @@ page(Lines, Most) ->
     io:put_chars([lists:join("\n", Page), io_lib:format("~n(~b more lines: /more)~n", [length(Rest)])]),
     Rest.
 
-%% Lines of a page; without a terminal there are no pages.
+%% Lines per page; without a terminal there are no pages.
 page_lines() ->
     case io:rows() of
         {ok, Rows} -> max(Rows - ?MARGIN, ?MARGIN);
         {error, enotsup} -> infinity
     end.
 
-%% Only a terminal has a width.
+%% Only a terminal reports its width.
 is_coloured() ->
     element(1, io:columns()) =:= ok andalso not is_set(os:getenv("NO_COLOR")) andalso os:getenv("TERM") =/= "dumb".
 

@@ -132,6 +132,10 @@ impl CommandParser<'_> {
                 word.push_source(in_quotes, source);
                 word.is_joined |= !in_quotes && self.is_in_braces();
             }
+            // Looking for the end of the quotes, bash takes the second dollar sign for the beginning of `$(…)`.
+            Some('$') if in_quotes && matches!(self.cursor.ahead(1), Some('(' | '{' | '[')) => {
+                return Err(ParseError::new("bash reads $$ before a bracket in two ways"));
+            }
             Some(char @ ('#' | '?' | '$')) => {
                 self.cursor.take(&String::from(char));
                 word.push_source(in_quotes, ExpansionSource::Number);

@@ -171,7 +171,7 @@ impl InvocationCollector<'_> {
             return Ok(());
         };
         // Other shells read some texts differently from bash.
-        let is_sure = name == "bash" || matches!(name, "sh" | "dash") && text.chars().all(is_common);
+        let is_sure = name == "bash" || matches!(name, "sh" | "dash") && is_common_text(&text);
         self.list(words, if is_sure { InvocationKind::Wrapper } else { InvocationKind::Judged }, None);
         if !is_sure {
             self.doubt("another shell than bash may read the text in another way");
@@ -218,6 +218,16 @@ impl InvocationCollector<'_> {
         let standing = if is_elsewhere { InvocationKind::Judged } else { standing };
         self.out.programs.push(Invocation { words, standing, hazard });
     }
+}
+
+/// Reserved words and builtins of bash that are programs for other shells.
+const OF_BASH: &str =
+    "time function select coproc declare typeset let source shopt builtin mapfile readarray pushd popd";
+
+/// Whether all shells read a text alike.
+fn is_common_text(text: &str) -> bool {
+    let is_of_bash = |word: &str| OF_BASH.split(' ').any(|own| own == word);
+    text.chars().all(is_common) && !text.split(|char: char| !char.is_ascii_alphanumeric()).any(is_of_bash)
 }
 
 /// Whether all shells treat a character alike.

@@ -57,6 +57,24 @@ fn here_documents_are_read_as_bash_reads_them() {
 }
 
 #[test]
+fn two_dollar_signs_before_a_bracket_are_doubted() {
+    runs("echo \"$$\" $$ \"$$-x\"", &["echo … … …-x"]);
+    for text in ["echo \"$$(\" ; a", "echo \"$$(x \"b\" )\"", "echo \"$${\"", "echo \"$$[\""] {
+        doubted(text);
+    }
+}
+
+#[test]
+fn other_shells_know_other_reserved_words() {
+    runs("sh -c 'a; b'", &["sh -c 'a; b'", "a", "b"]);
+    runs("bash -c 'time a'", &["bash -c 'time a'", "a"]);
+    for text in ["time a", "select x in b; do a; done", "function a", "declare -x X=1; a"] {
+        doubted(&format!("sh -c '{text}'"));
+        doubted(&format!("dash -c '{text}'"));
+    }
+}
+
+#[test]
 fn spellings_make_no_difference() {
     for spelled in
         ["r''m -rf x", "\\rm -rf x", "\"rm\" -r\\f x", "$'\\x72m' -rf x", "{rm,-rf,x}", "r\\\nm -rf x"]

@@ -16,7 +16,7 @@ impl fmt::Display for UsageError {
     }
 }
 
-/// The name by which help and errors call this program: that of its file in `priv`, or the one under which it is installed.
+/// The name of this program in help and errors: that of its file in `priv`, or the installed one.
 pub(crate) fn program() -> &'static str {
     static PROGRAM: LazyLock<&'static str> = LazyLock::new(|| {
         let called = std::env::args_os().next().unwrap_or_default();
@@ -29,20 +29,20 @@ pub(crate) fn program() -> &'static str {
 /// The name under which `make install` puts the program on the `PATH`.
 pub(crate) const INSTALLED: &str = "beamai";
 
-/// Whether text for this stream may have colour: it is a terminal, and nothing in the environment says otherwise
-/// (`NO_COLOR` with any value, see <https://no-color.org>, or a terminal that is `dumb`).
+/// Whether this stream may be coloured: it is a terminal, and the environment does not forbid it (`NO_COLOR` with any
+/// value, see <https://no-color.org>, or `TERM=dumb`).
 pub(crate) fn has_colour(stream: &impl IsTerminal) -> bool {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     stream.is_terminal() && !is_set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// Prints to stdout. A reader that has gone away is no error of ours; a full disk is, and gives the code 1.
+/// Prints to stdout. A closed pipe is not an error; a full disk is, with exit code 1.
 pub(crate) fn print(text: impl AsRef<[u8]>) -> ExitCode {
     let mut out = std::io::stdout();
     written(out.write_all(text.as_ref()).and_then(|()| out.flush()))
 }
 
-/// The exit code for output that was written, or could not be.
+/// The exit code after writing output.
 pub(crate) fn written(result: std::io::Result<()>) -> ExitCode {
     match result {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {

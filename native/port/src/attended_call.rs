@@ -1,4 +1,4 @@
-//! A call with a person at the terminal: what needs leave is asked there, and how far a long call is can be seen.
+//! A call with a user at the terminal, who is asked for approvals and sees the progress of long calls.
 
 use crate::options;
 use crate::progress_line::{ProgressHandle, ProgressLine};
@@ -16,8 +16,8 @@ use beamai_tool::{Door, Progress};
 use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Makes a call under these settings. Nothing stays behind in the temporary directory: output for which the result has no
-/// room is not kept, and the result says so.
+/// Makes a call under these settings. Leaves nothing in the temporary directory: output that does not fit into the
+/// result is dropped, and the result says so.
 ///
 /// # Errors
 /// Those of the settings and of the call.
@@ -36,7 +36,7 @@ pub(crate) fn run(mut settings: HostSettings, mut call: CallRequest) -> ToolResu
     attended(&host, call, Terminal::of_this_program().map(Arc::new).as_ref())
 }
 
-/// A temporary directory for the call, where a command might otherwise have none: without mounts, `/tmp` is everybody's.
+/// A temporary directory for calls that might otherwise have none: without mounts, `/tmp` is shared with other users.
 fn temp_dir(sandbox: &SandboxSettings) -> ToolResult<Option<PrivateDir>> {
     let has_mounts = sandbox.mode == SandboxMode::Required && sandbox.tier == Tier::Full;
     if has_mounts || sandbox.mode == SandboxMode::Off {
@@ -48,12 +48,12 @@ fn temp_dir(sandbox: &SandboxSettings) -> ToolResult<Option<PrivateDir>> {
     made.map(Some)
 }
 
-/// Makes the call, and makes it again with what the person at the terminal says. Each is asked once.
+/// Makes the call, and repeats it with the user's responses. Each kind of request is made at most once.
 fn attended(host: &Arc<Host>, call: CallRequest, terminal: Option<&Arc<Terminal>>) -> ToolResult<Value> {
     let line = ProgressLine::new();
     let request = CallRequest { asks_starts: terminal.is_some(), ..call.clone() };
     let outcome = host.call(request, listening(host, terminal, line.as_ref()));
-    // Whoever is asked something now has the terminal alone.
+    // A prompt must have the terminal to itself.
     drop(line);
     match outcome {
         CallOutcome::Ok(value, _) => Ok(value),
@@ -84,7 +84,7 @@ fn attended(host: &Arc<Host>, call: CallRequest, terminal: Option<&Arc<Terminal>
     }
 }
 
-/// A run that says how far it is, and whose command asks the person at the terminal about programs that it starts.
+/// Runs a call that shows progress, and whose command may ask the user at the terminal about program starts.
 fn listening(host: &Arc<Host>, terminal: Option<&Arc<Terminal>>, line: Option<&ProgressLine>) -> CallOptions {
     let (host, terminal, line) = (Arc::clone(host), terminal.map(Arc::clone), line.map(ProgressLine::handle));
     if terminal.is_none() && line.is_none() {
@@ -99,7 +99,7 @@ fn listening(host: &Arc<Host>, terminal: Option<&Arc<Terminal>>, line: Option<&P
     CallOptions { progress: Some(progress), ..CallOptions::default() }
 }
 
-/// Asks about a program on a thread of its own: the guard must not wait for a person.
+/// Asks about a program on a separate thread, because the guard's thread must not wait for a person.
 fn ask(host: &Arc<Host>, terminal: &Arc<Terminal>, line: Option<ProgressHandle>, id: String, request: Value) {
     let (host, terminal) = (Arc::clone(host), Arc::clone(terminal));
     std::thread::spawn(move || {

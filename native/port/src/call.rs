@@ -1,6 +1,6 @@
 //! `beamai-port call`: one call from the command line.
 //!
-//! On a terminal, the person there is asked for leave and answers questions; elsewhere nobody does. Arguments are flags made
+//! On a terminal, the user there is asked for approvals and answers; otherwise nobody is. Arguments are flags generated
 //! from the tool's parameters, a JSON object, or both.
 
 use crate::args::{self, UsageError};
@@ -20,7 +20,7 @@ use std::io::Read;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// The command without the arguments of a tool.
+/// The command without a tool's arguments.
 pub(crate) fn command() -> Command {
     let tool =
         tool_argument().help("Name of the tool; `tools` lists them. With --help after it, its arguments");
@@ -36,7 +36,7 @@ pub(crate) fn command() -> Command {
         .args_override_self(true)
 }
 
-/// The command with the arguments of this tool as flags.
+/// The command with this tool's arguments as flags.
 pub(crate) fn with_tool(tool: &dyn Tool) -> Command {
     described(Command::new("call"), tool)
         .override_usage(format!("{} call {} [ARGUMENTS] [JSON] [OPTIONS]", args::program(), tool.name()))
@@ -45,7 +45,7 @@ pub(crate) fn with_tool(tool: &dyn Tool) -> Command {
         .args_override_self(true)
 }
 
-/// A subcommand of `call` for a tool, as completions and man pages show it.
+/// A subcommand of `call` for a tool, as shown in completions and man pages.
 pub(crate) fn of_tool(tool: &dyn Tool) -> Command {
     described(Command::new(tool.name().to_owned()), tool).arg(json_argument())
 }
@@ -67,7 +67,7 @@ fn tool_argument() -> Arg {
     Arg::new("TOOL").index(1).required(true)
 }
 
-/// What a tool does, in one sentence.
+/// A tool's description in one sentence.
 pub(crate) fn first_sentence(description: &str) -> String {
     let line = description.lines().next().unwrap_or_default();
     line.split_once(". ").map_or(line, |(first, _)| first).trim_end_matches('.').to_owned()
@@ -86,7 +86,7 @@ fn pretty() -> Arg {
 /// The tool that a command line calls, if it is a call and names one.
 ///
 /// # Errors
-/// There is no such tool; the nearest names are named.
+/// If there is no such tool; the error suggests similar names.
 pub(crate) fn named_tool(words: &[OsString]) -> Result<Option<&'static Arc<dyn Tool>>, UsageError> {
     if words.get(1).is_none_or(|word| word != "call") {
         return Ok(None);
@@ -103,7 +103,7 @@ pub(crate) fn named_tool(words: &[OsString]) -> Result<Option<&'static Arc<dyn T
             Some("") => dialect = words.next().unwrap_or_default().into_owned(),
             Some(value) if value.starts_with('=') => dialect = value[1..].to_owned(),
             _ if takes_next(&word) => _ = words.next(),
-            // What follows a flag of the tool may be its value; the tool's name comes before.
+            // What follows a flag may be its value; the tool's name comes before all flags.
             _ if tool.is_none() && !word.starts_with('-') => tool = Some(word.into_owned()),
             _ => {}
         }
@@ -146,7 +146,7 @@ pub(crate) fn main(matches: &ArgMatches) -> Result<ExitCode, UsageError> {
     }
 }
 
-/// The arguments of the flags and of the JSON object together.
+/// The arguments from flags and JSON object combined.
 fn arguments(tool: &dyn Tool, matches: &ArgMatches) -> Result<Map<String, Value>, UsageError> {
     let flags = tool_flags::arguments(tool.parameters(), matches)?;
     let Some(json) = matches.get_one::<String>("JSON") else { return Ok(flags) };

@@ -1,4 +1,4 @@
-//! The command line, described once: parser, help, completions and man pages all read this description.
+//! The definition of the command line, used by the parser, help, completions and man pages.
 
 use crate::args::{self, UsageError};
 use crate::{call, completions, doctor, help, man, mcp, serve, tools};
@@ -8,13 +8,13 @@ use clap::{ArgMatches, Command};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// A subcommand: its name, its description, and what it does with the arguments that were given.
+/// A subcommand: name, description, and function.
 pub(crate) struct Subcommand {
     pub(crate) describe: fn() -> Command,
     run: fn(&ArgMatches) -> Result<ExitCode, UsageError>,
 }
 
-/// Every subcommand that people use, in the order in which help lists them.
+/// All public subcommands, in the order of the help.
 pub(crate) const SUBCOMMANDS: [Subcommand; 8] = [
     Subcommand { describe: tools::command, run: tools::main },
     Subcommand { describe: call::command, run: call::main },
@@ -26,7 +26,7 @@ pub(crate) const SUBCOMMANDS: [Subcommand; 8] = [
     Subcommand { describe: help::command, run: help::main },
 ];
 
-/// The program without what `call` takes for a certain tool.
+/// The program without the arguments of a particular tool.
 pub(crate) fn program() -> Command {
     let name = args::program();
     Command::new(name)
@@ -49,37 +49,37 @@ pub(crate) fn with_tools() -> Command {
 
 /// Runs the command line of this process.
 pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
-    match parse(arguments).and_then(|matches| dispatch(&matches).map_err(ParseError::Usage)) {
+    match parse(arguments).and_then(|matches| dispatch(&matches).map_err(CommandLineError::Usage)) {
         Ok(code) => code,
-        Err(ParseError::Usage(usage)) => {
+        Err(CommandLineError::Usage(usage)) => {
             eprintln!("{}: {usage}", args::program());
             ExitCode::from(2)
         }
-        // Help and the version are among these.
-        Err(ParseError::Clap(error)) => match (error.print(), error.use_stderr()) {
+        // Includes help and version.
+        Err(CommandLineError::Clap(error)) => match (error.print(), error.use_stderr()) {
             (printed, false) => args::written(printed),
             (_, true) => ExitCode::from(2),
         },
     }
 }
 
-enum ParseError {
+enum CommandLineError {
     Usage(UsageError),
     Clap(clap::Error),
 }
 
-fn parse(arguments: Vec<OsString>) -> Result<ArgMatches, ParseError> {
+fn parse(arguments: Vec<OsString>) -> Result<ArgMatches, CommandLineError> {
     let mut program = program();
-    if let Some(tool) = call::named_tool(&arguments).map_err(ParseError::Usage)? {
+    if let Some(tool) = call::named_tool(&arguments).map_err(CommandLineError::Usage)? {
         program = program.mut_subcommand("call", |_| call::with_tool(&**tool));
     }
     program.try_get_matches_from(arguments).map_err(|error| match error.kind() {
         ErrorKind::MissingSubcommand => {
             let names = SUBCOMMANDS.iter().map(|subcommand| (subcommand.describe)().get_name().to_owned());
             let names = names.collect::<Vec<_>>().join(", ");
-            ParseError::Usage(UsageError(format!("a command is missing, one of {names}; see --help")))
+            CommandLineError::Usage(UsageError(format!("a command is missing, one of {names}; see --help")))
         }
-        _ => ParseError::Clap(error),
+        _ => CommandLineError::Clap(error),
     })
 }
 
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
     use clap_complete::Shell;
 
-    /// Every command of the tree, with the words that lead to it.
+    /// All commands in the tree, with the words that select them.
     fn all(command: &Command, words: &[String], found: &mut Vec<(Vec<String>, Command)>) {
         found.push((words.to_vec(), command.clone()));
         for subcommand in command.get_subcommands() {
@@ -153,7 +153,7 @@ mod tests {
                 let name = words.last().map_or("beamai-port", String::as_str);
                 assert!(script.contains(name), "{shell} lacks {words:?}");
                 for flag in flags(&command) {
-                    // fish writes the long name after `-l` and the short one after `-s`.
+                    // fish writes long names after `-l` and short ones after `-s`.
                     let fish = format!(
                         " {} {}",
                         if flag.starts_with("--") { "-l" } else { "-s" },

@@ -1,4 +1,4 @@
-//! `beamai-port completions`: what a shell needs to complete command lines of this program.
+//! `beamai-port completions`: completion scripts for shells.
 
 use crate::args::{self, INSTALLED, UsageError};
 use crate::cli;

@@ -12,7 +12,7 @@ pub(crate) fn command() -> Command {
         .arg(Arg::new("WORDS").value_name("COMMAND").num_args(0..=2).help("A command; after `call`, a tool"))
 }
 
-/// The same as the words with `--help` after them.
+/// Equivalent to the command with `--help`.
 pub(crate) fn main(matches: &ArgMatches) -> Result<ExitCode, UsageError> {
     let words = matches.get_many::<String>("WORDS").unwrap_or_default().map(OsString::from);
     let program = std::env::args_os().next();

@@ -44,7 +44,7 @@ pub(crate) fn main(matches: &ArgMatches) -> Result<ExitCode, UsageError> {
     }
 }
 
-/// Every page by its name, that of the program first.
+/// All pages by name; the program's own comes first.
 pub(crate) fn pages() -> Vec<(String, Vec<u8>)> {
     let mut program = cli::program();
     program.build();

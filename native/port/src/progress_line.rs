@@ -1,4 +1,4 @@
-//! A line on the terminal that says how far a long call is, and that goes when the call ends.
+//! A line on the terminal with the progress of a long call, erased when the call ends.
 
 use crate::args;
 use beamai_text::printable;
@@ -9,17 +9,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Calls that end sooner show nothing.
+/// Shorter calls show nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Time between two pictures of the line.
+/// Refresh interval.
 const TICK: Duration = Duration::from_millis(200);
-/// Characters of a message that are shown: a line that is longer than the terminal would not be erased whole.
+/// Maximum characters of a message: a line longer than the terminal could not be erased completely.
 const MOST_OF_MESSAGE: usize = 50;
 const BAR: usize = 20;
-/// Carriage return and "erase to the end of the line" of ECMA-48.
+/// Carriage return, and ECMA-48's "erase to the end of the line".
 const ERASE: &str = "\r\u{1b}[K";
 
-/// The line; erased when it is dropped.
+/// The line; erased on drop.
 pub(crate) struct ProgressLine {
     handle: ProgressHandle,
     /// Dropped to end the thread.
@@ -27,20 +27,20 @@ pub(crate) struct ProgressLine {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What the line shows, for those who have something to show.
+/// The content of the line, shared with its sources.
 #[derive(Clone, Default)]
-pub(crate) struct ProgressHandle(Arc<Mutex<Shown>>);
+pub(crate) struct ProgressHandle(Arc<Mutex<LineState>>);
 
 #[derive(Default)]
-struct Shown {
+struct LineState {
     message: Value,
-    /// Somebody is being asked something on the same terminal.
+    /// Whether a prompt is shown on the same terminal.
     is_paused: bool,
     is_visible: bool,
 }
 
 impl ProgressLine {
-    /// A line on standard error, if that is a terminal that takes escape sequences.
+    /// A line on standard error, if that is a terminal that supports escape sequences.
     pub(crate) fn new() -> Option<Self> {
         args::has_colour(&std::io::stderr()).then(|| {
             let handle = ProgressHandle::default();
@@ -51,7 +51,7 @@ impl ProgressLine {
         })
     }
 
-    /// A way to say what the line shows.
+    /// A handle for updating the line.
     pub(crate) fn handle(&self) -> ProgressHandle {
         self.handle.clone()
     }
@@ -67,12 +67,12 @@ impl Drop for ProgressLine {
 }
 
 impl ProgressHandle {
-    /// Takes a message of the call's progress.
+    /// Shows a progress message of the call.
     pub(crate) fn tell(&self, message: Value) {
         self.shown().message = message;
     }
 
-    /// Erases the line while somebody is asked something.
+    /// Hides the line while a prompt is shown.
     pub(crate) fn while_paused<T>(&self, work: impl FnOnce() -> T) -> T {
         self.pause(true);
         let result = work();
@@ -86,7 +86,7 @@ impl ProgressHandle {
         erase(&mut shown);
     }
 
-    fn shown(&self) -> MutexGuard<'_, Shown> {
+    fn shown(&self) -> MutexGuard<'_, LineState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -105,7 +105,7 @@ fn draw(handle: &ProgressHandle, ended: &Receiver<()>) {
     erase(&mut handle.shown());
 }
 
-fn erase(shown: &mut Shown) {
+fn erase(shown: &mut LineState) {
     if std::mem::take(&mut shown.is_visible) {
         write(ERASE);
     }
@@ -116,7 +116,7 @@ fn write(text: &str) {
     _ = terminal.write_all(text.as_bytes()).and_then(|()| terminal.flush());
 }
 
-/// A bar where it is known how much there is to do, else one with a part that moves; the time, and what the call says.
+/// A bar if the total is known, otherwise one with a moving part; the time, and the call's message.
 fn picture(message: &Value, elapsed: Duration) -> String {
     let (done, total) = (message["progress"].as_f64(), message["total"].as_f64());
     let bar: String = match (done, total) {

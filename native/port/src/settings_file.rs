@@ -1,6 +1,7 @@
-//! Settings files: those that the command line names, and the one that a person keeps for all calls.
+//! Settings files: those given on the command line, and the user's own for all calls.
 //!
-//! A settings file is never picked up from the workspace, where tools could write what they are allowed to do.
+//! Settings files in the workspace are never loaded automatically: tools could use them to change their own
+//! permissions.
 
 use crate::args::UsageError;
 use beamai_base::{Reason, Result as ToolResult, ToolError};
@@ -10,20 +11,20 @@ use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// In place of a file: none is read, the person's own neither. A file of this name is `./none`.
+/// In place of a path: no file is read, not even the user's own. Use `./none` for a file of this name.
 pub(crate) const NONE: &str = "none";
 
-/// The settings file of the person who runs this program.
+/// The settings file of the user.
 #[derive(Clone)]
 pub(crate) struct UserSettings {
     /// Where it is.
     pub(crate) path: PathBuf,
-    /// What is in it.
+    /// Its content.
     pub(crate) text: String,
 }
 
 impl UserSettings {
-    /// Fails where the tools could change the file: it must not be in the workspace.
+    /// Fails if tools could change the file: it must not be in the workspace.
     pub(crate) fn check_outside(&self, workspace: &WorkspaceId) -> ToolResult<()> {
         let within = |path: &Path| path.starts_with(&workspace.path);
         let resolved = self.path.canonicalize();
@@ -40,7 +41,7 @@ impl UserSettings {
     }
 }
 
-/// What is wrong with a settings file.
+/// An error in a settings file.
 pub(crate) fn wrong(path: &Path, why: &str) -> UsageError {
     UsageError(format!("settings file {}: {why}", path.display()))
 }
@@ -48,15 +49,15 @@ pub(crate) fn wrong(path: &Path, why: &str) -> UsageError {
 /// The text of a settings file.
 ///
 /// # Errors
-/// It cannot be read, or is not UTF-8.
+/// If it cannot be read, or is not UTF-8.
 pub(crate) fn read(path: &Path) -> Result<String, UsageError> {
     std::fs::read_to_string(path).map_err(|error| wrong(path, &error.to_string()))
 }
 
-/// The person's own settings file, if there is one.
+/// The user's own settings file, if there is one.
 ///
 /// # Errors
-/// It cannot be read, or other users can change it.
+/// If it cannot be read, or other users can change it.
 pub(crate) fn of_user() -> Result<Option<UserSettings>, UsageError> {
     let Some(path) = user_path(std::env::var_os("XDG_CONFIG_HOME"), std::env::home_dir()) else {
         return Ok(None);
@@ -77,7 +78,7 @@ pub(crate) fn of_user() -> Result<Option<UserSettings>, UsageError> {
     Ok(Some(UserSettings { text: read(&path)?, path }))
 }
 
-/// Where it is, as the XDG base directory specification says: relative directories do not count.
+/// Its path according to the XDG base directory specification, which ignores relative directories.
 fn user_path(config: Option<OsString>, home: Option<PathBuf>) -> Option<PathBuf> {
     let config = config.map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || home.filter(|home| home.is_absolute()).map(|home| home.join(".config"));

@@ -1,7 +1,6 @@
-//! The arguments of a tool as flags of the command line: `--output-mode count` for `{"output_mode": "count"}`.
+//! A tool's arguments as command-line flags: `--output-mode count` for `{"output_mode": "count"}`.
 //!
-//! Made from the tool's parameters, which are the only description there is. What is wrong in a value is found by the same
-//! check that arguments in JSON go through.
+//! The flags are generated from the tool's parameters. Values are checked like JSON arguments.
 
 use crate::args::UsageError;
 use beamai_schema::{Param, ParamType, Parameters};
@@ -9,19 +8,19 @@ use clap::builder::{BoolishValueParser, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgMatches};
 use serde_json::{Map, Number, Value};
 
-/// Before the names of parameters, so that they cannot be those of options.
+/// A prefix for parameter names, to distinguish them from options.
 const ID: &str = "argument ";
 
-/// A flag for each parameter, under this heading of the help.
+/// One flag per parameter, under this heading of the help.
 pub(crate) fn args(parameters: &Parameters, heading: &'static str) -> Vec<Arg> {
     let flag = |(name, param): (&String, &Param)| flag(name, param).help_heading(heading);
     parameters.iter().map(flag).collect()
 }
 
-/// The arguments that the flags give, by the names of the parameters.
+/// The arguments given by the flags, by parameter name.
 ///
 /// # Errors
-/// A value that is not JSON where only JSON will do.
+/// For a value that must be JSON and is not.
 pub(crate) fn arguments(
     parameters: &Parameters,
     matches: &ArgMatches,
@@ -35,7 +34,7 @@ pub(crate) fn arguments(
     Ok(arguments)
 }
 
-/// The flag of a parameter, as it is typed.
+/// The flag of a parameter.
 pub(crate) fn flag_name(name: &str) -> String {
     let mut flag = String::new();
     for char in name.trim_start_matches('-').chars() {
@@ -56,7 +55,7 @@ fn flag(name: &str, param: &Param) -> Arg {
         .help(help(param))
         .hide_possible_values(param.kind == ParamType::Boolean);
     let typed = flag_name(name);
-    // Parameters such as `-i` are what they say.
+    // Parameters such as `-i` are used as they are.
     let arg = match name.strip_prefix('-').map(|name| name.chars().collect::<Vec<_>>()) {
         Some(letters) if letters.len() == 1 => arg.short(letters[0]),
         _ if typed == name => arg.long(typed),
@@ -98,7 +97,7 @@ fn text(arg: Arg, name: &str, param: &Param) -> Arg {
     }
 }
 
-/// The description, whether it is needed, and how it is written where that is not plain.
+/// The description, whether it is required, and its syntax if that is not obvious.
 fn help(param: &Param) -> String {
     let mut help = param.description.clone().unwrap_or_default();
     let mut add = |note: &str| {
@@ -122,7 +121,7 @@ fn help(param: &Param) -> String {
     help
 }
 
-/// The kind of a list's elements, where they can be given one by one.
+/// The type of a list's elements, if they can be given one by one.
 fn scalars(param: &Param) -> Option<ParamType> {
     let kind = param.items.as_deref()?.kind;
     (!matches!(kind, ParamType::Array | ParamType::Object)).then_some(kind)
@@ -155,13 +154,13 @@ fn value(name: &str, param: &Param, matches: &ArgMatches) -> Result<Option<Value
     })
 }
 
-/// A word of a fixed set as the tool writes it, whichever case it was typed in.
+/// The enumerated value that matches case-insensitively.
 fn canonical(param: &Param, text: &str) -> Value {
     let known = param.values.iter().flatten().filter_map(Value::as_str);
     known.into_iter().find(|word| word.eq_ignore_ascii_case(text)).unwrap_or(text).into()
 }
 
-/// An element of a list; what does not fit its kind is refused by the tool's own check.
+/// An element of a list; elements of a wrong type are left to the tool's own check.
 fn element(kind: ParamType, text: &str) -> Value {
     match kind {
         ParamType::String => text.into(),
@@ -169,7 +168,7 @@ fn element(kind: ParamType, text: &str) -> Value {
     }
 }
 
-/// A call of a tool as it is typed after `call`, quoted for a shell.
+/// A tool call as typed after `call`, quoted for a shell.
 pub(crate) fn written(tool: &str, arguments: &Map<String, Value>) -> String {
     let mut typed = tool.to_owned();
     for (name, value) in arguments {
@@ -191,12 +190,12 @@ pub(crate) fn written(tool: &str, arguments: &Map<String, Value>) -> String {
 
 fn with_value(flag: &str, value: &Value) -> String {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    // A text that begins like a flag would be taken for one.
+    // Text that begins like a flag would be parsed as one.
     let between = if value.is_string() && text.starts_with('-') { '=' } else { ' ' };
     format!(" {flag}{between}{}", quoted(&text))
 }
 
-/// A word as a shell takes it for one.
+/// Quotes a word for a shell.
 pub(crate) fn quoted(text: &str) -> String {
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "_@%+=:,./-".contains(char);
     match !text.is_empty() && text.chars().all(is_plain) {
@@ -241,7 +240,7 @@ mod tests {
         );
     }
 
-    /// What is written for people is read as the same arguments.
+    /// Text written for people parses to the same arguments.
     #[test]
     fn what_is_written_is_read() {
         let arguments =
@@ -266,7 +265,7 @@ mod tests {
         assert!(said.contains("--env: \"{A}\" is not JSON"), "{said}");
     }
 
-    /// No two parameters of a tool have the same flag, in any dialect.
+    /// The flags of a tool's parameters are unique, in every dialect.
     #[test]
     fn every_tool_has_flags() {
         for dialect in catalogue::dialects() {

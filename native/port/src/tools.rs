@@ -12,7 +12,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
-/// The format that has everything that is known of a tool.
+/// The format with all properties of the tools.
 const NATIVE: &str = "native";
 const FORMATS: [&str; 6] = [NATIVE, "openai", "openai_responses", "anthropic", "gemini", "mcp"];
 
@@ -53,7 +53,7 @@ pub(crate) fn main(matches: &ArgMatches) -> Result<ExitCode, UsageError> {
     Ok(args::print(format!("{list:#}\n")))
 }
 
-/// A line for each tool: its name, whether it asks, and what it does.
+/// One line per tool: its name, whether it asks for approval, and its description.
 fn table(dialect: &str, registry: &ToolRegistry) -> String {
     let width = registry.iter().map(|tool| tool.name().len()).max().unwrap_or_default();
     let line = |tool: &std::sync::Arc<dyn Tool>| {

@@ -22,7 +22,7 @@ pub struct Limits {
     pub content_bytes: usize,
     /// Maximum of a command's stdout, and of its stderr, in an answer.
     pub output_bytes: usize,
-    /// Maximum size of the file for command output that does not fit into the answer; with 0 no file is made.
+    /// Maximum size of the file for command output that does not fit into the result; with 0 no file is created.
     pub output_file_bytes: u64,
     /// Files up to this size are read completely for a hash and a line count.
     pub whole_file_bytes: u64,

@@ -154,7 +154,7 @@ struct SchemaRequest {
     provider: Provider,
     #[serde(default)]
     strict: bool,
-    /// Whether it is a tool of the catalogue, whose parameters are told in short.
+    /// Whether it is a tool of the catalogue, whose parameters are shortened for models.
     #[serde(default)]
     built_in: bool,
     /// What the request's tools before this one have used of the provider's strict mode.

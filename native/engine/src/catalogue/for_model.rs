@@ -41,7 +41,7 @@ pub fn text_for_model(
     }
 }
 
-/// Notes on a result besides its content: what was left out, and the call that continues, as `write` writes it.
+/// Notes on a result besides its content: what was left out, and the call that continues, formatted by `write`.
 pub fn notes(
     origin: ToolOrigin<'_>,
     tool: &str,

@@ -116,7 +116,7 @@ fn runtime() -> Result<Runtime, UsageError> {
     built.map_err(|error| UsageError(format!("the server cannot be started: {error}")))
 }
 
-/// Says on a terminal what is waited for: a person who starts this by hand would see nothing.
+/// Tells a person who started this on a terminal that it waits for a client.
 fn tell_who_waits() {
     if std::io::stdin().is_terminal() {
         let program = args::program();
@@ -128,7 +128,7 @@ fn tell_who_waits() {
     }
 }
 
-/// Serves one client until its input ends.
+/// Serves one client until the end of its input.
 async fn stdio(shared: &Arc<SharedState>) -> Result<ExitCode, UsageError> {
     tell_who_waits();
     let server = ConnectionServer::of_connection(shared);

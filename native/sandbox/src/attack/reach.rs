@@ -1,4 +1,4 @@
-//! Files, sockets, processes and memory of others.
+//! Access to files, sockets, processes and memory of others.
 
 use super::{checked, number};
 use std::fs::OpenOptions;
@@ -9,12 +9,12 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr as UnixAddr, UnixDatagram, UnixStream};
 use std::time::Duration;
 
-/// Appends to a file, creating it where it is not there.
+/// Appends to a file, creating it if it does not exist.
 pub(super) fn write(path: &str) -> io::Result<()> {
     OpenOptions::new().append(true).create(true).open(path)?.write_all(b"attack\n")
 }
 
-/// Opens a file to read it.
+/// Opens a file for reading.
 pub(super) fn open(path: &str) -> io::Result<()> {
     std::fs::File::open(path).map(drop)
 }
@@ -37,7 +37,7 @@ pub(super) fn abstract_socket(name: &str) -> io::Result<()> {
     UnixStream::connect_addr(&UnixAddr::from_abstract_name(name)?)?.write_all(b"attack\n")
 }
 
-/// Sends from one of a pair to somebody else.
+/// Sends from one end of a socket pair to another socket.
 pub(super) fn datagram_pair(path: &str) -> io::Result<()> {
     let mut pair = [0; 2];
     // SAFETY: the array has room for two descriptors, which are new.
@@ -49,12 +49,12 @@ pub(super) fn datagram_pair(path: &str) -> io::Result<()> {
     socket.send(b"attack\n").map(drop)
 }
 
-/// Looks a process up.
+/// Looks up a process.
 pub(super) fn process(pid: &str) -> io::Result<()> {
     std::fs::read(format!("/proc/{pid}/stat")).map(drop)
 }
 
-/// Looks up the process of a number that started then. In a sandbox, another one may have the number.
+/// Looks up a process by pid and start time. In a sandbox, another process may have the pid.
 pub(super) fn process_of(pid: &str, start: &str) -> io::Result<()> {
     match started(pid)? == start {
         true => Ok(()),
@@ -62,36 +62,36 @@ pub(super) fn process_of(pid: &str, start: &str) -> io::Result<()> {
     }
 }
 
-/// When a process was started: ticks since the machine was.
+/// Start time of a process, in clock ticks since boot.
 ///
 /// # Errors
-/// There is no such process, or it cannot be seen.
+/// If there is no such process, or it is not visible.
 pub fn started(pid: &str) -> io::Result<String> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
-    // Behind the name, which may hold anything.
+    // After the name, which may contain any characters.
     let fields = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_ascii_whitespace().nth(19));
     fields.map(str::to_owned).ok_or_else(|| io::Error::other("/proc does not tell when it was started"))
 }
 
-/// Ends a process.
+/// Kills a process.
 pub(super) fn end(pid: &str) -> io::Result<()> {
     // SAFETY: takes numbers only.
     checked(unsafe { libc::kill(number(pid)?, libc::SIGTERM) }.into()).map(drop)
 }
 
-/// Asks whether a signal could be sent.
+/// Checks whether a signal could be sent.
 pub(super) fn signal(pid: &str) -> io::Result<()> {
-    // SAFETY: takes numbers only; signal 0 is none.
+    // SAFETY: takes numbers only; signal 0 is not sent.
     checked(unsafe { libc::kill(number(pid)?, 0) }.into()).map(drop)
 }
 
-/// Finds a segment of shared memory by its key.
+/// Looks up a shared memory segment by its key.
 pub(super) fn shared_memory(key: &str) -> io::Result<()> {
     // SAFETY: takes numbers only.
     checked(unsafe { libc::shmget(number(key)?, 1, 0) }.into()).map(drop)
 }
 
-/// Whether this process is in the namespace that `link` stands for.
+/// Whether this process is in the namespace of `link`.
 pub(super) fn namespace(kind: &str, link: &str) -> io::Result<()> {
     let own = std::fs::read_link(format!("/proc/self/ns/{kind}"))?;
     match own.as_os_str() == link {
@@ -100,7 +100,7 @@ pub(super) fn namespace(kind: &str, link: &str) -> io::Result<()> {
     }
 }
 
-/// Starts a program of the system.
+/// Starts a system program.
 pub(super) fn start(name: &str) -> io::Result<()> {
     std::process::Command::new(name).status().map(drop)
 }

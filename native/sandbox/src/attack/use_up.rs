@@ -1,26 +1,26 @@
-//! Memory and processes.
+//! Exhausts memory and processes.
 
 use super::{checked, number};
 use std::io;
 use std::ptr;
 
-/// Takes this many bytes of memory.
+/// Allocates this many bytes of memory.
 pub(super) fn memory(bytes: &str) -> io::Result<()> {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-    // SAFETY: memory that nobody knows of yet, and that is not used.
+    // SAFETY: new memory that nothing refers to, and that is not used.
     match unsafe { libc::mmap(ptr::null_mut(), number(bytes)?, protection, flags, -1, 0) } {
         libc::MAP_FAILED => Err(io::Error::last_os_error()),
         _ => Ok(()),
     }
 }
 
-/// Has this many children at once. They end with this process.
+/// Creates this many children at once. They exit with this process.
 pub(super) fn processes(count: &str) -> io::Result<()> {
     let mut children = Vec::new();
     let mut result = Ok(());
     for _ in 0..number::<u32>(count)? {
-        // SAFETY: this process has one thread; the child does nothing but wait for its end.
+        // SAFETY: this process has one thread; the child only waits until it is killed.
         match checked(unsafe { libc::fork() }.into()) {
             Ok(0) => wait_for_the_end(),
             Ok(child) => children.push(child),
@@ -37,9 +37,9 @@ pub(super) fn processes(count: &str) -> io::Result<()> {
     result
 }
 
-/// What a child does.
+/// The work of a child.
 fn wait_for_the_end() -> ! {
-    // SAFETY: takes numbers only, and returns to nothing.
+    // SAFETY: takes numbers only, and does not return.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         libc::pause();
@@ -47,11 +47,11 @@ fn wait_for_the_end() -> ! {
     }
 }
 
-/// Has this many children at once, each of which uses this many bytes of memory, and waits until they have ended.
+/// Creates this many children at once, each of which uses this many bytes of memory, and waits until they have exited.
 pub(super) fn memory_together(count: &str, bytes: &str) -> io::Result<()> {
     let (count, bytes) = (number::<u32>(count)?, number::<usize>(bytes)?);
     for _ in 0..count {
-        // SAFETY: this process has one thread; the child uses memory of its own and ends.
+        // SAFETY: this process has one thread; the child uses memory of its own and exits.
         if checked(unsafe { libc::fork() }.into())? == 0 {
             let used = vec![1_u8; bytes];
             std::thread::sleep(std::time::Duration::from_secs(1));
@@ -69,12 +69,12 @@ pub(super) fn memory_together(count: &str, bytes: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Has the kernel make tables of this many bytes, of memory that is read and never written.
+/// Makes the Linux kernel create page tables of this size, for memory that is read and never written.
 pub(super) fn page_tables(bytes: &str) -> io::Result<()> {
-    // One page of a table stands for 512 pages.
+    // One page of a table covers 512 pages.
     let (length, step) = (number::<usize>(bytes)?.saturating_mul(512), 4096 * 512);
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-    // SAFETY: memory that nobody knows of yet; it is only read, within its length.
+    // SAFETY: new memory that nothing refers to; it is only read, within its length.
     unsafe {
         let start = libc::mmap(ptr::null_mut(), length, libc::PROT_READ, flags, -1, 0);
         if start == libc::MAP_FAILED {

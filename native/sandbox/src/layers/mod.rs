@@ -178,7 +178,7 @@ const LANDLOCK: SandboxProfile = SandboxProfile {
         &capabilities::Capabilities,
         &privileges::Privileges,
         &landlock::Landlock,
-        &signals::Signals,
+        &signals::SignalScoping,
         &seccomp::Seccomp,
         &exec_guard::ExecGuard,
     ],

@@ -12,9 +12,9 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 /// The first Landlock version with signal scoping (Linux 6.12).
 const VERSION: u32 = 6;
 
-pub(super) struct Signals;
+pub(super) struct SignalScoping;
 
-impl Layer for Signals {
+impl Layer for SignalScoping {
     fn name(&self) -> &'static str {
         "signal_scope"
     }
@@ -36,7 +36,7 @@ pub struct SignalScope(OwnedFd);
 
 /// From the Linux kernel's `landlock.h`: handled accesses to files and network, and scopes.
 #[repr(C)]
-struct Attributes {
+struct RulesetAttributes {
     files: u64,
     network: u64,
     scoped: u64,
@@ -57,14 +57,14 @@ struct PathBeneath {
 impl SignalScope {
     fn new() -> Result<Self, Errno> {
         // Every domain forbids this unless a rule permits it.
-        let attributes = Attributes { files: REFER, network: 0, scoped: SCOPE_SIGNAL };
+        let attributes = RulesetAttributes { files: REFER, network: 0, scoped: SCOPE_SIGNAL };
         // SAFETY: the structure outlives the call, and its size is given; the returned descriptor is new and
         // close-on-exec.
         let scope = unsafe {
             match libc::syscall(
                 libc::SYS_landlock_create_ruleset,
                 &raw const attributes,
-                size_of::<Attributes>(),
+                size_of::<RulesetAttributes>(),
                 0,
             ) {
                 -1 => return Err(last_error()),

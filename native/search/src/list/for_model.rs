@@ -17,7 +17,7 @@ const FIRST: usize = 10;
 /// indented by one space, and of those with many entries only the first ones are shown unless the call has a limit.
 pub(super) fn listed(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let entries = result.list("entries")?;
-    let shown = Tree::new(result).show(!call.has("limit"), call, page)?;
+    let shown = ListingTree::new(result).show(!call.has("limit"), call, page)?;
     if entries.is_empty() {
         page.line("no entries");
     }
@@ -31,7 +31,7 @@ pub(super) fn listed(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelP
 }
 
 /// The entries by directory.
-struct Tree<'a> {
+struct ListingTree<'a> {
     /// Entries whose directory is not in the list.
     roots: Vec<Fields<'a>>,
     /// The entries of each directory.
@@ -42,12 +42,12 @@ struct Tree<'a> {
 
 /// How much of a tree has been shown.
 #[derive(Default)]
-struct Shown {
+struct ShownEntries {
     lines: usize,
     is_full: bool,
 }
 
-impl<'a> Tree<'a> {
+impl<'a> ListingTree<'a> {
     fn new(result: Fields<'a>) -> Self {
         let paths: HashSet<&str> = result.objects("entries").map(path).collect();
         let (children, roots): (Vec<_>, Vec<_>) =
@@ -60,8 +60,8 @@ impl<'a> Tree<'a> {
 
     /// Prints the entries; `None` for entries of an unknown form. With `is_short`, only the first entries of large
     /// subdirectories.
-    fn show(&self, is_short: bool, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<Shown> {
-        let mut shown = Shown::default();
+    fn show(&self, is_short: bool, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<ShownEntries> {
+        let mut shown = ShownEntries::default();
         let mut open = vec![self.roots.iter()];
         while let Some(entries) = open.last_mut() {
             let Some(entry) = entries.next() else {
@@ -74,7 +74,7 @@ impl<'a> Tree<'a> {
                 directory.is_some_and(|entries| entries.len() > ALL && all + FIRST == entries.len());
             let line = if is_rest { rest(parent(*entry), all, call) } else { self.named(*entry)? };
             if !page.line(&format!("{}{line}", " ".repeat(open.len() - 1))) {
-                return Some(Shown { is_full: true, ..shown });
+                return Some(ShownEntries { is_full: true, ..shown });
             }
             if is_rest {
                 open.pop();
