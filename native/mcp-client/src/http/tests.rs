@@ -5,7 +5,7 @@ use crate::{
     server::McpServer,
     settings::McpServerSettings,
 };
-use beamai_base::{Reason, Result, ToolError};
+use beamai_base::{HostTerms, Reason, Result, ToolError};
 use beamai_net::{Addresses, Resolve, Transport};
 use beamai_testserver::{self, ReceivedRequest, answer, authority, identified_by, redirect};
 use beamai_tool::CallContext;
@@ -44,8 +44,9 @@ fn greeted(plan: ConnectionPlan) -> Result<String> {
     Ok(name)
 }
 
+/// The error as an Erlang host gets it.
 fn refused(plan: ConnectionPlan) -> ToolError {
-    greeted(plan).unwrap_err()
+    greeted(plan).unwrap_err().in_terms(HostTerms::Erlang)
 }
 
 /// A server that accepts the handshake.
@@ -206,7 +207,7 @@ fn a_server_that_wants_to_know_who_asks_is_told_of_with_what_it_says() {
         stream.write_all(&answer("401 Unauthorized", &[("WWW-Authenticate", challenge)], b""))
     });
     let error = refused(plan(json!({"url": server.url("/mcp")})).unwrap());
-    for part in ["HTTP 401", "realm=\"files\"", "https://a.example/.well-known/x", "give headers"] {
+    for part in ["HTTP 401", "realm=\"files\"", "https://a.example/.well-known/x", "Give headers"] {
         assert!(error.message.contains(part), "{error}");
     }
     let known = json!({"url": server.url("/mcp"), "headers": {"Authorization": "Bearer t0ken-t0ken"}});

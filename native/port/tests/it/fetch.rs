@@ -158,7 +158,7 @@ fn a_redirect_leads_nowhere_that_rules_keep_from_fetches() {
         assert_eq!(target.connections(), 1, "{answer}");
         match status {
             "denied" => assert_denied(&answer),
-            _ => assert!(answer["note"].as_str().unwrap().contains("no leave to fetch"), "{answer}"),
+            _ => assert!(answer["note"].as_str().unwrap().contains("no permission to fetch"), "{answer}"),
         }
         assert_eq!(call(&["--allow", &rule(&start), "--allow", &rule(&target)])["content"], "inside");
         assert_eq!(target.connections(), 2);

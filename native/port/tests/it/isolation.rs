@@ -20,7 +20,10 @@ fn program_for_all(dir: &Path) -> PathBuf {
 }
 
 fn call(mut command: Command, sandbox: &str, workspace: &Path, args: &Value) -> Value {
+    // Another user may not look for a settings file in the home directory of this one.
     let output = command
+        .env("HOME", workspace)
+        .env_remove("XDG_CONFIG_HOME")
         .args(["call", "--default", "allow", "--sandbox", sandbox, "--workspace"])
         .arg(workspace)
         .args(["shell_exec", &args.to_string()])

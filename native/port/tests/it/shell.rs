@@ -216,24 +216,6 @@ fn a_file_of_output_has_a_largest_size_and_the_answer_says_so() {
 }
 
 #[test]
-fn output_of_a_call_without_a_session_stays_in_a_private_directory() {
-    use std::os::unix::fs::PermissionsExt;
-    let env = Env::new();
-    let output = std::process::Command::new(PROGRAM)
-        .args(["call", "--default", "allow", "shell_exec", r#"{"command": "seq 1 20000"}"#])
-        .current_dir(env.path())
-        .env("TMPDIR", env.temp.path())
-        .output()
-        .unwrap();
-    let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let path = std::path::Path::new(result["output_file"].as_str().unwrap());
-    assert!(std::fs::read_to_string(path).unwrap().ends_with("\n20000\n"));
-    let directory = path.parent().unwrap();
-    assert_eq!(std::fs::metadata(directory).unwrap().permissions().mode() & 0o777, 0o700);
-    assert!(directory.starts_with(env.temp.path().canonicalize().unwrap()));
-}
-
-#[test]
 fn endless_output_neither_blocks_nor_outlives_the_timeout() {
     let mark = marker();
     let error = Env::new().fails(json!({"command": format!("yes {mark}"), "timeout": 300}));

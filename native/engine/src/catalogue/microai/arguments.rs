@@ -85,7 +85,7 @@ pub(super) struct EditArgs {
     #[serde(default)]
     #[schemars(extend("self_evident" = true))]
     replace_all: bool,
-    /// Further edits of this file, of the text as it was before; all are made or none.
+    /// Further edits of the original text; all or none.
     #[serde(default)]
     edits: Vec<TextEdit>,
 }
@@ -99,7 +99,7 @@ impl From<EditArgs> for FileEdit {
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct GlobArgs {
-    /// Glob relative to path: "*.md" in the directory itself, "**/*.md" at any depth.
+    /// Relative to path: "*.md" in the directory itself, "**/*.md" at any depth.
     pattern: String,
     /// Directory to search in.
     #[serde(default = "here")]

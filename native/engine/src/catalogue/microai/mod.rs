@@ -60,7 +60,7 @@ fn required() -> Vec<Arc<dyn Tool>> {
         Arc::new(ToolBinding::<AskQuestions, arguments::AskUserQuestionArgs>::new(
             "AskUserQuestion",
             "Ask the user when a decision is theirs. They can always answer in their own words. Not for permission to \
-             call tools: that is asked automatically.",
+             call tools.",
         )),
     ]
 }
@@ -109,7 +109,7 @@ fn background() -> Vec<Arc<dyn Tool>> {
         Arc::new(
             ToolBinding::<ShellKill>::new(
                 "KillShell",
-                "Kill a background command and all that it started; returns its last output.",
+                "Kill a background command with its children; returns its last output.",
             )
             .alias("bash_id", "id")
             .alias("shell_id", "id"),
