@@ -22,7 +22,7 @@ fn program_for_all(dir: &Path) -> PathBuf {
 fn call(mut command: Command, sandbox: &str, workspace: &Path, args: &Value) -> Value {
     // Another user may not look for a settings file in the home directory of this one.
     let output = command
-        .env("HOME", workspace)
+        .env("HOME", "/nonexistent")
         .env_remove("XDG_CONFIG_HOME")
         .args(["call", "--default", "allow", "--sandbox", sandbox, "--workspace"])
         .arg(workspace)

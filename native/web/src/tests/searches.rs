@@ -2,7 +2,7 @@
 
 use super::with_settings;
 use crate::engines;
-use beamai_base::{Reason, Result};
+use beamai_base::{HostTerms, Reason, Result};
 use beamai_port_tools::web::search::{WebSearch, WebSearchOutput};
 use beamai_schema as schema;
 use beamai_testserver::{TestServer, answer};
@@ -112,7 +112,7 @@ fn the_lists_of_domains_hold_whatever_the_engine_sends() {
 
 #[test]
 fn a_host_without_an_engine_hears_how_to_name_one() {
-    let error = search(json!({}), json!({"query": "q"})).unwrap_err();
+    let error = search(json!({}), json!({"query": "q"})).unwrap_err().in_terms(HostTerms::Erlang);
     assert_eq!((error.reason, error.kind().as_str()), (Reason::NotConfigured, "execution_failed"));
     for word in ["searxng", "brave", "tavily", "web => #{search"] {
         assert!(error.message.contains(word), "{error}");
@@ -123,13 +123,14 @@ fn a_host_without_an_engine_hears_how_to_name_one() {
 fn a_refusal_of_the_engine_is_an_error_that_says_what_to_check() {
     for (provider, status, advice) in [
         ("searxng", "403 Forbidden", "search.formats"),
-        ("brave", "401 Unauthorized", "check its api_key"),
+        ("brave", "401 Unauthorized", "Check api_key"),
         ("tavily", "429 Too Many Requests", "quota"),
-        ("searxng", "302 Found", "check its base_url"),
+        ("searxng", "302 Found", "Check base_url"),
         ("brave", "500 Oops", "answered 500"),
     ] {
         let server = engine(status, json!({"error": "because"}));
         let error = search(with(provider, &server), json!({"query": "q"})).unwrap_err();
+        let error = error.in_terms(HostTerms::Erlang);
         assert_eq!((error.reason, &error.details["provider"]), (Reason::Network, &json!(provider)));
         assert!(error.message.contains(advice), "{error}");
         assert!(error.details["content"].as_str().unwrap().contains("because"));
