@@ -16,7 +16,8 @@ of_module(Module) ->
     [test(Module, list_to_atom(Name)) || Name <- Functions, lists:suffix("_test", Name)] ++
         [{generator, fun() -> limited(Module:(list_to_atom(Name))()) end} || Name <- Functions, lists:suffix("_test_", Name)].
 
-test(Module, Name) -> {timeout, ?SECONDS, {test, Module, Name}}.
+%% In a process of its own, so that a test does not find what another one has left in the mailbox.
+test(Module, Name) -> {spawn, {timeout, ?SECONDS, {test, Module, Name}}}.
 
 %% A test or a group of tests, as EUnit's manual has them. Tests that have a limit keep it.
 limited(Tests) when is_list(Tests) -> [limited(Test) || Test <- Tests];

@@ -20,10 +20,7 @@ fn program_for_all(dir: &Path) -> PathBuf {
 }
 
 fn call(mut command: Command, sandbox: &str, workspace: &Path, args: &Value) -> Value {
-    // Another user may not look for a settings file in the home directory of this one.
     let output = command
-        .env("HOME", "/nonexistent")
-        .env_remove("XDG_CONFIG_HOME")
         .args(["call", "--default", "allow", "--sandbox", sandbox, "--workspace"])
         .arg(workspace)
         .args(["shell_exec", &args.to_string()])
@@ -113,7 +110,8 @@ fn without_privileges_a_user_namespace_leads_to_the_other_layers() {
     let program = program_for_all(env.path());
     let mut command = Command::new(program);
     if is_root() {
-        command.uid(65_534).gid(65_534);
+        // Such a user may not look for a settings file in the home directory of this one.
+        command.uid(65_534).gid(65_534).env("HOME", "/nonexistent").env_remove("XDG_CONFIG_HOME");
     }
     let args = json!({"command": LEAVES_THREE, "env": {"MARK": mark}});
     let result = call(command, "required", env.path(), &args);
