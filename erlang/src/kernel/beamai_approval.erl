@@ -109,9 +109,9 @@ request(Native, Args, Context) ->
 approve(_Kernel, #{approve := Approve}) when Approve =/= undefined -> Approve;
 approve(Kernel, _Context) -> maps:get(approve, Kernel, none).
 
-ask(none, #{subject := Subject, message := Message} = Request, _Memory, _Scope) ->
+ask(none, #{message := Message} = Request, _Memory, _Scope) ->
     {Open, Close} = beamai_syntax:either({"<<\"", "\">>"}, {"\"", "\""}),
-    Rules = lists:join(", ", [[Open, Rule, Close] || Rule <- maps:get(wanted, Request, [Subject])]),
+    Rules = lists:join(", ", [[Open, Rule, Close] || Rule <- rules(Request)]),
     Configure = unicode:characters_to_binary([
         "allow it with a rule, ",
         beamai_syntax:either(["permissions => #{allow => [", Rules, "]}"], ["permissions: %{allow: [", Rules, "]}"]),
@@ -131,6 +131,11 @@ ask(Approve, Request, Memory, {_Kernel, _Env, Context} = Scope) ->
     About = #{for => approval, tool => maps:get(tool, Request), request => Request},
     Wait = fun() -> beamai_callback:run(Ask, ends(Request, Context)) end,
     waited(beamai_callback:waiting(About, Context, {Wait, fun answer_name/1}), Request).
+
+%% The rules that would allow the call; all of them are needed.
+rules(#{wanted := Wanted}) -> Wanted;
+rules(#{always := Always}) -> Always;
+rules(#{subject := Subject}) -> [Subject].
 
 %% Cancelling the call of a running command ends it even while an approval is pending.
 ends(Request, Context) ->

@@ -34,7 +34,8 @@ fn what(request: &Value) -> &str {
 /// The options that would allow the requested action.
 fn wanted(request: &Value) -> String {
     let own = [request["rule"].clone()];
-    let rules = request["wanted"].as_array().map_or(&own[..], Vec::as_slice);
+    let several = request["wanted"].as_array().or_else(|| request["subjects"].as_array());
+    let rules = several.map_or(&own[..], Vec::as_slice);
     let options = rules.iter().filter_map(Value::as_str).map(|rule| format!("--allow '{rule}'"));
     options.collect::<Vec<_>>().join(" ")
 }
@@ -46,4 +47,17 @@ fn about(request: &Value, mut error: ToolError) -> ToolError {
         }
     }
     error
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn every_rule_that_is_needed_is_named() {
+        let request = json!({"rule": "Edit", "message": "m", "subjects": ["Edit(a)", "Write(b)"]});
+        let configure = nobody_to_ask(&request, "w").details[CONFIGURE].clone();
+        assert_eq!(configure, "allow it with --allow 'Edit(a)' --allow 'Write(b)'");
+    }
 }

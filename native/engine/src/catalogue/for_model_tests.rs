@@ -105,7 +105,12 @@ fn of_many_matches_a_hundred_are_shown_and_the_others_counted() {
         json!({"matches": matches, "total_matches": 500, "files": ["f0", "f1", "f2"], "total_files": 7});
     let shown = text("beamai", "file_grep", json!({"pattern": "x"}), result.clone());
     assert_eq!(shown.matches(":x").count(), 100);
-    let end = "[more matches: f1: 50, f2: 50]\n[100 of 500 matches in 7 files; continue with \"offset\":100]";
+    let end = "x\n[100 of 500 matches in 7 files; continue with \"offset\":100]";
+    assert!(shown.ends_with(end), "{shown}");
+    let mut whole = result.clone();
+    whole["total_matches"] = json!(200);
+    let shown = text("beamai", "file_grep", json!({"pattern": "x"}), whole);
+    let end = "[more matches: f1: 50, f2: 50]\n[100 of 200 matches in 7 files; continue with \"offset\":100]";
     assert!(shown.ends_with(end), "{shown}");
     let all = text("beamai", "file_grep", json!({"pattern": "x", "limit": 200}), result);
     assert!(all.ends_with("[200 of 500 matches in 7 files; continue with \"offset\":200]"), "{all}");

@@ -33,6 +33,9 @@ pub(super) struct Matches {
     /// The files with a match; absent if the matches themselves are returned.
     #[serde(skip_serializing_if = "Option::is_none")]
     files: Option<Vec<String>>,
+    /// Number of files with a match, including those not returned; absent if the matches themselves are returned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_files: Option<u64>,
     /// Matching lines per file; only in output mode count.
     #[serde(skip_serializing_if = "Option::is_none")]
     counts: Option<BTreeMap<String, u64>>,
@@ -44,8 +47,10 @@ pub(super) struct Matches {
 
 impl From<GrepOutput> for Matches {
     fn from(grepped: GrepOutput) -> Self {
-        let GrepOutput { matches, files, counts, total_matches, truncated, coverage, .. } = grepped;
-        let files = (matches.is_empty() && total_matches > 0).then_some(files);
-        Self { count: matches.len(), matches, total_matches, files, counts, truncated, coverage }
+        let GrepOutput { matches, files, counts, total_matches, total_files, truncated, coverage, .. } =
+            grepped;
+        let has_files = matches.is_empty() && total_matches > 0;
+        let (files, total_files) = (has_files.then_some(files), has_files.then_some(total_files));
+        Self { count: matches.len(), matches, total_matches, files, total_files, counts, truncated, coverage }
     }
 }

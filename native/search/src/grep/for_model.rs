@@ -146,7 +146,8 @@ fn note_rest(
             None => counts.push((file, 1)),
         }
     }
-    if !counts.is_empty() {
+    // Where the result does not have all matches, it does not have the counts of these files either.
+    if !counts.is_empty() && matches.len() as u64 >= total {
         let words: Vec<String> = counts.iter().map(|(file, count)| format!("{file}: {count}")).collect();
         page.note(&format!("more matches: {}", words.join(", ")));
     }

@@ -41,9 +41,10 @@ impl<'a> ModelCall<'a> {
         self.args.get(name)?.get(member)
     }
 
-    /// An argument that is a non-negative integer.
+    /// An argument that is a non-negative integer, or the text of one, which tools take as well.
     pub fn number(&self, name: &str) -> Option<u64> {
-        self.args.get(name)?.as_u64()
+        let value = self.args.get(name)?;
+        value.as_u64().or_else(|| value.as_str()?.trim().parse().ok())
     }
 
     /// Whether the tool has this parameter.
