@@ -47,9 +47,10 @@ a_call_through_a_program_of_another_version_says_so_test_() ->
             ok = file:delete(Program),
             ok = file:write_file(Program, "#!/bin/sh\nexit 3\n"),
             ok = file:change_mode(Program, 8#755),
+            %% A call whose frame is written while the program ends hears of that alone, so there are several.
             Call =
                 "K = beamai_kernel:add_tool_module(beamai_kernel:new(#{workspace => \"" ++ unicode:characters_to_list(Dir) ++
-                "\", door => port}), beamai_tool_file), {error, #{message := M}} = beamai_kernel:invoke(K, <<\"file_list\">>, #{}), io:put_chars(M)",
+                "\", door => port}), beamai_tool_file), [begin {error, #{message := M}} = beamai_kernel:invoke(K, <<\"file_list\">>, #{}), io:put_chars(M) end || _ <- lists:seq(1, 10)]",
             ?assertNotEqual(nomatch, string:find(in_a_node(Lib, Call), "file_list has not run: "))
         end)
     end}.
