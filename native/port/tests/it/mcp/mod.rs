@@ -138,23 +138,32 @@ fn an_approval_holds_for_the_call_that_it_was_given_for() {
 fn a_question_is_taken_back_when_its_call_is_cancelled() {
     let world = World::new();
     let mut client = world.client(&[]);
+    initialize_with_questions(&mut client);
+    client.begin(1, "file_write", json!({"path": "w.txt", "content": "x"}));
+    let asked = client.hear();
+    assert_eq!(asked["method"], "elicitation/create", "{asked}");
+    cancel_and_answer_too_late(&mut client, &asked);
+    assert!(client.end().1.is_empty());
+    assert_eq!(world.file("w.txt"), None);
+}
+
+/// Opens a session of a client that can show questions to its user.
+fn initialize_with_questions(client: &mut Client) {
     let mut hello = initialize("2025-06-18");
     hello["capabilities"] = json!({"elicitation": {}});
     client.request("initialize", hello);
     client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-    client.begin(1, "file_write", json!({"path": "w.txt", "content": "x"}));
-    let asked = client.hear();
-    assert_eq!(asked["method"], "elicitation/create", "{asked}");
+}
+
+/// Cancels the call with the id 1, whose question is withdrawn then, and answers the question all the same.
+fn cancel_and_answer_too_late(client: &mut Client, asked: &Value) {
     client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}));
     let taken_back = client.hear();
     assert_eq!(taken_back["method"], "notifications/cancelled", "{taken_back}");
     assert_eq!(taken_back["params"]["requestId"], asked["id"]);
-    // It is too late for an answer.
     let yes = json!({"action": "accept", "content": {"decision": "allow"}});
     client.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": yes}));
     client.assert_lives();
-    assert!(client.end().1.is_empty());
-    assert_eq!(world.file("w.txt"), None);
 }
 
 /// A client whose command is about to start a program that no rule covers; the question about it, and the workspace.
@@ -162,10 +171,7 @@ fn a_question_is_taken_back_when_its_call_is_cancelled() {
 fn asked_about_a_start(world: &World) -> (Client, Value) {
     let mut client =
         world.client(&["--allow", "Bash(awk:*)", "--allow", "Bash(echo:*)", "--allow", "Write(**)"]);
-    let mut hello = initialize("2025-06-18");
-    hello["capabilities"] = json!({"elicitation": {}});
-    client.request("initialize", hello);
-    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    initialize_with_questions(&mut client);
     let command = "awk 'BEGIN { exit system(\"touch hit\") }'; echo $? > after";
     client.begin(1, "shell_exec", json!({"command": command}));
     let asked = client.hear();
@@ -208,14 +214,7 @@ fn a_start_does_not_happen_when_its_call_is_cancelled_and_the_command_ends() {
     let (mut client, asked) = asked_about_a_start(&world);
     let workspace = world.dir.path().join("workspace").canonicalize().unwrap();
     assert!(has_processes_in(&workspace));
-    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}));
-    let taken_back = client.hear();
-    assert_eq!(taken_back["method"], "notifications/cancelled", "{taken_back}");
-    assert_eq!(taken_back["params"]["requestId"], asked["id"]);
-    // It is too late for an answer.
-    let yes = json!({"action": "accept", "content": {"decision": "allow"}});
-    client.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": yes}));
-    client.assert_lives();
+    cancel_and_answer_too_late(&mut client, &asked);
     wait_until(|| !has_processes_in(&workspace));
     assert!(client.end().1.is_empty());
     assert_eq!([world.file("hit"), world.file("after")], [None, None]);
