@@ -12,7 +12,7 @@ raise(Reason, Explanation) ->
     Cause = #{general => unicode:characters_to_binary(Explanation)},
     erlang:error(Reason, none, [{error_info, #{module => ?MODULE, cause => Cause}}]).
 
-%% @doc Raises `{bad_option, Key}', with an explanation of what is wrong with the value.
+%% @doc Raises `{bad_option, Key}'. The explanation says what is wrong with the value.
 -spec bad_option(Key :: term(), Explanation :: iodata()) -> no_return().
 bad_option(Key, Explanation) ->
     raise({bad_option, Key}, [named(Key), ": ", Explanation]).

@@ -1,7 +1,6 @@
 //! What one operation may use: the workspace, its time and limits, and a judge that tells which paths rules deny.
 //!
-//! An operation runs in a worker, or in the calling process if there is no worker. The code is the same; only the judge
-//! differs.
+//! The same code runs in a worker and, where there is none, in the calling process. Each has its own judge.
 
 use beamai_base::{CancelToken, Reason, Result, ToolError};
 use beamai_tool::{CallContext, Limits};

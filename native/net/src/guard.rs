@@ -55,8 +55,8 @@ impl AddressGuard {
         Self { trusts_addresses: true, ..Self::default() }
     }
 
-    /// For the URL of an MCP server, as a person wrote it. A literal private address is their choice; what a host name
-    /// resolves to is the choice of whoever controls its DNS.
+    /// For the URL of an MCP server, as a person wrote it. A literal private address is allowed, because that
+    /// person chose it. A host name must resolve to a public address, because others may control its DNS.
     pub(crate) fn for_mcp_server(url: &Url, allowed: &[SocketAddr]) -> Self {
         let allow_addresses = allowed.iter().copied().chain(written(url)).collect();
         Self { allow_addresses, advice: &advice::MCP, ..Self::default() }

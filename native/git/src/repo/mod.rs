@@ -62,7 +62,7 @@ impl Repo {
     pub(super) fn open(cx: &GitCall, path: Option<&[u8]>) -> GitResult<Self> {
         // libgit2 works with paths, so the workspace must still be the pinned directory.
         cx.workspace.expect_in_place()?;
-        // git's own files are read whatever rules say; rules apply to what is shown.
+        // Rules do not keep libgit2 from reading `.git`; they apply to the paths and contents in the result.
         let located = locate::locate(&cx.workspace, path)?;
         guard::check(&located, cx)?;
         let root = located.root.absolute();

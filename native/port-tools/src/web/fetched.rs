@@ -22,7 +22,7 @@ pub struct WebFetchOutput {
     pub size_bytes: u64,
     /// The type alone, in lower case, such as text/html.
     pub media_type: String,
-    /// Character encoding that the text was decoded from, such as utf-8 or gbk; null if there is no text.
+    /// Character encoding of the original text, such as utf-8 or gbk; null if there is no text.
     pub charset: Option<String>,
     /// Title of an HTML page.
     pub title: Option<String>,

@@ -94,7 +94,7 @@ pub(super) struct FetchResult {
     size_bytes: u64,
     /// The type alone, in lower case, such as text/html.
     media_type: String,
-    /// Character encoding that the text was decoded from; null if there is no text.
+    /// Character encoding of the original text; null if there is no text.
     charset: Option<String>,
     /// Title of an HTML page.
     title: Option<String>,
