@@ -16,14 +16,18 @@
 %% @doc Runs the function until it succeeds or fails permanently, the retries or the agent's time budget are used up, or
 %% the run is cancelled. Returns the last result. Retries are reported as events of the agent's run.
 -spec run(retry(), call(), fun(() -> beamai_call:try_result())) -> beamai_call:try_result().
+run({0, _Delay}, _Call, Try) ->
+    Try();
 run(Retry, Call, Try) ->
-    run(Retry, 1, Call, Try).
+    beamai_approval:once(fun() -> run(Retry, 1, Call, Try) end).
 
 run({Left, Delay}, Attempt, Call, Try) ->
     case Try() of
         {error, Error} = Failed when Left > 0 ->
             case beamai_error:retryable(Error) andalso pause(Delay, #{attempt => Attempt, error => Error}, Call) of
-                true -> run({Left - 1, Delay}, Attempt + 1, Call, Try);
+                true ->
+                    ok = beamai_approval:next_attempt(),
+                    run({Left - 1, Delay}, Attempt + 1, Call, Try);
                 false -> Failed;
                 cancelled -> {error, beamai_error:cancelled(maps:get(tool, Call))}
             end;
