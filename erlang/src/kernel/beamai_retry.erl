@@ -40,7 +40,7 @@ pause(Delay, Failed, #{context := Context, run := Run} = Call) ->
     IsOver = beamai_budget:is_time_over(Context),
     Fitting = beamai_budget:in_time(Delay, Context),
     _ = IsOver orelse Fitting < Delay orelse tell(Failed#{delay_ms => Delay}, Call),
-    case wait(Fitting, Run) of
+    case beamai_runs:sleep(Fitting, Run) of
         ok -> not beamai_budget:is_time_over(Context);
         cancelled -> cancelled
     end.
@@ -48,13 +48,3 @@ pause(Delay, Failed, #{context := Context, run := Run} = Call) ->
 tell(Failed, #{tool := Tool, context := Context}) ->
     Call = maps:with([call_id], Context),
     beamai_callback:event({tool_retry, maps:merge(Call#{tool => Tool}, Failed)}, Context).
-
-wait(Delay, none) ->
-    timer:sleep(Delay);
-wait(Delay, Run) ->
-    receive
-        {Run, cancelled} ->
-            beamai_runs:keep(Run),
-            cancelled
-    after Delay -> ok
-    end.
