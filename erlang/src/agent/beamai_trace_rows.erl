@@ -7,7 +7,7 @@
 -module(beamai_trace_rows).
 
 -export([new/1, write/4, read/2]).
--export_type([t/0, row/0]).
+-export_type([t/0, values/0, row/0]).
 
 -define(WORDS, 3).
 -define(LAP_BITS, 8).
@@ -20,6 +20,7 @@
 -define(LEAST, 4096).
 
 -type t() :: {atomics:atomics_ref(), Rows :: pos_integer()}.
+-type values() :: {DurationUs :: non_neg_integer(), Tool :: 0..255, Ids :: 0..4095, InputBytes :: non_neg_integer(), OutputBytes :: non_neg_integer()}.
 -type row() :: {
     StartUs :: non_neg_integer(),
     {DurationUs :: non_neg_integer(), Tool :: 0..255, Ids :: 0..4095},
@@ -33,8 +34,10 @@ new(Max) ->
     {atomics:new(Rows * ?WORDS, []), Rows}.
 
 %% @doc Writes the entry with the next number of the counter. `false', with the counter unchanged, if it does not fit.
--spec write(atomics:atomics_ref(), StartUs :: non_neg_integer(), {non_neg_integer(), 0..255, 0..4095, non_neg_integer(), non_neg_integer()}, t()) -> boolean().
-write(Count, Start, {Us, Tool, Ids, In, Out}, {Array, Rows}) when Us < (1 bsl ?US_BITS), In < (1 bsl ?BYTES_BITS), Out < (1 bsl ?BYTES_BITS) ->
+-spec write(atomics:atomics_ref(), StartUs :: non_neg_integer(), values(), t()) -> boolean().
+write(Count, Start, {Us, Tool, Ids, In, Out}, {Array, Rows}) when
+    Us < (1 bsl ?US_BITS), In < (1 bsl ?BYTES_BITS), Out < (1 bsl ?BYTES_BITS)
+->
     Number = atomics:add_get(Count, 1, 1),
     Lap = lap(Number, Rows),
     At = (Number rem Rows) * ?WORDS,

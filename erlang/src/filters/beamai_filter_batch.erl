@@ -37,8 +37,9 @@ groups(_Native, Calls) ->
 
 %% The first and the last line that a call asks for. Reads from the end, or of a part of a line, are left alone.
 range(#{<<"path">> := Path} = Args) when is_binary(Path) ->
-    case {maps:get(<<"offset">>, Args, 1), maps:get(<<"limit">>, Args, ?LIMIT), maps:keys(maps:without([<<"path">>, <<"offset">>, <<"limit">>, <<"encoding">>], Args))} of
-        {First, Limit, []} when is_integer(First), First > 0, is_integer(Limit), Limit > 0 -> {First, First + Limit - 1};
+    More = maps:without([<<"path">>, <<"offset">>, <<"limit">>, <<"encoding">>], Args),
+    case {maps:get(<<"offset">>, Args, 1), maps:get(<<"limit">>, Args, ?LIMIT), map_size(More)} of
+        {First, Limit, 0} when is_integer(First), First > 0, is_integer(Limit), Limit > 0 -> {First, First + Limit - 1};
         _ -> none
     end;
 range(_Args) ->

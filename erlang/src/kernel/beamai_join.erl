@@ -1,8 +1,8 @@
 %% @doc Calls of one `invoke_all' that are answered by one run of their tool.
 %%
-%% A filter requests this: it passes the call on with the key `join', a fun that decides which calls share a run. The calls are held
-%% back until no further call can start, and then run in groups. A run whose result cannot be divided is followed by a
-%% run for each call, so that a call gets the result that it would have had by itself.
+%% A filter requests this: it passes the call on with the key `join', a fun that decides which calls share a run. The
+%% calls are held back until no further call can start, and then run in groups. A run whose result cannot be divided is
+%% followed by a run for each call, so that a call gets the result that it would have had by itself.
 %% @hidden
 -module(beamai_join).
 
@@ -11,7 +11,7 @@
 
 %% Divides calls of one tool, given by number and arguments, into groups, each with the arguments of its run. `Native' is
 %% the name of a built-in tool of the dialect `beamai'.
--type join() :: fun((Native :: binary() | none, [{Number :: pos_integer(), Args :: map()}]) -> [{Args :: map(), [{Number :: pos_integer(), part()}]}]).
+-type join() :: fun((Native :: binary() | none, [{pos_integer(), Args :: map()}]) -> [{Args :: map(), [{pos_integer(), part()}]}]).
 %% How a call's result follows from that of the run: the same one, or what the fun makes of it; `none' if it cannot.
 -type part() :: same | fun((Result :: term()) -> {ok, term()} | none).
 
