@@ -130,8 +130,8 @@ through() ->
 
 joined_calls_end_with_their_run_test() ->
     Self = self(),
-    K = with(beamai_filters:batch(#{tools => [<<"t">>]}), [beamai_test:tool(<<"t">>, fun(_) -> Self ! ran, timer:sleep(10000), {ok, 1} end)]),
-    spawn_link(fun() -> receive after 50 -> beamai_kernel:cancel(joined) end end),
+    Cancels = spawn_link(fun() -> receive runs -> beamai_kernel:cancel(joined) end end),
+    K = with(beamai_filters:batch(#{tools => [<<"t">>]}), [beamai_test:tool(<<"t">>, fun(_) -> Self ! ran, Cancels ! runs, timer:sleep(10000), {ok, 1} end)]),
     {[{error, #{details := #{reason := cancelled}}}, {error, #{details := #{reason := cancelled}}}], _} =
         beamai_kernel:invoke_all(K, [{<<"t">>, #{}}, {<<"t">>, #{}}], #{run_id => joined}),
     ?assertEqual(1, ran()).
