@@ -108,13 +108,13 @@ async fn connect(
         upstream.gate.refused(&asked, &why);
         return Err(ConnectError::Malformed(why));
     };
-    let server = upstream.open(&to).await?;
+    let server = upstream.open_tunnel(&to).await?;
     dig(request, server, to, Arc::clone(upstream));
     Ok(Response::new(Either::Right(Full::default())))
 }
 
 /// Starts the tunnel after the response to the request.
-fn dig(request: Request<Incoming>, server: TcpStream, to: Destination, upstream: Arc<Upstream>) {
+fn dig(request: Request<Incoming>, server: Option<TcpStream>, to: Destination, upstream: Arc<Upstream>) {
     tokio::spawn(async move {
         if let Ok(client) = hyper::upgrade::on(request).await {
             tunnel::carry(TokioIo::new(client), server, to, upstream).await;

@@ -24,9 +24,14 @@ const SILENCE: Duration = Duration::from_secs(30);
 const NOT_TRUSTED: &str = "the host's credentials are added to requests there, for which the program has to trust the \
                            authorities in the file that SSL_CERT_FILE names, and speak HTTP/1.1; it does not";
 
-/// Relays between client and server until either ends, or serves HTTP requests, once the client's first bytes have passed the check.
-pub(super) async fn carry<S>(mut client: S, server: TcpStream, to: Destination, upstream: Arc<Upstream>)
-where
+/// Relays between client and server until either ends, or serves HTTP requests, once the client's first bytes have passed
+/// the check. Without a connection to the server, TLS ends here.
+pub(super) async fn carry<S>(
+    mut client: S,
+    server: Option<TcpStream>,
+    to: Destination,
+    upstream: Arc<Upstream>,
+) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let begun = match timeout(SILENCE, begin(&mut client, &to)).await {
@@ -45,13 +50,12 @@ where
             let within = HttpTunnel { to, is_encrypted: false };
             http::serve(Rewind::new(beginning, client), upstream, Some(within)).await;
         }
-        Ok(FirstBytes::Tls(beginning)) if !upstream.credentials.headers(&to, true).is_empty() => {
-            drop(server);
-            decrypt(Rewind::new(beginning, client), to, upstream).await;
-        }
-        Ok(FirstBytes::Tls(beginning)) => tokio::select! {
-            () = relay(client, server, &beginning) => {}
-            () = upstream.revoked(&to) => {}
+        Ok(FirstBytes::Tls(beginning)) => match server {
+            None => decrypt(Rewind::new(beginning, client), to, upstream).await,
+            Some(server) => tokio::select! {
+                () = relay(client, server, &beginning) => {}
+                () = upstream.revoked(&to) => {}
+            },
         },
     }
 }

@@ -53,6 +53,16 @@ impl Upstream {
         opened
     }
 
+    /// The connection for a tunnel if that is permitted; `None` where requests in it get connections of their own because
+    /// credentials are added to them.
+    pub(super) async fn open_tunnel(&self, to: &Destination) -> Result<Option<TcpStream>, ConnectError> {
+        if self.credentials.headers(to, true).is_empty() {
+            return self.open(to).await.map(Some);
+        }
+        self.gate.admit(to).await.map_err(|why| self.refuse(&to.to_string(), &why))?;
+        Ok(None)
+    }
+
     async fn try_open(&self, to: &Destination) -> Result<TcpStream, ConnectError> {
         self.gate.admit(to).await.map_err(ConnectError::Forbidden)?;
         let url = to.url().ok_or_else(|| ConnectError::Malformed(format!("{to} is no host")))?;

@@ -225,6 +225,7 @@ fn in_https_other_names_are_not_decrypted_and_servers_are_checked() {
     };
     let own = run_program(&trusted, &[&server, &other], &script(&server));
     assert!(own["stdout"].as_str().unwrap().contains("beamai network proxy"), "{own}");
+    assert_eq!(used(&own, &server.authority)["reached"], 2, "one connection for each request: {own}");
     let tunnelled = run_program(&trusted, &[&server, &other], &script(&other));
     let text = tunnelled["stdout"].as_str().unwrap();
     assert!(text.contains("other") && !text.contains("beamai network proxy"), "{tunnelled}");
