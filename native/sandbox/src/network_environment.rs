@@ -22,14 +22,15 @@ const CACHES: [(&str, &str, &str); 6] = [
 ];
 
 /// Variables that name a file with the authorities to trust: OpenSSL (and with it Python, Ruby and Go, which read the
-/// same variable), curl, git, pip, requests, cargo, and Node.js and Deno, which add it to their own.
-const TRUST: [&str; 8] = [
+/// same variable), curl, git, pip, requests, cargo, npm, and Node.js and Deno, which add it to their own.
+const TRUST: [&str; 9] = [
     "SSL_CERT_FILE",
     "CURL_CA_BUNDLE",
     "GIT_SSL_CAINFO",
     "PIP_CERT",
     "REQUESTS_CA_BUNDLE",
     "CARGO_HTTP_CAINFO",
+    "npm_config_cafile",
     "NODE_EXTRA_CA_CERTS",
     "DENO_CERT",
 ];

@@ -190,6 +190,7 @@ fn they_are_added_in_https_for_programs_that_know_nothing_of_it() {
     let mut files = page("sealed");
     files.extend(of_pip());
     files.extend(of_git());
+    files.insert("/tiny".to_owned(), br#"{"name": "tiny", "dist-tags": {"latest": "1.0.0"}, "versions": {"1.0.0": {"name": "tiny", "version": "1.0.0"}}}"#.to_vec());
     let server = trusted.server(&MACHINE.0, files);
     let at = &server.authority;
     let fetch = format!("import urllib.request; print(urllib.request.urlopen('https://{at}/page').read())");
@@ -198,6 +199,7 @@ fn they_are_added_in_https_for_programs_that_know_nothing_of_it() {
         format!("curl -sS --socks5-hostname 127.0.0.1:3128 https://{at}/page"),
         format!("git clone -q https://{at}/repository.git copy && cat copy/file"),
         format!("python3 -c \"{fetch}\""),
+        format!("npm view --registry https://{at}/ tiny version"),
         format!(
             "$(python3 -c 'import sys; print(sys.executable)') -m pip install --disable-pip-version-check \
              --index-url https://{at}/simple --target out tiny"
