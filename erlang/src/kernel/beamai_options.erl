@@ -225,6 +225,7 @@ added_header(Name, Value) ->
         error -> bad_credentials(["the value of ", show(Name), " must be printable ASCII, or a fun of no argument that gives it"])
     end.
 
+-spec bad_credentials(iodata()) -> no_return().
 bad_credentials(What) ->
     bad_option(sandbox, ["credentials: ", What, "; write ", beamai_syntax:either(
         "#{<<\"example.com\">> => #{<<\"authorization\">> => <<\"Bearer ...\">>}}",
