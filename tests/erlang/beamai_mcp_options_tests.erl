@@ -16,6 +16,7 @@ options_are_checked_test() ->
     Bad(env, Good#{env => #{"A" => 1}}),
     Bad(timeout, Good#{timeout => 0}),
     Bad(sandbox, Good#{sandbox => some}),
+    Bad(sandbox, Good#{sandbox => #{credentials => #{<<"a.example">> => #{<<"x">> => <<"y">>}}}}),
     Bad(trust_annotations, Good#{trust_annotations => yes}),
     Bad(kernel, Good#{kernel => k}),
     Bad(workspace, Good#{workspace => "/no/such/place"}),

@@ -9,7 +9,8 @@ with_server(Test) ->
     {ok, Ip} = inet:getaddr(Name, inet),
     {ok, Listening} = gen_tcp:listen(0, [binary, {active, false}, {reuseaddr, true}, {ip, Ip}]),
     {ok, Port} = inet:port(Listening),
-    Server = spawn_link(fun() -> serve(Listening) end),
+    Heard = ets:new(heard, [public, bag]),
+    Server = spawn_link(fun() -> serve(Listening, Heard) end),
     Dir = filename:join("/var/tmp", "beamai-network-" ++ integer_to_list(erlang:unique_integer([positive]))),
     ok = file:make_dir(Dir),
     Text = fun(Format, Values) -> iolist_to_binary(io_lib:format(Format, Values)) end,
@@ -17,21 +18,24 @@ with_server(Test) ->
         Test(#{
             dir => Dir,
             place => Text("~s:~b", [string:lowercase(Name), Port]),
-            address => Text("~s:~b", [inet:ntoa(Ip), Port])
+            address => Text("~s:~b", [inet:ntoa(Ip), Port]),
+            heard => Heard
         })
     after
         unlink(Server),
         exit(Server, kill),
         gen_tcp:close(Listening),
+        ets:delete(Heard),
         file:del_dir_r(Dir)
     end.
 
-serve(Listening) ->
+serve(Listening, Heard) ->
     {ok, Socket} = gen_tcp:accept(Listening),
-    {ok, _Request} = gen_tcp:recv(Socket, 0),
+    {ok, Request} = gen_tcp:recv(Socket, 0),
+    ets:insert(Heard, {request, Request}),
     ok = gen_tcp:send(Socket, <<"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello">>),
     gen_tcp:close(Socket),
-    serve(Listening).
+    serve(Listening, Heard).
 
 kernel(#{dir := Dir, address := Address}, Options) ->
     Usual = #{workspace => Dir, permissions => #{default => allow}, web => #{allow_addresses => [Address]}},
@@ -122,6 +126,42 @@ an_approval_for_the_session_and_a_rule_are_remembered_test_() ->
         end)
     end}.
 
+%% As text and as a fun, which is called for each command.
+credentials_are_added_and_nothing_shows_them_test_() ->
+    {timeout, 60, fun() ->
+        with_server(fun(#{place := Place, heard := Heard} = Server) ->
+            Key = <<"hush-hush-77">>,
+            Shown = fun(Term) -> unicode:characters_to_binary(io_lib:format("~p ~w", [Term, Term])) end,
+            With = fun(Value) ->
+                kernel(Server, #{sandbox => #{network => [Place], credentials => #{<<"http://", Place/binary>> => #{authorization => Value}}}})
+            end,
+            [
+                begin
+                    Kernel = With(Value),
+                    Result = get_it(Kernel, Server, #{}),
+                    ?assertMatch(#{<<"stdout">> := <<"hello">>}, Result),
+                    [{request, Request}] = ets:take(Heard, request),
+                    ?assertNotEqual(nomatch, binary:match(Request, <<"authorization: Bearer ", Key/binary>>)),
+                    [?assertEqual(nomatch, binary:match(Shown(Term), Key)) || Term <- [Kernel, Result]],
+                    ?assertEqual(nomatch, binary:match(maps:get(env, Kernel), Key))
+                end
+             || Value <- [<<"Bearer ", Key/binary>>, "Bearer " ++ binary_to_list(Key), fun() -> <<"Bearer ", Key/binary>> end]
+            ],
+            Command = #{command => <<"true">>},
+            {error, #{message := Message}} =
+                beamai_kernel:invoke(With(fun() -> error(gone) end), <<"shell_exec">>, Command, #{}),
+            ?assertNotEqual(nomatch, binary:match(Message, <<"authorization">>)),
+            [
+                begin
+                    {'EXIT', Failed} = (catch With(Bad)),
+                    ?assertMatch({{bad_option, sandbox}, _}, Failed),
+                    ?assertEqual(nomatch, binary:match(Shown(Failed), Key))
+                end
+             || Bad <- [<<Key/binary, "\n">>, <<>>, 5, [{Key, Key}]]
+            ]
+        end)
+    end}.
+
 names_that_cannot_hold_are_errors_test_() ->
     [
         {lists:flatten(io_lib:format("~0tp", [Options])), ?_assertError({bad_option, _}, beamai_kernel:new(Options))}
@@ -130,6 +170,11 @@ names_that_cannot_hold_are_errors_test_() ->
             #{sandbox => #{network => [<<"https://example.com">>]}},
             #{sandbox => #{network => [example]}},
             #{sandbox => #{network => names}},
+            #{sandbox => #{credentials => #{<<"*.example.com">> => #{<<"authorization">> => <<"x">>}}}},
+            #{sandbox => #{credentials => #{<<"example.com">> => #{<<"host">> => <<"x">>}}}},
+            #{sandbox => #{credentials => #{<<"example.com">> => <<"x">>}}},
+            #{sandbox => #{credentials => [<<"example.com">>]}},
+            #{sandbox => #{network => true, credentials => #{<<"example.com">> => #{<<"authorization">> => <<"x">>}}}},
             #{sandbox => #{network => [<<"a.*.example">>]}},
             #{sandbox => #{network => [<<"example.com">>], mode => off}},
             #{sandbox => #{network => true}, permissions => #{deny => [<<"Network(domain:example.com)">>]}},

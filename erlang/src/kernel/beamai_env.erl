@@ -37,10 +37,12 @@ new(Parts) ->
 encode(Parts) ->
     term_to_binary(maps:map(fun part/2, maps:with(parts(), Parts))).
 
-%% The search engine's key is left out, since settings are printed, cached and compared; it is sent with the calls that
-%% need it.
+%% Keys and credentials are left out, since settings are printed, cached and compared; they are sent with the calls that
+%% need them.
 part(web, #{search := #{api_key := _} = Search} = Web) ->
     Web#{search := (maps:remove(api_key, Search))#{has_key => true}};
+part(sandbox, #{credentials := Origins} = Sandbox) ->
+    Sandbox#{credentials := maps:map(fun(_Origin, Headers) -> maps:map(fun(_Name, _Secret) -> true end, Headers) end, Origins)};
 part(_Key, Part) ->
     Part.
 

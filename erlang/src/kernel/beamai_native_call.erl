@@ -49,7 +49,7 @@ with_env(Kernel, #plan{runs = Native} = Plan, Args, Context, Run, Door) ->
         {ok, Env} ->
             Timeout = timeout(Plan, Args),
             Options = #{pace => Native#native.pace, timeout => Timeout, run => Run},
-            Request = with_model(Context, with_key(Door, Kernel, request(Native, Args, Timeout))),
+            Request = with_model(Context, with_credentials(Native, Kernel, with_key(Door, Kernel, request(Native, Args, Timeout)))),
             in_session(listening(#call{
                 kernel = Kernel, plan = Plan, context = Context, door = Door, env = Env, request = Request, options = Options
             }));
@@ -102,6 +102,15 @@ with_model(_Context, Request) -> Request.
 %% Adds the search engine's key, still in its fun: the door reads it when it encodes the call.
 with_key(beamai_door_port, #{web := #{search := #{api_key := Key}}}, Request) -> Request#{search_key => Key};
 with_key(_Door, _Kernel, Request) -> Request.
+
+%% Adds the credentials for requests of commands, still in their funs.
+with_credentials(Native, #{sandbox := #{credentials := Origins}}, Request) when map_size(Origins) > 0 ->
+    case is_command(Native) of
+        true -> Request#{credentials => Origins};
+        false -> Request
+    end;
+with_credentials(_Native, _Kernel, Request) ->
+    Request.
 
 %% Lets a command ask for approval of program starts while it runs, if there is a callback.
 listening(#call{kernel = Kernel, plan = #plan{runs = Native}, context = Context, request = Request, options = Options} = Call) ->

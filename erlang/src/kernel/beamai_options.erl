@@ -55,6 +55,10 @@
         %% Network access of commands: all, none, or names (`<<"example.com">>', `<<"*.example.org:443">>', `<<"*">>').
         %% Default: only what permission rules `Network(domain:...)' allow.
         network => boolean() | [binary() | string()],
+        %% Headers that are added to requests of commands, by where these go: `<<"example.com">>' or
+        %% `<<"example.com:8443">>' for https, `<<"http://example.com:8080">>' for requests in clear text. Commands do
+        %% not see the values, which are kept in funs as in {@link web()}. Default: none.
+        credentials => #{binary() | string() => #{atom() | binary() | string() => binary() | string() | fun(() -> binary())}},
         %% Whether UNIX sockets may be opened. Default: `false'.
         unix_sockets => boolean(),
         %% Paths that are readable although they are hidden by default, relative to the workspace.
@@ -186,6 +190,10 @@ sandbox(Key, Texts) when
     (Key =:= network orelse Key =:= readable orelse Key =:= writable orelse Key =:= env), is_list(Texts)
 ->
     [sandbox_text(Key, Text) || Text <- Texts];
+sandbox(credentials, Origins) when is_map(Origins) ->
+    maps:from_list([{sandbox_text(credentials, Origin), added(Origin, Headers)} || {Origin, Headers} <- maps:to_list(Origins)]);
+sandbox(credentials, _Secret) ->
+    bad_credentials("must be a map");
 sandbox(Key, Number) when
     (Key =:= memory orelse Key =:= processes orelse Key =:= cpu orelse Key =:= file_size),
     is_integer(Number),
@@ -203,6 +211,26 @@ sandbox_layer(Layer) ->
             Names = lists:join(", ", [atom_to_binary(Name) || Name <- ?DISPENSABLE]),
             bad_option(sandbox, ["without must name layers of these: ", Names, "; not ", show(Layer)])
     end.
+
+added(_Origin, Headers) when is_map(Headers), map_size(Headers) > 0 ->
+    maps:from_list([added_header(Name, Value) || {Name, Value} <- maps:to_list(Headers)]);
+added(Origin, _Secret) ->
+    bad_credentials([show(Origin), " must have a map of headers"]).
+
+%% The raised error does not contain the value.
+added_header(Name, Value) ->
+    case beamai_secret:new_value(Value) of
+        {ok, Secret} when is_atom(Name) -> {atom_to_binary(Name), Secret};
+        {ok, Secret} -> {sandbox_text(credentials, Name), Secret};
+        error -> bad_credentials(["the value of ", show(Name), " must be printable ASCII, or a fun of no argument that gives it"])
+    end.
+
+-spec bad_credentials(iodata()) -> no_return().
+bad_credentials(What) ->
+    bad_option(sandbox, ["credentials: ", What, "; write ", beamai_syntax:either(
+        "#{<<\"example.com\">> => #{<<\"authorization\">> => <<\"Bearer ...\">>}}",
+        "%{\"example.com\" => %{\"authorization\" => \"Bearer ...\"}}"
+    )]).
 
 sandbox_text(_Key, Text) when is_binary(Text) -> Text;
 sandbox_text(_Key, [_ | _] = Text) -> unicode:characters_to_binary(Text, unicode, file:native_name_encoding());

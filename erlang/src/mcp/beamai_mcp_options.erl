@@ -86,6 +86,8 @@ option(headers, Headers) when is_map(Headers) ->
 option(allow_addresses, All) when is_list(All) -> [text(allow_addresses, One) || One <- All];
 option(insecure, Insecure) when is_boolean(Insecure) -> Insecure;
 option(cwd, Path) -> filled(cwd, text(cwd, Path));
+option(sandbox, #{credentials := _}) ->
+    beamai_validate:bad_option(sandbox, "has credentials, which are added to requests of commands only; for a server, give env");
 option(sandbox, Sandbox) -> Sandbox;
 option(workspace, Path) -> Path;
 option(retry, Retry) -> Retry;

@@ -33,6 +33,8 @@
     consulted => map(),
     %% The search engine's key; only the port door reads it.
     search_key => beamai_secret:t(),
+    %% Headers for requests of commands, by origin; only the port door reads them.
+    credentials => #{binary() => #{binary() => beamai_secret:t()}},
     %% Whether somebody can approve program starts of a running command; see beamai_starts.
     asks_starts => true
 }.

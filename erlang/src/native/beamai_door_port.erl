@@ -32,13 +32,29 @@
 
 %% @doc Runs a call; see {@link beamai_door}.
 -spec call(beamai_env:t(), beamai_door:call(), beamai_door:options()) -> beamai_door:answer().
-call(Env, #{search_key := Secret, tool := Tool} = Request, Options) ->
-    case beamai_secret:reveal(Secret) of
-        {ok, Key} -> encoded(Env, Tool, term_to_binary(Request#{search_key := Key}), Options);
-        error -> {error, no_key(Tool)}
-    end;
 call(Env, #{tool := Tool} = Request, Options) ->
-    encoded(Env, Tool, term_to_binary(Request), Options).
+    case revealed(maps:to_list(maps:with([search_key, credentials], Request)), Request) of
+        {ok, Revealed} -> encoded(Env, Tool, term_to_binary(Revealed), Options);
+        {error, Message} -> {error, beamai_error:new(Tool, execution_failed, crash, [Tool, ": " | Message])}
+    end.
+
+%% The request with the values of its secrets.
+revealed([], Request) ->
+    {ok, Request};
+revealed([{search_key, Secret} | More], Request) ->
+    case beamai_secret:reveal(Secret) of
+        {ok, Key} -> revealed(More, Request#{search_key := Key});
+        error -> {error, no_key()}
+    end;
+revealed([{credentials, Origins} | More], Request) ->
+    Values = maps:map(fun(_Origin, Headers) -> maps:map(fun(_Name, Secret) -> beamai_secret:reveal_value(Secret) end, Headers) end, Origins),
+    case [{Origin, Name} || {Origin, Headers} <- maps:to_list(Values), {Name, error} <- maps:to_list(Headers)] of
+        [] ->
+            Given = maps:map(fun(_Origin, Headers) -> maps:map(fun(_Name, {ok, Value}) -> Value end, Headers) end, Values),
+            revealed(More, Request#{credentials := Given});
+        [{Origin, Name} | _] ->
+            {error, no_credential(Origin, Name)}
+    end.
 
 encoded(Env, Tool, Encoded, Options) ->
     case byte_size(Env) + byte_size(Encoded) of
@@ -169,12 +185,17 @@ unanswered(#call{owner = Owner, port = Port, tool = Tool}, Error) ->
             {error, Error}
     end.
 
-no_key(Tool) ->
-    Message = [
-        Tool, ": the fun that web => #{search => #{api_key => Fun}} gives raised, or gave what is no key: a binary of ",
+no_key() ->
+    [
+        "the fun that web => #{search => #{api_key => Fun}} gives raised, or gave what is no key: a binary of ",
         "printable ASCII without spaces"
-    ],
-    beamai_error:new(Tool, execution_failed, crash, Message).
+    ].
+
+no_credential(Origin, Name) ->
+    [
+        "the fun that sandbox => #{credentials => ...} gives for the header ", Name, " of ", Origin,
+        " raised, or gave what is no value: a binary of printable ASCII"
+    ].
 
 too_long(Tool, Size) ->
     Message = [

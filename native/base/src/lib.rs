@@ -9,6 +9,7 @@ mod error;
 mod host_hint;
 mod nearest;
 pub mod panics;
+mod secret;
 
 pub use cancel::CancelToken;
 pub use destination::{Destination, HostPattern};
@@ -16,3 +17,4 @@ pub use domain::Domains;
 pub use error::{CONFIGURE, ErrorKind, Reason, Result, ToolError, describe};
 pub use host_hint::{HostHint, HostTerms};
 pub use nearest::nearest;
+pub use secret::Secret;

@@ -92,6 +92,17 @@ pub struct Doubt {
     pub part: String,
     /// The reason.
     pub why: String,
+    /// If the reason is a variable that only names code for an interpreter.
+    pub code_path: Option<CodePath>,
+}
+
+/// A variable that names directories with code for an interpreter. A rule that lets the interpreter run any code covers it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CodePath {
+    /// The interpreter, as the command names it.
+    pub interpreter: String,
+    /// Beginnings of argument lists, each of which can go on so that the interpreter runs any code.
+    pub any_code: &'static [&'static [&'static str]],
 }
 
 /// Why parsing stopped.
@@ -200,8 +211,10 @@ impl Analysis {
 
     /// Records a doubt, up to a maximum number.
     fn doubt(&mut self, part: String, why: &str) {
-        let doubt = Doubt { part: shortened(part.trim()), why: why.to_owned() };
-        if self.doubts.len() < 16 && !self.doubts.contains(&doubt) {
+        let doubt = Doubt { part: shortened(part.trim()), why: why.to_owned(), code_path: None };
+        // Those that a rule can cover must not take the place of others.
+        let count = self.doubts.iter().filter(|doubt| doubt.code_path.is_none()).count();
+        if count < 16 && !self.doubts.contains(&doubt) {
             self.doubts.push(doubt);
         }
     }
@@ -214,9 +227,25 @@ impl Analysis {
     /// Records an assignment to a variable.
     fn assigned(&mut self, name: &str, part: &str) {
         if is_telling(name) {
-            self.doubt(part.to_owned(), &format!("the variable {name} can change what is run"));
+            self.doubt(part.to_owned(), &can_change(name));
         }
     }
+
+    /// Records an assignment before the program that it is for.
+    fn assigned_for(&mut self, name: &str, program: &str, part: &str) {
+        let code_path = variable::code_path(name, program);
+        if code_path.is_none() {
+            return self.assigned(name, part);
+        }
+        let doubt = Doubt { part: shortened(part.trim()), why: can_change(name), code_path };
+        if !self.doubts.contains(&doubt) {
+            self.doubts.push(doubt);
+        }
+    }
+}
+
+fn can_change(variable: &str) -> String {
+    format!("the variable {variable} can change what is run")
 }
 
 /// Directories of system programs, which rules name without a path.

@@ -28,10 +28,12 @@ const SHELLS: [&str; 10] = ["bash", "sh", "dash", "zsh", "ksh", "mksh", "ash", "
 
 /// Records what a simple command does.
 pub(super) fn simple(out: &mut Analysis, simple: SimpleCommand, depth: usize) -> Result<()> {
+    let program =
+        simple.words.first().filter(|word| !word.has_unknown()).and_then(Word::text).unwrap_or_default();
     // `IFS=… read` changes the separator for that one `read` only.
-    let is_read = simple.words.first().and_then(Word::text).as_deref() == Some("read");
+    let is_read = program == "read";
     for (name, _) in simple.assignments.iter().filter(|(name, _)| !is_read || name != "IFS") {
-        out.assigned(name, &simple.part);
+        out.assigned_for(name, &program, &simple.part);
     }
     if simple.words.is_empty() {
         out.reads.extend(simple.reads);

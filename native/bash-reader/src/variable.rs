@@ -1,5 +1,7 @@
 //! Variables that affect what is run, or how.
 
+use super::{CodePath, base};
+
 /// Parts of names of variables that control programs or the loader.
 const TELLING: &str = "PATH LD_ DYLD BASH SHELL SHOPT IFS ENV GIT EDITOR VISUAL PAGER BROWSER LESS OPT FLAGS PRELOAD LIB \
     PYTHON PERL RUBY NODE NPM JAVA CLASS GO CARGO RUST CMD COMMAND PROG EXEC HOOK CONF HOME XDG SSH RSH PROXY HOST DIR FILE \
@@ -13,6 +15,25 @@ const WHOLE: &str =
 /// Names that contain such a part but are harmless.
 const KNOWN: &str = "NODE_ENV RUST_LOG RUST_BACKTRACE GOMAXPROCS GOOS GOARCH FORCE_COLOR PYTHONDONTWRITEBYTECODE \
     PYTHONUNBUFFERED PYTHONHASHSEED";
+
+/// Variables that name directories with code, the program that loads code from there, and beginnings of its argument lists
+/// that can go on so that it runs any code anyway.
+const CODE_PATHS: [(&str, &str, &[&[&str]]); 6] = [
+    ("PYTHONPATH", "python", &[&[], &["-c"], &["-m", "pytest"]]),
+    ("PYTHONPATH", "pytest", &[&[]]),
+    ("PYTHONPATH", "py.test", &[&[]]),
+    ("NODE_PATH", "node", &[&[], &["-e"]]),
+    ("RUBYLIB", "ruby", &[&[], &["-e"]]),
+    ("PERL5LIB", "perl", &[&[], &["-e"]]),
+];
+
+/// What a variable is to a program if it only names code for it.
+pub(super) fn code_path(variable: &str, program: &str) -> Option<CodePath> {
+    let is_version = |rest: &str| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let is_it = |name: &str| base(program).strip_prefix(name).is_some_and(is_version);
+    let (.., any_code) = CODE_PATHS.iter().find(|(own, name, _)| *own == variable && is_it(name))?;
+    Some(CodePath { interpreter: program.to_owned(), any_code })
+}
 
 /// Whether setting a variable can affect what is run.
 pub fn is_telling(name: &str) -> bool {
@@ -54,6 +75,22 @@ mod tests {
             "PIP_INDEX_URL",
         ] {
             assert!(is_telling(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn some_only_name_code_for_an_interpreter() {
+        for (variable, program, is_code) in [
+            ("PYTHONPATH", "python3", true),
+            ("PYTHONPATH", ".venv/bin/python3.11", true),
+            ("PYTHONPATH", "pythonx", false),
+            ("PYTHONPATH", "make", false),
+            ("PYTHONSTARTUP", "python3", false),
+            ("PYTHONPATH", "", false),
+            ("NODE_PATH", "node", true),
+            ("NODE_OPTIONS", "node", false),
+        ] {
+            assert_eq!(code_path(variable, program).is_some(), is_code, "{variable} {program}");
         }
     }
 

@@ -2,8 +2,8 @@
 
 use crate::approval;
 use crate::catalogue;
-use beamai_base::{CancelToken, Reason, Result, ToolError, panics};
-use beamai_isolation::{SandboxMode, SandboxSettings};
+use beamai_base::{CancelToken, Reason, Result, Secret, ToolError, panics};
+use beamai_isolation::{HostCredentials, SandboxMode, SandboxSettings};
 use beamai_policy::{
     DeniedPaths, Judgement, NetworkPolicy, Operand, PermissionRequest, PermissionRequests, Policy,
     PolicyText, ReadGuard, RedirectPolicy, StartRules, Verdict,
@@ -14,7 +14,6 @@ use beamai_tool::{
     delegation::{Delegation, DelegationReport},
     lsp_settings::LspSettings,
     question::{Answers, Question},
-    web_settings::Secret,
 };
 use beamai_workspace::{Workspace, WorkspaceId, journal};
 use serde::Deserialize;
@@ -104,6 +103,9 @@ pub struct CallRequest {
     /// The search engine's API key, if the settings say that it comes with each call.
     #[serde(default)]
     pub search_key: Option<Secret>,
+    /// The sandbox's credentials, if the settings say that their values come with each call.
+    #[serde(default)]
+    pub credentials: Option<HostCredentials>,
     /// Whether somebody can be asked for approval of program starts and connections while a command runs. Requests
     /// arrive as progress events, `{"start": Id, "request": Request}`, and are answered by the act `start_answer`.
     #[serde(default)]
@@ -125,6 +127,7 @@ impl CallRequest {
             has_model: false,
             consulted: None,
             search_key: None,
+            credentials: None,
             asks_starts: false,
         }
     }
@@ -386,7 +389,13 @@ impl Host {
                 .search_key
                 .as_ref()
                 .map_or_else(|| Arc::clone(&self.web), |key| Arc::new(self.web.with_key(key))),
-            sandbox: Arc::clone(&self.sandbox),
+            sandbox: match &call.credentials {
+                Some(given) => Arc::new(SandboxSettings {
+                    credentials: given.clone(),
+                    ..SandboxSettings::clone(&self.sandbox)
+                }),
+                None => Arc::clone(&self.sandbox),
+            },
             inline_bytes: run.inline_bytes,
             must_not_wait: run.must_not_wait,
             progress: run.progress,

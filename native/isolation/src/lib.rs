@@ -6,12 +6,14 @@
 
 #![forbid(unsafe_code)]
 
+mod credentials;
 mod layers;
 mod network;
 mod planted;
 mod settings;
 mod start;
 
+pub use credentials::{CredentialHeader, HostCredentials};
 pub use layers::{Isolation, LayerOff};
 pub use network::{Network, NetworkUse, Outlet};
 pub use planted::Planted;

@@ -1,6 +1,6 @@
 //! The host's sandbox settings, as plain data.
 
-use crate::Network;
+use crate::{HostCredentials, Network};
 use beamai_base::{Reason, Result, ToolError};
 use schemars::JsonSchema;
 use serde::de::Error as _;
@@ -61,6 +61,8 @@ pub struct SandboxSettings {
     pub without: Vec<String>,
     /// Network access. By default commands only have a loopback interface of their own.
     pub network: Network,
+    /// Headers that are added to commands' requests to some names.
+    pub credentials: HostCredentials,
     /// Whether commands may open UNIX sockets, by which they could reach the machine's services.
     pub unix_sockets: bool,
     /// Paths that are readable although they are hidden by default. Relative to the workspace.
@@ -68,6 +70,9 @@ pub struct SandboxSettings {
     /// Paths that are writable besides the workspace and the temporary directory. A protected path in this list is not
     /// protected. Relative to the workspace.
     pub writable: Vec<String>,
+    /// Absolute paths that are hidden besides the known places of secrets: settings files with credentials.
+    #[serde(skip)]
+    pub hidden: Vec<String>,
     /// Environment variables of the host that commands see besides the default ones.
     pub env: Vec<String>,
     /// Maximum bytes of memory per process, and in total. Default: half of the machine's memory per process, three
@@ -198,6 +203,7 @@ mod tests {
             (json!("off:landlock"), "off:landlock"),
             (json!({"tier": "none"}), "none"),
             (json!({"netwrok": true}), "netwrok"),
+            (json!({"credentials": {"a b": {"X": "y"}}}), "a b"),
         ] {
             let error = read(value).unwrap_err().to_string();
             assert!(error.contains("sandbox") && error.contains(part), "{error}");

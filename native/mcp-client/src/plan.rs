@@ -111,7 +111,7 @@ impl Launch {
             None => Arc::clone(&cx.sandbox),
             Some(own) => {
                 own.check()?;
-                Arc::new(own.clone())
+                Arc::new(SandboxSettings::clone(own))
             }
         };
         let workspace = cx.workspace.without_temp().unguarded();

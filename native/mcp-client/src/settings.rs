@@ -48,7 +48,7 @@ pub(super) struct StdioSettings {
     pub(super) cwd: Option<String>,
     /// Replaces the host's sandbox settings.
     #[serde(default)]
-    pub(super) sandbox: Option<SandboxSettings>,
+    pub(super) sandbox: Option<Box<SandboxSettings>>,
 }
 
 /// A URL and its options.

@@ -25,11 +25,11 @@ pub(super) enum TrustRoots {
 }
 
 impl Transport {
-    /// Starts TLS with the host of a URL.
+    /// Starts TLS with the host of a URL; without `verify`, whatever its certificate is. HTTP/1.1 is spoken in it.
     ///
     /// # Errors
     /// `network` with the problem of the certificate or the handshake, `timeout`.
-    pub(super) async fn encrypt(
+    pub async fn encrypt(
         &self,
         url: &Url,
         stream: TcpStream,

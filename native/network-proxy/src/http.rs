@@ -2,7 +2,8 @@
 
 use super::tunnel;
 use super::upstream::{ConnectError, Upstream};
-use beamai_base::Destination;
+use beamai_base::{Destination, Secret};
+use beamai_isolation::CredentialHeader;
 use http_body_util::{Either, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue};
@@ -27,12 +28,29 @@ const OF_NEIGHBOURS: [&str; 9] = [
     "transfer-encoding",
     "upgrade",
 ];
-const DEFAULT_PORT: u16 = 80;
+const HTTP: u16 = 80;
+const HTTPS: u16 = 443;
 
 type Body = Either<Incoming, Full<Bytes>>;
 
-/// Serves HTTP on a stream. `within` is the destination of the tunnel that it comes through, if any.
-pub(super) async fn serve<S>(stream: S, upstream: Arc<Upstream>, within: Option<Destination>)
+/// A tunnel with HTTP requests in it.
+#[derive(Clone)]
+pub(super) struct HttpTunnel {
+    /// Where it leads.
+    pub(super) to: Destination,
+    /// Whether the requests came by TLS.
+    pub(super) is_encrypted: bool,
+}
+
+impl HttpTunnel {
+    /// The port that a request need not name.
+    fn default_port(&self) -> u16 {
+        if self.is_encrypted { HTTPS } else { HTTP }
+    }
+}
+
+/// Serves HTTP on a stream. `within` is the tunnel that it comes through, if any.
+pub(super) async fn serve<S>(stream: S, upstream: Arc<Upstream>, within: Option<HttpTunnel>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -43,29 +61,34 @@ where
     let connection = hyper::server::conn::http1::Builder::new()
         .serve_connection(TokioIo::new(stream), service)
         .with_upgrades();
-    if let (Err(error), Some(to)) = (connection.await, &within)
+    if let (Err(error), Some(within)) = (connection.await, &within)
         && error.is_parse()
     {
-        _ = upstream
-            .refuse(&to.to_string(), "what was sent is neither TLS nor HTTP/1, and nothing else passes");
+        _ = upstream.refuse(
+            &within.to.to_string(),
+            "what was sent is neither TLS nor HTTP/1, and nothing else passes",
+        );
     }
 }
 
 async fn answer(
     request: Request<Incoming>,
     upstream: Arc<Upstream>,
-    within: Option<Destination>,
+    within: Option<HttpTunnel>,
 ) -> Response<Body> {
     let asked = request.uri().to_string();
     let answered = match (request.method() == Method::CONNECT, within) {
         (true, None) => connect(request, &upstream).await,
-        (true, Some(to)) => {
+        (true, Some(HttpTunnel { to, .. })) => {
             Err(upstream.refuse(&asked, &format!("a tunnel through {to} to somewhere else is refused")))
         }
         (false, within) => match target(&request, within.as_ref()) {
-            Ok(to) => forward(request, to, upstream).await,
+            Ok(to) => {
+                let is_encrypted = within.is_some_and(|within| within.is_encrypted);
+                forward(request, HttpTunnel { to, is_encrypted }, upstream).await
+            }
             Err(why) => {
-                let to = within.map_or(asked, |to| to.to_string());
+                let to = within.map_or(asked, |within| within.to.to_string());
                 _ = upstream.refuse(&to, &why);
                 Err(ConnectError::Malformed(why))
             }
@@ -85,13 +108,13 @@ async fn connect(
         upstream.gate.refused(&asked, &why);
         return Err(ConnectError::Malformed(why));
     };
-    let server = upstream.open(&to).await?;
+    let server = upstream.open_tunnel(&to).await?;
     dig(request, server, to, Arc::clone(upstream));
     Ok(Response::new(Either::Right(Full::default())))
 }
 
 /// Starts the tunnel after the response to the request.
-fn dig(request: Request<Incoming>, server: TcpStream, to: Destination, upstream: Arc<Upstream>) {
+fn dig(request: Request<Incoming>, server: Option<TcpStream>, to: Destination, upstream: Arc<Upstream>) {
     tokio::spawn(async move {
         if let Ok(client) = hyper::upgrade::on(request).await {
             tunnel::carry(TokioIo::new(client), server, to, upstream).await;
@@ -100,15 +123,16 @@ fn dig(request: Request<Incoming>, server: TcpStream, to: Destination, upstream:
 }
 
 /// The destination of a request, if URL and headers agree on it.
-fn target(request: &Request<Incoming>, within: Option<&Destination>) -> Result<Destination, String> {
+fn target(request: &Request<Incoming>, within: Option<&HttpTunnel>) -> Result<Destination, String> {
     let uri = request.uri();
-    let named = |authority: &str| Destination::parse(authority, Some(DEFAULT_PORT));
+    let port = within.map_or(HTTP, HttpTunnel::default_port);
+    let named = |authority: &str| Destination::parse(authority, Some(port));
     let mut hosts = request.headers().get_all(HOST).iter();
     let host = hosts.next().map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
     if hosts.next().is_some() {
         return Err("the request has several Host headers".to_owned());
     }
-    let to = match (within, uri.authority(), uri.scheme()) {
+    let to = match (within.map(|within| &within.to), uri.authority(), uri.scheme()) {
         (None, Some(authority), Some(scheme)) if *scheme == Scheme::HTTP => {
             named(authority.as_str()).ok_or_else(|| format!("{:?} is no host", authority.as_str()))?
         }
@@ -129,13 +153,54 @@ fn target(request: &Request<Incoming>, within: Option<&Destination>) -> Result<D
     }
 }
 
-/// Forwards a request over a connection of its own.
+/// Forwards a request over a connection of its own, with the host's credentials for where it goes.
 async fn forward(
+    request: Request<Incoming>,
+    on: HttpTunnel,
+    upstream: Arc<Upstream>,
+) -> Result<Response<Body>, ConnectError> {
+    let added = added(&request, &on, &upstream)?;
+    let server = upstream.open(&on.to).await?;
+    let mut request = forwarded(request, &on);
+    for (name, value) in added {
+        request.headers_mut().insert(name, value);
+    }
+    match on.is_encrypted {
+        true => exchange(upstream.encrypt(&on.to, server).await?, request, on.to, upstream).await,
+        false => exchange(server, request, on.to, upstream).await,
+    }
+}
+
+/// The host's credentials for a request.
+fn added(
+    request: &Request<Incoming>,
+    on: &HttpTunnel,
+    upstream: &Upstream,
+) -> Result<Vec<(HeaderName, HeaderValue)>, ConnectError> {
+    let refuse = |why: &str| upstream.refuse(&on.to.to_string(), why);
+    let headers = upstream.credentials.headers(&on.to, on.is_encrypted);
+    if !headers.is_empty() && request.method() == Method::TRACE {
+        return Err(refuse("the answer to TRACE would show the host's credentials"));
+    }
+    let read = |header: &CredentialHeader| {
+        let mut value = HeaderValue::from_str(header.value.as_ref().map(Secret::reveal)?).ok()?;
+        value.set_sensitive(true);
+        Some((header.name.parse().ok()?, value))
+    };
+    let missing = || refuse("the host's credentials for it did not come with the call");
+    headers.iter().map(read).collect::<Option<_>>().ok_or_else(missing)
+}
+
+/// Sends a request over a connection. The response's body follows as it arrives.
+async fn exchange<S>(
+    server: S,
     request: Request<Incoming>,
     to: Destination,
     upstream: Arc<Upstream>,
-) -> Result<Response<Body>, ConnectError> {
-    let server = upstream.open(&to).await?;
+) -> Result<Response<Body>, ConnectError>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     let failed = |error: hyper::Error| ConnectError::Failed(format!("no answer from {to}: {error}"));
     let (mut sender, connection) =
         hyper::client::conn::http1::handshake(TokioIo::new(server)).await.map_err(failed)?;
@@ -147,20 +212,20 @@ async fn forward(
             () = upstream.revoked(&to) => {}
         }
     });
-    let answer = sender.send_request(forwarded(request, &to)).await.map_err(failed)?;
+    let answer = sender.send_request(request).await.map_err(failed)?;
     let (mut head, body) = answer.into_parts();
     strip(&mut head.headers);
     Ok(Response::from_parts(head, Either::Left(body)))
 }
 
 /// The request as it is sent to the server.
-fn forwarded(request: Request<Incoming>, to: &Destination) -> Request<Incoming> {
+fn forwarded(request: Request<Incoming>, on: &HttpTunnel) -> Request<Incoming> {
     let (mut head, body) = request.into_parts();
     let path = head.uri.path_and_query().cloned();
     head.uri = path.map_or_else(|| Uri::from_static("/"), Uri::from);
     head.version = Version::HTTP_11;
     strip(&mut head.headers);
-    let host = if to.port() == DEFAULT_PORT { to.host() } else { to.to_string() };
+    let host = if on.to.port() == on.default_port() { on.to.host() } else { on.to.to_string() };
     if let Ok(host) = HeaderValue::from_str(&host) {
         head.headers.insert(HOST, host);
     }

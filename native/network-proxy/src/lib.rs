@@ -4,9 +4,13 @@
 //! HTTP with or without `CONNECT`, or SOCKS5. A [`Gate`] decides about each host name before it is resolved; the
 //! addresses that it resolves to are checked on connecting (`beamai-net`). A tunnel passes only TLS whose server name
 //! is the one that was asked for, and HTTP whose `Host` is.
+//!
+//! To some requests the host has headers added (`HostCredentials`, in `beamai-isolation`). Only for these, TLS ends in the
+//! proxy, which identifies itself by certificates of an [`authority`] of its own and encrypts again towards the server.
 
 #![forbid(unsafe_code)]
 
+mod certificates;
 mod hello;
 mod http;
 mod proxy;
@@ -15,6 +19,7 @@ mod socks;
 mod tunnel;
 mod upstream;
 
+pub use certificates::authority;
 pub use proxy::Proxy;
 
 use beamai_base::Destination;

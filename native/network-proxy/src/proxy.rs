@@ -2,7 +2,7 @@
 
 use super::upstream::Upstream;
 use super::{Gate, http, socks};
-use beamai_isolation::Outlet;
+use beamai_isolation::{HostCredentials, Outlet};
 use beamai_net::Transport;
 use std::io;
 use std::net::TcpListener as Listener;
@@ -33,10 +33,10 @@ struct ProxyThread {
 }
 
 impl Proxy {
-    /// Creates a proxy that asks this gate and connects through this transport.
-    pub fn new(gate: Arc<dyn Gate>, transport: Transport) -> Self {
+    /// Creates a proxy that asks this gate, connects through this transport, and adds these credentials to requests.
+    pub fn new(gate: Arc<dyn Gate>, transport: Transport, credentials: HostCredentials) -> Self {
         let (again, _) = watch::channel(());
-        let upstream = Arc::new(Upstream { gate, transport, again: again.subscribe() });
+        let upstream = Arc::new(Upstream { gate, transport, credentials, again: again.subscribe() });
         Self { upstream, again, serving: Mutex::default() }
     }
 

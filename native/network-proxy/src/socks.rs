@@ -49,7 +49,7 @@ pub(super) async fn serve(mut client: TcpStream, upstream: Arc<Upstream>) -> io:
         _ = upstream.refuse(&format!("{host}:{port}"), "that is no host");
         return answer(&mut client, FORBIDDEN).await;
     };
-    match upstream.open(&to).await {
+    match upstream.open_tunnel(&to).await {
         Ok(server) => {
             answer(&mut client, DONE).await?;
             tunnel::carry(client, server, to, upstream).await;

@@ -1,7 +1,8 @@
 //! The content of a tunnel: TLS to the named server, or HTTP for the named host.
 
+use super::certificates;
 use super::hello::{self, ClientHello};
-use super::http;
+use super::http::{self, HttpTunnel};
 use super::rewind::Rewind;
 use super::upstream::Upstream;
 use beamai_base::Destination;
@@ -10,6 +11,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, copy_bidirectional};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
 
 /// First byte of a TLS handshake record.
 const HANDSHAKE: u8 = 22;
@@ -18,10 +20,18 @@ const LONGEST_HELLO: usize = 64 << 10;
 /// How long a client may stay silent after opening a tunnel. Protocols in which the server speaks first cannot be
 /// checked.
 const SILENCE: Duration = Duration::from_secs(30);
+/// Why a program does not accept the proxy as the server.
+const NOT_TRUSTED: &str = "the host's credentials are added to requests there, for which the program has to trust the \
+                           authorities in the file that SSL_CERT_FILE names, and speak HTTP/1.1; it does not";
 
-/// Relays between client and server until either ends, once the client's first bytes have passed the check.
-pub(super) async fn carry<S>(mut client: S, server: TcpStream, to: Destination, upstream: Arc<Upstream>)
-where
+/// Relays between client and server until either ends, or serves HTTP requests, once the client's first bytes have passed
+/// the check. Without a connection to the server, TLS ends here.
+pub(super) async fn carry<S>(
+    mut client: S,
+    server: Option<TcpStream>,
+    to: Destination,
+    upstream: Arc<Upstream>,
+) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let begun = match timeout(SILENCE, begin(&mut client, &to)).await {
@@ -37,12 +47,37 @@ where
         Ok(FirstBytes::Http(beginning)) => {
             // Each request gets a connection of its own.
             drop(server);
-            http::serve(Rewind::new(beginning, client), upstream, Some(to)).await;
+            let within = HttpTunnel { to, is_encrypted: false };
+            http::serve(Rewind::new(beginning, client), upstream, Some(within)).await;
         }
-        Ok(FirstBytes::Tls(beginning)) => tokio::select! {
-            () = relay(client, server, &beginning) => {}
-            () = upstream.revoked(&to) => {}
+        Ok(FirstBytes::Tls(beginning)) => match server {
+            None => decrypt(Rewind::new(beginning, client), to, upstream).await,
+            Some(server) => tokio::select! {
+                () = relay(client, server, &beginning) => {}
+                () = upstream.revoked(&to) => {}
+            },
         },
+    }
+}
+
+/// Ends TLS here, in the server's name, and serves the HTTP requests in it.
+async fn decrypt<S>(client: S, to: Destination, upstream: Arc<Upstream>)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let identity = match certificates::identity(&to) {
+        Ok(identity) => identity,
+        Err(why) => {
+            upstream.refuse(&to.to_string(), &why);
+            return;
+        }
+    };
+    match timeout(SILENCE, TlsAcceptor::from(identity).accept(client)).await {
+        Ok(Ok(stream)) => {
+            http::serve(stream, upstream, Some(HttpTunnel { to, is_encrypted: true })).await;
+        }
+        Ok(Err(error)) => _ = upstream.refuse(&to.to_string(), &format!("{NOT_TRUSTED} ({error})")),
+        Err(_) => _ = upstream.refuse(&to.to_string(), NOT_TRUSTED),
     }
 }
 

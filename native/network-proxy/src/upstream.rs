@@ -2,11 +2,13 @@
 
 use super::Gate;
 use beamai_base::{Destination, Reason};
+use beamai_isolation::HostCredentials;
 use beamai_net::{Deadline, Transport, advice};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
+use tokio_rustls::client::TlsStream;
 
 /// Timeout for resolving a name and connecting.
 const CONNECTING: Duration = Duration::from_secs(30);
@@ -15,6 +17,8 @@ const CONNECTING: Duration = Duration::from_secs(30);
 pub(super) struct Upstream {
     pub(super) gate: Arc<dyn Gate>,
     pub(super) transport: Transport,
+    /// The headers to add, by destination.
+    pub(super) credentials: HostCredentials,
     /// Changes when the gate has to be asked again.
     pub(super) again: watch::Receiver<()>,
 }
@@ -49,6 +53,16 @@ impl Upstream {
         opened
     }
 
+    /// The connection for a tunnel if that is permitted; `None` where requests in it get connections of their own because
+    /// credentials are added to them.
+    pub(super) async fn open_tunnel(&self, to: &Destination) -> Result<Option<TcpStream>, ConnectError> {
+        if self.credentials.headers(to, true).is_empty() {
+            return self.open(to).await.map(Some);
+        }
+        self.gate.admit(to).await.map_err(|why| self.refuse(&to.to_string(), &why))?;
+        Ok(None)
+    }
+
     async fn try_open(&self, to: &Destination) -> Result<TcpStream, ConnectError> {
         self.gate.admit(to).await.map_err(ConnectError::Forbidden)?;
         let url = to.url().ok_or_else(|| ConnectError::Malformed(format!("{to} is no host")))?;
@@ -59,6 +73,20 @@ impl Upstream {
         })?;
         _ = stream.set_nodelay(true);
         Ok(stream)
+    }
+
+    /// Starts TLS on a connection, with a server that has a valid certificate, and records a failure.
+    pub(super) async fn encrypt(
+        &self,
+        to: &Destination,
+        stream: TcpStream,
+    ) -> Result<TlsStream<TcpStream>, ConnectError> {
+        let url = to.url().ok_or_else(|| ConnectError::Malformed(format!("{to} is no host")))?;
+        let deadline = Deadline::lasting(CONNECTING, &advice::COMMAND);
+        self.transport.encrypt(&url, stream, true, &deadline).await.map_err(|error| {
+            self.gate.refused(&to.to_string(), &error.message);
+            ConnectError::Failed(error.message)
+        })
     }
 
     /// Refuses a request, and records it.

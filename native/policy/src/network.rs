@@ -10,6 +10,10 @@ use std::sync::Arc;
 /// The canonical name of rules about connections of commands.
 pub const NETWORK: &str = "Network";
 
+/// Why names cannot be enforced.
+const ALL: &str = "the network is switched on as a whole";
+const OFF: &str = "the sandbox is off";
+
 /// The host names that commands may connect to.
 #[derive(Debug, Clone)]
 pub struct NetworkPolicy {
@@ -40,23 +44,30 @@ impl NetworkPolicy {
     /// The names that commands may connect to; `None` if they may connect anywhere, or nowhere.
     ///
     /// # Errors
-    /// `invalid_argument` if names or rules cannot be enforced: with the network open, or without a sandbox.
+    /// `invalid_argument` if names, rules or credentials cannot be enforced: with the network open, or without a sandbox.
     pub fn of(policy: &Arc<Policy>, sandbox: &SandboxSettings, blocked: &Domains) -> Result<Option<Self>> {
         let rules = || policy.allow.iter().chain(&policy.ask).chain(&policy.deny);
+        if !sandbox.credentials.is_empty() {
+            match (&sandbox.network, sandbox.mode) {
+                (Network::All, _) => return Err(unenforced("credentials", ALL)),
+                (_, SandboxMode::Off) => return Err(unenforced("credentials", OFF)),
+                _ => {}
+            }
+        }
         let rule = rules().find(|rule| rule.tool == NETWORK);
         let opens = policy.allow.iter().chain(&policy.ask).any(|rule| rule.tool == NETWORK);
         let names = match (&sandbox.network, rule) {
             (Network::Off, _) | (Network::ByRules, None) => return Ok(None),
             (Network::All, None) => return Ok(None),
             (Network::All, Some(rule)) => {
-                return Err(unenforced(&rule.text, "the network is switched on as a whole"));
+                return Err(unenforced(&rule.text, ALL));
             }
             (Network::ByRules, Some(_)) if !opens => return Ok(None),
             (Network::ByRules, Some(rule)) if sandbox.mode == SandboxMode::Off => {
-                return Err(unenforced(&rule.text, "the sandbox is off"));
+                return Err(unenforced(&rule.text, OFF));
             }
             (Network::Names(_), _) if sandbox.mode == SandboxMode::Off => {
-                return Err(unenforced("network", "the sandbox is off"));
+                return Err(unenforced("network", OFF));
             }
             (Network::ByRules, Some(_)) => Vec::new(),
             (Network::Names(names), _) => names.clone(),
@@ -213,6 +224,8 @@ mod tests {
             (json!({"deny": ["Network(domain:a.example)"]}), json!({"network": true})),
             (allow, json!("off")),
             (json!({}), json!({"mode": "off", "network": ["a.example"]})),
+            (json!({}), json!({"network": true, "credentials": {"a.example": {"X": "y"}}})),
+            (json!({}), json!({"mode": "off", "credentials": {"a.example": {"X": "y"}}})),
         ] {
             let error = policy(rules, sandbox).unwrap_err();
             assert!(error.message.contains("cannot hold"), "{}", error.message);

@@ -11,7 +11,7 @@ use super::starts::has;
 use super::verdict::{Judgement, Verdict};
 use super::words::{Certainty, CommandPattern};
 use beamai_bash_reader::{
-    Analysis, CharClass, Invocation, InvocationKind, Word, analyse, is_message, is_telling,
+    Analysis, CharClass, CodePath, Doubt, Invocation, InvocationKind, Word, analyse, is_message, is_telling,
 };
 use std::path::PathBuf;
 
@@ -293,7 +293,8 @@ impl<'a> CommandCase<'a> {
         let telling = self.line.variables.iter().filter(|name| is_telling(name) || is_evaluated(name));
         let telling =
             telling.map(|name| (String::new(), format!("the variable {name} can change what is run")));
-        let found = self.found.doubts.iter().map(|doubt| (doubt.part.clone(), doubt.why.clone()));
+        let found = self.found.doubts.iter().filter(|doubt| !self.is_waived(doubt));
+        let found = found.map(|doubt| (doubt.part.clone(), doubt.why.clone()));
         let lost = match &self.directories {
             None => Some((String::new(), "the directory that it changes to is not known".to_owned())),
             Some(all) if all.iter().any(|path| is_outside(path)) => {
@@ -307,6 +308,18 @@ impl<'a> CommandCase<'a> {
             judgement
         };
         telling.chain(found).chain(lost).map(doubt).collect()
+    }
+
+    /// Whether a doubt is about code for an interpreter that a rule lets run any code.
+    fn is_waived(&self, doubt: &Doubt) -> bool {
+        let Some(CodePath { interpreter, any_code }) = &doubt.code_path else { return false };
+        let begins = |way: &&&[&str]| {
+            let words = [interpreter.as_str()].into_iter().chain(way.iter().copied()).map(Word::literal);
+            let words: Vec<Word> = words.chain([Word::unknown()]).collect();
+            let allows = |pattern: &CommandPattern| pattern.allows_words(&words);
+            self.policy.allow.iter().filter_map(PermissionRule::command).any(allows)
+        };
+        self.open.is_some() || any_code.iter().any(|way| begins(&way))
     }
 
     /// What needs approval for a file that is written.

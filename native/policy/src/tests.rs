@@ -294,6 +294,41 @@ fn what_is_harmless_needs_no_rule_beside_what_has_one() {
 
 /// What other programs start is judged as it starts.
 #[test]
+fn a_variable_with_code_is_covered_where_a_rule_lets_any_code_run() {
+    let auto = |rules: &[&str]| policy(rules, &[], &[], PolicyMode::Auto);
+    for (rules, command) in [
+        (&["Bash(python3:*)"][..], "PYTHONPATH=. python3 app.py"),
+        (&["Bash(python3 app.py:*)", "Bash(python3 -c:*)"], "PYTHONPATH=src python3 app.py"),
+        (&["Bash(python3 -m pytest:*)"], "PYTHONPATH=. python3 -m pytest -q"),
+        (&["Bash(pytest:*)"], "PYTHONPATH=src:lib pytest tests"),
+        (&["Bash(.venv/bin/python:*)"], "PYTHONPATH=. .venv/bin/python -c 'import app'"),
+        (&["Bash(node *)"], "NODE_PATH=lib node x.js"),
+        (&["Bash(perl -e:*)"], "PERL5LIB=lib perl -e 'use X'"),
+    ] {
+        assert_eq!(name(&auto(rules), command), "allow", "{command}");
+    }
+    for (rules, command) in [
+        (&["Bash(python3 app.py:*)"][..], "PYTHONPATH=. python3 app.py"),
+        (&["Bash(python3 manage.py:*)", "Bash(pytest:*)"], "PYTHONPATH=. python3 manage.py"),
+        (&["Bash(python3 -m json.tool:*)"], "PYTHONPATH=. python3 -m json.tool"),
+        (&["Bash(python3 -c:*)", "Bash(make:*)"], "PYTHONPATH=. make"),
+        (&["Bash(python3:*)"], "PYTHONPATH=. ./python3 app.py"),
+        (&["Bash(python3:*)"], "PYTHONSTARTUP=x python3"),
+        (&["Bash(python3:*)"], "PYTHONPATH=. PATH=. python3 app.py"),
+        (&["Bash(python3:*)"], "export PYTHONPATH=.; python3 app.py"),
+        (&["Bash(python3:*)"], "env PYTHONPATH=. python3 app.py"),
+        (&["Bash(python3)"], "PYTHONPATH=. python3"),
+    ] {
+        assert_eq!(name(&auto(rules), command), "ask", "{command}");
+    }
+    // Others are not pushed out of the list by many of these.
+    let many = format!("{}PATH=. ls", "PYTHONPATH=a python3 b; ".repeat(20));
+    assert_eq!(name(&auto(&["Bash(python3:*)", "Bash(ls:*)"]), &many), "ask");
+    let distinct: String = (0..20).map(|at| format!("PYTHONPATH=a python3 {at}; ")).collect();
+    assert_eq!(name(&auto(&["Bash(python3:*)", "Bash(ls:*)"]), &format!("{distinct}PATH=. ls")), "ask");
+}
+
+#[test]
 fn a_denied_program_is_looked_for_in_the_commands_own_words() {
     let open = policy(&[], &[], &["Bash(rm:*)"], PolicyMode::Allow);
     for command in ["x 'rm y'", "cp /bin/rm y", "git log 'rm y'", "make", "python3 -c 'x'"] {

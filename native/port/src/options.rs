@@ -75,6 +75,7 @@ $XDG_CONFIG_HOME/beamai/settings.json, by default ~/.config/beamai/settings.json
 says beside it is added (rules, addresses) or holds over it (--default, --sandbox, --network). A file has any of these parts:
   \"permissions\": {\"allow\": [], \"ask\": [], \"deny\": [], \"default\": \"auto\"}, or by tool \"permission\": {\"fetch\": \"allow\"}
   \"sandbox\": \"MODE\" or {\"mode\": \"MODE\", \"tier\": \"full\", \"without\": [], \"network\": false or [\"NAME\"],
+             \"credentials\": {\"HOST\": {\"HEADER\": \"…\"}},
              \"unix_sockets\": false, \"readable\": [], \"writable\": [], \"env\": [], \"memory\": BYTES, \"processes\": N, \"cpu\": SECONDS, \"file_size\": BYTES}
   \"web\": {\"allow_addresses\": [\"IP:PORT\"], \"allowed_domains\": [], \"blocked_domains\": [], \"user_agent\": \"…\",
           \"search\": {\"provider\": \"searxng\", \"base_url\": \"…\", \"api_key\": \"…\"}}
@@ -96,6 +97,8 @@ pub(crate) struct HostOptions {
     addresses: Vec<SocketAddr>,
     /// The person's own settings file, if it was read.
     user_settings: Option<UserSettings>,
+    /// The settings files that contain credentials.
+    credential_files: Vec<PathBuf>,
 }
 
 impl Default for HostOptions {
@@ -113,6 +116,7 @@ impl Default for HostOptions {
             names: Vec::new(),
             addresses: Vec::new(),
             user_settings: None,
+            credential_files: Vec::new(),
         }
     }
 }
@@ -201,6 +205,7 @@ impl HostOptions {
         if let Some(own) = &self.user_settings {
             own.check_outside(&workspace)?;
         }
+        self.sandbox.hidden = settings_file::hidden(&self.credential_files, &workspace)?;
         Ok(HostSettings {
             workspace,
             permissions: self.policy,
@@ -221,6 +226,9 @@ impl HostOptions {
         }
         take(&mut settings, "sandbox", &mut self.sandbox).map_err(wrong)?;
         take(&mut settings, "web", &mut self.web).map_err(wrong)?;
+        if !self.sandbox.credentials.is_empty() {
+            self.credential_files.push(file.to_owned());
+        }
         take(&mut settings, "skills", &mut self.skills).map_err(wrong)?;
         take(&mut settings, "lsp", &mut self.lsp).map_err(wrong)?;
         let names = settings.as_object().into_iter().flat_map(|parts| parts.keys());

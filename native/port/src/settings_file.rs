@@ -41,6 +41,30 @@ impl UserSettings {
     }
 }
 
+/// The absolute paths of files that contain credentials, for the sandbox to hide.
+///
+/// # Errors
+/// If tools could read one: it must not be in the workspace.
+pub(crate) fn hidden(files: &[PathBuf], workspace: &WorkspaceId) -> ToolResult<Vec<String>> {
+    let mut all = Vec::new();
+    for file in files {
+        let named = std::path::absolute(file).into_iter();
+        for path in named.chain(file.canonicalize()) {
+            if path.starts_with(&workspace.path) {
+                let message = format!(
+                    "the settings file {} contains credentials and is in the workspace {}, where tools can read it; put \
+                     it elsewhere",
+                    file.display(),
+                    workspace.path
+                );
+                return Err(ToolError::new(Reason::InvalidArgument, message));
+            }
+            all.push(path.to_string_lossy().into_owned());
+        }
+    }
+    Ok(all)
+}
+
 /// An error in a settings file.
 pub(crate) fn wrong(path: &Path, why: &str) -> UsageError {
     UsageError(format!("settings file {}: {why}", path.display()))

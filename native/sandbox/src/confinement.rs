@@ -36,6 +36,8 @@ pub struct Confinement {
     /// Whether the network namespace has a proxy socket at [`PROXY`](crate::PROXY), whose connections are served
     /// outside.
     pub has_proxy: bool,
+    /// What programs are to trust because the proxy decrypts some connections; `None` if it does not.
+    pub trusted: Option<TrustedAuthorities>,
     /// Whether UNIX sockets may be opened.
     pub unix_sockets: bool,
     /// Absolute paths that are visible although a directory above them is hidden.
@@ -62,6 +64,15 @@ pub struct Confinement {
     /// Whether programs in writable directories may be executed: the workspace, temporary directories, shared memory,
     /// and the host's writable paths.
     pub exec_writable: bool,
+}
+
+/// Certificate authorities for programs to trust.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrustedAuthorities {
+    /// The certificate of the proxy's authority, as PEM.
+    pub own: String,
+    /// The file with the machine's authorities, if it has one.
+    pub file: Option<OsString>,
 }
 
 /// Resource limits of a command's processes.
@@ -128,10 +139,15 @@ impl Confinement {
         Ok(Arc::new(confinement))
     }
 
-    /// Adds a proxy socket, whose connections are served outside.
+    /// Adds a proxy socket, whose connections are served outside, and an authority for programs to trust, as PEM.
     #[must_use]
-    pub fn with_proxy(&self) -> Self {
-        Self { has_proxy: true, ..self.clone() }
+    pub fn with_proxy(&self, authority: Option<String>) -> Self {
+        // The machine's own are looked for here, because the environment may name them.
+        let trusted = authority.map(|own| TrustedAuthorities {
+            own,
+            file: openssl_probe::probe().cert_file.map(OsString::from),
+        });
+        Self { has_proxy: true, trusted, ..self.clone() }
     }
 
     /// Finds the protected paths in writable directories.
@@ -205,6 +221,7 @@ impl Confinement {
                 temp: None,
                 network: true,
                 has_proxy: false,
+                trusted: None,
                 unix_sockets: true,
                 readable: Vec::new(),
                 writable: Vec::new(),
@@ -243,12 +260,13 @@ impl Confinement {
             temp: None,
             network: sandbox.network.is_all(),
             has_proxy: false,
+            trusted: None,
             unix_sockets: sandbox.unix_sockets,
             readable: listed(&sandbox.readable),
             writable: listed(&sandbox.writable),
             read_only: Vec::new(),
             git_sources: Vec::new(),
-            hidden: hidden_here(workspace),
+            hidden: hidden_here(workspace).into_iter().chain(listed(&sandbox.hidden)).collect(),
             found: Vec::new(),
             before: RepositorySnapshot::default(),
             bounds: ResourceLimits {

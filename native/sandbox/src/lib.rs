@@ -14,7 +14,7 @@ mod obstacle;
 mod repository;
 
 pub use attack::{attack_main, started};
-pub use confinement::{Confinement, ResourceLimits};
+pub use confinement::{Confinement, ResourceLimits, TrustedAuthorities};
 pub use environment::environment;
 pub use failure::SetupFailure;
 pub use layers::{PROXY, ReadableDir, forbid_starts, limit_reads};

@@ -1,6 +1,6 @@
-//! Environment variables for programs with network access: writable caches, and the proxy.
+//! Environment variables for programs with network access: writable caches, the proxy, and the authorities to trust.
 
-use crate::layers::PROXY;
+use crate::layers::{AUTHORITIES, PROXY};
 use beamai_isolation::{SandboxMode, SandboxSettings};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -21,6 +21,20 @@ const CACHES: [(&str, &str, &str); 6] = [
     ("GOCACHE", ".cache/go-build", "go-build"),
 ];
 
+/// Variables that name a file with the authorities to trust: OpenSSL (and with it Python, Ruby and Go, which read the
+/// same variable), curl, git, pip, requests, cargo, npm, and Node.js and Deno, which add it to their own.
+const TRUST: [&str; 9] = [
+    "SSL_CERT_FILE",
+    "CURL_CA_BUNDLE",
+    "GIT_SSL_CAINFO",
+    "PIP_CERT",
+    "REQUESTS_CA_BUNDLE",
+    "CARGO_HTTP_CAINFO",
+    "npm_config_cafile",
+    "NODE_EXTRA_CA_CERTS",
+    "DENO_CERT",
+];
+
 /// Loopback addresses are local to the command.
 const NOT_PROXIED: &str = "localhost,127.0.0.1,::1";
 
@@ -33,6 +47,9 @@ pub fn network_environment(temp: Option<&Path>, sandbox: &SandboxSettings, by_na
     }
     if by_name {
         all.extend(proxies());
+        if sandbox.credentials.has_encrypted() {
+            all.extend(TRUST.map(|name| (name.into(), AUTHORITIES.into())));
+        }
     }
     all
 }
@@ -100,6 +117,22 @@ mod tests {
         let writable = SandboxSettings { writable: vec![home.join("go").display().to_string()], ..on };
         assert_eq!(value(&writable, false, "GOMODCACHE"), None);
         assert_eq!(value(&writable, false, "PIP_CACHE_DIR"), Some("/t/.cache/pip".to_owned()));
+    }
+
+    #[test]
+    fn the_proxys_authority_is_trusted_where_it_decrypts() {
+        let with = |credentials: serde_json::Value| SandboxSettings {
+            credentials: serde_json::from_value(credentials).unwrap(),
+            ..SandboxSettings::default()
+        };
+        let encrypted = with(serde_json::json!({"a.example": {"X": "y"}}));
+        for name in TRUST {
+            assert_eq!(value(&encrypted, true, name).unwrap(), AUTHORITIES);
+        }
+        let plain = with(serde_json::json!({"http://a.example": {"X": "y"}}));
+        for (sandbox, by_name) in [(encrypted, false), (plain, true), (SandboxSettings::default(), true)] {
+            assert_eq!(value(&sandbox, by_name, "SSL_CERT_FILE"), None);
+        }
     }
 
     #[test]

@@ -181,7 +181,13 @@ fn spec(
 fn confinement(cx: &CallContext, by_name: bool) -> Result<Arc<Confinement>> {
     let starts = cx.starts.as_deref();
     let confinement = Confinement::of(&cx.workspace, &cx.sandbox, &cx.denied_paths, starts, &|| cx.check())?;
-    Ok(if by_name { Arc::new(confinement.with_proxy()) } else { confinement })
+    if !by_name {
+        return Ok(confinement);
+    }
+    let is_decrypted = cx.sandbox.credentials.has_encrypted();
+    let authority = is_decrypted.then(beamai_network_proxy::authority).transpose();
+    let authority = authority.map_err(|why| ToolError::new(Reason::Io, why))?;
+    Ok(Arc::new(confinement.with_proxy(authority)))
 }
 
 fn bash() -> Result<PathBuf> {

@@ -2,7 +2,7 @@
 
 use super::asking::{self, MOST_OPEN, PendingQuestion, StartChoice, lock};
 use beamai_base::{Destination, HostHint};
-use beamai_isolation::{NetworkUse, Outlet, SandboxMode};
+use beamai_isolation::{HostCredentials, NetworkUse, Outlet, SandboxMode};
 use beamai_net::Transport;
 use beamai_network_proxy::{Admission, Gate, Proxy};
 use beamai_policy::{NETWORK, NetworkPolicy, NetworkVerdict};
@@ -40,12 +40,14 @@ impl NamedNetwork {
         let gate = Arc::new(ConnectionMonitor {
             policy: Mutex::new(Some(Arc::clone(policy))),
             command: command.to_owned(),
+            credentials: cx.sandbox.credentials.clone(),
             asker: asking::asker(cx, in_background),
             pause: Arc::clone(pause),
             noted: Mutex::default(),
         });
         let asked: Arc<dyn Gate> = Arc::new(ConnectionGate(Arc::clone(&gate)));
-        let proxy = Arc::new(Proxy::new(asked, Transport::for_commands(&cx.web)));
+        let transport = Transport::for_commands(&cx.web);
+        let proxy = Arc::new(Proxy::new(asked, transport, cx.sandbox.credentials.clone()));
         let network = Arc::new(Self { gate, proxy, session: cx.session_id.clone().unwrap_or_default() });
         let mut running = lock(&RUNNING);
         running.retain(|other| other.strong_count() > 0);
@@ -101,6 +103,8 @@ struct ConnectionMonitor {
     policy: Mutex<Option<Arc<NetworkPolicy>>>,
     /// The command, for display.
     command: String,
+    /// The host's credentials, to say which requests have some added.
+    credentials: HostCredentials,
     /// The channel for approval requests; `None` if nobody can be asked.
     asker: Option<Progress>,
     pause: Arc<Pause>,
@@ -248,10 +252,14 @@ impl ConnectionMonitor {
 
     /// The approval request for the host.
     fn request(&self, to: &Destination, rule: Option<&str>, wanted: &str) -> Value {
+        let with = match self.credentials.has_any_for(to) {
+            true => "; the host's credentials for it are added to its requests",
+            false => "",
+        };
         json!({
             "rule": NETWORK,
             "subject": wanted,
-            "message": format!("a running command wants to connect to {to}"),
+            "message": format!("a running command wants to connect to {to}{with}"),
             "matched_rule": rule,
             "wanted": [wanted],
             "command": self.command,

@@ -1,8 +1,7 @@
 //! The host's settings for the network, as plain data.
 
-use beamai_base::Domains;
+use beamai_base::{Domains, Secret};
 use serde::{Deserialize, Deserializer};
-use std::fmt;
 use std::net::SocketAddr;
 
 /// What tools may reach on the network. By default every public address, and no search engine.
@@ -66,23 +65,6 @@ impl SearchProvider {
             Self::Brave => "brave",
             Self::Tavily => "tavily",
         }
-    }
-}
-
-/// Text that is never printed.
-#[derive(Clone, Deserialize)]
-pub struct Secret(String);
-
-impl Secret {
-    /// The text itself, for the code that sends it.
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(…)")
     }
 }
 

@@ -13,7 +13,7 @@ mod tests;
 
 pub use denied::DeniedStarts;
 pub(super) use table::has;
-pub use table::{ProgramEntry, ProgramKind, ProgramParts, TABLE, WrapperRule};
+pub use table::{ProgramEntry, ProgramKind, ProgramParts, TABLE};
 
 use super::mode::PolicyMode;
 use super::permission_request::{CommandLine, Operand};
@@ -253,7 +253,7 @@ impl StartRules {
         let name = called::base(&start.called);
         let is_systems = !start.is_writable && called::is_called_by_its_name(start);
         // An unknown option may do more, and some variables make it start something else.
-        if is_systems && table::is_free(&name) && called::read(start).doubts.is_empty() {
+        if is_systems && is_free_wrapper(start) {
             return StartVerdict::Start(StartCoverage::Judged);
         }
         if is_systems && is_harmless(start) {
@@ -371,6 +371,14 @@ fn wanted(start: &ProgramStart) -> Vec<String> {
     let sub = given.into_iter().next().filter(is_plain);
     let words = [Some(name), sub].into_iter().flatten().collect::<Vec<_>>().join(" ");
     vec![format!("Bash({words}:*)")]
+}
+
+/// Whether a program only starts the one of its command line, which is judged by itself.
+fn is_free_wrapper(start: &ProgramStart) -> bool {
+    let found = called::read(start);
+    let is_wrapper =
+        found.programs.first().is_some_and(|program| program.standing == InvocationKind::Wrapper);
+    is_wrapper && found.doubts.is_empty() && !is_shell(&called::base(&start.called))
 }
 
 /// Whether a program does the same as a harmless builtin.

@@ -22,18 +22,9 @@ pub enum ProgramKind {
     /// Everything that no rule denies: its purpose is to run a project's code.
     Runner,
     /// What rules allow, as if the shell started it: it runs the program in its command line.
-    Wrapper(WrapperRule),
+    Wrapper,
     /// These parts and nothing else.
     Parts(ProgramParts),
-}
-
-/// Whether a wrapper itself needs a rule.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WrapperRule {
-    /// It does, because it does more than start a program, such as change the user.
-    Rule,
-    /// It does not.
-    Nothing,
 }
 
 /// The parts of a program.
@@ -75,8 +66,8 @@ const fn runners(names: &'static str, why: &'static str) -> ProgramEntry {
     ProgramEntry { kind: ProgramKind::Runner, names, why }
 }
 
-const fn wrappers(rule: WrapperRule, names: &'static str, why: &'static str) -> ProgramEntry {
-    ProgramEntry { kind: ProgramKind::Wrapper(rule), names, why }
+const fn wrappers(names: &'static str, why: &'static str) -> ProgramEntry {
+    ProgramEntry { kind: ProgramKind::Wrapper, names, why }
 }
 
 /// The table.
@@ -127,39 +118,32 @@ pub static TABLE: &[ProgramEntry] = &[
     ),
     runners("bats shellspec", "tests that are shell scripts of the project"),
     wrappers(
-        WrapperRule::Nothing,
         "env timeout nice ionice nohup setsid stdbuf time xargs",
         "they start the program of their command line, and change nothing beyond it",
     ),
     wrappers(
-        WrapperRule::Rule,
         "find fd fdfind parallel watch entr flock script unbuffer rlwrap expect",
         "they start programs of their command line, and do something of their own",
     ),
     wrappers(
-        WrapperRule::Rule,
         "chrt taskset numactl prlimit choom setarch linux32 linux64 chpst softlimit cgexec \
          systemd-run start-stop-daemon daemonize",
         "they change how a program runs and start it",
     ),
     wrappers(
-        WrapperRule::Rule,
         "sudo doas su runuser pkexec setpriv capsh unshare nsenter chroot",
         "they change who runs a program, or what it sees, and start it",
     ),
     wrappers(
-        WrapperRule::Rule,
         "strace ltrace lldb valgrind perf rr fakeroot proot firejail bwrap dbus-run-session \
          xvfb-run ccache sccache distcc direnv hyperfine",
         "they watch a program, or prepare its surroundings, and start it",
     ),
     wrappers(
-        WrapperRule::Rule,
         "busybox toybox",
         "they are many programs in one: what they become without a start is judged by its name",
     ),
     wrappers(
-        WrapperRule::Rule,
         "bash sh dash zsh ksh mksh ash rbash fish yash",
         "shells: each of their starts is judged, unless a rule names the script",
     ),
@@ -313,15 +297,10 @@ fn entry(name: &str) -> Option<(u16, &'static ProgramEntry)> {
 pub(super) fn coverage(name: &str) -> StartCoverage {
     match entry(name) {
         Some((_, ProgramEntry { kind: ProgramKind::Runner, .. })) => StartCoverage::Everything,
-        Some((_, ProgramEntry { kind: ProgramKind::Wrapper(_), .. })) => StartCoverage::Judged,
+        Some((_, ProgramEntry { kind: ProgramKind::Wrapper, .. })) => StartCoverage::Judged,
         Some((at, ProgramEntry { kind: ProgramKind::Parts(_), .. })) => StartCoverage::Parts(at),
         None => StartCoverage::Parts(UNLISTED),
     }
-}
-
-/// Whether a wrapper needs no rule of its own.
-pub(super) fn is_free(name: &str) -> bool {
-    matches!(entry(name), Some((_, ProgramEntry { kind: ProgramKind::Wrapper(WrapperRule::Nothing), .. })))
 }
 
 /// The parts in an entry of the table.
@@ -353,7 +332,6 @@ mod tests {
         assert_eq!(coverage("x86_64-linux-gnu-gcc-12"), coverage("gcc"));
         assert_eq!(coverage("clang++-14"), coverage("clang"));
         assert_eq!(coverage("env"), StartCoverage::Judged);
-        assert!(is_free("env") && !is_free("sudo") && !is_free("make"));
     }
 
     #[test]

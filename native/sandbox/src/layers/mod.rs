@@ -31,6 +31,7 @@ mod seccomp;
 mod signals;
 mod starts;
 mod tree;
+mod trust;
 mod user;
 mod uts;
 
@@ -43,6 +44,7 @@ pub use reads::{ReadableDir, limit_reads};
 pub use signals::SignalScope;
 pub use starts::forbid_starts;
 pub use tree::writable;
+pub use trust::AUTHORITIES;
 
 use crate::{Confinement, SetupFailure};
 use beamai_isolation::{Isolation, LayerOff, SandboxMode, Tier};

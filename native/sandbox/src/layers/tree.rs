@@ -5,7 +5,7 @@ use super::devices::Devices;
 use super::mount::{
     MountCopy, NO_EXEC, READ_ONLY, TAME, failed, kind, make_room, memory, point, set_everywhere,
 };
-use super::{Layer, LayerContext, nothing};
+use super::{Layer, LayerContext, nothing, trust};
 use crate::{Confinement, SetupFailure};
 use rustix::fs::FileType;
 use rustix::io::Errno;
@@ -44,12 +44,14 @@ impl Layer for FileTree {
     }
 }
 
-/// Makes everything read-only, and mounts a private `/dev`.
+/// Makes everything read-only, and mounts a private `/dev`, with the authorities of the proxy's clients in it.
 fn prepare(confinement: &Confinement) -> Result<(), SetupFailure> {
     let devices = Devices::take()?;
     set_everywhere(READ_ONLY | TAME)
         .map_err(|errno| SetupFailure::new("make the file system read-only", errno))?;
+    let authorities = confinement.trusted.as_ref().map(trust::together);
     devices.arrange(confinement.bounds.memory, attributes(confinement))?;
+    authorities.map_or(Ok(()), |all| trust::arrange(&all))?;
     nothing::arrange()
 }
 

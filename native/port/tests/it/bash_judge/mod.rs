@@ -31,13 +31,13 @@ fn is_sure(found: &Analysis) -> bool {
     found.doubts.is_empty() && found.programs.iter().all(|program| program.hazard.is_none())
 }
 
-/// Whether a listed word can be what a program got.
+/// Whether a listed word can be what a program got. Behind `=` and `:`, bash replaces a tilde in some places only.
 fn is_word(word: &Word, arg: &str) -> bool {
     let text = word.text().unwrap_or_default();
-    let tilde = text.starts_with('~') || text.contains("=~") || text.contains(":~");
-    let at_start = |text: &str| text.strip_prefix('~').map(|rest| format!("/home/judge{rest}"));
-    let meant = at_start(&text).unwrap_or(text).replace("=~", "=/home/judge").replace(":~", ":/home/judge");
-    word.may_be(arg) || tilde && meant == arg
+    let home = "/home/judge";
+    let at_start = text.strip_prefix('~').map_or_else(|| text.clone(), |rest| format!("{home}{rest}"));
+    let within = at_start.replace("=~", &format!("={home}")).replace(":~", &format!(":{home}"));
+    word.may_be(arg) || text != within && (at_start == arg || within == arg)
 }
 
 /// Whether a listed program can be what ran.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Runs a command; each question is answered by this.
-fn asked(fixture: &Fixture, command: &str, answer: fn(&Value) -> Value) -> (Value, Vec<Value>) {
+pub(super) fn asked(fixture: &Fixture, command: &str, answer: fn(&Value) -> Value) -> (Value, Vec<Value>) {
     let questions = Arc::new(Mutex::new(Vec::new()));
     let (heard, host) = (Arc::clone(&questions), Arc::clone(&fixture.host));
     let progress: Progress = Arc::new(move |message: Value| {

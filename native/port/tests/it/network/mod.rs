@@ -2,6 +2,7 @@
 
 mod asked;
 mod bypass;
+mod credentials;
 mod off;
 mod packages;
 mod passed;

@@ -14,17 +14,20 @@ fn registry(files: impl Fn(&str) -> HashMap<String, Vec<u8>>) -> Named {
     let known: Arc<OnceLock<HashMap<String, Vec<u8>>>> = Arc::default();
     let served = Arc::clone(&known);
     let server = Named::new(move |seen: &ReceivedRequest, stream| {
-        let path = seen.path.split('?').next().unwrap_or_default();
-        match served.get().and_then(|files| files.get(path)) {
-            Some(body) if path.ends_with('/') => {
-                stream.write_all(&answer("200 OK", &[("Content-Type", "text/html")], body))
-            }
-            Some(body) => stream.write_all(&answer("200 OK", &[], body)),
-            None => stream.write_all(&answer("404 Not Found", &[], b"not here")),
-        }
+        stream.write_all(&served.get().map(|files| file_of(files, seen)).unwrap_or_default())
     });
     known.set(files(&server.authority)).unwrap();
     server
+}
+
+/// The answer of a server of files.
+pub(super) fn file_of(files: &HashMap<String, Vec<u8>>, asked: &ReceivedRequest) -> Vec<u8> {
+    let path = asked.path.split('?').next().unwrap_or_default();
+    match files.get(path) {
+        Some(body) if path.ends_with('/') => answer("200 OK", &[("Content-Type", "text/html")], body),
+        Some(body) => answer("200 OK", &[], body),
+        None => answer("404 Not Found", &[], b"not here"),
+    }
 }
 
 /// A workspace in which this one rule opens the network.
@@ -54,8 +57,8 @@ fn listed(pairs: impl IntoIterator<Item = (&'static str, Vec<u8>)>) -> HashMap<S
     pairs.into_iter().map(|(path, body)| (path.to_owned(), body)).collect()
 }
 
-#[test]
-fn pip_installs() {
+/// What pip finds on a server.
+pub(super) fn of_pip() -> HashMap<String, Vec<u8>> {
     let wheel = made(
         "mkdir -p tiny tiny-1.0.dist-info; echo 'print(\"tiny\")' > tiny/__init__.py\n\
          printf 'Metadata-Version: 2.1\\nName: tiny\\nVersion: 1.0\\n' > tiny-1.0.dist-info/METADATA\n\
@@ -65,15 +68,19 @@ fn pip_installs() {
          python3 -m zipfile -c tiny.whl tiny tiny-1.0.dist-info",
         "tiny.whl",
     );
-    let server = registry(|_| {
-        listed([
-            (
-                "/simple/tiny/",
-                b"<a href=\"/files/tiny-1.0-py3-none-any.whl\">tiny-1.0-py3-none-any.whl</a>".to_vec(),
-            ),
-            ("/files/tiny-1.0-py3-none-any.whl", wheel.clone()),
-        ])
-    });
+    listed([
+        (
+            "/simple/tiny/",
+            b"<a href=\"/files/tiny-1.0-py3-none-any.whl\">tiny-1.0-py3-none-any.whl</a>".to_vec(),
+        ),
+        ("/files/tiny-1.0-py3-none-any.whl", wheel),
+    ])
+}
+
+#[test]
+fn pip_installs() {
+    let files = of_pip();
+    let server = registry(|_| files.clone());
     let fixture = with_one_rule(&server);
     let command = format!(
         "$(python3 -c 'import sys; print(sys.executable)') -m pip install --disable-pip-version-check --index-url http://{}/simple --trusted-host {} --target out tiny \
@@ -148,20 +155,23 @@ fn cargo_fetches() {
     assert!(server.server.seen().iter().any(|seen| seen.path == "/dl/tiny/1.0.0/download"));
 }
 
-#[test]
-fn git_clones() {
+/// A repository as git fetches it file by file, at `/repository.git`.
+pub(super) fn of_git() -> HashMap<String, Vec<u8>> {
     let dir = TempDir::new_in("/var/tmp").unwrap();
     let script = "git init -q -b main work; cd work; echo hi > file; git add file\n\
         git -c user.name=A -c user.email=a@example.com commit -qm first; cd ..\n\
         git clone -q --bare work repository.git; cd repository.git; git update-server-info";
     let made = Command::new("bash").args(["-ec", script]).current_dir(dir.path()).status().unwrap();
     assert!(made.success());
-    let root = dir.path().to_owned();
-    let server = registry(|_| {
-        let mut files = HashMap::new();
-        collect(&root.join("repository.git"), "/repository.git", &mut files);
-        files
-    });
+    let mut files = HashMap::new();
+    collect(&dir.path().join("repository.git"), "/repository.git", &mut files);
+    files
+}
+
+#[test]
+fn git_clones() {
+    let files = of_git();
+    let server = registry(|_| files.clone());
     let fixture = with_one_rule(&server);
     succeeded(
         &fixture,

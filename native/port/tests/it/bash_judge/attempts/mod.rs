@@ -1,0 +1,26 @@
+//! Commands of the kinds that are easily read in another way than bash does: here-documents, evaluated values, variables
+//! that builtins set, options of wrappers, redirections, functions.
+
+mod everyday;
+mod functions;
+mod redirections;
+mod values;
+mod wrappers;
+
+use super::generator::Generator;
+
+impl Generator {
+    /// A command of one of these kinds.
+    pub(crate) fn attempt(&mut self) -> String {
+        match self.below(20) {
+            0..=6 => self.evaluation(),
+            7..=8 => self.setting(),
+            9..=10 => self.document(),
+            11..=12 => self.wrapped(),
+            13 => self.pattern(),
+            14..=15 => self.redirected(),
+            16..=17 => self.function(),
+            _ => self.everyday(),
+        }
+    }
+}
