@@ -36,7 +36,7 @@ pub struct FileRead {
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1), extend("self_evident" = true))]
     pub limit: u64,
-    /// First character of the first line, 1-based, for very long lines.
+    /// First character of the first line, for very long lines.
     #[serde(default)]
     #[schemars(range(min = 1))]
     pub column: Option<u64>,
@@ -97,6 +97,12 @@ pub struct FileReadOutput {
     /// Column of the first character in content, if it is not the start of its line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_column: Option<u64>,
+    /// Whether content ends within its only line; continue with its column.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub line_is_cut: bool,
+    /// Characters of that line; absent if its end was not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line_length: Option<u64>,
     /// Number of lines in the whole file; null for a very large file that was not read to its end.
     pub total_lines: Option<u64>,
     /// Whether the file has more lines after end_line.
@@ -184,7 +190,8 @@ impl FileRead {
             );
             return Err(ToolError::new(Reason::InvalidArgument, message).file(&self.path));
         };
-        Ok(FileReadOutput { content: read.content[at..].to_owned(), start_column: Some(column), ..read })
+        let content = read.content[at..].to_owned();
+        Ok(FileReadOutput { content, start_column: Some(column), ..read })
     }
 }
 
@@ -305,7 +312,10 @@ impl ReadCall<'_> {
         let first = self.first_of(total);
         let mut window = self.window(first);
         window.take(text, scan.stats.ends());
-        FileReadOutput { hash: Some(hash.to_hex().to_string()), ..lines(window, Some(first), Some(total)) }
+        FileReadOutput {
+            hash: Some(hash.to_hex().to_string()),
+            ..lines(window, Some(first), Some(total), true)
+        }
     }
 
     /// The first line to read, of `total` lines.
@@ -329,7 +339,7 @@ impl ReadCall<'_> {
         })?;
         let total = at_end.then(|| scan.stats.total());
         let hash = at_end.then(|| hasher.finalize().to_hex().to_string());
-        Ok(FileReadOutput { hash, ..lines(window, Some(first), total) })
+        Ok(FileReadOutput { hash, ..lines(window, Some(first), total, at_end) })
     }
 
     fn large_from_end(&self, before: &BufferedFile, scan: &mut ScanStats) -> Result<FileReadOutput> {
@@ -346,18 +356,18 @@ impl ReadCall<'_> {
             (total, false) => total.map(|total| self.first_of(total)),
         };
         let mut window = self.window(1);
-        scan.run(before, start.position, &mut window, self.cx, |_, window| !window.is_done())?;
+        let at_end = scan.run(before, start.position, &mut window, self.cx, |_, window| !window.is_done())?;
         if let Some(whole) = &whole {
             scan.stats = whole.stats;
         }
         let hash = whole.map(|whole| whole.hash().to_hex().to_string());
-        Ok(FileReadOutput { hash, ..lines(window, first, total) })
+        Ok(FileReadOutput { hash, ..lines(window, first, total, at_end) })
     }
 
     /// Adds a note on what is left out.
     fn described(&self, read: FileReadOutput) -> FileReadOutput {
         let note = if read.truncated {
-            Some(cut_note(&read, self.most_bytes()))
+            Some(self.cut_note(&read))
         } else if read.content.is_empty()
             && read.total_lines.is_some_and(|total| total > 0 || self.args.offset > 1)
         {
@@ -368,26 +378,31 @@ impl ReadCall<'_> {
         };
         FileReadOutput { note, ..read }
     }
-}
 
-fn cut_note(read: &FileReadOutput, most: usize) -> String {
-    match (read.end_line, read.content.ends_with('\n')) {
-        (Some(end), true) => {
-            format!("cut after line {end}, at {most} bytes; go on with offset {}", end + 1)
-        }
-        (None, true) => format!("cut at {most} bytes; ask for fewer lines"),
-        (line, false) => {
-            let line = line.map_or("the first line".to_owned(), |line| format!("line {line}"));
-            format!(
-                "{line} is longer than {most} bytes and only its beginning is shown; search the file, or cut \
-                 the line with the shell"
-            )
+    fn cut_note(&self, read: &FileReadOutput) -> String {
+        let most = self.most_bytes();
+        match (read.end_line, read.line_is_cut) {
+            (Some(end), false) => {
+                format!("cut after line {end}, at {most} bytes; go on with offset {}", end + 1)
+            }
+            (None, false) => format!("cut at {most} bytes; ask for fewer lines"),
+            (line, true) => {
+                let (name, offset) = match line {
+                    Some(line) => (format!("line {line}"), line.cast_signed()),
+                    None => ("the line".to_owned(), self.args.offset),
+                };
+                let next = read.content.chars().count() + 1;
+                format!(
+                    "{name} is longer than {most} bytes and only its beginning is given; go on with offset {offset} and \
+                     column {next}"
+                )
+            }
         }
     }
 }
 
-/// Converts a window of lines, the first of which has this number.
-fn lines(window: LineWindow, first: Option<u64>, total_lines: Option<u64>) -> FileReadOutput {
+/// Converts a window of lines, the first of which has this number. `at_end`: the whole file was read.
+fn lines(window: LineWindow, first: Option<u64>, total_lines: Option<u64>, at_end: bool) -> FileReadOutput {
     let lines = window.finish();
     let mut stats = LineStats::default();
     stats.feed(Charset::UTF8, lines.content.as_bytes());
@@ -398,6 +413,8 @@ fn lines(window: LineWindow, first: Option<u64>, total_lines: Option<u64>) -> Fi
         total_lines,
         has_more: lines.has_more,
         truncated: lines.is_cut,
+        line_is_cut: lines.cut_line.is_some(),
+        line_length: lines.cut_line.filter(|line| line.is_ended || at_end).map(|line| line.length),
         ..FileReadOutput::default()
     }
 }

@@ -21,27 +21,27 @@ pub(super) struct Capture {
     recent: Option<Arc<Mutex<RecentOutput>>>,
     /// Maximum bytes of each stream in a result.
     cap: usize,
+    /// Bytes of both streams since the command's start.
+    total: usize,
 }
+
+/// Bytes of output from which on there is a file with all of it: a model is shown little more of a result.
+const FILE_FROM: usize = 24 << 10;
 
 #[derive(Debug)]
 struct Channel {
     stripper: Option<Stripper>,
     buffer: HeadTailBuffer,
-    /// Bytes since the command's start.
-    total: u64,
 }
 
 impl Capture {
     /// A capture for a command of this call. `strip` removes escape sequences before anything is stored.
     pub(super) fn new(cx: &CallContext, strip: bool) -> Self {
         let cap = cx.limits.output_bytes;
-        let channel = || Channel {
-            stripper: strip.then(Stripper::default),
-            buffer: HeadTailBuffer::new(cap),
-            total: 0,
-        };
+        let channel =
+            || Channel { stripper: strip.then(Stripper::default), buffer: HeadTailBuffer::new(cap) };
         let spool = Spool::new(&cx.workspace, cx.limits.output_file_bytes);
-        Self { stdout: channel(), stderr: channel(), spool, recent: None, cap }
+        Self { stdout: channel(), stderr: channel(), spool, recent: None, cap, total: 0 }
     }
 
     /// Also adds new output to `recent`.
@@ -61,6 +61,8 @@ impl Capture {
             stderr_base64: stderr.base64,
             stdout_bytes: stdout.total,
             stderr_bytes: stderr.total,
+            stdout_cut_lines: stdout.cut_lines,
+            stderr_cut_lines: stderr.cut_lines,
             output_file: self.spool.path(),
             output_file_lacks: self.spool.lacks(),
         }
@@ -83,7 +85,7 @@ impl OutputSink for Capture {
         if let Some(recent) = &self.recent {
             recent.lock().unwrap_or_else(PoisonError::into_inner).push(source, &bytes);
         }
-        channel.total += bytes.len() as u64;
-        self.spool.take(&bytes, channel.total > self.cap as u64);
+        self.total += bytes.len();
+        self.spool.take(&bytes, self.total > self.cap.min(FILE_FROM));
     }
 }

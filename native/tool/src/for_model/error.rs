@@ -25,9 +25,7 @@ pub fn of_error(error: &Value, limit: usize) -> String {
         if let Some(text) = details.non_empty(key) {
             page.line(&format!("[{key} so far]"));
             let room = page.room() / 2;
-            page.both_ends(text, room, |lines, size| {
-                format!("[… {lines} lines, {size} characters left out …]")
-            });
+            page.both_ends(text, room, [None, None]);
         }
     }
     if let Some(file) = details.non_empty("output_file") {
