@@ -28,7 +28,7 @@ pub(super) fn found(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPa
     } else if let Some(counts) = result.object("counts") {
         let lines: Vec<String> = counts.iter().map(|(file, count)| format!("{file}:{count}")).collect();
         listed(&lines, &counts.iter().map(|(file, _)| file.as_str()).collect::<Vec<_>>(), result, call, page);
-    } else if matches.is_empty() && !files.is_empty() {
+    } else if matches.is_empty() && (!files.is_empty() || wants_files(call)) {
         listed(&files, &files, result, call, page);
     } else {
         let shown = by_file(&matches, call, page);
@@ -36,6 +36,11 @@ pub(super) fn found(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPa
     }
     note_left_out(result, has_found, call, page);
     Some(())
+}
+
+/// Whether the call asks for files and not for matches.
+fn wants_files(call: &ModelCall<'_>) -> bool {
+    call.argument(&["output_mode"]).is_some_and(|mode| !mode.eq_ignore_ascii_case("content"))
 }
 
 /// Whether the call says how many results it wants, or whoever reads the result gets all of it.

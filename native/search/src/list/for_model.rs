@@ -112,7 +112,11 @@ impl<'a> ListingTree<'a> {
 /// The note in place of a directory's remaining entries, with the call that lists them.
 fn rest(directory: &str, more: usize, call: &ModelCall<'_>) -> String {
     let more = quantity(more as u64, "more entry", "more entries");
-    match call.with(&[("path", json!(directory)), ("depth", json!(1))]) {
+    // What the call skips is of its own directory.
+    let whole = (call.skipped() > 0).then(|| ("offset", json!(0)));
+    let changes: Vec<_> =
+        [("path", json!(directory)), ("depth", json!(1))].into_iter().chain(whole).collect();
+    match call.with(&changes) {
         Some(arguments) => format!("[{more}: {arguments}]"),
         None => format!("[{more}]"),
     }

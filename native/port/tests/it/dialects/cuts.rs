@@ -266,6 +266,9 @@ fn of_many_files_with_matches_some_are_shown_and_the_others_counted_by_directory
             let found: Vec<String> =
                 pages.join("\n").lines().map(|line| line.split(':').next().unwrap().to_owned()).collect();
             assert_eq!(found, files, "{dialect}");
+            let beyond = json!({*pattern: "needle", "output_mode": mode, "offset": 1_400});
+            let said = "[nothing follows the first 1400: there are 1300 files]";
+            assert_eq!(env.text(tool, &beyond, 30_000), said, "{dialect}");
         }
     }
 }
