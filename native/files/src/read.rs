@@ -161,7 +161,6 @@ impl Operation for FileRead {
         let before = before(&path, self.largest, cx)?;
         let reading = ReadCall { args: &self, cx, path };
         let read = reading.read(before).map_err(|error| error.file(reading.path.display()))?;
-        let read = self.skip_to_column(read)?;
         if cx.seen_files.is_on() {
             let hash = read.hash.as_deref().and_then(|hash| blake3::Hash::from_hex(hash).ok());
             cx.seen_files.saw(&reading.path, hash, since);
@@ -171,27 +170,6 @@ impl Operation for FileRead {
 
     fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
         super::for_model::read(result, call, page)
-    }
-}
-
-impl FileRead {
-    /// Drops the text before the column.
-    fn skip_to_column(&self, read: FileReadOutput) -> Result<FileReadOutput> {
-        let Some(column) = self.column.filter(|column| *column > 1 && read.media_type.is_none()) else {
-            return Ok(read);
-        };
-        let line =
-            read.content.split_inclusive('\n').next().unwrap_or_default().trim_end_matches(['\n', '\r']);
-        let skipped = usize::try_from(column - 1).unwrap_or(usize::MAX);
-        let Some((at, _)) = line.char_indices().nth(skipped) else {
-            let message = format!(
-                "column {column} is past the end of the line, which has {} characters",
-                line.chars().count()
-            );
-            return Err(ToolError::new(Reason::InvalidArgument, message).file(&self.path));
-        };
-        let content = read.content[at..].to_owned();
-        Ok(FileReadOutput { content, start_column: Some(column), ..read })
     }
 }
 
@@ -278,23 +256,61 @@ impl ReadCall<'_> {
             line_ending: scan.stats.ending(),
             bom: charset.has_bom(),
             lossy: scan.is_lossy,
-            ..read
+            ..self.skip_to_column(read)?
         }))
+    }
+
+    /// Drops the text before the column, and at the end what no longer fits.
+    fn skip_to_column(&self, read: FileReadOutput) -> Result<FileReadOutput> {
+        let Some(column) = self.args.column.filter(|column| *column > 1) else { return Ok(read) };
+        let line =
+            read.content.split_inclusive('\n').next().unwrap_or_default().trim_end_matches(['\n', '\r']);
+        let skipped = usize::try_from(column - 1).unwrap_or(usize::MAX);
+        let Some((at, _)) = line.char_indices().nth(skipped) else {
+            let message = format!(
+                "column {column} is past the end of the line, which has {} characters",
+                line.chars().count()
+            );
+            return Err(ToolError::new(Reason::InvalidArgument, message));
+        };
+        let mut window = LineWindow::new(1, u64::MAX, self.content_bytes());
+        let content = read.content[at..].to_owned();
+        let ends = content.matches('\n').count() as u64;
+        window.take(content, ends);
+        let shorter = lines(window, read.start_line, read.total_lines, true);
+        let read = FileReadOutput { content: shorter.content, start_column: Some(column), ..read };
+        if !shorter.truncated {
+            return Ok(read);
+        }
+        // The end of the line is in what was read, or not even that read on to it.
+        let length = if read.line_is_cut {
+            read.line_length
+        } else {
+            shorter.line_length.map(|rest| column - 1 + rest)
+        };
+        Ok(FileReadOutput {
+            end_line: shorter.end_line,
+            has_more: true,
+            truncated: true,
+            line_is_cut: shorter.line_is_cut,
+            line_length: length.filter(|_| shorter.line_is_cut),
+            ..read
+        })
     }
 
     fn window(&self, first: u64) -> LineWindow {
         LineWindow::new(first, self.args.limit, self.most_bytes())
     }
 
-    /// Maximum bytes of text in the result.
+    /// Maximum bytes of text that are read for the result, including what is before the column.
     fn most_bytes(&self) -> usize {
         let skipped = self.args.column.map_or(0, |column| column.saturating_mul(LONGEST_CHARACTER));
-        match self.args.largest {
-            Some(_) => usize::MAX,
-            None => {
-                self.cx.limits.content_bytes.saturating_add(usize::try_from(skipped).unwrap_or(usize::MAX))
-            }
-        }
+        self.content_bytes().saturating_add(usize::try_from(skipped).unwrap_or(usize::MAX))
+    }
+
+    /// Maximum bytes of text in the result.
+    fn content_bytes(&self) -> usize {
+        if self.args.largest.is_some() { usize::MAX } else { self.cx.limits.content_bytes }
     }
 
     /// Whether a file of this size is read to its end.
@@ -380,7 +396,7 @@ impl ReadCall<'_> {
     }
 
     fn cut_note(&self, read: &FileReadOutput) -> String {
-        let most = self.most_bytes();
+        let most = self.content_bytes();
         match (read.end_line, read.line_is_cut) {
             (Some(end), false) => {
                 format!("cut after line {end}, at {most} bytes; go on with offset {}", end + 1)
@@ -391,9 +407,9 @@ impl ReadCall<'_> {
                     Some(line) => (format!("line {line}"), line.cast_signed()),
                     None => ("the line".to_owned(), self.args.offset),
                 };
-                let next = read.content.chars().count() + 1;
+                let next = read.start_column.unwrap_or(1) + read.content.chars().count() as u64;
                 format!(
-                    "{name} is longer than {most} bytes and only its beginning is given; go on with offset {offset} and \
+                    "{name} is longer than {most} bytes and a part of it is given; go on with offset {offset} and \
                      column {next}"
                 )
             }

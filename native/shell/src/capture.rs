@@ -23,25 +23,32 @@ pub(super) struct Capture {
     cap: usize,
     /// Bytes of both streams since the command's start.
     total: usize,
+    /// Whether a stream had more bytes than a result can hold.
+    is_over: bool,
 }
 
-/// Bytes of output from which on there is a file with all of it: a model is shown little more of a result.
-const FILE_FROM: usize = 24 << 10;
+/// Bytes of output from which on a session has a file with all of it: a model is shown little more of a result.
+const COPY_FROM: usize = 24 << 10;
 
 #[derive(Debug)]
 struct Channel {
     stripper: Option<Stripper>,
     buffer: HeadTailBuffer,
+    /// Bytes since the command's start.
+    total: u64,
 }
 
 impl Capture {
     /// A capture for a command of this call. `strip` removes escape sequences before anything is stored.
     pub(super) fn new(cx: &CallContext, strip: bool) -> Self {
         let cap = cx.limits.output_bytes;
-        let channel =
-            || Channel { stripper: strip.then(Stripper::default), buffer: HeadTailBuffer::new(cap) };
+        let channel = || Channel {
+            stripper: strip.then(Stripper::default),
+            buffer: HeadTailBuffer::new(cap),
+            total: 0,
+        };
         let spool = Spool::new(&cx.workspace, cx.limits.output_file_bytes);
-        Self { stdout: channel(), stderr: channel(), spool, recent: None, cap, total: 0 }
+        Self { stdout: channel(), stderr: channel(), spool, recent: None, cap, total: 0, is_over: false }
     }
 
     /// Also adds new output to `recent`.
@@ -63,8 +70,9 @@ impl Capture {
             stderr_bytes: stderr.total,
             stdout_cut_lines: stdout.cut_lines,
             stderr_cut_lines: stderr.cut_lines,
-            output_file: self.spool.path(),
-            output_file_lacks: self.spool.lacks(),
+            output_file: self.spool.path().filter(|_| self.is_over),
+            output_file_lacks: self.spool.lacks().filter(|_| self.is_over),
+            output_copy: self.spool.path().filter(|_| !self.is_over && self.spool.lacks().is_none()),
         }
     }
 
@@ -85,7 +93,9 @@ impl OutputSink for Capture {
         if let Some(recent) = &self.recent {
             recent.lock().unwrap_or_else(PoisonError::into_inner).push(source, &bytes);
         }
+        channel.total += bytes.len() as u64;
+        self.is_over |= channel.total > self.cap as u64;
         self.total += bytes.len();
-        self.spool.take(&bytes, self.total > self.cap.min(FILE_FROM));
+        self.spool.take(&bytes, self.is_over || self.total > COPY_FROM && self.spool.is_in_session());
     }
 }

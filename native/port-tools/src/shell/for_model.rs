@@ -108,7 +108,8 @@ fn network(result: Fields<'_>) -> Option<String> {
 
 /// Notes on the command besides its output.
 fn aftermath(result: Fields<'_>, is_cut: bool, call: &ModelCall<'_>, page: &mut ModelPage) {
-    if let Some(file) = result.non_empty("output_file").filter(|_| is_cut) {
+    let file = result.non_empty("output_file").or_else(|| result.non_empty("output_copy").filter(|_| is_cut));
+    if let Some(file) = file {
         page.note(&format!("all output: {}", call.reading(file).unwrap_or_else(|| file.to_owned())));
     }
     result.non_empty("output_file_lacks").into_iter().for_each(|lacks| page.note(lacks));

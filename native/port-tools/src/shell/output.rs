@@ -160,9 +160,12 @@ pub struct PrintedOutput {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stderr_cut_lines: Option<CutLines>,
     /// Absolute path of a file with all output since the start, both streams in order of arrival; absent if nothing was
-    /// cut and there are up to 24 KiB. File tools can read it until the session ends.
+    /// cut. File tools can read it until the session ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_file: Option<String>,
+    /// Likewise for output of more than 24 KiB of which nothing was cut, but of which a model may be shown only a part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_copy: Option<String>,
     /// What the file lacks, or why there is none; absent if it is complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_file_lacks: Option<String>,
