@@ -46,7 +46,7 @@ pub(super) struct ReadArgs {
     #[schemars(extend("self_evident" = true))]
     limit: u64,
     /// First character of the first line, for very long lines.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1), extend("self_evident" = true))]
     column: Option<u64>,
 }
 

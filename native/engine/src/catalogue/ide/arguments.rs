@@ -31,7 +31,7 @@ pub(super) struct ReadFile {
     #[schemars(range(min = 1))]
     limit: Option<u64>,
     /// First character of the first line, for very long lines.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1), extend("self_evident" = true))]
     column: Option<u64>,
 }
 

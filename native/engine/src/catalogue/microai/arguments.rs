@@ -50,7 +50,7 @@ pub(super) struct ReadArgs {
     #[schemars(extend("self_evident" = true))]
     limit: u64,
     /// First character of the first line, for very long lines.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1), extend("self_evident" = true))]
     column: Option<u64>,
 }
 
@@ -290,10 +290,11 @@ pub(super) struct WebFetchArgs {
     /// What to extract from the page.
     prompt: String,
     /// Characters of the text to skip. If given, the text itself is returned, whatever the prompt.
+    #[schemars(extend("self_evident" = true))]
     offset: Option<usize>,
     /// The format of an HTML page: Markdown, or its source.
     #[serde(default, rename = "as")]
-    #[schemars(extend("self_evident" = true))]
+    #[schemars(extend("unlisted" = true))]
     format: PageFormat,
 }
 

@@ -59,11 +59,7 @@ fn each_tool_takes_and_gives_what_is_documented() {
         ("AskUserQuestion", ask, "answers"),
         ("TodoWrite", todo, "success"),
         ("LSP", &lsp, ""),
-        (
-            "WebFetch",
-            "as:string=\"markdown\"<markdown|html> offset:integer[0..] prompt:string! url:string!",
-            "content",
-        ),
+        ("WebFetch", "offset:integer[0..] prompt:string! url:string!", "content"),
         ("WebSearch", search, "results"),
     ] {
         check("microai", tool, parameters, keys);
