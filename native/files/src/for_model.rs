@@ -1,107 +1,205 @@
 //! Renders file contents and file changes for models.
 
 use beamai_tool::for_model::{Fields, LINE, ModelCall, ModelPage, quantity};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Names of the path argument in the dialects.
 const PATHS: [&str; 2] = ["path", "file_path"];
 
+/// Maximum characters of a long line, once a call has asked for part of it.
+const PART: usize = 20_000;
+/// Number of further cut lines that are named.
+const NAMED: usize = 10;
+
 /// The lines in the dialect's format, followed by their position if they are not the whole file, with the arguments that
-/// continue.
+/// continue: after the last line, or within the first one that is cut.
 pub(super) fn read(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let content = result.text("content")?;
     if let Some(kind) = result.non_empty("media_type") {
         page.line(&format!("{kind}, {} bytes", result.count("size").unwrap_or(0)));
         return Some(());
     }
-    let total = result.count("total_lines").or_else(|| result.count("lines"));
-    let first = result.count("start_line").or(total);
-    if let Some(line) = only_long_line(content, call) {
-        return long_line(line, result, call, page);
-    }
-    let (shown, given) = page.lines(content);
-    if given == 0 {
+    let read = ReadLines::new(result, content, call);
+    if read.given == 0 {
         page.note(result.non_empty("note").unwrap_or("the file is empty"));
         return Some(());
     }
-    let is_cut = shown < given || result.flag("has_more");
-    let start = if result.count("start_line").is_some() { first? } else { 1 };
-    match result.count("start_line").or(result.count("lines").map(|_| 1)) {
-        Some(_) if is_cut => note_rest(start + shown - 1, start, total, call, page),
-        Some(start) if start > 1 => page.note(&range(start, start + shown - 1, total)),
-        Some(_) => {}
-        None if is_cut => page.note(&format!("cut after {}", quantity(shown, "line", "lines"))),
-        None => {}
+    let shown = read.show(page);
+    if !shown.ends_in_cut_line() {
+        read.note_rest(&shown, result, page);
     }
-    if result.flag("truncated") && !content.ends_with('\n') && shown == given {
-        result.non_empty("note").into_iter().for_each(|note| page.note(note));
-    }
-    note_cut_line(content, start, call, page);
+    read.note_cut_lines(&shown, page);
     note_encoding(result, page);
     Some(())
 }
 
-/// Adds the arguments that read the first cut line on its own, which makes it possible to continue within it.
-fn note_cut_line(content: &str, start: u64, call: &ModelCall<'_>, page: &mut ModelPage) {
-    let is_long = |line: &str| line.char_indices().nth(LINE).is_some();
-    if let Some(at) = content.lines().position(is_long).filter(|_| call.takes("column"))
-        && let Some(next) = call.with(&[("offset", json!(start + at as u64)), ("limit", json!(1))])
-    {
-        page.note(&format!("line {} is cut; more of it with {next}", start + at as u64));
+/// The lines of a result.
+struct ReadLines<'a> {
+    content: &'a str,
+    call: &'a ModelCall<'a>,
+    /// Number of the first line; `None` if unknown.
+    start: Option<u64>,
+    /// Number of lines of the file; `None` if unknown.
+    total: Option<u64>,
+    given: u64,
+    /// Characters of the first line before the content.
+    skipped: u64,
+    /// Whether the content ends within its only line.
+    is_cut: bool,
+    /// The length of that line, if it is known.
+    length: Option<u64>,
+}
+
+/// What was shown of the lines.
+#[derive(Default)]
+struct ShownLines {
+    count: u64,
+    cut: Vec<CutLine>,
+}
+
+impl ShownLines {
+    /// Whether the last line is the only one that is cut. Whoever continues within it gets the following ones after it.
+    fn ends_in_cut_line(&self) -> bool {
+        matches!(&*self.cut, [line] if line.at + 1 == self.count)
     }
 }
 
-/// Maximum characters of a long line, once a call has asked for part of it.
-const PART: usize = 20_000;
-
-/// The text, if it is a single line that is too long for a result, and the tool can continue within a line.
-fn only_long_line<'a>(content: &'a str, call: &ModelCall<'_>) -> Option<&'a str> {
-    let line = content.strip_suffix('\n').unwrap_or(content);
-    let is_long = line.char_indices().nth(LINE).is_some();
-    (is_long && !line.contains('\n') && call.takes("column")).then_some(line)
+/// A line of which only a part is shown.
+struct CutLine {
+    /// Its place in the content, from 0.
+    at: u64,
+    first: u64,
+    last: u64,
+    /// Its characters; `None` if its end is unknown.
+    length: Option<u64>,
 }
 
-/// Part of a long line, and the arguments that continue within it.
-fn long_line(line: &str, result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
-    let first = result.count("start_column").unwrap_or(1);
-    let size = line.chars().count();
-    let shown = if call.has("column") {
-        let most = PART.min(page.room().saturating_sub(1)).min(size);
-        page.prose(&line.chars().take(most).collect::<String>());
-        most
-    } else {
-        page.line(line);
-        LINE
-    };
-    let number = result.count("start_line");
-    if shown < size {
-        let last = first + shown as u64 - 1;
-        let next = call.with(&[("offset", json!(number.unwrap_or(1))), ("column", json!(last + 1))]);
-        let next = next.map_or(String::new(), |next| format!("; continue with {next}"));
-        let of = number.map_or("the line".to_owned(), |number| format!("line {number}"));
-        let end = first + size as u64 - 1;
-        let more = if result.flag("truncated") { "more than " } else { "" };
-        page.note(&format!("{of}, characters {first} to {last} of {more}{end}{next}"));
-    } else if result.flag("has_more") {
-        let total = result.count("total_lines");
-        let number = number.unwrap_or(1);
-        note_rest(number, number, total, call, page);
+impl<'a> ReadLines<'a> {
+    fn new(result: Fields<'_>, content: &'a str, call: &'a ModelCall<'a>) -> Self {
+        Self {
+            content,
+            call,
+            start: result.count("start_line").or(result.count("lines").map(|_| 1)),
+            total: result.count("total_lines").or_else(|| result.count("lines")),
+            given: content.lines().count() as u64,
+            skipped: result.count("start_column").map_or(0, |column| column - 1),
+            is_cut: result.flag("line_is_cut"),
+            length: result.count("line_length"),
+        }
     }
-    note_encoding(result, page);
-    Some(())
-}
 
-fn note_rest(last: u64, first: u64, total: Option<u64>, call: &ModelCall<'_>, page: &mut ModelPage) {
-    let range = range(first, last, total);
-    match call.with(&[("offset", json!(last + 1))]) {
-        Some(next) => page.note(&format!("{range}; continue with {next}")),
-        None => page.note(&format!("{range}; this tool shows no more of it")),
+    fn show(&self, page: &mut ModelPage) -> ShownLines {
+        let mut shown = ShownLines::default();
+        for (at, line) in (0..).zip(self.content.lines()) {
+            let (number, line) = self.split_number(at, line);
+            let is_part = at == 0 && self.call.has("column");
+            let most = match is_part {
+                _ if self.call.is_shown_whole() => usize::MAX,
+                true => PART,
+                false => LINE,
+            };
+            let is_whole = line.char_indices().nth(most).is_none() && !(at == 0 && self.is_cut);
+            if is_whole && page.whole_line(&format!("{number}{line}")) {
+                shown.count += 1;
+                continue;
+            }
+            // The first line is always shown, or at least its beginning: a call that shows nothing cannot be continued.
+            if is_whole && at > 0 {
+                break;
+            }
+            let skipped = if at == 0 { self.skipped } else { 0 };
+            let length = match at == 0 && self.is_cut {
+                true => self.length,
+                false => Some(skipped + line.chars().count() as u64),
+            };
+            let mark = match length.filter(|_| !is_part) {
+                Some(length) => format!("… [cut: the line has {length} characters]"),
+                None if is_part => String::new(),
+                None => "… [cut]".to_owned(),
+            };
+            if at > 0 && page.room() < most + number.len() + mark.chars().count() + 1 {
+                break;
+            }
+            let count = page.part(number, line, &mark, most) as u64;
+            shown.cut.push(CutLine { at, first: skipped + 1, last: skipped + count, length });
+            shown.count += 1;
+            if is_part {
+                break;
+            }
+        }
+        shown
     }
-}
 
-fn range(first: u64, last: u64, total: Option<u64>) -> String {
-    let of = total.map_or(String::new(), |total| format!(" of {total}"));
-    format!("lines {first} to {last}{of}")
+    /// The line's number, in the dialect whose text has them, and the line itself.
+    fn split_number<'b>(&self, at: u64, line: &'b str) -> (&'b str, &'b str) {
+        let number =
+            self.start.filter(|_| self.call.takes("file_path")).map(|start| format!("{:>6}\t", start + at));
+        let end = number.filter(|number| line.starts_with(number.as_str())).map_or(0, |number| number.len());
+        line.split_at(end)
+    }
+
+    /// Notes which lines are shown, unless they are the whole file, and the call for those that follow.
+    fn note_rest(&self, shown: &ShownLines, result: Fields<'_>, page: &mut ModelPage) {
+        let Some(start) = self.start else {
+            if shown.count < self.given || result.flag("has_more") && !self.is_cut {
+                let next = self.next(json!(self.offset() + shown.count.cast_signed()));
+                page.note(&format!("cut after {}{next}", quantity(shown.count, "line", "lines")));
+            }
+            return;
+        };
+        let last = start + shown.count - 1;
+        let of = self.total.map_or(String::new(), |total| format!(" of {total}"));
+        let range = format!("lines {start} to {last}{of}");
+        let is_rest = shown.count < self.given
+            || result.flag("has_more") && self.total.is_none_or(|total| last < total);
+        if is_rest {
+            page.note(&format!("{range}{}", self.next(json!(last + 1))));
+        } else if start > 1 {
+            page.note(&range);
+        }
+    }
+
+    /// The call that continues with the line of this offset, from its first character on.
+    fn next(&self, offset: Value) -> String {
+        let whole = self.call.has("column").then(|| ("column", json!(1)));
+        let changes: Vec<(&str, Value)> = [("offset", offset)].into_iter().chain(whole).collect();
+        self.call.with(&changes).map_or(String::new(), |next| format!("; continue with {next}"))
+    }
+
+    /// The call's offset, which counts from the end if the number of the first line is not known.
+    fn offset(&self) -> i64 {
+        self.call.integer("offset").unwrap_or(1)
+    }
+
+    /// Notes the part that is shown of the first cut line, and the call that continues within it.
+    fn note_cut_lines(&self, shown: &ShownLines, page: &mut ModelPage) {
+        let Some((line, others)) = shown.cut.split_first() else { return };
+        let offset = match self.start {
+            Some(start) => json!(start + line.at),
+            // Lines counted from the end of a file that was not read from its beginning.
+            None => json!(self.offset() + line.at.cast_signed()),
+        };
+        let name = self.start.map_or("the line".to_owned(), |start| format!("line {}", start + line.at));
+        let of = match line.length {
+            Some(length) => length.to_string(),
+            None => format!("more than {}", self.skipped + self.content.chars().count() as u64),
+        };
+        let next = self.call.with(&[("offset", offset), ("column", json!(line.last + 1))]);
+        let how = if shown.ends_in_cut_line() { "continue" } else { "more of it" };
+        let next = next.map_or(String::new(), |next| format!("; {how} with {next}"));
+        let follow = self.total.filter(|total| {
+            shown.ends_in_cut_line() && self.start.is_some_and(|start| start + line.at < *total)
+        });
+        let name = follow.map_or(name.clone(), |total| format!("{name} of {total}"));
+        page.note(&format!("{name}, characters {} to {} of {of}{next}", line.first, line.last));
+        if let (Some(start), false) = (self.start, others.is_empty()) {
+            let numbers: Vec<String> =
+                others.iter().take(NAMED).map(|line| (start + line.at).to_string()).collect();
+            let more = others.len().saturating_sub(NAMED);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            page.note(&format!("also cut: lines {}{more}", numbers.join(", ")));
+        }
+    }
 }
 
 fn note_encoding(result: Fields<'_>, page: &mut ModelPage) {

@@ -36,7 +36,7 @@ pub struct FileRead {
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1), extend("self_evident" = true))]
     pub limit: u64,
-    /// First character of the first line, 1-based, for very long lines.
+    /// First character of the first line, for very long lines.
     #[serde(default)]
     #[schemars(range(min = 1))]
     pub column: Option<u64>,
@@ -97,6 +97,12 @@ pub struct FileReadOutput {
     /// Column of the first character in content, if it is not the start of its line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_column: Option<u64>,
+    /// Whether content ends within its only line; continue with its column.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub line_is_cut: bool,
+    /// Characters of that line; absent if its end was not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line_length: Option<u64>,
     /// Number of lines in the whole file; null for a very large file that was not read to its end.
     pub total_lines: Option<u64>,
     /// Whether the file has more lines after end_line.
@@ -155,7 +161,6 @@ impl Operation for FileRead {
         let before = before(&path, self.largest, cx)?;
         let reading = ReadCall { args: &self, cx, path };
         let read = reading.read(before).map_err(|error| error.file(reading.path.display()))?;
-        let read = self.skip_to_column(read)?;
         if cx.seen_files.is_on() {
             let hash = read.hash.as_deref().and_then(|hash| blake3::Hash::from_hex(hash).ok());
             cx.seen_files.saw(&reading.path, hash, since);
@@ -165,26 +170,6 @@ impl Operation for FileRead {
 
     fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
         super::for_model::read(result, call, page)
-    }
-}
-
-impl FileRead {
-    /// Drops the text before the column.
-    fn skip_to_column(&self, read: FileReadOutput) -> Result<FileReadOutput> {
-        let Some(column) = self.column.filter(|column| *column > 1 && read.media_type.is_none()) else {
-            return Ok(read);
-        };
-        let line =
-            read.content.split_inclusive('\n').next().unwrap_or_default().trim_end_matches(['\n', '\r']);
-        let skipped = usize::try_from(column - 1).unwrap_or(usize::MAX);
-        let Some((at, _)) = line.char_indices().nth(skipped) else {
-            let message = format!(
-                "column {column} is past the end of the line, which has {} characters",
-                line.chars().count()
-            );
-            return Err(ToolError::new(Reason::InvalidArgument, message).file(&self.path));
-        };
-        Ok(FileReadOutput { content: read.content[at..].to_owned(), start_column: Some(column), ..read })
     }
 }
 
@@ -271,23 +256,61 @@ impl ReadCall<'_> {
             line_ending: scan.stats.ending(),
             bom: charset.has_bom(),
             lossy: scan.is_lossy,
-            ..read
+            ..self.skip_to_column(read)?
         }))
+    }
+
+    /// Drops the text before the column, and at the end what no longer fits.
+    fn skip_to_column(&self, read: FileReadOutput) -> Result<FileReadOutput> {
+        let Some(column) = self.args.column.filter(|column| *column > 1) else { return Ok(read) };
+        let line =
+            read.content.split_inclusive('\n').next().unwrap_or_default().trim_end_matches(['\n', '\r']);
+        let skipped = usize::try_from(column - 1).unwrap_or(usize::MAX);
+        let Some((at, _)) = line.char_indices().nth(skipped) else {
+            let message = format!(
+                "column {column} is past the end of the line, which has {} characters",
+                line.chars().count()
+            );
+            return Err(ToolError::new(Reason::InvalidArgument, message));
+        };
+        let mut window = LineWindow::new(1, u64::MAX, self.content_bytes());
+        let content = read.content[at..].to_owned();
+        let ends = content.matches('\n').count() as u64;
+        window.take(content, ends);
+        let shorter = lines(window, read.start_line, read.total_lines, true);
+        let read = FileReadOutput { content: shorter.content, start_column: Some(column), ..read };
+        if !shorter.truncated {
+            return Ok(read);
+        }
+        // The end of the line is in what was read, or not even that read on to it.
+        let length = if read.line_is_cut {
+            read.line_length
+        } else {
+            shorter.line_length.map(|rest| column - 1 + rest)
+        };
+        Ok(FileReadOutput {
+            end_line: shorter.end_line,
+            has_more: true,
+            truncated: true,
+            line_is_cut: shorter.line_is_cut,
+            line_length: length.filter(|_| shorter.line_is_cut),
+            ..read
+        })
     }
 
     fn window(&self, first: u64) -> LineWindow {
         LineWindow::new(first, self.args.limit, self.most_bytes())
     }
 
-    /// Maximum bytes of text in the result.
+    /// Maximum bytes of text that are read for the result, including what is before the column.
     fn most_bytes(&self) -> usize {
         let skipped = self.args.column.map_or(0, |column| column.saturating_mul(LONGEST_CHARACTER));
-        match self.args.largest {
-            Some(_) => usize::MAX,
-            None => {
-                self.cx.limits.content_bytes.saturating_add(usize::try_from(skipped).unwrap_or(usize::MAX))
-            }
-        }
+        self.content_bytes().saturating_add(usize::try_from(skipped).unwrap_or(usize::MAX))
+    }
+
+    /// Maximum bytes of text in the result.
+    fn content_bytes(&self) -> usize {
+        if self.args.largest.is_some() { usize::MAX } else { self.cx.limits.content_bytes }
     }
 
     /// Whether a file of this size is read to its end.
@@ -305,7 +328,10 @@ impl ReadCall<'_> {
         let first = self.first_of(total);
         let mut window = self.window(first);
         window.take(text, scan.stats.ends());
-        FileReadOutput { hash: Some(hash.to_hex().to_string()), ..lines(window, Some(first), Some(total)) }
+        FileReadOutput {
+            hash: Some(hash.to_hex().to_string()),
+            ..lines(window, Some(first), Some(total), true)
+        }
     }
 
     /// The first line to read, of `total` lines.
@@ -329,7 +355,7 @@ impl ReadCall<'_> {
         })?;
         let total = at_end.then(|| scan.stats.total());
         let hash = at_end.then(|| hasher.finalize().to_hex().to_string());
-        Ok(FileReadOutput { hash, ..lines(window, Some(first), total) })
+        Ok(FileReadOutput { hash, ..lines(window, Some(first), total, at_end) })
     }
 
     fn large_from_end(&self, before: &BufferedFile, scan: &mut ScanStats) -> Result<FileReadOutput> {
@@ -346,18 +372,18 @@ impl ReadCall<'_> {
             (total, false) => total.map(|total| self.first_of(total)),
         };
         let mut window = self.window(1);
-        scan.run(before, start.position, &mut window, self.cx, |_, window| !window.is_done())?;
+        let at_end = scan.run(before, start.position, &mut window, self.cx, |_, window| !window.is_done())?;
         if let Some(whole) = &whole {
             scan.stats = whole.stats;
         }
         let hash = whole.map(|whole| whole.hash().to_hex().to_string());
-        Ok(FileReadOutput { hash, ..lines(window, first, total) })
+        Ok(FileReadOutput { hash, ..lines(window, first, total, at_end) })
     }
 
     /// Adds a note on what is left out.
     fn described(&self, read: FileReadOutput) -> FileReadOutput {
         let note = if read.truncated {
-            Some(cut_note(&read, self.most_bytes()))
+            Some(self.cut_note(&read))
         } else if read.content.is_empty()
             && read.total_lines.is_some_and(|total| total > 0 || self.args.offset > 1)
         {
@@ -368,26 +394,31 @@ impl ReadCall<'_> {
         };
         FileReadOutput { note, ..read }
     }
-}
 
-fn cut_note(read: &FileReadOutput, most: usize) -> String {
-    match (read.end_line, read.content.ends_with('\n')) {
-        (Some(end), true) => {
-            format!("cut after line {end}, at {most} bytes; go on with offset {}", end + 1)
-        }
-        (None, true) => format!("cut at {most} bytes; ask for fewer lines"),
-        (line, false) => {
-            let line = line.map_or("the first line".to_owned(), |line| format!("line {line}"));
-            format!(
-                "{line} is longer than {most} bytes and only its beginning is shown; search the file, or cut \
-                 the line with the shell"
-            )
+    fn cut_note(&self, read: &FileReadOutput) -> String {
+        let most = self.content_bytes();
+        match (read.end_line, read.line_is_cut) {
+            (Some(end), false) => {
+                format!("cut after line {end}, at {most} bytes; go on with offset {}", end + 1)
+            }
+            (None, false) => format!("cut at {most} bytes; ask for fewer lines"),
+            (line, true) => {
+                let (name, offset) = match line {
+                    Some(line) => (format!("line {line}"), line.cast_signed()),
+                    None => ("the line".to_owned(), self.args.offset),
+                };
+                let next = read.start_column.unwrap_or(1) + read.content.chars().count() as u64;
+                format!(
+                    "{name} is longer than {most} bytes and a part of it is given; go on with offset {offset} and \
+                     column {next}"
+                )
+            }
         }
     }
 }
 
-/// Converts a window of lines, the first of which has this number.
-fn lines(window: LineWindow, first: Option<u64>, total_lines: Option<u64>) -> FileReadOutput {
+/// Converts a window of lines, the first of which has this number. `at_end`: the whole file was read.
+fn lines(window: LineWindow, first: Option<u64>, total_lines: Option<u64>, at_end: bool) -> FileReadOutput {
     let lines = window.finish();
     let mut stats = LineStats::default();
     stats.feed(Charset::UTF8, lines.content.as_bytes());
@@ -398,6 +429,8 @@ fn lines(window: LineWindow, first: Option<u64>, total_lines: Option<u64>) -> Fi
         total_lines,
         has_more: lines.has_more,
         truncated: lines.is_cut,
+        line_is_cut: lines.cut_line.is_some(),
+        line_length: lines.cut_line.filter(|line| line.is_ended || at_end).map(|line| line.length),
         ..FileReadOutput::default()
     }
 }

@@ -6,6 +6,8 @@ use beamai_port_tools::git::GitText;
 #[derive(Debug)]
 pub(crate) struct LimitedText {
     text: String,
+    /// Lines that are still to be left out at the beginning.
+    skip: u64,
     limit: usize,
     truncated: bool,
     notes: Vec<String>,
@@ -14,16 +16,30 @@ pub(crate) struct LimitedText {
 impl LimitedText {
     /// An empty text for up to `limit` bytes.
     pub(crate) fn new(limit: usize) -> Self {
-        Self { text: String::new(), limit, truncated: false, notes: Vec::new() }
+        Self { text: String::new(), skip: 0, limit, truncated: false, notes: Vec::new() }
     }
 
-    /// Appends a line, or marks the text as full if it does not fit.
+    /// The same text without its first lines.
+    pub(crate) fn without_first(self, lines: u64) -> Self {
+        Self { skip: lines, ..self }
+    }
+
+    /// Appends a line, or marks the text as full if it does not fit. The first line always fits: of one that is too long,
+    /// the beginning is appended, and its length.
     pub(crate) fn line(&mut self, line: &str) {
-        if self.truncated || self.text.len() + line.len() + 1 > self.limit {
+        if self.skip > 0 {
+            self.skip -= 1;
+            return;
+        }
+        let fits = self.text.len() + line.len() < self.limit;
+        if self.truncated || !fits && !self.text.is_empty() {
             self.truncated = true;
             return;
         }
-        self.text.push_str(line);
+        self.text.push_str(&line[..line.floor_char_boundary(if fits { line.len() } else { self.limit / 2 })]);
+        if !fits {
+            self.text.push_str(&format!("… [cut: the line has {} characters]", line.chars().count()));
+        }
         self.text.push('\n');
     }
 

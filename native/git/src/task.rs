@@ -20,6 +20,8 @@ pub(crate) enum Task {
     Status {
         /// One line per path.
         short: bool,
+        /// Lines to skip.
+        offset: u64,
     },
     /// `git_diff`.
     Diff {
@@ -31,11 +33,15 @@ pub(crate) enum Task {
         commit: Option<String>,
         /// Only changes below this path.
         path: Option<Vec<u8>>,
+        /// Lines to skip.
+        offset: u64,
     },
     /// `git_log`.
     Log {
         /// Maximum number of commits.
         limit: u64,
+        /// Commits to skip.
+        skip: u64,
         /// One line per commit.
         oneline: bool,
     },
@@ -67,14 +73,15 @@ impl Task {
     /// Those of the operation.
     pub(crate) fn run(&self, call: &GitCall) -> Result<Value> {
         match self {
-            Self::Status { short } => answered(status_page(*short, call), unavailable),
-            Self::Diff { staged, stat, commit, path } => {
-                let request = DiffRequest { staged: *staged, stat: *stat, commit: commit.as_deref() };
+            Self::Status { short, offset } => answered(status_page(*short, *offset, call), unavailable),
+            Self::Diff { staged, stat, commit, path, offset } => {
+                let request =
+                    DiffRequest { staged: *staged, stat: *stat, commit: commit.as_deref(), offset: *offset };
                 answered(diff_page(&request, path.as_deref(), call), unavailable)
             }
-            Self::Log { limit, oneline } => {
+            Self::Log { limit, skip, oneline } => {
                 let none = |why: &str| GitLogOutput { answer: unavailable(why), has_more: false };
-                answered(log_page(*limit, *oneline, call), none)
+                answered(log_page((*skip, *limit), *oneline, call), none)
             }
             Self::Add { path } => {
                 let none = |why: &str| GitAddOutput { notes: vec![hint(why)], ..GitAddOutput::default() };
@@ -114,10 +121,10 @@ fn value(result: &impl Serialize) -> Result<Value> {
         .map_err(|error| ToolError::new(Reason::Crash, format!("the result cannot be serialized: {error}")))
 }
 
-fn status_page(is_short: bool, call: &GitCall) -> GitResult<GitText> {
+fn status_page(is_short: bool, offset: u64, call: &GitCall) -> GitResult<GitText> {
     let repo = Repo::open(call, None)?;
     let staging = repo.staging()?;
-    let mut page = LimitedText::new(call.limits.content_bytes);
+    let mut page = LimitedText::new(call.limits.content_bytes).without_first(offset);
     let status = status::StatusReport::read(&repo, &staging, call, &mut page)?;
     match is_short {
         true => short::print(&status, &mut page),
@@ -132,12 +139,12 @@ fn diff_page(request: &DiffRequest<'_>, path: Option<&[u8]>, call: &GitCall) -> 
     print_diff(&repo, request, &below, call)
 }
 
-fn log_page(limit: u64, oneline: bool, call: &GitCall) -> GitResult<GitLogOutput> {
+fn log_page((skip, limit): (u64, u64), oneline: bool, call: &GitCall) -> GitResult<GitLogOutput> {
     let repo = Repo::open(call, None)?;
     let mut page = LimitedText::new(call.limits.content_bytes);
     let mut has_more = false;
     match repo.head()? {
-        Some(head) => has_more = history::print(&repo, head, limit, oneline, call, &mut page)?,
+        Some(head) => has_more = history::print(&repo, head, (skip, limit), oneline, call, &mut page)?,
         None => page.line(&branch::without_commits(&repo)?),
     }
     Ok(GitLogOutput { answer: page.answer(), has_more })

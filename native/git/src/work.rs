@@ -24,20 +24,21 @@ pub(crate) trait GitOperation: Operation<Output: DeserializeOwned> {
 
 impl GitOperation for GitStatus {
     fn task(self, _: &CallContext) -> Result<Task> {
-        Ok(Task::Status { short: self.short })
+        Ok(Task::Status { short: self.short, offset: self.offset })
     }
 }
 
 impl GitOperation for GitDiff {
     fn task(self, cx: &CallContext) -> Result<Task> {
         let path = self.path.as_deref().map(|path| path_below(cx, path)).transpose()?;
-        Ok(Task::Diff { staged: self.staged, stat: self.stat, commit: self.commit, path })
+        let Self { staged, stat, commit, offset, .. } = self;
+        Ok(Task::Diff { staged, stat, commit, path, offset })
     }
 }
 
 impl GitOperation for GitLog {
     fn task(self, _: &CallContext) -> Result<Task> {
-        Ok(Task::Log { limit: self.limit, oneline: self.oneline })
+        Ok(Task::Log { limit: self.limit, skip: self.skip, oneline: self.oneline })
     }
 }
 

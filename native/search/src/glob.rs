@@ -2,6 +2,7 @@
 
 mod for_model;
 
+use crate::remaining::{PathCounts, Remaining, directory};
 use crate::smallest::Smallest;
 use beamai_base::Result;
 use beamai_policy::PermissionRequest;
@@ -32,6 +33,10 @@ pub struct Glob {
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 100_000), extend("self_evident" = true))]
     pub limit: usize,
+    /// Number of files to skip first.
+    #[serde(default)]
+    #[schemars(range(max = 1_000_000), extend("self_evident" = true))]
+    pub offset: usize,
     /// modified: newest first.
     #[serde(default)]
     pub sort: Sort,
@@ -53,7 +58,7 @@ impl Glob {
     /// A call with the defaults, for a tool binding that has no other parameters.
     pub fn plain(pattern: String, path: String) -> Self {
         let (limit, sort) = (default_limit(), Sort::default());
-        Self { pattern, path, limit, sort, hidden: false, ignored: false, hints: Hints::Withheld }
+        Self { pattern, path, limit, offset: 0, sort, hidden: false, ignored: false, hints: Hints::Withheld }
     }
 }
 
@@ -79,8 +84,11 @@ pub struct GlobOutput {
     pub files: Vec<String>,
     /// Number of matching files, including those beyond the limit.
     pub count: u64,
-    /// Whether more files match than are listed.
+    /// Whether more files match; continue with offset.
     pub truncated: bool,
+    /// Where the files after the listed ones are; absent if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remaining: Option<Remaining>,
     /// What was searched and what was left out.
     pub coverage: SearchCoverage,
 }
@@ -99,14 +107,21 @@ impl Operation for Glob {
         let tree = cx.workspace.parse_path(&self.path)?.tree()?;
         let (hidden, ignored) = (self.hidden, self.ignored);
         let walk = Walk { tree: &tree, select: &pattern, hidden, ignored, depth: None, cx };
-        let make = || GlobVisitor { sort: self.sort, found: Smallest::new(self.limit) };
+        let end = self.offset.saturating_add(self.limit);
+        let make = || GlobVisitor::new(self.sort, end);
         let (finders, tally) = walk.run(make).finish()?;
-        let mut found = Smallest::new(self.limit);
-        finders.into_iter().for_each(|finder| found.add(finder.found));
-        let (files, count) = found.finish();
+        let mut all = GlobVisitor::new(self.sort, end);
+        finders.into_iter().for_each(|finder| all.merge(finder));
+        let (files, count) = all.found.finish();
+        let left = count - files.len() as u64;
+        let remaining = (left > 0).then(|| {
+            files.iter().for_each(|(_, path)| all.directories.subtract(directory(path), 1));
+            all.directories.of_directories(left, |path| tree.display(path))
+        });
         Ok(GlobOutput {
-            truncated: count > files.len() as u64,
-            files: files.iter().map(|(_, path)| tree.display(path)).collect(),
+            truncated: left > 0,
+            remaining,
+            files: files.iter().skip(self.offset).map(|(_, path)| tree.display(path)).collect(),
             count,
             coverage: tally.coverage(
                 format!("compared {} with the pattern", counted(tally.searched, "file")),
@@ -126,6 +141,20 @@ type Age = Reverse<i128>;
 struct GlobVisitor {
     sort: Sort,
     found: Smallest<(Age, Box<[u8]>)>,
+    /// Number of files by directory.
+    directories: PathCounts,
+}
+
+impl GlobVisitor {
+    /// Keeps the first `limit` files.
+    fn new(sort: Sort, limit: usize) -> Self {
+        Self { sort, found: Smallest::new(limit), directories: PathCounts::default() }
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.found.add(other.found);
+        self.directories.merge(other.directories);
+    }
 }
 
 impl Visit for GlobVisitor {
@@ -135,6 +164,7 @@ impl Visit for GlobVisitor {
         if tally.is_file(entry.kind) {
             let age = if self.sort == Sort::Modified { modified(entry) } else { Reverse(0) };
             self.found.push((age, entry.path.into()));
+            self.directories.add(directory(entry.path), 1);
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ pub mod grep;
 #[cfg(test)]
 mod ignored;
 pub mod list;
+pub mod remaining;
 mod smallest;
 
 use beamai_base::Result;

@@ -34,6 +34,10 @@ pub struct List {
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 100_000), extend("self_evident" = true))]
     pub limit: usize,
+    /// Number of entries to skip first, in that order.
+    #[serde(default)]
+    #[schemars(range(max = 1_000_000), extend("self_evident" = true))]
+    pub offset: usize,
     /// Whether notes for models suggest arguments; set by the dialect.
     #[serde(skip)]
     #[schemars(skip)]
@@ -43,7 +47,8 @@ pub struct List {
 impl List {
     /// A call that lists all of one directory, including hidden names, for a tool binding that has no other parameters.
     pub fn all(path: String) -> Self {
-        Self { path, depth: default_depth(), hidden: true, limit: default_limit(), hints: Hints::Withheld }
+        let (depth, limit) = (default_depth(), default_limit());
+        Self { path, depth, hidden: true, limit, offset: 0, hints: Hints::Withheld }
     }
 }
 
@@ -62,7 +67,7 @@ pub struct ListOutput {
     pub entries: Vec<ListEntry>,
     /// Number of entries, including those beyond the limit.
     pub count: u64,
-    /// Whether there are more entries than are listed.
+    /// Whether there are more entries; continue with offset.
     pub truncated: bool,
     /// What was left out.
     pub coverage: SearchCoverage,
@@ -95,14 +100,17 @@ impl Operation for List {
         let tree = cx.workspace.parse_path(&self.path)?.tree()?;
         let (hidden, depth) = (self.hidden, Some(self.depth));
         let walk = Walk { tree: &tree, select: &Everything, hidden, ignored: true, depth, cx };
-        let (collectors, mut tally) = walk.run(|| Collector(Smallest::new(self.limit))).finish()?;
-        let mut found = Smallest::new(self.limit);
+        let end = self.offset.saturating_add(self.limit);
+        let (collectors, mut tally) = walk.run(|| Collector(Smallest::new(end))).finish()?;
+        let mut found = Smallest::new(end);
         collectors.into_iter().for_each(|collector| found.add(collector.0));
         let (mut found, count) = found.finish();
+        let truncated = count > found.len() as u64;
+        found.drain(..found.len().min(self.offset));
         tally.searched = count;
         found.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         Ok(ListOutput {
-            truncated: count > found.len() as u64,
+            truncated,
             entries: found.into_iter().map(|found| found.into_item(&tree)).collect(),
             count,
             coverage: tally.coverage(

@@ -21,7 +21,14 @@ pub(super) struct Capture {
     recent: Option<Arc<Mutex<RecentOutput>>>,
     /// Maximum bytes of each stream in a result.
     cap: usize,
+    /// Bytes of both streams since the command's start.
+    total: usize,
+    /// Whether a stream had more bytes than a result can hold.
+    is_over: bool,
 }
+
+/// Bytes of output from which on a session has a file with all of it: a model is shown little more of a result.
+const COPY_FROM: usize = 24 << 10;
 
 #[derive(Debug)]
 struct Channel {
@@ -41,7 +48,7 @@ impl Capture {
             total: 0,
         };
         let spool = Spool::new(&cx.workspace, cx.limits.output_file_bytes);
-        Self { stdout: channel(), stderr: channel(), spool, recent: None, cap }
+        Self { stdout: channel(), stderr: channel(), spool, recent: None, cap, total: 0, is_over: false }
     }
 
     /// Also adds new output to `recent`.
@@ -61,8 +68,11 @@ impl Capture {
             stderr_base64: stderr.base64,
             stdout_bytes: stdout.total,
             stderr_bytes: stderr.total,
-            output_file: self.spool.path(),
-            output_file_lacks: self.spool.lacks(),
+            stdout_cut_lines: stdout.cut_lines,
+            stderr_cut_lines: stderr.cut_lines,
+            output_file: self.spool.path().filter(|_| self.is_over),
+            output_file_lacks: self.spool.lacks().filter(|_| self.is_over),
+            output_copy: self.spool.path().filter(|_| !self.is_over && self.spool.lacks().is_none()),
         }
     }
 
@@ -84,6 +94,8 @@ impl OutputSink for Capture {
             recent.lock().unwrap_or_else(PoisonError::into_inner).push(source, &bytes);
         }
         channel.total += bytes.len() as u64;
-        self.spool.take(&bytes, channel.total > self.cap as u64);
+        self.is_over |= channel.total > self.cap as u64;
+        self.total += bytes.len();
+        self.spool.take(&bytes, self.is_over || self.total > COPY_FROM && self.spool.is_in_session());
     }
 }

@@ -1,5 +1,6 @@
 //! Keeps the beginning and the end of a stream.
 
+use beamai_port_tools::shell::output::CutLines;
 use std::collections::VecDeque;
 
 /// Keeps a short stream whole, and the beginning and the end of a longer one.
@@ -10,6 +11,55 @@ pub(super) struct HeadTailBuffer {
     tail: VecDeque<u8>,
     /// Bytes since the last `take`.
     total: u64,
+    dropped: DroppedText,
+}
+
+/// What lies between the beginning and the end, for the lengths of the lines that it belongs to.
+#[derive(Debug, Default)]
+struct DroppedText {
+    /// Characters up to its first line end, or all of them.
+    first: u64,
+    /// Characters after its last line end, or all of them.
+    last: u64,
+    has_line_end: bool,
+}
+
+impl DroppedText {
+    fn add(&mut self, bytes: &[u8]) {
+        match (memchr::memchr(b'\n', bytes), memchr::memrchr(b'\n', bytes)) {
+            (Some(first), Some(last)) => {
+                self.first += if self.has_line_end { 0 } else { characters(&bytes[..first]) };
+                self.last = characters(&bytes[last + 1..]);
+                self.has_line_end = true;
+            }
+            _ => {
+                let more = characters(bytes);
+                self.first += if self.has_line_end { 0 } else { more };
+                self.last += more;
+            }
+        }
+    }
+
+    /// The lengths of the lines that were cut: that at the end of the beginning, and that at the beginning of the end.
+    fn cut_lines(&self, head: &[u8], tail: &[u8]) -> CutLines {
+        let before = characters(&head[memchr::memrchr(b'\n', head).map_or(0, |at| at + 1)..]);
+        let after = characters(&tail[..memchr::memchr(b'\n', tail).unwrap_or(tail.len())]);
+        // The same line goes through what was dropped if that has no line end.
+        let (before_length, after_length) = match self.has_line_end {
+            true => (before + self.first, self.last + after),
+            false => (before + self.last + after, before + self.last + after),
+        };
+        let is_before = before > 0 && before_length > before;
+        CutLines {
+            before: is_before.then_some(before_length),
+            after: (after_length > after).then_some(after_length),
+        }
+    }
+}
+
+/// Number of characters of UTF-8.
+fn characters(bytes: &[u8]) -> u64 {
+    bytes.iter().filter(|byte| *byte & 0xc0 != 0x80).count() as u64
 }
 
 /// The content of a [`HeadTailBuffer`].
@@ -21,12 +71,14 @@ pub(super) struct HeadTail {
     pub(super) tail: Vec<u8>,
     /// Number of bytes omitted between the two.
     pub(super) left_out: u64,
+    /// The lines that were cut through.
+    pub(super) cut_lines: CutLines,
 }
 
 impl HeadTailBuffer {
     /// A buffer of at most `cap` bytes.
     pub(super) fn new(cap: usize) -> Self {
-        Self { cap, head: Vec::new(), tail: VecDeque::new(), total: 0 }
+        Self { cap, head: Vec::new(), tail: VecDeque::new(), total: 0, dropped: DroppedText::default() }
     }
 
     /// Appends bytes.
@@ -36,9 +88,11 @@ impl HeadTailBuffer {
         let (first, rest) = bytes.split_at(room);
         self.head.extend_from_slice(first);
         let most = self.cap - self.cap / 2;
-        let rest = &rest[rest.len().saturating_sub(most)..];
+        let (passing, rest) = rest.split_at(rest.len().saturating_sub(most));
         let excess = (self.tail.len() + rest.len()).saturating_sub(most);
-        self.tail.drain(..excess);
+        let gone: Vec<u8> = self.tail.drain(..excess).collect();
+        self.dropped.add(&gone);
+        self.dropped.add(passing);
         self.tail.extend(rest);
     }
 
@@ -48,12 +102,14 @@ impl HeadTailBuffer {
         let (mut head, mut tail) =
             (std::mem::take(&mut self.head), Vec::from(std::mem::take(&mut self.tail)));
         let left_out = total - (head.len() + tail.len()) as u64;
+        let dropped = std::mem::take(&mut self.dropped);
+        let cut_lines = if left_out > 0 { dropped.cut_lines(&head, &tail) } else { CutLines::default() };
         if goes_on {
             let last = if tail.is_empty() { &mut head } else { &mut tail };
             let part = last.split_off(last.len() - half_character(last));
             self.push(&part);
         }
-        HeadTail { head, tail, left_out }
+        HeadTail { head, tail, left_out, cut_lines }
     }
 }
 
@@ -77,7 +133,7 @@ mod tests {
     fn kept(cap: usize, pieces: &[&str]) -> (String, String, u64) {
         let mut buffer = HeadTailBuffer::new(cap);
         pieces.iter().for_each(|piece| buffer.push(piece.as_bytes()));
-        let HeadTail { head, tail, left_out } = buffer.take(false);
+        let HeadTail { head, tail, left_out, .. } = buffer.take(false);
         (String::from_utf8(head).unwrap(), String::from_utf8(tail).unwrap(), left_out)
     }
 
@@ -104,6 +160,33 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn the_lengths_of_cut_lines_are_those_of_the_whole_lines(
+            cap in 0..20_usize, pieces in proptest::collection::vec("[ab\n]{0,9}", 0..8)
+        ) {
+            let whole = pieces.concat();
+            let mut buffer = HeadTailBuffer::new(cap);
+            pieces.iter().for_each(|piece| buffer.push(piece.as_bytes()));
+            let kept = buffer.take(false);
+            // The line that a place in the text is within, if it is neither at the beginning of one nor at the end.
+            let line_at = |at: usize| {
+                let start = whole[..at].rfind('\n').map_or(0, |end| end + 1);
+                let end = whole[at..].find('\n').map_or(whole.len(), |end| at + end);
+                (start, end)
+            };
+            let (head, tail) = (kept.head.len(), whole.len() - kept.tail.len());
+            let expected = |at: usize, is_cut: &dyn Fn(usize, usize) -> bool| {
+                let (start, end) = line_at(at);
+                is_cut(start, end).then_some((end - start) as u64)
+            };
+            if kept.left_out == 0 {
+                prop_assert_eq!(kept.cut_lines, CutLines::default());
+            } else {
+                prop_assert_eq!(kept.cut_lines.before, expected(head, &|start, end| start < head && end > head));
+                prop_assert_eq!(kept.cut_lines.after, expected(tail, &|start, _| start < tail));
+            }
+        }
+
         #[test]
         fn what_is_kept_is_the_beginning_and_the_end(cap in 0..40_usize,
             pieces in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..30), 0..8)) {

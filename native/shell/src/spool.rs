@@ -49,6 +49,11 @@ impl Spool {
         }
     }
 
+    /// Whether a file would be removed with a session.
+    pub(super) fn is_in_session(&self) -> bool {
+        self.dir.is_some() && self.most > 0
+    }
+
     /// The path of the file, if there is one.
     pub(super) fn path(&self) -> Option<String> {
         self.path.clone()

@@ -3,6 +3,7 @@
 use super::head_tail::{HeadTail, half_character};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use beamai_port_tools::shell::output::CutLines;
 use std::borrow::Cow;
 
 /// The suffix of text that was cut.
@@ -16,6 +17,8 @@ pub(super) struct StreamText {
     pub(super) base64: Option<String>,
     /// Total number of bytes, if some are left out.
     pub(super) total: Option<u64>,
+    /// The lines that were cut through; `None` if there are none.
+    pub(super) cut_lines: Option<CutLines>,
 }
 
 impl StreamText {
@@ -24,7 +27,7 @@ impl StreamText {
         match kept.left_out {
             0 => {
                 let (text, base64) = decoded(&[kept.head, kept.tail].concat());
-                Self { text, base64, total: None }
+                Self { text, base64, total: None, cut_lines: None }
             }
             _ => Self::cut(&kept),
         }
@@ -39,7 +42,8 @@ impl StreamText {
         let ((mut text, first), (end, second)) = (decoded(head), decoded(tail));
         text = line(text) + &format!("[... {left_out} bytes left out ...]\n") + &line(end) + MARK;
         let base64 = first.or_else(|| second.map(|_| STANDARD.encode(head)));
-        Self { text, base64, total: Some(total) }
+        let cut_lines = Some(kept.cut_lines).filter(|lines| *lines != CutLines::default());
+        Self { text, base64, total: Some(total), cut_lines }
     }
 }
 
@@ -65,7 +69,7 @@ mod tests {
     use super::*;
 
     fn text(head: &[u8], left_out: u64, tail: &[u8]) -> StreamText {
-        StreamText::of(HeadTail { head: head.to_vec(), tail: tail.to_vec(), left_out })
+        StreamText::of(HeadTail { head: head.to_vec(), tail: tail.to_vec(), left_out, ..HeadTail::default() })
     }
 
     #[test]

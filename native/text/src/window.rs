@@ -12,13 +12,49 @@ pub struct LineWindow {
     is_cut: bool,
     /// Whether there is text after the range.
     has_more: bool,
+    /// The line that the text was cut in, if it was cut within the first one.
+    cut_line: Option<CutLine>,
+}
+
+/// A line of which only the beginning was collected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CutLine {
+    /// Its characters so far, without its line end.
+    pub length: u64,
+    /// Whether its end was seen.
+    pub is_ended: bool,
+    ends_in_return: bool,
+}
+
+impl CutLine {
+    /// The line with more of its text, up to the line feed if there is one.
+    fn extended(self, text: &str) -> Self {
+        if self.is_ended {
+            return self;
+        }
+        let end = memchr::memchr(b'\n', text.as_bytes());
+        let text = &text[..end.unwrap_or(text.len())];
+        let ends_in_return = if text.is_empty() { self.ends_in_return } else { text.ends_with('\r') };
+        let length = self.length + text.chars().count() as u64;
+        let is_ended = end.is_some();
+        Self { length: length - u64::from(is_ended && ends_in_return), is_ended, ends_in_return }
+    }
 }
 
 impl LineWindow {
     /// A window of `count` lines from line `first`, counted from 1. `most` is the maximum number of bytes.
     pub fn new(first: u64, count: u64, most: usize) -> Self {
         let last = first.saturating_add(count).saturating_sub(1);
-        Self { next: 1, first, last, most, content: String::new(), is_cut: false, has_more: false }
+        Self {
+            next: 1,
+            first,
+            last,
+            most,
+            content: String::new(),
+            is_cut: false,
+            has_more: false,
+            cut_line: None,
+        }
     }
 
     /// Whether further text has no effect.
@@ -28,6 +64,7 @@ impl LineWindow {
 
     /// Processes the next piece. `line_ends` is the number of line feeds in it.
     pub fn feed(&mut self, piece: &str, line_ends: u64) {
+        self.cut_line = self.cut_line.map(|line| line.extended(piece));
         let range = self.range(piece, line_ends);
         self.push(&piece[range]);
     }
@@ -74,16 +111,22 @@ impl LineWindow {
         if text.len() <= room {
             return self.content.push_str(text);
         }
-        self.content.push_str(&text[..floor(text, room)]);
-        if let Some(end) = memchr::memrchr(b'\n', self.content.as_bytes()) {
-            self.content.truncate(end + 1);
+        let (kept, rest) = text.split_at(floor(text, room));
+        self.content.push_str(kept);
+        match memchr::memrchr(b'\n', self.content.as_bytes()) {
+            Some(end) => self.content.truncate(end + 1),
+            None => {
+                let none = CutLine { length: 0, is_ended: false, ends_in_return: false };
+                self.cut_line = Some(none.extended(&self.content).extended(rest));
+            }
         }
         (self.is_cut, self.has_more) = (true, true);
     }
 
     /// The collected lines.
     pub fn finish(self) -> WindowLines {
-        WindowLines { content: self.content, is_cut: self.is_cut, has_more: self.has_more }
+        let Self { content, is_cut, has_more, cut_line, .. } = self;
+        WindowLines { content, is_cut, has_more, cut_line }
     }
 }
 
@@ -96,6 +139,8 @@ pub struct WindowLines {
     pub is_cut: bool,
     /// Whether there is text after them.
     pub has_more: bool,
+    /// The only line, if the text ends within it.
+    pub cut_line: Option<CutLine>,
 }
 
 /// The position after the `count`th line feed, at most the end.
@@ -119,6 +164,10 @@ mod tests {
         text.matches('\n').count() as u64
     }
 
+    fn line(length: u64) -> CutLine {
+        CutLine { length, is_ended: true, ends_in_return: false }
+    }
+
     fn window(text: &str, first: u64, count: u64, most: usize) -> WindowLines {
         let mut window = LineWindow::new(first, count, most);
         window.take(text.to_owned(), ends(text));
@@ -129,16 +178,31 @@ mod tests {
     fn a_cut_is_at_a_line_end_or_within_a_long_line_at_a_character() {
         assert_eq!(
             window("one\ntwo\nthree\n", 1, 9, 9),
-            WindowLines { content: "one\ntwo\n".into(), is_cut: true, has_more: true }
+            WindowLines { content: "one\ntwo\n".into(), is_cut: true, has_more: true, cut_line: None }
         );
         assert_eq!(
             window("ääää\nb", 1, 9, 3),
-            WindowLines { content: "ä".into(), is_cut: true, has_more: true }
+            WindowLines { content: "ä".into(), is_cut: true, has_more: true, cut_line: Some(line(4)) }
         );
         assert_eq!(
             window("one\ntwo\n", 1, 9, 8),
-            WindowLines { content: "one\ntwo\n".into(), is_cut: false, has_more: false }
+            WindowLines { content: "one\ntwo\n".into(), is_cut: false, has_more: false, cut_line: None }
         );
+    }
+
+    #[test]
+    fn the_length_of_a_line_is_counted_to_its_end_although_only_its_beginning_is_kept() {
+        for pieces in
+            [&["ääääää\r\nb\n"][..], &["ää", "ää", "ää\r", "\nb", "\n"], &["äää", "äää", "\r", "\nb"]]
+        {
+            let mut window = LineWindow::new(1, 9, 5);
+            pieces.iter().for_each(|piece| window.feed(piece, ends(piece)));
+            assert_eq!(
+                window.finish().cut_line.map(|line| (line.length, line.is_ended)),
+                Some((6, true)),
+                "{pieces:?}"
+            );
+        }
     }
 
     proptest! {
@@ -150,7 +214,7 @@ mod tests {
             let wanted: String = lines.iter().skip(first as usize - 1).take(count as usize).copied().collect();
             let has_more = lines.len() as u64 > first + count - 1;
             let whole = window(&text, first, count, 1000);
-            prop_assert_eq!(&whole, &WindowLines { content: wanted.clone(), is_cut: false, has_more });
+            prop_assert_eq!(&whole, &WindowLines { content: wanted.clone(), is_cut: false, has_more, cut_line: None });
             let mut pieces = LineWindow::new(first, count, 1000);
             let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| floor(&text, cut)).collect();
             cuts.extend([0, text.len()]);

@@ -197,6 +197,10 @@ where
         self.parameters.get_or_init(|| schema::listed(self.accepted()))
     }
 
+    fn takes(&self, name: &str) -> bool {
+        self.accepted().contains_key(name)
+    }
+
     fn output_schema(&self) -> &Value {
         self.output_schema.get_or_init(|| output_schema(schema::json_schema_of::<R>(), self.parameters()))
     }

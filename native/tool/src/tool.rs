@@ -96,6 +96,11 @@ pub trait Tool: Send + Sync {
     /// Its parameters.
     fn parameters(&self) -> &Parameters;
 
+    /// Whether it takes this argument, listed or not.
+    fn takes(&self, name: &str) -> bool {
+        self.parameters().contains_key(name)
+    }
+
     /// JSON Schema of its result.
     fn output_schema(&self) -> &Value;
 

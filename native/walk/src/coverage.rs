@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 
 /// Separates a note from the reasons for what was left out.
 const LEFT_OUT: &str = "; left out: ";
+/// Separates a note from an example of what could not be read.
+const EXAMPLE: &str = "; for example: ";
 
 /// How much of the requested scope was searched.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -20,6 +22,9 @@ pub struct SearchCoverage {
     pub searched: u64,
     /// How much was left out, by reason. A directory that was not entered counts once.
     pub skipped: Skipped,
+    /// How many of the hidden ones are directories of git, which nobody means; absent if there are none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub git_directories: u64,
     /// False when something in scope could not be searched: totals are a lower bound then.
     pub complete: bool,
     /// The same as one sentence.
@@ -87,6 +92,8 @@ pub struct Tally {
     pub searched: u64,
     /// What was left out.
     pub skipped: Skipped,
+    /// How many of the hidden ones are directories of git.
+    pub git_directories: u64,
     /// The first path, in sort order, that could not be read, and why.
     problem: Option<(String, String)>,
 }
@@ -136,6 +143,7 @@ impl Tally {
     /// Adds the counts of another thread.
     pub fn add(&mut self, other: Self) {
         self.searched += other.searched;
+        self.git_directories += other.git_directories;
         let (mine, theirs) = (&mut self.skipped, other.skipped);
         mine.ignored += theirs.ignored;
         mine.hidden += theirs.hidden;
@@ -160,10 +168,16 @@ impl Tally {
             note = format!("{note}{LEFT_OUT}{}", left_out.join(", "));
         }
         if let Some((_, why)) = &self.problem {
-            note = format!("{note}; for example: {why}");
+            note = format!("{note}{EXAMPLE}{why}");
         }
         let complete = skipped.unreadable == 0 && skipped.too_large == 0;
-        SearchCoverage { searched: self.searched, skipped, complete, note }
+        SearchCoverage {
+            searched: self.searched,
+            skipped,
+            git_directories: self.git_directories,
+            complete,
+            note,
+        }
     }
 }
 

@@ -428,6 +428,7 @@ impl<'a, S: Select, V: Visit> WalkWorker<'a, S, V> {
                 let is_visible =
                     self.walk.hidden || !name.starts_with(b".") || self.select.names_hidden(name);
                 self.tally.skipped.hidden += u64::from(!is_visible);
+                self.tally.git_directories += u64::from(!is_visible && name == b".git");
                 is_visible
             }
         }

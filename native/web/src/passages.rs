@@ -40,7 +40,7 @@ pub(super) fn for_prompt(prompt: &str, text: &str, unanswered: &str) -> Passages
     }
     let note = format!(
         "{unanswered}; these are the {} of the page's {} passages that share most words with it, in the page's order, \
-         with […] where others were left out; leave the prompt out for the text from its beginning",
+         with […] where others were left out; \"offset\":0 gives the text from its beginning",
         chosen.len(),
         blocks.len()
     );

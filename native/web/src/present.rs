@@ -16,7 +16,7 @@ use beamai_net::{BodyEnd, Deadline, ReceivedBody, Transport, block_on, text_of};
 use beamai_port_tools::web::request::FetchRequest;
 use beamai_port_tools::web::{
     fetch::{IMAGE_BYTES, TEXT_BYTES, WebFetch},
-    fetched::WebFetchOutput,
+    fetched::{CUT_NOTE, WebFetchOutput},
 };
 use beamai_tool::{CallContext, Consulted, Interrupt, ProgressReporter, consultation::Reply};
 use url::Url;
@@ -64,8 +64,8 @@ pub(super) fn answered(call: &WebFetch, consulted: &Consulted) -> Result<WebFetc
         Reply::Answer(answer) => {
             let size = text.len().div_ceil(1 << 10);
             draft.notes.push(format!(
-                "a chat model wrote this content, as its answer to the prompt from the page's {size} KiB of text; leave \
-                 the prompt out for the text itself"
+                "a chat model wrote this content, as its answer to the prompt from the page's {size} KiB of text; \
+                 \"offset\":0 gives the text itself"
             ));
             draft.cut(answer.trim().to_owned());
         }
@@ -222,9 +222,9 @@ impl<'a> FetchDraft<'a> {
         page.text
     }
 
-    /// The call's prompt.
+    /// The call's prompt, unless the call wants the text itself.
     fn prompt(&self) -> Option<&'a str> {
-        self.call.prompt.as_deref().filter(|prompt| !prompt.trim().is_empty())
+        self.call.prompt.as_deref().filter(|prompt| !prompt.trim().is_empty() && self.call.offset.is_none())
     }
 
     /// Error pages are not used to answer a prompt.
@@ -242,26 +242,37 @@ impl<'a> FetchDraft<'a> {
         let text = std::mem::take(&mut self.text);
         match self.prompt().filter(|_| !text.is_empty()) {
             Some(_) => self.take_passages(text, "no model was asked to answer the prompt"),
-            None => self.cut(text),
+            None => self.cut_page(text),
         }
     }
 
     fn take_passages(&mut self, text: String, unanswered: &str) {
         let passages = passages::for_prompt(self.prompt().unwrap_or_default(), &text, unanswered);
-        self.fetched.truncated |= passages.text.len() < text.len();
+        let is_part = passages.text.len() < text.len();
+        self.fetched.truncated |= is_part;
         self.notes.push(passages.note);
-        self.cut(passages.text);
+        if is_part { self.cut(passages.text) } else { self.cut_page(text) }
+    }
+
+    /// Takes the page's own text, from the call's offset on.
+    fn cut_page(&mut self, mut text: String) {
+        if text.is_empty() {
+            return;
+        }
+        let skipped = self.call.offset.unwrap_or(0);
+        if skipped > 0 || text.len() > self.limit(TEXT_BYTES) || self.prompt().is_some() {
+            self.fetched.text_length = Some(text.chars().count() as u64);
+        }
+        let start = text.char_indices().nth(skipped).map_or(text.len(), |(at, _)| at);
+        text.drain(..start);
+        self.cut(text);
     }
 
     fn cut(&mut self, mut text: String) {
         let limit = self.limit(TEXT_BYTES);
         if text.len() > limit {
             self.fetched.truncated = true;
-            self.notes.push(format!(
-                "the text was cut at {} KiB of {}",
-                limit >> 10,
-                text.len().div_ceil(1 << 10)
-            ));
+            self.notes.push(format!("{CUT_NOTE}{} KiB of {}", limit >> 10, text.len().div_ceil(1 << 10)));
             text.truncate(text.floor_char_boundary(limit));
         }
         self.fetched.content = text;

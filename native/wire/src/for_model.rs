@@ -58,7 +58,7 @@ fn rendered(request: &[u8]) -> Result<Value> {
     let result = request.result.unwrap_or_default();
     let text = catalogue::text_for_model(origin, &request.tool, &request.args, &result, request.limit);
     let object = match request.object {
-        true => catalogue::object_for_model(origin, &request.tool, &result, request.limit),
+        true => catalogue::object_for_model(origin, &request.tool, &request.args, &result, request.limit),
         false => None,
     };
     Ok(json!({"text": text.map_err(wrong)?, "object": object}))

@@ -57,10 +57,17 @@ pub fn notes(
 
 /// The result as an object for the `data` field of the text protocol; `None` for dialects whose results are sent as
 /// text.
-pub fn object_for_model(origin: ToolOrigin<'_>, tool: &str, result: &Value, limit: usize) -> Option<Value> {
+pub fn object_for_model(
+    origin: ToolOrigin<'_>,
+    tool: &str,
+    args: &Map<String, Value>,
+    result: &Value,
+    limit: usize,
+) -> Option<Value> {
     let ide = dialect(OBJECTS).ok()?;
-    let (_, registry) = found(origin, tool)?;
-    (std::ptr::eq(registry, ide) && result.is_object()).then(|| for_model::object(result, limit))
+    let (tool, registry) = found(origin, tool).filter(|(_, registry)| std::ptr::eq(*registry, ide))?;
+    let call = ModelCall::new(&**tool, registry, args);
+    result.is_object().then(|| for_model::object(result, &call, limit))
 }
 
 /// The dialect whose results are sent as objects in the text protocol.

@@ -11,6 +11,10 @@ fn text(dialect: &str, tool: &str, args: Value, result: Value) -> String {
     text_for_model(ToolOrigin::Dialect(dialect), tool, args, &result, 30_000).unwrap()
 }
 
+fn object(dialect: &str, tool: &str, args: Value, result: Value, limit: usize) -> Option<Value> {
+    object_for_model(ToolOrigin::Dialect(dialect), tool, args.as_object().unwrap(), &result, limit)
+}
+
 #[test]
 fn a_file_is_its_text_and_where_it_goes_on() {
     let read = |more: Value| {
@@ -42,12 +46,26 @@ fn of_a_long_line_the_beginning_is_shown_and_its_length() {
     let end = "x… [cut: the line has 1000000 characters]\n[line 1, characters 1 to 2000 of 1000000; \
                continue with \"offset\":1,\"column\":2001]";
     assert!(shown.ends_with(end) && shown.len() < 2_300, "{}", shown.len());
-    // A tool without character offsets states only the length.
-    let shown = text("ide", "read_file", json!({"path": "f"}), result);
+    let numbered =
+        json!({"content": format!("     1\t{}", "x".repeat(1_000_000)), "start_line": 1, "total_lines": 1});
+    let shown = text("microai", "Read", json!({"file_path": "f"}), numbered);
+    assert!(shown.ends_with(end) && shown.starts_with("     1\tx"), "{}", shown.len());
+    // What the result has is a part of the line, whose length is known or not.
+    let part = |length: Value| {
+        let mut part = result.clone();
+        part["line_is_cut"] = json!(true);
+        part["line_length"] = length;
+        text("beamai", "file_read", json!({"path": "f"}), part)
+    };
+    let shown = part(json!(5_000_000));
     assert!(
-        shown.ends_with("x… [cut: the line has 1000000 characters]") && shown.len() < 2_100,
+        shown.contains("[cut: the line has 5000000 characters]\n[line 1, characters 1 to 2000 of 5000000;")
+    );
+    let shown = part(Value::Null);
+    assert!(
+        shown.contains("x… [cut]\n[line 1, characters 1 to 2000 of more than 1000000;"),
         "{}",
-        shown.len()
+        &shown[1_990..]
     );
     let part = json!({"content": "y".repeat(998_000), "start_line": 1, "start_column": 2_001, "total_lines": 1, "has_more": false});
     let shown = text("beamai", "file_read", json!({"path": "f", "offset": 1, "column": 2_001}), part);
@@ -57,7 +75,7 @@ fn of_a_long_line_the_beginning_is_shown_and_its_length() {
     let shown = text("beamai", "file_read", json!({"path": "f", "offset": 4}), many);
     assert!(
         shown
-            .ends_with("\nb\n[lines 4 to 6 of 6]\n[line 5 is cut; more of it with \"offset\":5,\"limit\":1]"),
+            .ends_with("\nb\n[lines 4 to 6 of 6]\n[line 5, characters 1 to 2000 of 3000; more of it with \"offset\":5,\"column\":2001]"),
         "{shown}"
     );
 }
@@ -110,7 +128,14 @@ fn of_many_matches_a_hundred_are_shown_and_the_others_counted() {
     let mut whole = result.clone();
     whole["total_matches"] = json!(200);
     let shown = text("beamai", "file_grep", json!({"pattern": "x"}), whole);
-    let end = "[more matches: f1: 50, f2: 50]\n[100 of 200 matches in 7 files; continue with \"offset\":100]";
+    let end = "[100 of 200 matches in 7 files; continue with \"offset\":100]\n[more matches: f1: 50, f2: 50]";
+    assert!(shown.ends_with(end), "{shown}");
+    let mut counted = result.clone();
+    let by_file = json!([{"path": "f2", "count": 25}, {"path": "g/h", "count": 75}]);
+    let by_directory = json!([{"path": "g/", "count": 199}, {"path": "*", "count": 1}]);
+    counted["remaining"] = json!({"by_file": by_file, "by_directory": by_directory});
+    let shown = text("beamai", "file_grep", json!({"pattern": "x"}), counted);
+    let end = "[more matches: f2: 75, g/h: 75, f1: 50; in other files: g/: 199, ./*: 1]";
     assert!(shown.ends_with(end), "{shown}");
     let all = text("beamai", "file_grep", json!({"pattern": "x", "limit": 200}), result);
     assert!(all.ends_with("[200 of 500 matches in 7 files; continue with \"offset\":200]"), "{all}");
@@ -129,7 +154,7 @@ fn a_listing_is_names() {
     let found = json!({"files": ["d/a", "d/b"], "count": 9, "truncated": true});
     assert_eq!(
         text("beamai", "file_glob", json!({"pattern": "*"}), found),
-        "d/a\nd/b\n[2 of 9 files; \"limit\":9 shows all]"
+        "d/a\nd/b\n[2 of 9 files; continue with \"offset\":2]"
     );
 }
 
@@ -172,7 +197,8 @@ fn of_many_files_some_are_shown_and_the_others_counted_by_directory() {
     let found = json!({"files": files, "count": 1_200, "truncated": true});
     let shown = text("beamai", "file_glob", json!({"pattern": "**/*.rs"}), found.clone());
     assert_eq!(shown.matches(".rs\n").count(), 200, "{shown}");
-    let end = "[not shown: src/a/: 50, src/b/: 40, src/: 10]\n[200 of 1200 files; \"limit\":1200 shows all]";
+    let end =
+        "[200 of 1200 files; continue with \"offset\":200]\n[not shown: src/a/: 50, src/b/: 40, src/*: 10]";
     assert!(shown.ends_with(end), "{shown}");
     let all = text("beamai", "file_glob", json!({"pattern": "**/*.rs", "limit": 300}), found);
     assert_eq!(all.matches(".rs\n").count(), 300, "{all}");
@@ -302,7 +328,7 @@ fn what_is_not_the_operations_is_given_as_json() {
 fn a_file_that_is_no_object_at_once_is_cut_at_a_line_and_says_how_to_go_on() {
     let lines: String = (1..=2_000).map(|number| format!("line {number}\n")).collect();
     let read = json!({"content": lines, "lines": 2_000});
-    let object = object_for_model(ToolOrigin::Dialect("ide"), "read_file", &read, 5_000).unwrap();
+    let object = object("ide", "read_file", json!({"path": "f"}), read, 5_000).unwrap();
     let content = object["content"].as_str().unwrap();
     let count = content.lines().count();
     assert!(content.ends_with(&format!("line {count}\n")) && count > 200, "{content}");
@@ -313,9 +339,9 @@ fn a_file_that_is_no_object_at_once_is_cut_at_a_line_and_says_how_to_go_on() {
 #[test]
 fn objects_are_for_the_dialect_of_the_text_protocol() {
     let read = json!({"content": "a\n", "lines": 1, "encoding": "UTF-8", "line_ending": "lf", "hash": "0", "size": 2, "lossy": false});
-    let object = |dialect, tool| object_for_model(ToolOrigin::Dialect(dialect), tool, &read, 30_000);
-    assert_eq!(object("ide", "read_file"), Some(json!({"content": "a\n", "lines": 1})));
-    assert_eq!(object("beamai", "file_read"), None);
+    let made = |dialect, tool| object(dialect, tool, json!({}), read.clone(), 30_000);
+    assert_eq!(made("ide", "read_file"), Some(json!({"content": "a\n", "lines": 1})));
+    assert_eq!(made("beamai", "file_read"), None);
 }
 
 #[test]
@@ -380,15 +406,21 @@ proptest! {
         bytes[..4].copy_from_slice(&seed.to_le_bytes());
         let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
         let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+        let path = "p".repeat(3_000);
+        let calls = [
+            json!({"path": path, "command": "c"}),
+            json!({"path": path, "offset": 3, "column": 5, "skip": 2, "depth": 4, "limit": 50, "options": {"offset": 3}}),
+        ];
         for dialect in dialects() {
             for tool in catalogue::dialect(dialect).unwrap().iter() {
                 let value = value_of(tool.output_schema(), 8_000).new_tree(&mut runner).unwrap().current();
-                let args = json!({"path": "p".repeat(3_000), "command": "c"});
-                let text = text_for_model(ToolOrigin::Dialect(dialect), tool.name(), args.as_object().unwrap(), &value, limit).unwrap();
-                prop_assert!(text.chars().count() <= limit, "{} {}: {}", dialect, tool.name(), text.chars().count());
-                prop_assert!(!text.is_empty(), "{} {}", dialect, tool.name());
-                if let Some(object) = object_for_model(ToolOrigin::Dialect(dialect), tool.name(), &value, limit) {
-                    prop_assert!(object.to_string().chars().count() <= limit, "{}", tool.name());
+                for args in &calls {
+                    let text = text_for_model(ToolOrigin::Dialect(dialect), tool.name(), args.as_object().unwrap(), &value, limit).unwrap();
+                    prop_assert!(text.chars().count() <= limit, "{} {}: {}", dialect, tool.name(), text.chars().count());
+                    prop_assert!(!text.is_empty(), "{} {}", dialect, tool.name());
+                    if let Some(object) = object(dialect, tool.name(), args.clone(), value.clone(), limit) {
+                        prop_assert!(object.to_string().chars().count() <= limit, "{}", tool.name());
+                    }
                 }
             }
         }

@@ -1,6 +1,9 @@
 //! Result types shared by several dialects.
 
-use beamai_search::grep::{GrepMatch, GrepOutput};
+use beamai_search::{
+    grep::{GrepMatch, GrepOutput},
+    remaining::Remaining,
+};
 use beamai_walk::SearchCoverage;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -39,18 +42,40 @@ pub(super) struct Matches {
     /// Matching lines per file; only in output mode count.
     #[serde(skip_serializing_if = "Option::is_none")]
     counts: Option<BTreeMap<String, u64>>,
-    /// Whether there are more matches, or files.
+    /// Whether there are more matches, or files; continue with offset.
     truncated: bool,
+    /// Where the results after these are; absent if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remaining: Option<Remaining>,
     /// What was searched and what was left out.
     coverage: SearchCoverage,
 }
 
 impl From<GrepOutput> for Matches {
     fn from(grepped: GrepOutput) -> Self {
-        let GrepOutput { matches, files, counts, total_matches, total_files, truncated, coverage, .. } =
-            grepped;
+        let GrepOutput {
+            matches,
+            files,
+            counts,
+            total_matches,
+            total_files,
+            truncated,
+            remaining,
+            coverage,
+            ..
+        } = grepped;
         let has_files = matches.is_empty() && total_matches > 0;
         let (files, total_files) = (has_files.then_some(files), has_files.then_some(total_files));
-        Self { count: matches.len(), matches, total_matches, files, total_files, counts, truncated, coverage }
+        Self {
+            count: matches.len(),
+            matches,
+            total_matches,
+            files,
+            total_files,
+            counts,
+            truncated,
+            remaining,
+            coverage,
+        }
     }
 }

@@ -116,6 +116,38 @@ fn an_answer_that_would_be_too_large_is_cut_at_a_line_and_says_where_to_go_on() 
 }
 
 #[test]
+fn a_long_line_is_read_part_by_part_and_its_length_is_that_of_the_whole_line() {
+    let line: String = (0..100).map(|number| format!("{number}ä")).collect();
+    let length = line.chars().count();
+    for text in [line.clone(), format!("{line}\r\nb\n")] {
+        let mut fixture = Fixture::with(&text);
+        fixture.cx.limits.content_bytes = 20;
+        let (mut read, mut column) = (String::new(), 1);
+        loop {
+            let value = fixture.read(json!({"path": "f", "column": column}));
+            read += value["content"].as_str().unwrap();
+            if value.get("line_is_cut").is_none() {
+                break;
+            }
+            assert_eq!(
+                (&value["line_length"], &value["truncated"]),
+                (&json!(length), &json!(true)),
+                "{column}"
+            );
+            column = read.chars().count() + 1;
+            assert!(
+                value["note"].as_str().unwrap().ends_with(&format!("offset 1 and column {column}")),
+                "{value}"
+            );
+        }
+        // What follows the line may be cut, too.
+        assert!(text.starts_with(&read) && read.starts_with(&line), "{read}");
+        let past = fixture.refused("file_read", json!({"path": "f", "column": length + 1}));
+        assert!(past.message.contains(&format!("which has {length} characters")), "{past}");
+    }
+}
+
+#[test]
 fn images_come_as_base64_up_to_a_size() {
     let mut fixture = Fixture::with(b"\x89PNG\r\n\x1a\n\0\0");
     let value = fixture.read(json!({"path": "f"}));

@@ -39,6 +39,8 @@ pub(crate) struct DiffRequest<'a> {
     pub(crate) stat: bool,
     /// Compare with this commit instead of the last one or the staging area.
     pub(crate) commit: Option<&'a str>,
+    /// Lines of the text to skip.
+    pub(crate) offset: u64,
 }
 
 /// The differences below a path of the repository.
@@ -50,7 +52,7 @@ pub(crate) fn diff(repo: &Repo, request: &DiffRequest<'_>, below: &[u8], cx: &Gi
     let changes = changes(repo, &staging, (between, since), below, &mut contents)?;
     let names = repo.names()?;
     let quote = QuoteStyle { beyond_ascii: repo.settings.quote_path, spaces: false };
-    let mut page = LimitedText::new(cx.limits.content_bytes);
+    let mut page = LimitedText::new(cx.limits.content_bytes).without_first(request.offset);
     let mut stat = request.stat.then(DiffStat::default);
     for (at, change) in changes.iter().enumerate() {
         cx.check()?;

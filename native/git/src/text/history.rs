@@ -50,17 +50,23 @@ impl<'r> CommitWalk<'r> {
     }
 }
 
-/// Prints up to `limit` commits. Returns whether there are more.
+/// Prints up to `limit` commits, after the first `skip`. Returns whether there are more.
 pub(crate) fn print(
     repo: &Repo,
     start: Oid,
-    limit: u64,
+    (skip, limit): (u64, u64),
     oneline: bool,
     cx: &GitCall,
     page: &mut LimitedText,
 ) -> GitResult<bool> {
     let mut walk = CommitWalk::from(repo, start)?;
     let printer = LogPrinter { repo, names: repo.names()?, mailmap: mailmap(repo)? };
+    for _ in 0..skip {
+        cx.check()?;
+        if walk.next()?.is_none() {
+            return Ok(false);
+        }
+    }
     for at in 0..limit {
         cx.check()?;
         if page.is_full() {

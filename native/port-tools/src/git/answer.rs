@@ -10,7 +10,7 @@ pub struct GitText {
     pub content: String,
     /// False if the workspace has no git repository that this tool can use.
     pub available: bool,
-    /// Whether the text was cut at the limit.
+    /// Whether the text was cut at the limit; its last line says so then.
     pub truncated: bool,
     /// What the text omits, or shows differently from the git program.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

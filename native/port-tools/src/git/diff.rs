@@ -26,6 +26,10 @@ pub struct GitDiff {
     /// Compare with this commit, such as HEAD~2.
     #[serde(default)]
     pub commit: Option<String>,
+    /// Lines of the text to skip first.
+    #[serde(default)]
+    #[schemars(extend("self_evident" = true))]
+    pub offset: u64,
 }
 
 impl Operation for GitDiff {

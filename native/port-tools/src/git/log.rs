@@ -17,6 +17,10 @@ pub struct GitLog {
     #[serde(default = "twenty")]
     #[schemars(range(min = 1, max = 1000), extend("self_evident" = true))]
     pub limit: u64,
+    /// Number of commits to skip first.
+    #[serde(default)]
+    #[schemars(extend("self_evident" = true))]
+    pub skip: u64,
     /// True for one line per commit: the abbreviated hash and the subject.
     #[serde(default)]
     #[schemars(extend("self_evident" = true))]
@@ -51,6 +55,6 @@ impl Operation for GitLog {
     }
 
     fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
-        super::for_model::printed(result, call, page)
+        super::for_model::logged(result, call, page)
     }
 }

@@ -16,6 +16,10 @@ pub struct GitStatus {
     /// One line per file.
     #[serde(default)]
     pub short: bool,
+    /// Lines of the text to skip first.
+    #[serde(default)]
+    #[schemars(extend("self_evident" = true))]
+    pub offset: u64,
 }
 
 impl Operation for GitStatus {

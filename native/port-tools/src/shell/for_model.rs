@@ -14,7 +14,7 @@ pub(super) fn ended(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPa
         page.line(&in_background(id, call));
         return Some(());
     }
-    printed(result, page);
+    let is_cut = printed(result, page);
     if page.is_empty() {
         page.line("(no output)");
     }
@@ -24,7 +24,7 @@ pub(super) fn ended(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPa
         (None, Some(signal)) => page.note(&format!("killed by {signal}")),
         (None, None) => page.note("killed"),
     }
-    aftermath(result, page);
+    aftermath(result, is_cut, call, page);
     Some(())
 }
 
@@ -39,9 +39,9 @@ fn in_background(id: &str, call: &ModelCall<'_>) -> String {
 }
 
 /// New output of a background command, and its status.
-pub(super) fn polled(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
+pub(super) fn polled(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let status = result.non_empty("status")?;
-    printed(result, page);
+    let is_cut = printed(result, page);
     if page.is_empty() {
         page.line("(no new output)");
     }
@@ -49,19 +49,18 @@ pub(super) fn polled(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPage
     let signal = result.non_empty("signal").map(|signal| format!(", killed by {signal}"));
     page.note(&format!("{}{}", status.replace('_', " "), code.or(signal).unwrap_or_default()));
     result.non_empty("error").into_iter().for_each(|error| page.note(error));
-    aftermath(result, page);
+    aftermath(result, is_cut, call, page);
     Some(())
 }
 
-/// Standard output, then standard error, with a heading if there is both.
-fn printed(result: Fields<'_>, page: &mut ModelPage) {
+/// Standard output, then standard error, with a heading if there is both; returns whether some of it is left out.
+fn printed(result: Fields<'_>, page: &mut ModelPage) -> bool {
     let [stdout, stderr] = ["stdout", "stderr"].map(|key| result.text(key).unwrap_or_default().trim_end());
-    // The total length is known only if the tool itself has not cut the output.
-    let gap = |lines: u64, size: usize| format!("[… {lines} lines, {size} characters left out …]");
     let errors = stderr.chars().count().min(page.room() / 2);
     let room = page.room() - errors.min(page.room() / 2);
+    let mut is_cut = result.flag("truncated");
     if !stdout.is_empty() {
-        page.both_ends(stdout, room, gap);
+        is_cut |= page.both_ends(stdout, room, cut_lines(result, "stdout_cut_lines"));
     }
     for key in ["stdout_base64", "stderr_base64"] {
         if result.non_empty(key).is_some() {
@@ -73,8 +72,15 @@ fn printed(result: Fields<'_>, page: &mut ModelPage) {
             page.line("[stderr]");
         }
         let room = page.room();
-        page.both_ends(stderr, room, gap);
+        is_cut |= page.both_ends(stderr, room, cut_lines(result, "stderr_cut_lines"));
     }
+    is_cut
+}
+
+/// The lengths of the lines that a stream was cut in.
+fn cut_lines(result: Fields<'_>, key: &str) -> [Option<u64>; 2] {
+    let lines = result.object(key);
+    ["before", "after"].map(|end| lines.and_then(|lines| lines.count(end)))
 }
 
 /// Names that were reached or refused, on one line.
@@ -101,9 +107,10 @@ fn network(result: Fields<'_>) -> Option<String> {
 }
 
 /// Notes on the command besides its output.
-fn aftermath(result: Fields<'_>, page: &mut ModelPage) {
-    if let Some(file) = result.non_empty("output_file") {
-        page.note(&format!("all output: {file}"));
+fn aftermath(result: Fields<'_>, is_cut: bool, call: &ModelCall<'_>, page: &mut ModelPage) {
+    let file = result.non_empty("output_file").or_else(|| result.non_empty("output_copy").filter(|_| is_cut));
+    if let Some(file) = file {
+        page.note(&format!("all output: {}", call.reading(file).unwrap_or_else(|| file.to_owned())));
     }
     result.non_empty("output_file_lacks").into_iter().for_each(|lacks| page.note(lacks));
     if let Some(count) = result.count("killed").filter(|count| *count > 0) {

@@ -120,6 +120,17 @@ impl BackgroundOutput {
     }
 }
 
+/// The lengths, in characters, of lines of which an output has only a part.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct CutLines {
+    /// The line that the beginning ends in; absent if it ends with a line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<u64>,
+    /// The line that the end begins in; absent if it begins with a line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<u64>,
+}
+
 /// Output of a command; for a background command, what is new since the last call.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct PrintedOutput {
@@ -142,10 +153,20 @@ pub struct PrintedOutput {
     /// Total bytes of standard error; absent unless it was cut.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stderr_bytes: Option<u64>,
+    /// The lines of standard output that the cut went through; absent if it was at line ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stdout_cut_lines: Option<CutLines>,
+    /// The lines of standard error that the cut went through.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stderr_cut_lines: Option<CutLines>,
     /// Absolute path of a file with all output since the start, both streams in order of arrival; absent if nothing was
     /// cut. File tools can read it until the session ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_file: Option<String>,
+    /// Absolute path of a file with all output of which nothing was cut, if it is more than 24 KiB: a model may be shown only
+    /// a part of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_copy: Option<String>,
     /// What the file lacks, or why there is none; absent if it is complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_file_lacks: Option<String>,

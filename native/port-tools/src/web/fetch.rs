@@ -26,6 +26,9 @@ pub struct WebFetch {
     pub url: String,
     /// What to extract from the page.
     pub prompt: Option<String>,
+    /// Characters of the text to skip. If given, the text itself is returned, whatever the prompt.
+    #[schemars(extend("self_evident" = true))]
+    pub offset: Option<usize>,
     /// HTTP method.
     #[serde(default)]
     #[schemars(extend("self_evident" = true))]
@@ -77,6 +80,7 @@ impl WebFetch {
         Self {
             url,
             prompt: Some(prompt),
+            offset: None,
             method: HttpMethod::Get,
             headers: None,
             body: None,

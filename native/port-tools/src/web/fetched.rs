@@ -4,6 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// How a note on a text that was cut begins.
+pub const CUT_NOTE: &str = "the text was cut at ";
+
 /// A web resource, whatever its status code.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct WebFetchOutput {
@@ -26,6 +29,9 @@ pub struct WebFetchOutput {
     pub charset: Option<String>,
     /// Title of an HTML page.
     pub title: Option<String>,
+    /// Characters of the whole text, of which content is a part; absent if content is all of it, or something else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text_length: Option<u64>,
     /// The image in base64; null if there is none, or if it is over the limit.
     pub image_base64: Option<String>,
     /// Whether part of the resource was left out; the note says what.

@@ -1,5 +1,6 @@
 //! Renders web results for models.
 
+use super::fetched::CUT_NOTE;
 use beamai_tool::for_model::{Fields, ModelCall, ModelPage};
 
 /// The text of the resource, followed by notes on anything unexpected.
@@ -16,8 +17,12 @@ pub(super) fn fetched(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Model
         page.line(&format!("{kind}, {size} bytes"));
     }
     let left_out = if is_image { 0 } else { page.prose(content) };
-    if left_out > 0 {
-        page.note(&format!("cut: {left_out} more characters"));
+    let shown = (content.trim_end().chars().count() - left_out.min(content.len())) as u64;
+    let is_text = !call.has("prompt") || call.has("offset");
+    match result.count("text_length").or_else(|| is_text.then(|| content.chars().count() as u64)) {
+        Some(total) => note_part(shown, left_out > 0 || result.flag("truncated"), total, call, page),
+        None if left_out > 0 => page.note(&format!("cut: {left_out} more characters")),
+        None => {}
     }
     if !(200..300).contains(&status) {
         page.note(&format!("status {status}"));
@@ -28,8 +33,27 @@ pub(super) fn fetched(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Model
     {
         page.note(&format!("redirected to {url}"));
     }
-    result.non_empty("note").into_iter().for_each(|note| page.note(note));
+    // Where the text itself was cut has been said, with the call that continues.
+    let notes = result.non_empty("note").into_iter().flat_map(|note| note.split("; "));
+    let notes: Vec<&str> = notes.filter(|note| !note.starts_with(CUT_NOTE)).collect();
+    if !notes.is_empty() {
+        page.note(&notes.join("; "));
+    }
     Some(())
+}
+
+/// Notes which part of the text is shown, unless it is all of it, and the call for what follows.
+fn note_part(shown: u64, is_cut: bool, total: u64, call: &ModelCall<'_>, page: &mut ModelPage) {
+    let skipped = call.skipped();
+    let end = skipped + shown;
+    if skipped >= total && skipped > 0 {
+        page.note(&format!("nothing follows the first {skipped} characters: the text has {total}"));
+    } else if is_cut && end < total {
+        let next = call.skipping(end).map_or(String::new(), |next| format!("; continue with {next}"));
+        page.note(&format!("characters {} to {end} of {total}{next}", skipped + 1));
+    } else if skipped > 0 {
+        page.note(&format!("characters {} to {total} of {total}", skipped + 1));
+    }
 }
 
 /// Title, URL and snippet of each result.

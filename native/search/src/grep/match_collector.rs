@@ -169,6 +169,7 @@ impl<'a> MatchCollector<'a> {
         };
         let start = part.map_or(0, |part| part.start());
         let mut hit = GrepMatch::new(found.line_number().unwrap_or(0), text::of_match(line, start, false));
+        hit.column = text::column(line, start);
         self.recent.iter().cloned().for_each(|line| hit.add_before(line));
         hit
     }

@@ -2,6 +2,7 @@
 
 use super::OutputMode;
 use super::output::GrepMatch;
+use crate::remaining::PathCounts;
 use beamai_base::ToolError;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -33,6 +34,8 @@ struct MatchedFilesState {
     held: usize,
     total_matches: u64,
     total_files: u64,
+    /// Number of matches by file, also of those that are not kept.
+    counts: PathCounts,
 }
 
 impl MatchedFiles {
@@ -63,6 +66,7 @@ impl MatchedFiles {
         let mut state = self.lock();
         state.total_matches += count;
         state.total_files += 1;
+        state.counts.add(path, count);
         if !state.can_use(path, self.page_end) {
             return;
         }
@@ -78,6 +82,11 @@ impl MatchedFiles {
     pub(super) fn totals(&self) -> (u64, u64) {
         let state = self.lock();
         (state.total_matches, state.total_files)
+    }
+
+    /// The number of matches by file.
+    pub(super) fn take_counts(&self) -> PathCounts {
+        std::mem::take(&mut self.lock().counts)
     }
 
     /// The kept files, by path.

@@ -13,7 +13,7 @@ mod search;
 mod tests;
 mod text;
 
-pub use output::{GrepMatch, GrepOutput};
+pub use output::{CutLine, GrepMatch, GrepOutput};
 
 use beamai_base::{Result, ToolError};
 use beamai_policy::{FilePath, Operand, PermissionRequest};

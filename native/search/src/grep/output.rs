@@ -3,8 +3,9 @@
 use super::match_collector::MatchWindow;
 use super::matched_files::{FileMatches, MatchedFiles};
 use super::search::FileSearch;
-use super::text::{MatchText, RawBytes};
+use super::text::{CutPart, MatchText, RawBytes};
 use super::{Grep, GrepPlan, OutputMode};
+use crate::remaining::Remaining;
 use beamai_base::Result;
 use beamai_text::Charset;
 use beamai_walk::{SearchCoverage, Tally, coverage::counted};
@@ -28,6 +29,9 @@ pub struct GrepOutput {
     pub total_files: u64,
     /// Whether there are more results; continue with offset.
     pub truncated: bool,
+    /// Where the results after this page are; absent if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remaining: Option<Remaining>,
     /// What was searched and what was left out.
     pub coverage: SearchCoverage,
     /// Whether line numbers are omitted.
@@ -52,6 +56,15 @@ pub struct GrepMatch {
     /// several lines.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub content_truncated: bool,
+    /// The lines of content and context that are cut, where they are in UTF-8.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cut_lines: Vec<CutLine>,
+    /// Lines at the end of a match over several lines that content lacks; absent if there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lines_left_out: u64,
+    /// Character of the line, from 1, at which the first match in it begins; absent for lines up to 400 bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub column: Option<u64>,
     /// The encoding that content and context are decoded from, if it is not UTF-8; the pattern is still compared with
     /// the bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -59,6 +72,22 @@ pub struct GrepMatch {
     /// The original bytes of text that is not UTF-8.
     #[serde(skip)]
     pub(super) raw: Vec<(MatchPart, RawBytes)>,
+}
+
+/// A line that is cut.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct CutLine {
+    /// Which line: 0 is the first one of content, -1 the one before it.
+    pub line: i64,
+    /// The character of it, from 1, that comes first in the result.
+    pub column: u64,
+    /// Its length in characters.
+    pub length: u64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// A part of a match.
@@ -75,6 +104,9 @@ impl GrepMatch {
         Self {
             file: String::new(),
             line_number,
+            cut_lines: content.cut.map(|cut| CutLine::new(cut, 0)).into_iter().collect(),
+            lines_left_out: content.lines_left_out,
+            column: None,
             content: content.text,
             before: Vec::new(),
             after: Vec::new(),
@@ -87,6 +119,8 @@ impl GrepMatch {
     /// Adds a context line before the match.
     pub(super) fn add_before(&mut self, line: MatchText) {
         self.content_truncated |= line.is_cut;
+        self.cut_lines.iter_mut().filter(|cut| cut.line < 0).for_each(|cut| cut.line -= 1);
+        self.cut_lines.extend(line.cut.map(|cut| CutLine::new(cut, -1)));
         self.raw.extend(line.raw.map(|raw| (MatchPart::Before(self.before.len()), raw)));
         self.before.push(line.text);
     }
@@ -94,6 +128,8 @@ impl GrepMatch {
     /// Adds a context line after the match.
     pub(super) fn add_after(&mut self, line: MatchText) {
         self.content_truncated |= line.is_cut;
+        let at = self.content.lines().count().max(1) as u64 + self.lines_left_out + self.after.len() as u64;
+        self.cut_lines.extend(line.cut.map(|cut| CutLine::new(cut, at.cast_signed())));
         self.raw.extend(line.raw.map(|raw| (MatchPart::After(self.after.len()), raw)));
         self.after.push(line.text);
     }
@@ -121,6 +157,12 @@ impl GrepMatch {
     }
 }
 
+impl CutLine {
+    fn new(cut: CutPart, line: i64) -> Self {
+        Self { line: line + cut.line.cast_signed(), column: cut.column, length: cut.length }
+    }
+}
+
 /// A page under construction.
 struct GrepPage<'a> {
     plan: &'a GrepPlan<'a>,
@@ -130,6 +172,8 @@ struct GrepPage<'a> {
     matches: Vec<GrepMatch>,
     files: Vec<String>,
     counts: BTreeMap<String, u64>,
+    /// The last file on the page or before it, with its number of matches up to the end of the page.
+    last: Option<(Box<[u8]>, u64)>,
 }
 
 /// Builds the page that a call asks for.
@@ -146,6 +190,7 @@ pub(super) fn page(plan: &GrepPlan<'_>, tally: &Tally, grep: &Grep) -> Result<Gr
         matches: Vec::new(),
         files: Vec::new(),
         counts: BTreeMap::new(),
+        last: None,
     };
     for (path, kept) in plan.found.take() {
         if page.left == 0 || page.bytes_left == 0 {
@@ -161,6 +206,7 @@ impl GrepPage<'_> {
         let units = MatchedFiles::units(self.plan.mode, kept.count);
         if self.skip >= units {
             self.skip -= units;
+            self.last = Some((path.into(), kept.count));
             return Ok(());
         }
         let file = self.plan.scope.display(path);
@@ -173,6 +219,7 @@ impl GrepPage<'_> {
                     self.counts.insert(file.clone(), kept.count);
                 }
                 self.files.push(file);
+                self.last = Some((path.into(), kept.count));
             }
         }
         Ok(())
@@ -184,7 +231,7 @@ impl GrepPage<'_> {
             Some(mut hits) => hits.drain(hits.len().min(window.skip)..).take(window.take).collect(),
             None => FileSearch::new(self.plan).again(path, window)?,
         };
-        self.skip = 0;
+        let skipped = std::mem::take(&mut self.skip);
         let before = self.matches.len();
         for mut hit in hits {
             hit.file.clone_from(&file);
@@ -197,10 +244,27 @@ impl GrepPage<'_> {
             self.left -= 1;
             self.matches.push(hit);
         }
-        if self.matches.len() > before {
+        let added = self.matches.len() - before;
+        if added > 0 {
             self.files.push(file);
+            self.last = Some((path.into(), (skipped + added) as u64));
         }
         Ok(())
+    }
+
+    /// Where the results after the page are.
+    fn remaining(&self, total: u64, end: u64) -> Remaining {
+        let shown = |path: &[u8]| self.plan.scope.display(path);
+        let mut counts = self.plan.found.take_counts();
+        if let Some((last, count)) = &self.last {
+            counts.subtract(last, *count);
+            counts.keep_from(last);
+        }
+        let left = total.saturating_sub(end);
+        match self.plan.mode {
+            OutputMode::Content => counts.of_files(left, shown),
+            _ => counts.directories().of_directories(left, shown),
+        }
     }
 
     fn finish(self, tally: &Tally, (total_matches, total_files): (u64, u64), grep: &Grep) -> GrepOutput {
@@ -221,7 +285,9 @@ impl GrepPage<'_> {
         if lossy > 0 {
             note += &format!("; {} not in UTF-8, shown with \u{fffd}", counted(lossy as u64, "match"));
         }
+        let remaining = truncated.then(|| self.remaining(total, end));
         GrepOutput {
+            remaining,
             matches: self.matches,
             files: self.files,
             counts: (self.plan.mode == OutputMode::Count).then_some(self.counts),

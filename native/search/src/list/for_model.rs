@@ -1,6 +1,6 @@
 //! Entries of a directory, rendered for models.
 
-use beamai_tool::for_model::{Fields, ModelCall, ModelPage, quantity};
+use beamai_tool::for_model::{Fields, LINE, ModelCall, ModelPage, cut_line, quantity};
 use beamai_walk::coverage::{note_left_out, note_rest};
 use serde_json::json;
 use std::borrow::Cow;
@@ -16,18 +16,34 @@ const FIRST: usize = 10;
 /// One name per line; directories end in "/". If subdirectories are listed too, their entries follow them, each level
 /// indented by one space, and of those with many entries only the first ones are shown unless the call has a limit.
 pub(super) fn listed(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
-    let entries = result.list("entries")?;
-    let shown = ListingTree::new(result).show(!call.has("limit"), call, page)?;
-    if entries.is_empty() {
+    result.list("entries")?;
+    let mut entries: Vec<Fields<'_>> = result.objects("entries").collect();
+    let count = result.count("count").unwrap_or(entries.len() as u64);
+    // The order that offset and limit count in, so that what is shown ends where the next call begins.
+    entries.sort_by_key(|entry| (depth(*entry), path(*entry)));
+    let (lines, shown) = fitting(&entries, call, page.room())?;
+    lines.iter().for_each(|line| _ = page.line(line));
+    if count == 0 {
         page.line("no entries");
     }
-    let count = result.count("count").unwrap_or(entries.len() as u64);
-    // For a subdirectory that was cut, the note is inside of it.
-    if shown.is_full || (entries.len() as u64) < count {
-        note_rest(shown.lines, count, "entries", shown.is_full, call, page);
-    }
-    note_left_out(result, !entries.is_empty(), page);
+    // For a subdirectory of which only the first entries are shown, the note is inside of it.
+    note_rest(shown as u64, count, "entries", "", call, page);
+    note_left_out(result, count > 0, call, page);
     Some(())
+}
+
+/// The lines of as many of the first entries as fit into this many characters, and the number of those entries; `None` for
+/// entries of an unknown form.
+fn fitting(entries: &[Fields<'_>], call: &ModelCall<'_>, room: usize) -> Option<(Vec<String>, usize)> {
+    let mut most = entries.len();
+    loop {
+        let lines = ListingTree::new(&entries[..most], call).lines()?;
+        let size: usize = lines.iter().map(|line| cut_line(line, LINE).chars().count() + 1).sum();
+        if size <= room || most <= 1 {
+            return Some((lines, most));
+        }
+        most = (most * room / size).clamp(1, most - 1);
+    }
 }
 
 /// The entries by directory.
@@ -36,32 +52,28 @@ struct ListingTree<'a> {
     roots: Vec<Fields<'a>>,
     /// The entries of each directory.
     below: HashMap<&'a str, Vec<Fields<'a>>>,
-    /// Depth of the listed directory's entries.
-    top: usize,
-}
-
-/// How much of a tree has been shown.
-#[derive(Default)]
-struct ShownEntries {
-    lines: usize,
-    is_full: bool,
+    /// Depth of the listed directory's entries; `None` if they are on an earlier page.
+    top: Option<usize>,
+    call: &'a ModelCall<'a>,
 }
 
 impl<'a> ListingTree<'a> {
-    fn new(result: Fields<'a>) -> Self {
-        let paths: HashSet<&str> = result.objects("entries").map(path).collect();
+    fn new(entries: &[Fields<'a>], call: &'a ModelCall<'a>) -> Self {
+        let paths: HashSet<&str> = entries.iter().map(|entry| path(*entry)).collect();
         let (children, roots): (Vec<_>, Vec<_>) =
-            result.objects("entries").partition(|entry| paths.contains(parent(*entry)));
+            entries.iter().copied().partition(|entry| paths.contains(parent(*entry)));
         let mut below: HashMap<&str, Vec<Fields<'a>>> = HashMap::new();
         children.into_iter().for_each(|entry| below.entry(parent(entry)).or_default().push(entry));
-        let top = roots.iter().map(|entry| depth(*entry)).min().unwrap_or(0);
-        Self { roots, below, top }
+        let is_first_page = call.skipped() == 0 || call.number("depth").unwrap_or(1) <= 1;
+        let top = roots.iter().map(|entry| depth(*entry)).min().filter(|_| is_first_page);
+        Self { roots, below, top, call }
     }
 
-    /// Prints the entries; `None` for entries of an unknown form. With `is_short`, only the first entries of large
+    /// The lines; `None` for entries of an unknown form. Without a limit in the call, only the first entries of large
     /// subdirectories.
-    fn show(&self, is_short: bool, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<ShownEntries> {
-        let mut shown = ShownEntries::default();
+    fn lines(&self) -> Option<Vec<String>> {
+        let is_short = !self.call.has("limit");
+        let mut lines = Vec::new();
         let mut open = vec![self.roots.iter()];
         while let Some(entries) = open.last_mut() {
             let Some(entry) = entries.next() else {
@@ -72,23 +84,20 @@ impl<'a> ListingTree<'a> {
             let directory = self.below.get(parent(*entry)).filter(|_| is_short && open.len() > 1);
             let is_rest =
                 directory.is_some_and(|entries| entries.len() > ALL && all + FIRST == entries.len());
-            let line = if is_rest { rest(parent(*entry), all, call) } else { self.named(*entry)? };
-            if !page.line(&format!("{}{line}", " ".repeat(open.len() - 1))) {
-                return Some(ShownEntries { is_full: true, ..shown });
+            let line = if is_rest { rest(parent(*entry), all, self.call) } else { self.named(*entry)? };
+            lines.push(format!("{}{line}", " ".repeat(open.len() - 1)));
+            match is_rest {
+                true => _ = open.pop(),
+                false => open.extend(self.below.get(path(*entry)).map(|entries| entries.iter())),
             }
-            if is_rest {
-                open.pop();
-                continue;
-            }
-            shown.lines += 1;
-            open.extend(self.below.get(path(*entry)).map(|entries| entries.iter()));
         }
-        Some(shown)
+        Some(lines)
     }
 
     /// The entry's name, or its path if its directory is not in the list.
     fn named(&self, entry: Fields<'a>) -> Option<String> {
-        let is_lost = depth(entry) > self.top && !self.below.contains_key(parent(entry));
+        let is_lost =
+            self.top.is_none_or(|top| depth(entry) > top) && !self.below.contains_key(parent(entry));
         let name = unmistakable(entry.text(if is_lost { "path" } else { "name" })?);
         Some(match (entry.text("type"), entry.count("size")) {
             (Some("directory"), _) => format!("{name}/"),
@@ -103,7 +112,11 @@ impl<'a> ListingTree<'a> {
 /// The note in place of a directory's remaining entries, with the call that lists them.
 fn rest(directory: &str, more: usize, call: &ModelCall<'_>) -> String {
     let more = quantity(more as u64, "more entry", "more entries");
-    match call.with(&[("path", json!(directory)), ("depth", json!(1))]) {
+    // What the call skips is of its own directory.
+    let whole = (call.skipped() > 0).then(|| ("offset", json!(0)));
+    let changes: Vec<_> =
+        [("path", json!(directory)), ("depth", json!(1))].into_iter().chain(whole).collect();
+    match call.with(&changes) {
         Some(arguments) => format!("[{more}: {arguments}]"),
         None => format!("[{more}]"),
     }

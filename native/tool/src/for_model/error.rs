@@ -21,16 +21,16 @@ pub fn of_error(error: &Value, limit: usize) -> String {
         page.note(&format!("cut: {left_out} more characters"));
     }
     let Some(details) = details else { return page.finish() };
+    let mut is_cut = false;
     for key in STREAMS {
         if let Some(text) = details.non_empty(key) {
             page.line(&format!("[{key} so far]"));
             let room = page.room() / 2;
-            page.both_ends(text, room, |lines, size| {
-                format!("[… {lines} lines, {size} characters left out …]")
-            });
+            is_cut |= page.both_ends(text, room, [None, None]);
         }
     }
-    if let Some(file) = details.non_empty("output_file") {
+    let copy = || details.non_empty("output_copy").filter(|_| is_cut);
+    if let Some(file) = details.non_empty("output_file").or_else(copy) {
         page.note(&format!("all of its output: {file}"));
     }
     page.finish()

@@ -7,6 +7,7 @@
 //!
 //! No text exceeds its limit. It says what is left out, and suggests the call that continues if there is one.
 
+mod both_ends;
 mod call;
 mod data;
 mod error;

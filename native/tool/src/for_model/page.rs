@@ -9,6 +9,9 @@ const NOTES: usize = 2_000;
 /// Maximum characters of one note.
 const NOTE: usize = 1_000;
 
+/// Maximum characters of the mark at the end of a cut line, with its line end.
+const CUT_MARK: usize = 60;
+
 /// Replaces an empty text.
 pub(super) const EMPTY: &str = "(empty)";
 
@@ -28,9 +31,25 @@ impl ModelPage {
         Self { text: String::new(), left: limit - notes, notes: String::new(), notes_left: notes }
     }
 
-    /// Adds a line; false if it does not fit.
+    /// Adds a line; false if it does not fit. The first line always fits: it is cut more if it must be.
     pub fn line(&mut self, line: &str) -> bool {
-        self.put(&cut_line(line, LINE))
+        let most = if self.text.is_empty() { LINE.min(self.left.saturating_sub(CUT_MARK)) } else { LINE };
+        self.put(&cut_line(line, most))
+    }
+
+    /// Adds a line as it is, however long; false if it does not fit.
+    pub fn whole_line(&mut self, line: &str) -> bool {
+        self.put(line)
+    }
+
+    /// Adds a line of which only the first `most` characters are shown, and fewer if no more fit, between `before` and
+    /// `after`; returns how many.
+    pub fn part(&mut self, before: &str, line: &str, after: &str, most: usize) -> usize {
+        let around = before.chars().count() + after.chars().count() + 1;
+        let most = most.min(self.left.saturating_sub(around));
+        let at = line.char_indices().nth(most).map_or(line.len(), |(at, _)| at);
+        self.put(&format!("{before}{}{after}", &line[..at]));
+        line[..at].chars().count()
     }
 
     /// Adds the lines of a text; returns how many fit and how many there are.
@@ -53,26 +72,6 @@ impl ModelPage {
         let cut = text.char_indices().nth(room).map_or(text, |(at, _)| &text[..at]);
         self.put(cut);
         text[cut.len()..].chars().count()
-    }
-
-    /// Adds the beginning and the end of a text that is longer than `room` characters, separated by `gap`, which gets
-    /// the number of lines and characters left out. Lines that are too long are cut.
-    pub fn both_ends(&mut self, text: &str, room: usize, gap: impl FnOnce(u64, usize) -> String) {
-        let room = room.min(self.left);
-        let lines: Vec<Cow<'_, str>> = text.lines().map(|line| cut_line(line, LINE.min(room / 3))).collect();
-        let sizes: Vec<usize> = lines.iter().map(|line| line.chars().count() + 1).collect();
-        if sizes.iter().sum::<usize>() <= room {
-            lines.iter().for_each(|line| _ = self.put(line));
-            return;
-        }
-        let room = room.saturating_sub(NOTE / 4);
-        let first = fitting(sizes.iter(), room / 3);
-        let last = fitting(sizes[first..].iter().rev(), room - room / 3);
-        let skipped = &lines[first..lines.len() - last];
-        let size = skipped.iter().map(|line| line.chars().count() + 1).sum();
-        lines[..first].iter().for_each(|line| _ = self.put(line));
-        self.put(&cut(&gap(skipped.len() as u64, size), NOTE / 4 - 1));
-        lines[lines.len() - last..].iter().for_each(|line| _ = self.put(line));
     }
 
     /// Characters that still fit.
@@ -107,7 +106,7 @@ impl ModelPage {
         self.notes.lines().map(str::to_owned).collect()
     }
 
-    fn put(&mut self, text: &str) -> bool {
+    pub(super) fn put(&mut self, text: &str) -> bool {
         let size = text.chars().count() + 1;
         if size > self.left {
             return false;
@@ -117,15 +116,6 @@ impl ModelPage {
         self.text.push('\n');
         true
     }
-}
-
-/// How many lines of these sizes fit together.
-fn fitting<'a>(sizes: impl Iterator<Item = &'a usize>, room: usize) -> usize {
-    let sums = sizes.scan(0, |sum, size| {
-        *sum += size;
-        Some(*sum)
-    });
-    sums.take_while(|sum| *sum <= room).count()
 }
 
 /// The text, or its beginning with an ellipsis: at most `most` characters.
@@ -176,17 +166,5 @@ mod tests {
         let text = page.finish();
         assert!(text.ends_with("é… [cut: the line has 5000 characters]"));
         assert_eq!(text.chars().filter(|char| *char == 'é').count(), 2_000);
-    }
-
-    #[test]
-    fn of_a_long_text_both_ends_are_shown() {
-        let mut page = ModelPage::new(2_000);
-        let text: String = (1..=1_000).map(|number| format!("line {number}\n")).collect();
-        page.both_ends(&text, 1_000, |lines, characters| {
-            format!("… {lines} lines, {characters} characters …")
-        });
-        let text = page.finish();
-        assert!(text.starts_with("line 1\n") && text.ends_with("\nline 1000"), "{text}");
-        assert!(text.contains("\n… ") && text.chars().count() <= 1_000, "{text}");
     }
 }

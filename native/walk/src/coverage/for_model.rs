@@ -1,45 +1,58 @@
 //! What a search left out, rendered for models.
 
-use super::{Hints, LEFT_OUT};
+use super::Hints;
 use crate::Skipped;
 use beamai_tool::for_model::{Fields, ModelCall, ModelPage};
 use serde::Deserialize;
-use serde_json::json;
-
-/// The largest limit that a call can set.
-const MOST: u64 = 100_000;
 
 /// Adds a short note of what a search left out, by reason. If nothing was found it suggests the arguments that include
-/// it, and if something could not be read it gives an example.
-pub fn note_left_out(result: Fields<'_>, has_found: bool, page: &mut ModelPage) {
+/// it, and if something could not be read it gives an example. Directories of git are not worth a word: nobody means them.
+pub fn note_left_out(result: Fields<'_>, has_found: bool, call: &ModelCall<'_>, page: &mut ModelPage) {
     let Some(coverage) = result.object("coverage") else { return };
-    let said = coverage.text("note").and_then(|note| note.split_once(LEFT_OUT));
-    let is_complete = coverage.flag("complete");
-    if let (false, Some((_, said))) = (has_found && is_complete, said) {
-        page.note(&format!("left out: {said}"));
+    let skipped = coverage.iter().find(|(key, _)| *key == "skipped").map(|(_, value)| value);
+    let Some(skipped) = skipped.and_then(|value| Skipped::deserialize(value).ok()) else { return };
+    let git = coverage.count("git_directories").unwrap_or(0);
+    let skipped = Skipped { hidden: skipped.hidden.saturating_sub(git), ..skipped };
+    let is_helpful = !has_found && call.takes("hidden");
+    let words = skipped.in_words(if is_helpful { Hints::Given } else { Hints::Withheld });
+    if words.is_empty() {
         return;
     }
-    let skipped = coverage.iter().find(|(key, _)| *key == "skipped").map(|(_, value)| value);
-    let words =
-        skipped.and_then(|value| Skipped::deserialize(value).ok()).map(|it| it.in_words(Hints::Withheld));
-    if let Some(words) = words.filter(|words| !words.is_empty()) {
-        page.note(&format!("left out: {}", words.join(", ")));
-    }
+    let example = coverage.text("note").and_then(|note| note.split_once(super::EXAMPLE));
+    let example = example.filter(|_| !coverage.flag("complete"));
+    let example = example.map_or(String::new(), |(_, example)| format!("{}{example}", super::EXAMPLE));
+    page.note(&format!("left out: {}{example}", words.join(", ")));
 }
 
-/// Notes how many of `count` items are shown, and how to see the others. `is_full`: the text has no more room, so a
-/// larger limit would not help.
+/// Notes which of `total` items are shown, `within` what, and the call that continues, unless they are all of them. Returns
+/// whether more follow.
 pub fn note_rest(
-    shown: usize,
-    count: u64,
+    shown: u64,
+    total: u64,
     what: &str,
-    is_full: bool,
+    within: &str,
     call: &ModelCall<'_>,
     page: &mut ModelPage,
-) {
-    let more = if is_full { None } else { call.with(&[("limit", json!(count.min(MOST)))]) };
-    page.note(&match more {
-        Some(more) => format!("{shown} of {count} {what}; {more} shows all"),
-        None => format!("{shown} of {count} {what}; a narrower path or pattern shows the others"),
+) -> bool {
+    let skipped = call.skipped();
+    let end = skipped + shown;
+    if shown == 0 && skipped >= total && total > 0 {
+        page.note(&format!("nothing follows the first {skipped}: there are {total} {what}{within}"));
+        return false;
+    }
+    if end >= total {
+        if skipped > 0 {
+            page.note(&format!("{what} {} to {end} of {total}", skipped + 1));
+        }
+        return false;
+    }
+    let range = match skipped {
+        0 => format!("{shown} of {total} {what}{within}"),
+        _ => format!("{what} {} to {end} of {total}{within}", skipped + 1),
+    };
+    page.note(&match call.skipping(end) {
+        Some(next) => format!("{range}; continue with {next}"),
+        None => format!("{range}; a narrower path or pattern shows the others"),
     });
+    true
 }

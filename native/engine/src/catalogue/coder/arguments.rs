@@ -45,17 +45,21 @@ pub(super) struct ReadArgs {
     #[schemars(range(min = 1, max = 200))]
     #[schemars(extend("self_evident" = true))]
     limit: u64,
+    /// First character of the first line, for very long lines.
+    #[schemars(range(min = 1), extend("self_evident" = true))]
+    column: Option<u64>,
 }
 
 impl From<ReadArgs> for FileRead {
     fn from(read: ReadArgs) -> Self {
-        let ReadArgs { path, offset, limit } = read;
+        let ReadArgs { path, offset, limit, column } = read;
         // A negative offset is a number of lines from the end; if there are too many, the last ones are read.
         let tail = offset.unsigned_abs().min(MOST_LINES);
-        match offset {
+        let lines = match offset {
             ..0 if limit == LINES => Self::lines(path, -tail.cast_signed(), tail),
             _ => Self::lines(path, offset, limit),
-        }
+        };
+        Self { column, ..lines }
     }
 }
 
@@ -65,11 +69,15 @@ pub(super) struct ListArgs {
     #[serde(default = "here")]
     #[schemars(extend("self_evident" = true))]
     path: String,
+    /// Number of entries to skip first.
+    #[serde(default)]
+    #[schemars(range(max = 1_000_000), extend("self_evident" = true))]
+    offset: usize,
 }
 
 impl From<ListArgs> for list::List {
     fn from(list: ListArgs) -> Self {
-        Self::all(list.path)
+        Self { offset: list.offset, ..Self::all(list.path) }
     }
 }
 
@@ -77,11 +85,15 @@ impl From<ListArgs> for list::List {
 pub(super) struct GlobArgs {
     /// Glob relative to the workspace, never absolute: "*.md" at its top, "src/**/*.{ts,tsx}" at any depth below src.
     pattern: String,
+    /// Number of files to skip first.
+    #[serde(default)]
+    #[schemars(range(max = 1_000_000), extend("self_evident" = true))]
+    offset: usize,
 }
 
 impl From<GlobArgs> for glob::Glob {
     fn from(glob: GlobArgs) -> Self {
-        Self::plain(glob.pattern, here())
+        Self { offset: glob.offset, ..Self::plain(glob.pattern, here()) }
     }
 }
 
@@ -98,6 +110,10 @@ pub(super) struct GrepArgs {
     #[schemars(range(min = 1, max = 100_000))]
     #[schemars(extend("self_evident" = true))]
     max_matches: usize,
+    /// Matches, or files, to skip first.
+    #[serde(default)]
+    #[schemars(range(max = 1_000_000), extend("self_evident" = true))]
+    offset: usize,
     /// Only these files, such as "*.go".
     glob: Option<String>,
     /// The matching lines, only the files that have any, or these and how many lines match in each.
@@ -120,6 +136,7 @@ impl From<GrepArgs> for grep::Grep {
             output_mode: grep.output_mode,
             case_insensitive: grep.case_insensitive,
             context: grep.context,
+            offset: grep.offset,
             ..Self::plain(grep.pattern, grep.path, grep.max_matches)
         }
     }

@@ -103,7 +103,7 @@ fn work() -> Vec<Arc<dyn Tool>> {
                 "Fetch an http(s) URL: HTML as Markdown, other text as is, images. Runs no JavaScript and reaches \
                  public addresses only. It cannot search the web.",
             )
-            .only(&["url", "method", "headers", "body", "timeout_sec", "max_size_kb", "auth", "as", "verify_tls"]),
+            .only(&["url", "method", "headers", "body", "timeout_sec", "max_size_kb", "offset", "auth", "as", "verify_tls"]),
         ),
     ]
 }

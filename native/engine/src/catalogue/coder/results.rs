@@ -4,7 +4,7 @@ use beamai_port_tools::{
     lsp::{CodeLocation, LspOutput},
     web::fetched::{self, Redirect},
 };
-use beamai_search::glob;
+use beamai_search::{glob, remaining::Remaining};
 use beamai_walk::SearchCoverage;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,16 +16,19 @@ pub(super) struct GlobResult {
     matches: Vec<String>,
     /// Number of files that match, including those not listed.
     count: u64,
-    /// Whether more files match than are listed.
+    /// Whether more files match; continue with offset.
     truncated: bool,
+    /// Where the files after the listed ones are; absent if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remaining: Option<Remaining>,
     /// What was searched and what was left out.
     coverage: SearchCoverage,
 }
 
 impl From<glob::GlobOutput> for GlobResult {
     fn from(globbed: glob::GlobOutput) -> Self {
-        let glob::GlobOutput { files, count, truncated, coverage } = globbed;
-        Self { matches: files, count, truncated, coverage }
+        let glob::GlobOutput { files, count, truncated, remaining, coverage } = globbed;
+        Self { matches: files, count, truncated, remaining, coverage }
     }
 }
 
@@ -98,6 +101,9 @@ pub(super) struct FetchResult {
     charset: Option<String>,
     /// Title of an HTML page.
     title: Option<String>,
+    /// Characters of the whole text, of which content is a part; absent if content is all of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text_length: Option<u64>,
     /// Whether part of the resource was left out; the note says what.
     truncated: bool,
     /// The redirects that were followed, in order.
@@ -120,6 +126,7 @@ impl From<fetched::WebFetchOutput> for FetchResult {
             media_type: fetched.media_type,
             charset: fetched.charset,
             title: fetched.title,
+            text_length: fetched.text_length,
             truncated: fetched.truncated,
             redirects: fetched.redirects,
             headers: fetched.headers,

@@ -30,15 +30,18 @@ pub(super) struct ReadFile {
     /// Maximum number of lines; default all.
     #[schemars(range(min = 1))]
     limit: Option<u64>,
+    /// First character of the first line, for very long lines.
+    #[schemars(range(min = 1), extend("self_evident" = true))]
+    column: Option<u64>,
 }
 
 impl TryFrom<ReadFile> for FileRead {
     type Error = ToolError;
 
     fn try_from(read: ReadFile) -> Result<Self> {
-        let ReadFile { path, offset, limit } = read;
+        let ReadFile { path, offset, limit, column } = read;
         let lines = Self::lines(straight(path)?, offset.unwrap_or(1), limit.unwrap_or(u64::MAX));
-        Ok(Self { largest: Some(LARGEST), ..lines })
+        Ok(Self { largest: Some(LARGEST), column, ..lines })
     }
 }
 
@@ -69,6 +72,10 @@ pub(super) struct ListFiles {
     /// Glob relative to the directory: "**/*.ts" at any depth.
     #[serde(default = "any")]
     pattern: String,
+    /// Number of files to skip first.
+    #[serde(default)]
+    #[schemars(range(max = 1_000_000), extend("self_evident" = true))]
+    offset: usize,
 }
 
 fn any() -> String {
@@ -79,7 +86,7 @@ impl TryFrom<ListFiles> for Glob {
     type Error = ToolError;
 
     fn try_from(list: ListFiles) -> Result<Self> {
-        Ok(Self::plain(straight(list.pattern)?, straight(list.directory)?))
+        Ok(Self { offset: list.offset, ..Self::plain(straight(list.pattern)?, straight(list.directory)?) })
     }
 }
 
@@ -111,15 +118,19 @@ struct SearchOptions {
     #[schemars(range(min = 1, max = 100_000))]
     #[schemars(extend("self_evident" = true))]
     max_results: usize,
+    /// Number of matches to skip first.
+    #[serde(default)]
+    #[schemars(range(max = 1_000_000), extend("self_evident" = true))]
+    offset: usize,
 }
 
 fn most_results() -> usize {
-    200
+    100
 }
 
 impl Default for SearchOptions {
     fn default() -> Self {
-        Self { case_sensitive: false, regex: false, glob: None, max_results: most_results() }
+        Self { case_sensitive: false, regex: false, glob: None, max_results: most_results(), offset: 0 }
     }
 }
 
@@ -127,12 +138,14 @@ impl TryFrom<SearchCode> for Grep {
     type Error = ToolError;
 
     fn try_from(search: SearchCode) -> Result<Self> {
-        let SearchOptions { case_sensitive, regex, glob, max_results } = search.options.unwrap_or_default();
+        let SearchOptions { case_sensitive, regex, glob, max_results, offset } =
+            search.options.unwrap_or_default();
         Ok(Self {
             glob: glob.map(straight).transpose()?,
             case_insensitive: !case_sensitive,
             literal: !regex,
             largest: Some(LARGEST),
+            offset,
             ..Self::plain(search.query, ".".to_owned(), max_results)
         })
     }

@@ -17,6 +17,9 @@ pub(super) struct ReadResult {
     /// Number of the last line of content, if that is not the whole file.
     #[serde(skip_serializing_if = "Option::is_none")]
     end_line: Option<u64>,
+    /// Column of the first character in content, if it is not the start of its line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    start_column: Option<u64>,
     /// Whether the file has more lines after end_line.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     has_more: bool,
@@ -40,13 +43,15 @@ pub(super) struct ReadResult {
 
 impl From<FileReadOutput> for ReadResult {
     fn from(read: FileReadOutput) -> Self {
-        let is_part = read.has_more || read.start_line.is_some_and(|line| line > 1);
+        let is_part =
+            read.has_more || read.start_line.is_some_and(|line| line > 1) || read.start_column.is_some();
         let of_part = |line: Option<u64>| line.filter(|_| is_part);
         Self {
             content: read.content,
             lines: read.total_lines.unwrap_or(0),
             start_line: of_part(read.start_line),
             end_line: of_part(read.end_line),
+            start_column: read.start_column,
             has_more: read.has_more,
             encoding: read.encoding,
             line_ending: read.line_ending,

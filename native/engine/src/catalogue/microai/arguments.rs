@@ -3,7 +3,7 @@
 use beamai_files::{FileEdit, FileRead, FileWrite, TextEdit};
 use beamai_port_tools::{
     lsp::{self, LspOperation},
-    web,
+    web::{self, fetch::PageFormat},
 };
 use beamai_search::{
     glob,
@@ -49,11 +49,15 @@ pub(super) struct ReadArgs {
     #[schemars(range(min = 1))]
     #[schemars(extend("self_evident" = true))]
     limit: u64,
+    /// First character of the first line, for very long lines.
+    #[schemars(range(min = 1), extend("self_evident" = true))]
+    column: Option<u64>,
 }
 
 impl From<ReadArgs> for FileRead {
     fn from(read: ReadArgs) -> Self {
-        Self::lines(read.file_path, read.offset, read.limit)
+        let ReadArgs { file_path, offset, limit, column } = read;
+        Self { column, ..Self::lines(file_path, offset, limit) }
     }
 }
 
@@ -105,11 +109,15 @@ pub(super) struct GlobArgs {
     #[serde(default = "here")]
     #[schemars(extend("self_evident" = true))]
     path: String,
+    /// Number of files to skip first.
+    #[serde(default)]
+    #[schemars(range(max = 1_000_000), extend("self_evident" = true))]
+    offset: usize,
 }
 
 impl From<GlobArgs> for glob::Glob {
     fn from(glob: GlobArgs) -> Self {
-        Self::plain(glob.pattern, glob.path)
+        Self { offset: glob.offset, ..Self::plain(glob.pattern, glob.path) }
     }
 }
 
@@ -154,7 +162,7 @@ pub(super) struct GrepArgs {
     head_limit: Option<usize>,
     /// Matches, or files, to skip first.
     #[serde(default)]
-    #[schemars(extend("unlisted" = true))]
+    #[schemars(range(max = 1_000_000), extend("self_evident" = true))]
     offset: usize,
     /// Matches may span lines, and `.` matches line ends.
     #[serde(default)]
@@ -281,10 +289,18 @@ pub(super) struct WebFetchArgs {
     url: String,
     /// What to extract from the page.
     prompt: String,
+    /// Characters of the text to skip. If given, the text itself is returned, whatever the prompt.
+    #[schemars(extend("self_evident" = true))]
+    offset: Option<usize>,
+    /// The format of an HTML page: Markdown, or its source.
+    #[serde(default, rename = "as")]
+    #[schemars(extend("unlisted" = true))]
+    format: PageFormat,
 }
 
 impl From<WebFetchArgs> for web::fetch::WebFetch {
     fn from(fetch: WebFetchArgs) -> Self {
-        Self::page(fetch.url, fetch.prompt)
+        let WebFetchArgs { url, prompt, offset, format } = fetch;
+        Self { offset, format, ..Self::page(url, prompt) }
     }
 }

@@ -1,7 +1,10 @@
 //! Results of the dialect's tools that differ from those of the operation.
 
 use beamai_files::FileReadOutput;
-use beamai_search::grep::{self, GrepMatch};
+use beamai_search::{
+    grep::{self, CutLine, GrepMatch},
+    remaining::Remaining,
+};
 use beamai_session::todo;
 use beamai_text::LineEnding;
 use beamai_tool::todo::TodoStatus;
@@ -21,6 +24,15 @@ pub(super) struct ReadResult {
     start_line: Option<u64>,
     /// Number of the last line in content; start_line - 1 if content has no line.
     end_line: Option<u64>,
+    /// Column of the first character in content, if it is not the start of its line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    start_column: Option<u64>,
+    /// Whether content ends within its only line; continue with its column.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    line_is_cut: bool,
+    /// Characters of that line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line_length: Option<u64>,
     /// Whether the file has more lines after end_line.
     has_more: bool,
     /// Encoding that the text was decoded from; null for an image.
@@ -53,6 +65,9 @@ impl From<FileReadOutput> for ReadResult {
             total_lines: read.total_lines.unwrap_or(0),
             start_line: read.start_line,
             end_line: read.end_line,
+            start_column: read.start_column,
+            line_is_cut: read.line_is_cut,
+            line_length: read.line_length,
             has_more: read.has_more,
             encoding: read.encoding,
             line_ending: read.line_ending,
@@ -122,8 +137,11 @@ pub(super) struct GrepResult {
     counts: Option<BTreeMap<String, u64>>,
     /// Number of files with a match, including those not returned.
     total_files: u64,
-    /// Whether there are more results.
+    /// Whether there are more results; continue with offset.
     truncated: bool,
+    /// Where the results after these are; absent if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remaining: Option<Remaining>,
     /// What was searched and what was left out.
     coverage: SearchCoverage,
 }
@@ -144,20 +162,45 @@ struct FileMatch {
     /// Present and true if only part of a very long line is shown.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     content_truncated: bool,
+    /// The lines that are cut, where they are in UTF-8.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    cut_lines: Vec<CutLine>,
+    /// Lines at the end of a match over several lines that content lacks; absent if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lines_left_out: Option<u64>,
+    /// Character of the line, from 1, at which the first match in it begins; absent for lines up to 400 bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    column: Option<u64>,
 }
 
 impl From<grep::GrepOutput> for GrepResult {
     fn from(grepped: grep::GrepOutput) -> Self {
-        let grep::GrepOutput { files, counts, total_matches, total_files, truncated, coverage, .. } = grepped;
         let matches = grepped.matches.into_iter().map(|hit| matched(hit, !grepped.unnumbered)).collect();
-        Self { matches, total_matches, files, counts, total_files, truncated, coverage }
+        Self {
+            matches,
+            total_matches: grepped.total_matches,
+            files: grepped.files,
+            counts: grepped.counts,
+            total_files: grepped.total_files,
+            truncated: grepped.truncated,
+            remaining: grepped.remaining,
+            coverage: grepped.coverage,
+        }
     }
 }
 
 fn matched(hit: GrepMatch, is_numbered: bool) -> FileMatch {
-    let GrepMatch { file, line_number, content, before, after, content_truncated, .. } = hit;
-    let line_number = is_numbered.then_some(line_number);
-    FileMatch { file, line_number, content, before, after, content_truncated }
+    FileMatch {
+        file: hit.file,
+        line_number: is_numbered.then_some(hit.line_number),
+        content: hit.content,
+        before: hit.before,
+        after: hit.after,
+        content_truncated: hit.content_truncated,
+        cut_lines: hit.cut_lines,
+        lines_left_out: Some(hit.lines_left_out).filter(|count| *count > 0),
+        column: hit.column,
+    }
 }
 
 #[cfg(test)]

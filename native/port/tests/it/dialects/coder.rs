@@ -22,23 +22,24 @@ fn it_has_the_twenty_two_tools_and_no_other() {
 
 #[test]
 fn each_tool_takes_and_gives_what_is_documented() {
-    let read = "limit:integer=50[1..200] offset:integer=1 path:string!";
+    let read = "column:integer[1..] limit:integer=50[1..200] offset:integer=1 path:string!";
     let edit = "new_string:string! old_string:string! path:string! replace_all:boolean=false";
     let grep = "case_insensitive:boolean=false context:integer[0..100] glob:string max_matches:integer=200[1..100000] \
-                output_mode:string=\"content\"<content|files_with_matches|count> path:string=\".\" pattern:string!";
+                offset:integer=0[0..1000000] output_mode:string=\"content\"<content|files_with_matches|count> \
+                path:string=\".\" pattern:string!";
     let todo = "todos:array!(active_form:string content:string! \
                 status:string=\"pending\"<pending|in_progress|completed>)";
     let fetch = "as:string=\"markdown\"<markdown|html> auth:object(cookie:string password:string preemptive:boolean=false token:string \
                  type:string!<basic|bearer|cookie> username:string) body:string headers:object \
                  max_size_kb:integer[1..1024] method:string=\"GET\"<GET|POST|PUT|DELETE|PATCH|HEAD|OPTIONS> \
-                 timeout_sec:integer=30[1..600] url:string! verify_tls:boolean=true";
+                 offset:integer[0..] timeout_sec:integer=30[1..600] url:string! verify_tls:boolean=true";
     let question =
         "questions:array![1..4](options:array![..4](description:string! label:string!) question:string!)";
     let position = "character:integer![1..] line:integer![1..] path:string!";
     for (tool, parameters, keys) in [
         ("read", read, "content start_line end_line has_more"),
-        ("list", "path:string=\".\"", "entries"),
-        ("glob", "pattern:string!", "matches"),
+        ("list", "offset:integer=0[0..1000000] path:string=\".\"", "entries"),
+        ("glob", "offset:integer=0[0..1000000] pattern:string!", "matches"),
         ("grep", grep, "matches count"),
         ("write", "content:string! path:string!", "operation diff additions deletions"),
         ("edit", edit, "replacements diff"),
@@ -51,9 +52,13 @@ fn each_tool_takes_and_gives_what_is_documented() {
         ("lsp_diagnostics", "path:string!", "diagnostics"),
         ("lsp_definition", position, "location"),
         ("lsp_hover", position, "contents"),
-        ("git_status", "short:boolean=false", "content"),
-        ("git_diff", "commit:string path:string staged:boolean=false stat:boolean=false", "content"),
-        ("git_log", "limit:integer=20[1..1000] oneline:boolean=false", "content"),
+        ("git_status", "offset:integer=0[0..] short:boolean=false", "content"),
+        (
+            "git_diff",
+            "commit:string offset:integer=0[0..] path:string staged:boolean=false stat:boolean=false",
+            "content",
+        ),
+        ("git_log", "limit:integer=20[1..1000] oneline:boolean=false skip:integer=0[0..]", "content"),
         ("git_add", "path:string!", "ok files"),
         ("git_commit", "message:string!", "ok commit"),
         ("fetch", fetch, "url status_code content_type is_image content size_bytes"),

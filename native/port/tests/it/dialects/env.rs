@@ -3,12 +3,13 @@
 use super::server;
 use crate::common::PROGRAM;
 use beamai_base::{Reason, ToolError};
-use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host, catalogue, catalogue::ToolOrigin};
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use tempfile::TempDir;
 
 /// A workspace and a session in one dialect.
@@ -102,6 +103,23 @@ impl Env {
     /// A call that succeeds.
     pub(crate) fn call(&self, tool: &str, args: Value) -> Value {
         self.try_call(tool, &args).unwrap_or_else(|error| panic!("{tool} {args}: {error}"))
+    }
+
+    /// The text that a model gets of a call that succeeds, at most `limit` characters.
+    pub(crate) fn text(&self, tool: &str, args: &Value, limit: usize) -> String {
+        let (origin, result) = (ToolOrigin::Dialect(self.dialect), self.call(tool, args.clone()));
+        let text =
+            catalogue::text_for_model(origin, tool, args.as_object().unwrap(), &result, limit).unwrap();
+        assert!(text.chars().count() <= limit, "{tool} {args}: {}", text.chars().count());
+        text
+    }
+
+    /// Runs git in the workspace.
+    pub(crate) fn git(&self, args: &[&str]) {
+        let settings =
+            ["-c", "user.name=A", "-c", "user.email=a@example.com", "-c", "init.defaultBranch=main"];
+        let status = Command::new("git").args(settings).args(args).current_dir(self.path("")).status();
+        assert!(status.unwrap().success(), "{args:?}");
     }
 
     /// Each call fails with the tool's name and this reason.

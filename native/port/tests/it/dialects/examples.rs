@@ -150,8 +150,9 @@ fn the_one_of_errors() {
 
 /// What the text protocol gives as `data`.
 fn data(env: &Env, tool: &str, args: Value) -> Value {
-    let result = env.call(tool, args);
-    catalogue::object_for_model(catalogue::ToolOrigin::Dialect("ide"), tool, &result, LIMIT).unwrap()
+    let result = env.call(tool, args.clone());
+    let origin = catalogue::ToolOrigin::Dialect("ide");
+    catalogue::object_for_model(origin, tool, args.as_object().unwrap(), &result, LIMIT).unwrap()
 }
 
 #[test]
@@ -250,5 +251,5 @@ fn a_long_resource_is_limited_for_models_more_than_for_programs() {
     let origin = catalogue::ToolOrigin::Dialect("coder");
     let args: &Map<String, Value> = args.as_object().unwrap();
     let text = catalogue::text_for_model(origin, "fetch", args, &fetched, LIMIT).unwrap();
-    assert!(text.chars().count() <= 30_000 && text.contains("[cut: "), "{}", text.len());
+    assert!(text.chars().count() <= 30_000 && text.contains("[characters 1 to "), "{}", text.len());
 }

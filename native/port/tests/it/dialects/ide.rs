@@ -12,12 +12,16 @@ fn it_has_the_five_tools_and_no_other() {
 
 #[test]
 fn each_tool_takes_and_gives_what_is_documented() {
-    let search = "options:object(case_sensitive:boolean=false glob:string max_results:integer=200[1..100000] \
-                  regex:boolean=false) query:string!";
+    let search = "options:object(case_sensitive:boolean=false glob:string max_results:integer=100[1..100000] \
+                  offset:integer=0[0..1000000] regex:boolean=false) query:string!";
     for (tool, parameters, keys) in [
-        ("read_file", "limit:integer[1..] offset:integer[1..] path:string!", "content lines"),
+        (
+            "read_file",
+            "column:integer[1..] limit:integer[1..] offset:integer[1..] path:string!",
+            "content lines",
+        ),
         ("write_file", "content:string! old_string:string path:string!", ""),
-        ("list_files", "directory:string! pattern:string=\"*\"", "files count"),
+        ("list_files", "directory:string! offset:integer=0[0..1000000] pattern:string=\"*\"", "files count"),
         ("search_code", search, "matches"),
         ("get_diagnostics", "file:string", "diagnostics"),
     ] {

@@ -39,10 +39,10 @@ fn each_tool_takes_and_gives_what_is_documented() {
     let ask = "questions:array![1..4](header:string! multiSelect:boolean=false options:array![2..4](description:string! \
                label:string!) question:string!)";
     let grep = "-A:integer[0..100] -B:integer[0..100] -C:integer[0..100] -i:boolean=false -n:boolean=true glob:string \
-                output_mode:string=\"content\"<content|files_with_matches|count> path:string=\".\" pattern:string!";
+                offset:integer=0[0..1000000] output_mode:string=\"content\"<content|files_with_matches|count> path:string=\".\" pattern:string!";
     let edit = "edits:array(new_string:string! old_string:string! replace_all:boolean=false) file_path:string! \
                 new_string:string! old_string:string! replace_all:boolean=false";
-    let read = "file_path:string! limit:integer=2000[1..] offset:integer=1[1..]";
+    let read = "column:integer[1..] file_path:string! limit:integer=2000[1..] offset:integer=1[1..]";
     let todo =
         "todos:array!(activeForm:string! content:string! status:string!<pending|in_progress|completed>)";
     let search = "allowed_domains:array blocked_domains:array query:string!";
@@ -51,7 +51,7 @@ fn each_tool_takes_and_gives_what_is_documented() {
         ("Read", read, "content total_lines"),
         ("Write", "content:string! file_path:string!", "success bytes_written"),
         ("Edit", edit, "success replacements"),
-        ("Glob", "path:string=\".\" pattern:string!", "files count"),
+        ("Glob", "offset:integer=0[0..1000000] path:string=\".\" pattern:string!", "files count"),
         ("Grep", grep, "matches total_matches"),
         ("Bash", bash, "stdout stderr exit_code"),
         ("BashOutput", "id:string!", "id status exit_code stdout stderr"),
@@ -59,7 +59,7 @@ fn each_tool_takes_and_gives_what_is_documented() {
         ("AskUserQuestion", ask, "answers"),
         ("TodoWrite", todo, "success"),
         ("LSP", &lsp, ""),
-        ("WebFetch", "prompt:string! url:string!", "content"),
+        ("WebFetch", "offset:integer[0..] prompt:string! url:string!", "content"),
         ("WebSearch", search, "results"),
     ] {
         check("microai", tool, parameters, keys);

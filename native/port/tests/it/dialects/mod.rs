@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 
 mod coder;
+mod cuts;
 mod env;
 mod examples;
 mod ide;

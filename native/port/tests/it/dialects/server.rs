@@ -28,6 +28,11 @@ pub(crate) fn url(path: &str) -> String {
     format!("http://{}{path}", address())
 }
 
+/// A long text of one line, each part of which is at one place.
+pub(crate) fn numbers() -> String {
+    (0..20_000).map(|number| format!("{number}é ")).collect()
+}
+
 struct Request {
     method: String,
     path: String,
@@ -72,6 +77,7 @@ fn answer(request: &Request) -> (&'static str, &'static str, Vec<u8>) {
         "/page" => ("200 OK", "text/html; charset=utf-8", b"<title>T</title><p>Hello <b>you</b></p>".into()),
         "/image" => ("200 OK", "image/png", IMAGE.into()),
         "/long" => ("200 OK", "text/plain", "x".repeat(300 << 10).into()),
+        "/numbers" => ("200 OK", "text/plain", numbers().into()),
         "/large.png" => ("200 OK", "image/png", [IMAGE, &vec![0; 2 << 20]].concat()),
         "/closed" if !is_known => ("401 Unauthorized", "text/plain", b"who are you?".into()),
         "/closed" => ("200 OK", "text/plain", b"come in".into()),

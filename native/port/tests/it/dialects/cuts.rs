@@ -1,0 +1,459 @@
+//! Answers that are cut: each names the call that continues, and whoever makes these calls has read everything once.
+
+use super::env::Env;
+use super::server;
+use beamai_engine::catalogue::{self, ToolOrigin};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// A limit that leaves room for a part of what the tests make only.
+const LIMIT: usize = 4_000;
+
+/// The texts of a call and of all calls that continue it, without their notes, and the notes of the first one.
+fn pages(env: &Env, tool: &str, mut args: Value, limit: usize) -> (Vec<String>, String) {
+    let (mut pages, mut notes) = (Vec::new(), None);
+    loop {
+        let text = env.text(tool, &args, limit);
+        let (body, said) = split(&text);
+        pages.push(body);
+        notes.get_or_insert_with(|| said.clone());
+        let next = said.split_once("continue with ").or_else(|| said.split_once("more of it with "));
+        let Some((_, next)) = next else { break };
+        let next = next.lines().next().unwrap().trim_end_matches(']');
+        let next: Value =
+            serde_json::from_str(&format!("{{{next}}}")).unwrap_or_else(|error| panic!("{next}: {error}"));
+        let changed = next.as_object().unwrap().iter().any(|(name, value)| args[name] != *value);
+        assert!(changed, "{tool} {args} goes on with itself: {said}");
+        args.as_object_mut().unwrap().extend(next.as_object().unwrap().clone());
+        assert!(pages.len() < 2_000, "{tool} {args}");
+    }
+    (pages, notes.unwrap())
+}
+
+/// The text without the notes at its end, and these.
+fn split(text: &str) -> (String, String) {
+    let lines: Vec<&str> = text.lines().collect();
+    let count = lines.iter().rev().take_while(|line| line.starts_with('[') && line.ends_with(']')).count();
+    let (body, notes) = lines.split_at(lines.len() - count);
+    (body.join("\n"), notes.join("\n"))
+}
+
+/// The parts of a line on several pages, without line numbers and marks of what is cut.
+fn line_of(pages: &[String]) -> String {
+    let part = |page: &String| {
+        let line = page.lines().next().unwrap_or_default();
+        let line = line.strip_prefix("     1\t").unwrap_or(line);
+        line.split("… [cut").next().unwrap_or_default().to_owned()
+    };
+    pages.iter().map(part).collect()
+}
+
+const READERS: [(&str, &str, &str); 4] = [
+    ("beamai", "file_read", "path"),
+    ("microai", "Read", "file_path"),
+    ("coder", "read", "path"),
+    ("ide", "read_file", "path"),
+];
+
+#[test]
+fn a_file_of_one_line_is_read_to_its_end_in_every_dialect() {
+    for ((dialect, tool, path), (limit, numbers)) in
+        READERS.into_iter().flat_map(|reader| [(1_000, 1_000), (30_000, 15_000)].map(|size| (reader, size)))
+    {
+        let line: String = (0..numbers).map(|number| format!("{number}é,")).collect();
+        let length = line.chars().count();
+        for (text, more) in
+            [(line.clone(), ""), (format!("{line}\n"), ""), (format!("{line}\n//# map\n"), "//# map")]
+        {
+            let env = Env::files(dialect, &[("a.min.js", &text)]);
+            let (pages, notes) = pages(&env, tool, json!({path: env.absolute("a.min.js")}), limit);
+            assert!(
+                line_of(&pages) == line,
+                "{dialect} {limit}: {} of {length}",
+                line_of(&pages).chars().count()
+            );
+            assert!(
+                pages[0].contains(&format!("[cut: the line has {length} characters]")),
+                "{dialect}: {notes}"
+            );
+            let name = if more.is_empty() || limit > 1_000 { "line 1" } else { "line 1 of 2" };
+            assert!(notes.starts_with(&format!("[{name}, characters 1 to ")), "{dialect}: {notes}");
+            assert!(pages.last().unwrap().ends_with(more), "{dialect} {limit}");
+        }
+    }
+}
+
+#[test]
+fn a_line_that_the_result_itself_has_only_a_part_of_is_told_with_its_whole_length() {
+    let line = "é".repeat(1_500_000);
+    for (dialect, tool, path) in READERS {
+        let env = Env::files(dialect, &[("a.txt", &line)]);
+        let text = env.text(tool, &json!({path: env.absolute("a.txt")}), 30_000);
+        assert!(
+            text.contains("[cut: the line has 1500000 characters]"),
+            "{dialect}: {}",
+            &text[text.len() - 200..]
+        );
+        let far = json!({path: env.absolute("a.txt"), "offset": 1, "column": 1_499_991});
+        assert_eq!(env.text(tool, &far, 30_000).matches('é').count(), 10, "{dialect}");
+    }
+}
+
+#[test]
+fn cut_lines_among_others_are_named_with_the_first_one_to_go_on_in() {
+    let text = format!("a\n{}\nb\n{}\nc\n", "x".repeat(5_000), "y".repeat(6_000));
+    for (dialect, tool, path) in READERS {
+        let env = Env::files(dialect, &[("a.txt", &text)]);
+        let shown = env.text(tool, &json!({path: env.absolute("a.txt")}), 30_000);
+        assert!(shown.contains("x… [cut: the line has 5000 characters]\n"), "{dialect}: {shown}");
+        assert!(shown.contains("y… [cut: the line has 6000 characters]\n"), "{dialect}: {shown}");
+        let notes = "[line 2, characters 1 to 2000 of 5000; more of it with \"offset\":2,\"column\":2001]\n[also cut: lines 4]";
+        assert!(shown.ends_with(notes), "{dialect}: {shown}");
+    }
+}
+
+fn tree(dialect: &'static str) -> (Env, Vec<String>) {
+    let env = Env::new(dialect);
+    let place = |number: usize| match number {
+        0..700 => format!("src/deep/{}/f{number:04}.rs", number % 7),
+        700..1_100 => format!("src/f{number:04}.rs"),
+        _ => format!("tests/f{number:04}.rs"),
+    };
+    let mut files: Vec<String> = (0..1_300).map(place).collect();
+    files.iter().for_each(|path| env.file(path, "let needle = 1;\nno\nlet needle = 2;\n"));
+    files.sort();
+    (env, files)
+}
+
+const FINDERS: [(&str, &str, &str); 4] = [
+    ("beamai", "file_glob", "**/*.rs"),
+    ("microai", "Glob", "**/*.rs"),
+    ("coder", "glob", "**/*.rs"),
+    ("ide", "list_files", "**/*.rs"),
+];
+
+#[test]
+fn of_many_files_every_page_follows_the_one_before_and_the_others_are_counted() {
+    for (dialect, tool, pattern) in FINDERS {
+        let (env, files) = tree(dialect);
+        let mut args = json!({"pattern": pattern});
+        if dialect == "ide" {
+            args["directory"] = json!(".");
+        }
+        for limit in [1_000, 30_000] {
+            let (pages, notes) = pages(&env, tool, args.clone(), limit);
+            assert_eq!(pages.join("\n").lines().collect::<Vec<_>>(), files, "{dialect}");
+            let shown = pages[0].lines().count();
+            assert!(
+                notes.starts_with(&format!("[{shown} of 1300 files; continue with \"offset\":{shown}]\n")),
+                "{notes}"
+            );
+            let sum: usize = counts(&notes, "not shown").values().sum();
+            assert_eq!(sum, 1_300 - shown, "{dialect}: {notes}");
+            assert!(notes.contains("tests/: 200") && notes.contains("src/: "), "{dialect}: {notes}");
+        }
+        args["offset"] = json!(1_300);
+        assert_eq!(env.text(tool, &args, 30_000), "[nothing follows the first 1300: there are 1300 files]");
+    }
+}
+
+/// The numbers of a note, by what they are of.
+fn counts(notes: &str, what: &str) -> BTreeMap<String, usize> {
+    let line = notes
+        .lines()
+        .find_map(|line| line.strip_prefix(&format!("[{what}: ")))
+        .unwrap_or_else(|| panic!("{notes}"));
+    let parts = line.trim_end_matches(']').split(", ").flat_map(|part| part.split("; in other files: "));
+    parts
+        .map(|part| part.rsplit_once(": ").unwrap())
+        .map(|(name, count)| (name.to_owned(), count.parse().unwrap()))
+        .collect()
+}
+
+#[test]
+fn a_directory_with_many_entries_is_listed_page_by_page() {
+    for (dialect, tool) in [("beamai", "file_list"), ("coder", "list")] {
+        let env = Env::new(dialect);
+        let names: Vec<String> = (0..1_500).map(|number| format!("f{number:04}")).collect();
+        names.iter().for_each(|name| env.file(&format!("d/{name}"), ""));
+        let (pages, notes) = pages(&env, tool, json!({"path": "d"}), LIMIT);
+        assert_eq!(pages.join("\n").lines().collect::<Vec<_>>(), names, "{dialect}");
+        let shown = pages[0].lines().count();
+        assert_eq!(
+            notes,
+            format!("[{shown} of 1500 entries; continue with \"offset\":{shown}]"),
+            "{dialect}"
+        );
+    }
+}
+
+#[test]
+fn a_tree_is_listed_page_by_page_with_every_entry_once() {
+    let (env, files) = tree("beamai");
+    let (pages, _) = pages(&env, "file_list", json!({"depth": 4, "limit": 500}), LIMIT);
+    let text = pages.join("\n");
+    for file in files {
+        let name = file.rsplit('/').next().unwrap();
+        assert_eq!(text.matches(name).count(), 1, "{file}");
+    }
+}
+
+const SEARCHERS: [(&str, &str, &str); 4] = [
+    ("beamai", "file_grep", "pattern"),
+    ("microai", "Grep", "pattern"),
+    ("coder", "grep", "pattern"),
+    ("ide", "search_code", "query"),
+];
+
+#[test]
+fn of_many_matches_a_hundred_are_shown_and_the_others_counted_truly() {
+    for (dialect, tool, pattern) in SEARCHERS {
+        let env = Env::new(dialect);
+        let mut all = BTreeMap::new();
+        for number in 0..30 {
+            let file = format!("d{}/f{number:02}.txt", number % 3);
+            env.file(&file, "needle\nno\n".repeat(10 + number));
+            all.insert(file, 10 + number);
+        }
+        let total: usize = all.values().sum();
+        let (pages, notes) = pages(&env, tool, json!({pattern: "needle"}), 30_000);
+        let shown = by_file(&pages[..1]);
+        assert_eq!(shown.values().sum::<usize>(), 100, "{dialect}: {notes}");
+        assert!(notes.starts_with(&format!("[100 of {total} matches")), "{dialect}: {notes}");
+        let more = counts(&notes, "more matches");
+        assert_eq!(more.values().sum::<usize>(), total - 100, "{dialect}: {notes}");
+        for (file, count) in more.iter().filter(|(file, _)| file.ends_with(".txt")) {
+            assert_eq!(*count, all[file] - shown.get(file).unwrap_or(&0), "{dialect}: {file}: {notes}");
+        }
+        assert_eq!(by_file(&pages), all, "{dialect}");
+    }
+}
+
+/// Number of matching lines by file, of pages of a search.
+fn by_file(pages: &[String]) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    let mut file = String::new();
+    for line in pages.iter().flat_map(|page| page.lines()).filter(|line| !line.is_empty()) {
+        match line.split_once(':').filter(|(number, _)| number.parse::<u64>().is_ok()) {
+            Some(_) => *counts.entry(file.clone()).or_insert(0) += 1,
+            None => file = line.to_owned(),
+        }
+    }
+    counts
+}
+
+#[test]
+fn matches_that_do_not_fit_with_their_context_are_still_shown() {
+    let env = Env::files("beamai", &[("a.txt", &format!("{}\n", "x".repeat(390)).repeat(300))]);
+    let args = json!({"pattern": "x", "context": 50});
+    let (pages, _) = pages(&env, "file_grep", args, LIMIT);
+    assert_eq!(by_file(&pages)["a.txt"], 300);
+}
+
+#[test]
+fn of_many_files_with_matches_some_are_shown_and_the_others_counted_by_directory() {
+    for (dialect, tool, pattern) in &SEARCHERS[..3] {
+        let (env, files) = tree(dialect);
+        for mode in ["files_with_matches", "count"] {
+            let args = json!({*pattern: "needle", "output_mode": mode});
+            let (pages, notes) = pages(&env, tool, args, 30_000);
+            assert_eq!(pages[0].lines().count(), 200, "{dialect}");
+            assert!(
+                notes.starts_with("[200 of 1300 files; continue with \"offset\":200]\n"),
+                "{dialect}: {notes}"
+            );
+            assert_eq!(counts(&notes, "not shown").values().sum::<usize>(), 1_100, "{dialect}: {notes}");
+            let found: Vec<String> =
+                pages.join("\n").lines().map(|line| line.split(':').next().unwrap().to_owned()).collect();
+            assert_eq!(found, files, "{dialect}");
+            let beyond = json!({*pattern: "needle", "output_mode": mode, "offset": 1_400});
+            let said = "[nothing follows the first 1400: there are 1300 files]";
+            assert_eq!(env.text(tool, &beyond, 30_000), said, "{dialect}");
+        }
+    }
+}
+
+#[test]
+fn the_number_of_results_that_a_call_asks_for_is_the_number_it_gets() {
+    let env = Env::files("ide", &[("a.txt", &"needle\n".repeat(700))]);
+    let count = |options: Value| {
+        let args = json!({"query": "needle", "options": options});
+        let object = env.call("search_code", args.clone())["matches"].as_array().unwrap().len();
+        let text = env.text("search_code", &args, 30_000);
+        (object, text.matches(":needle").count())
+    };
+    assert_eq!(count(json!({})), (100, 100));
+    assert_eq!(count(json!({"max_results": 300})), (300, 300));
+    assert_eq!(count(json!({"max_results": 20})), (20, 20));
+    let args = json!({"query": "needle", "options": {"max_results": 500_000}});
+    let text = env.text("search_code", &args, 30_000);
+    assert!(text.ends_with("[max_results is 100000, the maximum, not 500000]"), "{text}");
+    // The options that the call has stay in the one that continues.
+    let args = json!({"query": "NEEDLE", "options": {"glob": "*.txt"}});
+    let text = env.text("search_code", &args, 30_000);
+    assert!(text.contains(r#"continue with "options":{"glob":"*.txt","offset":100}]"#), "{text}");
+}
+
+#[test]
+fn a_match_in_a_long_line_is_shown_with_its_place_and_the_call_that_reads_on() {
+    let line = format!("{}é needle {}", "a;".repeat(40_000), "b;".repeat(20_000));
+    for ((dialect, tool, pattern), (_, read, path)) in SEARCHERS.into_iter().zip(READERS) {
+        let env = Env::files(dialect, &[("a.min.js", &format!("first\n{line}\nneedle\n"))]);
+        let shown = env.text(tool, &json!({pattern: "needle"}), 30_000);
+        let mark = format!("of {}]", line.chars().count());
+        assert!(shown.contains("é needle b;") && shown.contains(&mark), "{dialect}: {shown}");
+        let (_, next) =
+            shown.split_once("more of the first cut line: ").unwrap_or_else(|| panic!("{dialect}: {shown}"));
+        let (tool, args) = next.trim_end_matches(']').split_once(' ').unwrap();
+        let args: Value = serde_json::from_str(args).unwrap();
+        assert_eq!((tool, &args[path], &args["offset"]), (read, &json!("a.min.js"), &json!(2)), "{dialect}");
+        let column = args["column"].as_u64().unwrap() as usize;
+        let part: String = line.chars().skip(column - 1).take(30).collect();
+        let text = env.text(tool, &args, 30_000);
+        assert!(text.trim_start_matches("     2\t").starts_with(&part), "{dialect}: {}", &text[..80]);
+        assert!(
+            shown.contains(&format!("characters {} to {} {mark}", column - 400, column - 1)),
+            "{dialect}: {shown}"
+        );
+    }
+}
+
+#[test]
+fn a_long_diff_a_long_history_and_a_long_status_are_read_to_their_ends() {
+    for dialect in ["beamai", "coder"] {
+        let env = Env::new(dialect);
+        env.git(&["init", "-q"]);
+        for number in 0..40 {
+            env.file(&format!("f{number:02}"), "old\n".repeat(20));
+        }
+        env.git(&["add", "."]);
+        for number in 0..60 {
+            env.git(&[
+                "commit",
+                "-q",
+                "--allow-empty",
+                "-m",
+                &format!("Commit {number:02}\n\nBody {number:02}"),
+            ]);
+        }
+        for number in 0..40 {
+            env.file(
+                &format!("f{number:02}"),
+                (0..20).map(|line| format!("new {line}\n")).collect::<String>(),
+            );
+            env.file(&format!("untracked{number:02}"), "");
+        }
+        for (tool, args) in
+            [("git_diff", json!({})), ("git_status", json!({})), ("git_log", json!({"limit": 7}))]
+        {
+            let whole = env.text(tool, &args, 1 << 20);
+            let (pages, notes) = pages(&env, tool, args.clone(), 1_500);
+            let text = pages.join("\n");
+            assert!(pages.len() > 1, "{dialect} {tool}: {notes}");
+            match tool {
+                "git_log" => {
+                    let subjects: Vec<&str> =
+                        text.lines().filter(|line| line.contains("    Commit")).collect();
+                    let expected: Vec<String> =
+                        (0..60).rev().map(|number| format!("    Commit {number:02}")).collect();
+                    assert_eq!(subjects, expected, "{dialect}");
+                }
+                _ => {
+                    assert_eq!(text.replace('\n', ""), split(&whole).0.replace('\n', ""), "{dialect} {tool}")
+                }
+            }
+        }
+        let notes = pages(&env, "git_diff", json!({}), 1_500).1;
+        assert!(notes.contains("[\"path\" shows one alone; not shown: f"), "{dialect}: {notes}");
+        let (oneline, _) = pages(&env, "git_log", json!({"limit": 7, "oneline": true}), 1_500);
+        assert_eq!(oneline.join("\n").lines().count(), 60, "{dialect}");
+    }
+}
+
+#[test]
+fn a_long_page_of_the_web_is_read_to_its_end() {
+    let text = server::numbers();
+    for (dialect, tool) in [("beamai", "web_fetch"), ("coder", "fetch"), ("microai", "WebFetch")] {
+        let env = Env::new(dialect);
+        let mut args = json!({"url": server::url("/numbers")});
+        if dialect == "microai" {
+            args["prompt"] = json!("the number 12345");
+            let shown = env.text(tool, &args, 30_000);
+            assert!(!shown.contains("leave the prompt out"), "{shown}");
+            args["offset"] = json!(0);
+        }
+        let (pages, notes) = pages(&env, tool, args, 30_000);
+        let joined: String = pages.concat();
+        let plain = |text: &str| text.replace(' ', "");
+        assert!(plain(&joined) == plain(&text), "{dialect}: {}", joined.chars().count());
+        let length = text.chars().count();
+        assert!(notes.contains(&format!(" of {length}; continue with \"offset\":")), "{dialect}: {notes}");
+        assert!(!notes.contains("KiB"), "{dialect}: {notes}");
+    }
+}
+
+#[test]
+fn of_a_commands_long_output_lengths_are_true_and_all_of_it_can_be_read() {
+    for (dialect, tool) in [("beamai", "shell_exec"), ("microai", "Bash"), ("coder", "bash")] {
+        let env = Env::new(dialect);
+        let shown = env.text(
+            tool,
+            &json!({"command": "head -c 1000000 /dev/zero | tr '\\0' x; echo; echo end"}),
+            30_000,
+        );
+        assert_eq!(shown.matches("[cut: the line has 1000000 characters]").count(), 2, "{dialect}: {shown}");
+        assert!(!shown.contains("32768") && shown.contains("\nend\n"), "{dialect}");
+        let shown = env.text(tool, &json!({"command": "seq 1 8000"}), 30_000);
+        let (_, next) = shown.split_once("all output: ").unwrap_or_else(|| panic!("{dialect}: {shown}"));
+        let (read, args) = next.trim_end_matches(']').split_once(' ').unwrap();
+        let mut args: Value = serde_json::from_str(args).unwrap();
+        (args["offset"], args["limit"]) = (json!(4_000), json!(1));
+        assert!(env.text(read, &args, 30_000).contains("4000"), "{dialect}");
+        let short = env.text(tool, &json!({"command": "seq 1 2000"}), 30_000);
+        assert!(short.ends_with("\n2000"), "{dialect}");
+    }
+}
+
+#[test]
+fn a_directory_of_git_alone_is_not_said_to_be_left_out() {
+    for ((dialect, tool, pattern), (_, find, glob)) in SEARCHERS.into_iter().zip(FINDERS) {
+        let env = Env::files(dialect, &[("a.rs", "x\n"), (".git/HEAD", "x\n")]);
+        assert_eq!(env.text(tool, &json!({pattern: "x"}), 30_000), "a.rs\n1:x", "{dialect}");
+        assert_eq!(env.text(tool, &json!({pattern: "nowhere"}), 30_000), "no matches", "{dialect}");
+        let mut args = json!({"pattern": glob});
+        if dialect == "ide" {
+            args["directory"] = json!(".");
+        }
+        assert_eq!(env.text(find, &args, 30_000), "a.rs", "{dialect}");
+        env.file(".env", "x\n");
+        assert_eq!(
+            env.text(tool, &json!({pattern: "x"}), 30_000),
+            "a.rs\n1:x\n[left out: 1 hidden]",
+            "{dialect}"
+        );
+    }
+}
+
+#[test]
+fn an_object_of_the_text_protocol_names_the_call_that_continues_too() {
+    let env = Env::files("ide", &[("a.txt", &"needle\n".repeat(700)), ("b.js", &"x".repeat(90_000))]);
+    let object = |tool: &str, args: Value, limit: usize| {
+        let result = env.call(tool, args.clone());
+        let object = catalogue::object_for_model(
+            ToolOrigin::Dialect("ide"),
+            tool,
+            args.as_object().unwrap(),
+            &result,
+            limit,
+        );
+        object.unwrap()["cut"].clone()
+    };
+    let said = object("search_code", json!({"query": "needle"}), 30_000);
+    assert_eq!(
+        said["matches"],
+        r#"the first 100 of 700 elements are given; continue with "options":{"offset":100}"#
+    );
+    let said = object("read_file", json!({"path": "b.js"}), 5_000);
+    let said = said["content"].as_str().unwrap();
+    assert!(said.contains(" of 90000 of line 1 are given; continue with \"offset\":1,\"column\":"), "{said}");
+}
