@@ -37,6 +37,7 @@ mod signal_name;
 mod spec;
 
 pub use child::Child;
+pub use beamai_sandbox::layers::NetworkAttempts;
 pub use client::{Launcher, set_program};
 pub use collect::{
     CancelWaker, OutputSink, OutputStream, ProgressListener, RunEnd, RunOptions, RunResult, collect,

@@ -1,7 +1,7 @@
 //! Glob patterns as arguments: validated, errors explained, and used to prune directories early.
 
 use crate::Select;
-use beamai_base::{Reason, Result, ToolError};
+use beamai_base::{Reason, Result, ToolError, excerpt};
 use globset::{Glob, GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
 use ignore::overrides::{Override, OverrideBuilder};
 use std::ffi::OsStr;
@@ -36,7 +36,7 @@ pub fn as_path(bytes: &[u8]) -> &Path {
 }
 
 fn invalid(pattern: &str, why: &str) -> ToolError {
-    ToolError::new(Reason::InvalidPattern, format!("the glob {pattern:?} is not valid: {why}"))
+    ToolError::new(Reason::InvalidPattern, format!("the glob {:?} is not valid: {why}", excerpt(pattern)))
         .with("pattern", pattern)
 }
 

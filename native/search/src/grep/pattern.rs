@@ -1,7 +1,7 @@
 //! The compiled pattern of a search. It searches in steps, so that a call can end in the middle of a file.
 
 use super::Grep;
-use beamai_base::{Reason, Result, ToolError};
+use beamai_base::{Reason, Result, ToolError, excerpt};
 use beamai_tool::CallContext;
 use grep_matcher::{ByteSet, LineMatchKind, LineTerminator, Match, Matcher, NoCaptures};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -66,7 +66,7 @@ fn builder(grep: &Grep, crlf: bool) -> RegexMatcherBuilder {
 }
 
 fn invalid(pattern: &str, why: &str) -> ToolError {
-    ToolError::new(Reason::InvalidPattern, format!("the pattern {pattern:?} is not valid: {why}"))
+    ToolError::new(Reason::InvalidPattern, format!("the pattern {:?} is not valid: {why}", excerpt(pattern)))
         .with("pattern", pattern)
 }
 

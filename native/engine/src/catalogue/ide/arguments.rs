@@ -46,11 +46,11 @@ impl TryFrom<ReadFile> for FileRead {
 pub(super) struct WriteFile {
     /// Absolute or relative file path, such as "src/index.ts".
     path: String,
+    /// Replace only this text, which must occur exactly once.
+    old_string: Option<String>,
     /// The text. It replaces the whole file.
     #[schemars(extend("self_evident" = true))]
     content: String,
-    /// Replace only this text, which must occur exactly once.
-    old_string: Option<String>,
 }
 
 impl TryFrom<WriteFile> for FileWrite {
