@@ -84,7 +84,9 @@ fn rule_for(permission: &PermissionRequest) -> Option<String> {
         Operand::File(of) | Operand::Project(of) => is_literal(&of.path).then(|| permission.subject()),
         Operand::Name(name) => is_literal(name).then(|| permission.subject()),
         // A rule for a domain also covers requests that send data, so it is not offered where one is about to.
-        Operand::Url { action, url } if action == FETCH => server(url).map(|server| format!("{rule}({server})")),
+        Operand::Url { action, url } if action == FETCH => {
+            server(url).map(|server| format!("{rule}({server})"))
+        }
         Operand::Url { .. } => None,
         Operand::Command(_) if rule == "Bash" => None,
         // Rules for these take no pattern, or one that would only cover the same query.

@@ -351,7 +351,9 @@ impl Host {
         let judgement = self.policy.judge(&permission);
         match judgement.verdict {
             Verdict::Allow(_) => Ok(None),
-            Verdict::Ask(_) => Ok(Some(approval::request(tool, &permission.into(), &judgement, None, &self.policy))),
+            Verdict::Ask(_) => {
+                Ok(Some(approval::request(tool, &permission.into(), &judgement, None, &self.policy)))
+            }
             Verdict::Deny(_) => Err(ToolError { tool: tool.to_owned(), ..denied(&permission, &judgement) }),
         }
     }

@@ -39,8 +39,10 @@ fn missing(path: &WorkspacePath) -> ToolError {
 
 /// The error for a dangling symbolic link.
 fn dangling(shown: String) -> ToolError {
-    let message =
-        format!("{} is a symbolic link whose target does not exist; use the path of the target", excerpt(&shown));
+    let message = format!(
+        "{} is a symbolic link whose target does not exist; use the path of the target",
+        excerpt(&shown)
+    );
     ToolError::new(Reason::NoSuchFile, message).file(shown).with("nearest", Vec::<String>::new())
 }
 

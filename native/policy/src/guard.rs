@@ -157,7 +157,8 @@ fn denied(permission: &PermissionRequest, rule: Option<String>, because: &str) -
         Some(rule) => format!("the permission rule {rule} denies it"),
         None => "the permissions keep it from being used".to_owned(),
     };
-    let message = format!("{} is not allowed: {why}{because}; nothing was done", excerpt(&permission.subject()));
+    let message =
+        format!("{} is not allowed: {why}{because}; nothing was done", excerpt(&permission.subject()));
     with_file(ToolError::new(Reason::Denied, message), permission)
         .with("matched_rule", rule.map_or(Value::Null, Value::from))
 }

@@ -85,8 +85,11 @@ impl Judgement {
 
     /// The reason in words, such as `, for the part rm x, because …`; empty if the rule says it all.
     pub fn because(&self) -> String {
-        let part =
-            self.part.as_ref().map(|part| format!(", for the part {}", literal(&excerpt(part)))).unwrap_or_default();
+        let part = self
+            .part
+            .as_ref()
+            .map(|part| format!(", for the part {}", literal(&excerpt(part))))
+            .unwrap_or_default();
         let why = self.why.as_ref().map(|why| format!(", because {why}")).unwrap_or_default();
         part + &why
     }

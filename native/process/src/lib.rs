@@ -36,8 +36,8 @@ mod pipes;
 mod signal_name;
 mod spec;
 
-pub use child::Child;
 pub use beamai_sandbox::layers::NetworkAttempts;
+pub use child::Child;
 pub use client::{Launcher, set_program};
 pub use collect::{
     CancelWaker, OutputSink, OutputStream, ProgressListener, RunEnd, RunOptions, RunResult, collect,

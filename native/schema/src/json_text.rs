@@ -75,9 +75,13 @@ mod tests {
             "all": {"type": "array", "items": {"type": "string", "description": "A JSON object, as a string."}},
         });
         assert_eq!(tool["parameters"]["properties"], expected);
-        assert_eq!(render(Provider::Gemini, "t", "d", &Parameters::new(), false).schema.get("parameters"), None);
+        assert_eq!(
+            render(Provider::Gemini, "t", "d", &Parameters::new(), false).schema.get("parameters"),
+            None
+        );
 
-        let args = json!({"headers": " {\"x\": \"1\"}", "rows": "[1]", "auth": "{\"data\": \"{}\"}", "all": ["{}"]});
+        let args =
+            json!({"headers": " {\"x\": \"1\"}", "rows": "[1]", "auth": "{\"data\": \"{}\"}", "all": ["{}"]});
         let (args, _) = coerce(&of, args.as_object().unwrap().clone());
         let meant = json!({"headers": {"x": "1"}, "rows": [1], "auth": {"data": {}}, "all": [{}]});
         assert_eq!(Value::Object(args), meant);

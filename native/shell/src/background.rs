@@ -19,7 +19,11 @@ use std::time::{Duration, Instant};
 pub(crate) fn start(shell: Shell, cx: &CallContext) -> Result<ShellOutput> {
     let session = cx.session_id.as_deref().ok_or_else(without_session)?;
     let id = format!("bg_{}", random_name()?);
-    let command = Arc::new(BackgroundCommand::new(id.clone(), Capture::new(cx, shell.strip_ansi), cx.services.host_terms()));
+    let command = Arc::new(BackgroundCommand::new(
+        id.clone(),
+        Capture::new(cx, shell.strip_ansi),
+        cx.services.host_terms(),
+    ));
     let registry = CommandRegistry::shared();
     registry.add(session, &command)?;
     match launch(shell, cx, &command) {

@@ -26,8 +26,8 @@ use beamai_base::{CancelToken, HostHint, Reason, Result, ToolError};
 use beamai_isolation::{Isolation, StartCoverage, StartJudge};
 use beamai_port_tools::shell::{PrintedOutput, Shell, ShellKill, ShellOutput, ShellPoll};
 use beamai_process::{
-    CancelWaker, CommandReport, ExitStatus, KillCause, Launcher, MemoryExcess, NetworkAttempts, Pause, ProgramSpec,
-    ProgressListener, RunEnd, RunOptions, RunResult, Stdin, collect, signal_name,
+    CancelWaker, CommandReport, ExitStatus, KillCause, Launcher, MemoryExcess, NetworkAttempts, Pause,
+    ProgramSpec, ProgressListener, RunEnd, RunOptions, RunResult, Stdin, collect, signal_name,
 };
 use beamai_sandbox::{Confinement, SetupFailure, environment, network_environment};
 use beamai_tool::{CallContext, ExecutionClass, OperationBackend, Services, host_act};

@@ -199,8 +199,7 @@ impl ConnectionMonitor {
         let refuse = |wanted: Option<String>, why: String| {
             let mut noted = lock(&self.noted);
             let used = noted.of(&to.to_string());
-            used.configure =
-                wanted.as_deref().map(|rule| HostHint::allow([rule]).in_terms(self.host_terms));
+            used.configure = wanted.as_deref().map(|rule| HostHint::allow([rule]).in_terms(self.host_terms));
             used.wanted = wanted;
             drop(noted);
             PendingAnswer::Now(Err(why))

@@ -99,8 +99,7 @@ mod tests {
 
     fn is_hinted(command: &str, code: i32, attempts: Option<[u64; 2]>, stderr: &str) -> bool {
         let cx = CallContext::new(beamai_workspace::Workspace::open(std::path::Path::new("/")).unwrap());
-        let attempts =
-            attempts.map(|[unroutable, unreceived]| NetworkAttempts { unroutable, unreceived });
+        let attempts = attempts.map(|[unroutable, unreceived]| NetworkAttempts { unroutable, unreceived });
         OfflineCommand::of(&cx, command).unwrap().hint(Some(code), attempts, ["", stderr]).is_some()
     }
 
@@ -108,7 +107,12 @@ mod tests {
     fn what_the_linux_kernel_has_counted_decides() {
         assert!(is_hinted("./fetch -q", 1, Some([1, 0]), ""));
         assert!(!is_hinted("./fetch -q", 0, Some([1, 0]), ""));
-        assert!(!is_hinted("echo Could not resolve host >&2; false", 1, Some([0, 0]), "Could not resolve host"));
+        assert!(!is_hinted(
+            "echo Could not resolve host >&2; false",
+            1,
+            Some([0, 0]),
+            "Could not resolve host"
+        ));
         assert!(!is_hinted("(exit 6) # curl", 6, Some([0, 0]), ""));
         assert!(!is_hinted("./statistics", 1, Some([0, 5]), ""));
         assert!(is_hinted("curl -s x", 6, Some([0, 5]), ""));

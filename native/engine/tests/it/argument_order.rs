@@ -63,13 +63,8 @@ fn required_arguments_come_before_optional_ones_except_where_order_of_use_says_o
 
 #[test]
 fn schemas_of_all_providers_keep_the_order() {
-    let providers = [
-        Provider::Openai,
-        Provider::OpenaiResponses,
-        Provider::Anthropic,
-        Provider::Gemini,
-        Provider::Mcp,
-    ];
+    let providers =
+        [Provider::Openai, Provider::OpenaiResponses, Provider::Anthropic, Provider::Gemini, Provider::Mcp];
     for dialect in catalogue::dialects() {
         for tool in catalogue::dialect(dialect).unwrap().iter().filter(|tool| !tool.parameters().is_empty()) {
             let expected: Vec<&str> = tool.parameters().keys().map(String::as_str).collect();

@@ -118,7 +118,9 @@ fn aftermath(result: Fields<'_>, page: &mut ModelPage) {
         page.note(&line);
     }
     if result.non_empty("network_off").is_some() {
-        page.note("the command tried to reach the network, which is off here: do without it, or tell the user");
+        page.note(
+            "the command tried to reach the network, which is off here: do without it, or tell the user",
+        );
     }
     for planted in result.objects("planted") {
         let [path, setting, outcome] =

@@ -1,6 +1,6 @@
 //! Arguments of the dialect's tools.
 
-use beamai_base::{Reason, Result, ToolError};
+use beamai_base::{Reason, Result, ToolError, excerpt};
 use beamai_files::{FileRead, FileWrite};
 use beamai_port_tools::lsp::LspDiagnostics;
 use beamai_search::{glob::Glob, grep::Grep};
@@ -15,8 +15,10 @@ fn straight(path: String) -> Result<String> {
     if !path.split('/').any(|component| component == "..") {
         return Ok(path);
     }
-    let message =
-        format!("the path {path:?} has a \"..\" component, which is not allowed; write the path without it");
+    let message = format!(
+        "the path {:?} has a \"..\" component, which is not allowed; write the path without it",
+        excerpt(&path)
+    );
     Err(ToolError::new(Reason::OutsideWorkspace, message).file(path))
 }
 

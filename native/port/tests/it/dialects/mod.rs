@@ -5,6 +5,7 @@ mod coder;
 mod env;
 mod examples;
 mod ide;
+mod messages;
 mod microai;
 mod round_trip;
 mod server;
