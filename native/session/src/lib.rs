@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "probes")]
 pub mod probe;
 pub mod question;
 pub mod skill;

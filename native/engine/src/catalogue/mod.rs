@@ -8,6 +8,7 @@ mod for_model_tests;
 mod git;
 mod ide;
 mod microai;
+#[cfg(feature = "probes")]
 mod probe;
 mod session;
 mod shapes;
@@ -22,11 +23,12 @@ use std::sync::{Arc, LazyLock};
 
 type Dialect = (&'static str, LazyLock<ToolRegistry>);
 
-static DIALECTS: [Dialect; 5] = [
+static DIALECTS: [Dialect; 4 + cfg!(feature = "probes") as usize] = [
     ("beamai", LazyLock::new(beamai::registry)),
     ("microai", LazyLock::new(microai::registry)),
     ("coder", LazyLock::new(coder::registry)),
     ("ide", LazyLock::new(ide::registry)),
+    #[cfg(feature = "probes")]
     ("probe", LazyLock::new(probe::registry)),
 ];
 

@@ -1,4 +1,4 @@
-//! The dialect `probe`: tools without effect, for tests and benchmarks of the doors.
+//! The dialect `probe`: tools without effect, for tests and measurements of the doors. Only with the feature `probes`.
 
 use super::registry_of;
 use beamai_session::probe::{Noop, Panic, Sleep};

@@ -171,6 +171,10 @@ fn listed_home() -> Option<PathBuf> {
 fn present_of(home: &Path, places: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for place in places.collect::<BTreeSet<_>>() {
+        // Few of them exist, and resolving one that does not costs a system call for each directory above it.
+        if place.symlink_metadata().is_err() {
+            continue;
+        }
         let Ok(real) = place.canonicalize() else { continue };
         let Ok(kind) = std::fs::symlink_metadata(&real).map(|found| found.file_type()) else { continue };
         // A variable may name `/dev/null` or a system directory to disable the file.
