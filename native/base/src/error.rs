@@ -213,9 +213,7 @@ impl ToolError {
             Some(rustix::io::Errno::NOENT) => {
                 (Reason::NoSuchFile, "; check the path, or search for the file by its name")
             }
-            Some(rustix::io::Errno::NOTDIR) => {
-                (Reason::NotADirectory, "; a part of the path is not a directory")
-            }
+            Some(rustix::io::Errno::NOTDIR) => (Reason::NotADirectory, "; a part of the path is a file"),
             Some(rustix::io::Errno::ISDIR) => (Reason::IsADirectory, "; name a file in it"),
             Some(rustix::io::Errno::XDEV) => (Reason::OutsideWorkspace, "; use a path inside the workspace"),
             Some(rustix::io::Errno::LOOP) => {

@@ -140,7 +140,7 @@ impl StartMonitor {
         };
         let message = format!(
             "the command was ended when {by} was about to start: {}; {because}, and nobody could be asked. It was not \
-             started; {ran}",
+             started; {ran}; do without that program",
             excerpt(&command)
         );
         let stopped = json!({"command": command, "by": by});

@@ -28,7 +28,12 @@ impl GrepPattern {
     /// `invalid_pattern` that explains the fault and gives its position.
     pub(super) fn new(grep: &Grep) -> Result<Self> {
         if grep.pattern.is_empty() {
-            let why = "it is empty and would match every line; find files by their names, or write \"^\" to mean it";
+            let why = match grep.literal {
+                true => "it is empty and would match every line; find files by their names",
+                false => {
+                    "it is empty and would match every line; find files by their names, or write \"^\" to mean it"
+                }
+            };
             return Err(invalid(&grep.pattern, why));
         }
         let with = |crlf| {
