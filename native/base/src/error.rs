@@ -211,7 +211,7 @@ impl ToolError {
         let error = error.into();
         let (reason, advice) = match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
             Some(rustix::io::Errno::NOENT) => {
-                (Reason::NoSuchFile, "; check the path, or search for the file by its name")
+                (Reason::NoSuchFile, "; check the path, or search for it by its name")
             }
             Some(rustix::io::Errno::NOTDIR) => (Reason::NotADirectory, "; a part of the path is a file"),
             Some(rustix::io::Errno::ISDIR) => (Reason::IsADirectory, "; name a file in it"),

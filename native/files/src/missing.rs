@@ -31,7 +31,7 @@ fn missing(path: &WorkspacePath) -> ToolError {
         _ => format!("there is no file {}", excerpt(&shown)),
     };
     let advice = match near.is_empty() {
-        true => "check the path, or search for the file by its name".to_owned(),
+        true => "check the path, or search for it by its name".to_owned(),
         false => format!("did you mean {}?", near.join(" or ")),
     };
     ToolError::new(Reason::NoSuchFile, format!("{what}; {advice}")).file(shown).with("nearest", near)
