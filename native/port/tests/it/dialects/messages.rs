@@ -216,12 +216,9 @@ fn errors_and_notes_are_short_and_name_what_the_dialect_has() {
 
 #[test]
 fn refusals_say_nothing_that_only_the_host_can_do() {
-    let denied = json!({"deny": ["Bash", "WebFetch", "Edit(**)", "Write(**)"], "default": "deny"});
-    let found: Vec<String> = DIALECTS
-        .iter()
-        .flat_map(|dialect| [trial(dialect, json!({"default": "deny"})), trial(dialect, denied.clone())])
-        .flatten()
-        .collect();
+    // By rules, and by the mode: nothing is started or fetched, so this is quick.
+    let denied = json!({"deny": ["Bash(true)", "Edit(**)", "Write(**)"], "default": "deny"});
+    let found: Vec<String> = DIALECTS.iter().flat_map(|dialect| trial(dialect, denied.clone())).collect();
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
