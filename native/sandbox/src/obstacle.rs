@@ -163,7 +163,8 @@ fn are_namespaces_filtered() -> bool {
     mode.trim() == "2" && refuses_user_namespaces()
 }
 
-/// Whether a request for a user namespace is refused as by a filter.
+/// Whether a request for a user namespace is refused as by a filter. Profiles answer with either number: Docker's with `EPERM`,
+/// those made from Podman's with `ENOSYS`, which no kernel answers itself.
 fn refuses_user_namespaces() -> bool {
     let flags = libc::CLONE_NEWUSER | libc::SIGCHLD;
     // SAFETY: the child has its own memory, does nothing but exit, and is waited for.
@@ -171,7 +172,7 @@ fn refuses_user_namespaces() -> bool {
         let child = libc::syscall(libc::SYS_clone, flags, 0_usize, 0_usize, 0_usize, 0_usize);
         match child {
             0 => libc::_exit(0),
-            -1 => std::io::Error::last_os_error().raw_os_error() == Some(libc::EPERM),
+            -1 => matches!(std::io::Error::last_os_error().raw_os_error(), Some(libc::EPERM | libc::ENOSYS)),
             child => {
                 libc::waitpid(i32::try_from(child).unwrap_or(-1), std::ptr::null_mut(), 0);
                 false
