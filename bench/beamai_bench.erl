@@ -90,21 +90,34 @@ telemetry() ->
         ok = beamai_telemetry:detach(?MODULE),
         Time
     end,
-    Traced = fun() ->
+    With = fun(Calls) ->
         {ok, Trace} = beamai_trace:start_link(),
         %% Where callers find the tool's sums is known after the first call.
         {ok, nothing, _} = beamai_kernel:invoke(K, <<"noop">>, #{}, Ctx),
-        Time = settled(Call),
+        Time = settled(Calls),
         ok = beamai_trace:stop(Trace),
         Time
     end,
+    Traced = fun() -> With(Call) end,
     Off = fun() -> settled(Call) end,
     %% What is off is a look at one term: without it there is the call itself.
     Bare = times(2000, fun() -> {ok, nothing, _} = beamai_invocation:invoke(K, <<"noop">>, #{}, Ctx) end),
     extra("invoke with a telemetry handler, more / 2 us", 2000, Heard, Off),
     extra("invoke with a trace, more / 2 us", 2000, Traced, Off),
     share("invoke with a trace / without", 1.05, Traced, Off),
+    %% The throughput of several callers at once, each with a run of its own.
+    Several = {1, fun() -> in_parallel(4, fun() -> calls(1000, K, #{run_id => make_ref(), agent_id => <<"bench">>}) end) end},
+    share("4 callers with a trace / without", 1.05, fun() -> With(Several) end, fun() -> settled(Several) end),
     share("invoke with telemetry off / without a span", 1.02, Off, fun() -> settled(Bare) end).
+
+calls(0, _K, _Ctx) -> ok;
+calls(Left, K, Ctx) ->
+    {ok, nothing, _} = beamai_kernel:invoke(K, <<"noop">>, #{}, Ctx),
+    calls(Left - 1, K, Ctx).
+
+in_parallel(Count, Fun) ->
+    Started = [spawn_monitor(Fun) || _ <- lists:seq(1, Count)],
+    [receive {'DOWN', Monitor, process, _, normal} -> ok end || {_, Monitor} <- Started].
 
 %% Who listens is a persistent term, and the VM looks through all heaps after one has changed. Of several short rounds the
 %% quickest counts, in which the machine did nothing else.

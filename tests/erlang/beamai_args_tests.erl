@@ -171,3 +171,41 @@ a_message_stays_short_however_much_is_wrong_test() ->
         beamai_args:check(Params, #{binary:copy(<<"é"/utf8>>, 10000) => 1}, <<"t">>),
     Start = unicode:characters_to_binary([$", lists:duplicate(80, 16#E9), <<"…\" is not an argument"/utf8>>]),
     ?assertMatch({0, _}, binary:match(Long, Start)).
+
+%% The native side checks the arguments of its tools itself; the same parameters have the same problems here. The order is that of
+%% the names here, and that of the parameters there.
+both_sides_find_the_same_problems_test() ->
+    Modules = [beamai_tool_file, beamai_tool_git, beamai_tool_todo],
+    K = lists:foldl(
+        fun(Module, Acc) -> beamai_kernel:add_tool_module(Acc, Module) end,
+        beamai_kernel:new(#{workspace => "/var/tmp", permissions => #{default => allow}}),
+        Modules
+    ),
+    Compared = [
+        begin
+            Params = beamai_args:compile(Parameters),
+            {error, #{details := #{problems := Problems}, message := Here}} = beamai_args:check(Params, Args, Name),
+            {error, #{error_type := invalid_input, message := There}} = beamai_kernel:invoke(K, Name, Args),
+            ?assertEqual({Name, Args, parts(There)}, {Name, Args, parts(Here)}),
+            length(Problems)
+        end
+     || #{name := Name, parameters := Parameters} <- beamai_kernel:get_tool_specs(K),
+        Args <- wrong([text(Key) || Key <- maps:keys(Parameters)])
+    ],
+    ?assert(length(Compared) > 150 andalso lists:sum(Compared) > 150).
+
+text(Key) when is_atom(Key) -> atom_to_binary(Key);
+text(Key) -> Key.
+
+wrong(Keys) ->
+    [
+        maps:from_list([{Key, Value} || Key <- Keys])
+     || Value <- [#{<<"a">> => [1, <<"b">>]}, [#{}]]
+    ] ++ [#{Name => 1} || Name <- [<<"nonsense">>, <<"">>, <<"Path_">>, <<"é"/utf8>>] ++ lists:append([misspelt(Key) || Key <- Keys])].
+
+%% "Did you mean" is decided on each side.
+misspelt(<<First, Rest/binary>>) ->
+    [<<Rest/binary, First>>, <<First, First, "x", Rest/binary>>, <<"z", (binary:part(Rest, 0, byte_size(Rest) div 2))/binary>>].
+
+%% The problems and the accepted arguments, without their order.
+parts(Message) -> lists:sort(re:split(Message, <<"; |, |\\. Accepted: ">>)).

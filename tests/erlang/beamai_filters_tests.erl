@@ -74,6 +74,119 @@ what_is_about_no_file_is_kept_for_a_while_only_test() ->
     [{ok, _, _} = call(Other, #{}) || _ <- [1, 2]],
     ?assertEqual(2, ran()).
 
+%%% Batches
+
+%% How often the tool ran, and the results of calls that a filter joins.
+joined(Calls) -> joined(Calls, #{}).
+
+joined(Calls, Context) ->
+    {Results, After} = beamai_kernel:invoke_all(with(beamai_filters:batch(#{tools => [<<"t">>]})), [{<<"t">>, Args} || Args <- Calls], Context),
+    {ran(), Results, After}.
+
+the_same_calls_of_a_batch_have_one_run_test() ->
+    [A, B] = [#{<<"x">> => N} || N <- [1, 2]],
+    ?assertEqual({2, [{ok, A}, {ok, B}, {ok, A}, {ok, A}], #{own => 1}}, joined([A, B, A, A], #{own => 1})),
+    ?assertEqual({1, [{ok, A}], #{}}, joined([A])),
+    %% More of them than run at once.
+    Many = [#{<<"x">> => N rem 60} || N <- lists:seq(1, 600)],
+    ?assertEqual({60, [{ok, Each} || Each <- Many], #{}}, joined(Many)),
+    %% Calls that are not made together do not share anything, and neither do other tools.
+    K = with(beamai_filters:batch(#{tools => [<<"t">>]}), [counting(<<"t">>), counting(<<"u">>)]),
+    [{ok, A, _} = call(K, A) || _ <- [1, 2]],
+    ?assertEqual(2, ran()),
+    {[{ok, A}, {ok, A}], _} = beamai_kernel:invoke_all(K, [{<<"u">>, A}, {<<"u">>, A}], #{}),
+    ?assertEqual(2, ran()),
+    ?assertError({bad_option, tools}, beamai_filters:batch(#{})),
+    ?assertError({bad_option, window}, beamai_filters:batch(#{tools => [], window => 1})).
+
+%% Inner filters and errors are those of each call; what a run changed in the context each call has changed.
+joined_calls_stay_calls_of_their_own_test() ->
+    Self = self(),
+    Tools = [
+        beamai_test:tool(<<"t">>, fun(#{<<"x">> := X}) -> Self ! ran, {error, {no, X}} end),
+        #{name => <<"u">>, handler => fun(_, #{own := Own}) -> Self ! ran, {ok, Own, #{seen => Own}} end},
+        beamai_test:tool(<<"slow">>, fun(_) -> timer:sleep(30), {ok, slow} end)
+    ],
+    Seen = beamai_filter:new(seen, fun(#{tool := Tool} = Call, Next) -> Self ! {through, Tool}, Next(Call) end),
+    K = beamai_kernel:add_filter(with(beamai_filters:batch(#{tools => [<<"t">>, <<"u">>]}), Tools), Seen),
+    T = {<<"t">>, #{<<"x">> => 1}},
+    {Results, Context} = beamai_kernel:invoke_all(K, [T, {<<"u">>, #{}}, {<<"slow">>, #{}}, T, {<<"u">>, #{}}], #{own => 7}),
+    ?assertEqual([{error, {no, 1}}, {ok, 7}, {ok, slow}, {error, {no, 1}}, {ok, 7}], Results),
+    ?assertEqual(#{own => 7, seen => 7}, Context),
+    ?assertEqual(2, ran()),
+    ?assertEqual(5, length([Tool || Tool <- through()])),
+    %% A filter that changes the arguments after the calls were joined decides what they are.
+    Turns = counters:new(1, []),
+    Own = beamai_filter:new(own, fun(Call, Next) -> counters:add(Turns, 1, 1), Next(Call#{args := #{<<"n">> => counters:get(Turns, 1)}}) end),
+    K2 = beamai_kernel:add_filter(with(beamai_filters:batch(#{tools => [<<"t">>]})), Own),
+    ?assertMatch({[{ok, #{<<"n">> := 1}}, {ok, #{<<"n">> := 2}}], _}, beamai_kernel:invoke_all(K2, [T, T], #{})),
+    ?assertEqual(2, ran()).
+
+through() ->
+    receive
+        {through, Tool} -> [Tool | through()]
+    after 0 -> []
+    end.
+
+joined_calls_end_with_their_run_test() ->
+    Self = self(),
+    Cancels = spawn_link(fun() -> receive runs -> beamai_kernel:cancel(joined) end end),
+    K = with(beamai_filters:batch(#{tools => [<<"t">>]}), [beamai_test:tool(<<"t">>, fun(_) -> Self ! ran, Cancels ! runs, timer:sleep(10000), {ok, 1} end)]),
+    {[{error, #{details := #{reason := cancelled}}}, {error, #{details := #{reason := cancelled}}}], _} =
+        beamai_kernel:invoke_all(K, [{<<"t">>, #{}}, {<<"t">>, #{}}], #{run_id => joined}),
+    ?assertEqual(1, ran()).
+
+%% Whatever lines are read together, each call has the result that it would have had alone.
+ranges_of_a_file_are_read_at_once_test_() -> {timeout, 60, fun ranges_of_a_file_are_read_at_once/0}.
+
+ranges_of_a_file_are_read_at_once() ->
+    beamai_test:in_workspace(fun(Dir) ->
+        Files = #{
+            <<"plain">> => lines(9000, "\n"), <<"crlf">> => lines(300, "\r\n"), <<"cr">> => lines(50, "\r"), <<"open">> => [lines(20, "\n"), "no end"],
+            <<"mixed">> => "one\r\ntwo\nthree\rfour\n\nsix", <<"empty">> => "", <<"accents">> => unicode:characters_to_binary(lines(30, " \x{e9}\x{20ac}\n")),
+            <<"latin">> => lines(30, [16#e9, $\n]), <<"wide">> => [lists:duplicate(20000, $x), "\n", lines(20, "\n")]
+        },
+        maps:foreach(fun(Name, Text) -> ok = file:write_file(filename:join(Dir, Name), Text) end, Files),
+        K = beamai_kernel:add_tool_module(beamai_kernel:new(#{workspace => Dir}), beamai_tool_file),
+        Batch = beamai_kernel:add_filter(K, beamai_filters:batch(#{tools => [<<"file_read">>]})),
+        Sets = [[maps:merge(#{<<"path">> => Path}, some_range()) || _ <- lists:seq(1, 12), Path <- some(maps:keys(Files))] || _ <- lists:seq(1, 40)],
+        [begin
+            {Results, _} = beamai_kernel:invoke_all(Batch, [{<<"file_read">>, Args} || Args <- Set], #{}),
+            [?assertEqual({Args, alone(K, Args)}, {Args, Result}) || {Args, Result} <- lists:zip(Set, Results)]
+        end || Set <- Sets]
+    end).
+
+lines(Count, End) -> [[integer_to_list(N), End] || N <- lists:seq(1, Count)].
+
+some(List) -> [Each || Each <- List, rand:uniform(3) =:= 1].
+
+some_range() ->
+    Offset = lists:nth(rand:uniform(5), [rand:uniform(40), rand:uniform(9200), -rand:uniform(30), 0, 1]),
+    element(rand:uniform(4), {#{<<"offset">> => Offset, <<"limit">> => rand:uniform(60)}, #{<<"offset">> => Offset}, #{<<"offset">> => Offset, <<"limit">> => rand:uniform(6000)}, #{}}).
+
+alone(K, Args) ->
+    case beamai_kernel:invoke(K, <<"file_read">>, Args) of
+        {ok, Read, _} -> {ok, Read};
+        {error, _} = Error -> Error
+    end.
+
+reads_that_are_joined_are_one_native_call_test() ->
+    beamai_test:in_workspace(fun(Dir) ->
+        ok = file:write_file(filename:join(Dir, "a"), lines(1000, "\n")),
+        Asked = counters:new(1, []),
+        K = beamai_kernel:add_filter(
+            beamai_kernel:add_tool_module(
+                beamai_kernel:new(#{workspace => Dir, permissions => #{ask => [<<"Read">>]}, approve => fun(_) -> counters:add(Asked, 1, 1), allow end}),
+                beamai_tool_file
+            ),
+            beamai_filters:batch(#{tools => [<<"file_read">>]})
+        ),
+        Calls = [{<<"file_read">>, #{<<"path">> => <<"a">>, <<"offset">> => N, <<"limit">> => 10}} || N <- lists:seq(1, 500, 50)],
+        {Results, _} = beamai_kernel:invoke_all(K, Calls, #{}),
+        ?assertEqual(lists:seq(1, 500, 50), [Start || {ok, #{<<"start_line">> := Start, <<"end_line">> := End}} <- Results, End =:= Start + 9]),
+        ?assertEqual(1, counters:get(Asked, 1))
+    end).
+
 %%% Repetitions and limits
 
 a_call_that_was_just_made_is_not_made_again_test() ->

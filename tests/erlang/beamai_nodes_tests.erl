@@ -3,7 +3,7 @@
 
 -include_lib("eunit/include/eunit.hrl").
 
--export([sleepy/2, echo/2, asks/2, reports/2, boom/2, nested/2]).
+-export([sleepy/2, echo/2, asks/2, reports/2, boom/2, nested/2, fails/2]).
 
 %% Commands have process ids of their own in the sandbox. What they do takes as long as no other process on the machine does.
 -define(FOREVER, (integer_to_list(100000 + list_to_integer(os:getpid())))).
@@ -17,6 +17,13 @@ reports(_Args, Context) ->
     [beamai_callback:progress(#{step => N}, Context) || N <- [1, 2, 3]],
     {ok, node()}.
 boom(_Args, _Context) -> error(boom).
+%% Asks for approval of another call before it fails.
+fails(#{<<"nested">> := Nested}, Context) ->
+    K = beamai_kernel:add_tool(beamai_kernel:new(#{workspace => "/var/tmp"}), #{
+        name => <<"inner">>, handler => fun(_) -> {ok, 1} end, metadata => #{requires_permission => true}
+    }),
+    _ = Nested andalso beamai_kernel:invoke(K, <<"inner">>, #{}, Context),
+    {error, not_yet}.
 nested(#{<<"file">> := File, <<"sleep">> := Sleep}, Context) ->
     K = beamai_kernel:add_tool_module(beamai_kernel:new(#{workspace => filename:dirname(File), permissions => #{default => allow}}), beamai_tool_shell),
     Command = <<"echo $$ > ", File/binary, "; exec sleep ", Sleep/binary>>,
@@ -226,6 +233,46 @@ a_further_try_may_be_elsewhere_test_() ->
         }),
         ?assertMatch({ok, #{node := Node}, _}, beamai_kernel:invoke(K, <<"echo">>, #{}, #{session_id => tries}))
     end).
+
+%% As on this node, approval is asked once for a call, and for what its handler calls each time.
+approval_is_asked_once_for_all_tries_test_() ->
+    with_nodes(2, fun([A, B]) ->
+        Self = self(),
+        Approve = fun(#{tool := Tool}) -> Self ! {asked, Tool}, allow end,
+        Asked = fun(Where, Nested, Context) ->
+            K = beamai_kernel:add_tool(beamai_kernel:new(#{workspace => "/var/tmp", approve => Approve}), #{
+                name => <<"fails">>, handler => {?MODULE, fails}, retry => #{max => 2}, node => Where, metadata => #{requires_permission => true}
+            }),
+            {error, not_yet} = beamai_kernel:invoke(K, <<"fails">>, #{<<"nested">> => Nested}, Context),
+            asked()
+        end,
+        [?assertEqual({Where, [<<"fails">>]}, {Where, Asked(Where, false, #{})}) || Where <- [node(), A]],
+        [?assertEqual({Where, [<<"fails">>, <<"inner">>, <<"inner">>, <<"inner">>]}, {Where, Asked(Where, true, #{approve => Approve})}) || Where <- [node(), A]],
+        %% Each try on another node.
+        Turns = counters:new(1, []),
+        InTurns = fun(_) -> counters:add(Turns, 1, 1), element(1 + counters:get(Turns, 1) rem 3, {A, B, node()}) end,
+        ?assertEqual([<<"fails">>], Asked(fun(Call) -> timer:sleep(1), InTurns(Call) end, false, #{})),
+        %% Another call asks again.
+        ?assertEqual([<<"fails">>], Asked(A, false, #{session_id => s})),
+        %% A built-in tool, whose native side asks.
+        beamai_test:in_workspace(fun(Dir) ->
+            K0 = beamai_kernel:add_tool_module(beamai_kernel:new(#{workspace => Dir, approve => Approve, permissions => #{ask => [<<"Bash">>]}}), beamai_tool_shell),
+            {ok, Shell} = beamai_kernel:find_tool(K0, <<"shell_exec">>),
+            K1 = beamai_kernel:replace_tool(K0, Shell#{retry => #{max => 1}}),
+            [begin
+                Result = beamai_kernel:invoke(beamai_kernel:place(K1, all, Where), <<"shell_exec">>, #{<<"command">> => <<"echo x >> tries; sleep 5">>, <<"timeout">> => 300}),
+                ?assertMatch({error, #{error_type := timeout}}, Result),
+                ?assertEqual({Where, [<<"shell_exec">>]}, {Where, asked()})
+            end || Where <- [node(), A]],
+            ?assertEqual({ok, <<"x\nx\nx\nx\n">>}, file:read_file(filename:join(Dir, "tries")))
+        end)
+    end).
+
+asked() ->
+    receive
+        {asked, Tool} -> [Tool | asked()]
+    after 0 -> []
+    end.
 
 a_hundred_calls_on_a_node_that_is_killed_test_() ->
     with_nodes(1, fun([Node]) ->

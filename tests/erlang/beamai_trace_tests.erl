@@ -142,5 +142,109 @@ names_and_contents_are_bounded() ->
         ok = beamai_telemetry:refresh()
     end.
 
+%% Entries are written in two ways, as rows of a table or as a few integers; what is read is the same.
+all_entries_are_read_alike_test() ->
+    traced(#{max => 50}, fun(Trace) ->
+        K = kernel(),
+        Ids = #{agent_id => <<"a">>, session_id => {s, 1}, run_id => make_ref()},
+        Call = fun(Args, Context) -> {ok, 1, _} = beamai_kernel:invoke(K, <<"fine">>, Args, Context) end,
+        Call(#{}, #{}),
+        %% The tool is known to callers after a while.
+        timer:sleep(60),
+        Contexts = [Ids, Ids, Ids, #{}, #{}, #{}, #{agent_id => <<"b">>}, Ids, #{agent_id => <<"b">>}, Ids#{call_id => <<"c">>}, Ids#{call_id => <<"c">>}, Ids, Ids, Ids],
+        [Call(#{<<"n">> => N}, Context) || {N, Context} <- lists:zip(lists:seq(1, length(Contexts)), Contexts)],
+        [_ | Entries] = beamai_trace:entries(Trace),
+        ?assertEqual(Contexts, [maps:with([agent_id, session_id, run_id, call_id], Entry) || Entry <- Entries]),
+        ?assertEqual([erlang:external_size(#{<<"n">> => N}) || N <- lists:seq(1, length(Contexts))], [Bytes || #{input_bytes := Bytes} <- Entries]),
+        Now = erlang:system_time(microsecond),
+        [?assert(abs(Now - At) < 5000000 andalso Us < 5000000 andalso Out > 0) || #{at := At, duration_us := Us, output_bytes := Out} <- Entries],
+        ?assertEqual(lists:sort([At || #{at := At} <- Entries]), [At || #{at := At} <- Entries]),
+        ?assertEqual(Entries, beamai_trace:entries_after(Trace, 1, 100)),
+        %% Several laps of the array.
+        [Call(#{}, Ids) || _ <- lists:seq(1, 9000)],
+        ?assertEqual(lists:seq(8966, 9015), [Number || #{number := Number, run_id := _} <- beamai_trace:entries(Trace)]),
+        ?assertMatch(#{tools := #{<<"fine">> := #{count := 9015}}}, beamai_trace:totals(Trace)),
+        %% Arguments that are too large to be counted in an array.
+        Call(#{<<"n">> => binary:copy(<<"x">>, 40000000)}, Ids),
+        ?assertMatch(#{input_bytes := Bytes} when Bytes > 40000000, lists:last(beamai_trace:entries(Trace)))
+    end).
+
+many_processes_come_and_go_test_() -> {timeout, 60, fun many_processes_come_and_go/0}.
+
+many_processes_come_and_go() ->
+    traced(#{}, fun(Trace) ->
+        K = kernel(),
+        Call = fun(N) -> [{ok, 1, _} = beamai_kernel:invoke(K, <<"fine">>, #{}, #{session_id => N}) || _ <- [1, 2, 3, 4]] end,
+        Call(0),
+        timer:sleep(60),
+        %% More than there are numbers for their ids.
+        [begin {_, Monitor} = spawn_monitor(fun() -> Call(N) end), receive {'DOWN', Monitor, _, _, Why} -> ?assertEqual(normal, Why) end end || N <- lists:seq(1, 5000)],
+        Wanted = lists:sort(lists:append([lists:duplicate(4, N) || N <- lists:seq(2501, 5000)])),
+        ?assertEqual(Wanted, [Id || #{session_id := Id} <- beamai_trace:entries(Trace)]),
+        %% Those of the dead are used again when none of their entries is left.
+        Trace ! sweep,
+        [Call(N) || N <- lists:seq(5001, 8000)],
+        Trace ! sweep,
+        [Call(N) || N <- lists:seq(8001, 9000)],
+        ?assertEqual(lists:sort(lists:append([lists:duplicate(4, N) || N <- lists:seq(6501, 9000)])), [Id || #{session_id := Id} <- beamai_trace:entries(Trace)])
+    end).
+
+%%% Calls under way
+
+slow() ->
+    beamai_kernel:add_tool(kernel(), #{name => <<"wait">>, handler => fun(#{<<"for">> := Pid}, _) -> Pid ! {waits, self()}, receive go -> {ok, 1} end end}).
+
+%% Calls the tool in a process of its own, until the tool is told to go.
+waiting(Context) ->
+    Self = self(),
+    Caller = spawn(fun() -> Self ! {answer, beamai_kernel:invoke(slow(), <<"wait">>, #{<<"for">> => Self}, Context)} end),
+    receive {waits, Handler} -> {Caller, Handler} end.
+
+calls_of_agents_are_shown_while_they_run_test() ->
+    traced(#{}, fun(Trace) ->
+        Self = self(),
+        Wait = {<<"wait">>, #{<<"for">> => Self}},
+        {ok, Agent} = beamai_agent:new(#{llm => beamai_chat:new(scripted, #{turns => [#{tool_calls => [Wait]}, <<"ok">>]}), kernel => slow(), agent_id => <<"me">>}),
+        spawn_link(fun() -> {ok, _, _} = beamai_agent:run(Agent, <<"Go.">>, #{run_id => one}), Self ! done end),
+        Handler = receive {waits, Pid} -> Pid end,
+        timer:sleep(30),
+        [#{kind := agent, name := <<"me">>, run_id := one, id := Run, at := At}, #{kind := tool, name := <<"wait">>, call_id := <<"call_1_1">>, duration_us := Us, at := Later} = Call] =
+            beamai_trace:running(Trace),
+        ?assert(Us >= 30000 andalso Later >= At),
+        ?assertMatch(#{outcome := running}, Call),
+        ?assertMatch([#{id := Run}, #{duration_us := More}] when More > Us, beamai_trace:running(Trace)),
+        Handler ! go,
+        receive done -> ok end,
+        ?assertEqual([], beamai_trace:running(Trace)),
+        %% The entry has the same start.
+        ?assertMatch([#{at := Later}], beamai_trace:entries(Trace, #{name => <<"wait">>}))
+    end).
+
+other_calls_are_shown_while_somebody_watches_test() ->
+    traced(#{}, fun(Trace) ->
+        {_, Before} = waiting(#{}),
+        ?assertEqual([], beamai_trace:running(Trace)),
+        Watcher = spawn_link(fun() -> ok = beamai_trace:watch(Trace), receive stop -> ok end end),
+        timer:sleep(50),
+        {Caller, _} = waiting(#{session_id => s}),
+        {_, Handler} = waiting(#{session_id => t}),
+        ?assertMatch([#{name := <<"wait">>, session_id := s}, #{session_id := t}], beamai_trace:running(Trace)),
+        %% A call whose caller has died has ended, and left nothing.
+        exit(Caller, kill),
+        beamai_test:eventually(fun() -> length(beamai_trace:running(Trace)) =:= 1 end),
+        Trace ! sweep,
+        [H ! go || H <- [Before, Handler]],
+        [receive {answer, Answer} -> ?assertMatch({ok, 1, _}, Answer) end || _ <- [1, 2]],
+        ?assertEqual([], beamai_trace:running(Trace)),
+        %% Nobody watches any more.
+        Watcher ! stop,
+        timer:sleep(50),
+        {_, After} = waiting(#{}),
+        ?assertEqual([], beamai_trace:running(Trace)),
+        After ! go,
+        receive {answer, _} -> ok end,
+        ?assertMatch(#{tools := #{<<"wait">> := #{count := 3}}}, beamai_trace:totals(Trace))
+    end).
+
 options_are_checked_test() ->
     [?assertError({bad_option, Key}, beamai_trace:start_link(#{Key => Value})) || {Key, Value} <- [{max, 0}, {file, 1}, {colour, red}]].

@@ -40,20 +40,31 @@ the_program_refuses_beams_of_another_version_test() ->
     ?assertNotEqual(nomatch, string:find(Output, "code 3")).
 
 a_call_through_a_program_of_another_version_says_so_test_() ->
+    {timeout, 60, fun() -> ?assertNotEqual(nomatch, string:find(called("exit 3", 0), "file_list has not run: ")) end}.
+
+%% A frame that is written to a program that ends closes the port before its exit status arrives.
+a_program_that_has_stopped_reading_is_asked_for_its_status_test_() ->
     {timeout, 60, fun() ->
-        beamai_test:in_workspace(fun(Dir) ->
-            Lib = application_of(beamai_version:of_beams(), Dir),
-            Program = filename:join([Lib, "priv", "beamai-port"]),
-            ok = file:delete(Program),
-            ok = file:write_file(Program, "#!/bin/sh\nexit 3\n"),
-            ok = file:change_mode(Program, 8#755),
-            %% A call whose frame is written while the program ends hears of that alone, so there are several.
-            Call =
-                "K = beamai_kernel:add_tool_module(beamai_kernel:new(#{workspace => \"" ++ unicode:characters_to_list(Dir) ++
-                "\", door => port}), beamai_tool_file), [begin {error, #{message := M}} = beamai_kernel:invoke(K, <<\"file_list\">>, #{}), io:put_chars(M) end || _ <- lists:seq(1, 10)]",
-            ?assertNotEqual(nomatch, string:find(in_a_node(Lib, Call), "file_list has not run: "))
-        end)
+        Stops = "exec 3<&-; sleep 0.5; exit ",
+        ?assertNotEqual(nomatch, string:find(called(Stops ++ "3", 300), "file_list has not run: ")),
+        ?assertNotEqual(nomatch, string:find(called(Stops ++ "5", 300), "{exit_status,5}"))
     end}.
+
+%% The message of a call through a port program that is this shell script, a while after the program has started.
+called(Script, Ms) ->
+    beamai_test:in_workspace(fun(Dir) ->
+        Lib = application_of(beamai_version:of_beams(), Dir),
+        Program = filename:join([Lib, "priv", "beamai-port"]),
+        ok = file:delete(Program),
+        ok = file:write_file(Program, ["#!/bin/sh\n", Script, "\n"]),
+        ok = file:change_mode(Program, 8#755),
+        in_a_node(Lib, io_lib:format(
+            "K = beamai_kernel:add_tool_module(beamai_kernel:new(#{workspace => ~0tp, door => port}), beamai_tool_file), "
+            "{ok, _, _} = beamai_port:connect(), timer:sleep(~b), "
+            "{error, #{message := M}} = beamai_kernel:invoke(K, <<\"file_list\">>, #{}), io:put_chars(M)",
+            [unicode:characters_to_list(Dir), Ms]
+        ))
+    end).
 
 %% Code that is loaded again keeps the library that is loaded.
 loading_the_module_again_changes_nothing_test() ->

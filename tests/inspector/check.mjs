@@ -40,6 +40,24 @@ try {
     const before = await count();
     await until(page, n => parseInt(document.getElementById('count').textContent) > n + 1, before);
   });
+  await test('calls under way are shown with their elapsed time, until they end', async () => {
+    const running = () => page.$$eval('.row.running', list => list.map(e => ({ name: e.querySelector('b').textContent, time: e.children[1].textContent, wide: e.querySelector('.bar').getBoundingClientRect().width })));
+    await page.select('#outcome', 'running');
+    await until(page, () => document.querySelector('.row.running'));
+    await page.click('.row.running');
+    assert.match(await text(page, 'side'), /outcome\s+running[\s\S]*elapsed/);
+    assert.match(await text(page, 'count'), /, 1 running/);
+    const elapsed = () => page.$eval('#side .elapsed', e => e.textContent);
+    const before = await elapsed();
+    await until(page, t => { const e = document.querySelector('#side .elapsed'); return e && e.textContent !== t; }, before);
+    assert.deepEqual((await running()).map(r => r.name), ['long']);
+    await until(page, () => !document.querySelector('.row.running'));
+    // The details are those of the record of its end, and the totals count that alone.
+    await until(page, () => /outcome\s+ok[\s\S]*duration\s+3\.0/.test(document.getElementById('side').innerText));
+    await page.select('#outcome', '');
+    await page.click('#totals');
+    assert.match(await text(page, 'side'), /tool long\s+[1-9]\d*\s+0/);
+  });
   await test('totals have charts', async () => {
     await page.click('#totals');
     const titles = await page.$$eval('#side svg', list => list.map(e => e.getAttribute('aria-label')));

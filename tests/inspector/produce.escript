@@ -1,5 +1,5 @@
 %% Writes a page of 100,000 calls, serves another one of a run with a sub-agent, and prints its address. Until it is ended, a call
-%% is made every second.
+%% is made every second, and a long one every five seconds.
 -mode(compile).
 
 main([Ebin, Many]) ->
@@ -20,12 +20,14 @@ main([Ebin, Many]) ->
         trace => Trace, title => <<"beamai">>, conversation => fun() -> beamai_agent:conversation(Agent) end
     }),
     io:format("~ts~n", [beamai_inspector:url(Inspector)]),
-    called(Kernel).
+    called(Kernel, 1).
 
-called(Kernel) ->
+%% Every fifth call takes a while.
+called(Kernel, N) ->
     timer:sleep(1000),
+    _ = N rem 5 =:= 0 andalso spawn(fun() -> beamai_kernel:invoke(Kernel, <<"long">>, #{}) end),
     {ok, _, _} = beamai_kernel:invoke(Kernel, <<"tick">>, #{}),
-    called(Kernel).
+    called(Kernel, N + 1).
 
 ran() ->
     Dir = filename:join("/var/tmp", "beamai-inspector-" ++ os:getpid()),
@@ -34,7 +36,8 @@ ran() ->
     ok = file:write_file(filename:join(Dir, "dot.png"), base64:decode(<<"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==">>)),
     Kernel0 = beamai_kernel:new(#{workspace => Dir, sandbox => best_effort, permissions => #{default => allow, deny => [<<"Bash(rm:*)">>]}}),
     Kernel1 = lists:foldl(fun(M, K) -> beamai_kernel:add_tool_module(K, M) end, Kernel0, [beamai_tool_file, beamai_tool_shell]),
-    Kernel = beamai_kernel:add_tool(Kernel1, #{name => <<"tick">>, handler => fun(_) -> timer:sleep(20), {ok, 1} end}),
+    Kernel2 = beamai_kernel:add_tool(Kernel1, #{name => <<"tick">>, handler => fun(_) -> timer:sleep(20), {ok, 1} end}),
+    Kernel = beamai_kernel:add_tool(Kernel2, #{name => <<"long">>, handler => fun(_) -> timer:sleep(3000), {ok, 1} end}),
     Usage = #{input_tokens => 1200, output_tokens => 80},
     Scout = #{description => <<"Looks.">>, prompt => <<"Look.">>, llm => beamai_chat:new(scripted, #{turns => [
         #{tool_calls => [{<<"file_glob">>, #{<<"pattern">> => <<"*">>}}, {<<"tick">>, #{}}], usage => Usage}, <<"Two files.">>]})},

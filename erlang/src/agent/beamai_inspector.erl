@@ -7,9 +7,9 @@
 %% ok = beamai_inspector:write("run.html", #{calls => beamai_trace:entries(Trace), conversation => beamai_agent:conversation(Agent)}).
 %% '''
 %%
-%% The page has a timeline with nesting and parallel calls, details of each call (for a refusal, the deciding rule),
-%% filters by name, agent, kind and outcome, totals, and the conversation. Only visible rows are drawn, so it can handle
-%% 100,000 calls. It supports dark mode and keyboard navigation: arrows, Page Up and Down, Home, End, Enter for details,
+%% The page has a timeline with nesting and parallel calls, calls under way with their elapsed time, details of each call
+%% (for a refusal, the deciding rule), filters by name, agent, kind and outcome, totals, and the conversation. Only visible
+%% rows are drawn, so it can handle 100,000 calls. It supports dark mode and keyboard navigation: arrows, Page Up and Down, Home, End, Enter for details,
 %% `/' for the filter, `t' for totals, `c' for the conversation, `+' and `-' to zoom, Escape to go back.
 %%
 %% The server is OTP's, on the loopback interface. Anybody with the URL from {@link url/1}, which contains a token, can
@@ -32,7 +32,7 @@
 
 -type contents() :: #{
     title => binary(),
-    calls => [beamai_trace:entry()],
+    calls => [beamai_trace:entry() | beamai_trace:running()],
     conversation => beamai_conversation:t()
 }.
 
@@ -65,6 +65,7 @@ stop(Inspector) ->
 init(#{trace := Trace} = Options) ->
     process_flag(trap_exit, true),
     {ok, _} = application:ensure_all_started(inets),
+    ok = beamai_trace:watch(Trace),
     Token = binary:encode_hex(crypto:strong_rand_bytes(16)),
     Source = #{
         owner => self(), token => Token, trace => Trace, title => maps:get(title, Options, <<"beamai">>), conversation => maps:get(conversation, Options, none)

@@ -11,6 +11,8 @@
 
 %% Maximum number of entries per response.
 -define(MOST, 5000).
+%% Maximum number of calls under way per response; the response has the number of all.
+-define(MOST_RUNNING, 500).
 
 -type source() :: #{
     %% The server answers nothing without this process.
@@ -73,14 +75,21 @@ is_same(One, Other) -> crypto:hash(sha256, One) =:= crypto:hash(sha256, Other).
 found("/", _Query, Source) ->
     answer(200, "text/html; charset=utf-8", page(true, [], Source));
 found("/export", _Query, #{trace := Trace} = Source) ->
-    answer(200, "text/html; charset=utf-8", page(false, beamai_trace:entries(Trace), Source));
+    answer(200, "text/html; charset=utf-8", page(false, exported(Trace), Source));
 found("/calls", Query, #{trace := Trace} = Source) ->
     case string:to_integer(maps:get("after", Query, "0")) of
-        {After, ""} when After >= 0 -> answer(200, "application/json", calls(beamai_trace:entries_after(Trace, After, ?MOST), After, Source));
+        {After, ""} when After >= 0 ->
+            %% In this order, so that a call that ends meanwhile is in one of them.
+            Running = beamai_trace:running(Trace),
+            answer(200, "application/json", calls(beamai_trace:entries_after(Trace, After, ?MOST), Running, After, Source));
         _ -> answer(400, "text/plain", <<"after is the number of a call">>)
     end;
 found(_Path, _Query, _Source) ->
     answer(404, "text/plain", <<"there is nothing here">>).
+
+exported(Trace) ->
+    Running = beamai_trace:running(Trace),
+    beamai_trace:entries(Trace) ++ Running.
 
 page(Live, Entries, #{title := Title} = Source) ->
     beamai_inspector_page:of_contents(#{title => Title, calls => Entries, conversation => conversation(Source), live => Live}).
@@ -88,13 +97,15 @@ page(Live, Entries, #{title := Title} = Source) ->
 conversation(#{conversation := none}) -> none;
 conversation(#{conversation := Fun}) -> Fun().
 
-calls(Entries, After, Source) ->
+calls(Entries, Running, After, Source) ->
     Last = lists:max([After | [Number || #{number := Number} <- Entries]]),
     Messages = [[",\"messages\":", beamai_inspector_page:messages(conversation(Source))] || maps:get(conversation, Source) =/= none],
     [
         "{\"last\":", integer_to_list(Last), ",\"rest\":", atom_to_list(length(Entries) =:= ?MOST), Messages,
-        ",\"calls\":[", lists:join(",", [beamai_trace:json(Entry) || Entry <- Entries]), "]}"
+        ",\"under_way\":", integer_to_list(length(Running)), ",\"running\":", json(lists:sublist(Running, ?MOST_RUNNING)), ",\"calls\":", json(Entries), "}"
     ].
+
+json(Calls) -> ["[", lists:join(",", [beamai_trace:json(Call) || Call <- Calls]), "]"].
 
 answer(Code, Type, Body) ->
     Bytes = iolist_to_binary(Body),

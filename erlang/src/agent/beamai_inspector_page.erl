@@ -5,7 +5,7 @@
 -export([of_contents/1, messages/1]).
 
 %% @doc The page with these contents; `live' if a server provides updates.
--spec of_contents(#{title => binary(), calls => [beamai_trace:entry()], conversation => beamai_conversation:t(), live => boolean()}) -> iolist().
+-spec of_contents(#{title => binary(), calls => [beamai_trace:entry() | beamai_trace:running()], conversation => beamai_conversation:t(), live => boolean()}) -> iolist().
 of_contents(Contents) ->
     Calls = lists:join(",", [embedded(beamai_trace:json(Call)) || Call <- maps:get(calls, Contents, [])]),
     html(#{
@@ -51,7 +51,7 @@ html(#{title := Title, calls := Calls, messages := Messages, live := Live}) ->
         <<"</style></head><body>\n<header><h1>">>, Title, <<"</h1>\n">>,
         <<"<input id='find' type='search' placeholder='name or error ( / )' aria-label='Filter by name or error'>\n">>,
         select(<<"kind">>, <<"Kind">>, <<"all kinds">>, [<<"tool">>, <<"model">>, <<"agent">>]),
-        select(<<"outcome">>, <<"Outcome">>, <<"all outcomes">>, [<<"ok">>, <<"error">>, <<"refused">>]),
+        select(<<"outcome">>, <<"Outcome">>, <<"all outcomes">>, [<<"ok">>, <<"error">>, <<"refused">>, <<"running">>]),
         select(<<"who">>, <<"Agent">>, <<"all agents">>, []),
         <<"<button id='totals'>Totals</button><button id='talk'>Conversation</button>\n">>,
         <<"<label class='live'><input id='pause' type='checkbox'> pause</label><a class='live' id='save' download='inspector.html'>save</a>\n">>,

@@ -14,9 +14,9 @@
 -module(beamai_trace).
 -behaviour(gen_server).
 
--export([start_link/0, start_link/1, stop/1, entries/1, entries/2, entries_after/3, totals/1, json/1]).
+-export([start_link/0, start_link/1, stop/1, entries/1, entries/2, entries_after/3, running/1, watch/1, totals/1, json/1]).
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2]).
--export_type([options/0, entry/0, filter/0, totals/0, total/0]).
+-export_type([options/0, entry/0, running/0, filter/0, totals/0, total/0]).
 
 -include("beamai_trace_ring.hrl").
 
@@ -28,6 +28,8 @@
 %% Maximum number of tool names that callers find without a table lookup. Changing them makes the VM scan all heaps.
 -define(QUICK_NAMES, 256).
 -define(SHARE_MS, 20).
+%% Interval at which calls of dead processes are removed from those under way, in milliseconds.
+-define(SWEEP_MS, 10000).
 
 -type options() :: #{
     %% Maximum number of entries kept; 10000 by default. The oldest are dropped first.
@@ -65,6 +67,22 @@
     input => term(),
     output => term()
 }.
+%% A call under way; `duration_us' is the time since its start.
+-type running() :: #{
+    id := pos_integer(),
+    kind := tool | model | agent,
+    name := binary(),
+    at := integer(),
+    duration_us := non_neg_integer(),
+    outcome := running,
+    run_id => term(),
+    agent_id => term(),
+    session_id => term(),
+    call_id => term(),
+    parent_run_id => term(),
+    provider => binary(),
+    input => term()
+}.
 -type filter() :: #{kind => tool | model | agent, name => binary(), outcome => ok | error | refused, agent_id => term(), run_id => term()}.
 -type total() :: beamai_trace_sums:total().
 %% After the first 1,000 names, all others are summed up as `(others)'.
@@ -80,8 +98,12 @@
     waits = none :: none | integer(),
     dropped = 0 :: non_neg_integer(),
     %% Whether the names known to callers will be updated.
-    shares = false :: boolean()
+    shares = false :: boolean(),
+    %% Processes for which the starts of all calls are recorded.
+    watching = #{} :: #{reference() => pid()}
 }).
+
+-type state() :: #trace{}.
 
 %% @doc As {@link start_link/1}, with the default options.
 -spec start_link() -> {ok, pid()} | ignore | {error, term()}.
@@ -122,6 +144,18 @@ entries_after(Trace, Number, Most) ->
     From = max(Number, Count - Ring#ring.max) + 1,
     [Entry || N <- lists:seq(From, min(Count, From + Most - 1)), {ok, Entry} <- [beamai_trace_ring:entry(N, Ring)]].
 
+%% @doc The calls, model requests and runs under way, ordered by start: those of agents, and all others that started while
+%% an inspector, or another process that called {@link watch/1}, was there. At most 10,000.
+-spec running(pid()) -> [running()].
+running(Trace) ->
+    beamai_trace_ring:open(gen_server:call(Trace, ring)).
+
+%% @doc Records the starts of all calls as long as the calling process lives. Without it, only those of agents are
+%% recorded, because recording a start takes a large part of the time of a call that does nothing.
+-spec watch(pid()) -> ok.
+watch(Trace) ->
+    gen_server:call(Trace, watch).
+
 %% @doc Number, errors, durations and tokens per tool, model and agent since the start, including entries that are no
 %% longer kept.
 -spec totals(pid()) -> totals().
@@ -129,7 +163,7 @@ totals(Trace) ->
     gen_server:call(Trace, totals).
 
 %% @doc An entry as a JSON line.
--spec json(entry()) -> binary().
+-spec json(entry() | running()) -> binary().
 json(Entry) ->
     beamai_json:text(maps:map(fun plain/2, Entry)).
 
@@ -153,20 +187,29 @@ init(Options) ->
     case opened(Options) of
         {ok, File} ->
             Ring = beamai_trace_ring:new(maps:get(max, Options, ?MAX_ENTRIES)),
-            ok = beamai_telemetry:record({?MODULE, self()}, fun beamai_trace_ring:record/5, Ring),
             File =:= none orelse erlang:send_after(?WRITE_MS, self(), write),
-            {ok, #trace{ring = Ring, file = File}};
+            _ = erlang:send_after(?SWEEP_MS, self(), sweep),
+            {ok, recording(#trace{ring = Ring, file = File})};
         {error, Reason} ->
             {stop, Reason}
     end.
+
+%% Tells callers what to record.
+recording(#trace{ring = Ring, watching = Watching} = Trace) ->
+    Which = case map_size(Watching) of 0 -> agents; _ -> all end,
+    Recorder = #{record => fun beamai_trace_ring:record/5, starting => fun beamai_trace_ring:starting/2, starts => Which},
+    ok = beamai_telemetry:record({?MODULE, self()}, Recorder, Ring),
+    Trace.
 
 opened(#{file := Path}) -> file:open(Path, [append, raw, binary, {delayed_write, 65536, 1000}]);
 opened(_Options) -> {ok, none}.
 
 %% @private
--spec handle_call(ring | totals, {pid(), term()}, #trace{}) -> {reply, term(), #trace{}}.
+-spec handle_call(ring | totals | watch, {pid(), term()}, state()) -> {reply, term(), state()}.
 handle_call(ring, _From, #trace{ring = Ring} = Trace) ->
     {reply, Ring, Trace};
+handle_call(watch, {Pid, _}, #trace{watching = Watching} = Trace) ->
+    {reply, ok, recording(Trace#trace{watching = Watching#{erlang:monitor(process, Pid) => Pid}})};
 handle_call(totals, _From, #trace{ring = #ring{sums = Sums}} = Trace) ->
     Of = fun(Kind) -> beamai_trace_sums:all(Kind, Sums) end,
     {reply, #{tools => Of(tool), models => Of(model), agents => Of(agent), dropped => Trace#trace.dropped}, Trace}.
@@ -179,10 +222,15 @@ handle_cast(_Other, Trace) ->
 %% @private
 -spec handle_info(term(), #trace{}) -> {noreply, #trace{}}.
 handle_info({new, tool, Name, Sums}, #trace{ring = #ring{tools = Tools} = Ring} = Trace) when map_size(Tools) < ?QUICK_NAMES ->
-    {noreply, sharing(Trace#trace{ring = Ring#ring{tools = Tools#{Name => {Name, Sums}}}})};
-handle_info(share, #trace{ring = Ring} = Trace) ->
-    ok = beamai_telemetry:record({?MODULE, self()}, fun beamai_trace_ring:record/5, Ring),
-    {noreply, Trace#trace{shares = false}};
+    {noreply, sharing(Trace#trace{ring = Ring#ring{tools = Tools#{Name => {map_size(Tools), Sums}}}})};
+handle_info(share, Trace) ->
+    {noreply, recording(Trace#trace{shares = false})};
+handle_info({'DOWN', Monitor, process, _Pid, _Reason}, #trace{watching = Watching} = Trace) ->
+    {noreply, recording(Trace#trace{watching = maps:remove(Monitor, Watching)})};
+handle_info(sweep, #trace{ring = Ring} = Trace) ->
+    ok = beamai_trace_ring:sweep(Ring),
+    _ = erlang:send_after(?SWEEP_MS, self(), sweep),
+    {noreply, Trace};
 handle_info(write, Trace) ->
     _ = erlang:send_after(?WRITE_MS, self(), write),
     {noreply, write(Trace)};
@@ -199,7 +247,7 @@ sharing(Trace) ->
 %% @private
 -spec terminate(term(), #trace{}) -> ok.
 terminate(_Reason, #trace{file = File} = Trace) ->
-    ok = beamai_telemetry:record({?MODULE, self()}, fun beamai_trace_ring:record/5, none),
+    ok = beamai_telemetry:record({?MODULE, self()}, #{}, none),
     case File of
         none ->
             ok;

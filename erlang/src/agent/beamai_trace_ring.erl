@@ -1,20 +1,23 @@
 %% @doc The ring buffer that callers write trace entries to; new entries overwrite the oldest.
 %%
-%% A caller writes its entry itself, with one insertion and one atomic addition, and never waits. Everything that can be
-%% computed later is computed when entries are read.
+%% A caller writes its entry itself and never waits. That of a successful tool call without contents is three integers
+%% ({@link beamai_trace_rows}) where possible, which takes about half the time of an insertion into a table; all others are
+%% rows of a table. Everything that can be computed later is computed when entries are read.
 %% @hidden
 -module(beamai_trace_ring).
 
 -include("beamai_trace_ring.hrl").
 -include("../kernel/beamai_span.hrl").
 
--export([new/1, record/5, count/1, entries/1, entry/2]).
+-export([new/1, record/5, starting/2, count/1, entries/1, entry/2, open/1, sweep/1]).
 -export_type([t/0]).
 
 -type t() :: #ring{}.
 
 %% Maximum number of tables.
 -define(TABLES, 16).
+%% Maximum number of calls that are recorded as under way.
+-define(MOST_OPEN, 10000).
 %% Maximum size of an input or output in an entry, in bytes.
 -define(LONGEST_CONTENT, 100000).
 
@@ -27,29 +30,53 @@ new(Max) ->
         tables = list_to_tuple([ets:new(beamai_trace, [set, public]) || _ <- lists:seq(1, Tables)]),
         slots = (Max + Tables - 1) div Tables,
         max = Max,
+        rows = beamai_trace_rows:new(Max),
+        ids = beamai_trace_ids:new(),
+        per_us = erlang:convert_time_unit(1, second, perf_counter) div 1000000,
         sums = beamai_trace_sums:new_table(),
+        open = ets:new(beamai_trace_open, [set, public, {write_concurrency, true}]),
         process = self(),
         offset = os:system_time(microsecond) - os:perf_counter(microsecond)
     }.
 
 %% @doc Records a completed span. The tables may be gone with their owner.
 -spec record(#span{}, Duration :: integer(), Result :: term(), beamai_telemetry:ended(), t()) -> ok.
-record(Span, Duration, Result, Ended, Ring) ->
+record(#span{key = Key} = Span, Duration, Result, Ended, Ring) ->
     try
-        write(Span, Duration, Result, Ended, Ring)
+        ok = write(Span, Duration, Result, Ended, Ring),
+        _ = Key =:= none orelse ets:delete(Ring#ring.open, Key),
+        ok
     catch
         error:badarg -> ok
     end.
 
-%% Fast path: a successful call of a known tool, without contents.
-write(#span{kind = tool, clock = Clock, subject = {Name, Args, Context}, state = #{contents := false}}, Duration, {ok, Value, _}, _Ended, Ring) when
-    is_map_key(Name, Ring#ring.tools)
+%% @doc Records a span that starts: a call under way.
+-spec starting(#span{}, t()) -> ok.
+starting(#span{key = Key, kind = Kind, clock = Clock, subject = Subject, metadata = Metadata}, #ring{open = Open}) ->
+    try
+        _ = ets:info(Open, size) < ?MOST_OPEN andalso
+            ets:insert(Open, {Key, self(), {Clock, Kind, name(Kind, Metadata)}, ids(context(Kind, Subject)), details(Metadata)}),
+        ok
+    catch
+        error:badarg -> ok
+    end.
+
+%% A successful call of a known tool, without contents.
+write(#span{kind = tool, subject = {Name, Args, Context}, state = #{contents := false}} = Span, Duration, {ok, Value, _} = Result, Ended, Ring) when
+    is_map_key(Name, Ring#ring.tools), not is_map_key(call_id, Context)
 ->
-    #ring{tools = #{Name := {Kept, Sums}}} = Ring,
-    ok = beamai_trace_sums:add(Sums, us(Duration), ok),
-    Bytes = {erlang:external_size(Args), erlang:external_size(Value)},
-    insert(Ring, {Clock, Duration, tool, Kept}, Context, Bytes, ok);
-write(#span{kind = Kind, clock = Clock, subject = Subject, state = #{contents := Contents}} = Span, Duration, Result, Ended, Ring) ->
+    #ring{count = Count, rows = Rows, ids = Tables, tools = #{Name := {Tool, Sums}}, per_us = PerUs} = Ring,
+    Us = Duration div PerUs,
+    Ids = beamai_trace_ids:number(Context, Count, Tables),
+    Values = {Us, Tool, Ids, erlang:external_size(Args), erlang:external_size(Value)},
+    case is_integer(Ids) andalso beamai_trace_rows:write(Count, Span#span.clock div PerUs, Values, Rows) of
+        true -> beamai_trace_sums:count(Sums, Us);
+        false -> write_whole(Span, Duration, Result, Ended, Ring)
+    end;
+write(Span, Duration, Result, Ended, Ring) ->
+    write_whole(Span, Duration, Result, Ended, Ring).
+
+write_whole(#span{kind = Kind, clock = Clock, subject = Subject, state = #{contents := Contents}} = Span, Duration, Result, Ended, Ring) ->
     Metadata = beamai_telemetry:metadata(Span),
     {Suffix, Measurements, How} = Ended(Result, Contents),
     {New, Name, Sums} = beamai_trace_sums:find({Kind, name(Kind, Metadata)}, Ring#ring.sums),
@@ -148,25 +175,71 @@ count(#ring{count = Count}) ->
 %% @doc All entries in the ring, ordered by number.
 -spec entries(t()) -> [beamai_trace:entry()].
 entries(#ring{tables = Tables, max = Max} = Ring) ->
-    Rows = lists:keysort(2, lists:append([ets:tab2list(Table) || Table <- tuple_to_list(Tables)])),
-    After = count(Ring) - Max,
-    [shown(Row, Ring) || Row <- Rows, element(2, Row) > After].
+    Whole = maps:from_list([{element(2, Row), Row} || Table <- tuple_to_list(Tables), Row <- ets:tab2list(Table)]),
+    Count = count(Ring),
+    Names = names(Ring),
+    Row = fun(Number) -> case Whole of #{Number := Found} -> Found; #{} -> of_integers(Number, Names, Ring) end end,
+    [shown(Found, Ring) || Number <- lists:seq(max(1, Count - Max + 1), Count), Found <- [Row(Number)], Found =/= none].
+
+%% The name of each known tool, by its number.
+names(#ring{tools = Tools}) -> maps:from_list([{Number, Name} || {Name, {Number, _}} <- maps:to_list(Tools)]).
+
+%% An entry of a few integers, as a row of a table would be.
+of_integers(Number, Names, #ring{rows = Rows, ids = Tables, per_us = PerUs}) ->
+    case beamai_trace_rows:read(Number, Rows) of
+        {At, {Us, Tool, Ids}, Bytes} ->
+            {Run, Agent, Session} = beamai_trace_ids:ids(Ids, Tables),
+            {none, Number, {At * PerUs, Us * PerUs, tool, maps:get(Tool, Names)}, {Run, Agent, Session, undefined}, Bytes, ok};
+        none ->
+            none
+    end.
 
 %% @doc The entry with a number: `none' if it has not been written yet, `gone' if it was overwritten.
 -spec entry(pos_integer(), t()) -> {ok, beamai_trace:entry()} | none | gone.
-entry(Number, #ring{tables = Tables, slots = Slots} = Ring) ->
+entry(Number, #ring{max = Max} = Ring) ->
+    case count(Ring) >= Number + Max of
+        true -> gone;
+        false -> written(row(Number, Ring), Ring)
+    end.
+
+written(none, _Ring) -> none;
+written(Row, Ring) -> {ok, shown(Row, Ring)}.
+
+row(Number, #ring{tables = Tables, slots = Slots} = Ring) ->
     N = tuple_size(Tables),
     case ets:lookup(element(1 + Number rem N, Tables), (Number div N) rem Slots) of
-        [{_, Number, _, _, _, _} = Row] -> {ok, shown(Row, Ring)};
-        [Row] when element(2, Row) > Number -> gone;
-        _ -> none
+        [{_, Number, _, _, _, _} = Row] -> Row;
+        _ -> of_integers(Number, names(Ring), Ring)
     end.
+
+%% @doc The calls under way, ordered by start. Their durations are those up to now.
+-spec open(t()) -> [beamai_trace:running()].
+open(#ring{open = Open} = Ring) ->
+    Now = os:perf_counter(),
+    Rows = lists:keysort(3, [Row || {_Key, Pid, _, _, _} = Row <- ets:tab2list(Open), is_process_alive(Pid)]),
+    [under_way(Row, Now, Ring) || Row <- Rows].
+
+under_way({Key, _Pid, {Clock, Kind, Name}, Ids, More}, Now, #ring{offset = Offset}) ->
+    At = us(Clock) + Offset,
+    Own = #{id => Key, kind => Kind, name => Name, at => At, duration_us => us(Now - Clock), outcome => running},
+    maps:merge(maps:merge(Own, named(Ids)), More).
+
+%% @doc Removes what is left of dead processes: their calls under way, and the numbers of their ids.
+-spec sweep(t()) -> ok.
+sweep(#ring{open = Open, ids = Ids, rows = {_, Rows}} = Ring) ->
+    ok = beamai_trace_ids:sweep(count(Ring), Rows, Ids),
+    lists:foreach(
+        fun({Key, Pid, _, _, _}) -> is_process_alive(Pid) orelse ets:delete(Open, Key) end,
+        ets:tab2list(Open)
+    ).
 
 shown({_Slot, Number, {Clock, Duration, Kind, Name}, {Run, Agent, Session, Call}, Bytes, More}, #ring{offset = Offset}) ->
     At = erlang:convert_time_unit(Clock, perf_counter, microsecond) + Offset,
     Own = #{number => Number, kind => Kind, name => Name, at => At, duration_us => us(Duration), outcome => ok},
-    Ids = [{Key, Id} || {Key, Id} <- [{run_id, Run}, {agent_id, Agent}, {session_id, Session}, {call_id, Call}], Id =/= undefined],
-    maps:merge(maps:merge(Own, maps:from_list(Ids ++ sizes(Bytes))), more(More)).
+    maps:merge(maps:merge(maps:merge(Own, named({Run, Agent, Session, Call})), maps:from_list(sizes(Bytes))), more(More)).
+
+named({Run, Agent, Session, Call}) ->
+    maps:from_list([{Key, Id} || {Key, Id} <- [{run_id, Run}, {agent_id, Agent}, {session_id, Session}, {call_id, Call}], Id =/= undefined]).
 
 sizes({In, Out}) -> [{input_bytes, In}, {output_bytes, Out}];
 sizes(none) -> [].

@@ -4,7 +4,7 @@
 %% @hidden
 -module(beamai_trace_sums).
 
--export([new_table/0, find/2, add/3, add/5, total/1, all/2]).
+-export([new_table/0, find/2, count/2, add/5, total/1, all/2]).
 -export_type([total/0]).
 
 %% Names may come from models, so their number is limited.
@@ -55,21 +55,19 @@ made({_Kind, Name} = Key, Table) ->
         false -> find(Key, Table)
     end.
 
-%% @doc Counts a duration, in microseconds.
--spec add(atomics:atomics_ref(), Us :: non_neg_integer(), ok | error | refused) -> ok.
-add(Cells, Us, ok) ->
+%% @doc Counts a successful call of this duration, in microseconds.
+-spec count(atomics:atomics_ref(), Us :: non_neg_integer()) -> ok.
+count(Cells, Us) ->
     ok = atomics:add(Cells, ?FIRST + step(Us), 1),
-    longest(Cells, Us, atomics:get(Cells, ?MAX));
-add(Cells, Us, _Failed) ->
-    ok = atomics:add(Cells, ?ERRORS, 1),
-    add(Cells, Us, ok).
+    longest(Cells, Us, atomics:get(Cells, ?MAX)).
 
-%% @doc As {@link add/3}, with tokens.
+%% @doc Counts a call with its outcome and tokens.
 -spec add(atomics:atomics_ref(), non_neg_integer(), ok | error | refused, In :: non_neg_integer(), Out :: non_neg_integer()) -> ok.
 add(Cells, Us, Outcome, In, Out) ->
     ok = atomics:add(Cells, ?INPUT, In),
     ok = atomics:add(Cells, ?OUTPUT, Out),
-    add(Cells, Us, Outcome).
+    _ = Outcome =:= ok orelse atomics:add(Cells, ?ERRORS, 1),
+    count(Cells, Us).
 
 step(Us) -> min(?LAST_STEP, trunc(?STEPS * math:log2(Us + 1) + 0.5)).
 

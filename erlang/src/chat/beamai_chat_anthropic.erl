@@ -168,9 +168,8 @@ more(Key, Piece, {Start, Pieces}) ->
 stopped(#{<<"stop_reason">> := Stop}, State) when is_binary(Stop) -> State#stream{stop = Stop};
 stopped(_Delta, State) -> State.
 
-%% Later counts replace earlier ones.
 counted(#{<<"usage">> := #{} = Usage}, #stream{usage = Known} = State) ->
-    State#stream{usage = maps:merge(Known, maps:filter(fun(_Key, Count) -> Count =/= null end, Usage))};
+    State#stream{usage = beamai_chat_http:later(Usage, Known)};
 counted(_Event, State) ->
     State.
 

@@ -168,9 +168,8 @@ told(_Part, _Emit) -> ok.
 finished(#{<<"finishReason">> := Finish}, State) when is_binary(Finish) -> State#stream{finish = Finish};
 finished(_Candidate, State) -> State.
 
-%% Later counts replace earlier ones.
 counted(#{<<"usageMetadata">> := #{} = Usage}, #stream{usage = Known} = State) ->
-    State#stream{usage = maps:merge(Known, maps:filter(fun(_Key, Count) -> Count =/= null end, Usage))};
+    State#stream{usage = beamai_chat_http:later(Usage, Known)};
 counted(_Event, State) ->
     State.
 

@@ -7,7 +7,7 @@
 -behaviour(beamai_chat_model).
 
 -export([new/1, complete/2, instructions/1, tools/2]).
--export([url/2, accepted/2, arguments/1, cut_off/2, text/2, count/3, counts/1, broke_off/0]).
+-export([url/2, accepted/2, arguments/1, cut_off/2, text/2, count/3, counts/1, later/2, broke_off/0]).
 -export_type([wire_event/0]).
 
 %% Minimum length of a secret, in bytes.
@@ -311,6 +311,11 @@ count(Key, Object, Default) ->
 -spec counts([{Key :: atom(), non_neg_integer() | unknown}]) -> #{atom() => non_neg_integer()}.
 counts(Counts) ->
     maps:from_list([{Key, Count} || {Key, Count} <- Counts, Count =/= unknown]).
+
+%% @doc The counts of a stream: later ones replace those `Known', unless they are null.
+-spec later(#{binary() => term()}, Known :: #{binary() => term()}) -> #{binary() => term()}.
+later(Counts, Known) ->
+    maps:merge(Known, maps:filter(fun(_Key, Count) -> Count =/= null end, Counts)).
 
 %% @doc The error of a stream that ended prematurely.
 -spec broke_off() -> {error, beamai_chat_model:error()}.

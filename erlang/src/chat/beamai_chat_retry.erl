@@ -43,7 +43,7 @@ wait(Policy, #{emit := Emit, until := Until} = Request, Try, Attempt, Error, Del
         true ->
             #{message := Message} = Error,
             Emit({retry, #{attempt => Attempt, delay_ms => Delay, message => Message}}),
-            case asleep(maps:get(run, Request), Delay) of
+            case beamai_runs:sleep(Delay, maps:get(run, Request)) of
                 ok -> again(Policy, Request, Try, Attempt + 1);
                 cancelled -> {error, #{reason => cancelled, message => <<"the run was cancelled">>}}
             end
@@ -51,16 +51,6 @@ wait(Policy, #{emit := Emit, until := Until} = Request, Try, Attempt, Error, Del
 
 until(infinity, _Delay) -> true;
 until(Until, Delay) -> erlang:monotonic_time(millisecond) + Delay < Until.
-
-asleep(none, Delay) ->
-    timer:sleep(Delay);
-asleep(Run, Delay) ->
-    receive
-        {Run, cancelled} ->
-            beamai_runs:keep(Run),
-            cancelled
-    after Delay -> ok
-    end.
 
 %% @doc Milliseconds until the next attempt: as requested by the server, or exponential backoff with jitter, so that
 %% clients do not retry in lockstep. `too_long' if the server asks for more than the maximum.

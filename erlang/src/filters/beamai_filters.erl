@@ -10,7 +10,7 @@
 %% counts the calls of both. The option `tools' restricts a filter to these tools; `name' replaces its default name.
 -module(beamai_filters).
 
--export([cache/1, debounce/1, rate_limit/1, call_limit/1, audit/1, redact/1, result_budget/1]).
+-export([cache/1, debounce/1, batch/1, rate_limit/1, call_limit/1, audit/1, redact/1, result_budget/1]).
 
 %% How long the call counts of a run or session are kept after its first call, in milliseconds: a day.
 -define(DAY_MS, 86400000).
@@ -30,6 +30,16 @@ cache(Options) ->
 debounce(Options) ->
     beamai_filter_options:check_keys(Options, [window, tools]),
     beamai_filter_cache:debounce(Options).
+
+%% @doc A filter that lets calls of one `invoke_all', such as those of one answer of a model, share runs of `tools', which
+%% must only read. Calls with the same arguments have one run. Calls of `file_read' for ranges of one file have one read
+%% of up to 5000 lines, of which each gets its part; a call whose result could differ then has a read of its own.
+%% Results are as without the filter. Approval is asked once for a run. In `beamai_kernel:invoke/4' this filter does nothing.
+-spec batch(#{name => beamai_filter:name(), tools := [binary()]}) -> beamai_filter:filter().
+batch(Options) ->
+    beamai_filter_options:check_keys(Options, [tools]),
+    is_list(maps:get(tools, Options, none)) orelse beamai_validate:bad_option(tools, "is missing: names of tools that only read"),
+    beamai_filter_batch:batch(Options).
 
 %% @doc A filter that permits `calls' calls per `per' milliseconds. Further calls fail with `busy' and the time to wait.
 -spec rate_limit(#{name => beamai_filter:name(), calls := pos_integer(), per := pos_integer(), tools => [binary()] | all}) -> beamai_filter:filter().

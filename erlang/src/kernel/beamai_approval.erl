@@ -2,8 +2,11 @@
 %% @hidden
 -module(beamai_approval).
 
--export([decide/4, can_ask/2, ask_host/3]).
+-export([decide/4, can_ask/2, ask_host/3, once/1, next_attempt/0]).
 -export_type([request/0, approve/0, answer/0]).
+
+%% The approval of the call whose attempts this process makes, and whether the current attempt has asked yet.
+-define(GIVEN, {?MODULE, given}).
 
 %% The argument of `approve'. `rule' is the canonical tool name, `subject' the action to be allowed, such as
 %% `<<"Bash(git status)">>'.
@@ -120,7 +123,13 @@ ask(none, #{message := Message} = Request, _Memory, _Scope) ->
     #{details := Details} = Refusal = refusal(Request, needs_approval, [beamai_error:excerpt(Message), ". Nobody can be asked: ", Configure]),
     %% A model cannot configure the kernel; see beamai_display:error_for_model/1.
     {error, Refusal#{details := Details#{configure => Configure, answer => nobody}}};
-ask(Approve, Request, Memory, {_Kernel, _Env, Context} = Scope) ->
+ask(Approve, Request, Memory, Scope) ->
+    case given(Request) of
+        {ok, Answer} -> answered(Answer, Request, Memory, Scope);
+        Turn -> keep(Turn, Request, ask_now(Approve, Request, Memory, Scope))
+    end.
+
+ask_now(Approve, Request, Memory, {_Kernel, _Env, Context} = Scope) ->
     %% Two calls of one invoke_all may have the same request: the second one uses the answer to the first.
     Ask = fun() ->
         case is_remembered(Memory) of
@@ -131,6 +140,52 @@ ask(Approve, Request, Memory, {_Kernel, _Env, Context} = Scope) ->
     About = #{for => approval, tool => maps:get(tool, Request), request => Request},
     Wait = fun() -> beamai_callback:run(Ask, ends(Request, Context)) end,
     waited(beamai_callback:waiting(About, Context, {Wait, fun answer_name/1}), Request).
+
+%%% Attempts
+
+%% @doc Runs the attempts of a call with retries. Approval is asked once for a call: a later attempt that has the same
+%% request, diff included, gets the same answer. What a handler or a running command asks for itself is asked each time.
+-spec once(fun(() -> Result)) -> Result.
+once(Attempts) ->
+    Outer = put(?GIVEN, {waits, none}),
+    try
+        Attempts()
+    after
+        case Outer of
+            undefined -> erase(?GIVEN);
+            _ -> put(?GIVEN, Outer)
+        end
+    end.
+
+%% @doc Begins another attempt.
+-spec next_attempt() -> ok.
+next_attempt() ->
+    {_, Given} = get(?GIVEN),
+    _ = put(?GIVEN, {waits, Given}),
+    ok.
+
+%% The first request of an attempt is that of the call, unless a running command makes it.
+given(Request) ->
+    case get(?GIVEN) of
+        {waits, Given} when not is_map_key(start, Request), map_get(rule, Request) =/= <<"Network">> ->
+            _ = put(?GIVEN, {has_asked, Given}),
+            case Given of
+                {Request, Answer} -> {ok, Answer};
+                _ -> first
+            end;
+        _ ->
+            later
+    end.
+
+keep(first, Request, allow) -> kept(Request, allow, allow);
+keep(first, Request, {answered, Answer} = Outcome) when Answer =:= allow; element(1, Answer) =:= allow -> kept(Request, Answer, Outcome);
+keep(_Turn, _Request, Outcome) -> Outcome.
+
+kept(Request, Answer, Outcome) ->
+    _ = put(?GIVEN, {has_asked, {Request, Answer}}),
+    Outcome.
+
+%%% Asking
 
 %% The rules that would allow the call; all of them are needed.
 rules(#{wanted := Wanted}) -> Wanted;
@@ -151,6 +206,12 @@ is_of_running(#{rule := Rule}) -> Rule =:= <<"Network">>.
 %% @doc Asks the host's `approve' callback on behalf of another node, which interprets the answer.
 -spec ask_host(request(), beamai_kernel:kernel(), beamai_context:t()) -> {answered, term()} | {ended, beamai_error:t()}.
 ask_host(Request, Kernel, Context) ->
+    case given(Request) of
+        {ok, Answer} -> {answered, Answer};
+        Turn -> keep(Turn, Request, ask_host_now(Request, Kernel, Context))
+    end.
+
+ask_host_now(Request, Kernel, Context) ->
     Approve = approve(Kernel, Context),
     About = #{for => approval, tool => maps:get(tool, Request), request => Request},
     Wait = fun() -> beamai_callback:run(fun() -> {raw, call(Approve, Request)} end, ends(Request, Context)) end,

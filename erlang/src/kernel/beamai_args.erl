@@ -401,6 +401,11 @@ shortened(Name) ->
         Start -> [Start, <<"…"/utf8>>]
     end.
 
-%% Shortens values: an argument may be a whole file.
+%% Shortens values: an argument may be a whole file. What a model has sent is shown as it sent it.
+show(Value) when is_map(Value); is_list(Value) ->
+    case beamai_json:encode(Value) of
+        {ok, Json} -> shortened(Json);
+        {error, _} -> beamai_error:show(Value, ?MOST_SHOWN)
+    end;
 show(Value) ->
     beamai_error:show(Value, ?MOST_SHOWN).

@@ -3,7 +3,8 @@
 %% Tools run in worker processes, each of which runs calls one after the other. Filters and callbacks such as `approve'
 %% run in the caller's process. While a filter waits in its `Next', this process starts further calls and serves the
 %% workers, so a call with filters is nested in the `Next' of the previous one. The state of the batch is kept in the
-%% process dictionary, because the host's filter funs are in between on the stack.
+%% process dictionary, because the host's filter funs are in between on the stack. Calls that a filter wants joined are held
+%% back until all calls have started, and then share runs ({@link beamai_join}).
 %% @hidden
 -module(beamai_batch).
 
@@ -28,6 +29,9 @@
     report => fun(({started, Index :: pos_integer()} | {done, Index :: pos_integer(), beamai_call:result(), Duration :: non_neg_integer()}) -> term())
 }.
 
+%% A result is a call's own, or passed to the filters of one call or of several ones.
+-type purpose() :: {done | next, Index :: pos_integer()} | {joined, beamai_filter:call(), [beamai_join:member()]}.
+
 -record(batch, {
     tag :: reference(),
     kernel :: beamai_kernel:kernel(),
@@ -37,8 +41,11 @@
     %% Tag with which a cancellation of calls that have not started arrives.
     run :: reference() | none,
     waiting = [] :: [{Index :: pos_integer(), Name :: term(), Args :: term()}],
-    %% Busy workers: their call, and whether their result is final or passed to a filter.
-    workers = #{} :: #{pid() => {Tool :: binary(), pos_integer(), done | next}},
+    %% Calls to be joined, and what is to run of them as soon as a worker is free.
+    held = [] :: [beamai_join:held()],
+    jobs = [] :: [beamai_join:job()],
+    %% Busy workers, and what their result is for.
+    workers = #{} :: #{pid() => {Tool :: binary(), purpose()}},
     spans = #{} :: #{pos_integer() => beamai_telemetry:span()},
     %% Time that workers have spent on unfinished calls, in native units.
     spent = #{} :: #{pos_integer() => non_neg_integer()},
@@ -138,8 +145,15 @@ start_or_serve(#batch{waiting = [Call | Rest], workers = Workers, limit = Limit}
         {false, true} -> not_run(Call, fun beamai_error:out_of_time/1, Left);
         {false, false} -> start(Call, Left)
     end;
+start_or_serve(#batch{jobs = [Job | Rest], workers = Workers, limit = Limit} = Batch) when map_size(Workers) < Limit ->
+    start_job(Job, Batch#batch{jobs = Rest});
+start_or_serve(#batch{waiting = [], held = [_ | _] = Held, jobs = Jobs} = Batch) ->
+    put_batch(Batch#batch{held = [], jobs = Jobs ++ beamai_join:jobs(lists:reverse(Held))});
 start_or_serve(#batch{tag = Tag}) ->
     serve(Tag).
+
+start_job({alone, Index, Call}, Batch) -> start_worker({next, Index}, Call, Batch);
+start_job({joined, Call, Members}, Batch) -> start_worker({joined, Call, Members}, Call, Batch).
 
 start({Index, Name, Args}, #batch{tag = Tag, kernel = #{tools := Tools}, options = Options} = Batch) ->
     Context = context(Index, Options, Batch#batch.context),
@@ -147,7 +161,7 @@ start({Index, Name, Args}, #batch{tag = Tag, kernel = #{tools := Tools}, options
     Spanned = with_span(Index, beamai_spans:start_tool(Name, Args, Context), Batch),
     case beamai_plan:find(Name, Tools) of
         {ok, #plan{filters = []}} ->
-            start_worker({Index, done}, Name, Args, Context, Spanned);
+            start_worker({done, Index}, #{tool => Name, args => Args, context => Context}, Spanned);
         {ok, #plan{filters = Filters} = Plan} ->
             put_batch(Spanned),
             Call = #{tool => Name, args => Args, context => Context},
@@ -179,12 +193,19 @@ core(Tag, Index, Plan) ->
     Caller = self(),
     #batch{kernel = Kernel, run = Run} = get_batch(Tag),
     fun
-        (#{args := Args, context := Context}) when self() =:= Caller ->
-            start_worker({Index, next}, Plan#plan.name, Args, Context, get_batch(Tag)),
+        (#{join := Join} = Call) when self() =:= Caller ->
+            #batch{held = Held} = Batch = get_batch(Tag),
+            put_batch(Batch#batch{held = [beamai_join:held(Index, native_name(Plan), Join, maps:remove(join, Call)) | Held]}),
+            await(Tag, Index);
+        (Call) when self() =:= Caller ->
+            start_worker({next, Index}, Call, get_batch(Tag)),
             await(Tag, Index);
         (#{args := Args, context := Context}) ->
             beamai_invocation:run_part(Kernel, Plan, Args, Context, Run)
     end.
+
+native_name(#plan{runs = #native{name = Name, dialect = <<"beamai">>}}) -> Name;
+native_name(#plan{}) -> none.
 
 await(Tag, Index) ->
     case get_batch(Tag) of
@@ -197,10 +218,10 @@ await(Tag, Index) ->
     end.
 
 %% Workers are reused, so most calls need no process besides the one of their handler.
-start_worker({Index, For}, Name, Args, Context, #batch{tag = Tag, workers = Workers} = Batch) ->
+start_worker(For, #{tool := Name, args := Args, context := Context}, #batch{tag = Tag, workers = Workers} = Batch) ->
     {Worker, Free} = free_worker(Batch),
     Worker ! {Tag, {work, Name, Args, Context}},
-    put_batch(Free#batch{workers = Workers#{Worker => {Name, Index, For}}}).
+    put_batch(Free#batch{workers = Workers#{Worker => {Name, For}}}).
 
 free_worker(#batch{idle = [Worker | Idle]} = Batch) ->
     {Worker, Batch#batch{idle = Idle}};
@@ -246,26 +267,33 @@ serve(Tag) ->
             beamai_callback:clock(StopOrGo)
     end.
 
-%% A filter may run its call several times.
 answered(Worker, Result, Duration, #batch{spent = Spent, workers = Workers, idle = Idle} = Batch) ->
-    #{Worker := {_Tool, Index, _For}} = Workers,
-    Sum = Duration + maps:get(Index, Spent, 0),
-    finished(Worker, Result, Batch#batch{spent = Spent#{Index => Sum}, idle = [Worker | Idle]}).
+    #{Worker := {_Tool, For}} = Workers,
+    finished(Worker, Result, Batch#batch{spent = spend(Duration, For, Spent), idle = [Worker | Idle]}).
+
+%% A filter may run its call several times. Calls that share a run have its duration each.
+spend(Duration, {joined, _Call, Members}, Spent) ->
+    lists:foldl(fun(Index, Sums) -> spend(Duration, {next, Index}, Sums) end, Spent, beamai_join:indexes(Members));
+spend(Duration, {_For, Index}, Spent) ->
+    Spent#{Index => Duration + maps:get(Index, Spent, 0)}.
 
 %% Workers exit on their own only if they are killed.
 ended(Worker, Reason, #batch{workers = Workers, idle = Idle} = Batch) ->
     case Workers of
-        #{Worker := {Tool, _Index, _For}} -> finished(Worker, {error, lost(Tool, Reason)}, Batch);
+        #{Worker := {Tool, _For}} -> finished(Worker, {error, lost(Tool, Reason)}, Batch);
         #{} -> put_batch(Batch#batch{idle = lists:delete(Worker, Idle)})
     end.
 
-finished(Worker, Result, #batch{workers = Workers, answers = Answers} = Batch) ->
-    {{_Tool, Index, For}, Busy} = maps:take(Worker, Workers),
+finished(Worker, Result, #batch{workers = Workers, answers = Answers, jobs = Jobs} = Batch) ->
+    {{_Tool, For}, Busy} = maps:take(Worker, Workers),
     case For of
-        next ->
+        {next, Index} ->
             put_batch(Batch#batch{workers = Busy, answers = Answers#{Index => Result}});
-        done ->
-            done(Index, Result, Batch#batch{workers = Busy})
+        {done, Index} ->
+            done(Index, Result, Batch#batch{workers = Busy});
+        {joined, Call, Members} ->
+            {Results, Alone} = beamai_join:divided(Members, {Call, Result}),
+            put_batch(Batch#batch{workers = Busy, answers = maps:merge(Answers, Results), jobs = Jobs ++ Alone})
     end.
 
 lost(Tool, Reason) ->

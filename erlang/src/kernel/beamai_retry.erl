@@ -16,14 +16,18 @@
 %% @doc Runs the function until it succeeds or fails permanently, the retries or the agent's time budget are used up, or
 %% the run is cancelled. Returns the last result. Retries are reported as events of the agent's run.
 -spec run(retry(), call(), fun(() -> beamai_call:try_result())) -> beamai_call:try_result().
+run({0, _Delay}, _Call, Try) ->
+    Try();
 run(Retry, Call, Try) ->
-    run(Retry, 1, Call, Try).
+    beamai_approval:once(fun() -> run(Retry, 1, Call, Try) end).
 
 run({Left, Delay}, Attempt, Call, Try) ->
     case Try() of
         {error, Error} = Failed when Left > 0 ->
             case beamai_error:retryable(Error) andalso pause(Delay, #{attempt => Attempt, error => Error}, Call) of
-                true -> run({Left - 1, Delay}, Attempt + 1, Call, Try);
+                true ->
+                    ok = beamai_approval:next_attempt(),
+                    run({Left - 1, Delay}, Attempt + 1, Call, Try);
                 false -> Failed;
                 cancelled -> {error, beamai_error:cancelled(maps:get(tool, Call))}
             end;
@@ -36,7 +40,7 @@ pause(Delay, Failed, #{context := Context, run := Run} = Call) ->
     IsOver = beamai_budget:is_time_over(Context),
     Fitting = beamai_budget:in_time(Delay, Context),
     _ = IsOver orelse Fitting < Delay orelse tell(Failed#{delay_ms => Delay}, Call),
-    case wait(Fitting, Run) of
+    case beamai_runs:sleep(Fitting, Run) of
         ok -> not beamai_budget:is_time_over(Context);
         cancelled -> cancelled
     end.
@@ -44,13 +48,3 @@ pause(Delay, Failed, #{context := Context, run := Run} = Call) ->
 tell(Failed, #{tool := Tool, context := Context}) ->
     Call = maps:with([call_id], Context),
     beamai_callback:event({tool_retry, maps:merge(Call#{tool => Tool}, Failed)}, Context).
-
-wait(Delay, none) ->
-    timer:sleep(Delay);
-wait(Delay, Run) ->
-    receive
-        {Run, cancelled} ->
-            beamai_runs:keep(Run),
-            cancelled
-    after Delay -> ok
-    end.

@@ -7,6 +7,8 @@
     started = none :: integer() | none,
     subject :: beamai_telemetry:subject(),
     describe :: beamai_telemetry:describe(),
+    %% Identifies a span whose start was recorded.
+    key = none :: none | pos_integer(),
     %% The metadata of the subject, once computed.
     metadata = none :: map() | none,
     state :: beamai_telemetry:state()

@@ -26,7 +26,7 @@
 
 -export([attach/4, detach/1, refresh/0]).
 -export([record/3, start/3, stop/4, metadata/1]).
--export_type([event/0, handler/0, span/0, subject/0, describe/0, ended/0, recorder/0, state/0]).
+-export_type([event/0, handler/0, span/0, subject/0, describe/0, ended/0, recorder/0, record/0, starting/0, state/0]).
 
 -include("beamai_span.hrl").
 
@@ -40,7 +40,12 @@
 -type ended() :: fun((Result :: term(), Contents :: boolean()) -> {stop | exception, Measurements :: map(), Metadata :: map()}).
 %% Receives completed spans in their own process, before metadata are computed. The duration is in units of
 %% `os:perf_counter/0'. Must not raise.
--type recorder() :: fun((#span{}, Duration :: integer(), Result :: term(), ended(), Config :: term()) -> term()).
+-type record() :: fun((#span{}, Duration :: integer(), Result :: term(), ended(), Config :: term()) -> term()).
+%% Receives spans when they start, with a `key' that the completed span has too. Must not raise.
+-type starting() :: fun((#span{}, Config :: term()) -> term()).
+%% Starts are recorded of `all' spans, or only of those of `agents': runs, model requests and the calls that they lead to.
+%% Any other tool call may be so short that recording its start would show.
+-type recorder() :: #{record := record(), starting := starting(), starts := agents | all}.
 %% `listening': the handlers of each event.
 -type state() :: #{
     library := none | module(),
@@ -48,8 +53,10 @@
     handlers := [{term(), [event()], handler(), term()}],
     listening := #{event() => [{term(), handler(), term()}]},
     recorders := [{term(), recorder(), Config :: term()}],
-    %% Whether there are recorders but no handlers.
-    only_records := boolean()
+    %% Whether there are recorders but no handlers, and none of them wants all starts.
+    only_records := boolean(),
+    %% Whether a recorder wants all starts.
+    all_starts := boolean()
 }.
 
 %%% For hosts
@@ -80,12 +87,12 @@ refresh() ->
     changed(fun(State) -> {ok, maps:merge(found(), maps:with([handlers, recorders], State))} end).
 
 %% @private Adds or updates a recorder; the configuration `none' removes it.
--spec record(Id :: term(), recorder(), Config :: term() | none) -> ok.
-record(Id, _Fun, none) ->
+-spec record(Id :: term(), recorder() | #{}, Config :: term() | none) -> ok.
+record(Id, _Recorder, none) ->
     changed(fun(#{recorders := Recorders} = State) -> {ok, State#{recorders := lists:keydelete(Id, 1, Recorders)}} end);
-record(Id, Fun, Config) ->
+record(Id, Recorder, Config) ->
     changed(fun(#{recorders := Recorders} = State) ->
-        {ok, State#{recorders := lists:keystore(Id, 1, Recorders, {Id, Fun, Config})}}
+        {ok, State#{recorders := lists:keystore(Id, 1, Recorders, {Id, Recorder, Config})}}
     end).
 
 changed(Change) ->
@@ -99,10 +106,15 @@ whole(#{} = State) -> State;
 whole(_OffOrUndefined) -> found().
 
 kept(#{library := none, handlers := [], recorders := []}) -> off;
-kept(#{library := Library, handlers := Handlers} = State) ->
+kept(#{library := Library, handlers := Handlers, recorders := Recorders} = State) ->
     Events = lists:usort(lists:append([Wanted || {_, Wanted, _, _} <- Handlers])),
     Of = fun(Event) -> [{Id, Fun, Config} || {Id, Wanted, Fun, Config} <- Handlers, lists:member(Event, Wanted)] end,
-    State#{listening := maps:from_list([{Event, Of(Event)} || Event <- Events]), only_records := Library =:= none andalso Handlers =:= []}.
+    AllStarts = [] =/= [all || {_, #{starts := all}, _} <- Recorders],
+    State#{
+        listening := maps:from_list([{Event, Of(Event)} || Event <- Events]),
+        only_records := Library =:= none andalso Handlers =:= [] andalso not AllStarts,
+        all_starts := AllStarts
+    }.
 
 found() ->
     #{
@@ -111,7 +123,8 @@ found() ->
         handlers => [],
         listening => #{},
         recorders => [],
-        only_records => false
+        only_records => false,
+        all_starts => false
     }.
 
 %% Not a dependency, so the module must not be called statically.
@@ -123,21 +136,34 @@ library() ->
 
 %%% Used by the traced modules
 
-%% @private Starts a span. The fun returns the metadata of the subject; it is called only if there is a handler.
+%% @private Starts a span. The fun returns the metadata of the subject; it is called only if they are needed.
 -spec start(Kind :: atom(), subject(), describe()) -> span().
 start(Kind, Subject, Describe) ->
     case persistent_term:get(?MODULE, undefined) of
         off ->
             off;
         #{only_records := true} = State ->
-            #span{kind = Kind, clock = os:perf_counter(), subject = Subject, describe = Describe, state = State};
+            recorded_from(#span{kind = Kind, clock = os:perf_counter(), subject = Subject, describe = Describe, state = State});
         undefined ->
             ok = refresh(),
             start(Kind, Subject, Describe);
         #{} = State ->
             Span = #span{kind = Kind, clock = os:perf_counter(), subject = Subject, describe = Describe, state = State},
-            begun(Span#span{started = erlang:monotonic_time()}, heard_by([beamai, Kind, start], State))
+            begun(recorded_from(Span#span{started = erlang:monotonic_time()}), heard_by([beamai, Kind, start], State))
     end.
+
+%% Within an agent, calls have an id.
+recorded_from(#span{kind = tool, subject = {_Name, _Args, Context}, state = #{all_starts := false}} = Span) when not is_map_key(call_id, Context) ->
+    Span;
+recorded_from(#span{state = #{recorders := []}} = Span) ->
+    Span;
+recorded_from(#span{state = #{recorders := Recorders}} = Span) ->
+    Keyed = Span#span{key = erlang:unique_integer([positive]), metadata = metadata(Span)},
+    _ = [Starting(Keyed, Config) || {_Id, #{starting := Starting, starts := Which}, Config} <- Recorders, Which =:= all orelse is_of_agent(Span)],
+    Keyed.
+
+is_of_agent(#span{kind = tool, subject = {_Name, _Args, Context}}) -> is_map_key(call_id, Context);
+is_of_agent(#span{}) -> true.
 
 %% If nobody handles start events, the metadata are computed only at the end.
 begun(Span, {none, []}) ->
@@ -187,7 +213,7 @@ recorded(Recorders, Span, Duration, Result, Ended) ->
 
 each([], _Span, _Duration, _Result, _Ended) ->
     ok;
-each([{_Id, Record, Config} | Others], Span, Duration, Result, Ended) ->
+each([{_Id, #{record := Record}, Config} | Others], Span, Duration, Result, Ended) ->
     _ = Record(Span, Duration, Result, Ended, Config),
     each(Others, Span, Duration, Result, Ended).
 

@@ -32,8 +32,17 @@
 -define(END_MS, 15000).
 %% Exit status of a program of another version than the beams.
 -define(OTHER_VERSION, 3).
+%% How long to wait for the exit status of a program that is started again to find out why it ended, in milliseconds.
+-define(DIAGNOSIS_MS, 2000).
 %% Timeout for the answer to a request without any work, in milliseconds.
 -define(ANSWER_MS, 5000).
+
+-record(owner, {
+    port :: port(),
+    program :: file:filename(),
+    %% Whether the program has answered anything.
+    has_answered = false :: boolean()
+}).
 
 %% @doc The last known owner and port; starts them if they never ran. The port may be closed in the meantime; writing to
 %% it shows that, and {@link restart/1} replaces it.
@@ -159,35 +168,38 @@ start_link() ->
     gen_server:start_link({local, ?MODULE}, ?MODULE, [], []).
 
 %% @private
--spec init([]) -> {ok, port()} | {stop, term()}.
+-spec init([]) -> {ok, #owner{}} | {stop, term()}.
 init([]) ->
     process_flag(trap_exit, true),
     Program = beamai_nif:priv_file("beamai-port"),
-    Options = [{args, ["serve", "--beams", version()]}, {packet, 4}, nouse_stdio, binary, exit_status, hide],
-    try open_port({spawn_executable, Program}, Options) of
+    try open(Program) of
         Port ->
             persistent_term:put(?MODULE, {self(), Port}),
-            {ok, Port}
+            {ok, #owner{port = Port, program = Program}}
     catch
         error:Reason -> {stop, {shutdown, {Program, Reason}}}
     end.
 
-%% @private
--spec handle_call(port, gen_server:from(), port()) -> {reply, port(), port()}.
-handle_call(port, _From, Port) ->
-    {reply, Port, Port}.
+open(Program) ->
+    Options = [{args, ["serve", "--beams", version()]}, {packet, 4}, nouse_stdio, binary, exit_status, hide],
+    open_port({spawn_executable, Program}, Options).
 
 %% @private
--spec handle_cast(term(), port()) -> {noreply, port()}.
-handle_cast(_Request, Port) ->
-    {noreply, Port}.
+-spec handle_call(port, gen_server:from(), #owner{}) -> {reply, port(), #owner{}}.
+handle_call(port, _From, #owner{port = Port} = Owner) ->
+    {reply, Port, Owner}.
 
 %% @private
--spec handle_info(term(), port()) -> {noreply, port()} | {stop, {shutdown, term()}, port()}.
-handle_info({Port, {data, Frame}}, Port) ->
+-spec handle_cast(term(), #owner{}) -> {noreply, #owner{}}.
+handle_cast(_Request, Owner) ->
+    {noreply, Owner}.
+
+%% @private
+-spec handle_info(term(), #owner{}) -> {noreply, #owner{}} | {stop, {shutdown, term()}, #owner{}}.
+handle_info({Port, {data, Frame}}, #owner{port = Port} = Owner) ->
     route(Frame),
-    {noreply, Port};
-handle_info({cancel, Id} = Again, Port) ->
+    {noreply, Owner#owner{has_answered = true}};
+handle_info({cancel, Id} = Again, #owner{port = Port} = Owner) ->
     try erlang:port_command(Port, <<?CANCEL, (byte_size(Id)):16, Id/binary>>, [nosuspend]) of
         true ->
             ok;
@@ -197,22 +209,47 @@ handle_info({cancel, Id} = Again, Port) ->
     catch
         error:badarg -> ok
     end,
-    {noreply, Port};
-handle_info({Port, {exit_status, ?OTHER_VERSION}}, Port) ->
-    Why = beamai_version:other_program(beamai_nif:priv_file("beamai-port")),
+    {noreply, Owner};
+handle_info({Port, {exit_status, Status}}, #owner{port = Port} = Owner) ->
+    {stop, {shutdown, ended({exit_status, Status}, Owner)}, Owner};
+handle_info({'EXIT', Port, Reason}, #owner{port = Port, has_answered = false} = Owner) ->
+    {stop, {shutdown, ended(diagnosis(Reason, Owner), Owner)}, Owner};
+handle_info({'EXIT', Port, Reason}, #owner{port = Port} = Owner) ->
+    {stop, {shutdown, Reason}, Owner};
+handle_info(_Message, Owner) ->
+    {noreply, Owner}.
+
+ended({exit_status, ?OTHER_VERSION}, #owner{program = Program}) ->
+    Why = beamai_version:other_program(Program),
     logger:error("beamai: ~ts", [Why]),
-    {stop, {shutdown, {other_version, Why}}, Port};
-handle_info({Port, {exit_status, Status}}, Port) ->
+    {other_version, Why};
+ended({exit_status, Status} = Ended, _Owner) ->
     logger:warning("beamai: the port program ended with status ~b", [Status]),
-    {stop, {shutdown, {exit_status, Status}}, Port};
-handle_info({'EXIT', Port, Reason}, Port) ->
-    {stop, {shutdown, Reason}, Port};
-handle_info(_Message, Port) ->
-    {noreply, Port}.
+    Ended;
+ended(Reason, _Owner) ->
+    Reason.
+
+%% A frame that is written to a program that has ended closes the port, and its exit status is lost. The exit status of a
+%% program that never answered is the reason why, so it is started again and nothing is written to it.
+diagnosis(Reason, #owner{program = Program}) ->
+    try open(Program) of
+        Port -> status(Port, Reason)
+    catch
+        error:Other -> {Program, Other}
+    end.
+
+status(Port, Reason) ->
+    receive
+        {Port, {exit_status, _} = Ended} -> Ended;
+        {'EXIT', Port, _} -> Reason
+    after ?DIAGNOSIS_MS ->
+        catch erlang:port_close(Port),
+        Reason
+    end.
 
 %% @private
--spec terminate(term(), port()) -> ok.
-terminate(_Reason, Port) ->
+-spec terminate(term(), #owner{}) -> ok.
+terminate(_Reason, #owner{port = Port}) ->
     catch erlang:port_close(Port),
     ok.
 

@@ -4,7 +4,7 @@
 %% @hidden
 -module(beamai_runs).
 
--export([new_table/0, enter/1, enter/2, enter_all/1, leave/2, leave_all/2, forget/2, cancel/1, cancelled/1, keep/1]).
+-export([new_table/0, enter/1, enter/2, enter_all/1, leave/2, leave_all/2, forget/2, cancel/1, cancelled/1, sleep/2, keep/1]).
 
 -define(TABLE, beamai_runs).
 -define(CANCELLED, '$cancelled').
@@ -106,6 +106,18 @@ cancelled(Tag) ->
             keep(Tag),
             true
     after 0 -> false
+    end.
+
+%% @doc Waits this number of milliseconds, or until the run is cancelled.
+-spec sleep(timeout(), Tag :: reference() | none) -> ok | cancelled.
+sleep(Ms, none) ->
+    timer:sleep(Ms);
+sleep(Ms, Tag) ->
+    receive
+        {Tag, cancelled} ->
+            keep(Tag),
+            cancelled
+    after Ms -> ok
     end.
 
 %% @doc Sends the cancellation again, for the next receive with this tag: a filter may retry the call.
