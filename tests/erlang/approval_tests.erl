@@ -44,6 +44,40 @@ the_rules_for_always_hold_for_the_session_test() ->
         ?assertEqual(none, receive asked -> again after 0 -> none end)
     end).
 
+the_rules_for_always_are_offered_for_fetches_and_commits_test() ->
+    beamai_test:in_workspace(fun(Dir) ->
+        Self = self(),
+        Approve = fun(Request) -> Self ! {asked, maps:get(always, Request, none)}, deny end,
+        Kernel = beamai_kernel:add_tools(
+            beamai_kernel:new(#{workspace => Dir, approve => Approve}), beamai_tool_git:tools() ++ beamai_tool_web:tools()
+        ),
+        Offered = fun(Tool, Args) ->
+            {error, #{details := #{answer := declined}}} = beamai_kernel:invoke(Kernel, Tool, Args),
+            receive {asked, Rules} -> Rules end
+        end,
+        ?assertEqual([<<"GitCommit">>], Offered(<<"git_commit">>, #{<<"message">> => <<"m">>})),
+        ?assertEqual([<<"WebFetch(domain:example.com)">>], Offered(<<"web_fetch">>, #{<<"url">> => <<"https://example.com/a">>}))
+    end).
+
+a_refusal_repeats_little_of_a_long_command_test() ->
+    beamai_test:in_workspace(fun(Dir) ->
+        Command = <<"echo ", (binary:copy(<<"é"/utf8>>, 28000))/binary, " end">>,
+        Args = #{<<"command">> => Command},
+        Message = fun(Options) ->
+            Kernel = beamai_kernel:add_tool_module(beamai_kernel:new(Options#{workspace => Dir}), beamai_tool_shell),
+            {error, Error} = beamai_kernel:invoke(Kernel, <<"shell_exec">>, Args),
+            beamai_display:error_for_model(Error)
+        end,
+        [
+            begin
+                Text = Message(Options),
+                ?assert(string:length(Text) < 600),
+                ?assertNotEqual(nomatch, string:find(Text, <<"characters …]"/utf8>>))
+            end
+         || Options <- [#{}, #{approve => fun(_) -> deny end}, #{permissions => #{deny => [<<"Bash">>]}}]
+        ]
+    end).
+
 declined_cancelled_and_nobody_there_are_three_answers_test() ->
     with_file(fun(Dir) ->
         Said = fun(Options) ->

@@ -101,6 +101,20 @@ keys_of_untyped_objects_stay_as_they_are_test() ->
     {ok, #{<<"options">> := Options}} = check(#{path => <<"a">>, options => #{deep => #{a => 1}}}),
     ?assertEqual(#{deep => #{a => 1}}, Options).
 
+an_object_or_array_written_as_json_text_is_taken_test() ->
+    Text = #{<<"path">> => <<"a">>, <<"options">> => <<" {\"x\": [1]}">>, <<"names">> => <<"[\"a\"]">>, <<"edits">> => <<"[{\"old\": \"o\"}]">>},
+    {ok, Taken} = check(Text),
+    ?assertMatch(
+        #{
+            <<"options">> := #{<<"x">> := [1]},
+            <<"names">> := [<<"a">>],
+            <<"edits">> := [#{<<"old">> := <<"o">>, <<"all">> := false}]
+        },
+        Taken
+    ),
+    Other = message(#{<<"path">> => <<"a">>, <<"options">> => <<"[1]">>, <<"names">> => <<"[1]">>}),
+    ?assertMatch(<<"\"names[0]\" must be string, not 1; \"options\" must be object, not \"[1]\".", _/binary>>, Other).
+
 bounds_hold_test() ->
     Limit = fun(N) -> message(#{<<"path">> => <<"a">>, <<"limit">> => N}) end,
     ?assertMatch(<<"\"limit\" must be at least 1, not 0. ", _/binary>>, Limit(0)),

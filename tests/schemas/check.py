@@ -109,7 +109,7 @@ def schema_of(form, tool):
         "openai": lambda: tool["function"]["parameters"],
         "openai_responses": lambda: tool["parameters"],
         "anthropic": lambda: tool["input_schema"],
-        "gemini": lambda: tool.get("parameters") or tool.get("parametersJsonSchema", {"type": "object", "properties": {}}),
+        "gemini": lambda: tool.get("parameters", {"type": "object", "properties": {}}),
         "mcp": lambda: tool["inputSchema"],
     }[form]()
 
@@ -141,6 +141,7 @@ def check(form, tool, strict):
         (holds_anthropic if form == "anthropic" else holds_strict)(schema)
     if form == "gemini" and "parameters" in tool:
         holds_gemini(schema)
+    assert "parametersJsonSchema" not in tool, "a built-in tool needs no schema beyond Gemini's own"
 
 
 def main():

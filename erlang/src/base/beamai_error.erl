@@ -4,8 +4,12 @@
 %% and `details', which always has a `reason'.
 -module(beamai_error).
 
--export([new/4, new/5, cancelled/1, out_of_time/1, from_native/1, from_native/2, retryable/1, show/2, text/1, readable/1]).
+-export([new/4, new/5, cancelled/1, out_of_time/1, from_native/1, from_native/2, retryable/1, show/2, excerpt/1, text/1, readable/1]).
 -export_type([t/0, error_type/0, reason/0]).
+
+%% Maximum number of characters of a text that a message repeats, and how many of them are its end.
+-define(MOST_REPEATED, 200).
+-define(END_REPEATED, 60).
 
 -type error_type() ::
     permission_denied | not_found | timeout | invalid_input | execution_failed.
@@ -174,6 +178,17 @@ show(Text, Limit) when is_binary(Text) ->
     end;
 show(Term, Limit) ->
     beamai_syntax:show(Term, Limit).
+
+%% @doc A text that the caller has written, as a message repeats it: its beginning and end, with its length, if it is long.
+-spec excerpt(binary()) -> iodata().
+excerpt(Text) ->
+    case string:length(Text) of
+        Size when Size =< ?MOST_REPEATED ->
+            Text;
+        Size ->
+            Begin = string:slice(Text, 0, ?MOST_REPEATED - ?END_REPEATED),
+            [Begin, <<"[… "/utf8>>, integer_to_binary(Size), <<" characters …]"/utf8>>, string:slice(Text, Size - ?END_REPEATED)]
+    end.
 
 %% The first bytes of a text, without a partial character at the end.
 start(Text, Bytes) when byte_size(Text) =< Bytes ->

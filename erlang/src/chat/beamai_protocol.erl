@@ -194,6 +194,8 @@ format_error({invalid, Message, _Raw}) -> format_error(Message);
 format_error({error, Error}) -> format_error(Error);
 format_error(Error) -> beamai_nif:format_error(message(Error)).
 
+%% The message of a kernel's error may end with advice that only the host can follow.
+message(#{error_type := _, message := Message} = Error) when is_binary(Message) -> beamai_display:error_for_model(Error);
 message(#{message := Message}) when is_binary(Message) -> beamai_error:readable(Message);
 message(Message) when is_binary(Message) -> beamai_error:readable(Message);
 message(Term) -> shown(Term).

@@ -120,7 +120,7 @@ ask(none, #{message := Message} = Request, _Memory, _Scope) ->
         beamai_syntax:either(["permissions => #{allow => [", Rules, "]}"], ["permissions: %{allow: [", Rules, "]}"]),
         ", or give the kernel or the context an approve callback"
     ]),
-    #{details := Details} = Refusal = refusal(Request, needs_approval, [Message, ". Nobody can be asked: ", Configure]),
+    #{details := Details} = Refusal = refusal(Request, needs_approval, [beamai_error:excerpt(Message), ". Nobody can be asked: ", Configure]),
     %% A model cannot configure the kernel; see beamai_display:error_for_model/1.
     {error, Refusal#{details := Details#{configure => Configure, answer => nobody}}};
 ask(Approve, Request, Memory, Scope) ->
@@ -237,7 +237,7 @@ waited({value, Answer}, _Request) ->
 waited(cancelled, #{tool := Tool}) ->
     {error, beamai_error:cancelled(Tool)};
 waited(out_of_time, #{tool := Tool, subject := Subject} = Request) ->
-    Text = [Subject, " was not approved before the time of the run's budget was over; ", what_ended(Request)],
+    Text = [beamai_error:excerpt(Subject), " was not approved before the time of the run's budget was over; ", what_ended(Request)],
     {error, beamai_error:new(Tool, timeout, timeout, Text)};
 waited({unrecorded, Reason}, #{tool := Tool}) ->
     Text = [Tool, " has not run: the run's store failed: ", show(Reason)],
@@ -303,7 +303,7 @@ add_rule(Rule, {Kernel, Env, Context}) ->
     end.
 
 denied(#{subject := Subject} = Request, Text) ->
-    {error, refusal(Request, denied, [Subject, ": ", Text])}.
+    {error, refusal(Request, denied, [beamai_error:excerpt(Subject), ": ", Text])}.
 
 refusal(#{tool := Tool, rule := Rule, subject := Subject} = Request, Reason, Text) ->
     Details = maps:with([command, file], Request),

@@ -218,6 +218,11 @@ meant(Name, Names) when is_binary(Name) ->
 meant(_Name, _Names) ->
     "".
 
+value(#field{type = Type} = Field, Value, Path) when is_binary(Value), Type =:= object orelse Type =:= array ->
+    case in_text(Type, Value) of
+        {ok, Meant} -> value(Field, Meant, Path);
+        error -> {Value, fault(fits(Field, Value), Path)}
+    end;
 value(#field{type = object, properties = #{} = Fields}, Value, Path) when is_map(Value) ->
     object(Fields, Value, Path);
 value(#field{type = array, items = #field{} = Item} = Field, Value, Path) when is_list(Value) ->
@@ -232,6 +237,14 @@ value(#field{enum = [_ | _] = Enum} = Field, Value, Path) ->
     {chosen(Enum, Value), fault(fits(Field, Value), Path)};
 value(Field, Value, Path) ->
     {Value, fault(fits(Field, Value), Path)}.
+
+%% The object or array that a text contains as JSON: schemas for Gemini describe those of any shape as texts.
+in_text(Type, Text) ->
+    case beamai_json:decode(Text) of
+        {ok, Value} when Type =:= object, is_map(Value) -> {ok, Value};
+        {ok, Value} when Type =:= array, is_list(Value) -> {ok, Value};
+        _ -> error
+    end.
 
 %% The enumerated value that was given. Text that names an enumerated atom becomes that atom; no new atoms are created.
 chosen(Enum, Value) ->

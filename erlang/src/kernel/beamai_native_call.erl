@@ -218,7 +218,7 @@ approved(#{<<"fingerprint">> := Fingerprint}, #call{request = Request} = Call) -
     Approved = Call#call{request = Request#{approved => Fingerprint}},
     case send(Approved) of
         {ask, #{<<"tool">> := Tool, <<"subject">> := Subject}} ->
-            Message = [Subject, " is not what was approved; call again to be asked again"],
+            Message = [beamai_error:excerpt(Subject), " is not what was approved; call again to be asked again"],
             {error, beamai_error:new(Tool, permission_denied, needs_approval, Message)};
         Answer ->
             settle(Answer, Approved)

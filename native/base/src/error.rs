@@ -2,7 +2,7 @@
 //!
 //! A message says what was wrong, with the value, and what to do next. Models read it at least as often as people.
 
-use crate::{HostHint, HostTerms};
+use crate::{HostHint, HostTerms, excerpt};
 use serde_json::{Map, Value};
 use std::fmt;
 
@@ -211,11 +211,9 @@ impl ToolError {
         let error = error.into();
         let (reason, advice) = match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
             Some(rustix::io::Errno::NOENT) => {
-                (Reason::NoSuchFile, "; check the path, or list the directory to see what is there")
+                (Reason::NoSuchFile, "; check the path, or search for it by its name")
             }
-            Some(rustix::io::Errno::NOTDIR) => {
-                (Reason::NotADirectory, "; a part of the path is not a directory")
-            }
+            Some(rustix::io::Errno::NOTDIR) => (Reason::NotADirectory, "; a part of the path is a file"),
             Some(rustix::io::Errno::ISDIR) => (Reason::IsADirectory, "; name a file in it"),
             Some(rustix::io::Errno::XDEV) => (Reason::OutsideWorkspace, "; use a path inside the workspace"),
             Some(rustix::io::Errno::LOOP) => {
@@ -230,7 +228,9 @@ impl ToolError {
             }
             _ => (Reason::Io, ""),
         };
-        Self::new(reason, format!("cannot {action} {path}: {}{advice}", describe(&error))).file(path)
+        let path = path.to_string();
+        let message = format!("cannot {action} {}: {}{advice}", excerpt(&path), describe(&error));
+        Self::new(reason, message).file(path)
     }
 
     /// The error as a JSON object with the keys `tool`, `error_type`, `message`, `details`.

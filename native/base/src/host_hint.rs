@@ -23,11 +23,52 @@ impl HostHint {
         Self { erlang: erlang.into(), command_line: command_line.into() }
     }
 
+    /// How the host allows what these permission rules are about.
+    pub fn allow<'r>(rules: impl IntoIterator<Item = &'r str>) -> Self {
+        let rules: Vec<&str> = rules.into_iter().collect();
+        let all = |one: &dyn Fn(&str) -> String, between| {
+            rules.iter().map(|rule| one(rule)).collect::<Vec<_>>().join(between)
+        };
+        Self::new(
+            format!(
+                "Allow it with permissions => #{{allow => [{}]}}",
+                all(&|rule| format!("<<\"{}\"/utf8>>", escaped(rule)), ", ")
+            ),
+            format!("Allow it with {}", all(&|rule| format!("--allow {}", quoted(rule)), " ")),
+        )
+    }
+
     /// The sentence in the terms of this host.
     pub fn in_terms(self, terms: HostTerms) -> String {
         match terms {
             HostTerms::Erlang => self.erlang,
             HostTerms::CommandLine => self.command_line,
         }
+    }
+}
+
+/// The inside of an Erlang string.
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+/// A word of a shell.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_written_as_their_host_takes_them() {
+        let hint = HostHint::allow(["Bash(echo 'a' \"b\")", "Read(x)"]);
+        assert_eq!(
+            hint.clone().in_terms(HostTerms::Erlang),
+            r#"Allow it with permissions => #{allow => [<<"Bash(echo 'a' \"b\")"/utf8>>, <<"Read(x)"/utf8>>]}"#
+        );
+        let line = hint.in_terms(HostTerms::CommandLine);
+        assert_eq!(line, r#"Allow it with --allow 'Bash(echo '\''a'\'' "b")' --allow 'Read(x)'"#);
     }
 }

@@ -1,8 +1,9 @@
 //! The approval request for a person: the action, rules that would allow it permanently, and the diff of a change.
 
-use beamai_policy::{Judgement, Operand, PermissionRequest, PermissionRequests};
+use beamai_policy::{FETCH, Judgement, Operand, PermissionRequest, PermissionRequests, Policy};
 use beamai_text::{one_line, printable};
 use serde_json::{Value, json};
+use url::{Host, Url};
 
 /// Maximum characters of a diff in a request.
 const SHOWN: usize = 4_000;
@@ -22,6 +23,7 @@ pub(crate) fn request(
     permissions: &PermissionRequests,
     judgement: &Judgement,
     digest: Option<blake3::Hash>,
+    policy: &Policy,
 ) -> Value {
     let rule = judgement.verdict.parts().1;
     let subject = permissions.subject();
@@ -38,7 +40,8 @@ pub(crate) fn request(
         "matched_rule": rule,
     });
     let always = always(permissions, &wanted);
-    if !always.is_empty() {
+    // A rule that asks takes precedence over one that allows.
+    if !always.is_empty() && policy.would_allow(&always, permissions) {
         request["always"] = always.into();
     }
     if !wanted.is_empty() {
@@ -71,12 +74,40 @@ fn always(permissions: &PermissionRequests, wanted: &[String]) -> Vec<String> {
         rules.dedup();
         return rules;
     }
-    let of_need = |permission: &PermissionRequest| match &permission.operand {
-        Operand::File(_) | Operand::Name(_) => Some(permission.subject()),
-        Operand::None => Some(permission.rule.clone()),
-        _ => None,
-    };
-    permissions.iter().map(of_need).collect::<Option<Vec<_>>>().unwrap_or_default()
+    permissions.iter().map(rule_for).collect::<Option<Vec<_>>>().unwrap_or_default()
+}
+
+/// The rule that allows what one permission request is about; `None` if no short rule covers it and little else.
+fn rule_for(permission: &PermissionRequest) -> Option<String> {
+    let rule = &permission.rule;
+    match &permission.operand {
+        Operand::File(of) | Operand::Project(of) => is_literal(&of.path).then(|| permission.subject()),
+        Operand::Name(name) => is_literal(name).then(|| permission.subject()),
+        // A rule for a domain also covers requests that send data, so it is not offered where one is about to.
+        Operand::Url { action, url } if action == FETCH => {
+            server(url).map(|server| format!("{rule}({server})"))
+        }
+        Operand::Url { .. } => None,
+        Operand::Command(_) if rule == "Bash" => None,
+        // Rules for these take no pattern, or one that would only cover the same query.
+        Operand::Command(_) | Operand::Query(_) | Operand::None => Some(rule.clone()),
+    }
+}
+
+/// Whether a pattern with this text matches this text only.
+fn is_literal(text: &str) -> bool {
+    !text.contains(['*', '?', '[', ']', '{', '}', '\\', '!'])
+}
+
+/// The pattern for all of a server's addresses: its domain, or the beginning of them if its host is an address.
+fn server(url: &str) -> Option<String> {
+    let url = Url::parse(url).ok()?;
+    match url.host()? {
+        Host::Domain(domain) => Some(format!("domain:{domain}")),
+        Host::Ipv4(_) => Some(format!("{}/*", url.origin().ascii_serialization())),
+        // Its brackets would be wildcards.
+        Host::Ipv6(_) => None,
+    }
 }
 
 /// Generalizes the rule for one command to its subcommand: `Bash(npm test --all)` becomes `Bash(npm test:*)`.

@@ -2,7 +2,7 @@
 
 use crate::approval;
 use crate::catalogue;
-use beamai_base::{CancelToken, Reason, Result, Secret, ToolError, panics};
+use beamai_base::{CancelToken, Reason, Result, Secret, ToolError, excerpt, panics};
 use beamai_isolation::{HostCredentials, SandboxMode, SandboxSettings};
 use beamai_policy::{
     DeniedPaths, Judgement, NetworkPolicy, Operand, PermissionRequest, PermissionRequests, Policy,
@@ -278,7 +278,7 @@ impl Host {
             }
             Verdict::Deny(_) => Err(denied(permission, &judgement).into()),
             Verdict::Ask(_) => {
-                let request = approval::request(&call.tool, &permissions, &judgement, digest);
+                let request = approval::request(&call.tool, &permissions, &judgement, digest, &self.policy);
                 match &call.approved {
                     None => Ok(CallOutcome::Ask(self.tried(request, &*prepared, &permissions, &cx)?)),
                     Some(approved) if request["fingerprint"] == approved.as_str() => {
@@ -354,7 +354,9 @@ impl Host {
         let judgement = self.policy.judge(&permission);
         match judgement.verdict {
             Verdict::Allow(_) => Ok(None),
-            Verdict::Ask(_) => Ok(Some(approval::request(tool, &permission.into(), &judgement, None))),
+            Verdict::Ask(_) => {
+                Ok(Some(approval::request(tool, &permission.into(), &judgement, None, &self.policy)))
+            }
             Verdict::Deny(_) => Err(ToolError { tool: tool.to_owned(), ..denied(&permission, &judgement) }),
         }
     }
@@ -448,12 +450,13 @@ fn denied(permission: &PermissionRequest, judgement: &Judgement) -> ToolError {
         None => "the permissions deny what no rule allows".to_owned(),
     };
     let message = format!(
-        "{} is not allowed: {why}{}; do something else, or ask for the rule to be changed",
-        permission.subject(),
+        "{} is not allowed: {why}{}; do something else",
+        excerpt(&permission.subject()),
         judgement.because()
     );
-    let error =
-        ToolError::new(Reason::Denied, message).with("matched_rule", rule.map_or(Value::Null, Value::from));
+    let error = ToolError::new(Reason::Denied, message)
+        .with("matched_rule", rule.map_or(Value::Null, Value::from))
+        .hint(judgement.hint(permission));
     match permission.operand.detail() {
         None => error,
         Some((key, text)) => error.with(key, text),
@@ -461,7 +464,7 @@ fn denied(permission: &PermissionRequest, judgement: &Judgement) -> ToolError {
 }
 
 fn changed(permissions: &PermissionRequests) -> ToolError {
-    let message = format!("{} is not what was approved; ask again", permissions.subject());
+    let message = format!("{} is not what was approved; ask again", excerpt(&permissions.subject()));
     ToolError::new(Reason::NeedsApproval, message)
 }
 

@@ -18,7 +18,7 @@ pub use edit::{FileEdit, FileEditOutput, TextEdit};
 pub use read::{FileRead, FileReadOutput};
 pub use write::{FileWrite, FileWriteOutput, WriteMode, WriteOperation};
 
-use beamai_base::{Reason, Result, ToolError};
+use beamai_base::{Reason, Result, ToolError, excerpt};
 use beamai_policy::{FilePath, Operand, PermissionRequest};
 use beamai_tool::{CallContext, Interrupt};
 use beamai_workspace::{WorkspacePath, WriteGuard};
@@ -68,8 +68,9 @@ fn check_hash(expected: Option<&str>) -> Result<()> {
     match expected {
         Some(hash) if hash.len() != 64 || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
             let message = format!(
-                "expected_hash {hash:?} is not a hash; give the 64 hexadecimal digits of a result's \"hash\", \
-                 or leave it out"
+                "expected_hash {:?} is not a hash; give the 64 hexadecimal digits of a result's \"hash\", \
+                 or leave it out",
+                excerpt(hash)
             );
             Err(ToolError::new(Reason::InvalidArgument, message))
         }

@@ -1,6 +1,6 @@
 //! Errors for missing files, with suggestions.
 
-use beamai_base::{Reason, Result, ToolError, nearest};
+use beamai_base::{Reason, Result, ToolError, excerpt, nearest};
 use beamai_workspace::{WorkspacePath, decode_path, encode_path};
 use rustix::fs::Stat;
 use std::fs::File;
@@ -25,11 +25,13 @@ fn missing(path: &WorkspacePath) -> ToolError {
         return dangling(shown);
     }
     let what = match &first_missing {
-        Some(above) if *above != shown => format!("there is no directory {above}, so {shown} does not exist"),
-        _ => format!("there is no file {shown}"),
+        Some(above) if *above != shown => {
+            format!("there is no directory {}, so {} does not exist", excerpt(above), excerpt(&shown))
+        }
+        _ => format!("there is no file {}", excerpt(&shown)),
     };
     let advice = match near.is_empty() {
-        true => "check the path, or list the directory to see what is there".to_owned(),
+        true => "check the path, or search for it by its name".to_owned(),
         false => format!("did you mean {}?", near.join(" or ")),
     };
     ToolError::new(Reason::NoSuchFile, format!("{what}; {advice}")).file(shown).with("nearest", near)
@@ -37,8 +39,10 @@ fn missing(path: &WorkspacePath) -> ToolError {
 
 /// The error for a dangling symbolic link.
 fn dangling(shown: String) -> ToolError {
-    let message =
-        format!("{shown} is a symbolic link whose target does not exist; use the path of the target");
+    let message = format!(
+        "{} is a symbolic link whose target does not exist; use the path of the target",
+        excerpt(&shown)
+    );
     ToolError::new(Reason::NoSuchFile, message).file(shown).with("nearest", Vec::<String>::new())
 }
 

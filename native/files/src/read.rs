@@ -3,7 +3,7 @@
 use super::buffered_file::{BufferedFile, no_text};
 use super::{is_false, missing, refuse_larger, tail};
 use base64::Engine;
-use beamai_base::{Reason, Result, ToolError};
+use beamai_base::{Reason, Result, ToolError, excerpt};
 use beamai_policy::{FilePath, Operand, PermissionRequest};
 use beamai_text::{Charset, ContentKind, LineEnding, LineStats, LineWindow, summarize};
 use beamai_tool::{
@@ -218,8 +218,9 @@ impl ReadCall<'_> {
         let mut scratch = Vec::new();
         Charset::labelled(label, before.bytes().read(0..3, &mut scratch)?).ok_or_else(|| {
             let message = format!(
-                "there is no encoding {label:?}; use a name from the WHATWG Encoding Standard, such as utf-8, \
-                 utf-16le, windows-1252, gbk, big5, shift_jis or euc-kr, or leave it out"
+                "there is no encoding {:?}; use a name from the WHATWG Encoding Standard, such as utf-8, \
+                 utf-16le, windows-1252, gbk, big5, shift_jis or euc-kr, or leave it out",
+                excerpt(label)
             );
             ToolError::new(Reason::InvalidArgument, message)
         })

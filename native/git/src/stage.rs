@@ -12,7 +12,7 @@ use super::tree::tracked::{low, mode};
 use super::tree::untracked::UntrackedFinder;
 use crate::call::GitCall;
 use crate::is_administrative;
-use beamai_base::{Reason, ToolError};
+use beamai_base::{Reason, ToolError, excerpt};
 use beamai_port_tools::git::path::shown;
 use beamai_workspace::Workspace;
 use git2::{IndexEntry, IndexTime, ObjectType, Oid};
@@ -147,9 +147,10 @@ fn candidates(
 
 /// The file type at the path; `None` for a tracked file that was deleted.
 fn kind(contents: &mut WorkTreeReader<'_>, path: &[u8], is_tracked: bool) -> GitResult<Option<FileType>> {
+    let named = || excerpt(&shown(path)).into_owned();
     let refuse = |reason, why: String| Err(ToolError::new(reason, why).file(shown(path)).into());
     if is_administrative(path) {
-        let why = format!("{} is git's own; only the work tree's files can be staged", shown(path));
+        let why = format!("{} is git's own; only the work tree's files can be staged", named());
         return refuse(Reason::InvalidArgument, why);
     }
     let found = if path.is_empty() { Ok(FileType::Directory) } else { kind_at(contents, path) };
@@ -159,17 +160,16 @@ fn kind(contents: &mut WorkTreeReader<'_>, path: &[u8], is_tracked: bool) -> Git
         }
         Ok(kind @ (FileType::Directory | FileType::RegularFile | FileType::Symlink)) => Ok(Some(kind)),
         Ok(_) => {
-            let why =
-                format!("{} is not a file; git stores only regular files and symbolic links", shown(path));
+            let why = format!("{} is not a file; git stores only regular files and symbolic links", named());
             refuse(Reason::NotAFile, why)
         }
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) if is_tracked => Ok(None),
         Err(Errno::NOENT) => {
-            let why = format!("{} did not match any files; check the path", shown(path));
+            let why = format!("{} did not match any files; check the path", named());
             refuse(Reason::NoSuchFile, why)
         }
         Err(Errno::NOTDIR | Errno::LOOP) => {
-            let why = format!("{} is beyond a symbolic link or a file; name the link itself", shown(path));
+            let why = format!("{} is beyond a symbolic link or a file; name the link itself", named());
             refuse(Reason::InvalidArgument, why)
         }
         Err(error) => Err(failed("look at", path, error).into()),

@@ -62,6 +62,9 @@ pub struct NetworkUse {
     /// The permission rule that would allow it; absent if none is needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wanted: Option<String>,
+    /// How the host allows it; absent if no rule does, or none is needed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub configure: Option<String>,
 }
 
 /// Serves the network connections of a command, which arrive at a socket in its network namespace.

@@ -22,11 +22,11 @@ const ADMITTED_BY: [&str; 2] =
 
 /// For calls of the web tools.
 pub static FETCH: Advice = Advice {
-    time: "try again with a longer timeout_sec, or fetch something smaller",
+    time: "try again, with a longer timeout_sec if the tool takes one, or fetch something smaller",
     address: PUBLIC_ONLY,
     admitted_by: ADMITTED_BY,
-    certificate: "Give verify_tls: false only if you know this server and expect this",
-    authorities: ", or fetch with verify_tls: false from a server you know",
+    certificate: "If the tool takes verify_tls, give false only if you know this server and expect this",
+    authorities: ", or, if the tool takes it, fetch with verify_tls: false from a server you know",
 };
 
 /// For commands that connect by host name.

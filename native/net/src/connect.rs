@@ -2,7 +2,7 @@
 
 use super::guard::literal;
 use super::{Deadline, Transport, failure};
-use beamai_base::{Result, ToolError};
+use beamai_base::{Result, ToolError, excerpt};
 use std::io;
 use std::net::SocketAddr;
 use tokio::net::TcpStream;
@@ -61,7 +61,7 @@ impl Transport {
         let host = url.host_str().unwrap_or_default();
         let port = url.port_or_known_default().unwrap_or_default();
         let looking = self.resolver.resolve(host, port);
-        match deadline.within(&format!("looking up the name {host}"), looking).await? {
+        match deadline.within(&format!("looking up the name {}", excerpt(host)), looking).await? {
             Ok(addresses) if !addresses.is_empty() => Ok(addresses),
             Ok(_) => Err(unknown_host(host, "it has no address")),
             Err(error) => Err(unknown_host(host, &error.to_string())),
@@ -77,6 +77,7 @@ enum ConnectAttempt {
 
 fn unknown_host(host: &str, why: &str) -> ToolError {
     let why = why.strip_prefix("failed to lookup address information: ").unwrap_or(why);
+    let host = excerpt(host);
     failure("dns", format!("the host {host} cannot be found ({why}); check its name, or try again later"))
 }
 

@@ -6,7 +6,7 @@
 
 use super::address::not_public;
 use super::advice::{self, Advice};
-use beamai_base::{Domains, HostHint, Reason, Result, ToolError, domain::is_web};
+use beamai_base::{Domains, HostHint, Reason, Result, ToolError, domain::is_web, excerpt};
 use beamai_tool::WebSettings;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use url::{Host, Url};
@@ -68,16 +68,22 @@ impl AddressGuard {
     /// `denied`, with the reason.
     pub(crate) fn admit(&self, url: &Url) -> Result<()> {
         if !is_web(url) {
-            let message = format!("{url} is refused: only http and https can be fetched");
+            let message = format!("{} is refused: only http and https can be fetched", excerpt(url.as_str()));
             return Err(refusal(url, message));
         }
         if let Some(entry) = self.blocked_domains.covering(url) {
-            let message = format!("{url} is refused: the host blocks {entry}; look for another source");
+            let message = format!(
+                "{} is refused: {entry} is blocked here; look for another source",
+                excerpt(url.as_str())
+            );
             return Err(refusal(url, message).with("matched_rule", format!("blocked_domains: {entry}")));
         }
         if !self.allowed_domains.is_empty() && self.allowed_domains.covering(url).is_none() {
             let allowed = self.allowed_domains.iter().collect::<Vec<_>>().join(", ");
-            let message = format!("{url} is refused: the host allows only these domains: {allowed}");
+            let message = format!(
+                "{} is refused: only these domains are allowed here: {allowed}",
+                excerpt(url.as_str())
+            );
             return Err(refusal(url, message).with("matched_rule", format!("allowed_domains: {allowed}")));
         }
         match literal(url) {
@@ -109,7 +115,8 @@ impl AddressGuard {
     pub(crate) fn refused(&self, url: &Url, addresses: &[(SocketAddr, &'static str)]) -> ToolError {
         let shown = |(address, why): &(SocketAddr, &str)| format!("{address}, {why}");
         let places = addresses.iter().map(shown).collect::<Vec<_>>().join("; ");
-        let message = format!("{url} is refused: it leads to {places}. {}", self.advice.address);
+        let message =
+            format!("{} is refused: it leads to {places}. {}", excerpt(url.as_str()), self.advice.address);
         let addresses: Vec<String> = addresses.iter().map(|(address, _)| address.to_string()).collect();
         let first = addresses.first().map_or("IP:PORT", String::as_str);
         let [erlang, command_line] = self.advice.admitted_by.map(|hint| hint.replace("ADDRESS", first));

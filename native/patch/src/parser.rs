@@ -34,7 +34,8 @@ pub(super) fn parse(patch: &str) -> Result<Vec<FileDiff>> {
     match parser.files.is_empty() {
         true => Err(malformed(
             1,
-            "the patch has no file in it: expected lines such as \"--- a/path\", \"+++ b/path\", \"@@ -1,3 +1,4 @@\"",
+            "the patch has no file in it: expected lines such as \"--- a/path\", \"+++ b/path\", \"@@ -1,3 +1,4 @@\", or a patch \
+             between \"*** Begin Patch\" and \"*** End Patch\" with \"*** Update File: path\"",
         )),
         false => Ok(parser.files),
     }

@@ -5,7 +5,7 @@ use super::path::{PathRoots, PathRule};
 use super::permission_request::{FilePath, Operand, PermissionRequest, PermissionRequests};
 use super::secret_paths::SecretPaths;
 use super::verdict::Verdict;
-use beamai_base::{Reason, Result, ToolError};
+use beamai_base::{Reason, Result, ToolError, excerpt};
 use beamai_workspace::{Access, AccessGuard, decode_path};
 use serde_json::Value;
 use std::ffi::OsStr;
@@ -91,10 +91,10 @@ impl FileGuard {
         let file = FilePath { path: real.to_owned(), ..file.clone() };
         let permission = PermissionRequest { operand: Operand::File(file), ..permission.clone() };
         let judgement = self.policy.judge(&permission);
-        let because = judgement.because();
+        let (because, hint) = (judgement.because(), judgement.hint(&permission));
         match judgement.verdict {
             Verdict::Allow(_) => Ok(()),
-            Verdict::Deny(rule) => Err(denied(&permission, rule, &because)),
+            Verdict::Deny(rule) => Err(denied(&permission, rule, &because).hint(hint)),
             Verdict::Ask(_) => Err(changed(&permission)),
         }
     }
@@ -157,7 +157,8 @@ fn denied(permission: &PermissionRequest, rule: Option<String>, because: &str) -
         Some(rule) => format!("the permission rule {rule} denies it"),
         None => "the permissions keep it from being used".to_owned(),
     };
-    let message = format!("{} is not allowed: {why}{because}; nothing was done", permission.subject());
+    let message =
+        format!("{} is not allowed: {why}{because}; nothing was done", excerpt(&permission.subject()));
     with_file(ToolError::new(Reason::Denied, message), permission)
         .with("matched_rule", rule.map_or(Value::Null, Value::from))
 }
@@ -165,7 +166,7 @@ fn denied(permission: &PermissionRequest, rule: Option<String>, because: &str) -
 fn changed(permission: &PermissionRequest) -> ToolError {
     let message = format!(
         "{} is not what was allowed: another program has changed where the path leads; nothing was done, so call again",
-        permission.subject()
+        excerpt(&permission.subject())
     );
     with_file(ToolError::new(Reason::Changed, message), permission)
 }

@@ -107,6 +107,20 @@ impl Policy {
         Ok(policy)
     }
 
+    /// Whether further allow rules would allow all of these requests.
+    pub fn would_allow(&self, rules: &[String], permissions: &PermissionRequests) -> bool {
+        let names: Vec<&str> = permissions.iter().map(|permission| &*permission.rule).collect();
+        let names = RuleNames { rules: &names, rule_of: &|_| None };
+        let parsed = rules.iter().map(|rule| {
+            let text = Examples { rule: rule.clone(), matching: Vec::new(), no_match: Vec::new() };
+            PermissionRule::new(&text, &names, &self.roots)
+        });
+        let Ok(parsed) = parsed.collect::<Result<Vec<_>>>() else { return false };
+        let mut policy = self.clone();
+        policy.allow.extend(parsed);
+        matches!(policy.judge_all(permissions).0.verdict, Verdict::Allow(_))
+    }
+
     /// Whether any rule or mode could ask about a call, given whether its tool requires permission.
     pub fn may_ask(&self, requires_permission: bool) -> bool {
         !self.ask.is_empty()
@@ -175,7 +189,7 @@ impl Policy {
         match &permission.operand {
             Operand::Command(line) if permission.rule == "Bash" => shell::judge(self, line),
             _ => match self.secrets.refuse(permission, &self.allow, &self.roots) {
-                Some(why) => Judgement::on(Verdict::Deny(None), "", Some(why)),
+                Some(place) => Judgement::on_secret(place),
                 None => self.verdict(permission).into(),
             },
         }

@@ -53,30 +53,24 @@ impl SecretPaths {
         (!is_shown && !named.any(is_named)).then_some(place)
     }
 
-    /// Why a permission request is denied, if it is about a secret.
+    /// The place of secrets that a permission request is about, if it is denied for that.
     pub(super) fn refuse(
         &self,
         permission: &PermissionRequest,
         allow: &[PermissionRule],
         roots: &PathRoots,
-    ) -> Option<String> {
+    ) -> Option<&Path> {
         let (Operand::File(file) | Operand::Project(file)) = &permission.operand else { return None };
         if self.is_empty() {
             return None;
         }
-        let place = paths(file).iter().find_map(|path| {
+        paths(file).iter().find_map(|path| {
             self.keep(
                 path,
                 naming(allow, |rule| rule.tool == "Read" || rule.is_about(&permission.rule)),
                 roots,
             )
-        })?;
-        Some(format!(
-            "{} is a place of secrets, which tools leave alone unless a rule that allows them, such as Read({}), or the \
-             sandbox's \"readable\" names it",
-            place.display(),
-            place.display()
-        ))
+        })
     }
 }
 

@@ -1,6 +1,9 @@
 //! Verdicts.
 
+use super::PermissionRequest;
+use beamai_base::{HostHint, excerpt};
 use beamai_text::literal;
+use std::path::Path;
 
 /// The verdict, with the deciding rule; `None` if the default mode decided.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,10 +61,35 @@ impl Judgement {
         Self { verdict, part, why, wanted: vec![] }
     }
 
+    /// The denial of a place of secrets.
+    pub(super) fn on_secret(place: &Path) -> Self {
+        let place = place.display();
+        let why = format!("{place} is a place of secrets, which tools leave alone");
+        Self { wanted: vec![format!("Read({place})")], ..Self::on(Verdict::Deny(None), "", Some(why)) }
+    }
+
+    /// How the host allows a request that is denied.
+    pub fn hint(&self, permission: &PermissionRequest) -> HostHint {
+        let remove = |rule: &str| {
+            HostHint::new(
+                format!("The rule {rule} is in the permissions of the kernel"),
+                format!("The rule {rule} is in an option --deny, or in the settings"),
+            )
+        };
+        match (self.verdict.parts().1, self.wanted.as_slice()) {
+            (Some(rule), _) => remove(rule),
+            (None, []) => HostHint::allow([&*permission.subject()]),
+            (None, wanted) => HostHint::allow(wanted.iter().map(String::as_str)),
+        }
+    }
+
     /// The reason in words, such as `, for the part rm x, because …`; empty if the rule says it all.
     pub fn because(&self) -> String {
-        let part =
-            self.part.as_ref().map(|part| format!(", for the part {}", literal(part))).unwrap_or_default();
+        let part = self
+            .part
+            .as_ref()
+            .map(|part| format!(", for the part {}", literal(&excerpt(part))))
+            .unwrap_or_default();
         let why = self.why.as_ref().map(|why| format!(", because {why}")).unwrap_or_default();
         part + &why
     }

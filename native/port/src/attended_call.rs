@@ -32,7 +32,7 @@ pub(crate) fn run(mut settings: HostSettings, mut call: CallRequest) -> ToolResu
     if let Some(path) = temp.as_ref().and_then(|dir| dir.path().to_str()) {
         call.session = Some(CallSession { temp_dir: Some(path.to_owned()), ..CallSession::default() });
     }
-    let host = Arc::new(Host::new(&settings, Arc::new(services()))?);
+    let host = Arc::new(Host::new(&settings, Arc::new(services().for_command_line()))?);
     attended(&host, call, Terminal::of_this_program().map(Arc::new).as_ref())
 }
 

@@ -1,7 +1,8 @@
 //! Errors of calls that needed an approval and did not get it.
 
-use beamai_base::{CONFIGURE, Reason, ToolError};
+use beamai_base::{CONFIGURE, Reason, ToolError, excerpt};
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// Nobody could be asked.
 pub(crate) fn nobody_to_ask(request: &Value, why: &str) -> ToolError {
@@ -27,8 +28,9 @@ pub(crate) fn gave_no_answer(request: &Value, who: &str) -> ToolError {
 /// The key of an error's details with the response: declined, cancelled, or that nobody could be asked.
 const ANSWER: &str = "answer";
 
-fn what(request: &Value) -> &str {
-    request["message"].as_str().unwrap_or_default()
+/// What was asked, shortened: a command may have thousands of characters, which its caller knows.
+fn what(request: &Value) -> Cow<'_, str> {
+    excerpt(request["message"].as_str().unwrap_or_default())
 }
 
 /// The options that would allow the requested action.

@@ -36,6 +36,7 @@ mod pipes;
 mod signal_name;
 mod spec;
 
+pub use beamai_sandbox::layers::NetworkAttempts;
 pub use child::Child;
 pub use client::{Launcher, set_program};
 pub use collect::{

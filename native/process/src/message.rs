@@ -3,7 +3,7 @@
 use super::signal_name;
 use beamai_isolation::Isolation;
 use beamai_sandbox::SetupFailure;
-use beamai_sandbox::layers::Placeholder;
+use beamai_sandbox::layers::{NetworkAttempts, Placeholder};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::ffi::CStr;
@@ -122,6 +122,8 @@ pub enum CommandReport {
         killed: u32,
         /// Why its reaper ended it, if it did.
         cause: Option<KillCause>,
+        /// What it tried to reach without a network; `None` if it has one, or if that was not counted.
+        attempts: Option<NetworkAttempts>,
         /// Whether the program has left nothing behind, so that its reaper can be reused.
         is_ready: bool,
     },

@@ -1,4 +1,5 @@
-//! Environment variables for programs with network access: writable caches, the proxy, and the authorities to trust.
+//! Environment variables for package managers and for programs with network access: writable caches, the proxy, and the
+//! authorities to trust.
 
 use crate::layers::{AUTHORITIES, PROXY};
 use beamai_isolation::{SandboxMode, SandboxSettings};
@@ -7,18 +8,32 @@ use std::path::{Path, PathBuf};
 
 type Variable = (OsString, OsString);
 
-/// Caches of package managers: the variable that sets the directory, its default below the home directory, and its name
-/// in the session's cache.
-///
-/// Only set if there is network access: without it, only packages that were downloaded earlier are available, and they
-/// are in the home directory.
-const CACHES: [(&str, &str, &str); 6] = [
-    ("npm_config_cache", ".npm", "npm"),
-    ("PIP_CACHE_DIR", ".cache/pip", "pip"),
-    ("CARGO_HOME", ".cargo", "cargo"),
-    ("GOPATH", "go", "go"),
-    ("GOMODCACHE", "go/pkg/mod", "go/pkg/mod"),
-    ("GOCACHE", ".cache/go-build", "go-build"),
+/// A cache of a package manager, which the sandbox makes read-only with the home directory.
+struct Cache {
+    /// The variable that sets the directory.
+    variable: &'static str,
+    /// Its default below the home directory.
+    usual: &'static str,
+    /// Its name in the session's cache.
+    own: &'static str,
+    /// What programs need of it without network access and can use from a read-only directory, below the home directory:
+    /// earlier downloads, and settings that say where else packages are. The cache stays where it is if one of these
+    /// exists. npm writes into its cache whatever it installs, and fails where it cannot.
+    needed_offline: &'static [&'static str],
+}
+
+const CACHES: [Cache; 6] = [
+    Cache { variable: "npm_config_cache", usual: ".npm", own: "npm", needed_offline: &[] },
+    Cache { variable: "PIP_CACHE_DIR", usual: ".cache/pip", own: "pip", needed_offline: &[] },
+    Cache {
+        variable: "CARGO_HOME",
+        usual: ".cargo",
+        own: "cargo",
+        needed_offline: &[".cargo/registry", ".cargo/config.toml"],
+    },
+    Cache { variable: "GOPATH", usual: "go", own: "go", needed_offline: &["go/pkg/mod"] },
+    Cache { variable: "GOMODCACHE", usual: "go/pkg/mod", own: "go/pkg/mod", needed_offline: &["go/pkg/mod"] },
+    Cache { variable: "GOCACHE", usual: ".cache/go-build", own: "go-build", needed_offline: &[] },
 ];
 
 /// Variables that name a file with the authorities to trust: OpenSSL (and with it Python, Ruby and Go, which read the
@@ -38,13 +53,12 @@ const TRUST: [&str; 9] = [
 /// Loopback addresses are local to the command.
 const NOT_PROXIED: &str = "localhost,127.0.0.1,::1";
 
-/// The variables of a command with network access, unrestricted or by name. `temp` is the session's temporary
-/// directory.
+/// The variables of a command for caches, and those for its network if that is restricted to names. `temp` is the
+/// session's temporary directory.
 pub fn network_environment(temp: Option<&Path>, sandbox: &SandboxSettings, by_name: bool) -> Vec<Variable> {
-    let mut all = Vec::new();
-    if by_name || sandbox.network.is_all() {
-        all.extend(caches(temp, sandbox));
-    }
+    let has_network = by_name || sandbox.network.is_all();
+    let home = std::env::home_dir().unwrap_or_default();
+    let mut all = caches(temp, sandbox, has_network, &home);
     if by_name {
         all.extend(proxies());
         if sandbox.credentials.has_encrypted() {
@@ -55,22 +69,22 @@ pub fn network_environment(temp: Option<&Path>, sandbox: &SandboxSettings, by_na
 }
 
 /// If layers may be missing, `/tmp` might be shared with other users.
-fn caches(temp: Option<&Path>, sandbox: &SandboxSettings) -> Vec<Variable> {
+fn caches(temp: Option<&Path>, sandbox: &SandboxSettings, has_network: bool, home: &Path) -> Vec<Variable> {
     let private = match sandbox.mode {
         SandboxMode::Off => None,
         SandboxMode::BestEffort => temp,
         SandboxMode::Required => temp.or(Some(Path::new("/tmp"))),
     };
     let Some(cache) = private.map(|place| place.join(".cache")) else { return Vec::new() };
-    let home = std::env::home_dir().unwrap_or_default();
-    let is_redirected = |(name, usual, _): &&(&str, &str, &str)| {
-        let is_given = sandbox.env.iter().any(|given| given == name);
-        let is_writable = |path: &String| home.join(usual).starts_with(PathBuf::from(path));
-        !is_given && !sandbox.writable.iter().any(is_writable)
+    let is_redirected = |of: &&Cache| {
+        let is_given = sandbox.env.iter().any(|given| given == of.variable);
+        let is_writable = |path: &String| home.join(of.usual).starts_with(PathBuf::from(path));
+        let is_needed = !has_network && of.needed_offline.iter().any(|path| home.join(path).exists());
+        !is_given && !is_needed && !sandbox.writable.iter().any(is_writable)
     };
     let redirected = CACHES.iter().filter(is_redirected);
     let mut all: Vec<Variable> =
-        redirected.map(|(name, _, own)| (OsString::from(*name), cache.join(own).into())).collect();
+        redirected.map(|of| (OsString::from(of.variable), cache.join(of.own).into())).collect();
     if all.iter().any(|(name, _)| name == "GOMODCACHE") {
         // Otherwise go creates read-only files, which cannot be removed with the session.
         all.push(("GOFLAGS".into(), "-modcacherw".into()));
@@ -102,10 +116,24 @@ mod tests {
     }
 
     #[test]
-    fn caches_are_the_sessions_own_where_the_network_is_reached() {
+    fn caches_are_the_sessions_own_unless_they_hold_all_that_can_be_installed() {
         let off = SandboxSettings::default();
+        let home = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(home.path().join(".cargo/bin")).unwrap();
+        let names = |has_network| -> Vec<String> {
+            let all = caches(Some(Path::new("/t")), &off, has_network, home.path());
+            all.into_iter().map(|(name, _)| name.into_string().unwrap()).collect()
+        };
+        let every =
+            ["npm_config_cache", "PIP_CACHE_DIR", "CARGO_HOME", "GOPATH", "GOMODCACHE", "GOCACHE", "GOFLAGS"];
+        assert_eq!((names(false), names(true)), (every.map(str::to_owned).to_vec(), names(false)));
+        for path in [".npm/_cacache", ".cargo/registry", "go/pkg/mod"] {
+            std::fs::create_dir_all(home.path().join(path)).unwrap();
+        }
+        assert_eq!(names(false), ["npm_config_cache", "PIP_CACHE_DIR", "GOCACHE"]);
+        assert_eq!(names(true), every);
         let on = SandboxSettings { network: Network::All, ..SandboxSettings::default() };
-        assert_eq!(value(&off, false, "npm_config_cache"), None);
+        assert_eq!(value(&off, false, "npm_config_cache"), Some("/t/.cache/npm".to_owned()));
         assert_eq!(value(&off, true, "npm_config_cache"), Some("/t/.cache/npm".to_owned()));
         assert_eq!(value(&on, false, "CARGO_HOME"), Some("/t/.cache/cargo".to_owned()));
         assert_eq!(value(&on, false, "HTTP_PROXY"), None);

@@ -2,7 +2,7 @@
 //!
 //! Only unambiguous cases are changed; everything else is left to the [check](super::check()).
 
-use super::{Param, ParamType, Parameters};
+use super::{Param, ParamType, Parameters, json_text};
 use serde_json::{Map, Value};
 
 /// Text parameters for which an empty string is a meaningful value.
@@ -25,7 +25,7 @@ const AMOUNTS: [&str; 13] = [
 ];
 
 /// Returns the corrected arguments, and notes for the result. Empty strings for optional parameters are dropped,
-/// numbers and booleans written as strings are converted, enum values match case-insensitively, and amounts above their
+/// numbers, booleans, objects and arrays written as strings are converted, enum values match case-insensitively, and amounts above their
 /// maximum are lowered, with a note.
 pub fn coerce(parameters: &Parameters, args: Map<String, Value>) -> (Map<String, Value>, Vec<String>) {
     let mut notes = Vec::new();
@@ -59,6 +59,7 @@ fn is_absent(name: &str, param: &Param, value: &Value) -> bool {
 
 /// Converts a string to the parameter's type, if that is unambiguous.
 fn meant(param: &Param, value: Value, notes: &mut Vec<String>) -> Value {
+    let value = value.as_str().and_then(|text| json_text::read(param.kind, text)).unwrap_or(value);
     let value = match (param.kind, value) {
         (ParamType::Object, Value::Object(map)) => match &param.properties {
             Some(properties) => Value::Object(object(properties, map, notes)),

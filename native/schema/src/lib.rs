@@ -3,6 +3,7 @@
 mod check;
 mod coerce;
 mod derive;
+mod json_text;
 mod provider;
 mod strict;
 mod views;

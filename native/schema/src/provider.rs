@@ -1,6 +1,7 @@
 //! Renders tools in the formats of model providers.
 
-use super::strict::{StrictMode, is_closed};
+use super::json_text;
+use super::strict::StrictMode;
 use super::{Param, ParamType, Parameters};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -41,14 +42,19 @@ pub fn render(
 ) -> RenderedTool {
     let mode = if strict { StrictMode::of(provider, parameters) } else { StrictMode::Off };
     let strict = mode != StrictMode::Off;
-    let schema = object(parameters, mode);
+    let schema = match provider {
+        Provider::Gemini => object(&json_text::closed(parameters), mode),
+        _ => object(parameters, mode),
+    };
     let mut tool = match provider {
         Provider::Openai => return openai(name, description, schema, strict),
         Provider::OpenaiResponses => {
             json!({"type": "function", "name": name, "description": description, "parameters": schema, "strict": strict})
         }
         Provider::Anthropic => json!({"name": name, "description": description, "input_schema": schema}),
-        Provider::Gemini => gemini(name, description, schema, parameters),
+        // Gemini rejects an object without properties, also that of a tool without parameters.
+        Provider::Gemini if parameters.is_empty() => json!({"name": name, "description": description}),
+        Provider::Gemini => json!({"name": name, "description": description, "parameters": schema}),
         Provider::Mcp => json!({"name": name, "description": description, "inputSchema": schema}),
     };
     if strict && provider == Provider::Anthropic {
@@ -101,18 +107,6 @@ fn openai(name: &str, description: &str, schema: Value, strict: bool) -> Rendere
         function["strict"] = true.into();
     }
     RenderedTool { schema: json!({"type": "function", "function": function}), strict }
-}
-
-/// Gemini's own schema format rejects an object without properties: a tool without parameters has no `parameters`, and
-/// one with free-form objects is described by a JSON Schema.
-fn gemini(name: &str, description: &str, schema: Value, parameters: &Parameters) -> Value {
-    let mut tool = json!({"name": name, "description": description});
-    match parameters.is_empty() {
-        true => {}
-        false if parameters.values().all(is_closed) => tool["parameters"] = schema,
-        false => tool["parametersJsonSchema"] = schema,
-    }
-    tool
 }
 
 fn object(parameters: &Parameters, mode: StrictMode) -> Value {

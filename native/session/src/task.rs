@@ -5,7 +5,7 @@
 
 mod for_model;
 
-use beamai_base::{Reason, Result, ToolError};
+use beamai_base::{Reason, Result, ToolError, excerpt};
 use beamai_policy::{Operand, PermissionRequest};
 use beamai_tool::delegation::{Delegation, DelegationReport, DelegationState, TokenUsage};
 use beamai_tool::{
@@ -90,7 +90,7 @@ impl SubAgentTask {
         if self.agent.is_empty() || !self.agent.chars().all(is_name) || self.agent.chars().count() > NAME {
             return refuse(format!(
                 "agent {:?} is not a name: up to {NAME} letters, digits, \"_\", \"-\" and \".\"",
-                self.agent
+                excerpt(&self.agent)
             ));
         }
         if self.objective.trim().is_empty() {

@@ -3,6 +3,7 @@
 use super::capture::Capture;
 use super::command::BackgroundCommand;
 use super::network::NamedNetwork;
+use super::offline::OfflineCommand;
 use super::registry::{CommandRegistry, PATIENCE};
 use super::starts::StartMonitor;
 use super::{not_started, random_name, spec};
@@ -18,14 +19,18 @@ use std::time::{Duration, Instant};
 pub(crate) fn start(shell: Shell, cx: &CallContext) -> Result<ShellOutput> {
     let session = cx.session_id.as_deref().ok_or_else(without_session)?;
     let id = format!("bg_{}", random_name()?);
-    let command = Arc::new(BackgroundCommand::new(id.clone(), Capture::new(cx, shell.strip_ansi)));
+    let command = Arc::new(BackgroundCommand::new(
+        id.clone(),
+        Capture::new(cx, shell.strip_ansi),
+        cx.services.host_terms(),
+    ));
     let registry = CommandRegistry::shared();
     registry.add(session, &command)?;
     match launch(shell, cx, &command) {
         Ok(isolation) => Ok(started(id, isolation)),
         Err(error) => {
             registry.remove(session, &id);
-            command.give_up(error.message.clone());
+            command.give_up(&error);
             Err(error)
         }
     }
@@ -44,7 +49,7 @@ fn launch(shell: Shell, cx: &CallContext, command: &Arc<BackgroundCommand>) -> R
     let child = Launcher::shared().spawn_connected(&spec, outlet.as_ref()).map_err(not_started)?;
     let isolation = child.isolation.reported(cx.sandbox.report);
     let input = shell.stdin.unwrap_or_default();
-    command.judged_by(starts, network);
+    command.judged_by(starts, network, OfflineCommand::of(cx, &shell.command));
     let command = Arc::clone(command);
     let watch = move || watch(&command, child, &input, deadline, wake);
     // If no thread can be started, the child is dropped, which kills it.
@@ -70,7 +75,10 @@ fn watch(
     match panics::caught(|| collect(child, &terms, &mut command.sink())) {
         Ok(collected) => command.finish(collected),
         // The child was dropped, which killed it.
-        Err(panic) => command.give_up(format!("the command was lost: {panic}; this is a defect of the tool")),
+        Err(panic) => {
+            let message = format!("the command was lost: {panic}; this is a defect of the tool");
+            command.give_up(&ToolError::new(Reason::Crash, message));
+        }
     }
 }
 
@@ -109,7 +117,7 @@ pub(crate) fn kill(id: &str, cx: &CallContext) -> Result<BackgroundOutput> {
     match command.wait(cx.deadline.map_or(patience, |deadline| deadline.min(patience))) {
         true => Ok(command.poll()),
         false => {
-            let message = format!("{id} is being killed and has not ended yet; look again with shell_output");
+            let message = format!("{id} is being killed and has not ended yet; look again later");
             Err(ToolError::new(Reason::Timeout, message))
         }
     }

@@ -2,9 +2,10 @@
 
 use super::capture::Capture;
 use super::network::NamedNetwork;
+use super::offline::{self, OfflineCommand};
 use super::starts::StartMonitor;
 use super::{NOT_KILLED, cause_message, code, is_reason, lost_message, milliseconds, not_started, signal};
-use beamai_base::CancelToken;
+use beamai_base::{CancelToken, HostTerms, ToolError};
 use beamai_isolation::Planted;
 use beamai_port_tools::shell::{BackgroundOutput, CommandStatus};
 use beamai_process::{CommandReport, OutputSink, OutputStream, RunEnd, RunResult};
@@ -22,6 +23,8 @@ pub(super) struct BackgroundCommand {
     last: Mutex<Option<FinishedCommand>>,
     starts: Mutex<Option<Arc<StartMonitor>>>,
     network: Mutex<Option<Arc<NamedNetwork>>>,
+    offline: Mutex<Option<OfflineCommand>>,
+    host_terms: HostTerms,
     ended: Condvar,
 }
 
@@ -33,12 +36,15 @@ struct FinishedCommand {
     signal: Option<String>,
     killed: Option<u32>,
     error: Option<String>,
+    /// What the host can configure against the error.
+    configure: Option<String>,
+    network_off: Option<String>,
     planted: Vec<Planted>,
     duration: Duration,
 }
 
 impl BackgroundCommand {
-    pub(super) fn new(id: String, capture: Capture) -> Self {
+    pub(super) fn new(id: String, capture: Capture, host_terms: HostTerms) -> Self {
         Self {
             id,
             cancel: CancelToken::new(),
@@ -47,14 +53,22 @@ impl BackgroundCommand {
             last: Mutex::default(),
             starts: Mutex::default(),
             network: Mutex::default(),
+            offline: Mutex::default(),
+            host_terms,
             ended: Condvar::new(),
         }
     }
 
-    /// Sets the judges of the programs that it starts and of its connections.
-    pub(super) fn judged_by(&self, starts: Option<Arc<StartMonitor>>, network: Option<Arc<NamedNetwork>>) {
+    /// Sets the judges of the programs that it starts and of its connections, or what tells that it has no network.
+    pub(super) fn judged_by(
+        &self,
+        starts: Option<Arc<StartMonitor>>,
+        network: Option<Arc<NamedNetwork>>,
+        offline: Option<OfflineCommand>,
+    ) {
         *lock(&self.starts) = starts;
         *lock(&self.network) = network;
+        *lock(&self.offline) = offline;
     }
 
     pub(super) fn is_running(&self) -> bool {
@@ -74,24 +88,22 @@ impl BackgroundCommand {
 
     /// Records that it has ended.
     pub(super) fn finish(&self, collected: RunResult) {
-        let last = FinishedCommand::of(collected, self.started.elapsed());
+        let attempts = offline::attempts(&collected);
+        let mut last = FinishedCommand::of(collected, self.started.elapsed(), self.host_terms);
+        // Output that has been polled is not kept.
+        let hint = |offline: &OfflineCommand| offline.hint(last.exit_code, attempts, ["", ""]);
+        last.network_off = lock(&self.offline).as_ref().and_then(hint);
         let starts = lock(&self.starts).clone();
         starts.iter().for_each(|starts| starts.end());
         self.end(match starts.and_then(|starts| starts.stopped()) {
-            Some(error) => {
-                FinishedCommand { status: CommandStatus::Failed, error: Some(error.message), ..last }
-            }
+            Some(error) => last.failed(&error, self.host_terms),
             None => last,
         });
     }
 
     /// Records that it could not be started, or was lost.
-    pub(super) fn give_up(&self, why: String) {
-        self.end(FinishedCommand {
-            status: CommandStatus::Failed,
-            error: Some(why),
-            ..FinishedCommand::running(self.started.elapsed())
-        });
+    pub(super) fn give_up(&self, error: &ToolError) {
+        self.end(FinishedCommand::running(self.started.elapsed()).failed(error, self.host_terms));
     }
 
     fn end(&self, last: FinishedCommand) {
@@ -125,7 +137,9 @@ impl BackgroundCommand {
             killed: last.killed,
             refused: lock(&self.starts).as_ref().map(|starts| starts.refused()).unwrap_or_default(),
             network: lock(&self.network).as_ref().map(|network| network.uses()),
+            network_off: last.network_off,
             error: last.error,
+            configure: last.configure,
             duration_ms: milliseconds(last.duration),
         }
     }
@@ -133,19 +147,27 @@ impl BackgroundCommand {
 
 impl FinishedCommand {
     fn running(duration: Duration) -> Self {
-        let (exit_code, signal, killed, error) = (None, None, None, None);
+        let (exit_code, signal, killed, error, configure, network_off) = Default::default();
         Self {
             status: CommandStatus::Running,
             exit_code,
             signal,
             killed,
             error,
+            configure,
+            network_off,
             planted: Vec::new(),
             duration,
         }
     }
 
-    fn of(RunResult { end, report, planted }: RunResult, duration: Duration) -> Self {
+    /// The same, failed with this error.
+    fn failed(self, error: &ToolError, terms: HostTerms) -> Self {
+        let configure = error.hint.as_deref().map(|hint| hint.clone().in_terms(terms));
+        Self { status: CommandStatus::Failed, error: Some(error.message.clone()), configure, ..self }
+    }
+
+    fn of(RunResult { end, report, planted }: RunResult, duration: Duration, terms: HostTerms) -> Self {
         let blank = Self { planted, ..Self::running(duration) };
         let forced = match end {
             RunEnd::Itself => CommandStatus::Failed,
@@ -174,9 +196,7 @@ impl FinishedCommand {
             Ok(CommandReport::Ended { exit, killed, .. }) => {
                 Self { status: forced, exit_code: code(exit), killed: Some(killed), ..blank }
             }
-            Ok(CommandReport::NotStarted(failure)) => {
-                Self { status: CommandStatus::Failed, error: Some(not_started(failure).message), ..blank }
-            }
+            Ok(CommandReport::NotStarted(failure)) => blank.failed(&not_started(failure), terms),
             Err(errno) if end == RunEnd::Itself => {
                 Self { status: CommandStatus::Failed, error: Some(lost_message(errno)), ..blank }
             }

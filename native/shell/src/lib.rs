@@ -11,6 +11,7 @@ mod capture;
 mod command;
 mod head_tail;
 mod network;
+mod offline;
 mod recent;
 mod registry;
 mod shortcut;
@@ -25,13 +26,14 @@ use beamai_base::{CancelToken, HostHint, Reason, Result, ToolError};
 use beamai_isolation::{Isolation, StartCoverage, StartJudge};
 use beamai_port_tools::shell::{PrintedOutput, Shell, ShellKill, ShellOutput, ShellPoll};
 use beamai_process::{
-    CancelWaker, CommandReport, ExitStatus, KillCause, Launcher, MemoryExcess, Pause, ProgramSpec,
-    ProgressListener, RunEnd, RunOptions, RunResult, Stdin, collect, signal_name,
+    CancelWaker, CommandReport, ExitStatus, KillCause, Launcher, MemoryExcess, NetworkAttempts, Pause,
+    ProgramSpec, ProgressListener, RunEnd, RunOptions, RunResult, Stdin, collect, signal_name,
 };
 use beamai_sandbox::{Confinement, SetupFailure, environment, network_environment};
 use beamai_tool::{CallContext, ExecutionClass, OperationBackend, Services, host_act};
 use capture::Capture;
 use network::NamedNetwork;
+use offline::OfflineCommand;
 use recent::RecentOutput;
 use rustix::fs::Access;
 use rustix::io::Errno;
@@ -107,21 +109,24 @@ fn run(shell: &Shell, cx: &CallContext) -> Result<ShellOutput> {
         network: network.map(|network| network.uses()),
         ..blank
     };
-    let ended = answer(collected, blank).map(|output| with_hint(output, cx));
+    let attempts = offline::attempts(&collected);
+    let offline = OfflineCommand::of(cx, &shell.command);
+    let ended = answer(collected, blank).map(|output| with_hint(output, offline, attempts));
     match starts.and_then(|starts| starts.stopped()) {
         Some(stopped) if !cx.cancel.is_cancelled() => Err(with_details_of(stopped, ended)),
         _ => ended,
     }
 }
 
-/// Adds a hint to the result of a command that seems to have failed because it has no network.
-fn with_hint(output: ShellOutput, cx: &CallContext) -> ShellOutput {
+/// Adds a hint to the result of a command that has failed without the network that it wanted.
+fn with_hint(
+    output: ShellOutput,
+    offline: Option<OfflineCommand>,
+    attempts: Option<NetworkAttempts>,
+) -> ShellOutput {
     let PrintedOutput { stdout, stderr, .. } = &output.printed;
-    let network_off = match output.exit_code {
-        Some(0) => None,
-        _ => network::missing(cx, [stdout, stderr]),
-    };
-    ShellOutput { network_off, ..output }
+    let hint = |offline: OfflineCommand| offline.hint(output.exit_code, attempts, [stdout, stderr]);
+    ShellOutput { network_off: offline.and_then(hint), ..output }
 }
 
 /// Adds what is known of the command's end to the error of a command that was stopped because of a program start.

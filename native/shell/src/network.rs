@@ -1,7 +1,7 @@
 //! A running command's connections by host name: decides about them, asks for approval, and records them.
 
 use super::asking::{self, MOST_OPEN, PendingQuestion, StartChoice, lock};
-use beamai_base::{Destination, HostHint};
+use beamai_base::{Destination, HostHint, HostTerms};
 use beamai_isolation::{HostCredentials, NetworkUse, Outlet, SandboxMode};
 use beamai_net::Transport;
 use beamai_network_proxy::{Admission, Gate, Proxy};
@@ -43,6 +43,7 @@ impl NamedNetwork {
             credentials: cx.sandbox.credentials.clone(),
             asker: asking::asker(cx, in_background),
             pause: Arc::clone(pause),
+            host_terms: cx.services.host_terms(),
             noted: Mutex::default(),
         });
         let asked: Arc<dyn Gate> = Arc::new(ConnectionGate(Arc::clone(&gate)));
@@ -108,6 +109,7 @@ struct ConnectionMonitor {
     /// The channel for approval requests; `None` if nobody can be asked.
     asker: Option<Progress>,
     pause: Arc<Pause>,
+    host_terms: HostTerms,
     noted: Mutex<ConnectionLog>,
 }
 
@@ -131,8 +133,8 @@ impl ConnectionLog {
         let name =
             if self.uses.len() < MOST_NAMES || known(&self.uses, name).is_some() { name } else { OTHERS };
         let at = known(&self.uses, name).unwrap_or_else(|| {
-            let (reached, refused, why, wanted) = Default::default();
-            self.uses.push(NetworkUse { name: name.to_owned(), reached, refused, why, wanted });
+            let (reached, refused, why, wanted, configure) = Default::default();
+            self.uses.push(NetworkUse { name: name.to_owned(), reached, refused, why, wanted, configure });
             self.uses.len() - 1
         });
         &mut self.uses[at]
@@ -199,7 +201,11 @@ impl ConnectionMonitor {
 
     fn decide(self: &Arc<Self>, to: &Destination) -> PendingAnswer {
         let refuse = |wanted: Option<String>, why: String| {
-            lock(&self.noted).of(&to.to_string()).wanted = wanted;
+            let mut noted = lock(&self.noted);
+            let used = noted.of(&to.to_string());
+            used.configure = wanted.as_deref().map(|rule| HostHint::allow([rule]).in_terms(self.host_terms));
+            used.wanted = wanted;
+            drop(noted);
             PendingAnswer::Now(Err(why))
         };
         match (self.judge(to), &self.asker) {
@@ -211,8 +217,7 @@ impl ConnectionMonitor {
                     || "no rule allows it".to_owned(),
                     |rule| format!("the rule {rule} requires approval"),
                 );
-                let why = format!("{because}, and nobody can be asked; the rule {wanted} would allow it");
-                refuse(Some(wanted), why)
+                refuse(Some(wanted), format!("{because}, and nobody can be asked"))
             }
         }
     }
@@ -302,41 +307,4 @@ impl Gate for ConnectionGate {
         used.refused += 1;
         used.why = Some(why.to_owned());
     }
-}
-
-/// Messages of common programs that have no network, in lower case.
-const WANTS: [&str; 15] = [
-    "could not resolve",
-    "couldn't resolve",
-    "couldn\u{2019}t resolve",
-    "temporary failure in name resolution",
-    "temporary failure resolving",
-    "name or service not known",
-    "failed to lookup address",
-    "failed to resolve",
-    "unable to resolve host",
-    "no such host",
-    "eai_again",
-    "enetunreach",
-    "enotfound",
-    "network is unreachable",
-    "network unreachable",
-];
-
-/// Advice for the host, if the printed text suggests that the command failed because it has no network.
-pub(super) fn missing(cx: &CallContext, printed: [&str; 2]) -> Option<String> {
-    let is_off = cx.network.is_none() && !cx.sandbox.network.is_all() && cx.sandbox.mode != SandboxMode::Off;
-    let wants = |text: &str| {
-        let text = text.to_lowercase();
-        WANTS.iter().any(|words| text.contains(words))
-    };
-    let hint = || {
-        HostHint::new(
-            "The sandbox has no network; give it by name with sandbox => #{network => [<<\"example.com\">>]}, or with a \
-             permission rule Network(domain:example.com)",
-            "The sandbox has no network; give it by name with --network=example.com, or with \
-             --allow 'Network(domain:example.com)'",
-        )
-    };
-    (is_off && printed.into_iter().any(wants)).then(|| hint().in_terms(cx.services.host_terms()))
 }

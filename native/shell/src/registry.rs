@@ -1,7 +1,7 @@
 //! Background commands by session.
 
 use super::command::BackgroundCommand;
-use beamai_base::{Reason, Result, ToolError};
+use beamai_base::{Reason, Result, ToolError, excerpt};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,6 +12,8 @@ const MOST_IN_SESSION: usize = 16;
 const MOST: usize = 256;
 /// Number of ended commands that a session remembers.
 const REMEMBERED: usize = 64;
+/// Maximum number of commands that an error names.
+const MOST_NAMED: usize = 5;
 /// Number of ended sessions that are remembered, so that late calls are refused.
 const ENDED: usize = 8192;
 /// Upper bound for killing a command; see [`collect`](beamai_process::collect).
@@ -130,8 +132,8 @@ fn forget(commands: &mut Vec<Arc<BackgroundCommand>>, mut count: usize) {
 
 fn too_many(running: &[&str]) -> ToolError {
     let message = format!(
-        "the command was not run: {} of this session run in the background already ({}); end one with shell_kill, \
-         or wait until one has ended",
+        "the command was not run: {} of this session run in the background already ({}); kill one of them, or \
+         wait until one has ended",
         running.len(),
         running.join(", ")
     );
@@ -140,12 +142,14 @@ fn too_many(running: &[&str]) -> ToolError {
 
 fn unknown(id: &str, known: Vec<&str>) -> ToolError {
     let there_are = match known.as_slice() {
-        [] => "the session has none".to_owned(),
-        known => format!("the session has {}", known.join(", ")),
+        [] => "the session has none; start one, and use the id that its result gives".to_owned(),
+        known if known.len() <= MOST_NAMED => format!("the session has {}", known.join(", ")),
+        known => format!(
+            "the latest of the session's {} are {}",
+            known.len(),
+            known[known.len() - MOST_NAMED..].join(", ")
+        ),
     };
-    let message = format!(
-        "there is no background command {id:?} in this session; {there_are}. Commands are known to the session that \
-         started them, end with it and with the port program, and those that ended long ago are forgotten"
-    );
+    let message = format!("there is no background command {:?}; {there_are}", excerpt(id));
     ToolError::new(Reason::NoSuchCommand, message).with("nearest", known)
 }

@@ -3,7 +3,7 @@
 //! A start that needs approval waits; see [`asking`]. If nobody can be asked, the command is ended.
 
 use super::asking::{self, MOST_OPEN, PendingQuestion, StartChoice, lock};
-use beamai_base::{CancelToken, Reason, ToolError};
+use beamai_base::{CancelToken, HostHint, Reason, ToolError, excerpt};
 use beamai_isolation::{HeldStart, ProgramStart, StartCoverage, StartDecision, StartJudge, Starter};
 use beamai_policy::starts::{asked_about, shown, shown_starter};
 use beamai_policy::{NETWORK, StartRules, StartVerdict};
@@ -128,7 +128,10 @@ impl StartMonitor {
         let StoppingStart { command, by, rule, why, wanted } = noted.stopped.clone()?;
         let ran = match noted.ran.as_slice() {
             [] => "nothing had been started before".to_owned(),
-            ran => format!("what had been started before: {}", ran.join("; ")),
+            ran => {
+                let shown: Vec<_> = ran.iter().map(|command| excerpt(command)).collect();
+                format!("what had been started before: {}", shown.join("; "))
+            }
         };
         let because = match (&rule, why) {
             (Some(rule), _) => format!("the rule {rule} requires approval"),
@@ -136,12 +139,14 @@ impl StartMonitor {
             (None, None) => "no rule covers it".to_owned(),
         };
         let message = format!(
-            "the command was ended when {by} was about to start: {command}; {because}, and nobody could be asked. It was \
-             not started; {ran}. To allow it, add the rule {}",
-            wanted.join(", ")
+            "the command was ended when {by} was about to start: {}; {because}, and nobody could be asked. It was not \
+             started; {ran}; do without that program",
+            excerpt(&command)
         );
         let stopped = json!({"command": command, "by": by});
+        let hint = HostHint::allow(wanted.iter().map(String::as_str));
         let error = ToolError::new(Reason::NeedsApproval, message)
+            .hint(hint)
             .with("matched_rule", rule)
             .with("rule", "Bash")
             .with("command", self.rules.typed())

@@ -1,7 +1,7 @@
 //! Tools by name.
 
 use crate::Tool;
-use beamai_base::{Reason, Result, ToolError, nearest};
+use beamai_base::{Reason, Result, ToolError, excerpt, nearest};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ impl ToolRegistry {
                 true => format!("there are: {}", self.tools.keys().cloned().collect::<Vec<_>>().join(", ")),
                 false => format!("did you mean {}?", near.join(", ")),
             };
-            let message = format!("there is no tool named {name:?}; {advice}");
+            let message = format!("there is no tool named {:?}; {advice}", excerpt(name));
             ToolError::new(Reason::UnknownTool, message).with("nearest", near)
         })
     }

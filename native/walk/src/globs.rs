@@ -1,7 +1,7 @@
 //! Glob patterns as arguments: validated, errors explained, and used to prune directories early.
 
 use crate::Select;
-use beamai_base::{Reason, Result, ToolError};
+use beamai_base::{Reason, Result, ToolError, excerpt};
 use globset::{Glob, GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
 use ignore::overrides::{Override, OverrideBuilder};
 use std::ffi::OsStr;
@@ -11,8 +11,7 @@ use std::path::Path;
 /// Maximum length of a pattern, in bytes.
 const MAX_BYTES: usize = 4096;
 /// Worded for tools with an argument for the directory and for those without.
-const RELATIVE: &str = "patterns are relative to the directory that is searched, which is the workspace unless another \
-                        one is given";
+const RELATIVE: &str = "write it relative to the directory that is searched";
 /// Maximum nesting of braces; globset's parser recurses once per level.
 const MAX_NESTING: usize = 16;
 
@@ -36,7 +35,7 @@ pub fn as_path(bytes: &[u8]) -> &Path {
 }
 
 fn invalid(pattern: &str, why: &str) -> ToolError {
-    ToolError::new(Reason::InvalidPattern, format!("the glob {pattern:?} is not valid: {why}"))
+    ToolError::new(Reason::InvalidPattern, format!("the glob {:?} is not valid: {why}", excerpt(pattern)))
         .with("pattern", pattern)
 }
 
@@ -220,7 +219,7 @@ mod tests {
             let said = fault(text);
             // Not every tool that takes a pattern has an argument for the directory.
             assert!(
-                said.contains(part) && said.contains("the workspace unless another one is given"),
+                said.contains(part) && said.contains("relative to the directory that is searched"),
                 "{said}"
             );
             assert!(!said.contains("path"), "{said}");

@@ -1,6 +1,6 @@
 //! Sends a request, follows redirects, and repeats a request with credentials after status 401.
 
-use beamai_base::{Reason, Result, ToolError, domain::is_web};
+use beamai_base::{Reason, Result, ToolError, domain::is_web, excerpt};
 use beamai_net::{Deadline, HttpExchange, OutgoingRequest, Transport};
 use beamai_policy::{RedirectPolicy, Verdict};
 use beamai_port_tools::web::{
@@ -149,7 +149,7 @@ impl<'a> RedirectFollower<'a> {
             Verdict::Allow(_) => Ok(true),
             Verdict::Deny(rule) => {
                 let rule = rule.unwrap_or_else(|| "default deny".to_owned());
-                let message = format!("{to} is refused by the permission rule {rule}");
+                let message = format!("{} is refused by the permission rule {rule}", excerpt(to.as_str()));
                 Err(ToolError::new(Reason::Denied, message)
                     .with("url", to.as_str())
                     .with("matched_rule", rule))

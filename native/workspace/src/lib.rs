@@ -31,7 +31,7 @@ pub use path::{decode as decode_path, encode as encode_path};
 pub use tree::{ParentDir, Tree, open_entry};
 pub use write::{Expected, Replacement};
 
-use beamai_base::{Reason, Result, ToolError};
+use beamai_base::{HostHint, Reason, Result, ToolError, excerpt};
 use guard::GuardSlot;
 use resolve::BaseDir;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
@@ -97,7 +97,7 @@ impl PinnedRoot {
         let root = path::encode(&self.path);
         ToolError::new(
             Reason::OutsideWorkspace,
-            format!("{text} is outside the workspace {root}; use a path inside it"),
+            format!("{} is outside the workspace {root}; use a path inside it", excerpt(text)),
         )
         .file(text)
     }
@@ -252,7 +252,7 @@ impl Workspace {
         if text.is_empty() {
             return Err(ToolError::new(
                 Reason::InvalidArgument,
-                "the path is empty; use \".\" for the workspace",
+                "the path is empty; give one in the workspace",
             ));
         }
         if text == "~" || text.starts_with("~/") {
@@ -293,10 +293,9 @@ impl Workspace {
 }
 
 fn gone(shown: &str, why: &str) -> ToolError {
-    let message = format!(
-        "the workspace {shown} was moved, removed or recreated: {why}; put it back, or make a new kernel for it"
-    );
-    ToolError::new(Reason::WorkspaceGone, message).file(shown)
+    let message = format!("the workspace {shown} was moved, removed or recreated: {why}");
+    let hint = HostHint::new("Put it back, or make a new kernel for it", "Put it back, or start again in it");
+    ToolError::new(Reason::WorkspaceGone, message).file(shown).hint(hint)
 }
 
 /// Whether a path as written goes above its start. It is refused even if links or missing directories would make it end

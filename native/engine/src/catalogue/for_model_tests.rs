@@ -254,7 +254,7 @@ fn a_patch_is_a_line_for_each_file() {
     ]);
     assert_eq!(
         text("beamai", "file_patch", json!({}), json!({"applied": false, "files": files})),
-        "updated a, +2 -0 lines\n  hunk 2 at line 9, -3 lines from where the patch says\nrenamed c from b, +0 -0 lines\n\
+        "updated a, +2 -0 lines\n  hunk 2 at line 9, -3 lines from where the patch says\nrenamed c from b\n\
          [dry run: the patch applies, nothing is changed]"
     );
 }
@@ -298,7 +298,7 @@ fn a_command_is_its_output_and_what_is_to_be_said() {
     assert_eq!(ran(json!({"network": []})), "out");
     assert_eq!(
         ran(json!({"exit_code": 6, "network_off": "--network"})),
-        "out\n[exit code 6]\n[the network is off here: only the host can give it to commands]"
+        "out\n[exit code 6]\n[the command tried to reach the network, which is off here: do without it, or tell the user]"
     );
     assert_eq!(
         ran(json!({"id": "b1", "exit_code": null, "stdout": ""})),

@@ -128,6 +128,32 @@ fn each_part_of_a_command_that_needs_permission_is_named() {
 }
 
 #[test]
+fn the_rule_for_always_allows_such_calls_and_says_no_more_than_it_must() {
+    let page = json!({"url": "https://docs.example.com/a?b=c"});
+    let post = json!({"url": "https://docs.example.com/", "method": "POST", "body": "x"});
+    let local = json!({"url": "http://127.0.0.1:8080/x"});
+    let fixture = Fixture::new(json!({}));
+    for (tool, args, rules) in [
+        ("web_fetch", page.clone(), json!(["WebFetch(domain:docs.example.com)"])),
+        ("web_fetch", local, json!(["WebFetch(http://127.0.0.1:8080/*)"])),
+        ("git_commit", json!({"message": "Say (so)"}), json!(["GitCommit"])),
+        ("git_add", json!({"path": "a.txt"}), json!(["GitAdd(a.txt)"])),
+        ("web_search", json!({"query": "a*"}), json!(["WebSearch"])),
+    ] {
+        let asked = fixture.asked(tool, args.clone());
+        assert_eq!(asked["always"], rules, "{asked}");
+        let allowing = Fixture::new(json!({"allow": rules}));
+        assert!(!matches!(allowing.outcome(tool, args, None), CallOutcome::Ask(_)), "{rules}");
+    }
+    // What sends is more than what the rule says to a reader; a name with wildcards would allow other files, too.
+    assert_eq!(fixture.asked("web_fetch", post).get("always"), None);
+    assert_eq!(fixture.asked("file_write", json!({"path": "[a].txt", "content": ""})).get("always"), None);
+    // No rule that allows helps against one that asks.
+    let asking = Fixture::new(json!({"ask": ["WebFetch"]}));
+    assert_eq!(asking.asked("web_fetch", page).get("always"), None);
+}
+
+#[test]
 fn a_dry_run_of_a_patch_needs_to_read_the_files_only() {
     let fixture = Fixture::new(json!({}));
     let CallOutcome::Ok(tried, _) =

@@ -3,6 +3,7 @@
 mod own_process;
 
 mod approvals;
+mod argument_order;
 mod corpus;
 mod edit_properties;
 mod exchange;

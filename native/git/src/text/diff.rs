@@ -16,7 +16,7 @@ use crate::{
     repo::{Repo, Staging},
     tree::content::{SUBMODULE, WorkTreeReader},
 };
-use beamai_base::{Reason, ToolError};
+use beamai_base::{Reason, ToolError, excerpt};
 use beamai_port_tools::git::{GitText, path::shown};
 use git2::Oid;
 use std::collections::BTreeMap;
@@ -76,8 +76,9 @@ fn commit_of(repo: &Repo, text: &str) -> GitResult<Oid> {
     let found = repo.git.revparse_single(text).and_then(|object| object.peel_to_commit());
     found.map(|commit| commit.id()).map_err(|error| {
         let message = format!(
-            "{text:?} is no commit of this repository ({}); give one hash, branch or tag, as git_log shows them",
-            error.message()
+            "{:?} is no commit of this repository ({}); give one hash, branch or tag, as git_log shows them",
+            excerpt(text),
+            excerpt(error.message())
         );
         ToolError::new(Reason::InvalidArgument, message).into()
     })

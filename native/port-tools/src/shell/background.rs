@@ -1,7 +1,7 @@
 //! Polling and killing background commands.
 
 use super::output::BackgroundOutput;
-use beamai_base::{Reason, Result, ToolError};
+use beamai_base::{Reason, Result, ToolError, excerpt};
 use beamai_policy::{Operand, PermissionRequest};
 use beamai_tool::{
     CallContext, Door, ExecutionClass, Interrupt, Operation, Traits,
@@ -35,7 +35,11 @@ impl ShellPoll {
     fn pattern(&self) -> Result<Option<Regex>> {
         let read = |text: &String| {
             Regex::new(text).map_err(|error| {
-                let message = format!("filter {text:?} is not a regular expression: {error}");
+                // The library's message repeats the pattern in its first lines.
+                let error = error.to_string();
+                let why = error.lines().last().unwrap_or_default();
+                let message =
+                    format!("filter {:?} is not a regular expression: {}", excerpt(text), excerpt(why));
                 ToolError::new(Reason::InvalidPattern, message)
             })
         };

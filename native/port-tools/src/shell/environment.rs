@@ -1,6 +1,6 @@
 //! Environment variables of a command.
 
-use beamai_base::{Reason, Result, ToolError};
+use beamai_base::{Reason, Result, ToolError, excerpt};
 use serde_json::{Map, Value};
 
 /// Parses an `env` argument.
@@ -13,7 +13,7 @@ pub(super) fn variables(env: &Map<String, Value>) -> Result<Vec<(String, String)
     for (name, value) in env {
         match variable(name, value) {
             Ok(value) => variables.push((name.clone(), value)),
-            Err(problem) => problems.push(format!("{name:?} {problem}")),
+            Err(problem) => problems.push(format!("{:?} {problem}", excerpt(name))),
         }
     }
     match problems.is_empty() {
@@ -32,7 +32,7 @@ fn variable(name: &str, value: &Value) -> Result<String, String> {
     match value {
         Value::String(text) if text.contains('\0') => Err("has a NUL byte in its value".to_owned()),
         Value::String(text) => Ok(text.clone()),
-        other => Err(format!("must be a string, not {other}")),
+        other => Err(format!("must be a string, not {}", excerpt(&other.to_string()))),
     }
 }
 

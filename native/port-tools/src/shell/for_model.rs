@@ -125,7 +125,9 @@ fn aftermath(result: Fields<'_>, is_cut: bool, call: &ModelCall<'_>, page: &mut 
         page.note(&line);
     }
     if result.non_empty("network_off").is_some() {
-        page.note("the network is off here: only the host can give it to commands");
+        page.note(
+            "the command tried to reach the network, which is off here: do without it, or tell the user",
+        );
     }
     for planted in result.objects("planted") {
         let [path, setting, outcome] =

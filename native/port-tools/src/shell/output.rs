@@ -32,8 +32,8 @@ pub struct ShellOutput {
     /// Names that the command reached, and names that were refused. Absent unless network access is limited to names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<Vec<NetworkUse>>,
-    /// How the host can enable network access; absent unless the command failed with output that suggests a missing
-    /// network.
+    /// How the host can enable network access; absent unless the command failed and had tried to reach the network,
+    /// which is off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network_off: Option<String>,
     /// Milliseconds from start to end.
@@ -104,9 +104,16 @@ pub struct BackgroundOutput {
     /// Names reached and refused so far; absent unless network access is limited to names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<Vec<NetworkUse>>,
+    /// How the host can enable network access; absent unless the command failed and had tried to reach the network,
+    /// which is off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network_off: Option<String>,
     /// The error, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// What the host can configure against the error; absent if there is nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub configure: Option<String>,
     /// Milliseconds from the start to the end, or until now.
     pub duration_ms: u64,
 }

@@ -2,7 +2,7 @@
 
 use super::auth::Credentials;
 use super::fetch::WebFetch;
-use beamai_base::{Reason, Result, ToolError, domain::is_web};
+use beamai_base::{Reason, Result, ToolError, domain::is_web, excerpt};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use url::Url;
@@ -72,14 +72,15 @@ pub fn address(text: &str) -> Result<(Url, Option<Credentials>)> {
     let url = Url::parse(text.trim()).map_err(|error| {
         let hint = match text.contains("://") {
             true => String::new(),
-            false => format!("; write it in full, such as https://{}", text.trim()),
+            false => format!("; write it in full, such as https://{}", excerpt(text.trim())),
         };
-        wrong(format!("{text:?} is not an address: {error}{hint}"))
+        wrong(format!("{:?} is not an address: {error}{hint}", excerpt(text)))
     })?;
     if !is_web(&url) {
         return Err(wrong(format!(
-            "{text:?} is not an address of the web: only http and https can be fetched, not {}",
-            url.scheme()
+            "{:?} is not an address of the web: only http and https can be fetched, not {}",
+            excerpt(text),
+            excerpt(url.scheme())
         )));
     }
     without_credentials(url)
@@ -116,7 +117,11 @@ fn headers(call: &WebFetch) -> Result<Vec<(String, String)>> {
 fn not_text(name: &str, value: &Value) -> String {
     let hint =
         if value.is_number() || value.is_boolean() { format!("; write \"{value}\"") } else { String::new() };
-    format!("headers must be an object of strings, but {name:?} must be a string, not {value}{hint}")
+    format!(
+        "headers must be an object of strings, but {:?} must be a string, not {}{hint}",
+        excerpt(name),
+        excerpt(&value.to_string())
+    )
 }
 
 /// Validates a header from the caller. Returns its name in lower case, and its value.
@@ -127,7 +132,7 @@ pub fn header(name: &str, value: &str) -> Result<(String, String)> {
     let is_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     let lower = name.to_ascii_lowercase();
     if name.is_empty() || !name.chars().all(is_token) {
-        return Err(wrong(format!("{name:?} cannot be the name of a header")));
+        return Err(wrong(format!("{:?} cannot be the name of a header", excerpt(name))));
     }
     if RESERVED.contains(&lower.as_str()) {
         return Err(wrong(format!("the header {name} is set by the tool itself; leave it out")));

@@ -12,6 +12,8 @@ const DENY: &str = "deny";
 /// Maximum number of rules in a choice, and maximum bytes of each.
 const MOST_RULES: usize = 3;
 const LONGEST_RULE: usize = 100;
+/// The rule that allows every command, which a form does not offer.
+const EVERY_COMMAND: &str = "Bash";
 
 /// A message with form fields.
 pub(super) struct Form {
@@ -60,7 +62,7 @@ fn rules(request: &Value) -> Vec<String> {
     let rules = request["always"].as_array().or_else(|| request["wanted"].as_array()).into_iter().flatten();
     let rules: Vec<String> = rules.filter_map(|rule| rule.as_str().map(str::to_owned)).collect();
     let is_shown =
-        |rule: &String| rule.contains('(') && rule.len() <= LONGEST_RULE && printable(rule) == *rule;
+        |rule: &String| *rule != EVERY_COMMAND && rule.len() <= LONGEST_RULE && printable(rule) == *rule;
     match rules.len() <= MOST_RULES && rules.iter().all(is_shown) {
         true => rules,
         false => Vec::new(),

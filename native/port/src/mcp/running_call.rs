@@ -139,7 +139,7 @@ impl RunningCall<'_> {
             return ApprovalResult::Given;
         }
         if !self.elicitor.is_there() {
-            let why = "this client cannot ask its user (it has no elicitation)";
+            let why = "the client has no way to ask its user";
             return ApprovalResult::Refused(refusal::nobody_to_ask(request, why));
         }
         self.elicitor.forget_unless_asked(fingerprint, APPROVAL);

@@ -237,9 +237,7 @@ fn sessions_do_not_see_each_others_commands() {
         let error = fails(&other, tool, json!({"id": id}));
         assert_eq!((error.kind(), error.reason), (ErrorKind::NotFound, Reason::NoSuchCommand));
         assert!(
-            error
-                .message
-                .contains(&format!("no background command {id:?} in this session; the session has none")),
+            error.message.contains(&format!("no background command {id:?}; the session has none")),
             "{error}"
         );
         let error = fails(&one, tool, json!({"id": "bg_0"}));
@@ -256,7 +254,7 @@ fn a_session_runs_a_bounded_number_and_says_which_run() {
     let ids: Vec<String> = (0..16).map(|_| session.start(json!({"command": "sleep 1000"}))).collect();
     let busy = fails(&session, "shell_exec", json!({"command": "touch ran", "run_in_background": true}));
     assert_eq!(busy.reason, Reason::Busy);
-    assert!(busy.message.contains(&ids[7]) && busy.message.contains("shell_kill"), "{busy}");
+    assert!(busy.message.contains(&ids[7]) && busy.message.contains("kill one of them"), "{busy}");
     assert!(!env.path().join("ran").exists());
     // The foreground and other sessions go on.
     assert_eq!(session.ok("shell_exec", json!({"command": "echo on"}))["stdout"], "on\n");

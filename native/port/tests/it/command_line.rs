@@ -156,7 +156,7 @@ fn the_network_is_on_as_a_whole_or_by_the_names_that_are_attached() {
     std::fs::write(&file, r#"{"sandbox": {"network": ["one.example"]}}"#).unwrap();
     let file = file.to_str().unwrap();
     for (arguments, printed) in [
-        (&[][..], "none none"),
+        (&[][..], "none /tmp/.cache/npm"),
         (&["--network"], "none /tmp/.cache/npm"),
         (&["--network=one.example", "--network=*.two.example:443"], "http://127.0.0.1:3128 /tmp/.cache/npm"),
         (&["--settings", file], "http://127.0.0.1:3128 /tmp/.cache/npm"),

@@ -11,7 +11,7 @@ use crate::{
 };
 use beamai_sandbox::{
     Confinement, SetupFailure,
-    layers::{ForbiddenNames, HostIdentity, LayerContext, SandboxProfile, SignalScope},
+    layers::{AttemptCounters, ForbiddenNames, HostIdentity, LayerContext, SandboxProfile, SignalScope},
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
@@ -43,6 +43,7 @@ struct ReaperLayers {
     signal_scope: Option<SignalScope>,
     /// Whether it counts processes because the Linux kernel does not.
     counts_processes: bool,
+    attempts: Option<AttemptCounters>,
 }
 
 /// What the port receives from a reaper before its first order.
@@ -166,9 +167,10 @@ impl Reaper {
             proxy,
             signal_scope,
             counts_processes,
+            attempts,
             ..
         } = stage;
-        *kept = ReaperLayers { forbidden_names, signal_scope, counts_processes };
+        *kept = ReaperLayers { forbidden_names, signal_scope, counts_processes, attempts };
         *handed = ReaperSockets { listener, proxy };
         // The command may run as the same user: it must not be able to trace its reaper or read its memory.
         rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
@@ -184,6 +186,8 @@ impl Reaper {
         kept: &ReaperLayers,
     ) -> Result<Option<CommandReport>, SetupFailure> {
         let forbidden_names = &kept.forbidden_names;
+        let attempts = || kept.attempts.as_ref().and_then(AttemptCounters::read);
+        let before = attempts();
         let (main, lingers) = self.start(frame, kept.signal_scope.as_ref())?;
         // Wipe the order, so that the next program cannot read it.
         frame.body.fill(0);
@@ -202,7 +206,9 @@ impl Reaper {
             && baseline.is_some_and(|baseline| !baseline.are_left());
         // The main process is one of the children, so its exit status is known when none is left.
         let exit = tended.exit.unwrap_or(ExitStatus::Signal(libc::SIGKILL));
-        let report = CommandReport::Ended { exit, killed: tended.killed(), cause: tended.cause, is_ready };
+        let attempts = before.and_then(|before| Some(attempts()?.since(before)));
+        let killed = tended.killed();
+        let report = CommandReport::Ended { exit, killed, cause: tended.cause, attempts, is_ready };
         Ok((news != ReaperEvent::Orphaned).then_some(report))
     }
 

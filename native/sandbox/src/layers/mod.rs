@@ -8,6 +8,7 @@
 //! There are two tiers. The full one has all layers. The tier `landlock` has those that need no namespaces, and uses
 //! Landlock and filters in place of mounts and namespaces as far as possible.
 
+mod attempts;
 mod capabilities;
 mod devices;
 mod exec_guard;
@@ -35,6 +36,7 @@ mod trust;
 mod user;
 mod uts;
 
+pub use attempts::{AttemptCounters, NetworkAttempts};
 pub use forbidden_names::ForbiddenNames;
 pub use landlock::version as landlock_version;
 pub use limits::kernel_is_at_least;
@@ -104,6 +106,8 @@ pub struct LayerContext<'a> {
     pub listener: Option<OwnedFd>,
     /// The listening socket for network connections.
     pub proxy: Option<OwnedFd>,
+    /// Counters of attempts to reach the network, if commands have none.
+    pub attempts: Option<AttemptCounters>,
     /// A Landlock domain for commands only, so that they cannot signal the reaper.
     pub signal_scope: Option<SignalScope>,
     /// Whether the Linux kernel limits the number of processes; otherwise the reaper counts them.
@@ -122,6 +126,7 @@ impl<'a> LayerContext<'a> {
             partly: Vec::new(),
             listener: None,
             proxy: None,
+            attempts: None,
             signal_scope: None,
             counts_processes: false,
         }

@@ -1,7 +1,7 @@
 //! A network namespace with only a loopback interface. If the host permits some names, a proxy socket listens on it,
 //! whose connections are accepted outside.
 
-use super::{Layer, LayerContext};
+use super::{AttemptCounters, Layer, LayerContext};
 use crate::{Confinement, SetupFailure};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
@@ -34,6 +34,9 @@ impl Layer for NetworkLayer {
             let socket =
                 listen().map_err(|errno| SetupFailure::new("listen on the loopback interface", errno))?;
             stage.proxy = Some(socket);
+        } else {
+            // Without them, a command's output is all there is to tell by.
+            stage.attempts = AttemptCounters::open().ok();
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Selects the files to search: by glob and by type.
 
-use beamai_base::{Reason, Result, ToolError, nearest};
+use beamai_base::{Reason, Result, ToolError, excerpt, nearest};
 use beamai_walk::{
     Select,
     globs::{NameFilter, as_path},
@@ -39,9 +39,9 @@ fn unknown(name: &str, builder: &TypesBuilder) -> ToolError {
     }
     let advice = match near.is_empty() {
         true => "use glob instead, such as \"*.ext\"".to_owned(),
-        false => format!("did you mean {}? Or use glob, such as {ending:?}", near.join(", ")),
+        false => format!("did you mean {}? Or use glob, such as {:?}", near.join(", "), excerpt(&ending)),
     };
-    let message = format!("there is no file type {name:?}; {advice}");
+    let message = format!("there is no file type {:?}; {advice}", excerpt(name));
     ToolError::new(Reason::InvalidArgument, message).with("argument", "type").with("nearest", near)
 }
 

@@ -1,7 +1,7 @@
 //! The compiled pattern of a search. It searches in steps, so that a call can end in the middle of a file.
 
 use super::Grep;
-use beamai_base::{Reason, Result, ToolError};
+use beamai_base::{Reason, Result, ToolError, excerpt};
 use beamai_tool::CallContext;
 use grep_matcher::{ByteSet, LineMatchKind, LineTerminator, Match, Matcher, NoCaptures};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -28,7 +28,12 @@ impl GrepPattern {
     /// `invalid_pattern` that explains the fault and gives its position.
     pub(super) fn new(grep: &Grep) -> Result<Self> {
         if grep.pattern.is_empty() {
-            let why = "it is empty and would match every line; find files by their names, or write \"^\" to mean it";
+            let why = match grep.literal {
+                true => "it is empty and would match every line; find files by their names",
+                false => {
+                    "it is empty and would match every line; find files by their names, or write \"^\" to mean it"
+                }
+            };
             return Err(invalid(&grep.pattern, why));
         }
         let with = |crlf| {
@@ -66,7 +71,7 @@ fn builder(grep: &Grep, crlf: bool) -> RegexMatcherBuilder {
 }
 
 fn invalid(pattern: &str, why: &str) -> ToolError {
-    ToolError::new(Reason::InvalidPattern, format!("the pattern {pattern:?} is not valid: {why}"))
+    ToolError::new(Reason::InvalidPattern, format!("the pattern {:?} is not valid: {why}", excerpt(pattern)))
         .with("pattern", pattern)
 }
 

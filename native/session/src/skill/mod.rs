@@ -4,7 +4,7 @@ mod file;
 mod for_model;
 mod store;
 
-use beamai_base::{Reason, Result, ToolError, nearest};
+use beamai_base::{Reason, Result, ToolError, excerpt, nearest};
 use beamai_policy::{Operand, PermissionRequest};
 use beamai_tool::{
     CallContext, Interrupt, Operation, Traits,
@@ -160,6 +160,9 @@ fn missing(store: &SkillStore, name: &str) -> ToolError {
             format!("; broken: {}", broken.iter().map(one).collect::<Vec<_>>().join(", "))
         }
     };
-    ToolError::new(Reason::NoSuchSkill, format!("there is no skill named {name:?}; {advice}{broken}"))
-        .with("nearest", near)
+    ToolError::new(
+        Reason::NoSuchSkill,
+        format!("there is no skill named {:?}; {advice}{broken}", excerpt(name)),
+    )
+    .with("nearest", near)
 }

@@ -61,7 +61,7 @@ fn an_untrusted_certificate_is_an_error_that_says_what_to_do() {
     let error = try_fetch(&reaching(&[&server]), json!({"url": server.url("/")})).unwrap_err();
     assert_eq!((error.reason, &error.details["kind"]), (Reason::Network, &json!("tls")));
     assert!(error.message.contains("no authority that this machine trusts has signed it"), "{error}");
-    assert!(error.message.contains("verify_tls: false"), "{error}");
+    assert!(error.message.contains("verify_tls"), "{error}");
     assert_eq!(server.seen().len(), 0);
 }
 

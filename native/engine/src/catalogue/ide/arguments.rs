@@ -1,6 +1,6 @@
 //! Arguments of the dialect's tools.
 
-use beamai_base::{Reason, Result, ToolError};
+use beamai_base::{Reason, Result, ToolError, excerpt};
 use beamai_files::{FileRead, FileWrite};
 use beamai_port_tools::lsp::LspDiagnostics;
 use beamai_search::{glob::Glob, grep::Grep};
@@ -15,8 +15,10 @@ fn straight(path: String) -> Result<String> {
     if !path.split('/').any(|component| component == "..") {
         return Ok(path);
     }
-    let message =
-        format!("the path {path:?} has a \"..\" component, which is not allowed; write the path without it");
+    let message = format!(
+        "the path {:?} has a \"..\" component, which is not allowed; write the path without it",
+        excerpt(&path)
+    );
     Err(ToolError::new(Reason::OutsideWorkspace, message).file(path))
 }
 
@@ -49,11 +51,11 @@ impl TryFrom<ReadFile> for FileRead {
 pub(super) struct WriteFile {
     /// Absolute or relative file path, such as "src/index.ts".
     path: String,
+    /// Replace only this text, which must occur exactly once.
+    old_string: Option<String>,
     /// The text. It replaces the whole file.
     #[schemars(extend("self_evident" = true))]
     content: String,
-    /// Replace only this text, which must occur exactly once.
-    old_string: Option<String>,
 }
 
 impl TryFrom<WriteFile> for FileWrite {

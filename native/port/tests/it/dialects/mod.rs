@@ -6,6 +6,7 @@ mod cuts;
 mod env;
 mod examples;
 mod ide;
+mod messages;
 mod microai;
 mod round_trip;
 mod server;

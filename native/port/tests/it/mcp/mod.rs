@@ -147,6 +147,33 @@ fn a_question_is_taken_back_when_its_call_is_cancelled() {
     assert_eq!(world.file("w.txt"), None);
 }
 
+#[test]
+fn a_rule_for_always_is_offered_for_fetches_and_commits_and_holds_for_the_session() {
+    let world = World::new();
+    let mut client = world.client(&[]);
+    initialize_with_questions(&mut client);
+    let fetch = |path: &str| json!({"url": format!("http://127.0.0.1:1/{path}")});
+    let commit = |message: &str| json!({"message": message});
+    for (number, tool, first, second, rule) in [
+        (1, "web_fetch", fetch("a"), fetch("b"), "WebFetch(http://127.0.0.1:1/*)"),
+        (3, "git_commit", commit("a"), commit("b"), "GitCommit"),
+    ] {
+        client.begin(number, tool, first);
+        let asked = client.hear();
+        let choice = format!("allow for this session: {rule}");
+        let choices = &asked["params"]["requestedSchema"]["properties"]["decision"]["enum"];
+        assert!(choices.as_array().unwrap().contains(&json!(choice)), "{asked}");
+        let content = json!({"decision": choice});
+        client.send(
+            &json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "accept", "content": content}}),
+        );
+        assert_eq!(client.hear()["id"], number);
+        client.begin(number + 1, tool, second);
+        let unasked = client.hear();
+        assert_eq!(unasked["id"], number + 1, "{unasked}");
+    }
+}
+
 /// Opens a session of a client that can show questions to its user.
 fn initialize_with_questions(client: &mut Client) {
     let mut hello = initialize("2025-06-18");
