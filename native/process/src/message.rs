@@ -122,7 +122,7 @@ pub enum CommandReport {
         killed: u32,
         /// Why its reaper ended it, if it did.
         cause: Option<KillCause>,
-        /// What it tried to reach without a network; `None` if it has one, or if that was not counted.
+        /// What it tried to reach without a network; `None` if it has one, if it succeeded, or if that was not counted.
         attempts: Option<NetworkAttempts>,
         /// Whether the program has left nothing behind, so that its reaper can be reused.
         is_ready: bool,

@@ -11,7 +11,10 @@ use crate::{
 };
 use beamai_sandbox::{
     Confinement, SetupFailure,
-    layers::{AttemptCounters, ForbiddenNames, HostIdentity, LayerContext, SandboxProfile, SignalScope},
+    layers::{
+        AttemptCounters, ForbiddenNames, HostIdentity, LayerContext, NetworkAttempts, SandboxProfile,
+        SignalScope,
+    },
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
@@ -44,6 +47,15 @@ struct ReaperLayers {
     /// Whether it counts processes because the Linux kernel does not.
     counts_processes: bool,
     attempts: Option<AttemptCounters>,
+    /// The counts before the next command.
+    attempted: Option<NetworkAttempts>,
+}
+
+impl ReaperLayers {
+    /// What the last command could not send anywhere.
+    fn attempts(&self) -> Option<NetworkAttempts> {
+        Some(self.attempts.as_ref()?.read()?.since(self.attempted?))
+    }
 }
 
 /// What the port receives from a reaper before its first order.
@@ -95,6 +107,8 @@ impl Reaper {
         while goes_on {
             // Without an order, port or launcher are gone.
             let baseline = baseline.as_ref().ok();
+            // Counted before the order comes, because the command's caller waits from then on.
+            kept.attempted = kept.attempts.as_ref().and_then(AttemptCounters::read);
             let Some(mut order) = self.next_order(baseline) else { break };
             // Acknowledge the order: from here on this reaper is responsible for it.
             if frame::send(self.control.as_fd(), &[], &[]).is_err() {
@@ -170,7 +184,7 @@ impl Reaper {
             attempts,
             ..
         } = stage;
-        *kept = ReaperLayers { forbidden_names, signal_scope, counts_processes, attempts };
+        *kept = ReaperLayers { forbidden_names, signal_scope, counts_processes, attempts, attempted: None };
         *handed = ReaperSockets { listener, proxy };
         // The command may run as the same user: it must not be able to trace its reaper or read its memory.
         rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
@@ -186,8 +200,6 @@ impl Reaper {
         kept: &ReaperLayers,
     ) -> Result<Option<CommandReport>, SetupFailure> {
         let forbidden_names = &kept.forbidden_names;
-        let attempts = || kept.attempts.as_ref().and_then(AttemptCounters::read);
-        let before = attempts();
         let (main, lingers) = self.start(frame, kept.signal_scope.as_ref())?;
         // Wipe the order, so that the next program cannot read it.
         frame.body.fill(0);
@@ -206,7 +218,7 @@ impl Reaper {
             && baseline.is_some_and(|baseline| !baseline.are_left());
         // The main process is one of the children, so its exit status is known when none is left.
         let exit = tended.exit.unwrap_or(ExitStatus::Signal(libc::SIGKILL));
-        let attempts = before.and_then(|before| Some(attempts()?.since(before)));
+        let attempts = (exit != ExitStatus::Code(0)).then(|| kept.attempts()).flatten();
         let killed = tended.killed();
         let report = CommandReport::Ended { exit, killed, cause: tended.cause, attempts, is_ready };
         Ok((news != ReaperEvent::Orphaned).then_some(report))
