@@ -1,4 +1,4 @@
-%% The structure of the Erlang side: layers, cycles, and which modules are public.
+%% The structure of the Erlang side: layers, cycles, which modules are public, and where tools are named.
 %%
 %% A module's layer is the folder of its source. What counts as a dependency: calls, external funs, behaviours, included
 %% headers, and names of modules that stand as atoms in the code.
@@ -35,6 +35,18 @@ funs_of_other_modules_count_as_calls_test() ->
 public_modules_are_those_of_the_documentation_test() ->
     Public = [Module || Module <- modules(), not is_hidden(Module)],
     ?assertEqual(lists:sort(documented()), lists:sort(Public)).
+
+%% A new tool is easily forgotten there.
+every_tool_is_named_where_people_look_for_it_test() ->
+    Names = [Name || #{name := Name} <- beamai_catalogue:tools(<<"beamai">>)],
+    ?assertEqual([], unnamed(Names, "README.md")),
+    ?assertEqual([], unnamed(Names, "docs/modules.md")),
+    Files = [Name || #{name := <<"file_", _/binary>> = Name} <- beamai_catalogue:tools(<<"beamai">>)],
+    ?assertEqual([], unnamed(Files, "tests/erlang/beamai_conformance_SUITE.erl")).
+
+unnamed(Names, File) ->
+    {ok, Text} = file:read_file(filename:join(root(source(beamai_kernel)), File)),
+    [Name || Name <- Names, re:run(Text, ["\\b", Name, "\\b"]) =:= nomatch].
 
 %%% Dependencies
 
