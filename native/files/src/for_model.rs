@@ -21,7 +21,7 @@ pub(super) fn read(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPag
     }
     let read = ReadLines::new(result, content, call);
     if read.given == 0 {
-        page.note(result.non_empty("note").unwrap_or("the file is empty"));
+        page.note(&result.non_empty("note").map_or_else(|| read.nothing(), str::to_owned));
         return Some(());
     }
     let shown = read.show(page);
@@ -85,6 +85,17 @@ impl<'a> ReadLines<'a> {
             skipped: result.count("start_column").map_or(0, |column| column - 1),
             is_cut: result.flag("line_is_cut"),
             length: result.count("line_length"),
+        }
+    }
+
+    /// Why there is no line.
+    fn nothing(&self) -> String {
+        match (self.offset(), self.total) {
+            (_, Some(0)) | (..=1, _) => "the file is empty".to_owned(),
+            (offset, Some(total)) => {
+                format!("the file has {}; line {offset} is past its end", quantity(total, "line", "lines"))
+            }
+            (offset, None) => format!("line {offset} is past the end of the file"),
         }
     }
 
@@ -184,8 +195,15 @@ impl<'a> ReadLines<'a> {
             Some(length) => length.to_string(),
             None => format!("more than {}", self.skipped + self.content.chars().count() as u64),
         };
-        let next = self.call.with(&[("offset", offset), ("column", json!(line.last + 1))]);
-        let how = if shown.ends_in_cut_line() { "continue" } else { "more of it" };
+        let mut changes = vec![("offset", offset), ("column", json!(line.last + 1))];
+        let how = if shown.ends_in_cut_line() {
+            "continue"
+        } else {
+            // The lines after it have been shown.
+            changes.push(("limit", json!(1)));
+            "more of it"
+        };
+        let next = self.call.with(&changes);
         let next = next.map_or(String::new(), |next| format!("; {how} with {next}"));
         let follow = self.total.filter(|total| {
             shown.ends_in_cut_line() && self.start.is_some_and(|start| start + line.at < *total)

@@ -4,6 +4,8 @@
 //! almost all of its words must be typical of one, so that sentences about the rest of something do not match. Dots
 //! alone do not count: they are code in some languages and too ambiguous in others.
 
+use std::borrow::Cow;
+
 /// Maximum length of a checked line, in bytes, and maximum number of its words.
 const LONGEST: usize = 200;
 const MOST_WORDS: usize = 12;
@@ -51,7 +53,18 @@ fn is_placeholder_line(line: &str) -> bool {
     if line.len() > LONGEST || !line.chars().any(char::is_alphabetic) {
         return false;
     }
-    CommentLine::of(line).is_some_and(|note| note.is_placeholder()) || after_code(line)
+    let line = without_code(line);
+    CommentLine::of(&line).is_some_and(|note| note.is_placeholder()) || after_code(&line)
+}
+
+/// A line without what stands in backticks: dots there belong to the code that is talked about.
+fn without_code(line: &str) -> Cow<'_, str> {
+    let parts: Vec<&str> = line.split('`').collect();
+    // An even number of backticks makes an odd number of parts, of which every second one is code.
+    match parts.len() {
+        count if count > 1 && count % 2 == 1 => parts.into_iter().step_by(2).collect::<String>().into(),
+        _ => line.into(),
+    }
 }
 
 /// A comment after code; only with dots, since other remarks are common there.
@@ -263,6 +276,8 @@ mod tests {
             "// ... previous code ...",
             "# --- rest of file unchanged ---",
             "// ... other test cases ...",
+            "// ... the rest of `Parser` unchanged ...",
+            "let s = `a`; // ... existing code ...",
         ] {
             assert!(is_one(line), "{line}");
         }
@@ -322,6 +337,7 @@ mod tests {
             "// 以下は説明です",
             "return same; // unchanged since the last call",
             "let x = 1; // rest of the code",
+            "/// The rest of `${…}`, operator included.",
         ] {
             assert!(!is_one(line), "{line}");
         }

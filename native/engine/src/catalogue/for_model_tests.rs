@@ -39,6 +39,40 @@ fn a_file_is_its_text_and_where_it_goes_on() {
 }
 
 #[test]
+fn a_file_that_ends_before_the_first_line_is_not_called_empty() {
+    let past = |dialect: &str, tool: &str, path: &str, result: Value| {
+        text(dialect, tool, json!({path: "f", "offset": 5_000}), result)
+    };
+    let known = json!({"content": "", "total_lines": 1_720, "has_more": false});
+    assert_eq!(
+        past("beamai", "file_read", "path", known),
+        "[the file has 1720 lines; line 5000 is past its end]"
+    );
+    let whole = json!({"content": "", "lines": 1_720});
+    assert_eq!(
+        past("ide", "read_file", "path", whole),
+        "[the file has 1720 lines; line 5000 is past its end]"
+    );
+    let unknown = json!({"content": ""});
+    assert_eq!(past("ide", "read_file", "path", unknown), "[line 5000 is past the end of the file]");
+}
+
+#[test]
+fn a_request_that_has_an_effect_is_not_repeated_for_the_rest_of_its_answer() {
+    let result = json!({"content": "x".repeat(56_000), "status_code": 200, "media_type": "text/plain", "size_bytes": 56_000});
+    let rest = |method: &str| {
+        let shown = text("coder", "fetch", json!({"url": "http://a.b/", "method": method}), result.clone());
+        shown[shown.rfind('[').unwrap()..].to_owned()
+    };
+    assert!(rest("GET").contains("; continue with \"offset\":"), "{}", rest("GET"));
+    assert!(
+        rest("POST").ends_with("; the rest cannot be shown without sending the request again]"),
+        "{}",
+        rest("POST")
+    );
+}
+
+#[test]
 fn of_a_long_line_the_beginning_is_shown_and_its_length() {
     let result =
         json!({"content": "x".repeat(1_000_000), "start_line": 1, "total_lines": 1, "has_more": false});
@@ -75,7 +109,7 @@ fn of_a_long_line_the_beginning_is_shown_and_its_length() {
     let shown = text("beamai", "file_read", json!({"path": "f", "offset": 4}), many);
     assert!(
         shown
-            .ends_with("\nb\n[lines 4 to 6 of 6]\n[line 5, characters 1 to 2000 of 3000; more of it with \"offset\":5,\"column\":2001]"),
+            .ends_with("\nb\n[lines 4 to 6 of 6]\n[line 5, characters 1 to 2000 of 3000; more of it with \"offset\":5,\"column\":2001,\"limit\":1]"),
         "{shown}"
     );
 }

@@ -49,7 +49,15 @@ fn note_part(shown: u64, is_cut: bool, total: u64, call: &ModelCall<'_>, page: &
     if skipped >= total && skipped > 0 {
         page.note(&format!("nothing follows the first {skipped} characters: the text has {total}"));
     } else if is_cut && end < total {
-        let next = call.skipping(end).map_or(String::new(), |next| format!("; continue with {next}"));
+        let is_repeatable = call
+            .argument(&["method"])
+            .is_none_or(|method| ["get", "head"].contains(&&*method.to_lowercase()));
+        let next = match call.skipping(end).filter(|_| is_repeatable) {
+            Some(next) => format!("; continue with {next}"),
+            None if is_repeatable => String::new(),
+            // The same call again would have its effect again.
+            None => "; the rest cannot be shown without sending the request again".to_owned(),
+        };
         page.note(&format!("characters {} to {end} of {total}{next}", skipped + 1));
     } else if skipped > 0 {
         page.note(&format!("characters {} to {total} of {total}", skipped + 1));
