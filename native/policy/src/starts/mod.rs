@@ -253,7 +253,7 @@ impl StartRules {
         let name = called::base(&start.called);
         let is_systems = !start.is_writable && called::is_called_by_its_name(start);
         // An unknown option may do more, and some variables make it start something else.
-        if is_systems && is_free_wrapper(start) {
+        if is_systems && is_free_wrapper(&name, start) {
             return StartVerdict::Start(StartCoverage::Judged);
         }
         if is_systems && is_harmless(start) {
@@ -374,11 +374,15 @@ fn wanted(start: &ProgramStart) -> Vec<String> {
 }
 
 /// Whether a program only starts the one of its command line, which is judged by itself.
-fn is_free_wrapper(start: &ProgramStart) -> bool {
+fn is_free_wrapper(name: &str, start: &ProgramStart) -> bool {
+    // Reading the command line costs more than a look at the table.
+    if table::coverage(name) != StartCoverage::Judged || is_shell(name) {
+        return false;
+    }
     let found = called::read(start);
     let is_wrapper =
         found.programs.first().is_some_and(|program| program.standing == InvocationKind::Wrapper);
-    is_wrapper && found.doubts.is_empty() && !is_shell(&called::base(&start.called))
+    is_wrapper && found.doubts.is_empty()
 }
 
 /// Whether a program does the same as a harmless builtin.
