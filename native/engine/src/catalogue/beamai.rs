@@ -97,7 +97,7 @@ pub(super) fn registry() -> ToolRegistry {
         Arc::new(ToolBinding::<WebFetch>::new(
             "web_fetch",
             "Fetch an http(s) URL: HTML as Markdown, other text as is, images. Runs no JavaScript and reaches public \
-             addresses only. Use web_search to find pages.",
+             addresses only.",
         )),
         Arc::new(ToolBinding::<WebSearch>::new(
             "web_search",

@@ -65,9 +65,10 @@ pub(crate) fn listed(tool: &dyn Tool, is_structured: bool) -> Listed {
     if input.get("required").is_some_and(|names| names.as_array().is_some_and(Vec::is_empty)) {
         Arc::make_mut(&mut input).remove("required");
     }
-    let listed = Listed::new(tool.name().to_owned(), tool.description().to_owned(), input)
-        .with_title(title(tool.name()))
+    let mut listed = Listed::new(tool.name().to_owned(), tool.description().to_owned(), input)
         .with_annotations(annotations(tool));
+    // A title that only repeats the name says nothing; clients show the name then.
+    listed.title = Some(title(tool.name())).filter(|title| title != tool.name());
     match is_structured {
         true => listed.with_raw_output_schema(object(tool.output_schema())),
         false => listed,

@@ -86,7 +86,7 @@ fn extended() -> Vec<Arc<dyn Tool>> {
         Arc::new(ToolBinding::<WebFetch, arguments::WebFetchArgs>::new(
             "WebFetch",
             "Fetch an http(s) page and return what the prompt asks for. Runs no JavaScript and reaches public \
-             addresses only. Use WebSearch to find pages.",
+             addresses only.",
         )),
         Arc::new(
             ToolBinding::<WebSearch>::new(
