@@ -195,15 +195,8 @@ impl<'a> ReadLines<'a> {
             Some(length) => length.to_string(),
             None => format!("more than {}", self.skipped + self.content.chars().count() as u64),
         };
-        let mut changes = vec![("offset", offset), ("column", json!(line.last + 1))];
-        let how = if shown.ends_in_cut_line() {
-            "continue"
-        } else {
-            // The lines after it have been shown.
-            changes.push(("limit", json!(1)));
-            "more of it"
-        };
-        let next = self.call.with(&changes);
+        let next = self.call.with(&[("offset", offset), ("column", json!(line.last + 1))]);
+        let how = if shown.ends_in_cut_line() { "continue" } else { "more of it" };
         let next = next.map_or(String::new(), |next| format!("; {how} with {next}"));
         let follow = self.total.filter(|total| {
             shown.ends_in_cut_line() && self.start.is_some_and(|start| start + line.at < *total)

@@ -109,7 +109,7 @@ fn of_a_long_line_the_beginning_is_shown_and_its_length() {
     let shown = text("beamai", "file_read", json!({"path": "f", "offset": 4}), many);
     assert!(
         shown
-            .ends_with("\nb\n[lines 4 to 6 of 6]\n[line 5, characters 1 to 2000 of 3000; more of it with \"offset\":5,\"column\":2001,\"limit\":1]"),
+            .ends_with("\nb\n[lines 4 to 6 of 6]\n[line 5, characters 1 to 2000 of 3000; more of it with \"offset\":5,\"column\":2001]"),
         "{shown}"
     );
 }

@@ -107,7 +107,7 @@ fn cut_lines_among_others_are_named_with_the_first_one_to_go_on_in() {
         let shown = env.text(tool, &json!({path: env.absolute("a.txt")}), 30_000);
         assert!(shown.contains("x… [cut: the line has 5000 characters]\n"), "{dialect}: {shown}");
         assert!(shown.contains("y… [cut: the line has 6000 characters]\n"), "{dialect}: {shown}");
-        let notes = "[line 2, characters 1 to 2000 of 5000; more of it with \"offset\":2,\"column\":2001,\"limit\":1]\n[also cut: lines 4]";
+        let notes = "[line 2, characters 1 to 2000 of 5000; more of it with \"offset\":2,\"column\":2001]\n[also cut: lines 4]";
         assert!(shown.ends_with(notes), "{dialect}: {shown}");
     }
 }
