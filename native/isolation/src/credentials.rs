@@ -11,12 +11,10 @@ const HTTPS: u16 = 443;
 /// The same for one that begins with `http://`.
 const HTTP: u16 = 80;
 
-/// Headers that say where a request goes or how it is framed, which the proxy sets itself.
-const OF_THE_PROXY: [&str; 13] = [
+/// Hop-by-hop headers, in lower case: they are about one connection, and a proxy does not pass them on
+/// ([RFC 9110, 7.6.1](https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1)).
+pub const HOP_BY_HOP: [&str; 9] = [
     "connection",
-    "content-length",
-    "expect",
-    "host",
     "keep-alive",
     "proxy-authenticate",
     "proxy-authorization",
@@ -25,8 +23,9 @@ const OF_THE_PROXY: [&str; 13] = [
     "trailer",
     "transfer-encoding",
     "upgrade",
-    "via",
 ];
+/// Further headers that the proxy sets itself: where a request goes and how it is framed.
+const SET_BY_PROXY: [&str; 4] = ["content-length", "expect", "host", "via"];
 
 /// The headers that the host has added to requests, by origin.
 ///
@@ -125,7 +124,7 @@ fn credential_headers(origin: &str, headers: Map<String, Value>) -> Result<Vec<C
     let mut all: Vec<CredentialHeader> = Vec::new();
     for (name, value) in headers {
         let lower = name.to_ascii_lowercase();
-        if !is_token(&name) || OF_THE_PROXY.contains(&lower.as_str()) {
+        if !is_token(&name) || HOP_BY_HOP.iter().chain(&SET_BY_PROXY).any(|known| *known == lower) {
             return Err(format!("{name:?}, for {origin:?}, is not the name of a header that can be added"));
         }
         if all.iter().any(|known| known.name == lower) {

@@ -13,7 +13,7 @@ mod planted;
 mod settings;
 mod start;
 
-pub use credentials::{CredentialHeader, HostCredentials};
+pub use credentials::{CredentialHeader, HOP_BY_HOP, HostCredentials};
 pub use layers::{Isolation, LayerOff};
 pub use network::{Network, NetworkUse, Outlet};
 pub use planted::Planted;

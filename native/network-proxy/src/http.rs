@@ -3,7 +3,7 @@
 use super::tunnel;
 use super::upstream::{ConnectError, Upstream};
 use beamai_base::{Destination, Secret};
-use beamai_isolation::CredentialHeader;
+use beamai_isolation::{CredentialHeader, HOP_BY_HOP};
 use http_body_util::{Either, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue};
@@ -16,18 +16,6 @@ use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
-/// Hop-by-hop headers, besides those that `Connection` names.
-const OF_NEIGHBOURS: [&str; 9] = [
-    "connection",
-    "keep-alive",
-    "proxy-authenticate",
-    "proxy-authorization",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-];
 const HTTP: u16 = 80;
 const HTTPS: u16 = 443;
 
@@ -245,7 +233,7 @@ fn strip(headers: &mut HeaderMap) {
     for name in named {
         headers.remove(name);
     }
-    for name in OF_NEIGHBOURS {
+    for name in HOP_BY_HOP {
         headers.remove(name);
     }
 }
