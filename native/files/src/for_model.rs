@@ -1,5 +1,6 @@
 //! Renders file contents and file changes for models.
 
+use super::read::past_the_end;
 use beamai_tool::for_model::{Fields, LINE, ModelCall, ModelPage, quantity};
 use serde_json::{Value, json};
 
@@ -92,9 +93,7 @@ impl<'a> ReadLines<'a> {
     fn nothing(&self) -> String {
         match (self.offset(), self.total) {
             (_, Some(0)) | (..=1, _) => "the file is empty".to_owned(),
-            (offset, Some(total)) => {
-                format!("the file has {}; line {offset} is past its end", quantity(total, "line", "lines"))
-            }
+            (offset, Some(total)) => past_the_end(total, offset),
             (offset, None) => format!("line {offset} is past the end of the file"),
         }
     }

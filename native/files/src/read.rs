@@ -388,8 +388,7 @@ impl ReadCall<'_> {
         } else if read.content.is_empty()
             && read.total_lines.is_some_and(|total| total > 0 || self.args.offset > 1)
         {
-            read.total_lines
-                .map(|total| format!("the file has {total} lines; line {} is past its end", self.args.offset))
+            read.total_lines.map(|total| past_the_end(total, self.args.offset))
         } else {
             None
         };
@@ -477,4 +476,9 @@ impl ScanStats {
         }
         Ok(true)
     }
+}
+
+/// Why nothing was read from this line on.
+pub(super) fn past_the_end(total: u64, line: i64) -> String {
+    format!("the file has {total} lines; line {line} is past its end")
 }
