@@ -59,7 +59,7 @@ struct ShownLines {
 }
 
 impl ShownLines {
-    /// Whether the last line is the only one that is cut. Whoever continues within it gets the following ones after it.
+    /// Whether only the last line is cut. The call that continues within it then also returns the lines after it.
     fn ends_in_cut_line(&self) -> bool {
         matches!(&*self.cut, [line] if line.at + 1 == self.count)
     }

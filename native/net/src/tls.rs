@@ -25,7 +25,7 @@ pub(super) enum TrustRoots {
 }
 
 impl Transport {
-    /// Starts TLS with the host of a URL; without `verify`, whatever its certificate is. HTTP/1.1 is spoken in it.
+    /// Starts TLS with the host of a URL, for HTTP/1.1. Without `verify`, any certificate is accepted.
     ///
     /// # Errors
     /// `network` with the problem of the certificate or the handshake, `timeout`.

@@ -26,7 +26,7 @@ pub struct WebFetch {
     pub url: String,
     /// What to extract from the page.
     pub prompt: Option<String>,
-    /// Characters of the text to skip. If given, the text itself is returned, whatever the prompt.
+    /// Number of characters of the text to skip. With it, the text itself is returned and a prompt is ignored.
     #[schemars(extend("self_evident" = true))]
     pub offset: Option<usize>,
     /// HTTP method.

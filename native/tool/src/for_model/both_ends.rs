@@ -2,7 +2,7 @@
 
 use super::page::{LINE, ModelPage, cut, cut_line, quantity};
 
-/// Maximum characters of the line in place of what is left out.
+/// Maximum length of the line that says how much is left out, in characters.
 const GAP: usize = 250;
 
 /// The line in place of bytes that the shell has left out of a stream: around the number of bytes.

@@ -289,7 +289,7 @@ pub(super) struct WebFetchArgs {
     url: String,
     /// What to extract from the page.
     prompt: String,
-    /// Characters of the text to skip. If given, the text itself is returned, whatever the prompt.
+    /// Number of characters of the text to skip. With it, the text itself is returned and a prompt is ignored.
     #[schemars(extend("self_evident" = true))]
     offset: Option<usize>,
     /// The format of an HTML page: Markdown, or its source.

@@ -1,4 +1,4 @@
-//! Answers that are cut: each names the call that continues, and whoever makes these calls has read everything once.
+//! Cut answers: each one names the call that continues. The tests make these calls and compare what they read with the whole.
 
 use super::env::Env;
 use super::server;

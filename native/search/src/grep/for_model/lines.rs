@@ -16,7 +16,7 @@ pub(super) struct LineGroup {
     pub(super) lines: Vec<MatchLine>,
     /// Whether the file's matches have lines around them.
     pub(super) has_context: bool,
-    /// The first line of a match that is cut: its number, and the column after what is shown of it.
+    /// The first cut line that belongs to a match: its number, and the first column that is not shown.
     pub(super) cut: Option<(u64, u64)>,
 }
 
