@@ -65,9 +65,10 @@ impl CommandParser<'_> {
         if self.cursor.take("[") {
             self.deeper(|parser| parser.expression("]"))?;
         }
-        let blanks = (0..).take_while(|at| matches!(self.cursor.ahead(*at), Some(' ' | '\t'))).count();
-        let is_assigned =
-            self.cursor.ahead(blanks) == Some('=') && self.cursor.ahead(blanks + 1) != Some('=');
+        let is_assigned = {
+            let mut rest = self.cursor.upcoming().skip_while(|char| matches!(char, ' ' | '\t'));
+            rest.next() == Some('=') && rest.next() != Some('=')
+        };
         match is_assigned {
             true => self.out.values.assign(&name, ValueKind::Number),
             false => {

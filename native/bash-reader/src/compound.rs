@@ -210,8 +210,8 @@ impl CommandParser<'_> {
     fn expression_word(&mut self) -> Result<()> {
         self.blanks();
         let is_plain = |char: char| char.is_ascii_alphanumeric() || "_-./:,@%+=^$*?[]{}\"~".contains(char);
-        let length = (0..).take_while(|at| self.cursor.ahead(*at).is_some_and(is_plain)).count();
-        match length > 0 && matches!(self.cursor.ahead(length), Some(' ' | '\t')) {
+        let after = self.cursor.upcoming().enumerate().find(|(_, char)| !is_plain(*char));
+        match after.is_some_and(|(length, char)| length > 0 && matches!(char, ' ' | '\t')) {
             true => self.word().map(|_| ()),
             false => Err(ParseError::new("=~ in [[ … ]] has a grammar of its own")),
         }

@@ -25,13 +25,20 @@ impl Cursor {
         self.chars.get(self.joined(self.at)).copied()
     }
 
+    /// The characters from here on, without taking them. Whoever looks for where something ends reads these: [`ahead`](Self::ahead)
+    /// begins anew with each call.
+    pub(super) fn upcoming(&self) -> impl Iterator<Item = char> {
+        let mut at = self.at;
+        std::iter::from_fn(move || {
+            let here = self.joined(at);
+            at = here + 1;
+            self.chars.get(here).copied()
+        })
+    }
+
     /// The character `count` positions ahead.
     pub(super) fn ahead(&self, count: usize) -> Option<char> {
-        let mut at = self.joined(self.at);
-        for _ in 0..count {
-            at = self.joined(at + 1);
-        }
-        self.chars.get(at).copied()
+        self.upcoming().nth(count)
     }
 
     /// Takes the next character.
@@ -65,7 +72,8 @@ impl Cursor {
 
     /// Whether the text comes next.
     pub(super) fn starts_with(&self, text: &str) -> bool {
-        text.chars().enumerate().all(|(at, char)| self.ahead(at) == Some(char))
+        let mut upcoming = self.upcoming();
+        text.chars().all(|char| upcoming.next() == Some(char))
     }
 
     /// Takes the next line, without its end; `None` at the end of the text.

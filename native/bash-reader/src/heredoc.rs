@@ -22,8 +22,7 @@ const SINKS: [&str; 4] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"]
 impl CommandParser<'_> {
     /// Reads a redirection, if one comes next.
     pub(super) fn redirection(&mut self, simple: &mut SimpleCommand) -> Result<bool> {
-        let digits = (0..).take_while(|at| self.cursor.ahead(*at).is_some_and(|char| char.is_ascii_digit()));
-        let digits = digits.count();
+        let digits = self.cursor.upcoming().take_while(char::is_ascii_digit).count();
         let is_operator = |char| matches!(char, '<' | '>');
         if digits > 0 && self.cursor.ahead(digits).is_some_and(is_operator) {
             if digits > 3 {

@@ -164,8 +164,7 @@ impl CommandParser<'_> {
 
     /// Whether the parentheses that come next contain only blanks.
     fn is_empty_list(&self) -> bool {
-        let blanks = (1..).take_while(|at| matches!(self.cursor.ahead(*at), Some(' ' | '\t' | '\n')));
-        self.cursor.ahead(1 + blanks.count()) == Some(')')
+        self.cursor.upcoming().skip(1).find(|char| !matches!(char, ' ' | '\t' | '\n')) == Some(')')
     }
 
     /// `(…)` after `$`, `<` or `>`.
@@ -222,12 +221,11 @@ fn counted(text: &str, functions: &[String]) -> ExpansionSource {
 /// The next word, if it consists of plain characters only: a reserved word, or a name.
 pub(super) fn plain_word(cursor: &Cursor) -> Option<String> {
     let mut text = String::new();
-    for at in 0..32 {
-        match cursor.ahead(at) {
-            None => break,
-            Some(char) if ends_word(char) => break,
-            Some('\\' | '\'' | '"' | '`' | '$') => return None,
-            Some(char) => text.push(char),
+    for char in cursor.upcoming().take(32) {
+        match char {
+            char if ends_word(char) => break,
+            '\\' | '\'' | '"' | '`' | '$' => return None,
+            char => text.push(char),
         }
     }
     (!text.is_empty()).then_some(text)

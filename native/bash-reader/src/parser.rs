@@ -363,12 +363,8 @@ impl CommandParser<'_> {
 
     /// Whether `name[` comes next.
     fn is_subscript(&self) -> bool {
-        let name =
-            (0..).take_while(|at| self.cursor.ahead(*at).is_some_and(|char| is_name_char(char, *at == 0)));
-        match name.count() {
-            0 => false,
-            length => self.cursor.ahead(length) == Some('['),
-        }
+        let after = self.cursor.upcoming().enumerate().find(|(at, char)| !is_name_char(*char, *at == 0));
+        after.is_some_and(|(length, char)| length > 0 && char == '[')
     }
 
     /// `name[subscript]=value`.

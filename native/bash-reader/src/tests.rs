@@ -500,3 +500,23 @@ fn a_program_with_known_words_is_read_as_the_shell_would_have() {
     assert!(!started(&words("sh|-c|$x")).doubts.is_empty());
     assert!(!started(&words("sh|-c|a > b")).opens_nothing() && started(&words("sh|-c|a")).opens_nothing());
 }
+
+/// Each of these takes hours if reading looks ahead by counting from where it stands.
+#[test]
+fn a_long_word_takes_time_by_its_length() {
+    let length = 1 << 20;
+    let long = |char: &str| char.repeat(length);
+    for command in [
+        long("x"),
+        format!("{}=1 a", long("x")),
+        format!("{} > y", long("1")),
+        format!("f({})", long(" ")),
+        format!("((x{}=1))", long(" ")),
+        format!("[[ a =~ {} ]]", long("b")),
+        format!("case {} in a) b;; esac", long("c")),
+        format!("\"{}\" '{}'", long("$"), long("\\")),
+        format!("a {}", long("\\\n")),
+    ] {
+        assert!(!analyse(&command).programs.iter().any(|program| program.shown().is_empty()));
+    }
+}
