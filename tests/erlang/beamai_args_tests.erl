@@ -201,11 +201,14 @@ wrong(Keys) ->
     [
         maps:from_list([{Key, Value} || Key <- Keys])
      || Value <- [#{<<"a">> => [1, <<"b">>]}, [#{}]]
-    ] ++ [#{Name => 1} || Name <- [<<"nonsense">>, <<"">>, <<"Path_">>, <<"é"/utf8>>] ++ lists:append([misspelt(Key) || Key <- Keys])].
+    ] ++ [#{Name => 1} || Name <- [<<"nonsense">>, <<"">>, <<"Path_">>, <<"é"/utf8>>] ++ lists:append([misspelt(Key) ++ beginning(Key) || Key <- Keys])].
 
 %% "Did you mean" is decided on each side.
 misspelt(<<First, Rest/binary>>) ->
     [<<Rest/binary, First>>, <<First, First, "x", Rest/binary>>, <<"z", (binary:part(Rest, 0, byte_size(Rest) div 2))/binary>>].
+
+%% The first word of a name of several.
+beginning(Key) -> [First || [First, _] <- [binary:split(Key, <<"_">>)]].
 
 %% The problems and the accepted arguments, without their order.
 parts(Message) -> lists:sort(re:split(Message, <<"; |, |\\. Accepted: ">>)).

@@ -164,7 +164,7 @@ thorough({Fields, _, _}, Args, Tool) ->
 object(Fields, Args, Path) ->
     {Named, Twice} = by_name(Fields, Args, Path),
     Each = [
-        member(Fields, Name, Value, at(Path, Name))
+        member(Fields, Name, Value, at(Path, Name), Named)
      || {Name, Value} <- lists:sort(maps:to_list(Named))
     ],
     {Members, Problems} = lists:unzip(Each),
@@ -199,7 +199,7 @@ known_name(Key, _Fields) ->
     Key.
 
 %% `null', or Elixir's `nil', counts as absent.
-member(Fields, Name, Value, Path) ->
+member(Fields, Name, Value, Path, Named) ->
     case Fields of
         #{Name := _} when Value =:= null; Value =:= nil ->
             {[], []};
@@ -207,16 +207,32 @@ member(Fields, Name, Value, Path) ->
             {Good, Problems} = value(Field, Value, Path),
             {[{Name, Good}], Problems};
         #{} ->
-            {[], [problem(Path, ["is not an argument", meant(Name, maps:keys(Fields))])]}
+            {[], [problem(Path, ["is not an argument", meant(Name, Fields, Named)])]}
     end.
 
-meant(Name, Names) when is_binary(Name) ->
-    case beamai_nearest:names(Name, Names) of
+meant(Name, Fields, Named) when is_binary(Name) ->
+    case near(Name, Fields, Named) of
         [Near | _] -> [" (did you mean \"", Near, "\"?)"];
         [] -> ""
     end;
-meant(_Name, _Names) ->
+meant(_Name, _Fields, _Named) ->
     "".
+
+%% The parameters that an unknown argument may be meant for: those with a similar name, first those that are required and
+%% lacking, or those whose name begins like that.
+near(Name, Fields, Named) ->
+    Lacking = [Required || Required <- required(Fields), not is_map_key(Required, Named)],
+    case beamai_nearest:names(Name, maps:keys(Fields)) of
+        [] -> lists:sort([Full || Full <- maps:keys(Fields), not is_map_key(Full, Named), begins(Full, Name)]);
+        Near -> [One || One <- Near, lists:member(One, Lacking)] ++ Near
+    end.
+
+begins(Full, Name) ->
+    Size = byte_size(Name),
+    case Full of
+        <<Name:Size/binary, "_", _/binary>> -> true;
+        _ -> false
+    end.
 
 value(#field{type = Type} = Field, Value, Path) when is_binary(Value), Type =:= object orelse Type =:= array ->
     case in_text(Type, Value) of

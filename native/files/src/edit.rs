@@ -39,7 +39,7 @@ pub struct FileEdit {
     #[serde(default)]
     #[schemars(extend("self_evident" = true))]
     pub replace_all: bool,
-    /// Fail if the file has another BLAKE3 hash.
+    /// Fail if the file has another BLAKE3 hash. For programs: texts show none.
     #[serde(default)]
     pub expected_hash: Option<String>,
     /// Further edits of this file, each of the text as it was before; all are made or none.

@@ -35,7 +35,7 @@ pub struct FileWrite {
     #[serde(default)]
     #[schemars(extend("self_evident" = true))]
     pub mode: WriteMode,
-    /// Fail if the file has another BLAKE3 hash.
+    /// Fail if the file has another BLAKE3 hash. For programs: texts show none.
     #[serde(default)]
     pub expected_hash: Option<String>,
     /// Maximum size of the file in bytes, before and after.

@@ -1,7 +1,8 @@
 //! Checks arguments against parameters: every problem at once, and what would be accepted.
 
+use super::meant::MeantParameters;
 use super::{Param, ParamType, Parameters};
-use beamai_base::{Reason, Result, ToolError, nearest};
+use beamai_base::{Reason, Result, ToolError};
 use serde_json::{Map, Value};
 use std::fmt::Write;
 
@@ -50,10 +51,11 @@ fn object(
     problems: &mut Vec<String>,
 ) -> Map<String, Value> {
     let mut out = Map::new();
+    let meant = MeantParameters::of(parameters, &args);
     for (name, value) in args {
         let path = format!("{prefix}{name}");
         match parameters.get(&name) {
-            None => problems.push(unknown(&path, &name, parameters)),
+            None => problems.push(unknown(&path, meant.by(&name))),
             Some(param) if value.is_null() && !param.required => {}
             Some(param) => _ = out.insert(name, self::value(&path, param, value, problems)),
         }
@@ -73,9 +75,9 @@ fn object(
     out
 }
 
-fn unknown(path: &str, name: &str, parameters: &Parameters) -> String {
+fn unknown(path: &str, meant: Option<&str>) -> String {
     let path = shortened(path.to_owned());
-    match nearest(name, parameters.keys().map(String::as_str)).first() {
+    match meant {
         Some(near) => format!("\"{path}\" is not an argument (did you mean \"{near}\"?)"),
         None => format!("\"{path}\" is not an argument"),
     }

@@ -4,6 +4,7 @@ mod check;
 mod coerce;
 mod derive;
 mod json_text;
+mod meant;
 mod provider;
 mod strict;
 mod views;

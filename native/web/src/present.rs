@@ -273,6 +273,9 @@ impl<'a> FetchDraft<'a> {
         if text.len() > limit {
             self.fetched.truncated = true;
             self.notes.push(format!("{CUT_NOTE}{} KiB of {}", limit >> 10, text.len().div_ceil(1 << 10)));
+            if let Some(given) = self.call.max_size_kb.filter(|given| *given > (limit >> 10) as u64) {
+                self.notes.push(format!("max_size_kb is {}, the maximum for text, not {given}", limit >> 10));
+            }
             text.truncate(text.floor_char_boundary(limit));
         }
         self.fetched.content = text;

@@ -57,6 +57,9 @@ pub struct WorkspaceId {
     pub alias: Option<String>,
 }
 
+/// Advice for a path outside.
+const USE_INSIDE: &str = "use a path inside it";
+
 /// A directory pinned by handle.
 #[derive(Debug)]
 struct PinnedRoot {
@@ -93,11 +96,11 @@ impl PinnedRoot {
         BaseDir { dir: self.dir.as_fd(), path: &self.path, alias: &self.alias }
     }
 
-    fn outside(&self, text: &str) -> ToolError {
+    fn outside(&self, text: &str, advice: &str) -> ToolError {
         let root = path::encode(&self.path);
         ToolError::new(
             Reason::OutsideWorkspace,
-            format!("{} is outside the workspace {root}; use a path inside it", excerpt(text)),
+            format!("{} is outside the workspace {root}; {advice}", excerpt(text)),
         )
         .file(text)
     }
@@ -256,7 +259,7 @@ impl Workspace {
             ));
         }
         if text == "~" || text.starts_with("~/") {
-            return Err(self.root.outside(text));
+            return Err(self.outside(text));
         }
         let path = path::decode(text);
         if path.as_os_str().as_encoded_bytes().contains(&0) {
@@ -265,8 +268,22 @@ impl Workspace {
         }
         match self.beneath(&path).filter(|found| !climbs_out(&found.relative)) {
             Some(found) => Ok(found),
-            None => Err(self.root.outside(text)),
+            None => Err(self.outside(text)),
         }
+    }
+
+    /// The error for a path outside. Commands have a `/tmp` of their own, so a model may name files in it.
+    fn outside(&self, text: &str) -> ToolError {
+        let in_tmp = Path::new(text).strip_prefix("/tmp").ok().filter(|inside| !climbs_out(inside));
+        let advice = match (in_tmp, &self.temp) {
+            (Some(inside), Some(temp)) => {
+                let at = path::encode(&temp.path.join(inside));
+                format!("file tools have $TMPDIR alone in /tmp: use {}", excerpt(&at))
+            }
+            (Some(_), None) => format!("file tools have no /tmp: {USE_INSIDE}"),
+            (None, _) => USE_INSIDE.to_owned(),
+        };
+        self.root.outside(text, &advice)
     }
 
     fn beneath(&self, path: &Path) -> Option<WorkspacePath> {
@@ -446,7 +463,7 @@ impl WorkspacePath {
     pub fn error(&self, action: &str, error: rustix::io::Errno) -> ToolError {
         match error {
             // openat2(2) returns EXDEV for a path that leads out, by ".." or by a link.
-            rustix::io::Errno::XDEV => self.root.outside(&self.display()),
+            rustix::io::Errno::XDEV => self.root.outside(&self.display(), USE_INSIDE),
             _ => ToolError::io(action, self.display(), error),
         }
     }

@@ -77,7 +77,7 @@ fn of_a_long_line_the_beginning_is_shown_and_its_length() {
     let result =
         json!({"content": "x".repeat(1_000_000), "start_line": 1, "total_lines": 1, "has_more": false});
     let shown = text("beamai", "file_read", json!({"path": "f"}), result.clone());
-    let end = "x… [cut: the line has 1000000 characters]\n[line 1, characters 1 to 2000 of 1000000; \
+    let end = "x… [cut: the line has 1000000 characters]\n[line 1; \
                continue with \"offset\":1,\"column\":2001]";
     assert!(shown.ends_with(end) && shown.len() < 2_300, "{}", shown.len());
     let numbered =
@@ -92,9 +92,7 @@ fn of_a_long_line_the_beginning_is_shown_and_its_length() {
         text("beamai", "file_read", json!({"path": "f"}), part)
     };
     let shown = part(json!(5_000_000));
-    assert!(
-        shown.contains("[cut: the line has 5000000 characters]\n[line 1, characters 1 to 2000 of 5000000;")
-    );
+    assert!(shown.contains("[cut: the line has 5000000 characters]\n[line 1; continue with "));
     let shown = part(Value::Null);
     assert!(
         shown.contains("x… [cut]\n[line 1, characters 1 to 2000 of more than 1000000;"),
@@ -108,8 +106,9 @@ fn of_a_long_line_the_beginning_is_shown_and_its_length() {
     let many = json!({"content": format!("a\n{}\nb\n", "x".repeat(3_000)), "start_line": 4, "total_lines": 6, "has_more": false});
     let shown = text("beamai", "file_read", json!({"path": "f", "offset": 4}), many);
     assert!(
-        shown
-            .ends_with("\nb\n[lines 4 to 6 of 6]\n[line 5, characters 1 to 2000 of 3000; more of it with \"offset\":5,\"column\":2001]"),
+        shown.ends_with(
+            "\nb\n[lines 4 to 6 of 6]\n[line 5; more of it with \"offset\":5,\"column\":2001,\"limit\":1]"
+        ),
         "{shown}"
     );
 }
@@ -155,24 +154,84 @@ fn of_many_matches_a_hundred_are_shown_and_the_others_counted() {
     let matches: Vec<Value> = (0..200).map(hit).collect();
     let result =
         json!({"matches": matches, "total_matches": 500, "files": ["f0", "f1", "f2"], "total_files": 7});
-    let shown = text("beamai", "file_grep", json!({"pattern": "x"}), result.clone());
+    let shown = text("microai", "Grep", json!({"pattern": "x"}), result.clone());
     assert_eq!(shown.matches(":x").count(), 100);
     let end = "x\n[100 of 500 matches in 7 files; continue with \"offset\":100]";
     assert!(shown.ends_with(end), "{shown}");
     let mut whole = result.clone();
     whole["total_matches"] = json!(200);
-    let shown = text("beamai", "file_grep", json!({"pattern": "x"}), whole);
-    let end = "[100 of 200 matches in 7 files; continue with \"offset\":100]\n[more matches: f1: 50, f2: 50]";
+    let shown = text("microai", "Grep", json!({"pattern": "x"}), whole);
+    let end = "[100 of 200 matches in 7 files; the rest: f1: 50, f2: 50; continue with \"offset\":100]";
     assert!(shown.ends_with(end), "{shown}");
     let mut counted = result.clone();
     let by_file = json!([{"path": "f2", "count": 25}, {"path": "g/h", "count": 75}]);
     let by_directory = json!([{"path": "g/", "count": 199}, {"path": "*", "count": 1}]);
     counted["remaining"] = json!({"by_file": by_file, "by_directory": by_directory});
-    let shown = text("beamai", "file_grep", json!({"pattern": "x"}), counted);
-    let end = "[more matches: f2: 75, g/h: 75, f1: 50; in other files: g/: 199, ./*: 1]";
+    let shown = text("microai", "Grep", json!({"pattern": "x"}), counted.clone());
+    let end = "files; the rest: f2: 75, g/h: 75, f1: 50, g/: 199, ./*: 1; continue with \"offset\":100]";
     assert!(shown.ends_with(end), "{shown}");
-    let all = text("beamai", "file_grep", json!({"pattern": "x", "limit": 200}), result);
+    // Each page has less of the rest, so it is counted once.
+    let shown = text("microai", "Grep", json!({"pattern": "x", "offset": 100}), counted.clone());
+    assert!(shown.ends_with("\n[matches 101 to 200 of 500; continue with \"offset\":200]"), "{shown}");
+    // Names do not crowd the call out.
+    counted["remaining"]["by_file"] = json!([{"path": "d/".repeat(300), "count": 100}]);
+    let shown = text("microai", "Grep", json!({"pattern": "x"}), counted);
+    let end = "the rest: f1: 50, f2: 50, g/: 199, ./*: 1, elsewhere: 100; continue with \"offset\":100]";
+    assert!(shown.ends_with(end), "{shown}");
+    let all = text("microai", "Grep", json!({"pattern": "x", "head_limit": 200}), result.clone());
     assert!(all.ends_with("[200 of 500 matches in 7 files; continue with \"offset\":200]"), "{all}");
+    // What a tool lists as its default is what it shows.
+    let all = text("coder", "grep", json!({"pattern": "x"}), result);
+    assert_eq!(all.matches(":x").count(), 200, "{all}");
+}
+
+#[test]
+fn the_defaults_that_schemas_list_are_what_is_shown() {
+    for (dialect, tool, name, number) in [
+        ("beamai", "file_grep", "limit", 100),
+        ("beamai", "file_glob", "limit", 200),
+        ("coder", "grep", "max_matches", 200),
+    ] {
+        let param = &catalogue::find(tool, Some(dialect)).unwrap().parameters()[name];
+        assert_eq!(param.default, Some(json!(number)), "{tool}");
+        let paths: Vec<String> = (0..number).map(|number| format!("f{number}")).collect();
+        let found = json!({"files": paths, "count": number, "total_files": number, "total_matches": number,
+            "matches": []});
+        let args = json!({"pattern": "x", "output_mode": "files_with_matches"});
+        assert_eq!(text(dialect, tool, args, found).lines().count(), number, "{tool}");
+    }
+}
+
+#[test]
+fn a_hash_that_no_text_shows_is_said_to_be_for_programs() {
+    for tool in ["file_edit", "file_write"] {
+        let tool = catalogue::find(tool, Some("beamai")).unwrap();
+        let text = tool.parameters()["expected_hash"].description.clone().unwrap();
+        assert!(text.ends_with("For programs: texts show none."), "{text}");
+    }
+}
+
+#[test]
+fn a_name_is_one_line_whatever_is_in_it() {
+    let name = "a\n[b]\t.txt";
+    let quoted = r#""a\n[b]\t.txt""#;
+    let found = json!({"files": [name, "[b].txt"], "count": 2, "truncated": false});
+    assert_eq!(text("beamai", "file_glob", json!({"pattern": "*"}), found), format!("{quoted}\n\"[b].txt\""));
+    let hit = json!({"file": name, "line_number": 1, "content": "x", "before": [], "after": []});
+    let result = json!({"matches": [hit], "total_matches": 1, "files": [name], "total_files": 1});
+    assert_eq!(text("beamai", "file_grep", json!({"pattern": "x"}), result), format!("{quoted}\n1:x"));
+    let files = json!({"matches": [], "total_matches": 2, "files": [name], "total_files": 1});
+    let args = json!({"pattern": "x", "output_mode": "files_with_matches"});
+    assert_eq!(text("beamai", "file_grep", args, files.clone()), quoted);
+    let mut counts = files;
+    counts["counts"] = json!({name: 2});
+    let args = json!({"pattern": "x", "output_mode": "count"});
+    assert_eq!(text("beamai", "file_grep", args, counts), format!("{quoted}:2"));
+    let entries = json!([{"name": name, "path": name, "type": "file", "size": 1}]);
+    let listed = json!({"entries": entries, "count": 1, "truncated": false});
+    assert_eq!(text("coder", "list", json!({}), listed), quoted);
+    let added = text("coder", "git_add", json!({"path": "."}), json!({"ok": true, "files": [name]}));
+    assert_eq!(added, format!("staged:\n{quoted}"));
 }
 
 #[test]
@@ -215,6 +274,20 @@ fn a_listing_of_several_levels_is_a_tree() {
     assert!(short.starts_with("d/\n 100.csv\n"), "{short}");
     let end = " 109.csv\n [190 more entries: \"path\":\"d\",\"depth\":1]\ne.c";
     assert!(short.ends_with(end) && short.lines().count() == 13, "{short}");
+    // What is below the entries left out counts as well, and the call lists it.
+    let deep: Vec<Value> = ["d".to_owned()]
+        .into_iter()
+        .chain((100..140).flat_map(|number| [format!("d/{number}"), format!("d/{number}/x.c")]))
+        .map(|path| entry(&path))
+        .collect();
+    let short = listed(&deep, json!({"path": ".", "depth": 3}));
+    assert!(short.ends_with(" 109/\n  x.c\n [60 more entries: \"path\":\"d\",\"depth\":2]"), "{short}");
+    // If more follow the result, what they are is not known.
+    let cut = json!({"entries": many[..150], "count": 202, "truncated": true});
+    let short = text("beamai", "file_list", json!({"path": ".", "depth": 2}), cut);
+    let end = " [at least 139 more entries: \"path\":\"d\",\"depth\":1]\ne.c\n\
+               [150 of 202 entries, 139 of them left out above; continue with \"offset\":150]";
+    assert!(short.ends_with(end.replace("\ne.c", "").as_str()), "{short}");
     // A directory without subdirectories, or with a limit, is shown up to the limit.
     assert_eq!(listed(&many, json!({"depth": 2, "limit": 500})).lines().count(), 202);
     assert_eq!(listed(&many[1..201], json!({"path": "d"})).lines().count(), 200);
@@ -229,10 +302,10 @@ fn of_many_files_some_are_shown_and_the_others_counted_by_directory() {
     };
     let files: Vec<String> = (0..300).map(path).collect();
     let found = json!({"files": files, "count": 1_200, "truncated": true});
-    let shown = text("beamai", "file_glob", json!({"pattern": "**/*.rs"}), found.clone());
+    let shown = text("coder", "glob", json!({"pattern": "**/*.rs"}), found.clone());
     assert_eq!(shown.matches(".rs\n").count(), 200, "{shown}");
     let end =
-        "[200 of 1200 files; continue with \"offset\":200]\n[not shown: src/a/: 50, src/b/: 40, src/*: 10]";
+        "[200 of 1200 files; the rest: src/a/: 50, src/b/: 40, src/*: 10; continue with \"offset\":200]";
     assert!(shown.ends_with(end), "{shown}");
     let all = text("beamai", "file_glob", json!({"pattern": "**/*.rs", "limit": 300}), found);
     assert_eq!(all.matches(".rs\n").count(), 300, "{all}");

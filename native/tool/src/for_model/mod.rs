@@ -14,12 +14,13 @@ mod error;
 mod fields;
 mod page;
 
+pub use both_ends::StreamCut;
 pub use call::{CallWriter, ModelCall};
 pub use data::{object, own};
 pub use error::of_error;
 pub use fields::Fields;
 pub use page::ModelPage;
-pub use page::{LINE, cut_line, quantity};
+pub use page::{LINE, cut_line, name_line, quantity};
 
 use crate::operation::ADJUSTED;
 use serde_json::Value;

@@ -186,6 +186,8 @@ fn text_is_cut_at_100_kib_or_where_the_call_says() {
     assert_eq!(less.content.len(), 1024);
     let more = fetch(&server, json!({"url": server.url("/"), "max_size_kb": 1024}));
     assert_eq!(more.content.len(), 102_400);
+    let said = "max_size_kb is 100, the maximum for text, not 1024";
+    assert!(note(&more).ends_with(said) && !note(&less).contains("maximum"), "{}", note(&more));
 }
 
 fn image(size: usize) -> Vec<u8> {

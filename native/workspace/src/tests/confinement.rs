@@ -224,6 +224,20 @@ fn a_temporary_directory_is_a_second_way_and_no_way_out() {
 }
 
 #[test]
+fn a_path_in_the_tmp_of_commands_is_refused_with_the_place_of_the_temporary_directory() {
+    let fixture = Fixture::new();
+    let message = |workspace: &Workspace, text: &str| workspace.parse_path(text).unwrap_err().message;
+    let said = message(&fixture.workspace, "/tmp/a b.txt");
+    assert!(said.ends_with("; file tools have no /tmp: use a path inside it"), "{said}");
+    let temp = tempfile::tempdir().unwrap();
+    let workspace = fixture.workspace.with_temp(temp.path()).unwrap();
+    let said = message(&workspace, "/tmp/a b.txt");
+    let (_, at) = said.split_once("; file tools have $TMPDIR alone in /tmp: use ").unwrap();
+    assert_eq!(workspace.parse_path(at).unwrap().relative(), Path::new("a b.txt"));
+    assert!(message(&workspace, "/tmp/../etc/x").ends_with("; use a path inside it"));
+}
+
+#[test]
 fn the_destination_of_a_write_is_known_before_anything_is_made() {
     let fixture = Fixture::new();
     fs::create_dir(fixture.path("real")).unwrap();

@@ -2,6 +2,7 @@
 
 use beamai_files::FileRead;
 use beamai_port_tools::lsp::{Lsp, LspDiagnostics, LspOperation};
+use beamai_port_tools::shell::Shell;
 use beamai_search::{
     glob,
     grep::{self, OutputMode},
@@ -56,7 +57,10 @@ impl From<ReadArgs> for FileRead {
         // A negative offset is a number of lines from the end; if there are too many, the last ones are read.
         let tail = offset.unsigned_abs().min(MOST_LINES);
         let lines = match offset {
-            ..0 if limit == LINES => Self::lines(path, -tail.cast_signed(), tail),
+            ..0 if limit == LINES => Self {
+                given_offset: Some(offset).filter(|offset| offset.unsigned_abs() > tail),
+                ..Self::lines(path, -tail.cast_signed(), tail)
+            },
             _ => Self::lines(path, offset, limit),
         };
         Self { column, ..lines }
@@ -138,6 +142,33 @@ impl From<GrepArgs> for grep::Grep {
             context: grep.context,
             offset: grep.offset,
             ..Self::plain(grep.pattern, grep.path, grep.max_matches)
+        }
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct BashArgs {
+    /// The command, as for `bash -c`; may have several lines. Processes that are still running when it ends are killed.
+    #[schemars(extend("self_evident" = true))]
+    command: String,
+    /// What the command is for, in a few words; shown when a person is asked for approval.
+    #[schemars(extend("unlisted" = true))]
+    description: Option<String>,
+}
+
+impl From<BashArgs> for Shell {
+    fn from(bash: BashArgs) -> Self {
+        let BashArgs { command, description } = bash;
+        Self {
+            command,
+            timeout: None,
+            cwd: None,
+            env: None,
+            stdin: None,
+            run_in_background: false,
+            strip_ansi: false,
+            description,
+            has_fixed_time: true,
         }
     }
 }

@@ -149,7 +149,7 @@ pub(super) struct GrepArgs {
     #[serde(rename = "-B")]
     #[schemars(range(min = 0, max = 100))]
     before: Option<usize>,
-    /// Lines before and after.
+    /// Lines of context.
     #[serde(rename = "-C")]
     #[schemars(range(min = 0, max = 100))]
     context: Option<usize>,

@@ -2,9 +2,11 @@
 
 use super::env::Env;
 use super::server;
+use beamai_engine::CallOutcome;
 use beamai_engine::catalogue::{self, ToolOrigin};
+use beamai_tool::for_model::of_error;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A limit that leaves room for a part of what the tests make only.
 const LIMIT: usize = 4_000;
@@ -76,9 +78,14 @@ fn a_file_of_one_line_is_read_to_its_end_in_every_dialect() {
                 pages[0].contains(&format!("[cut: the line has {length} characters]")),
                 "{dialect}: {notes}"
             );
-            let name = if more.is_empty() || limit > 1_000 { "line 1" } else { "line 1 of 2" };
-            assert!(notes.starts_with(&format!("[{name}, characters 1 to ")), "{dialect}: {notes}");
-            assert!(pages.last().unwrap().ends_with(more), "{dialect} {limit}");
+            let how = match (more.is_empty(), limit > 1_000) {
+                (true, _) => "[line 1; continue with ",
+                (false, true) => "[line 1; more of it with ",
+                (false, false) => "[line 1 of 2; continue with ",
+            };
+            assert!(notes.starts_with(how), "{dialect}: {notes}");
+            let times = pages.iter().map(|page| page.matches("//# map").count()).sum::<usize>();
+            assert_eq!(times, usize::from(!more.is_empty()), "{dialect} {limit}");
         }
     }
 }
@@ -107,8 +114,12 @@ fn cut_lines_among_others_are_named_with_the_first_one_to_go_on_in() {
         let shown = env.text(tool, &json!({path: env.absolute("a.txt")}), 30_000);
         assert!(shown.contains("x… [cut: the line has 5000 characters]\n"), "{dialect}: {shown}");
         assert!(shown.contains("y… [cut: the line has 6000 characters]\n"), "{dialect}: {shown}");
-        let notes = "[line 2, characters 1 to 2000 of 5000; more of it with \"offset\":2,\"column\":2001]\n[also cut: lines 4]";
+        let notes = "[line 2; more of it with \"offset\":2,\"column\":2001,\"limit\":1]\n[also cut: lines 4]";
         assert!(shown.ends_with(notes), "{dialect}: {shown}");
+        let (pages, _) = pages(&env, tool, json!({path: env.absolute("a.txt")}), 30_000);
+        // The lines after it are on the first page, and what reads on in it ends with it.
+        assert_eq!(pages[1].trim_start_matches("     2\t"), "x".repeat(3_000), "{dialect}");
+        assert_eq!(pages.len(), 2, "{dialect}");
     }
 }
 
@@ -144,12 +155,12 @@ fn of_many_files_every_page_follows_the_one_before_and_the_others_are_counted() 
             let (pages, notes) = pages(&env, tool, args.clone(), limit);
             assert_eq!(pages.join("\n").lines().collect::<Vec<_>>(), files, "{dialect}");
             let shown = pages[0].lines().count();
-            assert!(
-                notes.starts_with(&format!("[{shown} of 1300 files; continue with \"offset\":{shown}]\n")),
-                "{notes}"
-            );
-            let sum: usize = counts(&notes, "not shown").values().sum();
+            assert!(notes.starts_with(&format!("[{shown} of 1300 files; the rest: ")), "{notes}");
+            assert!(notes.ends_with(&format!("; continue with \"offset\":{shown}]")), "{notes}");
+            let sum: usize = rest(&notes).values().sum();
             assert_eq!(sum, 1_300 - shown, "{dialect}: {notes}");
+            let next = env.text(tool, &with(&args, json!({"offset": shown})), limit);
+            assert!(!next.contains("the rest"), "{dialect}: {next}");
             assert!(notes.contains("tests/: 200") && notes.contains("src/: "), "{dialect}: {notes}");
         }
         args["offset"] = json!(1_300);
@@ -157,13 +168,17 @@ fn of_many_files_every_page_follows_the_one_before_and_the_others_are_counted() 
     }
 }
 
-/// The numbers of a note, by what they are of.
-fn counts(notes: &str, what: &str) -> BTreeMap<String, usize> {
-    let line = notes
-        .lines()
-        .find_map(|line| line.strip_prefix(&format!("[{what}: ")))
-        .unwrap_or_else(|| panic!("{notes}"));
-    let parts = line.trim_end_matches(']').split(", ").flat_map(|part| part.split("; in other files: "));
+/// The arguments with others added.
+fn with(args: &Value, more: Value) -> Value {
+    let mut args = args.clone();
+    args.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    args
+}
+
+/// The numbers of what a note says is not shown, by what they are of.
+fn rest(notes: &str) -> BTreeMap<String, usize> {
+    let (_, rest) = notes.split_once("; the rest: ").unwrap_or_else(|| panic!("{notes}"));
+    let parts = rest.split("; continue with").next().unwrap().split(", ");
     parts
         .map(|part| part.rsplit_once(": ").unwrap())
         .map(|(name, count)| (name.to_owned(), count.parse().unwrap()))
@@ -198,6 +213,53 @@ fn a_tree_is_listed_page_by_page_with_every_entry_once() {
     }
 }
 
+#[test]
+fn the_notes_of_a_short_tree_count_truly_and_lead_to_every_entry() {
+    let env = Env::new("beamai");
+    let mut files: Vec<String> =
+        (0..400).map(|number| format!("a/{:02}/deep/f{number:04}", number % 40)).collect();
+    files.extend((400..1_600).map(|number| format!("b-{}/f{number:04}", number % 3)));
+    files.extend((1_600..1_650).map(|number| format!("z/f{number:04}")));
+    files.iter().for_each(|path| env.file(path, ""));
+    let (mut calls, mut seen, mut made) = (vec![json!({"depth": 4})], BTreeSet::new(), 0);
+    while let Some(args) = calls.pop() {
+        let text = env.text("file_list", &args, 30_000);
+        let mut above: Vec<&str> = Vec::new();
+        for line in text.lines() {
+            let Some((said, next)) = line.trim().trim_end_matches(']').split_once("\"path\":") else {
+                above.push(line);
+                continue;
+            };
+            let next = with(&args, serde_json::from_str(&format!("{{\"path\":{next}}}")).unwrap());
+            let whole =
+                env.call("file_list", with(&next, json!({"limit": 100_000})))["count"].as_u64().unwrap();
+            // What is shown of the directory stands above the note, further in than its name.
+            let level = line.len() - line.trim_start().len();
+            let is_below = |above: &&&str| above.len() - above.trim_start().len() >= level;
+            let shown = above.iter().rev().take_while(is_below).count() as u64;
+            let words: Vec<&str> = said.trim_start_matches('[').split(' ').collect();
+            match words.as_slice() {
+                ["at", "least", count, ..] => {
+                    assert!(count.parse::<u64>().unwrap() + shown <= whole, "{text}")
+                }
+                [count, ..] => assert_eq!(count.parse::<u64>().unwrap() + shown, whole, "{args}: {text}"),
+                [] => panic!("{line}"),
+            }
+            calls.push(next);
+        }
+        if let Some((_, next)) = split(&text).1.split_once("continue with ") {
+            let next = serde_json::from_str(&format!("{{{}}}", next.trim_end_matches(']'))).unwrap();
+            calls.push(with(&args, next));
+        }
+        seen.extend(text.lines().map(|line| line.trim().rsplit('/').next().unwrap().to_owned()));
+        made += 1;
+        assert!(made < 100, "{args}");
+    }
+    for file in files {
+        assert!(seen.contains(file.rsplit('/').next().unwrap()), "{file}");
+    }
+}
+
 const SEARCHERS: [(&str, &str, &str); 4] = [
     ("beamai", "file_grep", "pattern"),
     ("microai", "Grep", "pattern"),
@@ -206,7 +268,7 @@ const SEARCHERS: [(&str, &str, &str); 4] = [
 ];
 
 #[test]
-fn of_many_matches_a_hundred_are_shown_and_the_others_counted_truly() {
+fn of_many_matches_the_first_are_shown_and_the_others_counted_truly() {
     for (dialect, tool, pattern) in SEARCHERS {
         let env = Env::new(dialect);
         let mut all = BTreeMap::new();
@@ -218,10 +280,16 @@ fn of_many_matches_a_hundred_are_shown_and_the_others_counted_truly() {
         let total: usize = all.values().sum();
         let (pages, notes) = pages(&env, tool, json!({pattern: "needle"}), 30_000);
         let shown = by_file(&pages[..1]);
-        assert_eq!(shown.values().sum::<usize>(), 100, "{dialect}: {notes}");
-        assert!(notes.starts_with(&format!("[100 of {total} matches")), "{dialect}: {notes}");
-        let more = counts(&notes, "more matches");
-        assert_eq!(more.values().sum::<usize>(), total - 100, "{dialect}: {notes}");
+        // The schema's default, where there is one.
+        let most = if dialect == "coder" { 200 } else { 100 };
+        assert_eq!(shown.values().sum::<usize>(), most, "{dialect}: {notes}");
+        // The results of the other two have no number of files.
+        let files = if ["beamai", "microai"].contains(&dialect) { " in 30 files" } else { "" };
+        let head = format!("[{most} of {total} matches{files}; the rest: ");
+        assert!(notes.starts_with(&head), "{dialect}: {notes}");
+        assert_eq!(notes.lines().count(), 1, "{dialect}: {notes}");
+        let more = rest(&notes);
+        assert_eq!(more.values().sum::<usize>(), total - most, "{dialect}: {notes}");
         for (file, count) in more.iter().filter(|(file, _)| file.ends_with(".txt")) {
             assert_eq!(*count, all[file] - shown.get(file).unwrap_or(&0), "{dialect}: {file}: {notes}");
         }
@@ -257,12 +325,11 @@ fn of_many_files_with_matches_some_are_shown_and_the_others_counted_by_directory
         for mode in ["files_with_matches", "count"] {
             let args = json!({*pattern: "needle", "output_mode": mode});
             let (pages, notes) = pages(&env, tool, args, 30_000);
-            assert_eq!(pages[0].lines().count(), 200, "{dialect}");
-            assert!(
-                notes.starts_with("[200 of 1300 files; continue with \"offset\":200]\n"),
-                "{dialect}: {notes}"
-            );
-            assert_eq!(counts(&notes, "not shown").values().sum::<usize>(), 1_100, "{dialect}: {notes}");
+            let most = if *dialect == "beamai" { 100 } else { 200 };
+            assert_eq!(pages[0].lines().count(), most, "{dialect}");
+            assert!(notes.starts_with(&format!("[{most} of 1300 files; the rest: ")), "{dialect}: {notes}");
+            assert!(notes.ends_with(&format!("; continue with \"offset\":{most}]")), "{dialect}: {notes}");
+            assert_eq!(rest(&notes).values().sum::<usize>(), 1_300 - most, "{dialect}: {notes}");
             let found: Vec<String> =
                 pages.join("\n").lines().map(|line| line.split(':').next().unwrap().to_owned()).collect();
             assert_eq!(found, files, "{dialect}");
@@ -371,6 +438,25 @@ fn a_long_diff_a_long_history_and_a_long_status_are_read_to_their_ends() {
 }
 
 #[test]
+fn a_long_line_of_a_diff_has_the_length_of_the_files_line_and_can_be_read_on() {
+    for dialect in ["beamai", "coder"] {
+        let env = Env::files(dialect, &[("d/a.txt", "one\ntwo\n")]);
+        env.git(&["init", "-q"]);
+        env.git(&["add", "."]);
+        env.file("d/a.txt", format!("one\nnew\n{}z\ntwo\n", "é".repeat(3_000)));
+        let shown = env.text("git_diff", &json!({}), 30_000);
+        assert!(shown.contains("é… [cut: the line has 3001 characters]\n two"), "{dialect}: {shown}");
+        let (_, next) = shown.split_once("more of the first cut line: ").unwrap_or_else(|| panic!("{shown}"));
+        let (read, args) = next.trim_end_matches(']').split_once(' ').unwrap();
+        let rest = env.text(read, &serde_json::from_str(args).unwrap(), 30_000);
+        assert_eq!(rest, format!("{}z", "é".repeat(1_000)), "{dialect}");
+        env.git(&["add", "."]);
+        let staged = env.text("git_diff", &json!({"staged": true}), 30_000);
+        assert!(staged.ends_with("[cut: the line has 3001 characters]\n+two"), "{dialect}: {staged}");
+    }
+}
+
+#[test]
 fn a_long_page_of_the_web_is_read_to_its_end() {
     let text = server::numbers();
     for (dialect, tool) in [("beamai", "web_fetch"), ("coder", "fetch"), ("microai", "WebFetch")] {
@@ -411,6 +497,66 @@ fn of_a_commands_long_output_lengths_are_true_and_all_of_it_can_be_read() {
         assert!(env.text(read, &args, 30_000).contains("4000"), "{dialect}");
         let short = env.text(tool, &json!({"command": "seq 1 2000"}), 30_000);
         assert!(short.ends_with("\n2000"), "{dialect}");
+    }
+}
+
+#[test]
+fn a_long_line_in_a_commands_short_output_can_be_read_to_its_end() {
+    for ((dialect, tool), (_, read, _)) in
+        [("beamai", "shell_exec"), ("microai", "Bash"), ("coder", "bash")].into_iter().zip(READERS)
+    {
+        let env = Env::new(dialect);
+        let shown = env.text(tool, &json!({"command": "echo one; seq -s , 1 1000; echo end"}), 30_000);
+        assert!(
+            shown.contains(",527,… [cut: the line has 3892 characters]\nend\n[all output: "),
+            "{dialect}: {shown}"
+        );
+        let (_, next) = shown.split_once("[all output: ").unwrap();
+        let (name, args) = next.trim_end_matches(']').split_once(' ').unwrap();
+        assert_eq!(name, read, "{dialect}");
+        let (pages, _) = pages(&env, read, serde_json::from_str(args).unwrap(), 30_000);
+        assert!(pages[1].ends_with(",999,1000") && pages.len() == 2, "{dialect}: {}", pages[1]);
+        // Short lines leave no file.
+        let shown = env.text(tool, &json!({"command": "seq -s , 1 400"}), 30_000);
+        assert!(shown.ends_with(",400"), "{dialect}: {shown}");
+        // A smaller limit than that of the tool cuts what no file is kept of.
+        let shown = env.text(tool, &json!({"command": "seq 1 400"}), 1_000);
+        assert!(shown.contains("[the rest is not kept: redirect the output"), "{dialect}: {shown}");
+    }
+}
+
+#[test]
+fn output_that_is_not_text_is_not_called_none() {
+    let env = Env::new("coder");
+    let text = |command: &str| env.text("bash", &json!({"command": command}), 30_000);
+    assert_eq!(text("printf '\\0\\377'"), "[stdout is not text]");
+    assert_eq!(
+        text("printf 'caf\\351'"),
+        "caf\u{fffd}\n[stdout has bytes that are not UTF-8; U+FFFD stands for them]"
+    );
+    assert_eq!(text("true"), "(no output)");
+}
+
+#[test]
+fn a_command_that_was_too_slow_is_told_how_it_can_have_more_time() {
+    for (dialect, tool, advice) in [
+        ("beamai", "shell_exec", "give a longer \"timeout\", or \"run_in_background\":true"),
+        ("microai", "Bash", "give a longer \"timeout\", or \"run_in_background\":true"),
+        ("coder", "bash", "split the work into shorter commands"),
+    ] {
+        let env = Env::new(dialect);
+        let (mut args, mut more) = (json!({"command": "echo so far; sleep 1000 & sleep 1000"}), json!({}));
+        match dialect {
+            // Its tool has no timeout, so the host's has to do.
+            "coder" => more["timeout"] = json!(500),
+            _ => args["timeout"] = json!(500),
+        }
+        let CallOutcome::Error(error) = env.outcome(tool, &args, more) else { panic!("{dialect}") };
+        let text = of_error(&error.to_value(), 30_000);
+        let (first, rest) = text.split_once('\n').unwrap();
+        assert!(first.starts_with("timeout after ") && first.ends_with(advice), "{dialect}: {text}");
+        assert!(first.contains(" and was killed, 3 processes in all; "), "{dialect}: {text}");
+        assert_eq!(rest, "[stdout so far]\nso far", "{dialect}");
     }
 }
 
