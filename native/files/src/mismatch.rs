@@ -1,12 +1,15 @@
 //! Errors for a text that does not occur in a file, or occurs too often.
 
 use beamai_base::{Reason, Result, ToolError};
-use beamai_text::{Charset, FileBytes, FileScan, Resemblance, Unmappable, resemble};
+use beamai_text::{Charset, FileBytes, FileScan, NearLine, Resemblance, Unmappable, resemble};
+use beamai_tool::for_model::quantity;
 use beamai_workspace::WorkspacePath;
 use serde_json::json;
 
 /// Maximum bytes of a file that are searched for similar text.
 const SEARCHED: u64 = 8 << 20;
+/// The name of the text that is not found.
+const OLD: &str = "old_string";
 /// Maximum number of matching lines in an error.
 const NAMED: usize = 20;
 
@@ -36,22 +39,39 @@ pub(super) fn no_match(
     if bytes.len() > SEARCHED {
         message += &format!(" Only the first {SEARCHED} bytes were searched for similar lines.");
     }
-    let near: Vec<_> =
-        near.lines.into_iter().map(|(line, text)| json!({"line": line, "text": text})).collect();
+    let near: Vec<_> = near.lines.iter().map(|near| json!({"line": near.line, "text": near.text})).collect();
     Ok(ToolError::new(Reason::NoMatch, message).file(shown).with("nearest", near))
 }
 
-/// Describes the most similar text in the file.
+/// Describes the most similar text in the file, and what differs there.
 fn likeness(near: &Resemblance) -> String {
-    let lines: String = near.lines.iter().map(|(line, text)| format!("\n{line}: {text}")).collect();
-    let what = match (near.differs_in, near.lines.is_empty()) {
-        (Some(what), _) => format!(". It differs only in {what} from:"),
-        (None, false) => ". The nearest lines are:".to_owned(),
-        (None, true) => {
+    let is_told = near.lines.iter().any(|line| line.contrast.is_some());
+    let shown = |line: &NearLine| match (near.differs_in, near.place, line.told(OLD)) {
+        (None, Some(_), Some(told)) => format!("\n{told}:\n{line}"),
+        _ => format!("\n{line}"),
+    };
+    let shown: String = near.lines.iter().map(shown).collect();
+    let first =
+        near.lines.iter().find_map(|line| line.told(OLD)).map_or(String::new(), |told| format!(" ({told})"));
+    let what = match (near.differs_in, near.place) {
+        (Some(what), Some(place)) => format!(". It differs only in {what} from {}{first}:", named(place)),
+        (Some(what), None) => format!(". It differs only in {what} from{first}:"),
+        (None, Some(place)) => format!(". It is nearest to {}, but:", named(place)),
+        (None, None) if near.lines.is_empty() => {
             return ". It has no similar text; read the file again and copy the text exactly.".to_owned();
         }
+        (None, None) => format!(". The nearest lines are{first}:"),
     };
-    format!("{what}{lines}\nCopy the text exactly as it is in the file.")
+    let more = match near.more {
+        0 => String::new(),
+        more => format!("\n… and {}", quantity(more as u64, "more line", "more lines")),
+    };
+    let advice = if is_told { "" } else { "\nCopy the text exactly as it is in the file." };
+    format!("{what}{shown}{more}{advice}")
+}
+
+fn named((from, to): (u64, u64)) -> String {
+    if from == to { format!("line {from}") } else { format!("lines {from} to {to}") }
 }
 
 fn unheld(charset: Charset, unmappable: &Unmappable) -> String {
@@ -80,8 +100,8 @@ fn mistake(text: &str, wanted: &str, is_lossy: bool) -> Option<String> {
     Some(hint.to_owned())
 }
 
-/// The error for a text that occurs more than once.
-pub(super) fn ambiguous(path: &WorkspacePath, found: &FileScan) -> ToolError {
+/// The error for a text that occurs more than once; `can_be_all` if the caller can ask for all occurrences.
+pub(super) fn ambiguous(path: &WorkspacePath, found: &FileScan, can_be_all: bool) -> ToolError {
     let mut lines: Vec<u64> = found.hits.iter().map(|hit| hit.line).collect();
     let count = lines.len();
     lines.dedup();
@@ -90,9 +110,10 @@ pub(super) fn ambiguous(path: &WorkspacePath, found: &FileScan) -> ToolError {
     let named = lines.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
     let at_least = if found.is_complete { "" } else { "at least " };
     let shown = path.display();
+    let or_all = if can_be_all { ", or set replace_all" } else { "" };
     let message = format!(
         "old_string occurs {at_least}{count} times in {shown}, on lines {named}{more}; include more of the text around \
-         the one you mean, or set replace_all"
+         the one you mean{or_all}"
     );
     ToolError::new(Reason::Ambiguous, message).file(shown).with("occurrences", count).with("lines", lines)
 }
@@ -100,9 +121,6 @@ pub(super) fn ambiguous(path: &WorkspacePath, found: &FileScan) -> ToolError {
 /// The error for a text that occurs more often than can be replaced at once.
 pub(super) fn too_many(path: &WorkspacePath, most: usize) -> ToolError {
     let shown = path.display();
-    let message = format!(
-        "old_string occurs more than {most} times in {shown}; use a longer text, or a program such as sed through the \
-         shell"
-    );
+    let message = format!("old_string occurs more than {most} times in {shown}; use a longer text");
     ToolError::new(Reason::TooLarge, message).file(shown)
 }
