@@ -309,6 +309,20 @@ fn an_edit_of_a_long_line_says_itself_which_part_is_shown() {
 }
 
 #[test]
+fn a_listing_of_files_begins_with_the_directories() {
+    let listed = |more: Value| {
+        let mut result = json!({"files": ["d/a"], "count": 1, "truncated": false});
+        result.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        text("ide", "list_files", json!({"directory": "d"}), result)
+    };
+    assert_eq!(listed(json!({"directories": ["d/e", "d/f"]})), "d/e/\nd/f/\nd/a");
+    assert_eq!(
+        listed(json!({"directories": ["d/e"], "total_directories": 2_000})),
+        "d/e/\nd/a\n[1 of 2000 directories]"
+    );
+}
+
+#[test]
 fn a_patch_is_a_line_for_each_file() {
     let hunk =
         |offset: i64| json!({"patch_line": 3, "line": 9, "offset": offset, "additions": 1, "deletions": 0});
