@@ -235,13 +235,12 @@ pub(super) fn written(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Model
     let operation = result.non_empty("operation")?;
     let path = call.argument(&PATHS).unwrap_or("the file");
     let lines = |key: &str| result.count(key);
-    let size = match (operation, lines("additions"), lines("deletions")) {
-        ("created", Some(lines), _) => quantity(lines, "line", "lines"),
-        (_, Some(0), Some(0)) => "unchanged".to_owned(),
-        (_, Some(added), Some(removed)) => format!("+{added} -{removed} lines"),
-        _ => quantity(result.count("bytes_written")?, "byte", "bytes"),
-    };
-    page.line(&format!("{operation} {path}, {size}"));
+    page.line(&match (operation, lines("additions"), lines("deletions")) {
+        ("created", Some(lines), _) => format!("created {path}, {}", quantity(lines, "line", "lines")),
+        (_, Some(0), Some(0)) => format!("{path} is unchanged"),
+        (_, Some(added), Some(removed)) => format!("{operation} {path}, +{added} -{removed} lines"),
+        _ => format!("{operation} {path}, {}", quantity(result.count("bytes_written")?, "byte", "bytes")),
+    });
     result.non_empty("note").into_iter().for_each(|note| page.note(note));
     note_change(result, page);
     Some(())

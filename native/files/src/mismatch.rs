@@ -27,19 +27,29 @@ pub(super) fn no_match(
     let mut scratch = Vec::new();
     let start = charset.bom().len() as u64;
     let (text, is_lossy) = charset.decode(bytes.read(start..SEARCHED, &mut scratch)?);
-    let near = resemble(&text, wanted);
     let shown = path.display();
     let mut message = format!("old_string was not found in {shown}");
-    if let Some(hint) =
-        unmappable.map(|wrong| unheld(charset, wrong)).or_else(|| mistake(&text, wanted, is_lossy))
-    {
-        message += &format!(": {hint}");
+    let mistake = match unmappable {
+        Some(wrong) => Some(unheld(charset, wrong)),
+        None => mistake(&text, wanted, is_lossy),
+    };
+    let near = match &mistake {
+        Some(TextMistake { meant: Some(meant), .. }) if text.contains(meant.as_str()) => None,
+        Some(TextMistake { meant: Some(meant), .. }) => Some(resemble(&text, meant)),
+        _ => Some(resemble(&text, wanted)),
+    };
+    if let Some(mistake) = &mistake {
+        message += &format!(": {}", mistake.what);
     }
-    message += &likeness(&near);
+    message += &near.as_ref().map_or_else(|| ". Without that, it is there.".to_owned(), likeness);
     if bytes.len() > SEARCHED {
         message += &format!(" Only the first {SEARCHED} bytes were searched for similar lines.");
     }
-    let near: Vec<_> = near.lines.iter().map(|near| json!({"line": near.line, "text": near.text})).collect();
+    let near: Vec<_> = near
+        .iter()
+        .flat_map(|near| &near.lines)
+        .map(|near| json!({"line": near.line, "text": near.text}))
+        .collect();
     Ok(ToolError::new(Reason::NoMatch, message).file(shown).with("nearest", near))
 }
 
@@ -74,30 +84,53 @@ fn named((from, to): (u64, u64)) -> String {
     if from == to { format!("line {from}") } else { format!("lines {from} to {to}") }
 }
 
-fn unheld(charset: Charset, unmappable: &Unmappable) -> String {
-    format!("the file is in {}, which cannot hold {unmappable}", charset.name())
+/// A common mistake in a text.
+struct TextMistake {
+    what: String,
+    /// The text without it, if that can be told.
+    meant: Option<String>,
+}
+
+fn unheld(charset: Charset, unmappable: &Unmappable) -> TextMistake {
+    let what = format!("the file is in {}, which cannot hold {unmappable}", charset.name());
+    TextMistake { what, meant: None }
 }
 
 /// Detects a common mistake in the text.
-fn mistake(text: &str, wanted: &str, is_lossy: bool) -> Option<String> {
-    let is_numbered = |line: &str| {
-        let rest = line.trim_start().trim_start_matches(|char: char| char.is_ascii_digit());
-        rest.len() < line.trim_start().len() && rest.starts_with(['\t', '→'])
-    };
+fn mistake(text: &str, wanted: &str, is_lossy: bool) -> Option<TextMistake> {
     let unescaped = wanted.replace("\\n", "\n").replace("\\t", "\t").replace("\\\"", "\"");
-    let hint = match () {
-        () if wanted.lines().all(is_numbered) => {
-            "its lines begin with line numbers, which are not in the file"
+    let unreturned = wanted.replace("\r\n", "\n");
+    let is_there = |meant: &String| meant != wanted && text.contains(meant.as_str());
+    let (what, meant) = match without_numbers(wanted) {
+        Some(meant) => ("its lines begin with line numbers, which are not in the file", Some(meant)),
+        None if is_there(&unescaped) => (
+            "it has a backslash and a letter where the file has a line break, a tab or a quotation mark",
+            Some(unescaped),
+        ),
+        None if is_there(&unreturned) => {
+            ("its lines end in CR LF, those of the file in LF", Some(unreturned))
         }
-        () if unescaped != wanted && text.contains(&unescaped) => {
-            "it has a backslash and a letter where the file has a line break, a tab or a quotation mark"
+        None if is_lossy && wanted.contains('\u{FFFD}') => {
+            ("U+FFFD stands for bytes that are no characters; choose a text without it", None)
         }
-        () if is_lossy && wanted.contains('\u{FFFD}') => {
-            "U+FFFD stands for bytes that are no characters; choose a text without it"
-        }
-        () => return None,
+        None => return None,
     };
-    Some(hint.to_owned())
+    Some(TextMistake { what: what.to_owned(), meant })
+}
+
+/// The text without the line numbers that all of its lines begin with, as results of reading have them.
+fn without_numbers(text: &str) -> Option<String> {
+    let lines = text.split('\n').map(|line| {
+        let number = line.trim_start();
+        let rest = number.trim_start_matches(|char: char| char.is_ascii_digit());
+        match line.is_empty() {
+            true => Some(line),
+            false if rest.len() < number.len() => rest.strip_prefix(['\t', '→']),
+            false => None,
+        }
+    });
+    let lines: Vec<&str> = lines.collect::<Option<_>>()?;
+    Some(lines.join("\n")).filter(|meant| meant != text)
 }
 
 /// The error for a text that occurs more than once; `can_be_all` if the caller can ask for all occurrences.

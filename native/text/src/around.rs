@@ -100,7 +100,9 @@ impl DiffView<'_> {
         self.diff.count_lines(removed + own, added + own);
         if self.diff.has_room() {
             let line = LongLine::around(self.bytes, self.charset, &splice.range, check)?;
-            let [old, new] = [gone, splice.with].map(|bytes| line.with(&self.charset.decode(bytes).0));
+            // Where it is, is said once.
+            let old = line.with(&self.charset.decode(gone).0, false);
+            let new = line.with(&self.charset.decode(splice.with).0, true);
             self.diff.excerpt((splice.line, &old), (new_line, &new));
         }
         Ok(())
@@ -308,7 +310,7 @@ mod tests {
             assert_eq!(
                 diff.text,
                 format!(
-                    "--- a/f\n+++ b/f\n@@ -3 +3 @@\n-…{before}<old>{after}… [characters 299921 to 300085 of 500005]\n\
+                    "--- a/f\n+++ b/f\n@@ -3 +3 @@\n-…{before}<old>{after}…\n\
                      +…{before}<newer>{after}… [characters 299921 to 300087 of 500007]\n\
                      [diff truncated: of long lines, the part around a change is shown]\n"
                 )

@@ -17,6 +17,7 @@ pub struct Contrast {
     /// What differs on either side.
     texts: [String; 2],
     place: WhitePlace,
+    is_white: bool,
 }
 
 /// Where white space differs, if nothing else does.
@@ -61,7 +62,12 @@ impl Contrast {
         }
         let texts = [0, 1].map(|side| lines[side][ranges[side].clone()].iter().collect());
         let [found_range, _] = ranges;
-        Some(Self { line: found.to_owned(), found: found_range, texts, place })
+        Some(Self { line: found.to_owned(), found: found_range, texts, place, is_white })
+    }
+
+    /// Whether only white space differs.
+    pub fn is_white(&self) -> bool {
+        self.is_white
     }
 
     /// The line that was found, or the part around what differs.

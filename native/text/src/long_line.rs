@@ -31,8 +31,8 @@ impl LongLine {
         Ok(Self { before: reader.before(range.start)?, after: reader.after(range.end)? })
     }
 
-    /// The lines with this text in the range, each cut to the part around the text.
-    pub(super) fn with(&self, text: &str) -> Vec<String> {
+    /// The lines with this text in the range, each cut to the part around the text; `is_marked` if they say where that is.
+    pub(super) fn with(&self, text: &str, is_marked: bool) -> Vec<String> {
         let (nothing, before) = (("", 0), (self.before.0.as_str(), self.before.1));
         let after = (self.after.0.as_str(), self.after.1);
         let lines: Vec<&str> = text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).collect();
@@ -40,7 +40,8 @@ impl LongLine {
         let part = |(at, line): (usize, &&str)| {
             let before = if at == 0 { before } else { nothing };
             let after = if at == last { after } else { nothing };
-            Excerpt::between(before, line, after).marked()
+            let part = Excerpt::between(before, line, after);
+            if is_marked { part.marked() } else { part.text }
         };
         lines.iter().enumerate().map(part).collect()
     }

@@ -105,7 +105,9 @@ pub fn resemble(text: &str, wanted: &str) -> Resemblance {
         };
     }
     if let Some(at) = nearest_place(&lines, &wanted, deadline) {
-        let differences = differences(&lines[at..], &wanted, edges);
+        let mut differences = differences(&lines[at..], &wanted, edges);
+        // Other text comes first: it decides.
+        differences.sort_by_key(|(_, contrast)| contrast.is_white());
         let more = differences.len().saturating_sub(BEST);
         let of = |(next, contrast): (usize, Contrast)| {
             NearLine::new((at + next + 1) as u64, lines[at + next], Some(contrast))
@@ -113,7 +115,12 @@ pub fn resemble(text: &str, wanted: &str) -> Resemblance {
         let found = differences.into_iter().take(BEST).map(of).collect();
         return Resemblance { differs_in: None, place: place(at, &wanted), lines: found, more };
     }
-    Resemblance { lines: similar_lines(&lines, &wanted, deadline), ..Resemblance::default() }
+    let broken = match wanted.as_slice() {
+        [wanted] => broken(text, wanted),
+        _ => None,
+    };
+    let lines = broken.map_or_else(|| similar_lines(&lines, &wanted, deadline), |line| vec![line]);
+    Resemblance { lines, ..Resemblance::default() }
 }
 
 fn place(at: usize, wanted: &[&str]) -> Option<(u64, u64)> {
@@ -264,6 +271,27 @@ fn similar_lines(lines: &[&str], wanted: &[&str], deadline: Instant) -> Vec<Near
     scored.into_iter().take(BEST).enumerate().map(line).collect()
 }
 
+/// The line that has a part of a line except for something within it.
+fn broken(text: &str, wanted: &str) -> Option<NearLine> {
+    // Whatever the text contains, it contains the beginnings and the ends of.
+    let bounds: Vec<usize> = wanted.char_indices().map(|(at, _)| at).chain([wanted.len()]).collect();
+    let head = bounds[bounds.partition_point(|end| text.contains(&wanted[..*end])).saturating_sub(1)];
+    let from = bounds[bounds.partition_point(|from| !text.contains(&wanted[*from..]))].max(head);
+    let (head, tail) = (&wanted[..head], &wanted[from..]);
+    if head.is_empty() || tail.is_empty() || (head.len() + tail.len()) * 4 < wanted.len() * 3 {
+        return None;
+    }
+    text.match_indices(head).take(CANDIDATES).find_map(|(start, _)| {
+        let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
+        let line = text[line_start..].lines().next()?;
+        let (start, after) = (start - line_start, start - line_start + head.len());
+        let gap = line.get(after..)?.find(tail).filter(|gap| *gap <= wanted.len())?;
+        let meant = format!("{}{wanted}{}", &line[..start], &line[after + gap + tail.len()..]);
+        let number = text[..line_start].matches('\n').count() + 1;
+        Some(NearLine::new(number as u64, line, Some(Contrast::of(line, &meant)?)))
+    })
+}
+
 /// Lines by the share of byte pairs that they have in common with the wanted one, highest first.
 fn roughly_similar(lines: &[&str], wanted: &str, deadline: Instant) -> Vec<(usize, usize)> {
     let mut known = vec![false; 1 << 16];
@@ -339,9 +367,27 @@ mod tests {
             told(text, "= x + 1\n    z = y * 2\n    return q"),
             ["line 4 has \"z\" where it has \"q\""]
         );
+        let shifted = wanted.replace("    ", "\t");
+        let expected = [
+            "line 3 has \"    z = y * 2\" where it has \"\\tz = y * 3\"",
+            "line 2 begins with 4 spaces where it has 1 tab",
+        ];
+        assert_eq!(told(text, &shifted)[..2], expected);
         let many: String = (0..20).map(|n| format!("same {n}\nold {n}\n")).collect();
         let near = resemble(&many, &many.replace("old", "new"));
         assert_eq!((near.lines.len(), near.more), (3, 17));
+    }
+
+    #[test]
+    fn of_a_part_of_a_line_what_differs_is_said() {
+        let text = "\nthe first line, with a no-break\u{a0}space, and more text after it\nother\n";
+        let expected = ["line 2 has \"no-break\\u{a0}space,\" where it has \"no-break space,\""];
+        assert_eq!(told(text, "a no-break space,"), expected);
+        assert_eq!(told(text, "line, with no-one"), [""; 0]);
+        let long = format!("{}function f(){{return 1}}{}\n", "x;".repeat(50_000), "y;".repeat(50_000));
+        let near = resemble(&long, "function f(){return 2}");
+        assert_eq!(near.lines[0].told("it").unwrap(), "line 1 has \"1\" where it has \"2\"");
+        assert!(near.lines[0].text.ends_with(&format!("return 1}}{}…", "y;".repeat(39) + "y")), "{near:?}");
     }
 
     #[test]

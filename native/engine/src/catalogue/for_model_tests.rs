@@ -261,6 +261,7 @@ fn a_write_is_one_line_and_an_edit_its_diff() {
     };
     assert_eq!(written("created", json!({})), "created a.txt, 3 lines");
     assert_eq!(written("updated", json!({})), "updated a.txt, +3 -1 lines");
+    assert_eq!(written("updated", json!({"additions": 0, "deletions": 0})), "a.txt is unchanged");
     assert_eq!(
         written("updated", json!({"diff": null, "additions": null, "note": "n"})),
         "updated a.txt, 9 bytes\n[n]"

@@ -71,8 +71,21 @@ fn what_is_not_there_is_refused_with_what_is_near() {
     assert!(message.contains("It has no similar text"), "{message}");
     let (_, message) = fixture.refused_edit("fn main() {\\n\tlet", "y");
     assert!(message.contains("a backslash and a letter"), "{message}");
-    let (_, message) = fixture.refused_edit("     1\tfn main() {", "y");
-    assert!(message.contains("line numbers"), "{message}");
+    let (_, message) = fixture.refused_edit("     1\tfn main() {\n     2\t\tlet name = \"x\";\n", "y");
+    assert!(
+        message.ends_with("line numbers, which are not in the file. Without that, it is there."),
+        "{message}"
+    );
+    let (_, message) = fixture.refused_edit("1→fn main() {\n2→\tlet name = \"y\";", "y");
+    assert!(
+        message.ends_with("line 2 has \"x\" where old_string has \"y\":\n2: \tlet name = \"x\";"),
+        "{message}"
+    );
+    let (_, message) = fixture.refused_edit("fn main() {\r\n\tlet", "y");
+    assert!(
+        message.ends_with("end in CR LF, those of the file in LF. Without that, it is there."),
+        "{message}"
+    );
     assert_eq!(Fixture::with("").refused_edit("a", "b").0, Reason::NoMatch);
     let error = fixture.refused("file_edit", args("let nome", "x"));
     assert_eq!(error.details["nearest"][0]["line"], 2);
