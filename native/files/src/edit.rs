@@ -45,6 +45,11 @@ pub struct FileEdit {
     /// Further edits of this file, each of the text as it was before; all are made or none.
     #[serde(default)]
     pub edits: Vec<TextEdit>,
+    /// Whether it is a write that replaces part of a file: its new text has another name, and it cannot replace all
+    /// occurrences.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub is_write: bool,
 }
 
 /// One of several edits of a file.
@@ -137,16 +142,21 @@ impl FileEdit {
         self.each(|edit| {
             let problem = match () {
                 () if edit.old.is_empty() => {
-                    "old_string is empty; give the text to replace, or write the whole file"
+                    "old_string is empty; give the text to replace, or write the whole file".to_owned()
                 }
                 () if edit.old == edit.new => {
-                    "old_string and new_string are the same; there is nothing to change"
+                    format!("old_string and {} are the same; there is nothing to change", self.new_name())
                 }
                 () => return Ok(()),
             };
             Err(ToolError::new(Reason::InvalidArgument, problem))
         })
         .map(|_| ())
+    }
+
+    /// The name of the new text.
+    fn new_name(&self) -> &'static str {
+        if self.is_write { "content" } else { "new_string" }
     }
 
     /// Calls `work` for each edit. If there are several, an error says which one it is about.
@@ -158,24 +168,30 @@ impl FileEdit {
             everywhere: *replace_all,
         });
         let numbered = |(at, edit)| {
-            work(edit).map_err(|error| match (at, self.edits.len()) {
-                (_, 0) => error,
-                (0, _) => renamed(error, "the first edit"),
-                (at, _) => renamed(error, &format!("edits[{}]", at - 1)),
+            work(edit).map_err(|error| match self.edits.len() {
+                0 => error,
+                _ => renamed(error, &name(at)),
             })
         };
         [own].into_iter().chain(further).enumerate().map(numbered).collect()
     }
 }
 
-/// Adds to the error which edit it is about, and that none was made.
-fn renamed(error: ToolError, which: &str) -> ToolError {
-    ToolError { message: format!("{which}: {} None of the edits was made.", closed(&error.message)), ..error }
+/// The name of one of several edits.
+fn name(at: usize) -> String {
+    at.checked_sub(1).map_or("the first edit".to_owned(), |at| format!("edits[{at}]"))
 }
 
-/// The sentence with a final full stop.
-fn closed(sentence: &str) -> Cow<'_, str> {
-    if sentence.ends_with('.') { sentence.into() } else { format!("{sentence}.").into() }
+/// Adds to the error which edit it is about, and that none was made.
+fn renamed(error: ToolError, which: &str) -> ToolError {
+    let message = &error.message;
+    let end = match () {
+        // The message ends with a line of the file.
+        () if message.contains('\n') => "\n",
+        () if message.ends_with('.') => " ",
+        () => ". ",
+    };
+    ToolError { message: format!("{which}: {message}{end}None of the edits was made."), ..error }
 }
 
 /// One replacement, of one or of all occurrences.
@@ -207,28 +223,36 @@ struct PlannedEdit {
 struct EditPlan(Vec<PlannedEdit>);
 
 impl EditPlan {
-    fn splices(&self) -> Vec<Splice<'_>> {
-        let of = |edit| {
+    /// The replacements in order, each with the index of its edit.
+    fn numbered(&self) -> Vec<(usize, Splice<'_>)> {
+        let of = |(at, edit)| {
             let PlannedEdit { found, new, .. }: &PlannedEdit = edit;
-            found.hits.iter().map(|hit| Splice { range: hit.range.clone(), line: hit.line, with: new })
+            let splice = |hit: &Occurrence| Splice { range: hit.range.clone(), line: hit.line, with: new };
+            found.hits.iter().map(move |hit| (at, splice(hit)))
         };
-        let mut all: Vec<Splice<'_>> = self.0.iter().flat_map(of).collect();
-        all.sort_by_key(|splice| splice.range.start);
+        let mut all: Vec<_> = self.0.iter().enumerate().flat_map(of).collect();
+        all.sort_by_key(|(_, splice)| splice.range.start);
         all
+    }
+
+    fn splices(&self) -> impl Iterator<Item = Splice<'_>> {
+        self.numbered().into_iter().map(|(_, splice)| splice)
     }
 
     /// Refuses overlapping edits.
     fn checked(self) -> Result<Self> {
-        let both = self
-            .splices()
-            .windows(2)
-            .find_map(|two| (two[0].range.end > two[1].range.start).then_some(two[1].line));
-        match both {
+        let overlap = |two: &[(usize, Splice<'_>)]| {
+            let [(first, one), (second, other)] = two else { return None };
+            (one.range.end > other.range.start).then(|| (*first.min(second), *first.max(second), other.line))
+        };
+        match self.numbered().windows(2).find_map(overlap) {
             None => Ok(self),
-            Some(line) => Err(ToolError::new(
+            Some((first, second, line)) => Err(ToolError::new(
                 Reason::InvalidArgument,
                 format!(
-                    "two of the edits change the same text, at line {line}; make one of them. None was made."
+                    "{} and {} change the same text, at line {line}; make one of them. None of the edits was made.",
+                    name(first),
+                    name(second)
                 ),
             )),
         }
@@ -241,7 +265,7 @@ impl EditCall<'_> {
         let diff = self.diff(&plan)?;
         let mut replacement = self.path.replace()?;
         let check = || self.cx.check();
-        let (hash, _) = splice(&self.before.bytes(), plan.splices().into_iter(), replacement.file(), &check)?;
+        let (hash, _) = splice(&self.before.bytes(), plan.splices(), replacement.file(), &check)?;
         let link_broken = replacement.breaks_link();
         replacement.commit(Expected::Unchanged(&self.before.stat))?;
         self.cx.seen_files.wrote(self.path, Some(hash));
@@ -250,9 +274,7 @@ impl EditCall<'_> {
 
     fn diff(&self, plan: &EditPlan) -> Result<Diff> {
         let mut diff = DiffBuilder::new(&self.path.display(), false, self.cx.limits.diff_bytes);
-        around(&self.before.bytes(), self.charset, plan.splices().into_iter(), &mut diff, &|| {
-            self.cx.check()
-        })?;
+        around(&self.before.bytes(), self.charset, plan.splices(), &mut diff, &|| self.cx.check())?;
         Ok(diff.finish())
     }
 
@@ -305,13 +327,13 @@ impl EditCall<'_> {
         is_adapted: bool,
     ) -> Result<PlannedEdit> {
         match (edit.everywhere, found.hits.len()) {
-            (false, 2..) => return Err(ambiguous(self.path, &found)),
+            (false, 2..) => return Err(ambiguous(self.path, &found, !self.args.is_write)),
             (true, _) if !found.is_complete => return Err(too_many(self.path, REPLACEMENTS)),
             _ => {}
         }
         let new = self.charset.encode(new).map_err(|unmappable| {
-            let name = self.charset.name();
-            let message = format!("the file is in {name}, which cannot hold {unmappable} of new_string");
+            let (charset, new) = (self.charset.name(), self.args.new_name());
+            let message = format!("the file is in {charset}, which cannot hold {unmappable} of {new}");
             ToolError::new(Reason::InvalidEncoding, message)
         })?;
         self.refuse_placeholder(edit, &found, &new)?;

@@ -1,6 +1,8 @@
 //! Renders file contents and file changes for models.
 
 use super::read::past_the_end;
+use super::shown_diff::{self, DiffHunk};
+use beamai_text::LONG_LINES;
 use beamai_tool::for_model::{Fields, LINE, ModelCall, ModelPage, quantity};
 use serde_json::{Value, json};
 
@@ -11,6 +13,8 @@ const PATHS: [&str; 2] = ["path", "file_path"];
 const PART: usize = 20_000;
 /// Number of further cut lines that are named.
 const NAMED: usize = 10;
+/// Maximum number of places shown of a change in several.
+const PLACES: usize = 50;
 
 /// The lines in the dialect's format, followed by their position if they are not the whole file, with the arguments that
 /// continue: after the last line, or within the first one that is cut.
@@ -247,13 +251,12 @@ pub(super) fn written(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Model
     let operation = result.non_empty("operation")?;
     let path = call.argument(&PATHS).unwrap_or("the file");
     let lines = |key: &str| result.count(key);
-    let size = match (operation, lines("additions"), lines("deletions")) {
-        ("created", Some(lines), _) => quantity(lines, "line", "lines"),
-        (_, Some(0), Some(0)) => "unchanged".to_owned(),
-        (_, Some(added), Some(removed)) => format!("+{added} -{removed} lines"),
-        _ => quantity(result.count("bytes_written")?, "byte", "bytes"),
-    };
-    page.line(&format!("{operation} {path}, {size}"));
+    page.line(&match (operation, lines("additions"), lines("deletions")) {
+        ("created", Some(lines), _) => format!("created {path}, {}", quantity(lines, "line", "lines")),
+        (_, Some(0), Some(0)) => format!("{path} is unchanged"),
+        (_, Some(added), Some(removed)) => format!("{operation} {path}, +{added} -{removed} lines"),
+        _ => format!("{operation} {path}, {}", quantity(result.count("bytes_written")?, "byte", "bytes")),
+    });
     result.non_empty("note").into_iter().for_each(|note| page.note(note));
     note_change(result, page);
     Some(())
@@ -262,15 +265,27 @@ pub(super) fn written(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Model
 /// The changed lines with context; without context if there were several replacements.
 pub(super) fn edited(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let (diff, replacements) = (result.text("diff")?, result.count("replacements")?);
-    let hunks = diff.find("@@").map_or("", |at| &diff[at..]);
+    let hunks = shown_diff::hunks(diff);
+    let blocks: Vec<String> = match replacements {
+        1 => hunks.iter().map(DiffHunk::text).collect(),
+        _ => hunks.iter().flat_map(DiffHunk::places).collect(),
+    };
     if replacements > 1 {
         page.line(&quantity(replacements, "replacement", "replacements"));
     }
-    let is_shown = |line: &&str| replacements == 1 || line.starts_with(['@', '+', '-']);
-    let lines: Vec<&str> = hunks.lines().filter(is_shown).collect();
-    let shown = lines.iter().take_while(|line| page.line(line)).count();
-    if shown < lines.len() || result.flag("diff_truncated") {
-        page.note("the change is complete; the diff shows a part of it");
+    let shown = blocks.iter().take(PLACES).take_while(|block| page.whole_line(block)).count();
+    if let (0, Some(first)) = (shown, blocks.first()) {
+        first.lines().take_while(|line| page.line(line)).for_each(drop);
+    }
+    // The parts of long lines say themselves what they are.
+    let is_cut = result.flag("diff_truncated") && !diff.trim_end().ends_with(&format!(": {LONG_LINES}]"));
+    if shown < blocks.len() || is_cut {
+        page.note(&match (shown, replacements) {
+            (0, _) | (_, 1) => "the change is complete; a part of it is shown".to_owned(),
+            _ => {
+                format!("all are made; the first {} shown", quantity(shown as u64, "place is", "places are"))
+            }
+        });
     }
     if result.flag("line_endings_adapted") {
         page.note("line ends were adapted to the file's CR LF");

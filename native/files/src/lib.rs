@@ -8,6 +8,7 @@ mod mismatch;
 pub mod missing;
 pub mod placeholder;
 mod read;
+mod shown_diff;
 mod tail;
 mod write;
 

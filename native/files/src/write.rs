@@ -59,9 +59,9 @@ impl FileWrite {
     /// The call as an edit, if only part of the file is to be replaced.
     fn as_edit(&self) -> Option<FileEdit> {
         let Self { path, content, expected_hash, .. } = self.clone();
-        let (new_string, replace_all, edits) = (content, false, Vec::new());
+        let (new_string, replace_all, edits, is_write) = (content, false, Vec::new(), true);
         let old_string = self.old_string.clone()?;
-        Some(FileEdit { path, old_string, new_string, replace_all, expected_hash, edits })
+        Some(FileEdit { path, old_string, new_string, replace_all, expected_hash, edits, is_write })
     }
 
     /// Makes the edit, within the maximum file size.

@@ -4,7 +4,7 @@
 //! after `@@` is treated as a comment; a hunk that matches in several places is refused as ambiguous.
 
 use super::body::cut;
-use super::diff::{DiffChange, FileDiff, Hunk, HunkLine, LineTag};
+use super::diff::{DiffChange, FileDiff, Hunk, HunkLine, LineTag, PatchForm};
 use super::name::HeaderName;
 use super::parser::{MOST_HUNKS, malformed};
 use beamai_base::Result;
@@ -81,20 +81,20 @@ impl BeginPatchParser<'_> {
                 ),
             ));
         };
-        Ok(FileDiff { line, series: 0, change, executable: None, hunks })
+        Ok(FileDiff { line, series: 0, form: PatchForm::BeginPatch, change, executable: None, hunks })
     }
 
     /// The lines of a new file.
     fn added(&mut self, head: usize) -> Result<Hunk> {
-        let start = self.at;
         let mut lines = Vec::new();
         while let Some(text) = self.lines.get(self.at).and_then(|line| line.strip_prefix('+')) {
             lines.push(line(LineTag::Insert, text));
             self.at += 1;
         }
-        match lines.is_empty() && !self.is_end_of_part() {
-            true => Err(malformed(start + 1, "the file is new, so all its lines begin with \"+\"")),
-            false => Ok(Hunk { line: head, stated: None, is_recounted: false, has_numbers: false, lines }),
+        // An empty line may separate it from the next file.
+        match self.is_end_of_part() || !lines.is_empty() && self.lines[self.at].trim().is_empty() {
+            true => Ok(Hunk { line: head, stated: None, is_recounted: false, has_numbers: false, lines }),
+            false => Err(malformed(self.at + 1, "the file is new, so all its lines begin with \"+\"")),
         }
     }
 

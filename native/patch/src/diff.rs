@@ -9,10 +9,19 @@ pub(super) struct FileDiff {
     pub(super) line: usize,
     /// Index of the patch that it belongs to, in a text with several, such as a mailbox.
     pub(super) series: usize,
+    pub(super) form: PatchForm,
     pub(super) change: DiffChange,
     /// The executable bit to set or clear.
     pub(super) executable: Option<bool>,
     pub(super) hunks: Vec<Hunk>,
+}
+
+/// How a patch is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PatchForm {
+    Unified,
+    /// Between `*** Begin Patch` and `*** End Patch`.
+    BeginPatch,
 }
 
 /// The kind of change, with the names as written in the headers.

@@ -149,7 +149,7 @@ impl HunkFitter<'_> {
                     format!("its lines are not in the file, which is in {name} and cannot hold {unmappable}");
                 ToolError::new(Reason::NoMatch, message)
             }
-            PlacementError::Ambiguous(lines, total) => ambiguous(lines, *total),
+            PlacementError::Ambiguous(lines, total) => ambiguous(hunk, lines, *total),
             PlacementError::Placeless(why) => ToolError::new(Reason::Ambiguous, why.as_str()),
             PlacementError::Overlap(other) => {
                 let message = format!("it changes lines that hunk {other} also changes; merge the two hunks");
@@ -202,12 +202,12 @@ fn refuse_placeholder(hunk: &Hunk) -> Result<()> {
     }
 }
 
-fn ambiguous(lines: &[u64], total: u64) -> ToolError {
+fn ambiguous(hunk: &Hunk, lines: &[u64], total: u64) -> ToolError {
     let named = lines.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
     let more = if total > lines.len() as u64 { ", …" } else { "" };
+    let or_number = if hunk.has_numbers { ", or the right line number in its header" } else { "" };
     let message = format!(
-        "its lines are in {total} places of the file, at lines {named}{more}; give more lines of context, or the right \
-         line number in its header"
+        "its lines are in {total} places of the file, at lines {named}{more}; give more lines of context{or_number}"
     );
     ToolError::new(Reason::Ambiguous, message).with("lines", lines).with("places", total)
 }

@@ -22,14 +22,14 @@ pub(super) fn patched(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPag
 
 fn told(file: Fields<'_>, page: &mut ModelPage) -> bool {
     let count = |key: &str| file.count(key).unwrap_or(0);
-    let from = file.non_empty("old_path").map_or(String::new(), |old| format!(" from {old}"));
     let [operation, path] = ["operation", "path"].map(|key| file.text(key).unwrap_or_default());
+    let path = file.non_empty("old_path").map_or(path.to_owned(), |old| format!("{old} to {path}"));
     // A file that is deleted or renamed as a whole has no hunks to count lines in.
     let lines = match (count("additions"), count("deletions")) {
         (0, 0) => String::new(),
         (additions, deletions) => format!(", +{additions} -{deletions} lines"),
     };
-    let mut line = format!("{operation} {path}{from}{lines}");
+    let mut line = format!("{operation} {path}{lines}");
     for (number, hunk) in file.objects("hunks").enumerate() {
         if let Some(offset) = hunk.number("offset").filter(|offset| *offset != 0) {
             let location = hunk.count("line").map_or(String::new(), |line| format!(" at line {line}"));

@@ -6,12 +6,15 @@ use super::placing::stated;
 use super::rewrite::OriginalFile;
 use super::search::{HunkQuery, HunkSearch, LineEndMatching};
 use beamai_base::Result;
-use beamai_text::{Charset, Check, resemble};
+use beamai_text::{Charset, Check, Contrast, NearLine, resemble};
+use beamai_tool::for_model::quantity;
 use serde_json::{Map, Value, json};
 use std::collections::{HashMap, VecDeque};
 
 /// Maximum characters shown of a line.
 const SHOWN: usize = 200;
+/// Maximum number of differing lines in an error.
+const TOLD: usize = 3;
 /// Maximum bytes of a file that are searched for similar lines.
 const SEARCHED: u64 = 8 << 20;
 /// Weight of a matching line, and of a matching empty one, which says little.
@@ -129,7 +132,7 @@ impl LineVotes {
     }
 }
 
-/// Describes the first line that differs from the hunk at a position.
+/// Describes the lines that differ from the hunk at a position.
 fn differing(
     file: &OriginalFile<'_>,
     old: &[&HunkLine],
@@ -137,34 +140,42 @@ fn differing(
     check: Check<'_>,
 ) -> Result<(String, Map<String, Value>)> {
     let mut number: u64 = 0;
-    let mut found: Option<(u64, String)> = None;
+    let mut found: Vec<NearLine> = Vec::new();
     each_line(&file.bytes, file.charset, u64::from(u16::MAX), check, |line| {
         number += 1;
-        let wanted =
-            number.checked_sub(start).and_then(|at| old.get(usize::try_from(at).unwrap_or(usize::MAX)));
-        if let (None, Some(wanted)) = (&found, wanted) {
+        let at = number.checked_sub(start).and_then(|at| usize::try_from(at).ok());
+        if let Some(wanted) = at.and_then(|at| old.get(at)) {
             let text = line.body.map_or("(a very long line)".into(), |body| {
                 file.charset.decode(without_return(file.charset, body)).0.into_owned()
             });
-            if text != wanted.text.strip_suffix('\r').unwrap_or(&wanted.text)
-                || is_end_wrong(file, wanted, &line)
-            {
-                found = Some((number, text));
+            let contrast = Contrast::of(&text, unended(wanted));
+            if contrast.is_some() || is_end_wrong(file, wanted, &line) {
+                found.push(NearLine::new(number, &text, contrast));
             }
         }
         Ok(())
     })?;
-    let (at, text) = match found {
-        Some((at, text)) => (at, Some(text)),
-        None => (number + 1, None),
-    };
-    let expected = usize::try_from(at - start).ok().and_then(|at| old.get(at));
-    let expected = expected.map_or("", |line| line.text.as_str());
+    let at = found.first().map_or(number + 1, |line| line.line);
+    let expected =
+        usize::try_from(at - start).ok().and_then(|at| old.get(at)).map_or("", |line| unended(line));
+    let text = found.first().map(|line| line.text.as_str());
     let facts = facts([(
         "nearest",
-        json!({"line": start, "differs_at": at, "expected": cut(expected), "found": text.as_deref().map(cut)}),
+        json!({"line": start, "differs_at": at, "expected": cut(expected), "found": text}),
     )]);
-    Ok((told(start, at, expected, text.as_deref()), facts))
+    let told = match found.is_empty() {
+        true => format!(
+            ". The nearest place is line {start}, but the file ends where the patch has {:?}",
+            cut(expected)
+        ),
+        false => told(start, &found),
+    };
+    Ok((told, facts))
+}
+
+/// The text of a line without a carriage return.
+fn unended(line: &HunkLine) -> &str {
+    line.text.strip_suffix('\r').unwrap_or(&line.text)
 }
 
 fn is_end_wrong(file: &OriginalFile<'_>, wanted: &HunkLine, line: &super::lines::FileLine<'_>) -> bool {
@@ -176,26 +187,17 @@ fn is_end_wrong(file: &OriginalFile<'_>, wanted: &HunkLine, line: &super::lines:
         || (is_exact && (is_open != wanted.is_open || has_return != wanted.text.ends_with('\r')))
 }
 
-fn told(start: u64, at: u64, expected: &str, found: Option<&str>) -> String {
-    let expected = expected.strip_suffix('\r').unwrap_or(expected);
-    let Some(found) = found else {
-        return format!(
-            ". The nearest place is line {start}, but the file ends where the patch has {:?}",
-            cut(expected)
-        );
+fn told(start: u64, found: &[NearLine]) -> String {
+    let shown = |line: &NearLine| match line.told("the patch") {
+        Some(told) => format!("\n    {told}:\n    {line}"),
+        None => format!("\n    line {} ends differently", line.line),
     };
-    let squeezed = |text: &str| text.chars().filter(|char| !char.is_whitespace()).collect::<String>();
-    let how = match () {
-        () if found == expected => " (the lines end differently)",
-        () if squeezed(found) == squeezed(expected) => " (only whitespace differs)",
-        () => "",
+    let shown_lines: String = found.iter().take(TOLD).map(shown).collect();
+    let more = match found.len().saturating_sub(TOLD) {
+        0 => String::new(),
+        more => format!("\n    … and {}", quantity(more as u64, "more line", "more lines")),
     };
-    format!(
-        ". The nearest place is line {start}, but line {at} is {:?} where the patch has {:?}{how}; copy the lines exactly \
-         as they are in the file",
-        cut(found),
-        cut(expected)
-    )
+    format!(". The nearest place is line {start}, but:{shown_lines}{more}")
 }
 
 /// Describes similar lines, when no line is equal.
@@ -205,16 +207,21 @@ fn alike(file: &OriginalFile<'_>, old: &[&HunkLine]) -> Result<(String, Map<Stri
     let text = file.charset.decode(file.bytes.read(top..SEARCHED, &mut scratch)?).0;
     let wanted: Vec<&str> = old.iter().map(|line| line.text.as_str()).collect();
     let near = resemble(&text, &wanted.join("\n"));
-    let Some((line, _)) = near.lines.first() else {
+    let Some(first) = near.lines.first() else {
         let text = "; the file has no similar lines, so read the file and create the patch again";
         return Ok((text.to_owned(), Map::new()));
     };
-    let facts = facts([("nearest", json!({"line": line, "found": near.lines[0].1}))]);
-    let shown: String = near.lines.iter().map(|(line, text)| format!("\n    {line}: {text}")).collect();
-    let how = near
-        .differs_in
-        .map_or("The nearest lines are".to_owned(), |what| format!("It differs only in {what} from"));
-    Ok((format!(". {how}:{shown}\n  Copy the lines exactly as they are in the file"), facts))
+    let facts = facts([("nearest", json!({"line": first.line, "found": first.text}))]);
+    let shown: String = near.lines.iter().map(|line| format!("\n    {line}")).collect();
+    let difference = near.lines.iter().find_map(|line| line.told("the patch"));
+    let told = difference.as_ref().map_or(String::new(), |told| format!(" ({told})"));
+    let how = match near.differs_in {
+        Some(what) => format!("They differ only in {what}{told} from"),
+        None => format!("The nearest lines are{told}"),
+    };
+    let more = if near.more > 0 { "\n    …" } else { "" };
+    let advice = if difference.is_none() { "\n  Copy the lines exactly as they are in the file" } else { "" };
+    Ok((format!(". {how}:{shown}{more}{advice}"), facts))
 }
 
 fn cut(line: &str) -> &str {

@@ -5,7 +5,7 @@
 
 use super::begin_patch;
 use super::body::{self, PatchLines};
-use super::diff::{DiffChange, FileDiff, Hunk};
+use super::diff::{DiffChange, FileDiff, Hunk, PatchForm};
 use super::header::{GitHeader, PatchedMode};
 use super::name::{self, HeaderName, HeaderSide};
 use beamai_base::{Reason, Result, ToolError};
@@ -141,7 +141,8 @@ impl<'a> DiffParser<'a> {
         if self.hunks > MOST_HUNKS {
             return Err(too_large(&format!("has more than {MOST_HUNKS} hunks; no more")));
         }
-        self.files.push(FileDiff { line, series: self.series, change, executable, hunks });
+        let (series, form) = (self.series, PatchForm::Unified);
+        self.files.push(FileDiff { line, series, form, change, executable, hunks });
         Ok(())
     }
 

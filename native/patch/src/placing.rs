@@ -2,7 +2,6 @@
 //!
 //! All old lines must match exactly. The line number in the header is used if the lines match there, and so is the
 //! offset of a neighbouring hunk that matches in only one place. A hunk that remains ambiguous is refused.
-//! choice, the hunk is not applied.
 
 use super::diff::{FileDiff, Hunk};
 use super::search::{FileSummary, HunkMatch, HunkMatches};
@@ -181,11 +180,14 @@ impl Insertion<'_> {
         if self.summary.lines == 0 {
             return Ok(HunkMatch { line: 1, range: self.top..self.top });
         }
-        let line =
-            stated(self.hunk).ok_or("its header has no line numbers").and_then(|line| self.check(line));
+        let line = match stated(self.hunk) {
+            Some(line) => self.check(line).map_err(|why| format!(", and {why}")),
+            None if self.hunk.has_numbers => Err(", and its header has no line numbers".to_owned()),
+            None => Err(String::new()),
+        };
         let line = line.map_err(|why| {
             PlacementError::Placeless(format!(
-                "it has no line that is in the file already, and {why}; give lines of the file before and after as context"
+                "it has no line that is in the file already{why}; give lines of the file before and after as context"
             ))
         })?;
         let start = match line {

@@ -102,7 +102,7 @@ impl<'p> PatchPlan<'p> {
     }
 
     fn create(&mut self, diff: &FileDiff, to: usize) -> Result<FileOutcome> {
-        self.slots.refuse_taken(to)?;
+        self.slots.refuse_taken(to, diff)?;
         let mut text = String::new();
         for line in diff.hunks.iter().flat_map(|hunk| &hunk.lines).filter(|line| line.tag == LineTag::Insert)
         {
@@ -141,7 +141,7 @@ impl<'p> PatchPlan<'p> {
 
     fn rename(&mut self, diff: &FileDiff, from: usize, to: usize) -> Result<FileOutcome> {
         let source = self.slots[from].source(false)?;
-        self.slots.refuse_taken(to)?;
+        self.slots.refuse_taken(to, diff)?;
         let outcome = match (source, diff.hunks.is_empty(), diff.executable) {
             (SlotContent::Original, true, None) => {
                 self.slots[to].now = SlotContent::Moved(from);
@@ -157,7 +157,7 @@ impl<'p> PatchPlan<'p> {
     }
 
     fn copy(&mut self, diff: &FileDiff, from: usize, to: usize) -> Result<FileOutcome> {
-        self.slots.refuse_taken(to)?;
+        self.slots.refuse_taken(to, diff)?;
         let outcome = self.derive(diff, from, self.slots[from].copied(), to)?;
         if !has_failed(&outcome) {
             self.slots[to].arrive();

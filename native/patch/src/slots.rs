@@ -1,5 +1,6 @@
 //! Tracks the content at each path while a patch is planned.
 
+use super::diff::{DiffChange, FileDiff, PatchForm};
 use super::target::{PatchOperation, PatchPath, PatchTarget};
 use beamai_base::{Reason, Result, ToolError};
 use beamai_workspace::WorkspacePath;
@@ -80,17 +81,22 @@ impl<'p> Slots<'p> {
         self.list.iter()
     }
 
-    /// Fails if the path is taken by a file that stays.
-    pub(super) fn refuse_taken(&self, at: usize) -> Result<()> {
+    /// Fails if the path, which this part of the patch puts a file at, is taken by a file that stays.
+    pub(super) fn refuse_taken(&self, at: usize, diff: &FileDiff) -> Result<()> {
         let slot = &self.list[at];
         let is_left = slot.before == slot.now && self.left.contains(slot.path);
         if slot.now == SlotContent::Nothing || is_left {
             return Ok(());
         }
         let shown = slot.location.display();
-        let message = format!(
-            "{shown} exists already; change it with \"--- a/{shown}\" and lines of it as context, or choose another path"
-        );
+        let change = match (&diff.change, diff.form) {
+            (DiffChange::Rename { .. } | DiffChange::Copy { .. }, _) => String::new(),
+            (_, PatchForm::Unified) => {
+                format!("change it with \"--- a/{shown}\" and lines of it as context, or ")
+            }
+            (_, PatchForm::BeginPatch) => format!("change it with \"*** Update File: {shown}\", or "),
+        };
+        let message = format!("{shown} exists already; {change}choose another path");
         Err(ToolError::new(Reason::AlreadyExists, message).file(shown))
     }
 }

@@ -260,7 +260,7 @@ fn refuse_link(target_path: &PatchPath) -> Result<()> {
     }
     let shown = target_path.location.display();
     let message = format!(
-        "{shown} is a symbolic link to {}; patches remove and rename files only, use the shell for links",
+        "{shown} is a symbolic link to {}; patches remove and rename files only, so use a shell command (rm, ln)",
         target_path.path
     );
     Err(ToolError::new(Reason::NotAFile, message).file(shown))

@@ -125,8 +125,14 @@ pub(super) fn failure(files: &[FileVerdict]) -> Option<ToolError> {
         count => format!("the patch does not apply in {count} places; nothing was changed"),
     };
     for (file, hunk, problem) in problems().take(TOLD) {
-        let hunk = hunk.map_or(String::new(), |at| format!(", hunk {at} of {}", file.hunks.len()));
-        message += &format!("\n- {}{hunk}: {}", file.path, problem.message);
+        // Hunks are about the file under its old name.
+        let path = file.old_path.as_ref().filter(|_| hunk.is_some()).unwrap_or(&file.path);
+        let about = match (hunk, file.hunks.len()) {
+            (None, _) if problem.message.contains(path) => String::new(),
+            (None, _) | (_, 1) => format!("{path}: "),
+            (Some(at), count) => format!("{path}, hunk {at} of {count}: "),
+        };
+        message += &format!("\n- {about}{}", problem.message);
     }
     if count > TOLD {
         message += &format!("\n- and {} more, which are in the details", count - TOLD);

@@ -2,14 +2,18 @@
 
 use super::bytes::index;
 use super::diff::{CONTEXT, ChangedLines, lines};
+use super::long_line::LongLine;
 use super::{Charset, Check, DiffBuilder, FileBytes, Splice, line_breaks};
 use beamai_base::Result;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
+/// Maximum bytes of a line that is compared as a whole, and of the context on either side. Of longer lines, only the part
+/// around a change is shown.
+const LONG: u64 = 16 << 10;
 /// Bytes to search for a line end: at first, and at most.
 const NEAR: u64 = 4 << 10;
-const FAR: u64 = 256 << 10;
+const FAR: u64 = LONG;
 
 /// Maximum size of a part that is compared at once, in bytes.
 const PART: u64 = 1 << 20;
@@ -29,7 +33,7 @@ pub fn around<'a>(
     check: Check<'_>,
 ) -> Result<()> {
     let deadline = Instant::now() + PATIENCE;
-    let mut view = DiffView { bytes, charset, diff, added_lines: 0 };
+    let mut view = DiffView { bytes, charset, diff, added_lines: 0, last_long: None };
     let mut part: Option<DiffPart<'a>> = None;
     for splice in splices {
         check()?;
@@ -40,9 +44,14 @@ pub fn around<'a>(
             view.diff.leave_out("there are too many changes to compare");
             return Ok(());
         }
+        if view.is_long(&splice)? {
+            part.take().map_or(Ok(()), |part| view.compare(&part))?;
+            view.excerpt(&splice, check)?;
+            continue;
+        }
         part = match part {
             Some(part) => view.next(part, splice)?,
-            None => view.begin(splice)?,
+            None => Some(view.begin(splice)?),
         };
     }
     part.map_or(Ok(()), |part| view.compare(&part))
@@ -61,39 +70,74 @@ struct DiffView<'v> {
     diff: &'v mut DiffBuilder,
     /// Lines added by earlier splices, less those removed.
     added_lines: i64,
+    /// The long line that the last excerpt was of, if that was the last change.
+    last_long: Option<u64>,
 }
 
 impl DiffView<'_> {
-    /// A part around a splice; `None` if its lines are too long.
-    fn begin<'a>(&mut self, splice: Splice<'a>) -> Result<Option<DiffPart<'a>>> {
-        let start = self.lines_before(splice.range.start, CONTEXT)?;
-        let end = self.lines_after(splice.range.end, CONTEXT)?;
-        let Some(((start, lines), end)) = start.zip(end) else {
-            self.diff.leave_out("the changed lines are too long to be shown");
-            return Ok(None);
-        };
-        Ok(Some(DiffPart { range: start..end, first_line: splice.line - lines, splices: vec![splice] }))
+    /// Whether a line that a splice begins or ends in is too long to be compared.
+    fn is_long(&self, splice: &Splice<'_>) -> Result<bool> {
+        let Range { start, end } = splice.range;
+        let bounds = self.lines_before(start, 0)?.zip(self.lines_after(end, 0)?);
+        let Some(((line_start, _), line_end)) = bounds else { return Ok(true) };
+        let mut scratch = Vec::new();
+        let is_one_line =
+            line_breaks(self.charset, self.bytes.read(start..end, &mut scratch)?).next().is_none();
+        Ok(is_one_line && line_end - line_start > LONG)
+    }
+
+    /// Adds a change of long lines.
+    fn excerpt(&mut self, splice: &Splice<'_>, check: Check<'_>) -> Result<()> {
+        let mut scratch = Vec::new();
+        let gone = self.bytes.read(splice.range.clone(), &mut scratch)?;
+        let breaks = |bytes: &[u8]| line_breaks(self.charset, bytes).count() as u64;
+        let (removed, added) = (breaks(gone), breaks(splice.with));
+        let is_same_line = self.last_long == Some(splice.line);
+        self.last_long = Some(splice.line + removed);
+        let new_line = splice.line.saturating_add_signed(self.added_lines);
+        self.added_lines += added.cast_signed() - removed.cast_signed();
+        let own = u64::from(!is_same_line);
+        self.diff.count_lines(removed + own, added + own);
+        if self.diff.has_room() {
+            let line = LongLine::around(self.bytes, self.charset, &splice.range, check)?;
+            // Where it is, is said once.
+            let old = line.with(&self.charset.decode(gone).0, false);
+            let new = line.with(&self.charset.decode(splice.with).0, true);
+            self.diff.excerpt((splice.line, &old), (new_line, &new));
+        }
+        Ok(())
+    }
+
+    /// A part around a splice, with as much context as is near.
+    fn begin<'a>(&mut self, splice: Splice<'a>) -> Result<DiffPart<'a>> {
+        let (start, lines) = self.context_before(splice.range.start)?;
+        let end = self.context_after(splice.range.end)?;
+        Ok(DiffPart { range: start..end, first_line: splice.line - lines, splices: vec![splice] })
+    }
+
+    /// Where the context before a position begins, and the number of lines between.
+    fn context_before(&self, at: u64) -> Result<(u64, u64)> {
+        let lines = self.lines_before(at, CONTEXT)?;
+        Ok(lines.map_or_else(|| self.lines_before(at, 0), |found| Ok(Some(found)))?.unwrap_or((at, 0)))
+    }
+
+    /// Where the context after a position ends.
+    fn context_after(&self, at: u64) -> Result<u64> {
+        let end = self.lines_after(at, CONTEXT)?;
+        Ok(end.map_or_else(|| self.lines_after(at, 0), |end| Ok(Some(end)))?.unwrap_or(at))
     }
 
     /// Extends the part to the splice if it is near, or ends the part and begins a new one.
     fn next<'a>(&mut self, mut part: DiffPart<'a>, splice: Splice<'a>) -> Result<Option<DiffPart<'a>>> {
-        let Some((start, _)) = self.lines_before(splice.range.start, CONTEXT)? else {
-            self.compare(&part)?;
-            return self.begin(splice);
-        };
-        let is_near = start <= part.range.end;
+        let is_near = self.context_before(splice.range.start)?.0 <= part.range.end;
         if is_near && part.range.end - part.range.start > PART {
             return self.split(part, splice);
         }
         if !is_near {
             self.compare(&part)?;
-            return self.begin(splice);
+            return self.begin(splice).map(Some);
         }
-        let Some(end) = self.lines_after(splice.range.end, CONTEXT)? else {
-            self.compare(&part)?;
-            return self.begin(splice);
-        };
-        part.range.end = end.max(part.range.end);
+        part.range.end = self.context_after(splice.range.end)?.max(part.range.end);
         part.splices.push(splice);
         Ok(Some(part))
     }
@@ -102,8 +146,9 @@ impl DiffView<'_> {
     fn split<'a>(&mut self, mut part: DiffPart<'a>, splice: Splice<'a>) -> Result<Option<DiffPart<'a>>> {
         let line_start = self.lines_before(splice.range.start, 0)?.map(|(start, _)| start);
         let last_end = part.splices.last().map_or(0, |last| last.range.end);
-        match (line_start, self.lines_after(splice.range.end, CONTEXT)?) {
-            (Some(start), Some(end)) if start >= last_end => {
+        match line_start {
+            Some(start) if start >= last_end => {
+                let end = self.context_after(splice.range.end)?;
                 part.range.end = start;
                 self.compare(&part)?;
                 Ok(Some(DiffPart { range: start..end, first_line: splice.line, splices: vec![splice] }))
@@ -239,22 +284,50 @@ mod tests {
         }
     }
 
+    /// The diff of a text in which the bytes of each range are replaced.
+    fn spliced_diff(label: &str, old: &str, changes: &[(&str, &str)]) -> crate::Diff {
+        let charset = Charset::labelled(label, b"").unwrap();
+        let bytes = charset.encode(old).unwrap().into_owned();
+        let encoded: Vec<_> = changes.iter().map(|(_, to)| charset.encode(to).unwrap()).collect();
+        let splices = changes.iter().zip(&encoded).map(|((from, _), with)| {
+            let at = old.find(from).unwrap();
+            let start = charset.encode(&old[..at]).unwrap().len() as u64;
+            let end = start + charset.encode(from).unwrap().len() as u64;
+            Splice { range: start..end, line: 1 + old[..at].matches('\n').count() as u64, with }
+        });
+        let mut diff = DiffBuilder::new("f", false, 4000);
+        around(&FileBytes::Memory(&bytes), charset, splices, &mut diff, &|| Ok(())).unwrap();
+        diff.finish()
+    }
+
     #[test]
-    fn a_line_that_is_too_long_is_said_to_be() {
-        let mut diff = DiffBuilder::new("f", false, 1000);
-        let line = "x".repeat(1 << 20);
-        let splices = [Splice { range: 500_000..500_001, line: 1, with: b"y" }];
-        around(
-            &FileBytes::Memory(line.as_bytes()),
-            Charset::UTF8,
-            splices.into_iter(),
-            &mut diff,
-            &|| Ok(()),
-        )
-        .unwrap();
-        let diff = diff.finish();
-        assert!(diff.text.contains("[diff truncated: the changed lines are too long to be shown]"));
-        assert_eq!((diff.additions, diff.is_truncated), (None, true));
+    fn of_a_line_that_is_too_long_the_part_around_the_change_is_shown() {
+        for label in ["utf-8", "utf-16le", "gbk", "shift_jis"] {
+            let long = |middle: &str| format!("{}{middle}{}", "あ".repeat(300_000), "い".repeat(200_000));
+            let old = format!("one\ntwo\n{}\r\nfour\n", long("<old>"));
+            let diff = spliced_diff(label, &old, &[("<old>", "<newer>")]);
+            let (before, after) = ("あ".repeat(80), "い".repeat(80));
+            assert_eq!(
+                diff.text,
+                format!(
+                    "--- a/f\n+++ b/f\n@@ -3 +3 @@\n-…{before}<old>{after}…\n\
+                     +…{before}<newer>{after}… [characters 299921 to 300087 of 500007]\n\
+                     [diff truncated: of long lines, the part around a change is shown]\n"
+                )
+            );
+            assert_eq!((diff.additions, diff.deletions, diff.is_truncated), (Some(1), Some(1), true));
+        }
+    }
+
+    #[test]
+    fn several_changes_of_long_and_short_lines_have_their_own_numbers() {
+        let old = format!("short\n{}<a>{}<b>\nlast <c>\n", "x".repeat(20_000), "y".repeat(20_000));
+        let diff =
+            spliced_diff("utf-8", &old, &[("short", "s\nh"), ("<a>", "A"), ("<b>", "B\nC"), ("<c>", "D")]);
+        let headers: Vec<&str> = diff.text.lines().filter(|line| line.starts_with("@@")).collect();
+        assert_eq!(headers, ["@@ -1 +1,2 @@", "@@ -2 +3 @@", "@@ -2 +3,2 @@", "@@ -3 +5 @@"]);
+        assert!(diff.text.contains("\n+s\n+h\n") && diff.text.contains("\n+C\n"), "{}", diff.text);
+        assert_eq!((diff.additions, diff.deletions), (Some(5), Some(3)), "{}", diff.text);
     }
 
     #[test]

@@ -8,6 +8,11 @@ use std::time::{Duration, Instant};
 /// Lines of context around a change.
 pub(super) const CONTEXT: usize = 3;
 
+/// Why a diff with [`Excerpt`]s is incomplete.
+///
+/// [`Excerpt`]: super::Excerpt
+pub const LONG_LINES: &str = "of long lines, the part around a change is shown";
+
 /// Time limit for finding a smaller diff.
 const PATIENCE: Duration = Duration::from_millis(300);
 
@@ -39,6 +44,8 @@ pub struct DiffBuilder {
     most: usize,
     /// Why the text is incomplete.
     cut: Option<String>,
+    /// Whether it has parts of long lines.
+    has_excerpts: bool,
     counts: Option<(u64, u64)>,
 }
 
@@ -47,7 +54,7 @@ impl DiffBuilder {
     pub fn new(name: &str, is_new: bool, most: usize) -> Self {
         let old = if is_new { "/dev/null".to_owned() } else { quoted(&format!("a/{name}")) };
         let header = format!("--- {old}\n+++ {}\n", quoted(&format!("b/{name}")));
-        Self { header, text: String::new(), most, cut: None, counts: Some((0, 0)) }
+        Self { header, text: String::new(), most, cut: None, has_excerpts: false, counts: Some((0, 0)) }
     }
 
     /// Compares the old and the new text of a file.
@@ -107,39 +114,81 @@ impl DiffBuilder {
         if !self.push(&format!("@@ -{old_side} +{new_side} @@\n")) {
             return self.count_hunk(ops);
         }
-        for change in ops.iter().flat_map(|op| op.iter_changes(old, new)) {
-            self.count(change.tag(), 1);
-            let line = change.value();
-            let end = if line.ends_with('\n') { "" } else { "\n\\ No newline at end of file\n" };
-            self.push(&format!("{}{line}{end}", change.tag()));
+        for op in ops {
+            self.operation(op, old, new);
         }
+    }
+
+    /// Adds the lines of an operation; of a replacement, as many on either side as fit.
+    fn operation(&mut self, op: &DiffOp, old: &[&str], new: &[&str]) {
+        let texts = |tag: ChangeTag| -> Vec<String> {
+            op.iter_changes(old, new)
+                .filter(|change| change.tag() == tag)
+                .map(|change| written(tag, change.value()))
+                .collect()
+        };
+        let [equal, gone, added] = [ChangeTag::Equal, ChangeTag::Delete, ChangeTag::Insert].map(texts);
+        self.count_lines(gone.len() as u64, added.len() as u64);
+        equal.iter().for_each(|line| _ = self.push(line));
+        let mut room = self.most.saturating_sub(self.text.len());
+        let size = |side: &[String], at: usize| side.get(at).map_or(0, String::len);
+        let fitting = (0..gone.len().max(added.len())).take_while(|at| {
+            let left = room.checked_sub(size(&gone, *at) + size(&added, *at));
+            room = left.unwrap_or(0);
+            left.is_some()
+        });
+        let fitting = fitting.count();
+        for side in [&gone, &added] {
+            side.iter().take(fitting).for_each(|line| _ = self.push(line));
+        }
+        if fitting < gone.len().max(added.len()) {
+            self.end();
+        }
+    }
+
+    /// Adds a hunk of long lines of which only parts are shown: first line and texts on either side.
+    pub(super) fn excerpt(&mut self, old: (u64, &[String]), new: (u64, &[String])) {
+        let side = |(line, texts): (u64, &[String])| header(line, 0..texts.len());
+        let lines = |tag: char, texts: &[String]| -> String {
+            texts.iter().map(|text| format!("{tag}{text}\n")).collect()
+        };
+        let head = format!("@@ -{} +{} @@\n", side(old), side(new));
+        self.has_excerpts |= self.push(&(head + &lines('-', old.1) + &lines('+', new.1)));
     }
 
     fn count_hunk(&mut self, ops: &[DiffOp]) {
         for op in ops.iter().filter(|op| !matches!(op, DiffOp::Equal { .. })) {
-            self.count(ChangeTag::Delete, op.old_range().len());
-            self.count(ChangeTag::Insert, op.new_range().len());
+            self.count_lines(op.old_range().len() as u64, op.new_range().len() as u64);
         }
     }
 
-    fn count(&mut self, tag: ChangeTag, lines: usize) {
-        let Some((additions, deletions)) = &mut self.counts else { return };
-        match tag {
-            ChangeTag::Insert => *additions += lines as u64,
-            ChangeTag::Delete => *deletions += lines as u64,
-            ChangeTag::Equal => {}
+    /// Counts removed and added lines.
+    pub(super) fn count_lines(&mut self, removed: u64, added: u64) {
+        if let Some((additions, deletions)) = &mut self.counts {
+            *additions += added;
+            *deletions += removed;
         }
+    }
+
+    /// Whether more text is added.
+    pub(super) fn has_room(&self) -> bool {
+        self.cut.is_none()
     }
 
     /// Adds text if there is room; after the first text that does not fit, nothing more is added.
     fn push(&mut self, text: &str) -> bool {
-        let fits = self.cut.is_none() && self.text.len() + text.len() <= self.most;
+        let fits = self.has_room() && self.text.len() + text.len() <= self.most;
         if fits {
             self.text.push_str(text);
         } else {
-            self.cut.get_or_insert_with(|| format!("at most {} bytes are shown", self.most));
+            self.end();
         }
         fits
+    }
+
+    /// Adds nothing more, as it does not fit.
+    fn end(&mut self) {
+        self.cut.get_or_insert_with(|| format!("at most {} bytes are shown", self.most));
     }
 
     /// The diff.
@@ -149,11 +198,18 @@ impl DiffBuilder {
             true => String::new(),
             false => self.header + &self.text,
         };
-        if let Some(why) = &self.cut {
+        let why = self.cut.as_deref().or(self.has_excerpts.then_some(LONG_LINES));
+        if let Some(why) = why {
             _ = writeln!(text, "[diff truncated: {why}]");
         }
-        Diff { text, additions, deletions, is_truncated: self.cut.is_some() }
+        Diff { text, additions, deletions, is_truncated: why.is_some() }
     }
+}
+
+/// A line of a diff.
+fn written(tag: ChangeTag, line: &str) -> String {
+    let end = if line.ends_with('\n') { "" } else { "\n\\ No newline at end of file\n" };
+    format!("{tag}{line}{end}")
 }
 
 /// The lines of a text with their ends. Only a line feed ends a line.
@@ -248,6 +304,14 @@ mod tests {
         let got = diff("", &"line\n".repeat(100), 50);
         assert_eq!((got.additions, got.deletions, got.is_truncated), (Some(100), Some(0), true));
         assert!(got.text.ends_with("+line\n[diff truncated: at most 50 bytes are shown]\n"), "{}", got.text);
+    }
+
+    #[test]
+    fn of_lines_that_do_not_fit_both_sides_are_shown() {
+        let got = diff(&"old\n".repeat(100), &"new\n".repeat(100), 60);
+        let text = "--- a/f\n+++ b/f\n@@ -1,100 +1,100 @@\n-old\n-old\n-old\n-old\n+new\n+new\n+new\n+new\n\
+                    [diff truncated: at most 60 bytes are shown]\n";
+        assert_eq!((got.text.as_str(), got.additions, got.deletions), (text, Some(100), Some(100)));
     }
 
     #[test]

@@ -17,8 +17,10 @@ pub struct Language {
     pub also_watched: &'static [&'static str],
     /// Server commands, the preferred one first.
     pub commands: &'static [&'static [&'static str]],
-    /// How to install one of them.
-    pub hint: &'static str,
+    /// The one to install, and how: a command of a shell, or a place to take it from.
+    pub program: &'static str,
+    /// See `program`.
+    pub install: &'static str,
     /// Whether its servers may run code of the project: build scripts, compiler wrappers, parse transforms. That needs
     /// permission.
     pub runs_code: bool,
@@ -57,7 +59,8 @@ static LANGUAGES: [Language; 7] = [
         interpreters: &["sh", "bash", "dash", "ksh"],
         also_watched: &[".shellcheckrc"],
         commands: &[&["bash-language-server", "start"]],
-        hint: "npm install -g bash-language-server (and install shellcheck, which it takes its diagnostics from)",
+        program: "bash-language-server",
+        install: "npm install -g bash-language-server shellcheck",
         runs_code: false,
         options: none,
     },
@@ -68,7 +71,8 @@ static LANGUAGES: [Language; 7] = [
         interpreters: &["python", "python3"],
         also_watched: &["setup.cfg", "pyproject.toml", "tox.ini"],
         commands: &[&["pylsp"], &["basedpyright-langserver", "--stdio"], &["pyright-langserver", "--stdio"]],
-        hint: "pip install 'python-lsp-server[pyflakes]'",
+        program: "pylsp",
+        install: "pip install 'python-lsp-server[pyflakes]'",
         runs_code: false,
         options: none,
     },
@@ -90,7 +94,8 @@ static LANGUAGES: [Language; 7] = [
         interpreters: &[],
         also_watched: &["compile_commands.json", "compile_flags.txt", ".clangd"],
         commands: &[&["clangd"]],
-        hint: "install the package clangd of the system",
+        program: "clangd",
+        install: "apt-get install clangd",
         runs_code: false,
         options: c_options,
     },
@@ -101,7 +106,8 @@ static LANGUAGES: [Language; 7] = [
         interpreters: &[],
         also_watched: &["Cargo.toml", "Cargo.lock"],
         commands: &[&["rust-analyzer"]],
-        hint: "rustup component add rust-analyzer",
+        program: "rust-analyzer",
+        install: "rustup component add rust-analyzer",
         runs_code: true,
         options: rust_options,
     },
@@ -112,7 +118,8 @@ static LANGUAGES: [Language; 7] = [
         interpreters: &[],
         also_watched: &["go.mod", "go.sum", "go.work"],
         commands: &[&["gopls"]],
-        hint: "go install golang.org/x/tools/gopls@latest",
+        program: "gopls",
+        install: "go install golang.org/x/tools/gopls@latest",
         runs_code: false,
         options: none,
     },
@@ -132,7 +139,8 @@ static LANGUAGES: [Language; 7] = [
         interpreters: &["node", "deno", "bun"],
         also_watched: &["tsconfig.json", "jsconfig.json", "package.json"],
         commands: &[&["typescript-language-server", "--stdio"], &["tsc", "--lsp", "--stdio"]],
-        hint: "npm install -g typescript",
+        program: "tsc",
+        install: "npm install -g typescript",
         runs_code: false,
         options: typescript_options,
     },
@@ -143,7 +151,8 @@ static LANGUAGES: [Language; 7] = [
         interpreters: &[],
         also_watched: &["rebar.config", "erlang_ls.config"],
         commands: &[&["erlang_ls"], &["elp", "server"]],
-        hint: "install erlang_ls, or elp (the Erlang Language Platform)",
+        program: "elp",
+        install: "https://github.com/WhatsApp/erlang-language-platform/releases",
         runs_code: true,
         options: none,
     },
@@ -170,6 +179,11 @@ pub fn of_extension(extension: &str) -> Option<&'static Language> {
 }
 
 impl Language {
+    /// How to get a server, as a sentence without its full stop. A model can only pass it on.
+    pub fn advice(&self) -> String {
+        format!("The user can install {}: {}", self.program, self.install)
+    }
+
     /// The LSP language identifier of files with that extension.
     pub fn id_of(&self, extension: &str) -> Option<&'static str> {
         self.extensions.iter().find(|(known, _)| *known == extension).map(|(_, id)| *id)
@@ -197,7 +211,9 @@ mod tests {
     fn every_language_can_be_served_and_installed() {
         for language in all() {
             assert!(language.commands.iter().all(|command| !command.is_empty()), "{}", language.name);
-            assert!(!language.hint.is_empty() && !language.extensions.is_empty(), "{}", language.name);
+            let mut programs = language.commands.iter().map(|command| command[0]);
+            assert!(programs.any(|program| program == language.program), "{}", language.name);
+            assert!(!language.install.is_empty() && !language.extensions.is_empty(), "{}", language.name);
         }
     }
 }

@@ -334,6 +334,7 @@ fn a_write_is_one_line_and_an_edit_its_diff() {
     };
     assert_eq!(written("created", json!({})), "created a.txt, 3 lines");
     assert_eq!(written("updated", json!({})), "updated a.txt, +3 -1 lines");
+    assert_eq!(written("updated", json!({"additions": 0, "deletions": 0})), "a.txt is unchanged");
     assert_eq!(
         written("updated", json!({"diff": null, "additions": null, "note": "n"})),
         "updated a.txt, 9 bytes\n[n]"
@@ -348,7 +349,51 @@ fn a_write_is_one_line_and_an_edit_its_diff() {
         )
     };
     assert_eq!(edited(1), "@@ -1,2 +1,2 @@\n one\n-two\n+2");
-    assert_eq!(edited(2), "2 replacements\n@@ -1,2 +1,2 @@\n-two\n+2");
+    assert_eq!(edited(2), "2 replacements\n@@ -2 +2 @@\n-two\n+2");
+}
+
+#[test]
+fn of_many_places_some_are_shown_each_with_both_sides() {
+    let hunk = |at: u64| format!("@@ -{at},3 +{at},3 @@\n a\n-old\n+new\n c\n");
+    let edited = |places: u64, more: Value| {
+        let diff: String = (0..places).map(|place| hunk(place * 10 + 1)).collect();
+        let mut result =
+            json!({"replacements": places, "diff": format!("--- a/f\n+++ b/f\n{diff}"), "hash": "0"});
+        result.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        text("coder", "edit", json!({"path": "f"}), result)
+    };
+    let shown = edited(500, json!({}));
+    assert!(shown.starts_with("500 replacements\n@@ -2 +2 @@\n-old\n+new\n@@ -12 +12 @@\n"), "{shown}");
+    let end = "@@ -492 +492 @@\n-old\n+new\n[all are made; the first 50 places are shown]";
+    assert!(shown.ends_with(end) && shown.len() < 1_500, "{shown}");
+    assert!(edited(50, json!({})).ends_with("@@ -492 +492 @@\n-old\n+new"));
+    let cut = edited(3, json!({"diff_truncated": true}));
+    assert!(cut.ends_with("+new\n[all are made; the first 3 places are shown]"), "{cut}");
+}
+
+#[test]
+fn an_edit_of_a_long_line_says_itself_which_part_is_shown() {
+    let diff = format!(
+        "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-…a…\n+…b… [characters 9 to 9 of 99999]\n[diff truncated: {}]\n",
+        beamai_text::LONG_LINES
+    );
+    let result = json!({"replacements": 1, "diff": diff, "diff_truncated": true, "hash": "0"});
+    let shown = text("coder", "edit", json!({"path": "f"}), result);
+    assert_eq!(shown, "@@ -1 +1 @@\n-…a…\n+…b… [characters 9 to 9 of 99999]");
+}
+
+#[test]
+fn a_listing_of_files_begins_with_the_directories() {
+    let listed = |more: Value| {
+        let mut result = json!({"files": ["d/a"], "count": 1, "truncated": false});
+        result.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        text("ide", "list_files", json!({"directory": "d"}), result)
+    };
+    assert_eq!(listed(json!({"directories": ["d/e", "d/f"]})), "d/e/\nd/f/\nd/a");
+    assert_eq!(
+        listed(json!({"directories": ["d/e"], "total_directories": 2_000})),
+        "d/e/\nd/a\n[1 of 2000 directories]"
+    );
 }
 
 #[test]
@@ -361,7 +406,7 @@ fn a_patch_is_a_line_for_each_file() {
     ]);
     assert_eq!(
         text("beamai", "file_patch", json!({}), json!({"applied": false, "files": files})),
-        "updated a, +2 -0 lines\n  hunk 2 at line 9, -3 lines from where the patch says\nrenamed c from b\n\
+        "updated a, +2 -0 lines\n  hunk 2 at line 9, -3 lines from where the patch says\nrenamed b to c\n\
          [dry run: the patch applies, nothing is changed]"
     );
 }

@@ -55,22 +55,54 @@ fn what_is_not_there_is_refused_with_what_is_near() {
     let fixture = Fixture::with("fn main() {\n\tlet name = \"x\";\n}\n");
     let (reason, message) = fixture.refused_edit("  let name = \"x\";\n}", "y");
     assert_eq!(reason, Reason::NoMatch);
-    assert!(
-        message
-            .contains("It differs only in whitespace at the beginning or end of lines from:\n2: \tlet name"),
-        "{message}"
+    assert_eq!(
+        message,
+        "old_string was not found in f. It differs only in whitespace from lines 2 to 3 (line 2 begins with 1 tab where \
+         old_string has 2 spaces):\n2: \tlet name = \"x\";\n3: }"
     );
     let (_, message) = fixture.refused_edit("let name = \"xyz\";", "y");
-    assert!(message.contains("The nearest lines are:\n2: \tlet name = \"x\";"), "{message}");
+    assert!(
+        message.ends_with(
+            "The nearest lines are (line 2 has \"x\" where old_string has \"xyz\"):\n2: \tlet name = \"x\";"
+        ),
+        "{message}"
+    );
     let (_, message) = fixture.refused_edit("completely different", "y");
     assert!(message.contains("It has no similar text"), "{message}");
     let (_, message) = fixture.refused_edit("fn main() {\\n\tlet", "y");
     assert!(message.contains("a backslash and a letter"), "{message}");
-    let (_, message) = fixture.refused_edit("     1\tfn main() {", "y");
-    assert!(message.contains("line numbers"), "{message}");
+    let (_, message) = fixture.refused_edit("     1\tfn main() {\n     2\t\tlet name = \"x\";\n", "y");
+    assert!(
+        message.ends_with("line numbers, which are not in the file. Without that, it is there."),
+        "{message}"
+    );
+    let (_, message) = fixture.refused_edit("1→fn main() {\n2→\tlet name = \"y\";", "y");
+    assert!(
+        message.ends_with("line 2 has \"x\" where old_string has \"y\":\n2: \tlet name = \"x\";"),
+        "{message}"
+    );
+    let (_, message) = fixture.refused_edit("fn main() {\r\n\tlet", "y");
+    assert!(
+        message.ends_with("end in CR LF, those of the file in LF. Without that, it is there."),
+        "{message}"
+    );
     assert_eq!(Fixture::with("").refused_edit("a", "b").0, Reason::NoMatch);
     let error = fixture.refused("file_edit", args("let nome", "x"));
     assert_eq!(error.details["nearest"][0]["line"], 2);
+}
+
+#[test]
+fn of_several_lines_that_are_not_there_those_that_differ_are_shown() {
+    let lines: String = (1..=30).map(|n| format!("    line {n} = {}\n", n * 7)).collect();
+    let fixture = Fixture::with(&lines);
+    let stale = lines.replace("line 9 = 63", "line 9 = 64").replace("line 20 ", "line 20  ");
+    let (_, message) = fixture.refused_edit(&stale, "y");
+    assert_eq!(
+        message,
+        "old_string was not found in f. It is nearest to lines 1 to 30, but:\n\
+         line 9 has \"63\" where old_string has \"64\":\n9:     line 9 = 63\n\
+         line 20 has \"20 =\" where old_string has \"20  =\":\n20:     line 20 = 140"
+    );
 }
 
 #[test]

@@ -48,8 +48,8 @@ pub(crate) struct ServerPlan {
     pub(super) workspace: Workspace,
     /// Its confinement, once that has been computed.
     pub(super) confinement: Arc<Confinement>,
-    /// How to install the server, if it does not start.
-    hint: Option<&'static str>,
+    /// The language, if it is a built-in one.
+    built_in: Option<&'static Language>,
     /// Time without a request after which it is stopped.
     pub(super) idle: Duration,
     /// The files whose changes it is notified of.
@@ -89,7 +89,7 @@ impl ServerPlan {
             },
             workspace: cx.workspace.unguarded(),
             confinement: Confinement::off(),
-            hint: kind.built_in.map(|language| language.hint),
+            built_in: kind.built_in,
             idle: Duration::from_millis(cx.lsp.idle_timeout),
             sources: kind.sources(),
         };
@@ -115,8 +115,10 @@ impl ServerPlan {
 
     /// The message if the server does not start.
     pub(super) fn broken(&self, why: &str) -> Unavailable {
-        let hint = self.hint.map_or(String::new(), |hint| format!("; to install it: {hint}"));
-        Unavailable::new(format!("The language server {} does not start: {why}{hint}", self.name()))
+        // The launcher of a toolchain may name the command itself.
+        let wanted = self.built_in.filter(|language| !why.contains(language.install));
+        let advice = wanted.map_or(String::new(), |language| format!(". {}", language.advice()));
+        Unavailable::new(format!("The language server {} does not start: {why}{advice}", self.name()))
     }
 }
 
@@ -222,31 +224,38 @@ impl<'a> LanguageSupport<'a> {
         if let Some((path, command)) = own {
             return self.refused(&path, command, workspace);
         }
-        let names: Vec<&str> = commands.iter().map(|command| &*command[0]).collect();
-        let hint =
-            self.built_in.map_or(String::new(), |language| format!("; to install it: {}", language.hint));
-        Unavailable::new(format!(
-            "There is no language server for {} on this machine (looked for {}){hint}",
-            self.title(),
-            names.join(", ")
-        ))
+        let title = self.title();
+        let is_own = self.settings.is_some_and(|own| !own.command.is_empty());
+        let why = match self.built_in.filter(|_| !is_own) {
+            Some(language) => format!("There is no language server for {title} here. {}", language.advice()),
+            None => {
+                let names: Vec<&str> = commands.iter().map(|command| &*command[0]).collect();
+                format!("There is no language server for {title} here (looked for {})", names.join(", "))
+            }
+        };
+        let Unavailable(why, _) = Unavailable::new(why);
+        Unavailable(why, Some(self.in_settings("PROGRAM", &[])))
+    }
+
+    /// How the host names a program as the server.
+    fn in_settings(&self, program: &str, arguments: &[String]) -> HostHint {
+        let words = std::iter::once(program).chain(arguments.iter().map(String::as_str));
+        let quoted: Vec<String> = words.map(|word| format!("\"{word}\"")).collect();
+        let erlang: Vec<String> = quoted.iter().map(|word| format!("<<{word}>>")).collect();
+        let (name, words, terms) = (self.name, quoted.join(", "), erlang.join(", "));
+        HostHint::new(
+            format!("Name it: lsp => #{{servers => #{{{name} => #{{command => [{terms}]}}}}}}"),
+            format!(
+                "Name it in a file for --settings: {{\"lsp\": {{\"servers\": {{\"{name}\": {{\"command\": [{words}]}}}}}}}}"
+            ),
+        )
     }
 }
 
 impl LanguageSupport<'_> {
     /// What the workspace holds may be a model's work, so only the host can admit it.
     fn refused(&self, path: &Path, command: &[String], workspace: &Path) -> Unavailable {
-        let program = workspace.join(path).display().to_string();
-        let words = std::iter::once(program.as_str()).chain(command[1..].iter().map(String::as_str));
-        let quoted: Vec<String> = words.map(|word| format!("\"{word}\"")).collect();
-        let erlang: Vec<String> = quoted.iter().map(|word| format!("<<{word}>>")).collect();
-        let (name, words, terms) = (self.name, quoted.join(", "), erlang.join(", "));
-        let hint = HostHint::new(
-            format!("Name it: lsp => #{{servers => #{{{name} => #{{command => [{terms}]}}}}}}"),
-            format!(
-                "Name it in a file for --settings: {{\"lsp\": {{\"servers\": {{\"{name}\": {{\"command\": [{words}]}}}}}}}}"
-            ),
-        );
+        let hint = self.in_settings(&workspace.join(path).display().to_string(), &command[1..]);
         let Unavailable(why, _) = Unavailable::new(format!(
             "The language server for {} is at {} and is not started, because programs in the workspace are run only where \
              the host names them",
@@ -317,7 +326,7 @@ pub fn availability(settings: &LspSettings, workspace: &Path) -> Vec<ServerAvail
                 Some(hint) => format!("{why} {}", hint.in_terms(HostTerms::CommandLine)),
                 None => why,
             }),
-            install: kind.built_in.map(|language| language.hint),
+            install: kind.built_in.map(|language| language.install),
         }
     };
     names(settings).map(present).collect()
@@ -382,9 +391,34 @@ mod tests {
 
     #[test]
     fn a_missing_server_is_told_with_the_way_to_install_it() {
-        let Unavailable(why, _) = plan(served("/no/such/program"), "a.py", "").unwrap_err();
-        for part in ["for Python", "looked for /no/such/program", "pip install", "Use grep"] {
-            assert!(why.contains(part), "{why}");
+        let Unavailable(why, hint) = plan(served("/no/such/program"), "a.py", "").unwrap_err();
+        let end = "Use grep to search for names and read to look at files instead.";
+        assert_eq!(
+            why,
+            format!("There is no language server for Python here (looked for /no/such/program). {end}")
+        );
+        assert!(
+            hint.unwrap().in_terms(HostTerms::Erlang).contains("python => #{command => [<<\"PROGRAM\">>]}")
+        );
+        let workspace = Path::new("/no/workspace");
+        for language in language::all() {
+            let kind = LanguageSupport { name: language.name, built_in: Some(language), settings: None };
+            let Unavailable(why, _) = kind.missing(&kind.commands(), workspace);
+            for part in [language.title, language.program, language.install, end] {
+                assert!(why.contains(part), "{why}");
+            }
+            assert_eq!(why.matches(language.install).count(), 1, "{why}");
+        }
+    }
+
+    #[test]
+    fn the_way_to_install_a_server_is_told_once_if_it_does_not_start() {
+        let settings = json!({"servers": {"rust": {"command": ["/bin/sh"]}}});
+        let (plan, _) = plan(settings, "a.rs", "").unwrap();
+        let command = "rustup component add rust-analyzer";
+        for why in ["it has ended", &format!("it has ended: to install, run `{command}`")] {
+            let Unavailable(told, _) = plan.broken(why);
+            assert_eq!(told.matches(command).count(), 1, "{told}");
         }
     }
 

@@ -20,13 +20,13 @@ pub(super) fn fits(server: &Path, options: &Value, workspace: &Path) -> Result<(
     if is_wrapper(server) && !names_compiler(options) && compiler(server, workspace).is_none() {
         return Err(Unavailable::new(
             "The language server for TypeScript finds no compiler outside the workspace that it can use, and does not \
-             run the one inside; to install one: npm install -g typescript",
+             run the one inside. The user can install one: npm install -g typescript",
         ));
     }
     if is_named(server, "tsc") && version(server).is_none_or(|version| version < SERVES_ITSELF) {
         return Err(Unavailable::new(format!(
-            "{} is not a language server: TypeScript includes one from version {SERVES_ITSELF} on, and has \
-             typescript-language-server before; to install one: npm install -g typescript",
+            "{} is too old to be a language server. The user can install TypeScript {SERVES_ITSELF}: npm install -g \
+             typescript@latest",
             server.display()
         )));
     }

@@ -5,7 +5,7 @@ use crate::{
     wire::Position,
 };
 use beamai_base::{Reason, Result, ToolError};
-use beamai_tool::CallContext;
+use beamai_tool::{CallContext, for_model::quantity};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -72,17 +72,20 @@ impl TextPosition {
         let refuse = |message: String| Err(ToolError::new(Reason::InvalidArgument, message).file(file));
         let index = |number: u64| usize::try_from(number - 1).unwrap_or(usize::MAX);
         let Some(content) = text.line(index(line)) else {
-            return refuse(format!(
-                "line {line} is beyond the end of {file}, which has {} lines",
-                text.lines()
-            ));
+            // As tools that read count them: nothing after the last line break is no line.
+            let count = text.lines();
+            let is_ended = text.line(count - 1).is_some_and(str::is_empty);
+            let lines = count - usize::from(is_ended);
+            let lines = quantity(lines as u64, "line", "lines");
+            return refuse(format!("line {line} is beyond the end of {file}, which has {lines}"));
         };
         let length = content.chars().count();
         if index(character) > length {
             let start: String = content.trim_start().chars().take(80).collect();
+            let length = quantity(length as u64, "character", "characters");
             return refuse(format!(
-                "character {character} is beyond the end of line {line} of {file}, which has {length} characters and \
-                 begins with {start:?}"
+                "character {character} is beyond the end of line {line} of {file}, which has {length} and begins with \
+                 {start:?}"
             ));
         }
         Ok(Self { line: index(line), character: index(character) })
@@ -118,7 +121,7 @@ mod tests {
     #[test]
     fn a_point_that_the_file_does_not_have_is_refused() {
         let error = TextPosition::of("a.py", &text(), (9, 1)).unwrap_err();
-        assert!(error.message.contains("line 9 is beyond the end of a.py, which has 3 lines"), "{error}");
+        assert!(error.message.contains("line 9 is beyond the end of a.py, which has 2 lines"), "{error}");
         let error = TextPosition::of("a.py", &text(), (1, 11)).unwrap_err();
         assert!(error.message.contains("has 9 characters and begins with \"def f(x):\""), "{error}");
         TextPosition::of("a.py", &text(), (1, 10)).unwrap();

@@ -65,6 +65,7 @@ fn what_is_wrong_is_said_with_its_line() {
         ("*** Begin Patch\n*** Update File: f\n*** End Patch\n", 2, "nothing follows"),
         ("*** Begin Patch\n*** Change File: f\n*** End Patch\n", 2, "expected \"*** Update File: path\""),
         ("*** Begin Patch\n*** Add File: n\nx\n*** End Patch\n", 3, "begin with \"+\""),
+        ("*** Begin Patch\n*** Add File: n\n+x\ny\n*** End Patch\n", 4, "begin with \"+\""),
         ("*** Begin Patch\n*** Update File: f\n@@\n x\n*** End Patch\n", 3, "changes nothing"),
         (
             "*** Begin Patch\n*** Update File: f\n@@\nx\n*** End Patch\n",
@@ -83,4 +84,25 @@ fn what_is_wrong_is_said_with_its_line() {
     }
     let error = fixture.refused(&wrapped("*** Update File: f\n@@\n-y\n+z\n"));
     assert_eq!(error.reason, Reason::NoMatch);
+}
+
+#[test]
+fn hints_are_in_the_form_of_the_patch() {
+    let fixture = Fixture::with([("f", "x\ny\nx\n")]);
+    let refused = |inner: &str| {
+        let message = fixture.refused(&wrapped(inner)).message;
+        message.strip_prefix("the patch does not apply; nothing was changed\n- ").unwrap().to_owned()
+    };
+    assert_eq!(
+        refused("*** Update File: f\n@@\n-x\n+y\n"),
+        "f: its lines are in 2 places of the file, at lines 1, 3; give more lines of context"
+    );
+    assert_eq!(
+        refused("*** Update File: f\n@@\n+y\n"),
+        "f: it has no line that is in the file already; give lines of the file before and after as context"
+    );
+    assert_eq!(
+        refused("*** Add File: f\n+y\n"),
+        "f exists already; change it with \"*** Update File: f\", or choose another path"
+    );
 }

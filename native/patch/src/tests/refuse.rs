@@ -27,7 +27,10 @@ fn one_hunk_that_does_not_fit_stops_them_all() {
     assert_eq!(problem["reason"], "no_match");
     assert_eq!(problem["nearest"], json!({"line": 8, "differs_at": 9, "expected": "nine", "found": "9"}));
     assert!(
-        problem["message"].as_str().unwrap().contains("line 9 is \"9\" where the patch has \"nine\""),
+        problem["message"]
+            .as_str()
+            .unwrap()
+            .ends_with("line 9 has \"9\" where the patch has \"nine\":\n    9: 9"),
         "{problem}"
     );
 }
@@ -42,6 +45,40 @@ fn an_ambiguous_place_is_refused_with_its_lines() {
         assert_eq!((&problem["lines"], &problem["places"]), (&json!([1, 4]), &json!(2)));
         assert!(error.message.contains("at lines 1, 4; give more lines of context"), "{error}");
     }
+}
+
+#[test]
+fn every_line_that_differs_is_told_up_to_three() {
+    let lines: String = (0..10).map(|n| format!("{n}\n")).collect();
+    let fixture = Fixture::with([("f", &lines)]);
+    let error = fixture.refused(&change("f", "@@ -1,6 +1,5 @@\n 0\n-a\n 2\n b\n c\n d\n"));
+    let differ = "line 2 has \"1\" where the patch has \"a\":\n    2: 1\n    \
+                  line 4 has \"3\" where the patch has \"b\":\n    4: 3\n    \
+                  line 5 has \"4\" where the patch has \"c\":\n    5: 4\n    … and 1 more line";
+    assert!(error.message.ends_with(differ), "{error}");
+}
+
+#[test]
+fn a_file_that_is_taken_is_told_with_the_way_to_change_it() {
+    let fixture = Fixture::with([("f", "a\n"), ("g", "b\n")]);
+    let refused = |patch: &str| fixture.refused(patch).message;
+    assert_eq!(
+        refused("--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+n\n"),
+        "the patch does not apply; nothing was changed\n- f exists already; change it with \"--- a/f\" and lines of it as \
+         context, or choose another path"
+    );
+    assert_eq!(
+        refused("diff --git a/g b/f\nrename from g\nrename to f\n"),
+        "the patch does not apply; nothing was changed\n- f exists already; choose another path"
+    );
+}
+
+#[test]
+fn a_hunk_of_a_renamed_file_is_told_under_its_old_name() {
+    let fixture = Fixture::with([("f", "a\nb\n")]);
+    let patch =
+        "diff --git a/f b/g\nrename from f\nrename to g\n--- a/f\n+++ b/g\n@@ -1,2 +1,2 @@\n a\n-x\n+y\n";
+    assert!(fixture.refused(patch).message.contains("\n- f: its lines"), "{}", fixture.refused(patch));
 }
 
 #[test]
@@ -85,9 +122,15 @@ fn overlapping_hunks_are_refused() {
 fn content_is_never_matched_roughly() {
     let fixture = Fixture::with([("f", "fn main() {\n    let x = 1;\n}\n")]);
     for (hunk, why) in [
-        ("@@ -1,2 +1,2 @@\n fn main() {\n-  let x = 1;\n+  let x = 2;\n", "only whitespace differs"),
-        ("@@ -1,2 +1,2 @@\n fn main() { \n-    let x = 1;\n+    let x = 2;\n", "only whitespace differs"),
-        ("@@ -2 +2 @@\n-  let x = 1;\n+  let x = 2;\n", "differs only in whitespace"),
+        (
+            "@@ -1,2 +1,2 @@\n fn main() {\n-  let x = 1;\n+  let x = 2;\n",
+            "begins with 4 spaces where the patch has 2 spaces",
+        ),
+        (
+            "@@ -1,2 +1,2 @@\n fn main() { \n-    let x = 1;\n+    let x = 2;\n",
+            "no white space where the patch has 1 space",
+        ),
+        ("@@ -2 +2 @@\n-  let x = 1;\n+  let x = 2;\n", "differ only in whitespace"),
         ("@@ -2 +2 @@\n-    let y = 1;\n+    let y = 2;\n", "nearest lines"),
         ("@@ -2,3 +2,3 @@\n     let x = 1;\n-}\n+};\n more\n", "the file ends where"),
         ("@@ -7 +7 @@\n-nothing like it whatsoever\n+y\n", "the file has no similar lines"),

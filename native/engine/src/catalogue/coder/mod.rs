@@ -86,8 +86,8 @@ fn work() -> Vec<Arc<dyn Tool>> {
         ).only(&[])),
         Arc::new(ToolBinding::<TodoReplace>::new(
             "todowrite",
-            "Replace the session's task list and return it. Use it for work of several steps; at most one task can be \
-             in_progress.",
+            "Replace the session's whole task list. Each task has content, status (pending, in_progress or completed; at \
+             most one in_progress) and, if you like, active_form. Use it for work of several steps.",
         )),
         session::skill(),
         session::task(),

@@ -1,5 +1,6 @@
 //! Arguments of the dialect's tools.
 
+use super::listing::{ALL, FileListing};
 use beamai_base::{Reason, Result, ToolError, excerpt};
 use beamai_files::{FileRead, FileWrite};
 use beamai_port_tools::lsp::LspDiagnostics;
@@ -81,14 +82,15 @@ pub(super) struct ListFiles {
 }
 
 fn any() -> String {
-    "*".to_owned()
+    ALL.to_owned()
 }
 
-impl TryFrom<ListFiles> for Glob {
+impl TryFrom<ListFiles> for FileListing {
     type Error = ToolError;
 
     fn try_from(list: ListFiles) -> Result<Self> {
-        Ok(Self { offset: list.offset, ..Self::plain(straight(list.pattern)?, straight(list.directory)?) })
+        let ListFiles { directory, pattern, offset } = list;
+        Ok(Self(Glob { offset, ..Glob::plain(straight(pattern)?, straight(directory)?) }))
     }
 }
 

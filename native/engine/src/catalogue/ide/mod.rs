@@ -3,13 +3,14 @@
 //! Rejects paths with a `..` component, and files over 10 MiB.
 
 mod arguments;
+mod listing;
 mod results;
 
 use super::registry_of;
 use super::shapes::{Matches, Succeeded};
 use beamai_files::{FileRead, FileWrite, FileWriteOutput};
 use beamai_port_tools::lsp::LspDiagnostics;
-use beamai_search::{glob::Glob, grep::Grep};
+use beamai_search::grep::Grep;
 use beamai_tool::{ToolBinding, ToolRegistry};
 use std::sync::Arc;
 
@@ -25,10 +26,10 @@ pub(super) fn registry() -> ToolRegistry {
             "Write content to a file, replacing all of it, or with old_string only that text. Creates missing \
              directories.",
         )),
-        Arc::new(ToolBinding::<Glob, arguments::ListFiles>::new(
+        Arc::new(ToolBinding::<listing::FileListing, arguments::ListFiles>::new(
             "list_files",
-            "List files in a directory, or below it by pattern. Skips hidden and .gitignored files. Use search_code \
-             to search contents.",
+            "List the files and directories in a directory, or the files below it that match a pattern. Skips hidden \
+             and .gitignored ones. Use search_code to search contents.",
         )),
         Arc::new(ToolBinding::<Grep, arguments::SearchCode, Matches>::new(
             "search_code",

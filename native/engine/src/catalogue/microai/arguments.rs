@@ -97,7 +97,8 @@ pub(super) struct EditArgs {
 impl From<EditArgs> for FileEdit {
     fn from(edit: EditArgs) -> Self {
         let EditArgs { file_path, old_string, new_string, replace_all, edits } = edit;
-        Self { path: file_path, old_string, new_string, replace_all, expected_hash: None, edits }
+        let (path, expected_hash, is_write) = (file_path, None, false);
+        Self { path, old_string, new_string, replace_all, expected_hash, edits, is_write }
     }
 }
 

@@ -70,13 +70,17 @@ fn standard() -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(ToolBinding::<TodoReplace, arguments::TodoWriteArgs, results::TodoResult>::new(
             "TodoWrite",
-            "Replace the session's task list. Use it for work of several steps; at most one task can be in_progress.",
+            "Replace the session's whole task list. Each task has content, activeForm and status (pending, in_progress or \
+             completed; at most one in_progress). Use it for work of several steps.",
         )),
-        Arc::new(ToolBinding::<Lsp, arguments::LspArgs>::new(
-            "LSP",
-            "Query a language server: definition, references, implementations, type and documentation, symbols, \
-             callers and callees. More exact than Grep; needs a server for the language.",
-        )),
+        Arc::new(
+            ToolBinding::<Lsp, arguments::LspArgs>::new(
+                "LSP",
+                "Query a language server: definition, references, implementations, type and documentation, symbols, \
+                 callers and callees. More exact than Grep; needs a server for the language.",
+            )
+            .alias("file_path", "filePath"),
+        ),
     ]
 }
 

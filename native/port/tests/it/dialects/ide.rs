@@ -59,6 +59,16 @@ fn a_part_of_a_file_is_read_and_written() {
         ("write_file", json!({"path": "a", "old_string": "four", "content": "2"}), Reason::NoMatch),
         ("write_file", json!({"path": "b", "old_string": "four", "content": "2"}), Reason::NoSuchFile),
     ]);
+    // The hints are about its own arguments.
+    let refused = |old: &str, content: &str| {
+        env.try_call("write_file", &json!({"path": "a", "old_string": old, "content": content}))
+            .unwrap_err()
+            .message
+    };
+    let several =
+        "old_string occurs 2 times in a, on lines 2, 3; include more of the text around the one you mean";
+    assert_eq!(refused("two", "2"), several);
+    assert_eq!(refused("one", "one"), "old_string and content are the same; there is nothing to change");
     let written = env.call("write_file", json!({"path": "a", "old_string": "one", "content": "1"}));
     assert_eq!(
         (&written["success"], &written["operation"], &written["additions"]),
@@ -114,7 +124,18 @@ fn list_files_lists_a_directory_or_what_matches_below_it() {
     let listed = env.call("list_files", json!({"directory": ".", "pattern": "**/*.ts"}));
     assert_eq!(listed["files"], json!(["src/index.ts", "src/utils.ts", "test/test.ts"]));
     assert_eq!(listed["count"], 3);
-    assert_eq!(env.call("list_files", json!({"directory": "."}))["files"], json!(["a.md"]));
+    assert!(listed.get("directories").is_none(), "{listed}");
+    env.file("node/.ignore", "out/\n");
+    env.file("node/out/x.js", "");
+    env.file("node/lib/.hidden/x.js", "");
+    let whole = env.call("list_files", json!({"directory": "."}));
+    assert_eq!((&whole["files"], &whole["count"]), (&json!(["a.md"]), &json!(1)));
+    assert_eq!(whole["directories"], json!(["node", "src", "test"]));
+    let beyond = env.call("list_files", json!({"directory": ".", "offset": 1}));
+    assert!(beyond.get("directories").is_none(), "{beyond}");
+    let node = env.call("list_files", json!({"directory": "node"}));
+    assert_eq!((&node["count"], &node["directories"]), (&json!(0), &json!(["node/lib"])));
+    assert!(env.call("list_files", json!({"directory": "node/lib"})).get("directories").is_none());
     assert_eq!(env.call("list_files", json!({"directory": "src"}))["count"], 2);
 }
 

@@ -130,6 +130,15 @@ fn several_edits_of_a_file_are_made_or_none() {
             && message.ends_with("None of the edits was made."),
         "{message}"
     );
+    let near = edit(json!([one, {"old_string": "three  two", "new_string": "2"}]));
+    let message = env.try_call("Edit", &near).unwrap_err().message;
+    assert!(message.ends_with("\n3: three two\nNone of the edits was made."), "{message}");
+    let both = edit(json!([one, {"old_string": "three two", "new_string": "2"}]));
+    let message = env.try_call("Edit", &both).unwrap_err().message;
+    assert_eq!(
+        message,
+        "the first edit and edits[1] change the same text, at line 3; make one of them. None of the edits was made."
+    );
     let all = json!([one, {"old_string": "two", "new_string": "2", "replace_all": true}]);
     assert_eq!(env.call("Edit", edit(all))["replacements"], 4);
     assert_eq!(env.content("a"), "1\n2\n3 2\n");
