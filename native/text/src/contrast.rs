@@ -99,11 +99,9 @@ fn is_word(char: char) -> bool {
 
 /// Whether a word may be cut at the start and at the end of the ranges.
 fn cut_words(lines: &[Vec<char>; 2], ranges: &[Range<usize>; 2]) -> [bool; 2] {
-    let edges: [fn(&[char]) -> Option<&char>; 2] = [<[char]>::first, <[char]>::last];
-    edges.map(|edge| {
-        let mut sides = lines.iter().zip(ranges).map(|(line, range)| edge(&line[range.clone()]));
-        sides.any(|char| char.is_some_and(|char| is_word(*char)))
-    })
+    let changed = || lines.iter().zip(ranges).map(|(line, range)| &line[range.clone()]);
+    let is_word = |char: Option<&char>| char.is_some_and(|char| is_word(*char));
+    [changed().any(|changed| is_word(changed.first())), changed().any(|changed| is_word(changed.last()))]
 }
 
 /// Extends both ranges by the common characters before and after them, as far as `take` accepts these.
