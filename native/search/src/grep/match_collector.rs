@@ -3,6 +3,7 @@
 use super::GrepPlan;
 use super::output::GrepMatch;
 use super::text::{self, MatchText};
+use beamai_text::Charset;
 use grep_matcher::Matcher;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkError, SinkMatch};
 use std::collections::VecDeque;
@@ -118,6 +119,11 @@ impl<'a> MatchCollector<'a> {
     /// The kept matches that are not valid UTF-8.
     pub(super) fn undecoded(&mut self) -> impl Iterator<Item = &mut GrepMatch> {
         self.hits.iter_mut().filter(|hit| !hit.raw.is_empty())
+    }
+
+    /// Notes the encoding that the searched text was decoded from.
+    pub(super) fn decoded_from(&mut self, charset: Charset) {
+        self.hits.iter_mut().for_each(|hit| hit.encoding = Some(charset.name()));
     }
 
     /// Keeps a match.

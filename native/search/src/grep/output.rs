@@ -65,8 +65,8 @@ pub struct GrepMatch {
     /// Character of the line, from 1, at which the first match in it begins; absent for lines up to 400 bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column: Option<u64>,
-    /// The encoding that content and context are decoded from, if it is not UTF-8; the pattern is still compared with
-    /// the bytes.
+    /// The encoding that content and context are decoded from, if it is not UTF-8. A pattern of ASCII alone is compared
+    /// with the bytes, any other one with the decoded text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoding: Option<String>,
     /// The original bytes of text that is not UTF-8.

@@ -19,6 +19,8 @@ const STEP: usize = 32 << 10;
 pub(super) struct GrepPattern {
     pub(super) matcher: RegexMatcher,
     pub(super) is_multiline: bool,
+    /// Whether it names characters beyond ASCII, which other encodings than UTF-8 have as other bytes.
+    pub(super) is_beyond_ascii: bool,
     /// The line terminator that the matcher uses.
     pub(super) terminator: LineTerminator,
 }
@@ -39,7 +41,8 @@ impl GrepPattern {
         let with = |crlf| {
             let matcher = builder(grep, crlf).build(&grep.pattern)?;
             let terminator = if crlf { LineTerminator::crlf() } else { LineTerminator::byte(b'\n') };
-            Ok(Self { matcher, is_multiline: grep.multiline, terminator })
+            let is_beyond_ascii = is_beyond_ascii(grep);
+            Ok(Self { matcher, is_multiline: grep.multiline, is_beyond_ascii, terminator })
         };
         // With CRLF mode, `$` matches before the CR; but then no pattern can match the CR itself.
         with(true)
@@ -49,6 +52,12 @@ impl GrepPattern {
             })
             .map_err(|error| explained(grep, &error))
     }
+}
+
+/// Whether a pattern names characters beyond ASCII, by themselves or by escapes.
+fn is_beyond_ascii(grep: &Grep) -> bool {
+    let escapes = ["\\x", "\\u", "\\U", "\\p", "\\P"];
+    !grep.pattern.is_ascii() || !grep.literal && escapes.iter().any(|escape| grep.pattern.contains(escape))
 }
 
 fn builder(grep: &Grep, crlf: bool) -> RegexMatcherBuilder {

@@ -5,11 +5,11 @@ use super::output::GrepMatch;
 use super::pattern::Stepwise;
 use super::{GrepPlan, OutputMode, multiline};
 use beamai_base::Result;
-use beamai_text::{ContentKind, sniff};
+use beamai_text::{Charset, ContentKind, sniff};
 use beamai_tool::CallContext;
 use beamai_walk::{Tally, Visit, WalkEntry};
 use grep_regex::RegexMatcher;
-use grep_searcher::{MmapChoice, Searcher, SearcherBuilder};
+use grep_searcher::{Encoding, MmapChoice, Searcher, SearcherBuilder};
 use rustix::fs::Stat;
 use rustix::io::Errno;
 use std::fs::File;
@@ -22,6 +22,8 @@ const MAX_WHOLE: usize = 1 << 20;
 const MAX_KEPT: usize = 16 << 20;
 /// Maximum length of a searched line, in bytes.
 const MAX_LINE: usize = 128 << 20;
+/// Files up to this size, in bytes, are read at once to detect their encoding.
+const MAX_DETECTED: usize = if cfg!(test) { 2 << 20 } else { 16 << 20 };
 /// A NUL within this many bytes from the start makes a file binary.
 const HEAD: usize = 64 << 10;
 
@@ -33,6 +35,16 @@ pub(super) struct FileSearch<'a> {
     builder: SearcherBuilder,
     searcher: Searcher,
     buffer: Vec<u8>,
+}
+
+/// How the bytes of a file are searched.
+enum FileEncoding {
+    /// As they are: UTF-8, UTF-16 with a mark, or any bytes for a pattern that needs no more.
+    AsIs,
+    /// Decoded.
+    Other(Charset),
+    /// Not at all.
+    Binary,
 }
 
 /// How the search of a file ended.
@@ -121,7 +133,12 @@ impl<'a> FileSearch<'a> {
         }
         let is_multiline = self.plan.pattern.is_multiline;
         let whole = usize::try_from(self.plan.cx.limits.whole_file_bytes).unwrap_or(usize::MAX);
-        let most = if is_multiline { whole } else { MAX_WHOLE };
+        let detects = self.plan.pattern.is_beyond_ascii;
+        let most = match (is_multiline, detects) {
+            (true, _) => whole,
+            (false, true) => MAX_DETECTED,
+            (false, false) => MAX_WHOLE,
+        };
         if is_multiline && size > most {
             return Ok(SearchEnd::TooLarge("is too large for a multiline search"));
         }
@@ -131,12 +148,17 @@ impl<'a> FileSearch<'a> {
             Ok(length) => length,
             Err(error) => return Ok(SearchEnd::Failed(error)),
         };
-        if is_binary(&self.buffer[..head]) {
-            return Ok(SearchEnd::Binary);
-        }
         let is_all = want == size || head < want;
-        let ended = self.search_text(file, head, is_all, hits);
-        decode(&self.buffer[..head], is_all, hits);
+        let charset = match encoding_of(&self.buffer[..head], is_all, detects) {
+            FileEncoding::Binary => return Ok(SearchEnd::Binary),
+            FileEncoding::AsIs => None,
+            FileEncoding::Other(charset) => Some(charset),
+        };
+        let ended = self.search_text(file, (head, is_all), charset, hits);
+        match charset {
+            Some(charset) => hits.decoded_from(charset),
+            None => decode(&self.buffer[..head], is_all, hits),
+        }
         self.release_memory(size);
         ended
     }
@@ -152,17 +174,17 @@ impl<'a> FileSearch<'a> {
     fn search_text(
         &mut self,
         file: &File,
-        head: usize,
-        is_all: bool,
+        (head, is_all): (usize, bool),
+        charset: Option<Charset>,
         hits: &mut MatchCollector<'_>,
     ) -> Result<SearchEnd> {
         match (self.plan.pattern.is_multiline, is_all) {
-            (true, true) => self.multiline(head, hits),
+            (true, true) => self.multiline(head, charset, hits),
             (true, false) => {
                 Ok(SearchEnd::TooLarge("does not report its size, which a multiline search needs"))
             }
-            (false, true) => self.lines(head, None, hits),
-            (false, false) => self.lines(head, Some(file), hits),
+            (false, true) => self.lines(head, None, charset, hits),
+            (false, false) => self.lines(head, Some(file), charset, hits),
         }
     }
 
@@ -192,15 +214,18 @@ impl<'a> FileSearch<'a> {
         &mut self,
         head: usize,
         rest: Option<&File>,
+        charset: Option<Charset>,
         hits: &mut MatchCollector<'_>,
     ) -> Result<SearchEnd> {
         let matcher = Stepwise::new(&self.matcher, self.plan.cx);
+        let mut decoding = charset.map(|charset| decoding(&self.builder, charset));
+        let searcher = decoding.as_mut().unwrap_or(&mut self.searcher);
         let head = &self.buffer[..head];
         let searched = match rest {
-            None => self.searcher.search_slice(&matcher, head, hits),
+            None => searcher.search_slice(&matcher, head, hits),
             Some(file) => {
                 let rest = CheckedReader { file, cx: self.plan.cx };
-                self.searcher.search_reader(&matcher, head.chain(rest), hits)
+                searcher.search_reader(&matcher, head.chain(rest), hits)
             }
         };
         match searched {
@@ -216,8 +241,17 @@ impl<'a> FileSearch<'a> {
         }
     }
 
-    fn multiline(&mut self, length: usize, hits: &mut MatchCollector<'_>) -> Result<SearchEnd> {
+    fn multiline(
+        &mut self,
+        length: usize,
+        charset: Option<Charset>,
+        hits: &mut MatchCollector<'_>,
+    ) -> Result<SearchEnd> {
         let bytes = &self.buffer[..length];
+        if let Some(charset) = charset {
+            multiline::search(self.plan, charset.decode(bytes).0.as_bytes(), hits)?;
+            return Ok(SearchEnd::Text);
+        }
         match encoding_rs::Encoding::for_bom(bytes) {
             None => multiline::search(self.plan, bytes, hits)?,
             Some((encoding, bom)) => {
@@ -250,6 +284,39 @@ fn decode(head: &[u8], is_whole: bool, hits: &mut MatchCollector<'_>) {
         ContentKind::Text(charset) if !charset.is_utf8() => undecoded.for_each(|hit| hit.decode(charset)),
         _ => {}
     }
+}
+
+/// How to search a file with this start. Only a pattern with characters beyond ASCII needs the text that a read shows;
+/// for others, detecting the encoding would cost more than the search.
+fn encoding_of(head: &[u8], is_whole: bool, detects: bool) -> FileEncoding {
+    let is_binary = is_binary(head);
+    match is_binary {
+        true if !may_be_utf16(head) => return FileEncoding::Binary,
+        false if !detects => return FileEncoding::AsIs,
+        _ => {}
+    }
+    match sniff(head, is_whole) {
+        // The searcher itself decodes what has a mark.
+        ContentKind::Text(charset) if charset.has_bom() && !is_binary => FileEncoding::AsIs,
+        ContentKind::Text(charset) if charset.unit() > 1 => FileEncoding::Other(charset),
+        _ if is_binary => FileEncoding::Binary,
+        ContentKind::Text(charset) if !charset.is_utf8() => FileEncoding::Other(charset),
+        _ => FileEncoding::AsIs,
+    }
+}
+
+/// Whether bytes with NULs can be UTF-16 without a mark: all NULs are first bytes of a pair, or all are second ones. That is
+/// found out at the first few of most binary files.
+fn may_be_utf16(head: &[u8]) -> bool {
+    let mut nuls = memchr::memchr_iter(0, &head[..head.len().min(beamai_text::HEAD)]);
+    let first = nuls.next();
+    first.is_some_and(|first| nuls.all(|at| at % 2 == first % 2))
+}
+
+/// A searcher that decodes what it searches.
+fn decoding(builder: &SearcherBuilder, charset: Charset) -> Searcher {
+    // The names are those of the standard that both libraries follow.
+    builder.clone().encoding(Encoding::new(&charset.name()).ok()).build()
 }
 
 /// Whether a file with this start is binary. UTF-16 contains NULs, but is text if it begins with a byte order mark.

@@ -157,6 +157,38 @@ fn text_that_is_not_utf8_is_shown_as_it_is_read() {
 }
 
 #[test]
+fn text_beyond_ascii_is_found_in_every_encoding_that_is_read() {
+    let env = TestEnv::new();
+    let text = "déjà vu\ncafé noir\nl'été\n";
+    env.file("latin1", text.chars().map(|char| char as u8).collect::<Vec<u8>>());
+    env.file("sjis", encoding_rs::SHIFT_JIS.encode("テスト noir\nこれはテストです\n").0);
+    env.file("utf16", text.encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<u8>>());
+    env.file("utf8", text);
+    // More than is read at once: the rest is decoded while it is searched.
+    let far = format!("{text}{}l'été fini\n", "une ligne de plus\n".repeat(200_000));
+    env.file("large", far.chars().map(|char| char as u8).collect::<Vec<u8>>());
+    for multiline in [false, true] {
+        let found = |pattern: &str| {
+            let grepped = grep(&env, json!({"pattern": pattern, "multiline": multiline, "context": 1}));
+            lines(&grepped)
+                .into_iter()
+                .map(|(file, line, text)| format!("{file}:{line}:{text}"))
+                .collect::<Vec<_>>()
+        };
+        let all = ["large:2:café noir", "latin1:2:café noir", "utf16:2:café noir", "utf8:2:café noir"];
+        assert_eq!(found("café"), all);
+        assert_eq!(found(r"caf\x{e9}"), all);
+        assert_eq!(found("été fini"), ["large:200004:l'été fini"]);
+        assert_eq!(found("これは"), ["sjis:2:これはテストです"]);
+        // Every second byte is NUL, so it is decoded for any pattern.
+        assert_eq!(found("vu$").iter().filter(|hit| **hit == "utf16:1:déjà vu").count(), 1);
+    }
+    let hit = grep(&env, json!({"pattern": "café", "glob": "latin1"}))["matches"][0].clone();
+    let read = env.call::<beamai_files::FileRead>(json!({"path": "latin1"}));
+    assert_eq!(hit["encoding"], read["encoding"]);
+}
+
+#[test]
 fn text_in_no_known_encoding_is_shown_as_well_as_it_can_be() {
     let env = TestEnv::new();
     env.file("broken", b"gr\xc3\xbcn, sch\xc3\xb6n, caf\xe9 noir\n");
