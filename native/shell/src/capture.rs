@@ -25,10 +25,14 @@ pub(super) struct Capture {
     total: usize,
     /// Whether a stream had more bytes than a result can hold.
     is_over: bool,
+    /// Whether a line is so long that a model is shown only a part of it.
+    has_long_line: bool,
 }
 
 /// Bytes of output from which on a session has a file with all of it: a model is shown little more of a result.
 const COPY_FROM: usize = 24 << 10;
+/// Bytes of a line from which on there is such a file as well.
+const LONG_LINE: usize = beamai_tool::for_model::LINE;
 
 #[derive(Debug)]
 struct Channel {
@@ -36,6 +40,18 @@ struct Channel {
     buffer: HeadTailBuffer,
     /// Bytes since the command's start.
     total: u64,
+    /// Bytes of the line that the stream is in.
+    line: usize,
+}
+
+impl Channel {
+    /// Counts the bytes of lines; returns whether one is too long.
+    fn ends_long_line(&mut self, bytes: &[u8]) -> bool {
+        bytes.split(|byte| *byte == b'\n').enumerate().any(|(at, part)| {
+            self.line = if at == 0 { self.line + part.len() } else { part.len() };
+            self.line > LONG_LINE
+        })
+    }
 }
 
 impl Capture {
@@ -46,9 +62,20 @@ impl Capture {
             stripper: strip.then(Stripper::default),
             buffer: HeadTailBuffer::new(cap),
             total: 0,
+            line: 0,
         };
         let spool = Spool::new(&cx.workspace, cx.limits.output_file_bytes);
-        Self { stdout: channel(), stderr: channel(), spool, recent: None, cap, total: 0, is_over: false }
+        let (is_over, has_long_line) = (false, false);
+        Self {
+            stdout: channel(),
+            stderr: channel(),
+            spool,
+            recent: None,
+            cap,
+            total: 0,
+            is_over,
+            has_long_line,
+        }
     }
 
     /// Also adds new output to `recent`.
@@ -68,6 +95,8 @@ impl Capture {
             stderr_base64: stderr.base64,
             stdout_bytes: stdout.total,
             stderr_bytes: stderr.total,
+            stdout_gap: stdout.gap,
+            stderr_gap: stderr.gap,
             stdout_cut_lines: stdout.cut_lines,
             stderr_cut_lines: stderr.cut_lines,
             output_file: self.spool.path().filter(|_| self.is_over),
@@ -96,6 +125,11 @@ impl OutputSink for Capture {
         channel.total += bytes.len() as u64;
         self.is_over |= channel.total > self.cap as u64;
         self.total += bytes.len();
-        self.spool.take(&bytes, self.is_over || self.total > COPY_FROM && self.spool.is_in_session());
+        // Once there is a file, nothing depends on lines any more.
+        if self.total <= COPY_FROM && !self.has_long_line {
+            self.has_long_line = channel.ends_long_line(&bytes);
+        }
+        let is_shown_in_part = self.total > COPY_FROM || self.has_long_line;
+        self.spool.take(&bytes, self.is_over || is_shown_in_part && self.spool.is_in_session());
     }
 }

@@ -111,7 +111,8 @@ fn run(shell: &Shell, cx: &CallContext) -> Result<ShellOutput> {
     };
     let attempts = offline::attempts(&collected);
     let offline = OfflineCommand::of(cx, &shell.command);
-    let ended = answer(collected, blank).map(|output| with_hint(output, offline, attempts));
+    let ended =
+        answer(collected, blank, more_time(shell, cx)).map(|output| with_hint(output, offline, attempts));
     match starts.and_then(|starts| starts.stopped()) {
         Some(stopped) if !cx.cancel.is_cancelled() => Err(with_details_of(stopped, ended)),
         _ => ended,
@@ -233,8 +234,19 @@ fn random_name() -> Result<String> {
     }
 }
 
-/// The result of a command. `blank` holds the fields that are known in advance.
-fn answer(collected: RunResult, blank: ShellOutput) -> Result<ShellOutput> {
+/// What to do for a command that needs more time.
+fn more_time(shell: &Shell, cx: &CallContext) -> &'static str {
+    match (shell.has_fixed_time, cx.session_id.is_some()) {
+        (true, _) => "split the work into shorter commands",
+        (false, true) => "give a longer \"timeout\", or \"run_in_background\":true",
+        // In the background it would end with its session, at once.
+        (false, false) => "give a longer \"timeout\"",
+    }
+}
+
+/// The result of a command. `blank` holds the fields that are known in advance, `more_time` is advice for a command that
+/// was too slow.
+fn answer(collected: RunResult, blank: ShellOutput, more_time: &str) -> Result<ShellOutput> {
     let (exit, killed, cause) = match &collected.report {
         Ok(CommandReport::Ended { exit, killed, cause, .. }) => (Some(*exit), Some(*killed), cause.clone()),
         Ok(CommandReport::NotStarted(failure)) => return Err(not_started(failure.clone())),
@@ -251,8 +263,8 @@ fn answer(collected: RunResult, blank: ShellOutput) -> Result<ShellOutput> {
         (_, Ok(_)) if killed == Some(0) => Ok(ShellOutput { killed: None, ..output }),
         (RunEnd::Itself, Ok(_)) => Ok(output),
         (RunEnd::Itself, Err(errno)) => Err(lost(errno, &output)),
-        (RunEnd::TimedOut, _) => Err(ended(Reason::Timeout, &output)),
-        (RunEnd::Cancelled, _) => Err(ended(Reason::Cancelled, &output)),
+        (RunEnd::TimedOut, _) => Err(timed_out(&output, more_time)),
+        (RunEnd::Cancelled, _) => Err(cancelled(&output)),
     }
 }
 
@@ -290,21 +302,22 @@ fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The error of a command that timed out or was cancelled, with everything that is known of it.
-fn ended(reason: Reason, output: &ShellOutput) -> ToolError {
-    let what = match reason {
-        Reason::Timeout => format!(
-            "the command was still running after {} ms and was killed; do less per call, or use a longer timeout if the tool \
-             takes one",
-            output.duration_ms
-        ),
-        _ => format!("the command was cancelled after {} ms and killed", output.duration_ms),
+/// The error of a command that timed out, with everything that is known of it.
+fn timed_out(output: &ShellOutput, more_time: &str) -> ToolError {
+    let what = match output.killed {
+        Some(1) => "the command was still running and was killed".to_owned(),
+        Some(count) => format!("the command was still running and was killed, {count} processes in all"),
+        None => format!("the command was still running and was killed ({NOT_KILLED})"),
     };
-    let message = match output.killed {
-        Some(_) => what,
-        None => format!("{what} ({NOT_KILLED})"),
-    };
-    with_output(ToolError::new(reason, message), output)
+    let message = format!("timeout after {} ms: {what}; {more_time}", output.duration_ms);
+    with_output(ToolError::new(Reason::Timeout, message), output)
+}
+
+/// The error of a command that was cancelled, with everything that is known of it.
+fn cancelled(output: &ShellOutput) -> ToolError {
+    let lost = if output.killed.is_some() { String::new() } else { format!(" ({NOT_KILLED})") };
+    let message = format!("the command was cancelled after {} ms and killed{lost}", output.duration_ms);
+    with_output(ToolError::new(Reason::Cancelled, message), output)
 }
 
 /// Whether the command was ended for this cause; it may have ended by itself before the reaper acted.

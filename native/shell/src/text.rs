@@ -3,7 +3,7 @@
 use super::head_tail::{HeadTail, half_character};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use beamai_port_tools::shell::output::CutLines;
+use beamai_port_tools::shell::output::{CutLines, OutputGap};
 use std::borrow::Cow;
 
 /// The suffix of text that was cut.
@@ -17,6 +17,8 @@ pub(super) struct StreamText {
     pub(super) base64: Option<String>,
     /// Total number of bytes, if some are left out.
     pub(super) total: Option<u64>,
+    /// The line in place of the bytes left out, if some are.
+    pub(super) gap: Option<OutputGap>,
     /// The lines that were cut through; `None` if there are none.
     pub(super) cut_lines: Option<CutLines>,
 }
@@ -27,7 +29,7 @@ impl StreamText {
         match kept.left_out {
             0 => {
                 let (text, base64) = decoded(&[kept.head, kept.tail].concat());
-                Self { text, base64, total: None, cut_lines: None }
+                Self { text, base64, total: None, gap: None, cut_lines: None }
             }
             _ => Self::cut(&kept),
         }
@@ -40,10 +42,15 @@ impl StreamText {
         let total = (kept.head.len() + kept.tail.len()) as u64 + kept.left_out;
         let left_out = total - (head.len() + tail.len()) as u64;
         let ((mut text, first), (end, second)) = (decoded(head), decoded(tail));
-        text = line(text) + &format!("[... {left_out} bytes left out ...]\n") + &line(end) + MARK;
+        text = line(text);
+        let gap = OutputGap {
+            line: memchr::memchr_iter(b'\n', text.as_bytes()).count() as u64 + 1,
+            bytes: left_out,
+        };
+        text = text + &format!("[... {left_out} bytes left out ...]\n") + &line(end) + MARK;
         let base64 = first.or_else(|| second.map(|_| STANDARD.encode(head)));
         let cut_lines = Some(kept.cut_lines).filter(|lines| *lines != CutLines::default());
-        Self { text, base64, total: Some(total), cut_lines }
+        Self { text, base64, total: Some(total), gap: Some(gap), cut_lines }
     }
 }
 
@@ -77,6 +84,7 @@ mod tests {
         let cut = text(b"first\n", 7, b"last");
         assert_eq!(cut.text, "first\n[... 7 bytes left out ...]\nlast\n[output truncated]");
         assert_eq!((cut.base64, cut.total), (None, Some(17)));
+        assert_eq!(cut.gap, Some(OutputGap { line: 2, bytes: 7 }));
         assert_eq!(text(b"", 3, b"").text, "[... 3 bytes left out ...]\n[output truncated]");
     }
 

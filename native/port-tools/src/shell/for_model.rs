@@ -1,11 +1,13 @@
 //! Renders command results for models.
 
-use beamai_tool::for_model::{Fields, ModelCall, ModelPage, quantity};
+use beamai_tool::for_model::{Fields, ModelCall, ModelPage, StreamCut, quantity};
 use serde_json::json;
 
 /// Rule names of the tools for background commands.
 const POLL: &str = "BashOutput";
 const KILL: &str = "KillShell";
+/// How to see all output of which no file is kept.
+const NOT_KEPT: &str = "the rest is not kept: redirect the output into a file of the workspace, or pipe it through cut -c, head or tail";
 
 /// The command's output, followed by a line for anything unusual.
 pub(super) fn ended(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
@@ -14,10 +16,7 @@ pub(super) fn ended(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPa
         page.line(&in_background(id, call));
         return Some(());
     }
-    let is_cut = printed(result, page);
-    if page.is_empty() {
-        page.line("(no output)");
-    }
+    let is_cut = printed(result, "(no output)", page);
     match (result.number("exit_code"), result.non_empty("signal")) {
         (Some(0), _) => {}
         (Some(code), _) => page.note(&format!("exit code {code}")),
@@ -41,10 +40,7 @@ fn in_background(id: &str, call: &ModelCall<'_>) -> String {
 /// New output of a background command, and its status.
 pub(super) fn polled(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let status = result.non_empty("status")?;
-    let is_cut = printed(result, page);
-    if page.is_empty() {
-        page.line("(no new output)");
-    }
+    let is_cut = printed(result, "(no new output)", page);
     let code = result.number("exit_code").map(|code| format!(", exit code {code}"));
     let signal = result.non_empty("signal").map(|signal| format!(", killed by {signal}"));
     page.note(&format!("{}{}", status.replace('_', " "), code.or(signal).unwrap_or_default()));
@@ -53,34 +49,36 @@ pub(super) fn polled(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelP
     Some(())
 }
 
-/// Standard output, then standard error, with a heading if there is both; returns whether some of it is left out.
-fn printed(result: Fields<'_>, page: &mut ModelPage) -> bool {
+/// Standard output, then standard error, with a heading if there is both, or what is said if there is neither; returns
+/// whether some of it is left out.
+fn printed(result: Fields<'_>, nothing: &str, page: &mut ModelPage) -> bool {
     let [stdout, stderr] = ["stdout", "stderr"].map(|key| result.text(key).unwrap_or_default().trim_end());
     let errors = stderr.chars().count().min(page.room() / 2);
     let room = page.room() - errors.min(page.room() / 2);
     let mut is_cut = result.flag("truncated");
     if !stdout.is_empty() {
-        is_cut |= page.both_ends(stdout, room, cut_lines(result, "stdout_cut_lines"));
+        is_cut |= page.both_ends(stdout, room, StreamCut::of(result, "stdout"));
     }
-    for key in ["stdout_base64", "stderr_base64"] {
-        if result.non_empty(key).is_some() {
-            page.note(&format!("{} is not text", &key[..6]));
-        }
+    let is_exact = |stream: &str| result.non_empty(&format!("{stream}_base64")).is_none();
+    for (stream, text) in
+        [("stdout", stdout), ("stderr", stderr)].iter().filter(|(stream, _)| !is_exact(stream))
+    {
+        page.note(&match text.is_empty() {
+            true => format!("{stream} is not text"),
+            false => format!("{stream} has bytes that are not UTF-8; U+FFFD stands for them"),
+        });
     }
     if !stderr.is_empty() {
         if !stdout.is_empty() {
             page.line("[stderr]");
         }
         let room = page.room();
-        is_cut |= page.both_ends(stderr, room, cut_lines(result, "stderr_cut_lines"));
+        is_cut |= page.both_ends(stderr, room, StreamCut::of(result, "stderr"));
+    }
+    if page.is_empty() && is_exact("stdout") && is_exact("stderr") {
+        page.line(nothing);
     }
     is_cut
-}
-
-/// The lengths of the lines that a stream was cut in.
-fn cut_lines(result: Fields<'_>, key: &str) -> [Option<u64>; 2] {
-    let lines = result.object(key);
-    ["before", "after"].map(|end| lines.and_then(|lines| lines.count(end)))
 }
 
 /// Names that were reached or refused, on one line.
@@ -109,10 +107,15 @@ fn network(result: Fields<'_>) -> Option<String> {
 /// Notes on the command besides its output.
 fn aftermath(result: Fields<'_>, is_cut: bool, call: &ModelCall<'_>, page: &mut ModelPage) {
     let file = result.non_empty("output_file").or_else(|| result.non_empty("output_copy").filter(|_| is_cut));
-    if let Some(file) = file {
-        page.note(&format!("all output: {}", call.reading(file).unwrap_or_else(|| file.to_owned())));
+    let lacks = result.non_empty("output_file_lacks");
+    match file {
+        Some(file) => {
+            page.note(&format!("all output: {}", call.reading(file).unwrap_or_else(|| file.to_owned())))
+        }
+        None if is_cut && lacks.is_none() => page.note(NOT_KEPT),
+        None => {}
     }
-    result.non_empty("output_file_lacks").into_iter().for_each(|lacks| page.note(lacks));
+    lacks.into_iter().for_each(|lacks| page.note(lacks));
     if let Some(count) = result.count("killed").filter(|count| *count > 0) {
         page.note(&format!("{} left running and killed", quantity(count, "process", "processes")));
     }

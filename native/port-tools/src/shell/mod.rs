@@ -57,6 +57,10 @@ pub struct Shell {
     /// What the command is for, in a few words; shown when a person is asked for approval.
     #[schemars(extend("unlisted" = true))]
     pub description: Option<String>,
+    /// Whether the tool has no parameters for time, so that advice must not mention them.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub has_fixed_time: bool,
 }
 
 impl Shell {

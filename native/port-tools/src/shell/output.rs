@@ -119,12 +119,38 @@ pub struct BackgroundOutput {
 }
 
 impl BackgroundOutput {
-    /// Keeps only lines that match a pattern.
+    /// Keeps only lines that match a pattern, and those that stand for what was left out.
     pub(super) fn keep_lines(&mut self, pattern: &Regex) {
-        for text in [&mut self.printed.stdout, &mut self.printed.stderr] {
-            *text = text.split_inclusive('\n').filter(|line| pattern.is_match(line.trim_end())).collect();
+        let printed = &mut self.printed;
+        keep_lines(&mut printed.stdout, &mut printed.stdout_gap, pattern);
+        keep_lines(&mut printed.stderr, &mut printed.stderr_gap, pattern);
+        // The lines around a gap may be dropped, or not.
+        (printed.stdout_cut_lines, printed.stderr_cut_lines) = (None, None);
+    }
+}
+
+fn keep_lines(text: &mut String, gap: &mut Option<OutputGap>, pattern: &Regex) {
+    let (mut kept, mut count, was) = (String::new(), 0, gap.map(|gap| gap.line));
+    for (line, number) in text.split_inclusive('\n').zip(1..) {
+        let is_gap = was == Some(number);
+        if is_gap || pattern.is_match(line.trim_end()) {
+            kept.push_str(line);
+            count += 1;
+        }
+        if is_gap && let Some(gap) = gap {
+            gap.line = count;
         }
     }
+    *text = kept;
+}
+
+/// What an output lacks between its beginning and its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct OutputGap {
+    /// The line of the text, from 1, that stands in its place.
+    pub line: u64,
+    /// Number of bytes left out.
+    pub bytes: u64,
 }
 
 /// The lengths, in characters, of lines of which an output has only a part.
@@ -160,6 +186,12 @@ pub struct PrintedOutput {
     /// Total bytes of standard error; absent unless it was cut.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stderr_bytes: Option<u64>,
+    /// What standard output lacks; absent unless it was cut.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stdout_gap: Option<OutputGap>,
+    /// What standard error lacks; absent unless it was cut.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stderr_gap: Option<OutputGap>,
     /// The lines of standard output that the cut went through; absent if it was at line ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stdout_cut_lines: Option<CutLines>,
@@ -170,11 +202,25 @@ pub struct PrintedOutput {
     /// cut. File tools can read it until the session ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_file: Option<String>,
-    /// Absolute path of a file with all output of which nothing was cut, if it is more than 24 KiB: a model may be shown only
-    /// a part of it.
+    /// Absolute path of a file with all output of which nothing was cut, if it is more than 24 KiB or has a line of more than
+    /// 2,000 bytes: a model may be shown only a part of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_copy: Option<String>,
     /// What the file lacks, or why there is none; absent if it is complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_file_lacks: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_keeps_the_line_in_place_of_what_was_left_out() {
+        let mut gap = Some(OutputGap { line: 4, bytes: 9 });
+        let mut text = "a\nb\nab\n[... 9 bytes left out ...]\nc\na\n".to_owned();
+        keep_lines(&mut text, &mut gap, &Regex::new("^a").unwrap());
+        assert_eq!(text, "a\nab\n[... 9 bytes left out ...]\na\n");
+        assert_eq!(gap, Some(OutputGap { line: 3, bytes: 9 }));
+    }
 }

@@ -1,12 +1,33 @@
 //! The beginning and the end of a long text, such as a command's output.
 
-use super::page::{LINE, ModelPage, cut, cut_line, quantity};
+use super::Fields;
+use super::page::{LINE, ModelPage, cut_line, quantity};
 
 /// Maximum length of the line that says how much is left out, in characters.
 const GAP: usize = 250;
 
-/// The line in place of bytes that the shell has left out of a stream: around the number of bytes.
-const LEFT_OUT: (&str, &str) = ("[... ", " bytes left out ...]");
+/// What a text lacks that was cut before it is rendered, as a shell cuts a stream.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct StreamCut {
+    /// The index of the line in place of what is left out, and the number of bytes left out.
+    gap: Option<(usize, u64)>,
+    /// The length of the line before the gap, if the text has only its beginning.
+    before: Option<u64>,
+    /// The length of the line after the gap, if the text has only its end.
+    after: Option<u64>,
+}
+
+impl StreamCut {
+    /// What a result, or the details of an error, say of this stream: `stdout` or `stderr`.
+    pub fn of(fields: Fields<'_>, stream: &str) -> Self {
+        let gap = fields.object(&format!("{stream}_gap"));
+        let gap = gap.and_then(|gap| Some((gap.count("line")?, gap.count("bytes")?)));
+        let lines = fields.object(&format!("{stream}_cut_lines"));
+        let [before, after] = ["before", "after"].map(|end| lines.and_then(|lines| lines.count(end)));
+        let index = |line: u64| usize::try_from(line.saturating_sub(1)).unwrap_or(usize::MAX);
+        Self { gap: gap.map(|(line, bytes)| (index(line), bytes)), before, after }
+    }
+}
 
 /// A line of the text as it is shown.
 struct EndLine {
@@ -15,20 +36,22 @@ struct EndLine {
     bytes: u64,
     /// Whether it stands for bytes that are not in the text.
     is_gap: bool,
+    /// Whether it shows only a part of what it stands for.
+    is_cut: bool,
 }
 
 impl ModelPage {
     /// Adds the beginning and the end of a text that is longer than `room` characters, with a line between them for what
-    /// is left out. Lines that are too long are cut. A text may be cut already, with a line for that; `cut_lines` are the
-    /// lengths of the lines before and after it, if these are parts of lines. Returns whether something is left out.
-    pub fn both_ends(&mut self, text: &str, room: usize, cut_lines: [Option<u64>; 2]) -> bool {
+    /// is left out. Lines that are too long are cut. `cut` is what the text lacks already. Returns whether something is
+    /// left out.
+    pub fn both_ends(&mut self, text: &str, room: usize, cut: StreamCut) -> bool {
         let room = room.min(self.room());
         let most = LINE.min(room / 3);
-        let lines = end_lines(text, most, cut_lines);
+        let lines = end_lines(text, most, cut);
         let sizes: Vec<usize> = lines.iter().map(|line| line.text.chars().count() + 1).collect();
         if sizes.iter().sum::<usize>() <= room {
             lines.iter().for_each(|line| _ = self.put(&line.text));
-            return lines.iter().any(|line| line.is_gap || line.bytes as usize > line.text.len() + 2);
+            return lines.iter().any(|line| line.is_cut);
         }
         let room = room.saturating_sub(GAP);
         let first = fitting(sizes.iter(), room / 3);
@@ -36,7 +59,7 @@ impl ModelPage {
         let (head, rest) = lines.split_at(first);
         let (skipped, tail) = rest.split_at(rest.len() - last);
         head.iter().for_each(|line| _ = self.put(&line.text));
-        self.put(&cut(&gap(skipped), GAP - 1));
+        self.put(&super::page::cut(&gap(skipped), GAP - 1));
         tail.iter().for_each(|line| _ = self.put(&line.text));
         true
     }
@@ -51,29 +74,19 @@ fn gap(skipped: &[EndLine]) -> String {
     }
 }
 
-fn end_lines(text: &str, most: usize, [before, after]: [Option<u64>; 2]) -> Vec<EndLine> {
-    let lines: Vec<&str> = text.lines().collect();
-    let is_gap = |at: usize| left_out(lines[at]).is_some();
-    let made = lines.iter().enumerate().map(|(at, line)| {
-        let size = line.len() as u64 + 1;
-        match left_out(line) {
-            Some(bytes) => EndLine { text: (*line).to_owned(), bytes, is_gap: true },
-            None if at > 0 && is_gap(at - 1) && after.is_some() => {
-                EndLine { text: end_of(line, most, after), bytes: size, is_gap: false }
+fn end_lines(text: &str, most: usize, StreamCut { gap, before, after }: StreamCut) -> Vec<EndLine> {
+    let shown = |(at, line): (usize, &str)| {
+        let text = match gap {
+            Some((gap, bytes)) if at == gap => {
+                return EndLine { text: line.to_owned(), bytes, is_gap: true, is_cut: true };
             }
-            None if at + 1 < lines.len() && is_gap(at + 1) && before.is_some() => {
-                EndLine { text: beginning_of(line, most, before), bytes: size, is_gap: false }
-            }
-            None => EndLine { text: cut_line(line, most).into_owned(), bytes: size, is_gap: false },
-        }
-    });
-    made.collect()
-}
-
-/// The number of bytes that a line stands for.
-fn left_out(line: &str) -> Option<u64> {
-    let (before, after) = LEFT_OUT;
-    line.strip_prefix(before)?.strip_suffix(after)?.parse().ok()
+            Some((gap, _)) if at + 1 == gap && before.is_some() => beginning_of(line, most, before),
+            Some((gap, _)) if at == gap + 1 && after.is_some() => end_of(line, most, after),
+            _ => cut_line(line, most).into_owned(),
+        };
+        EndLine { is_cut: text != line, text, bytes: line.len() as u64 + 1, is_gap: false }
+    };
+    text.lines().enumerate().map(shown).collect()
 }
 
 /// The beginning of a line of this length.
@@ -106,16 +119,16 @@ fn fitting<'a>(sizes: impl Iterator<Item = &'a usize>, room: usize) -> usize {
 mod tests {
     use super::*;
 
-    fn shown(text: &str, limit: usize, room: usize, cut_lines: [Option<u64>; 2]) -> (String, bool) {
+    fn shown(text: &str, limit: usize, room: usize, cut: StreamCut) -> (String, bool) {
         let mut page = ModelPage::new(limit);
-        let is_cut = page.both_ends(text, room, cut_lines);
+        let is_cut = page.both_ends(text, room, cut);
         (page.finish(), is_cut)
     }
 
     #[test]
     fn of_a_long_text_both_ends_are_shown() {
         let text: String = (1..=1_000).map(|number| format!("line {number}\n")).collect();
-        let (shown, is_cut) = shown(&text, 2_000, 1_000, [None, None]);
+        let (shown, is_cut) = shown(&text, 2_000, 1_000, StreamCut::default());
         assert!(shown.starts_with("line 1\n") && shown.ends_with("\nline 1000") && is_cut, "{shown}");
         let (head, rest) = shown.split_once("\n[… ").unwrap();
         let (gap, tail) = rest.split_once(" bytes left out …]\n").unwrap();
@@ -128,7 +141,8 @@ mod tests {
     #[test]
     fn what_the_shell_has_left_out_counts_too() {
         let text = format!("{}[... 500000 bytes left out ...]\n{}", "a\n".repeat(900), "b\n".repeat(900));
-        let (shown, _) = shown(&text, 2_000, 1_000, [None, None]);
+        let cut = StreamCut { gap: Some((900, 500_000)), ..StreamCut::default() };
+        let (shown, _) = shown(&text, 2_000, 1_000, cut);
         let bytes = 500_000 + 2 * (1_800 - shown.matches(['a', 'b']).count() + 1);
         assert!(shown.contains(&format!("\n[… {bytes} bytes left out …]\n")), "{bytes}: {shown}");
     }
@@ -136,10 +150,29 @@ mod tests {
     #[test]
     fn of_a_line_that_was_cut_the_whole_length_is_said() {
         let text = format!("{}\n[... 900000 bytes left out ...]\n{}z", "x".repeat(5_000), "y".repeat(5_000));
-        let (shown, is_cut) = shown(&text, 30_000, 20_000, [Some(910_001), Some(910_001)]);
+        let length = Some(910_001);
+        let cut = StreamCut { gap: Some((1, 900_000)), before: length, after: length };
+        let (shown, is_cut) = shown(&text, 30_000, 20_000, cut);
         let mark = "[cut: the line has 910001 characters]";
         assert!(shown.contains(&format!("x… {mark}\n[... 900000 bytes")) && is_cut, "{shown}");
         assert!(shown.contains(&format!("\n{mark} …y")) && shown.ends_with("yz"), "{shown}");
         assert!(shown.len() < 4_300);
+    }
+
+    #[test]
+    fn a_line_of_the_command_that_looks_like_a_gap_is_a_line() {
+        let text = "[... 500000 bytes left out ...]\n".repeat(900);
+        let (shown, is_cut) = shown(&text, 2_000, 1_000, StreamCut::default());
+        let left_out = 900 - shown.matches("[... 500000 bytes").count();
+        let gap = format!("[… {left_out} lines, {} bytes left out …]", left_out * 32);
+        assert!(shown.contains(&gap) && is_cut, "{gap}: {shown}");
+    }
+
+    #[test]
+    fn what_a_stream_lacks_is_read_from_the_result() {
+        let result =
+            serde_json::json!({"stdout_gap": {"line": 3, "bytes": 7}, "stdout_cut_lines": {"after": 9}});
+        let cut = StreamCut::of(Fields::of(&result).unwrap(), "stdout");
+        assert_eq!((cut.gap, cut.before, cut.after), (Some((2, 7)), None, Some(9)));
     }
 }

@@ -1,6 +1,6 @@
 //! Errors as text for chat models.
 
-use super::{Fields, ModelPage};
+use super::{Fields, ModelPage, StreamCut};
 use beamai_base::CONFIGURE;
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ pub fn of_error(error: &Value, limit: usize) -> String {
         if let Some(text) = details.non_empty(key) {
             page.line(&format!("[{key} so far]"));
             let room = page.room() / 2;
-            is_cut |= page.both_ends(text, room, [None, None]);
+            is_cut |= page.both_ends(text, room, StreamCut::of(details, key));
         }
     }
     let copy = || details.non_empty("output_copy").filter(|_| is_cut);

@@ -14,6 +14,7 @@ mod error;
 mod fields;
 mod page;
 
+pub use both_ends::StreamCut;
 pub use call::{CallWriter, ModelCall};
 pub use data::{object, own};
 pub use error::of_error;

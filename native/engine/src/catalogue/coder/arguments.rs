@@ -2,6 +2,7 @@
 
 use beamai_files::FileRead;
 use beamai_port_tools::lsp::{Lsp, LspDiagnostics, LspOperation};
+use beamai_port_tools::shell::Shell;
 use beamai_search::{
     glob,
     grep::{self, OutputMode},
@@ -138,6 +139,33 @@ impl From<GrepArgs> for grep::Grep {
             context: grep.context,
             offset: grep.offset,
             ..Self::plain(grep.pattern, grep.path, grep.max_matches)
+        }
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct BashArgs {
+    /// The command, as for `bash -c`; may have several lines. Processes that are still running when it ends are killed.
+    #[schemars(extend("self_evident" = true))]
+    command: String,
+    /// What the command is for, in a few words; shown when a person is asked for approval.
+    #[schemars(extend("unlisted" = true))]
+    description: Option<String>,
+}
+
+impl From<BashArgs> for Shell {
+    fn from(bash: BashArgs) -> Self {
+        let BashArgs { command, description } = bash;
+        Self {
+            command,
+            timeout: None,
+            cwd: None,
+            env: None,
+            stdin: None,
+            run_in_background: false,
+            strip_ansi: false,
+            description,
+            has_fixed_time: true,
         }
     }
 }

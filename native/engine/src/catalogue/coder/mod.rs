@@ -74,12 +74,11 @@ fn files() -> Vec<Arc<dyn Tool>> {
 fn work() -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(
-            ToolBinding::<Shell>::new(
+            ToolBinding::<Shell, arguments::BashArgs>::new(
                 "bash",
                 "Run a bash command in the workspace, for up to 2 minutes. Usually sandboxed: no network, and only \
                  the workspace and /tmp are writable. No terminal. Use the other tools to read, search and edit files.",
-            )
-            .only(&["command"]),
+            ),
         ),
         Arc::new(ToolBinding::<TodoList>::new(
             "todoread",

@@ -2,7 +2,9 @@
 
 use super::env::Env;
 use super::server;
+use beamai_engine::CallOutcome;
 use beamai_engine::catalogue::{self, ToolOrigin};
+use beamai_tool::for_model::of_error;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -411,6 +413,66 @@ fn of_a_commands_long_output_lengths_are_true_and_all_of_it_can_be_read() {
         assert!(env.text(read, &args, 30_000).contains("4000"), "{dialect}");
         let short = env.text(tool, &json!({"command": "seq 1 2000"}), 30_000);
         assert!(short.ends_with("\n2000"), "{dialect}");
+    }
+}
+
+#[test]
+fn a_long_line_in_a_commands_short_output_can_be_read_to_its_end() {
+    for ((dialect, tool), (_, read, _)) in
+        [("beamai", "shell_exec"), ("microai", "Bash"), ("coder", "bash")].into_iter().zip(READERS)
+    {
+        let env = Env::new(dialect);
+        let shown = env.text(tool, &json!({"command": "echo one; seq -s , 1 1000; echo end"}), 30_000);
+        assert!(
+            shown.contains(",527,… [cut: the line has 3892 characters]\nend\n[all output: "),
+            "{dialect}: {shown}"
+        );
+        let (_, next) = shown.split_once("[all output: ").unwrap();
+        let (name, args) = next.trim_end_matches(']').split_once(' ').unwrap();
+        assert_eq!(name, read, "{dialect}");
+        let (pages, _) = pages(&env, read, serde_json::from_str(args).unwrap(), 30_000);
+        assert!(pages[1].ends_with(",999,1000") && pages.len() == 2, "{dialect}: {}", pages[1]);
+        // Short lines leave no file.
+        let shown = env.text(tool, &json!({"command": "seq -s , 1 400"}), 30_000);
+        assert!(shown.ends_with(",400"), "{dialect}: {shown}");
+        // A smaller limit than that of the tool cuts what no file is kept of.
+        let shown = env.text(tool, &json!({"command": "seq 1 400"}), 1_000);
+        assert!(shown.contains("[the rest is not kept: redirect the output"), "{dialect}: {shown}");
+    }
+}
+
+#[test]
+fn output_that_is_not_text_is_not_called_none() {
+    let env = Env::new("coder");
+    let text = |command: &str| env.text("bash", &json!({"command": command}), 30_000);
+    assert_eq!(text("printf '\\0\\377'"), "[stdout is not text]");
+    assert_eq!(
+        text("printf 'caf\\351'"),
+        "caf\u{fffd}\n[stdout has bytes that are not UTF-8; U+FFFD stands for them]"
+    );
+    assert_eq!(text("true"), "(no output)");
+}
+
+#[test]
+fn a_command_that_was_too_slow_is_told_how_it_can_have_more_time() {
+    for (dialect, tool, advice) in [
+        ("beamai", "shell_exec", "give a longer \"timeout\", or \"run_in_background\":true"),
+        ("microai", "Bash", "give a longer \"timeout\", or \"run_in_background\":true"),
+        ("coder", "bash", "split the work into shorter commands"),
+    ] {
+        let env = Env::new(dialect);
+        let (mut args, mut more) = (json!({"command": "echo so far; sleep 1000 & sleep 1000"}), json!({}));
+        match dialect {
+            // Its tool has no timeout, so the host's has to do.
+            "coder" => more["timeout"] = json!(500),
+            _ => args["timeout"] = json!(500),
+        }
+        let CallOutcome::Error(error) = env.outcome(tool, &args, more) else { panic!("{dialect}") };
+        let text = of_error(&error.to_value(), 30_000);
+        let (first, rest) = text.split_once('\n').unwrap();
+        assert!(first.starts_with("timeout after ") && first.ends_with(advice), "{dialect}: {text}");
+        assert!(first.contains(" and was killed, 3 processes in all; "), "{dialect}: {text}");
+        assert_eq!(rest, "[stdout so far]\nso far", "{dialect}");
     }
 }
 
