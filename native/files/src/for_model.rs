@@ -26,7 +26,7 @@ pub(super) fn read(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPag
         return Some(());
     }
     let shown = read.show(page);
-    if !shown.ends_in_cut_line() {
+    if !shown.ends_in_cut_line() && !read.is_one_line() {
         read.note_rest(&shown, result, page);
     }
     read.note_cut_lines(&shown, page);
@@ -73,6 +73,8 @@ struct CutLine {
     last: u64,
     /// Its characters; `None` if its end is unknown.
     length: Option<u64>,
+    /// Whether its length stands in the line itself.
+    is_marked: bool,
 }
 
 impl<'a> ReadLines<'a> {
@@ -87,6 +89,11 @@ impl<'a> ReadLines<'a> {
             is_cut: result.flag("line_is_cut"),
             length: result.count("line_length"),
         }
+    }
+
+    /// Whether the call reads on in one line alone: those after it were shown before, or are not wanted.
+    fn is_one_line(&self) -> bool {
+        self.call.has("column") && self.call.number("limit") == Some(1)
     }
 
     /// Why there is no line.
@@ -122,7 +129,8 @@ impl<'a> ReadLines<'a> {
                 true => self.length,
                 false => Some(skipped + line.chars().count() as u64),
             };
-            let mark = match length.filter(|_| !is_part) {
+            let is_marked = length.is_some() && !is_part;
+            let mark = match length.filter(|_| is_marked) {
                 Some(length) => format!("… [cut: the line has {length} characters]"),
                 None if is_part => String::new(),
                 None => "… [cut]".to_owned(),
@@ -131,7 +139,7 @@ impl<'a> ReadLines<'a> {
                 break;
             }
             let count = page.part(number, line, &mark, most) as u64;
-            shown.cut.push(CutLine { at, first: skipped + 1, last: skipped + count, length });
+            shown.cut.push(CutLine { at, first: skipped + 1, last: skipped + count, length, is_marked });
             shown.count += 1;
             if is_part {
                 break;
@@ -194,14 +202,22 @@ impl<'a> ReadLines<'a> {
             Some(length) => length.to_string(),
             None => format!("more than {}", self.skipped + self.content.chars().count() as u64),
         };
-        let next = self.call.with(&[("offset", offset), ("column", json!(line.last + 1))]);
+        // The lines after it are shown already, unless it is the last one.
+        let alone = (!shown.ends_in_cut_line()).then(|| ("limit", json!(1)));
+        let changes: Vec<_> =
+            [("offset", offset), ("column", json!(line.last + 1))].into_iter().chain(alone).collect();
+        let next = self.call.with(&changes);
         let how = if shown.ends_in_cut_line() { "continue" } else { "more of it" };
         let next = next.map_or(String::new(), |next| format!("; {how} with {next}"));
         let follow = self.total.filter(|total| {
             shown.ends_in_cut_line() && self.start.is_some_and(|start| start + line.at < *total)
         });
         let name = follow.map_or(name.clone(), |total| format!("{name} of {total}"));
-        page.note(&format!("{name}, characters {} to {} of {of}{next}", line.first, line.last));
+        let part = match line.is_marked {
+            true => String::new(),
+            false => format!(", characters {} to {} of {of}", line.first, line.last),
+        };
+        page.note(&format!("{name}{part}{next}"));
         if let (Some(start), false) = (self.start, others.is_empty()) {
             let numbers: Vec<String> =
                 others.iter().take(NAMED).map(|line| (start + line.at).to_string()).collect();

@@ -55,6 +55,10 @@ pub struct FileRead {
     #[serde(skip)]
     #[schemars(skip)]
     pub largest: Option<u64>,
+    /// The offset of the call, if the tool takes none that is so far from the end.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub given_offset: Option<i64>,
 }
 
 impl FileRead {
@@ -73,6 +77,7 @@ impl FileRead {
             to_the_end: true,
             names_no_encoding: true,
             largest: None,
+            given_offset: None,
         }
     }
 }
@@ -166,6 +171,11 @@ impl Operation for FileRead {
             cx.seen_files.saw(&reading.path, hash, since);
         }
         Ok(read)
+    }
+
+    fn adjusted(&self) -> Option<String> {
+        let given = self.given_offset?;
+        Some(format!("offset is {}, the maximum without a limit, not {given}", self.offset))
     }
 
     fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {

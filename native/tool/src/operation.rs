@@ -64,6 +64,11 @@ pub trait Operation: Sized + Send + 'static {
         Ok(None)
     }
 
+    /// A note for the result on an argument that the tool binding has changed by itself.
+    fn adjusted(&self) -> Option<String> {
+        None
+    }
+
     /// Renders a result, as the shortest text from which a model knows what to do next. It must accept the output of
     /// every dialect. `None`, with an empty page, if it does not recognize the value (a filter may have changed it): it
     /// is then rendered as JSON.
@@ -239,7 +244,9 @@ where
         let args: A = serde_json::from_value(Value::Object(args)).map_err(|error| {
             ToolError::new(Reason::InvalidArgument, format!("an argument is not valid: {error}"))
         })?;
-        Ok(Box::new(PreparedOperation::<O, R> { operation: args.try_into()?, adjusted, output: PhantomData }))
+        let operation: O = args.try_into()?;
+        let adjusted = adjusted.into_iter().chain(operation.adjusted()).collect();
+        Ok(Box::new(PreparedOperation::<O, R> { operation, adjusted, output: PhantomData }))
     }
 }
 

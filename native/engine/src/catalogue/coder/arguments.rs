@@ -57,7 +57,10 @@ impl From<ReadArgs> for FileRead {
         // A negative offset is a number of lines from the end; if there are too many, the last ones are read.
         let tail = offset.unsigned_abs().min(MOST_LINES);
         let lines = match offset {
-            ..0 if limit == LINES => Self::lines(path, -tail.cast_signed(), tail),
+            ..0 if limit == LINES => Self {
+                given_offset: Some(offset).filter(|offset| offset.unsigned_abs() > tail),
+                ..Self::lines(path, -tail.cast_signed(), tail)
+            },
             _ => Self::lines(path, offset, limit),
         };
         Self { column, ..lines }

@@ -83,6 +83,12 @@ fn read_has_a_default_a_limit_and_a_tail() {
     assert_eq!(part(json!({"path": "long", "offset": -150})), (151, 300, false));
     assert_eq!(part(json!({"path": "long", "offset": -250})), (101, 300, false));
     assert_eq!(part(json!({"path": "long", "offset": -150, "limit": 10})), (151, 160, true));
+    let clamped = env.call("read", json!({"path": "long", "offset": -250}));
+    let said = "offset is -200, the maximum without a limit, not -250";
+    assert_eq!(clamped["adjusted"], json!([said]));
+    let text = env.text("read", &json!({"path": "long", "offset": -250}), 30_000);
+    assert!(text.ends_with(&format!("[lines 101 to 300 of 300]\n[{said}]")), "{text}");
+    assert!(env.call("read", json!({"path": "long", "offset": -200})).get("adjusted").is_none());
     assert_eq!(env.call("read", json!({"path": "long", "offset": -1}))["content"], "line 300\n");
     let clamped = env.call("read", json!({"path": "long", "limit": 201}));
     assert_eq!(clamped["end_line"], 200);

@@ -78,9 +78,14 @@ fn a_file_of_one_line_is_read_to_its_end_in_every_dialect() {
                 pages[0].contains(&format!("[cut: the line has {length} characters]")),
                 "{dialect}: {notes}"
             );
-            let name = if more.is_empty() || limit > 1_000 { "line 1" } else { "line 1 of 2" };
-            assert!(notes.starts_with(&format!("[{name}, characters 1 to ")), "{dialect}: {notes}");
-            assert!(pages.last().unwrap().ends_with(more), "{dialect} {limit}");
+            let how = match (more.is_empty(), limit > 1_000) {
+                (true, _) => "[line 1; continue with ",
+                (false, true) => "[line 1; more of it with ",
+                (false, false) => "[line 1 of 2; continue with ",
+            };
+            assert!(notes.starts_with(how), "{dialect}: {notes}");
+            let times = pages.iter().map(|page| page.matches("//# map").count()).sum::<usize>();
+            assert_eq!(times, usize::from(!more.is_empty()), "{dialect} {limit}");
         }
     }
 }
@@ -109,8 +114,12 @@ fn cut_lines_among_others_are_named_with_the_first_one_to_go_on_in() {
         let shown = env.text(tool, &json!({path: env.absolute("a.txt")}), 30_000);
         assert!(shown.contains("x… [cut: the line has 5000 characters]\n"), "{dialect}: {shown}");
         assert!(shown.contains("y… [cut: the line has 6000 characters]\n"), "{dialect}: {shown}");
-        let notes = "[line 2, characters 1 to 2000 of 5000; more of it with \"offset\":2,\"column\":2001]\n[also cut: lines 4]";
+        let notes = "[line 2; more of it with \"offset\":2,\"column\":2001,\"limit\":1]\n[also cut: lines 4]";
         assert!(shown.ends_with(notes), "{dialect}: {shown}");
+        let (pages, _) = pages(&env, tool, json!({path: env.absolute("a.txt")}), 30_000);
+        // The lines after it are on the first page, and what reads on in it ends with it.
+        assert_eq!(pages[1].trim_start_matches("     2\t"), "x".repeat(3_000), "{dialect}");
+        assert_eq!(pages.len(), 2, "{dialect}");
     }
 }
 
