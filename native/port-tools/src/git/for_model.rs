@@ -11,10 +11,11 @@ const NAMED: usize = 10;
 /// The text as the git program prints it, cut to the limit, with the call that continues.
 pub(super) fn printed(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let (content, is_cut) = content(result)?;
-    let (shown, total) = page.lines(content);
+    let is_diff = call.takes("staged");
+    let (shown, total) = if is_diff { diff(content, call, page) } else { page.lines(content) };
     let skipped = call.skipped();
     if page.is_empty() {
-        page.line(match (call.takes("staged"), skipped) {
+        page.line(match (is_diff, skipped) {
             (_, 1..) => "no more lines",
             (true, 0) => "no changes",
             (false, 0) => "(nothing)",
@@ -30,6 +31,60 @@ pub(super) fn printed(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Model
     }
     result.texts("notes").for_each(|note| page.note(note));
     Some(())
+}
+
+/// Shows the lines of a diff; returns how many fit and how many there are. The length of a cut line is that of the file's
+/// line, without the sign before it, and for the first one of the files as they are, the call that reads on is noted.
+fn diff(content: &str, call: &ModelCall<'_>, page: &mut ModelPage) -> (u64, u64) {
+    let mut place = DiffPlace::default();
+    let (mut shown, mut first_cut) = (0, None);
+    for line in content.lines() {
+        let number = place.follow(line);
+        let text = line.get(1..).filter(|text| line.starts_with([' ', '+', '-']) && text.len() > LINE);
+        let fits = match text {
+            Some(text) => page.whole_line(&format!("{}{}", &line[..1], cut_line(text, LINE))),
+            None => page.line(line),
+        };
+        if !fits {
+            break;
+        }
+        shown += 1;
+        let is_cut = text.is_some_and(|text| text.chars().nth(LINE).is_some());
+        first_cut = first_cut.or_else(|| Some((place.file?, number?)).filter(|_| is_cut));
+    }
+    // What is staged may differ from the file.
+    let more = first_cut.filter(|_| !call.flag("staged"));
+    if let Some(more) = more.and_then(|(file, number)| call.reading_line(file, number, LINE as u64 + 1)) {
+        page.note(&format!("more of the first cut line: {more}"));
+    }
+    (shown, content.lines().count() as u64)
+}
+
+/// The place in the new file of a line of a diff.
+#[derive(Default)]
+struct DiffPlace<'a> {
+    file: Option<&'a str>,
+    /// The number of the next line; `None` outside of hunks.
+    next: Option<u64>,
+}
+
+impl<'a> DiffPlace<'a> {
+    /// Goes to the next line of the diff; returns its number in the new file, if it is in it.
+    fn follow(&mut self, line: &'a str) -> Option<u64> {
+        if let Some(hunk) = line.strip_prefix("@@ -") {
+            let start = hunk.split_once(" +").and_then(|(_, new)| new.split([',', ' ']).next());
+            self.next = start.and_then(|start| start.parse().ok());
+        } else if self.next.is_none() && line.starts_with("+++ ") {
+            self.file = line.strip_prefix("+++ b/");
+        } else if line.starts_with("diff --git ") {
+            *self = Self::default();
+        } else if line.starts_with([' ', '+']) {
+            let number = self.next?;
+            self.next = Some(number + 1);
+            return Some(number);
+        }
+        None
+    }
 }
 
 /// The text without the mark that it was cut, and whether it was.

@@ -382,6 +382,25 @@ fn a_long_diff_a_long_history_and_a_long_status_are_read_to_their_ends() {
 }
 
 #[test]
+fn a_long_line_of_a_diff_has_the_length_of_the_files_line_and_can_be_read_on() {
+    for dialect in ["beamai", "coder"] {
+        let env = Env::files(dialect, &[("d/a.txt", "one\ntwo\n")]);
+        env.git(&["init", "-q"]);
+        env.git(&["add", "."]);
+        env.file("d/a.txt", format!("one\nnew\n{}z\ntwo\n", "é".repeat(3_000)));
+        let shown = env.text("git_diff", &json!({}), 30_000);
+        assert!(shown.contains("é… [cut: the line has 3001 characters]\n two"), "{dialect}: {shown}");
+        let (_, next) = shown.split_once("more of the first cut line: ").unwrap_or_else(|| panic!("{shown}"));
+        let (read, args) = next.trim_end_matches(']').split_once(' ').unwrap();
+        let rest = env.text(read, &serde_json::from_str(args).unwrap(), 30_000);
+        assert_eq!(rest, format!("{}z", "é".repeat(1_000)), "{dialect}");
+        env.git(&["add", "."]);
+        let staged = env.text("git_diff", &json!({"staged": true}), 30_000);
+        assert!(staged.ends_with("[cut: the line has 3001 characters]\n+two"), "{dialect}: {staged}");
+    }
+}
+
+#[test]
 fn a_long_page_of_the_web_is_read_to_its_end() {
     let text = server::numbers();
     for (dialect, tool) in [("beamai", "web_fetch"), ("coder", "fetch"), ("microai", "WebFetch")] {
