@@ -57,13 +57,16 @@ pub struct Glob {
 impl Glob {
     /// A call with the defaults, for a tool binding that has no other parameters.
     pub fn plain(pattern: String, path: String) -> Self {
-        let (limit, sort) = (default_limit(), Sort::default());
+        let (limit, sort) = (PLAIN_LIMIT, Sort::default());
         Self { pattern, path, limit, offset: 0, sort, hidden: false, ignored: false, hints: Hints::Withheld }
     }
 }
 
+/// Number of files that a tool without a limit returns.
+const PLAIN_LIMIT: usize = 1000;
+
 fn default_limit() -> usize {
-    1000
+    200
 }
 
 /// Sort order of the results.

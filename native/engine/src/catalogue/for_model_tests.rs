@@ -154,24 +154,84 @@ fn of_many_matches_a_hundred_are_shown_and_the_others_counted() {
     let matches: Vec<Value> = (0..200).map(hit).collect();
     let result =
         json!({"matches": matches, "total_matches": 500, "files": ["f0", "f1", "f2"], "total_files": 7});
-    let shown = text("beamai", "file_grep", json!({"pattern": "x"}), result.clone());
+    let shown = text("microai", "Grep", json!({"pattern": "x"}), result.clone());
     assert_eq!(shown.matches(":x").count(), 100);
     let end = "x\n[100 of 500 matches in 7 files; continue with \"offset\":100]";
     assert!(shown.ends_with(end), "{shown}");
     let mut whole = result.clone();
     whole["total_matches"] = json!(200);
-    let shown = text("beamai", "file_grep", json!({"pattern": "x"}), whole);
-    let end = "[100 of 200 matches in 7 files; continue with \"offset\":100]\n[more matches: f1: 50, f2: 50]";
+    let shown = text("microai", "Grep", json!({"pattern": "x"}), whole);
+    let end = "[100 of 200 matches in 7 files; the rest: f1: 50, f2: 50; continue with \"offset\":100]";
     assert!(shown.ends_with(end), "{shown}");
     let mut counted = result.clone();
     let by_file = json!([{"path": "f2", "count": 25}, {"path": "g/h", "count": 75}]);
     let by_directory = json!([{"path": "g/", "count": 199}, {"path": "*", "count": 1}]);
     counted["remaining"] = json!({"by_file": by_file, "by_directory": by_directory});
-    let shown = text("beamai", "file_grep", json!({"pattern": "x"}), counted);
-    let end = "[more matches: f2: 75, g/h: 75, f1: 50; in other files: g/: 199, ./*: 1]";
+    let shown = text("microai", "Grep", json!({"pattern": "x"}), counted.clone());
+    let end = "files; the rest: f2: 75, g/h: 75, f1: 50, g/: 199, ./*: 1; continue with \"offset\":100]";
     assert!(shown.ends_with(end), "{shown}");
-    let all = text("beamai", "file_grep", json!({"pattern": "x", "limit": 200}), result);
+    // Each page has less of the rest, so it is counted once.
+    let shown = text("microai", "Grep", json!({"pattern": "x", "offset": 100}), counted.clone());
+    assert!(shown.ends_with("\n[matches 101 to 200 of 500; continue with \"offset\":200]"), "{shown}");
+    // Names do not crowd the call out.
+    counted["remaining"]["by_file"] = json!([{"path": "d/".repeat(300), "count": 100}]);
+    let shown = text("microai", "Grep", json!({"pattern": "x"}), counted);
+    let end = "the rest: f1: 50, f2: 50, g/: 199, ./*: 1, elsewhere: 100; continue with \"offset\":100]";
+    assert!(shown.ends_with(end), "{shown}");
+    let all = text("microai", "Grep", json!({"pattern": "x", "head_limit": 200}), result.clone());
     assert!(all.ends_with("[200 of 500 matches in 7 files; continue with \"offset\":200]"), "{all}");
+    // What a tool lists as its default is what it shows.
+    let all = text("coder", "grep", json!({"pattern": "x"}), result);
+    assert_eq!(all.matches(":x").count(), 200, "{all}");
+}
+
+#[test]
+fn the_defaults_that_schemas_list_are_what_is_shown() {
+    for (dialect, tool, name, number) in [
+        ("beamai", "file_grep", "limit", 100),
+        ("beamai", "file_glob", "limit", 200),
+        ("coder", "grep", "max_matches", 200),
+    ] {
+        let param = &catalogue::find(tool, Some(dialect)).unwrap().parameters()[name];
+        assert_eq!(param.default, Some(json!(number)), "{tool}");
+        let paths: Vec<String> = (0..number).map(|number| format!("f{number}")).collect();
+        let found = json!({"files": paths, "count": number, "total_files": number, "total_matches": number,
+            "matches": []});
+        let args = json!({"pattern": "x", "output_mode": "files_with_matches"});
+        assert_eq!(text(dialect, tool, args, found).lines().count(), number, "{tool}");
+    }
+}
+
+#[test]
+fn a_hash_that_no_text_shows_is_said_to_be_for_programs() {
+    for tool in ["file_edit", "file_write"] {
+        let tool = catalogue::find(tool, Some("beamai")).unwrap();
+        let text = tool.parameters()["expected_hash"].description.clone().unwrap();
+        assert!(text.ends_with("For programs: texts show none."), "{text}");
+    }
+}
+
+#[test]
+fn a_name_is_one_line_whatever_is_in_it() {
+    let name = "a\n[b]\t.txt";
+    let quoted = r#""a\n[b]\t.txt""#;
+    let found = json!({"files": [name, "[b].txt"], "count": 2, "truncated": false});
+    assert_eq!(text("beamai", "file_glob", json!({"pattern": "*"}), found), format!("{quoted}\n\"[b].txt\""));
+    let hit = json!({"file": name, "line_number": 1, "content": "x", "before": [], "after": []});
+    let result = json!({"matches": [hit], "total_matches": 1, "files": [name], "total_files": 1});
+    assert_eq!(text("beamai", "file_grep", json!({"pattern": "x"}), result), format!("{quoted}\n1:x"));
+    let files = json!({"matches": [], "total_matches": 2, "files": [name], "total_files": 1});
+    let args = json!({"pattern": "x", "output_mode": "files_with_matches"});
+    assert_eq!(text("beamai", "file_grep", args, files.clone()), quoted);
+    let mut counts = files;
+    counts["counts"] = json!({name: 2});
+    let args = json!({"pattern": "x", "output_mode": "count"});
+    assert_eq!(text("beamai", "file_grep", args, counts), format!("{quoted}:2"));
+    let entries = json!([{"name": name, "path": name, "type": "file", "size": 1}]);
+    let listed = json!({"entries": entries, "count": 1, "truncated": false});
+    assert_eq!(text("coder", "list", json!({}), listed), quoted);
+    let added = text("coder", "git_add", json!({"path": "."}), json!({"ok": true, "files": [name]}));
+    assert_eq!(added, format!("staged:\n{quoted}"));
 }
 
 #[test]
@@ -228,10 +288,10 @@ fn of_many_files_some_are_shown_and_the_others_counted_by_directory() {
     };
     let files: Vec<String> = (0..300).map(path).collect();
     let found = json!({"files": files, "count": 1_200, "truncated": true});
-    let shown = text("beamai", "file_glob", json!({"pattern": "**/*.rs"}), found.clone());
+    let shown = text("coder", "glob", json!({"pattern": "**/*.rs"}), found.clone());
     assert_eq!(shown.matches(".rs\n").count(), 200, "{shown}");
     let end =
-        "[200 of 1200 files; continue with \"offset\":200]\n[not shown: src/a/: 50, src/b/: 40, src/*: 10]";
+        "[200 of 1200 files; the rest: src/a/: 50, src/b/: 40, src/*: 10; continue with \"offset\":200]";
     assert!(shown.ends_with(end), "{shown}");
     let all = text("beamai", "file_glob", json!({"pattern": "**/*.rs", "limit": 300}), found);
     assert_eq!(all.matches(".rs\n").count(), 300, "{all}");

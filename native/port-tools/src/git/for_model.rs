@@ -1,6 +1,6 @@
 //! Renders results of the git tools for models.
 
-use beamai_tool::for_model::{Fields, LINE, ModelCall, ModelPage, cut_line};
+use beamai_tool::for_model::{Fields, LINE, ModelCall, ModelPage, cut_line, name_line};
 use serde_json::json;
 
 /// The last line of a text that the tool itself has cut.
@@ -166,7 +166,7 @@ pub(super) fn added(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPage)
             false => page.line("staged:"),
         };
     }
-    let shown = result.texts("files").take_while(|file| page.line(file)).count();
+    let shown = result.texts("files").take_while(|file| page.line(&name_line(file))).count();
     if shown < files.len() || result.flag("truncated") {
         page.note(&format!("{shown} files are listed; the others were staged too"));
     }

@@ -1,7 +1,7 @@
 //! Matching paths, rendered for models.
 
-use crate::remaining::for_model::note_files;
-use beamai_tool::for_model::{Fields, ModelCall, ModelPage};
+use crate::remaining::for_model::rest_of_files;
+use beamai_tool::for_model::{Fields, ModelCall, ModelPage, name_line};
 use beamai_walk::coverage::{note_left_out, note_rest};
 
 /// Paths that are shown unless the call asks for more.
@@ -13,13 +13,12 @@ pub(super) fn found(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPa
     let count = result.count("count")?;
     let paths: Vec<&str> = files.iter().filter_map(serde_json::Value::as_str).collect();
     let most = if call.has("limit") || call.is_shown_whole() { paths.len() } else { SHOWN };
-    let shown = paths.iter().take(most).take_while(|path| page.line(path)).count();
+    let shown = paths.iter().take(most).take_while(|path| page.line(&name_line(path))).count();
     if count == 0 {
         page.line("no files match");
     }
-    if note_rest(shown as u64, count, "files", "", call, page) {
-        note_files(paths[shown..].iter().copied(), result, page);
-    }
+    let rest = rest_of_files(paths[shown..].iter().copied(), result, call);
+    note_rest(shown as u64, count, "files", &rest, call, page);
     note_left_out(result, count > 0, call, page);
     Some(())
 }

@@ -2,15 +2,15 @@
 
 mod lines;
 
-use crate::remaining::for_model::{note_files, note_matches};
-use beamai_tool::for_model::{Fields, ModelCall, ModelPage, quantity};
+use crate::remaining::for_model::{rest_of_files, rest_of_matches};
+use beamai_tool::for_model::{Fields, ModelCall, ModelPage, name_line, quantity};
 use beamai_walk::coverage::{note_left_out, note_rest};
 use lines::{LineGroup, MatchLine};
 use serde_json::json;
 
-/// Number of matches shown unless the call asks for more.
+/// Number of matches shown of a tool without a limit, unless the call asks for more.
 const SHOWN: usize = 100;
-/// Number of files shown unless the call asks for more.
+/// Number of files shown of such a tool.
 const SHOWN_FILES: usize = 200;
 /// Names of the limit parameter in the dialects; the last one is among the options.
 const LIMITS: [&str; 3] = ["limit", "max_matches", "head_limit"];
@@ -26,10 +26,12 @@ pub(super) fn found(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPa
         page.line("no matches");
         note_plain_text(call, page);
     } else if let Some(counts) = result.object("counts") {
-        let lines: Vec<String> = counts.iter().map(|(file, count)| format!("{file}:{count}")).collect();
+        let lines: Vec<String> =
+            counts.iter().map(|(file, count)| format!("{}:{count}", name_line(file))).collect();
         listed(&lines, &counts.iter().map(|(file, _)| file.as_str()).collect::<Vec<_>>(), result, call, page);
     } else if matches.is_empty() && (!files.is_empty() || wants_files(call)) {
-        listed(&files, &files, result, call, page);
+        let lines: Vec<_> = files.iter().map(|file| name_line(file)).collect();
+        listed(&lines, &files, result, call, page);
     } else {
         let shown = by_file(&matches, call, page);
         note_more(shown, &matches, total, result, call, page);
@@ -43,11 +45,12 @@ fn wants_files(call: &ModelCall<'_>) -> bool {
     call.argument(&["output_mode"]).is_some_and(|mode| !mode.eq_ignore_ascii_case("content"))
 }
 
-/// Whether the call says how many results it wants, or whoever reads the result gets all of it.
+/// Whether the call or the tool's default says how many results there are to be, or whoever reads the result gets all of
+/// it.
 fn is_limited(call: &ModelCall<'_>) -> bool {
     let (options, limit) = NESTED_LIMIT;
     call.is_shown_whole()
-        || LIMITS.iter().any(|name| call.has(name))
+        || LIMITS.iter().any(|name| call.has(name) || call.has_default(name))
         || call.nested(options, limit).is_some_and(|value| !value.is_null())
 }
 
@@ -70,9 +73,8 @@ fn listed(
     let most = if is_limited(call) { lines.len() } else { SHOWN_FILES };
     let shown = lines.iter().take(most).take_while(|line| page.line(line.as_ref())).count();
     let total = result.count("total_files").unwrap_or(lines.len() as u64);
-    if note_rest(shown as u64, total, "files", "", call, page) {
-        note_files(files[shown..].iter().copied(), result, page);
-    }
+    let rest = rest_of_files(files[shown..].iter().copied(), result, call);
+    note_rest(shown as u64, total, "files", &rest, call, page);
 }
 
 /// Shows matches file by file; returns how many.
@@ -85,7 +87,7 @@ fn by_file(matches: &[Fields<'_>], call: &ModelCall<'_>, page: &mut ModelPage) -
     {
         let file = of_file[0].text("file").unwrap_or_default();
         let groups = lines::groups(of_file);
-        let heading = format!("{}{file}", if shown > 0 { "\n" } else { "" });
+        let heading = format!("{}{}", if shown > 0 { "\n" } else { "" }, name_line(file));
         let mut is_headed = false;
         for group in &groups {
             let separator = is_headed && group.has_context;
@@ -126,16 +128,13 @@ fn note_more(
     call: &ModelCall<'_>,
     page: &mut ModelPage,
 ) {
-    let files = result
-        .count("total_files")
-        .map_or(String::new(), |files| format!(" in {}", quantity(files, "file", "files")));
-    if !note_rest(shown as u64, total, "matches", &files, call, page) {
-        return;
-    }
+    let files = result.count("total_files").filter(|_| call.skipped() == 0);
+    let files = files.map_or(String::new(), |files| format!(" in {}", quantity(files, "file", "files")));
     // Without all matches, and without what is said of those that follow, the numbers would be too small.
-    if result.object("remaining").is_some() || call.skipped() + matches.len() as u64 >= total {
-        note_matches(matches[shown..].iter().filter_map(|hit| hit.text("file")), result, page);
-    }
+    let is_known = result.object("remaining").is_some() || matches.len() as u64 >= total;
+    let unseen = matches[shown..].iter().filter(|_| is_known).filter_map(|hit| hit.text("file"));
+    let rest = rest_of_matches(unseen, result, call);
+    note_rest(shown as u64, total, "matches", &format!("{files}{rest}"), call, page);
 }
 
 impl LineGroup {

@@ -133,7 +133,7 @@ impl Grep {
 }
 
 fn default_limit() -> usize {
-    200
+    100
 }
 
 /// What a search returns.

@@ -1,74 +1,81 @@
 //! What is not shown of a search, rendered for models.
 
 use super::by_directory;
-use beamai_tool::for_model::{Fields, ModelPage};
+use beamai_tool::for_model::{Fields, ModelCall, name_line};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Maximum number of files that are named with their matches.
-const FILES: usize = 10;
+const FILES: usize = 5;
 /// Maximum number of directories that are named.
-const DIRECTORIES: usize = 10;
+const DIRECTORIES: usize = 5;
+/// Maximum characters of all names with their numbers.
+const WORDS: usize = 300;
 
-/// Notes where the files are that are not shown: those of the page, and those that follow it.
-pub(crate) fn note_files<'a>(
+/// Where the files are that are not shown: those of the page, and those that follow it. Empty for all pages but the first:
+/// each page has less of the rest.
+pub(crate) fn rest_of_files<'a>(
     unseen: impl Iterator<Item = &'a str>,
     result: Fields<'a>,
-    page: &mut ModelPage,
-) {
-    let remaining = result.object("remaining");
-    let following = remaining.into_iter().flat_map(|remaining| counts(remaining, "by_directory"));
-    let words = directories(unseen.map(|path| (path, 1)).chain(following));
-    if !words.is_empty() {
-        page.note(&format!("{}: {words}", headed("not shown", remaining)));
-    }
+    call: &ModelCall<'_>,
+) -> String {
+    let paths = unseen.map(|path| (path, 1)).chain(counts(result, "by_directory"));
+    in_words(directories(paths), result, call)
 }
 
-/// Notes how many matches that are not shown are in which file: those of the page, and those that follow it.
-pub(crate) fn note_matches<'a>(
+/// How many matches that are not shown are in which file: those of the page, and those that follow it. Empty for all pages
+/// but the first.
+pub(crate) fn rest_of_matches<'a>(
     unseen: impl Iterator<Item = &'a str>,
     result: Fields<'a>,
-    page: &mut ModelPage,
-) {
-    let remaining = result.object("remaining");
+    call: &ModelCall<'_>,
+) -> String {
     let mut by_file: BTreeMap<&str, u64> = BTreeMap::new();
-    let following = remaining.into_iter().flat_map(|remaining| counts(remaining, "by_file"));
     unseen
         .map(|path| (path, 1))
-        .chain(following)
+        .chain(counts(result, "by_file"))
         .for_each(|(path, count)| *by_file.entry(path).or_default() += count);
     let mut by_file: Vec<(&str, u64)> = by_file.into_iter().collect();
     by_file.sort_by_key(|(path, count)| (Reverse(*count), *path));
-    let others = by_file.split_off(by_file.len().min(FILES));
-    let named: Vec<String> = by_file.iter().map(|(path, count)| format!("{path}: {count}")).collect();
-    let others = others.into_iter();
-    let following = remaining.into_iter().flat_map(|remaining| counts(remaining, "by_directory"));
-    let others = directories(others.chain(following));
-    let others = if others.is_empty() { others } else { format!("; in other files: {others}") };
-    if !named.is_empty() {
-        page.note(&format!("{}: {}{others}", headed("more matches", remaining), named.join(", ")));
+    let others = by_file.split_off(by_file.len().min(FILES)).into_iter();
+    let others = directories(others.chain(counts(result, "by_directory")));
+    let named = by_file.into_iter().map(|(path, count)| (path.to_owned(), count));
+    in_words(named.chain(others).collect(), result, call)
+}
+
+fn counts<'a>(result: Fields<'a>, key: &'static str) -> impl Iterator<Item = (&'a str, u64)> {
+    let remaining = result.object("remaining").into_iter();
+    remaining
+        .flat_map(move |of| of.objects(key))
+        .filter_map(|of| Some((of.text("path")?, of.count("count")?)))
+}
+
+/// The fullest directories; an empty name stands for the others.
+fn directories<'a>(paths: impl Iterator<Item = (&'a str, u64)>) -> Vec<(String, u64)> {
+    let (mut sums, _) = by_directory(paths, usize::MAX);
+    let others: u64 = sums.split_off(sums.len().min(DIRECTORIES)).iter().map(|of| of.count).sum();
+    let shown = |path: String| if path == "*" { "./*".to_owned() } else { path };
+    let named = sums.into_iter().map(|of| (shown(of.path), of.count));
+    named.chain((others > 0).then(|| (String::new(), others))).collect()
+}
+
+/// The names with their numbers, as `; the rest: src/a/: 5, src/*: 2, elsewhere: 3`.
+fn in_words(numbers: Vec<(String, u64)>, result: Fields<'_>, call: &ModelCall<'_>) -> String {
+    if numbers.is_empty() || call.skipped() > 0 {
+        return String::new();
     }
-}
-
-fn counts<'a>(remaining: Fields<'a>, key: &'static str) -> impl Iterator<Item = (&'a str, u64)> {
-    remaining.objects(key).filter_map(|of| Some((of.text("path")?, of.count("count")?)))
-}
-
-fn headed(what: &str, remaining: Option<Fields<'_>>) -> String {
-    let at_least = remaining.is_some_and(|remaining| remaining.flag("at_least"));
-    format!("{what}{}", if at_least { ", at least" } else { "" })
-}
-
-/// Directories with their numbers, as `src/a/: 5, src/*: 2`.
-fn directories<'a>(paths: impl Iterator<Item = (&'a str, u64)>) -> String {
-    let (sums, _) = by_directory(paths, usize::MAX);
-    let shown = |path: &str| if path == "*" { "./*".to_owned() } else { path.to_owned() };
-    let (named, others) = sums.split_at(sums.len().min(DIRECTORIES));
-    let mut words: Vec<String> =
-        named.iter().map(|of| format!("{}: {}", shown(&of.path), of.count)).collect();
-    if !others.is_empty() {
-        let count: u64 = others.iter().map(|of| of.count).sum();
-        words.push(format!("{} more directories: {count}", others.len()));
+    let (mut words, mut size, mut elsewhere) = (Vec::new(), 0, 0);
+    for (name, count) in numbers {
+        let word = format!("{}: {count}", name_line(&name));
+        let length = word.chars().count();
+        if name.is_empty() || size + length > WORDS {
+            elsewhere += count;
+        } else {
+            size += length;
+            words.push(word);
+        }
     }
-    words.join(", ")
+    words.extend((elsewhere > 0).then(|| format!("elsewhere: {elsewhere}")));
+    let is_partial = result.object("remaining").is_some_and(|remaining| remaining.flag("at_least"));
+    format!("; the rest{}: {}", if is_partial { ", at least" } else { "" }, words.join(", "))
 }

@@ -84,6 +84,11 @@ impl<'a> ModelCall<'a> {
         self.args.get(name).is_some_and(|value| !value.is_null())
     }
 
+    /// Whether the tool lists a default for this argument.
+    pub fn has_default(&self, name: &str) -> bool {
+        self.tool.parameters().get(name).is_some_and(|param| param.default.is_some())
+    }
+
     /// How to make the same call with these arguments changed; `None` if the tool lacks one of them. A model gets the
     /// arguments alone, as it would write them: `"offset":21,"limit":1`.
     pub fn with(&self, changes: &[(&str, Value)]) -> Option<String> {

@@ -20,7 +20,7 @@ pub use data::{object, own};
 pub use error::of_error;
 pub use fields::Fields;
 pub use page::ModelPage;
-pub use page::{LINE, cut_line, quantity};
+pub use page::{LINE, cut_line, name_line, quantity};
 
 use crate::operation::ADJUSTED;
 use serde_json::Value;

@@ -1,5 +1,6 @@
 //! Text that grows line by line up to a limit of characters.
 
+use serde_json::Value;
 use std::borrow::Cow;
 
 /// Maximum characters of a line; the rest is cut, and the line's length is noted.
@@ -137,6 +138,14 @@ pub fn cut_line(line: &str, most: usize) -> Cow<'_, str> {
             let length = line.chars().count();
             Cow::Owned(format!("{}… [cut: the line has {length} characters]", &line[..at]))
         }
+    }
+}
+
+/// A file's name or path on a line of its own: quoted, and escaped as in JSON, if it would be taken for something else.
+pub fn name_line(name: &str) -> Cow<'_, str> {
+    match name.starts_with([' ', '[', '"']) || name.chars().any(char::is_control) {
+        true => Value::from(name).to_string().into(),
+        false => name.into(),
     }
 }
 

@@ -24,8 +24,7 @@ pub fn note_left_out(result: Fields<'_>, has_found: bool, call: &ModelCall<'_>, 
     page.note(&format!("left out: {}{example}", words.join(", ")));
 }
 
-/// Notes which of `total` items are shown, `within` what, and the call that continues, unless they are all of them. Returns
-/// whether more follow.
+/// Notes which of `total` items are shown, `within` what, and the call that continues, unless they are all of them.
 pub fn note_rest(
     shown: u64,
     total: u64,
@@ -33,18 +32,18 @@ pub fn note_rest(
     within: &str,
     call: &ModelCall<'_>,
     page: &mut ModelPage,
-) -> bool {
+) {
     let skipped = call.skipped();
     let end = skipped + shown;
     if shown == 0 && skipped >= total && total > 0 {
         page.note(&format!("nothing follows the first {skipped}: there are {total} {what}{within}"));
-        return false;
+        return;
     }
     if end >= total {
         if skipped > 0 {
             page.note(&format!("{what} {} to {end} of {total}", skipped + 1));
         }
-        return false;
+        return;
     }
     let range = match skipped {
         0 => format!("{shown} of {total} {what}{within}"),
@@ -54,5 +53,4 @@ pub fn note_rest(
         Some(next) => format!("{range}; continue with {next}"),
         None => format!("{range}; a narrower path or pattern shows the others"),
     });
-    true
 }
