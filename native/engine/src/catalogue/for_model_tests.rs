@@ -274,6 +274,20 @@ fn a_listing_of_several_levels_is_a_tree() {
     assert!(short.starts_with("d/\n 100.csv\n"), "{short}");
     let end = " 109.csv\n [190 more entries: \"path\":\"d\",\"depth\":1]\ne.c";
     assert!(short.ends_with(end) && short.lines().count() == 13, "{short}");
+    // What is below the entries left out counts as well, and the call lists it.
+    let deep: Vec<Value> = ["d".to_owned()]
+        .into_iter()
+        .chain((100..140).flat_map(|number| [format!("d/{number}"), format!("d/{number}/x.c")]))
+        .map(|path| entry(&path))
+        .collect();
+    let short = listed(&deep, json!({"path": ".", "depth": 3}));
+    assert!(short.ends_with(" 109/\n  x.c\n [60 more entries: \"path\":\"d\",\"depth\":2]"), "{short}");
+    // If more follow the result, what they are is not known.
+    let cut = json!({"entries": many[..150], "count": 202, "truncated": true});
+    let short = text("beamai", "file_list", json!({"path": ".", "depth": 2}), cut);
+    let end = " [at least 139 more entries: \"path\":\"d\",\"depth\":1]\ne.c\n\
+               [150 of 202 entries, 139 of them left out above; continue with \"offset\":150]";
+    assert!(short.ends_with(end.replace("\ne.c", "").as_str()), "{short}");
     // A directory without subdirectories, or with a limit, is shown up to the limit.
     assert_eq!(listed(&many, json!({"depth": 2, "limit": 500})).lines().count(), 202);
     assert_eq!(listed(&many[1..201], json!({"path": "d"})).lines().count(), 200);

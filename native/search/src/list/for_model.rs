@@ -1,9 +1,8 @@
 //! Entries of a directory, rendered for models.
 
-use beamai_tool::for_model::{Fields, LINE, ModelCall, ModelPage, cut_line, quantity};
+use beamai_tool::for_model::{Fields, LINE, ModelCall, ModelPage, cut_line, name_line, quantity};
 use beamai_walk::coverage::{note_left_out, note_rest};
 use serde_json::json;
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 /// Files from this size on, in bytes, are shown with their size: they take more than one call to read.
@@ -21,26 +20,39 @@ pub(super) fn listed(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelP
     let count = result.count("count").unwrap_or(entries.len() as u64);
     // The order that offset and limit count in, so that what is shown ends where the next call begins.
     entries.sort_by_key(|entry| (depth(*entry), path(*entry)));
-    let (lines, shown) = fitting(&entries, call, page.room())?;
+    let follows = call.skipped() + (entries.len() as u64) < count;
+    let ListingPage { lines, entries: shown, left_out } = fitting(&entries, follows, call, page.room())?;
     lines.iter().for_each(|line| _ = page.line(line));
     if count == 0 {
         page.line("no entries");
     }
-    // For a subdirectory of which only the first entries are shown, the note is inside of it.
-    note_rest(shown as u64, count, "entries", "", call, page);
+    let left_out = match left_out {
+        0 => String::new(),
+        _ => format!(", {left_out} of them left out above"),
+    };
+    note_rest(shown as u64, count, "entries", &left_out, call, page);
     note_left_out(result, count > 0, call, page);
     Some(())
 }
 
-/// The lines of as many of the first entries as fit into this many characters, and the number of those entries; `None` for
-/// entries of an unknown form.
-fn fitting(entries: &[Fields<'_>], call: &ModelCall<'_>, room: usize) -> Option<(Vec<String>, usize)> {
+/// The text of the first entries.
+struct ListingPage {
+    lines: Vec<String>,
+    /// Number of entries, including those left out.
+    entries: usize,
+    /// Number of entries that a note in their directory stands for.
+    left_out: usize,
+}
+
+/// As many of the first entries as fit into this many characters; `None` for entries of an unknown form. `follows`: whether
+/// there are more entries than these.
+fn fitting(entries: &[Fields<'_>], follows: bool, call: &ModelCall<'_>, room: usize) -> Option<ListingPage> {
     let mut most = entries.len();
     loop {
-        let lines = ListingTree::new(&entries[..most], call).lines()?;
-        let size: usize = lines.iter().map(|line| cut_line(line, LINE).chars().count() + 1).sum();
+        let page = ListingTree::new(entries, most, follows, call).page()?;
+        let size: usize = page.lines.iter().map(|line| cut_line(line, LINE).chars().count() + 1).sum();
         if size <= room || most <= 1 {
-            return Some((lines, most));
+            return Some(page);
         }
         most = (most * room / size).clamp(1, most - 1);
     }
@@ -48,7 +60,12 @@ fn fitting(entries: &[Fields<'_>], call: &ModelCall<'_>, room: usize) -> Option<
 
 /// The entries by directory.
 struct ListingTree<'a> {
-    /// Entries whose directory is not in the list.
+    /// All entries of the result; the tree has the first ones.
+    all: &'a [Fields<'a>],
+    most: usize,
+    /// Whether more entries follow the result.
+    follows: bool,
+    /// Entries whose directory is not in the tree.
     roots: Vec<Fields<'a>>,
     /// The entries of each directory.
     below: HashMap<&'a str, Vec<Fields<'a>>>,
@@ -58,7 +75,8 @@ struct ListingTree<'a> {
 }
 
 impl<'a> ListingTree<'a> {
-    fn new(entries: &[Fields<'a>], call: &'a ModelCall<'a>) -> Self {
+    fn new(all: &'a [Fields<'a>], most: usize, follows: bool, call: &'a ModelCall<'a>) -> Self {
+        let entries = &all[..most];
         let paths: HashSet<&str> = entries.iter().map(|entry| path(*entry)).collect();
         let (children, roots): (Vec<_>, Vec<_>) =
             entries.iter().copied().partition(|entry| paths.contains(parent(*entry)));
@@ -66,14 +84,14 @@ impl<'a> ListingTree<'a> {
         children.into_iter().for_each(|entry| below.entry(parent(entry)).or_default().push(entry));
         let is_first_page = call.skipped() == 0 || call.number("depth").unwrap_or(1) <= 1;
         let top = roots.iter().map(|entry| depth(*entry)).min().filter(|_| is_first_page);
-        Self { roots, below, top, call }
+        Self { all, most, follows, roots, below, top, call }
     }
 
-    /// The lines; `None` for entries of an unknown form. Without a limit in the call, only the first entries of large
+    /// The text; `None` for entries of an unknown form. Without a limit in the call, only the first entries of large
     /// subdirectories.
-    fn lines(&self) -> Option<Vec<String>> {
+    fn page(&self) -> Option<ListingPage> {
         let is_short = !self.call.has("limit");
-        let mut lines = Vec::new();
+        let (mut lines, mut shown) = (Vec::new(), Vec::new());
         let mut open = vec![self.roots.iter()];
         while let Some(entries) = open.last_mut() {
             let Some(entry) = entries.next() else {
@@ -84,21 +102,68 @@ impl<'a> ListingTree<'a> {
             let directory = self.below.get(parent(*entry)).filter(|_| is_short && open.len() > 1);
             let is_rest =
                 directory.is_some_and(|entries| entries.len() > ALL && all + FIRST == entries.len());
-            let line = if is_rest { rest(parent(*entry), all, self.call) } else { self.named(*entry)? };
+            let line = if is_rest { self.rest(parent(*entry), &shown) } else { self.named(*entry)? };
             lines.push(format!("{}{line}", " ".repeat(open.len() - 1)));
-            match is_rest {
-                true => _ = open.pop(),
-                false => open.extend(self.below.get(path(*entry)).map(|entries| entries.iter())),
+            if is_rest {
+                open.pop();
+                continue;
             }
+            shown.push(*entry);
+            open.extend(self.below.get(path(*entry)).map(|entries| entries.iter()));
         }
-        Some(lines)
+        Some(ListingPage { lines, entries: self.most, left_out: self.most.saturating_sub(shown.len()) })
+    }
+
+    /// The note in place of what is left out in a directory and below it, with the call that lists it.
+    fn rest(&self, directory: &str, shown: &[Fields<'_>]) -> String {
+        let within = |entry: &&Fields<'_>| is_within(path(**entry), directory);
+        let all = self.all.iter().filter(within).count();
+        let more = all.saturating_sub(shown.iter().filter(within).count());
+        // Entries of it, or of directories in it, may follow the result.
+        let at_least = if self.follows && !self.is_whole(directory) { "at least " } else { "" };
+        let more = quantity(more as u64, "more entry", "more entries");
+        let levels = self.top.map(|top| (self.levels() + top).saturating_sub(depth_of(directory) + 1));
+        let depth = levels.map(|levels| ("depth", json!(levels.max(1))));
+        // What the call skips is of its own directory.
+        let whole = (self.call.skipped() > 0).then(|| ("offset", json!(0)));
+        let changes: Vec<_> = [("path", json!(directory))].into_iter().chain(depth).chain(whole).collect();
+        match self.call.with(&changes) {
+            Some(arguments) => format!("[{at_least}{more}: {arguments}]"),
+            None => format!("[{at_least}{more}]"),
+        }
+    }
+
+    /// Whether all entries below a directory are in the result, if more follow it.
+    fn is_whole(&self, directory: &str) -> bool {
+        let below = self.all.iter().filter(|entry| is_within(path(**entry), directory));
+        self.precedes_rest(directory)
+            && below.filter(|entry| self.is_open(**entry)).all(|entry| self.precedes_rest(path(*entry)))
+    }
+
+    /// Whether the entries of a directory come before the last one of the result.
+    fn precedes_rest(&self, directory: &str) -> bool {
+        let Some(last) = self.all.last() else { return false };
+        let (level, last_level) = (depth_of(directory) + 1, depth(*last));
+        let is_before = || !is_within(path(*last), directory) && *format!("{directory}/") < *path(*last);
+        level < last_level || level == last_level && is_before()
+    }
+
+    /// Whether it is a directory whose entries the call lists.
+    fn is_open(&self, entry: Fields<'_>) -> bool {
+        let is_deepest = self.top.is_some_and(|top| depth(entry) + 1 == top + self.levels());
+        entry.text("type") == Some("directory") && !is_deepest
+    }
+
+    /// Number of levels that the call lists.
+    fn levels(&self) -> usize {
+        self.call.number("depth").map_or(1, |depth| usize::try_from(depth).unwrap_or(usize::MAX / 2))
     }
 
     /// The entry's name, or its path if its directory is not in the list.
     fn named(&self, entry: Fields<'a>) -> Option<String> {
         let is_lost =
             self.top.is_none_or(|top| depth(entry) > top) && !self.below.contains_key(parent(entry));
-        let name = unmistakable(entry.text(if is_lost { "path" } else { "name" })?);
+        let name = name_line(entry.text(if is_lost { "path" } else { "name" })?);
         Some(match (entry.text("type"), entry.count("size")) {
             (Some("directory"), _) => format!("{name}/"),
             (Some("file"), Some(size)) if size >= LARGE => format!("{name} ({size} bytes)"),
@@ -106,19 +171,6 @@ impl<'a> ListingTree<'a> {
             (Some(kind), _) => format!("{name} ({kind})"),
             (None, _) => return None,
         })
-    }
-}
-
-/// The note in place of a directory's remaining entries, with the call that lists them.
-fn rest(directory: &str, more: usize, call: &ModelCall<'_>) -> String {
-    let more = quantity(more as u64, "more entry", "more entries");
-    // What the call skips is of its own directory.
-    let whole = (call.skipped() > 0).then(|| ("offset", json!(0)));
-    let changes: Vec<_> =
-        [("path", json!(directory)), ("depth", json!(1))].into_iter().chain(whole).collect();
-    match call.with(&changes) {
-        Some(arguments) => format!("[{more}: {arguments}]"),
-        None => format!("[{more}]"),
     }
 }
 
@@ -131,13 +183,14 @@ fn parent(entry: Fields<'_>) -> &str {
 }
 
 fn depth(entry: Fields<'_>) -> usize {
-    path(entry).matches('/').count()
+    depth_of(path(entry))
 }
 
-/// The name, quoted if it would be ambiguous.
-fn unmistakable(name: &str) -> Cow<'_, str> {
-    match name.starts_with([' ', '[', '"']) || name.chars().any(char::is_control) {
-        true => json!(name).to_string().into(),
-        false => name.into(),
-    }
+fn depth_of(path: &str) -> usize {
+    path.matches('/').count()
+}
+
+/// Whether a path is below a directory.
+fn is_within(path: &str, directory: &str) -> bool {
+    path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'))
 }

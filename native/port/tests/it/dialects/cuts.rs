@@ -6,7 +6,7 @@ use beamai_engine::CallOutcome;
 use beamai_engine::catalogue::{self, ToolOrigin};
 use beamai_tool::for_model::of_error;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A limit that leaves room for a part of what the tests make only.
 const LIMIT: usize = 4_000;
@@ -210,6 +210,53 @@ fn a_tree_is_listed_page_by_page_with_every_entry_once() {
     for file in files {
         let name = file.rsplit('/').next().unwrap();
         assert_eq!(text.matches(name).count(), 1, "{file}");
+    }
+}
+
+#[test]
+fn the_notes_of_a_short_tree_count_truly_and_lead_to_every_entry() {
+    let env = Env::new("beamai");
+    let mut files: Vec<String> =
+        (0..400).map(|number| format!("a/{:02}/deep/f{number:04}", number % 40)).collect();
+    files.extend((400..1_600).map(|number| format!("b-{}/f{number:04}", number % 3)));
+    files.extend((1_600..1_650).map(|number| format!("z/f{number:04}")));
+    files.iter().for_each(|path| env.file(path, ""));
+    let (mut calls, mut seen, mut made) = (vec![json!({"depth": 4})], BTreeSet::new(), 0);
+    while let Some(args) = calls.pop() {
+        let text = env.text("file_list", &args, 30_000);
+        let mut above: Vec<&str> = Vec::new();
+        for line in text.lines() {
+            let Some((said, next)) = line.trim().trim_end_matches(']').split_once("\"path\":") else {
+                above.push(line);
+                continue;
+            };
+            let next = with(&args, serde_json::from_str(&format!("{{\"path\":{next}}}")).unwrap());
+            let whole =
+                env.call("file_list", with(&next, json!({"limit": 100_000})))["count"].as_u64().unwrap();
+            // What is shown of the directory stands above the note, further in than its name.
+            let level = line.len() - line.trim_start().len();
+            let is_below = |above: &&&str| above.len() - above.trim_start().len() >= level;
+            let shown = above.iter().rev().take_while(is_below).count() as u64;
+            let words: Vec<&str> = said.trim_start_matches('[').split(' ').collect();
+            match words.as_slice() {
+                ["at", "least", count, ..] => {
+                    assert!(count.parse::<u64>().unwrap() + shown <= whole, "{text}")
+                }
+                [count, ..] => assert_eq!(count.parse::<u64>().unwrap() + shown, whole, "{args}: {text}"),
+                [] => panic!("{line}"),
+            }
+            calls.push(next);
+        }
+        if let Some((_, next)) = split(&text).1.split_once("continue with ") {
+            let next = serde_json::from_str(&format!("{{{}}}", next.trim_end_matches(']'))).unwrap();
+            calls.push(with(&args, next));
+        }
+        seen.extend(text.lines().map(|line| line.trim().rsplit('/').next().unwrap().to_owned()));
+        made += 1;
+        assert!(made < 100, "{args}");
+    }
+    for file in files {
+        assert!(seen.contains(file.rsplit('/').next().unwrap()), "{file}");
     }
 }
 
