@@ -290,8 +290,10 @@ fn decode(head: &[u8], is_whole: bool, hits: &mut MatchCollector<'_>) {
 /// for others, detecting the encoding would cost more than the search.
 fn encoding_of(head: &[u8], is_whole: bool, detects: bool) -> FileEncoding {
     let is_binary = is_binary(head);
-    if !is_binary && !detects {
-        return FileEncoding::AsIs;
+    match is_binary {
+        true if !may_be_utf16(head) => return FileEncoding::Binary,
+        false if !detects => return FileEncoding::AsIs,
+        _ => {}
     }
     match sniff(head, is_whole) {
         // The searcher itself decodes what has a mark.
@@ -301,6 +303,14 @@ fn encoding_of(head: &[u8], is_whole: bool, detects: bool) -> FileEncoding {
         ContentKind::Text(charset) if !charset.is_utf8() => FileEncoding::Other(charset),
         _ => FileEncoding::AsIs,
     }
+}
+
+/// Whether bytes with NULs can be UTF-16 without a mark: all NULs are first bytes of a pair, or all are second ones. That is
+/// found out at the first few of most binary files.
+fn may_be_utf16(head: &[u8]) -> bool {
+    let mut nuls = memchr::memchr_iter(0, &head[..head.len().min(beamai_text::HEAD)]);
+    let first = nuls.next();
+    first.is_some_and(|first| nuls.all(|at| at % 2 == first % 2))
 }
 
 /// A searcher that decodes what it searches.
