@@ -189,6 +189,35 @@ many_processes_come_and_go() ->
         ?assertEqual(lists:sort(lists:append([lists:duplicate(4, N) || N <- lists:seq(6501, 9000)])), [Id || #{session_id := Id} <- beamai_trace:entries(Trace)])
     end).
 
+totals_are_exact_while_many_processes_overwrite_entries_test_() -> {timeout, 60, fun totals_are_exact_while_many_processes_overwrite_entries/0}.
+
+totals_are_exact_while_many_processes_overwrite_entries() ->
+    traced(#{max => 100}, fun(Trace) ->
+        K = kernel(),
+        Call = fun(Context) -> {ok, 1, _} = beamai_kernel:invoke(K, <<"fine">>, #{}, Context) end,
+        Call(#{}),
+        timer:sleep(60),
+        Started = [spawn_monitor(fun() -> [Call(#{run_id => {P, N div 100}}) || N <- lists:seq(0, 1999)] end) || P <- lists:seq(1, 10)],
+        [receive {'DOWN', Monitor, _, _, Reason} -> ?assertEqual(normal, Reason) end || {_, Monitor} <- Started],
+        ?assertMatch(#{tools := #{<<"fine">> := #{count := 20001, errors := 0}}, dropped := 0}, beamai_trace:totals(Trace)),
+        Entries = beamai_trace:entries(Trace),
+        ?assertEqual(lists:seq(19902, 20001), [Number || #{number := Number} <- Entries]),
+        [?assertMatch({P, Part} when P =< 10 andalso Part < 20, Run) || #{run_id := Run} <- Entries]
+    end).
+
+a_process_is_known_to_several_traces_test() ->
+    traced(#{}, fun(One) ->
+        traced(#{}, fun(Other) ->
+            K = kernel(),
+            Call = fun(N) -> {ok, 1, _} = beamai_kernel:invoke(K, <<"fine">>, #{}, #{session_id => N}) end,
+            Call(0),
+            timer:sleep(60),
+            Sessions = [N || N <- lists:seq(1, 20), _ <- lists:seq(1, 5)],
+            lists:foreach(Call, Sessions),
+            [?assertEqual([0 | Sessions], [Id || #{session_id := Id} <- beamai_trace:entries(Trace)]) || Trace <- [One, Other]]
+        end)
+    end).
+
 durations_are_counted_in_buckets_test() ->
     Total = fun(Durations) ->
         {new, _, Cells} = beamai_trace_sums:find({tool, <<"a">>}, beamai_trace_sums:new_table()),
