@@ -189,6 +189,56 @@ many_processes_come_and_go() ->
         ?assertEqual(lists:sort(lists:append([lists:duplicate(4, N) || N <- lists:seq(6501, 9000)])), [Id || #{session_id := Id} <- beamai_trace:entries(Trace)])
     end).
 
+totals_are_exact_while_many_processes_overwrite_entries_test_() -> {timeout, 60, fun totals_are_exact_while_many_processes_overwrite_entries/0}.
+
+totals_are_exact_while_many_processes_overwrite_entries() ->
+    traced(#{max => 100}, fun(Trace) ->
+        K = kernel(),
+        Call = fun(Context) -> {ok, 1, _} = beamai_kernel:invoke(K, <<"fine">>, #{}, Context) end,
+        Call(#{}),
+        timer:sleep(60),
+        Started = [spawn_monitor(fun() -> [Call(#{run_id => {P, N div 100}}) || N <- lists:seq(0, 1999)] end) || P <- lists:seq(1, 10)],
+        [receive {'DOWN', Monitor, _, _, Reason} -> ?assertEqual(normal, Reason) end || {_, Monitor} <- Started],
+        ?assertMatch(#{tools := #{<<"fine">> := #{count := 20001, errors := 0}}, dropped := 0}, beamai_trace:totals(Trace)),
+        Entries = beamai_trace:entries(Trace),
+        ?assertEqual(lists:seq(19902, 20001), [Number || #{number := Number} <- Entries]),
+        [?assertMatch({P, Part} when P =< 10 andalso Part < 20, Run) || #{run_id := Run} <- Entries]
+    end).
+
+a_process_is_known_to_several_traces_test() ->
+    traced(#{}, fun(One) ->
+        traced(#{}, fun(Other) ->
+            K = kernel(),
+            Call = fun(N) -> {ok, 1, _} = beamai_kernel:invoke(K, <<"fine">>, #{}, #{session_id => N}) end,
+            Call(0),
+            timer:sleep(60),
+            Sessions = [N || N <- lists:seq(1, 20), _ <- lists:seq(1, 5)],
+            lists:foreach(Call, Sessions),
+            [?assertEqual([0 | Sessions], [Id || #{session_id := Id} <- beamai_trace:entries(Trace)]) || Trace <- [One, Other]]
+        end)
+    end).
+
+durations_are_counted_in_buckets_test() ->
+    Total = fun(Durations) ->
+        {new, _, Cells} = beamai_trace_sums:find({tool, <<"a">>}, beamai_trace_sums:new_table()),
+        lists:foreach(fun(Us) -> ok = beamai_trace_sums:count(Cells, Us) end, Durations),
+        beamai_trace_sums:total(Cells)
+    end,
+    ?assertMatch(#{count := 0, p50_us := 0, max_us := 0}, Total([])),
+    %% Short ones exactly.
+    [?assertMatch(#{count := 2, p50_us := Us, p99_us := Us, max_us := Us}, Total([Us, Us])) || Us <- lists:seq(0, 32)],
+    ?assertMatch(#{count := 4, p50_us := 7, p99_us := 31, max_us := 31}, Total([31, 7, 3, 9])),
+    %% Longer ones about, and the longest exactly.
+    lists:foreach(
+        fun(Us) ->
+            #{count := 3, p50_us := P50, p99_us := P99, max_us := Us} = Total([Us, 1, Us]),
+            ?assertEqual(P50, P99),
+            ?assert(abs(P50 - Us) =< 1 + Us * 0.02)
+        end,
+        [33, 40, 99, 1000, 12345, 2000000, 1 bsl 39]
+    ),
+    ?assertMatch(#{count := 1, max_us := Us} when Us =:= 1 bsl 50, Total([1 bsl 50])).
+
 %%% Calls under way
 
 slow() ->

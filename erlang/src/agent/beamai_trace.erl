@@ -197,7 +197,7 @@ init(Options) ->
 %% Tells callers what to record.
 recording(#trace{ring = Ring, watching = Watching} = Trace) ->
     Which = case map_size(Watching) of 0 -> agents; _ -> all end,
-    Recorder = #{record => fun beamai_trace_ring:record/5, starting => fun beamai_trace_ring:starting/2, starts => Which},
+    Recorder = #{record => fun beamai_trace_ring:record/4, starting => fun beamai_trace_ring:starting/2, starts => Which},
     ok = beamai_telemetry:record({?MODULE, self()}, Recorder, Ring),
     Trace.
 

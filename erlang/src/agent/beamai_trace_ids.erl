@@ -6,30 +6,35 @@
 %% @hidden
 -module(beamai_trace_ids).
 
--export([new/0, number/3, ids/2, sweep/3]).
+-export([new/1, number/2, ids/2, sweep/2]).
 -export_type([t/0, ids/0]).
 
 %% Maximum number of ids at a time. Further ones are written with each entry.
 -define(NUMBERS, 4096).
+%% The key under which a process remembers, by trace, its number and its ids.
+-define(KEY, '$beamai_trace').
 
 %% Rows of `used' are {Number, Pid, Ids, Released}: how many entries there were when the process had other ids, or `none'.
--type t() :: {Free :: ets:table(), Used :: ets:table()}.
+-record(ids, {count :: atomics:atomics_ref(), free :: ets:table(), used :: ets:table()}).
+
+-opaque t() :: #ids{}.
 -type ids() :: {RunId :: term(), AgentId :: term(), SessionId :: term()}.
 
-%% @doc Creates the tables. The calling process owns them.
--spec new() -> t().
-new() ->
+%% @doc Creates the tables of a trace with this counter of entries. The calling process owns them.
+-spec new(atomics:atomics_ref()) -> t().
+new(Count) ->
     Free = ets:new(?MODULE, [ordered_set, public]),
     true = ets:insert(Free, [{Number} || Number <- lists:seq(0, ?NUMBERS - 1)]),
-    {Free, ets:new(?MODULE, [set, public])}.
+    #ids{count = Count, free = Free, used = ets:new(?MODULE, [set, public])}.
 
 %% @doc The number for the ids of a context; `none' if they differ from those of the process's previous call, or if there is
-%% no free number. `Count' is the trace's counter of entries, under which the process remembers its number.
--spec number(beamai_context:t(), atomics:atomics_ref(), t()) -> 0..4095 | none.
-number(Context, Count, Tables) ->
-    case {get(Count), Context} of
-        {{Number, Run, Agent, Session}, #{run_id := Run, agent_id := Agent, session_id := Session}} when is_integer(Number) -> Number;
-        {Kept, _} -> compared(Kept, ids(Context), Count, Tables)
+%% no free number.
+-spec number(beamai_context:t(), t()) -> 0..4095 | none.
+number(Context, #ids{count = Count} = Tables) ->
+    case {get(?KEY), Context} of
+        {#{Count := {Number, Run, Agent, Session}}, #{run_id := Run, agent_id := Agent, session_id := Session}} when is_integer(Number) -> Number;
+        {#{Count := Kept}, _} -> compared(Kept, ids(Context), Tables);
+        {_, _} -> remember(none, ids(Context), Tables)
     end.
 
 ids(Context) -> {value(run_id, Context), value(agent_id, Context), value(session_id, Context)}.
@@ -40,13 +45,13 @@ value(Key, Context) ->
         #{} -> undefined
     end.
 
-compared({none, Run, Agent, Session}, {Run, Agent, Session} = Ids, Count, Tables) -> taken(Ids, Count, Tables);
-compared({Number, Run, Agent, Session}, {Run, Agent, Session}, _Count, _Tables) -> Number;
-compared(Kept, Ids, Count, Tables) ->
-    ok = released(Kept, Count, Tables),
-    remember(none, Ids, Count).
+compared({none, Run, Agent, Session}, {Run, Agent, Session} = Ids, Tables) -> taken(Ids, Tables);
+compared({Number, Run, Agent, Session}, {Run, Agent, Session}, _Tables) -> Number;
+compared({Number, _, _, _}, Ids, Tables) ->
+    ok = released(Number, Tables),
+    remember(none, Ids, Tables).
 
-taken(Ids, Count, {Free, Used} = Tables) ->
+taken(Ids, #ids{free = Free, used = Used} = Tables) ->
     case ets:first(Free) of
         '$end_of_table' ->
             none;
@@ -54,29 +59,31 @@ taken(Ids, Count, {Free, Used} = Tables) ->
             case ets:take(Free, Number) of
                 [_] ->
                     true = ets:insert(Used, {Number, self(), Ids, none}),
-                    remember(Number, Ids, Count);
+                    remember(Number, Ids, Tables);
                 [] ->
-                    taken(Ids, Count, Tables)
+                    taken(Ids, Tables)
             end
     end.
 
-remember(Number, {Run, Agent, Session}, Count) ->
-    _ = put(Count, {Number, Run, Agent, Session}),
+remember(Number, {Run, Agent, Session}, #ids{count = Count}) ->
+    Others = case get(?KEY) of undefined -> #{}; Kept -> Kept end,
+    _ = put(?KEY, Others#{Count => {Number, Run, Agent, Session}}),
     Number.
 
-released({Number, _, _, _}, Count, {_Free, Used}) when is_integer(Number) ->
-    true = ets:update_element(Used, Number, {4, atomics:get(Count, 1)}),
+released(none, _Tables) ->
     ok;
-released(_NoneOrUndefined, _Count, _Tables) ->
+released(Number, #ids{count = Count, used = Used}) ->
+    true = ets:update_element(Used, Number, {4, atomics:get(Count, 1)}),
     ok.
 
 %% @doc The ids of a number.
 -spec ids(0..4095, t()) -> ids().
-ids(Number, {_Free, Used}) -> ets:lookup_element(Used, Number, 3).
+ids(Number, #ids{used = Used}) -> ets:lookup_element(Used, Number, 3).
 
 %% @doc Frees the numbers of processes that have died or have other ids, once `Kept' more entries have been written.
--spec sweep(Count :: non_neg_integer(), Kept :: pos_integer(), t()) -> ok.
-sweep(Count, Kept, {Free, Used}) ->
+-spec sweep(Kept :: pos_integer(), t()) -> ok.
+sweep(Kept, #ids{count = Counter, free = Free, used = Used}) ->
+    Count = atomics:get(Counter, 1),
     lists:foreach(
         fun
             ({Number, Pid, _Ids, none}) ->

@@ -9,7 +9,7 @@
 -include("beamai_trace_ring.hrl").
 -include("../kernel/beamai_span.hrl").
 
--export([new/1, record/5, starting/2, count/1, entries/1, entry/2, open/1, sweep/1]).
+-export([new/1, record/4, starting/2, count/1, entries/1, entry/2, open/1, sweep/1]).
 -export_type([t/0]).
 
 -type t() :: #ring{}.
@@ -25,13 +25,14 @@
 -spec new(Max :: pos_integer()) -> t().
 new(Max) ->
     Tables = min(?TABLES, erlang:system_info(schedulers_online)),
+    Count = atomics:new(1, []),
     #ring{
-        count = atomics:new(1, []),
+        count = Count,
         tables = list_to_tuple([ets:new(beamai_trace, [set, public]) || _ <- lists:seq(1, Tables)]),
         slots = (Max + Tables - 1) div Tables,
         max = Max,
-        rows = beamai_trace_rows:new(Max),
-        ids = beamai_trace_ids:new(),
+        rows = beamai_trace_rows:new(Max, Count),
+        ids = beamai_trace_ids:new(Count),
         per_us = erlang:convert_time_unit(1, second, perf_counter) div 1000000,
         sums = beamai_trace_sums:new_table(),
         open = ets:new(beamai_trace_open, [set, public, {write_concurrency, true}]),
@@ -40,10 +41,10 @@ new(Max) ->
     }.
 
 %% @doc Records a completed span. The tables may be gone with their owner.
--spec record(#span{}, Duration :: integer(), Result :: term(), beamai_telemetry:ended(), t()) -> ok.
-record(#span{key = Key} = Span, Duration, Result, Ended, Ring) ->
+-spec record(#span{}, Duration :: integer(), Result :: term(), t()) -> ok.
+record(#span{key = Key} = Span, Duration, Result, Ring) ->
     try
-        ok = write(Span, Duration, Result, Ended, Ring),
+        ok = write(Span, Duration, Result, Ring),
         _ = Key =:= none orelse ets:delete(Ring#ring.open, Key),
         ok
     catch
@@ -62,23 +63,28 @@ starting(#span{key = Key, kind = Kind, clock = Clock, subject = Subject, metadat
     end.
 
 %% A successful call of a known tool, without contents.
-write(#span{kind = tool, subject = {Name, Args, Context}, state = #{contents := false}} = Span, Duration, {ok, Value, _} = Result, Ended, Ring) when
-    is_map_key(Name, Ring#ring.tools), not is_map_key(call_id, Context)
+write(#span{kind = tool, key = Key, clock = Clock, subject = {Name, Args, Context}, state = #telemetry{contents = false}} = Span, Duration, {ok, Value, _} = Result, Ring) when
+    Key =:= none orelse not is_map_key(call_id, Context)
 ->
-    #ring{count = Count, rows = Rows, ids = Tables, tools = #{Name := {Tool, Sums}}, per_us = PerUs} = Ring,
-    Us = Duration div PerUs,
-    Ids = beamai_trace_ids:number(Context, Count, Tables),
-    Values = {Us, Tool, Ids, erlang:external_size(Args), erlang:external_size(Value)},
-    case is_integer(Ids) andalso beamai_trace_rows:write(Count, Span#span.clock div PerUs, Values, Rows) of
-        true -> beamai_trace_sums:count(Sums, Us);
-        false -> write_whole(Span, Duration, Result, Ended, Ring)
+    #ring{rows = Rows, ids = Tables, tools = Tools, per_us = PerUs} = Ring,
+    case Tools of
+        #{Name := {Tool, Sums}} ->
+            Us = Duration div PerUs,
+            Ids = beamai_trace_ids:number(Context, Tables),
+            case is_integer(Ids) andalso
+                beamai_trace_rows:write(Clock div PerUs, Us, Tool, Ids, erlang:external_size(Args), erlang:external_size(Value), Rows) of
+                true -> beamai_trace_sums:count(Sums, Us);
+                false -> write_whole(Span, Duration, Result, Ring)
+            end;
+        #{} ->
+            write_whole(Span, Duration, Result, Ring)
     end;
-write(Span, Duration, Result, Ended, Ring) ->
-    write_whole(Span, Duration, Result, Ended, Ring).
+write(Span, Duration, Result, Ring) ->
+    write_whole(Span, Duration, Result, Ring).
 
-write_whole(#span{kind = Kind, clock = Clock, subject = Subject, state = #{contents := Contents}} = Span, Duration, Result, Ended, Ring) ->
+write_whole(#span{kind = Kind, clock = Clock, subject = Subject, state = #telemetry{contents = Contents}} = Span, Duration, Result, Ring) ->
     Metadata = beamai_telemetry:metadata(Span),
-    {Suffix, Measurements, How} = Ended(Result, Contents),
+    {Suffix, Measurements, How} = beamai_spans:ended(Kind, Result, Contents),
     {New, Name, Sums} = beamai_trace_sums:find({Kind, name(Kind, Metadata)}, Ring#ring.sums),
     Failure = failure(Suffix, How),
     Tokens = maps:with([input_tokens, output_tokens, cached_tokens], Measurements),
@@ -226,8 +232,8 @@ under_way({Key, _Pid, {Clock, Kind, Name}, Ids, More}, Now, #ring{offset = Offse
 
 %% @doc Removes what is left of dead processes: their calls under way, and the numbers of their ids.
 -spec sweep(t()) -> ok.
-sweep(#ring{open = Open, ids = Ids, rows = {_, Rows}} = Ring) ->
-    ok = beamai_trace_ids:sweep(count(Ring), Rows, Ids),
+sweep(#ring{open = Open, ids = Ids, rows = Rows}) ->
+    ok = beamai_trace_ids:sweep(beamai_trace_rows:size(Rows), Ids),
     lists:foreach(
         fun({Key, Pid, _, _, _}) -> is_process_alive(Pid) orelse ets:delete(Open, Key) end,
         ets:tab2list(Open)

@@ -1,6 +1,6 @@
 %% @doc Totals of a trace: counts, durations and tokens per tool, model and agent, in counters that callers increment.
 %%
-%% Durations are counted in buckets of about 3.5 percent.
+%% Durations are counted in buckets of a microsecond, and from 32 microseconds on, of about 3.5 percent.
 %% @hidden
 -module(beamai_trace_sums).
 
@@ -11,10 +11,13 @@
 -define(MAX_NAMES, 1000).
 -define(OTHERS, <<"(others)">>).
 
-%% Buckets per doubling of the duration. The last bucket is 2^40 microseconds, twelve days.
+%% Durations below this have a bucket each, which is found without a logarithm and tells the longest of them.
+-define(SHORT, 32).
+%% Buckets per further doubling of the duration. The last bucket is 2^40 microseconds, twelve days.
 -define(STEPS, 20).
--define(LAST_STEP, 800).
+-define(LAST_STEP, ?SHORT + 35 * ?STEPS).
 
+%% ?MAX is the longest duration that is not short.
 -define(ERRORS, 1).
 -define(INPUT, 2).
 -define(OUTPUT, 3).
@@ -57,6 +60,8 @@ made({_Kind, Name} = Key, Table) ->
 
 %% @doc Counts a successful call of this duration, in microseconds.
 -spec count(atomics:atomics_ref(), Us :: non_neg_integer()) -> ok.
+count(Cells, Us) when Us < ?SHORT ->
+    atomics:add(Cells, ?FIRST + Us, 1);
 count(Cells, Us) ->
     ok = atomics:add(Cells, ?FIRST + step(Us), 1),
     longest(Cells, Us, atomics:get(Cells, ?MAX)).
@@ -69,7 +74,7 @@ add(Cells, Us, Outcome, In, Out) ->
     _ = Outcome =:= ok orelse atomics:add(Cells, ?ERRORS, 1),
     count(Cells, Us).
 
-step(Us) -> min(?LAST_STEP, trunc(?STEPS * math:log2(Us + 1) + 0.5)).
+step(Us) -> min(?LAST_STEP, ?SHORT + round(?STEPS * math:log2(Us / ?SHORT))).
 
 longest(Cells, Us, Longest) when Us > Longest ->
     case atomics:compare_exchange(Cells, ?MAX, Longest, Us) of
@@ -92,7 +97,8 @@ total(Cells) ->
     At = fun(Percent) -> percentile(Steps, ceil(Count * Percent / 100)) end,
     #{
         count => Count, errors => atomics:get(Cells, ?ERRORS), p50_us => At(50), p95_us => At(95), p99_us => At(99),
-        max_us => atomics:get(Cells, ?MAX), input_tokens => atomics:get(Cells, ?INPUT), output_tokens => atomics:get(Cells, ?OUTPUT)
+        max_us => lists:max([atomics:get(Cells, ?MAX) | [Step || {Step, _} <- Steps, Step < ?SHORT]]),
+        input_tokens => atomics:get(Cells, ?INPUT), output_tokens => atomics:get(Cells, ?OUTPUT)
     }.
 
 %% Counters exist shortly before the first call is counted.
@@ -101,4 +107,5 @@ percentile([{Step, _Count}], _Left) -> us(Step);
 percentile([{Step, Count} | _], Left) when Left =< Count -> us(Step);
 percentile([{_Step, Count} | Rest], Left) -> percentile(Rest, Left - Count).
 
-us(Step) -> round(math:pow(2, Step / ?STEPS) - 1).
+us(Step) when Step < ?SHORT -> Step;
+us(Step) -> round(?SHORT * math:pow(2, (Step - ?SHORT) / ?STEPS)).

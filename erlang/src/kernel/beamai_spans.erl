@@ -2,14 +2,29 @@
 %% @hidden
 -module(beamai_spans).
 
--export([start_tool/3, stop_tool/2, stop_tool/3, start_model/3, stop_model/2, start_agent/2, stop_agent/2]).
+-export([start_tool/3, stop_tool/2, stop_tool/3, start_model/3, stop_model/2, start_agent/2, stop_agent/2, metadata/3, ended/3]).
+-export_type([kind/0]).
+
+-type kind() :: tool | model | agent.
+
+%% @doc The metadata of what a span is about.
+-spec metadata(kind(), beamai_telemetry:subject(), Contents :: boolean()) -> map().
+metadata(tool, Subject, Contents) -> tool(Subject, Contents);
+metadata(model, Subject, Contents) -> model(Subject, Contents);
+metadata(agent, Subject, Contents) -> agent(Subject, Contents).
+
+%% @doc How a span ended: whether there was an exception, and further measurements and metadata.
+-spec ended(kind(), Result :: term(), Contents :: boolean()) -> {stop | exception, Measurements :: map(), Metadata :: map()}.
+ended(tool, Result, Contents) -> tool_ended(Result, Contents);
+ended(model, Result, Contents) -> model_ended(Result, Contents);
+ended(agent, Ended, _Contents) -> agent_ended(Ended).
 
 %%% Tools
 
 %% @doc Starts the span of a tool call.
 -spec start_tool(Name :: term(), Args :: term(), beamai_context:t()) -> beamai_telemetry:span().
 start_tool(Name, Args, Context) ->
-    beamai_telemetry:start(tool, {Name, Args, Context}, fun tool/2).
+    beamai_telemetry:start(tool, {Name, Args, Context}).
 
 tool({Name, Args, Context}, Contents) ->
     Own = #{'gen_ai.operation.name' => <<"execute_tool">>, 'gen_ai.tool.name' => Name, 'gen_ai.tool.type' => <<"function">>},
@@ -19,12 +34,13 @@ tool({Name, Args, Context}, Contents) ->
 %% @doc Ends the span of a tool call.
 -spec stop_tool(beamai_telemetry:span(), Result) -> Result when Result :: beamai_call:result().
 stop_tool(Span, Result) ->
-    stop_tool(Span, Result, measured).
+    ok = beamai_telemetry:stop(Span, measured, Result),
+    Result.
 
 %% @doc As {@link stop_tool/2}, with the duration of the call in native units.
 -spec stop_tool(beamai_telemetry:span(), Result, measured | integer()) -> Result when Result :: beamai_call:result().
 stop_tool(Span, Result, Duration) ->
-    ok = beamai_telemetry:stop(Span, Duration, Result, fun tool_ended/2),
+    ok = beamai_telemetry:stop(Span, Duration, Result),
     Result.
 
 tool_ended({ok, Value, _Context}, Contents) ->
@@ -45,7 +61,7 @@ error_type(Type, Reason) -> iolist_to_binary(io_lib:format("~ts.~ts", [Type, Rea
 %% @doc Starts the span of a model request. `Provider' is the provider's name in OpenTelemetry's conventions.
 -spec start_model(Provider :: binary(), State :: map(), beamai_chat_model:request()) -> beamai_telemetry:span().
 start_model(Provider, State, Request) ->
-    beamai_telemetry:start(model, {Provider, State, Request}, fun model/2).
+    beamai_telemetry:start(model, {Provider, State, Request}).
 
 model({Provider, State, #{context := Context} = Request}, Contents) ->
     Own = #{'gen_ai.operation.name' => <<"chat">>, 'gen_ai.provider.name' => Provider},
@@ -57,7 +73,7 @@ model({Provider, State, #{context := Context} = Request}, Contents) ->
 -spec stop_model(beamai_telemetry:span(), Result) -> Result when
     Result :: {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
 stop_model(Span, Result) ->
-    ok = beamai_telemetry:stop(Span, measured, Result, fun model_ended/2),
+    ok = beamai_telemetry:stop(Span, measured, Result),
     Result.
 
 model_ended({ok, #{message := Message, stop := Stop, usage := Usage}}, Contents) ->
@@ -81,7 +97,7 @@ usage(Usage, Metadata) ->
 %% @doc Starts the span of a run.
 -spec start_agent(beamai_context:t(), beamai_chat_model:message() | none) -> beamai_telemetry:span().
 start_agent(Context, Input) ->
-    beamai_telemetry:start(agent, {Context, Input}, fun agent/2).
+    beamai_telemetry:start(agent, {Context, Input}).
 
 agent({Context, Input}, Contents) ->
     Own = #{'gen_ai.operation.name' => <<"invoke_agent">>},
@@ -92,9 +108,9 @@ agent({Context, Input}, Contents) ->
 %% @doc Ends the span of a run.
 -spec stop_agent(beamai_telemetry:span(), {ok | error, StopOrReason :: term(), Counts :: map()}) -> ok.
 stop_agent(Span, Ended) ->
-    beamai_telemetry:stop(Span, measured, Ended, fun agent_ended/2).
+    beamai_telemetry:stop(Span, measured, Ended).
 
-agent_ended({Outcome, What, #{usage := Usage} = Counts}, _Contents) ->
+agent_ended({Outcome, What, #{usage := Usage} = Counts}) ->
     Measurements = maps:merge(tokens(Usage), maps:with([iterations, tool_calls], Counts)),
     {stop, Measurements, usage(Usage, run_ended(Outcome, What))}.
 

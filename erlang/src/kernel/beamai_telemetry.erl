@@ -25,8 +25,8 @@
 -module(beamai_telemetry).
 
 -export([attach/4, detach/1, refresh/0]).
--export([record/3, start/3, stop/4, metadata/1]).
--export_type([event/0, handler/0, span/0, subject/0, describe/0, ended/0, recorder/0, record/0, starting/0, state/0]).
+-export([record/3, start/2, stop/3, metadata/1]).
+-export_type([event/0, handler/0, span/0, subject/0, recorder/0, record/0, starting/0, state/0]).
 
 -include("beamai_span.hrl").
 
@@ -36,47 +36,34 @@
 -type span() :: off | #span{}.
 %% What is traced, before its metadata are computed: for example a tool's name, arguments and context.
 -type subject() :: tuple().
--type describe() :: fun((subject(), Contents :: boolean()) -> Metadata :: map()).
--type ended() :: fun((Result :: term(), Contents :: boolean()) -> {stop | exception, Measurements :: map(), Metadata :: map()}).
 %% Receives completed spans in their own process, before metadata are computed. The duration is in units of
 %% `os:perf_counter/0'. Must not raise.
--type record() :: fun((#span{}, Duration :: integer(), Result :: term(), ended(), Config :: term()) -> term()).
+-type record() :: fun((#span{}, Duration :: integer(), Result :: term(), Config :: term()) -> ok).
 %% Receives spans when they start, with a `key' that the completed span has too. Must not raise.
 -type starting() :: fun((#span{}, Config :: term()) -> term()).
 %% Starts are recorded of `all' spans, or only of those of `agents': runs, model requests and the calls that they lead to.
 %% Any other tool call may be so short that recording its start would show.
 -type recorder() :: #{record := record(), starting := starting(), starts := agents | all}.
-%% `listening': the handlers of each event.
--type state() :: #{
-    library := none | module(),
-    contents := boolean(),
-    handlers := [{term(), [event()], handler(), term()}],
-    listening := #{event() => [{term(), handler(), term()}]},
-    recorders := [{term(), recorder(), Config :: term()}],
-    %% Whether there are recorders but no handlers, and none of them wants all starts.
-    only_records := boolean(),
-    %% Whether a recorder wants all starts.
-    all_starts := boolean()
-}.
+-type state() :: #telemetry{}.
 
 %%% For hosts
 
 %% @doc Attaches a fun to events; it runs in the process that emits them. Only used without the library `telemetry'.
 -spec attach(Id :: term(), [event()], handler(), Config :: term()) -> ok | {error, already_exists}.
 attach(Id, Events, Fun, Config) when is_list(Events), is_function(Fun, 4) ->
-    changed(fun(#{handlers := Handlers} = State) ->
+    changed(fun(#telemetry{handlers = Handlers} = State) ->
         case lists:keymember(Id, 1, Handlers) of
             true -> {{error, already_exists}, State};
-            false -> {ok, State#{handlers := Handlers ++ [{Id, Events, Fun, Config}]}}
+            false -> {ok, State#telemetry{handlers = Handlers ++ [{Id, Events, Fun, Config}]}}
         end
     end).
 
 %% @doc Removes a handler that {@link attach/4} added.
 -spec detach(Id :: term()) -> ok | {error, not_found}.
 detach(Id) ->
-    changed(fun(#{handlers := Handlers} = State) ->
+    changed(fun(#telemetry{handlers = Handlers} = State) ->
         case lists:keytake(Id, 1, Handlers) of
-            {value, _, Others} -> {ok, State#{handlers := Others}};
+            {value, _, Others} -> {ok, State#telemetry{handlers = Others}};
             false -> {{error, not_found}, State}
         end
     end).
@@ -84,15 +71,19 @@ detach(Id) ->
 %% @doc Checks again whether `telemetry' is available, and reads the environment.
 -spec refresh() -> ok.
 refresh() ->
-    changed(fun(State) -> {ok, maps:merge(found(), maps:with([handlers, recorders], State))} end).
+    changed(fun(#telemetry{handlers = Handlers, recorders = Recorders}) ->
+        {ok, (found())#telemetry{handlers = Handlers, recorders = Recorders}}
+    end).
 
 %% @private Adds or updates a recorder; the configuration `none' removes it.
 -spec record(Id :: term(), recorder() | #{}, Config :: term() | none) -> ok.
 record(Id, _Recorder, none) ->
-    changed(fun(#{recorders := Recorders} = State) -> {ok, State#{recorders := lists:keydelete(Id, 1, Recorders)}} end);
+    changed(fun(#telemetry{recorders = Recorders} = State) ->
+        {ok, State#telemetry{recorders = lists:keydelete(Id, 1, Recorders)}}
+    end);
 record(Id, Recorder, Config) ->
-    changed(fun(#{recorders := Recorders} = State) ->
-        {ok, State#{recorders := lists:keystore(Id, 1, Recorders, {Id, Recorder, Config})}}
+    changed(fun(#telemetry{recorders = Recorders} = State) ->
+        {ok, State#telemetry{recorders = lists:keystore(Id, 1, Recorders, {Id, Recorder, Config})}}
     end).
 
 changed(Change) ->
@@ -102,30 +93,23 @@ changed(Change) ->
         Answer
     end, [node()]).
 
-whole(#{} = State) -> State;
+whole(#telemetry{} = State) -> State;
 whole(_OffOrUndefined) -> found().
 
-kept(#{library := none, handlers := [], recorders := []}) -> off;
-kept(#{library := Library, handlers := Handlers, recorders := Recorders} = State) ->
+kept(#telemetry{library = none, handlers = [], recorders = []}) -> off;
+kept(#telemetry{library = Library, handlers = Handlers, recorders = Recorders} = State) ->
     Events = lists:usort(lists:append([Wanted || {_, Wanted, _, _} <- Handlers])),
     Of = fun(Event) -> [{Id, Fun, Config} || {Id, Wanted, Fun, Config} <- Handlers, lists:member(Event, Wanted)] end,
-    AllStarts = [] =/= [all || {_, #{starts := all}, _} <- Recorders],
-    State#{
-        listening := maps:from_list([{Event, Of(Event)} || Event <- Events]),
-        only_records := Library =:= none andalso Handlers =:= [] andalso not AllStarts,
-        all_starts := AllStarts
+    AllStarts = lists:any(fun({_, #{starts := Which}, _}) -> Which =:= all end, Recorders),
+    State#telemetry{
+        listening = maps:from_list([{Event, Of(Event)} || Event <- Events]),
+        records = [{Record, Config} || {_, #{record := Record}, Config} <- Recorders],
+        all_starts = AllStarts,
+        only_records = Library =:= none andalso Handlers =:= [] andalso not AllStarts
     }.
 
 found() ->
-    #{
-        library => library(),
-        contents => application:get_env(beamai, telemetry_contents, false) =:= true,
-        handlers => [],
-        listening => #{},
-        recorders => [],
-        only_records => false,
-        all_starts => false
-    }.
+    #telemetry{library = library(), contents = application:get_env(beamai, telemetry_contents, false) =:= true}.
 
 %% Not a dependency, so the module must not be called statically.
 library() ->
@@ -136,28 +120,28 @@ library() ->
 
 %%% Used by the traced modules
 
-%% @private Starts a span. The fun returns the metadata of the subject; it is called only if they are needed.
--spec start(Kind :: atom(), subject(), describe()) -> span().
-start(Kind, Subject, Describe) ->
+%% @private Starts a span.
+-spec start(beamai_spans:kind(), subject()) -> span().
+start(Kind, Subject) ->
     case persistent_term:get(?MODULE, undefined) of
         off ->
             off;
-        #{only_records := true} = State ->
-            recorded_from(#span{kind = Kind, clock = os:perf_counter(), subject = Subject, describe = Describe, state = State});
+        #telemetry{only_records = true} = State ->
+            recorded_from(#span{kind = Kind, clock = os:perf_counter(), subject = Subject, state = State});
         undefined ->
             ok = refresh(),
-            start(Kind, Subject, Describe);
-        #{} = State ->
-            Span = #span{kind = Kind, clock = os:perf_counter(), subject = Subject, describe = Describe, state = State},
+            start(Kind, Subject);
+        #telemetry{} = State ->
+            Span = #span{kind = Kind, clock = os:perf_counter(), subject = Subject, state = State},
             begun(recorded_from(Span#span{started = erlang:monotonic_time()}), heard_by([beamai, Kind, start], State))
     end.
 
 %% Within an agent, calls have an id.
-recorded_from(#span{kind = tool, subject = {_Name, _Args, Context}, state = #{all_starts := false}} = Span) when not is_map_key(call_id, Context) ->
+recorded_from(#span{kind = tool, subject = {_Name, _Args, Context}, state = #telemetry{all_starts = false}} = Span) when not is_map_key(call_id, Context) ->
     Span;
-recorded_from(#span{state = #{recorders := []}} = Span) ->
+recorded_from(#span{state = #telemetry{recorders = []}} = Span) ->
     Span;
-recorded_from(#span{state = #{recorders := Recorders}} = Span) ->
+recorded_from(#span{state = #telemetry{recorders = Recorders}} = Span) ->
     Keyed = Span#span{key = erlang:unique_integer([positive]), metadata = metadata(Span)},
     _ = [Starting(Keyed, Config) || {_Id, #{starting := Starting, starts := Which}, Config} <- Recorders, Which =:= all orelse is_of_agent(Span)],
     Keyed.
@@ -175,22 +159,25 @@ begun(#span{kind = Kind, started = Started} = Span, Listeners) ->
 
 %% @private The metadata of a span's subject.
 -spec metadata(#span{}) -> map().
-metadata(#span{metadata = none, subject = Subject, describe = Describe, state = #{contents := Contents}}) -> Describe(Subject, Contents);
+metadata(#span{metadata = none, kind = Kind, subject = Subject, state = #telemetry{contents = Contents}}) ->
+    beamai_spans:metadata(Kind, Subject, Contents);
 metadata(#span{metadata = Metadata}) -> Metadata.
 
-heard_by(Event, #{library := Library, listening := Listening}) -> {Library, maps:get(Event, Listening, [])}.
+heard_by(Event, #telemetry{library = Library, listening = Listening}) -> {Library, maps:get(Event, Listening, [])}.
 
-%% @private Ends a span. `Duration' is in native units, or `measured' from its start. The fun returns how it ended:
-%% whether there was an exception, and further measurements and metadata.
--spec stop(span(), Duration :: measured | integer(), Result :: term(), ended()) -> ok.
-stop(off, _Duration, _Result, _Ended) ->
+%% @private Ends a span. `Duration' is in native units, or `measured' from its start.
+-spec stop(span(), Duration :: measured | integer(), Result :: term()) -> ok.
+stop(off, _Duration, _Result) ->
     ok;
-stop(#span{state = #{only_records := true, recorders := Recorders}} = Span, Duration, Result, Ended) ->
-    recorded(Recorders, Span, Duration, Result, Ended);
-stop(#span{kind = Kind, state = #{contents := Contents, recorders := Recorders} = State} = Span, Duration, Result, Ended) ->
+%% The short way for a trace alone.
+stop(#span{clock = Clock, state = #telemetry{only_records = true, records = [{Record, Config}]}} = Span, measured, Result) ->
+    Record(Span, os:perf_counter() - Clock, Result, Config);
+stop(#span{state = #telemetry{only_records = true, records = Records}} = Span, Duration, Result) ->
+    recorded(Records, Span, Duration, Result);
+stop(#span{kind = Kind, state = #telemetry{contents = Contents, records = Records} = State} = Span, Duration, Result) ->
     Now = erlang:monotonic_time(),
-    recorded(Recorders, Span, Duration, Result, Ended),
-    {Suffix, Measurements, More} = Ended(Result, Contents),
+    recorded(Records, Span, Duration, Result),
+    {Suffix, Measurements, More} = beamai_spans:ended(Kind, Result, Contents),
     Event = [beamai, Kind, Suffix],
     case heard_by(Event, State) of
         {none, []} ->
@@ -204,18 +191,18 @@ stop(#span{kind = Kind, state = #{contents := Contents, recorders := Recorders} 
 duration(measured, Measured) -> Measured;
 duration(Duration, _Measured) -> Duration.
 
-recorded([], _Span, _Duration, _Result, _Ended) ->
+recorded([], _Span, _Duration, _Result) ->
     ok;
-recorded(Recorders, #span{clock = Clock} = Span, measured, Result, Ended) ->
-    each(Recorders, Span, os:perf_counter() - Clock, Result, Ended);
-recorded(Recorders, Span, Duration, Result, Ended) ->
-    each(Recorders, Span, erlang:convert_time_unit(Duration, native, perf_counter), Result, Ended).
+recorded(Records, #span{clock = Clock} = Span, measured, Result) ->
+    each(Records, Span, os:perf_counter() - Clock, Result);
+recorded(Records, Span, Duration, Result) ->
+    each(Records, Span, erlang:convert_time_unit(Duration, native, perf_counter), Result).
 
-each([], _Span, _Duration, _Result, _Ended) ->
+each([], _Span, _Duration, _Result) ->
     ok;
-each([{_Id, #{record := Record}, Config} | Others], Span, Duration, Result, Ended) ->
-    _ = Record(Span, Duration, Result, Ended, Config),
-    each(Others, Span, Duration, Result, Ended).
+each([{Record, Config} | Others], Span, Duration, Result) ->
+    ok = Record(Span, Duration, Result, Config),
+    each(Others, Span, Duration, Result).
 
 execute(Event, Measurements, Metadata, {Library, Listening}) ->
     _ = Library =/= none andalso Library:execute(Event, Measurements, Metadata),
