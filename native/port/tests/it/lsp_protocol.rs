@@ -228,7 +228,7 @@ fn an_empty_answer_names_what_was_asked_about() {
         env.lsp(args)["message"].as_str().unwrap().to_owned()
     };
     assert!(at(1, 2).contains("the name at that position is \"foo\" in a.fake"), "{}", at(1, 2));
-    assert!(at(1, 7).contains("there is no name at that position"), "{}", at(1, 7));
+    assert!(at(1, 7).contains("has no name at that position"), "{}", at(1, 7));
 }
 
 #[test]
