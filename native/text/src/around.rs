@@ -3,7 +3,7 @@
 use super::bytes::index;
 use super::diff::{CONTEXT, ChangedLines, lines};
 use super::long_line::LongLine;
-use super::{Charset, Check, DiffBuilder, FileBytes, Splice, line_breaks};
+use super::{Charset, Check, DiffBuilder, Excerpt, FileBytes, Splice, line_breaks};
 use beamai_base::Result;
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 /// Maximum bytes of a line that is compared as a whole, and of the context on either side. Of longer lines, only the part
 /// around a change is shown.
 const LONG: u64 = 16 << 10;
+/// Bytes in which the changes of a long line are shown together.
+const SHOWN: u64 = 240;
 /// Bytes to search for a line end: at first, and at most.
 const NEAR: u64 = 4 << 10;
 const FAR: u64 = LONG;
@@ -33,9 +35,10 @@ pub fn around<'a>(
     check: Check<'_>,
 ) -> Result<()> {
     let deadline = Instant::now() + PATIENCE;
-    let mut view = DiffView { bytes, charset, diff, added_lines: 0, last_long: None };
+    let mut view = DiffView { bytes, charset, diff, added_lines: 0, last_long: None, last_end: 0 };
     let mut part: Option<DiffPart<'a>> = None;
-    for splice in splices {
+    let mut splices = splices.peekable();
+    while let Some(splice) = splices.next() {
         check()?;
         if !view.diff.is_counting() {
             return Ok(());
@@ -46,7 +49,11 @@ pub fn around<'a>(
         }
         if view.is_long(&splice)? {
             part.take().map_or(Ok(()), |part| view.compare(&part))?;
-            view.excerpt(&splice, check)?;
+            let mut group = vec![splice];
+            while let Some(next) = splices.next_if(|next| next.line == group[0].line) {
+                group.push(next);
+            }
+            view.excerpt(&group, check)?;
             continue;
         }
         part = match part {
@@ -72,6 +79,8 @@ struct DiffView<'v> {
     added_lines: i64,
     /// The long line that the last excerpt was of, if that was the last change.
     last_long: Option<u64>,
+    /// The end of the last change of a long line.
+    last_end: u64,
 }
 
 impl DiffView<'_> {
@@ -86,25 +95,51 @@ impl DiffView<'_> {
         Ok(is_one_line && line_end - line_start > LONG)
     }
 
-    /// Adds a change of long lines.
-    fn excerpt(&mut self, splice: &Splice<'_>, check: Check<'_>) -> Result<()> {
-        let mut scratch = Vec::new();
-        let gone = self.bytes.read(splice.range.clone(), &mut scratch)?;
+    /// Adds the changes of a long line: the first one is shown, with those near it.
+    fn excerpt(&mut self, group: &[Splice<'_>], check: Check<'_>) -> Result<()> {
+        let (mut removed, mut added, mut scratch) = (0, 0, Vec::new());
         let breaks = |bytes: &[u8]| line_breaks(self.charset, bytes).count() as u64;
-        let (removed, added) = (breaks(gone), breaks(splice.with));
-        let is_same_line = self.last_long == Some(splice.line);
-        self.last_long = Some(splice.line + removed);
-        let new_line = splice.line.saturating_add_signed(self.added_lines);
+        for splice in group {
+            removed += breaks(self.bytes.read(splice.range.clone(), &mut scratch)?);
+            added += breaks(splice.with);
+        }
+        let line = group[0].line;
+        let own = u64::from(self.last_long != Some(line));
+        self.last_long = Some(line + removed);
+        let new_line = line.saturating_add_signed(self.added_lines);
         self.added_lines += added.cast_signed() - removed.cast_signed();
-        let own = u64::from(!is_same_line);
         self.diff.count_lines(removed + own, added + own);
         if self.diff.has_room() {
-            let line = LongLine::around(self.bytes, self.charset, &splice.range, check)?;
-            // Where it is, is said once.
-            let old = line.with(&self.charset.decode(gone).0, false);
-            let new = line.with(&self.charset.decode(splice.with).0, true);
-            self.diff.excerpt((splice.line, &old), (new_line, &new));
+            let is_near = |splice: &&Splice<'_>| splice.range.end - group[0].range.start <= SHOWN;
+            let near = &group[..group.iter().take_while(is_near).count().max(1)];
+            let part = DiffPart {
+                range: near[0].range.start..near[near.len() - 1].range.end,
+                first_line: line,
+                splices: near.to_vec(),
+            };
+            let gone = self.bytes.read(part.range.clone(), &mut scratch)?;
+            let with = spliced(gone, &part);
+            let limits =
+                self.last_end..group.get(near.len()).map_or(self.bytes.len(), |next| next.range.start);
+            let around = LongLine::around(self.bytes, self.charset, &part.range, limits, check)?;
+            let [old, new] = [gone, &with].map(|bytes| around.with(&self.charset.decode(bytes).0));
+            // Where they are, is said once; of a line that has more changes, how long it was.
+            let (old, new) = match group.len() - near.len() {
+                0 => (texts(&old, |part| part.text.clone()), texts(&new, Excerpt::marked)),
+                more => {
+                    let mut new = texts(&new, |part| part.text.clone());
+                    new.last_mut().into_iter().for_each(|text| {
+                        *text += &format!(
+                            " [{more} more {} in this line]",
+                            if more == 1 { "change" } else { "changes" }
+                        )
+                    });
+                    (texts(&old, Excerpt::marked), new)
+                }
+            };
+            self.diff.excerpt((line, &old), (new_line, &new));
         }
+        self.last_end = group.last().map_or(0, |last| last.range.end);
         Ok(())
     }
 
@@ -234,6 +269,10 @@ impl DiffView<'_> {
     }
 }
 
+fn texts(parts: &[Excerpt], text: impl Fn(&Excerpt) -> String) -> Vec<String> {
+    parts.iter().map(text).collect()
+}
+
 fn spliced(old: &[u8], part: &DiffPart<'_>) -> Vec<u8> {
     let mut new = Vec::with_capacity(old.len());
     let mut at = 0;
@@ -320,13 +359,39 @@ mod tests {
     }
 
     #[test]
+    fn near_changes_of_a_long_line_are_shown_together_and_the_others_are_counted() {
+        let old: String = (0..5_000).map(|number| format!("f{number}(old);")).collect();
+        let from: Vec<String> = (0..5_000).map(|number| format!("f{number}(old)")).collect();
+        let to: Vec<String> = (0..5_000).map(|number| format!("f{number}(new)")).collect();
+        let changes: Vec<(&str, &str)> =
+            from.iter().zip(&to).map(|(from, to)| (from.as_str(), to.as_str())).collect();
+        let diff = spliced_diff("utf-8", &old, &changes);
+        let shown: String = (0..27).map(|number| format!("f{number}(new);")).collect();
+        assert!(
+            diff.text.contains(&format!("\n+{shown}… [4973 more changes in this line]\n")),
+            "{}",
+            diff.text
+        );
+        assert_eq!(diff.text.matches("\n@@").count(), 1);
+        assert!(
+            diff.text.contains("old);… [characters 1 to ")
+                && diff.text.contains(&format!(" of {}]\n+f0", old.len()))
+        );
+        assert_eq!((diff.additions, diff.deletions), (Some(1), Some(1)));
+        let few = spliced_diff("utf-8", &old, &[("f9(old)", "f9()"), ("f11(old)", "f(11)")]);
+        assert!(few.text.contains("\n+…") || few.text.contains("\n+f0(old);"), "{}", few.text);
+        assert!(few.text.contains("f9();f10(old);f(11);f12(old);"), "{}", few.text);
+        assert!(few.text.contains(&format!(" of {}]\n[diff", old.len() - 6)), "{}", few.text);
+    }
+
+    #[test]
     fn several_changes_of_long_and_short_lines_have_their_own_numbers() {
         let old = format!("short\n{}<a>{}<b>\nlast <c>\n", "x".repeat(20_000), "y".repeat(20_000));
         let diff =
             spliced_diff("utf-8", &old, &[("short", "s\nh"), ("<a>", "A"), ("<b>", "B\nC"), ("<c>", "D")]);
         let headers: Vec<&str> = diff.text.lines().filter(|line| line.starts_with("@@")).collect();
-        assert_eq!(headers, ["@@ -1 +1,2 @@", "@@ -2 +3 @@", "@@ -2 +3,2 @@", "@@ -3 +5 @@"]);
-        assert!(diff.text.contains("\n+s\n+h\n") && diff.text.contains("\n+C\n"), "{}", diff.text);
+        assert_eq!(headers, ["@@ -1 +1,2 @@", "@@ -2 +3 @@", "@@ -3 +5 @@"]);
+        assert!(diff.text.contains("y… [1 more change in this line]\n"), "{}", diff.text);
         assert_eq!((diff.additions, diff.deletions), (Some(5), Some(3)), "{}", diff.text);
     }
 

@@ -32,11 +32,17 @@ enum WhitePlace {
 impl Contrast {
     /// Compares the lines; `None` if they are equal.
     pub fn of(found: &str, wanted: &str) -> Option<Self> {
-        let (own, other) = differing(found, wanted);
+        // Indentation is told where it is the only difference.
+        let (bare, bare_wanted) = (found.trim_start(), wanted.trim_start());
+        let (own, other, indent) = match bare == bare_wanted {
+            true => (found, wanted, 0),
+            false => (bare, bare_wanted, found.chars().count() - bare.chars().count()),
+        };
+        let lines = [own, other].map(|line| line.chars().collect::<Vec<char>>());
+        let (own, other) = differing(own, other);
         if own.is_empty() && other.is_empty() {
             return None;
         }
-        let lines = [found, wanted].map(|line| line.chars().collect::<Vec<char>>());
         let mut ranges = [own, other];
         let mut sides = lines.iter().zip(&ranges).map(|(line, range)| &line[range.clone()]);
         let is_white = sides.all(|side| side.iter().all(|char| char.is_whitespace()));
@@ -44,7 +50,7 @@ impl Contrast {
         if is_white {
             extend(&lines, &mut ranges, [true; 2], char::is_whitespace);
             place = match () {
-                () if ranges[0].start == 0 => WhitePlace::Start,
+                () if ranges[0].start == 0 && indent == 0 => WhitePlace::Start,
                 () if ranges[0].end == lines[0].len() => WhitePlace::End,
                 () => WhitePlace::Elsewhere,
             };
@@ -61,7 +67,7 @@ impl Contrast {
             _ => {}
         }
         let texts = [0, 1].map(|side| lines[side][ranges[side].clone()].iter().collect());
-        let [found_range, _] = ranges;
+        let found_range = ranges[0].start + indent..ranges[0].end + indent;
         Some(Self { line: found.to_owned(), found: found_range, texts, place, is_white })
     }
 
@@ -99,9 +105,11 @@ fn is_word(char: char) -> bool {
 
 /// Whether a word may be cut at the start and at the end of the ranges.
 fn cut_words(lines: &[Vec<char>; 2], ranges: &[Range<usize>; 2]) -> [bool; 2] {
-    let changed = || lines.iter().zip(ranges).map(|(line, range)| &line[range.clone()]);
-    let is_word = |char: Option<&char>| char.is_some_and(|char| is_word(*char));
-    [changed().any(|changed| is_word(changed.first())), changed().any(|changed| is_word(changed.last()))]
+    let is_cut = |edge: for<'c> fn(&'c [char]) -> Option<&'c char>| {
+        let mut sides = lines.iter().zip(ranges).map(|(line, range)| edge(&line[range.clone()]));
+        sides.any(|char| char.is_some_and(|char| is_word(*char)))
+    };
+    [is_cut(<[char]>::first), is_cut(<[char]>::last)]
 }
 
 /// Extends both ranges by the common characters before and after them, as far as `take` accepts these.
@@ -167,6 +175,7 @@ mod tests {
         assert_eq!(told("let nome = 1", "let name = 1"), "has \"nome\" where old_string has \"name\"");
         assert_eq!(told("def g(self):", "def g(self, q):"), "lacks \", q\" of old_string");
         assert_eq!(told("f(a, b)", "f(a)"), "has \", b\", which old_string lacks");
+        assert_eq!(told("    return f(3)", "\treturn f(4)"), "has \"3\" where old_string has \"4\"");
         assert_eq!(Contrast::of("a", "a"), None);
     }
 

@@ -17,7 +17,7 @@ pub(super) struct LongLine {
 }
 
 impl LongLine {
-    /// Reads these lines.
+    /// Reads these lines. Nothing beyond `limits`, between which there is no other change, is shown of them.
     ///
     /// # Errors
     /// Those of reading, and of `check`.
@@ -25,23 +25,24 @@ impl LongLine {
         bytes: &FileBytes<'_>,
         charset: Charset,
         range: &Range<u64>,
+        limits: Range<u64>,
         check: Check<'_>,
     ) -> Result<Self> {
         let reader = LineReader { bytes, charset, check };
-        Ok(Self { before: reader.before(range.start)?, after: reader.after(range.end)? })
+        let before = reader.before(range.start, limits.start)?;
+        Ok(Self { before, after: reader.after(range.end, limits.end)? })
     }
 
-    /// The lines with this text in the range, each cut to the part around the text; `is_marked` if they say where that is.
-    pub(super) fn with(&self, text: &str, is_marked: bool) -> Vec<String> {
-        let (nothing, before) = (("", 0), (self.before.0.as_str(), self.before.1));
-        let after = (self.after.0.as_str(), self.after.1);
+    /// The lines with this text in the range, each cut to the part around the text.
+    pub(super) fn with(&self, text: &str) -> Vec<Excerpt> {
+        let nothing = ("", 0);
+        let [before, after] = [&self.before, &self.after].map(|(text, count)| (text.as_str(), *count));
         let lines: Vec<&str> = text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).collect();
         let last = lines.len() - 1;
         let part = |(at, line): (usize, &&str)| {
             let before = if at == 0 { before } else { nothing };
             let after = if at == last { after } else { nothing };
-            let part = Excerpt::between(before, line, after);
-            if is_marked { part.marked() } else { part.text }
+            Excerpt::between(before, line, after)
         };
         lines.iter().enumerate().map(part).collect()
     }
@@ -54,10 +55,16 @@ struct LineReader<'a> {
 }
 
 impl LineReader<'_> {
-    /// The last characters before a position in its line, and the number of all of them.
-    fn before(&self, at: u64) -> Result<(String, u64)> {
+    /// The last characters before a position in its line, but not before `least`; and the number of all before it.
+    fn before(&self, at: u64, least: u64) -> Result<(String, u64)> {
         let (mut last, mut count) = (String::new(), 0);
-        self.each_text(self.line_start(at)?..at, |text| {
+        let start = self.line_start(at)?;
+        let least = least.clamp(start, at);
+        self.each_text(start..least, |text| {
+            count += text.chars().count() as u64;
+            true
+        })?;
+        self.each_text(least..at, |text| {
             count += text.chars().count() as u64;
             last.push_str(text);
             last = last_chars(&last, AROUND).to_owned();
@@ -66,20 +73,29 @@ impl LineReader<'_> {
         Ok((last, count))
     }
 
-    /// The first characters from a position to the end of its line, and the number of all of them.
-    fn after(&self, at: u64) -> Result<(String, u64)> {
-        let (mut first, mut count, mut ends_in_return) = (String::new(), 0, false);
-        self.each_text(at..self.bytes.len(), |text| {
-            let (text, is_end) = text.split_once('\n').map_or((text, false), |(line, _)| (line, true));
-            first.extend(text.chars().take(AROUND.saturating_sub(first.chars().count())));
-            count += text.chars().count() as u64;
-            ends_in_return = if text.is_empty() { ends_in_return } else { text.ends_with('\r') };
-            if is_end && ends_in_return {
-                count -= 1;
-                first.truncate(first.trim_end_matches('\r').len());
+    /// The first characters from a position on, but not beyond `most`; and the number of all to the end of its line.
+    fn after(&self, at: u64, most: u64) -> Result<(String, u64)> {
+        let (mut first, mut count, mut ends_in_return, mut is_end) = (String::new(), 0, false, false);
+        for (range, is_shown) in [(at..most, true), (most..self.bytes.len(), false)] {
+            if is_end {
+                break;
             }
-            !is_end
-        })?;
+            self.each_text(range, |text| {
+                let line = text.split_once('\n').map(|(line, _)| line);
+                is_end = line.is_some();
+                let text = line.unwrap_or(text);
+                if is_shown {
+                    first.extend(text.chars().take(AROUND.saturating_sub(first.chars().count())));
+                }
+                count += text.chars().count() as u64;
+                ends_in_return = if text.is_empty() { ends_in_return } else { text.ends_with('\r') };
+                !is_end
+            })?;
+        }
+        if is_end && ends_in_return {
+            count -= 1;
+            first.truncate(first.trim_end_matches('\r').len());
+        }
         Ok((first, count))
     }
 

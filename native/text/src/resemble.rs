@@ -139,11 +139,44 @@ fn differences(lines: &[&str], wanted: &[&str], edges: Edges) -> Vec<(usize, Con
             (false, true) => line.starts_with(wanted),
             (false, false) => line == wanted,
         };
-        let line = if may_begin_within { line.trim_start() } else { line };
-        let contrast = if is_equal { None } else { Contrast::of(line, wanted) };
+        if is_equal {
+            return None;
+        }
+        let within = if may_begin_within || may_end_within { span(line, wanted) } else { None };
+        let contrast = match within {
+            Some(range) => {
+                let meant = format!("{}{wanted}{}", &line[..range.start], &line[range.end..]);
+                Contrast::of(line, &meant)
+            }
+            None => Contrast::of(if may_begin_within { line.trim_start() } else { line }, wanted),
+        };
         Some((at, contrast?))
     });
     compared.collect()
+}
+
+/// Where a line has a text that differs only in case, punctuation or white space.
+fn span(line: &str, wanted: &str) -> Option<std::ops::Range<usize>> {
+    let bare = strip(wanted);
+    let mut stripped = String::with_capacity(line.len());
+    // Where each byte of the stripped line comes from.
+    let mut origins = Vec::with_capacity(line.len());
+    for (at, char) in line.char_indices() {
+        let part = strip(char.encode_utf8(&mut [0; 4]));
+        origins.extend(std::iter::repeat_n(at..at + char.len_utf8(), part.len()));
+        stripped.push_str(&part);
+    }
+    let start = stripped.find(&bare).filter(|_| !bare.is_empty())?;
+    // White space at either end belongs to it if the wanted text has some there.
+    let (first, last) = (origins[start].start, origins[start + bare.len() - 1].end);
+    let before = &line[..first];
+    let after = &line[last..];
+    let from = if wanted.starts_with(char::is_whitespace) { before.trim_end().len() } else { first };
+    let to = match wanted.ends_with(char::is_whitespace) {
+        true => last + after.len() - after.trim_start().len(),
+        false => last,
+    };
+    Some(from..to)
 }
 
 /// Where most of the wanted lines are in the text, in order, and the others resemble those that are there.
@@ -368,10 +401,8 @@ mod tests {
             ["line 4 has \"z\" where it has \"q\""]
         );
         let shifted = wanted.replace("    ", "\t");
-        let expected = [
-            "line 3 has \"    z = y * 2\" where it has \"\\tz = y * 3\"",
-            "line 2 begins with 4 spaces where it has 1 tab",
-        ];
+        let expected =
+            ["line 3 has \"2\" where it has \"3\"", "line 2 begins with 4 spaces where it has 1 tab"];
         assert_eq!(told(text, &shifted)[..2], expected);
         let many: String = (0..20).map(|n| format!("same {n}\nold {n}\n")).collect();
         let near = resemble(&many, &many.replace("old", "new"));
@@ -388,6 +419,16 @@ mod tests {
         let near = resemble(&long, "function f(){return 2}");
         assert_eq!(near.lines[0].told("it").unwrap(), "line 1 has \"1\" where it has \"2\"");
         assert!(near.lines[0].text.ends_with(&format!("return 1}}{}…", "y;".repeat(39) + "y")), "{near:?}");
+    }
+
+    #[test]
+    fn of_a_part_of_a_long_line_only_the_difference_is_said() {
+        let text = format!("{}f(a,  b) {}\n", "x; ".repeat(500), "; y".repeat(500));
+        let near = resemble(&text, "f(a, b)");
+        assert_eq!(near.lines[0].told("it").unwrap(), "line 1 has \"f(a,  b)\" where it has \"f(a, b)\"");
+        assert!(near.lines[0].text.chars().count() < 200, "{near:?}");
+        assert_eq!(span("a  b c", "B  C"), Some(3..6));
+        assert_eq!(span("a  b c", " b"), Some(1..4));
     }
 
     #[test]

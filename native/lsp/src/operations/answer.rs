@@ -285,11 +285,12 @@ impl LspCall<'_> {
             return Some(format!("{server} found nothing"));
         };
         let word = point.word(&self.opened.text);
+        let shown = &self.opened.shown;
         let at = match &*word {
-            "" => "there is no name at that position; line and character are counted from 1".to_owned(),
-            word => format!("the name at that position is {word:?}"),
+            "" => format!("{shown} has no name at that position (line and character are counted from 1)"),
+            word => format!("the name at that position in {shown} is {word:?}"),
         };
-        Some(format!("{server} found nothing; {at} in {}", self.opened.shown))
+        Some(format!("{server} found nothing; {at}"))
     }
 }
 

@@ -28,7 +28,9 @@ pub(super) fn answered(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Mode
     if result.text("contents").is_none() && (shown as u64) < total {
         page.note(&format!("{shown} of {total}"));
     }
-    result.non_empty("message").into_iter().for_each(|message| page.note(message));
+    // That nothing was found is said already.
+    let message = result.non_empty("message").filter(|message| !message.ends_with(" found nothing"));
+    message.into_iter().for_each(|message| page.note(message));
     Some(())
 }
 
