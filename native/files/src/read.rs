@@ -19,7 +19,7 @@ const BLOCK: u64 = if cfg!(test) { 1 << 10 } else { 256 << 10 };
 
 /// Advice for a file that is not text.
 const ADVICE: &str = "this tool shows text and png, jpeg, gif and webp images: look at the file with a program \
-                      that knows it, through the shell";
+                      that knows it";
 /// Further advice for tools with an encoding argument.
 const BY_ENCODING: &str = ", or give an encoding, such as latin1, to see its bytes as text all the same";
 

@@ -155,6 +155,6 @@ fn the_advice_about_a_binary_file_names_the_encoding_only_where_there_is_such_an
         }
     };
     assert!(said("file_read", "beamai").contains("or give an encoding"));
-    assert!(said("read", "coder").ends_with("through the shell"));
-    assert!(said("read_file", "ide").ends_with("through the shell"));
+    assert!(said("read", "coder").ends_with("with a program that knows it"));
+    assert!(said("read_file", "ide").ends_with("with a program that knows it"));
 }
