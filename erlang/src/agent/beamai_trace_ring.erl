@@ -84,7 +84,7 @@ write(Span, Duration, Result, Ring) ->
 
 write_whole(#span{kind = Kind, clock = Clock, subject = Subject, state = #telemetry{contents = Contents}} = Span, Duration, Result, Ring) ->
     Metadata = beamai_telemetry:metadata(Span),
-    {Suffix, Measurements, How} = beamai_spans:ended(Kind, Result, Contents),
+    {Suffix, Measurements, How} = beamai_span_attributes:ended(Kind, Result, Contents),
     {New, Name, Sums} = beamai_trace_sums:find({Kind, name(Kind, Metadata)}, Ring#ring.sums),
     Failure = failure(Suffix, How),
     Tokens = maps:with([input_tokens, output_tokens, cached_tokens], Measurements),

@@ -15,7 +15,7 @@
 
 %% A span: a tool call, a model request or an agent's run.
 -record(span, {
-    kind :: beamai_spans:kind(),
+    kind :: beamai_span_attributes:kind(),
     %% Start time by os:perf_counter/0, the cheapest clock.
     clock :: integer(),
     %% Start time by erlang:monotonic_time/0, if telemetry events have handlers.

@@ -121,7 +121,7 @@ library() ->
 %%% Used by the traced modules
 
 %% @private Starts a span.
--spec start(beamai_spans:kind(), subject()) -> span().
+-spec start(beamai_span_attributes:kind(), subject()) -> span().
 start(Kind, Subject) ->
     case persistent_term:get(?MODULE, undefined) of
         off ->
@@ -160,7 +160,7 @@ begun(#span{kind = Kind, started = Started} = Span, Listeners) ->
 %% @private The metadata of a span's subject.
 -spec metadata(#span{}) -> map().
 metadata(#span{metadata = none, kind = Kind, subject = Subject, state = #telemetry{contents = Contents}}) ->
-    beamai_spans:metadata(Kind, Subject, Contents);
+    beamai_span_attributes:metadata(Kind, Subject, Contents);
 metadata(#span{metadata = Metadata}) -> Metadata.
 
 heard_by(Event, #telemetry{library = Library, listening = Listening}) -> {Library, maps:get(Event, Listening, [])}.
@@ -177,7 +177,7 @@ stop(#span{state = #telemetry{only_records = true, records = Records}} = Span, D
 stop(#span{kind = Kind, state = #telemetry{contents = Contents, records = Records} = State} = Span, Duration, Result) ->
     Now = erlang:monotonic_time(),
     recorded(Records, Span, Duration, Result),
-    {Suffix, Measurements, More} = beamai_spans:ended(Kind, Result, Contents),
+    {Suffix, Measurements, More} = beamai_span_attributes:ended(Kind, Result, Contents),
     Event = [beamai, Kind, Suffix],
     case heard_by(Event, State) of
         {none, []} ->

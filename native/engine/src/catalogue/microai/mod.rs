@@ -70,8 +70,7 @@ fn standard() -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(ToolBinding::<TodoReplace, arguments::TodoWriteArgs, results::TodoResult>::new(
             "TodoWrite",
-            "Replace the session's whole task list. Each task has content, activeForm and status (pending, in_progress or \
-             completed; at most one in_progress). Use it for work of several steps.",
+            "Replace the session's whole task list. Use it for work of several steps; at most one task can be in_progress.",
         )),
         Arc::new(
             ToolBinding::<Lsp, arguments::LspArgs>::new(
