@@ -249,7 +249,7 @@ fn escape_sequences_are_removed_on_request() {
 #[test]
 fn the_commands_own_timeout_governs_and_the_hosts_shortens_the_default() {
     let env = Env::new();
-    let mut short = call(json!({"command": "sleep 0.5; echo done", "timeout": 5000}));
+    let mut short = call(json!({"command": "sleep 0.5; echo done", "timeout": 30000}));
     short.timeout = Some(100);
     let CallOutcome::Ok(result, _) = env.host.call(short, CallOptions::default()) else { panic!() };
     assert_eq!(result["stdout"], "done\n");
