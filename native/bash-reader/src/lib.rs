@@ -249,12 +249,12 @@ fn can_change(variable: &str) -> String {
 }
 
 /// Directories of system programs, which rules name without a path.
-const STANDARD: [&str; 6] =
+pub const SYSTEM_DIRECTORIES: [&str; 6] =
     ["/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/", "/usr/local/sbin/"];
 
 /// The name of a system program without its path; `None` if the path is in another directory.
 pub fn system_name(name: &str) -> Option<&str> {
-    let bare = STANDARD.iter().find_map(|directory| name.strip_prefix(directory)).unwrap_or(name);
+    let bare = SYSTEM_DIRECTORIES.iter().find_map(|directory| name.strip_prefix(directory)).unwrap_or(name);
     (!bare.contains('/') && !bare.is_empty()).then_some(bare)
 }
 

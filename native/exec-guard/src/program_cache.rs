@@ -2,6 +2,7 @@
 
 use super::resolver::{ResolvedProgram, open_followed};
 use super::task::FileId;
+use beamai_isolation::FileIdentity;
 use rustix::fs::{AtFlags, StatxFlags, statx};
 use rustix::io::Errno;
 use std::collections::HashMap;
@@ -28,6 +29,12 @@ impl FileStamp {
             mode: found.stx_mode,
             changed: (found.stx_ctime.tv_sec, found.stx_ctime.tv_nsec),
         })
+    }
+
+    /// The file's identity, as others than the guard read it.
+    pub(super) fn identity(&self) -> FileIdentity {
+        let (major, minor, inode) = self.id;
+        (libc::makedev(major as u32, minor as u32), inode)
     }
 }
 
@@ -129,7 +136,8 @@ mod tests {
         assert!(!first.is_writable && case.knows(&link) && !case.knows(&script));
         let again = case.find(&link).unwrap();
         assert_eq!((&again.file, &again.links), (&script, &vec![script.clone()]));
-        assert_eq!((again.interpreters, again.stamps), (vec![inner.clone()], first.stamps.clone()));
+        let interpreters: Vec<_> = again.interpreters.into_iter().map(|one| one.program.names).collect();
+        assert_eq!((interpreters, again.stamps), (vec![vec![inner.clone()]], first.stamps.clone()));
         // Another interpreter at the same path.
         fs::rename(&other, &inner).unwrap();
         assert!(!case.knows(&link));

@@ -5,6 +5,7 @@ use super::program_cache::{FileStamp, ProgramCache};
 use super::script;
 use super::task::{self, FileId};
 use super::writable::{UnwritableDirs, WriteProtection};
+use beamai_isolation::{FileIdentity, Interpreter, NamedFile};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, StatVfsMountFlags, fstat, fstatvfs};
 use rustix::io::Errno;
 use std::collections::VecDeque;
@@ -39,7 +40,8 @@ pub(super) struct ResolvedProgram {
     pub(super) called: PathBuf,
     pub(super) links: Vec<PathBuf>,
     pub(super) file: PathBuf,
-    pub(super) interpreters: Vec<PathBuf>,
+    /// Without what they load, which depends on arguments.
+    pub(super) interpreters: Vec<Interpreter>,
     pub(super) is_writable: bool,
     /// The file, and each interpreter.
     pub(super) stamps: Vec<FileStamp>,
@@ -50,6 +52,23 @@ impl ResolvedProgram {
     pub(super) fn image(&self) -> FileId {
         self.stamps.last().map_or((0, 0, 0), |stamp| stamp.id)
     }
+
+    /// The identity of the program's own file.
+    pub(super) fn identity(&self) -> FileIdentity {
+        self.stamps.first().map_or((0, 0), FileStamp::identity)
+    }
+
+    /// The program without what it needs to start.
+    pub(super) fn into_named(self) -> NamedFile {
+        let identity = self.identity();
+        named(self.called, self.links, self.file, identity)
+    }
+}
+
+fn named(called: PathBuf, links: Vec<PathBuf>, file: PathBuf, identity: FileIdentity) -> NamedFile {
+    let mut names = [vec![called], links, vec![file]].concat();
+    names.dedup();
+    NamedFile { names, identity }
 }
 
 /// A resolved file.
@@ -110,17 +129,19 @@ impl ProgramResolver<'_> {
         runs(&last)?;
         for depth in 0.. {
             let head = head(&last)?;
-            let Some(path) = script::interpreter(&head) else { break };
+            let Some((path, argument)) = script::interpreter(&head) else { break };
             if depth == script::MAX_INTERPRETERS {
                 return Err(Errno::LOOP);
             }
             let next = self.place(path, "cwd")?;
             runs(&next.fd)?;
             is_writable |= next.is_writable;
-            stamps.push(FileStamp::of(&next.fd)?);
+            let stamp = FileStamp::of(&next.fd)?;
+            stamps.push(stamp);
             paths.push(next.path);
-            interpreters.extend([next.called].into_iter().chain(next.links).chain([next.file]));
-            interpreters.dedup();
+            let program = named(next.called, next.links, next.file, stamp.identity());
+            let argument = argument.map(|text| OsStr::from_bytes(text).to_owned());
+            interpreters.push(Interpreter { program, argument, loaded: NamedFile::default() });
             last = next.fd;
         }
         let ExecutableFile { called, links, file, .. } = place;
@@ -145,7 +166,8 @@ impl ProgramResolver<'_> {
         if path.ends_with(b"/") || path.ends_with(b"/.") {
             return Err(Errno::NOTDIR);
         }
-        let straight: PathBuf = base.components().chain(given.components()).collect();
+        let own = given.components().filter(|part| *part != Component::CurDir);
+        let straight: PathBuf = base.components().chain(own).collect();
         if !climbs {
             match open(&self.view.root, &straight, ResolveFlags::NO_SYMLINKS, OFlags::empty()) {
                 Ok(fd) => {

@@ -200,7 +200,7 @@ impl Supervisor {
                     coverage: vouched.coverage,
                 };
                 let words = ArgumentList { list: arguments.clone(), is_all: true };
-                let target = StartTarget::with(program, words, &resolver);
+                let target = StartTarget::with(program, path.clone().into(), words, &resolver);
                 match vouched.judge.decide(&start(target, starter)) {
                     StartDecision::Start(coverage) => coverage,
                     _ => return Ok(StartResponse::Fail(Errno::ACCESS)),
@@ -231,13 +231,16 @@ impl Supervisor {
 }
 
 fn start(target: StartTarget, starter: Starter) -> ProgramStart {
-    let StartTarget { program, words, loaded } = target;
+    let StartTarget { program, words, given, loaded } = target;
+    let identity = program.identity();
     let ResolvedProgram { called, links, file, interpreters, is_writable, .. } = program;
     let ArgumentList { list: arguments, is_all: has_all_arguments } = words;
     ProgramStart {
         called,
         links,
         file,
+        identity,
+        given,
         loaded,
         interpreters,
         arguments,

@@ -3,18 +3,21 @@
 use super::listener::Notification;
 use super::memory::{ArgumentList, ProcessMemory};
 use super::resolver::{ProgramResolver, ResolvedProgram};
-use beamai_isolation::{is_loader, loaded_arguments};
+use beamai_isolation::{NamedFile, interpreter_arguments, is_loader, loaded_arguments};
 use rustix::io::Errno;
-use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
 
 /// The program of a start and its arguments, at the time of reading.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct StartTarget {
     pub(super) program: ResolvedProgram,
     pub(super) words: ArgumentList,
-    /// If the program is the dynamic loader: every name of the program that it is told to load, if that is found.
-    pub(super) loaded: Vec<PathBuf>,
+    /// The path as the caller gave it.
+    pub(super) given: OsString,
+    /// If the program is the dynamic loader: the program that it is told to load, if that is found.
+    pub(super) loaded: NamedFile,
 }
 
 impl StartTarget {
@@ -27,24 +30,34 @@ impl StartTarget {
         let memory = ProcessMemory(report.thread);
         let path = memory.path(call.path)?;
         let program = call.find(&path, resolver)?;
-        Ok(Self::with(program, memory.words(call.words)?, resolver))
+        Ok(Self::with(program, call.given(path), memory.words(call.words)?, resolver))
     }
 
     /// A resolved program with its arguments.
     pub(super) fn with(
-        program: ResolvedProgram,
+        mut program: ResolvedProgram,
+        given: OsString,
         words: ArgumentList,
         resolver: &ProgramResolver<'_>,
     ) -> Self {
-        let is_loader = is_loader(&program.called) || is_loader(&program.file);
-        let operand = loaded_arguments(&words.list).first().filter(|_| is_loader);
-        let loaded = operand.and_then(|path| resolver.program(path.as_bytes(), "cwd").ok());
-        let mut loaded = loaded.map_or_else(Vec::new, |program| {
-            [vec![program.called], program.links, vec![program.file]].concat()
-        });
-        loaded.dedup();
-        Self { program, words, loaded }
+        let is_loaded = is_loader(&program.called) || is_loader(&program.file);
+        let loaded = if is_loaded { loaded(&words.list, resolver) } else { NamedFile::default() };
+        for at in 0..program.interpreters.len() {
+            let (chain, _) = program.interpreters.split_at(at + 1);
+            if chain[at].program.names.iter().any(|name| is_loader(name)) {
+                let arguments = interpreter_arguments(chain, &given, &words.list);
+                program.interpreters[at].loaded = self::loaded(&arguments, resolver);
+            }
+        }
+        Self { program, words, given, loaded }
     }
+}
+
+/// The program that the loader loads when it gets these arguments.
+fn loaded(arguments: &[OsString], resolver: &ProgramResolver<'_>) -> NamedFile {
+    let program = loaded_arguments(arguments).first();
+    let program = program.and_then(|path| resolver.program(path.as_bytes(), "cwd").ok());
+    program.map_or_else(NamedFile::default, ResolvedProgram::into_named)
 }
 
 /// The arguments of `execve` or `execveat`.
@@ -71,6 +84,20 @@ impl ExecCall {
         };
         let takes_descriptor = flags as i32 & libc::AT_EMPTY_PATH != 0;
         Self { directory, path: second, words: third, takes_descriptor }
+    }
+
+    /// What the Linux kernel tells an interpreter as the path of its script.
+    fn given(&self, path: Vec<u8>) -> OsString {
+        let path = OsString::from_vec(path);
+        if self.directory == "cwd" || Path::new(&path).is_absolute() {
+            return path;
+        }
+        let mut given = OsString::from(format!("/dev/{}", self.directory));
+        if !path.is_empty() {
+            given.push("/");
+            given.push(path);
+        }
+        given
     }
 
     fn find(&self, path: &[u8], resolver: &ProgramResolver<'_>) -> Result<ResolvedProgram, Errno> {

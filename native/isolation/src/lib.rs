@@ -19,5 +19,6 @@ pub use network::{Network, NetworkUse, Outlet};
 pub use planted::Planted;
 pub use settings::{DISPENSABLE, IsolationReporting, SandboxMode, SandboxSettings, Tier};
 pub use start::{
-    HeldStart, ProgramStart, StartCoverage, StartDecision, StartJudge, Starter, is_loader, loaded_arguments,
+    FileIdentity, HeldStart, Interpreter, NamedFile, ProgramStart, StartCoverage, StartDecision, StartJudge,
+    Starter, interpreter_arguments, is_loader, loaded_arguments,
 };

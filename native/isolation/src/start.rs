@@ -4,12 +4,42 @@
 //! file and the process that starts it. A judge, which runs in the port outside of the sandbox, decides whether the
 //! program may start.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 /// Options of the dynamic loader that take the next argument as their value.
-const LOADERS_VALUED: [&str; 6] =
-    ["--library-path", "--inhibit-rpath", "--audit", "--preload", "--argv0", "--glibc-hwcaps-prepend"];
+const LOADERS_VALUED: [&str; 7] = [
+    "--library-path",
+    "--inhibit-rpath",
+    "--audit",
+    "--preload",
+    "--argv0",
+    "--glibc-hwcaps-prepend",
+    "--glibc-hwcaps-mask",
+];
+
+/// Device and inode number.
+pub type FileIdentity = (u64, u64);
+
+/// A file with every path by which it was reached: as it was named, after each symbolic link, and its own.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NamedFile {
+    /// The paths; none if there is no such file.
+    pub names: Vec<PathBuf>,
+    /// The file itself.
+    pub identity: FileIdentity,
+}
+
+/// A `#!` interpreter.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Interpreter {
+    /// The interpreter, by the name in the script.
+    pub program: NamedFile,
+    /// What follows it in that line: one argument, whatever blanks are in it.
+    pub argument: Option<OsString>,
+    /// If it is the dynamic loader: the program that it is to load.
+    pub loaded: NamedFile,
+}
 
 /// A program that is about to start. Paths are absolute, as seen in the sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,11 +50,15 @@ pub struct ProgramStart {
     pub links: Vec<PathBuf>,
     /// The file itself.
     pub file: PathBuf,
-    /// If the file is the dynamic loader: all names of the program that it is to load, if that was found. That program
-    /// does not appear as a start of its own.
-    pub loaded: Vec<PathBuf>,
-    /// The chain of `#!` interpreters: each as named in the script, followed by its links and its file.
-    pub interpreters: Vec<PathBuf>,
+    /// The file's identity.
+    pub identity: FileIdentity,
+    /// The path as the caller gave it, which the interpreter of a script gets.
+    pub given: OsString,
+    /// If the file is the dynamic loader: the program that it is to load, if that was found. That program does not appear
+    /// as a start of its own.
+    pub loaded: NamedFile,
+    /// The chain of `#!` interpreters: that of the file, then that of the interpreter if it is a script, and so on.
+    pub interpreters: Vec<Interpreter>,
     /// The arguments, shortened. The first one is the name of the program as given by the caller, which may differ from
     /// the file's name: some programs behave according to it.
     pub arguments: Vec<OsString>,
@@ -46,6 +80,22 @@ impl ProgramStart {
     pub fn loaded_arguments(&self) -> &[OsString] {
         loaded_arguments(&self.arguments)
     }
+}
+
+/// The arguments, name first, with which the Linux kernel starts the last of these interpreters of a script.
+pub fn interpreter_arguments(
+    interpreters: &[Interpreter],
+    given: &OsStr,
+    arguments: &[OsString],
+) -> Vec<OsString> {
+    let mut list = arguments.to_vec();
+    let mut script = given.to_owned();
+    for Interpreter { program, argument, .. } in interpreters {
+        let name = program.names.first().map(|name| name.clone().into_os_string()).unwrap_or_default();
+        let own = [Some(name.clone()), argument.clone(), Some(std::mem::replace(&mut script, name))];
+        list.splice(..list.len().min(1), own.into_iter().flatten());
+    }
+    list
 }
 
 /// Whether a file has the name of a dynamic loader.

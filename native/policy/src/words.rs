@@ -79,6 +79,15 @@ impl CommandPattern {
         }
     }
 
+    /// The program that it names, if it names one without wildcards.
+    pub(super) fn name(&self) -> Option<&str> {
+        match self {
+            Self::Exact { words, .. } | Self::Prefix(words) => words.first().map(String::as_str),
+            Self::Glob { name, .. } => Some(&**name).filter(|name| !name.contains(['*', '?', '[', '{'])),
+            Self::Whole(_) => None,
+        }
+    }
+
     /// Whether it has words besides the program's name.
     pub(super) fn has_arguments(&self) -> bool {
         match self {

@@ -1,9 +1,13 @@
 //! The names and arguments of a start, in the forms that rules use.
 
+use super::program_rule::ProgramRule;
 use crate::path::{PathRoots, clean};
-use crate::words::{Certainty, CommandPattern};
+use crate::words::Certainty;
 use beamai_bash_reader::{Analysis, Word, started};
-use beamai_isolation::{ProgramStart, Starter};
+use beamai_isolation::{
+    FileIdentity, Interpreter, NamedFile, ProgramStart, Starter, interpreter_arguments, is_loader,
+    loaded_arguments,
+};
 use std::ffi::OsString;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
@@ -33,69 +37,144 @@ pub(super) fn words(name: &str, arguments: &[String], is_all: bool) -> Vec<Word>
     known.chain((!is_all).then(Word::unknown)).collect()
 }
 
-/// A start as a command, under one of its names.
+/// A program that runs by a start, as a command under each of its names: the file, an interpreter, or what one of these runs
+/// without a start of its own.
 pub(super) struct CommandForm {
-    name: String,
-    /// Which arguments it has.
-    arguments: FormArguments,
-}
-
-enum FormArguments {
-    Own,
-    /// The script, then the start's own arguments: those of an interpreter.
-    Script(String),
-    Inner(Vec<String>),
+    /// Paths and names; none if the name cannot be known.
+    pub(super) names: Vec<String>,
+    pub(super) identity: Option<FileIdentity>,
+    /// Its arguments; `None` means those of the start.
+    arguments: Option<Vec<String>>,
 }
 
 impl CommandForm {
     fn own(name: String) -> Self {
-        Self { name, arguments: FormArguments::Own }
+        Self { names: vec![name], identity: None, arguments: None }
     }
 
     /// Whether a deny or ask rule matches, or may match given incomplete arguments. Most rules are about other programs, so
     /// the words are built only if the name fits.
-    fn is_meant_by(&self, pattern: &CommandPattern, start: &ProgramStart) -> bool {
-        pattern.may_hold_for(&self.name) && pattern.holds(&self.words(start)) > Certainty::No
+    fn is_meant_by(&self, rule: &ProgramRule, start: &ProgramStart) -> bool {
+        let holds = |first| rule.pattern.holds(&self.words(first, start)) > Certainty::No;
+        let is_named = |name: &String| rule.pattern.may_hold_for(name) && holds(Word::literal(name));
+        self.names.iter().any(is_named)
+            || self.names.is_empty() && holds(Word::unknown())
+            || rule.name_of(self).is_some_and(|name| holds(Word::literal(name)))
     }
 
-    fn words(&self, start: &ProgramStart) -> Vec<Word> {
-        let given = match &self.arguments {
-            FormArguments::Own => arguments(start),
-            FormArguments::Script(script) => [vec![script.clone()], arguments(start)].concat(),
-            FormArguments::Inner(given) => given.clone(),
+    fn words(&self, first: Word, start: &ProgramStart) -> Vec<Word> {
+        let mut words = match &self.arguments {
+            Some(given) => words("", given, start.has_all_arguments),
+            None => words("", &arguments(start), start.has_all_arguments),
         };
-        words(&self.name, &given, start.has_all_arguments)
+        words[0] = first;
+        words
     }
 }
 
 /// Whether a deny or ask rule matches a start under any of its names.
-pub(super) fn is_meant_by(pattern: &CommandPattern, forms: &[CommandForm], start: &ProgramStart) -> bool {
-    forms.iter().any(|form| form.is_meant_by(pattern, start))
-        || unversioned(start, |name| pattern.may_hold_for(name))
+pub(super) fn is_meant_by(rule: &ProgramRule, forms: &[CommandForm], start: &ProgramStart) -> bool {
+    forms.iter().any(|form| form.is_meant_by(rule, start))
+        || unversioned(start, |name| rule.pattern.may_hold_for(name))
             .into_iter()
-            .any(|name| CommandForm::own(name).is_meant_by(pattern, start))
+            .any(|name| CommandForm::own(name).is_meant_by(rule, start))
 }
 
-/// All forms of a start, for deny and ask rules: under the name called, each link, the file, the first argument, and as each
-/// interpreter gets it. Names without a version come in addition, see [`unversioned`].
+/// All forms of a start, for deny and ask rules: under the name called, each link, the file and the first argument, as each
+/// interpreter gets it, and what these run in turn. Names without a version come in addition, see [`unversioned`].
 pub(super) fn denied_forms(start: &ProgramStart) -> Vec<CommandForm> {
     let argued = start.arguments.first().map(|name| name.to_string_lossy().into_owned());
-    let text = |path: &PathBuf| path.to_string_lossy().into_owned();
     let paths = [&start.called].into_iter().chain(&start.links).chain([&start.file]);
-    let mut forms: Vec<CommandForm> = paths.map(text).chain(argued).map(CommandForm::own).collect();
-    for interpreter in start.interpreters.iter().map(text) {
-        // A rule may name the script by its path or by its name.
-        for script in [text(&start.called), base(&start.called)] {
-            let arguments = FormArguments::Script(script);
-            forms.push(CommandForm { name: interpreter.clone(), arguments });
-        }
-    }
-    if let Some((name, given)) = inner(start).as_deref().and_then(<[String]>::split_first) {
-        let names = [name.clone()].into_iter().chain(start.loaded.iter().map(text));
-        let inner = |name| CommandForm { name, arguments: FormArguments::Inner(given.to_vec()) };
-        forms.extend(names.map(inner));
+    let mut names: Vec<String> =
+        paths.map(|path| path.to_string_lossy().into_owned()).chain(argued).collect();
+    names.dedup();
+    let own = CommandForm { names, identity: Some(start.identity), arguments: None };
+    let mut forms = Vec::with_capacity(2);
+    add_with_inner(own, &start.loaded, start, &mut forms);
+    for at in 0..start.interpreters.len() {
+        add_interpreter(start, &start.interpreters[..=at], &mut forms);
     }
     forms
+}
+
+/// Adds the last of these interpreters. A rule may name the script in several ways, and may be written without the argument
+/// in the script's first line if that is an option.
+fn add_interpreter(start: &ProgramStart, chain: &[Interpreter], forms: &mut Vec<CommandForm>) {
+    let Some(Interpreter { program, argument, loaded }) = chain.last() else { return };
+    let names: Vec<String> = program.names.iter().map(|name| name.to_string_lossy().into_owned()).collect();
+    let is_option = argument.as_ref().is_some_and(|text| text.as_encoded_bytes().starts_with(b"-"));
+    let mut scripts = vec![start.given.clone(), start.called.clone().into(), base(&start.called).into()];
+    scripts.dedup();
+    for script in scripts {
+        let given = interpreter_arguments(chain, &script, &start.arguments);
+        let given: Vec<String> =
+            given.iter().skip(1).map(|text| text.to_string_lossy().into_owned()).collect();
+        let form = |given| CommandForm {
+            names: names.clone(),
+            identity: Some(program.identity),
+            arguments: Some(given),
+        };
+        if is_option {
+            forms.push(form(given[1..].to_vec()));
+        }
+        add_with_inner(form(given), loaded, start, forms);
+    }
+}
+
+/// Adds a form, and what it runs without another start: an applet, what the loader loads, or a command of git.
+fn add_with_inner(form: CommandForm, loaded: &NamedFile, start: &ProgramStart, forms: &mut Vec<CommandForm>) {
+    let is_named = |test: fn(&str) -> bool| form.names.iter().any(|name| test(base_name(name)));
+    let given = || form.arguments.clone().unwrap_or_else(|| arguments(start));
+    if is_named(|name| is_loader(Path::new(name))) {
+        forms.extend(loaded_form(&given(), loaded));
+    }
+    if is_named(|name| ["busybox", "toybox", "coreutils"].contains(&name)) {
+        forms.extend(applet_form(given()));
+    }
+    forms.extend(git_form(&form, &given));
+    forms.push(form);
+}
+
+/// What the loader loads. A name without a slash is looked for in directories that are not known here.
+fn loaded_form(given: &[String], loaded: &NamedFile) -> Option<CommandForm> {
+    let list: Vec<OsString> = [OsString::new()].into_iter().chain(given.iter().map(OsString::from)).collect();
+    let (name, given) = loaded_arguments(&list).split_first()?;
+    let text = |text: &OsString| text.to_string_lossy().into_owned();
+    let name = Some(text(name)).filter(|name| name.contains('/'));
+    let paths = loaded.names.iter().map(|path| path.to_string_lossy().into_owned());
+    let names = name.into_iter().chain(paths).collect();
+    let identity = Some(loaded.identity).filter(|_| !loaded.names.is_empty());
+    Some(CommandForm { names, identity, arguments: Some(given.iter().map(text).collect()) })
+}
+
+/// The applet that a program of many names is told to be.
+fn applet_form(given: Vec<String>) -> Option<CommandForm> {
+    const CHOICE: &str = "--coreutils-prog=";
+    let mut given = given.into_iter().skip_while(|text| text.starts_with('-') && !text.starts_with(CHOICE));
+    let name = given.next()?;
+    let name = name.strip_prefix(CHOICE).unwrap_or(&name).to_owned();
+    Some(CommandForm { names: vec![name], identity: None, arguments: Some(given.collect()) })
+}
+
+/// `git X …` for `git-X …`, if that is git or one of its parts.
+fn git_form(form: &CommandForm, given: &dyn Fn() -> Vec<String>) -> Option<CommandForm> {
+    let mut names = form.names.iter();
+    let command =
+        names.find_map(|name| base_name(name).strip_prefix("git-")).filter(|name| !name.is_empty())?;
+    let is_part = |name: &str| {
+        let directory = name.rsplit('/').nth(1);
+        base_name(name) == "git" || directory == Some("git-core")
+    };
+    let arguments = || [vec![command.to_owned()], given()].concat();
+    form.names.iter().any(|name| is_part(name)).then(|| CommandForm {
+        names: vec!["git".to_owned()],
+        identity: form.identity,
+        arguments: Some(arguments()),
+    })
+}
+
+fn base_name(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
 }
 
 /// Other paths of the same file in its directory that lack all or part of its version: `perl` for `perl5.36.0`, `python3` for
@@ -135,19 +214,6 @@ fn interpreter_by_env(script: &Path) -> Option<String> {
     let is_env = base(Path::new(words.next()?)) == "env";
     let name = words.next().filter(|name| is_env && !name.starts_with('-') && !name.contains('='))?;
     words.next().is_none().then(|| name.to_owned())
-}
-
-/// The command that a program runs without another start: an applet, or the program that the loader loads.
-pub(super) fn inner(start: &ProgramStart) -> Option<Vec<String>> {
-    let given = arguments(start);
-    let file = base(&start.file);
-    if ["busybox", "toybox"].contains(&&*file) {
-        let called = base(&start.called);
-        return (called == file)
-            .then(|| given.into_iter().skip_while(|text| text.starts_with('-')).collect());
-    }
-    let text = |text: &OsString| text.to_string_lossy().into_owned();
-    start.is_loader().then(|| start.loaded_arguments().iter().map(text).collect())
 }
 
 /// Whether the first argument is the name in the path. Multi-call programs choose their function by that argument.

@@ -1,48 +1,72 @@
 //! Deny rules for starts. They hold for every program, whichever process starts it.
 
 use super::called;
-use crate::{rule::PermissionRule, words::CommandPattern};
+use super::program_rule::{self, ProgramRule};
+use crate::path::PathRoots;
+use crate::rule::PermissionRule;
 use beamai_isolation::{HeldStart, ProgramStart, StartCoverage, StartDecision, StartJudge};
 use std::sync::Arc;
 
 /// The deny rules that are about commands.
 #[derive(Debug, Clone, Default)]
-pub struct DeniedStarts(Vec<(String, CommandPattern)>);
+pub struct DeniedStarts {
+    rules: Arc<Vec<PermissionRule>>,
+    roots: PathRoots,
+}
 
 impl DeniedStarts {
-    pub(crate) fn by(denied: &[PermissionRule]) -> Self {
-        Self(patterns(denied))
+    pub(crate) fn by(denied: &[PermissionRule], roots: &PathRoots) -> Self {
+        let rules = denied.iter().filter(|rule| rule.command().is_some()).cloned().collect();
+        Self { rules: Arc::new(rules), roots: roots.clone() }
     }
 
     /// The judge for programs that the host itself chose to start; `None` if there are no such deny rules.
     pub fn judge(&self) -> Option<Arc<dyn StartJudge>> {
-        (!self.is_empty()).then(|| Arc::new(self.clone()) as Arc<dyn StartJudge>)
+        (!self.is_empty()).then(|| Arc::new(self.prepared()) as Arc<dyn StartJudge>)
     }
 
     /// Whether there are no such rules.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.rules.is_empty()
     }
 
     /// The rules' texts.
     pub fn rules(&self) -> impl Iterator<Item = &String> {
-        self.0.iter().map(|(rule, _)| rule)
+        self.rules.iter().map(|rule| &rule.text)
     }
 
-    /// The rule that denies a start. A rule that may match, given incomplete arguments, counts.
-    pub fn rule(&self, start: &ProgramStart) -> Option<&str> {
+    /// The rules, with the files that their names lead to now.
+    pub(super) fn prepared(&self) -> PreparedRules {
+        PreparedRules(program_rule::prepared(&self.rules, &self.roots))
+    }
+}
+
+/// Deny or ask rules, prepared for the starts of one command.
+#[derive(Debug, Clone)]
+pub(super) struct PreparedRules(Vec<ProgramRule>);
+
+impl PreparedRules {
+    pub(super) fn of(rules: &[PermissionRule], roots: &PathRoots) -> Self {
+        Self(program_rule::prepared(rules, roots))
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The rule that matches a start. One that may match, given incomplete arguments, counts.
+    pub(super) fn rule(&self, start: &ProgramStart) -> Option<&str> {
         if self.0.is_empty() {
             return None;
         }
         let forms = called::denied_forms(start);
-        let mut rules = self.0.iter();
-        rules.find(|(_, pattern)| called::is_meant_by(pattern, &forms, start)).map(|(rule, _)| &**rule)
+        self.0.iter().find(|rule| called::is_meant_by(rule, &forms, start)).map(|rule| &*rule.text)
     }
 }
 
 /// For programs that the host itself chose to start, such as language servers: they may start everything that no rule
 /// denies.
-impl StartJudge for DeniedStarts {
+impl StartJudge for PreparedRules {
     fn decide(&self, start: &ProgramStart) -> StartDecision {
         match self.rule(start) {
             Some(_) => StartDecision::Refuse,
@@ -54,9 +78,4 @@ impl StartJudge for DeniedStarts {
     fn hold(&self, _: ProgramStart, held: Box<dyn HeldStart>) {
         held.refuse();
     }
-}
-
-/// The command patterns among rules, with the rules' texts.
-pub(super) fn patterns(rules: &[PermissionRule]) -> Vec<(String, CommandPattern)> {
-    rules.iter().filter_map(|rule| Some((rule.text.clone(), rule.command()?.clone()))).collect()
 }

@@ -7,11 +7,13 @@
 mod bounded;
 mod called;
 mod denied;
+mod program_rule;
 mod table;
 #[cfg(test)]
 mod tests;
 
 pub use denied::DeniedStarts;
+use denied::PreparedRules;
 pub(super) use table::has;
 pub use table::{ProgramEntry, ProgramKind, ProgramParts, TABLE};
 
@@ -68,7 +70,8 @@ pub struct StartRules {
     policy: Mutex<Arc<Policy>>,
     line: CommandLine,
     approval: CommandApproval,
-    ask: Vec<(String, CommandPattern)>,
+    deny: PreparedRules,
+    ask: PreparedRules,
     /// The directories that the command may run in.
     directories: Vec<PathBuf>,
     /// The programs that the command's text starts, and those of each shell text judged when it starts.
@@ -101,13 +104,15 @@ impl StartRules {
             (false, false) => CommandApproval::Parts,
         };
         let directories = case.directories.unwrap_or_else(|| vec![PathBuf::from(&line.directory)]);
-        let ask = if approval == CommandApproval::Whole { Vec::new() } else { denied::patterns(&policy.ask) };
-        if approval != CommandApproval::Parts && ask.is_empty() && policy.denied_starts().is_empty() {
+        let asked = if approval == CommandApproval::Whole { &[][..] } else { &policy.ask };
+        let ask = PreparedRules::of(asked, &policy.roots);
+        let deny = policy.denied_starts().prepared();
+        if approval != CommandApproval::Parts && ask.is_empty() && deny.is_empty() {
             return None;
         }
         let (foreseen, approved) = (Mutex::new(case.found), Mutex::default());
         let (policy, line) = (Mutex::new(Arc::clone(policy)), line.clone());
-        Some(Arc::new(Self { policy, line, approval, ask, directories, foreseen, approved }))
+        Some(Arc::new(Self { policy, line, approval, deny, ask, directories, foreseen, approved }))
     }
 
     fn policy(&self) -> Arc<Policy> {
@@ -203,7 +208,7 @@ impl StartRules {
 
     /// Decides about a start.
     pub fn judge(&self, start: &ProgramStart) -> StartVerdict {
-        if let Some(rule) = self.policy().denied_starts().rule(start) {
+        if let Some(rule) = self.deny.rule(start) {
             return StartVerdict::Refuse(Some(rule.to_owned()));
         }
         match start.starter.coverage {
@@ -232,8 +237,8 @@ impl StartRules {
     }
 
     fn by_rules(&self, start: &ProgramStart) -> StartVerdict {
-        if let Some((rule, _)) = self.asking(start) {
-            return self.asked(start, Some(rule.clone()), None);
+        if let Some(rule) = self.ask.rule(start) {
+            return self.asked(start, Some(rule.to_owned()), None);
         }
         if self.approval == CommandApproval::Open {
             return StartVerdict::Start(
@@ -260,12 +265,6 @@ impl StartRules {
             return StartVerdict::Start(table::coverage(&name));
         }
         self.asked(start, None, None)
-    }
-
-    /// The ask rule that matches a start.
-    fn asking(&self, start: &ProgramStart) -> Option<&(String, CommandPattern)> {
-        let forms = LazyCell::new(|| called::denied_forms(start));
-        self.ask.iter().find(|(_, pattern)| called::is_meant_by(pattern, &forms, start))
     }
 
     /// Judges the text of a shell as a command. If rules allow all of it, the shell starts, and its programs are expected.

@@ -4,6 +4,7 @@
 //! without the target prefix (`x86_64-linux-gnu-gcc`).
 
 use beamai_isolation::StartCoverage;
+use std::path::Path;
 
 /// Programs of one kind, with the reason.
 #[derive(Debug)]
@@ -274,6 +275,19 @@ const USES: [(&str, PartUse); 3] =
 /// The permitted use of a part; `None` if every use is permitted.
 pub(super) fn use_of(name: &str) -> Option<PartUse> {
     USES.iter().find(|(names, _)| has(names, name)).map(|(_, wanted)| *wanted)
+}
+
+/// Programs that are another program under each of their names: a rule that names a link to one holds for that name, not for
+/// the file.
+const NAMED_BY_CALL: &str = "busybox toybox coreutils uutils sbase-box ubase-box dropbearmulti git rustup rustup-init \
+     ccache sccache distcc icecc mise asdf rtx volta-shim proto-shim bun nix lix snap systemctl openrc kmod pgrep lvm \
+     xtables-nft-multi xtables-legacy-multi pg_wrapper magick gm mtools llvm llvm-ar bash zsh pdftex luahbtex";
+
+/// Whether a file behaves as another program under another name.
+pub(super) fn is_named_by_call(file: &Path) -> bool {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let is_shim = file.parent().and_then(Path::file_name).is_some_and(|directory| directory == "shims");
+    is_shim || has(NAMED_BY_CALL, &name)
 }
 
 /// Whether a space-separated list of names contains this one.

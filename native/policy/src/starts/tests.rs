@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{CommandLine, PermissionRequest as Permission, Policy, PolicyText};
-use beamai_isolation::Starter;
+use beamai_isolation::{Interpreter, NamedFile, Starter};
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -44,7 +44,9 @@ fn start(words: &[&str]) -> ProgramStart {
         file: called.clone().into(),
         called: called.into(),
         links: vec![],
-        loaded: vec![],
+        identity: (0, 0),
+        given: words[0].into(),
+        loaded: NamedFile::default(),
         interpreters: vec![],
         arguments: words.iter().map(OsString::from).collect(),
         has_all_arguments: true,
@@ -65,6 +67,14 @@ fn by(program: &str, coverage: StartCoverage, words: &[&str]) -> ProgramStart {
     let program = format!("/usr/bin/{program}").into();
     let starter = Starter { pid: 3, program, arguments, has_all_arguments: true, coverage };
     ProgramStart { starter, ..start(words) }
+}
+
+fn named(names: &[&str]) -> NamedFile {
+    NamedFile { names: names.iter().map(PathBuf::from).collect(), identity: (1, 1) }
+}
+
+fn interpreter(names: &[&str], argument: Option<&str>) -> Interpreter {
+    Interpreter { program: named(names), argument: argument.map(Into::into), loaded: NamedFile::default() }
 }
 
 impl StartCase {
@@ -386,7 +396,8 @@ fn what_is_denied_starts_under_no_name_and_by_nobody() {
         case.judge(&everything(&["/lib64/ld-linux-x86-64.so.2", "--argv0", "y", "/usr/bin/rm", "-rf", "x"])),
         rule()
     );
-    let script = ProgramStart { interpreters: vec!["/bin/rm".into()], ..everything(&["/w/s", "-rf"]) };
+    let script =
+        ProgramStart { interpreters: vec![interpreter(&["/bin/rm"], None)], ..everything(&["/w/s", "-rf"]) };
     assert_eq!(case.judge(&script), rule());
 }
 
@@ -551,7 +562,7 @@ fn the_loader_is_refused_what_a_deny_rule_names_under_each_of_its_names() {
     let case = case(json!({"allow": ["Bash"], "deny": ["Bash(rm:*)"]}), "make", false);
     let loader = start(&["/lib64/ld-linux-x86-64.so.2", "--argv0", "x", "./link", "y"]);
     assert!(case.covers(&loader).is_some());
-    let loaded = vec!["/w/link".into(), "/usr/bin/rm".into()];
+    let loaded = named(&["/w/link", "/usr/bin/rm"]);
     assert!(matches!(case.judge(&ProgramStart { loaded, ..loader }), StartVerdict::Refuse(Some(_))));
 }
 
@@ -581,4 +592,71 @@ fn env_starts_the_interpreter_of_a_script_and_nothing_else() {
     assert!(case.asks(&by(&script, &["python3", other_text])));
     assert!(case.asks(&by(&other, &["touch", other_text])));
     assert!(case.asks(&by(&other, &["python3", other_text])));
+}
+
+/// Starts by a runner under deny rules, which rules apply to.
+fn denies(rules: &[&str], start: &ProgramStart) -> bool {
+    let case = case(json!({"deny": rules, "default": "allow"}), "make", true);
+    matches!(case.judge(start), StartVerdict::Refuse(Some(_)))
+}
+
+#[test]
+fn an_interpreter_is_judged_with_the_arguments_that_it_gets() {
+    let script = |chain: Vec<Interpreter>| ProgramStart {
+        given: "./x".into(),
+        interpreters: chain,
+        ..start(&["/w/x", "v"])
+    };
+    let by = |names: &[&str], argument| script(vec![interpreter(names, argument)]);
+    assert!(denies(&["Bash(rm -rf:*)"], &by(&["/usr/bin/rm"], Some("-rf"))));
+    assert!(!denies(&["Bash(rm -rf:*)"], &by(&["/usr/bin/rm"], Some("-f"))));
+    assert!(denies(&["Bash(git push:*)"], &by(&["/usr/bin/git"], Some("push"))));
+    assert!(denies(&["Bash(python3 -c ./x:*)"], &by(&["/usr/bin/python3"], Some("-c"))));
+    assert!(denies(&["Bash(touch:*)"], &by(&["/usr/bin/busybox"], Some("touch"))));
+    let loader = |loaded: &[&str], argument| {
+        let loaded = if loaded.is_empty() { NamedFile::default() } else { named(loaded) };
+        Interpreter { loaded, ..interpreter(&["/usr/bin/ld.so"], argument) }
+    };
+    assert!(denies(&["Bash(touch:*)"], &script(vec![loader(&[], Some("/usr/bin/touch"))])));
+    assert!(denies(&["Bash(touch:*)"], &script(vec![loader(&["/w/t", "/usr/bin/touch"], Some("/w/t"))])));
+    assert!(denies(&["Bash(touch:*)"], &script(vec![loader(&[], Some("touch"))])), "looked for elsewhere");
+    let chain = vec![interpreter(&["/w/second"], Some("a")), loader(&[], Some("/usr/bin/touch"))];
+    assert!(denies(&["Bash(touch /w/second a ./x v)"], &script(chain)));
+}
+
+#[test]
+fn a_rule_that_names_a_link_holds_for_the_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().canonicalize().unwrap().join(name);
+    std::fs::write(path("real"), "real").unwrap();
+    std::os::unix::fs::symlink("real", path("link")).unwrap();
+    std::fs::hard_link(path("real"), path("hard")).unwrap();
+    let found = path("real").metadata().unwrap();
+    let identity = (std::os::unix::fs::MetadataExt::dev(&found), std::os::unix::fs::MetadataExt::ino(&found));
+    let rule = format!("Bash({} -x:*)", path("link").display());
+    for name in ["real", "link", "hard"] {
+        let called = path(name);
+        let words = [called.to_str().unwrap(), "-x"];
+        assert!(denies(&[&rule], &ProgramStart { identity, ..start(&words) }), "{name}");
+        assert!(!denies(&[&rule], &ProgramStart { identity, ..start(&words[..1]) }), "{name}");
+    }
+    assert!(!denies(&[&rule], &start(&["/w/real", "-x"])));
+}
+
+#[test]
+fn a_command_of_git_is_denied_under_its_own_name() {
+    for words in
+        [&["/usr/lib/git-core/git-push", "origin"][..], &["/usr/lib/git-core/git-remote-https", "push"]]
+    {
+        assert!(denies(&["Bash(git push:*)"], &start(words)), "{words:?}");
+        assert!(denies(&["Bash(git:*)"], &start(words)), "{words:?}");
+    }
+    let renamed = ProgramStart {
+        called: "/usr/bin/git".into(),
+        file: "/usr/bin/git".into(),
+        ..start(&["git-push", "origin"])
+    };
+    assert!(denies(&["Bash(git push:*)"], &renamed) && !denies(&["Bash(git log:*)"], &renamed));
+    assert!(!denies(&["Bash(git push:*)"], &start(&["/usr/lib/git-core/git-remote-https", "origin"])));
+    assert!(!denies(&["Bash(git:*)"], &start(&["/w/git-stats", "x"])));
 }

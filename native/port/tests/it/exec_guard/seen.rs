@@ -4,7 +4,7 @@ use super::{Fixture, Recorder, words};
 use beamai_isolation::{ProgramStart, StartCoverage};
 use beamai_process::ExitStatus;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 #[test]
@@ -35,7 +35,7 @@ fn what_the_loader_loads_is_told_by_all_of_its_names() {
     std::os::unix::fs::symlink("/bin/true", fixture.path().join("link")).unwrap();
     let ran = fixture.run(&judge, "/lib64/ld-linux-x86-64.so.2 --argv0 x ./link y");
     assert_eq!(ran.exit(), ExitStatus::Code(0), "{ran:?}");
-    let loaded = judge.starts().pop().unwrap().loaded;
+    let loaded = judge.starts().pop().unwrap().loaded.names;
     assert_eq!(loaded, [fixture.path().join("link"), "/bin/true".into(), "/usr/bin/true".into()]);
 }
 
@@ -55,13 +55,19 @@ fn links_and_interpreters_are_told_one_by_one() {
     assert_eq!((&two.called, &two.file), (&at("two"), &at("real")));
     assert_eq!(two.links, [at("one"), at("real")]);
     let sh = ["/bin/sh", "/usr/bin/sh", "/usr/bin/dash"].map(PathBuf::from);
-    assert_eq!(two.interpreters, sh);
+    assert_eq!(two.interpreters[0].program.names, sh);
+    assert_eq!(two.interpreters[0].argument.as_deref(), Some("-e".as_ref()));
+    let found = fs::metadata("/bin/sh").unwrap();
+    assert_eq!(two.interpreters[0].program.identity, (found.dev(), found.ino()));
+    let found = fs::metadata(at("real")).unwrap();
+    assert_eq!((two.identity, two.given.to_str()), ((found.dev(), found.ino()), Some("./two")));
     assert!(two.is_writable);
     let three = judge.start("three");
     assert_eq!(three.links, [Path::new("/bin/true"), Path::new("/usr/bin/true")]);
     assert!(three.is_writable, "the link is");
     let second = judge.start("second");
-    assert_eq!(second.interpreters, [[at("one"), at("real")].to_vec(), sh.to_vec()].concat());
+    let names: Vec<_> = second.interpreters.into_iter().map(|one| one.program.names).collect();
+    assert_eq!(names, [[at("one"), at("real")].to_vec(), sh.to_vec()]);
 }
 
 #[test]

@@ -1,0 +1,155 @@
+//! A deny or ask rule about commands, with the files that its program's name leads to.
+//!
+//! A program has several names, and a rule gives one of them: `awk` may be a link to `mawk`. The rule holds for the file, so
+//! the name is looked up when a command begins, in directories that commands cannot write.
+
+use super::called::CommandForm;
+use super::table;
+use crate::path::{PathRoots, clean};
+use crate::rule::PermissionRule;
+use crate::words::CommandPattern;
+use beamai_bash_reader::SYSTEM_DIRECTORIES;
+use beamai_isolation::FileIdentity;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// A rule, prepared for the starts of one command.
+#[derive(Debug, Clone)]
+pub(super) struct ProgramRule {
+    pub(super) text: String,
+    pub(super) pattern: CommandPattern,
+    /// The files that its name leads to.
+    files: Vec<FileIdentity>,
+    /// If it names a path: the absolute paths that this means.
+    paths: Vec<String>,
+}
+
+impl ProgramRule {
+    /// The rule's own name for a program, if it names that file or path.
+    pub(super) fn name_of(&self, form: &CommandForm) -> Option<&str> {
+        let is_file = form.identity.is_some_and(|identity| self.files.contains(&identity));
+        let is_path = || form.names.iter().any(|name| self.paths.contains(name));
+        self.pattern.name().filter(|_| is_file || is_path())
+    }
+
+    fn prepared(rule: &PermissionRule, places: &ProgramPlaces) -> Option<Self> {
+        let pattern = rule.command()?.clone();
+        let (files, paths) = match pattern.name() {
+            Some(name) if name.contains('/') => places.of_path(name),
+            Some(name) => (places.of_name(name), Vec::new()),
+            None => Default::default(),
+        };
+        Some(Self { text: rule.text.clone(), pattern, files, paths })
+    }
+}
+
+/// The rules about commands among these, prepared.
+pub(super) fn prepared(rules: &[PermissionRule], roots: &PathRoots) -> Vec<ProgramRule> {
+    let rules: Vec<&PermissionRule> = rules.iter().filter(|rule| rule.command().is_some()).collect();
+    if rules.is_empty() {
+        return Vec::new();
+    }
+    let places = ProgramPlaces::of(roots);
+    rules.into_iter().filter_map(|rule| ProgramRule::prepared(rule, &places)).collect()
+}
+
+/// Where the names of rules are looked up.
+struct ProgramPlaces {
+    /// The directories of programs.
+    directories: Vec<PathBuf>,
+    /// The directory that relative paths start from.
+    top: PathBuf,
+}
+
+impl ProgramPlaces {
+    /// The system's directories, and those of the `PATH` outside of the workspace.
+    fn of(roots: &PathRoots) -> Self {
+        let top = roots.top().unwrap_or_else(|| "/".into());
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let own = std::env::split_paths(&path).filter(|directory| directory.is_absolute());
+        let own =
+            own.filter(|directory| !roots.meant(Path::new(""), &directory.to_string_lossy()).is_relative());
+        let mut directories: Vec<PathBuf> = SYSTEM_DIRECTORIES.iter().map(PathBuf::from).chain(own).collect();
+        directories.sort();
+        directories.dedup();
+        Self { directories, top }
+    }
+
+    /// The files of this name.
+    fn of_name(&self, name: &str) -> Vec<FileIdentity> {
+        let mut files: Vec<FileIdentity> =
+            self.directories.iter().filter_map(|directory| identity(&directory.join(name))).collect();
+        files.sort_unstable();
+        files.dedup();
+        files
+    }
+
+    /// The file at a path, and the path's other spellings.
+    fn of_path(&self, path: &str) -> (Vec<FileIdentity>, Vec<String>) {
+        let path = clean(&self.top.join(path));
+        let real = path.parent().and_then(|parent| parent.canonicalize().ok());
+        let real = real.zip(path.file_name()).map(|(parent, name)| parent.join(name));
+        let files = identity(&path).into_iter().collect();
+        let paths = [path].into_iter().chain(real);
+        (files, paths.map(|path| path.to_string_lossy().into_owned()).collect())
+    }
+}
+
+/// The file that a path leads to, unless that is another program by its other name.
+fn identity(path: &Path) -> Option<FileIdentity> {
+    let found = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
+    let real = path.canonicalize().ok()?;
+    let is_same = real.file_name() == path.file_name() || !table::is_named_by_call(&real);
+    is_same.then(|| (found.dev(), found.ino()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn places() -> (tempfile::TempDir, ProgramPlaces) {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        std::fs::create_dir(top.join("bin")).unwrap();
+        for name in ["mawk", "busybox", "rustup"] {
+            std::fs::write(top.join("bin").join(name), name).unwrap();
+        }
+        for (target, link) in
+            [("mawk", "awk"), ("busybox", "touch"), ("rustup", "cargo"), ("rustup", "rustc")]
+        {
+            symlink(target, top.join("bin").join(link)).unwrap();
+        }
+        (dir, ProgramPlaces { directories: vec![top.join("bin"), top.join("none")], top })
+    }
+
+    #[test]
+    fn a_name_leads_to_the_file_behind_its_links() {
+        let (_dir, places) = places();
+        let mawk = identity(&places.top.join("bin/mawk")).unwrap();
+        assert_eq!((places.of_name("awk"), places.of_name("mawk")), (vec![mawk], vec![mawk]));
+        assert_eq!(places.of_name("nawk"), []);
+        assert_eq!(places.of_name("."), []);
+    }
+
+    #[test]
+    fn a_program_of_many_names_is_each_of_them_by_that_name_alone() {
+        let (_dir, places) = places();
+        for name in ["touch", "cargo", "rustc"] {
+            assert_eq!(places.of_name(name), [], "{name}");
+            assert_eq!(places.of_path(&format!("bin/{name}")).0, [], "{name}");
+        }
+        assert!(!places.of_name("rustup").is_empty() && !places.of_name("busybox").is_empty());
+    }
+
+    #[test]
+    fn a_path_is_meant_in_each_of_its_spellings() {
+        let (_dir, places) = places();
+        symlink("bin", places.top.join("sbin")).unwrap();
+        let text = |path: &str| places.top.join(path).to_string_lossy().into_owned();
+        let (files, paths) = places.of_path("./sbin/awk");
+        assert_eq!(files, places.of_name("mawk"));
+        assert_eq!(paths, [text("sbin/awk"), text("bin/awk")]);
+        assert_eq!(places.of_path("./bin/new"), (vec![], vec![text("bin/new"), text("bin/new")]));
+    }
+}
