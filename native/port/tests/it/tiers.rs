@@ -324,6 +324,45 @@ fn hooks_and_settings_that_a_command_plants_are_taken_out_and_harmless_ones_stay
     assert!(dir.path().join("new").exists());
 }
 
+#[test]
+fn what_a_persons_own_link_leads_git_to_is_cleaned_and_the_link_stays() {
+    let dir = TempDir::new().unwrap();
+    let own = "git init -q . && rm -rf .git/hooks && mkdir hk && ln -s ../hk .git/hooks && echo true > hk/pre-commit && \
+               mv .git/config cfg && ln -s ../cfg .git/config && ln -s hk way && git config core.hooksPath way";
+    assert!(Command::new("sh").args(["-c", own]).current_dir(dir.path()).status().unwrap().success());
+    let (result, _) = call(no_user_namespaces(), "required:landlock", dir.path(), "echo x > new");
+    assert!(result.get("planted").is_none(), "{result}");
+    let plant = "mkdir r2; echo evil > r2/pre-commit; rm way; ln -s r2 way; echo evil > hk/post-checkout; \
+                 git config -f cfg core.fsmonitor ./evil; rm .git/hooks; ln -s ../r2 .git/hooks";
+    let (result, _) = call(no_user_namespaces(), "required:landlock", dir.path(), plant);
+    for (link, target) in [(".git/hooks", "../hk"), (".git/config", "../cfg"), ("way", "hk")] {
+        let now = std::fs::read_link(dir.path().join(link)).unwrap();
+        assert_eq!(now, Path::new(target), "{link}: {result}");
+    }
+    let hooks: BTreeSet<_> =
+        std::fs::read_dir(dir.path().join("hk")).unwrap().map(|hook| hook.unwrap().file_name()).collect();
+    assert_eq!(hooks, ["post-checkout.planted", "pre-commit"].map(Into::into).into());
+    assert!(!std::fs::read_to_string(dir.path().join("cfg")).unwrap().contains("fsmonitor"), "{result}");
+    assert_eq!(result["planted"][0]["setting"], "leads git elsewhere", "{result}");
+}
+
+#[test]
+fn flags_of_files_cannot_be_set() {
+    let (dir, outside) = (TempDir::new().unwrap(), TempDir::new_in("/var/tmp").unwrap());
+    let file = outside.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let attempt = format!("chattr +d {}", file.display());
+    let (result, _) = call(no_user_namespaces(), "off", dir.path(), &attempt);
+    assert_eq!(result["exit_code"], 0, "{result}");
+    let (result, _) = call(no_user_namespaces(), "off", dir.path(), &format!("chattr -d {}", file.display()));
+    assert_eq!(result["exit_code"], 0, "{result}");
+    let (result, _) = call(no_user_namespaces(), "required:landlock", dir.path(), &attempt);
+    assert_ne!(result["exit_code"], 0, "{result}");
+    let flags = Command::new("lsattr").arg(&file).output().unwrap().stdout;
+    let flags = String::from_utf8(flags).unwrap();
+    assert!(!flags.split(' ').next().unwrap().contains('d'), "{flags}");
+}
+
 /// What differs from the full tier: a test of another module that does not hold, and the row of the table in
 /// `docs/sandbox.md` that says so. Each is shown to fail.
 const DIFFERS: &[(&str, &str)] = &[

@@ -41,8 +41,12 @@ pub struct ProtectedPaths {
     pub hidden: Vec<String>,
     /// Paths that cannot be written. Nothing beneath them is listed here.
     pub read_only: Vec<String>,
+    /// Directories that are repositories but for a name or two. They are not protected.
+    pub begun: Vec<String>,
     /// Why the lists may be incomplete.
     pub cut: Option<String>,
+    /// Why repositories inside of the directories of others may be missing.
+    pub cut_inside: Option<String>,
 }
 
 /// Limits of a walk.

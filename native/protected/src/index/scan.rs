@@ -77,6 +77,26 @@ pub(super) fn exists(root: &OwnedFd, path: &Path) -> bool {
     kind(root, path).is_some()
 }
 
+/// Whether a directory may have directories in it. `known` is its stamp when it had none.
+pub(super) fn may_have_directories(
+    root: &OwnedFd,
+    path: &Path,
+    known: Option<&DirectoryStamp>,
+) -> (bool, Option<DirectoryStamp>) {
+    let Ok(stat) = rustix::fs::statat(root, path, AtFlags::SYMLINK_NOFOLLOW) else { return (false, None) };
+    let stamp = of_stat(&stat);
+    let has = match stat.st_nlink {
+        // Some file systems do not count directories.
+        0 | 1 if known == Some(&stamp) && !stamp.may_change_unseen() => false,
+        0 | 1 => open(root, path)
+            .and_then(entries)
+            .is_ok_and(|entries| entries.iter().any(|(_, kind)| *kind == FileType::Directory)),
+        2 => false,
+        _ => true,
+    };
+    (has, Some(stamp))
+}
+
 /// The stamp of the directory at a path, links followed.
 pub(super) fn stamp_of(path: &Path) -> Result<DirectoryStamp, Errno> {
     rustix::fs::stat(path).map(|stat| of_stat(&stat))

@@ -10,6 +10,9 @@ use std::path::Path;
 /// Maximum depth of submodules' repositories in a repository's `modules`.
 const DEPTH_OF_MODULES: u8 = 4;
 
+/// Names that make a directory a repository.
+const MARKS: [&str; 4] = ["HEAD", "commondir", "objects", "refs"];
+
 /// The role of a directory in a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DirectoryRole {
@@ -20,6 +23,12 @@ pub(super) enum DirectoryRole {
     },
     /// The directory of a git repository.
     Repository,
+    /// In the directory of a git repository. Commands may have made a repository of its own there.
+    Inside,
+    /// A repository's `objects`.
+    Objects,
+    /// One of the directories in it that have only files, so that it is entered only if it has directories after all.
+    ObjectFiles,
     /// It contains repositories of submodules, at most this many levels deep.
     Modules(u8),
     /// It contains directories of linked work trees.
@@ -32,6 +41,8 @@ pub(super) struct EntryMeaning {
     pub(super) is_repository: bool,
     /// Whether it makes its parent directory a repository.
     pub(super) makes_repository: bool,
+    /// Whether its parent directory is one but for a name or two.
+    pub(super) begins_repository: bool,
     pub(super) is_hidden: bool,
     pub(super) is_read_only: bool,
     /// The role to scan it with.
@@ -63,8 +74,8 @@ impl<'a> ScanTargets<'a> {
     pub(super) fn concerns(&self, parent: DirectoryRole, name: &OsStr) -> bool {
         match parent {
             DirectoryRole::Plain { .. } => name == ".git" || is_mark(name) || !self.rules.is_empty(),
-            DirectoryRole::Modules(_) => name == "HEAD",
-            DirectoryRole::Repository | DirectoryRole::WorkTrees => false,
+            DirectoryRole::Repository => name == ".git",
+            _ => name == ".git" || is_mark(name),
         }
     }
 
@@ -80,27 +91,54 @@ impl<'a> ScanTargets<'a> {
         let name = path.file_name().unwrap_or_default();
         match parent {
             DirectoryRole::Plain { is_read_only } => {
-                let makes_repository = is_mark(name) && !is_read_only && makes_repository(path, exists);
-                EntryMeaning { makes_repository, ..self.meaning_in_plain(is_read_only, path, kind) }
+                let is_mark = is_mark(name) && !is_read_only;
+                let makes_repository = is_mark && makes_repository(path, &exists);
+                let begins_repository = is_mark && !makes_repository && begins_repository(path, &exists);
+                let plain = self.meaning_in_plain(is_read_only, path, kind);
+                EntryMeaning { makes_repository, begins_repository, ..plain }
             }
-            DirectoryRole::Repository if !is_directory => EntryMeaning::default(),
-            DirectoryRole::Repository if name == "modules" => {
-                EntryMeaning::descend_as(DirectoryRole::Modules(DEPTH_OF_MODULES))
+            _ if name == ".git" => EntryMeaning {
+                is_repository: true,
+                descend: is_directory.then_some(DirectoryRole::Repository),
+                ..EntryMeaning::default()
+            },
+            // Its own names make a repository what it is.
+            DirectoryRole::Repository => self.meaning_inside(parent, path, is_directory, &exists),
+            _ => EntryMeaning {
+                makes_repository: is_mark(name) && makes_repository(path, &exists),
+                ..self.meaning_inside(parent, path, is_directory, &exists)
+            },
+        }
+    }
+
+    /// How to treat an entry in the directory of a repository.
+    fn meaning_inside(
+        &self,
+        parent: DirectoryRole,
+        path: &Path,
+        is_directory: bool,
+        exists: &impl Fn(&Path) -> bool,
+    ) -> EntryMeaning {
+        let name = path.file_name().unwrap_or_default();
+        let repository =
+            || EntryMeaning { is_repository: true, ..EntryMeaning::descend_as(DirectoryRole::Repository) };
+        match parent {
+            _ if !is_directory => EntryMeaning::default(),
+            DirectoryRole::Repository => EntryMeaning::descend_as(match name.as_encoded_bytes() {
+                b"modules" => DirectoryRole::Modules(DEPTH_OF_MODULES),
+                b"worktrees" => DirectoryRole::WorkTrees,
+                b"objects" => DirectoryRole::Objects,
+                _ => DirectoryRole::Inside,
+            }),
+            DirectoryRole::Objects if has_only_files(name) => {
+                EntryMeaning::descend_as(DirectoryRole::ObjectFiles)
             }
-            DirectoryRole::Repository if name == "worktrees" => {
-                EntryMeaning::descend_as(DirectoryRole::WorkTrees)
-            }
-            DirectoryRole::Repository => EntryMeaning::default(),
-            DirectoryRole::Modules(_) if is_directory && exists(&path.join("HEAD")) => {
-                EntryMeaning { is_repository: true, ..EntryMeaning::descend_as(DirectoryRole::Repository) }
-            }
-            DirectoryRole::Modules(depth) if is_directory && depth > 0 => {
+            DirectoryRole::Modules(_) if exists(&path.join("HEAD")) => repository(),
+            DirectoryRole::WorkTrees => repository(),
+            DirectoryRole::Modules(depth) if depth > 0 => {
                 EntryMeaning::descend_as(DirectoryRole::Modules(depth - 1))
             }
-            DirectoryRole::WorkTrees if is_directory => {
-                EntryMeaning { is_repository: true, ..EntryMeaning::default() }
-            }
-            DirectoryRole::Modules(_) | DirectoryRole::WorkTrees => EntryMeaning::default(),
+            _ => EntryMeaning::descend_as(DirectoryRole::Inside),
         }
     }
 
@@ -145,14 +183,32 @@ impl<'a> ScanTargets<'a> {
 
 /// Whether git accepts a directory with this name in it, and with others, as a repository.
 pub(super) fn is_mark(name: &OsStr) -> bool {
-    ["HEAD", "commondir", "objects", "refs"].iter().any(|mark| name == *mark)
+    MARKS.iter().any(|mark| name == *mark)
 }
 
 /// Whether the parent directory of a path is a repository without a `.git`: a bare one, or one that shares its objects
 /// with another.
-fn makes_repository(path: &Path, exists: impl Fn(&Path) -> bool) -> bool {
+fn makes_repository(path: &Path, exists: &impl Fn(&Path) -> bool) -> bool {
     let has = |name: &str| exists(&path.with_file_name(name));
     has("HEAD") && (has("commondir") || has("objects") && has("refs"))
+}
+
+/// Whether little is missing for that: a name that no tool asks about could complete it later.
+fn begins_repository(path: &Path, exists: &impl Fn(&Path) -> bool) -> bool {
+    MARKS.iter().filter(|mark| exists(&path.with_file_name(mark))).count() > 1
+}
+
+/// Whether git keeps only files in a directory of this name in `objects`.
+fn has_only_files(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    matches!(name, b"pack" | b"info") || name.len() == 2 && name.iter().all(u8::is_ascii_hexdigit)
+}
+
+impl DirectoryRole {
+    /// Whether it is the directory of a git repository, or in one.
+    pub(super) fn is_inside(self) -> bool {
+        !matches!(self, Self::Plain { .. })
+    }
 }
 
 impl EntryMeaning {

@@ -167,6 +167,32 @@ fn whatever_changes_is_known() {
 }
 
 #[test]
+fn repositories_in_the_directory_of_another_one_are_found_when_they_appear() {
+    let dir = TempDir::new().unwrap();
+    for file in [".git/HEAD", ".git/objects/ab/x", ".git/objects/pack/x", ".git/refs/heads/main"] {
+        write(&dir, file);
+    }
+    assert_eq!(found(&dir, &[]).repositories, [".git"]);
+    let places = ["objects/ab/zz", "objects/pack/a/b", "objects/zz", "refs/heads/zz", "worktrees", "zz"];
+    for place in places {
+        for file in ["HEAD", "objects/x", "refs/x"] {
+            write(&dir, &format!(".git/{place}/{file}"));
+        }
+        let now = found(&dir, &[]);
+        assert!(now.repositories.contains(&format!(".git/{place}")), "{place}: {now:?}");
+        assert_eq!(*now, walked(&dir, &[], super::BOUNDS_OF_REPOSITORIES), "{place}");
+    }
+    fs::remove_dir_all(dir.path().join(".git/objects/ab/zz")).unwrap();
+    assert_eq!(*found(&dir, &[]), walked(&dir, &[], super::BOUNDS_OF_REPOSITORIES));
+    // Some are not whole.
+    write(&dir, "half/objects/x");
+    write(&dir, "half/refs/x");
+    assert_eq!(found(&dir, &[]).begun, ["half"]);
+    write(&dir, "half/HEAD");
+    assert!(found(&dir, &[]).begun.is_empty() && found(&dir, &[]).repositories.contains(&"half".to_owned()));
+}
+
+#[test]
 fn nothing_changed_is_the_very_same_answer() {
     let dir = TempDir::new().unwrap();
     write(&dir, "k.pem");

@@ -29,10 +29,21 @@ pub(super) struct DirectoryIndex {
     watched: HashMap<i32, PathBuf>,
     /// Directories that are compared by their timestamps.
     dated: BTreeMap<PathBuf, DirectoryStamp>,
+    /// Directories that had only files, with their timestamps then.
+    with_files: BTreeMap<PathBuf, DirectoryStamp>,
     repositories: BTreeSet<PathBuf>,
+    begun: BTreeSet<PathBuf>,
     hidden: BTreeSet<PathBuf>,
     read_only: BTreeSet<PathBuf>,
-    /// Number of names that were read.
+    plain: Extent,
+    /// The directories of repositories, which have a limit of their own.
+    inside: Extent,
+}
+
+/// What was read of a kind of directories.
+#[derive(Default)]
+struct Extent {
+    directories: usize,
     names: usize,
     cut: Option<ScanCutoff>,
 }
@@ -52,6 +63,22 @@ fn topmost(paths: BTreeSet<PathBuf>) -> Vec<PathBuf> {
         }
     }
     top
+}
+
+impl Extent {
+    fn note_cutoff(&mut self, why: &str) {
+        self.cut.get_or_insert_with(|| ScanCutoff { why: why.to_owned(), when: Instant::now() });
+    }
+
+    /// Whether a limit has been hit.
+    fn is_over(&mut self, bounds: ScanBounds) -> bool {
+        if self.directories >= bounds.directories {
+            self.note_cutoff(&format!("it has more than {} directories", bounds.directories));
+        } else if self.names > bounds.names {
+            self.note_cutoff(&format!("it has more than {} files", bounds.names));
+        }
+        self.cut.is_some()
+    }
 }
 
 struct IndexedDirectory {
@@ -77,11 +104,13 @@ impl DirectoryIndex {
             directories: BTreeMap::new(),
             watched: HashMap::new(),
             dated: BTreeMap::new(),
+            with_files: BTreeMap::new(),
             repositories: BTreeSet::new(),
+            begun: BTreeSet::new(),
             hidden: BTreeSet::new(),
             read_only: BTreeSet::new(),
-            names: 0,
-            cut: None,
+            plain: Extent::default(),
+            inside: Extent::default(),
         };
         tree.descend(PathBuf::new(), DirectoryRole::Plain { is_read_only: false }, scan)?;
         Ok(tree)
@@ -98,7 +127,9 @@ impl DirectoryIndex {
             repositories: texts(&self.repositories),
             hidden: texts(&self.hidden),
             read_only: texts(&self.read_only),
-            cut: self.cut.as_ref().map(|cut| cut.why.clone()),
+            begun: texts(self.begun.difference(&self.repositories)),
+            cut: self.plain.cut.as_ref().map(|cut| cut.why.clone()),
+            cut_inside: self.inside.cut.as_ref().map(|cut| cut.why.clone()),
         }
     }
 
@@ -123,7 +154,8 @@ impl DirectoryIndex {
             (scan.check)()?;
             self.rescan(path, scan)?;
         }
-        if self.cut.as_ref().is_some_and(|cut| cut.when.elapsed() > PATIENCE) {
+        let cuts = [&self.plain.cut, &self.inside.cut];
+        if cuts.into_iter().flatten().any(|cut| cut.when.elapsed() > PATIENCE) {
             self.rebuild(scan)?;
         }
         Ok(false)
@@ -154,16 +186,30 @@ impl DirectoryIndex {
             stamp.may_change_unseen() || scan::stamp_at(&self.root, path) != Ok(**stamp)
         };
         directories.extend(self.dated.iter().filter(is_old).map(|(path, _)| path.clone()));
+        self.note_new_directories(&mut directories);
         Ok((names, directories))
+    }
+
+    /// Adds directories that had only files, and may have others now.
+    fn note_new_directories(&self, directories: &mut BTreeSet<PathBuf>) {
+        // Those of one parent follow each other.
+        let mut above: Option<(&Path, OwnedFd)> = None;
+        for (path, stamp) in &self.with_files {
+            let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { continue };
+            if above.as_ref().is_none_or(|(opened, _)| *opened != parent) {
+                above = scan::open(&self.root, parent).ok().map(|fd| (parent, fd));
+            }
+            let Some((_, fd)) = &above else { continue };
+            if scan::may_have_directories(fd, Path::new(name), Some(stamp)).0 {
+                directories.insert(path.clone());
+            }
+        }
     }
 
     fn is_of_interest(&self, event: &DirectoryEvent, scan: &Scan<'_>) -> bool {
         let parent = self.watched.get(&event.watch).and_then(|parent| self.directories.get(parent));
         parent.is_some_and(|parent| match event.is_directory {
-            true => {
-                parent.role != DirectoryRole::Repository
-                    || ["modules", "worktrees"].iter().any(|of| event.name == *of)
-            }
+            true => true,
             false => scan.targets.concerns(parent.role, &event.name),
         })
     }
@@ -171,7 +217,7 @@ impl DirectoryIndex {
     fn rebuild(&mut self, scan: &Scan<'_>) -> Result<()> {
         self.watch = self.watch.as_ref().and_then(|_| InotifyWatch::new().ok());
         self.forget(Path::new(""));
-        (self.names, self.cut) = (0, None);
+        (self.plain, self.inside) = Default::default();
         self.descend(PathBuf::new(), DirectoryRole::Plain { is_read_only: false }, scan)
     }
 
@@ -181,17 +227,27 @@ impl DirectoryIndex {
             let from = set.range::<Path, _>((Bound::Included(path), Bound::Unbounded));
             from.take_while(|other| other.starts_with(path)).cloned().collect()
         };
-        for set in [&mut self.repositories, &mut self.hidden, &mut self.read_only] {
+        for set in [&mut self.repositories, &mut self.begun, &mut self.hidden, &mut self.read_only] {
             for gone in beneath(set) {
                 set.remove(&gone);
             }
+        }
+        let from = self.with_files.range::<Path, _>((Bound::Included(path), Bound::Unbounded));
+        let gone: Vec<PathBuf> =
+            from.map(|(other, _)| other).take_while(|other| other.starts_with(path)).cloned().collect();
+        for path in gone {
+            self.with_files.remove(&path);
         }
         let from = self.directories.range::<Path, _>((Bound::Included(path), Bound::Unbounded));
         let gone: Vec<PathBuf> =
             from.map(|(other, _)| other).take_while(|other| other.starts_with(path)).cloned().collect();
         for path in gone {
             self.dated.remove(&path);
-            if let Some(watch) = self.directories.remove(&path).and_then(|directory| directory.watch) {
+            let gone = self.directories.remove(&path);
+            if let Some(directory) = &gone {
+                self.extent(directory.role).directories -= 1;
+            }
+            if let Some(watch) = gone.and_then(|directory| directory.watch) {
                 self.watched.remove(&watch);
                 self.watch.iter().for_each(|inotify| inotify.remove(watch));
             }
@@ -206,9 +262,10 @@ impl DirectoryIndex {
         };
         // If its parent is gone, so is this path.
         let Some(role) = self.directories.get(parent).map(|parent| parent.role) else { return Ok(()) };
-        if matches!(role, DirectoryRole::Plain { .. }) && path.file_name().is_some_and(is_mark) {
+        if role != DirectoryRole::Repository && path.file_name().is_some_and(is_mark) {
             // It may have made its parent a repository; if it still does, that is recorded again.
             self.repositories.remove(parent);
+            self.begun.remove(parent);
         }
         match scan::kind(&self.root, path).and_then(|kind| self.note(role, path, kind, scan)) {
             Some(role) => self.descend(path.to_owned(), role, scan),
@@ -229,7 +286,17 @@ impl DirectoryIndex {
     }
 
     fn keep(&mut self, path: &Path, meaning: EntryMeaning) -> Option<DirectoryRole> {
-        let EntryMeaning { is_repository, makes_repository, is_hidden, is_read_only, descend } = meaning;
+        let EntryMeaning {
+            is_repository,
+            makes_repository,
+            begins_repository,
+            is_hidden,
+            is_read_only,
+            descend,
+        } = meaning;
+        if let (true, Some(directory)) = (begins_repository, path.parent()) {
+            self.begun.insert(directory.to_owned());
+        }
         if let (true, Some(directory)) = (makes_repository, path.parent()) {
             self.repositories.insert(directory.to_owned());
         }
@@ -243,35 +310,41 @@ impl DirectoryIndex {
                 set.insert(path.to_owned());
             }
         }
-        if self.repositories.len() + self.hidden.len() + self.read_only.len() > self.bounds.found {
-            self.note_cutoff(&format!("more than {} files and directories were found", self.bounds.found));
+        if self.repositories.len() + self.begun.len() + self.hidden.len() + self.read_only.len()
+            > self.bounds.found
+        {
+            self.plain
+                .note_cutoff(&format!("more than {} files and directories were found", self.bounds.found));
         }
         descend
     }
 
-    fn note_cutoff(&mut self, why: &str) {
-        self.cut.get_or_insert_with(|| ScanCutoff { why: why.to_owned(), when: Instant::now() });
+    fn extent(&mut self, role: DirectoryRole) -> &mut Extent {
+        if role.is_inside() { &mut self.inside } else { &mut self.plain }
     }
 
-    /// Scans a directory and everything beneath it, breadth first.
+    /// Scans a directory and everything beneath it, breadth first, the directories of repositories last.
     fn descend(&mut self, path: PathBuf, role: DirectoryRole, scan: &Scan<'_>) -> Result<()> {
-        let mut queue = VecDeque::from([(path, role)]);
-        while let Some((path, role)) = queue.pop_front() {
+        let mut queues = [VecDeque::new(), VecDeque::new()];
+        queues[usize::from(role.is_inside())].push_back((path, role));
+        while let Some((path, role)) = queues.iter_mut().find_map(VecDeque::pop_front) {
             (scan.check)()?;
-            if self.directories.len() >= self.bounds.directories {
-                self.note_cutoff(&format!("it has more than {} directories", self.bounds.directories));
-            } else if self.names > self.bounds.names {
-                self.note_cutoff(&format!("it has more than {} files", self.bounds.names));
+            if role == DirectoryRole::ObjectFiles && !self.has_directories(&path) {
+                continue;
             }
-            if self.cut.is_some() {
-                break;
+            let bounds = self.bounds;
+            if self.extent(role).is_over(bounds) {
+                queues[usize::from(role.is_inside())].clear();
+                continue;
             }
             match self.enter(&path, role) {
                 Ok(entries) => {
-                    self.names += entries.len();
+                    self.extent(role).names += entries.len();
                     for (name, kind) in entries {
                         let path = path.join(name);
-                        queue.extend(self.note(role, &path, kind, scan).map(|role| (path, role)));
+                        if let Some(role) = self.note(role, &path, kind, scan) {
+                            queues[usize::from(role.is_inside())].push_back((path, role));
+                        }
                     }
                 }
                 // Removed or replaced meanwhile, for which there is an event.
@@ -279,10 +352,22 @@ impl DirectoryIndex {
                 Err(Errno::ACCESS | Errno::PERM) => {
                     _ = self.keep(&path, scan.targets.meaning_of_unreadable())
                 }
-                Err(errno) => self.note_cutoff(&format!("{} cannot be opened: {errno}", encode_path(&path))),
+                Err(errno) => {
+                    let why = format!("{} cannot be opened: {errno}", encode_path(&path));
+                    self.extent(role).note_cutoff(&why);
+                }
             }
         }
         Ok(())
+    }
+
+    /// Whether a directory that should have only files has directories; if not, that is looked at again later.
+    fn has_directories(&mut self, path: &Path) -> bool {
+        let (has, stamp) = scan::may_have_directories(&self.root, path, None);
+        if let (false, Some(stamp)) = (has, stamp) {
+            self.with_files.insert(path.to_owned(), stamp);
+        }
+        has
     }
 
     /// Adds a watch before listing a directory, so that no change is missed.
@@ -300,6 +385,7 @@ impl DirectoryIndex {
             None => _ = self.dated.insert(path.to_owned(), scan::stamp(&directory)?),
         }
         self.directories.insert(path.to_owned(), IndexedDirectory { role, watch });
+        self.extent(role).directories += 1;
         scan::entries(directory)
     }
 }

@@ -38,11 +38,22 @@ impl OpenDirectory {
         read_all(fd)
     }
 
+    /// The same where links are followed.
+    pub(super) fn read_through(&self, name: impl AsRef<OsStr>) -> Result<Vec<u8>, Errno> {
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        read_all(rustix::fs::openat(&self.0, name.as_ref(), flags, Mode::empty())?)
+    }
+
     /// The target of a link.
     pub(super) fn link(&self, name: impl AsRef<OsStr>) -> Option<OsString> {
         use std::os::unix::ffi::OsStringExt;
         let target = rustix::fs::readlinkat(&self.0, name.as_ref(), Vec::new()).ok()?;
         Some(OsString::from_vec(target.into_bytes()))
+    }
+
+    /// Makes a link.
+    pub(super) fn make_link(&self, name: impl AsRef<OsStr>, target: &OsStr) -> Result<(), Errno> {
+        rustix::fs::symlinkat(target, &self.0, name.as_ref())
     }
 
     /// Atomically replaces a file by one with this content.
@@ -73,6 +84,18 @@ impl OpenDirectory {
             }
         }
         Err(Errno::EXIST)
+    }
+
+    /// The names in it that are links.
+    pub(super) fn links(&self) -> Vec<OsString> {
+        use std::os::unix::ffi::OsStrExt;
+        let listing = rustix::fs::Dir::read_from(self.0.as_fd());
+        let entries = listing.into_iter().flatten().flatten();
+        // Some file systems do not report the type in a listing.
+        let may_be =
+            entries.filter(|entry| matches!(entry.file_type(), FileType::Symlink | FileType::Unknown));
+        let names = may_be.map(|entry| OsStr::from_bytes(entry.file_name().to_bytes()).to_owned());
+        names.filter(|name| self.kind(name) == Some(FileType::Symlink)).collect()
     }
 
     /// All names in it.

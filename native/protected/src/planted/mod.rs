@@ -1,7 +1,8 @@
 //! Finds what a command leaves behind that the user's own git would run later, outside the sandbox.
 //!
 //! What exists when a command starts is protected by mounts, including files that git's settings include and the hooks
-//! that they name ([`sources`]); where mounts are not allowed, it is compared at the end with what it was. What a command
+//! that they name ([`sources`]); where mounts are not allowed, it is compared at the end with what it was. Links on the
+//! way to these ([`way`]) can be replaced meanwhile, and are put back at the end ([`trusted`]). What a command
 //! creates can only be checked when it ends: in each new repository, settings that run programs are removed and hooks are
 //! renamed; in each existing one, new `exec` commands of a rebase are removed. An ordinary clone stays unchanged.
 
@@ -11,6 +12,8 @@ mod repository;
 mod sequence;
 mod settings;
 mod sources;
+mod trusted;
+mod way;
 
 use crate::{ProtectedPaths, protected_paths};
 use beamai_isolation::Planted;
@@ -23,7 +26,9 @@ use sources::ConfigSources;
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use way::{Entry, KnownLinks};
 
 /// Maximum size of a file that is read, in bytes; no person writes larger ones.
 const MOST: u64 = 1 << 20;
@@ -33,7 +38,12 @@ const MOST: u64 = 1 << 20;
 struct RepositoryBaseline {
     denied_paths: DeniedPaths,
     roots: Vec<SnapshotRoot>,
+    /// Whether the command has ended and was cleaned up after.
+    is_over: AtomicBool,
 }
+
+/// Those of running commands, oldest first.
+static RUNNING: Mutex<Vec<Weak<RepositoryBaseline>>> = Mutex::new(Vec::new());
 
 /// What existed before. All snapshots are equal: they must not make two confinements differ.
 #[derive(Debug, Clone, Default)]
@@ -56,9 +66,9 @@ struct SnapshotRoot {
     steps: HashMap<String, SequenceCommands>,
     /// Repositories that no mount protects, with the settings and hooks that they had.
     unpinned: HashMap<String, BTreeSet<String>>,
+    /// Directories that a name or two would make repositories, with the same.
+    begun: HashMap<String, BTreeSet<String>>,
     sources: ConfigSources,
-    /// What settings name, where no mount keeps it as it is, with the settings and hooks in it.
-    unpinned_sources: HashMap<PathBuf, BTreeSet<String>>,
 }
 
 impl RepositorySnapshot {
@@ -70,42 +80,91 @@ impl RepositorySnapshot {
         denied_paths: &DeniedPaths,
         is_held: bool,
     ) -> (Self, Vec<OsString>) {
+        let real = |found: &Arc<ProtectedPaths>| {
+            let path = decode_path(&found.root);
+            path.canonicalize().unwrap_or(path)
+        };
+        let writable: Vec<PathBuf> = found.iter().map(real).collect();
+        let links = known_links();
+        let at_start = Start { writable: &writable, links: &links, is_held };
         let roots: Vec<SnapshotRoot> =
-            found.iter().map(|found| SnapshotRoot::now(found, workspace, is_held)).collect();
-        let present = roots.iter().flat_map(|root| &root.sources.present);
-        let read_only = present.map(OsString::from).collect();
-        (Self(Arc::new(RepositoryBaseline { denied_paths: denied_paths.clone(), roots })), read_only)
+            found.iter().map(|found| SnapshotRoot::now(found, workspace, &at_start)).collect();
+        let present = roots.iter().flat_map(|root| root.sources.present(&writable));
+        let read_only: BTreeSet<OsString> = present.map(OsString::from).collect();
+        let denied_paths = denied_paths.clone();
+        let baseline = Arc::new(RepositoryBaseline { denied_paths, roots, is_over: AtomicBool::new(false) });
+        if baseline.links().next().is_some() {
+            RUNNING.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&baseline));
+        }
+        (Self(baseline), read_only.into_iter().collect())
     }
 }
 
+impl RepositoryBaseline {
+    /// The links by which git finds settings and hooks.
+    fn links(&self) -> impl Iterator<Item = (&PathBuf, &OsString)> {
+        let trusted = self.roots.iter().flat_map(|root| &root.sources.trusted);
+        trusted.flat_map(|trusted| &trusted.way.steps).filter_map(|step| match &step.entry {
+            Entry::Link(target) => Some((&step.path, target)),
+            _ => None,
+        })
+    }
+}
+
+/// Links as they were before the commands that still run.
+fn known_links() -> KnownLinks {
+    let mut links = KnownLinks::new();
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner).retain(|running| {
+        let running = running.upgrade().filter(|running| !running.is_over.load(Ordering::Acquire));
+        for (path, target) in running.iter().flat_map(|running| running.links()) {
+            links.entry(path.clone()).or_insert_with(|| target.clone());
+        }
+        running.is_some()
+    });
+    links
+}
+
+/// The circumstances of a snapshot.
+struct Start<'s> {
+    writable: &'s [PathBuf],
+    links: &'s KnownLinks,
+    is_held: bool,
+}
+
 impl SnapshotRoot {
-    fn now(found: &Arc<ProtectedPaths>, workspace: &Path, is_held: bool) -> Self {
+    fn now(found: &Arc<ProtectedPaths>, workspace: &Path, start: &Start<'_>) -> Self {
         let path = decode_path(&found.root);
         let mut root = Self {
             is_workspace: path == workspace,
             found: Arc::clone(found),
             steps: HashMap::new(),
             unpinned: HashMap::new(),
+            begun: HashMap::new(),
             sources: ConfigSources::default(),
-            unpinned_sources: HashMap::new(),
             path,
         };
         let Ok(top) = OpenDirectory::root(&root.path) else { return root };
-        root.sources = ConfigSources::of(&root.path, &top, &found.repositories);
+        root.sources = ConfigSources::of(&root.path, start.writable, &top, &found.repositories, start.links);
         for repository in &found.repositories {
             let path = decode_path(repository);
             if let Ok(directory) = top.beneath(&path) {
                 root.steps.extend(SequenceCommands::of(&directory).map(|steps| (repository.clone(), steps)));
             }
-            if !is_held || repository::is_link(&top, &path) {
+            if !start.is_held || repository::is_link(&top, &path) {
                 let directory = repository::directory_of(&top, &root.path, &path);
                 root.unpinned.insert(repository.clone(), repository::risky_settings(&directory));
             }
         }
-        if !is_held {
-            let present = root.sources.present.iter();
-            root.unpinned_sources =
-                present.map(|path| (path.clone(), repository::risky_settings_of_source(path))).collect();
+        for trusted in root.sources.trusted.iter_mut().filter(|trusted| trusted.way.exists()) {
+            // A mount does not make these read-only.
+            let is_root = start.writable.contains(&trusted.way.end);
+            if is_root || !start.is_held {
+                trusted.kept = Some(trusted::risky_content(trusted, is_root));
+            }
+        }
+        for begun in &found.begun {
+            let path = root.path.join(decode_path(begun));
+            root.begun.insert(begun.clone(), repository::risky_settings_of_begun(&path));
         }
         root
     }
@@ -120,7 +179,12 @@ pub fn remove_planted(before: &RepositorySnapshot, writable: &[PathBuf]) -> Vec<
         let now = protected_paths(&root.path, root.is_workspace, &before.denied_paths, &|| Ok(()));
         match (now, OpenDirectory::root(&root.path)) {
             (Ok(now), Ok(top)) => {
-                if let (None, Some(cut)) = (&root.found.cut, &now.cut) {
+                let cuts = [(&root.found.cut, &now.cut), (&root.found.cut_inside, &now.cut_inside)];
+                for cut in cuts
+                    .into_iter()
+                    .filter(|(before, _)| before.is_none())
+                    .filter_map(|(_, now)| now.as_ref())
+                {
                     all.push(unchecked(&root.path, &format!("not completely: {cut}")));
                 }
                 Cleaner::new(root, &top, &now, writable, &mut all).clean();
@@ -129,6 +193,7 @@ pub fn remove_planted(before: &RepositorySnapshot, writable: &[PathBuf]) -> Vec<
             (_, Err(errno)) => all.push(unchecked(&root.path, &errno.to_string())),
         }
     }
+    before.is_over.store(true, Ordering::Release);
     all
 }
 

@@ -17,12 +17,45 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+/// The hooks of githooks(5).
+const HOOKS: [&str; 28] = [
+    "applypatch-msg",
+    "pre-applypatch",
+    "post-applypatch",
+    "pre-commit",
+    "pre-merge-commit",
+    "prepare-commit-msg",
+    "commit-msg",
+    "post-commit",
+    "pre-rebase",
+    "post-checkout",
+    "post-merge",
+    "pre-push",
+    "pre-receive",
+    "update",
+    "proc-receive",
+    "post-receive",
+    "post-update",
+    "reference-transaction",
+    "push-to-checkout",
+    "pre-auto-gc",
+    "post-rewrite",
+    "sendemail-validate",
+    "fsmonitor-watchman",
+    "p4-changelist",
+    "p4-prepare-changelist",
+    "p4-post-changelist",
+    "p4-pre-submit",
+    "post-index-change",
+];
 /// Config files in a repository.
 const CONFIGS: [&str; 2] = ["config", "config.worktree"];
 
 /// Removes what was added to the repositories beneath one directory since a command started.
 pub(super) struct Cleaner<'c> {
-    root: &'c SnapshotRoot,
+    pub(super) root: &'c SnapshotRoot,
+    /// Its path, links resolved.
+    pub(super) real: PathBuf,
     top: &'c OpenDirectory,
     now: &'c ProtectedPaths,
     /// Directories that commands can write to.
@@ -40,10 +73,12 @@ impl<'c> Cleaner<'c> {
         writable: &'c [PathBuf],
         planted: &'c mut Vec<Planted>,
     ) -> Self {
-        Self { root, top, now, writable, known: BTreeSet::new(), planted }
+        let real = root.path.canonicalize().unwrap_or_else(|_| root.path.clone());
+        Self { root, real, top, now, writable, known: BTreeSet::new(), planted }
     }
 
     pub(super) fn clean(mut self) {
+        self.clean_trusted();
         let before: BTreeSet<&String> = self.root.found.repositories.iter().collect();
         let is_unpinned = |path: &String| self.root.unpinned.contains_key(path);
         let (old, new): (Vec<_>, Vec<_>) =
@@ -54,38 +89,14 @@ impl<'c> Cleaner<'c> {
             }
         }
         if !new.is_empty() {
-            let real = self.root.path.canonicalize().unwrap_or_else(|_| self.root.path.clone());
             self.known =
-                self.now.repositories.iter().map(|path| beneath(&real, &decode_path(path))).collect();
+                self.now.repositories.iter().map(|path| beneath(&self.real, &decode_path(path))).collect();
         }
         for path in new {
             self.clean_new(&decode_path(path), path);
         }
-        self.clean_sources();
-    }
-
-    /// Cleans files that settings named when the command started, but that did not exist.
-    fn clean_sources(&mut self) {
-        let root = self.root;
-        let real = root.path.canonicalize().unwrap_or_else(|_| root.path.clone());
-        for (path, kept) in &root.unpinned_sources {
-            let Ok(path) = path.strip_prefix(&real) else { continue };
-            let Some((directory, name)) = self.parent_of(path) else { continue };
-            let above = path.parent().unwrap_or(path);
-            match directory.kind(&name) {
-                Some(FileType::Directory) => self.clean_hooks(above, &directory, &name, kept),
-                _ => self.clean_config(above, &directory, &name, kept),
-            }
-        }
-        for path in &root.sources.absent_configs {
-            if let Some((directory, name)) = self.parent_of(path) {
-                self.clean_config(path.parent().unwrap_or(path), &directory, &name, &BTreeSet::new());
-            }
-        }
-        for path in &root.sources.absent_hooks {
-            if let Some((directory, name)) = self.parent_of(path) {
-                self.clean_hooks(path.parent().unwrap_or(path), &directory, &name, &BTreeSet::new());
-            }
+        for path in &self.now.begun {
+            self.clean_begun(&decode_path(path), path);
         }
     }
 
@@ -118,6 +129,24 @@ impl<'c> Cleaner<'c> {
         }
     }
 
+    /// Cleans a directory that a name or two would make a repository. It may be none, so what git cannot read stays.
+    fn clean_begun(&mut self, path: &Path, text: &str) {
+        let Ok(directory) = self.top.beneath(path) else { return };
+        let kept = self.root.begun.get(text).cloned().unwrap_or_default();
+        for name in CONFIGS.map(OsStr::new) {
+            let planted = directory.read_through(name).ok().and_then(|text| config::read(&text).ok());
+            let is_planted = |entry: &ConfigEntry| runs_programs(entry) && !kept.contains(&shown(entry));
+            if planted.is_some_and(|entries| entries.iter().any(is_planted)) {
+                self.clean_config(path, &directory, name, &kept);
+            }
+        }
+        let hooks = told_git_hooks(&self.real.join(path).join("hooks"));
+        if !hooks.is_subset(&kept) {
+            self.clean_hooks(path, &directory, OsStr::new("hooks"), &kept);
+        }
+        self.clean_common_directory(path, &directory);
+    }
+
     /// Whether commands cannot write to the repository at a path, or it is checked here.
     fn is_looked_at(&self, path: &Path) -> bool {
         let Ok(real) = path.canonicalize() else { return true };
@@ -137,21 +166,25 @@ impl<'c> Cleaner<'c> {
             self.clean_config(path, directory, OsStr::new(name), kept);
         }
         self.clean_hooks(path, directory, OsStr::new("hooks"), kept);
+        self.clean_common_directory(path, directory);
+        self.clean_steps(path, directory, text);
+    }
+
+    fn clean_common_directory(&mut self, path: &Path, directory: &OpenDirectory) {
         let leads_astray = match directory.kind("commondir") {
             None => false,
             Some(FileType::RegularFile) => directory
                 .read("commondir")
                 .map_or(true, |text| !self.is_looked_at(&self.root.path.join(path).join(path_of(&text)))),
-            Some(_) => true,
+            Some(_) => !self.is_own_link(path, directory, OsStr::new("commondir")),
         };
         if leads_astray {
             let why = "leads to settings that are not protected";
             self.set_aside(path, directory, OsStr::new("commondir"), why);
         }
-        self.clean_steps(path, directory, text);
     }
 
-    fn clean_config(
+    pub(super) fn clean_config(
         &mut self,
         path: &Path,
         directory: &OpenDirectory,
@@ -161,6 +194,7 @@ impl<'c> Cleaner<'c> {
         match directory.kind(name) {
             None => return,
             Some(FileType::RegularFile) => {}
+            Some(_) if self.is_own_link(path, directory, name) => return,
             Some(_) => return self.set_aside(path, directory, name, "settings that lie elsewhere"),
         }
         let entries = directory.read(name).map_err(|_| Malformed).and_then(|text| config::read(&text));
@@ -185,15 +219,25 @@ impl<'c> Cleaner<'c> {
     }
 
     /// Renames hooks, except those that git copies from its templates.
-    fn clean_hooks(&mut self, path: &Path, directory: &OpenDirectory, name: &OsStr, kept: &BTreeSet<String>) {
+    pub(super) fn clean_hooks(
+        &mut self,
+        path: &Path,
+        directory: &OpenDirectory,
+        name: &OsStr,
+        kept: &BTreeSet<String>,
+    ) {
         let hooks = match directory.kind(name) {
             None | Some(FileType::RegularFile) => return,
             Some(FileType::Directory) => directory.beneath(Path::new(name)),
+            Some(_) if self.is_own_link(path, directory, name) => return,
             Some(_) => return self.set_aside(path, directory, name, "hooks that lie elsewhere"),
         };
         let Ok(hooks) = hooks else { return };
         let path = path.join(name);
-        for hook in hooks.names() {
+        // In these, other files may be anything.
+        let is_mixed = path == self.real
+            || self.now.begun.iter().any(|begun| path.parent() == Some(&decode_path(begun)));
+        for hook in hooks.names().into_iter().filter(|hook| !is_mixed || is_of_git(hook)) {
             let is_kept = kept.contains(&told_hook(&hooks, &hook));
             let is_file = matches!(hooks.kind(&hook), Some(FileType::RegularFile | FileType::Symlink));
             if is_file && is_run(&hook) && !is_kept && !is_of_template(&hooks, &hook) {
@@ -213,7 +257,7 @@ impl<'c> Cleaner<'c> {
         });
     }
 
-    fn set_aside(&mut self, path: &Path, directory: &OpenDirectory, name: &OsStr, what: &str) {
+    pub(super) fn set_aside(&mut self, path: &Path, directory: &OpenDirectory, name: &OsStr, what: &str) {
         let outcome =
             self.outcome(|| Ok(format!("renamed to {}", directory.set_aside(name)?.to_string_lossy())));
         self.record(&path.join(name), what, outcome);
@@ -231,7 +275,9 @@ impl<'c> Cleaner<'c> {
         }
     }
 
-    fn record(&mut self, path: &Path, setting: &str, outcome: String) {
+    pub(super) fn record(&mut self, path: &Path, setting: &str, outcome: String) {
+        // Paths of other directories are absolute.
+        let path = path.strip_prefix(&self.real).unwrap_or(path);
         let path = if self.root.is_workspace { path.to_owned() } else { self.root.path.join(path) };
         self.planted.push(Planted { path: encode_path(&path), setting: setting.to_owned(), outcome });
     }
@@ -241,6 +287,11 @@ impl<'c> Cleaner<'c> {
 fn is_run(hook: &OsStr) -> bool {
     let hook = hook.as_bytes();
     !hook.ends_with(b".sample") && !hook.windows(8).any(|part| part == b".planted")
+}
+
+/// Whether git calls hooks so.
+fn is_of_git(hook: &OsStr) -> bool {
+    HOOKS.iter().any(|name| hook == *name)
 }
 
 fn is_of_template(hooks: &OpenDirectory, hook: &OsStr) -> bool {
@@ -280,12 +331,16 @@ pub(super) fn risky_settings(path: &Path) -> BTreeSet<String> {
     entries.filter(runs_programs).map(|entry| shown(&entry)).chain(hooks).collect()
 }
 
-/// The same for a file of settings, or a directory of hooks.
-pub(super) fn risky_settings_of_source(path: &Path) -> BTreeSet<String> {
-    if let Ok(hooks) = OpenDirectory::root(path) {
-        return told_hooks(&hooks);
-    }
-    let text = std::fs::read(path).ok().and_then(|text| config::read(&text).ok());
+/// The same for a directory that a name or two would make a repository.
+pub(super) fn risky_settings_of_begun(path: &Path) -> BTreeSet<String> {
+    let Ok(directory) = OpenDirectory::root(path) else { return BTreeSet::new() };
+    let settings = CONFIGS.iter().flat_map(|name| risky_settings_of(&directory, OsStr::new(name)));
+    settings.chain(told_git_hooks(&path.join("hooks"))).collect()
+}
+
+/// The same for one file.
+pub(super) fn risky_settings_of(directory: &OpenDirectory, name: &OsStr) -> BTreeSet<String> {
+    let text = directory.read(name).ok().and_then(|text| config::read(&text).ok());
     text.unwrap_or_default().iter().filter(|entry| runs_programs(entry)).map(shown).collect()
 }
 
@@ -300,12 +355,19 @@ pub(super) fn directory_of(top: &OpenDirectory, root: &Path, path: &Path) -> Pat
 }
 
 /// Every hook of a directory.
-fn told_hooks(hooks: &OpenDirectory) -> BTreeSet<String> {
+pub(super) fn told_hooks(hooks: &OpenDirectory) -> BTreeSet<String> {
     hooks.names().iter().filter(|hook| is_run(hook)).map(|hook| told_hook(hooks, hook)).collect()
 }
 
+/// Every hook of a directory that may have other files, too.
+pub(super) fn told_git_hooks(path: &Path) -> BTreeSet<String> {
+    let Ok(hooks) = OpenDirectory::root(path) else { return BTreeSet::new() };
+    let names = HOOKS.iter().map(OsStr::new).filter(|hook| hooks.kind(hook).is_some());
+    names.map(|hook| told_hook(&hooks, hook)).collect()
+}
+
 /// A hook's name with a mark of what it does, which nobody can make another hook have.
-fn told_hook(hooks: &OpenDirectory, hook: &OsStr) -> String {
+pub(super) fn told_hook(hooks: &OpenDirectory, hook: &OsStr) -> String {
     static MARKS: LazyLock<RandomState> = LazyLock::new(RandomState::new);
     let text = hooks.read(hook).ok();
     let mark = MARKS.hash_one((text, hooks.link(hook)));

@@ -64,12 +64,13 @@ const SETTINGS: &[Setting] = &[
     setting("core", Plain, "alternaterefscommand", Always, "git-config(1), core.alternateRefsCommand"),
     setting("core", Plain, "virtualfilesystem", Always, "git-config(1) of Microsoft's git, core.virtualFilesystem"),
     setting("sequence", Plain, "editor", Always, "git-config(1), sequence.editor"),
+    setting("rebase", Plain, "instructionformat", Always, "git-config(1), rebase.instructionFormat: a line break in it begins an instruction"),
     setting("pager", Any, "*", Program, "git-config(1), pager.<cmd>"),
     setting("alias", Any, "*", Always, "git-config(1), alias.*: a command, or git with any of its options"),
     setting("hook", Any, "*", Always, "git-hook(1), hook.<name>.command"),
     setting("include", Any, "*", Always, "git-config(1), include.path"),
     setting("includeif", Any, "*", Always, "git-config(1), includeIf.<condition>.path"),
-    setting("credential", Any, "helper", Program, "gitcredentials(7), credential.helper"),
+    setting("credential", Any, "*helper", Program, "gitcredentials(7), credential.helper; Git Credential Manager, credential.uiHelper"),
     setting("diff", Plain, "external", Always, "git-config(1), diff.external"),
     setting("diff", With, "command", Always, "gitattributes(5), diff.<driver>.command"),
     setting("diff", With, "textconv", Always, "gitattributes(5), diff.<driver>.textconv"),
@@ -94,6 +95,10 @@ const SETTINGS: &[Setting] = &[
     setting("remote", With, "url", Address, "git-remote-ext(1)"),
     setting("remote", With, "pushurl", Address, "git-remote-ext(1)"),
     setting("submodule", With, "url", Address, "git-remote-ext(1)"),
+    setting("branch", With, "remote", Address, "git-config(1), branch.<name>.remote: a name or a URL"),
+    setting("branch", With, "pushremote", Address, "git-config(1), branch.<name>.pushRemote"),
+    setting("remote", Plain, "pushdefault", Address, "git-config(1), remote.pushDefault"),
+    setting("checkout", Plain, "defaultremote", Address, "git-config(1), checkout.defaultRemote"),
     setting("url", With, "insteadof", OfAddress, "git-config(1), url.<base>.insteadOf"),
     setting("url", With, "pushinsteadof", OfAddress, "git-config(1), url.<base>.pushInsteadOf"),
     setting("protocol", Any, "allow", Always, "git-config(1), protocol.<name>.allow"),
@@ -106,12 +111,17 @@ const SETTINGS: &[Setting] = &[
     setting("tar", With, "command", Always, "git-archive(1), tar.<format>.command"),
     setting("pull", Plain, "twohead", Slash, "git-config(1), pull.twohead"),
     setting("pull", Plain, "octopus", Slash, "git-config(1), pull.octopus"),
+    setting("branch", With, "mergeoptions", Slash, "git-config(1), branch.<name>.mergeOptions: a strategy"),
     setting("init", Plain, "templatedir", Always, "git-config(1), init.templateDir: its hooks are copied"),
+    setting("http", Any, "savecookies", Always, "git-config(1), http.saveCookies: writes the file of http.cookieFile"),
     setting("sendemail", Any, "smtpserver", Slash, "git-send-email(1), sendemail.smtpServer"),
+    setting("sendemail", Any, "smtpserveroption", Always, "git-send-email(1), sendemail.smtpServerOption: of the mail program"),
     setting("sendemail", Any, "*cmd", Always, "git-send-email(1), sendemail.toCmd, ccCmd, headerCmd, sendmailCmd"),
     setting("imap", Plain, "tunnel", Always, "git-imap-send(1), imap.tunnel"),
     setting("instaweb", Plain, "httpd", Always, "git-instaweb(1), instaweb.httpd"),
     setting("instaweb", Plain, "browser", Always, "git-instaweb(1), instaweb.browser"),
+    setting("instaweb", Plain, "modulepath", Always, "git-instaweb(1), instaweb.modulePath: modules that the server loads"),
+    setting("instaweb", Plain, "port", Program, "git-instaweb(1), instaweb.port: written as it is into the server's settings"),
     setting("web", Plain, "browser", Always, "git-web--browse(1), web.browser"),
     setting("help", Plain, "browser", Always, "git-help(1), help.browser"),
     setting("browser", With, "*", Always, "git-web--browse(1), browser.<tool>.cmd, browser.<tool>.path"),
@@ -230,7 +240,10 @@ mod tests {
                     [pager \"diff\"]\n x = less\n[submodule \"s\"]\n update = !p\n[remote \"o\"]\n url = ext::p\n \
                     annex-ssh-command = p\n[url \"ext::p\"]\n insteadOf = x\n[merge]\n tool = ../p\n[alias \"a\"]\n command = p\n\
                     [includeIf \"gitdir:/x\"]\n path = y\n[annex]\n secure-erase-command = p\n[pull]\n twohead = /p\n\
-                    [core]\n pager\n";
+                    [core]\n pager\n[rebase]\n instructionFormat = %s%nexec p\n[branch \"b\"]\n mergeOptions = -s ../p\n \
+                    remote = ext::p\n pushRemote = ext::p\n[remote]\n pushDefault = ext::p\n[checkout]\n defaultRemote = ext::p\n\
+                    [instaweb]\n modulePath = m\n port = \"1\\nx\"\n local = true\n[sendemail]\n smtpServerOption = -C\n\
+                    [http]\n saveCookies = true\n[credential]\n uiHelper = p\n";
         let expected = [
             "core.fsmonitor",
             "filter.X.clean",
@@ -246,6 +259,17 @@ mod tests {
             "annex.secure-erase-command",
             "pull.twohead",
             "core.pager",
+            "rebase.instructionformat",
+            "branch.b.mergeoptions",
+            "branch.b.remote",
+            "branch.b.pushremote",
+            "remote.pushdefault",
+            "checkout.defaultremote",
+            "instaweb.modulepath",
+            "instaweb.port",
+            "sendemail.smtpserveroption",
+            "http.savecookies",
+            "credential.uihelper",
         ];
         assert_eq!(running(text), expected);
     }

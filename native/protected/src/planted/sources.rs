@@ -2,11 +2,12 @@
 
 use super::config::{self, ConfigEntry};
 use super::directory::{OpenDirectory, read_all};
+use super::way::{KnownLinks, Way};
 use beamai_workspace::decode_path;
-use rustix::fs::{CWD, Mode, OFlags};
+use rustix::fs::{CWD, FileType, Mode, OFlags};
 use std::collections::{BTreeSet, HashMap};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Maximum depth of includes that git follows.
@@ -20,15 +21,29 @@ const TEMPLATES: [&str; 3] = [
     "/usr/local/git/share/git-core/templates",
 ];
 
-/// Such files and directories beneath one directory.
+/// Such files and directories.
 #[derive(Debug, Default)]
 pub(super) struct ConfigSources {
-    /// Absolute paths of existing ones, links resolved.
-    pub(super) present: BTreeSet<PathBuf>,
-    /// Relative paths of missing config files.
-    pub(super) absent_configs: BTreeSet<PathBuf>,
-    /// Relative paths of missing hooks directories.
-    pub(super) absent_hooks: BTreeSet<PathBuf>,
+    pub(super) trusted: Vec<TrustedPath>,
+}
+
+/// A path by which git finds settings or hooks.
+#[derive(Debug)]
+pub(super) struct TrustedPath {
+    pub(super) kind: TrustedKind,
+    pub(super) way: Way,
+    /// The settings and hooks in it, where no mount keeps it as it is.
+    pub(super) kept: Option<BTreeSet<String>>,
+}
+
+/// What git takes from a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum TrustedKind {
+    Config,
+    Hooks,
+    Hook,
+    /// A file that names the directory with the settings.
+    CommonDirectory,
 }
 
 /// What a config file refers to.
@@ -39,63 +54,122 @@ struct References {
     templates: Vec<String>,
 }
 
+/// Collects trusted paths.
+struct Search<'s> {
+    /// Writable directories, links resolved.
+    roots: &'s [PathBuf],
+    links: &'s KnownLinks,
+    seen: BTreeSet<(PathBuf, TrustedKind)>,
+    /// Paths of hooks, which are relative to the work tree.
+    hooks: BTreeSet<PathBuf>,
+    trusted: Vec<TrustedPath>,
+}
+
 impl ConfigSources {
-    /// Those named by the user's own settings, and by repositories.
-    pub(super) fn of(root: &Path, top: &OpenDirectory, repositories: &[String]) -> Self {
+    /// Those named by the user's own settings, and by repositories beneath one directory.
+    pub(super) fn of(
+        root: &Path,
+        roots: &[PathBuf],
+        top: &OpenDirectory,
+        repositories: &[String],
+        links: &KnownLinks,
+    ) -> Self {
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
-        let mut sources = Self::default();
-        let mut hooks = BTreeSet::new();
+        let (seen, hooks, trusted) = Default::default();
+        let mut search = Search { roots, links, seen, hooks, trusted };
         for config in own_configs() {
-            sources.note_config(&root, &config);
-            sources.follow(&root, &config, DEPTH, &mut hooks);
+            search.note(&config, TrustedKind::Config);
+            search.follow(&config, DEPTH);
         }
         let repositories: Vec<PathBuf> = repositories.iter().map(|path| decode_path(path)).collect();
-        for repository in repositories.iter().filter(|path| top.beneath(path).is_ok()) {
+        for repository in &repositories {
+            let Ok(directory) = top.beneath(repository) else { continue };
+            let path = root.join(repository);
+            search.note_own_links(&path, &directory);
             for name in ["config", "config.worktree"] {
-                sources.follow(&root, &root.join(repository).join(name), DEPTH, &mut hooks);
+                search.follow(&path.join(name), DEPTH);
             }
         }
-        for hooks in hooks {
+        for hooks in std::mem::take(&mut search.hooks) {
             for repository in &repositories {
-                sources.note_hooks(&root, &root.join(work_tree(repository)).join(&hooks));
+                search.note_hooks(&root.join(work_tree(repository)).join(&hooks));
             }
         }
-        sources
+        Self { trusted: search.trusted }
     }
 
-    fn follow(&mut self, root: &Path, config: &Path, depth: usize, hooks: &mut BTreeSet<PathBuf>) {
-        let references = references(config);
-        hooks.extend(references.hooks.iter().map(|path| at_home(path)));
-        for include in &references.includes {
-            let path = cleaned(&config.parent().unwrap_or(config).join(at_home(include)));
-            self.note_config(root, &path);
-            if depth > 0 {
-                self.follow(root, &path, depth - 1, hooks);
-            }
-        }
-    }
-
-    /// Records a config file, if commands can write to it by any path.
-    fn note_config(&mut self, root: &Path, path: &Path) {
-        match path.canonicalize() {
-            Ok(real) if real.starts_with(root) => _ = self.present.insert(real),
-            Ok(_) => {}
-            Err(_) => self.absent_configs.extend(path.strip_prefix(root).map(Path::to_owned)),
-        }
-    }
-
-    fn note_hooks(&mut self, root: &Path, path: &Path) {
-        let path = cleaned(path);
-        // The hooks in Husky's directory run files from its parent.
-        let path = if path.ends_with(".husky/_") { path.parent().unwrap_or(&path) } else { &path };
-        match path.canonicalize() {
+    /// Absolute paths of those that exist, links resolved, which commands could write.
+    pub(super) fn present<'s>(&'s self, roots: &'s [PathBuf]) -> impl Iterator<Item = &'s PathBuf> {
+        let is_present = |trusted: &&TrustedPath| match trusted.kind {
             // If the hooks directory is the workspace itself, it cannot be made read-only.
-            Ok(real) if real.starts_with(root) && real != root && real.is_dir() => {
-                _ = self.present.insert(real)
+            TrustedKind::Hooks => trusted.way.is_directory() && !roots.contains(&trusted.way.end),
+            TrustedKind::Hook => trusted.way.exists() && !trusted.way.is_directory(),
+            TrustedKind::Config | TrustedKind::CommonDirectory => trusted.way.exists(),
+        };
+        let is_beneath = |end: &&PathBuf| roots.iter().any(|root| end.starts_with(root));
+        self.trusted.iter().filter(is_present).map(|trusted| &trusted.way.end).filter(is_beneath)
+    }
+}
+
+impl Search<'_> {
+    /// Notes the files of a repository that are links; what is not is protected in its place.
+    fn note_own_links(&mut self, path: &Path, directory: &OpenDirectory) {
+        for (name, kind) in [
+            ("config", TrustedKind::Config),
+            ("config.worktree", TrustedKind::Config),
+            ("commondir", TrustedKind::CommonDirectory),
+        ] {
+            if directory.kind(name) == Some(FileType::Symlink) {
+                self.note(&path.join(name), kind);
             }
-            Ok(_) => {}
-            Err(_) => self.absent_hooks.extend(path.strip_prefix(root).map(Path::to_owned)),
         }
+        match directory.kind("hooks") {
+            Some(FileType::Symlink) => self.note_hooks(&path.join("hooks")),
+            Some(FileType::Directory) => self.note_linked_hooks(&path.join("hooks")),
+            _ => {}
+        }
+    }
+
+    fn follow(&mut self, config: &Path, depth: usize) {
+        let references = references(config);
+        self.hooks.extend(references.hooks.iter().map(|path| at_home(path)));
+        for include in &references.includes {
+            let path = config.parent().unwrap_or(config).join(at_home(include));
+            self.note(&path, TrustedKind::Config);
+            if depth > 0 {
+                self.follow(&path, depth - 1);
+            }
+        }
+    }
+
+    fn note_hooks(&mut self, path: &Path) {
+        // The hooks in Husky's directory run files from its parent.
+        if let (true, Some(parent)) = (path.ends_with(".husky/_"), path.parent()) {
+            self.note_hooks(parent);
+        }
+        if self.note(path, TrustedKind::Hooks) {
+            self.note_linked_hooks(path);
+        }
+    }
+
+    fn note_linked_hooks(&mut self, path: &Path) {
+        let Ok(hooks) = OpenDirectory::root(path) else { return };
+        for hook in hooks.links() {
+            self.note(&path.join(hook), TrustedKind::Hook);
+        }
+    }
+
+    /// Records a path, unless commands cannot change where it leads. Returns whether it was unknown.
+    fn note(&mut self, path: &Path, kind: TrustedKind) -> bool {
+        if !self.seen.insert((path.to_owned(), kind)) {
+            return false;
+        }
+        let mut way = Way::of(path, self.links);
+        way.steps.retain(|step| self.roots.iter().any(|root| step.path.starts_with(root)));
+        if !way.steps.is_empty() {
+            self.trusted.push(TrustedPath { kind, way, kept: None });
+        }
+        true
     }
 }
 
@@ -140,19 +214,6 @@ fn at_home(path: &str) -> PathBuf {
         (Some(rest), Some(home)) => Path::new(&home).join(rest),
         _ => path.into(),
     }
-}
-
-/// A path without `.` and `..`.
-fn cleaned(path: &Path) -> PathBuf {
-    let mut clean = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => _ = clean.pop(),
-            part => clean.push(part),
-        }
-    }
-    clean
 }
 
 /// What a config file refers to; empty if git cannot read it.

@@ -68,7 +68,14 @@ fn in_order(found: &ProtectedPaths) -> Vec<(PathBuf, ProtectionKind)> {
 }
 
 fn told(found: &ProtectedPaths) -> Option<String> {
-    let why = found.cut.as_ref()?;
+    let Some(why) = &found.cut else {
+        let why = found.cut_inside.as_ref()?;
+        return Some(format!(
+            "not all in the directories of git repositories in {} was looked at: {why}; repositories further down in \
+             them are not protected",
+            found.root
+        ));
+    };
     Some(format!(
         "not all of {} was looked at, nearest directories first: {why}; git repositories further away, and what deny \
          rules match there, are not protected",

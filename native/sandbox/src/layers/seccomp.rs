@@ -104,7 +104,7 @@ const SHARED: &[libc::c_long] = &[
     libc::SYS_mq_unlink,
 ];
 
-/// Extended attributes, forbidden if there are no read-only mounts: Landlock does not cover them. Programs assume that
+/// Extended attributes and flags, forbidden if there are no read-only mounts: Landlock does not cover them. Programs assume that
 /// the file system does not support them.
 const ATTRIBUTES: &[libc::c_long] = &[
     libc::SYS_setxattr,
@@ -115,9 +115,30 @@ const ATTRIBUTES: &[libc::c_long] = &[
     libc::SYS_fremovexattr,
     SYS_SETXATTRAT,
     SYS_REMOVEXATTRAT,
+    SYS_FILE_SETATTR,
+];
+
+/// Requests that change what a file is, or create directories, forbidden for the same reason: flags, project,
+/// version, encryption and verity of an inode, and subvolumes of btrfs.
+const FILE_REQUESTS: [u64; 14] = [
+    0x4008_6602,
+    0x4004_6602,
+    0x401c_5820,
+    0x4008_7602,
+    0x4004_7602,
+    0x4008_6604,
+    0x800c_6613,
+    0x4080_6685,
+    0x4008_941a,
+    0x5000_9401,
+    0x5000_940e,
+    0x5000_940f,
+    0x5000_9417,
+    0x5000_9418,
 ];
 
 /// Numbers that are the same on all architectures, and that libc does not name yet.
+const SYS_FILE_SETATTR: libc::c_long = 469;
 const SYS_SETXATTRAT: libc::c_long = 463;
 const SYS_REMOVEXATTRAT: libc::c_long = 466;
 
@@ -209,6 +230,8 @@ impl Layer for Seccomp {
         }
         if !stage.profile.has_mounts() {
             unsupported.extend(whole(ATTRIBUTES));
+            let requests = FILE_REQUESTS.into_iter().map(request).collect::<Built<_>>();
+            unsupported.insert(libc::SYS_ioctl, requests.map_err(|_| failure(Errno::INVAL))?);
         }
         for (rules, errno) in [(whole(MISSING), ENOSYS), (unsupported, EOPNOTSUPP), (rules, EPERM)] {
             if rules.is_empty() {
@@ -261,7 +284,6 @@ fn refused(families: &[libc::c_int]) -> Built<Rules> {
     let namespaces: Vec<SeccompRule> = NAMESPACES.iter().map(|flag| has_flag(*flag)).collect::<Built<_>>()?;
     rules.insert(libc::SYS_clone, namespaces[..NAMESPACES.len() - 1].to_vec());
     rules.insert(libc::SYS_unshare, namespaces);
-    let request = |number| SeccompRule::new(vec![argument(1, SeccompCmpOp::Eq, number)?]);
     let reaper = u64::from(rustix::process::getpid().as_raw_pid().cast_unsigned());
     for (number, process) in CHANGES {
         let rule = SeccompRule::new(vec![argument(*process, SeccompCmpOp::Eq, reaper)?])?;
@@ -298,6 +320,11 @@ fn together(group: u64, user: u64) -> Built<Vec<SeccompRule>> {
         rules.push(SeccompRule::new(vec![kind(group)?, argument(1, SeccompCmpOp::Eq, own)?])?);
     }
     Ok(rules)
+}
+
+/// An ioctl.
+fn request(number: u64) -> Built<SeccompRule> {
+    SeccompRule::new(vec![argument(1, SeccompCmpOp::Eq, number)?])
 }
 
 fn has_bit(index: u8, bit: u64) -> Built<SeccompCondition> {
