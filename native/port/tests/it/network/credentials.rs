@@ -75,7 +75,8 @@ fn no_command_sees_them() {
     let fixture = with_credentials(&server, &[]);
     let look = format!(
         "curl -sSv http://{}/; env; set; cat /proc/*/environ /proc/*/cmdline /proc/net/tcp /dev/*.pem; \
-         grep -rsa hush-hush . \"$TMPDIR\" /tmp /dev/shm /run /etc /proc/self/fd /proc/1/fd; find / -name '*hush*' 2>/dev/null; true",
+         grep -rsa hush-hush . \"$TMPDIR\" /tmp /dev/shm /run /etc /proc/self/fd /proc/1/fd; \
+         find . \"$TMPDIR\" /tmp /dev /run /etc /var/tmp -name '*hush*' 2>/dev/null; true",
         server.authority
     );
     let shown = fixture.run(&look).to_string();
