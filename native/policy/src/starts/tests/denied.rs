@@ -1,0 +1,138 @@
+//! Starts that deny rules forbid.
+
+use super::*;
+
+#[test]
+fn what_is_denied_starts_under_no_name_and_by_nobody() {
+    let deny = json!({"deny": ["Bash(rm -rf:*)"], "default": "allow"});
+    let case = case(deny, "make", true);
+    let rule = || StartVerdict::Refuse(Some("Bash(rm -rf:*)".into()));
+    let everything = |words| by("make", StartCoverage::Everything, words);
+    assert_eq!(case.judge(&everything(&["rm", "-r", "-f", "x"])), rule());
+    assert!(case.covers(&everything(&["rm", "x"])).is_some());
+    let link = ProgramStart { links: vec!["/usr/bin/rm".into()], ..everything(&["/w/z", "-rf", "x"]) };
+    assert_eq!(case.judge(&link), rule());
+    let file = ProgramStart { file: "/usr/bin/rm".into(), ..everything(&["/w/z", "-rf", "x"]) };
+    assert_eq!(case.judge(&file), rule());
+    let named =
+        ProgramStart { called: "/w/z".into(), file: "/w/z".into(), ..everything(&["rm", "-rf", "x"]) };
+    assert_eq!(case.judge(&named), rule());
+    assert_eq!(case.judge(&everything(&["busybox", "rm", "-rf", "x"])), rule());
+    assert_eq!(case.judge(&everything(&["/lib64/ld-linux-x86-64.so.2", "/usr/bin/rm", "-rf", "x"])), rule());
+    assert_eq!(
+        case.judge(&everything(&["/lib64/ld-linux-x86-64.so.2", "--argv0", "y", "/usr/bin/rm", "-rf", "x"])),
+        rule()
+    );
+    let script =
+        ProgramStart { interpreters: vec![interpreter(&["/bin/rm"], None)], ..everything(&["/w/s", "-rf"]) };
+    assert_eq!(case.judge(&script), rule());
+}
+
+#[test]
+fn what_is_denied_does_not_start_under_its_name_with_a_version() {
+    let policy = json!({"deny": ["Bash(perl:*)", "Bash(python3:*)", "Bash(lua:*)"], "default": "allow"});
+    let case = case(policy, "make", true);
+    let path = |name: &str| case.dir.path().join(name);
+    for name in ["perl", "python3.11", "lua", "lua5.4"] {
+        std::fs::write(path(name), name).unwrap();
+    }
+    std::fs::hard_link(path("perl"), path("perl5.36.0")).unwrap();
+    std::os::unix::fs::symlink("python3.11", path("python3")).unwrap();
+    let start = |name: &str| by("make", StartCoverage::Everything, &[path(name).to_str().unwrap(), "x"]);
+    let is_denied = |name: &str| matches!(case.judge(&start(name)), StartVerdict::Refuse(Some(_)));
+    assert!(is_denied("perl") && is_denied("perl5.36.0") && is_denied("python3.11"));
+    // Other programs, though their names are alike.
+    assert!(!is_denied("lua5.4") && !is_denied("perl5.40.0"));
+}
+
+#[test]
+fn the_mode_deny_refuses_what_no_rule_allows() {
+    let case = case(json!({"allow": ["Bash(git:*)"], "default": "deny"}), "git status", false);
+    assert_eq!(case.judge(&by("git", parts_of("git"), &["less"])), StartVerdict::Refuse(None));
+}
+
+#[test]
+fn what_a_deny_rule_names_does_not_start_within_what_was_approved() {
+    let rules = json!({"allow": ["Bash(awk:*)"], "deny": ["Bash(rm:*)"]});
+    let case = case(rules, "awk -f x", false);
+    let shell = by("awk", parts_of("awk"), &["sh", "-c", "rm gone"]);
+    assert_eq!(case.rules.as_ref().unwrap().approve(&shell), StartCoverage::Judged);
+    let denied = StartVerdict::Refuse(Some("Bash(rm:*)".into()));
+    assert_eq!(case.judge(&by_sh(start(&["rm", "gone"]))), denied);
+}
+
+#[test]
+fn the_loader_is_refused_what_a_deny_rule_names_under_each_of_its_names() {
+    let case = case(json!({"allow": ["Bash"], "deny": ["Bash(rm:*)"]}), "make", false);
+    let loader = start(&["/lib64/ld-linux-x86-64.so.2", "--argv0", "x", "./link", "y"]);
+    assert!(case.covers(&loader).is_some());
+    let loaded = named(&["/w/link", "/usr/bin/rm"]);
+    assert!(matches!(case.judge(&ProgramStart { loaded, ..loader }), StartVerdict::Refuse(Some(_))));
+}
+
+/// Starts by a runner under deny rules, which rules apply to.
+fn denies(rules: &[&str], start: &ProgramStart) -> bool {
+    let case = case(json!({"deny": rules, "default": "allow"}), "make", true);
+    matches!(case.judge(start), StartVerdict::Refuse(Some(_)))
+}
+
+#[test]
+fn an_interpreter_is_judged_with_the_arguments_that_it_gets() {
+    let script = |chain: Vec<Interpreter>| ProgramStart {
+        given: "./x".into(),
+        interpreters: chain,
+        ..start(&["/w/x", "v"])
+    };
+    let by = |names: &[&str], argument| script(vec![interpreter(names, argument)]);
+    assert!(denies(&["Bash(rm -rf:*)"], &by(&["/usr/bin/rm"], Some("-rf"))));
+    assert!(!denies(&["Bash(rm -rf:*)"], &by(&["/usr/bin/rm"], Some("-f"))));
+    assert!(denies(&["Bash(git push:*)"], &by(&["/usr/bin/git"], Some("push"))));
+    assert!(denies(&["Bash(python3 -c ./x:*)"], &by(&["/usr/bin/python3"], Some("-c"))));
+    assert!(denies(&["Bash(touch:*)"], &by(&["/usr/bin/busybox"], Some("touch"))));
+    let loader = |loaded: &[&str], argument| {
+        let loaded = if loaded.is_empty() { NamedFile::default() } else { named(loaded) };
+        Interpreter { loaded, ..interpreter(&["/usr/bin/ld.so"], argument) }
+    };
+    assert!(denies(&["Bash(touch:*)"], &script(vec![loader(&[], Some("/usr/bin/touch"))])));
+    assert!(denies(&["Bash(touch:*)"], &script(vec![loader(&["/w/t", "/usr/bin/touch"], Some("/w/t"))])));
+    assert!(denies(&["Bash(touch:*)"], &script(vec![loader(&[], Some("touch"))])), "looked for elsewhere");
+    let chain = vec![interpreter(&["/w/second"], Some("a")), loader(&[], Some("/usr/bin/touch"))];
+    assert!(denies(&["Bash(touch /w/second a ./x v)"], &script(chain)));
+}
+
+#[test]
+fn a_rule_that_names_a_link_holds_for_the_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().canonicalize().unwrap().join(name);
+    std::fs::write(path("real"), "real").unwrap();
+    std::os::unix::fs::symlink("real", path("link")).unwrap();
+    std::fs::hard_link(path("real"), path("hard")).unwrap();
+    let found = path("real").metadata().unwrap();
+    let identity = (std::os::unix::fs::MetadataExt::dev(&found), std::os::unix::fs::MetadataExt::ino(&found));
+    let rule = format!("Bash({} -x:*)", path("link").display());
+    for name in ["real", "link", "hard"] {
+        let called = path(name);
+        let words = [called.to_str().unwrap(), "-x"];
+        assert!(denies(&[&rule], &ProgramStart { identity, ..start(&words) }), "{name}");
+        assert!(!denies(&[&rule], &ProgramStart { identity, ..start(&words[..1]) }), "{name}");
+    }
+    assert!(!denies(&[&rule], &start(&["/w/real", "-x"])));
+}
+
+#[test]
+fn a_command_of_git_is_denied_under_its_own_name() {
+    for words in
+        [&["/usr/lib/git-core/git-push", "origin"][..], &["/usr/lib/git-core/git-remote-https", "push"]]
+    {
+        assert!(denies(&["Bash(git push:*)"], &start(words)), "{words:?}");
+        assert!(denies(&["Bash(git:*)"], &start(words)), "{words:?}");
+    }
+    let renamed = ProgramStart {
+        called: "/usr/bin/git".into(),
+        file: "/usr/bin/git".into(),
+        ..start(&["git-push", "origin"])
+    };
+    assert!(denies(&["Bash(git push:*)"], &renamed) && !denies(&["Bash(git log:*)"], &renamed));
+    assert!(!denies(&["Bash(git push:*)"], &start(&["/usr/lib/git-core/git-remote-https", "origin"])));
+    assert!(!denies(&["Bash(git:*)"], &start(&["/w/git-stats", "x"])));
+}
