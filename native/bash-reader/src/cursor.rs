@@ -25,8 +25,8 @@ impl Cursor {
         self.chars.get(self.joined(self.at)).copied()
     }
 
-    /// The characters from here on, without taking them. Whoever looks for where something ends reads these: [`ahead`](Self::ahead)
-    /// begins anew with each call.
+    /// The characters from here on, without taking them. To look for the end of something, iterate over these: calling
+    /// [`ahead`](Self::ahead) with one position after the other takes quadratic time.
     pub(super) fn upcoming(&self) -> impl Iterator<Item = char> {
         let mut at = self.at;
         std::iter::from_fn(move || {

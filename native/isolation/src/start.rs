@@ -24,7 +24,7 @@ pub type FileIdentity = (u64, u64);
 /// A file with every path by which it was reached: as it was named, after each symbolic link, and its own.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NamedFile {
-    /// The paths; none if there is no such file.
+    /// The paths. Empty if there is no such file.
     pub names: Vec<PathBuf>,
     /// The file itself.
     pub identity: FileIdentity,

@@ -378,7 +378,7 @@ mod tests {
         assert_eq!(resemble("", "\n"), Resemblance::default());
     }
 
-    /// The lines, each with what is said about it.
+    /// What an error says about each of the most similar lines; its number where nothing can be said.
     fn told(text: &str, wanted: &str) -> Vec<String> {
         let near = resemble(text, wanted);
         near.lines

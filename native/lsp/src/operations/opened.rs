@@ -72,7 +72,7 @@ impl TextPosition {
         let refuse = |message: String| Err(ToolError::new(Reason::InvalidArgument, message).file(file));
         let index = |number: u64| usize::try_from(number - 1).unwrap_or(usize::MAX);
         let Some(content) = text.line(index(line)) else {
-            // As tools that read count them: nothing after the last line break is no line.
+            // A final line break ends the last line and begins no other one, as in the tools that read files.
             let count = text.lines();
             let is_ended = text.line(count - 1).is_some_and(str::is_empty);
             let lines = count - usize::from(is_ended);

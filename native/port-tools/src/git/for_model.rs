@@ -52,7 +52,7 @@ fn diff(content: &str, call: &ModelCall<'_>, page: &mut ModelPage) -> (u64, u64)
         let is_cut = text.is_some_and(|text| text.chars().nth(LINE).is_some());
         first_cut = first_cut.or_else(|| Some((place.file?, number?)).filter(|_| is_cut));
     }
-    // What is staged may differ from the file.
+    // A staged line need not be in the file, so no call that reads the file can show the rest of it.
     let more = first_cut.filter(|_| !call.flag("staged"));
     if let Some(more) = more.and_then(|(file, number)| call.reading_line(file, number, LINE as u64 + 1)) {
         page.note(&format!("more of the first cut line: {more}"));

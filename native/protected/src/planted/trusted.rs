@@ -20,7 +20,8 @@ impl Cleaner<'_> {
         }
     }
 
-    /// Whether a path still leads where it led, or to where nothing was; otherwise what is in the way is taken out.
+    /// Whether each link on a path is as it was before the command. A link that was changed or replaced is put back; one that is
+    /// new is renamed.
     fn leads_on(&mut self, way: &Way) -> bool {
         for step in &way.steps {
             let Ok((directory, name)) = open_parent(&step.path) else { return false };

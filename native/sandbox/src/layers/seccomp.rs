@@ -118,23 +118,24 @@ const ATTRIBUTES: &[libc::c_long] = &[
     SYS_FILE_SETATTR,
 ];
 
-/// Requests that change what a file is, or create directories, forbidden for the same reason: flags, project,
-/// version, encryption and verity of an inode, and subvolumes of btrfs.
-const FILE_REQUESTS: [u64; 14] = [
-    0x4008_6602,
-    0x4004_6602,
-    0x401c_5820,
-    0x4008_7602,
-    0x4004_7602,
-    0x4008_6604,
-    0x800c_6613,
-    0x4080_6685,
-    0x4008_941a,
-    0x5000_9401,
-    0x5000_940e,
-    0x5000_940f,
-    0x5000_9417,
-    0x5000_9418,
+/// `ioctl` requests that change the flags, version, encryption or verity of an inode, or the subvolumes of btrfs; forbidden
+/// for the same reason. From `linux/fs.h`, `linux/fscrypt.h`, `linux/fsverity.h`, `linux/btrfs.h` and ext4.
+const FILE_REQUESTS: [u64; 15] = [
+    0x4008_6602, // FS_IOC_SETFLAGS
+    0x4004_6602, // FS_IOC32_SETFLAGS
+    0x401c_5820, // FS_IOC_FSSETXATTR
+    0x4008_7602, // FS_IOC_SETVERSION
+    0x4004_7602, // FS_IOC32_SETVERSION
+    0x4008_6604, // EXT4_IOC_SETVERSION
+    0x800c_6613, // FS_IOC_SET_ENCRYPTION_POLICY
+    0x4080_6685, // FS_IOC_ENABLE_VERITY
+    0x5000_9401, // BTRFS_IOC_SNAP_CREATE
+    0x5000_9417, // BTRFS_IOC_SNAP_CREATE_V2
+    0x5000_940e, // BTRFS_IOC_SUBVOL_CREATE
+    0x5000_9418, // BTRFS_IOC_SUBVOL_CREATE_V2
+    0x5000_940f, // BTRFS_IOC_SNAP_DESTROY
+    0x5000_943f, // BTRFS_IOC_SNAP_DESTROY_V2
+    0x4008_941a, // BTRFS_IOC_SUBVOL_SETFLAGS
 ];
 
 /// Numbers that are the same on all architectures, and that libc does not name yet.
@@ -207,7 +208,12 @@ const NAMESPACES: [libc::c_int; 8] = [
 ];
 
 /// Terminal requests that insert input, or take over a terminal.
-const TERMINAL: [u64; 4] = [0x5412, 0x541c, 0x541d, 0x5423];
+const TERMINAL: [u64; 4] = [
+    0x5412, // TIOCSTI
+    0x541c, // TIOCLINUX
+    0x541d, // TIOCCONS
+    0x5423, // TIOCSETD
+];
 
 pub(super) struct Seccomp;
 

@@ -124,7 +124,7 @@ impl<'a> ListingTree<'a> {
         let more = quantity(more as u64, "more entry", "more entries");
         let levels = self.top.map(|top| (self.levels() + top).saturating_sub(depth_of(directory) + 1));
         let depth = levels.map(|levels| ("depth", json!(levels.max(1))));
-        // What the call skips is of its own directory.
+        // The call's offset counts entries of its own directory, so it means nothing in this one.
         let whole = (self.call.skipped() > 0).then(|| ("offset", json!(0)));
         let changes: Vec<_> = [("path", json!(directory))].into_iter().chain(depth).chain(whole).collect();
         match self.call.with(&changes) {

@@ -5,7 +5,7 @@ use crate::common::Env;
 use serde_json::{Value, json};
 use std::fs;
 
-/// The tier in which no mount is relied upon: what was there is compared at the end, whether or not it was mounted.
+/// The tier without mounts, in which changes are only found when the command has ended.
 const LANDLOCK: &str = "landlock";
 
 /// As [`planted`], in that tier.
