@@ -90,6 +90,9 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
     store("Anthropic tools", "Anthropic CLI", &[(Config, "anthropic"), (Home, ".anthropic")]),
     store("Hugging Face", "huggingface_hub docs, environment variables", &[(named("HF_HOME", ".cache/huggingface"), "token"), (named("HF_HOME", ".cache/huggingface"), "stored_tokens"), (Home, ".huggingface/token")]),
     store("Kaggle, Weights & Biases", "Kaggle API README; wandb docs, login", &[(Home, ".kaggle"), (Config, "kaggle"), (Config, "wandb")]),
+    store("Jupyter", "Jupyter Server docs, security; jupyter(1), paths", &[(named("JUPYTER_CONFIG_DIR", ".jupyter"), "jupyter_server_config.json"), (named("JUPYTER_CONFIG_DIR", ".jupyter"), "jupyter_server_config.py"),
+        (named("JUPYTER_CONFIG_DIR", ".jupyter"), "jupyter_notebook_config.json"), (Data, "jupyter/runtime")]),
+    store("Earth Engine, Copernicus, NGC, Comet", "Earth Engine docs, ee.Authenticate; cdsapi README; NGC CLI docs; Comet docs, configuration", &[(Config, "earthengine"), (Home, ".cdsapirc"), (Home, ".ngc"), (Home, ".comet.config")]),
     store("Ollama, LM Studio", "Ollama FAQ", &[(Home, ".ollama/id_ed25519"), (Home, ".ollama/history"), (Home, ".lmstudio/.internal")]),
     store("Replicate, Modal", "Modal docs, configuration", &[(Home, ".modal.toml"), (Config, "replicate")]),
 
@@ -128,6 +131,7 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
     store("Leiningen, Clojure", "Leiningen docs, DEPLOY.md", &[(Home, ".lein/credentials.clj.gpg"), (Home, ".lein/credentials.clj"), (Home, ".lein/profiles.clj")]),
     store("NuGet", "NuGet docs, nuget.config", &[(Home, ".nuget/NuGet/NuGet.Config"), (Config, "NuGet/NuGet.Config")]),
     store("Hex", "mix hex.config; rebar3_hex docs", &[(named("HEX_HOME", ".hex"), "hex.config"), (Config, "hex/hex.config"), (Config, "rebar3/hex.config"), (Config, "rebar3/rebar3.config")]),
+    store("R", "R, Startup", &[(named("R_ENVIRON_USER", ".Renviron"), "")]),
     store("Conan", "Conan docs, configuration files", &[(Home, ".conan/.conan.db"), (Home, ".conan2/.conan.db"), (Home, ".conan2/credentials.json"), (Home, ".conan2/source_credentials.json")]),
     store("LuaRocks", "LuaRocks docs, upload", &[(Home, ".luarocks/upload_config.lua"), (Config, "luarocks/upload_config.lua")]),
     store("Stack, Nimble, pub", "Stack docs, upload; Nimble docs, publish; dart pub token", &[(Home, ".stack/upload"), (Config, "dart/pub-tokens.json"), (Config, "dart/pub-credentials.json"), (Home, ".nimble/github_api_token")]),
@@ -173,7 +177,7 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
     store("GitHub CLI, hub", "gh help environment; hub(1)", &[(named("GH_CONFIG_DIR", ".config/gh"), ""), (Config, "gh"), (Config, "hub"), (Home, "snap/gh"), (State, "gh")]),
     store("GitLab", "glab docs, configuration; GitLab Runner docs", &[(named("GLAB_CONFIG_DIR", ".config/glab-cli"), ""), (Config, "glab-cli"), (Home, ".gitlab-runner"), (Home, ".python-gitlab.cfg")]),
     store("Gitea, Forgejo, Codeberg, SourceHut, Bitbucket", "tea docs; fj README; hut docs", &[(Config, "tea"), (Data, "forgejo-cli"), (Config, "hut"), (Home, ".gitea"), (Home, ".bitbucket"), (Config, "berg-cli")]),
-    store("Subversion, Mercurial, Fossil, Perforce", "svnbook, credential caching; hg help config", &[(Home, ".subversion/auth"), (Home, ".hgrc"), (Config, "hg/hgrc"), (Home, ".fossil"), (Config, "fossil.db"), (Home, ".p4tickets"), (Home, ".p4enviro")]),
+    store("Subversion, CVS, Mercurial, Fossil, Perforce", "svnbook, credential caching; cvs(1), .cvspass; hg help config", &[(Home, ".cvspass"), (Home, ".subversion/auth"), (Home, ".hgrc"), (Config, "hg/hgrc"), (Home, ".fossil"), (Config, "fossil.db"), (Home, ".p4tickets"), (Home, ".p4enviro")]),
     store("Jira, Linear, Phabricator", "jira-cli README; arcanist docs", &[(Config, ".jira"), (Home, ".jira.d"), (Home, ".arcrc"), (Config, "linear")]),
 
     // Mail and chat.
@@ -235,6 +239,9 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
     store("Solana, Monero, Cardano, Cosmos, Sui, Aptos, NEAR, Polkadot", "each command line's docs, key storage", &[
         (Config, "solana"), (Home, ".monero"), (Home, ".bitmonero"), (Home, "Monero"), (Home, ".shared-ringdb"), (Home, ".cardano"), (Home, ".gaia"), (Home, ".sui"), (Home, ".aptos"), (Home, ".near-credentials"), (Home, ".algorand"), (Home, ".tezos-client"), (Home, ".stellar"), (Config, "stellar"), (Home, ".substrate")]),
     store("Wallet programs", "Exodus, Ledger Live, Trezor Suite and Atomic, data directories", &[(Config, "Exodus"), (Config, "Ledger Live"), (Config, "@trezor"), (Config, "atomic"), (Home, ".atomic"), (Config, "Daedalus"), (Data, "Daedalus"), (Config, "MyCrypto")]),
+
+    // Whoever has the cookie can run code on every node that is reached.
+    store("Erlang", "Erlang reference manual, distributed Erlang, security", &[(Home, ".erlang.cookie"), (Config, "erlang/.erlang.cookie")]),
 
     // Sessions of desktops.
     store("Desktops", "Xsecurity(7); ICEauthority(5); GNOME online accounts", &[(named("XAUTHORITY", ".Xauthority"), ""), (named("ICEAUTHORITY", ".ICEauthority"), ""), (Config, "goa-1.0"), (Data, "telepathy"), (Config, "pulse/cookie"), (Home, ".pulse-cookie"), (Home, ".dbus")]),

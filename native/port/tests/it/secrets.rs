@@ -14,7 +14,7 @@ impl Home {
         for directory in [".ssh", "dotfiles/gnupg", "src"] {
             fs::create_dir_all(home.0.path().join(directory)).unwrap();
         }
-        for file in [".ssh/id_rsa", "dotfiles/gnupg/key", ".netrc", "src/a"] {
+        for file in [".ssh/id_rsa", "dotfiles/gnupg/key", ".netrc", ".erlang.cookie", "src/a"] {
             fs::write(home.0.path().join(file), "the treasure\n").unwrap();
         }
         std::os::unix::fs::symlink("dotfiles/gnupg", home.0.path().join(".gnupg")).unwrap();
@@ -34,7 +34,7 @@ const OPEN: [&str; 2] = ["--default", "allow"];
 #[test]
 fn a_secret_is_read_only_where_a_rule_names_it() {
     let home = Home::new();
-    for path in [".ssh/id_rsa", ".netrc", ".gnupg/key", "dotfiles/gnupg/key"] {
+    for path in [".ssh/id_rsa", ".netrc", ".erlang.cookie", ".gnupg/key", "dotfiles/gnupg/key"] {
         for (tool, args) in [
             ("file_read", json!({"path": path})),
             ("file_write", json!({"path": path, "content": "x"})),
@@ -62,6 +62,6 @@ fn a_search_leaves_secrets_out_and_says_so() {
     let (_, said) = home.call("file_grep", &json!({"pattern": "treasure", "hidden": true}), &OPEN);
     let found: Value = serde_json::from_str(&said).unwrap();
     assert_eq!(found["files"], json!(["src/a"]), "{said}");
-    assert_eq!(found["coverage"]["skipped"]["denied"], 4, "{said}");
+    assert_eq!(found["coverage"]["skipped"]["denied"], 5, "{said}");
     assert!(said.contains("as secrets"), "{said}");
 }
