@@ -304,7 +304,9 @@ impl<'a> CommandCase<'a> {
         };
         let doubt = |(part, why): (String, String)| {
             let mut judgement = self.by_default(&part, Some(why));
-            judgement.wanted = vec!["Bash".to_owned()];
+            // Where all commands are allowed, only the rule that is this very command allows what is not understood.
+            let rule = self.open.as_ref().map(|_| format!("Bash({})", self.line.command));
+            judgement.wanted = vec![rule.unwrap_or_else(|| "Bash".to_owned())];
             judgement
         };
         telling.chain(found).chain(lost).map(doubt).collect()
