@@ -277,3 +277,29 @@ pub(crate) const BY_PARTS: &[Attack] = &[
     ("printf '.sy sed -n 1wmade plain.txt\n' | groff -U -Tascii", Made("made")),
     ("printf '.pso sed -n 1wmade plain.txt\n' | groff -U -Tascii", Made("made")),
 ];
+
+/// A deny rule, and a script that starts what it names by another name or through a `#!` line.
+pub(crate) const BY_OTHER_NAMES: &[(&str, Attack)] = &[
+    ("Bash(rm -rf:*)", ("printf '#!/usr/bin/rm -rf\\n' > s; chmod +x s; ./s x", Removed)),
+    (
+        "Bash(rm:*)",
+        ("printf '#!/usr/bin/rm -rf\\n' > s; echo \"#!$PWD/s\" > t; chmod +x s t; ./t x", Removed),
+    ),
+    (
+        "Bash(rm:*)",
+        ("printf '#!/lib64/ld-linux-x86-64.so.2 /usr/bin/rm\\n' > s; chmod +x s; ./s -rf x", Removed),
+    ),
+    (
+        "Bash(rm:*)",
+        (
+            "ln -s /lib64/ld-linux-x86-64.so.2 l; printf '#!l /usr/bin/rm\\n' > s; chmod +x s; ./s -rf x",
+            Removed,
+        ),
+    ),
+    ("Bash(awk:*)", ("\"$(readlink -f /usr/bin/awk)\" 'BEGIN { print > \"made\" }'", Made("made"))),
+    ("Bash(awk:*)", ("ln -s /usr/bin/awk a; ./a 'BEGIN { print > \"made\" }'", Made("made"))),
+    ("Bash(/usr/bin/touch:*)", ("touch made", Made("made"))),
+    ("Bash(/usr/bin/touch:*)", ("ln -s /bin/touch t; ./t made", Made("made"))),
+    ("Bash(git tag:*)", ("\"$(git --exec-path)/git-tag\" made", Made(".git/refs/tags/made"))),
+    ("Bash(git tag:*)", ("ln -s /usr/bin/git git-tag; ./git-tag made", Made(".git/refs/tags/made"))),
+];

@@ -364,6 +364,36 @@ fn what_is_denied_is_refused_beneath_a_runner_and_listed() {
     assert!(fixture.run(&["--allow", "Bash(make:*)"], "make").is_ok && !fixture.path("x").exists());
 }
 
+/// A deny rule holds for the file that its name leads to, and for what a `#!` line makes of it. The command's own text does
+/// not show what the script starts.
+#[test]
+fn what_is_denied_does_not_start_by_another_name() {
+    let run = |rule: &str, script: &str| {
+        let fixture = Fixture::new();
+        std::fs::write(fixture.path("script"), script).unwrap();
+        let answer = fixture.run(&["--default", "allow", "--deny", rule], "sh script");
+        (fixture, answer)
+    };
+    for &(rule, (script, effect)) in attacks::BY_OTHER_NAMES {
+        let (fixture, answer) = run("Bash(no-such-program:*)", script);
+        assert!(
+            fixture.has(effect, &answer),
+            "{script:?} does not even work where it is allowed: {answer:?}"
+        );
+        let (fixture, answer) = run(rule, script);
+        assert!(!fixture.has(effect, &answer), "{script:?} gets past {rule}: {answer:?}");
+        assert_eq!(answer.value["refused"][0]["rule"], rule, "{script:?}: {answer:?}");
+    }
+    // Another program of the same kind, and another command of the same program.
+    for (rule, script) in [
+        ("Bash(mawk:*)", "perl -e 'exit 0'"),
+        ("Bash(git push:*)", "git tag one && \"$(git --exec-path)/git-tag\" other"),
+    ] {
+        let (_, answer) = run(rule, script);
+        assert!(answer.is_ok && answer.value["exit_code"] == 0, "{script:?}: {answer:?}");
+    }
+}
+
 /// Ordinary commands under rules of the usual form run as without a guard.
 #[test]
 fn ordinary_commands_under_rules_for_their_programs_run() {
