@@ -8,6 +8,7 @@ use super::writable::{UnwritableDirs, WriteProtection};
 use beamai_isolation::{FileIdentity, Interpreter, NamedFile};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, StatVfsMountFlags, fstat, fstatvfs};
 use rustix::io::Errno;
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -156,26 +157,26 @@ impl ProgramResolver<'_> {
         if path.is_empty() {
             return Err(Errno::NOENT);
         }
-        let given = Path::new(OsStr::from_bytes(path));
-        let base = match given.is_absolute() {
-            true => PathBuf::from("/"),
-            false => self.directory(directory)?,
-        };
-        let climbs = given.components().any(|part| part == Component::ParentDir);
         // `components` drops a trailing slash, which is valid for directories only.
         if path.ends_with(b"/") || path.ends_with(b"/.") {
             return Err(Errno::NOTDIR);
         }
-        let own = given.components().filter(|part| *part != Component::CurDir);
-        let straight: PathBuf = base.components().chain(own).collect();
-        if !climbs {
-            match open(&self.view.root, &straight, ResolveFlags::NO_SYMLINKS, OFlags::empty()) {
+        let given = Path::new(OsStr::from_bytes(path));
+        let base: Cow<'_, Path> = match given.is_absolute() {
+            true => Path::new("/").into(),
+            false => self.directory(directory)?.into(),
+        };
+        if !given.components().any(|part| part == Component::ParentDir) {
+            // Most of the paths that a search by name tries do not exist, so the clean path is made afterwards.
+            match open(&self.view.root, &base.join(given), ResolveFlags::NO_SYMLINKS, OFlags::empty()) {
                 Ok(fd) => {
-                    let is_writable = self.is_writable(&fd, &straight);
+                    let own = given.components().filter(|part| *part != Component::CurDir);
+                    let file: PathBuf = base.components().chain(own).collect();
+                    let is_writable = self.is_writable(&fd, &file);
                     return Ok(ExecutableFile {
-                        called: straight.clone(),
+                        called: file.clone(),
                         links: Vec::new(),
-                        file: straight,
+                        file,
                         fd,
                         is_writable,
                         path: given.is_absolute().then(|| path.to_owned()),
@@ -186,7 +187,7 @@ impl ProgramResolver<'_> {
                 Err(errno) => return Err(errno),
             }
         }
-        let mut walk = PathWalk::new(self, base, given);
+        let mut walk = PathWalk::new(self, base.into_owned(), given);
         let place = walk.run()?;
         let is_anybodys = given.is_absolute() && !walk.depends_on_caller;
         Ok(ExecutableFile { path: is_anybodys.then(|| path.to_owned()), ..place })

@@ -5,6 +5,7 @@ use super::memory::{ArgumentList, ProcessMemory};
 use super::resolver::{ProgramResolver, ResolvedProgram};
 use beamai_isolation::{NamedFile, interpreter_arguments, is_loader, loaded_arguments};
 use rustix::io::Errno;
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
@@ -63,7 +64,7 @@ fn loaded(arguments: &[OsString], resolver: &ProgramResolver<'_>) -> NamedFile {
 /// The arguments of `execve` or `execveat`.
 struct ExecCall {
     /// The directory that a relative path starts from, as a link in the process's `/proc` directory.
-    directory: String,
+    directory: Cow<'static, str>,
     path: u64,
     words: u64,
     /// Whether an empty path means the descriptor itself (`AT_EMPTY_PATH`).
@@ -73,14 +74,14 @@ struct ExecCall {
 impl ExecCall {
     fn of(report: &Notification) -> Self {
         let [first, second, third, _, flags, _] = report.arguments;
-        let cwd = || "cwd".to_owned();
+        let cwd = Cow::Borrowed("cwd");
         if report.call == libc::SYS_execve {
-            return Self { directory: cwd(), path: first, words: second, takes_descriptor: false };
+            return Self { directory: cwd, path: first, words: second, takes_descriptor: false };
         }
         // The Linux kernel uses the lower 32 bits.
         let directory = match first as i32 {
-            libc::AT_FDCWD => cwd(),
-            fd => format!("fd/{fd}"),
+            libc::AT_FDCWD => cwd,
+            fd => format!("fd/{fd}").into(),
         };
         let takes_descriptor = flags as i32 & libc::AT_EMPTY_PATH != 0;
         Self { directory, path: second, words: third, takes_descriptor }
