@@ -33,7 +33,7 @@ pub(crate) fn can_work(
     }
 }
 
-/// Whether a language server is installed on this machine.
+/// Whether a language server is of use for the workspace's files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LanguageServers {
     /// At least one.
@@ -47,8 +47,7 @@ impl LanguageServers {
     #[cfg(target_os = "linux")]
     pub(crate) fn of(settings: &HostSettings) -> Self {
         let workspace = std::path::Path::new(&settings.workspace.path);
-        let found = beamai_lsp::availability(&settings.lsp, workspace);
-        if found.iter().any(|server| server.program.is_some()) { Self::Some } else { Self::None }
+        if beamai_lsp::is_of_use(&settings.lsp, workspace) { Self::Some } else { Self::None }
     }
 
     /// They run on Linux only.
