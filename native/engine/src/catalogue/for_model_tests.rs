@@ -134,6 +134,14 @@ fn matches_are_grouped_by_file_and_context_is_merged() {
         text("beamai", "file_grep", json!({"pattern": "hit"}), none),
         "no matches\n[left out: 2 hidden (hidden: true includes them)]"
     );
+    let coverage =
+        json!({"complete": true, "skipped": {"binary": 4}, "binary_files": ["a", "b", "c"], "note": ""});
+    let found =
+        json!({"matches": [], "total_matches": 0, "files": [], "total_files": 0, "coverage": coverage});
+    assert_eq!(
+        text("coder", "grep", json!({"pattern": "hit"}), found),
+        "no matches\n[left out: 4 binary (a, b, c, …)]"
+    );
 }
 
 #[test]

@@ -211,7 +211,13 @@ fn binary_files_are_left_out_and_counted() {
         );
     }
     let note = grep(&env, json!({"pattern": "needle", "path": "binary"}))["coverage"]["note"].clone();
-    assert_eq!(note, "searched 0 files; left out: 1 binary");
+    assert_eq!(note, "searched 0 files; left out: 1 binary (binary)");
+    for name in ["c", "a", "d", "b"] {
+        env.file(name, b"\0");
+    }
+    let coverage = grep(&env, json!({"pattern": "needle"}))["coverage"].clone();
+    assert_eq!(coverage["binary_files"], json!(["a", "b", "binary"]));
+    assert_eq!(coverage["note"], "searched 1 file; left out: 5 binary (a, b, binary, …)");
 }
 
 #[test]
