@@ -239,7 +239,32 @@ fn a_name_is_one_line_whatever_is_in_it() {
     let listed = json!({"entries": entries, "count": 1, "truncated": false});
     assert_eq!(text("coder", "list", json!({}), listed), quoted);
     let added = text("coder", "git_add", json!({"path": "."}), json!({"ok": true, "files": [name]}));
-    assert_eq!(added, format!("staged:\n{quoted}"));
+    assert_eq!(added, format!("staged 1 file:\n{quoted}"));
+}
+
+#[test]
+fn staged_files_are_named_once_and_a_commit_says_how_much_it_changes() {
+    let added = |path: &str, files: Value| {
+        text("beamai", "git_add", json!({"path": path}), json!({"ok": true, "files": files}))
+    };
+    assert_eq!(added("src/a.rs", json!(["src/a.rs"])), "staged");
+    assert_eq!(
+        added(".", json!(["a", "src/a.rs", "src/b.rs", "src/d/c.rs", "x/y", "z"])),
+        "staged 6 files:\na\nsrc/: a.rs, b.rs\nsrc/d/c.rs\nx/y\nz"
+    );
+    assert_eq!(added(".", json!(["a", "b"])), "staged 2 files:\na, b");
+    let committed = |more: Value| {
+        let mut result =
+            json!({"ok": true, "available": true, "commit": "4b3", "content": "[main 4b3fb7b] First\n"});
+        result.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        text("coder", "git_commit", json!({"message": "First"}), result)
+    };
+    assert_eq!(
+        committed(json!({"files": 3, "additions": 10, "deletions": 2})),
+        "[main 4b3fb7b] First, 3 files, +10 -2"
+    );
+    assert_eq!(committed(json!({"files": 5_000})), "[main 4b3fb7b] First, 5000 files");
+    assert_eq!(committed(json!({})), "[main 4b3fb7b] First");
 }
 
 #[test]
