@@ -4,7 +4,6 @@ use beamai_base::{Reason, Result, ToolError};
 use beamai_text::{Charset, FileBytes, FileScan, NearLine, Resemblance, Unmappable, resemble};
 use beamai_tool::for_model::quantity;
 use beamai_workspace::WorkspacePath;
-use serde_json::json;
 
 /// Maximum bytes of a file that are searched for similar text.
 const SEARCHED: u64 = 8 << 20;
@@ -45,11 +44,7 @@ pub(super) fn no_match(
     if bytes.len() > SEARCHED {
         message += &format!(" Only the first {SEARCHED} bytes were searched for similar lines.");
     }
-    let near: Vec<_> = near
-        .iter()
-        .flat_map(|near| &near.lines)
-        .map(|near| json!({"line": near.line, "text": near.text}))
-        .collect();
+    let near: Vec<u64> = near.iter().flat_map(|near| &near.lines).map(|near| near.line).collect();
     Ok(ToolError::new(Reason::NoMatch, message).file(shown).with("nearest", near))
 }
 
@@ -70,6 +65,7 @@ fn likeness(near: &Resemblance) -> String {
         (None, None) if near.lines.is_empty() => {
             return ". It has no similar text; read the file again and copy the text exactly.".to_owned();
         }
+        (None, None) if near.lines.len() == 1 => format!(". The nearest line is{first}:"),
         (None, None) => format!(". The nearest lines are{first}:"),
     };
     let more = match near.more {

@@ -61,9 +61,10 @@ impl NearLine {
     }
 }
 
+/// The number and the text as search results show them, without a space that could be taken for indentation.
 impl std::fmt::Display for NearLine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: {}", self.line, self.text)
+        write!(f, "{}:{}", self.line, self.text)
     }
 }
 
