@@ -129,8 +129,8 @@ fn without_numbers(text: &str) -> Option<String> {
     Some(lines.join("\n")).filter(|meant| meant != text)
 }
 
-/// The error for a text that occurs more than once; `can_be_all` if the caller can ask for all occurrences.
-pub(super) fn ambiguous(path: &WorkspacePath, found: &FileScan, can_be_all: bool) -> ToolError {
+/// The error for a text that occurs more than once.
+pub(super) fn ambiguous(path: &WorkspacePath, found: &FileScan) -> ToolError {
     let mut lines: Vec<u64> = found.hits.iter().map(|hit| hit.line).collect();
     let count = lines.len();
     lines.dedup();
@@ -139,10 +139,9 @@ pub(super) fn ambiguous(path: &WorkspacePath, found: &FileScan, can_be_all: bool
     let named = lines.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
     let at_least = if found.is_complete { "" } else { "at least " };
     let shown = path.display();
-    let or_all = if can_be_all { ", or set replace_all" } else { "" };
     let message = format!(
         "old_string occurs {at_least}{count} times in {shown}, on lines {named}{more}; include more of the text around \
-         the one you mean{or_all}"
+         the one you mean, or set replace_all"
     );
     ToolError::new(Reason::Ambiguous, message).file(shown).with("occurrences", count).with("lines", lines)
 }

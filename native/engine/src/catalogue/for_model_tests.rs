@@ -372,6 +372,22 @@ fn a_write_is_one_line_and_an_edit_its_diff() {
         written("updated", json!({"diff": null, "additions": null, "note": "n"})),
         "updated a.txt, 9 bytes\n[n]"
     );
+    // Where no other tool edits files, the change is shown as well, the beginning and the end of a long one.
+    let overwritten = |operation: &str, hunks: &str| {
+        let result = json!({"success": true, "operation": operation, "bytes_written": 9, "additions": 1, "deletions": 1,
+            "diff": format!("--- a/a.txt\n+++ b/a.txt\n{hunks}")});
+        text("ide", "write_file", json!({"path": "a.txt", "content": "2"}), result)
+    };
+    let hunk = "@@ -1,2 +1,2 @@\n one\n-two\n+2\n";
+    assert_eq!(overwritten("updated", hunk), format!("updated a.txt, +1 -1 lines\n{}", hunk.trim_end()));
+    assert_eq!(overwritten("created", hunk), "created a.txt, 1 line");
+    let long: String = (1..200).map(|at| format!("@@ -{at} +{at} @@\n-old {at}\n+new {at}\n")).collect();
+    let shown = overwritten("updated", &long);
+    assert!(
+        shown.contains("\n+new 1\n") && shown.contains("\n+new 199\n[the change is complete;"),
+        "{shown}"
+    );
+    assert!(shown.matches("left out").count() == 1 && shown.chars().count() < 2_200, "{shown}");
     let edited = |replacements: u64| {
         let diff = "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n";
         text(
