@@ -3,6 +3,7 @@
 use super::Grep;
 use beamai_base::{Reason, Result, ToolError, excerpt};
 use beamai_tool::CallContext;
+use beamai_walk::coverage::Hints;
 use grep_matcher::{ByteSet, LineMatchKind, LineTerminator, Match, Matcher, NoCaptures};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use regex_syntax::ast::ErrorKind;
@@ -89,7 +90,10 @@ fn invalid(grep: &Grep, why: &str) -> ToolError {
 }
 
 fn explained(grep: &Grep, error: &grep_regex::Error) -> ToolError {
-    let literally = grep.hints.or_nothing("; set literal to true to search for it literally");
+    let literally = match grep.hints {
+        Hints::Given => "; set literal to true to search for it literally",
+        Hints::Withheld => ESCAPE,
+    };
     let multiline = grep.hints.or_nothing(", or set multiline to true");
     if let grep_regex::ErrorKind::NotAllowed(_) = error.kind() {
         let why = format!(
@@ -106,24 +110,31 @@ fn explained(grep: &Grep, error: &grep_regex::Error) -> ToolError {
     match regex_syntax::Parser::new().parse(&grep.pattern) {
         Err(regex_syntax::Error::Parse(fault)) => {
             let advice = instead(fault.kind()).unwrap_or(literally);
-            faulty(fault.kind(), &fault.span().start, advice)
+            match fault.kind() {
+                ErrorKind::UnsupportedLookAround => {
+                    faulty(&"look-around is not supported", &fault.span().start, advice)
+                }
+                kind => faulty(kind, &fault.span().start, advice),
+            }
         }
         Err(regex_syntax::Error::Translate(fault)) => faulty(fault.kind(), &fault.span().start, literally),
         _ => invalid(grep, "it is too large once compiled; use smaller repetitions or fewer classes"),
     }
 }
 
-/// What to write instead of a construct that is not supported.
+/// What to write instead of what is at fault; `None` if the fault tells.
 fn instead(kind: &ErrorKind) -> Option<&'static str> {
     match kind {
-        ErrorKind::UnsupportedLookAround => Some(
-            "; write ab instead of a(?=b) or (?<=a)b, and leave out what begins with (?! or (?<!: the results show the \
-             whole lines",
-        ),
+        ErrorKind::UnsupportedLookAround => {
+            Some("; write ab for a(?=b) or (?<=a)b, and leave (?!…) and (?<!…) out")
+        }
         ErrorKind::UnsupportedBackreference => Some("; write out what it repeats"),
         _ => None,
     }
 }
+
+/// What to write if a character was meant itself, for tools that cannot be asked for plain text by `literal`.
+const ESCAPE: &str = "; write \\ before a character that is meant itself";
 
 /// A matcher that checks, every few thousand bytes, whether the call has ended.
 pub(super) struct Stepwise<'a> {

@@ -331,7 +331,7 @@ fn a_wrong_pattern_is_explained() {
     );
     assert!(said(json!({"pattern": "ä[z-a]"})).contains("at character 3"));
     let around = said(json!({"pattern": r"(?=x)"}));
-    assert!(around.contains("look-around") && around.contains("write ab instead of a(?=b)"), "{around}");
+    assert!(around.contains("look-around") && around.contains("write ab for a(?=b)"), "{around}");
     assert!(!around.contains("literal"), "{around}");
     assert!(said(json!({"pattern": r"(a)\1"})).ends_with("; write out what it repeats"));
     assert!(said(json!({"pattern": r"\pX"})).contains("Unicode property not found at character 1"));

@@ -88,6 +88,9 @@ fn search_code_shows_context_and_speaks_of_a_query_as_text() {
     assert_eq!(found, "a\n1-one\n2:Two\n3-three");
     let refused = env.try_call("search_code", &json!({"query": "one\ntwo"})).unwrap_err().message;
     assert!(refused.starts_with("the text \"one\\ntwo\" cannot be searched for: "), "{refused}");
+    let open = json!({"query": "f(", "options": {"regex": true}});
+    let refused = env.try_call("search_code", &open).unwrap_err().message;
+    assert!(refused.ends_with("; write \\ before a character that is meant itself"), "{refused}");
 }
 
 #[test]
