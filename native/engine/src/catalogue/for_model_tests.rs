@@ -243,6 +243,21 @@ fn a_name_is_one_line_whatever_is_in_it() {
 }
 
 #[test]
+fn a_diff_names_each_file_once_on_either_side_and_has_no_hashes() {
+    let changed =
+        "diff --git a/f b/f\nindex 7898192..6178079 100644\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+index b\n";
+    let made = "diff --git a/e b/e\nnew file mode 100644\nindex 0000000..e69de29\n";
+    let moved = "diff --git a/c b/d\nsimilarity index 100%\nrename from c\nrename to d\n";
+    let content = [changed, made, moved].concat();
+    let result = json!({"content": content, "available": true, "truncated": false});
+    assert_eq!(
+        text("beamai", "git_diff", json!({}), result),
+        "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+index b\ndiff --git a/e b/e\nnew file mode 100644\n\
+         diff --git a/c b/d\nsimilarity index 100%\nrename from c\nrename to d"
+    );
+}
+
+#[test]
 fn staged_files_are_named_once_and_a_commit_says_how_much_it_changes() {
     let added = |path: &str, files: Value| {
         text("beamai", "git_add", json!({"path": path}), json!({"ok": true, "files": files}))
@@ -253,6 +268,8 @@ fn staged_files_are_named_once_and_a_commit_says_how_much_it_changes() {
         "staged 6 files:\na\nsrc/: a.rs, b.rs\nsrc/d/c.rs\nx/y\nz"
     );
     assert_eq!(added(".", json!(["a", "b"])), "staged 2 files:\na, b");
+    let many: Vec<String> = (0..50).map(|at| format!("d/{at}")).collect();
+    assert_eq!(added("d", json!(many)), "staged 50 files:\nd/: 0, 1, 2, 3, 4, 5 and 44 more");
     let committed = |more: Value| {
         let mut result =
             json!({"ok": true, "available": true, "commit": "4b3", "content": "[main 4b3fb7b] First\n"});

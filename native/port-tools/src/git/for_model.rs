@@ -9,8 +9,8 @@ use std::borrow::Cow;
 const CUT: &str = "[output truncated]\n";
 /// Number of files of a diff that are named if they are not shown.
 const NAMED: usize = 10;
-/// Maximum number of staged files on one line.
-const PER_LINE: usize = 20;
+/// Maximum number of staged files of a directory that are named.
+const PER_LINE: usize = 6;
 
 /// The text as the git program prints it, cut to the limit, with the call that continues.
 pub(super) fn printed(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
@@ -42,8 +42,13 @@ pub(super) fn printed(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Model
 fn diff(content: &str, call: &ModelCall<'_>, page: &mut ModelPage) -> (u64, u64) {
     let mut place = DiffPlace::default();
     let (mut shown, mut first_cut) = (0, None);
-    for line in content.lines() {
+    let mut lines = content.lines().peekable();
+    while let Some(line) = lines.next() {
         let number = place.follow(line);
+        if place.next.is_none() && says_nothing(line, lines.peek().copied()) {
+            shown += 1;
+            continue;
+        }
         let text = line.get(1..).filter(|text| line.starts_with([' ', '+', '-']) && text.len() > LINE);
         let fits = match text {
             Some(text) => page.whole_line(&format!("{}{}", &line[..1], cut_line(text, LINE))),
@@ -62,6 +67,17 @@ fn diff(content: &str, call: &ModelCall<'_>, page: &mut ModelPage) -> (u64, u64)
         page.note(&format!("more of the first cut line: {more}"));
     }
     (shown, content.lines().count() as u64)
+}
+
+/// Whether a line before the hunks of a file says nothing to a model: the hashes, and the names where those with `---` and
+/// `+++` follow.
+fn says_nothing(line: &str, next: Option<&str>) -> bool {
+    line.starts_with("index ") || line.starts_with("diff --git ") && next.is_some_and(is_of_contents)
+}
+
+/// Whether the hashes of a line are followed by a mode, which only changes of contents alone have.
+fn is_of_contents(line: &str) -> bool {
+    line.strip_prefix("index ").is_some_and(|hashes| hashes.contains(' '))
 }
 
 /// The place in the new file of a line of a diff.
@@ -190,7 +206,6 @@ pub(super) fn added(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPa
                 .as_str(),
             );
             let groups = files.chunk_by(|a, b| directory(a) == directory(b));
-            let groups = groups.flat_map(|group| group.chunks(PER_LINE));
             shown = groups.take_while(|group| page.line(&in_directory(group))).map(<[_]>::len).sum();
         }
     }
@@ -212,11 +227,15 @@ fn in_directory(files: &[&str]) -> String {
     match files {
         [file] => name_line(file).into_owned(),
         _ => {
-            let names: Vec<Cow<'_, str>> =
-                files.iter().map(|file| name_line(&file[directory.len()..])).collect();
+            let named = files.iter().take(PER_LINE).map(|file| name_line(&file[directory.len()..]));
+            let names: Vec<Cow<'_, str>> = named.collect();
             let before =
                 if directory.is_empty() { String::new() } else { format!("{}: ", name_line(directory)) };
-            format!("{before}{}", names.join(", "))
+            let more = match files.len() - names.len() {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            format!("{before}{}{more}", names.join(", "))
         }
     }
 }
