@@ -30,9 +30,9 @@ strings(Value) when is_list(Value) -> lists:flatmap(fun strings/1, Value);
 strings(Value) when is_map(Value) -> lists:flatmap(fun strings/1, maps:values(Value));
 strings(_Other) -> [].
 
-%% As `cat -n', `grep -n' and errors write them: "  12\t", "12: ", "12:". The rest of the line keeps its whitespace.
+%% As `cat -n', `grep -n' and errors write them: "  12\t", "12:". The rest of the line keeps its whitespace.
 unnumbered(Line) ->
-    re:replace(Line, <<"^ *[0-9]+(?:\\t|: |:|→)"/utf8>>, <<>>, [unicode, {return, binary}]).
+    re:replace(Line, <<"^ *[0-9]+(?:\\t|:|→)"/utf8>>, <<>>, [unicode, {return, binary}]).
 
 %% @doc The line with these words, with its own whitespace; `none' where the text does not show it.
 -spec line_like(Words :: binary(), Text :: binary()) -> binary() | none.

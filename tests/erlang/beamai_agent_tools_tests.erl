@@ -26,16 +26,20 @@ a_question_that_was_not_offered_is_answered_with_what_to_do_instead_test() ->
     {ok, #{content := Text}, _} = beamai_agent:run(agent(K, [#{tool_calls => [{<<"human_input">>, ?QUESTION}]}, Said]), <<"go">>),
     ?assertNotEqual(nomatch, string:find(Text, <<"Decide by yourself">>), Text).
 
-language_servers_are_offered_where_there_are_any_test() ->
+language_servers_are_offered_where_one_is_of_use_test() ->
     Off = maps:from_list([{Language, #{disabled => true}} || Language <- [sh, python, c, rust, go, typescript, erlang]]),
-    Own = #{zig => #{command => [<<"/bin/sh">>], extensions => [<<"zig">>]}},
-    Names = fun(Servers) ->
-        K = beamai_kernel:add_tool_module(beamai_kernel:new(#{lsp => #{servers => Servers}}), beamai_tool_lsp),
+    Own = maps:put(zig, #{command => [<<"/bin/sh">>], extensions => [<<"zig">>]}, Off),
+    Names = fun(Servers, Files) ->
+        Dir = beamai_test:workspace(),
+        [ok = file:write_file(filename:join(Dir, File), <<>>) || File <- Files],
+        K = beamai_kernel:add_tool_module(beamai_kernel:new(#{workspace => Dir, lsp => #{servers => Servers}}), beamai_tool_lsp),
         ?assertEqual([<<"lsp">>, <<"lsp_diagnostics">>], [Name || #{name := Name} <- beamai_kernel:list_tools(K)]),
         offered(K, #{})
     end,
-    ?assertEqual([], Names(Off)),
-    ?assertEqual([<<"lsp">>, <<"lsp_diagnostics">>], Names(maps:merge(Off, Own))).
+    ?assertEqual([], Names(Off, [])),
+    ?assertEqual([<<"lsp">>, <<"lsp_diagnostics">>], Names(Own, [])),
+    ?assertEqual([], Names(Own, ["a.py"])),
+    ?assertEqual([<<"lsp">>, <<"lsp_diagnostics">>], Names(Own, ["a.py", "a.zig"])).
 
 a_sub_agent_asks_whom_its_caller_asks_test() ->
     Tell = fun(#{kernel := #{tools := Tools}}) -> iolist_to_binary(lists:join(" ", lists:sort(maps:keys(Tools)))) end,

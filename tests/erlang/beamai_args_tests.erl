@@ -55,6 +55,12 @@ one_message_names_every_problem_and_what_is_accepted_test() ->
         message(#{<<"pth">> => <<"a">>, <<"limit">> => <<"ten">>, <<"mode">> => <<"x">>})
     ).
 
+the_values_of_an_enumeration_are_listed_once_test() ->
+    ?assertEqual(
+        <<"\"mode\" must be one of \"write\", \"append\", not \"x\"">>,
+        message(#{<<"path">> => <<"a">>, <<"mode">> => <<"x">>})
+    ).
+
 what_a_nested_object_accepts_is_listed_where_it_has_a_problem_test() ->
     Text = fun(Properties) -> #{type => object, properties => Properties} end,
     Params = beamai_args:compile(#{

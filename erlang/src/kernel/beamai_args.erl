@@ -332,8 +332,21 @@ most(Most) -> show(Most).
 -spec refusal(binary(), [binary()], #{binary() => field()}) -> beamai_error:t().
 refusal(Tool, All, Fields) ->
     Problems = counted(All),
-    Message = [lists:join("; ", Problems), ". Accepted: ", accepted(Fields), nested("", Fields, [place(P) || P <- Problems])],
+    Message = [lists:join("; ", Problems) | also_accepted(Problems, Fields)],
     beamai_error:new(Tool, invalid_input, invalid_argument, Message, #{problems => Problems}).
+
+%% The problem of a value that is not in its enumeration says itself what is accepted.
+also_accepted(Problems, Fields) ->
+    case lists:all(fun is_of_enumeration/1, Problems) of
+        true -> "";
+        false -> [". Accepted: ", accepted(Fields), nested("", Fields, [place(P) || P <- Problems])]
+    end.
+
+is_of_enumeration(Problem) ->
+    case binary:split(Problem, <<$">>, [global]) of
+        [_, _Path, <<" must be one of ", _/binary>> | _] -> true;
+        _ -> false
+    end.
 
 %% The first problems, and the number of the others.
 counted(Problems) when length(Problems) > ?MOST_PROBLEMS ->

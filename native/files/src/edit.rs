@@ -45,8 +45,7 @@ pub struct FileEdit {
     /// Further edits of this file, each of the text as it was before; all are made or none.
     #[serde(default)]
     pub edits: Vec<TextEdit>,
-    /// Whether it is a write that replaces part of a file: its new text has another name, and it cannot replace all
-    /// occurrences.
+    /// Whether it is a write that replaces part of a file: its new text has another name.
     #[serde(skip)]
     #[schemars(skip)]
     pub is_write: bool,
@@ -327,7 +326,7 @@ impl EditCall<'_> {
         is_adapted: bool,
     ) -> Result<PlannedEdit> {
         match (edit.everywhere, found.hits.len()) {
-            (false, 2..) => return Err(ambiguous(self.path, &found, !self.args.is_write)),
+            (false, 2..) => return Err(ambiguous(self.path, &found)),
             (true, _) if !found.is_complete => return Err(too_many(self.path, REPLACEMENTS)),
             _ => {}
         }

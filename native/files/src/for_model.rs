@@ -3,7 +3,7 @@
 use super::read::past_the_end;
 use super::shown_diff::{self, DiffHunk};
 use beamai_text::LONG_LINES;
-use beamai_tool::for_model::{Fields, LINE, ModelCall, ModelPage, quantity};
+use beamai_tool::for_model::{Fields, LINE, ModelCall, ModelPage, StreamCut, quantity};
 use serde_json::{Value, json};
 
 /// Names of the path argument in the dialects.
@@ -15,6 +15,8 @@ const PART: usize = 20_000;
 const NAMED: usize = 10;
 /// Maximum number of places shown of a change in several.
 const PLACES: usize = 50;
+/// Maximum characters shown of the change by a write.
+const OF_A_WRITE: usize = 2_000;
 
 /// The lines in the dialect's format, followed by their position if they are not the whole file, with the arguments that
 /// continue: after the last line, or within the first one that is cut.
@@ -246,7 +248,8 @@ fn note_encoding(result: Fields<'_>, page: &mut ModelPage) {
     }
 }
 
-/// One line: what was done to which file, and how much changed.
+/// One line: what was done to which file, and how much changed. Where no other tool of the dialect edits files, what
+/// changed as well.
 pub(super) fn written(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let operation = result.non_empty("operation")?;
     let path = call.argument(&PATHS).unwrap_or("the file");
@@ -257,6 +260,14 @@ pub(super) fn written(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Model
         (_, Some(added), Some(removed)) => format!("{operation} {path}, +{added} -{removed} lines"),
         _ => format!("{operation} {path}, {}", quantity(result.count("bytes_written")?, "byte", "bytes")),
     });
+    if operation == "updated" && call.takes("old_string") {
+        let hunks = shown_diff::hunks(result.text("diff").unwrap_or_default());
+        let text: String = hunks.iter().map(|hunk| hunk.text().trim_end().to_owned() + "\n").collect();
+        if page.both_ends(text.trim_end(), OF_A_WRITE, StreamCut::default()) || result.flag("diff_truncated")
+        {
+            page.note("the change is complete; a part of it is shown");
+        }
+    }
     result.non_empty("note").into_iter().for_each(|note| page.note(note));
     note_change(result, page);
     Some(())

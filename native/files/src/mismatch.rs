@@ -4,7 +4,6 @@ use beamai_base::{Reason, Result, ToolError};
 use beamai_text::{Charset, FileBytes, FileScan, NearLine, Resemblance, Unmappable, resemble};
 use beamai_tool::for_model::quantity;
 use beamai_workspace::WorkspacePath;
-use serde_json::json;
 
 /// Maximum bytes of a file that are searched for similar text.
 const SEARCHED: u64 = 8 << 20;
@@ -45,11 +44,7 @@ pub(super) fn no_match(
     if bytes.len() > SEARCHED {
         message += &format!(" Only the first {SEARCHED} bytes were searched for similar lines.");
     }
-    let near: Vec<_> = near
-        .iter()
-        .flat_map(|near| &near.lines)
-        .map(|near| json!({"line": near.line, "text": near.text}))
-        .collect();
+    let near: Vec<u64> = near.iter().flat_map(|near| &near.lines).map(|near| near.line).collect();
     Ok(ToolError::new(Reason::NoMatch, message).file(shown).with("nearest", near))
 }
 
@@ -70,6 +65,7 @@ fn likeness(near: &Resemblance) -> String {
         (None, None) if near.lines.is_empty() => {
             return ". It has no similar text; read the file again and copy the text exactly.".to_owned();
         }
+        (None, None) if near.lines.len() == 1 => format!(". The nearest line is{first}:"),
         (None, None) => format!(". The nearest lines are{first}:"),
     };
     let more = match near.more {
@@ -133,8 +129,8 @@ fn without_numbers(text: &str) -> Option<String> {
     Some(lines.join("\n")).filter(|meant| meant != text)
 }
 
-/// The error for a text that occurs more than once; `can_be_all` if the caller can ask for all occurrences.
-pub(super) fn ambiguous(path: &WorkspacePath, found: &FileScan, can_be_all: bool) -> ToolError {
+/// The error for a text that occurs more than once.
+pub(super) fn ambiguous(path: &WorkspacePath, found: &FileScan) -> ToolError {
     let mut lines: Vec<u64> = found.hits.iter().map(|hit| hit.line).collect();
     let count = lines.len();
     lines.dedup();
@@ -143,10 +139,9 @@ pub(super) fn ambiguous(path: &WorkspacePath, found: &FileScan, can_be_all: bool
     let named = lines.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
     let at_least = if found.is_complete { "" } else { "at least " };
     let shown = path.display();
-    let or_all = if can_be_all { ", or set replace_all" } else { "" };
     let message = format!(
         "old_string occurs {at_least}{count} times in {shown}, on lines {named}{more}; include more of the text around \
-         the one you mean{or_all}"
+         the one you mean, or set replace_all"
     );
     ToolError::new(Reason::Ambiguous, message).file(shown).with("occurrences", count).with("lines", lines)
 }

@@ -42,24 +42,28 @@ pub struct FileWrite {
     #[serde(skip)]
     #[schemars(skip)]
     pub largest: Option<u64>,
-    /// The text to replace, which must occur exactly once; if `None`, the whole file is replaced. Set by a dialect
+    /// The text to replace; if `None`, the whole file is replaced. Set by a dialect
     /// without an edit tool.
     #[serde(skip)]
     #[schemars(skip)]
     pub old_string: Option<String>,
+    /// Whether to replace every occurrence of that text.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub replace_all: bool,
 }
 
 impl FileWrite {
     /// A call that replaces the whole content of the file.
     pub fn whole(path: String, content: String) -> Self {
         let mode = WriteMode::Write;
-        Self { path, content, mode, expected_hash: None, largest: None, old_string: None }
+        Self { path, content, mode, expected_hash: None, largest: None, old_string: None, replace_all: false }
     }
 
     /// The call as an edit, if only part of the file is to be replaced.
     fn as_edit(&self) -> Option<FileEdit> {
-        let Self { path, content, expected_hash, .. } = self.clone();
-        let (new_string, replace_all, edits, is_write) = (content, false, Vec::new(), true);
+        let Self { path, content, expected_hash, replace_all, .. } = self.clone();
+        let (new_string, edits, is_write) = (content, Vec::new(), true);
         let old_string = self.old_string.clone()?;
         Some(FileEdit { path, old_string, new_string, replace_all, expected_hash, edits, is_write })
     }

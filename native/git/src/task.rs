@@ -167,6 +167,15 @@ fn stage_path(path: &[u8], call: &GitCall) -> GitResult<GitAddOutput> {
 
 fn commit(message: &str, call: &GitCall) -> GitResult<GitCommitOutput> {
     let repo = Repo::open(call, None)?;
-    let (id, content) = record::record(&repo, message, call)?;
-    Ok(GitCommitOutput { ok: true, commit: Some(id.to_string()), content, available: true })
+    let recorded = record::record(&repo, message, call)?;
+    let lines = recorded.lines;
+    Ok(GitCommitOutput {
+        ok: true,
+        commit: Some(recorded.id.to_string()),
+        content: recorded.line,
+        files: Some(recorded.files),
+        additions: lines.map(|(added, _)| added),
+        deletions: lines.map(|(_, deleted)| deleted),
+        available: true,
+    })
 }

@@ -21,7 +21,7 @@
 mod client;
 mod operations;
 
-pub use client::{ServerAvailability, availability, is_served};
+pub use client::{ServerAvailability, availability, is_of_use, is_served};
 
 use beamai_files::refuse_larger;
 use beamai_port_tools::lsp::{Diagnostics, IsServed, Lsp, LspDiagnostics};
@@ -37,12 +37,11 @@ pub fn serve(services: Services) -> Services {
         .with(OperationBackend(diagnose))
         .with(IsServed(is_served))
         .with_host_acts(vec![host_act("lsp_available", ExecutionClass::Long, |_: LookForServers, cx| {
-            let servers = availability(&cx.lsp, cx.workspace.path());
-            Ok(json!({"available": servers.iter().any(|server| server.program.is_some())}))
+            Ok(json!({"available": is_of_use(&cx.lsp, cx.workspace.path())}))
         })])
 }
 
-/// Asks whether any language server is installed, without starting one.
+/// Asks whether a language server is of use in the workspace, without starting one.
 #[derive(serde::Deserialize)]
 struct LookForServers {}
 

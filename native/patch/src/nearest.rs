@@ -217,6 +217,7 @@ fn alike(file: &OriginalFile<'_>, old: &[&HunkLine]) -> Result<(String, Map<Stri
     let told = difference.as_ref().map_or(String::new(), |told| format!(" ({told})"));
     let how = match near.differs_in {
         Some(what) => format!("They differ only in {what}{told} from"),
+        None if near.lines.len() == 1 => format!("The nearest line is{told}"),
         None => format!("The nearest lines are{told}"),
     };
     let more = if near.more > 0 { "\n    …" } else { "" };

@@ -10,17 +10,24 @@ use std::fmt::Write;
 const MOST_PROBLEMS: usize = 50;
 /// Maximum number of characters of a name or value in a message.
 const MOST_SHOWN: usize = 80;
+/// What follows the path in the problem of a value that is not in its enumeration.
+const ONE_OF: &str = " must be one of ";
 
 /// Returns the arguments with defaults filled in. `null` counts as absent for an optional parameter.
 ///
 /// # Errors
 /// One `invalid_argument` that lists all unknown, missing, ill-typed and out-of-range arguments, up to fifty, and the
-/// accepted ones.
+/// accepted ones, unless the only problem is that values are not in their enumerations.
 pub fn check(parameters: &Parameters, args: Map<String, Value>) -> Result<Map<String, Value>> {
     let mut problems = Vec::new();
     let checked = object("", parameters, args, &mut problems);
     if problems.is_empty() {
         return Ok(checked);
+    }
+    // Such a problem says itself what is accepted.
+    if problems.iter().all(|problem| is_of_enumeration(problem)) {
+        let problems = counted(problems);
+        return Err(ToolError::new(Reason::InvalidArgument, problems.join("; ")).with("problems", problems));
     }
     let mut accepted = if parameters.is_empty() { "no arguments".to_owned() } else { accepted(parameters) };
     let problems = counted(problems);
@@ -98,7 +105,7 @@ fn value(path: &str, param: &Param, value: Value, problems: &mut Vec<String>) ->
     } else if let Some(values) = &param.values
         && !values.contains(&value)
     {
-        problems.push(format!("\"{path}\" must be one of {}, not {}", listed(values), shown(&value)));
+        problems.push(format!("\"{path}\"{ONE_OF}{}, not {}", listed(values), shown(&value)));
     } else {
         bounds(path, param, &value, problems);
     }
@@ -186,6 +193,11 @@ fn nested(prefix: &str, parameters: &Parameters, wrong: &[String], text: &mut St
     }
 }
 
+/// Whether a problem is that of a value that is not in its enumeration.
+fn is_of_enumeration(problem: &str) -> bool {
+    problem.split('"').nth(2).is_some_and(|rest| rest.starts_with(ONE_OF))
+}
+
 /// The path that a problem begins with, without indices.
 fn path_of(problem: &str) -> String {
     let path = problem.split('"').nth(1).unwrap_or_default();
@@ -244,6 +256,12 @@ mod tests {
              Accepted: path (string, required), limit (integer), mode (string: \"write\", \"append\"), \
              edits (array of object)"
         );
+    }
+
+    #[test]
+    fn the_values_of_an_enumeration_are_listed_once() {
+        let said = message(json!({"path": "a", "mode": "x"}));
+        assert_eq!(said, "\"mode\" must be one of \"write\", \"append\", not \"x\"");
     }
 
     #[test]

@@ -93,6 +93,7 @@ fn started(id: String, isolation: Option<Isolation>) -> ShellOutput {
         refused: Vec::new(),
         network: None,
         network_off: None,
+        foreign_files: None,
         duration_ms: 0,
         isolation,
     }

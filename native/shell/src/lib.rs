@@ -9,6 +9,7 @@ mod asking;
 mod background;
 mod capture;
 mod command;
+mod foreign;
 mod head_tail;
 mod network;
 mod offline;
@@ -111,23 +112,25 @@ fn run(shell: &Shell, cx: &CallContext) -> Result<ShellOutput> {
     };
     let attempts = offline::attempts(&collected);
     let offline = OfflineCommand::of(cx, &shell.command);
-    let ended =
-        answer(collected, blank, more_time(shell, cx)).map(|output| with_hint(output, offline, attempts));
+    let ended = answer(collected, blank, more_time(shell, cx))
+        .map(|output| with_hints(output, cx, offline, attempts));
     match starts.and_then(|starts| starts.stopped()) {
         Some(stopped) if !cx.cancel.is_cancelled() => Err(with_details_of(stopped, ended)),
         _ => ended,
     }
 }
 
-/// Adds a hint to the result of a command that has failed without the network that it wanted.
-fn with_hint(
+/// Adds hints to the result of a command that has failed without the network, or the permission, that it wanted.
+fn with_hints(
     output: ShellOutput,
+    cx: &CallContext,
     offline: Option<OfflineCommand>,
     attempts: Option<NetworkAttempts>,
 ) -> ShellOutput {
     let PrintedOutput { stdout, stderr, .. } = &output.printed;
     let hint = |offline: OfflineCommand| offline.hint(output.exit_code, attempts, [stdout, stderr]);
-    ShellOutput { network_off: offline.and_then(hint), ..output }
+    let (network_off, foreign_files) = (offline.and_then(hint), foreign::hint(&output, cx));
+    ShellOutput { network_off, foreign_files, ..output }
 }
 
 /// Adds what is known of the command's end to the error of a command that was stopped because of a program start.
@@ -285,6 +288,7 @@ fn output(
         refused: Vec::new(),
         network: None,
         network_off: None,
+        foreign_files: None,
         duration_ms: milliseconds(duration),
         isolation,
     }

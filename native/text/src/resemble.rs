@@ -61,9 +61,10 @@ impl NearLine {
     }
 }
 
+/// The number and the text as search results show them, without a space that could be taken for indentation.
 impl std::fmt::Display for NearLine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: {}", self.line, self.text)
+        write!(f, "{}:{}", self.line, self.text)
     }
 }
 
@@ -296,6 +297,9 @@ fn similar_lines(lines: &[&str], wanted: &[&str], deadline: Instant) -> Vec<Near
         .filter(|(score, _)| *score >= SIMILAR)
         .collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+    if scored.first().is_some_and(|(score, _)| *score >= CLOSE) {
+        scored.retain(|(score, _)| *score >= CLOSE);
+    }
     let line = |(rank, (score, at)): (usize, (f32, usize))| {
         let is_close = rank == 0 && is_one && score >= CLOSE;
         let contrast = if is_close { Contrast::of(lines[at].trim(), wanted) } else { None };
@@ -375,6 +379,10 @@ mod tests {
         let [line] = found.lines.as_slice() else { panic!("{found:?}") };
         assert_eq!((found.differs_in, line.line, line.text.as_str()), (None, 3, "    print(name);"));
         assert_eq!(resemble(TEXT, "nothing like it 12345"), Resemblance::default());
+        // Beside a close one, others say nothing.
+        let text = "def limits():\ndef limited():\ndef in_limit(self):\n";
+        let found = resemble(text, "def limit_s():");
+        assert_eq!(found.lines.iter().map(|line| line.line).collect::<Vec<_>>(), [1]);
         assert_eq!(resemble("", "\n"), Resemblance::default());
     }
 

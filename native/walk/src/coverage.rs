@@ -9,11 +9,14 @@ use rustix::fs::FileType;
 use rustix::io::Errno;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// Separates a note from the reasons for what was left out.
 const LEFT_OUT: &str = "; left out: ";
 /// Separates a note from an example of what could not be read.
 const EXAMPLE: &str = "; for example: ";
+/// Maximum number of binary files that are named.
+const NAMED: usize = 3;
 
 /// How much of the requested scope was searched.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -25,6 +28,9 @@ pub struct SearchCoverage {
     /// How many of the hidden ones are directories of git, which nobody means; absent if there are none.
     #[serde(skip_serializing_if = "is_zero")]
     pub git_directories: u64,
+    /// The first binary files by name, up to three; absent if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub binary_files: Vec<String>,
     /// False when something in scope could not be searched: totals are a lower bound then.
     pub complete: bool,
     /// The same as one sentence.
@@ -94,6 +100,8 @@ pub struct Tally {
     pub skipped: Skipped,
     /// How many of the hidden ones are directories of git.
     pub git_directories: u64,
+    /// The first binary files, in sort order.
+    binary_files: BTreeSet<String>,
     /// The first path, in sort order, that could not be read, and why.
     problem: Option<(String, String)>,
 }
@@ -128,6 +136,19 @@ impl Tally {
         }
     }
 
+    /// Counts a binary file.
+    pub fn binary(&mut self, path: String) {
+        self.skipped.binary += 1;
+        self.name_binary(path);
+    }
+
+    fn name_binary(&mut self, path: String) {
+        self.binary_files.insert(path);
+        if self.binary_files.len() > NAMED {
+            self.binary_files.pop_last();
+        }
+    }
+
     /// Counts a file that is too large.
     pub fn too_large(&mut self, path: String, why: String) {
         self.skipped.too_large += 1;
@@ -154,6 +175,7 @@ impl Tally {
         mine.too_large += theirs.too_large;
         mine.unreadable += theirs.unreadable;
         mine.ignore_files += theirs.ignore_files;
+        other.binary_files.into_iter().for_each(|path| self.name_binary(path));
         if let Some((path, why)) = other.problem {
             self.remember(path, why);
         }
@@ -163,7 +185,8 @@ impl Tally {
     pub fn coverage(&self, what: String, hints: Hints) -> SearchCoverage {
         let skipped = self.skipped;
         let mut note = what;
-        let left_out = skipped.in_words(hints);
+        let binary_files: Vec<String> = self.binary_files.iter().cloned().collect();
+        let left_out = skipped.in_words(hints, &binary_files);
         if !left_out.is_empty() {
             note = format!("{note}{LEFT_OUT}{}", left_out.join(", "));
         }
@@ -175,6 +198,7 @@ impl Tally {
             searched: self.searched,
             skipped,
             git_directories: self.git_directories,
+            binary_files,
             complete,
             note,
         }
@@ -182,20 +206,30 @@ impl Tally {
 }
 
 impl Skipped {
-    fn in_words(self, hints: Hints) -> Vec<String> {
+    fn in_words(self, hints: Hints, binary_files: &[String]) -> Vec<String> {
+        let binary = named(binary_files, self.binary);
         let reasons = [
             (self.ignored, "ignored", " (ignored: true includes them)"),
             (self.hidden, "hidden", " (hidden: true includes them)"),
             (self.denied, "denied by permission rules or as secrets", ""),
             (self.links, "symbolic links, not followed", " (a link given as path is)"),
             (self.special, "special files", ""),
-            (self.binary, "binary", ""),
+            (self.binary, binary.as_str(), ""),
             (self.too_large, "too large", ""),
             (self.unreadable, "unreadable", ""),
             (self.ignore_files, "ignore files not applied in full", ""),
         ];
         let named = reasons.into_iter().filter(|(count, ..)| *count > 0);
         named.map(|(count, reason, hint)| format!("{count} {reason}{}", hints.or_nothing(hint))).collect()
+    }
+}
+
+/// "binary", and the names of such files.
+fn named(files: &[String], count: u64) -> String {
+    match (files, count > files.len() as u64) {
+        ([], _) => "binary".to_owned(),
+        (_, true) => format!("binary ({}, …)", files.join(", ")),
+        (_, false) => format!("binary ({})", files.join(", ")),
     }
 }
 

@@ -134,6 +134,14 @@ fn matches_are_grouped_by_file_and_context_is_merged() {
         text("beamai", "file_grep", json!({"pattern": "hit"}), none),
         "no matches\n[left out: 2 hidden (hidden: true includes them)]"
     );
+    let coverage =
+        json!({"complete": true, "skipped": {"binary": 4}, "binary_files": ["a", "b", "c"], "note": ""});
+    let found =
+        json!({"matches": [], "total_matches": 0, "files": [], "total_files": 0, "coverage": coverage});
+    assert_eq!(
+        text("coder", "grep", json!({"pattern": "hit"}), found),
+        "no matches\n[left out: 4 binary (a, b, c, …)]"
+    );
 }
 
 #[test]
@@ -231,7 +239,49 @@ fn a_name_is_one_line_whatever_is_in_it() {
     let listed = json!({"entries": entries, "count": 1, "truncated": false});
     assert_eq!(text("coder", "list", json!({}), listed), quoted);
     let added = text("coder", "git_add", json!({"path": "."}), json!({"ok": true, "files": [name]}));
-    assert_eq!(added, format!("staged:\n{quoted}"));
+    assert_eq!(added, format!("staged 1 file:\n{quoted}"));
+}
+
+#[test]
+fn a_diff_names_each_file_once_on_either_side_and_has_no_hashes() {
+    let changed =
+        "diff --git a/f b/f\nindex 7898192..6178079 100644\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+index b\n";
+    let made = "diff --git a/e b/e\nnew file mode 100644\nindex 0000000..e69de29\n";
+    let moved = "diff --git a/c b/d\nsimilarity index 100%\nrename from c\nrename to d\n";
+    let content = [changed, made, moved].concat();
+    let result = json!({"content": content, "available": true, "truncated": false});
+    assert_eq!(
+        text("beamai", "git_diff", json!({}), result),
+        "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+index b\ndiff --git a/e b/e\nnew file mode 100644\n\
+         diff --git a/c b/d\nsimilarity index 100%\nrename from c\nrename to d"
+    );
+}
+
+#[test]
+fn staged_files_are_named_once_and_a_commit_says_how_much_it_changes() {
+    let added = |path: &str, files: Value| {
+        text("beamai", "git_add", json!({"path": path}), json!({"ok": true, "files": files}))
+    };
+    assert_eq!(added("src/a.rs", json!(["src/a.rs"])), "staged");
+    assert_eq!(
+        added(".", json!(["a", "src/a.rs", "src/b.rs", "src/d/c.rs", "x/y", "z"])),
+        "staged 6 files:\na\nsrc/: a.rs, b.rs\nsrc/d/c.rs\nx/y\nz"
+    );
+    assert_eq!(added(".", json!(["a", "b"])), "staged 2 files:\na, b");
+    let many: Vec<String> = (0..50).map(|at| format!("d/{at}")).collect();
+    assert_eq!(added("d", json!(many)), "staged 50 files:\nd/: 0, 1, 2, 3, 4, 5 and 44 more");
+    let committed = |more: Value| {
+        let mut result =
+            json!({"ok": true, "available": true, "commit": "4b3", "content": "[main 4b3fb7b] First\n"});
+        result.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        text("coder", "git_commit", json!({"message": "First"}), result)
+    };
+    assert_eq!(
+        committed(json!({"files": 3, "additions": 10, "deletions": 2})),
+        "[main 4b3fb7b] First, 3 files, +10 -2"
+    );
+    assert_eq!(committed(json!({"files": 5_000})), "[main 4b3fb7b] First, 5000 files");
+    assert_eq!(committed(json!({})), "[main 4b3fb7b] First");
 }
 
 #[test]
@@ -339,6 +389,22 @@ fn a_write_is_one_line_and_an_edit_its_diff() {
         written("updated", json!({"diff": null, "additions": null, "note": "n"})),
         "updated a.txt, 9 bytes\n[n]"
     );
+    // Where no other tool edits files, the change is shown as well, the beginning and the end of a long one.
+    let overwritten = |operation: &str, hunks: &str| {
+        let result = json!({"success": true, "operation": operation, "bytes_written": 9, "additions": 1, "deletions": 1,
+            "diff": format!("--- a/a.txt\n+++ b/a.txt\n{hunks}")});
+        text("ide", "write_file", json!({"path": "a.txt", "content": "2"}), result)
+    };
+    let hunk = "@@ -1,2 +1,2 @@\n one\n-two\n+2\n";
+    assert_eq!(overwritten("updated", hunk), format!("updated a.txt, +1 -1 lines\n{}", hunk.trim_end()));
+    assert_eq!(overwritten("created", hunk), "created a.txt, 1 line");
+    let long: String = (1..200).map(|at| format!("@@ -{at} +{at} @@\n-old {at}\n+new {at}\n")).collect();
+    let shown = overwritten("updated", &long);
+    assert!(
+        shown.contains("\n+new 1\n") && shown.contains("\n+new 199\n[the change is complete;"),
+        "{shown}"
+    );
+    assert!(shown.matches("left out").count() == 1 && shown.chars().count() < 2_200, "{shown}");
     let edited = |replacements: u64| {
         let diff = "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n";
         text(
@@ -451,6 +517,10 @@ fn a_command_is_its_output_and_what_is_to_be_said() {
     assert_eq!(
         ran(json!({"exit_code": 6, "network_off": "--network"})),
         "out\n[exit code 6]\n[the command tried to reach the network, which is off here: do without it, or tell the user]"
+    );
+    assert_eq!(
+        ran(json!({"exit_code": 1, "foreign_files": "chown"})),
+        "out\n[exit code 1]\n[files here belong to another user, and commands cannot change them: use the file tools, or tell the user]"
     );
     assert_eq!(
         ran(json!({"id": "b1", "exit_code": null, "stdout": ""})),

@@ -58,12 +58,12 @@ fn what_is_not_there_is_refused_with_what_is_near() {
     assert_eq!(
         message,
         "old_string was not found in f. It differs only in whitespace from lines 2 to 3 (line 2 begins with 1 tab where \
-         old_string has 2 spaces):\n2: \tlet name = \"x\";\n3: }"
+         old_string has 2 spaces):\n2:\tlet name = \"x\";\n3:}"
     );
     let (_, message) = fixture.refused_edit("let name = \"xyz\";", "y");
     assert!(
         message.ends_with(
-            "The nearest lines are (line 2 has \"x\" where old_string has \"xyz\"):\n2: \tlet name = \"x\";"
+            "The nearest line is (line 2 has \"x\" where old_string has \"xyz\"):\n2:\tlet name = \"x\";"
         ),
         "{message}"
     );
@@ -78,7 +78,7 @@ fn what_is_not_there_is_refused_with_what_is_near() {
     );
     let (_, message) = fixture.refused_edit("1→fn main() {\n2→\tlet name = \"y\";", "y");
     assert!(
-        message.ends_with("line 2 has \"x\" where old_string has \"y\":\n2: \tlet name = \"x\";"),
+        message.ends_with("line 2 has \"x\" where old_string has \"y\":\n2:\tlet name = \"x\";"),
         "{message}"
     );
     let (_, message) = fixture.refused_edit("fn main() {\r\n\tlet", "y");
@@ -88,7 +88,7 @@ fn what_is_not_there_is_refused_with_what_is_near() {
     );
     assert_eq!(Fixture::with("").refused_edit("a", "b").0, Reason::NoMatch);
     let error = fixture.refused("file_edit", args("let nome", "x"));
-    assert_eq!(error.details["nearest"][0]["line"], 2);
+    assert_eq!(error.details["nearest"], json!([2]));
 }
 
 #[test]
@@ -100,8 +100,8 @@ fn of_several_lines_that_are_not_there_those_that_differ_are_shown() {
     assert_eq!(
         message,
         "old_string was not found in f. It is nearest to lines 1 to 30, but:\n\
-         line 9 has \"63\" where old_string has \"64\":\n9:     line 9 = 63\n\
-         line 20 has \"20 =\" where old_string has \"20  =\":\n20:     line 20 = 140"
+         line 9 has \"63\" where old_string has \"64\":\n9:    line 9 = 63\n\
+         line 20 has \"20 =\" where old_string has \"20  =\":\n20:    line 20 = 140"
     );
 }
 

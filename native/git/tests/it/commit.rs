@@ -39,6 +39,15 @@ fn commits_alike(repo: &Repo, message: &str) {
     };
     let first = printed.lines().next().unwrap();
     assert_eq!(without_hash(first), without_hash(made["content"].as_str().unwrap()));
+    // Of a merge, git prints no numbers.
+    if let Some(numbers) = printed.lines().find(|line| line.contains(" changed")) {
+        let number = |word: &str| {
+            let part = numbers.split(", ").find(|part| part.contains(word));
+            part.map_or(0, |part| part.split_whitespace().next().unwrap().parse::<u64>().unwrap())
+        };
+        let expected = json!([number("file"), number("insertion"), number("deletion")]);
+        assert_eq!(json!([made["files"], made["additions"], made["deletions"]]), expected, "{printed}");
+    }
     repo.git(&["fsck", "--strict"]);
     repo.is_shown_alike();
     repo.is_logged_alike();

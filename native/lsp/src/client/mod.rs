@@ -3,6 +3,7 @@
 mod documents;
 mod encoding;
 mod files;
+mod fitting;
 mod frame;
 mod handshake;
 mod inbox;
@@ -18,6 +19,7 @@ mod watch;
 pub(crate) mod wire;
 
 pub(crate) use encoding::PositionEncoding;
+pub use fitting::is_of_use;
 pub(crate) use handshake::ServerCapabilities;
 pub use plan::{ServerAvailability, availability, is_served};
 pub(crate) use plan::{ServerPlan, Unavailable};

@@ -292,9 +292,18 @@ fn names(settings: &LspSettings) -> impl Iterator<Item = &str> {
 
 /// Whether a server is available for a file, judging by its extension.
 pub fn is_served(cx: &CallContext, path: &Path) -> bool {
-    let extension = path.extension().unwrap_or_default().to_string_lossy();
-    let kind = LanguageSupport::of(&cx.lsp, &extension, &DocumentText::new(String::new()));
-    kind.is_some_and(|kind| kind.command(cx.workspace.path()).is_ok())
+    serves(&cx.lsp, cx.workspace.path(), &path.extension().unwrap_or_default().to_string_lossy())
+}
+
+/// Whether a server is available for files with this extension.
+pub(super) fn serves(settings: &LspSettings, workspace: &Path, extension: &str) -> bool {
+    let kind = LanguageSupport::of(settings, extension, &DocumentText::new(String::new()));
+    kind.is_some_and(|kind| kind.command(workspace).is_ok())
+}
+
+/// Whether files with this extension are of a known language.
+pub(super) fn is_known(settings: &LspSettings, extension: &str) -> bool {
+    LanguageSupport::of(settings, extension, &DocumentText::new(String::new())).is_some()
 }
 
 /// Availability of a language's server.

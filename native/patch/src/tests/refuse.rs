@@ -30,7 +30,7 @@ fn one_hunk_that_does_not_fit_stops_them_all() {
         problem["message"]
             .as_str()
             .unwrap()
-            .ends_with("line 9 has \"9\" where the patch has \"nine\":\n    9: 9"),
+            .ends_with("line 9 has \"9\" where the patch has \"nine\":\n    9:9"),
         "{problem}"
     );
 }
@@ -52,9 +52,9 @@ fn every_line_that_differs_is_told_up_to_three() {
     let lines: String = (0..10).map(|n| format!("{n}\n")).collect();
     let fixture = Fixture::with([("f", &lines)]);
     let error = fixture.refused(&change("f", "@@ -1,6 +1,5 @@\n 0\n-a\n 2\n b\n c\n d\n"));
-    let differ = "line 2 has \"1\" where the patch has \"a\":\n    2: 1\n    \
-                  line 4 has \"3\" where the patch has \"b\":\n    4: 3\n    \
-                  line 5 has \"4\" where the patch has \"c\":\n    5: 4\n    … and 1 more line";
+    let differ = "line 2 has \"1\" where the patch has \"a\":\n    2:1\n    \
+                  line 4 has \"3\" where the patch has \"b\":\n    4:3\n    \
+                  line 5 has \"4\" where the patch has \"c\":\n    5:4\n    … and 1 more line";
     assert!(error.message.ends_with(differ), "{error}");
 }
 
@@ -131,7 +131,7 @@ fn content_is_never_matched_roughly() {
             "no white space where the patch has 1 space",
         ),
         ("@@ -2 +2 @@\n-  let x = 1;\n+  let x = 2;\n", "differ only in whitespace"),
-        ("@@ -2 +2 @@\n-    let y = 1;\n+    let y = 2;\n", "nearest lines"),
+        ("@@ -2 +2 @@\n-    let y = 1;\n+    let y = 2;\n", "nearest line"),
         ("@@ -2,3 +2,3 @@\n     let x = 1;\n-}\n+};\n more\n", "the file ends where"),
         ("@@ -7 +7 @@\n-nothing like it whatsoever\n+y\n", "the file has no similar lines"),
         ("@@ -2 +2 @@\n-    let x = 0;\n+    let x = 1;\n", "may have been applied before"),

@@ -26,6 +26,15 @@ pub struct GitCommitOutput {
     pub commit: Option<String>,
     /// The line that git prints: branch, abbreviated hash, subject. If `available` is false, what to do instead.
     pub content: String,
+    /// Number of files that the commit changes; absent if nothing was committed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<u64>,
+    /// Number of lines that it adds; absent if it changes too many files to count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub additions: Option<u64>,
+    /// Number of lines that it deletes, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deletions: Option<u64>,
     /// False if the workspace has no git repository that this tool can use.
     pub available: bool,
 }
@@ -51,6 +60,6 @@ impl Operation for GitCommit {
     }
 
     fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
-        super::for_model::printed(result, call, page)
+        super::for_model::committed(result, call, page)
     }
 }

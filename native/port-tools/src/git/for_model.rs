@@ -1,12 +1,16 @@
 //! Renders results of the git tools for models.
 
-use beamai_tool::for_model::{Fields, LINE, ModelCall, ModelPage, cut_line, name_line};
+use super::log_entry;
+use beamai_tool::for_model::{Fields, LINE, ModelCall, ModelPage, cut_line, name_line, quantity};
 use serde_json::json;
+use std::borrow::Cow;
 
 /// The last line of a text that the tool itself has cut.
 const CUT: &str = "[output truncated]\n";
 /// Number of files of a diff that are named if they are not shown.
 const NAMED: usize = 10;
+/// Maximum number of staged files of a directory that are named.
+const PER_LINE: usize = 6;
 
 /// The text as the git program prints it, cut to the limit, with the call that continues.
 pub(super) fn printed(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
@@ -38,8 +42,13 @@ pub(super) fn printed(result: Fields<'_>, call: &ModelCall<'_>, page: &mut Model
 fn diff(content: &str, call: &ModelCall<'_>, page: &mut ModelPage) -> (u64, u64) {
     let mut place = DiffPlace::default();
     let (mut shown, mut first_cut) = (0, None);
-    for line in content.lines() {
+    let mut lines = content.lines().peekable();
+    while let Some(line) = lines.next() {
         let number = place.follow(line);
+        if place.next.is_none() && says_nothing(line, lines.peek().copied()) {
+            shown += 1;
+            continue;
+        }
         let text = line.get(1..).filter(|text| line.starts_with([' ', '+', '-']) && text.len() > LINE);
         let fits = match text {
             Some(text) => page.whole_line(&format!("{}{}", &line[..1], cut_line(text, LINE))),
@@ -58,6 +67,17 @@ fn diff(content: &str, call: &ModelCall<'_>, page: &mut ModelPage) -> (u64, u64)
         page.note(&format!("more of the first cut line: {more}"));
     }
     (shown, content.lines().count() as u64)
+}
+
+/// Whether a line before the hunks of a file says nothing to a model: the hashes, and the names where those with `---` and
+/// `+++` follow.
+fn says_nothing(line: &str, next: Option<&str>) -> bool {
+    line.starts_with("index ") || line.starts_with("diff --git ") && next.is_some_and(is_of_contents)
+}
+
+/// Whether the hashes of a line are followed by a mode, which only changes of contents alone have.
+fn is_of_contents(line: &str) -> bool {
+    line.strip_prefix("index ").is_some_and(|hashes| hashes.contains(' '))
 }
 
 /// The place in the new file of a line of a diff.
@@ -113,17 +133,28 @@ fn note_files<'a>(rest: impl Iterator<Item = &'a str>, call: &ModelCall<'_>, pag
     }
 }
 
-/// Whole commits as the git program prints them, with the call for the older ones.
+/// The line that git prints, with the number of files and lines.
+pub(super) fn committed(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
+    let Some(files) = result.count("files") else { return printed(result, call, page) };
+    let files = quantity(files, "file", "files");
+    let lines = result.count("additions").zip(result.count("deletions"));
+    let lines = lines.map(|(added, deleted)| format!(", +{added} -{deleted}")).unwrap_or_default();
+    page.line(&format!("{}, {files}{lines}", result.text("content")?.trim_end()));
+    Some(())
+}
+
+/// Whole commits with the call for the older ones: as `git log --oneline` prints them, or each with its date and author
+/// in one line and the rest of its message.
 pub(super) fn logged(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let (content, is_cut) = content(result)?;
     let lines: Vec<&str> = content.lines().collect();
-    let commits: Vec<&[&str]> = match call.flag("oneline") {
-        true => lines.chunks(1).collect(),
-        false => lines.chunk_by(|_, next| !is_commit(next)).collect(),
+    let commits: Vec<Vec<Cow<'_, str>>> = match call.flag("oneline") {
+        true => lines.chunks(1).map(unchanged).collect(),
+        false => lines.chunk_by(|_, next| !is_commit(next)).map(log_entry::shortened).collect(),
     };
     // The last one may not be whole.
     let whole = if is_cut && commits.len() > 1 { &commits[..commits.len() - 1] } else { &commits[..] };
-    let fits = |commit: &&&[&str]| {
+    let fits = |commit: &&Vec<Cow<'_, str>>| {
         let size: usize = commit.iter().map(|line| cut_line(line, LINE).chars().count() + 1).sum();
         let fits = size <= page.room();
         fits && commit.iter().all(|line| page.line(line))
@@ -157,19 +188,58 @@ fn is_commit(line: &str) -> bool {
         .is_some_and(|hash| hash.len() >= 40 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// The staged files.
-pub(super) fn added(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
-    let files = result.list("files")?;
-    if result.flag("ok") {
-        match files.is_empty() {
-            true => page.line("nothing changed: it is staged already"),
-            false => page.line("staged:"),
-        };
+/// The staged files, those of a directory on one line.
+pub(super) fn added(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
+    let files: Vec<&str> = result.list("files").map(|_| result.texts("files").collect())?;
+    let is_named = |file: &&str| call.argument(&["path"]) == Some(*file);
+    let mut shown = files.len();
+    match files.as_slice() {
+        _ if !result.flag("ok") => {}
+        [] => _ = page.line("nothing changed: it is staged already"),
+        [file] if is_named(file) => _ = page.line("staged"),
+        _ => {
+            page.line(
+                match result.flag("truncated") {
+                    true => "staged:".to_owned(),
+                    false => format!("staged {}:", quantity(files.len() as u64, "file", "files")),
+                }
+                .as_str(),
+            );
+            let groups = files.chunk_by(|a, b| directory(a) == directory(b));
+            shown = groups.take_while(|group| page.line(&in_directory(group))).map(<[_]>::len).sum();
+        }
     }
-    let shown = result.texts("files").take_while(|file| page.line(&name_line(file))).count();
     if shown < files.len() || result.flag("truncated") {
         page.note(&format!("{shown} files are listed; the others were staged too"));
     }
     result.texts("notes").for_each(|note| page.note(note));
     Some(())
+}
+
+/// The path of a file's directory with a slash at its end; empty for the workspace.
+fn directory(file: &str) -> &str {
+    &file[..file.rfind('/').map_or(0, |at| at + 1)]
+}
+
+/// Files of one directory: `src/: a.rs, b.rs`.
+fn in_directory(files: &[&str]) -> String {
+    let directory = files.first().map_or("", |file| directory(file));
+    match files {
+        [file] => name_line(file).into_owned(),
+        _ => {
+            let named = files.iter().take(PER_LINE).map(|file| name_line(&file[directory.len()..]));
+            let names: Vec<Cow<'_, str>> = named.collect();
+            let before =
+                if directory.is_empty() { String::new() } else { format!("{}: ", name_line(directory)) };
+            let more = match files.len() - names.len() {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            format!("{before}{}{more}", names.join(", "))
+        }
+    }
+}
+
+fn unchanged<'a>(lines: &[&'a str]) -> Vec<Cow<'a, str>> {
+    lines.iter().map(|line| Cow::Borrowed(*line)).collect()
 }

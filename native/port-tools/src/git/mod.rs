@@ -6,6 +6,7 @@ mod commit;
 mod diff;
 mod for_model;
 mod log;
+mod log_entry;
 pub mod path;
 mod status;
 

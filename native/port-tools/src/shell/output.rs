@@ -36,6 +36,10 @@ pub struct ShellOutput {
     /// which is off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network_off: Option<String>,
+    /// How the host can let commands change files of another user; absent unless the command failed for want of permission
+    /// and there are such files in the workspace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub foreign_files: Option<String>,
     /// Milliseconds from start to end.
     pub duration_ms: u64,
     /// The sandbox layers that were active or missing; absent if none was missing, unless the host asks for a report on

@@ -10,6 +10,8 @@ use crate::args::{self, UsageError};
 use beamai_isolation::Tier;
 #[cfg(target_os = "linux")]
 use beamai_lsp::ServerAvailability;
+#[cfg(target_os = "linux")]
+use beamai_sandbox::{FOREIGN_REMEDY, ForeignPath};
 use beamai_tool::lsp_settings::LspSettings;
 use beamai_workspace::Workspace;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -52,7 +54,20 @@ struct DoctorReport {
     problem: Option<String>,
     programs: Vec<ProgramReport>,
     git: GitReport,
+    /// Files of the workspace that commands cannot change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    foreign_files: Option<ForeignFiles>,
     language_servers: Vec<LanguageServerReport>,
+}
+
+/// Files of another user.
+#[derive(Serialize)]
+struct ForeignFiles {
+    /// The first one found.
+    path: PathBuf,
+    uid: u32,
+    finding: String,
+    remedy: &'static str,
 }
 
 /// An obstacle to some layers.
@@ -142,6 +157,7 @@ fn examine(workspace: &Workspace) -> DoctorReport {
         problem,
         programs: programs(),
         git: GitReport { repository: git.repository, problem: git.problem },
+        foreign_files: foreign_files(workspace.path()),
         language_servers: servers(workspace.path()),
     }
 }
@@ -157,6 +173,21 @@ fn obstacles() -> Vec<InTheWay> {
 #[cfg(not(target_os = "linux"))]
 fn obstacles() -> Vec<InTheWay> {
     Vec::new()
+}
+
+#[cfg(target_os = "linux")]
+fn foreign_files(workspace: &Path) -> Option<ForeignFiles> {
+    let ForeignPath { path, uid } = ForeignPath::within(workspace)?;
+    let finding = format!(
+        "{} belongs to user {uid}; beamai runs as root and its commands without root's privileges, so they cannot change it",
+        path.display()
+    );
+    Some(ForeignFiles { path, uid, finding, remedy: FOREIGN_REMEDY })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn foreign_files(_: &Path) -> Option<ForeignFiles> {
+    None
 }
 
 #[cfg(target_os = "linux")]

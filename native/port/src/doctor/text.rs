@@ -1,6 +1,9 @@
 //! The report as text for people.
 
-use super::{DoctorReport, InTheWay, LayerReport, LayerStatus, obstacles, programs, servers};
+use super::{
+    DoctorReport, ForeignFiles, InTheWay, LayerReport, LayerStatus, foreign_files, obstacles, programs,
+    servers,
+};
 use beamai_isolation::Tier;
 use beamai_workspace::Workspace;
 use std::fmt::Write;
@@ -21,7 +24,7 @@ pub(super) fn of(report: &DoctorReport) -> String {
     }
     for InTheWay { name, layers, finding, remedy } in &report.obstacles {
         line(&mut text, false, name, &format!("{finding} (layers: {})", layers.join(", ")));
-        _ = writeln!(text, "      {:<22} {remedy}", "what to do");
+        remedied(&mut text, remedy);
     }
     text.push_str("\nprograms\n");
     for program in &report.programs {
@@ -31,6 +34,10 @@ pub(super) fn of(report: &DoctorReport) -> String {
     }
     let told = report.git.problem.as_deref().unwrap_or("the workspace is one");
     line(&mut text, report.git.repository, "git repository", told);
+    if let Some(ForeignFiles { finding, remedy, .. }) = &report.foreign_files {
+        line(&mut text, false, "workspace", finding);
+        remedied(&mut text, remedy);
+    }
     text.push_str("\nlanguage servers\n");
     for server in &report.language_servers {
         let told = server.program.as_ref().or(server.missing.as_ref()).map_or("", String::as_str);
@@ -64,6 +71,9 @@ pub(super) fn missing(workspace: Option<&Workspace>) -> String {
     if let Some(problem) = workspace.and_then(|workspace| beamai_git::availability(workspace).problem) {
         lines.push(format!("no git repository for the git tools: {problem}"));
     }
+    if let Some(foreign) = workspace.and_then(|workspace| foreign_files(workspace.path())) {
+        lines.push(format!("{}: {}", foreign.finding, foreign.remedy));
+    }
     let all = servers(workspace.map_or(Path::new("/nowhere"), Workspace::path));
     let absent = all.iter().filter(|server| server.program.is_none());
     let hints: Vec<String> = absent
@@ -82,6 +92,10 @@ fn line(text: &mut String, is_there: bool, name: &str, told: &str) {
     let mark = if is_there { "ok" } else { "--" };
     // Writing to a string cannot fail.
     _ = writeln!(text, "  {mark}  {name:<22} {told}");
+}
+
+fn remedied(text: &mut String, remedy: &str) {
+    _ = writeln!(text, "      {:<22} {remedy}", "what to do");
 }
 
 fn told(layer: &LayerReport) -> String {

@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 /// The tool that delegates to a sub-agent. Not available here: the client is the agent.
 const NEEDS_AN_AGENT: &str = "Task";
+/// The tool that runs commands.
+const RUNS_COMMANDS: &str = "Bash";
 
 /// The usable tools of a dialect, sorted by name.
 pub(crate) fn tools(dialect: &str) -> Vec<&'static Arc<dyn Tool>> {
@@ -31,7 +33,7 @@ pub(crate) fn can_work(
     }
 }
 
-/// Whether a language server is installed on this machine.
+/// Whether a language server is of use for the workspace's files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LanguageServers {
     /// At least one.
@@ -45,8 +47,7 @@ impl LanguageServers {
     #[cfg(target_os = "linux")]
     pub(crate) fn of(settings: &HostSettings) -> Self {
         let workspace = std::path::Path::new(&settings.workspace.path);
-        let found = beamai_lsp::availability(&settings.lsp, workspace);
-        if found.iter().any(|server| server.program.is_some()) { Self::Some } else { Self::None }
+        if beamai_lsp::is_of_use(&settings.lsp, workspace) { Self::Some } else { Self::None }
     }
 
     /// They run on Linux only.
@@ -54,6 +55,21 @@ impl LanguageServers {
     pub(crate) fn of(_: &HostSettings) -> Self {
         Self::None
     }
+}
+
+/// What is added to the description of the tool that runs commands, if they cannot change files of the workspace.
+#[cfg(target_os = "linux")]
+pub(crate) fn limits_of_commands(settings: &HostSettings) -> Option<&'static str> {
+    let is_sandboxed = settings.sandbox.mode != beamai_isolation::SandboxMode::Off;
+    let foreign = beamai_sandbox::ForeignPath::within(std::path::Path::new(&settings.workspace.path));
+    (is_sandboxed && foreign.is_some())
+        .then_some("Files here belong to another user: commands cannot change them, the other tools can.")
+}
+
+/// Commands run on Linux only.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn limits_of_commands(_: &HostSettings) -> Option<&'static str> {
+    None
 }
 
 /// A tool in the protocol's format. The output schema is only included together with structured content, because it is
@@ -73,6 +89,14 @@ pub(crate) fn listed(tool: &dyn Tool, is_structured: bool) -> Listed {
         true => listed.with_raw_output_schema(object(tool.output_schema())),
         false => listed,
     }
+}
+
+/// The same, with an addition to its description if it is the tool that runs commands.
+pub(crate) fn with_limits(mut listed: Listed, tool: &dyn Tool, limits: Option<&str>) -> Listed {
+    if let (Some(limits), RUNS_COMMANDS) = (limits, tool.rule()) {
+        listed.description = Some(format!("{} {limits}", tool.description()).into());
+    }
+    listed
 }
 
 fn object(schema: &Value) -> Arc<JsonObject> {

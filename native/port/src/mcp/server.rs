@@ -45,9 +45,13 @@ impl SharedState {
     pub(super) fn new(host: Host, settings: HostSettings, dialect: String, format: ResultFormat) -> Self {
         let tools = listing::tools(&dialect);
         let servers = LanguageServers::of(&settings);
+        let limits = listing::limits_of_commands(&settings);
         let listed = [true, false].map(|can_ask| {
             let able = tools.iter().filter(|tool| listing::can_work(&****tool, servers, &settings, can_ask));
-            able.map(|tool| listing::listed(&***tool, format.is_structured)).collect()
+            let list = |tool: &dyn Tool| {
+                listing::with_limits(listing::listed(tool, format.is_structured), tool, limits)
+            };
+            able.map(|tool| list(&***tool)).collect()
         });
         Self {
             host,

@@ -22,6 +22,7 @@ mod exec_guard;
 mod exhaustion;
 mod fetch;
 mod for_people;
+mod foreign_files;
 mod git_worker;
 mod isolation;
 mod kill;

@@ -3,8 +3,10 @@
 use super::Grep;
 use beamai_base::{Reason, Result, ToolError, excerpt};
 use beamai_tool::CallContext;
+use beamai_walk::coverage::Hints;
 use grep_matcher::{ByteSet, LineMatchKind, LineTerminator, Match, Matcher, NoCaptures};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use regex_syntax::ast::ErrorKind;
 use std::fmt;
 
 /// Maximum size of a compiled pattern, in bytes: the cost per byte of text grows with it.
@@ -36,7 +38,7 @@ impl GrepPattern {
                     "it is empty and would match every line; find files by their names, or write \"^\" to mean it"
                 }
             };
-            return Err(invalid(&grep.pattern, why));
+            return Err(invalid(grep, why));
         }
         let with = |crlf| {
             let matcher = builder(grep, crlf).build(&grep.pattern)?;
@@ -79,36 +81,60 @@ fn builder(grep: &Grep, crlf: bool) -> RegexMatcherBuilder {
     builder
 }
 
-fn invalid(pattern: &str, why: &str) -> ToolError {
-    ToolError::new(Reason::InvalidPattern, format!("the pattern {:?} is not valid: {why}", excerpt(pattern)))
-        .with("pattern", pattern)
+fn invalid(grep: &Grep, why: &str) -> ToolError {
+    let what = match grep.literal {
+        true => format!("the text {:?} cannot be searched for", excerpt(&grep.pattern)),
+        false => format!("the pattern {:?} is not valid", excerpt(&grep.pattern)),
+    };
+    ToolError::new(Reason::InvalidPattern, format!("{what}: {why}")).with("pattern", grep.pattern.clone())
 }
 
 fn explained(grep: &Grep, error: &grep_regex::Error) -> ToolError {
-    let literally = grep.hints.or_nothing("; set literal to true to search for it literally");
-    let multiline = grep.hints.or_nothing("; set multiline to true to match over several lines");
+    let literally = match grep.hints {
+        Hints::Given => "; set literal to true to search for it literally",
+        Hints::Withheld => ESCAPE,
+    };
+    let multiline = grep.hints.or_nothing(", or set multiline to true");
     if let grep_regex::ErrorKind::NotAllowed(_) = error.kind() {
-        return invalid(&grep.pattern, &format!("it contains a line end, which no line does{multiline}"));
+        let why = format!(
+            "it contains a line end, and each line is searched by itself: search for one of its lines{multiline}"
+        );
+        return invalid(grep, &why);
     }
     if grep.literal {
-        return invalid(&grep.pattern, "it is too long; search for a shorter part of it");
+        return invalid(grep, "it is too long; search for a shorter part of it");
     }
+    let faulty = |kind: &dyn fmt::Display, at: &regex_syntax::ast::Position, advice: &str| {
+        invalid(grep, &format!("{kind} at character {}{advice}", at.column)).with("position", at.offset)
+    };
     match regex_syntax::Parser::new().parse(&grep.pattern) {
         Err(regex_syntax::Error::Parse(fault)) => {
-            let at = fault.span().start;
-            invalid(&grep.pattern, &format!("{} at character {}{literally}", fault.kind(), at.column))
-                .with("position", at.offset)
+            let advice = instead(fault.kind()).unwrap_or(literally);
+            match fault.kind() {
+                ErrorKind::UnsupportedLookAround => {
+                    faulty(&"look-around is not supported", &fault.span().start, advice)
+                }
+                kind => faulty(kind, &fault.span().start, advice),
+            }
         }
-        Err(regex_syntax::Error::Translate(fault)) => {
-            let at = fault.span().start;
-            invalid(&grep.pattern, &format!("{} at character {}{literally}", fault.kind(), at.column))
-                .with("position", at.offset)
-        }
-        _ => {
-            invalid(&grep.pattern, "it is too large once compiled; use smaller repetitions or fewer classes")
-        }
+        Err(regex_syntax::Error::Translate(fault)) => faulty(fault.kind(), &fault.span().start, literally),
+        _ => invalid(grep, "it is too large once compiled; use smaller repetitions or fewer classes"),
     }
 }
+
+/// What to write instead of what is at fault; `None` if the fault tells.
+fn instead(kind: &ErrorKind) -> Option<&'static str> {
+    match kind {
+        ErrorKind::UnsupportedLookAround => {
+            Some("; write ab for a(?=b) or (?<=a)b, and leave (?!…) and (?<!…) out")
+        }
+        ErrorKind::UnsupportedBackreference => Some("; write out what it repeats"),
+        _ => None,
+    }
+}
+
+/// What to write if a character was meant itself, for tools that cannot be asked for plain text by `literal`.
+const ESCAPE: &str = "; write \\ before a character that is meant itself";
 
 /// A matcher that checks, every few thousand bytes, whether the call has ended.
 pub(super) struct Stepwise<'a> {

@@ -98,7 +98,7 @@ impl<'a> FileSearch<'a> {
         };
         match ended {
             SearchEnd::Text => {}
-            SearchEnd::Binary => tally.skipped.binary += 1,
+            SearchEnd::Binary => tally.binary(plan.scope.display(path)),
             SearchEnd::TooLarge(why) => {
                 let shown = plan.scope.display(path);
                 let why = format!("{shown} {why}");

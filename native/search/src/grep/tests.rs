@@ -211,7 +211,13 @@ fn binary_files_are_left_out_and_counted() {
         );
     }
     let note = grep(&env, json!({"pattern": "needle", "path": "binary"}))["coverage"]["note"].clone();
-    assert_eq!(note, "searched 0 files; left out: 1 binary");
+    assert_eq!(note, "searched 0 files; left out: 1 binary (binary)");
+    for name in ["c", "a", "d", "b"] {
+        env.file(name, b"\0");
+    }
+    let coverage = grep(&env, json!({"pattern": "needle"}))["coverage"].clone();
+    assert_eq!(coverage["binary_files"], json!(["a", "b", "binary"]));
+    assert_eq!(coverage["note"], "searched 1 file; left out: 5 binary (a, b, binary, …)");
 }
 
 #[test]
@@ -324,10 +330,17 @@ fn a_wrong_pattern_is_explained() {
         "the pattern \"(foo\" is not valid: unclosed group at character 1; set literal to true to search for it literally"
     );
     assert!(said(json!({"pattern": "ä[z-a]"})).contains("at character 3"));
-    assert!(said(json!({"pattern": r"(?=x)"})).contains("look-around"));
+    let around = said(json!({"pattern": r"(?=x)"}));
+    assert!(around.contains("look-around") && around.contains("write ab for a(?=b)"), "{around}");
+    assert!(!around.contains("literal"), "{around}");
+    assert!(said(json!({"pattern": r"(a)\1"})).ends_with("; write out what it repeats"));
     assert!(said(json!({"pattern": r"\pX"})).contains("Unicode property not found at character 1"));
     assert!(said(json!({"pattern": "a\nb"})).contains("set multiline to true"));
-    assert!(said(json!({"pattern": "a\nb", "literal": true})).contains("set multiline to true"));
+    assert_eq!(
+        said(json!({"pattern": "a\nb", "literal": true})),
+        "the text \"a\\nb\" cannot be searched for: it contains a line end, and each line is searched by itself: search for one \
+         of its lines, or set multiline to true"
+    );
     assert!(said(json!({"pattern": ""})).contains("empty"));
     assert!(said(json!({"pattern": r"\w{1000}{1000}"})).contains("too large"));
     assert!(said(json!({"pattern": "(".repeat(50_000) + &")".repeat(50_000)})).contains("nest"));

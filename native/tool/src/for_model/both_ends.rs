@@ -74,19 +74,36 @@ fn gap(skipped: &[EndLine]) -> String {
     }
 }
 
-fn end_lines(text: &str, most: usize, StreamCut { gap, before, after }: StreamCut) -> Vec<EndLine> {
+/// The lines of a text as they are shown. A line that the shell's cut went through is left out with what the shell has
+/// left out, unless it is long.
+fn end_lines(text: &str, most: usize, StreamCut { gap: cut, before, after }: StreamCut) -> Vec<EndLine> {
     let shown = |(at, line): (usize, &str)| {
-        let text = match gap {
-            Some((gap, bytes)) if at == gap => {
-                return EndLine { text: line.to_owned(), bytes, is_gap: true, is_cut: true };
-            }
+        let bytes = line.len() as u64 + 1;
+        let left_out = |bytes| EndLine { text: String::new(), bytes, is_gap: true, is_cut: true };
+        let is_short = |length: Option<u64>| length.is_some_and(|length| length <= most as u64);
+        let text = match cut {
+            Some((gap, bytes)) if at == gap => return left_out(bytes),
+            // The shell has added the line end.
+            Some((gap, _)) if at + 1 == gap && is_short(before) => return left_out(bytes - 1),
+            Some((gap, _)) if at == gap + 1 && is_short(after) => return left_out(bytes),
             Some((gap, _)) if at + 1 == gap && before.is_some() => beginning_of(line, most, before),
             Some((gap, _)) if at == gap + 1 && after.is_some() => end_of(line, most, after),
             _ => cut_line(line, most).into_owned(),
         };
-        EndLine { is_cut: text != line, text, bytes: line.len() as u64 + 1, is_gap: false }
+        EndLine { is_cut: text != line, text, bytes, is_gap: false }
     };
-    text.lines().enumerate().map(shown).collect()
+    let mut lines: Vec<EndLine> = text.lines().enumerate().map(shown).collect();
+    lines.dedup_by(|next, first| {
+        let is_same_gap = next.is_gap && first.is_gap;
+        first.bytes += if is_same_gap { next.bytes } else { 0 };
+        is_same_gap
+    });
+    for at in 0..lines.len() {
+        if lines[at].is_gap {
+            lines[at].text = gap(&lines[at..=at]);
+        }
+    }
+    lines
 }
 
 /// The beginning of a line of this length.
@@ -154,9 +171,18 @@ mod tests {
         let cut = StreamCut { gap: Some((1, 900_000)), before: length, after: length };
         let (shown, is_cut) = shown(&text, 30_000, 20_000, cut);
         let mark = "[cut: the line has 910001 characters]";
-        assert!(shown.contains(&format!("x… {mark}\n[... 900000 bytes")) && is_cut, "{shown}");
+        assert!(shown.contains(&format!("x… {mark}\n[… 900000 bytes")) && is_cut, "{shown}");
         assert!(shown.contains(&format!("\n{mark} …y")) && shown.ends_with("yz"), "{shown}");
         assert!(shown.len() < 4_300);
+    }
+
+    #[test]
+    fn a_short_line_that_was_cut_is_left_out_with_the_rest_and_one_mark_says_so() {
+        let text = "one\nline 2\nli\n[... 500 bytes left out ...]\n99\nline 100";
+        let cut = StreamCut { gap: Some((3, 500)), before: Some(6), after: Some(7) };
+        let (shown, is_cut) = shown(text, 2_000, 1_000, cut);
+        assert_eq!(shown, "one\nline 2\n[… 505 bytes left out …]\nline 100");
+        assert!(is_cut);
     }
 
     #[test]

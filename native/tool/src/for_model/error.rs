@@ -6,6 +6,10 @@ use serde_json::Value;
 
 /// Keys of an error's details with the output of a command until it was stopped.
 const STREAMS: [&str; 2] = ["stdout", "stderr"];
+/// What ends such an output if it was cut. The line in place of what is left out says that already.
+const TRUNCATED: &str = "[output truncated]";
+/// Maximum characters of each of them if a file has all of it.
+const OF_A_STREAM: usize = 4_000;
 
 /// An error, as [`ToolError::to_value`](beamai_base::ToolError::to_value) returns it, as text of at most `limit`
 /// characters: the message, which says what was wrong and what to do next, then the output of a command so far. Details
@@ -22,10 +26,13 @@ pub fn of_error(error: &Value, limit: usize) -> String {
     }
     let Some(details) = details else { return page.finish() };
     let mut is_cut = false;
+    let has_file = ["output_file", "output_copy"].iter().any(|key| details.non_empty(key).is_some());
+    let most = if has_file { OF_A_STREAM } else { limit };
     for key in STREAMS {
         if let Some(text) = details.non_empty(key) {
             page.line(&format!("[{key} so far]"));
-            let room = page.room() / 2;
+            let room = (page.room() / 2).min(most);
+            let text = text.strip_suffix(TRUNCATED).unwrap_or(text);
             is_cut |= page.both_ends(text, room, StreamCut::of(details, key));
         }
     }
@@ -53,6 +60,22 @@ mod tests {
         let error =
             ToolError::new(Reason::Timeout, "time ran out").with("stdout", "a\nb\n").with("killed", 3);
         assert_eq!(of_error(&error.to_value(), 1_000), "time ran out\n[stdout so far]\na\nb");
+    }
+
+    #[test]
+    fn of_much_output_that_a_file_has_the_last_lines_are_shown() {
+        let output: String = (1..=3_000).map(|number| format!("line {number}\n")).collect();
+        let error = |file: &str| {
+            let output = format!("{output}[output truncated]");
+            let error = ToolError::new(Reason::Timeout, "time ran out").with("stdout", output);
+            of_error(&error.with(file, "/tmp/all").to_value(), 30_000)
+        };
+        for file in ["output_file", "output_copy"] {
+            let text = error(file);
+            assert!(text.chars().count() < 4_200 && text.matches("left out").count() == 1, "{text}");
+            assert!(text.ends_with("line 3000\n[all of its output: /tmp/all]"), "{text}");
+        }
+        assert!(error("other").chars().count() > 10_000);
     }
 
     #[test]

@@ -14,7 +14,8 @@ pub fn note_left_out(result: Fields<'_>, has_found: bool, call: &ModelCall<'_>, 
     let git = coverage.count("git_directories").unwrap_or(0);
     let skipped = Skipped { hidden: skipped.hidden.saturating_sub(git), ..skipped };
     let is_helpful = !has_found && call.takes("hidden");
-    let words = skipped.in_words(if is_helpful { Hints::Given } else { Hints::Withheld });
+    let binary_files: Vec<String> = coverage.texts("binary_files").map(str::to_owned).collect();
+    let words = skipped.in_words(if is_helpful { Hints::Given } else { Hints::Withheld }, &binary_files);
     if words.is_empty() {
         return;
     }

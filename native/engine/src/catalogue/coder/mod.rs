@@ -48,7 +48,7 @@ fn files() -> Vec<Arc<dyn Tool>> {
         Arc::new(
             ToolBinding::<FileWrite>::new(
                 "write",
-                "Create or overwrite a file; returns a diff. Creates missing directories. Use edit to change part of \
+                "Create or overwrite a file. Creates missing directories. Use edit to change part of \
                  a file.",
             )
             .only(&["path", "content"]),

@@ -52,8 +52,12 @@ impl TryFrom<ReadFile> for FileRead {
 pub(super) struct WriteFile {
     /// Absolute or relative file path, such as "src/index.ts".
     path: String,
-    /// Replace only this text, which must occur exactly once.
+    /// Replace only this text, which must occur exactly once unless replace_all is set.
     old_string: Option<String>,
+    /// Replace every occurrence of old_string.
+    #[serde(default)]
+    #[schemars(extend("self_evident" = true))]
+    replace_all: bool,
     /// The text. It replaces the whole file.
     #[schemars(extend("self_evident" = true))]
     content: String,
@@ -63,8 +67,12 @@ impl TryFrom<WriteFile> for FileWrite {
     type Error = ToolError;
 
     fn try_from(write: WriteFile) -> Result<Self> {
-        let WriteFile { path, content, old_string } = write;
-        Ok(Self { largest: Some(LARGEST), old_string, ..Self::whole(straight(path)?, content) })
+        let WriteFile { path, content, old_string, replace_all } = write;
+        if replace_all && old_string.is_none() {
+            let message = "replace_all needs old_string, the text to replace; without both, content replaces the whole file";
+            return Err(ToolError::new(Reason::InvalidArgument, message).with("argument", "replace_all"));
+        }
+        Ok(Self { largest: Some(LARGEST), old_string, replace_all, ..Self::whole(straight(path)?, content) })
     }
 }
 
@@ -106,9 +114,8 @@ pub(super) struct SearchCode {
 
 #[derive(Deserialize, JsonSchema)]
 struct SearchOptions {
-    /// Case-sensitive.
+    /// By default, case is ignored.
     #[serde(default)]
-    #[schemars(extend("self_evident" = true))]
     case_sensitive: bool,
     /// Whether the query is a regular expression.
     #[serde(default)]
@@ -117,6 +124,10 @@ struct SearchOptions {
     /// Only these files, such as "*.ts".
     #[serde(default)]
     glob: Option<String>,
+    /// Lines to show before and after each match.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 100))]
+    context: Option<usize>,
     /// Maximum number of matches to return.
     #[serde(default = "most_results")]
     #[schemars(range(min = 1, max = 100_000))]
@@ -134,7 +145,8 @@ fn most_results() -> usize {
 
 impl Default for SearchOptions {
     fn default() -> Self {
-        Self { case_sensitive: false, regex: false, glob: None, max_results: most_results(), offset: 0 }
+        let (case_sensitive, regex, glob, context) = Default::default();
+        Self { case_sensitive, regex, glob, context, max_results: most_results(), offset: 0 }
     }
 }
 
@@ -142,13 +154,14 @@ impl TryFrom<SearchCode> for Grep {
     type Error = ToolError;
 
     fn try_from(search: SearchCode) -> Result<Self> {
-        let SearchOptions { case_sensitive, regex, glob, max_results, offset } =
+        let SearchOptions { case_sensitive, regex, glob, context, max_results, offset } =
             search.options.unwrap_or_default();
         Ok(Self {
             glob: glob.map(straight).transpose()?,
             case_insensitive: !case_sensitive,
             literal: !regex,
             largest: Some(LARGEST),
+            context,
             offset,
             ..Self::plain(search.query, ".".to_owned(), max_results)
         })

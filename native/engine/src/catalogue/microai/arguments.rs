@@ -38,7 +38,7 @@ fn yes() -> bool {
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct ReadArgs {
-    /// Absolute path.
+    /// Absolute or relative.
     file_path: String,
     /// First line, 1-based.
     #[serde(default = "one")]
@@ -63,7 +63,7 @@ impl From<ReadArgs> for FileRead {
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct WriteArgs {
-    /// Absolute path.
+    /// Absolute or relative.
     file_path: String,
     /// The text. It replaces the whole file.
     #[schemars(extend("self_evident" = true))]
@@ -78,7 +78,7 @@ impl From<WriteArgs> for FileWrite {
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct EditArgs {
-    /// Absolute path.
+    /// Absolute or relative.
     file_path: String,
     /// Copied exactly, with indentation and without line numbers.
     old_string: String,

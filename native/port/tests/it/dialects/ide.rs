@@ -12,7 +12,7 @@ fn it_has_the_five_tools_and_no_other() {
 
 #[test]
 fn each_tool_takes_and_gives_what_is_documented() {
-    let search = "options:object(case_sensitive:boolean=false glob:string max_results:integer=100[1..100000] \
+    let search = "options:object(case_sensitive:boolean=false context:integer[0..100] glob:string max_results:integer=100[1..100000] \
                   offset:integer=0[0..1000000] regex:boolean=false) query:string!";
     for (tool, parameters, keys) in [
         (
@@ -20,7 +20,7 @@ fn each_tool_takes_and_gives_what_is_documented() {
             "column:integer[1..] limit:integer[1..] offset:integer[1..] path:string!",
             "content lines",
         ),
-        ("write_file", "content:string! old_string:string path:string!", ""),
+        ("write_file", "content:string! old_string:string path:string! replace_all:boolean=false", ""),
         ("list_files", "directory:string! offset:integer=0[0..1000000] pattern:string=\"*\"", "files count"),
         ("search_code", search, "matches"),
         ("get_diagnostics", "file:string", "diagnostics"),
@@ -65,8 +65,7 @@ fn a_part_of_a_file_is_read_and_written() {
             .unwrap_err()
             .message
     };
-    let several =
-        "old_string occurs 2 times in a, on lines 2, 3; include more of the text around the one you mean";
+    let several = "old_string occurs 2 times in a, on lines 2, 3; include more of the text around the one you mean, or set replace_all";
     assert_eq!(refused("two", "2"), several);
     assert_eq!(refused("one", "one"), "old_string and content are the same; there is nothing to change");
     let written = env.call("write_file", json!({"path": "a", "old_string": "one", "content": "1"}));
@@ -75,6 +74,23 @@ fn a_part_of_a_file_is_read_and_written() {
         (&json!(true), &json!("updated"), &json!(1))
     );
     assert_eq!(env.content("a"), "1\ntwo\ntwo\n");
+    env.call("write_file", json!({"path": "a", "old_string": "two", "content": "2", "replace_all": true}));
+    assert_eq!(env.content("a"), "1\n2\n2\n");
+    let all = json!({"path": "a", "content": "2", "replace_all": true});
+    env.refuses(&[("write_file", all, Reason::InvalidArgument)]);
+    assert_eq!(env.content("a"), "1\n2\n2\n");
+}
+
+#[test]
+fn search_code_shows_context_and_speaks_of_a_query_as_text() {
+    let env = Env::files("ide", &[("a", "one\nTwo\nthree\n")]);
+    let found = env.text("search_code", &json!({"query": "two", "options": {"context": 1}}), 30_000);
+    assert_eq!(found, "a\n1-one\n2:Two\n3-three");
+    let refused = env.try_call("search_code", &json!({"query": "one\ntwo"})).unwrap_err().message;
+    assert!(refused.starts_with("the text \"one\\ntwo\" cannot be searched for: "), "{refused}");
+    let open = json!({"query": "f(", "options": {"regex": true}});
+    let refused = env.try_call("search_code", &open).unwrap_err().message;
+    assert!(refused.ends_with("; write \\ before a character that is meant itself"), "{refused}");
 }
 
 #[test]

@@ -132,7 +132,7 @@ fn several_edits_of_a_file_are_made_or_none() {
     );
     let near = edit(json!([one, {"old_string": "three  two", "new_string": "2"}]));
     let message = env.try_call("Edit", &near).unwrap_err().message;
-    assert!(message.ends_with("\n3: three two\nNone of the edits was made."), "{message}");
+    assert!(message.ends_with("\n3:three two\nNone of the edits was made."), "{message}");
     let both = edit(json!([one, {"old_string": "three two", "new_string": "2"}]));
     let message = env.try_call("Edit", &both).unwrap_err().message;
     assert_eq!(

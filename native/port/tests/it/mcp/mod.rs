@@ -1,6 +1,6 @@
 //! `beamai-port mcp` as a program: its command line, revisions of the protocol, bad messages, and how it ends.
 
-mod client;
+pub(crate) mod client;
 mod http;
 
 use crate::common::{marked, marker, wait_until};
