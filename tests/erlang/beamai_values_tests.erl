@@ -87,15 +87,15 @@ values_are_shown_short_test() ->
 
 nearest_names_are_found_in_order_test() ->
     Names = [<<"file_read">>, <<"file_write">>, <<"shell_exec">>],
-    ?assertEqual(<<"file_read">>, hd(beamai_nearest:names(<<"file_raed">>, Names))),
-    ?assertEqual([<<"file_read">>], beamai_nearest:names(<<"FILE_READ">>, [<<"file_read">>])),
-    ?assertEqual([<<"shell_exec">>], beamai_nearest:names(<<"shell">>, Names)),
-    ?assertEqual([], beamai_nearest:names(<<"zzz">>, Names)).
+    ?assertEqual(<<"file_read">>, hd(beamai_nif:nearest(<<"file_raed">>, Names))),
+    ?assertEqual([<<"file_read">>], beamai_nif:nearest(<<"FILE_READ">>, [<<"file_read">>])),
+    ?assertEqual([<<"shell_exec">>], beamai_nif:nearest(<<"shell">>, Names)),
+    ?assertEqual([], beamai_nif:nearest(<<"zzz">>, Names)).
 
 odd_names_do_no_harm_test() ->
-    ?assertEqual([], beamai_nearest:names(binary:copy(<<"x">>, 10000), [<<"file">>])),
-    ?assertEqual([], beamai_nearest:names(<<255, 254>>, [<<"file">>])),
-    ?assertEqual([], beamai_nearest:names(<<>>, [<<"file">>])).
+    ?assertEqual([], beamai_nif:nearest(binary:copy(<<"x">>, 10000), [<<"file">>])),
+    ?assertEqual([], beamai_nif:nearest(<<255, 254>>, [<<"file">>])),
+    ?assertEqual([], beamai_nif:nearest(<<>>, [<<"file">>])).
 
 %%% Specs
 

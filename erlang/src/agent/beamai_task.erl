@@ -193,7 +193,7 @@ unknown(Name, []) ->
     ],
     beamai_error:new(?TOOL, execution_failed, no_agents, Message, #{configure => Configure});
 unknown(Name, Names) ->
-    Nearest = beamai_nearest:names(Name, Names),
+    Nearest = beamai_nif:nearest(Name, Names),
     Message = [
         "there is no sub-agent ", beamai_error:show(Name, 80), "; those there are: ", lists:join(", ", Names)
     ],

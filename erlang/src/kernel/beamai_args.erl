@@ -1,18 +1,21 @@
 %% @doc Checks the arguments of tools with Erlang handlers against their `parameters'.
 %%
-%% The native side checks the arguments of built-in tools by the same rules. Correct arguments are checked in one pass;
-%% arguments that need a conversion or have an error are checked again in detail, so that one message lists all errors.
+%% Correct arguments are recognised here, in one pass. Everything else, conversions and errors, goes through the native check
+%% that built-in tools have, so that both have the same rules and messages. What only Erlang has stays here: atoms, and terms
+%% that JSON cannot express.
 %% @hidden
 -module(beamai_args).
 
 -export([compile/1, check/3, faults/2]).
--export_type([params/0, field/0]).
+%% Every call takes this way.
+-compile({inline, [is_good/2, are_good/2, complete/2]}).
+-export_type([params/0]).
 
 -type value_type() :: string | integer | float | boolean | array | object.
 
-%% Maximum number of problems in an error; further ones are counted.
+%% Maximum number of problems in an error about a JSON Schema; further ones are counted.
 -define(MOST_PROBLEMS, 50).
-%% Maximum number of characters of a name or value in a message.
+%% Maximum number of characters of a term in a message.
 -define(MOST_SHOWN, 80).
 
 -record(field, {
@@ -23,15 +26,24 @@
     range = any :: any | {Min :: number() | none, Max :: number() | none},
     count = any :: any | {Fewest :: non_neg_integer(), Most :: non_neg_integer() | none},
     items = any :: any | #field{},
-    properties = any :: any | #{binary() => #field{}}
+    properties = any :: any | object()
 }).
 
--type field() :: #field{}.
-%% `any' for a tool without `parameters', which accepts all arguments.
+-record(object, {
+    fields :: #{binary() => #field{}},
+    required :: [binary()],
+    defaults :: [{binary(), term()}],
+    %% Whether correct arguments have more to convert than missing ones: defaults of nested objects, enumerated atoms.
+    deep :: boolean()
+}).
+
+-type object() :: #object{}.
+%% `any' for a tool without `parameters', which accepts all arguments. `Native' are the parameters for the native check, in
+%% external term format: outside of the heap, because kernels are copied.
 -type params() ::
     any
     | {schema, JsonSchema :: #{binary() => term()}}
-    | {#{binary() => #field{}}, Required :: [binary()], Defaults :: [{binary(), term()}]}.
+    | {object(), Native :: binary()}.
 
 %%% Compiling
 
@@ -42,11 +54,17 @@ compile(undefined) ->
 compile({schema, Schema}) ->
     {schema, Schema};
 compile(Parameters) ->
-    Fields = fields(Parameters),
-    {Fields, required(Fields), defaults(Fields)}.
+    {object(Parameters), term_to_binary(native(Parameters))}.
 
-fields(Parameters) ->
-    maps:from_list([{name(Key), field(Spec)} || {Key, Spec} <- maps:to_list(Parameters)]).
+object(Parameters) ->
+    Fields = maps:from_list([{name(Key), field(Spec)} || {Key, Spec} <- maps:to_list(Parameters)]),
+    All = maps:to_list(Fields),
+    #object{
+        fields = Fields,
+        required = [Name || {Name, #field{required = true, default = none}} <- All],
+        defaults = [{Name, Value} || {Name, #field{default = {value, Value}}} <- All],
+        deep = lists:any(fun is_deep/1, maps:values(Fields))
+    }.
 
 field(#{type := Type} = Spec) ->
     #field{
@@ -74,24 +92,42 @@ items(any) -> any;
 items(Spec) -> field(Spec).
 
 properties(any) -> any;
-properties(Parameters) -> fields(Parameters).
+properties(Parameters) -> object(Parameters).
 
 name(Key) when is_atom(Key) -> atom_to_binary(Key);
 name(Key) -> Key.
 
-required(Fields) ->
-    lists:sort([Name || {Name, #field{required = true, default = none}} <- maps:to_list(Fields)]).
+is_deep(#field{properties = #object{defaults = Defaults, deep = Deep}}) -> Deep orelse Defaults =/= [];
+is_deep(#field{items = #field{} = Items}) -> is_deep(Items);
+is_deep(#field{enum = [_ | _] = Enum}) -> lists:any(fun is_atom/1, Enum);
+is_deep(#field{}) -> false.
 
-defaults(Fields) ->
-    [{Name, Value} || {Name, #field{default = {value, Value}}} <- maps:to_list(Fields)].
+%% Defaults may be any terms and are filled in here; with them, nothing is required.
+native(Parameters) ->
+    maps:map(fun(_Name, Spec) -> native_field(Spec) end, Parameters).
+
+native_field(#{default := _} = Spec) ->
+    native_field(maps:without([default, required], Spec));
+native_field(Spec) ->
+    maps:map(
+        fun
+            (items, Items) -> native_field(Items);
+            (properties, Properties) -> native(Properties);
+            (_Key, Value) -> Value
+        end,
+        Spec
+    ).
 
 %%% Checking
 
 %% @doc The problems of a default value. The rest of the parameter must be well formed.
 -spec faults(beamai_tool:param_spec(), Default :: term()) -> [binary()].
 faults(Param, Default) ->
-    {_, Problems} = value(field(Param), Default, <<"default">>),
-    Problems.
+    Params = compile(#{<<"default">> => maps:remove(default, Param)}),
+    case check(Params, #{<<"default">> => Default}, <<>>) of
+        {ok, _Checked} -> [];
+        {error, #{details := Details, message := Message}} -> maps:get(problems, Details, [Message])
+    end.
 
 %% @doc Returns the arguments for the handler: binary keys for declared parameters, defaults filled in, and `null' for
 %% optional parameters dropped. Otherwise an `invalid_input' error for `Tool' that lists all problems and the accepted
@@ -101,15 +137,26 @@ faults(Param, Default) ->
 check(any, Args, _Tool) when is_map(Args) ->
     {ok, Args};
 check({schema, Schema}, Args, Tool) when is_map(Args) ->
-    by_schema(Schema, maps:from_list([{text_key(Key), V} || {Key, V} <- maps:to_list(Args)]), Tool);
-check({Fields, Required, Defaults} = Params, Args, Tool) when is_map(Args) ->
-    case good(maps:to_list(Args), Fields) andalso all_keys(Required, Args) of
-        true -> {ok, with_defaults(Defaults, Args)};
-        false -> thorough(Params, Args, Tool)
+    by_schema(Schema, by_name(Args), Tool);
+check({Object, Native}, Args, Tool) when is_map(Args) ->
+    case is_good(Object, Args) of
+        true -> {ok, complete(Object, Args)};
+        false -> by_name(Object, Native, Args, Tool)
     end;
 check(_Params, Args, Tool) ->
     Message = ["the arguments must be a map, not ", show(Args)],
     {error, beamai_error:new(Tool, invalid_input, invalid_argument, Message)}.
+
+%% Callers in Erlang may write the names as atoms.
+by_name(Object, Native, Args, Tool) ->
+    Named = by_name(Args),
+    case map_size(Named) =:= map_size(Args) andalso is_good(Object, Named) of
+        true -> {ok, complete(Object, Named)};
+        false -> natively(Object, Native, Args, Tool)
+    end.
+
+by_name(Args) ->
+    maps:from_list([{name(Key), Value} || {Key, Value} <- maps:to_list(Args)]).
 
 %% The model already knows the schema, so the message lists only the problems.
 by_schema(Schema, Args, Tool) ->
@@ -122,232 +169,6 @@ by_schema(Schema, Args, Tool) ->
             {error, beamai_error:new(Tool, invalid_input, invalid_argument, Message, #{problems => Problems})}
     end.
 
-text_key(Key) when is_atom(Key) -> atom_to_binary(Key);
-text_key(Key) -> Key.
-
-good([], _Fields) ->
-    true;
-good([{Name, Value} | Rest], Fields) ->
-    case Fields of
-        #{Name := Field} -> plain(Field, Value) andalso good(Rest, Fields);
-        #{} -> false
-    end.
-
-%% Fast check. `false' only means that a detailed check is needed, or that a text has to be converted to an atom.
-plain(#field{enum = [_ | _] = Enum} = Field, Value) when is_binary(Value) -> chosen(Enum, Value) =:= Value andalso fits(Field, Value) =:= ok;
-plain(#field{type = string, enum = any}, Value) -> is_binary(Value);
-plain(#field{type = integer, enum = any, range = any}, Value) -> is_integer(Value);
-plain(#field{type = boolean, enum = any}, Value) -> is_boolean(Value);
-plain(#field{type = object, enum = any, properties = any}, Value) -> is_map(Value);
-plain(#field{type = array, enum = any, items = any, count = any}, Value) -> is_list(Value);
-plain(#field{type = array}, _Value) -> false;
-plain(#field{type = object}, _Value) -> false;
-plain(Field, Value) -> fits(Field, Value) =:= ok.
-
-all_keys([], _Args) -> true;
-all_keys([Name | Rest], Args) -> is_map_key(Name, Args) andalso all_keys(Rest, Args).
-
-with_defaults([], Args) ->
-    Args;
-with_defaults([{Name, _} | Rest], Args) when is_map_key(Name, Args) ->
-    with_defaults(Rest, Args);
-with_defaults([{Name, Value} | Rest], Args) ->
-    with_defaults(Rest, Args#{Name => Value}).
-
-thorough({Fields, _, _}, Args, Tool) ->
-    case object(Fields, Args, <<>>) of
-        {Checked, []} -> {ok, Checked};
-        {_, Problems} -> {error, refusal(Tool, Problems, Fields)}
-    end.
-
-%% Checks the arguments of an object with declared properties, at the top level or nested at `Path'.
-object(Fields, Args, Path) ->
-    {Named, Twice} = by_name(Fields, Args, Path),
-    Each = [
-        member(Fields, Name, Value, at(Path, Name), Named)
-     || {Name, Value} <- lists:sort(maps:to_list(Named))
-    ],
-    {Members, Problems} = lists:unzip(Each),
-    Missing = [
-        problem(at(Path, Name), ["is missing (", type_name(maps:get(Name, Fields)), ")"])
-     || Name <- required(Fields), maps:get(Name, Named, null) =:= null
-    ],
-    Checked = with_defaults(defaults(Fields), maps:from_list(lists:append(Members))),
-    {Checked, Twice ++ lists:append(Problems) ++ Missing}.
-
-%% Converts atom keys that name a parameter to binaries.
-by_name(Fields, Args, Path) ->
-    maps:fold(
-        fun(Key, Value, {Named, Problems}) ->
-            Name = known_name(Key, Fields),
-            case is_map_key(Name, Named) of
-                true -> {Named, [problem(at(Path, Name), "is given twice") | Problems]};
-                false -> {Named#{Name => Value}, Problems}
-            end
-        end,
-        {#{}, []},
-        Args
-    ).
-
-known_name(Key, Fields) when is_atom(Key) ->
-    Name = atom_to_binary(Key),
-    case is_map_key(Name, Fields) of
-        true -> Name;
-        false -> Key
-    end;
-known_name(Key, _Fields) ->
-    Key.
-
-%% `null', or Elixir's `nil', counts as absent.
-member(Fields, Name, Value, Path, Named) ->
-    case Fields of
-        #{Name := _} when Value =:= null; Value =:= nil ->
-            {[], []};
-        #{Name := Field} ->
-            {Good, Problems} = value(Field, Value, Path),
-            {[{Name, Good}], Problems};
-        #{} ->
-            {[], [problem(Path, ["is not an argument", meant(Name, Fields, Named)])]}
-    end.
-
-meant(Name, Fields, Named) when is_binary(Name) ->
-    case near(Name, Fields, Named) of
-        [Near | _] -> [" (did you mean \"", Near, "\"?)"];
-        [] -> ""
-    end;
-meant(_Name, _Fields, _Named) ->
-    "".
-
-%% The parameters that an unknown argument may be meant for: those with a similar name, first those that are required and
-%% lacking, or those whose name begins like that.
-near(Name, Fields, Named) ->
-    Lacking = [Required || Required <- required(Fields), not is_map_key(Required, Named)],
-    case beamai_nearest:names(Name, maps:keys(Fields)) of
-        [] -> lists:sort([Full || Full <- maps:keys(Fields), not is_map_key(Full, Named), begins(Full, Name)]);
-        Near -> [One || One <- Near, lists:member(One, Lacking)] ++ Near
-    end.
-
-begins(Full, Name) ->
-    Size = byte_size(Name),
-    case Full of
-        <<Name:Size/binary, "_", _/binary>> -> true;
-        _ -> false
-    end.
-
-value(#field{type = Type} = Field, Value, Path) when is_binary(Value), Type =:= object orelse Type =:= array ->
-    case in_text(Type, Value) of
-        {ok, Meant} -> value(Field, Meant, Path);
-        error -> {Value, fault(fits(Field, Value), Path)}
-    end;
-value(#field{type = object, properties = #{} = Fields}, Value, Path) when is_map(Value) ->
-    object(Fields, Value, Path);
-value(#field{type = array, items = #field{} = Item} = Field, Value, Path) when is_list(Value) ->
-    case fits(Field, Value) of
-        ok -> elements(Item, Value, Path);
-        {wrong, Text} -> {Value, [problem(Path, Text)]}
-    end;
-value(#field{type = integer} = Field, Value, Path) when is_float(Value) ->
-    Whole = whole(Value),
-    {Whole, fault(fits(Field, Whole), Path)};
-value(#field{enum = [_ | _] = Enum} = Field, Value, Path) ->
-    {chosen(Enum, Value), fault(fits(Field, Value), Path)};
-value(Field, Value, Path) ->
-    {Value, fault(fits(Field, Value), Path)}.
-
-%% The object or array that a text contains as JSON: schemas for Gemini describe those of any shape as texts.
-in_text(Type, Text) ->
-    case beamai_json:decode(Text) of
-        {ok, Value} when Type =:= object, is_map(Value) -> {ok, Value};
-        {ok, Value} when Type =:= array, is_list(Value) -> {ok, Value};
-        _ -> error
-    end.
-
-%% The enumerated value that was given. Text that names an enumerated atom becomes that atom; no new atoms are created.
-chosen(Enum, Value) ->
-    case lists:member(Value, Enum) of
-        true -> Value;
-        false -> hd([Choice || Choice <- Enum, is_atom(Choice), same(Choice, Value)] ++ [Value])
-    end.
-
-%% Converts an integral float to an integer: some JSON encoders write only floats.
-whole(Value) when Value == trunc(Value), abs(Value) < 9.0e15 -> trunc(Value);
-whole(Value) -> Value.
-
-elements(Item, Values, Path) ->
-    Numbered = lists:zip(lists:seq(0, length(Values) - 1), Values),
-    Pairs = [value(Item, V, [Path, $[, integer_to_binary(N), $]]) || {N, V} <- Numbered],
-    {Good, Problems} = lists:unzip(Pairs),
-    {Good, lists:append(Problems)}.
-
-fault(ok, _Path) -> [];
-fault({wrong, Text}, Path) -> [problem(Path, Text)].
-
-%% Whether a value has the field's type, is within its bounds and one of its enumerated values.
--spec fits(field(), term()) -> ok | {wrong, iodata()}.
-fits(#field{type = Type, enum = Enum} = Field, Value) ->
-    case of_type(Type, Value) of
-        false -> {wrong, ["must be ", type_name(Field), ", not ", show(Value)]};
-        true when Enum =/= any -> among(Enum, Value);
-        true -> within(Field, Value)
-    end.
-
-of_type(string, Value) -> is_binary(Value);
-of_type(integer, Value) -> is_integer(Value);
-of_type(float, Value) -> is_number(Value);
-of_type(boolean, Value) -> is_boolean(Value);
-of_type(array, Value) -> is_list(Value) andalso is_integer(catch length(Value));
-of_type(object, Value) -> is_map(Value).
-
-among(Enum, Value) ->
-    case lists:any(fun(Choice) -> same(Choice, Value) end, Enum) of
-        true -> ok;
-        false -> {wrong, ["must be one of ", choices(Enum), ", not ", show(Value)]}
-    end.
-
-%% A tool may enumerate atoms, for which a model sends text.
-same(Choice, Value) when is_atom(Choice), is_binary(Value) -> atom_to_binary(Choice) =:= Value;
-same(Choice, Value) -> Choice == Value.
-
-within(#field{range = {Min, _}}, Value) when is_number(Value), Min =/= none, Value < Min ->
-    {wrong, ["must be at least ", show(Min), ", not ", show(Value)]};
-within(#field{range = {_, Max}}, Value) when is_number(Value), Max =/= none, Value > Max ->
-    {wrong, ["must be at most ", show(Max), ", not ", show(Value)]};
-within(#field{count = {Fewest, Most}}, Value) when is_list(Value) ->
-    %% In Erlang's term order, numbers are less than atoms.
-    case length(Value) of
-        Count when Count >= Fewest, Count =< Most ->
-            ok;
-        Count ->
-            Range = [show(Fewest), " to ", most(Most), " elements, not ", show(Count)],
-            {wrong, ["must have ", Range]}
-    end;
-within(_Field, _Value) ->
-    ok.
-
-most(none) -> "any number of";
-most(Most) -> show(Most).
-
-%%% Messages, worded as on the native side
-
--spec refusal(binary(), [binary()], #{binary() => field()}) -> beamai_error:t().
-refusal(Tool, All, Fields) ->
-    Problems = counted(All),
-    Message = [lists:join("; ", Problems) | also_accepted(Problems, Fields)],
-    beamai_error:new(Tool, invalid_input, invalid_argument, Message, #{problems => Problems}).
-
-%% The problem of a value that is not in its enumeration says itself what is accepted.
-also_accepted(Problems, Fields) ->
-    case lists:all(fun is_of_enumeration/1, Problems) of
-        true -> "";
-        false -> [". Accepted: ", accepted(Fields), nested("", Fields, [place(P) || P <- Problems])]
-    end.
-
-is_of_enumeration(Problem) ->
-    case binary:split(Problem, <<$">>, [global]) of
-        [_, _Path, <<" must be one of ", _/binary>> | _] -> true;
-        _ -> false
-    end.
-
 %% The first problems, and the number of the others.
 counted(Problems) when length(Problems) > ?MOST_PROBLEMS ->
     More = integer_to_binary(length(Problems) - ?MOST_PROBLEMS),
@@ -355,86 +176,159 @@ counted(Problems) when length(Problems) > ?MOST_PROBLEMS ->
 counted(Problems) ->
     Problems.
 
-problem(Path, Text) ->
-    unicode:characters_to_binary([$", Path, "\" ", Text]).
+%%% Correct arguments. `false' only means that the native check is needed.
 
-accepted(Fields) when map_size(Fields) =:= 0 ->
-    "no arguments";
-accepted(Fields) ->
-    {Required, Optional} =
-        lists:partition(fun({_, F}) -> F#field.required end, lists:sort(maps:to_list(Fields))),
-    lists:join(", ", [described(Name, Field) || {Name, Field} <- Required ++ Optional]).
+is_good(#object{fields = Fields, required = Required}, Args) ->
+    are_good(maps:to_list(Args), Fields) andalso all_keys(Required, Args).
 
-%% Lists what the objects with problems accept. `Wrong' are the problems' paths without indices.
-nested(Prefix, Fields, Wrong) ->
-    [within([Prefix, Name], Field, Wrong) || {Name, Field} <- lists:sort(maps:to_list(Fields))].
-
-within(Path, #field{items = #field{properties = #{} = Fields}}, Wrong) -> within(Path, "each of ", Fields, Wrong);
-within(Path, #field{properties = #{} = Fields}, Wrong) -> within(Path, "", Fields, Wrong);
-within(_Path, _Field, _Wrong) -> "".
-
-within(Path, Each, Fields, Wrong) ->
-    case lists:any(fun(Place) -> is_in(iolist_to_binary(Path), Place) end, Wrong) of
-        true -> ["; ", Each, Path, ": ", accepted(Fields), nested([Path, $.], Fields, Wrong)];
-        false -> ""
+are_good([], _Fields) ->
+    true;
+are_good([{Name, Value} | Rest], Fields) ->
+    case Fields of
+        #{Name := Field} -> fits(Field, Value) andalso are_good(Rest, Fields);
+        #{} -> false
     end.
 
-is_in(Path, Place) ->
-    case string:prefix(Place, Path) of
-        nomatch -> false;
-        <<>> -> true;
-        <<$., _/binary>> -> true;
-        _ -> false
+all_keys([], _Args) -> true;
+all_keys([Name | Rest], Args) -> is_map_key(Name, Args) andalso all_keys(Rest, Args).
+
+fits(#field{type = string, enum = any}, Value) -> is_binary(Value);
+fits(#field{type = integer, enum = any, range = any}, Value) -> is_integer(Value);
+fits(#field{type = Type, enum = [_ | _] = Enum}, Value) -> is_scalar(Type, Value) andalso is_among(Enum, Value);
+fits(#field{type = object, properties = any}, Value) -> is_map(Value);
+fits(#field{type = object, properties = Object}, Value) -> is_map(Value) andalso is_good(Object, Value);
+fits(#field{type = array, items = Items, count = Count}, Values) when length(Values) >= 0 ->
+    is_count(Count, Values) andalso (Items =:= any orelse all_fit(Items, Values));
+fits(#field{type = Type, range = any}, Value) -> is_scalar(Type, Value);
+fits(#field{type = Type, range = Range}, Value) -> is_scalar(Type, Value) andalso is_within(Range, Value).
+
+all_fit(_Field, []) -> true;
+all_fit(Field, [Value | Rest]) -> fits(Field, Value) andalso all_fit(Field, Rest).
+
+is_scalar(string, Value) -> is_binary(Value);
+is_scalar(integer, Value) -> is_integer(Value);
+is_scalar(float, Value) -> is_number(Value);
+is_scalar(boolean, Value) -> is_boolean(Value);
+is_scalar(_Compound, _Value) -> false.
+
+is_among(Enum, Value) -> lists:any(fun(Choice) -> is_same(Choice, Value) end, Enum).
+
+%% A tool may enumerate atoms, for which a model sends text.
+is_same(Choice, Value) when is_atom(Choice), is_binary(Value) -> atom_to_binary(Choice) =:= Value;
+is_same(Choice, Value) -> Choice == Value.
+
+%% In Erlang's term order, numbers are less than atoms.
+is_count(any, _Values) -> true;
+is_count({Fewest, Most}, Values) -> length(Values) >= Fewest andalso length(Values) =< Most.
+
+is_within({none, Max}, Value) -> Value =< Max;
+is_within({Min, Max}, Value) -> Value >= Min andalso Value =< Max.
+
+complete(#object{deep = true} = Object, Args) -> taken_members(Object, Args, Args);
+complete(#object{defaults = Defaults}, Args) -> with_defaults(Defaults, Args).
+
+%%% The native check
+
+natively(Object, Native, Args, Tool) ->
+    Request =
+        try
+            #{args => members(Object, Args, <<>>)}
+        catch
+            throw:{problem, Problem} -> #{problems => [unicode:characters_to_binary(Problem)]}
+        end,
+    case binary_to_term(beamai_nif:check_arguments(Native, term_to_binary(Request)), [safe]) of
+        {ok, Checked} -> {ok, taken_members(Object, Args, Checked)};
+        {error, Error} -> {error, beamai_error:from_native(Tool, Error)}
     end.
 
-%% The path that a problem begins with, without indices.
-place(Problem) ->
-    Path = case binary:split(Problem, <<$">>, [global]) of
-        [_, Quoted | _] -> Quoted;
-        _ -> <<>>
-    end,
-    re:replace(Path, <<"\\[[0-9]+\\]">>, <<>>, [global, {return, binary}]).
+%% The arguments as JSON. What has the right type and needs no further check is represented by an empty value of that type: it
+%% may be long, or not be JSON. A term that no JSON value stands for is a problem at once.
+members(#object{fields = Fields}, Args, Path) ->
+    Named = named(Args, Path),
+    maps:from_list([
+        {Name, member(Fields, Name, Value, at(Path, Name))}
+     || {Name, Value} <- Named, not (is_absent(Value) andalso is_map_key(Name, Fields))
+    ]).
 
-described(Name, #field{required = Required, enum = Enum} = Field) ->
-    [Name, " (", type_name(Field), needed(Required), listed(Enum), ")"].
+%% `null', or Elixir's `nil', counts as absent.
+is_absent(Value) -> Value =:= null orelse Value =:= nil.
 
-needed(true) -> ", required";
-needed(false) -> "".
+named(Args, Path) ->
+    Named = [{key(Key), Value} || {Key, Value} <- maps:to_list(Args)],
+    Names = [Name || {Name, _} <- Named],
+    case Names -- lists:usort(Names) of
+        [] -> Named;
+        [Twice | _] -> problem(at(Path, Twice), "is given twice")
+    end.
 
-listed(any) -> "";
-listed(Enum) -> [": ", choices(Enum)].
+key(Key) when is_binary(Key) -> beamai_error:readable(Key);
+key(Key) when is_atom(Key) -> atom_to_binary(Key);
+key(Key) -> unicode:characters_to_binary(io_lib:format("~0tp", [Key])).
 
-choices(Enum) ->
-    lists:join(", ", [show_choice(Choice) || Choice <- Enum]).
+at(<<>>, Name) -> Name;
+at(Path, Name) -> [Path, $., Name].
 
-show_choice(Choice) when is_atom(Choice), not is_boolean(Choice), Choice =/= null ->
-    show(atom_to_binary(Choice));
-show_choice(Choice) ->
-    show(Choice).
+member(Fields, Name, Value, Path) ->
+    case Fields of
+        #{Name := Field} -> value(Field, Value, Path);
+        #{} -> null
+    end.
 
-type_name(#field{type = array, items = #field{} = Items}) -> ["array of ", type_name(Items)];
+value(#field{type = string, enum = any}, Value, _Path) when is_binary(Value) -> <<>>;
+value(#field{type = object, properties = any, enum = any}, Value, _Path) when is_map(Value) -> #{};
+value(#field{properties = #object{} = Object}, Value, Path) when is_map(Value) -> members(Object, Value, Path);
+value(#field{type = array, items = any, enum = any}, Value, _Path) when length(Value) >= 0 -> [null || _ <- Value];
+value(#field{items = #field{} = Items}, Values, Path) when length(Values) >= 0 ->
+    Numbered = lists:zip(lists:seq(0, length(Values) - 1), Values),
+    [value(Items, Value, [Path, $[, integer_to_binary(N), $]]) || {N, Value} <- Numbered];
+value(#field{type = Type}, Value, _Path) when is_integer(Value), Type =:= integer orelse Type =:= float ->
+    %% The native side has integers of 64 bits.
+    max(-(1 bsl 63), min(Value, 1 bsl 63 - 1));
+value(_Field, Value, _Path) when is_float(Value); is_boolean(Value); Value =:= null; Value =:= nil -> Value;
+value(Field, Value, Path) ->
+    case not is_atom(Value) andalso beamai_json:encode(Value) of
+        {ok, _Json} -> Value;
+        _ -> problem(Path, ["must be ", type_name(Field), ", not ", show(Value)])
+    end.
+
 type_name(#field{type = float}) -> "number";
 type_name(#field{type = Type}) -> atom_to_binary(Type).
 
-at(<<>>, Key) -> key(Key);
-at(Path, Key) -> [Path, $., key(Key)].
+-spec problem(Path :: iodata(), Text :: iodata()) -> no_return().
+problem(Path, Text) ->
+    throw({problem, [$", Path, "\" ", Text]}).
 
-key(Key) when is_binary(Key) -> shortened(beamai_error:readable(Key));
-key(Key) when is_atom(Key) -> atom_to_binary(Key);
-key(Key) -> io_lib:format("~0tp", [Key]).
-
-shortened(Name) when byte_size(Name) =< ?MOST_SHOWN -> Name;
-shortened(Name) ->
-    case string:slice(Name, 0, ?MOST_SHOWN) of
-        Name -> Name;
-        Start -> [Start, <<"…"/utf8>>]
-    end.
-
-%% Shortens values: an argument may be a whole file. What a model has sent is shown as it sent it.
-show(Value) when is_map(Value); is_list(Value) ->
-    case beamai_json:encode(Value) of
-        {ok, Json} -> shortened(Json);
-        {error, _} -> beamai_error:show(Value, ?MOST_SHOWN)
-    end;
 show(Value) ->
     beamai_error:show(Value, ?MOST_SHOWN).
+
+%%% Arguments for the handler: those given, where they have not been converted
+
+taken_members(#object{fields = Fields, defaults = Defaults}, Given, Checked) ->
+    Named = maps:from_list([{key(Key), Value} || {Key, Value} <- maps:to_list(Given)]),
+    Taken = maps:map(
+        fun(Name, Value) -> taken(map_get(Name, Fields), maps:get(Name, Named, Value), Value) end,
+        Checked
+    ),
+    with_defaults(Defaults, Taken).
+
+%% An object or array can be given as JSON text.
+taken(Field, Given, Checked) when is_binary(Given), not is_binary(Checked) -> taken(Field, Checked, Checked);
+taken(#field{properties = #object{} = Object}, Given, Checked) -> taken_members(Object, Given, Checked);
+taken(#field{items = #field{} = Items}, Given, Checked) -> lists:zipwith(fun(G, C) -> taken(Items, G, C) end, Given, Checked);
+taken(#field{enum = [_ | _] = Enum}, _Given, Checked) -> chosen(Enum, Checked);
+taken(#field{type = integer}, Given, Checked) when is_float(Given) -> Checked;
+taken(#field{}, Given, _Checked) -> Given.
+
+%% Text that names an enumerated atom becomes that atom; no new atoms are created.
+chosen(Enum, Value) ->
+    case lists:member(Value, Enum) of
+        true -> Value;
+        false -> hd([Choice || Choice <- Enum, is_atom(Choice), is_same(Choice, Value)] ++ [Value])
+    end.
+
+with_defaults([], Args) ->
+    Args;
+with_defaults([{Name, _} | Rest], Args) when is_map_key(Name, Args) ->
+    with_defaults(Rest, Args);
+with_defaults([{Name, Value} | Rest], Args) ->
+    with_defaults(Rest, Args#{Name => Value}).

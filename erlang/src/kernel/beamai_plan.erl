@@ -108,7 +108,7 @@ find(Name, Plans) ->
     end.
 
 unknown_tool(Tools, Name) when is_binary(Name) ->
-    Nearest = beamai_nearest:names(Name, maps:keys(Tools)),
+    Nearest = beamai_nif:nearest(Name, maps:keys(Tools)),
     Message = ["there is no tool named ", beamai_error:show(Name, 80), hint(Nearest, Tools)],
     beamai_error:new(Name, not_found, unknown_tool, Message, #{nearest => Nearest});
 unknown_tool(Tools, Name) ->
@@ -116,10 +116,10 @@ unknown_tool(Tools, Name) ->
     Message = ["the name of a tool is a binary, not ", Shown, hint(nearest(Name, Tools), Tools)],
     beamai_error:new(Shown, not_found, unknown_tool, Message, #{nearest => nearest(Name, Tools)}).
 
-nearest(Name, Tools) when is_atom(Name) -> beamai_nearest:names(atom_to_binary(Name), maps:keys(Tools));
+nearest(Name, Tools) when is_atom(Name) -> beamai_nif:nearest(atom_to_binary(Name), maps:keys(Tools));
 nearest(Name, Tools) ->
     try unicode:characters_to_binary(Name) of
-        Text when is_binary(Text) -> beamai_nearest:names(Text, maps:keys(Tools));
+        Text when is_binary(Text) -> beamai_nif:nearest(Text, maps:keys(Tools));
         _ -> []
     catch
         error:badarg -> []

@@ -10,6 +10,7 @@
 -export([parse_text_now/3, parse_text/3, stream_new/1, stream_feed_now/3, stream_feed/3, stream_end/2]).
 -export([system_prompt/1, format_result/1, format_error/1]).
 -export([json_decode_now/1, json_decode/1, json_encode_now/1, json_encode/1, front_matter/1]).
+-export([check_arguments/2, nearest/2]).
 -export([priv_file/1, loaded/0]).
 -export_type([env/0, job/0, reply/0, stream/0]).
 
@@ -19,6 +20,7 @@
 -nifs([parse_text_now/3, parse_text/3, stream_new/1, stream_feed_now/3, stream_feed/3, stream_end/2]).
 -nifs([system_prompt/1, format_result/1, format_error/1]).
 -nifs([json_decode_now/1, json_decode/1, json_encode_now/1, json_encode/1, front_matter/1]).
+-nifs([check_arguments/2, nearest/2]).
 
 %% ETF, encoded by {@link beamai_env}.
 -type env() :: binary().
@@ -198,3 +200,13 @@ json_encode(_Term) -> ?NOT_LOADED.
 %% keys; the head is null if there is none. The error states the problem and its line.
 -spec front_matter(Text :: binary()) -> reply().
 front_matter(_Text) -> ?NOT_LOADED.
+
+%% @doc Checks arguments against parameters in ETF: `{ok, Args}', or an error that lists the problems. `Request' is ETF of
+%% `#{args => map()}', or of `#{problems => [binary()]}' for an error about these.
+-spec check_arguments(Parameters :: binary(), Request :: binary()) -> reply().
+check_arguments(_Parameters, _Request) -> ?NOT_LOADED.
+
+%% @doc Up to three of `Names' that resemble `Wrong', most similar first: names of which most characters are the same in the
+%% same order, regardless of case, and names of the same words in another order. None for names of over 256 bytes.
+-spec nearest(Wrong :: binary(), Names :: [binary()]) -> [binary()].
+nearest(_Wrong, _Names) -> ?NOT_LOADED.

@@ -8,8 +8,11 @@ pub fn nearest<'a>(wrong: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a
     if wrong.len() > LONGEST {
         return Vec::new();
     }
-    let mut scored: Vec<(f32, &str)> =
-        names.map(|name| (similarity(wrong, name), name)).filter(|(score, _)| *score >= 0.6).collect();
+    let mut scored: Vec<(f32, &str)> = names
+        .filter(|name| name.len() <= LONGEST)
+        .map(|name| (similarity(wrong, name), name))
+        .filter(|(score, _)| *score >= 0.6)
+        .collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0));
     scored.into_iter().take(3).map(|(_, name)| name).collect()
 }
@@ -40,5 +43,7 @@ mod tests {
         assert_eq!(nearest("file_raed", names.into_iter())[0], "file_read");
         assert!(nearest("zzz", names.into_iter()).is_empty());
         assert_eq!(nearest("read_file", names.into_iter()), ["file_read"]);
+        let long = "file_read".repeat(100);
+        assert!(nearest("file_read", [long.as_str()].into_iter()).is_empty());
     }
 }

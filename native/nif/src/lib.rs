@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod arguments;
 mod call;
 mod describe;
 mod job;

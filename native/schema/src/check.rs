@@ -1,7 +1,7 @@
 //! Checks arguments against parameters: every problem at once, and what would be accepted.
 
 use super::meant::MeantParameters;
-use super::{Param, ParamType, Parameters};
+use super::{Param, ParamType, Parameters, json_text};
 use beamai_base::{Reason, Result, ToolError};
 use serde_json::{Map, Value};
 use std::fmt::Write;
@@ -21,13 +21,15 @@ const ONE_OF: &str = " must be one of ";
 pub fn check(parameters: &Parameters, args: Map<String, Value>) -> Result<Map<String, Value>> {
     let mut problems = Vec::new();
     let checked = object("", parameters, args, &mut problems);
-    if problems.is_empty() {
-        return Ok(checked);
-    }
-    // Such a problem says itself what is accepted.
+    if problems.is_empty() { Ok(checked) } else { Err(refusal(parameters, problems)) }
+}
+
+/// The error about problems of arguments. It lists what is accepted, unless each problem says so itself.
+#[must_use]
+pub fn refusal(parameters: &Parameters, problems: Vec<String>) -> ToolError {
     if problems.iter().all(|problem| is_of_enumeration(problem)) {
         let problems = counted(problems);
-        return Err(ToolError::new(Reason::InvalidArgument, problems.join("; ")).with("problems", problems));
+        return ToolError::new(Reason::InvalidArgument, problems.join("; ")).with("problems", problems);
     }
     let mut accepted = if parameters.is_empty() { "no arguments".to_owned() } else { accepted(parameters) };
     let problems = counted(problems);
@@ -38,7 +40,7 @@ pub fn check(parameters: &Parameters, args: Map<String, Value>) -> Result<Map<St
         &mut accepted,
     );
     let message = format!("{}. Accepted: {accepted}", problems.join("; "));
-    Err(ToolError::new(Reason::InvalidArgument, message).with("problems", problems))
+    ToolError::new(Reason::InvalidArgument, message).with("problems", problems)
 }
 
 /// The first problems, and the number of the others.
@@ -62,6 +64,8 @@ fn object(
     for (name, value) in args {
         let path = format!("{prefix}{name}");
         match parameters.get(&name) {
+            // A further one is only counted, and looking for similar names takes time.
+            None if problems.len() >= MOST_PROBLEMS => problems.push(unknown(&path, None)),
             None => problems.push(unknown(&path, meant.by(&name))),
             Some(param) if value.is_null() && !param.required => {}
             Some(param) => _ = out.insert(name, self::value(&path, param, value, problems)),
@@ -73,10 +77,11 @@ fn object(
         }
         if let Some(default) = &param.default {
             out.insert(name.clone(), default.clone());
-        } else if param.required
-            && !problems.iter().any(|problem| problem.starts_with(&format!("\"{prefix}{name}\"")))
-        {
-            problems.push(format!("\"{prefix}{name}\" is missing ({})", type_name(param)));
+        } else if param.required {
+            let quoted = format!("\"{prefix}{name}\"");
+            if !problems.iter().any(|problem| problem.starts_with(&quoted)) {
+                problems.push(format!("{quoted} is missing ({})", type_name(param)));
+            }
         }
     }
     out
@@ -91,6 +96,7 @@ fn unknown(path: &str, meant: Option<&str>) -> String {
 }
 
 fn value(path: &str, param: &Param, value: Value, problems: &mut Vec<String>) -> Value {
+    let value = value.as_str().and_then(|text| json_text::read(param.kind, text)).unwrap_or(value);
     let value = match (param.kind, value) {
         (ParamType::Array, Value::Array(items)) => Value::Array(array(path, param, items, problems)),
         (ParamType::Object, Value::Object(map)) => match &param.properties {
@@ -103,7 +109,7 @@ fn value(path: &str, param: &Param, value: Value, problems: &mut Vec<String>) ->
     if !has_type(param.kind, &value) {
         problems.push(format!("\"{path}\" must be {}, not {}", type_name(param), shown(&value)));
     } else if let Some(values) = &param.values
-        && !values.contains(&value)
+        && !values.iter().any(|one| is_same(one, &value))
     {
         problems.push(format!("\"{path}\"{ONE_OF}{}, not {}", listed(values), shown(&value)));
     } else {
@@ -135,6 +141,11 @@ fn bounds(path: &str, param: &Param, value: &Value, problems: &mut Vec<String>) 
         let most = param.max_items.map_or("any number of".to_owned(), |most| most.to_string());
         problems.push(format!("\"{path}\" must have {least} to {most} elements, not {count}"));
     }
+}
+
+/// Some JSON encoders write 1.0 as 1.
+fn is_same(choice: &Value, value: &Value) -> bool {
+    choice == value || choice.is_f64() != value.is_f64() && choice.as_f64() == value.as_f64()
 }
 
 /// Converts an integral float to an integer: some JSON encoders write only floats.
@@ -306,6 +317,23 @@ mod tests {
     fn bounds_hold() {
         assert!(message(json!({"path": "a", "limit": 0})).contains("\"limit\" must be at least 1, not 0"));
         assert!(message(json!({"path": "a", "limit": 11})).contains("\"limit\" must be at most 10, not 11"));
+    }
+
+    #[test]
+    fn an_array_or_object_can_be_a_text_with_its_json() {
+        let args = json!({"path": "a", "edits": "[{\"old\": \"b\"}]"});
+        let checked = check(&parameters(), args.as_object().unwrap().clone()).unwrap();
+        assert_eq!(checked["edits"], json!([{"old": "b"}]));
+        let text = message(json!({"path": "a", "edits": "{\"old\": \"b\"}"}));
+        assert!(text.starts_with("\"edits\" must be array of object, not \"{"), "{text}");
+    }
+
+    #[test]
+    fn a_number_is_one_of_the_values_however_it_is_written() {
+        let of: Parameters =
+            serde_json::from_value(json!({"scale": {"type": "number", "enum": [0.5, 1.0]}})).unwrap();
+        let checked = |value: Value| check(&of, json!({"scale": value}).as_object().unwrap().clone());
+        assert!(checked(json!(1)).is_ok() && checked(json!(0.5)).is_ok() && checked(json!(2)).is_err());
     }
 
     #[test]

@@ -9,12 +9,11 @@ mod provider;
 mod strict;
 mod views;
 
-pub use check::check;
-pub use check::has_type;
+pub use check::{check, has_type, refusal};
 pub use coerce::{coerce, may_adjust};
 pub use provider::{Provider, RenderedTool, render, render_any};
 pub use strict::StrictUse;
-pub use views::{for_model, listed, positioned};
+pub use views::{for_model, in_order, listed, positioned};
 
 use indexmap::IndexMap;
 use schemars::generate::SchemaSettings;

@@ -44,6 +44,15 @@ pub fn positioned(parameters: &Parameters) -> Parameters {
     parameters.iter().enumerate().map(place).collect()
 }
 
+/// The parameters in the order of their positions, which hosts' maps do not have.
+#[must_use]
+pub fn in_order(parameters: &Parameters) -> Parameters {
+    let one = |(name, param): (&String, &Param)| (name.clone(), nested(param, &in_order));
+    let mut all: Vec<_> = parameters.iter().map(one).collect();
+    all.sort_by_key(|(name, param)| (param.position.unwrap_or(u64::MAX), name.clone()));
+    all.into_iter().collect()
+}
+
 /// The parameter with its properties, or those of its elements, replaced.
 fn nested(param: &Param, change: &dyn Fn(&Parameters) -> Parameters) -> Param {
     let items = param.items.as_deref().map(|items| Box::new(nested(items, change)));
@@ -95,6 +104,16 @@ mod tests {
         assert_eq!((placed["b"].position, placed["a"].position), (Some(1), Some(2)));
         let inner = placed["b"].properties.as_ref().unwrap();
         assert_eq!((inner["y"].position, inner["x"].position), (Some(1), Some(2)));
+    }
+
+    #[test]
+    fn parameters_are_in_order_again_at_every_level() {
+        let all = parameters(json!({"c": {"type": "string"}, "b": {"type": "string"},
+            "a": {"type": "object", "position": 2, "properties": {"y": {"type": "string"}, "x": {"type": "string"}}},
+            "z": {"type": "string", "position": 1}}));
+        let ordered = in_order(&all);
+        assert_eq!(ordered.keys().collect::<Vec<_>>(), ["z", "a", "b", "c"]);
+        assert_eq!(ordered["a"].properties.as_ref().unwrap().keys().collect::<Vec<_>>(), ["x", "y"]);
     }
 
     #[test]

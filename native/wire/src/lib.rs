@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod arguments;
 mod dispatch;
 mod etf;
 mod for_model;
@@ -19,6 +20,7 @@ mod pool;
 mod protocol;
 mod reply;
 
+pub use arguments::{check_arguments, nearest};
 pub use dispatch::{DispatchResult, Dispatcher, display, schema, tools, workspace};
 pub use etf::{decode, encode};
 pub use for_model::for_model;
