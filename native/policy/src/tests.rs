@@ -276,10 +276,10 @@ fn what_is_asked_names_the_rules_that_would_allow_it() {
 
 #[test]
 fn where_everything_is_allowed_the_command_itself_is_the_rule_that_is_missing() {
-    let command = "\"$(which rm)\" x";
-    let asked = shell(&policy(&["Bash"], &[], &["Bash(rm:*)"], PolicyMode::Auto), command);
-    assert_eq!(asked.wanted, ["Bash(\"$(which rm)\" x)"]);
-    let allowed = policy(&["Bash", &asked.wanted[0]], &[], &["Bash(rm:*)"], PolicyMode::Auto);
+    let (command, deny) = ("\"$(which git)\" log", ["Bash(git push:*)"]);
+    let asked = shell(&policy(&["Bash"], &[], &deny, PolicyMode::Auto), command);
+    assert_eq!(asked.wanted, ["Bash(\"$(which git)\" log)"]);
+    let allowed = policy(&["Bash", &asked.wanted[0]], &[], &deny, PolicyMode::Auto);
     assert_eq!(name(&allowed, command), "allow");
 }
 
