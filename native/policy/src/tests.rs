@@ -276,9 +276,9 @@ fn what_is_asked_names_the_rules_that_would_allow_it() {
 
 #[test]
 fn where_everything_is_allowed_the_command_itself_is_the_rule_that_is_missing() {
-    let (command, deny) = ("\"$(which git)\" log", ["Bash(git push:*)"]);
+    let (command, deny) = ("\"$(pwd)/tool\" log", ["Bash(git push:*)"]);
     let asked = shell(&policy(&["Bash"], &[], &deny, PolicyMode::Auto), command);
-    assert_eq!(asked.wanted, ["Bash(\"$(which git)\" log)"]);
+    assert_eq!(asked.wanted, ["Bash(\"$(pwd)/tool\" log)"]);
     let allowed = policy(&["Bash", &asked.wanted[0]], &[], &deny, PolicyMode::Auto);
     assert_eq!(name(&allowed, command), "allow");
 }
