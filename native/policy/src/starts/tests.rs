@@ -1,5 +1,7 @@
 //! Starts made by hand, judged.
 
+mod other_names;
+
 use super::*;
 use crate::{CommandLine, PermissionRequest as Permission, Policy, PolicyText};
 use beamai_isolation::{Interpreter, NamedFile, Starter};
