@@ -1,7 +1,9 @@
 //! Patterns of commands: exact, prefix (`git:*`), glob.
 
+use super::path::clean;
 use beamai_bash_reader::{Invocation, Word, system_name, words};
 use globset::{Glob, GlobMatcher};
+use std::path::{Path, PathBuf};
 
 /// A compiled pattern.
 #[derive(Debug, Clone)]
@@ -24,6 +26,9 @@ pub(super) enum Certainty {
     Maybe,
     Surely,
 }
+
+/// The characters that begin a wildcard.
+const WILDCARDS: [char; 4] = ['*', '?', '[', '{'];
 
 /// Placeholder for unknown text in comparisons. It does not occur in names.
 const UNKNOWN: &str = "\u{fffc}";
@@ -83,9 +88,29 @@ impl CommandPattern {
     pub(super) fn name(&self) -> Option<&str> {
         match self {
             Self::Exact { words, .. } | Self::Prefix(words) => words.first().map(String::as_str),
-            Self::Glob { name, .. } => Some(&**name).filter(|name| !name.contains(['*', '?', '[', '{'])),
+            Self::Glob { name, .. } => Some(&**name).filter(|name| !name.contains(WILDCARDS)),
             Self::Whole(_) => None,
         }
+    }
+
+    /// For a glob whose program is a relative path: the same globs with the absolute path that this means below `top`, as
+    /// named and without links.
+    pub(super) fn absolute(&self, top: &Path) -> Vec<Self> {
+        let Self::Glob { glob, name } = self else { return Vec::new() };
+        if !name.contains('/') || name.starts_with('/') || self.name().is_some() {
+            return Vec::new();
+        }
+        let start = name.find(WILDCARDS).and_then(|at| name[..at].rfind('/')).map_or(0, |slash| slash + 1);
+        let directory = clean(&top.join(&name[..start]));
+        let real = directory.canonicalize().ok().filter(|real| *real != directory);
+        let arguments = &glob.glob().glob()[name.len()..];
+        let absolute = |directory: PathBuf| {
+            let directory = globset::escape(&directory.to_string_lossy());
+            let name = clean(&Path::new(&directory).join(&name[start..])).to_string_lossy().into_owned();
+            let glob = Glob::new(&format!("{name}{arguments}")).ok()?.compile_matcher();
+            Some(Self::Glob { glob, name })
+        };
+        [Some(directory), real].into_iter().flatten().filter_map(absolute).collect()
     }
 
     /// Whether it has words besides the program's name.

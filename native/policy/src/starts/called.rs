@@ -1,8 +1,8 @@
 //! The names and arguments of a start, in the forms that rules use.
 
 use super::program_rule::ProgramRule;
+use super::table;
 use crate::path::{PathRoots, clean};
-use crate::words::Certainty;
 use beamai_bash_reader::{Analysis, Word, started};
 use beamai_isolation::{
     FileIdentity, Interpreter, NamedFile, ProgramStart, Starter, interpreter_arguments, is_loader,
@@ -48,18 +48,16 @@ pub(super) struct CommandForm {
 }
 
 impl CommandForm {
-    fn own(name: String) -> Self {
-        Self { names: vec![name], identity: None, arguments: None }
-    }
-
     /// Whether a deny or ask rule matches, or may match given incomplete arguments. Most rules are about other programs, so
     /// the words are built only if the name fits.
     fn is_meant_by(&self, rule: &ProgramRule, start: &ProgramStart) -> bool {
-        let holds = |first| rule.pattern.holds(&self.words(first, start)) > Certainty::No;
-        let is_named = |name: &String| rule.pattern.may_hold_for(name) && holds(Word::literal(name));
-        self.names.iter().any(is_named)
+        let holds = |first| rule.holds(&self.words(first, start));
+        let is_wanted = |name: &str| rule.pattern.may_hold_for(name);
+        let is_named = |name: &str| is_wanted(name) && holds(Word::literal(name));
+        self.names.iter().any(|name| is_named(name))
             || self.names.is_empty() && holds(Word::unknown())
             || rule.name_of(self).is_some_and(|name| holds(Word::literal(name)))
+            || self.names.iter().flat_map(|name| unversioned(name, is_wanted)).any(|name| is_named(&name))
     }
 
     fn words(&self, first: Word, start: &ProgramStart) -> Vec<Word> {
@@ -75,13 +73,10 @@ impl CommandForm {
 /// Whether a deny or ask rule matches a start under any of its names.
 pub(super) fn is_meant_by(rule: &ProgramRule, forms: &[CommandForm], start: &ProgramStart) -> bool {
     forms.iter().any(|form| form.is_meant_by(rule, start))
-        || unversioned(start, |name| rule.pattern.may_hold_for(name))
-            .into_iter()
-            .any(|name| CommandForm::own(name).is_meant_by(rule, start))
 }
 
 /// All forms of a start, for deny and ask rules: under the name called, each link, the file and the first argument, as each
-/// interpreter gets it, and what these run in turn. Names without a version come in addition, see [`unversioned`].
+/// interpreter gets it, and what these run in turn.
 pub(super) fn denied_forms(start: &ProgramStart) -> Vec<CommandForm> {
     let argued = start.arguments.first().map(|name| name.to_string_lossy().into_owned());
     let paths = [&start.called].into_iter().chain(&start.links).chain([&start.file]);
@@ -177,19 +172,22 @@ fn base_name(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 
-/// Other paths of the same file in its directory that lack all or part of its version: `perl` for `perl5.36.0`, `python3` for
-/// `python3.11`. Only wanted names are looked up.
-fn unversioned(start: &ProgramStart, is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
-    let name = base(&start.file);
-    if base(&start.called) != name || start.is_writable {
+/// Other paths of the same file beside this one, without all or part of its version: `perl` for `perl5.36.0`, `python3` for
+/// `python3.11`. Only wanted names are looked up. A program that is another one under each name has none.
+fn unversioned(path: &str, is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
+    let Some((directory, name)) = path.rsplit_once('/').filter(|_| path.starts_with('/')) else {
         return Vec::new();
-    }
+    };
     let shorter = name.char_indices().rev().filter(|&(at, _)| at > 0);
     let shorter = shorter.take_while(|(_, char)| char.is_ascii_digit() || ['.', '-'].contains(char));
-    let paths = shorter.map(|(at, _)| start.file.with_file_name(&name[..at]));
-    let wanted = paths.filter(|path| is_wanted(&path.to_string_lossy()));
-    let same = wanted.filter(|path| is_same_file(path, &start.file));
-    same.map(|path| path.to_string_lossy().into_owned()).collect()
+    let paths = shorter.map(|(at, _)| format!("{directory}/{}", &name[..at]));
+    let wanted = paths.filter(|shorter| is_wanted(shorter));
+    wanted.filter(|shorter| is_same_program(Path::new(shorter), Path::new(path))).collect()
+}
+
+/// Whether two paths lead to the same file, and that is the same program under each of its names.
+fn is_same_program(one: &Path, other: &Path) -> bool {
+    is_same_file(one, other) && one.canonicalize().is_ok_and(|file| !table::is_named_by_call(&file))
 }
 
 fn is_same_file(one: &Path, other: &Path) -> bool {

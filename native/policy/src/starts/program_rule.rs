@@ -7,8 +7,8 @@ use super::called::CommandForm;
 use super::table;
 use crate::path::{PathRoots, clean};
 use crate::rule::PermissionRule;
-use crate::words::CommandPattern;
-use beamai_bash_reader::SYSTEM_DIRECTORIES;
+use crate::words::{Certainty, CommandPattern};
+use beamai_bash_reader::{SYSTEM_DIRECTORIES, Word};
 use beamai_isolation::FileIdentity;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -22,9 +22,16 @@ pub(super) struct ProgramRule {
     files: Vec<FileIdentity>,
     /// If it names a path: the absolute paths that this means.
     paths: Vec<String>,
+    /// If it names a relative path with wildcards: the pattern with each absolute path that this means.
+    absolute: Vec<CommandPattern>,
 }
 
 impl ProgramRule {
+    /// Whether the pattern matches words, or may match them.
+    pub(super) fn holds(&self, words: &[Word]) -> bool {
+        [&self.pattern].into_iter().chain(&self.absolute).any(|pattern| pattern.holds(words) > Certainty::No)
+    }
+
     /// The rule's own name for a program, if it names that file or path.
     pub(super) fn name_of(&self, form: &CommandForm) -> Option<&str> {
         let is_file = form.identity.is_some_and(|identity| self.files.contains(&identity));
@@ -39,7 +46,8 @@ impl ProgramRule {
             Some(name) => (places.of_name(name), Vec::new()),
             None => Default::default(),
         };
-        Some(Self { text: rule.text.clone(), pattern, files, paths })
+        let absolute = pattern.absolute(&places.top);
+        Some(Self { text: rule.text.clone(), pattern, files, paths, absolute })
     }
 }
 

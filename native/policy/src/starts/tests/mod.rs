@@ -1,6 +1,7 @@
 //! Starts made by hand, judged.
 
 mod denied;
+mod other_names;
 
 use super::*;
 use crate::{CommandLine, PermissionRequest as Permission, Policy, PolicyText};

@@ -4,6 +4,7 @@
 
 mod attacks;
 mod fixture;
+mod other_names;
 
 use attacks::{
     Attack, BY_GIT, BY_OPTIONS, COMPANY, DETOURS, Effect, OTHER_MEANS, SECRETS, SPELLINGS, UNCOVERED,
