@@ -70,12 +70,6 @@ fn the_loader_is_refused_what_a_deny_rule_names_under_each_of_its_names() {
     assert!(matches!(case.judge(&ProgramStart { loaded, ..loader }), StartVerdict::Refuse(Some(_))));
 }
 
-/// Starts by a runner under deny rules, which rules apply to.
-fn denies(rules: &[&str], start: &ProgramStart) -> bool {
-    let case = case(json!({"deny": rules, "default": "allow"}), "make", true);
-    matches!(case.judge(start), StartVerdict::Refuse(Some(_)))
-}
-
 #[test]
 fn an_interpreter_is_judged_with_the_arguments_that_it_gets() {
     let script = |chain: Vec<Interpreter>| ProgramStart {

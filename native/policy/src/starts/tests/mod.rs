@@ -108,6 +108,12 @@ fn parts_of(name: &str) -> StartCoverage {
     table::coverage(name)
 }
 
+/// Starts by a runner under deny rules, which rules apply to.
+fn denies(rules: &[&str], start: &ProgramStart) -> bool {
+    let case = case(json!({"deny": rules, "default": "allow"}), "make", true);
+    matches!(case.judge(start), StartVerdict::Refuse(Some(_)))
+}
+
 #[test]
 fn the_shell_starts_what_was_foreseen_and_a_rule_allows() {
     let case = allowed(&["Bash(git log:*)", "Bash(head:*)"], "git log $x | head -n 5");
