@@ -167,3 +167,25 @@ fn memory_of_tables_alone() {
     assert_eq!(result["exit_code"], 0, "{result}");
     assert_eq!(crate::common::error(run(128 << 20)).reason, Reason::OutOfMemory);
 }
+
+#[test]
+fn shared_memory_that_is_in_no_page_table() {
+    let attempt = format!("exec {PROGRAM} attack dropped_memory 32 {}", 16 << 20);
+    let run = |memory: u64| {
+        Env::under(json!({"memory": memory})).call(json!({"command": attempt, "timeout": 60_000}))
+    };
+    let CallOutcome::Ok(result, _) = run(2 << 30) else { panic!() };
+    assert_eq!(result["exit_code"], 0, "{result}");
+    assert_eq!(crate::common::error(run(256 << 20)).reason, Reason::OutOfMemory);
+}
+
+/// Several map what one has filled, and have a large private reservation besides, as some runtimes do.
+#[test]
+fn shared_memory_counts_once_and_reservations_do_not() {
+    let command = "python3 -c \"import mmap,os,time; x=mmap.mmap(-1,60<<20); x.write(b'x'*(60<<20))\n\
+                   p=mmap.mmap(-1,1<<40,mmap.MAP_PRIVATE|mmap.MAP_ANONYMOUS,mmap.PROT_READ)\n\
+                   for _ in range(6):\n  if not os.fork(): sum(x[::4096]); time.sleep(2); os._exit(0)\n\
+                   time.sleep(2)\"";
+    let result = Env::under(json!({"memory": 256 << 20})).run(command);
+    assert_eq!(result["exit_code"], 0, "{result}");
+}

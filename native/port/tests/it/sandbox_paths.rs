@@ -331,6 +331,49 @@ fn what_is_named_is_not_moved_off_by_its_directory() {
     assert_eq!(globs.run("cat s/deep/b; cat secrets/a"), "OLD");
 }
 
+/// What git commits of a workspace in which everything is tracked, when a command commits all changes under these rules.
+fn committed(rules: &[&str], files: &[&str]) -> Vec<String> {
+    let globs = Globs::new(rules, json!("required"));
+    let git = |words: &[&str]| {
+        let mut git = std::process::Command::new("git");
+        git.current_dir(globs.dir.path()).args(["-c", "user.name=n", "-c", "user.email=e@x"]).args(words);
+        git.env("GIT_CONFIG_GLOBAL", "/dev/null").output().unwrap()
+    };
+    for words in [&["init", "-q"][..], &["add", "."], &["commit", "-qm", "first"]] {
+        assert!(git(words).status.success());
+    }
+    globs.run(
+        "echo NEW > plain; echo NEW > key.pem; rm -rf secrets; git -c user.name=n -c user.email=e@x commit -qam x; true",
+    );
+    let text = |file: &&str| {
+        let output = git(&["show", &format!("HEAD:{file}")]);
+        if output.status.success() { String::from_utf8(output.stdout).unwrap() } else { "gone".to_owned() }
+    };
+    files.iter().map(text).collect()
+}
+
+#[test]
+fn git_does_not_commit_what_is_hidden_as_empty_or_deleted() {
+    let files = ["plain", "key.pem", "secrets/a", "secrets/deep/b"];
+    assert_eq!(committed(&[], &files), ["NEW\n", "NEW\n", "gone", "gone"]);
+    // What cannot be read ends git, what cannot be looked up is left as it is.
+    assert_eq!(committed(&["Read(key.pem)"], &files[1..2]), ["OLD"]);
+    assert_eq!(committed(&["Read(**/*.pem)"], &files[1..2]), ["OLD"]);
+    let hidden = committed(&["Read(secrets/**)"], &files);
+    assert_eq!(hidden[2..], ["OLD", "OLD"]);
+    // Without mounts, git sees the files in it, and ends when it has to compare one.
+    assert!(!crate::common::is_full() || hidden[..2] == ["NEW\n", "NEW\n"], "{hidden:?}");
+}
+
+#[test]
+fn what_is_hidden_cannot_be_opened_and_programs_that_walk_go_on() {
+    let globs = Globs::new(&["Read(key.pem)", "Read(secrets/**)"], json!("required"));
+    let script = "chmod 777 key.pem secrets 2>/dev/null; cat key.pem 2>/dev/null || echo refused; \
+                  find . -name b >/dev/null; echo $?; ls -d key.pem secrets";
+    let opened = "refused\n0\nkey.pem\nsecrets\n";
+    assert_eq!(globs.run(script), opened);
+}
+
 #[test]
 fn a_background_command_sees_no_more() {
     let globs = Globs::new(&GLOBS, json!("required"));

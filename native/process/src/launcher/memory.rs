@@ -5,6 +5,7 @@
 //! the limit.
 
 use super::process_tree;
+use super::shared_memory::{self, SharedObjects};
 use crate::message::{KillCause, MemoryExcess};
 use beamai_sandbox::{Confinement, layers::SandboxProfile};
 use rustix::event::Timespec;
@@ -72,27 +73,70 @@ impl MemoryMeter {
         (taken > self.limit).then_some(KillCause::Memory(MemoryExcess { taken, limit: self.limit }))
     }
 
-    /// Memory and threads in total. Shared memory is first counted for every process that maps it, which is quick, and
-    /// exactly only if the result exceeds the limit.
+    /// Memory and threads in total. Shared memory is first counted for every process that maps it, and mappings that may
+    /// be shared are taken for full, which is quick; exactly only if the result exceeds the limit.
     fn taken(&self) -> (u64, u64) {
         let pids = process_tree::beneath(self.has_pids);
         let all: Vec<(Pid, ProcessUsage)> =
             pids.into_iter().filter_map(|pid| Some((pid, whole(pid)?))).collect();
         let threads = all.iter().map(|(_, used)| used.threads).sum();
         let sum = all.iter().fold(0_u64, |sum, (_, used)| sum.saturating_add(used.memory.0));
-        if sum <= self.limit {
-            return (sum, threads);
+        let shareable = all.iter().fold(0_u64, |sum, (_, used)| sum.saturating_add(used.shareable.0));
+        // Mapped objects may be empty, but they hold no more than all shared memory of the machine.
+        let machine = shared_memory::of_the_machine();
+        let most = sum.saturating_add(shareable.min(machine));
+        if most <= self.limit {
+            return (most, threads);
         }
-        let close = all.into_iter().filter_map(|(pid, _)| Some(part(pid)?.0));
-        (close.fold(0, u64::saturating_add), threads)
+        let objects = objects(&all).min(machine);
+        let most = sum.saturating_add(objects);
+        if most <= self.limit {
+            return (most, threads);
+        }
+        (exactly(&all, objects), threads)
     }
+}
+
+/// The memory of processes and of the objects that they map, without counting anything twice.
+fn exactly(all: &[(Pid, ProcessUsage)], objects: u64) -> u64 {
+    let parts: Vec<ProcessPart> = all.iter().filter_map(|(pid, _)| part(*pid)).collect();
+    let sum = |bytes: fn(&ProcessPart) -> MemoryBytes| {
+        parts.iter().fold(0_u64, |sum, part| sum.saturating_add(bytes(part).0))
+    };
+    sum(|part| part.seen).max(sum(|part| part.own).saturating_add(objects))
+}
+
+/// Bytes of the shared memory objects that processes map.
+fn objects(all: &[(Pid, ProcessUsage)]) -> u64 {
+    let mut objects = SharedObjects::default();
+    let mut unknown = 0_u64;
+    for (pid, used) in all {
+        let Some((thread, _)) = status(*pid) else { continue };
+        match std::fs::read(format!("{thread}/maps")) {
+            Ok(maps) => objects.add(&String::from_utf8_lossy(&maps)),
+            // A process can refuse to be inspected.
+            Err(_) => unknown = unknown.saturating_add(used.shareable.0),
+        }
+    }
+    objects.total().saturating_add(unknown)
 }
 
 /// The resource usage of a process.
 #[derive(Debug, Clone, Copy)]
 struct ProcessUsage {
     memory: MemoryBytes,
+    /// Mappings that are neither private data nor a stack, and so may be shared memory.
+    shareable: MemoryBytes,
     threads: u64,
+}
+
+/// The share of a process in the memory that several map.
+#[derive(Debug, Clone, Copy)]
+struct ProcessPart {
+    /// With what it sees of shared memory.
+    seen: MemoryBytes,
+    /// Without shared memory.
+    own: MemoryBytes,
 }
 
 fn pause(left: u64, cost: Duration) -> Duration {
@@ -106,19 +150,26 @@ fn pause(left: u64, cost: Duration) -> Duration {
 fn whole(pid: Pid) -> Option<ProcessUsage> {
     let (_, text) = status(pid)?;
     let threads = text.lines().find_map(|line| line.strip_prefix("Threads:")?.trim().parse().ok());
-    Some(ProcessUsage { memory: all_of(&text), threads: threads.unwrap_or(1) })
+    let private = sum(&text, &["VmData:", "VmStk:"]);
+    let shareable = MemoryBytes(sum(&text, &["VmSize:"]).0.saturating_sub(private.0));
+    Some(ProcessUsage { memory: all_of(&text), shareable, threads: threads.unwrap_or(1) })
 }
 
 /// The proportional share of its memory that is not backed by a file, and its page tables. For a process that cannot be
 /// inspected, all of its memory; for one that has ended since it was listed, nothing, because its shared memory is
 /// counted for the others.
-fn part(pid: Pid) -> Option<MemoryBytes> {
+fn part(pid: Pid) -> Option<ProcessPart> {
     let (thread, text) = status(pid)?;
+    let private = sum(&text, &["RssAnon:", "VmSwap:", TABLES]);
     let Ok(parts) = std::fs::read_to_string(format!("{thread}/smaps_rollup")) else {
-        return Some(all_of(&text));
+        return Some(ProcessPart { seen: all_of(&text), own: private });
     };
-    let shared = sum(&parts, &["Pss_Anon:", "Pss_Shmem:", "SwapPss:"]);
-    Some(MemoryBytes(shared.0 + sum(&text, &[TABLES]).0))
+    let tables = sum(&text, &[TABLES]).0;
+    // What is swapped out contains shared memory here, and there it is counted for every process.
+    let swapped = sum(&parts, &["SwapPss:"]).0.min(sum(&text, &["VmSwap:"]).0);
+    let seen = sum(&parts, &["Pss_Anon:", "Pss_Shmem:", "SwapPss:"]).0 + tables;
+    let own = sum(&parts, &["Pss_Anon:"]).0 + swapped + tables;
+    Some(ProcessPart { seen: MemoryBytes(seen), own: MemoryBytes(own) })
 }
 
 fn all_of(status: &str) -> MemoryBytes {
@@ -170,6 +221,6 @@ mod tests {
     fn this_process_has_memory_and_its_part_is_no_more_than_all() {
         let own = rustix::process::getpid();
         let (whole, part) = (whole(own).unwrap(), part(own).unwrap());
-        assert!(part.0 > 0 && whole.memory.0 > 0 && whole.threads > 0);
+        assert!(part.own.0 > 0 && part.own.0 <= part.seen.0 && whole.memory.0 > 0 && whole.threads > 0);
     }
 }

@@ -11,6 +11,7 @@ mod memory;
 mod process_tree;
 mod reaper;
 mod server;
+mod shared_memory;
 mod shortcut;
 mod signals;
 mod start;

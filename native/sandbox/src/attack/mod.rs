@@ -50,6 +50,7 @@ const ATTACKS: &[Attack] = &[
     // What can be used up.
     Attack { name: "memory", arguments: 1, attempt: |of| use_up::memory(&of[0]) },
     Attack { name: "memory_together", arguments: 2, attempt: |of| use_up::memory_together(&of[0], &of[1]) },
+    Attack { name: "dropped_memory", arguments: 2, attempt: |of| use_up::dropped_memory(&of[0], &of[1]) },
     Attack { name: "page_tables", arguments: 1, attempt: |of| use_up::page_tables(&of[0]) },
     Attack { name: "processes", arguments: 1, attempt: |of| use_up::processes(&of[0]) },
 ];

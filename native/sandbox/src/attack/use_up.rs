@@ -69,6 +69,26 @@ pub(super) fn memory_together(count: &str, bytes: &str) -> io::Result<()> {
     Ok(())
 }
 
+/// Fills this many shared mappings of this many bytes each, one after the other, and drops the pages of each from the page
+/// tables. The Linux kernel keeps them.
+pub(super) fn dropped_memory(count: &str, bytes: &str) -> io::Result<()> {
+    let (count, length) = (number::<u32>(count)?, number::<usize>(bytes)?);
+    let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
+    for _ in 0..count {
+        // SAFETY: new memory that nothing refers to; it is written within its length.
+        unsafe {
+            let start = libc::mmap(ptr::null_mut(), length, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
+            if start == libc::MAP_FAILED {
+                return Err(io::Error::last_os_error());
+            }
+            ptr::write_bytes(start.cast::<u8>(), 1, length);
+            checked(libc::madvise(start, length, libc::MADV_DONTNEED).into())?;
+        }
+    }
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    Ok(())
+}
+
 /// Makes the Linux kernel create page tables of this size, for memory that is read and never written.
 pub(super) fn page_tables(bytes: &str) -> io::Result<()> {
     // One page of a table covers 512 pages.

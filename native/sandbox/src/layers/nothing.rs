@@ -1,10 +1,14 @@
-//! An empty directory and an empty file, shown in place of hidden ones; and for formats in which an empty file is
-//! malformed, such as XML settings, a file with no content.
+//! What is shown in place of hidden files and directories.
+//!
+//! In place of secrets: an empty directory, an empty file, and for formats in which an empty file is malformed, such as
+//! XML settings, a file with no content. Programs take it for missing credentials. In place of what deny rules match in a
+//! workspace: a file that cannot be opened, and a directory in which no name can be looked up. Otherwise a program that
+//! records the workspace, such as git, would record that the files are empty or deleted.
 
 use super::mount::{MountCopy, READ_ONLY, TAME, failed, make_room, point};
 use crate::SetupFailure;
 use beamai_policy::secrets;
-use rustix::fs::FileType;
+use rustix::fs::{FileType, Mode};
 use rustix::io::Errno;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -12,11 +16,22 @@ use std::path::{Path, PathBuf};
 const NOTHING: &str = "/dev/.nothing";
 const EMPTY_DIRECTORY: &str = "/dev/.nothing/directory";
 const EMPTY_FILE: &str = "/dev/.nothing/file";
+const DENIED_DIRECTORY: &str = "/dev/.nothing/denied_directory";
+const DENIED_FILE: &str = "/dev/.nothing/denied_file";
 
-/// Creates both in the reaper's `/dev`.
+/// Creates all of them in the reaper's `/dev`.
 pub(super) fn arrange() -> Result<(), SetupFailure> {
-    let created = make_room(Path::new(EMPTY_DIRECTORY), FileType::Directory)
-        .and_then(|()| make_room(Path::new(EMPTY_FILE), FileType::RegularFile));
+    let create = |path: &str, kind| make_room(Path::new(path), kind);
+    // A directory that can be listed stops no program that walks the workspace. Commands have no capability to override
+    // modes, and read-only mounts keep them from changing these.
+    let deny = |path: &str, kind, mode| {
+        create(path, kind)?;
+        rustix::fs::chmod(path, Mode::from_raw_mode(mode))
+    };
+    let created = create(EMPTY_DIRECTORY, FileType::Directory)
+        .and_then(|()| create(EMPTY_FILE, FileType::RegularFile))
+        .and_then(|()| deny(DENIED_DIRECTORY, FileType::Directory, 0o444))
+        .and_then(|()| deny(DENIED_FILE, FileType::RegularFile, 0));
     created.map_err(failed("make", Path::new(NOTHING)))?;
     for (number, text) in secrets::EMPTIED.iter().enumerate() {
         let written = std::fs::write(emptied(number), text);
@@ -26,8 +41,13 @@ pub(super) fn arrange() -> Result<(), SetupFailure> {
     Ok(())
 }
 
-/// The replacement for a file of some type.
-pub(super) fn of(kind: FileType) -> Result<MountCopy, Errno> {
+/// The replacement for what a deny rule matches.
+pub(super) fn denied(kind: FileType) -> Result<MountCopy, Errno> {
+    at(Path::new(if kind == FileType::Directory { DENIED_DIRECTORY } else { DENIED_FILE }))
+}
+
+/// The empty replacement for a file of some type.
+fn of(kind: FileType) -> Result<MountCopy, Errno> {
     at(Path::new(if kind == FileType::Directory { EMPTY_DIRECTORY } else { EMPTY_FILE }))
 }
 

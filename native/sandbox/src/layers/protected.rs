@@ -173,7 +173,7 @@ impl<'s, 'a> MountPlanner<'s, 'a> {
         }
         self.pin_the_way(path)?;
         let fd = self.point(path)?;
-        nothing::of(kind(fd.as_fd())?)?.attach(fd.as_fd())
+        nothing::denied(kind(fd.as_fd())?)?.attach(fd.as_fd())
     }
 
     /// Opens a path below the root, as seen through the mounts so far.

@@ -1,0 +1,82 @@
+//! Shared memory that belongs to no file: anonymous shared memory, segments of System V, and memory files.
+//!
+//! Its pages stay until the last mapping of the object is gone, also those that are in no page table any more, for
+//! instance after `MADV_DONTNEED`. The Linux kernel counts these for no process, and tells the size of an object only
+//! to root outside. Therefore an object counts with what is mapped of it, once for all processes.
+
+use std::collections::HashMap;
+
+/// How the Linux kernel names these objects in `/proc/PID/maps`.
+const NAMES: [&str; 3] = ["/dev/zero (deleted)", "/SYSV", "/memfd:"];
+
+/// Objects by device and inode, with the bytes from their start to the last mapped one.
+#[derive(Debug, Default)]
+pub(super) struct SharedObjects(HashMap<(String, u64), u64>);
+
+impl SharedObjects {
+    /// Adds the objects that a process maps, from the text of its `/proc/PID/maps`.
+    pub(super) fn add(&mut self, maps: &str) {
+        for (object, end) in maps.lines().filter_map(mapped) {
+            let known = self.0.entry(object).or_default();
+            *known = end.max(*known);
+        }
+    }
+
+    /// Bytes of all objects.
+    pub(super) fn total(&self) -> u64 {
+        self.0.values().fold(0, |sum, bytes| sum.saturating_add(*bytes))
+    }
+}
+
+/// The object of a line, and where the mapping ends in it.
+fn mapped(line: &str) -> Option<((String, u64), u64)> {
+    let (numbers, name) = line.split_at(line.find('/')?);
+    if !NAMES.iter().any(|known| name.starts_with(known)) {
+        return None;
+    }
+    let mut numbers = numbers.split_ascii_whitespace();
+    let (start, end) = numbers.next()?.split_once('-')?;
+    let hex = |text| u64::from_str_radix(text, 16).ok();
+    let offset = hex(numbers.nth(1)?)?;
+    let object = (numbers.next()?.to_owned(), numbers.next()?.parse().ok()?);
+    Some((object, offset.saturating_add(hex(end)?.saturating_sub(hex(start)?))))
+}
+
+/// An upper bound for all shared memory of the machine: what is in memory, and all that is swapped out.
+pub(super) fn of_the_machine() -> u64 {
+    let known = rustix::system::sysinfo();
+    #[allow(clippy::useless_conversion, clippy::unnecessary_cast)]
+    let units = known.sharedram as u64 + (known.totalswap as u64).saturating_sub(known.freeswap as u64);
+    units.saturating_mul(known.mem_unit.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAPS: &str = "\
+        55d0c0000000-55d0c0001000 r-xp 00000000 fe:00 77                         /usr/bin/x\n\
+        7f0000000000-7f0000004000 rw-s 00000000 00:01 5                          /dev/zero (deleted)\n\
+        7f0000010000-7f0000012000 rw-s 00006000 00:01 5                          /dev/zero (deleted)\n\
+        7f0000020000-7f0000021000 rw-s 00000000 00:01 32768                      /SYSV00000000 (deleted)\n\
+        7f0000030000-7f0000031000 rw-s 00000000 00:01 9                          /memfd:a b (deleted)\n\
+        7f0000040000-7f0000050000 rw-s 00000000 00:1b 9                          /dev/shm/file\n\
+        7f0000050000-7fff00000000 ---p 00000000 00:00 0 \n\
+        7fff00000000-7fff00001000 rw-p 00000000 00:05 3                          /dev/zero\n";
+
+    #[test]
+    fn each_object_counts_once_up_to_the_last_byte_that_is_mapped() {
+        let mut objects = SharedObjects::default();
+        objects.add(MAPS);
+        objects.add(MAPS);
+        assert_eq!(objects.total(), 0x8000 + 0x1000 + 0x1000);
+    }
+
+    #[test]
+    fn private_memory_and_files_are_no_objects() {
+        let mut objects = SharedObjects::default();
+        let others = MAPS.lines().filter(|line| !line.contains("00:01"));
+        others.for_each(|line| objects.add(line));
+        assert_eq!(objects.total(), 0);
+    }
+}
