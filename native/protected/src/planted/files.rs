@@ -4,6 +4,8 @@ use super::config;
 use super::directory::{FileStamp, OpenDirectory};
 use super::index::{self, Unreadable};
 use super::repository::{Cleaner, path_of};
+use super::settings::is_command;
+use beamai_workspace::decode_path;
 use rustix::fs::FileType;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -19,6 +21,8 @@ const REMOTES: [&str; 2] = ["remotes", "branches"];
 #[derive(Debug, Default)]
 pub(super) struct KnownFiles {
     indexes: BTreeMap<OsString, FileStamp>,
+    /// Of the settings, which say how an index is read.
+    settings: [Option<FileStamp>; 2],
     remotes: BTreeSet<String>,
 }
 
@@ -27,21 +31,24 @@ impl KnownFiles {
         let stamped = |name: OsString| repository.stamp(&name).map(|stamp| (name, stamp));
         let indexes = indexes(repository).into_iter().filter_map(stamped).collect();
         let remotes = running_remotes(repository).into_iter().map(|remote| remote.told).collect();
-        Self { indexes, remotes }
+        Self { indexes, settings: settings(repository), remotes }
     }
 }
 
 impl Cleaner<'_> {
     /// Sets such files aside that a command has changed, where git would not have made them.
     pub(super) fn clean_files(&mut self, path: &Path, directory: &OpenDirectory, known: Option<&KnownFiles>) {
+        let known_indexes =
+            known.filter(|known| known.settings == settings(directory)).map(|known| &known.indexes);
         for name in indexes(directory) {
-            let is_known =
-                known.is_some_and(|known| known.indexes.get(&name) == directory.stamp(&name).as_ref());
+            let stamp = directory.stamp(&name);
+            let is_known = known_indexes.is_some_and(|known| known.get(&name) == stamp.as_ref());
             if !is_known && let Some(what) = self.fault_of_index(path, directory, &name) {
                 self.set_aside(path, directory, &name, &what);
             }
         }
-        for remote in running_remotes(directory) {
+        let remotes = if self.is_begun(path) { Vec::new() } else { running_remotes(directory) };
+        for remote in remotes {
             if known.is_some_and(|known| known.remotes.contains(&remote.told)) {
                 continue;
             }
@@ -59,15 +66,23 @@ impl Cleaner<'_> {
         }
     }
 
+    /// Whether a directory is no repository yet.
+    fn is_begun(&self, path: &Path) -> bool {
+        self.now.begun.iter().any(|begun| decode_path(begun) == path)
+    }
+
     /// What is wrong with an index.
     fn fault_of_index(&self, path: &Path, directory: &OpenDirectory, name: &OsStr) -> Option<String> {
         let unreadable = || Some("an index that cannot be read".to_owned());
-        let Ok(text) = directory.read_up_to(name, MOST_OF_INDEX) else { return unreadable() };
-        // In a directory that is no repository yet it may be anything.
-        let is_begun = self.now.begun.iter().any(|begun| beamai_workspace::decode_path(begun) == path);
-        if is_begun && !text.starts_with(b"DIRC") {
-            return None;
+        let text = directory.read_up_to(name, MOST_OF_INDEX);
+        if self.is_begun(path) {
+            // It may be anything.
+            let seen = text.clone().or_else(|_| directory.read_through(name));
+            if !seen.is_ok_and(|seen| seen.starts_with(b"DIRC")) {
+                return None;
+            }
         }
+        let Ok(text) = text else { return unreadable() };
         match index::refused_path(&text, id_length(&self.real.join(path), directory)) {
             Ok(refused) => {
                 refused.map(|path| format!("an index with the path {}", String::from_utf8_lossy(&path)))
@@ -81,6 +96,10 @@ impl Cleaner<'_> {
 fn indexes(repository: &OpenDirectory) -> Vec<OsString> {
     let is_index = |name: &OsString| name == "index" || name.as_bytes().starts_with(b"sharedindex.");
     repository.names().into_iter().filter(is_index).collect()
+}
+
+fn settings(repository: &OpenDirectory) -> [Option<FileStamp>; 2] {
+    ["config", "commondir"].map(|name| repository.stamp(name))
 }
 
 /// The length of a repository's object ids, in bytes, as its settings say.
@@ -119,7 +138,7 @@ fn running_remotes(repository: &OpenDirectory) -> Vec<RunningRemote> {
         let Ok(list) = repository.beneath(directory.as_ref()) else { continue };
         for name in list.names().into_iter().filter(|name| !name.as_bytes().ends_with(b".planted")) {
             let text = list.read(&name);
-            let runs = |text: &Vec<u8>| [&b"ext::"[..], b"fd::"].iter().any(|helper| holds(text, helper));
+            let runs = |text: &Vec<u8>| String::from_utf8_lossy(text).lines().any(is_running_address);
             if list.kind(&name) != Some(FileType::Directory) && text.as_ref().map_or(true, runs) {
                 let told = format!("{directory}/{name:?} {text:?} {:?}", list.link(&name));
                 found.push(RunningRemote { directory, name, told });
@@ -129,6 +148,7 @@ fn running_remotes(repository: &OpenDirectory) -> Vec<RunningRemote> {
     found
 }
 
-fn holds(text: &[u8], part: &[u8]) -> bool {
-    text.windows(part.len()).any(|window| window == part)
+/// Whether a line of such a file is an address that runs a command.
+fn is_running_address(line: &str) -> bool {
+    is_command(line.strip_prefix("URL:").unwrap_or(line))
 }

@@ -146,3 +146,91 @@ fn short(text: &[u8], at: usize) -> Result<u16, Unreadable> {
     let bytes = text.get(at..).and_then(|rest| rest.first_chunk()).ok_or(Unreadable)?;
     Ok(u16::from_be_bytes(*bytes))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// An index with these names, each with the length that its flags tell.
+    fn index(version: u8, names: &[(&str, u16)]) -> Vec<u8> {
+        let mut text =
+            [b"DIRC\0\0\0", &[version][..], &u32::try_from(names.len()).unwrap().to_be_bytes()].concat();
+        for (name, length) in names {
+            let start = text.len();
+            text.resize(start + STAT + 20, 0);
+            text.extend(length.to_be_bytes());
+            // Nothing is stripped from the name before.
+            text.extend((version == 4).then_some(0));
+            text.extend(name.as_bytes());
+            let end = if version == 4 { text.len() + 1 } else { start + (text.len() - start + 8) / 8 * 8 };
+            text.resize(end, 0);
+        }
+        text
+    }
+
+    fn refused(mut text: Vec<u8>) -> Result<Option<String>, Unreadable> {
+        text.extend([0; 20]);
+        refused_path(&text, 20).map(|path| path.map(|path| String::from_utf8(path).unwrap()))
+    }
+
+    fn with_extension(mut text: Vec<u8>, name: &str, body: &[u32]) -> Vec<u8> {
+        text.extend(name.as_bytes());
+        text.extend(u32::try_from(body.len() * 4).unwrap().to_be_bytes());
+        body.iter().for_each(|number| text.extend(number.to_be_bytes()));
+        text
+    }
+
+    #[test]
+    fn the_first_path_that_git_refuses_is_found() {
+        for version in 2..=4 {
+            assert_eq!(refused(index(version, &[("a", 1)])), Ok(None));
+            let refused = refused(index(version, &[(".git/x", 6)]));
+            assert_eq!(refused, Ok(Some(".git/x".to_owned())));
+        }
+        assert_eq!(refused(index(2, &[("a", 1), ("b/../c", 6)])), Ok(Some("b/../c".to_owned())));
+    }
+
+    #[test]
+    fn what_can_be_read_in_two_ways_is_not_read() {
+        for text in [
+            index(1, &[]),
+            index(5, &[]),
+            // Lengths that are not the name's.
+            index(2, &[("abc", 2)]),
+            index(2, &[("abc", 4)]),
+            index(2, &[("a\0b", 3)]),
+            index(4, &[("a", 1), ("bc", 1)]),
+            // A name that only a shared index gives.
+            index(2, &[("", 0)]),
+            b"DIRC\0\0\0\x02\0\0\0\x01".to_vec(),
+            b"".to_vec(),
+            // Tables by which git finds other entries.
+            with_extension(index(2, &[("a", 1)]), "IEOT", &[1, 20, 1]),
+            with_extension(index(2, &[("a", 1)]), "IEOT", &[1, 12, 2]),
+            with_extension(index(2, &[("a", 1)]), "EOIE", &[12, 0, 0, 0, 0, 0]),
+            [index(2, &[]), b"TREE\0\0\0\x09".to_vec()].concat(),
+        ] {
+            assert_eq!(refused(text.clone()), Err(Unreadable), "{text:?}");
+        }
+        assert_eq!(refused(with_extension(index(2, &[("a", 1)]), "IEOT", &[1, 12, 1])), Ok(None));
+        assert_eq!(refused(with_extension(index(2, &[("", 0)]), "link", &[])), Ok(None));
+    }
+
+    proptest! {
+        #[test]
+        fn no_file_makes_the_reader_fail(
+            version in 2u8..5, names in proptest::collection::vec(("[a-c./]{0,5}", 0u16..7), 0..5),
+            changes in proptest::collection::vec((any::<usize>(), any::<u8>()), 0..4), cut in 0usize..60,
+        ) {
+            let names: Vec<(&str, u16)> = names.iter().map(|(name, length)| (name.as_str(), *length)).collect();
+            let mut text = index(version, &names);
+            for (at, byte) in changes {
+                let at = at % text.len();
+                text[at] = byte;
+            }
+            text.truncate(text.len().saturating_sub(cut));
+            _ = refused(text);
+        }
+    }
+}

@@ -4,7 +4,8 @@
 //! that they name ([`sources`]); where mounts are not allowed, it is compared at the end with what it was. Links on the
 //! way to these ([`way`]) can be replaced meanwhile, and are put back at the end ([`trusted`]). What a command
 //! creates can only be checked when it ends: in each new repository, settings that run programs are removed and hooks are
-//! renamed; in each existing one, new `exec` commands of a rebase are removed. An ordinary clone stays unchanged.
+//! renamed; in each existing one, new `exec` commands of a rebase are removed, and so is other state that git would not have
+//! made ([`files`], [`sequence`]). An ordinary clone stays unchanged.
 
 mod config;
 mod directory;

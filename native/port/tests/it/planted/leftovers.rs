@@ -268,6 +268,22 @@ fn a_strategy_that_is_a_script_is_not_started_by_what_a_command_left() {
 }
 
 #[test]
+fn merge_options_of_a_new_repository_pass_nothing_to_a_script() {
+    let merged = format!(
+        "{}; cd r; git checkout -q -b o; echo o > f; git commit -qam o; git checkout -q main; echo m > f; git commit -qam m",
+        made("r")
+    );
+    let evaluated = EVALUATED.replace('$', "\\$");
+    for options in [
+        "-s octopus -X '' -X h -X",
+        "--strategy=octopus --strategy-option= --strategy-option=h --strategy-option",
+    ] {
+        let command = format!("{merged}; git config branch.main.mergeOptions \"{options} '{evaluated}'\"");
+        assert_taken_out("true", &command, "r", "git merge o", "r/.git/config");
+    }
+}
+
+#[test]
 fn numbers_that_the_prompt_evaluates_are_numbers() {
     let scripts = ["/usr/lib/git-core/git-sh-prompt", "/usr/share/git-core/contrib/completion/git-prompt.sh"];
     let Some(script) = scripts.iter().find(|script| Path::new(script).exists()) else { return };
@@ -316,7 +332,12 @@ fn remotes_of_the_old_form_run_nothing() {
         assert_taken_out(&made("r"), command, "r", person, path);
     }
     let own = made("r") + "; mkdir r/.git/remotes; echo 'URL: ext::mine' > r/.git/remotes/own";
-    let (_, result, _) =
-        left(json!(REQUIRED), &own, "echo 'URL: https://h/x' > r/.git/remotes/new", "r", "true");
+    let (_, result, _) = left(
+        json!(REQUIRED),
+        &own,
+        "echo 'URL: https://h/context::x' > r/.git/remotes/new; mkdir -p b/objects b/refs b/remotes; echo ext::x > b/remotes/x; echo x > b/index",
+        "r",
+        "true",
+    );
     assert!(result.get("planted").is_none(), "{result}");
 }
