@@ -146,7 +146,7 @@ impl Search<'_> {
 
     fn follow(&mut self, config: &Path, depth: usize) {
         let references = references(config);
-        self.hooks.extend(references.hooks.iter().map(|path| at_home(path)));
+        self.hooks.extend(references.hooks.iter().map(|path| in_tree(&at_home(path))));
         for include in &references.includes {
             let path = config.parent().unwrap_or(config).join(at_home(include));
             self.note(&path, TrustedKind::Config);
@@ -228,6 +228,11 @@ fn at_home(path: &str) -> PathBuf {
         (Some(rest), Some(home)) => Path::new(&home).join(rest),
         _ => path.into(),
     }
+}
+
+/// A path of hooks, relative to the work tree if it leads there whatever that is.
+fn in_tree(path: &Path) -> PathBuf {
+    path.strip_prefix("/proc/self/cwd").unwrap_or(path).to_owned()
 }
 
 /// What a config file refers to; empty if git cannot read it.

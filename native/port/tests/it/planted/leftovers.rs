@@ -74,6 +74,9 @@ fn hooks_of_a_new_work_tree_run_only_if_they_are_copies_of_trusted_ones() {
             path.strip_suffix("/.githooks").or_else(|| path.split_once("/.githooks").map(|(tree, _)| tree));
         assert_taken_out(&prepare, command, directory.unwrap(), commit, path);
     }
+    let prepare_by_proc = format!("{}; git -C r config core.hooksPath /proc/self/cwd/.githooks", made("r"));
+    let command = "mkdir r/.githooks; cp EVIL r/.githooks/pre-commit";
+    assert_taken_out(&prepare_by_proc, command, "r", commit, "r/.githooks/pre-commit");
     for tier in tiers() {
         // Copies stay, and so does what no settings name.
         let command =
