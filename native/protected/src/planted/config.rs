@@ -19,6 +19,11 @@ impl ConfigEntry {
         format!("{}.{}{}", self.section, subsection.unwrap_or_default(), self.key)
     }
 
+    /// Whether it names the work tree.
+    pub(super) fn is_work_tree(&self) -> bool {
+        self.section == "core" && self.subsection.is_none() && self.key == "worktree"
+    }
+
     /// Its value, for people and for comparisons that tolerate invalid UTF-8.
     pub(super) fn text(&self) -> String {
         String::from_utf8_lossy(self.value.as_deref().unwrap_or_default()).into_owned()

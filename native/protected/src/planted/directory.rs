@@ -7,6 +7,10 @@ use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
+/// Identity, change time and size of a file.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct FileStamp(String);
+
 /// An open directory. Operations stay in it even if it is moved.
 pub(super) struct OpenDirectory(OwnedFd);
 
@@ -31,11 +35,26 @@ impl OpenDirectory {
         Some(FileType::from_raw_mode(stat.st_mode))
     }
 
+    /// What changes with a file: what a link leads to counts, too. `None` if it does not exist.
+    pub(super) fn stamp(&self, name: impl AsRef<OsStr>) -> Option<FileStamp> {
+        let stat = |flags| {
+            let stat = rustix::fs::statat(&self.0, name.as_ref(), flags).ok()?;
+            Some((stat.st_dev, stat.st_ino, stat.st_ctime, stat.st_ctime_nsec, stat.st_size))
+        };
+        Some((stat(AtFlags::SYMLINK_NOFOLLOW)?, stat(AtFlags::empty())))
+            .map(|stamp| FileStamp(format!("{stamp:?}")))
+    }
+
     /// The content of a regular file up to a size limit; an error for anything else.
     pub(super) fn read(&self, name: impl AsRef<OsStr>) -> Result<Vec<u8>, Errno> {
+        self.read_up_to(name, MOST)
+    }
+
+    /// The same with another limit.
+    pub(super) fn read_up_to(&self, name: impl AsRef<OsStr>, most: u64) -> Result<Vec<u8>, Errno> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let fd = rustix::fs::openat(&self.0, name.as_ref(), flags, Mode::empty())?;
-        read_all(fd)
+        read_at_most(fd, most)
     }
 
     /// The same where links are followed.
@@ -110,16 +129,20 @@ impl OpenDirectory {
 
 /// The content of a regular file up to a size limit.
 pub(super) fn read_all(fd: OwnedFd) -> Result<Vec<u8>, Errno> {
+    read_at_most(fd, MOST)
+}
+
+fn read_at_most(fd: OwnedFd, most: u64) -> Result<Vec<u8>, Errno> {
     let stat = rustix::fs::fstat(&fd)?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
         return Err(Errno::INVAL);
     }
     let mut text = Vec::new();
     let read =
-        std::io::Read::read_to_end(&mut std::io::Read::take(std::fs::File::from(fd), MOST + 1), &mut text);
+        std::io::Read::read_to_end(&mut std::io::Read::take(std::fs::File::from(fd), most + 1), &mut text);
     match read {
         Err(error) => Err(Errno::from_io_error(&error).unwrap_or(Errno::IO)),
-        Ok(_) if text.len() as u64 > MOST => Err(Errno::FBIG),
+        Ok(_) if text.len() as u64 > most => Err(Errno::FBIG),
         Ok(_) => Ok(text),
     }
 }

@@ -4,10 +4,15 @@
 //! that they name ([`sources`]); where mounts are not allowed, it is compared at the end with what it was. Links on the
 //! way to these ([`way`]) can be replaced meanwhile, and are put back at the end ([`trusted`]). What a command
 //! creates can only be checked when it ends: in each new repository, settings that run programs are removed and hooks are
-//! renamed; in each existing one, new `exec` commands of a rebase are removed. An ordinary clone stays unchanged.
+//! renamed; in each existing one, new `exec` commands of a rebase are removed, and so is other state that git would not have
+//! made ([`files`], [`sequence`]). An ordinary clone stays unchanged.
 
 mod config;
 mod directory;
+mod files;
+mod hooks;
+mod index;
+mod refused;
 mod repository;
 mod sequence;
 mod settings;
@@ -20,6 +25,8 @@ use beamai_isolation::Planted;
 use beamai_policy::DeniedPaths;
 use beamai_workspace::decode_path;
 use directory::OpenDirectory;
+use files::KnownFiles;
+use hooks::RelativeHooks;
 use repository::Cleaner;
 use sequence::SequenceCommands;
 use sources::ConfigSources;
@@ -64,6 +71,8 @@ struct SnapshotRoot {
     found: Arc<ProtectedPaths>,
     /// Pending commands of a rebase or cherry-pick, by repository.
     steps: HashMap<String, SequenceCommands>,
+    /// Indexes and remotes, by repository.
+    files: HashMap<String, KnownFiles>,
     /// Repositories that no mount protects, with the settings and hooks that they had.
     unpinned: HashMap<String, BTreeSet<String>>,
     /// Directories that a name or two would make repositories, with the same.
@@ -101,6 +110,15 @@ impl RepositorySnapshot {
 }
 
 impl RepositoryBaseline {
+    /// The relative paths of hooks that the settings of all directories name.
+    fn relative_hooks(&self) -> RelativeHooks {
+        let mut all = RelativeHooks::new();
+        for (path, directories) in self.roots.iter().flat_map(|root| &root.sources.relative_hooks) {
+            all.entry(path.clone()).or_default().extend(directories.iter().cloned());
+        }
+        all
+    }
+
     /// The links by which git finds settings and hooks.
     fn links(&self) -> impl Iterator<Item = (&PathBuf, &OsString)> {
         let trusted = self.roots.iter().flat_map(|root| &root.sources.trusted);
@@ -138,6 +156,7 @@ impl SnapshotRoot {
             is_workspace: path == workspace,
             found: Arc::clone(found),
             steps: HashMap::new(),
+            files: HashMap::new(),
             unpinned: HashMap::new(),
             begun: HashMap::new(),
             sources: ConfigSources::default(),
@@ -148,6 +167,7 @@ impl SnapshotRoot {
         for repository in &found.repositories {
             let path = decode_path(repository);
             if let Ok(directory) = top.beneath(&path) {
+                root.files.insert(repository.clone(), KnownFiles::of(&directory));
                 root.steps.extend(SequenceCommands::of(&directory).map(|steps| (repository.clone(), steps)));
             }
             if !start.is_held || repository::is_link(&top, &path) {
@@ -163,6 +183,9 @@ impl SnapshotRoot {
             }
         }
         for begun in &found.begun {
+            if let Ok(directory) = top.beneath(&decode_path(begun)) {
+                root.files.insert(begun.clone(), KnownFiles::of(&directory));
+            }
             let path = root.path.join(decode_path(begun));
             root.begun.insert(begun.clone(), repository::risky_settings_of_begun(&path));
         }
@@ -174,6 +197,7 @@ impl SnapshotRoot {
 pub fn remove_planted(before: &RepositorySnapshot, writable: &[PathBuf]) -> Vec<Planted> {
     let before = &before.0;
     let mut all = Vec::new();
+    let hooks = before.relative_hooks();
     for root in &before.roots {
         // The call has ended, so nothing can cancel this.
         let now = protected_paths(&root.path, root.is_workspace, &before.denied_paths, &|| Ok(()));
@@ -187,7 +211,7 @@ pub fn remove_planted(before: &RepositorySnapshot, writable: &[PathBuf]) -> Vec<
                 {
                     all.push(unchecked(&root.path, &format!("not completely: {cut}")));
                 }
-                Cleaner::new(root, &top, &now, writable, &mut all).clean();
+                Cleaner::new(root, &top, &now, writable, &hooks, &mut all).clean();
             }
             (Err(error), _) => all.push(unchecked(&root.path, &error.message)),
             (_, Err(errno)) => all.push(unchecked(&root.path, &errno.to_string())),

@@ -2,6 +2,7 @@
 
 use super::config::{self, ConfigEntry, Malformed};
 use super::directory::OpenDirectory;
+use super::hooks::{RelativeHooks, way_of};
 use super::settings::runs_programs;
 use super::sources;
 use super::{SnapshotRoot, sequence};
@@ -57,9 +58,11 @@ pub(super) struct Cleaner<'c> {
     /// Its path, links resolved.
     pub(super) real: PathBuf,
     top: &'c OpenDirectory,
-    now: &'c ProtectedPaths,
+    pub(super) now: &'c ProtectedPaths,
     /// Directories that commands can write to.
-    writable: &'c [PathBuf],
+    pub(super) writable: &'c [PathBuf],
+    /// Those of all directories together.
+    pub(super) hooks: &'c RelativeHooks,
     /// Repositories that are protected, or checked here.
     known: BTreeSet<PathBuf>,
     planted: &'c mut Vec<Planted>,
@@ -71,10 +74,11 @@ impl<'c> Cleaner<'c> {
         top: &'c OpenDirectory,
         now: &'c ProtectedPaths,
         writable: &'c [PathBuf],
+        hooks: &'c RelativeHooks,
         planted: &'c mut Vec<Planted>,
     ) -> Self {
         let real = root.path.canonicalize().unwrap_or_else(|_| root.path.clone());
-        Self { root, real, top, now, writable, known: BTreeSet::new(), planted }
+        Self { root, real, top, now, writable, hooks, known: BTreeSet::new(), planted }
     }
 
     pub(super) fn clean(mut self) {
@@ -85,7 +89,7 @@ impl<'c> Cleaner<'c> {
             self.now.repositories.iter().partition(|path| before.contains(path) && !is_unpinned(path));
         for path in old {
             if let Ok(directory) = self.top.beneath(&decode_path(path)) {
-                self.clean_steps(&decode_path(path), &directory, path);
+                self.clean_state(&decode_path(path), &directory, path);
             }
         }
         if !new.is_empty() {
@@ -94,6 +98,9 @@ impl<'c> Cleaner<'c> {
         }
         for path in new {
             self.clean_new(&decode_path(path), path);
+            if !before.contains(path) {
+                self.clean_relative_hooks(&decode_path(path));
+            }
         }
         for path in &self.now.begun {
             self.clean_begun(&decode_path(path), path);
@@ -145,14 +152,13 @@ impl<'c> Cleaner<'c> {
             self.clean_hooks(path, &directory, OsStr::new("hooks"), &kept);
         }
         self.clean_common_directory(path, &directory);
+        self.clean_files(path, &directory, self.root.files.get(text));
     }
 
     /// Whether commands cannot write to the repository at a path, or it is checked here.
     fn is_looked_at(&self, path: &Path) -> bool {
         let Ok(real) = path.canonicalize() else { return true };
-        let is_in =
-            |writable: &PathBuf| writable.canonicalize().is_ok_and(|writable| real.starts_with(writable));
-        self.known.contains(&real) || !self.writable.iter().any(is_in)
+        self.known.contains(&real) || !self.is_writable(&real)
     }
 
     fn clean_directory(
@@ -167,7 +173,7 @@ impl<'c> Cleaner<'c> {
         }
         self.clean_hooks(path, directory, OsStr::new("hooks"), kept);
         self.clean_common_directory(path, directory);
-        self.clean_steps(path, directory, text);
+        self.clean_state(path, directory, text);
     }
 
     fn clean_common_directory(&mut self, path: &Path, directory: &OpenDirectory) {
@@ -201,7 +207,8 @@ impl<'c> Cleaner<'c> {
         let Ok(entries) = entries else {
             return self.set_aside(path, directory, name, "unreadable settings");
         };
-        let is_planted = |entry: &&ConfigEntry| runs_programs(entry) && !kept.contains(&shown(entry));
+        let is_risky = |entry: &ConfigEntry| runs_programs(entry) || self.leads_outside(path, entry);
+        let is_planted = |entry: &&ConfigEntry| is_risky(entry) && !kept.contains(&shown(entry));
         let planted: Vec<&ConfigEntry> = entries.iter().filter(is_planted).collect();
         if planted.is_empty() {
             return;
@@ -216,6 +223,11 @@ impl<'c> Cleaner<'c> {
         for entry in planted {
             self.record(&path.join(name), &shown(entry), outcome.clone());
         }
+    }
+
+    /// Whether a repository's setting names a work tree that commands could not write to.
+    fn leads_outside(&self, path: &Path, entry: &ConfigEntry) -> bool {
+        entry.is_work_tree() && !self.is_writable(&way_of(&self.real.join(path).join(entry.text())).end)
     }
 
     /// Renames hooks, except those that git copies from its templates.
@@ -246,8 +258,10 @@ impl<'c> Cleaner<'c> {
         }
     }
 
-    fn clean_steps(&mut self, path: &Path, directory: &OpenDirectory, text: &str) {
+    /// Cleans what changes in the everyday use of a repository.
+    fn clean_state(&mut self, path: &Path, directory: &OpenDirectory, text: &str) {
         let root = self.root;
+        self.clean_files(path, directory, root.files.get(text));
         sequence::clean(directory, root.steps.get(text), |file, what, done| {
             let outcome = match done {
                 Ok(()) => "removed".to_owned(),
@@ -284,13 +298,13 @@ impl<'c> Cleaner<'c> {
 }
 
 /// Whether git may run a file in a hooks directory.
-fn is_run(hook: &OsStr) -> bool {
+pub(super) fn is_run(hook: &OsStr) -> bool {
     let hook = hook.as_bytes();
     !hook.ends_with(b".sample") && !hook.windows(8).any(|part| part == b".planted")
 }
 
 /// Whether git calls hooks so.
-fn is_of_git(hook: &OsStr) -> bool {
+pub(super) fn is_of_git(hook: &OsStr) -> bool {
     HOOKS.iter().any(|name| hook == *name)
 }
 
@@ -306,7 +320,7 @@ fn shown(entry: &ConfigEntry) -> String {
 }
 
 /// A path in a file, without the trailing line break.
-fn path_of(text: &[u8]) -> PathBuf {
+pub(super) fn path_of(text: &[u8]) -> PathBuf {
     let end = text.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |last| last + 1);
     OsString::from_vec(text[..end].to_vec()).into()
 }
@@ -322,13 +336,18 @@ pub(super) fn is_link(top: &OpenDirectory, path: &Path) -> bool {
     kind == Some(FileType::Symlink)
 }
 
-/// The entries in a repository's settings that run programs.
+/// Whether a setting may be one that is taken out.
+fn is_risky(entry: &ConfigEntry) -> bool {
+    runs_programs(entry) || entry.is_work_tree()
+}
+
+/// The entries in a repository's settings that run programs, or name the work tree.
 pub(super) fn risky_settings(path: &Path) -> BTreeSet<String> {
     let Ok(directory) = OpenDirectory::root(path) else { return BTreeSet::new() };
     let texts = CONFIGS.iter().filter_map(|name| directory.read(name).ok());
     let entries = texts.filter_map(|text| config::read(&text).ok()).flatten();
     let hooks = directory.beneath(Path::new("hooks")).map(|hooks| told_hooks(&hooks)).unwrap_or_default();
-    entries.filter(runs_programs).map(|entry| shown(&entry)).chain(hooks).collect()
+    entries.filter(is_risky).map(|entry| shown(&entry)).chain(hooks).collect()
 }
 
 /// The same for a directory that a name or two would make a repository.
@@ -341,7 +360,7 @@ pub(super) fn risky_settings_of_begun(path: &Path) -> BTreeSet<String> {
 /// The same for one file.
 pub(super) fn risky_settings_of(directory: &OpenDirectory, name: &OsStr) -> BTreeSet<String> {
     let text = directory.read(name).ok().and_then(|text| config::read(&text).ok());
-    text.unwrap_or_default().iter().filter(|entry| runs_programs(entry)).map(shown).collect()
+    text.unwrap_or_default().iter().filter(|entry| is_risky(entry)).map(shown).collect()
 }
 
 /// Where the settings of a repository lie, of which a path is found: itself, or where the file or the link there leads to.

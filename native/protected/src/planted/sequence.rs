@@ -4,16 +4,27 @@ use super::config::{self, ConfigEntry};
 use super::directory::OpenDirectory;
 use rustix::fs::FileType;
 use rustix::io::Errno;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Directories with the state of a sequence, and the file that lists its pending steps.
 const LISTS: [(&str, &str); 2] = [("rebase-merge", "git-rebase-todo"), ("sequencer", "todo")];
-/// Files that name a merge strategy, which is the suffix of a program's name.
-const STRATEGIES: [(&str, &str); 2] = [("rebase-merge", "strategy"), ("sequencer", "opts")];
+/// Directories with the state of a sequence.
+const STATES: [&str; 3] = ["rebase-merge", "sequencer", "rebase-apply"];
+/// Files that name a merge strategy, which is the suffix of a program's name, or the strategy's options.
+const STRATEGIES: [(&str, &str); 3] =
+    [("rebase-merge", "strategy"), ("rebase-merge", "strategy_opts"), ("sequencer", "opts")];
+/// Strategies that git runs without a script. Scripts may evaluate their options.
+const BUILT_IN: [&[u8]; 4] = [b"ort", b"recursive", b"subtree", b"ours"];
+/// Files with a number, which git's prompt script evaluates.
+const NUMBERS: [(&str, &str); 4] =
+    [("rebase-merge", "msgnum"), ("rebase-merge", "end"), ("rebase-apply", "next"), ("rebase-apply", "last")];
 
-/// The pending commands of a sequence.
+/// The pending commands of a sequence, and what its files say of strategies.
 #[derive(Debug, Default)]
-pub(super) struct SequenceCommands(BTreeSet<Vec<u8>>);
+pub(super) struct SequenceCommands {
+    commands: BTreeSet<Vec<u8>>,
+    strategies: BTreeMap<(&'static str, &'static str), Vec<u8>>,
+}
 
 impl SequenceCommands {
     /// Those of a repository; `None` if no sequence is in progress.
@@ -22,29 +33,31 @@ impl SequenceCommands {
         for (directory, name) in LISTS {
             if let Ok(text) = repository.beneath(directory.as_ref()).and_then(|list| list.read(name)) {
                 let commands = lines(&text).filter(|line| is_command(line)).map(<[u8]>::to_vec);
-                steps.get_or_insert_with(Self::default).0.extend(commands);
+                steps.get_or_insert_with(Self::default).commands.extend(commands);
+            }
+        }
+        for file in STRATEGIES {
+            if let Ok(text) = repository.beneath(file.0.as_ref()).and_then(|state| state.read(file.1)) {
+                steps.get_or_insert_with(Self::default).strategies.insert(file, text);
             }
         }
         steps
     }
 }
 
-/// Removes new commands, and strategies that are paths. `tell` is called with the file, what was in it, and the result.
+/// Removes new commands, new strategies that are not built in, and numbers that are none. `tell` is called with the file, what was in it, and the result.
 pub(super) fn clean(
     repository: &OpenDirectory,
     before: Option<&SequenceCommands>,
     mut tell: impl FnMut(&str, &str, Result<(), Errno>),
 ) {
-    for (directory, name) in LISTS {
-        match repository.kind(directory) {
-            None => continue,
-            Some(FileType::Directory) => {}
-            // Git would follow the link.
-            Some(_) => {
-                tell(directory, "not a directory", repository.set_aside(directory).map(drop));
-                continue;
-            }
+    for directory in STATES {
+        // Git would follow the link.
+        if repository.kind(directory).is_some_and(|kind| kind != FileType::Directory) {
+            tell(directory, "not a directory", repository.set_aside(directory).map(drop));
         }
+    }
+    for (directory, name) in LISTS {
         let Ok(list) = repository.beneath(directory.as_ref()) else { continue };
         let path = format!("{directory}/{name}");
         match list.kind(name) {
@@ -53,17 +66,46 @@ pub(super) fn clean(
             Some(_) => tell(&path, "not a file", list.set_aside(name).map(drop)),
         }
     }
-    for (directory, name) in STRATEGIES {
+    clean_strategies(repository, before, &mut tell);
+    for (directory, name) in NUMBERS {
         let Ok(list) = repository.beneath(directory.as_ref()) else { continue };
-        let path = format!("{directory}/{name}");
-        let names_a_path = match list.read(name) {
-            Ok(text) => is_path(name, &text),
+        let is_number = match list.read(name) {
+            Ok(text) => text.strip_suffix(b"\n").unwrap_or(&text).iter().all(u8::is_ascii_digit),
+            Err(errno) => errno == Errno::NOENT,
+        };
+        if !is_number {
+            tell(&format!("{directory}/{name}"), "not a number", list.set_aside(name).map(drop));
+        }
+    }
+}
+
+/// Sets aside what was changed and makes a merge run a strategy that is not built in, or with other options.
+fn clean_strategies(
+    repository: &OpenDirectory,
+    before: Option<&SequenceCommands>,
+    tell: &mut impl FnMut(&str, &str, Result<(), Errno>),
+) {
+    let mut is_built_in = true;
+    for file @ (directory, name) in STRATEGIES {
+        let Ok(list) = repository.beneath(directory.as_ref()) else { continue };
+        let known = before.and_then(|before| before.strategies.get(&file));
+        let is_new = match list.read(name) {
+            Ok(text) => {
+                is_built_in = match name {
+                    // Its strategy comes before it.
+                    "strategy_opts" => is_built_in,
+                    "opts" => is_built_in_of_options(&text),
+                    _ => is_built_in_strategy(&text),
+                };
+                !is_built_in && known != Some(&text)
+            }
             Err(Errno::NOENT) => false,
             // A link, or a file too large to be one of git's.
             Err(_) => true,
         };
-        if names_a_path {
-            tell(&path, "a merge strategy that is a path", list.set_aside(name).map(drop));
+        if is_new {
+            let what = "a merge strategy that is not built into git, or its options";
+            tell(&format!("{directory}/{name}"), what, list.set_aside(name).map(drop));
         }
     }
 }
@@ -78,7 +120,8 @@ fn clean_list(
     let Ok(text) = list.read(name) else {
         return tell(path, "too large to be checked", list.set_aside(name).map(drop));
     };
-    let is_new = |line: &&[u8]| is_command(line) && !before.is_some_and(|before| before.0.contains(*line));
+    let is_new =
+        |line: &&[u8]| is_command(line) && !before.is_some_and(|before| before.commands.contains(*line));
     let new: Vec<&[u8]> = lines(&text).filter(is_new).collect();
     if new.is_empty() {
         return;
@@ -106,11 +149,14 @@ fn is_command(line: &[u8]) -> bool {
     })
 }
 
-/// Whether git would start a program by a path: `git-merge-` and the file's content.
-fn is_path(file: &str, text: &[u8]) -> bool {
-    if file != "opts" {
-        return text.contains(&b'/');
-    }
-    let is_strategy = |entry: &ConfigEntry| entry.key == "strategy" && entry.text().contains('/');
-    config::read(text).map_or(true, |entries| entries.iter().any(is_strategy))
+fn is_built_in_strategy(name: &[u8]) -> bool {
+    let name = name.strip_suffix(b"\n").unwrap_or(name);
+    name.is_empty() || BUILT_IN.contains(&name)
+}
+
+/// The same for a file with settings.
+fn is_built_in_of_options(text: &[u8]) -> bool {
+    let is_built_in =
+        |entry: &ConfigEntry| entry.key != "strategy" || is_built_in_strategy(entry.text().as_bytes());
+    config::read(text).is_ok_and(|entries| entries.iter().all(is_built_in))
 }

@@ -35,11 +35,13 @@ enum RunsWhen {
     Address,
     /// Those whose subsection is such a URL.
     OfAddress,
+    /// Options of a merge that name a strategy by a path, or pass options to it, which its script may evaluate.
+    MergeOptions,
     /// Those with a slash: git adds a prefix, and the result is a path.
     Slash,
 }
 
-use RunsWhen::{Address, Always, Bang, OfAddress, Program, Slash};
+use RunsWhen::{Address, Always, Bang, MergeOptions, OfAddress, Program, Slash};
 use Subsection::{Any, None as Plain, Some as With};
 
 const fn setting(
@@ -111,7 +113,7 @@ const SETTINGS: &[Setting] = &[
     setting("tar", With, "command", Always, "git-archive(1), tar.<format>.command"),
     setting("pull", Plain, "twohead", Slash, "git-config(1), pull.twohead"),
     setting("pull", Plain, "octopus", Slash, "git-config(1), pull.octopus"),
-    setting("branch", With, "mergeoptions", Slash, "git-config(1), branch.<name>.mergeOptions: a strategy"),
+    setting("branch", With, "mergeoptions", MergeOptions, "git-config(1), branch.<name>.mergeOptions: a strategy"),
     setting("init", Plain, "templatedir", Always, "git-config(1), init.templateDir: its hooks are copied"),
     setting("http", Any, "savecookies", Always, "git-config(1), http.saveCookies: writes the file of http.cookieFile"),
     setting("sendemail", Any, "smtpserver", Slash, "git-send-email(1), sendemail.smtpServer"),
@@ -175,6 +177,8 @@ impl RunsWhen {
                 entry.subsection.as_deref().is_some_and(|base| is_command(&String::from_utf8_lossy(base)))
             }
             Slash => value.contains('/'),
+            // Quoted text may be anything.
+            MergeOptions => value.contains(['/', 'X', '"', '\'', '\\']) || value.contains("--strategy-"),
         }
     }
 }
@@ -186,7 +190,7 @@ fn is_boolean(value: &str) -> bool {
 }
 
 /// Whether a URL is handled by a remote helper that runs a command in it.
-fn is_command(address: &str) -> bool {
+pub(super) fn is_command(address: &str) -> bool {
     ["ext::", "fd::"].iter().any(|helper| address.trim_start().starts_with(helper))
 }
 
@@ -228,6 +232,7 @@ mod tests {
                     [submodule \"s\"]\n url = https://host/s\n active = true\n update = rebase\n\
                     [pager]\n log = false\n[extensions]\n worktreeConfig = true\n[diff]\n algorithm = histogram\n \
                     tool = meld\n[merge]\n tool = vimdiff\n conflictStyle = zdiff3\n[pull]\n rebase = true\n twohead = ort\n\
+                    [branch \"b\"]\n mergeOptions = --no-ff -s ours\n\
                     [url \"https://host/\"]\n insteadOf = git@host:\n[annex]\n uuid = 1\n version = 10\n\
                     [lfs]\n repositoryformatversion = 0\n[lfs \"https://host/x\"]\n access = basic\n\
                     [credential]\n helper =\n[sendemail]\n smtpserver = mail.host\n";

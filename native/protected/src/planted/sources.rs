@@ -2,12 +2,13 @@
 
 use super::config::{self, ConfigEntry};
 use super::directory::{OpenDirectory, read_all};
+use super::hooks::RelativeHooks;
 use super::way::{KnownLinks, Way};
 use beamai_workspace::decode_path;
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use std::collections::{BTreeSet, HashMap};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Maximum depth of includes that git follows.
@@ -25,6 +26,7 @@ const TEMPLATES: [&str; 3] = [
 #[derive(Debug, Default)]
 pub(super) struct ConfigSources {
     pub(super) trusted: Vec<TrustedPath>,
+    pub(super) relative_hooks: RelativeHooks,
 }
 
 /// A path by which git finds settings or hooks.
@@ -81,6 +83,7 @@ impl ConfigSources {
             search.note(&config, TrustedKind::Config);
             search.follow(&config, DEPTH);
         }
+        let own = search.hooks.clone();
         let repositories: Vec<PathBuf> = repositories.iter().map(|path| decode_path(path)).collect();
         for repository in &repositories {
             let Ok(directory) = top.beneath(repository) else { continue };
@@ -90,12 +93,23 @@ impl ConfigSources {
                 search.follow(&path.join(name), DEPTH);
             }
         }
+        let mut relative_hooks = RelativeHooks::new();
         for hooks in std::mem::take(&mut search.hooks) {
+            let mut directories = Vec::new();
             for repository in &repositories {
-                search.note_hooks(&root.join(work_tree(repository)).join(&hooks));
+                directories.push(root.join(work_tree(repository)).join(&hooks));
+                // What runs for a push lies there.
+                if hooks.components().all(|part| matches!(part, Component::Normal(_))) {
+                    directories.push(root.join(repository).join(&hooks));
+                }
+            }
+            directories.iter().for_each(|directory| search.note_hooks(directory));
+            if hooks.is_relative() {
+                let is_own = own.contains(&hooks);
+                relative_hooks.insert((hooks, is_own), directories);
             }
         }
-        Self { trusted: search.trusted }
+        Self { trusted: search.trusted, relative_hooks }
     }
 
     /// Absolute paths of those that exist, links resolved, which commands could write.
@@ -132,7 +146,7 @@ impl Search<'_> {
 
     fn follow(&mut self, config: &Path, depth: usize) {
         let references = references(config);
-        self.hooks.extend(references.hooks.iter().map(|path| at_home(path)));
+        self.hooks.extend(references.hooks.iter().map(|path| in_tree(&at_home(path))));
         for include in &references.includes {
             let path = config.parent().unwrap_or(config).join(at_home(include));
             self.note(&path, TrustedKind::Config);
@@ -174,7 +188,7 @@ impl Search<'_> {
 }
 
 /// The directory where git runs the hooks of a repository.
-fn work_tree(repository: &Path) -> &Path {
+pub(super) fn work_tree(repository: &Path) -> &Path {
     match (repository.file_name(), repository.parent()) {
         (Some(name), Some(parent)) if name == ".git" => parent,
         _ => repository,
@@ -214,6 +228,11 @@ fn at_home(path: &str) -> PathBuf {
         (Some(rest), Some(home)) => Path::new(&home).join(rest),
         _ => path.into(),
     }
+}
+
+/// A path of hooks, relative to the work tree if it leads there whatever that is.
+fn in_tree(path: &Path) -> PathBuf {
+    path.strip_prefix("/proc/self/cwd").unwrap_or(path).to_owned()
 }
 
 /// What a config file refers to; empty if git cannot read it.
