@@ -107,7 +107,11 @@ approve(Key, Subject) ->
 %% @private Rules that approvals have added to this environment's, for the rest of the session.
 -spec rules(beamai_context:t(), beamai_env:t()) -> [beamai_permission:normalised_rule()].
 rules(Context, Env) ->
-    maps:get(hash(Env), all_rules(Context), []).
+    case all_rules(Context) of
+        %% The usual case, and hashing takes a quarter of the time of a short call.
+        None when map_size(None) =:= 0 -> [];
+        ByEnv -> maps:get(hash(Env), ByEnv, [])
+    end.
 
 %% @private Whether there are such rules for any environment.
 -spec has_rules(beamai_context:t()) -> boolean().

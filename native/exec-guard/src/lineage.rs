@@ -29,18 +29,17 @@ impl AllowedStart {
     /// `is_all` says whether `arguments` is complete.
     pub(super) fn new(
         program: PathBuf,
-        arguments: &[OsString],
+        mut arguments: Vec<OsString>,
         is_all: bool,
         coverage: StartCoverage,
     ) -> Self {
         let mut room = MAX_ARGUMENTS;
-        let fits = |word: &&OsString| {
+        let cut = arguments.iter().position(|word| {
             room = room.saturating_sub(word.len() + 1);
-            room > 0
-        };
-        let kept: Vec<OsString> = arguments.iter().take_while(fits).cloned().collect();
-        let has_all_arguments = is_all && kept.len() == arguments.len();
-        Self { program, has_all_arguments, arguments: kept, coverage }
+            room == 0
+        });
+        arguments.truncate(cut.unwrap_or(arguments.len()));
+        Self { program, has_all_arguments: is_all && cut.is_none(), arguments, coverage }
     }
 
     /// The coverage of a process that comes from one of the two starts, when it is unknown which.
@@ -112,11 +111,7 @@ impl Lineage {
     /// A process gets the coverage of a start only when `/proc` shows the new image. Until then, and if the start failed, it
     /// still has its previous image. Child processes keep the image of their parent until they start a program themselves,
     /// even if the parent has started another one since.
-    pub(super) fn origin(
-        &mut self,
-        task: &ProcessInfo,
-        processes: &impl ProcessTable,
-    ) -> Option<Arc<AllowedStart>> {
+    pub(super) fn origin(&mut self, task: &ProcessInfo) -> Option<Arc<AllowedStart>> {
         self.clock += 1;
         if let Some((known, _)) = self.known.get(&task.image) {
             let known = Arc::clone(known);
@@ -124,14 +119,14 @@ impl Lineage {
             return Some(known);
         }
         // Without address randomisation, other starts of the program have the same layout.
-        if !processes.is_random(task.pid) {
+        if !task.has_random_layout() {
             return self.of_file(task.image.file);
         }
         self.forget_predecessors(task);
         let found = match self.pending.remove(&task.pid).filter(|own| !own.is_empty()) {
             // The running file may differ from the one that was judged.
             Some(own) => least_of(own.iter().filter(|pending| pending.file == task.image.file)),
-            None => self.inherited(task, processes),
+            None => self.inherited(task),
         };
         let origin = found?;
         self.remember(task.image, &origin);
@@ -139,10 +134,10 @@ impl Lineage {
     }
 
     /// The origin of a process that has had no start of its own allowed.
-    fn inherited(&self, task: &ProcessInfo, processes: &impl ProcessTable) -> Option<Arc<AllowedStart>> {
+    fn inherited(&self, task: &ProcessInfo) -> Option<Arc<AllowedStart>> {
         let mut parent = task.parent;
         for _ in 0..MAX_ANCESTORS {
-            let Some(above) = processes.task(parent) else { break };
+            let Ok(above) = ProcessInfo::of(parent) else { break };
             let of_above = self.pending.get(&above.pid).into_iter().flatten();
             let is_meant = |pending: &&PendingStart| pending.is_of(&above) && pending.file == task.image.file;
             if above.image == task.image
@@ -210,13 +205,4 @@ fn least_of<'p>(pending: impl Iterator<Item = &'p PendingStart>) -> Option<Arc<A
         let origin = &pending.origin;
         Some(least.map_or_else(|| Arc::clone(origin), |least| least.least(origin)))
     })
-}
-
-/// Access to the machine's processes.
-pub(super) trait ProcessTable {
-    /// A process by its number; `None` if it may not be inspected.
-    fn task(&self, pid: i32) -> Option<ProcessInfo>;
-
-    /// Whether programs of the process get random addresses.
-    fn is_random(&self, pid: i32) -> bool;
 }

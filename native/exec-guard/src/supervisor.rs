@@ -1,14 +1,14 @@
 //! The thread that decides about the starts beneath one reaper.
 
 use super::expected_start::{ExpectedProgram, ExpectedStart};
-use super::lineage::{AllowedStart, Lineage, PendingStart, ProcessTable};
+use super::lineage::{AllowedStart, Lineage, PendingStart};
 use super::listener::{Notification, NotificationListener};
 use super::memory::ArgumentList;
 use super::program_cache::ProgramCache;
 use super::resolver::{Caller, ProgramResolver, ResolvedProgram, SandboxRoot};
 use super::target::StartTarget;
 use super::task::{self, ProcessInfo};
-use super::waiting_start::WaitingStart;
+use super::waiting_start::{AskedStart, WaitingStart};
 use super::writable::{UnwritableDirs, WriteProtection};
 use beamai_isolation::{Isolation, ProgramStart, StartCoverage, StartDecision, Starter};
 use beamai_sandbox::Confinement;
@@ -148,21 +148,22 @@ impl Supervisor {
         if !self.listener.waits(report.id) {
             return Ok(StartResponse::Later);
         }
-        let file = target.program.image();
-        let start = start(target.clone(), starter);
-        let pending = |coverage| {
-            let origin =
-                AllowedStart::new(start.file.clone(), &start.arguments, start.has_all_arguments, coverage);
+        let (file, stamps) = (target.program.image(), target.program.stamps.clone());
+        let start = start(target, starter);
+        let pending = |start: ProgramStart, coverage| {
+            let ProgramStart { file: program, arguments, has_all_arguments, .. } = start;
+            let origin = AllowedStart::new(program, arguments, has_all_arguments, coverage);
             PendingStart { thread, task, file, origin: Arc::new(origin) }
         };
         match watch.vouched.judge.decide(&start) {
             StartDecision::Start(coverage) => {
-                watch.expect(pending(coverage));
+                watch.expect(pending(start, coverage));
                 Ok(StartResponse::GoOn)
             }
             StartDecision::Refuse => Ok(StartResponse::Fail(Errno::ACCESS)),
             StartDecision::Hold => {
-                let asked = (target, pending(StartCoverage::NOTHING));
+                let pending = pending(start.clone(), StartCoverage::NOTHING);
+                let asked = AskedStart { start: start.clone(), stamps, pending };
                 let held = WaitingStart::new(&self.listener, *report, &watch, &self.view, asked);
                 watch.vouched.judge.hold(start, Box::new(held));
                 Ok(StartResponse::Later)
@@ -207,13 +208,13 @@ impl Supervisor {
                 }
             }
         };
-        let origin = Arc::new(AllowedStart::new(path.clone(), arguments, true, coverage));
+        let origin = Arc::new(AllowedStart::new(path.clone(), arguments.clone(), true, coverage));
         watch.expect(PendingStart { thread: report.thread, task, file, origin });
         Ok(StartResponse::GoOn)
     }
 
     fn starter(&self, watch: &OrderState, task: &ProcessInfo) -> Starter {
-        let origin = watch.lineage().origin(task, &SystemProcesses);
+        let origin = watch.lineage().origin(task);
         let pid = task.pid;
         match origin {
             Some(origin) => {
@@ -230,7 +231,8 @@ impl Supervisor {
     }
 }
 
-fn start(target: StartTarget, starter: Starter) -> ProgramStart {
+/// A start as the judge gets it.
+pub(super) fn start(target: StartTarget, starter: Starter) -> ProgramStart {
     let StartTarget { program, words, given, loaded } = target;
     let identity = program.identity();
     let ResolvedProgram { called, links, file, interpreters, is_writable, .. } = program;
@@ -255,17 +257,4 @@ fn told(errno: Errno) -> Errno {
     const KERNELS: [Errno; 6] =
         [Errno::NOENT, Errno::NOTDIR, Errno::LOOP, Errno::NAMETOOLONG, Errno::FAULT, Errno::BADF];
     if KERNELS.contains(&errno) { errno } else { Errno::ACCESS }
-}
-
-/// The machine's processes.
-struct SystemProcesses;
-
-impl ProcessTable for SystemProcesses {
-    fn task(&self, pid: i32) -> Option<ProcessInfo> {
-        ProcessInfo::of(pid).ok()
-    }
-
-    fn is_random(&self, pid: i32) -> bool {
-        task::is_random(pid)
-    }
 }

@@ -19,6 +19,12 @@ pub(super) struct ProgramImage {
     layout: [u64; 5],
 }
 
+impl ProgramImage {
+    fn stack(&self) -> u64 {
+        self.layout[1]
+    }
+}
+
 /// A process as shown in `/proc`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ProcessInfo {
@@ -41,6 +47,11 @@ impl ProcessInfo {
             started,
             image: ProgramImage { file: file_id(CWD, &path(pid, "exe"))?, layout },
         })
+    }
+
+    /// Whether the layout of its image is random, so that it identifies one start.
+    pub(super) fn has_random_layout(&self) -> bool {
+        is_random_stack(self.image.stack()) || is_random(self.pid)
     }
 
     /// Reads a process without its image, which needs no permission.
@@ -75,11 +86,23 @@ pub(super) fn own_number(pid: i32) -> Result<i32, Errno> {
 }
 
 /// Whether programs of a process get random addresses. The machine-wide setting is read once.
-pub(super) fn is_random(pid: i32) -> bool {
+fn is_random(pid: i32) -> bool {
     static MACHINES: LazyLock<bool> =
         LazyLock::new(|| number("/proc/sys/kernel/randomize_va_space", 10).is_some_and(|level| level > 0));
     let off = libc::ADDR_NO_RANDOMIZE as u64;
     *MACHINES && number(&path(pid, "personality"), 16).is_some_and(|personality| personality & off == 0)
+}
+
+/// Whether a stack that begins at this address shows by itself that addresses are random. On x86-64, stacks that are not
+/// random begin at a fixed address, with arguments and environment above them.
+fn is_random_stack(start: u64) -> bool {
+    const FIXED: u64 = 0x7fff_ffff_f000;
+    /// More than arguments and environment may have: `_STK_LIM / 4 * 3`.
+    const ABOVE: u64 = 8 << 20;
+    /// 32-bit programs have a fixed address of their own below it.
+    const BITS_32: u64 = 1 << 32;
+    cfg!(all(target_arch = "x86_64", target_pointer_width = "64"))
+        && (BITS_32..FIXED - ABOVE).contains(&start)
 }
 
 fn number(path: &str, radix: u32) -> Option<u64> {
@@ -178,6 +201,37 @@ mod tests {
         let thread = std::thread::spawn(|| process_of(rustix::thread::gettid().as_raw_pid()));
         assert_eq!(thread.join().unwrap(), Ok(own));
         assert_eq!(own_number(own), Ok(own));
+    }
+
+    #[test]
+    fn random_layouts_are_told_from_fixed_ones() {
+        let machines = is_random(std::process::id().cast_signed());
+        for (random, setarch) in [(true, &["env"][..]), (false, &["setarch", "-R"])] {
+            for environment in ["", &"x".repeat(100_000)] {
+                let [program, arguments @ ..] = setarch else { unreachable!() };
+                let mut child = std::process::Command::new(program)
+                    .args(arguments)
+                    .args(["sleep", "60"])
+                    .env("LONG", environment)
+                    .spawn()
+                    .unwrap();
+                let pid = child.id().cast_signed();
+                let slept = || std::fs::read(path(pid, "comm")).is_ok_and(|name| name == b"sleep\n");
+                while !slept() {
+                    std::thread::sleep(std::time::Duration::from_millis(1));
+                }
+                let task = ProcessInfo::of(pid).unwrap();
+                child.kill().unwrap();
+                child.wait().unwrap();
+                let stack = task.image.stack();
+                assert_eq!(task.has_random_layout(), random && machines, "{stack:x}");
+                assert_eq!(
+                    is_random_stack(stack),
+                    random && machines && cfg!(target_arch = "x86_64"),
+                    "{stack:x}"
+                );
+            }
+        }
     }
 
     #[test]

@@ -2,10 +2,10 @@
 
 use super::lineage::{AllowedStart, PendingStart};
 use super::listener::{Notification, NotificationListener};
+use super::program_cache::FileStamp;
 use super::resolver::SandboxRoot;
-use super::supervisor::OrderState;
-use super::target::StartTarget;
-use beamai_isolation::{HeldStart, StartCoverage};
+use super::supervisor::{OrderState, start};
+use beamai_isolation::{HeldStart, ProgramStart, StartCoverage};
 use rustix::io::Errno;
 use std::sync::{Arc, Weak};
 
@@ -15,8 +15,14 @@ pub(super) struct WaitingStart {
     report: Notification,
     watch: Arc<OrderState>,
     view: Arc<SandboxRoot>,
-    /// What was asked about, and the entry for the lineage if the start is allowed.
-    asked: Option<(StartTarget, PendingStart)>,
+    asked: Option<AskedStart>,
+}
+
+/// A start as it was asked about, with the files that it concerns, and its entry for the lineage.
+pub(super) struct AskedStart {
+    pub(super) start: ProgramStart,
+    pub(super) stamps: Vec<FileStamp>,
+    pub(super) pending: PendingStart,
 }
 
 impl WaitingStart {
@@ -25,7 +31,7 @@ impl WaitingStart {
         report: Notification,
         watch: &Arc<OrderState>,
         view: &Arc<SandboxRoot>,
-        asked: (StartTarget, PendingStart),
+        asked: AskedStart,
     ) -> Self {
         let (watch, view) = (Arc::clone(watch), Arc::clone(view));
         Self { listener: Arc::downgrade(listener), report, watch, view, asked: Some(asked) }
@@ -37,8 +43,11 @@ impl HeldStart for WaitingStart {
     /// meanwhile another process can exchange a file or link.
     fn start(mut self: Box<Self>, coverage: StartCoverage) {
         let Some(listener) = self.listener.upgrade() else { return };
-        let Some((target, mut pending)) = self.asked.take() else { return };
-        if self.watch.target(&self.view, &self.report).as_ref() != Ok(&target) {
+        let Some(AskedStart { start: asked, stamps, mut pending }) = self.asked.take() else { return };
+        let is_same = self.watch.target(&self.view, &self.report).is_ok_and(|target| {
+            target.program.stamps == stamps && start(target, asked.starter.clone()) == asked
+        });
+        if !is_same {
             return listener.fail(self.report.id, Errno::ACCESS);
         }
         pending.origin = Arc::new(AllowedStart { coverage, ..AllowedStart::clone(&pending.origin) });
