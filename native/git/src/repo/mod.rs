@@ -26,6 +26,7 @@ use std::ffi::OsStr;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Maximum size of a file in the repository's own directory.
 const MAX_ADMIN_BYTES: u64 = 4 << 20;
@@ -47,7 +48,7 @@ pub(super) struct Staging {
     /// libgit2's index, not attached to a repository, so that it never reads the work tree.
     pub(super) index: Index,
     /// Its entries, sorted.
-    pub(super) entries: Vec<IndexEntry>,
+    pub(super) entries: Arc<[IndexEntry]>,
     /// Metadata of the index file when it was read.
     pub(super) stat: Option<Stat>,
 }

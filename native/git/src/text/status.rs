@@ -41,6 +41,7 @@ impl<'r> StatusReport<'r> {
     ) -> GitResult<Self> {
         let below = repo.located.above.as_slice();
         let mut contents = WorkTreeReader::new(repo, staging, cx)?;
+        contents.look_ahead(staging.stat.as_ref(), below);
         let all = staged(repo, staging, b"")?;
         let (inside, elsewhere): (Vec<_>, Vec<_>) =
             all.into_iter().partition(|change| repo.located.is_inside(&change.path));
@@ -48,10 +49,10 @@ impl<'r> StatusReport<'r> {
             page.note(format!("{} staged paths outside of the workspace are not shown", elsewhere.len()));
         }
         let staged = renamed(repo, inside, DiffSides::CommitAndStaging, &mut contents)?;
-        let unstaged = contents.changes(staging.stat.as_ref(), below)?;
-        let unstaged = renamed(repo, unstaged, DiffSides::StagingAndTree, &mut contents)?;
         let finder = UntrackedFinder::new(repo, &staging.entries, repo.settings.untracked, cx)?;
         let (untracked, notes) = finder.find(below)?;
+        let unstaged = contents.changes(staging.stat.as_ref(), below)?;
+        let unstaged = renamed(repo, unstaged, DiffSides::StagingAndTree, &mut contents)?;
         contents.notes.into_iter().chain(notes).for_each(|note| page.note(note));
         Ok(Self { repo, staged, unstaged, untracked, state: RepoState::read(repo, staging) })
     }

@@ -3,6 +3,7 @@
 use super::attributes::Attributes;
 use super::convert::Conversion;
 use super::dirs::Dirs;
+use super::lookahead::Lookahead;
 use crate::call::GitCall;
 use crate::{
     fail::GitResult,
@@ -16,6 +17,7 @@ use rustix::io::Errno;
 use sha1::{Digest, Sha1};
 use std::fs::File;
 use std::io::Read;
+use std::sync::Arc;
 
 /// Mode of a regular file in a tree.
 pub(crate) const FILE: u32 = 0o100_644;
@@ -34,8 +36,10 @@ pub(crate) struct WorkTreeReader<'r> {
     pub repo: &'r Repo,
     pub cx: &'r GitCall,
     pub dirs: Dirs,
-    pub entries: &'r [IndexEntry],
+    pub entries: &'r Arc<[IndexEntry]>,
     attributes: Attributes<'r>,
+    /// The files that other threads look at meanwhile.
+    pub ahead: Option<Lookahead>,
     /// What is treated differently from the git program.
     pub notes: Vec<String>,
 }
@@ -45,7 +49,7 @@ impl<'r> WorkTreeReader<'r> {
     pub(crate) fn new(repo: &'r Repo, staging: &'r Staging, cx: &'r GitCall) -> GitResult<Self> {
         let entries = &staging.entries;
         let attributes = Attributes::new(repo, entries);
-        Ok(Self { repo, cx, dirs: repo.dirs(cx)?, entries, attributes, notes: Vec::new() })
+        Ok(Self { repo, cx, dirs: repo.dirs(cx)?, entries, attributes, ahead: None, notes: Vec::new() })
     }
 
     /// The attributes of a path.

@@ -5,6 +5,7 @@ pub(super) mod content;
 pub(super) mod convert;
 pub(super) mod dirs;
 pub(super) mod ignore;
+pub(super) mod lookahead;
 mod pattern;
 pub(super) mod tracked;
 pub(super) mod untracked;

@@ -1,7 +1,8 @@
 //! Finds changes of tracked files: the work tree compared with the staging area.
 
 use super::content::{EXECUTABLE, FILE, LINK, SUBMODULE, WorkTreeReader, failed, stage};
-use super::dirs::join;
+use super::dirs::{Dirs, join};
+use super::lookahead::{Lookahead, helpers};
 use crate::{
     changes::{BlobVersion, ChangeKind, FileChange, NO_ID, is_below},
     fail::GitResult,
@@ -16,23 +17,78 @@ use rustix::io::Errno;
 /// Entries compared between two checks for timeout and cancellation.
 const CHECK_EVERY: usize = 256;
 
+/// What an entry is compared with, besides its file.
+#[derive(Clone, Copy)]
+pub(crate) struct IndexComparison {
+    /// When the index was written.
+    index: Option<Stat>,
+    trusts_mode: bool,
+}
+
+impl IndexComparison {
+    /// Whether the entry's file has the metadata of the index, so that its content need not be read. False for entries
+    /// that need more than a look at the file.
+    pub(super) fn is_unchanged(&self, entry: &IndexEntry, dirs: &mut Dirs) -> bool {
+        let is_plain = stage(entry) == 0 && entry.mode != SUBMODULE && !is_intended(entry);
+        is_plain
+            && !is_left_alone(entry)
+            && dirs.lstat(&entry.path).is_ok_and(|stat| {
+                mode(&stat, entry.mode, self.trusts_mode) == Some(entry.mode) && self.has_kept(entry, &stat)
+            })
+    }
+
+    /// Whether metadata show that the content is the staged one.
+    fn has_kept(&self, entry: &IndexEntry, stat: &Stat) -> bool {
+        is_same_stat(entry, stat) && !self.index.is_none_or(|index| is_racy(entry, &index))
+    }
+}
+
 impl WorkTreeReader<'_> {
+    /// Lets other threads look at the files for [`changes`](Self::changes) from now on, if those of the whole work tree
+    /// are wanted.
+    pub(crate) fn look_ahead(&mut self, index: Option<&Stat>, below: &[u8]) {
+        if below.is_empty() {
+            self.ahead = self.lookahead(0, self.comparison(index));
+        }
+    }
+
+    fn lookahead(&self, from: usize, comparison: IndexComparison) -> Option<Lookahead> {
+        Lookahead::start(self.entries, from, comparison, || self.repo.dirs(self.cx).ok())
+    }
+
+    fn comparison(&self, index: Option<&Stat>) -> IndexComparison {
+        IndexComparison { index: index.copied(), trusts_mode: self.repo.settings.file_mode }
+    }
+
     /// The changes below a path, sorted by path, without conflicted paths.
     pub(crate) fn changes(&mut self, index: Option<&Stat>, below: &[u8]) -> GitResult<Vec<FileChange>> {
+        let comparison = self.comparison(index);
+        let count = self.entries.len();
+        // This thread looks at its share itself.
+        let own = count / (helpers(count) + 1);
+        let mut ahead = match self.ahead.take() {
+            None if below.is_empty() => self.lookahead(own, comparison),
+            started => started,
+        };
+        let mut unchanged = Vec::new();
         let mut changes = Vec::new();
         for (at, entry) in self.entries.iter().enumerate() {
             if at % CHECK_EVERY == 0 {
                 self.cx.check()?;
             }
-            if stage(entry) == 0 && is_below(&entry.path, below) {
-                changes.extend(self.change(entry, index)?);
+            if ahead.as_ref().is_some_and(|ahead| ahead.begins_at(at)) {
+                unchanged = ahead.take().map_or_else(Vec::new, Lookahead::unchanged);
+            }
+            let is_unchanged = unchanged.get(at) == Some(&true);
+            if !is_unchanged && stage(entry) == 0 && is_below(&entry.path, below) {
+                changes.extend(self.change(entry, comparison)?);
             }
         }
         Ok(changes)
     }
 
     /// The change of one entry; `None` if it is unchanged.
-    fn change(&mut self, entry: &IndexEntry, index: Option<&Stat>) -> GitResult<Option<FileChange>> {
+    fn change(&mut self, entry: &IndexEntry, comparison: IndexComparison) -> GitResult<Option<FileChange>> {
         if is_left_alone(entry) {
             return Ok(None);
         }
@@ -53,7 +109,7 @@ impl WorkTreeReader<'_> {
         if entry.mode == SUBMODULE {
             return Ok(self.submodule(entry)?.and_then(|new| change(ChangeKind::Modified, Some(new))));
         }
-        let Some(mode) = mode(&stat, entry.mode, self.repo.settings.file_mode) else {
+        let Some(mode) = mode(&stat, entry.mode, comparison.trusts_mode) else {
             return Ok(change(ChangeKind::Deleted, None));
         };
         let new = |id| Some(BlobVersion { mode, id });
@@ -64,7 +120,8 @@ impl WorkTreeReader<'_> {
         } else if mode != entry.mode {
             change(ChangeKind::Modified, new(NO_ID))
         } else {
-            self.content_change(entry, &stat, index)?.and_then(|id| change(ChangeKind::Modified, new(id)))
+            self.content_change(entry, &stat, comparison)?
+                .and_then(|id| change(ChangeKind::Modified, new(id)))
         })
     }
 
@@ -73,9 +130,9 @@ impl WorkTreeReader<'_> {
         &mut self,
         entry: &IndexEntry,
         stat: &Stat,
-        index: Option<&Stat>,
+        comparison: IndexComparison,
     ) -> Result<Option<Oid>> {
-        if is_same_stat(entry, stat) && !index.is_none_or(|index| is_racy(entry, index)) {
+        if comparison.has_kept(entry, stat) {
             return Ok(None);
         }
         // git decides by size too, even if converting line endings would make the sizes equal.

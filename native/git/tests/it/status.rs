@@ -37,6 +37,37 @@ fn a_clean_tree_and_every_kind_of_change() {
     repo.is_shown_alike();
 }
 
+/// Enough files that other threads look at them, with changes of every kind in each thread's part.
+#[test]
+fn a_large_tree_with_changes_everywhere() {
+    let repo = Repo::new();
+    for at in 0..4_000 {
+        repo.write(format!("{}/{at:04}", at % 10), format!("{at}\n"));
+    }
+    repo.commit("first");
+    // Later than the index, so that the metadata decide.
+    std::thread::sleep(std::time::Duration::from_millis(1_100));
+    repo.git(&["update-index", "--refresh"]);
+    repo.is_shown_alike();
+    for at in (0..4_000).step_by(397) {
+        let name = |beyond: usize| format!("{}/{:04}", (at + beyond) % 10, at + beyond);
+        repo.write(name(0), "changed\n");
+        repo.write(name(1), format!("{}\n", at + 2));
+        repo.remove(&name(2));
+        repo.executable(&name(3));
+        repo.remove(&name(4));
+        repo.link("../nowhere", &name(4));
+        repo.git(&["update-index", "--assume-unchanged", &name(5)]);
+        repo.write(name(5), "not looked at\n");
+        repo.git(&["update-index", "--skip-worktree", &name(6)]);
+        repo.remove(&name(6));
+        repo.write(format!("{}/new{at}", at % 10), "new\n");
+        repo.git(&["add", "--intent-to-add", &format!("{}/new{at}", at % 10)]);
+        repo.write(format!("{}/untracked{at}", at % 10), "untracked\n");
+    }
+    repo.is_shown_alike();
+}
+
 #[test]
 fn renames_exact_and_with_changes() {
     let text: String = (0..40).map(|line| format!("line {line}\n")).collect();
