@@ -5,11 +5,12 @@ use beamai_tool::for_model::{Fields, ModelCall, ModelPage};
 /// One line per file, followed by hunks that were not exactly where the patch says.
 pub(super) fn patched(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
     let files = result.list("files")?;
-    let shown = result.objects("files").take_while(|file| told(*file, page)).count();
+    let is_applied = result.flag("applied");
+    let shown = result.objects("files").take_while(|file| told(*file, is_applied, page)).count();
     if shown < files.len() {
         page.note(&format!("{shown} of {} files; the others were changed too", files.len()));
     }
-    if !result.flag("applied") {
+    if !is_applied {
         let needed: Vec<&str> = result.texts("permissions").collect();
         let permissions = match needed.is_empty() {
             true => String::new(),
@@ -20,7 +21,7 @@ pub(super) fn patched(result: Fields<'_>, _: &ModelCall<'_>, page: &mut ModelPag
     Some(())
 }
 
-fn told(file: Fields<'_>, page: &mut ModelPage) -> bool {
+fn told(file: Fields<'_>, is_applied: bool, page: &mut ModelPage) -> bool {
     let count = |key: &str| file.count(key).unwrap_or(0);
     let [operation, path] = ["operation", "path"].map(|key| file.text(key).unwrap_or_default());
     let path = file.non_empty("old_path").map_or(path.to_owned(), |old| format!("{old} to {path}"));
@@ -29,7 +30,8 @@ fn told(file: Fields<'_>, page: &mut ModelPage) -> bool {
         (0, 0) => String::new(),
         (additions, deletions) => format!(", +{additions} -{deletions} lines"),
     };
-    let mut line = format!("{operation} {path}{lines}");
+    let would = if is_applied { "" } else { "not yet " };
+    let mut line = format!("{would}{operation} {path}{lines}");
     for (number, hunk) in file.objects("hunks").enumerate() {
         if let Some(offset) = hunk.number("offset").filter(|offset| *offset != 0) {
             let location = hunk.count("line").map_or(String::new(), |line| format!(" at line {line}"));

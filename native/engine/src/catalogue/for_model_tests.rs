@@ -472,7 +472,7 @@ fn a_patch_is_a_line_for_each_file() {
     ]);
     assert_eq!(
         text("beamai", "file_patch", json!({}), json!({"applied": false, "files": files})),
-        "updated a, +2 -0 lines\n  hunk 2 at line 9, -3 lines from where the patch says\nrenamed b to c\n\
+        "not yet updated a, +2 -0 lines\n  hunk 2 at line 9, -3 lines from where the patch says\nnot yet renamed b to c\n\
          [dry run: the patch applies, nothing is changed]"
     );
 }

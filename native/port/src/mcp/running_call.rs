@@ -1,6 +1,6 @@
 //! Runs a tool call on a pool thread, with progress and cancellation, and repeats it with the user's responses.
 
-use super::elicitation::{Elicitor, FormResult};
+use super::elicitation::{Elicitor, FormResult, can_ask};
 use super::form::{self, ApprovalDecision};
 use super::outcome;
 use super::server::SharedState;
@@ -38,7 +38,7 @@ pub(super) async fn call(
     request: CallToolRequestParams,
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
-    let tool = shared.tool(&request.name)?;
+    let tool = shared.tool(&request.name, can_ask(context))?;
     let elicitor = Elicitor::new(context, request.input_responses, request.request_state)?;
     let args = request.arguments.unwrap_or_default();
     let timeout = timeout(&**tool, &args);

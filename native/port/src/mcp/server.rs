@@ -65,21 +65,31 @@ impl SharedState {
         }
     }
 
-    /// The tool of this name.
+    /// The tools that are listed for a client that can or cannot ask its user.
+    fn listed(&self, can_ask: bool) -> &[Listed] {
+        let [for_asking, for_others] = &self.listed;
+        if can_ask { for_asking } else { for_others }
+    }
+
+    /// The tool of this name, for a client that can or cannot ask its user.
     ///
     /// # Errors
     /// If there is none; the message suggests similar names.
-    pub(super) fn tool(&self, name: &str) -> Result<&'static Arc<dyn Tool>, ErrorData> {
-        self.tools.get(name).copied().ok_or_else(|| self.unknown(name))
+    pub(super) fn tool(&self, name: &str, can_ask: bool) -> Result<&'static Arc<dyn Tool>, ErrorData> {
+        self.tools.get(name).copied().ok_or_else(|| self.unknown(name, can_ask))
     }
 
-    fn unknown(&self, name: &str) -> ErrorData {
-        let found = catalogue::dialect(&self.dialect).and_then(|registry| registry.find(name).map(|_| ()));
-        let message = match found {
-            Err(error) => error.message,
-            Ok(()) => {
+    fn unknown(&self, name: &str, can_ask: bool) -> ErrorData {
+        let names: Vec<&str> = self.listed(can_ask).iter().map(|tool| &*tool.name).collect();
+        let message = match catalogue::dialect(&self.dialect) {
+            Ok(registry) if registry.get(name).is_some() => {
                 format!("{name} is not offered here: it needs an agent, and here the client is the agent")
             }
+            // Only what is listed is suggested.
+            found => match found.and_then(|registry| registry.filter(&names).find(name).map(|_| ())) {
+                Err(error) => error.message,
+                Ok(()) => format!("there is no tool named {name:?}"),
+            },
         };
         let error = ToolError::new(beamai_base::Reason::UnknownTool, message.clone());
         let error = ToolError { tool: name.to_owned(), ..error };
@@ -161,9 +171,8 @@ impl ServerHandler for ConnectionServer {
                 format!("there is no page {cursor:?}: the list of tools has one page, without a cursor");
             return Err(ErrorData::invalid_params(what, None));
         }
-        let [for_asking, for_others] = &self.shared.listed;
-        let listed = if elicitation::can_ask(&context) { for_asking } else { for_others };
-        Ok(ListToolsResult::with_all_items(listed.clone()))
+        let listed = self.shared.listed(elicitation::can_ask(&context));
+        Ok(ListToolsResult::with_all_items(listed.to_vec()))
     }
 
     async fn call_tool(

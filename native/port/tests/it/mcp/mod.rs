@@ -69,6 +69,21 @@ fn a_result_is_text_for_a_model_and_structured_on_demand() {
 }
 
 #[test]
+fn an_unknown_tool_is_answered_with_tools_that_are_listed() {
+    let world = World::new();
+    let mut client = world.connected(&["--dialect", "microai"]);
+    let list = client.request("tools/list", json!({}));
+    let listed: Vec<&str> =
+        list["result"]["tools"].as_array().unwrap().iter().filter_map(|tool| tool["name"].as_str()).collect();
+    // There is no search engine, and this client cannot ask its user.
+    let unlisted = ["Task", "WebSearch", "AskUserQuestion"];
+    assert!(listed.contains(&"Read") && unlisted.iter().all(|name| !listed.contains(name)), "{listed:?}");
+    let answer = client.request("tools/call", json!({"name": "zzzz", "arguments": {}}));
+    let message = answer["error"]["message"].as_str().unwrap();
+    assert!(message.ends_with(&format!("there are: {}", listed.join(", "))), "{message}");
+}
+
+#[test]
 fn a_result_is_cut_at_the_limit_and_says_how_to_go_on() {
     let world = World::new();
     let lines: String = (1..=9_000).map(|number| format!("line {number}\n")).collect();
