@@ -30,6 +30,9 @@ pub(super) enum Certainty {
 /// The characters that begin a wildcard.
 const WILDCARDS: [char; 4] = ['*', '?', '[', '{'];
 
+/// Programs whose first operand is their subcommand. Elsewhere any operand can be the one that a rule means.
+const WITH_SUBCOMMANDS: [&str; 5] = ["cargo", "git", "go", "kubectl", "npm"];
+
 /// Placeholder for unknown text in comparisons. It does not occur in names.
 const UNKNOWN: &str = "\u{fffc}";
 
@@ -172,15 +175,15 @@ impl CommandPattern {
             }),
             Self::Exact { words: wanted, .. } => {
                 named(wanted, &name, || match args.len() + 1 == wanted.len() {
-                    true => has_all(&wanted[1..], args),
-                    false => has_all(&wanted[1..], args).min(if args.iter().any(Word::may_split) {
+                    true => has_all(wanted, args),
+                    false => has_all(wanted, args).min(if args.iter().any(Word::may_split) {
                         Certainty::Maybe
                     } else {
                         Certainty::No
                     }),
                 })
             }
-            Self::Prefix(wanted) => named(wanted, &name, || has_all(&wanted[1..], args)),
+            Self::Prefix(wanted) => named(wanted, &name, || has_all(wanted, args)),
         }
     }
 
@@ -217,8 +220,9 @@ fn named(wanted: &[String], name: &str, rest: impl FnOnce() -> Certainty) -> Cer
     }
 }
 
-/// Whether arguments contain all wanted words: operands in order, options anywhere.
+/// Whether arguments contain all words that are wanted after the program's name: operands in order, options anywhere.
 fn has_all(wanted: &[String], args: &[Word]) -> Certainty {
+    let Some((program, wanted)) = wanted.split_first() else { return Certainty::No };
     let texts: Vec<Option<String>> = args.iter().map(Word::text).collect();
     let known: Vec<&str> = texts.iter().flatten().map(String::as_str).collect();
     let otherwise = if known.len() < texts.len() { Certainty::Maybe } else { Certainty::No };
@@ -228,7 +232,28 @@ fn has_all(wanted: &[String], args: &[Word]) -> Certainty {
         false if word.starts_with('-') => known.iter().any(|text| is_long(text, word)),
         false => operands.any(|text| text == word),
     };
-    if wanted.iter().all(has) { Certainty::Surely } else { otherwise }
+    let is_subcommand = || wanted.first().is_none_or(|word| may_be_subcommand(program, word, &known));
+    if wanted.iter().all(has) && is_subcommand() { Certainty::Surely } else { otherwise }
+}
+
+/// Whether a word of a rule can be the subcommand among these arguments: options, each with a value perhaps, come before it.
+/// Arguments that name the program again may be another command of it (`git bisect run git push`).
+fn may_be_subcommand(program: &str, word: &str, args: &[&str]) -> bool {
+    let base = program.rsplit('/').next().unwrap_or_default();
+    if !WITH_SUBCOMMANDS.contains(&base) || word.starts_with('-') || args.contains(&base) {
+        return true;
+    }
+    let mut may_be_value = false;
+    for arg in args {
+        match arg.as_bytes() {
+            // What begins with a plus is a toolchain for cargo.
+            [b'-' | b'+', ..] => may_be_value = arg.starts_with('-') && !arg.contains('='),
+            _ if *arg == word => return true,
+            _ if may_be_value => may_be_value = false,
+            _ => return false,
+        }
+    }
+    false
 }
 
 /// Whether a word is a cluster of short options.
@@ -327,6 +352,39 @@ mod tests {
         assert_eq!(holds("git status", "git status"), Certainty::Surely);
         assert_eq!(holds("git status", "git status -s"), Certainty::No);
         assert_eq!(holds("rm *", "rm x"), Certainty::Surely);
+    }
+
+    #[test]
+    fn a_denied_subcommand_is_not_any_word() {
+        for (rule, commands) in [
+            ("git push:*", &["git push x", "git -C push push", "git -c a=b -p --git-dir x push"][..]),
+            ("git push:*", &["git bisect run git push", "git submodule foreach --recursive git push"]),
+            ("git push --force:*", &["git push a --force b", "git -c a=b push a --forc"]),
+            ("git remote add:*", &["git remote -v add x y"]),
+            ("cargo publish:*", &["cargo +nightly publish", "cargo --config a publish"]),
+            ("rm precious:*", &["rm other precious"]),
+            ("docker run:*", &["docker container run x"]),
+        ] {
+            for command in commands {
+                assert_eq!(holds(rule, command), Certainty::Surely, "{rule} {command}");
+            }
+        }
+        for (rule, commands) in [
+            (
+                "git push:*",
+                &["git stash push", "git commit -am push", "git log --grep push", "git help push"][..],
+            ),
+            ("git push", &["git branch push"]),
+            ("git reset:*", &["git bisect reset"]),
+            ("git add:*", &["git remote add x y", "git worktree add x"]),
+            ("npm publish:*", &["npm run publish"]),
+            ("cargo test:*", &["cargo run test"]),
+        ] {
+            for command in commands {
+                assert_eq!(holds(rule, command), Certainty::No, "{rule} {command}");
+            }
+        }
+        assert_eq!(holds("git push:*", "git stash $x"), Certainty::Maybe);
     }
 
     #[test]
