@@ -22,7 +22,7 @@ mod upstream;
 pub use certificates::authority;
 pub use proxy::Proxy;
 
-use beamai_base::Destination;
+use beamai_base::{Destination, HostHint};
 use std::future::Future;
 use std::pin::Pin;
 
@@ -43,4 +43,7 @@ pub trait Gate: Send + Sync {
     /// Records a refused or failed connection, with the reason. `to` is host and port, or the text that was given
     /// instead.
     fn refused(&self, to: &str, why: &str);
+
+    /// Notes what the host can configure so that a destination is connected to.
+    fn advised(&self, to: &str, hint: HostHint);
 }

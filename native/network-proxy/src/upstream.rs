@@ -67,9 +67,16 @@ impl Upstream {
         self.gate.admit(to).await.map_err(ConnectError::Forbidden)?;
         let url = to.url().ok_or_else(|| ConnectError::Malformed(format!("{to} is no host")))?;
         let opened = self.transport.open(&url, &Deadline::lasting(CONNECTING, &advice::COMMAND)).await;
-        let stream = opened.map_err(|error| match error.reason {
-            Reason::Denied => ConnectError::Forbidden(error.message),
-            _ => ConnectError::Failed(error.message),
+        let stream = opened.map_err(|error| {
+            if let Some(hint) = error.hint {
+                self.gate.advised(&to.to_string(), *hint);
+            }
+            // Which protocol the command speaks is not known.
+            let why = error.message.replacen(url.as_str(), &to.to_string(), 1);
+            match error.reason {
+                Reason::Denied => ConnectError::Forbidden(why),
+                _ => ConnectError::Failed(why),
+            }
         })?;
         _ = stream.set_nodelay(true);
         Ok(stream)

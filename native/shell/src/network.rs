@@ -307,4 +307,8 @@ impl Gate for ConnectionGate {
         used.refused += 1;
         used.why = Some(why.to_owned());
     }
+
+    fn advised(&self, to: &str, hint: HostHint) {
+        lock(&self.0.noted).of(to).configure = Some(hint.in_terms(self.0.host_terms));
+    }
 }

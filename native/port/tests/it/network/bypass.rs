@@ -98,8 +98,11 @@ fn a_name_that_leads_to_a_private_address_is_not_reached() {
     let fixture = Fixture::listing(&["*"], &[]);
     let (said, result) = fixture.said(&[&connect(&server.authority)]);
     assert!(said.contains("403 Forbidden"), "{said} {result}");
-    let why = used(&result, &server.authority)["why"].as_str().unwrap();
-    assert!(why.contains("Only public addresses are reached"), "{why}");
+    let used = used(&result, &server.authority);
+    let why = used["why"].as_str().unwrap();
+    assert!(why.contains("Only public addresses are reached") && !why.contains("https"), "{why}");
+    let remedy = used["configure"].as_str().unwrap();
+    assert!(remedy.contains(&format!("allow_addresses => [<<\"{}\">>]", server.server.address)), "{remedy}");
     for authority in ["localhost:80", "ip6-localhost:80"] {
         let (said, _) = fixture.said(&[&connect(authority)]);
         assert!(said.contains("403") || said.contains("502"), "{authority}: {said}");
