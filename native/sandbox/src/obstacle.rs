@@ -82,6 +82,15 @@ const TABLE: &[Obstacle] = &[
         is_there: || is_set("user/max_user_namespaces", "0"),
     },
     Obstacle {
+        name: "no_setfcap",
+        layers: NAMESPACES,
+        finding: "root has not the capability SETFCAP here, as in a container with --cap-drop=ALL, and Linux then gives it no \
+                  user namespace with a root of its own",
+        remedy: "start the container with --cap-add=SETFCAP, or as a user that is not root; or use tier landlock: \
+                 --sandbox required:landlock, sandbox => #{tier => landlock}",
+        is_there: || !is_plain_user() && !has_capability(CAP_SETFCAP),
+    },
+    Obstacle {
         name: "no_landlock",
         layers: &["landlock", "signal_scope"],
         finding: "this kernel has no Landlock, or has it switched off",
@@ -139,6 +148,18 @@ pub fn obstacles_to(sandbox: &SandboxSettings) -> Vec<&'static Obstacle> {
 
 fn is_plain_user() -> bool {
     !rustix::process::geteuid().is_root()
+}
+
+/// `CAP_SETFCAP`: to map user 0 into a new user namespace (`user_namespaces(7)`).
+const CAP_SETFCAP: u32 = 31;
+
+/// Whether this process has a capability.
+fn has_capability(number: u32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    effective
+        .and_then(|set| u64::from_str_radix(set.trim(), 16).ok())
+        .is_none_or(|set| set >> number & 1 == 1)
 }
 
 fn is_set(sysctl: &str, value: &str) -> bool {

@@ -194,6 +194,15 @@ fn doctor_names_settings_of_the_kernel() {
     assert_eq!(report["tier"], "landlock");
 }
 
+#[test]
+fn root_without_its_capabilities_is_recognised() {
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "setpriv", "--bounding-set=-setfcap", PROGRAM]);
+    let report = doctor(command);
+    assert_eq!(obstacles(&report), ["no_setfcap"], "{report:#}");
+    assert_eq!(report["tier"], "landlock");
+}
+
 /// A container whose `/proc` is masked, as those of podman are.
 fn masked() -> Command {
     let mut command = Command::new("unshare");
