@@ -4,7 +4,7 @@ use super::MOST;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 
 /// Identity, change time and size of a file.
@@ -70,6 +70,26 @@ impl OpenDirectory {
         Some(OsString::from_vec(target.into_bytes()))
     }
 
+    /// Opens a directory beneath it that may not be listed; git could write in it all the same.
+    pub(super) fn made_readable(&self, path: &Path) -> Result<Self, Errno> {
+        self.beneath(path).or_else(|errno| {
+            if errno != Errno::ACCESS {
+                return Err(errno);
+            }
+            let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let found = rustix::fs::openat2(&self.0, path, flags, Mode::empty(), resolve)?;
+            let at = format!("/proc/self/fd/{}", found.as_raw_fd());
+            rustix::fs::chmod(at, Mode::from_raw_mode(0o700))?;
+            self.beneath(path)
+        })
+    }
+
+    /// Removes a name that is not a directory's.
+    pub(super) fn remove(&self, name: impl AsRef<OsStr>) -> Result<(), Errno> {
+        rustix::fs::unlinkat(&self.0, name.as_ref(), AtFlags::empty())
+    }
+
     /// Makes a link.
     pub(super) fn make_link(&self, name: impl AsRef<OsStr>, target: &OsStr) -> Result<(), Errno> {
         rustix::fs::symlinkat(target, &self.0, name.as_ref())
@@ -107,23 +127,27 @@ impl OpenDirectory {
 
     /// The names in it that are links.
     pub(super) fn links(&self) -> Vec<OsString> {
+        let links = self.entries().into_iter().filter(|(_, kind)| *kind == FileType::Symlink);
+        links.map(|(name, _)| name).collect()
+    }
+
+    /// All names in it, with their file types.
+    pub(super) fn entries(&self) -> Vec<(OsString, FileType)> {
         use std::os::unix::ffi::OsStrExt;
         let listing = rustix::fs::Dir::read_from(self.0.as_fd());
         let entries = listing.into_iter().flatten().flatten();
-        // Some file systems do not report the type in a listing.
-        let may_be =
-            entries.filter(|entry| matches!(entry.file_type(), FileType::Symlink | FileType::Unknown));
-        let names = may_be.map(|entry| OsStr::from_bytes(entry.file_name().to_bytes()).to_owned());
-        names.filter(|name| self.kind(name) == Some(FileType::Symlink)).collect()
+        let typed = entries.filter_map(|entry| {
+            let name = OsStr::from_bytes(entry.file_name().to_bytes()).to_owned();
+            // Some file systems do not report the type in a listing.
+            let kind = Some(entry.file_type()).filter(|kind| *kind != FileType::Unknown);
+            kind.or_else(|| self.kind(&name)).map(|kind| (name, kind))
+        });
+        typed.filter(|(name, _)| name != "." && name != "..").collect()
     }
 
     /// All names in it.
     pub(super) fn names(&self) -> Vec<OsString> {
-        use std::os::unix::ffi::OsStrExt;
-        let listing = rustix::fs::Dir::read_from(self.0.as_fd());
-        let entries = listing.into_iter().flatten().flatten();
-        let names = entries.map(|entry| OsStr::from_bytes(entry.file_name().to_bytes()).to_owned());
-        names.filter(|name| name != "." && name != "..").collect()
+        self.entries().into_iter().map(|(name, _)| name).collect()
     }
 }
 

@@ -3,6 +3,7 @@
 use super::config;
 use super::directory::{FileStamp, OpenDirectory};
 use super::index::{self, Unreadable};
+use super::links::{Links, is_of_git_alone, links_in};
 use super::repository::{Cleaner, path_of};
 use super::settings::is_command;
 use beamai_workspace::decode_path;
@@ -24,14 +25,16 @@ pub(super) struct KnownFiles {
     /// Of the settings, which say how an index is read.
     settings: [Option<FileStamp>; 2],
     remotes: BTreeSet<String>,
+    pub(super) links: Links,
 }
 
 impl KnownFiles {
-    pub(super) fn of(repository: &OpenDirectory) -> Self {
+    pub(super) fn of(path: &Path, repository: &OpenDirectory) -> Self {
         let stamped = |name: OsString| repository.stamp(&name).map(|stamp| (name, stamp));
         let indexes = indexes(repository).into_iter().filter_map(stamped).collect();
         let remotes = running_remotes(repository).into_iter().map(|remote| remote.told).collect();
-        Self { indexes, settings: settings(repository), remotes }
+        let links = links_in(repository, !is_of_git_alone(path));
+        Self { indexes, settings: settings(repository), remotes, links }
     }
 }
 

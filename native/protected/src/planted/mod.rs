@@ -12,6 +12,7 @@ mod directory;
 mod files;
 mod hooks;
 mod index;
+mod links;
 mod refused;
 mod repository;
 mod sequence;
@@ -167,7 +168,7 @@ impl SnapshotRoot {
         for repository in &found.repositories {
             let path = decode_path(repository);
             if let Ok(directory) = top.beneath(&path) {
-                root.files.insert(repository.clone(), KnownFiles::of(&directory));
+                root.files.insert(repository.clone(), KnownFiles::of(&path, &directory));
                 root.steps.extend(SequenceCommands::of(&directory).map(|steps| (repository.clone(), steps)));
             }
             if !start.is_held || repository::is_link(&top, &path) {
@@ -183,10 +184,11 @@ impl SnapshotRoot {
             }
         }
         for begun in &found.begun {
-            if let Ok(directory) = top.beneath(&decode_path(begun)) {
-                root.files.insert(begun.clone(), KnownFiles::of(&directory));
+            let path = decode_path(begun);
+            if let Ok(directory) = top.beneath(&path) {
+                root.files.insert(begun.clone(), KnownFiles::of(&path, &directory));
             }
-            let path = root.path.join(decode_path(begun));
+            let path = root.path.join(path);
             root.begun.insert(begun.clone(), repository::risky_settings_of_begun(&path));
         }
         root
