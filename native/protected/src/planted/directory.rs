@@ -45,6 +45,21 @@ impl OpenDirectory {
             .map(|stamp| FileStamp(format!("{stamp:?}")))
     }
 
+    /// Whether a regular file has more than one name.
+    pub(super) fn is_shared(&self, name: impl AsRef<OsStr>) -> bool {
+        let stat = rustix::fs::statat(&self.0, name.as_ref(), AtFlags::SYMLINK_NOFOLLOW);
+        stat.is_ok_and(|stat| {
+            stat.st_nlink > 1 && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
+        })
+    }
+
+    /// Replaces a file by a copy, which has one name.
+    pub(super) fn copy_in_place(&self, name: &OsStr) -> Result<(), Errno> {
+        let stat = rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        self.replace(name, &self.read(name)?)?;
+        rustix::fs::chmodat(&self.0, name, Mode::from_raw_mode(stat.st_mode & 0o777), AtFlags::empty())
+    }
+
     /// The content of a regular file up to a size limit; an error for anything else.
     pub(super) fn read(&self, name: impl AsRef<OsStr>) -> Result<Vec<u8>, Errno> {
         self.read_up_to(name, MOST)

@@ -4,6 +4,7 @@ use super::config;
 use super::directory::{FileStamp, OpenDirectory};
 use super::index::{self, Unreadable};
 use super::links::{Links, is_of_git_alone, links_in};
+use super::named::{CONFLICTS, LinkedTrees, linked_trees};
 use super::repository::{Cleaner, path_of};
 use super::settings::is_command;
 use beamai_workspace::decode_path;
@@ -26,6 +27,8 @@ pub(super) struct KnownFiles {
     settings: [Option<FileStamp>; 2],
     remotes: BTreeSet<String>,
     pub(super) links: Links,
+    pub(super) linked_trees: LinkedTrees,
+    pub(super) conflicts: Option<FileStamp>,
 }
 
 impl KnownFiles {
@@ -34,7 +37,14 @@ impl KnownFiles {
         let indexes = indexes(repository).into_iter().filter_map(stamped).collect();
         let remotes = running_remotes(repository).into_iter().map(|remote| remote.told).collect();
         let links = links_in(repository, !is_of_git_alone(path));
-        Self { indexes, settings: settings(repository), remotes, links }
+        Self {
+            indexes,
+            settings: settings(repository),
+            remotes,
+            links,
+            linked_trees: linked_trees(repository),
+            conflicts: repository.stamp(CONFLICTS),
+        }
     }
 }
 

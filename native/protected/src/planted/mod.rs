@@ -13,10 +13,12 @@ mod files;
 mod hooks;
 mod index;
 mod links;
+mod named;
 mod refused;
 mod repository;
 mod sequence;
 mod settings;
+mod shared;
 mod sources;
 mod trusted;
 mod way;
@@ -171,7 +173,7 @@ impl SnapshotRoot {
                 root.files.insert(repository.clone(), KnownFiles::of(&path, &directory));
                 root.steps.extend(SequenceCommands::of(&directory).map(|steps| (repository.clone(), steps)));
             }
-            if !start.is_held || repository::is_link(&top, &path) {
+            if !start.is_held || repository::is_link(&top, &path) || has_other_names(&top, &path) {
                 let directory = repository::directory_of(&top, &root.path, &path);
                 root.unpinned.insert(repository.clone(), repository::risky_settings(&directory));
             }
@@ -193,6 +195,11 @@ impl SnapshotRoot {
         }
         root
     }
+}
+
+/// Whether a mount does not keep a repository's settings and hooks, because they have other names.
+fn has_other_names(top: &OpenDirectory, path: &Path) -> bool {
+    top.beneath(path).is_ok_and(|repository| !shared::shared_files(&repository).is_empty())
 }
 
 /// Checks what a command has created, after its end, and removes what runs programs.

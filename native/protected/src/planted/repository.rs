@@ -100,6 +100,9 @@ impl<'c> Cleaner<'c> {
         for path in new {
             self.clean_new(&decode_path(path), path);
             if !before.contains(path) {
+                if let Ok(directory) = self.top.beneath(&decode_path(path)) {
+                    self.unshare(&decode_path(path), &directory);
+                }
                 self.clean_relative_hooks(&decode_path(path));
             }
         }
@@ -271,6 +274,7 @@ impl<'c> Cleaner<'c> {
     fn clean_state(&mut self, path: &Path, directory: &OpenDirectory, text: &str) {
         let root = self.root;
         self.clean_files(path, directory, root.files.get(text));
+        self.clean_named(path, directory, root.files.get(text));
         sequence::clean(directory, root.steps.get(text), |file, what, done| {
             let outcome = match done {
                 Ok(()) => "removed".to_owned(),

@@ -1,7 +1,8 @@
 //! What a command leaves so that the person's own git writes or copies a file that no command can reach.
 
 use super::leftovers::{assert_taken_out, left, tiers};
-use super::made;
+use super::{Outside, REQUIRED, made, program};
+use crate::common::Env;
 use serde_json::json;
 use std::fs;
 
@@ -80,5 +81,108 @@ fn links_that_were_there_and_references_stay() {
         // What leads elsewhere now counts as new.
         let result = env.run("ln -sfn ../../else w/.git/logs");
         assert!(result["planted"].to_string().contains("w/.git/logs"), "{result}");
+    }
+}
+
+/// A file that says that a file is in conflict, and what `git rerere` needs to record its resolution.
+fn in_conflict(file: &str) -> String {
+    let id = "0123456789012345678901234567890123456789";
+    format!(
+        "mkdir -p r/.git/rr-cache/{id}; touch r/.git/rr-cache/{id}/preimage; printf '{id}\\t%s\\0' {file} > r/.git/MERGE_RR"
+    )
+}
+
+#[test]
+fn no_file_from_outside_is_recorded_as_a_resolved_conflict() {
+    let person = "echo secret > $(dirname MARK)/s; echo [x] > .git/conf; git rerere; \
+                  grep -rqE 'secret|x' .git/rr-cache && touch MARK";
+    let home = "$(dirname MARK)";
+    for (prepare, command) in [
+        ("true", in_conflict(&format!("{home}/s"))),
+        ("true", in_conflict(".git/conf")),
+        ("true", format!("{}; ln -s {home} r/l", in_conflict("l/s"))),
+        // The command that makes the link leaves the file as it is.
+        (&*in_conflict("l/s"), format!("ln -s {home} r/l")),
+    ] {
+        let prepare = format!("{}; {prepare}", made("r"));
+        assert_taken_out(&prepare, &command, "r", person, "r/.git/MERGE_RR");
+    }
+    // The state of a linked work tree counts for that.
+    let linked =
+        format!("{}; mv r/.git/MERGE_RR r/.git/worktrees/wt; ln -s $(dirname MARK) wt/l", in_conflict("l/s"));
+    let person =
+        "echo secret > $(dirname MARK)/s; git rerere; grep -rq secret ../r/.git/rr-cache && touch MARK";
+    let prepare = made("r") + "; git -C r worktree add -q ../wt";
+    assert_taken_out(&prepare, &linked, "wt", person, "r/.git/worktrees/wt/MERGE_RR");
+}
+
+#[test]
+fn conflicts_in_the_work_tree_are_recorded() {
+    let prepare = made("r")
+        + "; cd r; git config rerere.enabled true; git checkout -q -b o; echo o > f; git commit -qam o; \
+           git checkout -q main; echo m > f; git commit -qam m; git worktree add -q ../wt -b w";
+    for tier in tiers() {
+        for directory in ["r", "wt"] {
+            let command = format!("cd {directory}; git merge -q o > /dev/null; git rerere status");
+            let (_, result, _) = left(tier.clone(), &prepare, &command, directory, "true");
+            assert_eq!((&result["stdout"], result.get("planted")), (&json!("f\n"), None), "{result}");
+        }
+    }
+}
+
+#[test]
+fn no_work_tree_outside_is_repaired() {
+    let person = "mkdir $(dirname MARK)/x; git worktree repair; test -e $(dirname MARK)/x/.git && touch MARK";
+    let elsewhere = "echo $(dirname MARK)/x/.git > r/.git/worktrees/wt/gitdir";
+    let add = "git -C r worktree add -q ../wt";
+    assert_taken_out(&made("r"), &format!("{add}; {elsewhere}"), "r", person, "r/.git/worktrees/wt/gitdir");
+    let link = format!("{add}; rm wt/.git; ln -s $(dirname MARK)/x/.git wt/.git");
+    let (_, result, _) = left(json!(REQUIRED), &made("r"), &link, "r", "true");
+    assert!(result["planted"].to_string().contains("wt"), "{result}");
+    for tier in tiers() {
+        let commands = [
+            format!("{add} && git -C r worktree move wt wt2"),
+            "git -C r worktree add -q /tmp/a-tree-of-its-own".to_owned(),
+        ];
+        for command in commands {
+            let (_, result, _) = left(tier.clone(), &made("r"), &command, "r", "true");
+            assert!(result.get("planted").is_none(), "{command}: {result}");
+        }
+    }
+}
+
+#[test]
+fn another_name_of_settings_and_hooks_changes_nothing() {
+    let setting = "printf '[core]\\n\\tfsmonitor = EVIL\\n' >> c";
+    let hook = "cat EVIL > c";
+    for (prepare, make, write, directory) in [
+        ("true", "git init -q n; ln n/.git/config c", setting, "n"),
+        (
+            "true",
+            "git init -q --bare b; git -C b config core.bare false; git -C b config core.worktree .; ln b/config c",
+            setting,
+            "b",
+        ),
+        ("ln r/.git/config c", "true", setting, "r"),
+        (
+            "cp evil r/.git/hooks/pre-commit; echo '#!/bin/sh' > r/.git/hooks/pre-commit; ln r/.git/hooks/pre-commit c",
+            "true",
+            hook,
+            "r",
+        ),
+    ] {
+        let all = ["off", REQUIRED].map(|mode| (mode, json!(mode)));
+        for (mode, sandbox) in all.into_iter().chain([("landlock", tiers()[1].clone())]) {
+            let outside = Outside::new();
+            let env = Env::with("off");
+            program(&env, &outside);
+            assert_eq!(env.run(&format!("{}; {prepare}", made("r")))["exit_code"], 0);
+            let env = env.now_under(sandbox);
+            env.run(make);
+            let evil = env.path().join("evil");
+            let result = env.run(&write.replace("EVIL", evil.to_str().unwrap()));
+            let runs = outside.any_runs(&env.path().join(directory));
+            assert_eq!(runs, mode == "off", "{make}; {write} ({mode}): {result}");
+        }
     }
 }
