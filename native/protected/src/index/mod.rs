@@ -43,6 +43,8 @@ pub struct ProtectedPaths {
     pub read_only: Vec<String>,
     /// Directories that are repositories but for a name or two. They are not protected.
     pub begun: Vec<String>,
+    /// Directories that could not be listed, so that what is in them is not known.
+    pub closed: Vec<String>,
     /// Why the lists may be incomplete.
     pub cut: Option<String>,
     /// Why repositories inside of the directories of others may be missing.

@@ -33,6 +33,8 @@ pub(super) struct DirectoryIndex {
     with_files: BTreeMap<PathBuf, DirectoryStamp>,
     repositories: BTreeSet<PathBuf>,
     begun: BTreeSet<PathBuf>,
+    /// Directories that could not be listed.
+    closed: BTreeSet<PathBuf>,
     hidden: BTreeSet<PathBuf>,
     read_only: BTreeSet<PathBuf>,
     plain: Extent,
@@ -107,6 +109,7 @@ impl DirectoryIndex {
             with_files: BTreeMap::new(),
             repositories: BTreeSet::new(),
             begun: BTreeSet::new(),
+            closed: BTreeSet::new(),
             hidden: BTreeSet::new(),
             read_only: BTreeSet::new(),
             plain: Extent::default(),
@@ -128,6 +131,7 @@ impl DirectoryIndex {
             hidden: texts(&self.hidden),
             read_only: texts(&self.read_only),
             begun: texts(self.begun.difference(&self.repositories)),
+            closed: texts(&self.closed),
             cut: self.plain.cut.as_ref().map(|cut| cut.why.clone()),
             cut_inside: self.inside.cut.as_ref().map(|cut| cut.why.clone()),
         }
@@ -186,6 +190,8 @@ impl DirectoryIndex {
             stamp.may_change_unseen() || scan::stamp_at(&self.root, path) != Ok(**stamp)
         };
         directories.extend(self.dated.iter().filter(is_old).map(|(path, _)| path.clone()));
+        // Nothing tells when they can be.
+        directories.extend(self.closed.iter().filter(|path| scan::open(&self.root, path).is_ok()).cloned());
         self.note_new_directories(&mut directories);
         Ok((names, directories))
     }
@@ -227,7 +233,14 @@ impl DirectoryIndex {
             let from = set.range::<Path, _>((Bound::Included(path), Bound::Unbounded));
             from.take_while(|other| other.starts_with(path)).cloned().collect()
         };
-        for set in [&mut self.repositories, &mut self.begun, &mut self.hidden, &mut self.read_only] {
+        let sets = [
+            &mut self.repositories,
+            &mut self.begun,
+            &mut self.closed,
+            &mut self.hidden,
+            &mut self.read_only,
+        ];
+        for set in sets {
             for gone in beneath(set) {
                 set.remove(&gone);
             }
@@ -350,7 +363,8 @@ impl DirectoryIndex {
                 // Removed or replaced meanwhile, for which there is an event.
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
                 Err(Errno::ACCESS | Errno::PERM) => {
-                    _ = self.keep(&path, scan.targets.meaning_of_unreadable())
+                    _ = self.keep(&path, scan.targets.meaning_of_unreadable());
+                    self.closed.insert(path);
                 }
                 Err(errno) => {
                     let why = format!("{} cannot be opened: {errno}", encode_path(&path));

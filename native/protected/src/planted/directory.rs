@@ -94,8 +94,9 @@ impl OpenDirectory {
             let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let found = rustix::fs::openat2(&self.0, path, flags, Mode::empty(), resolve)?;
+            let mode = Mode::from_raw_mode(rustix::fs::fstat(&found)?.st_mode & 0o777);
             let at = format!("/proc/self/fd/{}", found.as_raw_fd());
-            rustix::fs::chmod(at, Mode::from_raw_mode(0o700))?;
+            rustix::fs::chmod(at, mode | Mode::RUSR | Mode::XUSR)?;
             self.beneath(path)
         })
     }

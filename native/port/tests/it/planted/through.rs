@@ -2,9 +2,11 @@
 
 use super::leftovers::{assert_taken_out, left, tiers};
 use super::{Outside, REQUIRED, made, program};
-use crate::common::Env;
+use crate::common::{Env, PROGRAM};
 use serde_json::json;
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 /// A repository with a branch to merge.
 fn branched() -> String {
@@ -185,4 +187,27 @@ fn another_name_of_settings_and_hooks_changes_nothing() {
             assert_eq!(runs, mode == "off", "{make}; {write} ({mode}): {result}");
         }
     }
+}
+
+#[test]
+fn directories_that_cannot_be_listed_hide_nothing() {
+    let make = "git init -q d/n; git -C d/n config core.fsmonitor EVIL";
+    for (close, open) in [("d/n d", ".. ."), ("d", ".."), ("d/n/.git", ".git")] {
+        let person = format!("git status; chmod 700 {open}");
+        assert_taken_out("true", &format!("{make}; chmod 300 {close}"), "d/n", &person, "d/n/.git/config");
+    }
+}
+
+/// The tests of this module as a user whom nobody knows, who cannot list every directory.
+#[test]
+fn all_of_this_holds_for_a_plain_user() {
+    const OWN: &str = "all_of_this_holds_for_a_plain_user";
+    if !crate::common::is_root() {
+        return;
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/plain_user.sh");
+    let mut command = Command::new(script);
+    command.arg("23458").arg(Path::new(PROGRAM).parent().unwrap()).arg(std::env::current_exe().unwrap());
+    let output = command.args(["planted::through::", "--test-threads", "2", "--skip", OWN]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }
