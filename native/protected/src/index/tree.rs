@@ -33,6 +33,8 @@ pub(super) struct DirectoryIndex {
     with_files: BTreeMap<PathBuf, DirectoryStamp>,
     repositories: BTreeSet<PathBuf>,
     begun: BTreeSet<PathBuf>,
+    /// Links in the directories of repositories.
+    links: BTreeSet<PathBuf>,
     /// Directories that could not be listed.
     closed: BTreeSet<PathBuf>,
     hidden: BTreeSet<PathBuf>,
@@ -83,6 +85,16 @@ impl Extent {
     }
 }
 
+/// What to look at again.
+#[derive(Default)]
+struct IndexChanges {
+    names: BTreeSet<PathBuf>,
+    /// Directories, with everything beneath them.
+    directories: BTreeSet<PathBuf>,
+    /// Directories of repositories, for links alone.
+    of_files: BTreeSet<PathBuf>,
+}
+
 struct IndexedDirectory {
     role: DirectoryRole,
     watch: Option<i32>,
@@ -109,6 +121,7 @@ impl DirectoryIndex {
             with_files: BTreeMap::new(),
             repositories: BTreeSet::new(),
             begun: BTreeSet::new(),
+            links: BTreeSet::new(),
             closed: BTreeSet::new(),
             hidden: BTreeSet::new(),
             read_only: BTreeSet::new(),
@@ -131,6 +144,7 @@ impl DirectoryIndex {
             hidden: texts(&self.hidden),
             read_only: texts(&self.read_only),
             begun: texts(self.begun.difference(&self.repositories)),
+            links: texts(&self.links),
             closed: texts(&self.closed),
             cut: self.plain.cut.as_ref().map(|cut| cut.why.clone()),
             cut_inside: self.inside.cut.as_ref().map(|cut| cut.why.clone()),
@@ -142,13 +156,15 @@ impl DirectoryIndex {
     /// # Errors
     /// Those of the scan's check, after which the index must be discarded.
     pub(super) fn is_current(&mut self, scan: &Scan<'_>) -> Result<bool> {
-        let Ok((names, directories)) = self.changes(scan) else {
+        let Ok(IndexChanges { names, directories, of_files }) = self.changes(scan) else {
             self.rebuild(scan)?;
             return Ok(false);
         };
-        if names.is_empty() && directories.is_empty() {
+        if names.is_empty() && directories.is_empty() && of_files.is_empty() {
             return Ok(true);
         }
+        self.links.retain(|link| link.parent().is_none_or(|parent| !of_files.contains(parent)));
+        of_files.iter().for_each(|path| self.note_links(path));
         let directories = topmost(directories);
         // A moved directory keeps its watch, so removals come first.
         for path in &directories {
@@ -165,15 +181,23 @@ impl DirectoryIndex {
         Ok(false)
     }
 
-    /// The changes: names, and directories to scan again completely.
-    fn changes(&self, scan: &Scan<'_>) -> Result<(BTreeSet<PathBuf>, BTreeSet<PathBuf>), EventOverflow> {
-        let (mut names, mut directories) = (BTreeSet::new(), BTreeSet::new());
+    /// Records the links of a directory.
+    fn note_links(&mut self, directory: &Path) {
+        let entries = scan::open(&self.root, directory).and_then(scan::entries).unwrap_or_default();
+        let links = entries.into_iter().filter(|(_, kind)| *kind == FileType::Symlink);
+        self.links.extend(links.map(|(name, _)| directory.join(name)));
+    }
+
+    fn changes(&self, scan: &Scan<'_>) -> Result<IndexChanges, EventOverflow> {
+        let IndexChanges { mut names, mut directories, mut of_files } = IndexChanges::default();
         let mut events = HashSet::new();
         if let Some(watch) = &self.watch {
-            watch.read_events(|event| {
-                if self.is_of_interest(&event, scan) {
-                    events.insert(event);
+            watch.read_events(|event| match self.watched.get(&event.watch) {
+                _ if self.is_of_interest(&event, scan) => _ = events.insert(event),
+                Some(parent) if self.is_inside(parent) && !of_files.contains(parent) => {
+                    of_files.insert(parent.clone());
                 }
+                _ => {}
             })?;
         }
         for DirectoryEvent { watch, name, is_directory } in events {
@@ -193,7 +217,11 @@ impl DirectoryIndex {
         // Nothing tells when they can be.
         directories.extend(self.closed.iter().filter(|path| scan::open(&self.root, path).is_ok()).cloned());
         self.note_new_directories(&mut directories);
-        Ok((names, directories))
+        Ok(IndexChanges { names, directories, of_files })
+    }
+
+    fn is_inside(&self, directory: &Path) -> bool {
+        self.directories.get(directory).is_some_and(|directory| directory.role.is_inside())
     }
 
     /// Adds directories that had only files, and may have others now.
@@ -236,6 +264,7 @@ impl DirectoryIndex {
         let sets = [
             &mut self.repositories,
             &mut self.begun,
+            &mut self.links,
             &mut self.closed,
             &mut self.hidden,
             &mut self.read_only,
@@ -294,6 +323,9 @@ impl DirectoryIndex {
         kind: FileType,
         scan: &Scan<'_>,
     ) -> Option<DirectoryRole> {
+        if kind == FileType::Symlink && parent.is_inside() {
+            self.links.insert(path.to_owned());
+        }
         let meaning = scan.targets.meaning(parent, path, kind, |path| scan::exists(&self.root, path));
         self.keep(path, meaning)
     }

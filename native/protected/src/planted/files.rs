@@ -3,10 +3,11 @@
 use super::config;
 use super::directory::{FileStamp, OpenDirectory};
 use super::index::{self, Unreadable};
-use super::links::{Links, is_of_git_alone, links_in};
+use super::links::{Links, links_in};
 use super::named::{CONFLICTS, LinkedTrees, linked_trees};
 use super::repository::{Cleaner, path_of};
 use super::settings::is_command;
+use crate::ProtectedPaths;
 use beamai_workspace::decode_path;
 use rustix::fs::FileType;
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,11 +33,11 @@ pub(super) struct KnownFiles {
 }
 
 impl KnownFiles {
-    pub(super) fn of(path: &Path, repository: &OpenDirectory) -> Self {
+    pub(super) fn of(path: &Path, repository: &OpenDirectory, found: &ProtectedPaths) -> Self {
         let stamped = |name: OsString| repository.stamp(&name).map(|stamp| (name, stamp));
         let indexes = indexes(repository).into_iter().filter_map(stamped).collect();
         let remotes = running_remotes(repository).into_iter().map(|remote| remote.told).collect();
-        let links = links_in(repository, !is_of_git_alone(path));
+        let links = links_in(path, repository, found);
         Self {
             indexes,
             settings: settings(repository),

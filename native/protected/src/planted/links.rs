@@ -2,6 +2,8 @@
 
 use super::directory::OpenDirectory;
 use super::repository::Cleaner;
+use crate::ProtectedPaths;
+use beamai_workspace::decode_path;
 use rustix::fs::FileType;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -31,18 +33,29 @@ const WRITTEN: [&str; 14] = [
 /// Links by their path in the repository, with what they lead to.
 pub(super) type Links = BTreeMap<PathBuf, OsString>;
 
-/// The links in a repository's directory. `is_mixed` says that it may have other files, too.
-pub(super) fn links_in(repository: &OpenDirectory, is_mixed: bool) -> Links {
+/// The links in a repository's directory at a path, of which the index knows those that lie in a `.git`.
+pub(super) fn links_in(path: &Path, repository: &OpenDirectory, found: &ProtectedPaths) -> Links {
+    if !is_of_git_alone(path) {
+        return links_beneath(repository);
+    }
+    let target = |link: &Path| repository.beneath(link.parent()?).ok()?.link(link.file_name()?);
+    let links =
+        found.links.iter().filter_map(|link| Some(decode_path(link).strip_prefix(path).ok()?.to_owned()));
+    links.filter_map(|link| target(&link).map(|target| (link, target))).collect()
+}
+
+/// The same in a directory that may have other files, too.
+fn links_beneath(repository: &OpenDirectory) -> Links {
     let (mut links, mut rest, mut seen) = (Links::new(), vec![PathBuf::new()], 0);
     while let Some(path) = rest.pop().filter(|_| seen < MOST) {
         // Git reaches none by a path that is too long.
-        let Ok(directory) = repository.made_readable(&path) else { continue };
+        let Ok(directory) = repository.beneath(&path) else { continue };
         seen += 1;
         for (name, kind) in directory.entries() {
             let at = path.join(&name);
             match kind {
                 FileType::Symlink => _ = directory.link(&name).map(|target| links.insert(at, target)),
-                FileType::Directory if is_entered(&path, &name, is_mixed) => rest.push(at),
+                FileType::Directory if is_entered(&path, &name) => rest.push(at),
                 _ => {}
             }
         }
@@ -50,18 +63,17 @@ pub(super) fn links_in(repository: &OpenDirectory, is_mixed: bool) -> Links {
     links
 }
 
-fn is_entered(parent: &Path, name: &OsStr, is_mixed: bool) -> bool {
-    let is_written = || WRITTEN.iter().any(|written| name == *written);
+fn is_entered(parent: &Path, name: &OsStr) -> bool {
     let is_fan_out = || name.len() == 2 && name.as_bytes().iter().all(u8::is_ascii_hexdigit);
     match parent.to_str() {
-        Some("") => !is_mixed || is_written(),
+        Some("") => WRITTEN.iter().any(|written| name == *written),
         Some("objects") => !is_fan_out(),
         _ => true,
     }
 }
 
 /// Whether a path has a component `.git`, so that all beneath it is git's.
-pub(super) fn is_of_git_alone(path: &Path) -> bool {
+fn is_of_git_alone(path: &Path) -> bool {
     path.components().any(|part| part == Component::Normal(".git".as_ref()))
 }
 
@@ -77,7 +89,7 @@ impl Cleaner<'_> {
     /// Removes links that are new or lead elsewhere than before. A new name could be one that git writes to as well, and all
     /// that a link has is told.
     pub(super) fn clean_links(&mut self, path: &Path, repository: &OpenDirectory, known: Option<&Links>) {
-        for (link, target) in links_in(repository, !is_of_git_alone(path)) {
+        for (link, target) in links_in(path, repository, self.now) {
             let is_known = known.is_some_and(|known| known.get(&link) == Some(&target));
             if is_known
                 || is_reference(&link, &target)

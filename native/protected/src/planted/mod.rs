@@ -174,7 +174,7 @@ impl SnapshotRoot {
         for repository in &found.repositories {
             let path = decode_path(repository);
             if let Ok(directory) = top.beneath(&path) {
-                root.files.insert(repository.clone(), KnownFiles::of(&path, &directory));
+                root.files.insert(repository.clone(), KnownFiles::of(&path, &directory, found));
                 root.steps.extend(SequenceCommands::of(&directory).map(|steps| (repository.clone(), steps)));
             }
             if !start.is_held || repository::is_link(&top, &path) || has_other_names(&top, &path) {
@@ -192,7 +192,7 @@ impl SnapshotRoot {
         for begun in &found.begun {
             let path = decode_path(begun);
             if let Ok(directory) = top.beneath(&path) {
-                root.files.insert(begun.clone(), KnownFiles::of(&path, &directory));
+                root.files.insert(begun.clone(), KnownFiles::of(&path, &directory, found));
             }
             let path = root.path.join(path);
             root.begun.insert(begun.clone(), repository::risky_settings_of_begun(&path));
