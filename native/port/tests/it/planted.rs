@@ -4,6 +4,7 @@
 mod inside;
 mod leftovers;
 mod links;
+mod through;
 
 use crate::common::{Env, InSession};
 use serde_json::{Value, json};

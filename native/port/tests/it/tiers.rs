@@ -534,3 +534,22 @@ fn the_documentation_tells_what_differs() {
     let told: BTreeSet<&str> = DIFFERS.iter().map(|(_, row)| *row).collect();
     assert!(told.is_subset(&rows), "not in the table: {:?}", told.difference(&rows).collect::<Vec<_>>());
 }
+
+#[test]
+fn without_mounts_what_names_a_linked_work_tree_is_put_back() {
+    let (dir, elsewhere) = (TempDir::new().unwrap(), TempDir::new_in("/var/tmp").unwrap());
+    let (result, _) = call(
+        Vec::new(),
+        "off",
+        dir.path(),
+        "git init -q r && cd r && git -c user.name=N -c user.email=e@x commit -q --allow-empty -m x && git worktree add -q ../wt",
+    );
+    assert_eq!(result["exit_code"], 0, "{result}");
+    let file = dir.path().join("r/.git/worktrees/wt/gitdir");
+    let before = std::fs::read(&file).unwrap();
+    let command = format!("echo {}/.git > r/.git/worktrees/wt/gitdir", elsewhere.path().display());
+    let (result, _) = call(no_user_namespaces(), "required:landlock", dir.path(), &command);
+    assert_eq!(result["exit_code"], 0, "{result}");
+    assert_eq!(result["planted"][0]["path"], "r/.git/worktrees/wt/gitdir", "{result}");
+    assert_eq!(std::fs::read(&file).unwrap(), before);
+}

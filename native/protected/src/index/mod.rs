@@ -43,6 +43,10 @@ pub struct ProtectedPaths {
     pub read_only: Vec<String>,
     /// Directories that are repositories but for a name or two. They are not protected.
     pub begun: Vec<String>,
+    /// Links in the directories of repositories that lie in a `.git`.
+    pub links: Vec<String>,
+    /// Directories that could not be listed, so that what is in them is not known.
+    pub closed: Vec<String>,
     /// Why the lists may be incomplete.
     pub cut: Option<String>,
     /// Why repositories inside of the directories of others may be missing.

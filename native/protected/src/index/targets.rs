@@ -201,7 +201,7 @@ fn begins_repository(path: &Path, exists: &impl Fn(&Path) -> bool) -> bool {
 /// Whether git keeps only files in a directory of this name in `objects`.
 fn has_only_files(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
-    matches!(name, b"pack" | b"info") || name.len() == 2 && name.iter().all(u8::is_ascii_hexdigit)
+    name.len() == 2 && name.iter().all(u8::is_ascii_hexdigit)
 }
 
 impl DirectoryRole {

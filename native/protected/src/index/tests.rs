@@ -1,6 +1,6 @@
 //! An index always equals the result of a new walk.
 
-use super::{ScanBounds, scan::Scan, targets::ScanTargets, tree::DirectoryIndex};
+use super::{BOUNDS_OF_REPOSITORIES, ScanBounds, scan::Scan, targets::ScanTargets, tree::DirectoryIndex};
 use crate::{ProtectedPaths, protected_paths};
 use beamai_base::{Reason, Result, ToolError};
 use beamai_policy::{DeniedPaths, Policy, PolicyText};
@@ -258,4 +258,42 @@ fn whoever_cancels_ends_the_walk_and_the_next_one_finds_everything() {
         protected_paths(&here(&dir), true, &denied_paths(&here(&dir), &RULES), &cancelled).unwrap_err();
     assert_eq!(error.reason, Reason::Cancelled);
     assert_eq!(found(&dir, &RULES).hidden, ["a/k.pem"]);
+}
+
+#[test]
+fn links_in_a_repository_are_known_as_they_come_and_go() {
+    let dir = TempDir::new().unwrap();
+    for file in [".git/HEAD", ".git/objects/pack/x", ".git/objects/info/x", ".git/refs/heads/x", "plain/x"] {
+        write(&dir, file);
+    }
+    let links_now = || {
+        let found = found(&dir, &[]);
+        assert_eq!(*found, walked(&dir, &[], BOUNDS_OF_REPOSITORIES));
+        found.links.clone()
+    };
+    assert!(links_now().is_empty());
+    fs::create_dir_all(dir.path().join(".git/new/deep")).unwrap();
+    let links = [
+        ".git/FETCH_HEAD",
+        ".git/new/deep/l",
+        ".git/objects/info/commit-graph",
+        ".git/objects/pack/l",
+        ".git/refs/heads/HEAD",
+        ".git/refs/heads/l",
+    ];
+    for link in links.iter().chain(&["plain/l"]) {
+        std::os::unix::fs::symlink("x", dir.path().join(link)).unwrap();
+    }
+    assert_eq!(links_now(), links);
+    fs::remove_file(dir.path().join(".git/FETCH_HEAD")).unwrap();
+    fs::rename(dir.path().join(".git/new"), dir.path().join(".git/n")).unwrap();
+    fs::rename(dir.path().join(".git/refs/heads/l"), dir.path().join(".git/l")).unwrap();
+    let now = [
+        ".git/l",
+        ".git/n/deep/l",
+        ".git/objects/info/commit-graph",
+        ".git/objects/pack/l",
+        ".git/refs/heads/HEAD",
+    ];
+    assert_eq!(links_now(), now);
 }

@@ -33,6 +33,10 @@ pub(super) struct DirectoryIndex {
     with_files: BTreeMap<PathBuf, DirectoryStamp>,
     repositories: BTreeSet<PathBuf>,
     begun: BTreeSet<PathBuf>,
+    /// Links in the directories of repositories.
+    links: BTreeSet<PathBuf>,
+    /// Directories that could not be listed.
+    closed: BTreeSet<PathBuf>,
     hidden: BTreeSet<PathBuf>,
     read_only: BTreeSet<PathBuf>,
     plain: Extent,
@@ -81,6 +85,16 @@ impl Extent {
     }
 }
 
+/// What to look at again.
+#[derive(Default)]
+struct IndexChanges {
+    names: BTreeSet<PathBuf>,
+    /// Directories, with everything beneath them.
+    directories: BTreeSet<PathBuf>,
+    /// Directories of repositories, for links alone.
+    of_files: BTreeSet<PathBuf>,
+}
+
 struct IndexedDirectory {
     role: DirectoryRole,
     watch: Option<i32>,
@@ -107,6 +121,8 @@ impl DirectoryIndex {
             with_files: BTreeMap::new(),
             repositories: BTreeSet::new(),
             begun: BTreeSet::new(),
+            links: BTreeSet::new(),
+            closed: BTreeSet::new(),
             hidden: BTreeSet::new(),
             read_only: BTreeSet::new(),
             plain: Extent::default(),
@@ -128,6 +144,8 @@ impl DirectoryIndex {
             hidden: texts(&self.hidden),
             read_only: texts(&self.read_only),
             begun: texts(self.begun.difference(&self.repositories)),
+            links: texts(&self.links),
+            closed: texts(&self.closed),
             cut: self.plain.cut.as_ref().map(|cut| cut.why.clone()),
             cut_inside: self.inside.cut.as_ref().map(|cut| cut.why.clone()),
         }
@@ -138,13 +156,15 @@ impl DirectoryIndex {
     /// # Errors
     /// Those of the scan's check, after which the index must be discarded.
     pub(super) fn is_current(&mut self, scan: &Scan<'_>) -> Result<bool> {
-        let Ok((names, directories)) = self.changes(scan) else {
+        let Ok(IndexChanges { names, directories, of_files }) = self.changes(scan) else {
             self.rebuild(scan)?;
             return Ok(false);
         };
-        if names.is_empty() && directories.is_empty() {
+        if names.is_empty() && directories.is_empty() && of_files.is_empty() {
             return Ok(true);
         }
+        self.links.retain(|link| link.parent().is_none_or(|parent| !of_files.contains(parent)));
+        of_files.iter().for_each(|path| self.note_links(path));
         let directories = topmost(directories);
         // A moved directory keeps its watch, so removals come first.
         for path in &directories {
@@ -161,15 +181,23 @@ impl DirectoryIndex {
         Ok(false)
     }
 
-    /// The changes: names, and directories to scan again completely.
-    fn changes(&self, scan: &Scan<'_>) -> Result<(BTreeSet<PathBuf>, BTreeSet<PathBuf>), EventOverflow> {
-        let (mut names, mut directories) = (BTreeSet::new(), BTreeSet::new());
+    /// Records the links of a directory.
+    fn note_links(&mut self, directory: &Path) {
+        let entries = scan::open(&self.root, directory).and_then(scan::entries).unwrap_or_default();
+        let links = entries.into_iter().filter(|(_, kind)| *kind == FileType::Symlink);
+        self.links.extend(links.map(|(name, _)| directory.join(name)));
+    }
+
+    fn changes(&self, scan: &Scan<'_>) -> Result<IndexChanges, EventOverflow> {
+        let IndexChanges { mut names, mut directories, mut of_files } = IndexChanges::default();
         let mut events = HashSet::new();
         if let Some(watch) = &self.watch {
-            watch.read_events(|event| {
-                if self.is_of_interest(&event, scan) {
-                    events.insert(event);
+            watch.read_events(|event| match self.watched.get(&event.watch) {
+                _ if self.is_of_interest(&event, scan) => _ = events.insert(event),
+                Some(parent) if self.is_inside(parent) && !of_files.contains(parent) => {
+                    of_files.insert(parent.clone());
                 }
+                _ => {}
             })?;
         }
         for DirectoryEvent { watch, name, is_directory } in events {
@@ -186,8 +214,14 @@ impl DirectoryIndex {
             stamp.may_change_unseen() || scan::stamp_at(&self.root, path) != Ok(**stamp)
         };
         directories.extend(self.dated.iter().filter(is_old).map(|(path, _)| path.clone()));
+        // Nothing tells when they can be.
+        directories.extend(self.closed.iter().filter(|path| scan::open(&self.root, path).is_ok()).cloned());
         self.note_new_directories(&mut directories);
-        Ok((names, directories))
+        Ok(IndexChanges { names, directories, of_files })
+    }
+
+    fn is_inside(&self, directory: &Path) -> bool {
+        self.directories.get(directory).is_some_and(|directory| directory.role.is_inside())
     }
 
     /// Adds directories that had only files, and may have others now.
@@ -227,7 +261,15 @@ impl DirectoryIndex {
             let from = set.range::<Path, _>((Bound::Included(path), Bound::Unbounded));
             from.take_while(|other| other.starts_with(path)).cloned().collect()
         };
-        for set in [&mut self.repositories, &mut self.begun, &mut self.hidden, &mut self.read_only] {
+        let sets = [
+            &mut self.repositories,
+            &mut self.begun,
+            &mut self.links,
+            &mut self.closed,
+            &mut self.hidden,
+            &mut self.read_only,
+        ];
+        for set in sets {
             for gone in beneath(set) {
                 set.remove(&gone);
             }
@@ -281,6 +323,9 @@ impl DirectoryIndex {
         kind: FileType,
         scan: &Scan<'_>,
     ) -> Option<DirectoryRole> {
+        if kind == FileType::Symlink && parent.is_inside() {
+            self.links.insert(path.to_owned());
+        }
         let meaning = scan.targets.meaning(parent, path, kind, |path| scan::exists(&self.root, path));
         self.keep(path, meaning)
     }
@@ -350,7 +395,8 @@ impl DirectoryIndex {
                 // Removed or replaced meanwhile, for which there is an event.
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
                 Err(Errno::ACCESS | Errno::PERM) => {
-                    _ = self.keep(&path, scan.targets.meaning_of_unreadable())
+                    _ = self.keep(&path, scan.targets.meaning_of_unreadable());
+                    self.closed.insert(path);
                 }
                 Err(errno) => {
                     let why = format!("{} cannot be opened: {errno}", encode_path(&path));

@@ -4,7 +4,7 @@ use super::MOST;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 
 /// Identity, change time and size of a file.
@@ -45,6 +45,21 @@ impl OpenDirectory {
             .map(|stamp| FileStamp(format!("{stamp:?}")))
     }
 
+    /// Whether a regular file has more than one name.
+    pub(super) fn is_shared(&self, name: impl AsRef<OsStr>) -> bool {
+        let stat = rustix::fs::statat(&self.0, name.as_ref(), AtFlags::SYMLINK_NOFOLLOW);
+        stat.is_ok_and(|stat| {
+            stat.st_nlink > 1 && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
+        })
+    }
+
+    /// Replaces a file by a copy, which has one name.
+    pub(super) fn copy_in_place(&self, name: &OsStr) -> Result<(), Errno> {
+        let stat = rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        self.replace(name, &self.read(name)?)?;
+        rustix::fs::chmodat(&self.0, name, Mode::from_raw_mode(stat.st_mode & 0o777), AtFlags::empty())
+    }
+
     /// The content of a regular file up to a size limit; an error for anything else.
     pub(super) fn read(&self, name: impl AsRef<OsStr>) -> Result<Vec<u8>, Errno> {
         self.read_up_to(name, MOST)
@@ -68,6 +83,27 @@ impl OpenDirectory {
         use std::os::unix::ffi::OsStringExt;
         let target = rustix::fs::readlinkat(&self.0, name.as_ref(), Vec::new()).ok()?;
         Some(OsString::from_vec(target.into_bytes()))
+    }
+
+    /// Opens a directory beneath it that may not be listed; git could write in it all the same.
+    pub(super) fn made_readable(&self, path: &Path) -> Result<Self, Errno> {
+        self.beneath(path).or_else(|errno| {
+            if errno != Errno::ACCESS {
+                return Err(errno);
+            }
+            let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let found = rustix::fs::openat2(&self.0, path, flags, Mode::empty(), resolve)?;
+            let mode = Mode::from_raw_mode(rustix::fs::fstat(&found)?.st_mode & 0o777);
+            let at = format!("/proc/self/fd/{}", found.as_raw_fd());
+            rustix::fs::chmod(at, mode | Mode::RUSR | Mode::XUSR)?;
+            self.beneath(path)
+        })
+    }
+
+    /// Removes a name that is not a directory's.
+    pub(super) fn remove(&self, name: impl AsRef<OsStr>) -> Result<(), Errno> {
+        rustix::fs::unlinkat(&self.0, name.as_ref(), AtFlags::empty())
     }
 
     /// Makes a link.
@@ -107,23 +143,27 @@ impl OpenDirectory {
 
     /// The names in it that are links.
     pub(super) fn links(&self) -> Vec<OsString> {
+        let links = self.entries().into_iter().filter(|(_, kind)| *kind == FileType::Symlink);
+        links.map(|(name, _)| name).collect()
+    }
+
+    /// All names in it, with their file types.
+    pub(super) fn entries(&self) -> Vec<(OsString, FileType)> {
         use std::os::unix::ffi::OsStrExt;
         let listing = rustix::fs::Dir::read_from(self.0.as_fd());
         let entries = listing.into_iter().flatten().flatten();
-        // Some file systems do not report the type in a listing.
-        let may_be =
-            entries.filter(|entry| matches!(entry.file_type(), FileType::Symlink | FileType::Unknown));
-        let names = may_be.map(|entry| OsStr::from_bytes(entry.file_name().to_bytes()).to_owned());
-        names.filter(|name| self.kind(name) == Some(FileType::Symlink)).collect()
+        let typed = entries.filter_map(|entry| {
+            let name = OsStr::from_bytes(entry.file_name().to_bytes()).to_owned();
+            // Some file systems do not report the type in a listing.
+            let kind = Some(entry.file_type()).filter(|kind| *kind != FileType::Unknown);
+            kind.or_else(|| self.kind(&name)).map(|kind| (name, kind))
+        });
+        typed.filter(|(name, _)| name != "." && name != "..").collect()
     }
 
     /// All names in it.
     pub(super) fn names(&self) -> Vec<OsString> {
-        use std::os::unix::ffi::OsStrExt;
-        let listing = rustix::fs::Dir::read_from(self.0.as_fd());
-        let entries = listing.into_iter().flatten().flatten();
-        let names = entries.map(|entry| OsStr::from_bytes(entry.file_name().to_bytes()).to_owned());
-        names.filter(|name| name != "." && name != "..").collect()
+        self.entries().into_iter().map(|(name, _)| name).collect()
     }
 }
 

@@ -3,8 +3,11 @@
 use super::config;
 use super::directory::{FileStamp, OpenDirectory};
 use super::index::{self, Unreadable};
+use super::links::{Links, links_in};
+use super::named::{CONFLICTS, LinkedTrees, linked_trees};
 use super::repository::{Cleaner, path_of};
 use super::settings::is_command;
+use crate::ProtectedPaths;
 use beamai_workspace::decode_path;
 use rustix::fs::FileType;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,14 +27,25 @@ pub(super) struct KnownFiles {
     /// Of the settings, which say how an index is read.
     settings: [Option<FileStamp>; 2],
     remotes: BTreeSet<String>,
+    pub(super) links: Links,
+    pub(super) linked_trees: LinkedTrees,
+    pub(super) conflicts: Option<FileStamp>,
 }
 
 impl KnownFiles {
-    pub(super) fn of(repository: &OpenDirectory) -> Self {
+    pub(super) fn of(path: &Path, repository: &OpenDirectory, found: &ProtectedPaths) -> Self {
         let stamped = |name: OsString| repository.stamp(&name).map(|stamp| (name, stamp));
         let indexes = indexes(repository).into_iter().filter_map(stamped).collect();
         let remotes = running_remotes(repository).into_iter().map(|remote| remote.told).collect();
-        Self { indexes, settings: settings(repository), remotes }
+        let links = links_in(path, repository, found);
+        Self {
+            indexes,
+            settings: settings(repository),
+            remotes,
+            links,
+            linked_trees: linked_trees(repository),
+            conflicts: repository.stamp(CONFLICTS),
+        }
     }
 }
 

@@ -92,7 +92,7 @@ pub(super) fn way_of(path: &Path) -> Way {
 }
 
 /// Work trees that a repository's own settings name.
-fn named_work_trees(repository: &Path) -> Vec<PathBuf> {
+pub(super) fn named_work_trees(repository: &Path) -> Vec<PathBuf> {
     let Ok(directory) = OpenDirectory::root(repository) else { return Vec::new() };
     let texts = ["config", "config.worktree"].into_iter().filter_map(|name| directory.read(name).ok());
     let entries = texts.filter_map(|text| config::read(&text).ok()).flatten();

@@ -12,15 +12,19 @@ mod directory;
 mod files;
 mod hooks;
 mod index;
+mod links;
+mod named;
 mod refused;
 mod repository;
 mod sequence;
 mod settings;
+mod shared;
 mod sources;
 mod trusted;
 mod way;
 
 use crate::{ProtectedPaths, protected_paths};
+use beamai_base::Result;
 use beamai_isolation::Planted;
 use beamai_policy::DeniedPaths;
 use beamai_workspace::decode_path;
@@ -39,6 +43,9 @@ use way::{Entry, KnownLinks};
 
 /// Maximum size of a file that is read, in bytes; no person writes larger ones.
 const MOST: u64 = 1 << 20;
+
+/// Maximum depth of a path, in directories.
+const MOST_LEVELS: usize = 2_048;
 
 /// What existed when a command started, besides protected paths.
 #[derive(Debug, Default)]
@@ -167,10 +174,10 @@ impl SnapshotRoot {
         for repository in &found.repositories {
             let path = decode_path(repository);
             if let Ok(directory) = top.beneath(&path) {
-                root.files.insert(repository.clone(), KnownFiles::of(&directory));
+                root.files.insert(repository.clone(), KnownFiles::of(&path, &directory, found));
                 root.steps.extend(SequenceCommands::of(&directory).map(|steps| (repository.clone(), steps)));
             }
-            if !start.is_held || repository::is_link(&top, &path) {
+            if !start.is_held || repository::is_link(&top, &path) || has_other_names(&top, &path) {
                 let directory = repository::directory_of(&top, &root.path, &path);
                 root.unpinned.insert(repository.clone(), repository::risky_settings(&directory));
             }
@@ -183,13 +190,43 @@ impl SnapshotRoot {
             }
         }
         for begun in &found.begun {
-            if let Ok(directory) = top.beneath(&decode_path(begun)) {
-                root.files.insert(begun.clone(), KnownFiles::of(&directory));
+            let path = decode_path(begun);
+            if let Ok(directory) = top.beneath(&path) {
+                root.files.insert(begun.clone(), KnownFiles::of(&path, &directory, found));
             }
-            let path = root.path.join(decode_path(begun));
+            let path = root.path.join(path);
             root.begun.insert(begun.clone(), repository::risky_settings_of_begun(&path));
         }
         root
+    }
+}
+
+/// Whether a mount does not keep a repository's settings and hooks, because they have other names.
+fn has_other_names(top: &OpenDirectory, path: &Path) -> bool {
+    top.beneath(path).is_ok_and(|repository| !shared::shared_files(&repository).is_empty())
+}
+
+impl SnapshotRoot {
+    /// The protected paths after a command. Directories that it has closed are opened: git finds what is in them without a
+    /// listing.
+    fn now_that_all_is_listed(&self, denied_paths: &DeniedPaths) -> Result<Arc<ProtectedPaths>> {
+        let look = || protected_paths(&self.path, self.is_workspace, denied_paths, &|| Ok(()));
+        let mut now = look()?;
+        for _ in 0..MOST_LEVELS {
+            let Ok(top) = OpenDirectory::root(&self.path) else { break };
+            let opened =
+                self.closed(&now).filter(|path| top.made_readable(&decode_path(path)).is_ok()).count();
+            if opened == 0 {
+                break;
+            }
+            now = look()?;
+        }
+        Ok(now)
+    }
+
+    /// Directories that could be listed before.
+    fn closed<'n>(&'n self, now: &'n ProtectedPaths) -> impl Iterator<Item = &'n String> {
+        now.closed.iter().filter(|path| !self.found.closed.contains(path))
     }
 }
 
@@ -200,7 +237,7 @@ pub fn remove_planted(before: &RepositorySnapshot, writable: &[PathBuf]) -> Vec<
     let hooks = before.relative_hooks();
     for root in &before.roots {
         // The call has ended, so nothing can cancel this.
-        let now = protected_paths(&root.path, root.is_workspace, &before.denied_paths, &|| Ok(()));
+        let now = root.now_that_all_is_listed(&before.denied_paths);
         match (now, OpenDirectory::root(&root.path)) {
             (Ok(now), Ok(top)) => {
                 let cuts = [(&root.found.cut, &now.cut), (&root.found.cut_inside, &now.cut_inside)];
@@ -211,6 +248,10 @@ pub fn remove_planted(before: &RepositorySnapshot, writable: &[PathBuf]) -> Vec<
                 {
                     all.push(unchecked(&root.path, &format!("not completely: {cut}")));
                 }
+                all.extend(
+                    root.closed(&now)
+                        .map(|path| unchecked(&root.path.join(decode_path(path)), "it cannot be opened")),
+                );
                 Cleaner::new(root, &top, &now, writable, &hooks, &mut all).clean();
             }
             (Err(error), _) => all.push(unchecked(&root.path, &error.message)),

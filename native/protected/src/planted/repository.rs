@@ -88,7 +88,8 @@ impl<'c> Cleaner<'c> {
         let (old, new): (Vec<_>, Vec<_>) =
             self.now.repositories.iter().partition(|path| before.contains(path) && !is_unpinned(path));
         for path in old {
-            if let Ok(directory) = self.top.beneath(&decode_path(path)) {
+            if let Ok(directory) = self.top.made_readable(&decode_path(path)) {
+                self.clean_new_links(&decode_path(path), &directory, path);
                 self.clean_state(&decode_path(path), &directory, path);
             }
         }
@@ -99,6 +100,9 @@ impl<'c> Cleaner<'c> {
         for path in new {
             self.clean_new(&decode_path(path), path);
             if !before.contains(path) {
+                if let Ok(directory) = self.top.beneath(&decode_path(path)) {
+                    self.unshare(&decode_path(path), &directory);
+                }
                 self.clean_relative_hooks(&decode_path(path));
             }
         }
@@ -114,7 +118,7 @@ impl<'c> Cleaner<'c> {
 
     fn clean_new(&mut self, path: &Path, text: &str) {
         let kept = self.root.unpinned.get(text).cloned().unwrap_or_default();
-        if let Ok(directory) = self.top.beneath(path) {
+        if let Ok(directory) = self.top.made_readable(path) {
             return self.clean_directory(path, &directory, text, &kept);
         }
         let Some((parent, name)) = self.parent_of(path) else { return };
@@ -138,7 +142,8 @@ impl<'c> Cleaner<'c> {
 
     /// Cleans a directory that a name or two would make a repository. It may be none, so what git cannot read stays.
     fn clean_begun(&mut self, path: &Path, text: &str) {
-        let Ok(directory) = self.top.beneath(path) else { return };
+        let Ok(directory) = self.top.made_readable(path) else { return };
+        self.clean_new_links(path, &directory, text);
         let kept = self.root.begun.get(text).cloned().unwrap_or_default();
         for name in CONFIGS.map(OsStr::new) {
             let planted = directory.read_through(name).ok().and_then(|text| config::read(&text).ok());
@@ -168,6 +173,8 @@ impl<'c> Cleaner<'c> {
         text: &str,
         kept: &BTreeSet<String>,
     ) {
+        // They are told as what they are first of all.
+        self.clean_new_links(path, directory, text);
         for name in CONFIGS {
             self.clean_config(path, directory, OsStr::new(name), kept);
         }
@@ -258,10 +265,16 @@ impl<'c> Cleaner<'c> {
         }
     }
 
+    fn clean_new_links(&mut self, path: &Path, directory: &OpenDirectory, text: &str) {
+        let root = self.root;
+        self.clean_links(path, directory, root.files.get(text).map(|known| &known.links));
+    }
+
     /// Cleans what changes in the everyday use of a repository.
     fn clean_state(&mut self, path: &Path, directory: &OpenDirectory, text: &str) {
         let root = self.root;
         self.clean_files(path, directory, root.files.get(text));
+        self.clean_named(path, directory, root.files.get(text));
         sequence::clean(directory, root.steps.get(text), |file, what, done| {
             let outcome = match done {
                 Ok(()) => "removed".to_owned(),
@@ -279,7 +292,7 @@ impl<'c> Cleaner<'c> {
 
     /// Makes a change and describes the result. If the snapshot was incomplete, what seems new may be the user's own,
     /// and stays.
-    fn outcome(&self, change: impl FnOnce() -> Result<String, Errno>) -> String {
+    pub(super) fn outcome(&self, change: impl FnOnce() -> Result<String, Errno>) -> String {
         let left = |why: &str| format!("still there ({why}): check it before you use git there");
         match &self.root.found.cut {
             Some(cut) => {

@@ -8,13 +8,19 @@ use std::path::Path;
 use std::process::Command;
 
 /// Every tier: with mounts, and without.
-fn tiers() -> [Value; 2] {
+pub(super) fn tiers() -> [Value; 2] {
     [json!(REQUIRED), json!({"mode": REQUIRED, "tier": "landlock"})]
 }
 
 /// Prepares, runs a command under a sandbox, and then what the person runs in a directory. Whether a planted program ran by
 /// that, the result of the command, and the workspace.
-fn left(sandbox: Value, prepare: &str, command: &str, directory: &str, person: &str) -> (bool, Value, Env) {
+pub(super) fn left(
+    sandbox: Value,
+    prepare: &str,
+    command: &str,
+    directory: &str,
+    person: &str,
+) -> (bool, Value, Env) {
     let outside = Outside::new();
     let env = Env::with("off");
     program(&env, &outside);
@@ -37,7 +43,7 @@ fn left(sandbox: Value, prepare: &str, command: &str, directory: &str, person: &
 }
 
 /// In both tiers nothing runs, and the result says that this path was taken out; without a sandbox it runs.
-fn assert_taken_out(prepare: &str, command: &str, directory: &str, person: &str, path: &str) {
+pub(super) fn assert_taken_out(prepare: &str, command: &str, directory: &str, person: &str, path: &str) {
     let (runs, result, _) = left(json!("off"), prepare, command, directory, person);
     assert!(runs, "{command}: plants nothing even where it may: {result}");
     for tier in tiers() {
