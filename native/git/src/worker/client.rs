@@ -1,7 +1,7 @@
 //! The port's side of a worker.
 
 use super::locks::AnnouncedLocks;
-use super::{COMMAND, WorkerMessage, WorkerRequest, confine, frame, idle};
+use super::{COMMAND, WorkerMessage, WorkerRequest, confine, exchanged, frame, idle};
 use crate::call::{DeniedReads, GitCall, out_of_time};
 use crate::fail::GitError;
 use crate::repo::locate::locate;
@@ -296,8 +296,10 @@ impl Worker {
             judge: None,
             coverage: StartCoverage::Everything,
         };
-        let mut child =
-            Launcher::shared().spawn(&spec).map_err(|failure| failure.not_started("the git worker"))?;
+        let mut child = Launcher::shared().spawn(&spec).map_err(|failure| match failure.is_stale() {
+            true => exchanged(),
+            false => failure.not_started("the git worker"),
+        })?;
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(ToolError::new(Reason::Io, "the git worker has no streams"));
         };

@@ -15,7 +15,6 @@
 //!
 //! A worker runs one task at a time. It is kept for the next one, and killed when it has been idle for some time, when
 //! its call is cancelled, and when it misses its deadline.
-//! cancelled, and when it is late.
 
 mod client;
 mod confine;
@@ -88,6 +87,11 @@ struct WorkerError {
     reason: String,
     message: String,
     details: Map<String, Value>,
+}
+
+/// The error if another directory has taken the place of one that a worker is to use.
+fn exchanged() -> ToolError {
+    ToolError::new(Reason::Stale, "the repository's directory changed while it was opened; try again")
 }
 
 impl From<ToolError> for WorkerError {
