@@ -117,9 +117,13 @@ fn perform(request: &WorkerRequest, line: &Shared) -> Result<serde_json::Value> 
     let workspace = Workspace::pinned(&request.workspace)?;
     let teller = Rc::clone(line);
     let is_confined = line.borrow().is_confined;
-    let call = GitCall::alone(workspace, limits, denied, deadline)
-        .confined(is_confined)
-        .telling(move |locks| teller.borrow_mut().say(&WorkerMessage::Locks(locks.to_vec())).map_err(lost));
+    let call =
+        GitCall::alone(workspace, limits, denied, deadline).confined(is_confined).telling(move |locks| {
+            let mut line = teller.borrow_mut();
+            line.say(&WorkerMessage::Locks(locks.to_vec())).map_err(lost)?;
+            let heard = line.hear::<bool>().map_err(lost)?;
+            heard.map(drop).ok_or_else(|| lost("it is gone"))
+        });
     request.task.run(&call)
 }
 
