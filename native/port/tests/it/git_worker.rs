@@ -135,7 +135,10 @@ impl Attack {
             renameat_with(CWD, &own, CWD, &link, RenameFlags::EXCHANGE).unwrap();
             turns += 1;
             // Now short, now long: what is attacked takes its time at different places.
-            (0..turns % 64).for_each(|_| std::thread::yield_now());
+            match self.is_fresh {
+                true => std::thread::sleep(Duration::from_micros(u64::from(turns * 1_237 % 4_000))),
+                false => (0..turns % 64).for_each(|_| std::thread::yield_now()),
+            }
         }
         std::fs::remove_file(&link).unwrap();
     }
