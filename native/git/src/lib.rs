@@ -42,7 +42,7 @@ pub use work::serve_here;
 #[cfg(not(target_os = "linux"))]
 pub use work::serve_here as serve;
 #[cfg(target_os = "linux")]
-pub use worker::{COMMAND, serve, worker_main};
+pub use worker::{COMMAND, KEEPER, keeper_main, serve, worker_main};
 
 /// Whether a path is in a repository's own directory.
 fn is_administrative(path: &[u8]) -> bool {

@@ -5,6 +5,7 @@ use super::fail::{GitError, GitResult};
 use super::hooks;
 use super::repo::{Repo, Staging};
 use super::text::branch::{Head, head};
+use super::text::diff::staged_counts;
 use super::text::history::subject;
 use super::text::state::{OngoingOperation, RepoState};
 use crate::call::GitCall;
@@ -30,7 +31,7 @@ const HOOKS: [&str; 6] = [
 const LEFT_BY_MERGE: [&str; 5] = ["MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "AUTO_MERGE", "SQUASH_MSG"];
 
 /// Maximum number of changed files whose lines are counted.
-const MOST_COUNTED: u64 = 1_000;
+const MOST_COUNTED: usize = 1_000;
 
 /// A new commit.
 pub(super) struct RecordedCommit {
@@ -38,9 +39,9 @@ pub(super) struct RecordedCommit {
     /// The line that git prints.
     pub(super) line: String,
     /// Number of files that it changes.
-    pub(super) files: u64,
-    /// Number of lines that it adds and deletes; `None` for too many files.
-    pub(super) lines: Option<(u64, u64)>,
+    pub(super) files: usize,
+    /// Number of lines that it adds and deletes; `None` for too many files, or too large ones.
+    pub(super) lines: Option<(usize, usize)>,
 }
 
 /// Commits what is staged.
@@ -55,7 +56,7 @@ pub(super) fn record(repo: &Repo, message: &str, cx: &GitCall) -> GitResult<Reco
     let tree = tree(repo, &mut staging)?;
     let parents = parents(repo, &state)?;
     refuse_nothing(repo, tree, &parents, &staging)?;
-    let (files, lines) = changes(repo, tree, parents.first())?;
+    let (files, lines) = staged_counts(repo, &staging, MOST_COUNTED, cx)?;
     cx.check()?;
     let commits = parents.iter().map(|id| repo.git.find_commit(*id)).collect::<Result<Vec<_>, _>>()?;
     let tree = repo.git.find_tree(tree)?;
@@ -66,20 +67,6 @@ pub(super) fn record(repo: &Repo, message: &str, cx: &GitCall) -> GitResult<Reco
     clean_up(repo)?;
     let line = printed(&head, parents.is_empty(), &repo.names()?.short(id), &message);
     Ok(RecordedCommit { id, line, files, lines })
-}
-
-/// Number of files that differ from the first parent, and of added and deleted lines, as git counts them.
-fn changes(repo: &Repo, tree: Oid, parent: Option<&Oid>) -> GitResult<(u64, Option<(u64, u64)>)> {
-    let before = parent.map(|id| repo.git.find_commit(*id)?.tree()).transpose()?;
-    let tree = repo.git.find_tree(tree)?;
-    let mut diff = repo.git.diff_tree_to_tree(before.as_ref(), Some(&tree), None)?;
-    let files = diff.deltas().count() as u64;
-    if files > MOST_COUNTED {
-        return Ok((files, None));
-    }
-    diff.find_similar(None)?;
-    let stats = diff.stats()?;
-    Ok((stats.files_changed() as u64, Some((stats.insertions() as u64, stats.deletions() as u64))))
 }
 
 /// Cleans up the message as `git commit -m` does: strips trailing spaces, surrounding empty lines and repeated empty

@@ -123,7 +123,7 @@ fn candidates(
     // Of a submodule, only its current commit is staged.
     let is_dir = kind == Some(FileType::Directory) && !is_submodule(contents, below);
     let is_ignored = !below.is_empty() && kind.is_some() && {
-        IgnoreStack::new(repo).ignores_below(&mut contents.dirs, below, is_dir)?
+        IgnoreStack::new(repo, contents.cx)?.ignores_below(&mut contents.dirs, below, is_dir)?
     };
     if is_ignored && !is_tracked {
         return Err(ignored(below));

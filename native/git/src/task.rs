@@ -173,9 +173,9 @@ fn commit(message: &str, call: &GitCall) -> GitResult<GitCommitOutput> {
         ok: true,
         commit: Some(recorded.id.to_string()),
         content: recorded.line,
-        files: Some(recorded.files),
-        additions: lines.map(|(added, _)| added),
-        deletions: lines.map(|(_, deleted)| deleted),
+        files: Some(recorded.files as u64),
+        additions: lines.map(|(added, _)| added as u64),
+        deletions: lines.map(|(_, deleted)| deleted as u64),
         available: true,
     })
 }

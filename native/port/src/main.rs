@@ -35,6 +35,11 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|command| command == beamai_git::COMMAND) {
         return beamai_git::worker_main();
     }
+    // Internal: removes what a worker leaves behind if this program is killed.
+    #[cfg(target_os = "linux")]
+    if std::env::args_os().nth(1).is_some_and(|command| command == beamai_git::KEEPER) {
+        return beamai_git::keeper_main();
+    }
     // Internal: attempts to escape from the sandbox, for `doctor` and for tests.
     #[cfg(target_os = "linux")]
     if std::env::args_os().nth(1).is_some_and(|command| command == "attack") {

@@ -37,6 +37,11 @@ pub fn set_program(path: impl Into<PathBuf>) {
     _ = PROGRAM.set(path.into());
 }
 
+/// The program that was set.
+pub fn program() -> Option<&'static PathBuf> {
+    PROGRAM.get()
+}
+
 /// The launcher of this program. Its process is started with the first command, and again if it dies.
 pub struct Launcher(Mutex<Option<LauncherProcess>>);
 

@@ -38,7 +38,7 @@ mod spec;
 
 pub use beamai_sandbox::layers::NetworkAttempts;
 pub use child::Child;
-pub use client::{Launcher, set_program};
+pub use client::{Launcher, program, set_program};
 pub use collect::{
     CancelWaker, OutputSink, OutputStream, ProgressListener, RunEnd, RunOptions, RunResult, collect,
 };

@@ -89,6 +89,11 @@ impl SetupFailure {
         ToolError::new(reason, message).with("errno", self.errno)
     }
 
+    /// Whether another directory has taken the place of the workspace. No other tier or set of layers is tried then.
+    pub fn is_stale(&self) -> bool {
+        self.errno == Errno::STALE.raw_os_error()
+    }
+
     /// Whether a resource is temporarily exhausted.
     pub fn is_shortage(&self) -> bool {
         let errno = Errno::from_raw_os_error(self.errno);

@@ -12,7 +12,7 @@ mod settings;
 
 use locate::RepoLocation;
 pub(super) use names::HashAbbreviator;
-pub(super) use settings::{AutoCrlf, GitSettings, Untracked};
+pub(super) use settings::{AutoCrlf, GitSettings, PatternFile, Untracked};
 
 use super::fail::{GitError, GitResult};
 use super::tree::dirs::Dirs;
@@ -25,7 +25,7 @@ use rustix::fs::Stat;
 use std::ffi::OsStr;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Maximum size of a file in the repository's own directory.
@@ -155,7 +155,8 @@ fn not_owned(root: &Path) -> String {
     format!(
         "it belongs to another user, and git works in it only after a person runs `git config --global --add \
          safe.directory {}`",
-        root.display()
+        // git compares it as text.
+        root.components().collect::<PathBuf>().display()
     )
 }
 
@@ -194,7 +195,9 @@ mod tests {
 
     #[test]
     fn a_repository_of_another_user_says_who_can_permit_it() {
-        let why = not_owned(Path::new("/w"));
-        assert!(why.contains("git config --global --add safe.directory /w"), "{why}");
+        for path in ["/w", "/w/./"] {
+            let why = not_owned(Path::new(path));
+            assert!(why.ends_with("git config --global --add safe.directory /w`"), "{why}");
+        }
     }
 }

@@ -48,10 +48,21 @@ pub(crate) struct GitSettings {
     pub renames: bool,
     /// Maximum number of files per side in inexact rename detection.
     pub rename_limit: usize,
-    /// The host's ignore file.
-    pub excludes: Option<PathBuf>,
-    /// The host's attributes file.
-    pub attributes: Option<PathBuf>,
+    /// The ignore file.
+    pub excludes: Option<PatternFile>,
+    /// The attributes file.
+    pub attributes: Option<PatternFile>,
+}
+
+/// A pattern file that settings name.
+#[derive(Debug)]
+pub(crate) struct PatternFile {
+    /// The setting.
+    pub setting: &'static str,
+    /// Its path.
+    pub path: PathBuf,
+    /// Whether the host's settings name it, or nobody's, and not those of the repository, which could name any file.
+    pub is_hosts: bool,
 }
 
 impl GitSettings {
@@ -67,8 +78,8 @@ impl GitSettings {
             untracked: untracked(config),
             renames: renames(config),
             rename_limit: usize::try_from(config.get_i64("diff.renamelimit").unwrap_or(1000)).unwrap_or(1000),
-            excludes: host_file(config, "core.excludesfile", "ignore"),
-            attributes: host_file(config, "core.attributesfile", "attributes"),
+            excludes: pattern_file(config, "core.excludesFile", "ignore"),
+            attributes: pattern_file(config, "core.attributesFile", "attributes"),
         })
     }
 }
@@ -103,16 +114,16 @@ fn renames(config: &Config) -> bool {
     }
 }
 
-/// A pattern file named by the host's settings, or the default one. Repository settings are ignored here: they could
-/// name any file.
-fn host_file(config: &Config, name: &str, default: &str) -> Option<PathBuf> {
-    match config.get_entry(name) {
+/// The pattern file that a setting names, or the default one.
+fn pattern_file(config: &Config, setting: &'static str, default: &str) -> Option<PatternFile> {
+    let (path, is_hosts) = match config.get_entry(setting) {
         Ok(entry) => {
-            let is_host = !matches!(entry.level(), ConfigLevel::Local | ConfigLevel::Worktree);
-            is_host.then(|| config.get_path(name).ok()).flatten()
+            let is_hosts = !matches!(entry.level(), ConfigLevel::Local | ConfigLevel::Worktree);
+            (config.get_path(setting).ok()?, is_hosts)
         }
-        Err(_) => Some(xdg_dir()?.join(default)),
-    }
+        Err(_) => (xdg_dir()?.join(default), true),
+    };
+    (!path.as_os_str().is_empty()).then_some(PatternFile { setting, path, is_hosts })
 }
 
 /// The directory where libgit2 looks for the user's git settings.

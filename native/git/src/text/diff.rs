@@ -3,7 +3,7 @@
 use super::conflict;
 use super::patch::{DiffPrinter, DiffSide};
 use super::quote::QuoteStyle;
-use super::stat::DiffStat;
+use super::stat::{DiffStat, LineCount};
 use crate::call::GitCall;
 use crate::page::LimitedText;
 use crate::{
@@ -14,6 +14,7 @@ use crate::{
     },
     fail::GitResult,
     repo::{Repo, Staging},
+    tree::attributes::AttributeState,
     tree::content::{SUBMODULE, WorkTreeReader},
 };
 use beamai_base::{Reason, ToolError, excerpt};
@@ -201,6 +202,49 @@ fn hashed(changes: &mut [FileChange], contents: &mut WorkTreeReader<'_>) -> GitR
     Ok(())
 }
 
+/// Number of files that a commit of the staging area changes, and of lines that it adds and removes, as git counts them.
+/// No lines are counted for more files than `most`, or for one that is too large.
+pub(crate) fn staged_counts(
+    repo: &Repo,
+    staging: &Staging,
+    most: usize,
+    cx: &GitCall,
+) -> GitResult<(usize, Option<(usize, usize)>)> {
+    let mut contents = WorkTreeReader::new(repo, staging, cx)?;
+    let between = DiffSides::CommitAndStaging;
+    let changes = renamed(repo, staged(repo, staging, b"")?, between, &mut contents)?;
+    let mut lines = (changes.len() <= most).then_some((0, 0));
+    for change in &changes {
+        let Some((all_added, all_removed)) = lines else { break };
+        cx.check()?;
+        let (old, new, diff) = compared(&mut contents, change, between)?;
+        lines = match LineCount::of(old.as_ref(), new.as_ref(), diff.as_ref())? {
+            LineCount::Lines(added, removed) => Some((all_added + added, all_removed + removed)),
+            LineCount::Binary => lines,
+            LineCount::TooLarge => None,
+        };
+    }
+    Ok((changes.len(), lines))
+}
+
+/// The two sides of a change, and the path's attribute `diff`.
+type ComparedSides = (Option<DiffSide>, Option<DiffSide>, Option<AttributeState>);
+
+fn compared(
+    contents: &mut WorkTreeReader<'_>,
+    change: &FileChange,
+    between: DiffSides,
+) -> GitResult<ComparedSides> {
+    let diff = contents.attributes(&change.path)?.remove(&b"diff"[..]);
+    let old_path = match &change.kind {
+        ChangeKind::Renamed { from, .. } => from,
+        _ => &change.path,
+    };
+    let old = side(contents, old_path, change.old, false)?;
+    let new = side(contents, &change.path, change.new, between == DiffSides::StagingAndTree)?;
+    Ok((old, new, diff))
+}
+
 fn one(
     printer: &mut DiffPrinter<'_>,
     stat: Option<&mut DiffStat>,
@@ -222,13 +266,7 @@ fn one(
             (None, DiffSides::StagingAndTree) => conflict::print(printer, contents, &change.path),
         };
     }
-    let diff = contents.attributes(&change.path)?.remove(&b"diff"[..]);
-    let old_path = match &change.kind {
-        ChangeKind::Renamed { from, .. } => from,
-        _ => &change.path,
-    };
-    let old = side(contents, old_path, change.old, false)?;
-    let new = side(contents, &change.path, change.new, between == DiffSides::StagingAndTree)?;
+    let (old, new, diff) = compared(contents, change, between)?;
     let is_same = |a: &DiffSide, b: &DiffSide| a.id == b.id && a.mode == b.mode;
     match (&old, &new, stat) {
         // Its metadata changed, but not its content.

@@ -33,15 +33,13 @@ impl DiffStat {
             _ => quote.name("", &change.path),
         };
         self.files += 1;
-        let bytes = |side: Option<&DiffSide>| side.map_or(Some(Vec::new()), |side| side.bytes.clone());
-        let counted = match (bytes(old), bytes(new)) {
-            (Some(old), Some(new)) if !is_binary(&old, diff) && !is_binary(&new, diff) => {
-                let (added, removed) = count(&old, &new)?;
+        let counted = match LineCount::of(old, new, diff)? {
+            LineCount::Lines(added, removed) => {
                 (self.added, self.removed) = (self.added + added, self.removed + removed);
                 format!("+{added} -{removed}")
             }
-            (Some(_), Some(_)) => "binary".to_owned(),
-            _ => "too large to be compared".to_owned(),
+            LineCount::Binary => "binary".to_owned(),
+            LineCount::TooLarge => "too large to be compared".to_owned(),
         };
         page.line(&format!("{name} | {counted}"));
         Ok(())
@@ -59,6 +57,35 @@ impl DiffStat {
             let files = one(self.files, "file", "files");
             page.line(&format!("{} {files} changed, +{} -{}", self.files, self.added, self.removed));
         }
+    }
+}
+
+/// The size of one file's change.
+pub(super) enum LineCount {
+    /// Number of added and of removed lines.
+    Lines(usize, usize),
+    /// The content is not text.
+    Binary,
+    /// The content is too large to be compared.
+    TooLarge,
+}
+
+impl LineCount {
+    /// Counts the lines. `diff` is the path's attribute of that name.
+    pub(super) fn of(
+        old: Option<&DiffSide>,
+        new: Option<&DiffSide>,
+        diff: Option<&AttributeState>,
+    ) -> GitResult<Self> {
+        let bytes = |side: Option<&'_ DiffSide>| side.map_or(Some(Vec::new()), |side| side.bytes.clone());
+        Ok(match (bytes(old), bytes(new)) {
+            (Some(old), Some(new)) if !is_binary(&old, diff) && !is_binary(&new, diff) => {
+                let (added, removed) = count(&old, &new)?;
+                Self::Lines(added, removed)
+            }
+            (Some(_), Some(_)) => Self::Binary,
+            _ => Self::TooLarge,
+        })
     }
 }
 

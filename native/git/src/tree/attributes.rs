@@ -1,8 +1,9 @@
-//! Attributes of paths: `.gitattributes` files, `.git/info/attributes`, the host's attributes file.
+//! Attributes of paths: `.gitattributes` files, `.git/info/attributes`, the attributes file that settings name.
 
 use super::dirs::{Dirs, join, split};
-use super::ignore::{MAX_BYTES, all_of, anchored, file_in_tree, host_file, lines};
+use super::ignore::{MAX_BYTES, all_of, anchored, file_in_tree, lines, named_file};
 use super::pattern::GlobPattern;
+use crate::call::GitCall;
 use crate::repo::Repo;
 use beamai_base::Result;
 use git2::IndexEntry;
@@ -47,18 +48,22 @@ struct AttributeFile {
 pub(crate) struct Attributes<'r> {
     repo: &'r Repo,
     entries: &'r [IndexEntry],
-    host: AttributeFile,
+    named: AttributeFile,
     info: AttributeFile,
     by_dir: HashMap<Vec<u8>, Arc<AttributeFile>>,
 }
 
 impl<'r> Attributes<'r> {
     /// The attributes of a repository. The staging area's `.gitattributes` are used where the work tree has none.
-    pub(crate) fn new(repo: &'r Repo, entries: &'r [IndexEntry]) -> Self {
+    ///
+    /// # Errors
+    /// If the repository's settings name a file that cannot be read.
+    pub(crate) fn new(repo: &'r Repo, entries: &'r [IndexEntry], cx: &GitCall) -> Result<Self> {
         let info = repo.located.common_dir.join(Path::new("info/attributes"));
         let info = info.open_file().ok().and_then(|(file, _)| all_of(file)).unwrap_or_default();
-        let host = repo.settings.attributes.as_deref().and_then(host_file).unwrap_or_default();
-        Self { repo, entries, host: parse(&host), info: parse(&info), by_dir: HashMap::new() }
+        let named = repo.settings.attributes.as_ref().map_or(Ok(None), |file| named_file(repo, file, cx))?;
+        let named = parse(&named.unwrap_or_default());
+        Ok(Self { repo, entries, named, info: parse(&info), by_dir: HashMap::new() })
     }
 
     /// The attributes of a path.
@@ -74,7 +79,7 @@ impl<'r> Attributes<'r> {
         let mut macros = HashMap::from([(b"binary".to_vec(), binary())]);
         let all = || {
             let way = files.iter().map(|(skip, lines)| (*skip, &**lines));
-            std::iter::once((0, &self.host)).chain(way).chain([(0, &self.info)])
+            std::iter::once((0, &self.named)).chain(way).chain([(0, &self.info)])
         };
         for (_, lines) in all().filter(|(skip, _)| *skip == 0) {
             macros.extend(lines.macros.clone());

@@ -48,7 +48,7 @@ impl<'r> WorkTreeReader<'r> {
     /// A reader for a repository's work tree.
     pub(crate) fn new(repo: &'r Repo, staging: &'r Staging, cx: &'r GitCall) -> GitResult<Self> {
         let entries = &staging.entries;
-        let attributes = Attributes::new(repo, entries);
+        let attributes = Attributes::new(repo, entries, cx)?;
         Ok(Self { repo, cx, dirs: repo.dirs(cx)?, entries, attributes, ahead: None, notes: Vec::new() })
     }
 

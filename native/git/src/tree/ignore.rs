@@ -1,11 +1,13 @@
-//! Ignore rules: `.gitignore` files, `.git/info/exclude`, the host's ignore file.
+//! Ignore rules: `.gitignore` files, `.git/info/exclude`, the ignore file that settings name.
 
 use super::dirs::{Dirs, join};
 use super::pattern::GlobPattern;
-use crate::repo::Repo;
+use crate::call::GitCall;
+use crate::fail::GitError;
+use crate::repo::{PatternFile, Repo};
 use beamai_base::{Reason, Result, ToolError};
 use beamai_port_tools::git::path::shown;
-use beamai_workspace::Workspace;
+use beamai_workspace::{Workspace, encode_path};
 use rustix::io::Errno;
 use std::io::Read;
 use std::path::Path;
@@ -37,16 +39,19 @@ pub(crate) struct IgnoreStack {
     /// The rules of each directory, from the top to the current one.
     stack: Vec<IgnoreLines>,
     exclude: IgnoreLines,
-    host: IgnoreLines,
+    named: IgnoreLines,
 }
 
 impl IgnoreStack {
     /// The rules that apply to the whole repository.
-    pub(crate) fn new(repo: &Repo) -> Self {
+    ///
+    /// # Errors
+    /// If the repository's settings name a file that cannot be read.
+    pub(crate) fn new(repo: &Repo, cx: &GitCall) -> Result<Self> {
         let exclude = repo.located.common_dir.join(Path::new("info/exclude"));
         let exclude = exclude.open_file().ok().and_then(|(file, _)| all_of(file));
-        let host = repo.settings.excludes.as_deref().and_then(host_file);
-        Self { stack: Vec::new(), exclude: rules(0, exclude), host: rules(0, host) }
+        let named = repo.settings.excludes.as_ref().map_or(Ok(None), |file| named_file(repo, file, cx))?;
+        Ok(Self { stack: Vec::new(), exclude: rules(0, exclude), named: rules(0, named) })
     }
 
     /// Enters a subdirectory and adds its rules.
@@ -71,7 +76,7 @@ impl IgnoreStack {
 
     /// Whether a path in the current directory is ignored.
     pub(crate) fn ignores(&self, path: &[u8], is_dir: bool) -> bool {
-        let all = self.stack.iter().rev().chain([&self.exclude, &self.host]);
+        let all = self.stack.iter().rev().chain([&self.exclude, &self.named]);
         all.filter_map(|rules| rules.verdict(path, is_dir)).next().unwrap_or(false)
     }
 
@@ -168,8 +173,40 @@ pub(super) fn file_in_tree(dirs: &mut Dirs, path: &[u8]) -> Result<Option<Vec<u8
     }
 }
 
+/// The pattern file that a setting names; `None` if it does not exist.
+///
+/// # Errors
+/// `needs_shell` if the repository's settings name one that cannot be read: without it, other files would be staged than
+/// git stages, or other content.
+pub(super) fn named_file(repo: &Repo, file: &PatternFile, cx: &GitCall) -> Result<Option<Vec<u8>>> {
+    if file.is_hosts {
+        return Ok(host_file(&file.path));
+    }
+    let root = repo.located.root.absolute();
+    let inside = match file.path.strip_prefix(&root) {
+        Ok(inside) => Ok(repo.located.root.join(inside)),
+        Err(_) if file.path.is_relative() => Ok(repo.located.root.join(&file.path)),
+        Err(_) => cx.workspace.parse_path(&encode_path(&file.path)),
+    };
+    let is_missing = |error: &ToolError| matches!(error.reason, Reason::NoSuchFile | Reason::NotADirectory);
+    let read = match inside.and_then(|inside| inside.open_file()) {
+        Ok((file, _)) => all_of(file),
+        Err(error) if is_missing(&error) => return Ok(None),
+        // The sandbox decides what is readable; without it, the repository's settings could name any file.
+        Err(_) if cx.is_confined => host_file(&root.join(&file.path)),
+        Err(_) => None,
+    };
+    read.map(Some).ok_or_else(|| {
+        GitError::needs_shell(format!(
+            "the repository's setting {} names {}, which this tool cannot read; use the shell tool for git",
+            file.setting,
+            file.path.display()
+        ))
+    })
+}
+
 /// A file of the host, outside of the workspace; `None` if it cannot be read.
-pub(super) fn host_file(path: &Path) -> Option<Vec<u8>> {
+fn host_file(path: &Path) -> Option<Vec<u8>> {
     let dir = Workspace::open(path.parent()?).ok()?;
     let (file, _) = dir.top().join(Path::new(path.file_name()?)).open_file().ok()?;
     all_of(file)

@@ -36,7 +36,7 @@ impl<'r> UntrackedFinder<'r> {
         mode: Untracked,
         cx: &'r GitCall,
     ) -> GitResult<Self> {
-        let (dirs, ignores) = (repo.dirs(cx)?, IgnoreStack::new(repo));
+        let (dirs, ignores) = (repo.dirs(cx)?, IgnoreStack::new(repo, cx)?);
         Ok(Self { cx, dirs, entries, ignores, mode, found: Vec::new(), notes: Vec::new() })
     }
 

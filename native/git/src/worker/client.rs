@@ -1,7 +1,8 @@
 //! The port's side of a worker.
 
+use super::keeper::LockKeeper;
 use super::locks::AnnouncedLocks;
-use super::{COMMAND, WorkerMessage, WorkerRequest, confine, frame, idle};
+use super::{COMMAND, WorkerMessage, WorkerRequest, confine, exchanged, frame, idle};
 use crate::call::{DeniedReads, GitCall, out_of_time};
 use crate::fail::GitError;
 use crate::repo::locate::locate;
@@ -55,6 +56,8 @@ pub(super) struct Worker {
     stdin: OwnedFd,
     stdout: OwnedFd,
     kind: WorkerKind,
+    /// Started with the first lock files.
+    keeper: Option<LockKeeper>,
     /// Bytes received but not yet parsed.
     heard: Vec<u8>,
     since: Instant,
@@ -112,7 +115,11 @@ type Talked = Result<Result<Value>, (WorkerLoss, String)>;
 /// Sends a request to a worker, and keeps the worker for the next one.
 fn talk(mut worker: Worker, request: &[u8], common: &WorkspacePath, cx: &CallContext) -> Result<Talked> {
     let mut talk = Exchange::new(cx, AnnouncedLocks::new(common.clone()))?;
-    match talk.through(&mut worker, request) {
+    let heard = talk.through(&mut worker, request);
+    if heard.is_ok() && talk.locks.are_announced() {
+        worker.keep_nothing();
+    }
+    match heard {
         Ok(Ok(value)) => {
             idle::keep(worker);
             Ok(Ok(Ok(value)))
@@ -203,7 +210,12 @@ impl<'c> Exchange<'c> {
             match self.hear(worker)? {
                 WorkerMessage::Done(value) => return Ok(Ok(value)),
                 WorkerMessage::Failed(failed) => return Ok(Err(failed)),
-                WorkerMessage::Locks(paths) => self.locks.announce(paths),
+                WorkerMessage::Locks(paths) => {
+                    self.locks.announce(paths);
+                    // Without a keeper, they stay if this program is killed.
+                    _ = worker.keep(&self.locks);
+                    self.send(worker, &frame::encode(&true).map_err(WorkerLoss::Garbled)?)?;
+                }
                 WorkerMessage::Denied(paths) => {
                     let answers = self.denied.of(&paths).unwrap_or_else(|_| vec![true; paths.len()]);
                     self.send(worker, &frame::encode(&answers).map_err(WorkerLoss::Garbled)?)?;
@@ -296,12 +308,27 @@ impl Worker {
             judge: None,
             coverage: StartCoverage::Everything,
         };
-        let mut child =
-            Launcher::shared().spawn(&spec).map_err(|failure| failure.not_started("the git worker"))?;
+        let mut child = Launcher::shared().spawn(&spec).map_err(|failure| match failure.is_stale() {
+            true => exchanged(),
+            false => failure.not_started("the git worker"),
+        })?;
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(ToolError::new(Reason::Io, "the git worker has no streams"));
         };
-        Ok(Self { child, stdin, stdout, kind, heard: Vec::new(), since: Instant::now() })
+        Ok(Self { child, stdin, stdout, kind, keeper: None, heard: Vec::new(), since: Instant::now() })
+    }
+
+    /// Has these lock files removed if this program is killed.
+    fn keep(&mut self, locks: &AnnouncedLocks) -> std::io::Result<()> {
+        if self.keeper.is_none() {
+            self.keeper = Some(LockKeeper::start(self.stdout.try_clone()?)?);
+        }
+        self.keeper.as_mut().map_or(Ok(()), |keeper| keeper.tell(locks.notice().as_ref()))
+    }
+
+    /// Retracts that: what was announced is done.
+    fn keep_nothing(&mut self) {
+        _ = self.keeper.as_mut().map(|keeper| keeper.tell(None));
     }
 
     pub(super) fn kind(&self) -> &WorkerKind {

@@ -50,7 +50,7 @@ pub(super) fn readable(located: &RepoLocation, cx: &CallContext) -> GitResult<Ve
 }
 
 /// A directory with its device and inode numbers, read from a handle.
-fn identified(path: &WorkspacePath) -> GitResult<ReadableDir> {
+pub(super) fn identified(path: &WorkspacePath) -> GitResult<ReadableDir> {
     let found = rustix::fs::fstat(path.open_dir()?).map_err(std::io::Error::from);
     let found = found.map_err(|error| ToolError::io("look at", path.display(), error))?;
     #[allow(clippy::useless_conversion, clippy::unnecessary_cast)]

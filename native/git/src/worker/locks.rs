@@ -1,7 +1,10 @@
 //! Removes the lock files of a worker that was killed while writing. They would block git forever.
 
-use beamai_workspace::WorkspacePath;
+use super::confine::identified;
+use beamai_sandbox::ReadableDir;
+use beamai_workspace::{Workspace, WorkspaceId, WorkspacePath, encode_path};
 use rustix::fs::{AtFlags, FileType};
+use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
@@ -9,6 +12,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Granularity of file system timestamps.
 const STEP: Duration = Duration::from_millis(20);
+
+/// The repository's common directory, and the lock files in it that a worker has announced.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct LockNotice(WorkspaceId, Vec<(Vec<u8>, SystemTime)>);
 
 /// Lock files that a worker has announced; none of them existed at that time.
 #[derive(Debug)]
@@ -27,6 +34,18 @@ impl AnnouncedLocks {
     pub(super) fn announce(&mut self, paths: Vec<Vec<u8>>) {
         let now = SystemTime::now();
         self.announced.extend(paths.into_iter().filter(|path| is_lock(path)).map(|path| (path, now)));
+    }
+
+    /// Those of a notice; `None` if another directory is in the place of the repository's.
+    pub(super) fn noticed(LockNotice(common, announced): LockNotice) -> Option<Self> {
+        Some(Self { common: Workspace::pinned(&common).ok()?.top(), announced })
+    }
+
+    /// What another process needs to remove them.
+    pub(super) fn notice(&self) -> Option<LockNotice> {
+        let ReadableDir { path, device, inode } = identified(&self.common).ok()?;
+        let common = WorkspaceId { path: encode_path(&path), device, inode, alias: None };
+        Some(LockNotice(common, self.announced.clone()))
     }
 
     /// Whether a worker is in the middle of a write.
@@ -64,7 +83,6 @@ fn is_lock(path: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use beamai_workspace::Workspace;
 
     #[test]
     fn only_locks_that_were_announced_and_made_since_are_removed() {

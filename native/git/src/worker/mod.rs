@@ -4,7 +4,7 @@
 //! port ── client::ask ──► an idle worker of the same confinement, or a new one
 //!  │  request: task, workspace, limits          (JSON frames over the worker's standard input and output)
 //!  │  ◄── which of these paths do rules deny?  ──► answer
-//!  │  ◄── lock files that it is about to create
+//!  │  ◄── lock files that it is about to create  ──► a keeper knows of them
 //!  │  ◄── result
 //! ```
 //!
@@ -15,15 +15,16 @@
 //!
 //! A worker runs one task at a time. It is kept for the next one, and killed when it has been idle for some time, when
 //! its call is cancelled, and when it misses its deadline.
-//! cancelled, and when it is late.
 
 mod client;
 mod confine;
 mod frame;
 mod idle;
+mod keeper;
 mod locks;
 mod server;
 
+pub use keeper::{KEEPER, keeper_main};
 pub use server::worker_main;
 
 use crate::task::Task;
@@ -74,7 +75,8 @@ enum WorkerMessage {
     /// Asks which of these paths (relative to the workspace, or absolute outside of it) rules deny. Answered with a
     /// list of booleans.
     Denied(Vec<Vec<u8>>),
-    /// Announces files that it is about to create, relative to the common directory; none of them exists.
+    /// Announces files that it is about to create, relative to the common directory; none of them exists. Answered with
+    /// `true`.
     Locks(Vec<Vec<u8>>),
     /// The result.
     Done(Value),
@@ -88,6 +90,11 @@ struct WorkerError {
     reason: String,
     message: String,
     details: Map<String, Value>,
+}
+
+/// The error if another directory has taken the place of one that a worker is to use.
+fn exchanged() -> ToolError {
+    ToolError::new(Reason::Stale, "the repository's directory changed while it was opened; try again")
 }
 
 impl From<ToolError> for WorkerError {

@@ -1,7 +1,6 @@
 //! The worker's side: serves requests until its input ends.
 
-use super::{WorkerMessage, WorkerRequest};
-use super::{confine, frame};
+use super::{WorkerMessage, WorkerRequest, confine, exchanged, frame};
 use crate::call::{DeniedReads, GitCall};
 use beamai_base::{Reason, Result, ToolError};
 use beamai_tool::Limits;
@@ -40,11 +39,16 @@ pub fn worker_main() -> ExitCode {
         false => Ok(()),
         true => beamai_sandbox::limit_reads(&own, &settings()),
     };
+    let mut line = PortLink { from: std::io::stdin(), to: std::io::stdout(), is_confined };
     if let Err(failure) = limited.and_then(|()| beamai_sandbox::forbid_starts()) {
         eprintln!("the git worker refuses to run without its confinement: {failure}");
+        if failure.is_stale() {
+            _ = line.hear::<WorkerRequest>();
+            _ = line.say(&WorkerMessage::Failed(exchanged().into()));
+        }
         return ExitCode::FAILURE;
     }
-    let line = Rc::new(RefCell::new(PortLink { from: std::io::stdin(), to: std::io::stdout(), is_confined }));
+    let line = Rc::new(RefCell::new(line));
     loop {
         let request = line.borrow_mut().hear();
         let answered = match request {
@@ -113,9 +117,13 @@ fn perform(request: &WorkerRequest, line: &Shared) -> Result<serde_json::Value> 
     let workspace = Workspace::pinned(&request.workspace)?;
     let teller = Rc::clone(line);
     let is_confined = line.borrow().is_confined;
-    let call = GitCall::alone(workspace, limits, denied, deadline)
-        .confined(is_confined)
-        .telling(move |locks| teller.borrow_mut().say(&WorkerMessage::Locks(locks.to_vec())).map_err(lost));
+    let call =
+        GitCall::alone(workspace, limits, denied, deadline).confined(is_confined).telling(move |locks| {
+            let mut line = teller.borrow_mut();
+            line.say(&WorkerMessage::Locks(locks.to_vec())).map_err(lost)?;
+            let heard = line.hear::<bool>().map_err(lost)?;
+            heard.map(drop).ok_or_else(|| lost("it is gone"))
+        });
     request.task.run(&call)
 }
 

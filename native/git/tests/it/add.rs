@@ -198,6 +198,49 @@ fn an_ignored_file_is_refused_with_the_words_of_git() {
 }
 
 #[test]
+fn pattern_files_of_the_repositorys_settings_count() {
+    let repo = Repo::with(&[("a", "1\n")]);
+    repo.write("conf/ignored", "*.log\n");
+    repo.write("conf/attributes", "*.txt text\n*.lfs filter=lfs\n");
+    let absolute = repo.path().canonicalize().unwrap().join("conf/ignored");
+    for file in ["conf/ignored", absolute.to_str().unwrap()] {
+        repo.git(&["config", "core.excludesFile", file]);
+        repo.git(&["config", "core.attributesFile", "conf/attributes"]);
+        repo.write("x.log", "1\n");
+        repo.write("x.txt", "1\r\n");
+        let copy = repo.copy();
+        repo.is_shown_alike();
+        copy.git(&["add", "."]);
+        repo.tool("git_add", json!({"path": "."}));
+        same(&copy.git(&["ls-files", "-s"]), &repo.git(&["ls-files", "-s"]), "what is staged");
+        repo.git(&["reset", "-q"]);
+    }
+    repo.write("x.lfs", "1\n");
+    let error = repo.refused("git_add", json!({"path": "x.lfs"}));
+    assert!(error.message.contains("filter=lfs"), "{}", error.message);
+    // As for git, one that is missing has no patterns.
+    repo.git(&["config", "core.attributesFile", "missing"]);
+    repo.git(&["config", "core.excludesFile", "missing/too"]);
+    repo.is_shown_alike();
+}
+
+#[test]
+fn pattern_files_that_cannot_be_read_are_refused() {
+    let repo = Repo::with(&[("a", "1\n")]);
+    repo.write("b", "1\n");
+    for setting in ["core.excludesFile", "core.attributesFile"] {
+        for file in ["/etc/passwd", "../outside", "."] {
+            repo.git(&["config", setting, file]);
+            let error = repo.refused("git_add", json!({"path": "."}));
+            assert_eq!(error.reason, Reason::NeedsShell);
+            assert!(error.message.contains(&format!("{setting} names {file},")), "{}", error.message);
+        }
+        repo.git(&["config", "--unset", setting]);
+    }
+    assert_eq!(repo.tool("git_add", json!({"path": "."}))["files"], json!(["b"]));
+}
+
+#[test]
 fn what_cannot_be_added() {
     let repo = Repo::with(&[("a", "1\n"), ("d/x", "1\n")]);
     repo.link("d", "to-d");

@@ -40,13 +40,14 @@ fn commits_alike(repo: &Repo, message: &str) {
     let first = printed.lines().next().unwrap();
     assert_eq!(without_hash(first), without_hash(made["content"].as_str().unwrap()));
     // Of a merge, git prints no numbers.
-    if let Some(numbers) = printed.lines().find(|line| line.contains(" changed")) {
+    let shown = repo.git(&["show", "--shortstat", "--format="]);
+    if let Some(numbers) = shown.lines().find(|line| line.contains(" changed")) {
         let number = |word: &str| {
             let part = numbers.split(", ").find(|part| part.contains(word));
             part.map_or(0, |part| part.split_whitespace().next().unwrap().parse::<u64>().unwrap())
         };
         let expected = json!([number("file"), number("insertion"), number("deletion")]);
-        assert_eq!(json!([made["files"], made["additions"], made["deletions"]]), expected, "{printed}");
+        assert_eq!(json!([made["files"], made["additions"], made["deletions"]]), expected, "{shown}");
     }
     repo.git(&["fsck", "--strict"]);
     repo.is_shown_alike();
@@ -117,6 +118,32 @@ fn a_path_only_intended_to_be_added_is_not_in_the_commit() {
     repo.write("later", "l\n");
     repo.git(&["add", "-N", "later"]);
     commits_alike(&repo, "without later");
+}
+
+#[test]
+fn renames_count_as_git_counts_them() {
+    let text: String = (0..40).map(|line| format!("line {line}\n")).collect();
+    let repo = Repo::with(&[("a", &text), ("b", "1\n2\n"), ("gone", "x\n"), ("c.bin", "a\0b")]);
+    repo.git(&["mv", "a", "renamed"]);
+    repo.write("renamed", format!("{text}more\n"));
+    repo.git(&["mv", "b", "moved"]);
+    repo.remove("gone");
+    repo.write("c.bin", "a\0c");
+    repo.link("moved", "link");
+    repo.git(&["add", "-A"]);
+    let copy = repo.copy();
+    commits_alike(&repo, "renamed");
+    copy.git(&["config", "diff.renames", "false"]);
+    commits_alike(&copy, "without renames");
+}
+
+#[test]
+fn attributes_that_are_no_file_are_not_waited_for() {
+    let repo = staged();
+    let mode = rustix::fs::Mode::from_raw_mode(0o644);
+    let path = repo.path().join(".gitattributes");
+    rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    assert_eq!(repo.tool("git_commit", json!({"message": "m"}))["files"], 2);
 }
 
 #[test]

@@ -1,16 +1,17 @@
 //! The worker that does the work of the git tools: what it cannot be brought to do, and what becomes of it.
 
-use crate::common::{Env, host};
+use crate::common::{Env, PROGRAM, host, required, wait_until};
 use beamai_base::{CancelToken, Reason, ToolError};
 use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -88,6 +89,9 @@ struct Attack {
     env: Env,
     outside: TempDir,
     before: BTreeMap<PathBuf, (Vec<u8>, u32, i64, i64)>,
+    parts: &'static [&'static str],
+    /// Whether each call has a worker of its own.
+    is_fresh: bool,
 }
 
 /// What is exchanged in turn.
@@ -99,7 +103,7 @@ impl Attack {
         repository(env.path(), "own");
         repository(outside.path(), SECRET);
         let before = everything(outside.path());
-        Self { env, outside, before }
+        Self { env, outside, before, parts: &PARTS, is_fresh: false }
     }
 
     /// Calls a tool again and again while parts are exchanged. Tells what of the repository outside was changed or shown,
@@ -108,7 +112,7 @@ impl Attack {
         let over = AtomicBool::new(false);
         std::thread::scope(|scope| {
             let attacker = scope.spawn(|| {
-                PARTS
+                self.parts
                     .iter()
                     .cycle()
                     .take_while(|_| !over.load(Ordering::Relaxed))
@@ -131,7 +135,10 @@ impl Attack {
             renameat_with(CWD, &own, CWD, &link, RenameFlags::EXCHANGE).unwrap();
             turns += 1;
             // Now short, now long: what is attacked takes its time at different places.
-            (0..turns % 64).for_each(|_| std::thread::yield_now());
+            match self.is_fresh {
+                true => std::thread::sleep(Duration::from_micros(u64::from(turns * 1_237 % 4_000))),
+                false => (0..turns % 64).for_each(|_| std::thread::yield_now()),
+            }
         }
         std::fs::remove_file(&link).unwrap();
     }
@@ -141,6 +148,9 @@ impl Attack {
         for turn in 0_u64.. {
             if Instant::now() >= end {
                 break;
+            }
+            if self.is_fresh {
+                workers(self.env.path()).into_iter().for_each(|pid| try_signal(pid, Signal::KILL));
             }
             let args = match name {
                 "git_add" => {
@@ -182,7 +192,10 @@ fn time() -> Duration {
 }
 
 fn resists(name: &str) {
-    let attack = Attack::new("required");
+    resist(&Attack::new("required"), name);
+}
+
+fn resist(attack: &Attack, name: &str) {
     assert_eq!(attack.on(name, time()), None);
     assert!(!attack.stolen());
     assert_eq!(everything(attack.outside.path()), attack.before);
@@ -225,6 +238,12 @@ fn a_commit_under_exchange_changes_nothing_outside() {
 }
 
 #[test]
+fn a_worker_that_starts_under_exchange_changes_nothing_outside() {
+    let attack = Attack { parts: &[".git"], is_fresh: true, ..Attack::new("required") };
+    resist(&attack, "git_commit");
+}
+
+#[test]
 fn without_a_sandbox_the_exchange_leads_out() {
     let shown = ["git_commit", "git_add", "git_log", "git_status"]
         .into_iter()
@@ -249,7 +268,12 @@ fn workers(workspace: &Path) -> Vec<i32> {
     pids.filter(is_one).collect()
 }
 
-fn signal(pid: i32, signal: rustix::process::Signal) {
+/// Sends a signal to a process that may have ended by itself.
+fn try_signal(pid: i32, signal: Signal) {
+    _ = rustix::process::kill_process(rustix::process::Pid::from_raw(pid).unwrap(), signal);
+}
+
+fn signal(pid: i32, signal: Signal) {
     rustix::process::kill_process(rustix::process::Pid::from_raw(pid).unwrap(), signal).unwrap();
 }
 
@@ -262,7 +286,7 @@ fn a_worker_is_kept_for_the_next_call_and_another_takes_the_place_of_one_that_di
     assert_eq!(first.len(), 1);
     ok(&env.host, "git_log", json!({}));
     assert_eq!(workers(env.path()), first);
-    signal(first[0], rustix::process::Signal::KILL);
+    signal(first[0], Signal::KILL);
     ok(&env.host, "git_status", json!({}));
     let second = workers(env.path());
     assert!(second.len() == 1 && second != first, "{first:?} {second:?}");
@@ -274,7 +298,7 @@ fn a_worker_that_hangs_is_ended_when_its_time_is_over() {
     repository(env.path(), "own");
     ok(&env.host, "git_status", json!({}));
     let first = workers(env.path());
-    signal(first[0], rustix::process::Signal::STOP);
+    signal(first[0], Signal::STOP);
     let (start, mut call) = (Instant::now(), made("git_status", json!({})));
     call.timeout = Some(500);
     assert_eq!(error(env.host.call(call, CallOptions::default())).reason, Reason::Timeout);
@@ -288,7 +312,7 @@ fn a_cancelled_call_ends_its_worker() {
     let env = Env::with("required");
     repository(env.path(), "own");
     ok(&env.host, "git_status", json!({}));
-    signal(workers(env.path())[0], rustix::process::Signal::STOP);
+    signal(workers(env.path())[0], Signal::STOP);
     let cancel = CancelToken::new();
     let start = Instant::now();
     std::thread::scope(|scope| {
@@ -423,4 +447,39 @@ fn where_no_sandbox_is_wanted_the_worker_is_a_plain_process() {
     repository(env.path(), "own");
     assert_eq!(ok(&env.host, "git_commit", json!({"message": "plain"}))["ok"], true);
     assert_eq!(git(env.path(), &["log", "-1", "--format=%s"]), "plain\n");
+}
+
+/// Entries of an index whose writing takes long enough to be interrupted.
+const ENTRIES: usize = 200_000;
+/// How often a program is started at most until one is interrupted in time.
+const TRIES: usize = 40;
+
+#[test]
+fn a_lock_does_not_stay_when_the_program_is_ended_from_outside() {
+    let dir = TempDir::new().unwrap();
+    repository(dir.path(), "own");
+    let blob = git(dir.path(), &["rev-parse", "HEAD:a"]);
+    let entry = |at| format!("100644 {}\t{at:06}\n", blob.trim());
+    std::fs::write(dir.path().join("list"), (0..ENTRIES).map(entry).collect::<String>()).unwrap();
+    let list = std::fs::File::open(dir.path().join("list")).unwrap();
+    let mut fill = Command::new("git");
+    fill.args(["update-index", "--index-info"]).current_dir(dir.path()).stdin(list);
+    assert!(fill.status().unwrap().success());
+    let [lock, index] = ["index.lock", "index"].map(|name| dir.path().join(".git").join(name));
+    let before = std::fs::read(&index).unwrap();
+    for signal in [Signal::KILL, Signal::TERM, Signal::INT] {
+        let is_in_time = (0..TRIES).any(|_| {
+            std::fs::write(&index, &before).unwrap();
+            let mut port = Command::new(PROGRAM);
+            port.args(["call", "--default", "allow", "--sandbox", &required(), "--workspace"]);
+            port.arg(dir.path()).args(["git_add", r#"{"path": "list"}"#]).stdout(Stdio::null());
+            let mut port = port.stderr(Stdio::null()).spawn().unwrap();
+            while !lock.exists() && port.try_wait().unwrap().is_none() {}
+            try_signal(port.id().cast_signed(), signal);
+            port.wait().unwrap();
+            wait_until(|| !lock.exists());
+            std::fs::read(&index).unwrap() == before
+        });
+        assert!(is_in_time, "{signal:?}: no program was ended while it wrote");
+    }
 }

@@ -453,8 +453,13 @@ fn a_command_with_too_many_processes_is_ended() {
 }
 
 /// Runs the tests of a module with the tier in place of the full one.
-fn tests(module: &str, not: &[&str], only: Option<&str>) -> (BTreeSet<String>, BTreeSet<String>) {
-    let mut tests = under(Command::new(std::env::current_exe().unwrap()), no_user_namespaces());
+fn tests(
+    filters: Vec<BpfProgram>,
+    module: &str,
+    not: &[&str],
+    only: Option<&str>,
+) -> (BTreeSet<String>, BTreeSet<String>) {
+    let mut tests = under(Command::new(std::env::current_exe().unwrap()), filters);
     tests.env(crate::common::TIER, "landlock").args(["--test-threads", "2"]);
     match only {
         Some(test) => tests.args([test, "--exact"]),
@@ -484,10 +489,10 @@ fn holds(module: &str, least: usize) {
     let differing: Vec<&str> = DIFFERS.iter().map(|(test, _)| *test).filter(of_module).collect();
     let not: Vec<&str> =
         differing.iter().copied().chain(NOT_HERE.iter().copied().filter(of_module)).collect();
-    let (passed, _) = tests(module, &not, None);
+    let (passed, _) = tests(no_user_namespaces(), module, &not, None);
     assert!(passed.len() >= least, "{module}: {passed:?}");
     for test in differing {
-        let (passed, failed) = tests(module, &[], Some(test));
+        let (passed, failed) = tests(no_user_namespaces(), module, &[], Some(test));
         assert!(passed.is_empty() && failed.contains(test), "{test} holds as well: {passed:?}");
     }
 }
@@ -516,6 +521,19 @@ fn what_cannot_be_used_up() {
 #[test]
 fn what_may_not_start() {
     holds("exec_guard", 15);
+}
+
+#[test]
+fn what_the_git_worker_cannot_be_led_to() {
+    let add = "git_worker::staging_under_exchange_changes_nothing_outside";
+    let start = "git_worker::a_worker_that_starts_under_exchange_changes_nothing_outside";
+    // Where the full tier is to be had, too: what fails there must not be tried with less.
+    for filters in [no_user_namespaces(), Vec::new()] {
+        for test in [add, start] {
+            let (passed, failed) = tests(filters.clone(), "git_worker", &[], Some(test));
+            assert!(passed.contains(test) && failed.is_empty(), "{test}: {failed:?}");
+        }
+    }
 }
 
 #[test]

@@ -119,7 +119,9 @@ impl LauncherServer {
                 None => self.try_profile(*profile, confinement),
             };
             match cloned {
-                Ok(CloneResult::Reply(Err(failure), _)) | Err(failure) if !failure.is_shortage() => {
+                Ok(CloneResult::Reply(Err(failure), _)) | Err(failure)
+                    if !failure.is_shortage() && !failure.is_stale() =>
+                {
                     // Exceeding the limit on namespaces may be temporary.
                     if sandbox::is_of_namespaces(&failure) && failure.errno == Errno::PERM.raw_os_error() {
                         self.refusal = Some(failure.clone());

@@ -39,11 +39,11 @@ pub(super) struct Rights {
 }
 
 impl Grants {
-    /// The grants for a confinement.
+    /// The grants for a confinement, whose workspace is at this path without links.
     ///
     /// # Errors
     /// `E2BIG` if denied paths have too many siblings.
-    pub(super) fn of(confinement: &Confinement, rights: Rights) -> Result<Self, Errno> {
+    pub(super) fn of(confinement: &Confinement, workspace: &Path, rights: Rights) -> Result<Self, Errno> {
         let matched = |list: fn(&ProtectedPaths) -> &Vec<String>| {
             confinement.found.iter().flat_map(move |found| {
                 let root = decode_path(&found.root);
@@ -65,8 +65,9 @@ impl Grants {
             hidden: denied(&mut named(&confinement.hidden).chain(matched(|found| &found.hidden))),
             read_only: denied(&mut named(&confinement.read_only).chain(matched(|found| &found.read_only))),
         };
-        grants.machine(confinement)?;
-        for root in writable(confinement) {
+        let writable = writable(confinement, workspace);
+        grants.machine(&writable)?;
+        for root in writable {
             grants.writable_beneath(root, confinement.exec_writable)?;
         }
         for path in &confinement.readable {
@@ -78,11 +79,11 @@ impl Grants {
     }
 
     /// Permits reading the machine's files, except for hidden ones. Directories can be listed everywhere.
-    fn machine(&mut self, confinement: &Confinement) -> Result<(), Errno> {
+    fn machine(&mut self, writable: &[PathBuf]) -> Result<(), Errno> {
         let mut kept_out = self.hidden.clone();
         kept_out.extend(OTHERS.map(PathBuf::from));
         // The right to read includes the right to execute, which writable directories may lack.
-        kept_out.extend(writable(confinement));
+        kept_out.extend_from_slice(writable);
         self.add("/".into(), AccessFs::ReadDir.into())?;
         self.readable_beneath("/".into(), &kept_out, self.rights.read)
     }
@@ -144,9 +145,9 @@ fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> {
 }
 
 /// Writable paths with links resolved: the workspace, the session's temporary directory, and the host's paths.
-fn writable(confinement: &Confinement) -> Vec<PathBuf> {
-    let all = [&confinement.workspace].into_iter().chain(&confinement.temp).chain(&confinement.writable);
-    all.map(|path| real(Path::new(path))).collect()
+fn writable(confinement: &Confinement, workspace: &Path) -> Vec<PathBuf> {
+    let others = confinement.temp.iter().chain(&confinement.writable).map(|path| real(Path::new(path)));
+    [workspace.to_owned()].into_iter().chain(others).collect()
 }
 
 /// Resolves the links of a path whose last component need not exist.

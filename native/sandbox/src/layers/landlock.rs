@@ -3,7 +3,8 @@
 
 use super::devices::NODES;
 use super::grants::{Grants, Rights};
-use super::mount::kind;
+use super::mount::{failed, kind, point};
+use super::tree::recognise;
 use super::{Layer, LayerContext, tree};
 use crate::{Confinement, SetupFailure};
 use beamai_isolation::{LayerOff, SandboxMode};
@@ -13,7 +14,7 @@ use landlock::{
 };
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 /// The Landlock version that is requested; older Linux kernels apply the part that they support.
@@ -36,13 +37,14 @@ impl Layer for Landlock {
             true => None,
             false => Some(alone(stage.confinement)?),
         };
-        if let Some(why) = grants.as_ref().and_then(|grants| told(&grants.fixed)) {
+        if let Some(why) = grants.as_ref().and_then(|(_, grants)| told(&grants.fixed)) {
             stage.partly.push(LayerOff::new(self.name(), why));
         }
         let status = match grants {
             None => beside_mounts(stage.confinement),
-            Some(grants) => restrict(|rules| {
-                grants.rules.iter().try_fold(rules, |rules, (path, rights)| add(rules, path, *rights))
+            Some((root, grants)) => restrict(|rules| {
+                let add = |rules, (path, rights): &(PathBuf, _)| root.add(rules, path, *rights);
+                grants.rules.iter().try_fold(rules, add)
             }),
         };
         match status.map_err(|error| failure(errno_of(&error)))?.ruleset {
@@ -68,7 +70,7 @@ pub fn version() -> Result<u32, Errno> {
 }
 
 /// The rules if nothing else keeps files from being written.
-fn alone(confinement: &Confinement) -> Result<Grants, SetupFailure> {
+fn alone(confinement: &Confinement) -> Result<(Root, Grants), SetupFailure> {
     let version = version().map_err(|errno| SetupFailure::new("restrict this process", errno))?;
     let needs = |step: &str, least: u32| match version >= least {
         true => Ok(()),
@@ -89,8 +91,40 @@ fn alone(confinement: &Confinement) -> Result<Grants, SetupFailure> {
         needs("keep services out of reach while the sandbox has unix_sockets", UNIX_SOCKETS)?;
     }
     let rights = Rights { read: AccessFs::from_read(VERSION), write: AccessFs::from_write(VERSION) };
-    Grants::of(confinement, rights)
-        .map_err(|errno| SetupFailure::new("permit everything beside what rules deny, one by one", errno))
+    let root = Root::of(confinement)?;
+    let grants = Grants::of(confinement, &root.path, rights)
+        .map_err(|errno| SetupFailure::new("permit everything beside what rules deny, one by one", errno))?;
+    Ok((root, grants))
+}
+
+/// The workspace. Rules within it are added by this handle: another directory may be at its path by then.
+struct Root {
+    path: PathBuf,
+    dir: OwnedFd,
+}
+
+impl Root {
+    fn of(confinement: &Confinement) -> Result<Self, SetupFailure> {
+        let path = Path::new(&confinement.workspace);
+        let real = path.canonicalize().map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO));
+        let opened = real.and_then(|real| point(&real).map(|dir| Self { path: real, dir }));
+        let root = opened.map_err(failed("open", path))?;
+        recognise(&root.dir, confinement)?;
+        Ok(root)
+    }
+
+    /// Adds a rule for a path without links, if it exists.
+    fn add(
+        &self,
+        rules: RulesetCreated,
+        path: &Path,
+        access: BitFlags<AccessFs>,
+    ) -> Result<RulesetCreated, RulesetError> {
+        match path.strip_prefix(&self.path) {
+            Ok(inside) => add_in(rules, self.dir.as_fd(), &Path::new(".").join(inside), access),
+            Err(_) => add(rules, path, access),
+        }
+    }
 }
 
 /// Describes directories with restrictions, for people.
@@ -136,8 +170,17 @@ pub(super) fn add(
     path: &Path,
     access: BitFlags<AccessFs>,
 ) -> Result<RulesetCreated, RulesetError> {
+    add_in(rules, CWD, path, access)
+}
+
+fn add_in(
+    rules: RulesetCreated,
+    dir: BorrowedFd<'_>,
+    path: &Path,
+    access: BitFlags<AccessFs>,
+) -> Result<RulesetCreated, RulesetError> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let Ok(fd) = rustix::fs::openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) else {
+    let Ok(fd) = rustix::fs::openat2(dir, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) else {
         return Ok(rules);
     };
     add_fd(rules, fd, access)
@@ -165,4 +208,33 @@ pub(super) fn errno_of(error: &RulesetError) -> Errno {
         source = error.source();
     }
     Errno::INVAL
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{MetadataExt, symlink};
+
+    fn confinement(path: &Path) -> Confinement {
+        let found = path.metadata().unwrap();
+        Confinement::new(path, (found.dev(), found.ino()), &SandboxMode::Required.into())
+    }
+
+    #[test]
+    fn another_directory_in_the_place_of_the_workspace_is_never_granted() {
+        let dir = tempfile::tempdir().unwrap();
+        let [own, moved, other] = ["own", "moved", "other"].map(|name| dir.path().join(name));
+        [&own, &other].into_iter().for_each(|path| std::fs::create_dir(path).unwrap());
+        let confinement = confinement(&own);
+        let root = Root::of(&confinement).unwrap();
+        std::fs::rename(&own, &moved).unwrap();
+        symlink(&other, &own).unwrap();
+        assert!(Root::of(&confinement).err().unwrap().is_stale());
+        // Exchanged after it was recognised. Applies to this thread only.
+        let written = move || {
+            restrict(|rules| root.add(rules, &root.path, AccessFs::from_all(VERSION))).unwrap();
+            [moved, other].map(|path| std::fs::write(path.join("file"), "").is_ok())
+        };
+        assert_eq!(std::thread::spawn(written).join().unwrap(), [true, false]);
+    }
 }

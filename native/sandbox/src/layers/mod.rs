@@ -288,7 +288,11 @@ impl SandboxProfile {
         for layer in self.wanted(confinement) {
             match layer.enter(stage) {
                 Ok(()) => isolation.on.push(layer.name().to_owned()),
-                Err(failure) if layer.is_optional() && confinement.mode == SandboxMode::BestEffort => {
+                Err(failure)
+                    if layer.is_optional()
+                        && confinement.mode == SandboxMode::BestEffort
+                        && !failure.is_stale() =>
+                {
                     isolation.off.push(LayerOff::new(layer.name(), failure.to_string()));
                 }
                 Err(failure) => return Err(failure.of_layer(layer.name())),

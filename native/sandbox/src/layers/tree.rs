@@ -81,11 +81,7 @@ fn attributes(confinement: &Confinement) -> u64 {
 fn take_writable(confinement: &Confinement, scenes: &mut Vec<TreeMount>) -> Result<(), SetupFailure> {
     let workspace = Path::new(&confinement.workspace);
     let fd = open(workspace)?;
-    let stat = rustix::fs::fstat(&fd).map_err(failed("look at", workspace))?;
-    #[allow(clippy::useless_conversion, clippy::unnecessary_cast)]
-    if (stat.st_dev as u64, stat.st_ino as u64) != (confinement.device, confinement.inode) {
-        return Err(failed("recognise the workspace", workspace)(Errno::STALE));
-    }
+    recognise(&fd, confinement)?;
     let attributes = attributes(confinement);
     scenes.push(TreeMount::shown(workspace, &fd, attributes)?);
     let has_own_tmp = confinement.has_own_tmp();
@@ -105,6 +101,17 @@ fn take_writable(confinement: &Confinement, scenes: &mut Vec<TreeMount>) -> Resu
         scenes.push(TreeMount::shown(Path::new(path), &open(Path::new(path))?, attributes)?);
     }
     Ok(())
+}
+
+/// Fails with `ESTALE` unless this handle is the workspace that the confinement means.
+pub(super) fn recognise(fd: &OwnedFd, confinement: &Confinement) -> Result<(), SetupFailure> {
+    let workspace = Path::new(&confinement.workspace);
+    let stat = rustix::fs::fstat(fd).map_err(failed("look at", workspace))?;
+    #[allow(clippy::useless_conversion, clippy::unnecessary_cast)]
+    match (stat.st_dev as u64, stat.st_ino as u64) == (confinement.device, confinement.inode) {
+        true => Ok(()),
+        false => Err(failed("recognise the workspace", workspace)(Errno::STALE)),
+    }
 }
 
 fn take_readable(confinement: &Confinement, scenes: &mut Vec<TreeMount>) -> Result<(), SetupFailure> {
