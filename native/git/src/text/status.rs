@@ -54,6 +54,9 @@ impl<'r> StatusReport<'r> {
         let unstaged = contents.changes(staging.stat.as_ref(), below)?;
         let unstaged = renamed(repo, unstaged, DiffSides::StagingAndTree, &mut contents)?;
         contents.notes.into_iter().chain(notes).for_each(|note| page.note(note));
+        if !below.is_empty() && staged.is_empty() && unstaged.is_empty() && untracked.is_empty() {
+            page.note("unstaged changes outside of the workspace are not looked for");
+        }
         Ok(Self { repo, staged, unstaged, untracked, state: RepoState::read(repo, staging) })
     }
 

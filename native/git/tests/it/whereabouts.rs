@@ -57,6 +57,9 @@ fn a_subdirectory_shows_and_stages_what_is_in_it() {
     repo.git(&["reset", "-q", "a"]);
     assert_eq!(call("git_commit", json!({"message": "m"}), &cx).unwrap()["ok"], true);
     assert_eq!(repo.git(&["show", "--format=", "--name-only"]), "sub/b\nsub/c/d\nsub/new\n");
+    let status = call("git_status", json!({}), &cx).unwrap();
+    assert_eq!(status["content"], "branch: main\nclean\n");
+    assert_eq!(status["notes"], json!(["unstaged changes outside of the workspace are not looked for"]));
     assert_eq!(call("git_diff", json!({"path": "../a"}), &cx).unwrap_err().reason, Reason::OutsideWorkspace);
 }
 

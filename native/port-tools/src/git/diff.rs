@@ -16,7 +16,7 @@ pub struct GitDiff {
     /// Staged changes instead of unstaged ones.
     #[serde(default)]
     pub staged: bool,
-    /// Only this file or directory. Without it, the whole repository.
+    /// Only this file or directory. Without it, the whole workspace.
     #[serde(default)]
     #[schemars(extend("self_evident" = true))]
     pub path: Option<String>,
