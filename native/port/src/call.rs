@@ -24,14 +24,17 @@ use std::sync::Arc;
 pub(crate) fn command() -> Command {
     let tool =
         tool_argument().help("Name of the tool; `tools` lists them. With --help after it, its arguments");
+    without_tool().arg(tool).arg(json_argument().index(2))
+}
+
+/// The command without arguments that are no flags: for completions, the name of a tool is a subcommand.
+pub(crate) fn without_tool() -> Command {
     Command::new("call")
         .about("Call one tool and print its result")
         .long_about(
             "Call one tool and print its result as one line of JSON. Exits with 0, or with 1 after printing the error object; \
              bad usage exits with 2.\n\nOn a terminal, what needs an approval is asked there; elsewhere it is refused.",
         )
-        .arg(tool)
-        .arg(json_argument().index(2))
         .args(of_every_call())
         .args_override_self(true)
 }

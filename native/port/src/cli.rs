@@ -41,10 +41,15 @@ pub(crate) fn program() -> Command {
         ))
 }
 
-/// The program with a subcommand of `call` for each tool of the dialect `beamai`, for completions and man pages.
-pub(crate) fn with_tools() -> Command {
+/// The program with a subcommand of `call` for each tool of the dialect `beamai`, in place of the arguments of `call` that are
+/// no flags: behind these, zsh would not find the subcommand.
+pub(crate) fn for_completions() -> Command {
+    program().mut_subcommand("call", |_| call::without_tool().subcommands(of_tools()))
+}
+
+fn of_tools() -> impl Iterator<Item = Command> {
     let tools = catalogue::dialect("beamai").into_iter().flat_map(|registry| registry.iter());
-    program().mut_subcommand("call", |call| call.subcommands(tools.map(|tool| call::of_tool(&**tool))))
+    tools.map(|tool| call::of_tool(&**tool))
 }
 
 /// Runs the command line of this process.
@@ -107,6 +112,11 @@ mod tests {
         }
     }
 
+    /// Each command with all of its arguments.
+    fn with_tools() -> Command {
+        program().mut_subcommand("call", |call| call.subcommands(of_tools()))
+    }
+
     fn tree() -> Vec<(Vec<String>, Command)> {
         let mut program = with_tools();
         program.build();
@@ -143,6 +153,19 @@ mod tests {
                 assert!(known.contains(&flag), "{} lacks {flag}", tool.name());
             }
         }
+    }
+
+    #[test]
+    fn zsh_completes_the_tools_where_a_tool_is_named() {
+        let script = completions::script(Shell::Zsh, "beamai-port");
+        let start = script.find("(call)\n").unwrap();
+        let end = start + script[start..].find("esac").unwrap();
+        let call = &script[start..end];
+        assert!(
+            call.contains("\":: :_beamai-port__subcmd__call_commands\"") && call.contains("case $line[1] in"),
+            "{call}"
+        );
+        assert!(!call.contains("TOOL"), "{call}");
     }
 
     #[test]

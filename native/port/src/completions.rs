@@ -35,7 +35,12 @@ pub(crate) fn script(shell: Shell, program: &str) -> String {
     // the name from the command line, so that only its registration has to name the program.
     let own = if shell == Shell::Bash { INSTALLED } else { program };
     let mut script = Vec::new();
-    generate(shell, &mut cli::with_tools().name(own.to_owned()).bin_name(own.to_owned()), own, &mut script);
+    generate(
+        shell,
+        &mut cli::for_completions().name(own.to_owned()).bin_name(own.to_owned()),
+        own,
+        &mut script,
+    );
     let script = String::from_utf8_lossy(&script);
     let registered = |line: &str| match line.trim_start().starts_with("complete -F") {
         true => line.strip_suffix(own).unwrap_or(line).to_owned() + program + "\n",
