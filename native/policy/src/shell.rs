@@ -304,7 +304,8 @@ impl<'a> CommandCase<'a> {
         };
         let doubt = |(part, why): (String, String)| {
             let mut judgement = self.by_default(&part, Some(why));
-            // Where all commands are allowed, only the rule that is this very command allows what is not understood.
+            // Bare `Bash` is allowed already, and does not cover commands that cannot be analysed: for this one, only a rule
+            // with exactly its text helps.
             let rule = self.open.as_ref().map(|_| format!("Bash({})", self.line.command));
             judgement.wanted = vec![rule.unwrap_or_else(|| "Bash".to_owned())];
             judgement

@@ -24,7 +24,7 @@ pub fn check(parameters: &Parameters, args: Map<String, Value>) -> Result<Map<St
     if problems.is_empty() { Ok(checked) } else { Err(refusal(parameters, problems)) }
 }
 
-/// The error about problems of arguments. It lists what is accepted, unless each problem says so itself.
+/// The error about wrong arguments. It ends with the accepted arguments, unless each problem names them itself.
 #[must_use]
 pub fn refusal(parameters: &Parameters, problems: Vec<String>) -> ToolError {
     if problems.iter().all(|problem| is_of_enumeration(problem)) {

@@ -326,7 +326,7 @@ impl Worker {
         self.keeper.as_mut().map_or(Ok(()), |keeper| keeper.tell(locks.notice().as_ref()))
     }
 
-    /// Retracts that: what was announced is done.
+    /// Tells the keeper that no lock file is left to remove.
     fn keep_nothing(&mut self) {
         _ = self.keeper.as_mut().map(|keeper| keeper.tell(None));
     }

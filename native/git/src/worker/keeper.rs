@@ -19,7 +19,7 @@ pub const KEEPER: &str = "git-locks";
 /// How long a worker may take to end after the program that was killed.
 const PATIENCE: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
 
-/// A keeper. On drop, what was announced is retracted.
+/// A running keeper process. Dropping this tells the process that no lock file is left to remove, and waits for its end.
 pub(super) struct LockKeeper(Child);
 
 impl LockKeeper {

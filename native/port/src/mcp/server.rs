@@ -85,7 +85,7 @@ impl SharedState {
             Ok(registry) if registry.get(name).is_some() => {
                 format!("{name} is not offered here: it needs an agent, and here the client is the agent")
             }
-            // Only what is listed is suggested.
+            // Suggest listed tools only.
             found => match found.and_then(|registry| registry.filter(&names).find(name).map(|_| ())) {
                 Err(error) => error.message,
                 Ok(()) => format!("there is no tool named {name:?}"),

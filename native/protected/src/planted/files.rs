@@ -80,7 +80,7 @@ impl Cleaner<'_> {
         }
     }
 
-    /// Whether a directory is no repository yet.
+    /// Whether a directory has parts of a repository, and git does not take it for one yet.
     fn is_begun(&self, path: &Path) -> bool {
         self.now.begun.iter().any(|begun| decode_path(begun) == path)
     }

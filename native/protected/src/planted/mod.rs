@@ -207,8 +207,8 @@ fn has_other_names(top: &OpenDirectory, path: &Path) -> bool {
 }
 
 impl SnapshotRoot {
-    /// The protected paths after a command. Directories that it has closed are opened: git finds what is in them without a
-    /// listing.
+    /// The protected paths after a command. If the command has taken away the right to list a directory, that right is
+    /// restored first: git opens files in such a directory by their names.
     fn now_that_all_is_listed(&self, denied_paths: &DeniedPaths) -> Result<Arc<ProtectedPaths>> {
         let look = || protected_paths(&self.path, self.is_workspace, denied_paths, &|| Ok(()));
         let mut now = look()?;

@@ -33,7 +33,7 @@ fn links_in_a_repository_take_what_git_writes_nowhere() {
             "git branch ran",
             "r/.git/logs/refs/heads",
         ),
-        // It is git's whatever its name is, and also where it cannot be listed.
+        // Any name in `refs` can be a reference, also in a directory that cannot be listed.
         (
             "mkdir r/.git/refs/heads/x; ln -s MARK r/.git/refs/heads/x/l.planted; chmod 300 r/.git/refs/heads/x",
             "r",
