@@ -218,6 +218,14 @@ a_process_is_known_to_several_traces_test() ->
         end)
     end).
 
+a_process_forgets_traces_that_have_ended_test() ->
+    K = kernel(),
+    Call = fun(_Trace) -> {ok, 1, _} = beamai_kernel:invoke(K, <<"fine">>, #{}) end,
+    %% The tool is known to a trace after its first call.
+    Calls = fun(Trace) -> Call(Trace), timer:sleep(60), Call(Trace) end,
+    lists:foreach(fun(_) -> traced(#{}, Calls) end, lists:seq(1, 4)),
+    ?assertEqual(1, map_size(get('$beamai_trace'))).
+
 durations_are_counted_in_buckets_test() ->
     Total = fun(Durations) ->
         {new, _, Cells} = beamai_trace_sums:find({tool, <<"a">>}, beamai_trace_sums:new_table()),

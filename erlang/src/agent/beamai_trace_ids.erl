@@ -32,7 +32,7 @@ new(Count) ->
 -spec number(beamai_context:t(), t()) -> 0..4095 | none.
 number(Context, #ids{count = Count} = Tables) ->
     case {get(?KEY), Context} of
-        {#{Count := {Number, Run, Agent, Session}}, #{run_id := Run, agent_id := Agent, session_id := Session}} when is_integer(Number) -> Number;
+        {#{Count := {Number, Run, Agent, Session, _}}, #{run_id := Run, agent_id := Agent, session_id := Session}} when is_integer(Number) -> Number;
         {#{Count := Kept}, _} -> compared(Kept, ids(Context), Tables);
         {_, _} -> remember(none, ids(Context), Tables)
     end.
@@ -45,9 +45,9 @@ value(Key, Context) ->
         #{} -> undefined
     end.
 
-compared({none, Run, Agent, Session}, {Run, Agent, Session} = Ids, Tables) -> taken(Ids, Tables);
-compared({Number, Run, Agent, Session}, {Run, Agent, Session}, _Tables) -> Number;
-compared({Number, _, _, _}, Ids, Tables) ->
+compared({none, Run, Agent, Session, _}, {Run, Agent, Session} = Ids, Tables) -> taken(Ids, Tables);
+compared({Number, Run, Agent, Session, _}, {Run, Agent, Session}, _Tables) -> Number;
+compared({Number, _, _, _, _}, Ids, Tables) ->
     ok = released(Number, Tables),
     remember(none, Ids, Tables).
 
@@ -65,9 +65,11 @@ taken(Ids, #ids{free = Free, used = Used} = Tables) ->
             end
     end.
 
-remember(Number, {Run, Agent, Session}, #ids{count = Count}) ->
-    Others = case get(?KEY) of undefined -> #{}; Kept -> Kept end,
-    _ = put(?KEY, Others#{Count => {Number, Run, Agent, Session}}),
+%% What belongs to traces that have ended is dropped: every call looks into this map.
+remember(Number, {Run, Agent, Session}, #ids{count = Count, used = Used}) ->
+    Kept = case get(?KEY) of undefined -> #{}; Map -> Map end,
+    Others = maps:filter(fun(_, {_, _, _, _, Table}) -> ets:info(Table, id) =/= undefined end, Kept),
+    _ = put(?KEY, Others#{Count => {Number, Run, Agent, Session, Used}}),
     Number.
 
 released(none, _Tables) ->

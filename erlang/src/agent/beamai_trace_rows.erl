@@ -1,14 +1,14 @@
 %% @doc Entries of a trace as three integers each, in an array that callers write to without a lock.
 %%
 %% An entry with a number fits if it is that of a tool known to the trace, with ids that have a number ({@link
-%% beamai_trace_ids}), and its values are in the usual range. Each integer has a tag in its lowest bits, which follows
-%% from the entry's number and is different in each lap of the array: an entry of which a part belongs to another lap is none.
+%% beamai_trace_ids}), and its values are in the usual range. Each integer has a tag in its lowest bits, the lap of the
+%% array: an entry of which a part belongs to another lap is none.
 %% @hidden
 -module(beamai_trace_rows).
 
 -export([new/2, size/1, write/7, read/2]).
 -compile({no_auto_import, [size/1]}).
--compile({inline, [tag/1]}).
+-compile({inline, [tag/2]}).
 -export_type([t/0, row/0]).
 
 -define(WORDS, 3).
@@ -22,8 +22,8 @@
 %% entry.
 -define(LEAST_BITS, 12).
 
-%% The size is a power of two; the mask is one less.
--record(rows, {count :: atomics:atomics_ref(), array :: atomics:atomics_ref(), mask :: pos_integer()}).
+%% The size is a power of two, with this many zero bits; the mask is one less.
+-record(rows, {count :: atomics:atomics_ref(), array :: atomics:atomics_ref(), bits :: pos_integer(), mask :: pos_integer()}).
 
 -opaque t() :: #rows{}.
 -type row() :: {
@@ -36,7 +36,7 @@
 -spec new(Max :: pos_integer(), atomics:atomics_ref()) -> t().
 new(Max, Count) ->
     Bits = max(ceil(math:log2(Max)), ?LEAST_BITS),
-    #rows{count = Count, array = atomics:new(?WORDS bsl Bits, []), mask = (1 bsl Bits) - 1}.
+    #rows{count = Count, array = atomics:new(?WORDS bsl Bits, []), bits = Bits, mask = (1 bsl Bits) - 1}.
 
 %% @doc Number of entries after which one is overwritten.
 -spec size(t()) -> pos_integer().
@@ -46,11 +46,11 @@ size(#rows{mask = Mask}) -> Mask + 1.
 %% tool and its ids, and the sizes of its input and output. `false', with the counter unchanged, if it does not fit.
 -spec write(Start, Us, Tool, Ids, In, Out, t()) -> boolean() when
     Start :: non_neg_integer(), Us :: non_neg_integer(), Tool :: 0..255, Ids :: 0..4095, In :: non_neg_integer(), Out :: non_neg_integer().
-write(Start, Us, Tool, Ids, In, Out, #rows{count = Count, array = Array, mask = Mask}) when
+write(Start, Us, Tool, Ids, In, Out, #rows{count = Count, array = Array, bits = Bits, mask = Mask}) when
     Us < (1 bsl ?US_BITS), In < (1 bsl ?BYTES_BITS), Out < (1 bsl ?BYTES_BITS)
 ->
     Number = atomics:add_get(Count, 1, 1),
-    Tag = tag(Number),
+    Tag = tag(Number, Bits),
     At = (Number band Mask) * ?WORDS,
     ok = atomics:put(Array, At + 1, (Start bsl ?TAG_BITS) bor Tag),
     ok = atomics:put(Array, At + 2, (((((Us bsl ?TOOL_BITS) bor Tool) bsl ?IDS_BITS) bor Ids) bsl ?TAG_BITS) bor Tag),
@@ -59,13 +59,13 @@ write(Start, Us, Tool, Ids, In, Out, #rows{count = Count, array = Array, mask = 
 write(_Start, _Us, _Tool, _Ids, _In, _Out, _Rows) ->
     false.
 
-%% Not 0, which is what an array begins with. As 255 and the size have no common factor, it recurs only after 255 laps.
-tag(Number) -> 1 + Number rem ((1 bsl ?TAG_BITS) - 1).
+%% The lap of the array, never 0, which is what an array begins with. It recurs after 128 laps.
+tag(Number, Bits) -> ((Number bsr Bits) band ((1 bsl (?TAG_BITS - 1)) - 1)) bor (1 bsl (?TAG_BITS - 1)).
 
 %% @doc The entry with a number; `none' if it is not, or not completely, there.
 -spec read(Number :: pos_integer(), t()) -> row() | none.
-read(Number, #rows{array = Array, mask = Mask}) ->
-    Tag = tag(Number),
+read(Number, #rows{array = Array, bits = Bits, mask = Mask}) ->
+    Tag = tag(Number, Bits),
     At = (Number band Mask) * ?WORDS,
     case [<<(atomics:get(Array, At + N)):64>> || N <- [1, 2, 3]] of
         [
