@@ -1,7 +1,7 @@
 //! Finds changes of tracked files: the work tree compared with the staging area.
 
 use super::content::{EXECUTABLE, FILE, LINK, SUBMODULE, WorkTreeReader, failed, stage};
-use super::dirs::{Dirs, join};
+use super::dirs::{Dirs, join, split};
 use super::lookahead::{Lookahead, helpers};
 use crate::{
     changes::{BlobVersion, ChangeKind, FileChange, NO_ID, is_below},
@@ -102,6 +102,12 @@ impl WorkTreeReader<'_> {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(change(ChangeKind::Deleted, None)),
             Err(Errno::NAMETOOLONG) => {
                 self.note(format!("{}: nested too deeply to be read", shown(&entry.path)));
+                return Ok(None);
+            }
+            // Like git, which shows nothing of such a file and says so.
+            Err(Errno::ACCESS | Errno::PERM) => {
+                let dir = split(&entry.path).0;
+                self.note(format!("{}: not permitted to look into it", shown(dir)));
                 return Ok(None);
             }
             Err(error) => return Err(failed("look at", &entry.path, error).into()),

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -82,6 +82,24 @@ fn everything(at: &Path) -> BTreeMap<PathBuf, (Vec<u8>, u32, i64, i64)> {
         (entry.path().to_owned(), (bytes, found.mode(), found.mtime(), found.mtime_nsec()))
     };
     entries.map(entry).collect()
+}
+
+/// The worker has no capabilities, so this holds for root too.
+#[test]
+fn a_directory_that_may_not_be_entered_is_said_and_the_rest_is_shown() {
+    let env = Env::with("required");
+    repository(env.path(), "own");
+    let closed = env.path().join("d");
+    let mode = |mode| std::fs::set_permissions(&closed, PermissionsExt::from_mode(mode)).unwrap();
+    mode(0o000);
+    let status = ok(&env.host, "git_status", json!({}));
+    let diff = ok(&env.host, "git_diff", json!({"staged": false}));
+    mode(0o755);
+    for answer in [&status, &diff] {
+        assert!(answer.to_string().contains("d: not permitted to look into it"), "{answer}");
+        assert!(!answer.to_string().contains("deleted"), "{answer}");
+    }
+    assert!(status["content"].as_str().unwrap().contains("modified: a"), "{status}");
 }
 
 /// A repository in a workspace, one outside, and somebody who exchanges parts of the first with links to the second.
