@@ -40,6 +40,13 @@ impl From<git2::Error> for GitError {
                 Reason::Busy,
                 format!("{message}; another git process is using the repository; try again later"),
             ),
+            git2::ErrorCode::NotFound if error.class() == git2::ErrorClass::Odb => ToolError::new(
+                Reason::NeedsShell,
+                format!(
+                    "{message}; a partial clone lacks objects until the git program fetches them: do the same with git in \
+                     the shell (shell_exec, bash), with the network"
+                ),
+            ),
             _ => ToolError::new(Reason::Io, message),
         })
     }

@@ -15,7 +15,7 @@
 //!   prefixes, context, dates, status columns.
 //! - If a path is replaced by a link before libgit2 uses it, nothing outside can be changed: the worker may write only
 //!   to the repository's own directory. Work-tree files are opened by handle.
-//! - Not supported: the content of submodules (a note says so), replace references, grafts other than shallow ones,
+//! - Not supported: the content of submodules (a note says so), replace references and grafts (a note says so),
 //!   `mailmap.file`, hunk headings by language, split and sparse indexes, SHA-256 repositories.
 //!
 //! There is no worker on systems other than Linux: operations run in the port process.

@@ -130,6 +130,7 @@ fn status_page(is_short: bool, offset: u64, call: &GitCall) -> GitResult<GitText
         true => short::print(&status, &mut page),
         false => status.print(&mut page)?,
     }
+    repo.replacements().into_iter().for_each(|note| page.note(note));
     Ok(page.answer())
 }
 
@@ -147,6 +148,7 @@ fn log_page((skip, limit): (u64, u64), oneline: bool, call: &GitCall) -> GitResu
         Some(head) => has_more = history::print(&repo, head, (skip, limit), oneline, call, &mut page)?,
         None => page.line(&branch::without_commits(&repo)?),
     }
+    repo.replacements().into_iter().for_each(|note| page.note(note));
     Ok(GitLogOutput { answer: page.answer(), has_more })
 }
 

@@ -100,6 +100,15 @@ impl Repo {
         }
     }
 
+    /// What git replaces in the history and libgit2 does not, as a note.
+    pub(super) fn replacements(&self) -> Option<&'static str> {
+        let grafts = self.located.common_dir.join(Path::new("info/grafts"));
+        let has_refs =
+            self.git.references_glob("refs/replace/*").is_ok_and(|mut refs| refs.names().next().is_some());
+        (has_refs || grafts.stat().is_ok())
+            .then_some("commits are shown as they are, without the replacements of `git replace` or grafts")
+    }
+
     /// The content of a file in the repository's own directory.
     pub(super) fn admin(&self, name: &str) -> Option<Vec<u8>> {
         let (file, _) = self.located.git_dir.join(Path::new(name)).open_file().ok()?;

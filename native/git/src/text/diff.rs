@@ -66,6 +66,7 @@ pub(crate) fn diff(repo: &Repo, request: &DiffRequest<'_>, below: &[u8], cx: &Gi
     }
     stat.iter().for_each(|stat| stat.sum(&mut page));
     contents.notes.drain(..).for_each(|note| page.note(note));
+    repo.replacements().into_iter().for_each(|note| page.note(note));
     if changes.is_empty() {
         unknown(&staging, &mut contents, below).into_iter().for_each(|note| page.note(note));
     }

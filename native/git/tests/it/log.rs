@@ -1,6 +1,6 @@
 //! `git_log` prints what `git log` prints.
 
-use super::repo::{Repo, same};
+use super::repo::{Repo, call, same};
 use serde_json::json;
 
 #[test]
@@ -117,6 +117,25 @@ fn a_shallow_clone() {
     repo.git(&["-c", "protocol.file.allow=always", "fetch", "-q", "--depth", "2", &url, "main"]);
     repo.git(&["reset", "-q", "--hard", "FETCH_HEAD"]);
     repo.is_logged_alike();
+}
+
+#[test]
+fn replaced_commits_are_shown_as_they_are_and_it_says_so() {
+    let repo = Repo::with(&[("a", "1\n")]);
+    repo.commit("second");
+    let said = || {
+        let answers =
+            ["git_log", "git_diff", "git_status"].map(|name| call(name, json!({}), &repo.context()).unwrap());
+        answers.map(|answer| answer["notes"].to_string().contains("replacements"))
+    };
+    assert_eq!(said(), [false; 3]);
+    repo.git(&["replace", "HEAD", "HEAD~1"]);
+    assert_eq!(said(), [true; 3]);
+    repo.git(&["pack-refs", "--all"]);
+    assert_eq!(said(), [true; 3]);
+    repo.git(&["replace", "-d", "HEAD"]);
+    repo.write(".git/info/grafts", format!("{}\n", repo.git(&["rev-parse", "HEAD"]).trim()));
+    assert_eq!(said(), [true; 3]);
 }
 
 #[test]

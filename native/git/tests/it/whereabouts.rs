@@ -94,6 +94,23 @@ fn a_linked_work_tree_works_wherever_its_repository_is() {
 }
 
 #[test]
+fn a_partial_clone_works_with_what_it_has_and_says_who_fetches_the_rest() {
+    let origin = Repo::with(&[("a", "1\n")]);
+    origin.git(&["config", "uploadpack.allowFilter", "true"]);
+    origin.write("a", "2\n");
+    origin.commit("second");
+    let repo = Repo::bare_directory();
+    let url = format!("file://{}", origin.path().display());
+    repo.git(&["-c", "protocol.file.allow=always", "clone", "-q", "--filter=blob:none", &url, "part"]);
+    repo.write("part/a", "3\n");
+    let cx = at(&repo.path().join("part"));
+    assert!(text("git_diff", json!({}), &cx).contains("-2\n+3"));
+    let error = call("git_diff", json!({"commit": "HEAD~1"}), &cx).unwrap_err();
+    assert_eq!(error.reason, Reason::NeedsShell);
+    assert!(error.message.contains("a partial clone lacks objects"), "{error:?}");
+}
+
+#[test]
 fn a_linked_work_tree_of_a_bare_repository_works() {
     let origin = Repo::with(&[("a", "1\n")]);
     let repo = Repo::bare_directory();
