@@ -1,14 +1,16 @@
-//! Tells when a command has failed because it has no network.
+//! Tells when a command has failed because it has no network, or because it did not use the proxy that leads there.
 
 use beamai_base::{HostHint, HostTerms};
 use beamai_isolation::SandboxMode;
 use beamai_process::{CommandReport, NetworkAttempts, RunResult};
 use beamai_tool::CallContext;
 
-/// What tells that a command of a call without network wanted one.
+/// What tells that a command wanted a network that its sandbox does not have.
 #[derive(Debug)]
 pub(super) struct OfflineCommand {
     terms: HostTerms,
+    /// Whether names are reached through a proxy.
+    has_proxy: bool,
     /// Whether the command names a program that fetches from addresses.
     fetches: bool,
 }
@@ -37,17 +39,20 @@ const MESSAGES: [&str; 15] = [
     "network unreachable",
 ];
 
+const PROXY_UNUSED: &str = "The command tried to connect by itself; the allowed names are reached only through the proxy in HTTP_PROXY, \
+                            HTTPS_PROXY and ALL_PROXY (HTTP CONNECT or SOCKS5)";
+
 impl OfflineCommand {
-    /// For a call's command; `None` if it has a network, restricted or not.
+    /// For a call's command; `None` if it has the whole network.
     pub(super) fn of(cx: &CallContext, command: &str) -> Option<Self> {
-        let has_network =
-            cx.network.is_some() || cx.sandbox.network.is_all() || cx.sandbox.mode == SandboxMode::Off;
+        let has_network = cx.sandbox.network.is_all() || cx.sandbox.mode == SandboxMode::Off;
         let words = || command.split(|char: char| !char.is_alphanumeric() && !"-_.".contains(char));
         let fetches = words().any(|word| FETCHERS.contains(&word));
-        (!has_network).then(|| Self { terms: cx.services.host_terms(), fetches })
+        let has_proxy = cx.network.is_some();
+        (!has_network).then(|| Self { terms: cx.services.host_terms(), has_proxy, fetches })
     }
 
-    /// Advice for the host, if the command has failed and had tried to reach the network. The Linux kernel counts what a
+    /// Advice, if the command has failed and had tried to reach the network, past the proxy if there is one. The Linux kernel counts what a
     /// network namespace cannot send. Without these counters, what the command printed and its exit code have to do; and
     /// with them, if all that happened is that a datagram to a port of this machine was lost: that may have been a question
     /// to a resolver, or a message to any other service.
@@ -61,9 +66,13 @@ impl OfflineCommand {
         let has_tried = match attempts {
             _ if exit_code == Some(0) => false,
             Some(attempts) => attempts.unroutable > 0 || attempts.unreceived > 0 && has_symptoms(),
-            None => has_symptoms(),
+            // What the proxy refused looks alike.
+            None => !self.has_proxy && has_symptoms(),
         };
-        has_tried.then(|| advice().in_terms(self.terms))
+        has_tried.then(|| match self.has_proxy {
+            true => PROXY_UNUSED.to_owned(),
+            false => advice().in_terms(self.terms),
+        })
     }
 
     fn has_symptoms(&self, exit_code: Option<i32>, printed: [&str; 2]) -> bool {

@@ -519,6 +519,11 @@ fn a_command_is_its_output_and_what_is_to_be_said() {
         "out\n[exit code 6]\n[the command tried to reach the network, which is off here: do without it, or tell the user]"
     );
     assert_eq!(
+        ran(json!({"exit_code": 255, "network": [], "network_off": "the proxy"})),
+        "out\n[exit code 255]\n[the command tried to connect by itself; here only the proxy in HTTP_PROXY, HTTPS_PROXY and \
+         ALL_PROXY leads out]"
+    );
+    assert_eq!(
         ran(json!({"exit_code": 1, "foreign_files": "chown"})),
         "out\n[exit code 1]\n[files here belong to another user, and commands cannot change them: use the file tools, or tell the user]"
     );

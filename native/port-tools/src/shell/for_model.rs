@@ -128,9 +128,10 @@ fn aftermath(result: Fields<'_>, is_cut: bool, call: &ModelCall<'_>, page: &mut 
         page.note(&line);
     }
     if result.non_empty("network_off").is_some() {
-        page.note(
-            "the command tried to reach the network, which is off here: do without it, or tell the user",
-        );
+        page.note(match result.list("network").is_some() {
+            true => "the command tried to connect by itself; here only the proxy in HTTP_PROXY, HTTPS_PROXY and ALL_PROXY leads out",
+            false => "the command tried to reach the network, which is off here: do without it, or tell the user",
+        });
     }
     if result.non_empty("foreign_files").is_some() {
         page.note("files here belong to another user, and commands cannot change them: use the file tools, or tell the user");

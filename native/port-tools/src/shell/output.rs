@@ -32,8 +32,8 @@ pub struct ShellOutput {
     /// Names that the command reached, and names that were refused. Absent unless network access is limited to names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<Vec<NetworkUse>>,
-    /// How the host can enable network access; absent unless the command failed and had tried to reach the network,
-    /// which is off.
+    /// How the host can enable network access, or that the proxy to the allowed names was not used; absent unless the
+    /// command failed and had tried to reach the network in a way that is off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network_off: Option<String>,
     /// How the host can let commands change files of another user; absent unless the command failed for want of permission
@@ -108,8 +108,8 @@ pub struct BackgroundOutput {
     /// Names reached and refused so far; absent unless network access is limited to names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<Vec<NetworkUse>>,
-    /// How the host can enable network access; absent unless the command failed and had tried to reach the network,
-    /// which is off.
+    /// How the host can enable network access, or that the proxy to the allowed names was not used; absent unless the
+    /// command failed and had tried to reach the network in a way that is off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network_off: Option<String>,
     /// The error, if there was one.

@@ -106,7 +106,7 @@ pub struct LayerContext<'a> {
     pub listener: Option<OwnedFd>,
     /// The listening socket for network connections.
     pub proxy: Option<OwnedFd>,
-    /// Counters of attempts to reach the network, if commands have none.
+    /// Counters of attempts to reach the network, in a network namespace.
     pub attempts: Option<AttemptCounters>,
     /// A Landlock domain for commands only, so that they cannot signal the reaper.
     pub signal_scope: Option<SignalScope>,

@@ -34,10 +34,9 @@ impl Layer for NetworkLayer {
             let socket =
                 listen().map_err(|errno| SetupFailure::new("listen on the loopback interface", errno))?;
             stage.proxy = Some(socket);
-        } else {
-            // Without them, a command's output is all there is to tell by.
-            stage.attempts = AttemptCounters::open().ok();
         }
+        // Without them, a command's output is all there is to tell by.
+        stage.attempts = AttemptCounters::open().ok();
         Ok(())
     }
 }

@@ -31,3 +31,20 @@ fn a_command_that_fails_for_want_of_the_network_says_so() {
     let on = Fixture::listing(&[], &[]);
     assert_eq!(on.run("echo Could not resolve host; false").get("network_off"), None);
 }
+
+#[test]
+fn a_command_that_does_not_use_the_proxy_is_told_so() {
+    let named = Fixture::listing(&["a.example"], &[]);
+    for command in [
+        "python3 -c 'import socket; socket.create_connection((\"a.example\", 80))'",
+        "bash -c 'echo x > /dev/tcp/192.0.2.1/80' 2>/dev/null",
+        "curl -sS --noproxy '*' http://a.example/",
+    ] {
+        let result = named.run(command);
+        assert!(result["network_off"].to_string().contains("HTTPS_PROXY"), "{command}: {result}");
+    }
+    // Not where the proxy refused.
+    let refused = named.run("curl -fsS http://b.example/");
+    assert_eq!(refused["network"][0]["refused"], 1, "{refused}");
+    assert_eq!(refused.get("network_off"), None, "{refused}");
+}
