@@ -155,6 +155,9 @@ no_temp_dir(Name, Reason) ->
     ],
     beamai_error:new(Name, execution_failed, io, Message).
 
+%% The usual case needs no more.
+tries(#call{plan = #plan{retry = {0, _Delay}}} = Call) ->
+    settle(send(Call), Call);
 tries(#call{plan = #plan{retry = Retry}, context = Context, options = #{run := Run}} = Call) ->
     beamai_retry:run(Retry, #{tool => tool(Call), context => Context, run => Run}, fun() -> settle(send(Call), Call) end).
 

@@ -1,5 +1,6 @@
 //! Decodes a call, runs it, and encodes the reply.
 
+use crate::etf::decode_members;
 use crate::hosts::Hosts;
 use crate::reply;
 use beamai_base::{Reason, Result, ToolError};
@@ -11,6 +12,7 @@ use beamai_tool::ExecutionClass;
 use beamai_tool::Services;
 use beamai_workspace::Workspace;
 use serde::Deserialize;
+use serde::de::value::MapDeserializer;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 use std::sync::Arc;
@@ -121,11 +123,12 @@ fn reply_to(outcome: CallOutcome) -> Option<Vec<u8>> {
     }
 }
 
-fn parse_call(call: &[u8]) -> Result<CallRequest> {
+pub(crate) fn parse_call(call: &[u8]) -> Result<CallRequest> {
     let wrong =
         |why: String| ToolError::new(Reason::InvalidArgument, format!("the call is not valid: {why}"));
-    let value = crate::decode(call).map_err(|error| wrong(error.to_string()))?;
-    serde_json::from_value(value).map_err(|error| wrong(error.to_string()))
+    let members = decode_members(call).map_err(|error| wrong(error.to_string()))?;
+    CallRequest::deserialize(MapDeserializer::new(members.into_iter()))
+        .map_err(|error: serde_json::Error| wrong(error.to_string()))
 }
 
 /// The tools of a dialect: `{ok, [Listing]}`.

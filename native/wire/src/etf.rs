@@ -64,7 +64,15 @@ type Result<T> = std::result::Result<T, Undecodable>;
 /// # Errors
 /// What is not JSON, not UTF-8, nested deeper than 128 levels, or incomplete.
 pub fn decode(bytes: &[u8]) -> Result<Value> {
-    read(bytes, false)
+    read(bytes, false, |reader| reader.value(0))
+}
+
+/// Decodes a map to its members, in their order. Less work than [`decode`] where a struct is made of them.
+///
+/// # Errors
+/// As there, and for a term that is not a map.
+pub(crate) fn decode_members(bytes: &[u8]) -> Result<Vec<(&str, Value)>> {
+    read(bytes, false, EtfReader::members)
 }
 
 /// As [`decode`], and `{json, Text}` stands for the value of a JSON text, with its members in that order.
@@ -72,15 +80,19 @@ pub fn decode(bytes: &[u8]) -> Result<Value> {
 /// # Errors
 /// As there.
 pub(crate) fn decode_with_json(bytes: &[u8]) -> Result<Value> {
-    read(bytes, true)
+    read(bytes, true, |reader| reader.value(0))
 }
 
-fn read(bytes: &[u8], takes_json: bool) -> Result<Value> {
+fn read<'a, T>(
+    bytes: &'a [u8],
+    takes_json: bool,
+    term: impl FnOnce(&mut EtfReader<'a>) -> Result<T>,
+) -> Result<T> {
     let mut reader = EtfReader { rest: bytes, takes_json };
     if reader.byte()? != VERSION {
         return Err(Undecodable::new("is not a term in external format"));
     }
-    let value = reader.value(0)?;
+    let value = term(&mut reader)?;
     match reader.rest.is_empty() {
         true => Ok(value),
         false => Err(Undecodable::new("has bytes after its end")),
@@ -147,6 +159,19 @@ impl<'a> EtfReader<'a> {
             }
         }
         Ok(Value::Object(map))
+    }
+
+    fn members(&mut self) -> Result<Vec<(&'a str, Value)>> {
+        if self.byte()? != MAP {
+            return Err(Undecodable::new("is not a map"));
+        }
+        let count = self.length()?;
+        let mut members = Vec::with_capacity(count.min(self.rest.len()));
+        for _ in 0..count {
+            let key = self.key()?;
+            members.push((key, self.value(1).map_err(|error| error.within(key))?));
+        }
+        Ok(members)
     }
 
     fn key(&mut self) -> Result<&'a str> {
