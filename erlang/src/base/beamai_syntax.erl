@@ -5,6 +5,7 @@
 -module(beamai_syntax).
 
 -export([show/2, either/2, message/1]).
+-export([is_elixir/0, has_elixir/0, module_name/1, normalized/2, format_exit/1, format_mfa/3]).
 
 %% @doc Formats a term in at most about `Limit' characters.
 -spec show(term(), Limit :: pos_integer()) -> unicode:chardata().
@@ -43,8 +44,35 @@ message(_Term) ->
 text(Text) when is_binary(Text) -> {ok, Text};
 text(_NotUtf8) -> none.
 
+%% @doc Whether the host is written in Elixir.
+-spec is_elixir() -> boolean().
 is_elixir() ->
-    application:get_env(beamai, syntax, erlang) =:= elixir andalso code:ensure_loaded('Elixir.Kernel') =/= {error, nofile}.
+    application:get_env(beamai, syntax, erlang) =:= elixir andalso has_elixir().
+
+%% @doc Whether Elixir is there.
+-spec has_elixir() -> boolean().
+has_elixir() ->
+    code:ensure_loaded('Elixir.Exception') =/= {error, nofile}.
+
+%% @doc The name of an Elixir module as its source has it.
+-spec module_name(module()) -> unicode:chardata().
+module_name(Module) ->
+    string:replace(atom_to_binary(Module), "Elixir.", "", leading).
+
+%% @doc The Elixir exception for the reason of an error. Needs Elixir.
+-spec normalized(Reason :: term(), erlang:stacktrace()) -> map().
+normalized(Reason, Stack) ->
+    call('Elixir.Exception', normalize, [error, Reason, Stack]).
+
+%% @doc The reason of an exit in words. Needs Elixir.
+-spec format_exit(Reason :: term()) -> binary().
+format_exit(Reason) ->
+    call('Elixir.Exception', format_exit, [Reason]).
+
+%% @doc A function in Elixir's syntax. Needs Elixir.
+-spec format_mfa(module(), atom(), arity()) -> binary().
+format_mfa(Module, Function, Arity) ->
+    call('Elixir.Exception', format_mfa, [Module, Function, Arity]).
 
 %% Calls a module that may not be loaded, since Elixir is optional.
 call(Module, Function, Args) ->

@@ -120,9 +120,7 @@ told(Fun, Entry) ->
         Fun(Entry)
     catch
         Class:Reason:Stack ->
-            logger:error("beamai: the fun of an audit filter raised ~p:~0tp at ~0tp", [
-                Class, Reason, beamai_crash:short_stack(Stack)
-            ])
+            beamai_crash:log_callback("the fun of an audit filter", Class, Reason, Stack, Fun)
     end.
 
 %% @doc A filter that replaces secrets in results and errors by `***'. Option `patterns': regular expressions; by

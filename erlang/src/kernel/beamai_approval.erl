@@ -243,7 +243,7 @@ waited({unrecorded, Reason}, #{tool := Tool}) ->
     Text = [Tool, " has not run: the run's store failed: ", show(Reason)],
     {error, beamai_error:new(Tool, execution_failed, io, Text)};
 waited({died, Reason}, Request) ->
-    denied(Request, ["the process of the approve callback ended: ", show(Reason)]).
+    denied(Request, ["the process of the approve callback ended: ", beamai_exception:ended(Reason, none)]).
 
 what_ended(#{tool := Tool} = Request) ->
     case is_of_running(Request) of
@@ -255,7 +255,7 @@ call(Approve, Request) ->
     try
         Approve(Request)
     catch
-        Class:Reason:_Stack -> {raised, Class, Reason}
+        Class:Reason:Stack -> {raised, beamai_exception:describe(Class, Reason, Stack, Approve)}
     end.
 
 answered(allow, _Request, _Memory, _Scope) ->
@@ -278,8 +278,8 @@ answered({deny, Reason}, Request, _Memory, _Scope) when is_binary(Reason) ->
     answer(declined, denied(Request, ["approval was denied: ", Reason]));
 answered(cancelled, Request, _Memory, _Scope) ->
     answer(cancelled, denied(Request, "the question was closed without an answer; do not ask again unchanged"));
-answered({raised, Class, Reason}, Request, _Memory, _Scope) ->
-    denied(Request, ["the approve callback raised ", atom_to_binary(Class), ":", show(Reason)]);
+answered({raised, Said}, Request, _Memory, _Scope) ->
+    denied(Request, ["the approve callback raised ", Said]);
 answered(Other, Request, _Memory, _Scope) ->
     denied(Request, [
         "the approve callback answered ", show(Other),

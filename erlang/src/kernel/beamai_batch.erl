@@ -297,7 +297,7 @@ finished(Worker, Result, #batch{workers = Workers, answers = Answers, jobs = Job
     end.
 
 lost(Tool, Reason) ->
-    Message = ["the worker of ", Tool, " was ended: ", beamai_error:show(Reason, 200)],
+    Message = ["the worker of ", Tool, " was ended: ", beamai_exception:ended(Reason, none)],
     beamai_error:new(Tool, execution_failed, crash, Message, #{class => exit, exception => Reason}).
 
 %% After an exception, some workers are still busy.

@@ -55,7 +55,9 @@ apply_all([#{name := Name, handler := Fun} | Rest], #{tool := Tool} = Call, Core
         {error, _Reason} = Error -> Error;
         Other -> {error, bad_result(Tool, Name, Other)}
     catch
-        Class:Reason:Stack -> {error, raised(Tool, Name, Class, Reason, Stack)}
+        Class:Reason:Stack -> {error, raised(Tool, Name, beamai_exception:describe(Class, Reason, Stack, Fun), #{
+            class => Class, exception => Reason, stacktrace => beamai_crash:short_stack(Stack)
+        })}
     end.
 
 %% A filter may change the arguments and the context, but not which tool is called: its own
@@ -76,13 +78,8 @@ bad_result(Tool, Name, Other) ->
     ],
     beamai_error:new(Tool, execution_failed, bad_filter, Message).
 
-raised(Tool, Name, Class, Reason, Stack) ->
-    Message = ["filter ", show(Name), " raised ", atom_to_binary(Class), ":", show(Reason)],
-    beamai_error:new(Tool, execution_failed, crash, Message, #{
-        class => Class,
-        exception => Reason,
-        stacktrace => beamai_crash:short_stack(Stack)
-    }).
+raised(Tool, Name, Said, Details) ->
+    beamai_error:new(Tool, execution_failed, crash, ["filter ", show(Name), " raised ", Said], Details).
 
 show(Term) ->
     beamai_error:show(Term, 200).

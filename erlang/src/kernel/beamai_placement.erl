@@ -55,7 +55,7 @@ chosen(What, Choose, #{tool := Tool, context := Context} = Call) ->
         Node when is_atom(Node) -> noted(Node, What, Context);
         Other -> {error, bad(Tool, ["gave ", beamai_error:show(Other, 80), ", which is not the name of a node"])}
     catch
-        Class:Reason -> {error, bad(Tool, ["raised ", atom_to_binary(Class), ":", beamai_error:show(Reason, 200)])}
+        Class:Reason:Stack -> {error, bad(Tool, ["raised ", beamai_exception:describe(Class, Reason, Stack, Choose)])}
     end.
 
 bad(Tool, What) ->
