@@ -61,6 +61,17 @@ defmodule Beamai.ResultTest do
     assert shown([]) == "[]"
   end
 
+  test "a map of which JSON would lose a value is refused" do
+    for result <- [%{1 => "a", "1" => "b"}, [%{deep: %{:a => 1, "a" => 2}}]] do
+      assert shown(result) =~ "own returned what a model cannot be given: a map in it has two keys that are "
+    end
+
+    kernel = Beamai.new(tools: %{name: "own", parameters: %{"a" => %{type: :integer}}, handler: fn _ -> {:ok, 1} end})
+    assert {:error, %{message: ~s("1" is given twice) <> _}} = Beamai.invoke(kernel, :own, %{1 => "a", "1" => "b"})
+    assert {:error, %{message: message}} = Beamai.invoke(kernel, :own, a: 1, a: 2)
+    assert message == "the arguments must be a map or a keyword list without duplicate keys, not [a: 1, a: 2]"
+  end
+
   test "a struct shows what it derives, also within others" do
     secret = "hunter2"
     assert shown(%Chosen{name: "a", password: secret, since: ~D[2024-02-29]}) == ~s({"name":"a","since":"2024-02-29"})

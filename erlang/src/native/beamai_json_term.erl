@@ -25,6 +25,7 @@ of_result(Term) ->
 plain(#{'__struct__' := Module} = Struct) when is_atom(Module) ->
     struct(Module, Struct);
 plain(Map) when is_map(Map) ->
+    distinct(maps:keys(Map)),
     maps:from_list([{key(Key), plain(Value)} || {Key, Value} <- maps:to_list(Map)]);
 plain([{Key, _} | _] = Pairs) when is_atom(Key) ->
     case is_object(Pairs) of
@@ -41,6 +42,17 @@ is_object(Pairs) ->
     is_integer(catch length(Pairs)) andalso
         lists:all(fun(Pair) -> is_tuple(Pair) andalso tuple_size(Pair) =:= 2 andalso is_atom(element(1, Pair)) end, Pairs) andalso
         length(lists:ukeysort(1, Pairs)) =:= length(Pairs).
+
+%% In JSON, all keys are text: one of the values would be lost.
+distinct(Keys) ->
+    Names = [name(Key) || Key <- Keys],
+    case Names -- lists:usort(Names) of
+        [] -> ok;
+        [Twice | _] -> throw({?MODULE, ["a map in it has two keys that are ", beamai_error:show(Twice, 80), " as text, and JSON keeps one value of a key"]})
+    end.
+
+name(Key) when is_atom(Key) -> atom_to_binary(Key);
+name(Key) -> key(Key).
 
 key(Key) when is_integer(Key) -> integer_to_binary(Key);
 key(Key) -> Key.
