@@ -34,7 +34,7 @@ complete([#{name := Name, handler := Fun} | Rest], Model, Request) ->
     try Fun(Request, Next) of
         {ok, #{message := #{role := assistant}, usage := #{}, stop := _}} = Ok -> Ok;
         {error, #{reason := _, message := _}} = Error -> Error;
-        Other -> {error, failed(Name, ["returned ", beamai_error:show(Other, 200), "; it returns what Next gives, {ok, Reply} or {error, Error}"])}
+        Other -> {error, failed(Name, ["returned ", beamai_error:show(Other, 200), beamai_syntax:either("; it returns what Next gives, {ok, Reply} or {error, Error}", "; it returns what next gives, {:ok, reply} or {:error, error}")])}
     catch
         Class:Reason:Stack ->
             beamai_crash:log_callback(["the model filter ", beamai_error:show(Name, 80)], Class, Reason, Stack, Fun),

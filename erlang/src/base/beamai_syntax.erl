@@ -4,7 +4,7 @@
 %% @hidden
 -module(beamai_syntax).
 
--export([show/2, either/2, message/1]).
+-export([show/2, either/2, atom/1, atoms/1, listed/1, text/0, message/1]).
 -export([is_elixir/0, has_elixir/0, module_name/1, normalized/2, format_exit/1, format_mfa/3]).
 
 %% @doc Formats a term in at most about `Limit' characters.
@@ -30,19 +30,36 @@ either(Erlang, Elixir) ->
         false -> Erlang
     end.
 
+%% @doc An atom as the host writes it.
+-spec atom(atom()) -> unicode:chardata().
+atom(Atom) -> show(Atom, 255).
+
+%% @doc The atoms from which one is chosen: `a, b or c'.
+-spec atoms([atom(), ...]) -> unicode:chardata().
+atoms([Atom]) -> atom(Atom);
+atoms(Atoms) -> [listed(lists:droplast(Atoms)), " or ", atom(lists:last(Atoms))].
+
+%% @doc Atoms with commas between them.
+-spec listed([atom()]) -> unicode:chardata().
+listed(Atoms) -> lists:join(", ", [atom(Atom) || Atom <- Atoms]).
+
+%% @doc What the host's language calls a text.
+-spec text() -> string().
+text() -> either("binary", "string").
+
 %% @doc The message of an Elixir exception; `none' for other terms.
 -spec message(term()) -> {ok, binary()} | none.
 message(#{'__struct__' := Module, '__exception__' := true} = Exception) when is_atom(Module) ->
     try call('Elixir.Exception', message, [Exception]) of
-        Text -> text(unicode:characters_to_binary(Text))
+        Text -> valid(unicode:characters_to_binary(Text))
     catch
         error:undef -> none
     end;
 message(_Term) ->
     none.
 
-text(Text) when is_binary(Text) -> {ok, Text};
-text(_NotUtf8) -> none.
+valid(Text) when is_binary(Text) -> {ok, Text};
+valid(_NotUtf8) -> none.
 
 %% @doc Whether the host is written in Elixir.
 -spec is_elixir() -> boolean().

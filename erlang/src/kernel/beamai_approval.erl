@@ -270,7 +270,7 @@ answered({allow, {rules, []}}, _Request, _Memory, _Scope) ->
 answered({allow, {rules, [Rule | Rest]}}, Request, Memory, Scope) ->
     case add_rule(Rule, Scope) of
         ok -> answered({allow, {rules, Rest}}, Request, Memory, Scope);
-        {error, Why} -> denied(Request, ["the approve callback answered {allow, {rule, ", show(Rule), "}}: ", Why])
+        {error, Why} -> denied(Request, ["the approve callback answered ", show({allow, {rule, Rule}}), ": ", Why])
     end;
 answered(deny, Request, _Memory, _Scope) ->
     answer(declined, denied(Request, "approval was denied"));
@@ -283,7 +283,10 @@ answered({raised, Said}, Request, _Memory, _Scope) ->
 answered(Other, Request, _Memory, _Scope) ->
     denied(Request, [
         "the approve callback answered ", show(Other),
-        "; it answers allow, {allow, session}, {allow, {rule, Rule}}, {allow, {rules, Rules}}, deny, {deny, Reason} or cancelled"
+        beamai_syntax:either(
+            "; it answers allow, {allow, session}, {allow, {rule, Rule}}, {allow, {rules, Rules}}, deny, {deny, Reason} or cancelled",
+            "; it answers :allow, {:allow, :session}, {:allow, {:rule, rule}}, {:allow, {:rules, rules}}, :deny, {:deny, reason} or :cancelled"
+        )
     ]).
 
 %% The kind of answer, for programs: declined, cancelled, or nobody to ask.

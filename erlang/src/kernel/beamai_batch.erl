@@ -91,7 +91,7 @@ run(Kernel, Calls, Context, Options) ->
 
 %% Checked before any call runs.
 well_formed({_Name, _Args}) -> ok;
-well_formed(Other) -> beamai_validate:raise({bad_call, Other}, ["a call is {Name, Args}, not ", beamai_error:show(Other, 80)]).
+well_formed(Other) -> beamai_validate:raise({bad_call, Other}, ["a call is ", beamai_syntax:either("{Name, Args}", "{name, args}"), ", not ", beamai_error:show(Other, 80)]).
 
 enter(#{run_id := RunId}) when RunId =/= undefined -> beamai_runs:enter(RunId);
 enter(_Context) -> none.
