@@ -23,7 +23,7 @@ unknown_option(Key, Known) ->
     bad_option(Key, ["is not an option", unknown_key(Key, Known)]).
 
 %% @doc What follows on the words that a key of a map is not known: the keys that are.
--spec unknown_key(Key :: term(), Known :: [atom()]) -> iodata().
+-spec unknown_key(Key :: term(), Known :: [atom()]) -> iolist().
 unknown_key(Key, Known) ->
     Names = lists:join(", ", [atom_to_binary(Each) || Each <- Known]),
     Number = case Known of [_] -> "; the option is "; _ -> "; the options are " end,
@@ -38,7 +38,7 @@ one_of(Key, Atoms, Value) ->
     bad_option(Key, is_one_of(Atoms, Value)).
 
 %% @doc Says that the value must be one of the atoms.
--spec is_one_of([atom(), ...], Value :: term()) -> iodata().
+-spec is_one_of([atom(), ...], Value :: term()) -> iolist().
 is_one_of(Atoms, Value) ->
     ["must be ", beamai_syntax:atoms(Atoms), ", not ", show(Value)].
 
