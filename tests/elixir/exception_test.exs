@@ -2,6 +2,11 @@ defmodule Beamai.ExceptionTest do
   # A setting of the application is changed.
   use ExUnit.Case
 
+  defmodule Secret do
+    defexception [:password]
+    def message(_), do: "not allowed"
+  end
+
   defmodule Tools do
     use Beamai.Tool
 
@@ -38,16 +43,13 @@ defmodule Beamai.ExceptionTest do
     def fail("apply", value), do: value.size()
     def fail("own term", _value), do: :erlang.error({:own, 1})
     def fail("exit", _value), do: exit(:own)
+    def fail("exit with an exception", value), do: exit({:shutdown, %Beamai.ExceptionTest.Secret{password: value}})
+    def fail("bytes", _value), do: raise(<<"caf", 233>>)
     def fail("call", value), do: GenServer.call(:no_such_server, String.length(value))
     def fail("task", _value), do: Task.await(Task.async(fn -> raise "in a task" end))
     def fail("long", value), do: 1 = String.duplicate(value, 1000)
 
     defp only(:this), do: 1
-  end
-
-  defmodule Secret do
-    defexception [:password]
-    def message(_), do: "not allowed"
   end
 
   defp told(how) do
@@ -75,6 +77,8 @@ defmodule Beamai.ExceptionTest do
           {"apply", "raised ArgumentError: "},
           {"own term", "raised ErlangError: Erlang error: {:own, 1}"},
           {"exit", "raised exit: :own"},
+          {"exit with an exception", "raised exit: shutdown: Beamai.ExceptionTest.Secret: not allowed"},
+          {"bytes", "raised RuntimeError: café"},
           {"call", "raised exit: exited in: GenServer.call(:no_such_server, 7, 5000): no process: "},
           {"task", "ended before the handler returned: RuntimeError: in a task"}
         ] do

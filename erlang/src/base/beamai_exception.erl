@@ -20,10 +20,17 @@
 describe(exit, Reason, _Stack, Code) ->
     ["exit: ", ended(Reason, Code)];
 describe(Class, Reason, Stack, Code) ->
-    case {beamai_syntax:message(Reason), is_elixir(Code, Stack)} of
-        {{ok, Message}, _} -> [beamai_syntax:module_name(maps:get('__struct__', Reason)), ": ", Message];
+    case {named(Reason), is_elixir(Code, Stack)} of
+        {{ok, Said}, _} -> Said;
         {none, true} -> in_elixir(Class, Reason, Stack);
         {none, false} -> in_erlang(Class, Reason, Stack)
+    end.
+
+%% An exception of Elixir with its message.
+named(Reason) ->
+    case beamai_syntax:message(Reason) of
+        {ok, Message} -> {ok, [beamai_syntax:module_name(maps:get('__struct__', Reason)), ": ", Message]};
+        none -> none
     end.
 
 %% @doc Why a process ended. An error of its code is described as such.
@@ -32,11 +39,14 @@ ended({Reason, [{_, _, _, _} | _] = Stack}, Code) ->
     describe(error, Reason, Stack, Code);
 ended({{_, [{_, _, _, _} | _]} = Ended, {M, F, Args}}, Code) when is_list(Args) ->
     [call(M, F, Args, Code), " exited: ", ended(Ended, Code)];
+ended({shutdown, Reason}, Code) ->
+    ["shutdown: ", ended(Reason, Code)];
 ended(Reason, Code) ->
-    case is_elixir(Code, []) of
+    case {named(Reason), is_elixir(Code, [])} of
+        {{ok, Said}, _} -> Said;
         %% The reason is on a line of its own there.
-        true -> cut(string:replace(beamai_syntax:format_exit(Reason), "\n    ** (EXIT) ", ": "));
-        false -> show(Reason)
+        {none, true} -> cut(string:replace(beamai_syntax:format_exit(Reason), "\n    ** (EXIT) ", ": "));
+        {none, false} -> show(Reason)
     end.
 
 %% A fun of beamai may have called the host's.
@@ -60,11 +70,8 @@ call(M, F, Args, Code) ->
 %%% Elixir
 
 in_elixir(error, Reason, Stack) ->
-    #{'__struct__' := Module} = Exception = beamai_syntax:normalized(Reason, without_values(Reason, Stack)),
-    case beamai_syntax:message(Exception) of
-        {ok, Message} -> cut([beamai_syntax:module_name(Module), ": ", string:trim(Message)]);
-        none -> plain(error, Reason)
-    end;
+    {ok, Said} = named(beamai_syntax:normalized(Reason, without_values(Reason, Stack))),
+    cut(string:trim(Said));
 in_elixir(throw, Reason, _Stack) ->
     plain(throw, Reason).
 

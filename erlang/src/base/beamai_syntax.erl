@@ -51,15 +51,19 @@ text() -> either("binary", "string").
 -spec message(term()) -> {ok, binary()} | none.
 message(#{'__struct__' := Module, '__exception__' := true} = Exception) when is_atom(Module) ->
     try call('Elixir.Exception', message, [Exception]) of
-        Text -> valid(unicode:characters_to_binary(Text))
+        Text -> {ok, valid(Text)}
     catch
         error:undef -> none
     end;
 message(_Term) ->
     none.
 
-valid(Text) when is_binary(Text) -> {ok, Text};
-valid(_NotUtf8) -> none.
+%% Bytes that are not UTF-8 are taken for Latin-1 characters.
+valid(Text) ->
+    case unicode:characters_to_binary(Text) of
+        Text -> Text;
+        _ -> unicode:characters_to_binary(Text, latin1)
+    end.
 
 %% @doc Whether the host is written in Elixir.
 -spec is_elixir() -> boolean().
