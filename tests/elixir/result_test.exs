@@ -86,6 +86,30 @@ defmodule Beamai.ResultTest do
     refute text =~ "hunter2"
   end
 
+  test "an error that a handler gives is shown like a result" do
+    for {reason, told} <- [
+          {%{code: 1, at: ~D[2024-02-29]}, ~s(error: {"at":"2024-02-29","code":1})},
+          {[field: "is missing"], ~s(error: {"field":"is missing"})},
+          {~D[2024-02-29], "error: 2024-02-29"},
+          {%{cause: %RuntimeError{message: "oops"}}, ~s(error: {"cause":"oops"})},
+          {{:bad, %RuntimeError{message: "oops"}}, ~s(error: {:bad, "oops"})},
+          {:enoent, "error: :enoent"},
+          {~c"text", "error: #{inspect(~c"text")}"},
+          {%Silent{password: "hunter2"}, "error: the struct %Beamai.ResultTest.Silent{} does not say which"},
+          {{:bad, [%Silent{password: "hunter2"}]}, "error: the struct %Beamai.ResultTest.Silent{} does not say which"}
+        ] do
+      shown = :beamai_display.error_for_model(reason)
+      assert shown =~ told
+      refute shown =~ "hunter2"
+      refute :beamai_display.of_error("own", %{}, reason).text =~ "hunter2"
+    end
+
+    text = shown({:bad, %Silent{password: "hunter2"}})
+    assert text =~ "the struct %Beamai.ResultTest.Silent{} does not say which"
+    refute text =~ "hunter2"
+    assert shown(a: 1, a: %RuntimeError{message: "oops"}) =~ ~s(neither text nor JSON: [a: 1, a: "oops"])
+  end
+
   test "an agent's model and a person are shown the same" do
     turns = [%{tool_calls: [{"user", %{}}]}, %{content: "done"}]
     tool = fn result -> %{name: "user", handler: fn _args -> {:ok, result} end} end

@@ -109,11 +109,20 @@ error_for_model(Error, Options) ->
     end,
     error_for_model(#{error_type => execution_failed, message => Message}, Options).
 
-%% An error of a custom tool; exceptions are recognized as such.
+%% An error of a custom tool. As in results, structs show what they declare, exceptions their message, and maps and lists are
+%% JSON.
 own(Error) ->
-    case beamai_syntax:message(Error) of
-        {ok, Message} -> Message;
-        none -> beamai_error:show(Error, ?LIMIT)
+    case beamai_json_term:of_result(Error) of
+        {ok, Text} when is_binary(Text), is_map(Error) -> Text;
+        {ok, Term} when is_map(Term); is_list(Term) -> as_json(Term);
+        {ok, Term} -> beamai_error:show(Term, ?LIMIT);
+        {error, Why} -> Why
+    end.
+
+as_json(Term) ->
+    case not io_lib:printable_unicode_list(Term) andalso beamai_json:encode(Term) of
+        {ok, Json} -> Json;
+        _ -> beamai_error:show(Term, ?LIMIT)
     end.
 
 told(Details) ->
@@ -135,7 +144,7 @@ rendered(Tool, Args, Result, Options) ->
     case beamai_json_term:of_result(Result) of
         {ok, Term} ->
             Request = maps:merge(#{tool => Tool, result => Term, args => Args}, maps:map(fun named/2, Options)),
-            readable(native(Request), Tool, Result);
+            readable(native(Request), Tool, Term);
         {error, Why} ->
             {error, <<Tool/binary, " returned what a model cannot be given: ", Why/binary>>}
     end.

@@ -13,7 +13,7 @@
 -define(CALENDAR, ['Elixir.DateTime', 'Elixir.NaiveDateTime', 'Elixir.Date', 'Elixir.Time']).
 
 %% @doc The converted term, or an error about a struct. Terms that JSON cannot represent for other reasons are left
-%% unchanged.
+%% unchanged, but for what is in them.
 -spec of_result(term()) -> {ok, term()} | {error, Why :: binary()}.
 of_result(Term) ->
     try
@@ -30,12 +30,19 @@ plain(Map) when is_map(Map) ->
 plain([{Key, _} | _] = Pairs) when is_atom(Key) ->
     case is_object(Pairs) of
         true -> plain(maps:from_list(Pairs));
-        false -> Pairs
+        false -> each(Pairs)
     end;
-plain([Head | Tail]) ->
-    [plain(Head) | plain(Tail)];
+plain(List) when is_list(List) ->
+    each(List);
+plain(Tuple) when is_tuple(Tuple) ->
+    list_to_tuple(each(tuple_to_list(Tuple)));
 plain(Other) ->
     Other.
+
+%% A list may be improper.
+each([Head | Tail]) -> [plain(Head) | each(Tail)];
+each([]) -> [];
+each(Tail) -> plain(Tail).
 
 %% Duplicate keys would be lost.
 is_object(Pairs) ->
