@@ -85,12 +85,15 @@ defmodule Beamai.Tool do
 
   @doc "Defines a tool; see the module's documentation."
   defmacro deftool(head, options \\ [], blocks) do
+    place = [file: __CALLER__.file, line: __CALLER__.line]
+    {name, head} = Beamai.Tool.Spec.head!(head, place)
+
+    (Keyword.keyword?(blocks) and Keyword.has_key?(blocks, :do)) ||
+      Beamai.Tool.Spec.refuse!("the tool #{name} has no do block", place)
+
     # `do:` on the line of the options is one of them.
     {blocks, more} = Keyword.split(blocks, [:do, :rescue, :catch, :else, :after])
     options = if more == [], do: options, else: more
-    place = [file: __CALLER__.file, line: __CALLER__.line]
-    {name, head} = Beamai.Tool.Spec.head!(head, place)
-    blocks[:do] || Beamai.Tool.Spec.refuse!("the tool #{name} has no do block", place)
 
     quote do
       Beamai.Tool.Spec.new_name!(__MODULE__, unquote(name), unquote(place))

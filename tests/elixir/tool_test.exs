@@ -84,6 +84,7 @@ defmodule Beamai.ToolTest do
           {"deftool there?(_a) do {:ok, 1} end", "the name of the tool there? ends in a character"},
           {"deftool drop!(_a, _c) when true do {:ok, 1} end", "the name of the tool drop! ends in a character"},
           {"deftool t(_a), timeout: 5", "the tool t has no do block"},
+          {"deftool t(_a), @options", "the tool t has no do block"},
           {"deftool u(%{\"a\" => _}) do {:ok, 1} end\ndeftool u(_a) do {:ok, 2} end", "the tool u is defined already"}
         ] do
       code = "defmodule H#{System.unique_integer([:positive])} do\nuse Beamai.Tool\n#{body}\nend"

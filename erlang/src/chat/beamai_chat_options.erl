@@ -93,6 +93,7 @@ option(images, Flag) when is_boolean(Flag) -> Flag;
 option(cache, Cache) when is_boolean(Cache); Cache =:= auto -> Cache;
 option(params, Params) when is_map(Params) -> Params;
 option(headers, Headers) when is_list(Headers) -> [header(Header) || Header <- Headers];
+option(headers, _Secret) -> bad_option(headers, "must be a list of pairs of a name and a value");
 option(cacertfile, File) when is_binary(File); is_list(File) -> File;
 option(temperature, Number) when is_number(Number) -> Number;
 option(timeout, infinity) -> infinity;
@@ -110,7 +111,6 @@ option(Key, Value) ->
 
 wanted(cache) -> ["true, false or ", beamai_syntax:atom(auto)];
 wanted(params) -> "a map";
-wanted(headers) -> "a list of pairs of a name and a value";
 wanted(cacertfile) -> "a path";
 wanted(temperature) -> "a number";
 wanted(_Flag) -> "true or false".
