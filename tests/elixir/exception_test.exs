@@ -39,6 +39,7 @@ defmodule Beamai.ExceptionTest do
     def fail("badarith", value), do: 1 + value
     def fail("badfun", value), do: String.length(value).()
     def fail("badarity", value), do: if(is_binary(value), do: fn -> 1 end).(1)
+    def fail("binary", value), do: "a" <> Function.identity(%{password: value})
     def fail("badmap", value), do: %{String.length(value) | a: 1}
     def fail("apply", value), do: value.size()
     def fail("own term", _value), do: :erlang.error({:own, 1})
@@ -73,6 +74,8 @@ defmodule Beamai.ExceptionTest do
           {"badarith", "raised ArithmeticError: bad argument in arithmetic expression"},
           {"badfun", "raised BadFunctionError: expected a function, got: 7"},
           {"badarity", "with arity 0 called with 1 argument (1)"},
+          {"binary",
+           "raised ArgumentError: construction of binary failed: segment 2 of type 'binary': expected a binary but got: :map"},
           {"badmap", "raised BadMapError: expected a map, got: 7"},
           {"apply", "raised ArgumentError: "},
           {"own term", "raised ErlangError: Erlang error: {:own, 1}"},

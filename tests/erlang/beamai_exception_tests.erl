@@ -33,6 +33,7 @@ errors_of_erlang_are_sentences_test_() ->
                 <<"badarg: bad argument in erlang:list_to_integer/1: argument 1: not a textual representation of an integer">>},
             {fun() -> ets:insert(value(no_such_table), {1, <<"hunter2">>}) end,
                 <<"badarg: bad argument in ets:insert/2: argument 1: the table identifier does not refer to an existing ETS table">>},
+            {fun() -> <<(value("hunter2"))/binary>> end, <<"badarg: bad argument in ">>},
             {fun() -> (value(no_such_module)):f(<<"hunter2">>) end, <<"undef: there is no function no_such_module:f/1">>},
             {fun() -> lists:sum(value(<<"hunter2">>)) end, <<"function_clause: no clause of lists:sum/2 takes what it was given">>},
             {fun() -> error(value(boom)) end, <<"error:boom">>},

@@ -22,8 +22,8 @@ describe(exit, Reason, _Stack, Code) ->
 describe(Class, Reason, Stack, Code) ->
     case {named(Reason), is_elixir(Code, Stack)} of
         {{ok, Said}, _} -> Said;
-        {none, true} -> in_elixir(Class, Reason, Stack);
-        {none, false} -> in_erlang(Class, Reason, Stack)
+        {none, true} -> in_elixir(Class, Reason, without_values(Reason, Stack));
+        {none, false} -> in_erlang(Class, Reason, without_values(Reason, Stack))
     end.
 
 %% An exception of Elixir with its message.
@@ -67,18 +67,33 @@ call(M, F, Args, Code) ->
         false -> mfa(M, F, Args)
     end.
 
+%% These values of a stack trace would be shown: the map that lacks the key, what a function was called on, and a part of a
+%% binary, of which the type is left.
+without_values({badkey, _Key}, _Stack) -> [];
+without_values(badarg, [{erlang, apply, _Args, _Info} | Rest]) -> Rest;
+without_values(badarg, [{M, F, Args, Info} | Rest]) -> [{M, F, Args, [typed(Entry) || Entry <- Info]} | Rest];
+without_values(_Reason, Stack) -> Stack.
+
+typed({error_info, #{cause := {Segment, Type, Error, Value}} = About}) ->
+    {error_info, About#{cause := {Segment, Type, Error, type(Value)}}};
+typed(Entry) ->
+    Entry.
+
+type(Value) when is_atom(Value) -> atom;
+type(Value) when is_bitstring(Value) -> bitstring;
+type(Value) when is_map(Value) -> map;
+type(Value) when is_list(Value) -> list;
+type(Value) when is_number(Value) -> number;
+type(Value) when is_tuple(Value) -> tuple;
+type(_Value) -> other.
+
 %%% Elixir
 
 in_elixir(error, Reason, Stack) ->
-    {ok, Said} = named(beamai_syntax:normalized(Reason, without_values(Reason, Stack))),
+    {ok, Said} = named(beamai_syntax:normalized(Reason, Stack)),
     cut(string:trim(Said));
 in_elixir(throw, Reason, _Stack) ->
     plain(throw, Reason).
-
-%% Elixir would show these values of the stack trace: the map that lacks the key, and what a function was called on.
-without_values({badkey, _Key}, _Stack) -> [];
-without_values(badarg, [{erlang, apply, _Args, _Info} | Rest]) -> Rest;
-without_values(_Reason, Stack) -> Stack.
 
 %%% Erlang
 
