@@ -43,14 +43,35 @@ defmodule Mix.Tasks.Compile.BeamaiNative do
 
   @impl true
   def run(_args) do
-    # `config :beamai, prebuilt: "..."` is what rebar.config has as beamai_prebuilt.
-    settings = for place when is_binary(place) <- [Application.get_env(:beamai, :prebuilt)], do: {"BEAMAI_PREBUILT", place}
-    env = if System.get_env("BEAMAI_PREBUILT"), do: [], else: settings
+    env = env(Application.get_all_env(:beamai), System.get_env())
     {_output, status} = System.cmd("sh", ["scripts/native"], env: env, into: IO.stream(:stdio, :line), stderr_to_stdout: true)
     if status != 0, do: Mix.raise("beamai: its native parts could not be built or fetched; what is above says why")
     # The link to priv is made only where there is one already.
     Mix.Project.build_structure()
     {:ok, []}
+  end
+
+  # `config :beamai, prebuilt: "...", prebuilt_sha256: "..."` is what rebar.config has as beamai_prebuilt and
+  # beamai_prebuilt_sha256. The variables of the environment count more.
+  def env(config, variables) do
+    settings =
+      for {key, name} <- [prebuilt: "BEAMAI_PREBUILT", prebuilt_sha256: "BEAMAI_PREBUILT_SHA256"], value = config[key] do
+        {name, text(key, value)}
+      end
+
+    cond do
+      variables["BEAMAI_PREBUILT"] || config[:prebuilt] == nil -> []
+      variables["BEAMAI_PREBUILT_SHA256"] -> List.keydelete(settings, "BEAMAI_PREBUILT_SHA256", 0)
+      true -> settings
+    end
+  end
+
+  defp text(_key, text) when is_binary(text), do: text
+
+  defp text(key, value) do
+    if :io_lib.char_list(value),
+      do: List.to_string(value),
+      else: Mix.raise("config :beamai, #{key}: must be a string, not #{inspect(value)}")
   end
 end
 

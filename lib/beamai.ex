@@ -19,22 +19,17 @@ defmodule Beamai do
 
   import Beamai.Options, only: [explained: 1, pairs: 1, text: 1]
 
-  alias Beamai.{Error, Options}
+  alias Beamai.{Error, OptionError, Options}
 
-  @families %{
-    file: :beamai_tool_file,
-    shell: :beamai_tool_shell,
-    git: :beamai_tool_git,
-    lsp: :beamai_tool_lsp,
-    web: :beamai_tool_web,
-    todo: :beamai_tool_todo,
-    human: :beamai_tool_human,
-    task: :beamai_tool_task,
-    skill: :beamai_tool_skill,
-    coder: :beamai_dialect_coder,
-    ide: :beamai_dialect_ide,
-    microai: :beamai_dialect_microai
-  }
+  @family_names [:file, :shell, :git, :lsp, :web, :todo, :human, :task, :skill]
+  @dialect_names [:coder, :ide, :microai]
+  @families Map.new(
+              for(name <- @family_names, do: {name, :"beamai_tool_#{name}"}) ++
+                for(name <- @dialect_names, do: {name, :"beamai_dialect_#{name}"})
+            )
+
+  @accepted "tools are families (#{Enum.map_join(@family_names, ", ", &inspect/1)}), " <>
+              "dialects (#{Enum.map_join(@dialect_names, ", ", &inspect/1)}), tool modules, and maps with :name and :handler"
 
   @typedoc "A set of tools with a workspace, a permission policy and filters."
   @type kernel :: :beamai_kernel.kernel()
@@ -95,14 +90,38 @@ defmodule Beamai do
 
   def add_tools(kernel, module) when is_atom(module) do
     explained(fn -> :beamai_kernel.add_tool_module(kernel, Map.get(@families, module, module)) end)
+  rescue
+    error in OptionError ->
+      case error.reason do
+        {:bad_tool_module, _} -> reraise %{error | message: "tools: #{error.message}; #{@accepted}"}, __STACKTRACE__
+        _ -> reraise error, __STACKTRACE__
+      end
   end
 
-  def add_tools(kernel, spec), do: explained(fn -> :beamai_kernel.add_tool(kernel, spec) end)
+  def add_tools(kernel, spec) when is_map(spec), do: explained(fn -> :beamai_kernel.add_tool(kernel, spec) end)
 
-  @doc "Adds a filter to a kernel; see `:beamai_kernel.add_filter/3` and `:beamai_filters`."
+  def add_tools(_kernel, other) do
+    raise OptionError, reason: {:bad_option, :tools}, message: "tools: #{inspect(other)} is not a tool; #{@accepted}"
+  end
+
+  @doc """
+  Adds a filter to a kernel: what `:beamai_filter.new/2` or a function of `:beamai_filters` gives. With `scope: :by_name` it
+  runs only for tools whose `:filters` list it.
+
+      iex> quiet = :beamai_filter.new("quiet", fn _call, _next -> {:ok, "nothing", %{}} end)
+      iex> kernel = Beamai.new(tools: :todo) |> Beamai.add_filter(quiet)
+      iex> Beamai.invoke!(kernel, :todo_list, [])
+      "nothing"
+
+  Raises `Beamai.OptionError`.
+  """
   @spec add_filter(kernel, :beamai_filter.filter(), keyword) :: kernel
   def add_filter(kernel, filter, options \\ []) do
-    explained(fn -> :beamai_kernel.add_filter(kernel, filter, Map.new(options)) end)
+    explained(fn ->
+      # Of a name and a function, the name is what is wrong.
+      _ = :beamai_filter.name(filter)
+      :beamai_kernel.add_filter(kernel, filter, Options.flat(options))
+    end)
   end
 
   @doc "Names and descriptions of the tools, sorted by name."
@@ -132,7 +151,7 @@ defmodule Beamai do
   """
   @spec schemas(kernel, atom, keyword) :: [%{String.t() => term}]
   def schemas(kernel, provider, options \\ []) do
-    explained(fn -> :beamai_kernel.get_tool_schemas(kernel, provider, Map.new(options)) end)
+    explained(fn -> :beamai_kernel.get_tool_schemas(kernel, provider, Options.flat(options)) end)
   end
 
   @doc """
@@ -173,7 +192,8 @@ defmodule Beamai do
   end
 
   @doc """
-  Calls several tools in parallel. Results are in call order; the returned context has the changes of all calls.
+  Calls several tools in parallel. Results are in call order; the returned context has the changes of all calls. Raises
+  `Beamai.OptionError` before any call runs if one is not `{name, args}`.
 
       iex> kernel = Beamai.new(tools: :file)
       iex> {[{:ok, %{"total_lines" => 1}}, {:error, %Beamai.Error{}}], _context} =
@@ -182,10 +202,14 @@ defmodule Beamai do
   @spec invoke_all(kernel, [{String.t() | atom, map | keyword}], map | keyword) ::
           {[{:ok, term} | {:error, Error.t() | term}], :beamai_context.t()}
   def invoke_all(kernel, calls, context \\ %{}) do
-    calls = for {name, args} <- calls, do: {text(name), pairs(args)}
+    calls = if is_list(calls) and not List.improper?(calls), do: Enum.map(calls, &call/1), else: calls
     {results, context} = explained(fn -> :beamai_kernel.invoke_all(kernel, calls, pairs(context)) end)
     {Enum.map(results, &answered/1), context}
   end
+
+  # Anything else is for the Erlang side to explain.
+  defp call({name, args}), do: {text(name), pairs(args)}
+  defp call(other), do: other
 
   @doc "Cancels every call on this node whose context has this `:run_id`."
   @spec cancel(term) :: :ok

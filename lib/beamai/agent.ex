@@ -40,7 +40,7 @@ defmodule Beamai.Agent do
   @spec model(atom, keyword | map) :: :beamai_chat.model()
   def model(provider, options) do
     # Turns of a script are data.
-    explained(fn -> :beamai_chat.new(provider, Map.new(options)) end)
+    explained(fn -> :beamai_chat.new(provider, Options.flat(options)) end)
   end
 
   @doc """
@@ -57,7 +57,7 @@ defmodule Beamai.Agent do
   Raises `Beamai.OptionError`.
 
       iex> Beamai.Agent.new(tools: :file)
-      ** (Beamai.OptionError) llm: is missing: a model made with beamai_chat:new
+      ** (Beamai.OptionError) llm: is missing: a model made with Beamai.Agent.model
   """
   @spec new(keyword | map) :: t
   def new(options) do

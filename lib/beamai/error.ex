@@ -44,13 +44,15 @@ defmodule Beamai.OptionError do
 
   @doc false
   @spec explained(term, Exception.stacktrace()) :: t
+  def explained({:invalid_tool, :undefined, problems} = reason, _stack) do
+    %__MODULE__{reason: reason, message: "the tool is not valid: #{Enum.join(problems, "; ")}"}
+  end
+
   def explained({:invalid_tool, name, problems} = reason, _stack) do
     %__MODULE__{reason: reason, message: "the tool #{inspect(name)} is not valid: #{Enum.join(problems, "; ")}"}
   end
 
-  def explained({:duplicate_tool, name} = reason, _stack) do
-    %__MODULE__{reason: reason, message: "there is a tool #{inspect(name)} already; remove or replace it first"}
-  end
+  def explained({:beamai_not_loaded, why} = reason, _stack), do: %__MODULE__{reason: reason, message: why}
 
   def explained(reason, stack) do
     %__MODULE__{reason: reason, message: explanation(stack) || Exception.format_banner(:error, reason)}

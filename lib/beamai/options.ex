@@ -8,7 +8,12 @@ defmodule Beamai.Options do
   def explained(fun) do
     fun.()
   rescue
-    error in ErlangError -> reraise OptionError.explained(error.original, __STACKTRACE__), __STACKTRACE__
+    # The other errors of Erlang, such as a FunctionClauseError, are rescued under this name, too.
+    error in ErlangError ->
+      case error do
+        %ErlangError{original: reason} -> reraise OptionError.explained(reason, __STACKTRACE__), __STACKTRACE__
+        other -> reraise other, __STACKTRACE__
+      end
   end
 
   @spec text(String.t() | atom) :: String.t()
@@ -18,21 +23,34 @@ defmodule Beamai.Options do
   # A keyword list as a map; anything else as it is, for the Erlang side to judge.
   @spec pairs(term) :: term
   def pairs([]), do: %{}
-  def pairs(list) when is_list(list), do: if(Keyword.keyword?(list), do: Map.new(list), else: list)
+  # A map would lose all but one of the values of a key.
+  def pairs(list) when is_list(list), do: if(distinct?(list), do: Map.new(list), else: list)
   def pairs(other), do: other
+
+  defp distinct?(list), do: Keyword.keyword?(list) and Enum.uniq_by(list, &elem(&1, 0)) == list
+
+  @doc "Options without options of their own."
+  @spec flat(keyword | map) :: map
+  def flat(options), do: Map.new(pairs!(options))
 
   # Options of options are keyword lists, too; an empty list stays one, as in `allow: []`.
   @spec top_level(keyword | map) :: map
-  def top_level(options) when is_map(options), do: Map.new(options, &option/1)
+  def top_level(options), do: Map.new(pairs!(options), &option/1)
 
-  def top_level(options) do
-    if Keyword.keyword?(options) do
-      Map.new(options, &option/1)
-    else
+  defp pairs!(options) do
+    unless (is_map(options) and not is_struct(options)) or Keyword.keyword?(options) do
       raise OptionError,
         reason: {:bad_option, :options},
         message: "the options are a keyword list or a map, not #{inspect(options)}"
     end
+
+    with {key, _value} <- Enum.find(options, fn {key, _value} -> not is_atom(key) end) do
+      raise OptionError,
+        reason: {:bad_option, key},
+        message: "#{inspect(key)} is not an option: the names of options are atoms#{if is_binary(key), do: ", here :#{key}"}"
+    end
+
+    options
   end
 
   @maps [:permissions, :sandbox, :skills, :lsp, :web, :agents, :limits, :budget, :compaction, :context, :tool_listing]

@@ -43,7 +43,7 @@ defmodule Beamai.Tool do
     * `:read_only` - whether it changes nothing; such tools are available in the profile `:plan` of agents
     * `:metadata` - a map of your own
 
-  Invalid options are compile errors.
+  A head can have a guard. Invalid options, a second `deftool` of a name, and names that end in `?` or `!` are compile errors.
   """
 
   @typedoc "Arguments as a model sends them."
@@ -84,13 +84,22 @@ defmodule Beamai.Tool do
   end
 
   @doc "Defines a tool; see the module's documentation."
-  defmacro deftool(head, options \\ [], do: block) do
-    {name, arguments} = Beamai.Tool.Spec.head!(head)
+  defmacro deftool(head, options \\ [], blocks) do
+    place = [file: __CALLER__.file, line: __CALLER__.line]
+    {name, head} = Beamai.Tool.Spec.head!(head, place)
+
+    (Keyword.keyword?(blocks) and Keyword.has_key?(blocks, :do)) ||
+      Beamai.Tool.Spec.refuse!("the tool #{name} has no do block", place)
+
+    # `do:` on the line of the options is one of them.
+    {blocks, more} = Keyword.split(blocks, [:do, :rescue, :catch, :else, :after])
+    options = if more == [], do: options, else: more
 
     quote do
+      Beamai.Tool.Spec.new_name!(__MODULE__, unquote(name), unquote(place))
       @beamai_tools Beamai.Tool.Spec.new!(__MODULE__, unquote(name), Module.get_attribute(__MODULE__, :doc), unquote(options))
       @spec unquote(name)(Beamai.Tool.args(), :beamai_context.t()) :: Beamai.Tool.result()
-      def unquote(name)(unquote_splicing(arguments)), do: unquote(block)
+      def unquote(head), unquote(blocks)
     end
   end
 end
@@ -101,12 +110,34 @@ defmodule Beamai.Tool.Spec do
   @in_metadata [:requires_permission, :read_only]
   @as_they_are [:description, :input_schema, :timeout, :filters]
 
-  @spec head!(Macro.t()) :: {atom, [Macro.t()]}
-  def head!({name, _, [args]}) when is_atom(name), do: {name, [args, quote(do: _context)]}
-  def head!({name, _, [args, context]}) when is_atom(name), do: {name, [args, context]}
+  @spec refuse!(String.t(), keyword) :: no_return
+  def refuse!(description, place), do: raise(CompileError, [description: description] ++ place)
 
-  def head!(other) do
-    raise ArgumentError, "deftool takes name(args) or name(args, context), not #{Macro.to_string(other)}"
+  # Name and head of the function.
+  @spec head!(Macro.t(), keyword) :: {atom, Macro.t()}
+  def head!({:when, meta, [head, guard]}, place) do
+    {name, head} = head!(head, place)
+    {name, {:when, meta, [head, guard]}}
+  end
+
+  def head!({name, meta, [args]}, place), do: head!({name, meta, [args, quote(do: _context)]}, place)
+
+  def head!({name, _, [_, _]} = head, place) when is_atom(name) do
+    if String.ends_with?(Atom.to_string(name), ["?", "!"]),
+      do: refuse!("the name of the tool #{name} ends in a character that providers do not accept; leave it out", place)
+
+    {name, head}
+  end
+
+  def head!(other, place), do: refuse!("deftool takes name(args) or name(args, context), not #{Macro.to_string(other)}", place)
+
+  @spec new_name!(module, atom, keyword) :: :ok
+  def new_name!(module, name, place) do
+    if Enum.any?(Module.get_attribute(module, :beamai_tools), &(&1.name == Atom.to_string(name))) do
+      refuse!("the tool #{name} is defined already; a tool has one deftool, in which a case can tell arguments apart", place)
+    end
+
+    :ok
   end
 
   @spec info!(keyword) :: map

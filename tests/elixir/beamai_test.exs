@@ -27,6 +27,70 @@ defmodule BeamaiTest do
       assert_raise Beamai.OptionError, ~r/a keyword list or a map/, fn -> Beamai.new([1]) end
     end
 
+    test "name the option and what it takes, as Elixir writes it" do
+      for {options, message} <- [
+            {[tools: [:fil]], "tools: :fil: cannot be loaded: there is no such module; tools are families (:file, :shell,"},
+            {[tools: "file"], ~s(tools: "file" is not a tool; tools are families (:file, :shell,)},
+            {[permissions: {:fil, "x"}],
+             "must be a keyword list or map of allow, ask, deny and default, or {:file, path}, not {:fil,"},
+            {[permissions: [default: "allow"]], ~s(default must be :auto, :allow, :ask or :deny, not "allow")},
+            {[permissions: %{"allow" => []}],
+             ~s(permissions: the policy has the unknown key "allow", because it is a string; write the atom :allow)},
+            {%{"workspace" => "."}, ~s("workspace" is not an option: the names of options are atoms, here :workspace)},
+            {%{"tools" => :file}, ~s("tools" is not an option: the names of options are atoms, here :tools)},
+            {[sandbox: "off"], ~s(sandbox: must be :required, :best_effort, :off or a map of options, not "off")},
+            {[sandbox: %{"network" => true}],
+             ~s(sandbox: "network" is not an option, because it is a string; write the atom :network)},
+            {[sandbox: [report: true]], "sandbox: report must be :when_off or :always, not true"},
+            {[web: [nope: 1]], "web: the kernel's settings are not valid: unknown field `nope`"},
+            {[door: "nif"], ~s(door: must be :auto, :nif or :port, not "nif")},
+            {[approve: :allow], "approve: must be a function of one argument, not :allow"},
+            {[agents: %{"a" => [profile: :x]}], ~s(agents: "a": profile must be :default or :plan, not :x)},
+            {[agents: [reviewer: []]],
+             "agents: :reviewer: the name of an agent must be a string; the options are paths and max_depth"}
+          ] do
+        error = assert_raise Beamai.OptionError, fn -> Beamai.new(options) end
+        assert Exception.message(error) =~ message
+      end
+    end
+
+    test "of models and agents are explained, too" do
+      for {fun, message} <- [
+            {fn -> Beamai.Agent.model(:opnai, []) end, "the provider must be :openai, :anthropic,"},
+            {fn -> Beamai.Agent.model(:openai, 7) end, "the options are a keyword list or a map, not 7"},
+            {fn -> Beamai.Agent.new(llm: 7) end, "llm: must be a model made with Beamai.Agent.model"},
+            {fn -> Beamai.schemas(Beamai.new(), :openai, :strict) end, "the options are a keyword list or a map, not :strict"},
+            {fn -> Beamai.invoke(7, :file_read, []) end, "a kernel is what Beamai.new gives, not 7"}
+          ] do
+        assert_raise Beamai.OptionError, ~r/#{Regex.escape(message)}/, fun
+      end
+    end
+
+    test "of filters name the constructor" do
+      kernel = Beamai.new()
+      next = fn call, next -> next.(call) end
+      filter = :beamai_filter.new("a", next)
+
+      for {arguments, message} <- [
+            {[next], "as :beamai_filter.new(name, fun) gives it, not #Function"},
+            {["a", next], ~s(as :beamai_filter.new(name, fun\) gives it, not "a")},
+            {[filter, :global], "the options are a keyword list or a map, not :global"},
+            {[filter, [scope: "global"]], ~s(scope: must be :global or :by_name, not "global")}
+          ] do
+        error = assert_raise Beamai.OptionError, fn -> apply(Beamai, :add_filter, [kernel | arguments]) end
+        assert Exception.message(error) =~ message
+      end
+
+      assert_raise Beamai.OptionError, "there is a filter \"a\" already", fn ->
+        kernel |> Beamai.add_filter(filter) |> Beamai.add_filter(filter)
+      end
+    end
+
+    # Those of Erlang are rescued under the name of ErlangError.
+    test "are not what other errors become" do
+      assert_raise FunctionClauseError, fn -> Beamai.Agent.run(7, "Hello") end
+    end
+
     test "of tools name the tool" do
       assert_raise Beamai.OptionError, ~r/the tool "a" is not valid: handler must be a function/, fn ->
         Beamai.new(tools: %{name: "a", handler: 7})
@@ -49,6 +113,20 @@ defmodule BeamaiTest do
   test "a refusal says in Elixir how to allow the call" do
     error = catch_error(Beamai.invoke!(Beamai.new(tools: :shell), :shell_exec, command: "ls"))
     assert error.message =~ ~s(permissions: %{allow: ["Bash\(ls)
+  end
+
+  test "a call that is none is named, and nothing runs" do
+    own = self()
+    kernel = Beamai.new(tools: %{name: "tell", handler: fn _ -> {:ok, send(own, :told)} end})
+
+    for call <- [:x, {:tell, [], []}, "tell", nil] do
+      message = "a call is {name, args}, not #{inspect(call)}"
+      assert_raise Beamai.OptionError, message, fn -> Beamai.invoke_all(kernel, [{:tell, []}, call]) end
+    end
+
+    assert_raise Beamai.OptionError, ~r/a list of calls/, fn -> Beamai.invoke_all(kernel, :tell) end
+    assert_raise Beamai.OptionError, ~r/a list of calls/, fn -> Beamai.invoke_all(kernel, [{:tell, []} | :x]) end
+    refute_received :told
   end
 
   test "an error is a term of the Erlang API still" do

@@ -61,6 +61,17 @@ defmodule Beamai.ResultTest do
     assert shown([]) == "[]"
   end
 
+  test "a map of which JSON would lose a value is refused" do
+    for result <- [%{1 => "a", "1" => "b"}, [%{deep: %{:a => 1, "a" => 2}}]] do
+      assert shown(result) =~ "own returned what a model cannot be given: a map in it has two keys that are "
+    end
+
+    kernel = Beamai.new(tools: %{name: "own", parameters: %{"a" => %{type: :integer}}, handler: fn _ -> {:ok, 1} end})
+    assert {:error, %{message: ~s("1" is given twice) <> _}} = Beamai.invoke(kernel, :own, %{1 => "a", "1" => "b"})
+    assert {:error, %{message: message}} = Beamai.invoke(kernel, :own, a: 1, a: 2)
+    assert message == "the arguments must be a map or a keyword list without duplicate keys, not [a: 1, a: 2]"
+  end
+
   test "a struct shows what it derives, also within others" do
     secret = "hunter2"
     assert shown(%Chosen{name: "a", password: secret, since: ~D[2024-02-29]}) == ~s({"name":"a","since":"2024-02-29"})
@@ -73,6 +84,30 @@ defmodule Beamai.ResultTest do
     assert text =~ "the struct %Beamai.ResultTest.Silent{} does not say which of its fields a model may see"
     assert text =~ "@derive {Beamai.Result"
     refute text =~ "hunter2"
+  end
+
+  test "an error that a handler gives is shown like a result" do
+    for {reason, told} <- [
+          {%{code: 1, at: ~D[2024-02-29]}, ~s(error: {"at":"2024-02-29","code":1})},
+          {[field: "is missing"], ~s(error: {"field":"is missing"})},
+          {~D[2024-02-29], "error: 2024-02-29"},
+          {%{cause: %RuntimeError{message: "oops"}}, ~s(error: {"cause":"oops"})},
+          {{:bad, %RuntimeError{message: "oops"}}, ~s(error: {:bad, "oops"})},
+          {:enoent, "error: :enoent"},
+          {~c"text", "error: #{inspect(~c"text")}"},
+          {%Silent{password: "hunter2"}, "error: the struct %Beamai.ResultTest.Silent{} does not say which"},
+          {{:bad, [%Silent{password: "hunter2"}]}, "error: the struct %Beamai.ResultTest.Silent{} does not say which"}
+        ] do
+      shown = :beamai_display.error_for_model(reason)
+      assert shown =~ told
+      refute shown =~ "hunter2"
+      refute :beamai_display.of_error("own", %{}, reason).text =~ "hunter2"
+    end
+
+    text = shown({:bad, %Silent{password: "hunter2"}})
+    assert text =~ "the struct %Beamai.ResultTest.Silent{} does not say which"
+    refute text =~ "hunter2"
+    assert shown(a: 1, a: %RuntimeError{message: "oops"}) =~ ~s(neither text nor JSON: [a: 1, a: "oops"])
   end
 
   test "an agent's model and a person are shown the same" do

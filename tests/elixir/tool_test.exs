@@ -68,7 +68,7 @@ defmodule Beamai.ToolTest do
   test "a mistake in a definition does not compile" do
     for {options, message} <- [
           {"parameter: []", ~r/deftool has no option :parameter; the options are :parameters/},
-          {"parameters: [a: :strin]", ~r/the tool "t" is not valid: .*must be string, integer/},
+          {"parameters: [a: :strin]", ~r/the tool "t" is not valid: .*must be :string, :integer/},
           {"timeout: 0", ~r/timeout must be/}
         ] do
       code =
@@ -76,10 +76,45 @@ defmodule Beamai.ToolTest do
 
       assert_raise(exception(message), message, fn -> Code.eval_string(code) end)
     end
+  end
 
-    assert_raise ArgumentError, ~r/deftool takes name\(args\)/, fn ->
-      Code.eval_string("defmodule TwoMany do use Beamai.Tool; deftool t(_a, _b, _c) do {:ok, 1} end end")
+  test "a mistake in a head does not compile, and is found by its line" do
+    for {body, message} <- [
+          {"deftool t(_a, _b, _c) do {:ok, 1} end", "deftool takes name(args) or name(args, context), not t(_a, _b, _c)"},
+          {"deftool there?(_a) do {:ok, 1} end", "the name of the tool there? ends in a character"},
+          {"deftool drop!(_a, _c) when true do {:ok, 1} end", "the name of the tool drop! ends in a character"},
+          {"deftool t(_a), timeout: 5", "the tool t has no do block"},
+          {"deftool t(_a), @options", "the tool t has no do block"},
+          {"deftool u(%{\"a\" => _}) do {:ok, 1} end\ndeftool u(_a) do {:ok, 2} end", "the tool u is defined already"}
+        ] do
+      code = "defmodule H#{System.unique_integer([:positive])} do\nuse Beamai.Tool\n#{body}\nend"
+      error = assert_raise CompileError, fn -> Code.eval_string(code, [], file: "heads.ex") end
+      assert Exception.message(error) =~ "heads.ex:#{if body =~ "u(_a)", do: 4, else: 3}: " <> message
     end
+  end
+
+  test "a head can have a guard, and a body all that a function's has" do
+    Code.eval_string("""
+    defmodule Beamai.ToolTest.Heads do
+      use Beamai.Tool
+      deftool even(%{"n" => n}) when rem(n, 2) == 0, parameters: [n: :integer] do
+        {:ok, n}
+      end
+      deftool short(_args), timeout: 5, do: {:ok, 1}
+      deftool rescued(_args) do
+        raise "no"
+      rescue
+        _ -> {:ok, :rescued}
+      after
+        :ok
+      end
+    end
+    """)
+
+    kernel = Beamai.new(tools: Beamai.ToolTest.Heads)
+    assert Beamai.invoke!(kernel, :even, n: 2) == 2
+    assert {:ok, %{timeout: 5}} = Beamai.fetch_tool(kernel, :short)
+    assert Beamai.invoke!(kernel, :rescued, []) == :rescued
   end
 
   defp exception(message),

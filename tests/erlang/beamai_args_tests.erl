@@ -265,3 +265,16 @@ misspelt(<<First, Rest/binary>>) ->
 
 %% The first word of a name of several.
 beginning(Key) -> [First || [First, _] <- [binary:split(Key, <<"_">>)]].
+
+%% Of two keys that are the same text, one value would be lost.
+a_key_that_is_given_twice_is_refused_by_tools_with_a_schema_test() ->
+    Params = beamai_args:compile({schema, #{<<"type">> => <<"object">>}}),
+    Check = fun(Args) -> beamai_args:check(Params, Args, <<"t">>) end,
+    ?assertEqual({ok, #{<<"a">> => 1, <<"b">> => 2}}, Check(#{a => 1, <<"b">> => 2})),
+    [
+        ?assertMatch({error, #{error_type := invalid_input, message := Message}}, Check(Args))
+     || {Args, Message} <- [
+            {#{a => 1, <<"a">> => 2}, <<"\"a\" is given twice">>},
+            {#{1 => a, <<"1">> => b}, <<"\"1\" is given twice">>}
+        ]
+    ].

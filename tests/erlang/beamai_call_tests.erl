@@ -51,11 +51,11 @@ a_handler_killed_from_outside_is_a_crash_test() ->
 a_handler_that_is_not_there_is_a_crash_test() ->
     {error, #{message := Message}} = invoke({no_such_module, f}),
     ?assertEqual(
-        <<"the handler of t raised error:undef; there is no function no_such_module:f/2">>, Message
+        <<"the handler of t raised undef: there is no function no_such_module:f/2">>, Message
     ),
     {error, #{message := Unmatched}} = invoke(fun lists:sum/1),
     ?assertEqual(
-        <<"the handler of t raised error:function_clause; no clause of lists:sum/2 takes what it was given">>, Unmatched
+        <<"the handler of t raised function_clause: no clause of lists:sum/2 takes what it was given">>, Unmatched
     ).
 
 a_wrong_return_value_is_explained_test() ->

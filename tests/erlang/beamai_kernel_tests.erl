@@ -114,7 +114,27 @@ what_cannot_be_meant_is_explained_test_() ->
             {{bad_option, scope}, "by_name", fun() -> beamai_kernel:add_filter(Kernel, Filter, #{scope => x}) end},
             {{bad_option, options}, "a map", fun() -> beamai_tool:new(<<"t">>, fun(_) -> {ok, 1} end, x) end},
             {{bad_option, strict}, "true or false", fun() -> beamai_tool:encode_schema(Tool, mcp, #{strict => x}) end},
-            {{bad_provider, x}, "anthropic", fun() -> beamai_tool:to_tool_schema(Tool, x) end}
+            {{bad_provider, x}, "openai, openai_responses, anthropic, gemini or mcp, not x", fun() -> beamai_tool:to_tool_schema(Tool, x) end},
+            {{bad_provider, x}, "a module that exports complete/2, not x", fun() -> beamai_chat:new(x, #{}) end},
+            {{bad_tool_module, no_such_module}, "there is no such module", fun() -> beamai_kernel:add_tool_module(Kernel, no_such_module) end},
+            {{duplicate_tool, <<"t">>}, "there is a tool \"t\" already", fun() -> beamai_kernel:add_tools(Kernel, [Tool, Tool]) end},
+            {{duplicate_filter, f}, "there is a filter f already", fun() ->
+                beamai_kernel:add_filter(beamai_kernel:add_filter(Kernel, Filter), Filter)
+            end},
+            {{bad_option, <<"workspace">>}, "because it is a binary; write the atom workspace", fun() ->
+                beamai_kernel:new(#{<<"workspace">> => <<".">>})
+            end},
+            {{bad_option, permissions}, "default must be auto, allow, ask or deny, not \"allow\"", fun() ->
+                beamai_kernel:new(#{permissions => #{default => <<"allow">>}})
+            end},
+            {{bad_option, sandbox}, "mode must be required, best_effort or off, not on", fun() -> beamai_kernel:new(#{sandbox => #{mode => on}}) end},
+            {{bad_option, sandbox}, "nope is not an option; the options are mode, tier,", fun() -> beamai_kernel:new(#{sandbox => #{nope => 1}}) end},
+            {{bad_option, settings}, "web: the kernel's settings are not valid", fun() -> beamai_kernel:new(#{web => #{nope => 1}}) end},
+            {{bad_option, settings}, "permissions: permission rule \"Bash(\"", fun() -> beamai_kernel:new(#{permissions => #{deny => [<<"Bash(">>]}}) end},
+            {{bad_option, agents}, "the name of an agent must be a binary", fun() -> beamai_kernel:new(#{agents => #{a => #{}}}) end},
+            {{bad_option, headers}, "a list of pairs of a name and a value", fun() ->
+                beamai_chat:new(openai, #{model => <<"m">>, headers => #{<<"authorization">> => <<"hunter2">>}})
+            end}
         ]
     ].
 

@@ -42,3 +42,12 @@ chunks(Chars) when length(Chars) =< 300 -> [Chars];
 chunks(Chars) ->
     {Chunk, Rest} = lists:split(300, Chars),
     [Chunk | chunks(Rest)].
+
+%% JSON keeps one of their values.
+two_keys_that_are_the_same_text_are_no_result_for_a_model_test() ->
+    [
+        ?assertMatch({_, _}, binary:match(beamai_display:for_model(<<"own">>, #{}, Result),
+            <<"own returned what a model cannot be given: a map in it has two keys that are \"1\" as text">>))
+     || Result <- [#{1 => a, <<"1">> => b}, [#{deep => #{'1' => a, <<"1">> => b}}], #{1 => a, '1' => b}]
+    ],
+    ?assertEqual(<<"{\"1\":\"a\",\"2\":\"b\"}">>, beamai_display:for_model(<<"own">>, #{}, #{1 => a, <<"2">> => b})).

@@ -47,22 +47,44 @@ a_program_that_has_stopped_reading_is_asked_for_its_status_test_() ->
     {timeout, 60, fun() ->
         Stops = "exec 3<&-; sleep 0.5; exit ",
         ?assertNotEqual(nomatch, string:find(called(Stops ++ "3", 300), "file_list has not run: ")),
-        ?assertNotEqual(nomatch, string:find(called(Stops ++ "5", 300), "{exit_status,5}"))
+        ?assertNotEqual(nomatch, string:find(called(Stops ++ "5", 300), "ended with the exit status 5 before it answered anything"))
+    end}.
+
+a_program_that_cannot_be_started_is_named_with_what_to_do_test_() ->
+    {timeout, 60, fun() ->
+        [
+            begin
+                Message = in_a_workspace(Spoil, ""),
+                ?assertMatch({match, _}, re:run(Message, ["^file_list has not run: the port program /.*/priv/beamai-port ", Wrong, ".*; compile beamai again"])),
+                ?assertNotEqual(nomatch, string:find(Message, "BEAMAI_PREBUILT"))
+            end
+         || {Spoil, Wrong} <- [
+                {fun file:delete/1, "is missing"},
+                {fun(Program) -> file:change_mode(Program, 8#644) end, "cannot be executed: it is not an executable file"},
+                {fun(Program) -> file:write_file(Program, "no program") end, "ended with the exit status [0-9]+ before it answered anything"}
+            ]
+        ]
     end}.
 
 %% The message of a call through a port program that is this shell script, a while after the program has started.
 called(Script, Ms) ->
-    beamai_test:in_workspace(fun(Dir) ->
-        Lib = application_of(beamai_version:of_beams(), Dir),
-        Program = filename:join([Lib, "priv", "beamai-port"]),
+    Replace = fun(Program) ->
         ok = file:delete(Program),
         ok = file:write_file(Program, ["#!/bin/sh\n", Script, "\n"]),
-        ok = file:change_mode(Program, 8#755),
+        file:change_mode(Program, 8#755)
+    end,
+    in_a_workspace(Replace, io_lib:format("{ok, _, _} = beamai_port:connect(), timer:sleep(~b), ", [Ms])).
+
+%% The message of a call through a port program to which this was done.
+in_a_workspace(Change, Before) ->
+    beamai_test:in_workspace(fun(Dir) ->
+        Lib = application_of(beamai_version:of_beams(), Dir),
+        ok = Change(filename:join([Lib, "priv", "beamai-port"])),
         in_a_node(Lib, io_lib:format(
-            "K = beamai_kernel:add_tool_module(beamai_kernel:new(#{workspace => ~0tp, door => port}), beamai_tool_file), "
-            "{ok, _, _} = beamai_port:connect(), timer:sleep(~b), "
+            "logger:set_primary_config(level, none), "
+            "K = beamai_kernel:add_tool_module(beamai_kernel:new(#{workspace => ~0tp, door => port}), beamai_tool_file), ~s"
             "{error, #{message := M}} = beamai_kernel:invoke(K, <<\"file_list\">>, #{}), io:put_chars(M)",
-            [unicode:characters_to_list(Dir), Ms]
+            [unicode:characters_to_list(Dir), Before]
         ))
     end).
 

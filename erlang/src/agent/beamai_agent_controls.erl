@@ -38,7 +38,7 @@ check(output, Other) ->
 check(tool_choice, Choice) when Choice =:= auto; Choice =:= none; Choice =:= required -> Choice;
 check(tool_choice, {tool, Name}) when is_binary(Name) -> {tool, Name};
 check(tool_choice, Other) ->
-    bad_option(tool_choice, ["must be auto, none, required or {tool, Name}, not ", show(Other)]);
+    bad_option(tool_choice, ["must be ", beamai_syntax:listed([auto, none, required]), " or ", beamai_syntax:either("{tool, Name}", "{:tool, name}"), ", not ", show(Other)]);
 check(stop_sequences, Sequences) when is_list(Sequences) ->
     lists:all(fun(Text) -> beamai_conversation:is_text(Text) andalso Text =/= <<>> end, Sequences) orelse
         bad_option(stop_sequences, ["must be a list of texts, not ", show(Sequences)]),

@@ -18,9 +18,7 @@ to(Fun, _Id) ->
             Fun(Event)
         catch
             Class:Reason:Stack ->
-                logger:error("beamai: the events callback raised ~p:~0tp at ~0tp", [
-                    Class, Reason, beamai_crash:short_stack(Stack)
-                ])
+                beamai_crash:log_callback("the events callback", Class, Reason, Stack, Fun)
         end
     end.
 

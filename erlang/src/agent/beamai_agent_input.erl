@@ -27,7 +27,7 @@ message(#{text := Text} = Input) ->
         Attachments -> (message(Text))#{attachments => Attachments}
     end;
 message(Input) when is_map(Input) ->
-    beamai_validate:raise({bad_text, Input}, "an input is a text, or a map with text and files");
+    bad_input(Input);
 message(Input) ->
     #{role => user, content => text(Input)}.
 
@@ -44,16 +44,20 @@ shown(File) -> File.
 text(Input) ->
     try unicode:characters_to_binary(Input) of
         Text when is_binary(Text) -> Text;
-        _ -> error({bad_text, Input})
+        _ -> bad_input(Input)
     catch
-        error:badarg -> error({bad_text, Input})
+        error:badarg -> bad_input(Input)
     end.
+
+-spec bad_input(term()) -> no_return().
+bad_input(Input) ->
+    beamai_validate:raise({bad_text, Input}, "an input is a text in UTF-8, or a map with text and files").
 
 %% @doc The host's system prompt as one text. Raises `{bad_option, system_prompt}'.
 -spec system_prompt(prompt()) -> binary().
 system_prompt(Text) when is_binary(Text) -> part(Text);
 system_prompt(Parts) when length(Parts) >= 0 -> iolist_to_binary(lists:join("\n\n", [part(Part) || Part <- Parts]));
-system_prompt(Other) -> bad(["must be a binary, or a list of binaries and {file, Path}, not ", beamai_error:show(Other, 80)]).
+system_prompt(Other) -> bad(["must be a ", beamai_syntax:text(), ", or a list of these and ", file_path(), ", not ", beamai_error:show(Other, 80)]).
 
 part({file, Path}) ->
     case filelib:file_size(Path) =< ?MAX_PROMPT_BYTES andalso file:read_file(Path) of
@@ -65,11 +69,13 @@ part(Text) when is_binary(Text) ->
     beamai_conversation:is_text(Text) orelse bad("must be UTF-8"),
     Text;
 part(Other) ->
-    bad(["has a part that is neither a binary nor {file, Path}: ", beamai_error:show(Other, 80)]).
+    bad(["has a part that is neither a ", beamai_syntax:text(), " nor ", file_path(), ": ", beamai_error:show(Other, 80)]).
 
 of_file(Path, Text) ->
     beamai_conversation:is_text(Text) orelse bad([beamai_error:show(Path, 200), " must be UTF-8"]),
     iolist_to_binary(string:trim(Text, trailing)).
+
+file_path() -> beamai_syntax:either("{file, Path}", "{:file, path}").
 
 -spec bad(iodata()) -> no_return().
 bad(Text) -> beamai_validate:bad_option(system_prompt, Text).

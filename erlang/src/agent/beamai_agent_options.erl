@@ -5,7 +5,13 @@
 -export([agent/1, run/1]).
 -export_type([agent/0, run/0]).
 
--import(beamai_validate, [bad_option/2]).
+-import(beamai_validate, [bad_option/2, one_of/3, unknown_option/2]).
+
+-define(KEYS, [
+    llm, plugins, kernel, system_prompt, tell, max_iterations, profile, agents, budget, context, agent_id, store, window, compaction,
+    limits, model_filters, tool_listing, conversation
+]).
+-define(RUN_KEYS, [events, run_id, max_iterations, budget, pin, context]).
 
 -type agent() :: #{
     llm := beamai_chat:model(),
@@ -78,7 +84,7 @@ agent(#{llm := _} = Options) ->
     },
     named(maps:merge(Defaults, Given));
 agent(#{}) ->
-    bad_option(llm, "is missing: a model made with beamai_chat:new");
+    bad_option(llm, ["is missing: a model made with ", beamai_syntax:either("beamai_chat:new", "Beamai.Agent.model")]);
 agent(_Other) ->
     bad_option(options, "must be a map").
 
@@ -86,7 +92,7 @@ agent(_Other) ->
 named(#{store := {_, _}} = Settings) when not is_map_key(agent_id, Settings) ->
     bad_option(agent_id, "is missing: with a store, the name under which the agent's runs are stored");
 named(#{store := {_, _}, agent_id := Id}) when not is_binary(Id); Id =:= <<>> ->
-    bad_option(agent_id, ["must be a binary where there is a store, not ", show(Id)]);
+    bad_option(agent_id, ["must be a ", beamai_syntax:text(), " where there is a store, not ", show(Id)]);
 named(#{context := Context} = Settings) ->
     maps:merge(#{agent_id => beamai_context:get(agent_id, Context, new_id())}, Settings).
 
@@ -94,24 +100,27 @@ new_id() ->
     <<"agent_", (binary:encode_hex(crypto:strong_rand_bytes(8)))/binary>>.
 
 agent(llm, #{module := _, state := _} = Model) -> Model;
-agent(llm, _Other) -> bad_option(llm, "must be a model made with beamai_chat:new");
+agent(llm, _Other) -> bad_option(llm, ["must be a model made with ", beamai_syntax:either("beamai_chat:new", "Beamai.Agent.model")]);
 agent(plugins, Modules) when is_list(Modules) -> Modules;
+agent(plugins, Other) -> bad_option(plugins, ["must be a list of tool modules, not ", show(Other)]);
 agent(kernel, #{tools := _, env := _} = Kernel) -> Kernel;
+agent(kernel, Other) -> bad_option(kernel, ["must be what ", beamai_syntax:either("beamai_kernel:new", "Beamai.new"), " gives, not ", show(Other)]);
 agent(system_prompt, Prompt) -> beamai_agent_input:system_prompt(Prompt);
 agent(tell, What) when is_list(What) ->
-    What -- [workspace, date] =:= [] orelse bad_option(tell, ["takes workspace and date, each once, not ", show(What)]),
+    What -- [workspace, date] =:= [] orelse bad_option(tell, ["must be a list of ", beamai_syntax:atoms([workspace, date]), ", each once, not ", show(What)]),
     What;
-agent(tell, Other) -> bad_option(tell, ["must be a list of workspace and date, not ", show(Other)]);
+agent(tell, Other) -> bad_option(tell, ["must be a list of ", beamai_syntax:atoms([workspace, date]), ", not ", show(Other)]);
 agent(profile, Profile) when Profile =:= default; Profile =:= plan -> Profile;
+agent(profile, Other) -> one_of(profile, [default, plan], Other);
 agent(agents, Agents) -> beamai_agents:load(Agents);
 agent(limits, Limits) -> beamai_options:limits(Limits);
 agent(model_filters, Filters) -> beamai_model_filters:check(Filters);
 agent(tool_listing, Options) -> beamai_tool_search:check(Options);
 agent(window, Tokens) when is_integer(Tokens), Tokens > 0; Tokens =:= infinity -> Tokens;
-agent(window, Other) -> bad_option(window, ["must be a number of tokens or infinity, not ", show(Other)]);
+agent(window, Other) -> bad_option(window, ["must be a number of tokens or ", beamai_syntax:atom(infinity), ", not ", show(Other)]);
 agent(compaction, off) -> off;
 agent(compaction, Given) when is_map(Given) -> compaction(maps:merge(#{at => 80, to => 50}, Given));
-agent(compaction, Other) -> bad_option(compaction, ["must be off, or a map of at and to, not ", show(Other)]);
+agent(compaction, Other) -> bad_option(compaction, ["must be ", beamai_syntax:atom(off), ", or a map of at and to, not ", show(Other)]);
 agent(agent_id, undefined) -> bad_option(agent_id, "cannot be undefined");
 agent(agent_id, Id) -> Id;
 agent(store, Store) ->
@@ -122,15 +131,14 @@ agent(store, Store) ->
 agent(conversation, Stored) ->
     case beamai_conversation:load(Stored) of
         {ok, Conversation} -> Conversation;
-        error -> bad_option(conversation, "must be what beamai_agent:conversation gave")
+        error -> bad_option(conversation, ["must be what ", beamai_syntax:either("beamai_agent:conversation", "Beamai.Agent.conversation"), " gave"])
     end;
 agent(Key, Value) when Key =:= max_iterations; Key =:= budget; Key =:= context ->
     run(Key, Value);
 agent(Key, Value) ->
-    case {lists:member(Key, [plugins, kernel, profile]), lists:member(Key, beamai_agent_controls:keys())} of
-        {true, _} -> bad_option(Key, ["cannot be ", show(Value)]);
-        {false, true} -> beamai_agent_controls:check(Key, Value);
-        {false, false} -> bad_option(Key, "is not an option of an agent")
+    case lists:member(Key, beamai_agent_controls:keys()) of
+        true -> beamai_agent_controls:check(Key, Value);
+        false -> unknown_option(Key, ?KEYS ++ beamai_agent_controls:keys())
     end.
 
 compaction(#{at := At, to := To} = Options) when
@@ -149,7 +157,7 @@ run(_Other) ->
 
 run(events, Pid) when is_pid(Pid) -> Pid;
 run(events, Fun) when is_function(Fun, 1) -> Fun;
-run(events, _Other) -> bad_option(events, "must be a pid or a fun of one argument");
+run(events, _Other) -> bad_option(events, "must be a pid or a function of one argument");
 run(run_id, Id) -> Id;
 run(pin, Flag) when is_boolean(Flag) -> Flag;
 run(pin, Other) -> bad_option(pin, ["must be true or false, not ", show(Other)]);
@@ -162,12 +170,12 @@ run(budget, _Other) -> bad_option(budget, "must be a map of max_tokens and max_t
 run(Key, Value) ->
     case lists:member(Key, beamai_agent_controls:keys()) of
         true -> beamai_agent_controls:check(Key, Value);
-        false -> bad_option(Key, "is not an option of a run")
+        false -> unknown_option(Key, ?RUN_KEYS ++ beamai_agent_controls:keys())
     end.
 
 limit(Key, infinity) when Key =:= max_tokens; Key =:= max_time -> infinity;
 limit(Key, Limit) when Key =:= max_tokens orelse Key =:= max_time, is_integer(Limit), Limit > 0 -> Limit;
-limit(_Key, _Limit) -> bad_option(budget, "takes max_tokens and max_time, each a number above 0 or infinity").
+limit(_Key, _Limit) -> bad_option(budget, ["takes max_tokens and max_time, each a number above 0 or ", beamai_syntax:atom(infinity)]).
 
 show(Term) ->
     beamai_error:show(Term, 80).

@@ -34,11 +34,11 @@ complete([#{name := Name, handler := Fun} | Rest], Model, Request) ->
     try Fun(Request, Next) of
         {ok, #{message := #{role := assistant}, usage := #{}, stop := _}} = Ok -> Ok;
         {error, #{reason := _, message := _}} = Error -> Error;
-        Other -> {error, failed(Name, ["returned ", beamai_error:show(Other, 200), "; it returns what Next gives, {ok, Reply} or {error, Error}"])}
+        Other -> {error, failed(Name, ["returned ", beamai_error:show(Other, 200), beamai_syntax:either("; it returns what Next gives, {ok, Reply} or {error, Error}", "; it returns what next gives, {:ok, reply} or {:error, error}")])}
     catch
         Class:Reason:Stack ->
-            logger:error("beamai: the model filter ~0tp raised ~p:~0tp at ~0tp", [Name, Class, Reason, beamai_crash:short_stack(Stack)]),
-            {error, failed(Name, ["raised ", atom_to_binary(Class), ":", beamai_error:show(Reason, 200)])}
+            beamai_crash:log_callback(["the model filter ", beamai_error:show(Name, 80)], Class, Reason, Stack, Fun),
+            {error, failed(Name, ["raised ", beamai_exception:describe(Class, Reason, Stack, Fun)])}
     end.
 
 failed(Name, Why) ->

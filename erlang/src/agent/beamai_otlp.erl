@@ -32,7 +32,7 @@ encode(Entries) ->
 %% @doc Encodes the entries as one request. Raises `{bad_option, Key}'.
 -spec encode([beamai_trace:entry()], options()) -> binary().
 encode(Entries, Options) ->
-    [beamai_validate:bad_option(Key, "is not an option; the option is service") || Key <- maps:keys(maps:remove(service, Options))],
+    [beamai_validate:unknown_option(Key, [service]) || Key <- maps:keys(maps:remove(service, Options))],
     Resource = message(1, [attribute(1, {<<"service.name">>, maps:get(service, Options, <<"beamai">>)})]),
     Scope = message(1, [text(1, <<"beamai">>), text(2, version())]),
     Above = maps:from_list([{Run, Parent} || #{kind := agent, run_id := Run, parent_run_id := Parent} <- Entries]),

@@ -29,15 +29,15 @@
 new({Module, Options}) when is_atom(Module), is_map(Options) ->
     case code:ensure_loaded(Module) of
         {module, Module} -> checked(Module, Options, lists:all(fun({F, A}) -> erlang:function_exported(Module, F, A) end, ?CALLBACKS));
-        {error, _} -> {error, ["there is no module ", atom_to_list(Module)]}
+        {error, _} -> {error, ["there is no module ", beamai_syntax:atom(Module)]}
     end;
 new(Module) when is_atom(Module) ->
     new({Module, #{}});
 new(_Other) ->
-    {error, "must be a module, or {Module, Options} with a map"}.
+    {error, beamai_syntax:either("must be a module, or {Module, Options} with a map", "must be a module, or {module, options} with a map")}.
 
 checked(Module, _Options, false) ->
-    {error, [atom_to_list(Module), " has not the callbacks of beamai_store"]};
+    {error, [beamai_syntax:atom(Module), " has not the callbacks of ", beamai_syntax:atom(beamai_store)]};
 checked(Module, Options, true) ->
     case Module:check(Options) of
         ok -> {ok, {Module, Options}};

@@ -214,6 +214,8 @@ no_model(Name) ->
 bad_answer(Name, Answer) ->
     Message = [
         "the sub-agent ", Name, " returned ", beamai_error:show(Answer, 120),
-        "; it returns {ok, Summary} with a text, or {error, Reason}"
+        beamai_syntax:either(
+            "; it returns {ok, Summary} with a text, or {error, Reason}", "; it returns {:ok, summary} with a text, or {:error, reason}"
+        )
     ],
     beamai_error:new(?TOOL, execution_failed, handler_error, Message).

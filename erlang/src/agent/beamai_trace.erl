@@ -118,7 +118,8 @@ start_link(Options) ->
 
 option(max, Max) when is_integer(Max), Max > 0 -> ok;
 option(file, File) when is_binary(File); is_list(File) -> ok;
-option(Key, Value) -> beamai_validate:bad_option(Key, ["cannot be ", beamai_error:show(Value, 80), "; the options are max and file"]).
+option(Key, Value) when Key =:= max; Key =:= file -> beamai_validate:bad_option(Key, ["cannot be ", beamai_error:show(Value, 80)]);
+option(Key, _Value) -> beamai_validate:unknown_option(Key, [max, file]).
 
 %% @doc Stops a trace after writing queued entries.
 -spec stop(pid()) -> ok.

@@ -4,7 +4,8 @@
 %% @hidden
 -module(beamai_syntax).
 
--export([show/2, either/2, message/1]).
+-export([show/2, either/2, atom/1, atoms/1, listed/1, text/0, message/1]).
+-export([is_elixir/0, has_elixir/0, module_name/1, normalized/2, format_exit/1, format_mfa/3]).
 
 %% @doc Formats a term in at most about `Limit' characters.
 -spec show(term(), Limit :: pos_integer()) -> unicode:chardata().
@@ -29,22 +30,70 @@ either(Erlang, Elixir) ->
         false -> Erlang
     end.
 
+%% @doc An atom as the host writes it.
+-spec atom(atom()) -> unicode:chardata().
+atom(Atom) -> show(Atom, 255).
+
+%% @doc The atoms from which one is chosen: `a, b or c'.
+-spec atoms([atom(), ...]) -> unicode:chardata().
+atoms([Atom]) -> atom(Atom);
+atoms(Atoms) -> [listed(lists:droplast(Atoms)), " or ", atom(lists:last(Atoms))].
+
+%% @doc Atoms with commas between them.
+-spec listed([atom()]) -> unicode:chardata().
+listed(Atoms) -> lists:join(", ", [atom(Atom) || Atom <- Atoms]).
+
+%% @doc What the host's language calls a text.
+-spec text() -> string().
+text() -> either("binary", "string").
+
 %% @doc The message of an Elixir exception; `none' for other terms.
 -spec message(term()) -> {ok, binary()} | none.
 message(#{'__struct__' := Module, '__exception__' := true} = Exception) when is_atom(Module) ->
     try call('Elixir.Exception', message, [Exception]) of
-        Text -> text(unicode:characters_to_binary(Text))
+        Text -> {ok, valid(Text)}
     catch
         error:undef -> none
     end;
 message(_Term) ->
     none.
 
-text(Text) when is_binary(Text) -> {ok, Text};
-text(_NotUtf8) -> none.
+%% Bytes that are not UTF-8 are taken for Latin-1 characters.
+valid(Text) ->
+    case unicode:characters_to_binary(Text) of
+        Text -> Text;
+        _ -> unicode:characters_to_binary(Text, latin1)
+    end.
 
+%% @doc Whether the host is written in Elixir.
+-spec is_elixir() -> boolean().
 is_elixir() ->
-    application:get_env(beamai, syntax, erlang) =:= elixir andalso code:ensure_loaded('Elixir.Kernel') =/= {error, nofile}.
+    application:get_env(beamai, syntax, erlang) =:= elixir andalso has_elixir().
+
+%% @doc Whether Elixir is there.
+-spec has_elixir() -> boolean().
+has_elixir() ->
+    code:ensure_loaded('Elixir.Exception') =/= {error, nofile}.
+
+%% @doc The name of an Elixir module as its source has it.
+-spec module_name(module()) -> unicode:chardata().
+module_name(Module) ->
+    string:replace(atom_to_binary(Module), "Elixir.", "", leading).
+
+%% @doc The Elixir exception for the reason of an error. Needs Elixir.
+-spec normalized(Reason :: term(), erlang:stacktrace()) -> map().
+normalized(Reason, Stack) ->
+    call('Elixir.Exception', normalize, [error, Reason, Stack]).
+
+%% @doc The reason of an exit in words. Needs Elixir.
+-spec format_exit(Reason :: term()) -> binary().
+format_exit(Reason) ->
+    call('Elixir.Exception', format_exit, [Reason]).
+
+%% @doc A function in Elixir's syntax. Needs Elixir.
+-spec format_mfa(module(), atom(), arity()) -> binary().
+format_mfa(Module, Function, Arity) ->
+    call('Elixir.Exception', format_mfa, [Module, Function, Arity]).
 
 %% Calls a module that may not be loaded, since Elixir is optional.
 call(Module, Function, Args) ->

@@ -4,7 +4,7 @@
 %% @hidden
 -module(beamai_validate).
 
--export([raise/2, bad_option/2, kernel/1, context/1, options/1, tool_name/1, tool_names/1, list/3, format_error/2]).
+-export([raise/2, bad_option/2, unknown_option/2, unknown_key/2, one_of/3, is_one_of/2, kernel/1, context/1, options/1, tool_name/1, tool_names/1, list/3, format_error/2]).
 
 %% @doc Raises `Reason' with an explanation.
 -spec raise(Reason :: term(), Explanation :: iodata()) -> no_return().
@@ -17,18 +17,43 @@ raise(Reason, Explanation) ->
 bad_option(Key, Explanation) ->
     raise({bad_option, Key}, [named(Key), ": ", Explanation]).
 
+%% @doc Raises `{bad_option, Key}' for an option that is not one of `Known'.
+-spec unknown_option(Key :: term(), Known :: [atom()]) -> no_return().
+unknown_option(Key, Known) ->
+    bad_option(Key, ["is not an option", unknown_key(Key, Known)]).
+
+%% @doc What follows on the words that a key of a map is not known: the keys that are.
+-spec unknown_key(Key :: term(), Known :: [atom()]) -> iolist().
+unknown_key(Key, Known) ->
+    Names = lists:join(", ", [atom_to_binary(Each) || Each <- Known]),
+    Number = case Known of [_] -> "; the option is "; _ -> "; the options are " end,
+    case [Each || Each <- Known, atom_to_binary(Each) =:= Key] of
+        [Meant] -> [", because it is a ", beamai_syntax:text(), "; write the atom ", beamai_syntax:atom(Meant)];
+        [] -> [Number, Names]
+    end.
+
+%% @doc Raises `{bad_option, Key}' for a value that is none of the atoms.
+-spec one_of(Key :: atom(), [atom(), ...], Value :: term()) -> no_return().
+one_of(Key, Atoms, Value) ->
+    bad_option(Key, is_one_of(Atoms, Value)).
+
+%% @doc Says that the value must be one of the atoms.
+-spec is_one_of([atom(), ...], Value :: term()) -> iolist().
+is_one_of(Atoms, Value) ->
+    ["must be ", beamai_syntax:atoms(Atoms), ", not ", show(Value)].
+
 named(Key) when is_atom(Key) -> atom_to_binary(Key);
 named(Key) -> show(Key).
 
 %% @doc Raises `{bad_kernel, Term}' if the term is not a kernel.
 -spec kernel(term()) -> ok.
 kernel(#{tools := _, filters := _, env := _}) -> ok;
-kernel(Other) -> raise({bad_kernel, Other}, ["a kernel is what beamai_kernel:new gives, not ", show(Other)]).
+kernel(Other) -> raise({bad_kernel, Other}, ["a kernel is what ", beamai_syntax:either("beamai_kernel:new", "Beamai.new"), " gives, not ", show(Other)]).
 
 %% @doc Raises `{bad_context, Term}' if the term is not a context.
 -spec context(term()) -> ok.
 context(Context) when is_map(Context) -> ok;
-context(Other) -> raise({bad_context, Other}, ["a context is a map, as beamai_context:new gives it, not ", show(Other)]).
+context(Other) -> raise({bad_context, Other}, ["a context is a map, as ", beamai_syntax:either("beamai_context:new", ":beamai_context.new"), " gives it, not ", show(Other)]).
 
 %% @doc Raises `{bad_option, options}' if the options are not a map.
 -spec options(term()) -> ok.
@@ -38,12 +63,12 @@ options(Other) -> raise({bad_option, options}, ["the options must be a map, not 
 %% @doc Raises `{bad_tool_name, Term}' if the term is not a binary.
 -spec tool_name(term()) -> ok.
 tool_name(Name) when is_binary(Name) -> ok;
-tool_name(Other) -> raise({bad_tool_name, Other}, ["the name of a tool is a binary, not ", show(Other)]).
+tool_name(Other) -> raise({bad_tool_name, Other}, ["the name of a tool is a ", beamai_syntax:text(), ", not ", show(Other)]).
 
 %% @doc As {@link tool_name/1}, for a list of names.
 -spec tool_names(term()) -> ok.
 tool_names(Names) ->
-    list(Names, bad_tool_name, "names of tools, which are binaries,"),
+    list(Names, bad_tool_name, ["names of tools, each a ", beamai_syntax:text(), ","]),
     lists:foreach(fun tool_name/1, Names).
 
 %% @doc Raises `{Reason, Term}' if the term is not a proper list of `What'.

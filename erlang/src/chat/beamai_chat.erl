@@ -46,14 +46,21 @@ module(scripted) -> beamai_chat_scripted;
 module(Module) when is_atom(Module) ->
     case code:ensure_loaded(Module) of
         {module, Module} -> own(Module);
-        {error, _} -> error({bad_provider, Module})
+        {error, _} -> bad_provider(Module)
     end;
-module(Other) -> error({bad_provider, Other}).
+module(Other) -> bad_provider(Other).
+
+-spec bad_provider(term()) -> no_return().
+bad_provider(Other) ->
+    Known = [openai, anthropic, gemini, text, scripted],
+    beamai_validate:raise({bad_provider, Other}, [
+        "the provider must be ", beamai_syntax:listed(Known), " or a module that exports complete/2, not ", beamai_error:show(Other, 80)
+    ]).
 
 own(Module) ->
     case erlang:function_exported(Module, complete, 2) of
         true -> Module;
-        false -> error({bad_provider, Module})
+        false -> bad_provider(Module)
     end.
 
 %% @doc Sends a text or a conversation to the model and waits for the answer. In a request map only `messages' is

@@ -7,6 +7,11 @@
 
 -import(beamai_validate, [bad_option/2]).
 
+-define(KEYS, [
+    model, api_key, base_url, max_tokens, temperature, stream, strict, images, cache, params, headers, connect_timeout, idle_timeout,
+    timeout, max_retries, retry_delay, max_retry_delay, reuse, proxy, cacertfile
+]).
+
 -type http() :: #{
     model := binary(),
     api_key => binary() | string() | fun(() -> binary()),
@@ -60,7 +65,7 @@ http(Options, Defaults) ->
 proxied(#{proxy := {given, Proxy}, base_url := Url} = Options) ->
     case beamai_proxy:new(Proxy, Url) of
         {ok, Checked} -> Options#{proxy := Checked};
-        error -> bad_option(proxy, "must be system, or a URL of the form http://Host:Port, with User:Password@ before the host where it asks for them")
+        error -> bad_option(proxy, ["must be ", beamai_syntax:atom(system), ", or a URL of the form http://Host:Port, with User:Password@ before the host where it asks for them"])
     end;
 proxied(Options) ->
     Options.
@@ -73,11 +78,11 @@ defaults() ->
     }.
 
 option(model, Model) when is_binary(Model), Model =/= <<>> -> Model;
-option(model, Other) -> bad_option(model, ["must be a binary, not ", show(Other)]);
+option(model, Other) -> bad_option(model, ["must be a ", beamai_syntax:text(), ", not ", show(Other)]);
 option(api_key, Key) ->
     case beamai_secret:new(Key) of
         {ok, Secret} -> Secret;
-        error -> bad_option(api_key, "must be printable text without spaces, or a fun of no arguments that returns it")
+        error -> bad_option(api_key, "must be printable text without spaces, or a function of no arguments that returns it")
     end;
 option(base_url, Url) -> base_url(Url);
 option(stream, Flag) when is_boolean(Flag) -> Flag;
@@ -88,6 +93,7 @@ option(images, Flag) when is_boolean(Flag) -> Flag;
 option(cache, Cache) when is_boolean(Cache); Cache =:= auto -> Cache;
 option(params, Params) when is_map(Params) -> Params;
 option(headers, Headers) when is_list(Headers) -> [header(Header) || Header <- Headers];
+option(headers, _Secret) -> bad_option(headers, "must be a list of pairs of a name and a value");
 option(cacertfile, File) when is_binary(File); is_list(File) -> File;
 option(temperature, Number) when is_number(Number) -> Number;
 option(timeout, infinity) -> infinity;
@@ -98,10 +104,16 @@ option(Key, Number) when
 ->
     number(Key, Number, 1);
 option(Key, Value) ->
-    case lists:member(Key, [stream, strict, images, reuse, cache, params, headers, cacertfile, temperature]) of
-        true -> bad_option(Key, ["cannot be ", show(Value)]);
-        false -> bad_option(Key, "is not an option of a model over HTTP")
+    case lists:member(Key, ?KEYS) of
+        true -> bad_option(Key, ["must be ", wanted(Key), ", not ", show(Value)]);
+        false -> beamai_validate:unknown_option(Key, ?KEYS)
     end.
+
+wanted(cache) -> ["true, false or ", beamai_syntax:atom(auto)];
+wanted(params) -> "a map";
+wanted(cacertfile) -> "a path";
+wanted(temperature) -> "a number";
+wanted(_Flag) -> "true or false".
 
 number(_Key, Number, Least) when is_integer(Number), Number >= Least -> Number;
 number(Key, Other, Least) ->

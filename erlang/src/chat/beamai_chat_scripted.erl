@@ -29,10 +29,10 @@
 new(#{turns := Turns} = Options) when is_list(Turns); is_function(Turns, 1) ->
     case maps:keys(maps:without([turns], Options)) of
         [] -> Options;
-        [Unknown | _] -> beamai_validate:bad_option(Unknown, "is not an option of a scripted model")
+        [Unknown | _] -> beamai_validate:unknown_option(Unknown, [turns])
     end;
 new(_Options) ->
-    beamai_validate:bad_option(turns, "must be a list of turns, or a fun from a request to a turn").
+    beamai_validate:bad_option(turns, "must be a list of turns, or a function from a request to a turn").
 
 %% @doc Empty: a script knows the tools that it calls.
 -spec instructions(beamai_kernel:kernel()) -> binary().

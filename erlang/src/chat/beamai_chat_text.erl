@@ -31,22 +31,22 @@
 new(#{complete := Fun} = Options) when is_function(Fun, 1); is_function(Fun, 2) ->
     case maps:keys(maps:without([complete, timeout, fenced, formats, repair], Options)) of
         [] -> maps:map(fun option/2, maps:merge(#{timeout => ?DEFAULT_TIMEOUT_MS, fenced => true}, Options));
-        [Unknown | _] -> beamai_validate:bad_option(Unknown, "is not an option of a text model")
+        [Unknown | _] -> beamai_validate:unknown_option(Unknown, [complete, timeout, fenced, formats, repair])
     end;
 new(_Options) ->
-    beamai_validate:bad_option(complete, "must be a fun from a prompt to {ok, Text} or {error, Reason}").
+    beamai_validate:bad_option(complete, ["must be a function from a prompt to ", beamai_syntax:either("{ok, Text} or {error, Reason}", "{:ok, text} or {:error, reason}")]).
 
 option(timeout, Timeout) -> timeout(Timeout);
 option(Key, Flag) when Key =:= fenced orelse Key =:= repair, is_boolean(Flag) -> Flag;
 option(formats, [_ | _] = Formats) ->
-    Formats -- [tag, yaml, function, xml] =:= [] orelse beamai_validate:bad_option(formats, "takes tag, yaml, function and xml"),
+    Formats -- [tag, yaml, function, xml] =:= [] orelse beamai_validate:bad_option(formats, ["takes ", beamai_syntax:listed([tag, yaml, function, xml])]),
     Formats;
 option(complete, Fun) -> Fun;
 option(Key, Value) -> beamai_validate:bad_option(Key, ["cannot be ", beamai_error:show(Value, 80)]).
 
 timeout(infinity) -> infinity;
 timeout(Ms) when is_integer(Ms), Ms > 0 -> Ms;
-timeout(_Other) -> beamai_validate:bad_option(timeout, "must be milliseconds above 0, or infinity").
+timeout(_Other) -> beamai_validate:bad_option(timeout, ["must be milliseconds above 0, or ", beamai_syntax:atom(infinity)]).
 
 %% @doc Explains how to call the kernel's tools, see {@link beamai_protocol:system_prompt/1}; empty without tools.
 -spec instructions(beamai_kernel:kernel()) -> binary().

@@ -18,9 +18,7 @@ name(Options, Default) -> maps:get(name, Options, Default).
 check_keys(Options, Keys) when is_map(Options) ->
     case maps:keys(maps:without([name | Keys], Options)) of
         [] -> ok;
-        [Unknown | _] ->
-            Known = lists:join(", ", [atom_to_list(Key) || Key <- Keys]),
-            beamai_validate:bad_option(Unknown, ["is not an option of this filter; they are ", Known])
+        [Unknown | _] -> beamai_validate:unknown_option(Unknown, [name | Keys])
     end;
 check_keys(_Other, _Keys) ->
     beamai_validate:bad_option(options, "must be a map").

@@ -70,7 +70,7 @@ too_fast(#{tool := Tool}, Most, Ms, Left) ->
 call_limit(#{calls := Most} = Options) when is_integer(Most), Most > 0 ->
     beamai_filter_options:check_keys(Options, [calls, per, tools]),
     Per = maps:get(per, Options, run),
-    lists:member(Per, [run, session]) orelse beamai_validate:bad_option(per, "must be run or session"),
+    lists:member(Per, [run, session]) orelse beamai_validate:one_of(per, [run, session], Per),
     Ref = make_ref(),
     beamai_filter:new(beamai_filter_options:name(Options, call_limit), fun(Call, Next) ->
         case beamai_filter_options:is_for(Call, Options) andalso beamai_filter_state:count({Ref, whose(Per, Call)}, 1, ?DAY_MS) of
@@ -101,7 +101,7 @@ audit(#{to := Fun} = Options) when is_function(Fun, 1) ->
         end
     end);
 audit(_Other) ->
-    beamai_validate:bad_option(to, "must be a fun of one argument").
+    beamai_validate:bad_option(to, "must be a function of one argument").
 
 audited(Fun, Contents, #{tool := Tool, args := Args, context := Context} = Call, Next) ->
     {At, Started} = {erlang:system_time(millisecond), erlang:monotonic_time(microsecond)},
@@ -120,9 +120,7 @@ told(Fun, Entry) ->
         Fun(Entry)
     catch
         Class:Reason:Stack ->
-            logger:error("beamai: the fun of an audit filter raised ~p:~0tp at ~0tp", [
-                Class, Reason, beamai_crash:short_stack(Stack)
-            ])
+            beamai_crash:log_callback("the fun of an audit filter", Class, Reason, Stack, Fun)
     end.
 
 %% @doc A filter that replaces secrets in results and errors by `***'. Option `patterns': regular expressions; by

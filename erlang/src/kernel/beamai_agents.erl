@@ -19,6 +19,7 @@
 
 -define(MAX_BYTES, 262144).
 -define(DEFAULT_DEPTH, 3).
+-define(KEYS, [description, prompt, tools, profile, max_iterations, max_tokens, max_time, llm]).
 
 -type options() :: #{
     %% Directories: every `AGENT.md' in them or in their subdirectories (one level) is an agent.
@@ -66,8 +67,12 @@ definition(Where, Name, Fun) when is_binary(Name), is_function(Fun, 2) ->
 definition(Where, Name, #{} = Definition) when is_binary(Name) ->
     maps:foreach(fun(Key, Value) -> check(Where, Key, Value) end, Definition),
     named(Where, Name, Definition);
-definition(Where, Name, Definition) ->
-    bad([Where, ": ", show(Name), " => ", show(Definition), " must be a binary and a definition or a fun of two arguments"]).
+definition(Where, Name, Definition) when is_binary(Name) ->
+    bad([Where, " must be a map of ", listed(), ", or a function of two arguments, not ", show(Definition)]);
+definition(Where, _Name, _Definition) ->
+    bad([Where, ": the name of an agent must be a ", beamai_syntax:text(), "; the options are paths and max_depth"]).
+
+listed() -> lists:join(", ", [atom_to_binary(Key) || Key <- ?KEYS]).
 
 %% Names that calls can use.
 named(Where, Name, Definition) ->
@@ -93,7 +98,16 @@ check(_Where, Key, Count) when
 check(_Where, llm, #{module := _, state := _}) ->
     ok;
 check(Where, Key, Value) ->
-    bad([Where, ": ", show(Key), " cannot be ", show(Value)]).
+    bad([Where, ": " | case lists:member(Key, ?KEYS) of
+        true -> [atom_to_binary(Key), " must be ", wanted(Key), ", not ", show(Value)];
+        false -> [show(Key), " is not an option", beamai_validate:unknown_key(Key, ?KEYS)]
+    end]).
+
+wanted(Text) when Text =:= description; Text =:= prompt -> ["a ", beamai_syntax:text()];
+wanted(tools) -> [beamai_syntax:atom(all), " or a list of names"];
+wanted(profile) -> beamai_syntax:atoms([default, plan]);
+wanted(llm) -> ["a model made with ", beamai_syntax:either("beamai_chat:new", "Beamai.Agent.model")];
+wanted(_Count) -> "an integer above 0".
 
 %%% Files
 

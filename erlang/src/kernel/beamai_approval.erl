@@ -243,7 +243,7 @@ waited({unrecorded, Reason}, #{tool := Tool}) ->
     Text = [Tool, " has not run: the run's store failed: ", show(Reason)],
     {error, beamai_error:new(Tool, execution_failed, io, Text)};
 waited({died, Reason}, Request) ->
-    denied(Request, ["the process of the approve callback ended: ", show(Reason)]).
+    denied(Request, ["the process of the approve callback ended: ", beamai_exception:ended(Reason, none)]).
 
 what_ended(#{tool := Tool} = Request) ->
     case is_of_running(Request) of
@@ -255,7 +255,7 @@ call(Approve, Request) ->
     try
         Approve(Request)
     catch
-        Class:Reason:_Stack -> {raised, Class, Reason}
+        Class:Reason:Stack -> {raised, beamai_exception:describe(Class, Reason, Stack, Approve)}
     end.
 
 answered(allow, _Request, _Memory, _Scope) ->
@@ -270,7 +270,7 @@ answered({allow, {rules, []}}, _Request, _Memory, _Scope) ->
 answered({allow, {rules, [Rule | Rest]}}, Request, Memory, Scope) ->
     case add_rule(Rule, Scope) of
         ok -> answered({allow, {rules, Rest}}, Request, Memory, Scope);
-        {error, Why} -> denied(Request, ["the approve callback answered {allow, {rule, ", show(Rule), "}}: ", Why])
+        {error, Why} -> denied(Request, ["the approve callback answered ", show({allow, {rule, Rule}}), ": ", Why])
     end;
 answered(deny, Request, _Memory, _Scope) ->
     answer(declined, denied(Request, "approval was denied"));
@@ -278,12 +278,15 @@ answered({deny, Reason}, Request, _Memory, _Scope) when is_binary(Reason) ->
     answer(declined, denied(Request, ["approval was denied: ", Reason]));
 answered(cancelled, Request, _Memory, _Scope) ->
     answer(cancelled, denied(Request, "the question was closed without an answer; do not ask again unchanged"));
-answered({raised, Class, Reason}, Request, _Memory, _Scope) ->
-    denied(Request, ["the approve callback raised ", atom_to_binary(Class), ":", show(Reason)]);
+answered({raised, Said}, Request, _Memory, _Scope) ->
+    denied(Request, ["the approve callback raised ", Said]);
 answered(Other, Request, _Memory, _Scope) ->
     denied(Request, [
         "the approve callback answered ", show(Other),
-        "; it answers allow, {allow, session}, {allow, {rule, Rule}}, {allow, {rules, Rules}}, deny, {deny, Reason} or cancelled"
+        beamai_syntax:either(
+            "; it answers allow, {allow, session}, {allow, {rule, Rule}}, {allow, {rules, Rules}}, deny, {deny, Reason} or cancelled",
+            "; it answers :allow, {:allow, :session}, {:allow, {:rule, rule}}, {:allow, {:rules, rules}}, :deny, {:deny, reason} or :cancelled"
+        )
     ]).
 
 %% The kind of answer, for programs: declined, cancelled, or nobody to ask.

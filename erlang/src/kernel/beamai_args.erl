@@ -137,14 +137,19 @@ faults(Param, Default) ->
 check(any, Args, _Tool) when is_map(Args) ->
     {ok, Args};
 check({schema, Schema}, Args, Tool) when is_map(Args) ->
-    by_schema(Schema, by_name(Args), Tool);
+    try named(Args, <<>>) of
+        Named -> by_schema(Schema, maps:from_list(Named), Tool)
+    catch
+        throw:{problem, Problem} -> {error, beamai_error:new(Tool, invalid_input, invalid_argument, Problem)}
+    end;
 check({Object, Native}, Args, Tool) when is_map(Args) ->
     case is_good(Object, Args) of
         true -> {ok, complete(Object, Args)};
         false -> by_name(Object, Native, Args, Tool)
     end;
 check(_Params, Args, Tool) ->
-    Message = ["the arguments must be a map, not ", show(Args)],
+    Wanted = beamai_syntax:either("a map", "a map or a keyword list without duplicate keys"),
+    Message = ["the arguments must be ", Wanted, ", not ", show(Args)],
     {error, beamai_error:new(Tool, invalid_input, invalid_argument, Message)}.
 
 %% Callers in Erlang may write the names as atoms.

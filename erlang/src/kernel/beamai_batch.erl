@@ -91,7 +91,7 @@ run(Kernel, Calls, Context, Options) ->
 
 %% Checked before any call runs.
 well_formed({_Name, _Args}) -> ok;
-well_formed(Other) -> beamai_validate:raise({bad_call, Other}, ["a call is {Name, Args}, not ", beamai_error:show(Other, 80)]).
+well_formed(Other) -> beamai_validate:raise({bad_call, Other}, ["a call is ", beamai_syntax:either("{Name, Args}", "{name, args}"), ", not ", beamai_error:show(Other, 80)]).
 
 enter(#{run_id := RunId}) when RunId =/= undefined -> beamai_runs:enter(RunId);
 enter(_Context) -> none.
@@ -297,7 +297,7 @@ finished(Worker, Result, #batch{workers = Workers, answers = Answers, jobs = Job
     end.
 
 lost(Tool, Reason) ->
-    Message = ["the worker of ", Tool, " was ended: ", beamai_error:show(Reason, 200)],
+    Message = ["the worker of ", Tool, " was ended: ", beamai_exception:ended(Reason, none)],
     beamai_error:new(Tool, execution_failed, crash, Message, #{class => exit, exception => Reason}).
 
 %% After an exception, some workers are still busy.

@@ -28,6 +28,7 @@
 -record(call, {
     kernel :: beamai_kernel:kernel(),
     name :: binary(),
+    code :: beamai_tool:handler(),
     context :: beamai_context:t(),
     tag :: reference(),
     handler :: pid(),
@@ -63,6 +64,7 @@ start(Guard, Kernel, {Name, Handler} = Tool, Args, Context, Timeout, Tag) ->
             Call = #call{
                 kernel = Kernel,
                 name = Name,
+                code = Handler,
                 context = Context,
                 tag = Tag,
                 handler = Pid,
@@ -74,7 +76,7 @@ start(Guard, Kernel, {Name, Handler} = Tool, Args, Context, Timeout, Tag) ->
             Outcome;
         {'DOWN', Monitor, process, Pid, Reason} ->
             clear(Guard, Tag),
-            {error, killed(Name, Reason)}
+            {error, killed(Name, Reason, Handler)}
     after Timeout ->
         stop(Pid, Tag, Monitor),
         clear(Guard, Tag),
@@ -111,7 +113,9 @@ apply_handler(Handler, Args, Context) ->
         {error, _Reason} = Error -> Error;
         Other -> {bad_return, beamai_error:show(Other, 200)}
     catch
-        Class:Reason:Stack -> {raised, Class, Reason, Stack}
+        Class:Reason:Stack ->
+            Said = unicode:characters_to_binary(beamai_exception:describe(Class, Reason, Stack, Handler)),
+            {raised, Said, #{class => Class, exception => Reason, stacktrace => beamai_crash:short_stack(Stack)}}
     end.
 
 call_handler(Handler, Args, Context) when is_function(Handler, 2) -> Handler(Args, Context);
@@ -127,7 +131,7 @@ wait(#call{tag = Tag, monitor = Monitor} = Call, Left) ->
         {Tag, Body} ->
             received(Body, Call, left(Left, Started));
         {'DOWN', Monitor, process, _Pid, Reason} ->
-            {error, killed(Call#call.name, Reason)}
+            {error, killed(Call#call.name, Reason, Call#call.code)}
     after Left ->
         stop(Call#call.handler, Tag, Monitor),
         {error, timed_out(Call#call.name, Call#call.timeout)}
@@ -173,7 +177,7 @@ stopped(#call{tag = Tag, monitor = Monitor} = Call, Left, Depth) ->
             received(Body, Call, Left);
         {'DOWN', Monitor, process, _Pid, Reason} ->
             beamai_callback:clock(go),
-            {error, killed(Call#call.name, Reason)}
+            {error, killed(Call#call.name, Reason, Call#call.code)}
     end.
 
 %% Kills the handler and removes its messages from the mailbox. A cancellation is kept.
@@ -207,37 +211,11 @@ outcome({bad_return, Shown}, #call{name = Name}) ->
         )
     ],
     {error, beamai_error:new(Name, execution_failed, crash, Message)};
-outcome({raised, Class, Reason, Stack}, #call{name = Name}) ->
-    {error, raised(Name, Class, Reason, Stack)}.
+outcome({raised, Said, Details}, #call{name = Name}) ->
+    {error, beamai_error:new(Name, execution_failed, crash, ["the handler of ", Name, " raised ", Said], Details)}.
 
-raised(Name, Class, Reason, Stack) ->
-    Message = ["the handler of ", Name, " raised ", what(Class, Reason), where(Reason, Stack)],
-    beamai_error:new(Name, execution_failed, crash, Message, #{
-        class => Class,
-        exception => Reason,
-        stacktrace => beamai_crash:short_stack(Stack)
-    }).
-
-%% Uses the message of an Elixir exception.
-what(Class, Reason) ->
-    case beamai_syntax:message(Reason) of
-        {ok, Message} -> [beamai_error:show(maps:get('__struct__', Reason), 80), ": ", Message];
-        none -> [atom_to_binary(Class), ":", beamai_error:show(Reason, 200)]
-    end.
-
-%% Adds the function for reasons that mean nothing without it.
-where(undef, [{M, F, Args, _} | _]) -> ["; there is no function ", mfa(M, F, Args)];
-where(function_clause, [{M, F, Args, _} | _]) -> ["; no clause of ", mfa(M, F, Args), " takes what it was given"];
-where(_Reason, _Stack) -> "".
-
-mfa(M, F, Args) when is_list(Args) -> mfa(M, F, length(Args));
-mfa(M, F, Arity) -> io_lib:format("~tp:~tp/~b", [M, F, Arity]).
-
-killed(Name, Reason) ->
-    Message = [
-        "the process of ", Name, " ended before the handler returned: ",
-        beamai_error:show(Reason, 200)
-    ],
+killed(Name, Reason, Handler) ->
+    Message = ["the process of ", Name, " ended before the handler returned: ", beamai_exception:ended(Reason, Handler)],
     beamai_error:new(Name, execution_failed, crash, Message, #{class => exit, exception => Reason}).
 
 timed_out(Name, Timeout) ->

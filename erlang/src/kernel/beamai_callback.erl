@@ -175,7 +175,7 @@ waited(cancelled) -> cancelled;
 waited(out_of_time) -> cancelled;
 waited({unrecorded, _Reason}) -> cancelled;
 waited({died, Reason}) ->
-    logger:error("beamai: the process of the ask_user callback ended: ~0tp", [Reason]),
+    logger:error("beamai: the process of the ask_user callback ended: ~ts", [beamai_exception:ended(Reason, none)]),
     cancelled.
 
 answer(AskUser, Questions) ->
@@ -183,7 +183,7 @@ answer(AskUser, Questions) ->
         answered(AskUser(Questions))
     catch
         Class:Reason:Stack ->
-            complain("ask_user", Class, Reason, Stack),
+            beamai_crash:log_callback("the ask_user callback", Class, Reason, Stack, AskUser),
             cancelled
     end.
 
@@ -203,10 +203,5 @@ report(Fun, Progress) ->
         _ = Fun(Progress),
         ok
     catch
-        Class:Reason:Stack -> complain("progress", Class, Reason, Stack)
+        Class:Reason:Stack -> beamai_crash:log_callback("the progress callback", Class, Reason, Stack, Fun)
     end.
-
-complain(Name, Class, Reason, Stack) ->
-    logger:error("beamai: the ~ts callback raised ~p:~0tp at ~0tp", [
-        Name, Class, Reason, beamai_crash:short_stack(Stack)
-    ]).

@@ -109,11 +109,20 @@ error_for_model(Error, Options) ->
     end,
     error_for_model(#{error_type => execution_failed, message => Message}, Options).
 
-%% An error of a custom tool; exceptions are recognized as such.
+%% An error of a custom tool. As in results, structs show what they declare, exceptions their message, and maps and lists are
+%% JSON.
 own(Error) ->
-    case beamai_syntax:message(Error) of
-        {ok, Message} -> Message;
-        none -> beamai_error:show(Error, ?LIMIT)
+    case beamai_json_term:of_result(Error) of
+        {ok, Text} when is_binary(Text), is_map(Error) -> Text;
+        {ok, Term} when is_map(Term); is_list(Term) -> as_json(Term);
+        {ok, Term} -> beamai_error:show(Term, ?LIMIT);
+        {error, Why} -> Why
+    end.
+
+as_json(Term) ->
+    case not io_lib:printable_unicode_list(Term) andalso beamai_json:encode(Term) of
+        {ok, Json} -> Json;
+        _ -> beamai_error:show(Term, ?LIMIT)
     end.
 
 told(Details) ->
@@ -125,7 +134,7 @@ limit(default) -> ?LIMIT;
 limit(Limit) when is_integer(Limit), Limit >= ?LEAST_LIMIT -> Limit;
 limit(Other) ->
     Least = integer_to_binary(?LEAST_LIMIT),
-    beamai_validate:bad_option(limits, ["the result's must be a number of characters from ", Least, " on, not ", beamai_error:show(Other, 80)]).
+    beamai_validate:bad_option(limits, ["result must be a number of characters from ", Least, " on, not ", beamai_error:show(Other, 80)]).
 
 %% @private The text, and, if `object' is set, the object that the text protocol specifies for the tool; or what is
 %% wrong with a custom tool's result.
@@ -135,7 +144,7 @@ rendered(Tool, Args, Result, Options) ->
     case beamai_json_term:of_result(Result) of
         {ok, Term} ->
             Request = maps:merge(#{tool => Tool, result => Term, args => Args}, maps:map(fun named/2, Options)),
-            readable(native(Request), Tool, Result);
+            readable(native(Request), Tool, Term);
         {error, Why} ->
             {error, <<Tool/binary, " returned what a model cannot be given: ", Why/binary>>}
     end.
@@ -166,7 +175,7 @@ checked(#{} = Options) ->
 option(limit, Limit) -> limit(Limit);
 option(dialect, Dialect) when is_binary(Dialect); Dialect =:= own -> Dialect;
 option(dialect, Other) -> beamai_validate:bad_option(dialect, ["must be the name of a dialect, or own, not ", beamai_error:show(Other, 80)]);
-option(Key, _Value) -> beamai_validate:bad_option(Key, "is not an option; the options are limit and dialect").
+option(Key, _Value) -> beamai_validate:unknown_option(Key, [limit, dialect]).
 
 %% @doc Makes text of a model, server or command safe for a terminal: control characters except line feeds and tabs, and
 %% characters that reorder or hide text, become U+FFFD. Nothing is cut. `native/text/src/shown.rs' defines the same

@@ -32,8 +32,11 @@ name(#{name := Name, handler := Fun}) when is_function(Fun, 2), is_binary(Name) 
     Name;
 name(Other) ->
     beamai_validate:raise({bad_filter, Other}, [
-        "a filter is a map of a name, a binary or an atom, and a handler, a fun of two arguments, as beamai_filter:new "
-        "gives it, not ",
+        beamai_syntax:either(
+            "a filter is a map of a name, a binary or an atom, and a handler, a fun of two arguments, as beamai_filter:new(Name, Fun)",
+            "a filter is a map of a name, a string or an atom, and a handler, a function of two arguments, as :beamai_filter.new(name, fun)"
+        ),
+        " gives it, not ",
         beamai_error:show(Other, 80)
     ]).
 
@@ -45,7 +48,7 @@ apply_all([], Call, Core) ->
 apply_all([{missing, Name} | _], #{tool := Tool}, _Core) ->
     Message = [
         Tool, " lists the filter ", show(Name),
-        ", which this kernel does not have; add it with beamai_kernel:add_filter"
+        ", which this kernel does not have; add it with ", beamai_syntax:either("beamai_kernel:add_filter", "Beamai.add_filter")
     ],
     {error, beamai_error:new(Tool, execution_failed, missing_filter, Message)};
 apply_all([#{name := Name, handler := Fun} | Rest], #{tool := Tool} = Call, Core) ->
@@ -55,7 +58,9 @@ apply_all([#{name := Name, handler := Fun} | Rest], #{tool := Tool} = Call, Core
         {error, _Reason} = Error -> Error;
         Other -> {error, bad_result(Tool, Name, Other)}
     catch
-        Class:Reason:Stack -> {error, raised(Tool, Name, Class, Reason, Stack)}
+        Class:Reason:Stack -> {error, raised(Tool, Name, beamai_exception:describe(Class, Reason, Stack, Fun), #{
+            class => Class, exception => Reason, stacktrace => beamai_crash:short_stack(Stack)
+        })}
     end.
 
 %% A filter may change the arguments and the context, but not which tool is called: its own
@@ -72,17 +77,12 @@ apply_rest(_Rest, Name, Tool, Call, _Core) ->
 bad_result(Tool, Name, Other) ->
     Message = [
         "filter ", show(Name), " returned ", show(Other),
-        "; a filter returns {ok, Result, Context} or {error, Reason}"
+        beamai_syntax:either("; a filter returns {ok, Result, Context} or {error, Reason}", "; a filter returns {:ok, result, context} or {:error, reason}")
     ],
     beamai_error:new(Tool, execution_failed, bad_filter, Message).
 
-raised(Tool, Name, Class, Reason, Stack) ->
-    Message = ["filter ", show(Name), " raised ", atom_to_binary(Class), ":", show(Reason)],
-    beamai_error:new(Tool, execution_failed, crash, Message, #{
-        class => Class,
-        exception => Reason,
-        stacktrace => beamai_crash:short_stack(Stack)
-    }).
+raised(Tool, Name, Said, Details) ->
+    beamai_error:new(Tool, execution_failed, crash, ["filter ", show(Name), " raised ", Said], Details).
 
 show(Term) ->
     beamai_error:show(Term, 200).

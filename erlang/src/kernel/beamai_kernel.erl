@@ -68,7 +68,7 @@ add_tool(Kernel, Spec) ->
     #{tools := Tools} = Kernel,
     #plan{name = Name} = Plan = plan(Kernel, Spec),
     case is_map_key(Name, Tools) of
-        true -> error({duplicate_tool, Name});
+        true -> beamai_validate:raise({duplicate_tool, Name}, ["there is a tool ", beamai_error:show(Name, 80), " already; remove or replace it first"]);
         false -> Kernel#{tools := Tools#{Name => Plan}}
     end.
 
@@ -120,7 +120,7 @@ add_filter(Kernel, Filter, Options) ->
     Scope = scope(Options),
     case [Name || {#{name := N}, _} <- Filters, N =:= Name] of
         [] -> ok;
-        [_ | _] -> error({duplicate_filter, Name})
+        [_ | _] -> beamai_validate:raise({duplicate_filter, Name}, ["there is a filter ", beamai_error:show(Name, 80), " already"])
     end,
     All = Filters ++ [{Filter, Scope}],
     Plans = maps:map(fun(_, Plan) -> with_filters(Plan, All) end, Tools),
@@ -129,8 +129,8 @@ add_filter(Kernel, Filter, Options) ->
 scope(Options) ->
     case {maps:get(scope, Options, global), maps:keys(maps:remove(scope, Options))} of
         {Scope, []} when Scope =:= global; Scope =:= by_name -> Scope;
-        {Other, []} -> beamai_validate:bad_option(scope, ["must be global or by_name, not ", beamai_error:show(Other, 80)]);
-        {_, [Unknown | _]} -> beamai_validate:bad_option(Unknown, "is not an option; the option is scope")
+        {Other, []} -> beamai_validate:one_of(scope, [global, by_name], Other);
+        {_, [Unknown | _]} -> beamai_validate:unknown_option(Unknown, [scope])
     end.
 
 %% The filters of a tool, outermost first. A listed filter that does not exist comes before them as an error.
@@ -241,7 +241,7 @@ invoke(Kernel, Name, Args, Context) ->
     {[{ok, term()} | {error, term()}], beamai_context:t()}.
 invoke_all(Kernel, Calls, Context) ->
     beamai_validate:kernel(Kernel),
-    beamai_validate:list(Calls, bad_calls, "calls, {Name, Args},"),
+    beamai_validate:list(Calls, bad_calls, ["calls, ", beamai_syntax:either("{Name, Args}", "{name, args}"), ","]),
     beamai_validate:context(Context),
     beamai_batch:run(Kernel, Calls, Context).
 

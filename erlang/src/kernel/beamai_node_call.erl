@@ -226,7 +226,7 @@ lost(Reason, #call{node = Node, stopped = Stopped} = Call) ->
         {_, #{}} ->
             Stopped;
         _ ->
-            Message = ["the process of ", Name, " on ", show(Node), " ended: ", beamai_error:show(Reason, 200)],
+            Message = ["the process of ", Name, " on ", show(Node), " ended: ", beamai_exception:ended(Reason, none)],
             beamai_error:new(Name, execution_failed, crash, Message, #{node => Node, class => exit, exception => Reason})
     end.
 

@@ -7,12 +7,16 @@
 -export([kernel/1, limits/1]).
 -export_type([t/0, sandbox/0, limits/0]).
 
--import(beamai_validate, [bad_option/2]).
+-import(beamai_validate, [bad_option/2, one_of/3, unknown_option/2]).
 
 -define(KEYS, [
     workspace, permissions, approve, ask_user, sandbox, door, default_timeout, skills, web, lsp, agents, limits
 ]).
 
+-define(MODES, [required, best_effort, off]).
+-define(SANDBOX_KEYS, [
+    mode, tier, without, network, credentials, unix_sockets, readable, writable, env, memory, processes, cpu, file_size, report
+]).
 %% The names on the native side.
 -define(DISPENSABLE, [private_proc, resource_limits, landlock, signal_scope]).
 
@@ -135,28 +139,37 @@ workspace(#{}) -> beamai_env:default_workspace().
 prepared(Settings) ->
     case beamai_env:new(maps:with(beamai_env:parts(), Settings)) of
         {ok, Env} -> Settings#{env => Env};
-        {error, #{message := Message}} -> bad_option(settings, Message)
+        {error, #{message := Message}} -> beamai_validate:raise({bad_option, settings}, [at_fault(Settings), ": ", Message])
     end.
+
+%% The settings are checked together; the one without which they are good is at fault.
+at_fault(Settings) ->
+    IsGood = fun(Key) -> element(1, beamai_env:new(maps:with(beamai_env:parts(), without(Key, Settings)))) =:= ok end,
+    Keys = [Key || Key <- [permissions, web, lsp, sandbox, skills], is_map_key(Key, Settings), IsGood(Key)],
+    atom_to_binary(hd(Keys ++ [settings])).
+
+without(permissions, Settings) -> Settings#{permissions := option(permissions, #{})};
+without(Key, Settings) -> maps:remove(Key, Settings).
 
 option(workspace, Path) when is_binary(Path), Path =/= <<>> -> Path;
 option(workspace, [_ | _] = Path) -> Path;
 option(workspace, Other) -> bad_option(workspace, ["must be a path, not ", show(Other)]);
 option(permissions, Policy) -> permissions(beamai_permission:normalise(Policy));
 option(approve, Fun) when is_function(Fun, 1) -> Fun;
-option(approve, Other) -> bad_option(approve, ["must be a fun of one argument, not ", show(Other)]);
+option(approve, Other) -> bad_option(approve, ["must be a function of one argument, not ", show(Other)]);
 option(ask_user, Fun) when is_function(Fun, 1) -> Fun;
-option(ask_user, Other) -> bad_option(ask_user, ["must be a fun of one argument, not ", show(Other)]);
+option(ask_user, Other) -> bad_option(ask_user, ["must be a function of one argument, not ", show(Other)]);
 option(sandbox, Mode) when Mode =:= required; Mode =:= best_effort; Mode =:= off -> Mode;
 option(sandbox, Options) when is_map(Options) ->
     maps:from_list([{Key, sandbox(Key, Value)} || {Key, Value} <- maps:to_list(Options)]);
 option(sandbox, Other) ->
-    bad_option(sandbox, ["must be required, best_effort, off or a map of options, not ", show(Other)]);
+    bad_option(sandbox, ["must be ", beamai_syntax:listed(?MODES), " or a map of options, not ", show(Other)]);
 option(door, Door) when Door =:= auto; Door =:= nif; Door =:= port -> Door;
-option(door, Other) -> bad_option(door, ["must be auto, nif or port, not ", show(Other)]);
+option(door, Other) -> one_of(door, [auto, nif, port], Other);
 option(default_timeout, infinity) -> infinity;
 option(default_timeout, Ms) when is_integer(Ms), Ms > 0, Ms =< 16#FFFFFFFF -> Ms;
 option(default_timeout, Other) ->
-    bad_option(default_timeout, ["must be 1 to 4294967295 milliseconds or infinity, not ", show(Other)]);
+    bad_option(default_timeout, ["must be 1 to 4294967295 milliseconds or ", beamai_syntax:atom(infinity), ", not ", show(Other)]);
 option(skills, #{paths := Paths} = Skills) when length(Paths) >= 0, map_size(Skills) =:= 1 ->
     #{paths => [directory(Path) || Path <- Paths]};
 option(skills, Other) ->
@@ -169,8 +182,7 @@ option(lsp, Other) -> bad_option(lsp, ["must be a map, not ", show(Other)]);
 option(agents, Agents) -> beamai_agents:load(Agents);
 option(limits, Limits) -> limits(Limits);
 option(Unknown, _Value) ->
-    Keys = lists:join(", ", [atom_to_binary(Key) || Key <- ?KEYS]),
-    bad_option(Unknown, ["is not an option; the options are ", Keys]).
+    unknown_option(Unknown, ?KEYS).
 
 %% @doc Validates the limits. Raises `{bad_option, limits}'.
 -spec limits(term()) -> limits().
@@ -179,7 +191,7 @@ limits(#{result := Limit} = Limits) when map_size(Limits) =:= 1 ->
 limits(Limits) when Limits =:= #{} ->
     Limits;
 limits(Other) ->
-    bad_option(limits, ["must be a map with the key result, not ", show(Other)]).
+    bad_option(limits, ["must be ", beamai_syntax:either("#{result => Characters}", "%{result: characters}"), ", not ", show(Other)]).
 
 sandbox(mode, Mode) when Mode =:= required; Mode =:= best_effort; Mode =:= off -> Mode;
 sandbox(tier, Tier) when Tier =:= full; Tier =:= landlock -> Tier;
@@ -201,15 +213,27 @@ sandbox(Key, Number) when
 ->
     Number;
 sandbox(Key, Other) ->
-    bad_option(sandbox, ["has no option ", show(Key), " with the value ", show(Other)]).
+    bad_option(sandbox, case lists:member(Key, ?SANDBOX_KEYS) of
+        true -> [atom_to_binary(Key), " must be ", sandbox_values(Key), ", not ", show(Other)];
+        false -> [show(Key), " is not an option", beamai_validate:unknown_key(Key, ?SANDBOX_KEYS)]
+    end).
+
+sandbox_values(mode) -> beamai_syntax:atoms(?MODES);
+sandbox_values(tier) -> beamai_syntax:atoms([full, landlock]);
+sandbox_values(without) -> ["a list of ", beamai_syntax:atoms(?DISPENSABLE)];
+sandbox_values(report) -> beamai_syntax:atoms([when_off, always]);
+sandbox_values(network) -> "true, false or a list of names";
+sandbox_values(unix_sockets) -> "true or false";
+sandbox_values(Key) when Key =:= readable; Key =:= writable -> "a list of paths";
+sandbox_values(env) -> "a list of names of variables";
+sandbox_values(_Number) -> "an integer above 0".
 
 sandbox_layer(Layer) ->
     case lists:member(Layer, ?DISPENSABLE) of
         true ->
             Layer;
         false ->
-            Names = lists:join(", ", [atom_to_binary(Name) || Name <- ?DISPENSABLE]),
-            bad_option(sandbox, ["without must name layers of these: ", Names, "; not ", show(Layer)])
+            bad_option(sandbox, ["without must be ", sandbox_values(without), ", and has ", show(Layer)])
     end.
 
 added(_Origin, Headers) when is_map(Headers), map_size(Headers) > 0 ->
@@ -222,7 +246,7 @@ added_header(Name, Value) ->
     case beamai_secret:new_value(Value) of
         {ok, Secret} when is_atom(Name) -> {atom_to_binary(Name), Secret};
         {ok, Secret} -> {sandbox_text(credentials, Name), Secret};
-        error -> bad_credentials(["the value of ", show(Name), " must be printable ASCII, or a fun of no argument that gives it"])
+        error -> bad_credentials(["the value of ", show(Name), " must be printable ASCII, or a function of no argument that gives it"])
     end.
 
 -spec bad_credentials(iodata()) -> no_return().
@@ -234,13 +258,13 @@ bad_credentials(What) ->
 
 sandbox_text(_Key, Text) when is_binary(Text) -> Text;
 sandbox_text(_Key, [_ | _] = Text) -> unicode:characters_to_binary(Text, unicode, file:native_name_encoding());
-sandbox_text(Key, Other) -> bad_option(sandbox, [show(Key), " must be texts, not ", show(Other)]).
+sandbox_text(Key, Other) -> bad_option(sandbox, [atom_to_binary(Key), " must be texts, not ", show(Other)]).
 
 %% The raised error does not contain the value.
 secret(Key) ->
     case beamai_secret:new(Key) of
         {ok, Secret} -> Secret;
-        error -> bad_option(web, "the api_key of search must be printable ASCII without spaces, or a fun of no argument that gives it")
+        error -> bad_option(web, "the api_key of search must be printable ASCII without spaces, or a function of no argument that gives it")
     end.
 
 directory(Path) ->

@@ -35,15 +35,15 @@
 normalise({file, Path}) when is_binary(Path); is_list(Path) ->
     case file:read_file(Path) of
         {ok, Text} -> {ok, #{settings => Text}};
-        {error, Reason} -> wrong(["file ", show(Path), " cannot be read: ", file:format_error(Reason)])
+        {error, Reason} -> wrong([" file ", show(Path), " cannot be read: ", file:format_error(Reason)])
     end;
 normalise(Policy) when is_map(Policy) ->
     case maps:keys(maps:without([allow, ask, deny, default], Policy)) of
         [] -> lists_and_mode(Policy);
-        Unknown -> wrong(["has unknown keys ", show(Unknown), "; it takes allow, ask, deny, default"])
+        [Unknown | _] -> wrong([" has the unknown key ", show(Unknown), beamai_validate:unknown_key(Unknown, [allow, ask, deny, default])])
     end;
 normalise(Other) ->
-    wrong(["must be a map or {file, Path}, not ", show(Other)]).
+    wrong([" must be ", beamai_syntax:either("a map of allow, ask, deny and default, or {file, Path}", "a keyword list or map of allow, ask, deny and default, or {:file, path}"), ", not ", show(Other)]).
 
 lists_and_mode(Policy) ->
     Lists = [{Key, rules(maps:get(Key, Policy, []))} || Key <- [allow, ask, deny]],
@@ -55,7 +55,7 @@ lists_and_mode(Policy) ->
             Rules = maps:from_list([{Key, Good} || {Key, {ok, Good}} <- Lists]),
             {ok, Rules#{default => atom_to_binary(Mode)}};
         [] ->
-            wrong([": default must be auto, allow, ask or deny, not ", show(Mode)])
+            wrong([": default ", beamai_validate:is_one_of([auto, allow, ask, deny], Mode)])
     end.
 
 rules(Rules) when length(Rules) >= 0 ->
@@ -102,7 +102,7 @@ text(_Other) ->
     error.
 
 wrong(Text) ->
-    {error, unicode:characters_to_binary(["the policy ", Text])}.
+    {error, unicode:characters_to_binary(["the policy", Text])}.
 
 show(Term) ->
     beamai_error:show(Term, 80).

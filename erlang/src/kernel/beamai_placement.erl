@@ -18,7 +18,7 @@ add(What, Where, Placement) ->
         "what is placed is {tool, Name}, {tag, Tag}, {session, Id} or all, not ", beamai_error:show(What, 80)
     ]),
     beamai_spec:is_place(Where) orelse beamai_validate:raise({bad_placement, Where}, [
-        "the place must be the name of a node, or a fun of a call that gives one, not ", beamai_error:show(Where, 80)
+        "the place must be the name of a node, or a function of a call that gives one, not ", beamai_error:show(Where, 80)
     ]),
     Placement#{What => Where}.
 
@@ -55,11 +55,11 @@ chosen(What, Choose, #{tool := Tool, context := Context} = Call) ->
         Node when is_atom(Node) -> noted(Node, What, Context);
         Other -> {error, bad(Tool, ["gave ", beamai_error:show(Other, 80), ", which is not the name of a node"])}
     catch
-        Class:Reason -> {error, bad(Tool, ["raised ", atom_to_binary(Class), ":", beamai_error:show(Reason, 200)])}
+        Class:Reason:Stack -> {error, bad(Tool, ["raised ", beamai_exception:describe(Class, Reason, Stack, Choose)])}
     end.
 
 bad(Tool, What) ->
-    beamai_error:new(Tool, execution_failed, bad_placement, [Tool, " has not run: the fun that chooses its node ", What]).
+    beamai_error:new(Tool, execution_failed, bad_placement, [Tool, " has not run: the function that chooses its node ", What]).
 
 noted(Node, _What, _Context) when Node =:= node() -> {ok, Node};
 noted(Node, What, Context) -> {ok, beamai_session_nodes:note(beamai_session:key(Context), What, Node)}.

@@ -113,7 +113,7 @@ unknown_tool(Tools, Name) when is_binary(Name) ->
     beamai_error:new(Name, not_found, unknown_tool, Message, #{nearest => Nearest});
 unknown_tool(Tools, Name) ->
     Shown = unicode:characters_to_binary(beamai_error:show(Name, 80)),
-    Message = ["the name of a tool is a binary, not ", Shown, hint(nearest(Name, Tools), Tools)],
+    Message = ["the name of a tool is a ", beamai_syntax:text(), ", not ", Shown, hint(nearest(Name, Tools), Tools)],
     beamai_error:new(Shown, not_found, unknown_tool, Message, #{nearest => nearest(Name, Tools)}).
 
 nearest(Name, Tools) when is_atom(Name) -> beamai_nif:nearest(atom_to_binary(Name), maps:keys(Tools));

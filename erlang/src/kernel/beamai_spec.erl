@@ -55,20 +55,20 @@ problems(Other) ->
 key(name, Name) when is_binary(Name), Name =/= <<>> ->
     [["name must be UTF-8"] || not is_list(unicode:characters_to_list(Name))];
 key(name, Name) ->
-    wrong(name, "a non-empty binary", Name);
+    wrong(name, ["a non-empty ", beamai_syntax:text()], Name);
 key(handler, Handler) ->
     handler(Handler);
 key(description, Text) ->
-    [T || not is_text(Text), T <- wrong(description, "a binary of UTF-8", Text)];
+    [T || not is_text(Text), T <- wrong(description, ["a ", beamai_syntax:text(), " of UTF-8"], Text)];
 key(parameters, Parameters) ->
     parameters(Parameters, <<"parameters">>);
 key(input_schema, Schema) ->
-    [T || not is_schema(Schema), T <- wrong(input_schema, "a JSON Schema, a map with binary keys", Schema)];
+    [T || not is_schema(Schema), T <- wrong(input_schema, beamai_syntax:either("a JSON Schema, a map with binary keys", "a JSON Schema, a map with strings as keys"), Schema)];
 key(tag, Tag) ->
-    [T || not is_tag(Tag), T <- wrong(tag, "a binary or a list of binaries", Tag)];
+    [T || not is_tag(Tag), T <- wrong(tag, ["a ", beamai_syntax:text(), " or a list of these"], Tag)];
 key(timeout, Timeout) ->
     Good = Timeout =:= infinity orelse is_duration(Timeout) andalso Timeout > 0,
-    [T || not Good, T <- wrong(timeout, "1 to 4294967295 milliseconds, or infinity", Timeout)];
+    [T || not Good, T <- wrong(timeout, ["1 to 4294967295 milliseconds, or ", beamai_syntax:atom(infinity)], Timeout)];
 key(retry, Retry) ->
     retry(Retry);
 key(filters, Filters) ->
@@ -77,9 +77,9 @@ key(filters, Filters) ->
 key(metadata, Metadata) ->
     metadata(Metadata);
 key(node, Where) ->
-    [T || not is_place(Where), T <- wrong(node, "the name of a node, or a fun of a call that gives one", Where)];
+    [T || not is_place(Where), T <- wrong(node, "the name of a node, or a function of a call that gives one", Where)];
 key(Unknown, _Value) ->
-    [["has the unknown key ", show(Unknown), "; the keys are ", listed(?KEYS)]].
+    [["has the unknown key ", show(Unknown), beamai_validate:unknown_key(Unknown, ?KEYS)]].
 
 is_schema(Schema) ->
     is_map(Schema) andalso lists:all(fun is_binary/1, maps:keys(Schema)).
@@ -130,7 +130,7 @@ metadata(Metadata) ->
 
 parameters(Parameters, Path) when is_map(Parameters) ->
     Twice = [
-        [Path, " has ", show(Name), " twice, as an atom and as a binary"]
+        [Path, " has ", show(Name), " twice, as an atom and as a ", beamai_syntax:text()]
      || Name <- maps:keys(Parameters), is_atom(Name), is_map_key(atom_to_binary(Name), Parameters)
     ],
     Each = [
@@ -146,7 +146,7 @@ parameter(Name, Param, Path) when is_binary(Name); is_atom(Name) ->
     [[Path, " ", Shown, " must be UTF-8"] || not is_text(to_binary(Name))] ++
         param(Param, [Path, " ", Shown]);
 parameter(Name, _Param, Path) ->
-    [[Path, " has the name ", show(Name), "; a name is a binary or an atom"]].
+    [[Path, " has the name ", show(Name), "; a name is a ", beamai_syntax:text(), " or an atom"]].
 
 to_binary(Name) when is_atom(Name) -> atom_to_binary(Name);
 to_binary(Name) -> Name.
@@ -184,7 +184,7 @@ enum(#{type := Type, enum := Values}, Path) ->
         Text
      || Value <- Values,
         not is_default(Type, Value),
-        Text <- wrong([Path, " enum"], ["of values of its type, ", atom_to_binary(Type)], Value)
+        Text <- wrong([Path, " enum"], ["of values of its type, ", beamai_syntax:atom(Type)], Value)
     ];
 enum(#{}, _Path) ->
     [].
@@ -210,9 +210,9 @@ is_default(object, Value) -> is_map(Value);
 is_default(_Unknown, _Value) -> true.
 
 param_key(type, Type, Path) ->
-    [T || not lists:member(Type, ?TYPES), T <- wrong([Path, " type"], listed(?TYPES), Type)];
+    [T || not lists:member(Type, ?TYPES), T <- wrong([Path, " type"], beamai_syntax:listed(?TYPES), Type)];
 param_key(description, Text, Path) ->
-    [T || not is_text(Text), T <- wrong([Path, " description"], "a binary of UTF-8", Text)];
+    [T || not is_text(Text), T <- wrong([Path, " description"], ["a ", beamai_syntax:text(), " of UTF-8"], Text)];
 param_key(required, Required, Path) ->
     [T || not is_boolean(Required), T <- wrong([Path, " required"], "true or false", Required)];
 param_key(default, _Value, _Path) ->
@@ -235,15 +235,12 @@ param_key(position, Place, Path) ->
 param_key(self_evident, Is, Path) ->
     [T || not is_boolean(Is), T <- wrong([Path, " self_evident"], "true or false", Is)];
 param_key(Unknown, _Value, Path) ->
-    [[Path, " has the unknown key ", show(Unknown), "; the keys are ", listed(?PARAM_KEYS)]].
+    [[Path, " has the unknown key ", show(Unknown), beamai_validate:unknown_key(Unknown, ?PARAM_KEYS)]].
 
 wrong(Key, Wanted, Got) when is_atom(Key) ->
     wrong(atom_to_binary(Key), Wanted, Got);
 wrong(What, Wanted, Got) ->
     [[What, " must be ", Wanted, ", not ", show(Got)]].
-
-listed(Atoms) ->
-    lists:join(", ", [atom_to_binary(A) || A <- Atoms]).
 
 show(Term) ->
     beamai_error:show(Term, 80).

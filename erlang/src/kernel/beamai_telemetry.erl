@@ -216,8 +216,7 @@ handled(Id, Fun, Event, Measurements, Metadata, Config) ->
         Fun(Event, Measurements, Metadata, Config)
     catch
         Class:Reason:Stack ->
-            logger:error("beamai: the telemetry handler ~0tp raised ~p:~0tp at ~0tp, and is detached", [
-                Id, Class, Reason, beamai_crash:short_stack(Stack)
-            ]),
+            Name = ["the telemetry handler ", beamai_error:show(Id, 80), ", which is detached,"],
+            beamai_crash:log_callback(Name, Class, Reason, Stack, Fun),
             detach(Id)
     end.

@@ -19,6 +19,7 @@ load(Module) ->
     case is_atom(Module) andalso code:ensure_loaded(Module) of
         false -> bad(Module, "a tool module is named by an atom");
         {module, Module} -> loaded(Module);
+        {error, nofile} -> bad(Module, "cannot be loaded: there is no such module");
         {error, Reason} -> bad(Module, ["cannot be loaded: ", beamai_error:show(Reason, 80)])
     end.
 

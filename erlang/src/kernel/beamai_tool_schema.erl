@@ -101,7 +101,7 @@ strict(Options) ->
     case {maps:get(strict, Options, false), maps:keys(maps:remove(strict, Options))} of
         {Strict, []} when is_boolean(Strict) -> Strict;
         {Other, []} -> beamai_validate:bad_option(strict, ["must be true or false, not ", beamai_error:show(Other, 80)]);
-        {_, [Unknown | _]} -> beamai_validate:bad_option(Unknown, "is not an option; the option is strict")
+        {_, [Unknown | _]} -> beamai_validate:unknown_option(Unknown, [strict])
     end.
 
 provider(openai) -> <<"openai">>;
@@ -111,7 +111,7 @@ provider(gemini) -> <<"gemini">>;
 provider(mcp) -> <<"mcp">>;
 provider(Other) ->
     beamai_validate:raise({bad_provider, Other}, [
-        "the provider must be openai, openai_responses, anthropic, gemini or mcp, not ", beamai_error:show(Other, 80)
+        "the provider ", beamai_validate:is_one_of([openai, openai_responses, anthropic, gemini, mcp], Other)
     ]).
 
 envelope(Map) ->

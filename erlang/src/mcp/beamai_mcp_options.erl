@@ -102,11 +102,8 @@ option(headers, Other) ->
 option(Key, Value) ->
     case lists:member(Key, ?KEYS) of
         true -> beamai_validate:bad_option(Key, ["cannot be ", show(Value)]);
-        false -> beamai_validate:bad_option(Key, ["is not an option; the options are ", keys()])
+        false -> beamai_validate:unknown_option(Key, ?KEYS)
     end.
-
-keys() ->
-    lists:join(", ", [atom_to_binary(Key) || Key <- ?KEYS]).
 
 name(Name) ->
     Good =
@@ -129,7 +126,7 @@ header(Name, Value) ->
             {Name, Secret};
         error ->
             beamai_validate:bad_option(headers, [
-                show(Name), " must be printable ASCII, or a fun of no argument that gives it"
+                show(Name), " must be printable ASCII, or a function of no argument that gives it"
             ])
     end.
 
@@ -146,7 +143,7 @@ filled(_Key, Text) -> Text.
 limit(_Key, infinity) -> infinity;
 limit(_Key, Ms) when is_integer(Ms), Ms > 0, Ms =< 16#7FFFFFFF -> Ms;
 limit(Key, Other) ->
-    beamai_validate:bad_option(Key, ["must be 1 to 2147483647 milliseconds or infinity, not ", show(Other)]).
+    beamai_validate:bad_option(Key, ["must be 1 to 2147483647 milliseconds or ", beamai_syntax:atom(infinity), ", not ", show(Other)]).
 
 text(Key, Text) when is_atom(Text), Key =:= env; is_atom(Text), Key =:= headers ->
     atom_to_binary(Text);
@@ -169,7 +166,7 @@ without_nul(Key, Text) ->
 %% Values of variables, headers and URLs may contain secrets.
 -spec not_text(atom(), term()) -> no_return().
 not_text(env, _Secret) -> beamai_validate:bad_option(env, "must be a map of names to texts");
-not_text(headers, _Secret) -> beamai_validate:bad_option(headers, "must be a map of names to texts, or to funs that give them");
+not_text(headers, _Secret) -> beamai_validate:bad_option(headers, "must be a map of names to texts, or to functions that give them");
 not_text(url, _Secret) -> beamai_validate:bad_option(url, "must be text");
 not_text(Key, Other) -> beamai_validate:bad_option(Key, ["must be text, not ", show(Other)]).
 

@@ -187,14 +187,14 @@ unanswered(#call{owner = Owner, port = Port, tool = Tool}, Error) ->
 
 no_key() ->
     [
-        "the fun that web => #{search => #{api_key => Fun}} gives raised, or gave what is no key: a binary of ",
-        "printable ASCII without spaces"
+        "the function that ", beamai_syntax:either("web => #{search => #{api_key => Fun}}", "web: [search: [api_key: fun]]"),
+        " gives raised, or gave what is no key: printable ASCII without spaces"
     ].
 
 no_credential(Origin, Name) ->
     [
-        "the fun that sandbox => #{credentials => ...} gives for the header ", Name, " of ", Origin,
-        " raised, or gave what is no value: a binary of printable ASCII"
+        "the function that ", beamai_syntax:either("sandbox => #{credentials => ...}", "sandbox: [credentials: ...]"), " gives for the header ", Name, " of ", Origin,
+        " raised, or gave what is no value: printable ASCII"
     ].
 
 too_long(Tool, Size) ->
@@ -204,7 +204,7 @@ too_long(Tool, Size) ->
     ],
     beamai_error:new(Tool, invalid_input, too_large, Message).
 
-lost(Tool, {shutdown, {other_version, Why}}) ->
+lost(Tool, {shutdown, {Unusable, Why}}) when Unusable =:= other_version; Unusable =:= unusable ->
     beamai_error:new(Tool, execution_failed, door_lost, [Tool, " has not run: ", Why]);
 lost(Tool, Reason) ->
     Message = [
@@ -213,6 +213,8 @@ lost(Tool, Reason) ->
     ],
     beamai_error:new(Tool, execution_failed, door_lost, Message).
 
+not_started(Tool, {shutdown, {unusable, _Why}} = Reason) ->
+    lost(Tool, Reason);
 not_started(Tool, Reason) ->
     Message = [
         Tool, ": the port program cannot be started: ", beamai_error:show(Reason, 200)

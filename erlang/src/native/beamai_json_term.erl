@@ -13,7 +13,7 @@
 -define(CALENDAR, ['Elixir.DateTime', 'Elixir.NaiveDateTime', 'Elixir.Date', 'Elixir.Time']).
 
 %% @doc The converted term, or an error about a struct. Terms that JSON cannot represent for other reasons are left
-%% unchanged.
+%% unchanged, but for what is in them.
 -spec of_result(term()) -> {ok, term()} | {error, Why :: binary()}.
 of_result(Term) ->
     try
@@ -25,22 +25,41 @@ of_result(Term) ->
 plain(#{'__struct__' := Module} = Struct) when is_atom(Module) ->
     struct(Module, Struct);
 plain(Map) when is_map(Map) ->
+    distinct(maps:keys(Map)),
     maps:from_list([{key(Key), plain(Value)} || {Key, Value} <- maps:to_list(Map)]);
 plain([{Key, _} | _] = Pairs) when is_atom(Key) ->
     case is_object(Pairs) of
         true -> plain(maps:from_list(Pairs));
-        false -> Pairs
+        false -> each(Pairs)
     end;
-plain([Head | Tail]) ->
-    [plain(Head) | plain(Tail)];
+plain(List) when is_list(List) ->
+    each(List);
+plain(Tuple) when is_tuple(Tuple) ->
+    list_to_tuple(each(tuple_to_list(Tuple)));
 plain(Other) ->
     Other.
+
+%% A list may be improper.
+each([Head | Tail]) -> [plain(Head) | each(Tail)];
+each([]) -> [];
+each(Tail) -> plain(Tail).
 
 %% Duplicate keys would be lost.
 is_object(Pairs) ->
     is_integer(catch length(Pairs)) andalso
         lists:all(fun(Pair) -> is_tuple(Pair) andalso tuple_size(Pair) =:= 2 andalso is_atom(element(1, Pair)) end, Pairs) andalso
         length(lists:ukeysort(1, Pairs)) =:= length(Pairs).
+
+%% In JSON, all keys are text: one of the values would be lost.
+distinct(Keys) ->
+    Names = [name(Key) || Key <- Keys],
+    case Names -- lists:usort(Names) of
+        [] -> ok;
+        [Twice | _] -> throw({?MODULE, ["a map in it has two keys that are ", beamai_error:show(Twice, 80), " as text, and JSON keeps one value of a key"]})
+    end.
+
+name(Key) when is_atom(Key) -> atom_to_binary(Key);
+name(Key) -> key(Key).
 
 key(Key) when is_integer(Key) -> integer_to_binary(Key);
 key(Key) -> Key.

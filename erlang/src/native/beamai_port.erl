@@ -72,6 +72,7 @@ start() ->
         try supervisor:start_child(beamai_port_sup, Child) of
             {ok, Owner} when is_pid(Owner) -> port_of(Owner);
             {error, {already_started, Owner}} -> port_of(Owner);
+            {error, {{shutdown, _} = Why, _Child}} -> {ok, {error, Why}};
             {error, Reason} -> {ok, {error, Reason}}
         catch
             exit:{_, {gen_server, call, _}} -> gone
@@ -177,7 +178,7 @@ init([]) ->
             persistent_term:put(?MODULE, {self(), Port}),
             {ok, #owner{port = Port, program = Program}}
     catch
-        error:Reason -> {stop, {shutdown, {Program, Reason}}}
+        error:Reason -> {stop, {shutdown, unusable(Program, Reason)}}
     end.
 
 open(Program) ->
@@ -223,6 +224,8 @@ ended({exit_status, ?OTHER_VERSION}, #owner{program = Program}) ->
     Why = beamai_version:other_program(Program),
     logger:error("beamai: ~ts", [Why]),
     {other_version, Why};
+ended({exit_status, Status}, #owner{program = Program, has_answered = false}) ->
+    unusable(Program, Status);
 ended({exit_status, Status} = Ended, _Owner) ->
     logger:warning("beamai: the port program ended with status ~b", [Status]),
     Ended;
@@ -235,8 +238,22 @@ diagnosis(Reason, #owner{program = Program}) ->
     try open(Program) of
         Port -> status(Port, Reason)
     catch
-        error:Other -> {Program, Other}
+        error:Other -> unusable(Program, Other)
     end.
+
+%% Why the program cannot be used, and what to do.
+unusable(Program, Why) ->
+    {unusable, beamai_error:text([
+        "the port program ", Program, " ", what_is_wrong(Why), "; compile beamai again to have it built or fetched (BEAMAI_PREBUILT names a "
+        "directory or URL with prebuilt parts)"
+    ])}.
+
+what_is_wrong(enoent) -> "is missing";
+what_is_wrong(eacces) -> "cannot be executed: it is not an executable file, or its file system is mounted with noexec";
+what_is_wrong(Status) when is_integer(Status) ->
+    ["ended with the exit status ", integer_to_binary(Status), " before it answered anything: it may be for another machine"];
+what_is_wrong(Reason) ->
+    ["cannot be started: ", file:format_error(Reason)].
 
 status(Port, Reason) ->
     receive

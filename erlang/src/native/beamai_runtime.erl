@@ -17,8 +17,11 @@
 ensure_started() ->
     case application:ensure_all_started(beamai) of
         {ok, _Started} -> ok;
-        {error, Reason} -> error({beamai_not_started, Reason})
+        {error, Reason} -> beamai_validate:raise({beamai_not_started, Reason}, explained(Reason))
     end.
+
+explained({beamai, {{beamai_not_loaded, Why}, _Start}}) -> Why;
+explained(Reason) -> ["the application beamai cannot be started: ", beamai_error:show(Reason, 200)].
 
 %% @doc Runs a function that needs the application, and repeats it while it returns `gone', starting the application in
 %% between. Raises `{beamai_not_started, gone}' after half a second.
