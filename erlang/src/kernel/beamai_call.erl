@@ -18,7 +18,7 @@
 %% @hidden
 -module(beamai_call).
 
--export([run/6, handle/6]).
+-export([run/6, answer/3]).
 -export_type([result/0, try_result/0]).
 
 -type result() ::
@@ -52,7 +52,7 @@ run(Kernel, Tool, Args, Context, Timeout, Run) ->
     start(beamai_guard:ready(), Kernel, Tool, Args, Context, Timeout, Run).
 
 start(Guard, Kernel, {Name, Handler} = Tool, Args, Context, Timeout, Tag) ->
-    {Pid, Monitor} = spawn_monitor(?MODULE, handle, [Guard, self(), Tag, Handler, Args, Context]),
+    {Pid, Monitor} = spawn_monitor(beamai_guard, handler, [Guard, self(), Tag, fun ?MODULE:answer/3, [Handler, Args, Context]]),
     receive
         {Tag, {ok, Result}} ->
             gone(Guard, Tag, Monitor),
@@ -95,18 +95,9 @@ clear(_Table, _Tag) -> ok.
 
 %%% The handler process
 
-%% @private The main function of the handler process.
--spec handle(
-    beamai_guard:mark(), Caller :: pid(), Tag :: reference(), beamai_tool:handler(), map(), beamai_context:t()
-) -> term().
-handle(Guard, Caller, Tag, Handler, Args, Context) ->
-    case beamai_guard:enter(Guard, Caller, Tag) of
-        true -> Caller ! {Tag, apply_handler(Handler, Args, Context)};
-        gone -> Caller ! {Tag, unguarded};
-        false -> ok
-    end.
-
-apply_handler(Handler, Args, Context) ->
+%% @private The body of the handler's message to the caller.
+-spec answer(beamai_tool:handler(), map(), beamai_context:t()) -> term().
+answer(Handler, Args, Context) ->
     try call_handler(Handler, Args, Context) of
         {ok, _Result} = Ok -> Ok;
         {ok, _Result, Next} = Ok when is_map(Next) -> Ok;

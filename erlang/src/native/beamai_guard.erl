@@ -16,7 +16,7 @@
 -module(beamai_guard).
 -behaviour(gen_server).
 
--export([new_tables/0, start_link/0, ready/0, ready_again/0, enter/3, watch/2, unwatch/1, nested/1]).
+-export([new_tables/0, start_link/0, ready/0, ready_again/0, handler/5, watch/2, unwatch/1, nested/1]).
 -export([enter_worker/2, upstream/0, root/0, in_tables/1, if_there/1]).
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2]).
 -export_type([mark/0, upstream/0]).
@@ -25,7 +25,7 @@
 -define(WATCHED, beamai_watched).
 %% The key under which a caller stores that it is registered, and with which tables.
 -define(KEY, '$beamai_guard').
-%% The key under which a handler or worker stores its caller.
+%% The key under which a worker stores its caller.
 -define(CALLER, '$beamai_caller').
 
 -type mark() :: ets:tid() | {nested, ets:tid()}.
@@ -46,7 +46,7 @@ new_tables() ->
 start_link() ->
     gen_server:start_link({local, ?MODULE}, ?MODULE, [], []).
 
-%% @doc Registers the calling process if necessary. Returns the argument for {@link enter/3}. Starts the application if
+%% @doc Registers the calling process if necessary. Returns the first argument of {@link handler/5}. Starts the application if
 %% it is not running.
 -spec ready() -> mark().
 ready() ->
@@ -72,7 +72,7 @@ watched_by_guard() ->
         end
     end).
 
-%% @doc Registers the calling process again, after {@link enter/3} has returned `gone'.
+%% @doc Registers the calling process again, after a {@link handler/5} found no tables.
 -spec ready_again() -> mark().
 ready_again() ->
     case get(?KEY) of
@@ -84,12 +84,16 @@ ready_again() ->
             register_caller()
     end.
 
-%% @doc The first step of a handler process: writes its row. Returns whether the caller is alive; if not, the process
-%% must exit at once. Returns `gone' if the tables do not exist any more because the application was stopped.
--spec enter(mark(), Caller :: pid(), Tag :: reference()) -> boolean() | gone.
-enter(Mark, Caller, Tag) ->
-    undefined = put(?CALLER, Caller),
-    row(Mark, Caller, Tag).
+%% @doc The main function of a handler process: writes its row, and sends `{Tag, Answer}' to the caller, where `Answer' is
+%% what the function returns. It is `unguarded', and the function was not called, if the tables do not exist any more because
+%% the application was stopped. If the caller is dead, the process exits at once.
+-spec handler(mark(), Caller :: pid(), Tag :: reference(), fun(), Args :: [term()]) -> term().
+handler(Mark, Caller, Tag, Answer, Args) ->
+    case row(Mark, Caller, Tag) of
+        true -> Caller ! {Tag, apply(Answer, Args)};
+        gone -> Caller ! {Tag, unguarded};
+        false -> ok
+    end.
 
 row({nested, _Table}, Caller, Tag) ->
     write(?WATCHED, {{Caller, Tag}, {handler, self(), Tag}}, Caller);
@@ -103,7 +107,8 @@ write(Table, Row, Caller) ->
         error:badarg -> gone
     end.
 
-%% @doc As {@link enter/3}, for a worker of `invoke_all', of which a caller has several.
+%% @doc The first step of a worker of `invoke_all': writes its row. A caller has several workers. Returns whether the caller is
+%% alive; if not, the process must exit at once.
 -spec enter_worker(Caller :: pid(), Tag :: reference()) -> boolean().
 enter_worker(Caller, Tag) ->
     undefined = put(?CALLER, Caller),
@@ -136,7 +141,7 @@ written(Write) ->
         error:badarg -> gone
     end.
 
-%% @doc Removes a row that {@link watch/2} or a nested {@link enter/3} wrote for the calling process.
+%% @doc Removes a row that {@link watch/2} or a nested {@link handler/5} wrote for the calling process.
 -spec unwatch(Key :: term()) -> ok.
 unwatch(Key) ->
     if_there(fun() -> ets:delete(?WATCHED, {self(), Key}) end).
@@ -258,13 +263,15 @@ keep_on(Callers) ->
      || Pid <- erlang:processes(),
         {parent, Caller} <- [erlang:process_info(Pid, parent)],
         is_map_key(Caller, Callers),
-        is_handler_of(Caller, erlang:process_info(Pid, dictionary))
+        is_of_call(Caller, erlang:process_info(Pid, [initial_call, dictionary]))
     ],
     Watches = [{erlang:monitor(process, Caller), erlang:monitor(process, Pid), Pid} || {Caller, Pid} <- Running],
     until_ended(Watches).
 
-is_handler_of(Caller, {dictionary, Dictionary}) -> lists:member({?CALLER, Caller}, Dictionary);
-is_handler_of(_Caller, undefined) -> false.
+%% Whether a child of the caller is a handler or a worker.
+is_of_call(_Caller, [{initial_call, {?MODULE, handler, 5}}, _Dictionary]) -> true;
+is_of_call(Caller, [_InitialCall, {dictionary, Dictionary}]) -> lists:member({?CALLER, Caller}, Dictionary);
+is_of_call(_Caller, undefined) -> false.
 
 until_ended([]) ->
     ok;

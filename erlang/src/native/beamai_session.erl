@@ -53,7 +53,7 @@ new_table() ->
     Options = [set, named_table, public, {keypos, #session.key}, {read_concurrency, true}],
     ?TABLE = ets:new(?TABLE, Options),
     %% The number of sessions, so that calls need no lookup if there are none.
-    persistent_term:put(?MODULE, counters:new(1, [])).
+    persistent_term:put(?MODULE, atomics:new(1, [])).
 
 %% @private The key of the session that a call with this context belongs to.
 -spec key(beamai_context:t()) -> key().
@@ -64,7 +64,7 @@ key(_Context) -> {process, beamai_guard:root()}.
 any() ->
     case persistent_term:get(?MODULE, none) of
         none -> false;
-        Count -> counters:get(Count, 1) > 0
+        Count -> atomics:get(Count, 1) > 0
     end.
 
 %% Whether the table exists, that is, whether the application is running.
@@ -296,7 +296,7 @@ clean_up(#session{key = Key, pid = Pid, id = Id}, Subjects, Path) ->
     lists:foreach(fun(Subject) -> ets:delete(?TABLE, {Key, Subject}) end, Subjects),
     end_natively(Id, Path),
     case ets:take(?TABLE, Key) of
-        [#session{pid = Pid}] -> counters:sub(persistent_term:get(?MODULE), 1, 1);
+        [#session{pid = Pid}] -> atomics:sub(persistent_term:get(?MODULE), 1, 1);
         Others -> true = ets:insert(?TABLE, Others)
     end,
     ok.
@@ -327,7 +327,7 @@ init(Key) ->
     },
     case ets:insert_new(?TABLE, Session) of
         true ->
-            counters:add(persistent_term:get(?MODULE), 1, 1),
+            atomics:add(persistent_term:get(?MODULE), 1, 1),
             end_with(Key),
             {ok, #state{key = Key}};
         false ->
