@@ -120,26 +120,37 @@ fn add_interpreter(start: &ProgramStart, chain: &[Interpreter], forms: &mut Vec<
 fn add_with_inner(form: CommandForm, loaded: &NamedFile, start: &ProgramStart, forms: &mut Vec<CommandForm>) {
     let is_named = |test: fn(&str) -> bool| form.names.iter().any(|name| test(base_name(name)));
     let given = || form.arguments.clone().unwrap_or_else(|| arguments(start));
-    if is_named(|name| is_loader(Path::new(name))) {
-        forms.extend(loaded_form(&given(), loaded));
+    let is_loader = is_named(|name| is_loader(Path::new(name)));
+    let is_multiple = is_named(|name| ["busybox", "toybox", "coreutils"].contains(&name));
+    let inner = [
+        is_loader.then(|| loaded_form(&given(), loaded)).flatten(),
+        is_multiple.then(|| applet_form(given())).flatten(),
+        git_form(&form, &given),
+    ];
+    // Each has fewer arguments, so this ends.
+    for inner in inner.into_iter().flatten() {
+        add_with_inner(inner, &NamedFile::default(), start, forms);
     }
-    if is_named(|name| ["busybox", "toybox", "coreutils"].contains(&name)) {
-        forms.extend(applet_form(given()));
-    }
-    forms.extend(git_form(&form, &given));
     forms.push(form);
 }
 
-/// What the loader loads. A name without a slash is looked for in directories that are not known here.
+/// What the loader loads, also under the name that it is told to give it. A name without a slash is looked for in directories
+/// that are not known here.
 fn loaded_form(given: &[String], loaded: &NamedFile) -> Option<CommandForm> {
     let list: Vec<OsString> = [OsString::new()].into_iter().chain(given.iter().map(OsString::from)).collect();
-    let (name, given) = loaded_arguments(&list).split_first()?;
+    let (name, own_arguments) = loaded_arguments(&list).split_first()?;
     let text = |text: &OsString| text.to_string_lossy().into_owned();
+    let options = &given[..given.len() - own_arguments.len() - 1];
+    let told = options.windows(2).filter(|pair| pair[0] == "--argv0").map(|pair| pair[1].clone());
+    let told =
+        told.chain(options.iter().filter_map(|option| option.strip_prefix("--argv0=").map(str::to_owned)));
     let name = Some(text(name)).filter(|name| name.contains('/'));
     let paths = loaded.names.iter().map(|path| path.to_string_lossy().into_owned());
-    let names = name.into_iter().chain(paths).collect();
+    // Without a path it is not known what is loaded, and then the name alone says nothing.
+    let names: Vec<String> = name.into_iter().chain(paths).collect();
+    let names = if names.is_empty() { names } else { names.into_iter().chain(told).collect() };
     let identity = Some(loaded.identity).filter(|_| !loaded.names.is_empty());
-    Some(CommandForm { names, identity, arguments: Some(given.iter().map(text).collect()) })
+    Some(CommandForm { names, identity, arguments: Some(own_arguments.iter().map(text).collect()) })
 }
 
 /// The applet that a program of many names is told to be.

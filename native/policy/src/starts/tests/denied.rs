@@ -71,6 +71,24 @@ fn the_loader_is_refused_what_a_deny_rule_names_under_each_of_its_names() {
 }
 
 #[test]
+fn what_the_loader_loads_is_unfolded_in_turn() {
+    let loader = "/lib64/ld-linux-x86-64.so.2";
+    let by_loader = |words: &[&str], names: &[&str]| {
+        let words = [&[loader], words].concat();
+        denies(&["Bash(git push:*)"], &ProgramStart { loaded: named(names), ..start(&words) })
+    };
+    let part = ["/usr/lib/git-core/git-push", "/usr/lib/git-core/git"];
+    assert!(by_loader(&["/usr/lib/git-core/git-push", "r", "main"], &part));
+    assert!(by_loader(&["--preload", "", "/usr/lib/git-core/git-push", "r"], &part));
+    for told in [&["--argv0", "git-push"][..], &["--argv0=/x/git-push"]] {
+        assert!(by_loader(&[told, &["/usr/bin/git", "r"]].concat(), &["/usr/bin/git"]), "{told:?}");
+    }
+    assert!(by_loader(&["/usr/bin/git", "push", "r"], &["/usr/bin/git"]));
+    assert!(!by_loader(&["/usr/bin/git", "log"], &["/usr/bin/git"]));
+    assert!(denies(&["Bash(rm:*)"], &start(&["/usr/bin/busybox", "busybox", "rm", "x"])));
+}
+
+#[test]
 fn an_interpreter_is_judged_with_the_arguments_that_it_gets() {
     let script = |chain: Vec<Interpreter>| ProgramStart {
         given: "./x".into(),
