@@ -173,6 +173,14 @@ fn what_deny_rules_keep_from_being_changed_cannot_be_unpacked_over() {
     assert_eq!(texts(dir.path(), &["secrets/a", "absent"]), ["NEW", "NEW"]);
 }
 
+/// git sees no empty directories, so nothing of it comes into a commit.
+#[test]
+fn a_file_in_a_missing_directory_is_kept_absent_by_an_empty_one() {
+    let dir = workspace();
+    let command = "mkdir -p sub/. && find sub -type d -empty && { python3 -c 'open(\"sub/\" + \"new\", \"w\")' 2>/dev/null || echo kept; }";
+    assert_eq!(run_under(dir.path(), &["Edit(sub/new)"], "required", command), "sub\nkept\n");
+}
+
 const GLOBS: [&str; 3] = ["Read(**/*.pem)", "Read(**/vault/**)", "Edit(conf/*/locked)"];
 
 /// A workspace, and a host that allows every command and denies what globs match.

@@ -102,15 +102,20 @@ fn fix(fd: BorrowedFd<'_>, attributes: u64) -> Result<(), Errno> {
     MountCopy::of(fd)?.with(attributes | TAME)?.attach(fd)
 }
 
-/// Mounts an empty read-only file where a file could be created. If its directory does not exist either, the directory
-/// is kept from being created.
-fn keep_absent(path: &Path, stage: &mut LayerContext<'_>) -> Result<(), Errno> {
-    let mut path = path;
+/// Mounts an empty read-only file where a file could be created. If its directory does not exist either, an empty read-only
+/// directory takes its place, which git does not see.
+fn keep_absent(file: &Path, stage: &mut LayerContext<'_>) -> Result<(), Errno> {
+    let mut path = file;
     while let Some(parent) = path.parent().filter(|parent| !parent.exists()) {
         path = parent;
     }
-    match std::fs::File::create_new(path) {
-        Ok(_) => stage.placeholders.push(Placeholder { path: path.into(), is_made: true }),
+    let is_file = path == file;
+    let created = match is_file {
+        true => std::fs::File::create_new(path).map(drop),
+        false => std::fs::create_dir(path),
+    };
+    match created {
+        Ok(()) => stage.placeholders.push(Placeholder { path: path.into(), is_made: true }),
         // If it cannot be created here, the command cannot create it either.
         Err(error) => match Errno::from_io_error(&error) {
             Some(Errno::ROFS | Errno::ACCESS | Errno::PERM | Errno::NOTDIR) => return Ok(()),
@@ -118,7 +123,7 @@ fn keep_absent(path: &Path, stage: &mut LayerContext<'_>) -> Result<(), Errno> {
             errno => return Err(errno.unwrap_or(Errno::IO)),
         },
     }
-    nothing::cover(path, FileType::RegularFile)
+    nothing::cover(path, if is_file { FileType::RegularFile } else { FileType::Directory })
 }
 
 /// Arranges mounts below one directory, without following links.
