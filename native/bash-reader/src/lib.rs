@@ -51,6 +51,8 @@ pub struct Analysis {
     pub directories: Vec<Word>,
     /// What is uncertain about it.
     pub doubts: Vec<Doubt>,
+    /// Whether something in it may run although what stands before it failed, or elsewhere than in its shell.
+    branches: bool,
     /// Characters that were read so far.
     read: usize,
     /// Values of its variables.
@@ -61,6 +63,14 @@ pub struct Analysis {
     takes_input: bool,
     /// Names that it unsets.
     unset: Vec<String>,
+}
+
+impl Analysis {
+    /// Whether each part runs only if all parts before it succeeded (`cd a && make && cd ..`), so that each change of
+    /// directory starts from the one before.
+    pub fn is_sequence(&self) -> bool {
+        !self.branches
+    }
 }
 
 /// A program that a command starts, or a builtin of the shell.

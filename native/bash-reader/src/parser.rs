@@ -95,6 +95,7 @@ fn parse(
 ) -> Result<()> {
     let chars: Vec<char> = text.chars().collect();
     out.read += chars.len();
+    out.branches |= depth > 0;
     if depth > MOST_DEPTH || out.read > MOST_CHARS {
         return Err(ParseError::new("it is too deeply nested"));
     }
@@ -184,11 +185,13 @@ impl CommandParser<'_> {
 
     /// A list of commands up to its end, which is not consumed.
     pub(super) fn list(&mut self, until: ListEnd) -> Result<()> {
+        let mut is_first = true;
         loop {
             self.lines()?;
             if self.is_at(until) {
                 return Ok(());
             }
+            self.out.branches |= !std::mem::take(&mut is_first);
             self.is_statement = true;
             self.and_or()?;
             self.blanks();
@@ -221,9 +224,11 @@ impl CommandParser<'_> {
         loop {
             self.pipeline()?;
             self.blanks();
-            if !self.cursor.take("&&") && !self.cursor.take("||") {
+            let is_or = self.cursor.take("||");
+            if !is_or && !self.cursor.take("&&") {
                 return Ok(());
             }
+            self.out.branches |= is_or;
             self.is_statement = false;
             self.lines()?;
         }
@@ -239,6 +244,7 @@ impl CommandParser<'_> {
             }
             self.cursor.take("|");
             self.cursor.take("&");
+            self.out.branches = true;
             self.is_statement = false;
             self.lines()?;
         }
@@ -249,7 +255,10 @@ impl CommandParser<'_> {
         loop {
             self.blanks();
             match plain_word(&self.cursor).as_deref() {
-                Some("!") => _ = self.cursor.take("!"),
+                Some("!") => {
+                    self.cursor.take("!");
+                    self.out.branches = true;
+                }
                 Some("time") => {
                     self.cursor.take("time");
                     self.blanks();
@@ -298,6 +307,7 @@ impl CommandParser<'_> {
             return Err(ParseError::new("it is too deeply nested"));
         }
         self.depth += 1;
+        self.out.branches = true;
         let result = read(self);
         self.depth -= 1;
         result

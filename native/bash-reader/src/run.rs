@@ -103,7 +103,10 @@ impl InvocationCollector<'_> {
             return Ok(());
         }
         if name == "git" {
+            let before = self.out.directories.len();
             self.out.directories.extend(git::elsewhere(&words[1..]).cloned());
+            // They are git's own.
+            self.out.branches |= self.out.directories.len() > before;
         }
         self.list(words, InvocationKind::Judged, None);
         Ok(())
@@ -202,6 +205,9 @@ impl InvocationCollector<'_> {
     }
 
     fn change_directory(&mut self, name: &str, words: &[Word]) {
+        // As a program it changes nothing; `-P` goes where links lead.
+        self.out.branches |= !self.is_shell
+            || words.get(1).is_none_or(|word| word.text().is_none_or(|text| text.starts_with('-')));
         let options = ParsedOptions::read(&words[1..], "LPe@").filter(|_| name == "cd");
         let target = options.and_then(|options| options.operands.first().cloned());
         // `-` means the previous directory.

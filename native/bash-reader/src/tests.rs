@@ -308,6 +308,42 @@ fn a_directory_is_found_behind_the_options_of_cd() {
     assert_eq!(analyse("cd -2").directories[0].text(), None);
 }
 
+#[test]
+fn a_sequence_has_nothing_that_runs_after_a_failure_or_elsewhere() {
+    for command in [
+        "cd a && ls && cd ..",
+        "cd a &&\n  time make -j4 && cd ..;",
+        "cd a && make > log 2>&1 && cd ..",
+        "make",
+    ] {
+        assert!(analyse(command).is_sequence(), "{command}");
+    }
+    for command in [
+        "cd a; cd ..",
+        "cd a\ncd ..",
+        "cd a & cd ..",
+        "cd a || cd ..",
+        "! cd a && cd ..",
+        "cd a | cat && cd ..",
+        "(cd a) && cd ..",
+        "{ cd a; } && cd ..",
+        "if cd a; then cd ..; fi",
+        "echo $(cd a) && cd ..",
+        "echo `cd a` && cd ..",
+        "cat <(cd a) && cd ..",
+        "sh -c 'cd a' && cd ..",
+        "eval cd a && cd ..",
+        "env cd a && cd ..",
+        "git -C a log && cd ..",
+        "cd -P a && cd ..",
+        "cd && cd ..",
+        "f() { cd a; } && cd ..",
+        "trap 'cd a' EXIT && cd ..",
+    ] {
+        assert!(!analyse(command).is_sequence(), "{command}");
+    }
+}
+
 /// Values that a text which only the run shows could have: a subscript in them runs a command.
 #[test]
 fn values_that_are_evaluated_are_known() {

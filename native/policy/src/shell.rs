@@ -84,6 +84,10 @@ impl<'a> CommandCase<'a> {
         let mut directories = Some(vec![start.clone()]);
         for word in &found.directories {
             match (word.text(), &mut directories) {
+                (Some(text), Some(known)) if known.len() < 16 && found.is_sequence() => {
+                    let last = known.last().unwrap_or(&start);
+                    known.push(policy.roots.meant(last, &text));
+                }
                 (Some(text), Some(known)) if known.len() < 16 => {
                     let more: Vec<PathBuf> =
                         known.iter().map(|base| policy.roots.meant(base, &text)).collect();
