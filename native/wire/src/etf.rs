@@ -12,6 +12,8 @@ use std::fmt;
 
 /// Maximum nesting of lists and maps.
 const MAX_DEPTH: usize = 128;
+/// Maximum number of elements that memory is reserved for before they are read: a count may be wrong.
+const MAX_RESERVED: usize = 1_024;
 
 const VERSION: u8 = 131;
 const NEW_FLOAT: u8 = 70;
@@ -136,8 +138,7 @@ impl<'a> EtfReader<'a> {
     fn list(&mut self, depth: usize) -> Result<Value> {
         below(depth)?;
         let count = self.length()?;
-        // Every element takes at least a byte, so a wrong count cannot allocate more than the size of the input.
-        let mut items = Vec::with_capacity(count.min(self.rest.len()));
+        let mut items = Vec::with_capacity(count.min(MAX_RESERVED));
         for at in 0..count {
             items.push(self.value(depth + 1).map_err(|error| error.within(at.to_string()))?);
         }
@@ -150,7 +151,7 @@ impl<'a> EtfReader<'a> {
     fn map(&mut self, depth: usize) -> Result<Value> {
         below(depth)?;
         let count = self.length()?;
-        let mut map = Map::with_capacity(count.min(self.rest.len()));
+        let mut map = Map::with_capacity(count.min(MAX_RESERVED));
         for _ in 0..count {
             let key = self.key()?;
             let value = self.value(depth + 1).map_err(|error| error.within(key))?;
@@ -162,11 +163,14 @@ impl<'a> EtfReader<'a> {
     }
 
     fn members(&mut self) -> Result<Vec<(&'a str, Value)>> {
-        if self.byte()? != MAP {
+        if self.rest.first() != Some(&MAP) {
+            // What cannot be decoded at all is said first.
+            self.value(0)?;
             return Err(Undecodable::new("is not a map"));
         }
+        self.byte()?;
         let count = self.length()?;
-        let mut members = Vec::with_capacity(count.min(self.rest.len()));
+        let mut members = Vec::with_capacity(count.min(MAX_RESERVED));
         for _ in 0..count {
             let key = self.key()?;
             members.push((key, self.value(1).map_err(|error| error.within(key))?));
