@@ -172,7 +172,7 @@ a_dead_port_takes_every_command_with_it(Config) ->
     case Details of
         %% The port was still known as it was.
         #{reason := door_lost} -> ok;
-        #{reason := no_such_command} -> ?assertMatch({match, _}, re:run(Message, "end with it and with the port"))
+        #{reason := no_such_command} -> ?assertMatch({match, _}, re:run(Message, "there is no background command"))
     end,
     New = start(Kernel, <<"echo new">>, Context),
     ?assertMatch({<<"new\n">>, _}, ended(Kernel, New, Context, <<>>)).

@@ -29,11 +29,9 @@ init_per_testcase(Case, Config) ->
 a_killed_vm_has_its_patch_undone_by_its_port(Config) ->
     Undone = fun() ->
         before(Config),
-        {Pid, Vm} = at_work(Config),
-        kill([Pid]),
-        gone(Vm),
+        killed_at_work(Config, vm),
         %% Either nobody came too late, or all is as it was before.
-        beamai_test:eventually(fun() -> lists:member(state(Config), [before, 'after']) end),
+        beamai_test:eventually(fun() -> lists:member(state(Config), [before, 'after']) end, 3000),
         state(Config)
     end,
     ?assert(lists:member(before, [Undone() || _ <- lists:seq(1, ?TIMES)])).
@@ -94,9 +92,7 @@ log(_Event, _Config) ->
 half_changed(_Config, 0) ->
     error(never_killed_in_time);
 half_changed(Config, Times) ->
-    {Pid, Vm} = at_work(Config),
-    kill([Pid | descendants(Pid)]),
-    gone(Vm),
+    killed_at_work(Config, vm_and_port),
     case state(Config) of
         half ->
             ok;
@@ -105,15 +101,21 @@ half_changed(Config, Times) ->
             half_changed(Config, Times - 1)
     end.
 
-%% A VM that is in the middle of a patch.
-at_work(Config) ->
+%% Kills a VM in the middle of a patch. What kills it is there before the patch begins, so that it comes in time.
+killed_at_work(Config, Whom) ->
+    {Ready, Go} = {workspace(Config) ++ ".ready", workspace(Config) ++ ".go"},
+    _ = [file:delete(File) || File <- [Ready, Go]],
     Code = lists:flatten(
         io_lib:format(
             "{ok, Patch} = file:read_file(~p),"
             "K = beamai_kernel:new(#{workspace => ~p, permissions => #{default => allow}}),"
+            "{ok, _, _} = beamai_port:connect(),"
+            "ok = file:write_file(~p, <<>>),"
+            "Wait = fun W() -> filelib:is_file(~p) orelse begin timer:sleep(1), W() end end,"
+            "Wait(),"
             "beamai_kernel:invoke(beamai_kernel:add_tool_module(K, beamai_tool_file), <<\"file_patch\">>,"
             " #{<<\"patch\">> => Patch}), timer:sleep(infinity)",
-            [patch(Config), workspace(Config)]
+            [patch(Config), workspace(Config), Ready, Go]
         )
     ),
     Path = lists:append([["-pa", Dir] || Dir <- code:get_path(), filelib:is_dir(Dir)]),
@@ -121,8 +123,17 @@ at_work(Config) ->
         {args, ["-noshell" | Path] ++ ["-eval", Code]}, exit_status, binary
     ]),
     {os_pid, Pid} = erlang:port_info(Vm, os_pid),
+    beamai_test:eventually(fun() -> filelib:is_file(Ready) end, 6000),
+    Pids = case Whom of vm -> [Pid]; vm_and_port -> [Pid | descendants(Pid)] end,
+    Killer = open_port({spawn_executable, os:find_executable("sh")}, [
+        {args, ["-c", "echo; read -r _; kill -9 \"$@\"", "sh" | [integer_to_list(Each) || Each <- Pids]]}
+    ]),
+    receive {Killer, {data, _}} -> ok end,
+    ok = file:write_file(Go, <<>>),
     changed(Config, erlang:monotonic_time(second) + 60),
-    {Pid, Vm}.
+    port_command(Killer, "\n"),
+    gone(Vm),
+    catch port_close(Killer).
 
 changed(Config, End) ->
     case file:read_file(file(Config, 1)) of
@@ -158,9 +169,6 @@ state(Config) ->
 workspace(Config) -> proplists:get_value(workspace, Config).
 
 file(Config, N) -> filename:join(workspace(Config), [$f | integer_to_list(N)]).
-
-kill(Pids) ->
-    os:cmd(lists:flatten(["kill -9" | [[$\s, integer_to_list(Pid)] || Pid <- Pids]])).
 
 gone(Vm) ->
     receive
