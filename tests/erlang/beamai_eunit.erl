@@ -1,15 +1,25 @@
 %% Every EUnit test, with a time limit that a busy machine keeps. EUnit's own limit of 5 s can be changed test by test only.
 -module(beamai_eunit).
 
--export([all/0]).
+-export([all/0, quick/0]).
 
 -define(SECONDS, 60).
 
 %% What `rebar3 eunit' runs: the tests of all modules beside this one whose names end in `_tests'.
-all() ->
+all() -> [titled(Module) || Module <- modules()].
+
+%% What `make check' runs: without the modules that start MCP servers, which take most of the time of all.
+quick() -> [titled(Module) || Module <- modules(), not starts_servers(Module)].
+
+modules() ->
     Files = filelib:wildcard("*_tests.beam", filename:dirname(code:which(?MODULE))),
-    Modules = [list_to_atom(filename:basename(File, ".beam")) || File <- lists:sort(Files)],
-    [{"module '" ++ atom_to_list(Module) ++ "'", of_module(Module)} || Module <- Modules].
+    [list_to_atom(filename:basename(File, ".beam")) || File <- lists:sort(Files)].
+
+starts_servers(Module) ->
+    {ok, {Module, [{imports, Imports}]}} = beam_lib:chunks(code:which(Module), [imports]),
+    lists:keymember(mcp_servers, 1, Imports).
+
+titled(Module) -> {"module '" ++ atom_to_list(Module) ++ "'", of_module(Module)}.
 
 of_module(Module) ->
     Functions = lists:sort([atom_to_list(Name) || {Name, 0} <- Module:module_info(exports)]),

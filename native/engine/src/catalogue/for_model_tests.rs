@@ -610,7 +610,7 @@ fn value_of(schema: &Value, size: usize) -> BoxedStrategy<Value> {
         "boolean" => any::<bool>().prop_map(Value::from).boxed(),
         "array" => {
             let item = value_of(&schema["items"], size / 40);
-            (item, 0..size / 4).prop_map(|(item, times)| Value::from(vec![item; times])).boxed()
+            (item, 0..size / 16).prop_map(|(item, times)| Value::from(vec![item; times])).boxed()
         }
         "null" => Just(Value::Null).boxed(),
         _ => {
@@ -623,7 +623,7 @@ fn value_of(schema: &Value, size: usize) -> BoxedStrategy<Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 4, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 6, ..ProptestConfig::default() })]
 
     #[test]
     fn no_text_is_longer_than_its_limit(limit in LEAST_LIMIT..6_000, seed in any::<u32>()) {

@@ -414,10 +414,7 @@ const DIFFERS: &[(&str, &str)] = &[
     ("sandbox_network::the_host_may_allow_sockets_within", "`unix_sockets`"),
     ("sandbox_network::abstract_sockets_are_out_of_reach_with_the_network_too", "`unix_sockets`"),
     ("sandbox_paths::a_bare_rule_that_denies_a_file_tool_holds_for_every_file", "`/tmp` and `/dev/shm`"),
-    (
-        "sandbox_paths::a_file_in_a_missing_directory_is_kept_absent_by_an_empty_one",
-        "files that rules deny",
-    ),
+    ("sandbox_paths::a_file_in_a_missing_directory_is_kept_absent_by_an_empty_one", "files that rules deny"),
     ("sandbox_paths::a_name_that_is_kept_from_commands_is_not_left_behind", "files that rules deny"),
     ("sandbox_paths::what_is_hidden_is_empty_and_stays_as_it_is", "files that rules deny"),
 ];

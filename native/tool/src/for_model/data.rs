@@ -100,8 +100,27 @@ fn elements(map: &Map<String, Value>, key: &str, count: usize, call: &ModelCall<
     }
 }
 
+/// The number of characters of a value as JSON.
 fn size_of(value: &Value) -> usize {
-    value.to_string().chars().count()
+    let mut count = CharCount(0);
+    // Writing to it cannot fail.
+    _ = serde_json::to_writer(&mut count, value);
+    count.0
+}
+
+/// Counts the characters of UTF-8 text that is written to it.
+struct CharCount(usize);
+
+impl std::io::Write for CharCount {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        const CONTINUATION: u8 = 0b1000_0000;
+        self.0 += bytes.iter().filter(|byte| **byte & 0b1100_0000 != CONTINUATION).count();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 /// The value without null, false and empty members, search counts, and keys that no tool takes.
@@ -166,7 +185,7 @@ fn cut_line(text: &mut String, over: usize, (line, column): (u64, u64)) -> Optio
 
 /// Returns the number of characters that are kept. JSON may encode a character as six, so this may cut more than needed.
 fn cut_text(text: &mut String, over: usize) -> Option<usize> {
-    let written = Value::String(text.clone()).to_string().chars().count().max(1);
+    let written = size_of(&Value::String(text.clone())).max(1);
     let size = text.chars().count();
     let keep = (size * written.saturating_sub(over) / written).min(size.saturating_sub(1));
     let (at, _) = text.char_indices().nth(keep)?;
@@ -195,6 +214,15 @@ mod tests {
         assert!(own(&json!([104, 105, 10]), 1_000).is_err());
         for numbers in [json!([1, 2, 3]), json!([0, 1, 2, 3, 4, 5, 6, 7, 8]), json!([])] {
             assert_eq!(own(&numbers, 1_000).unwrap(), numbers.to_string());
+        }
+    }
+
+    #[test]
+    fn the_size_is_that_of_the_json_text_in_characters() {
+        for value in
+            [json!({"a": [1, null, "\n\"\u{1}"], "ä€😀": {"b": -1.5}}), json!("é"), json!([]), json!(true)]
+        {
+            assert_eq!(size_of(&value), value.to_string().chars().count(), "{value}");
         }
     }
 
