@@ -1,15 +1,19 @@
 %% Every EUnit test, with a time limit that a busy machine keeps. EUnit's own limit of 5 s can be changed test by test only.
 -module(beamai_eunit).
 
--export([all/0, quick/0]).
+-export([all/0, main/1]).
 
 -define(SECONDS, 60).
 
 %% What `rebar3 eunit' runs: the tests of all modules beside this one whose names end in `_tests'.
 all() -> [titled(Module) || Module <- modules()].
 
-%% What `make check' runs: without the modules that start MCP servers, which take most of the time of all.
-quick() -> [titled(Module) || Module <- modules(), not starts_servers(Module)].
+%% What scripts/eunit runs: every nth module of all, or of those that start no MCP servers, which take most of the time of all.
+main([Which, Share, Shares]) ->
+    {Nth, Of} = {list_to_integer(Share), list_to_integer(Shares)},
+    Wanted = [Module || Module <- modules(), Which =:= "all" orelse not starts_servers(Module)],
+    Tests = [titled(Module) || {Place, Module} <- lists:zip(lists:seq(1, length(Wanted)), Wanted), Place rem Of =:= Nth rem Of],
+    halt(case eunit:test(Tests) of ok -> 0; error -> 1 end).
 
 modules() ->
     Files = filelib:wildcard("*_tests.beam", filename:dirname(code:which(?MODULE))),

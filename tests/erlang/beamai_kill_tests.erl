@@ -50,8 +50,10 @@ lines(Dir, Name) ->
     {ok, Text} = file:read_file(filename:join(Dir, Name)),
     string:lexemes(binary_to_list(Text), "\n").
 
-%% A VM that goes on with the run, killed after so many milliseconds of it.
-started(Dir, Ms) ->
+%% A VM that goes on with the run, killed after so many milliseconds of it. The timer's message may come after its end.
+started(Dir, Ms) -> beamai_test:alone(fun() -> runs(Dir, Ms) end).
+
+runs(Dir, Ms) ->
     Args = ["-noshell", "-pa" | code:get_path()] ++ ["-run", atom_to_list(?MODULE), "main", Dir],
     Port = open_port({spawn_executable, os:find_executable("erl")}, [{args, Args}, exit_status, {line, 1000}, stderr_to_stdout]),
     {os_pid, Pid} = erlang:port_info(Port, os_pid),
@@ -70,7 +72,6 @@ ended(Port, Pid, Timer, Said) ->
             _ = os:cmd("kill -9 " ++ integer_to_list(Pid) ++ " 2>/dev/null"),
             ended(Port, Pid, Timer, Said);
         {Port, {exit_status, 0}} ->
-            receive {kill, Port} -> ok after 0 -> ok end,
             done;
         {Port, {exit_status, 137}} ->
             killed;
