@@ -23,7 +23,8 @@ starts_servers(Module) ->
     {ok, {Module, [{imports, Imports}]}} = beam_lib:chunks(code:which(Module), [imports]),
     lists:keymember(mcp_servers, 1, Imports).
 
-titled(Module) -> {"module '" ++ atom_to_list(Module) ++ "'", of_module(Module)}.
+%% In a process of its own, so that its tests do not find what those of another module have left in the mailbox.
+titled(Module) -> {"module '" ++ atom_to_list(Module) ++ "'", {spawn, of_module(Module)}}.
 
 of_module(Module) ->
     Functions = lists:sort([atom_to_list(Name) || {Name, 0} <- Module:module_info(exports)]),
