@@ -306,3 +306,38 @@ other_calls_are_shown_while_somebody_watches_test() ->
 
 options_are_checked_test() ->
     [?assertError({bad_option, Key}, beamai_trace:start_link(#{Key => Value})) || {Key, Value} <- [{max, 0}, {file, 1}, {colour, red}]].
+
+%% The largest value of each part of a short row, one more, and the largest of a long one.
+rows_of_any_size_are_read_as_they_were_written_test() ->
+    Rows = beamai_trace_rows:new(10, atomics:new(1, [])),
+    Start = erlang:convert_time_unit(os:perf_counter(), perf_counter, microsecond),
+    Short = {(1 bsl 14) - 1, 127, 1023, 1023, 1023},
+    Above = [setelement(N, Short, element(N, Short) + 1) || N <- [1, 2, 3, 4, 5]],
+    All = [{0, 0, 0, 0, 0}, Short, {(1 bsl 31) - 1, 255, 4095, (1 bsl 25) - 1, (1 bsl 25) - 1} | Above],
+    [?assert(beamai_trace_rows:write(Start, Us, Tool, Ids, In, Out, Rows)) || {Us, Tool, Ids, In, Out} <- All],
+    ?assertEqual(
+        [{Start, {Us, Tool, Ids}, {In, Out}} || {Us, Tool, Ids, In, Out} <- All],
+        [beamai_trace_rows:read(N, Rows) || N <- lists:seq(1, length(All))]
+    ),
+    ?assertNot(beamai_trace_rows:write(Start, 1 bsl 31, 0, 0, 0, 0, Rows)),
+    ?assertNot(beamai_trace_rows:write(Start, 0, 0, 0, 1 bsl 25, 0, Rows)),
+    ?assertEqual(none, beamai_trace_rows:read(length(All) + 1, Rows)).
+
+sizes_are_those_of_the_external_format_test() ->
+    {ok, Trace} = beamai_trace:start_link(),
+    K = beamai_kernel:add_tool(beamai_kernel:new(#{permissions => #{default => allow}}), #{
+        name => <<"echo">>, handler => fun(#{<<"value">> := Value}, _) -> {ok, Value}; (#{}, _) -> {ok, none} end
+    }),
+    Values = [<<>>, <<"text">>, #{}, [1, 2], #{<<"a">> => 1}],
+    %% The first call makes the tool known to the callers.
+    {ok, _, _} = beamai_kernel:invoke(K, <<"echo">>, #{}),
+    timer:sleep(100),
+    [{ok, Value, _} = beamai_kernel:invoke(K, <<"echo">>, #{<<"value">> => Value}) || Value <- Values],
+    {ok, none, _} = beamai_kernel:invoke(K, <<"echo">>, #{}),
+    [_ | Entries] = beamai_trace:entries(Trace),
+    ?assertEqual(
+        [{erlang:external_size(#{<<"value">> => Value}), erlang:external_size(Value)} || Value <- Values] ++
+            [{erlang:external_size(#{}), erlang:external_size(none)}],
+        [{In, Out} || #{input_bytes := In, output_bytes := Out} <- Entries]
+    ),
+    ok = beamai_trace:stop(Trace).

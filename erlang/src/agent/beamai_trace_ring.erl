@@ -1,7 +1,7 @@
 %% @doc The ring buffer that callers write trace entries to; new entries overwrite the oldest.
 %%
-%% A caller writes its entry itself and never waits. That of a successful tool call without contents is three integers
-%% ({@link beamai_trace_rows}) where possible, which takes about half the time of an insertion into a table; all others are
+%% A caller writes its entry itself and never waits. That of a successful tool call without contents is two or three
+%% integers ({@link beamai_trace_rows}) where possible, which takes about half the time of an insertion into a table; all others are
 %% rows of a table. Everything that can be computed later is computed when entries are read.
 %% @hidden
 -module(beamai_trace_ring).
@@ -10,6 +10,7 @@
 -include("../kernel/beamai_span.hrl").
 
 -export([new/1, record/4, starting/2, count/1, entries/1, entry/2, open/1, sweep/1]).
+-compile({inline, [size_of/1]}).
 -export_type([t/0]).
 
 -type t() :: #ring{}.
@@ -72,7 +73,7 @@ write(#span{kind = tool, key = Key, clock = Clock, subject = {Name, Args, Contex
             Us = Duration div PerUs,
             Ids = beamai_trace_ids:number(Context, Tables),
             case is_integer(Ids) andalso
-                beamai_trace_rows:write(Clock div PerUs, Us, Tool, Ids, erlang:external_size(Args), erlang:external_size(Value), Rows) of
+                beamai_trace_rows:write(Clock div PerUs, Us, Tool, Ids, size_of(Args), size_of(Value), Rows) of
                 true -> beamai_trace_sums:count(Sums, Us);
                 false -> write_whole(Span, Duration, Result, Ring)
             end;
@@ -122,8 +123,13 @@ context(model, {_Provider, _State, #{context := Context}}) -> Context;
 context(agent, {Context, _Input}) -> Context.
 
 %% The input of a model is the whole conversation.
-bytes(tool, {_Name, Args, _Context}, Result) -> {erlang:external_size(Args), erlang:external_size(element(2, Result))};
+bytes(tool, {_Name, Args, _Context}, Result) -> {size_of(Args), size_of(element(2, Result))};
 bytes(_Kind, _Subject, _Result) -> none.
+
+%% As erlang:external_size/1, sooner for no arguments and for a text.
+size_of(Map) when Map =:= #{} -> 6;
+size_of(Text) when is_binary(Text) -> 6 + byte_size(Text);
+size_of(Term) -> erlang:external_size(Term).
 
 name(tool, #{'gen_ai.tool.name' := Name}) -> text(Name);
 name(model, #{'gen_ai.request.model' := Name}) -> text(Name);

@@ -1,4 +1,4 @@
-%% @doc Entries of a trace as three integers each, in an array that callers write to without a lock.
+%% @doc Entries of a trace as two or three integers each, in an array that callers write to without a lock.
 %%
 %% An entry with a number fits if it is that of a tool known to the trace, with ids that have a number ({@link
 %% beamai_trace_ids}), and its values are in the usual range. Each integer has a tag in its lowest bits, the lap of the
@@ -18,6 +18,11 @@
 -define(TOOL_BITS, 8).
 -define(IDS_BITS, 12).
 -define(BYTES_BITS, 25).
+%% A row of usual values takes two integers, one less to write. The lowest bit of its start is 0.
+-define(SHORT_US_BITS, 14).
+-define(SHORT_TOOL_BITS, 7).
+-define(SHORT_IDS_BITS, 10).
+-define(SHORT_BYTES_BITS, 10).
 %% Minimum number of entries in the array, as a power of two, so that a lap takes longer than a caller is kept from finishing its
 %% entry.
 -define(LEAST_BITS, 12).
@@ -47,12 +52,22 @@ size(#rows{mask = Mask}) -> Mask + 1.
 -spec write(Start, Us, Tool, Ids, In, Out, t()) -> boolean() when
     Start :: non_neg_integer(), Us :: non_neg_integer(), Tool :: 0..255, Ids :: 0..4095, In :: non_neg_integer(), Out :: non_neg_integer().
 write(Start, Us, Tool, Ids, In, Out, #rows{count = Count, array = Array, bits = Bits, mask = Mask}) when
+    Us < (1 bsl ?SHORT_US_BITS), Tool < (1 bsl ?SHORT_TOOL_BITS), Ids < (1 bsl ?SHORT_IDS_BITS),
+    In < (1 bsl ?SHORT_BYTES_BITS), Out < (1 bsl ?SHORT_BYTES_BITS)
+->
+    Number = atomics:add_get(Count, 1, 1),
+    Tag = tag(Number, Bits),
+    At = (Number band Mask) * ?WORDS,
+    ok = atomics:put(Array, At + 1, (Start bsl (?TAG_BITS + 1)) bor Tag),
+    ok = atomics:put(Array, At + 2, (((((((((Us bsl ?SHORT_TOOL_BITS) bor Tool) bsl ?SHORT_IDS_BITS) bor Ids) bsl ?SHORT_BYTES_BITS) bor In) bsl ?SHORT_BYTES_BITS) bor Out) bsl ?TAG_BITS) bor Tag),
+    true;
+write(Start, Us, Tool, Ids, In, Out, #rows{count = Count, array = Array, bits = Bits, mask = Mask}) when
     Us < (1 bsl ?US_BITS), In < (1 bsl ?BYTES_BITS), Out < (1 bsl ?BYTES_BITS)
 ->
     Number = atomics:add_get(Count, 1, 1),
     Tag = tag(Number, Bits),
     At = (Number band Mask) * ?WORDS,
-    ok = atomics:put(Array, At + 1, (Start bsl ?TAG_BITS) bor Tag),
+    ok = atomics:put(Array, At + 1, (((Start bsl 1) bor 1) bsl ?TAG_BITS) bor Tag),
     ok = atomics:put(Array, At + 2, (((((Us bsl ?TOOL_BITS) bor Tool) bsl ?IDS_BITS) bor Ids) bsl ?TAG_BITS) bor Tag),
     ok = atomics:put(Array, At + 3, (((In bsl ?BYTES_BITS) bor Out) bsl ?TAG_BITS) bor Tag),
     true;
@@ -69,7 +84,14 @@ read(Number, #rows{array = Array, bits = Bits, mask = Mask}) ->
     At = (Number band Mask) * ?WORDS,
     case [<<(atomics:get(Array, At + N)):64>> || N <- [1, 2, 3]] of
         [
-            <<Start:(64 - ?TAG_BITS), Tag:?TAG_BITS>>,
+            <<Start:(64 - 1 - ?TAG_BITS), 0:1, Tag:?TAG_BITS>>,
+            <<Us:(64 - ?SHORT_TOOL_BITS - ?SHORT_IDS_BITS - 2 * ?SHORT_BYTES_BITS - ?TAG_BITS), Tool:?SHORT_TOOL_BITS,
+                Ids:?SHORT_IDS_BITS, In:?SHORT_BYTES_BITS, Out:?SHORT_BYTES_BITS, Tag:?TAG_BITS>>,
+            _
+        ] ->
+            {Start, {Us, Tool, Ids}, {In, Out}};
+        [
+            <<Start:(64 - 1 - ?TAG_BITS), 1:1, Tag:?TAG_BITS>>,
             <<Us:(64 - ?TOOL_BITS - ?IDS_BITS - ?TAG_BITS), Tool:?TOOL_BITS, Ids:?IDS_BITS, Tag:?TAG_BITS>>,
             <<In:(64 - ?BYTES_BITS - ?TAG_BITS), Out:?BYTES_BITS, Tag:?TAG_BITS>>
         ] ->
