@@ -28,8 +28,9 @@ static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Maximum number of idle reapers; beyond it, the one that has been idle longest is ended.
 const MAX_STOCK: usize = 8;
-/// Maximum number of reapers in a row that may die before they take an order.
-const MAX_TRIES: usize = 5;
+/// Maximum number of reapers in a row that may die before they take an order. Idle ones may have ended because of what
+/// their last command left.
+const MAX_TRIES: usize = MAX_STOCK + 5;
 
 /// Sets the program whose subcommand `launcher` calls [`launcher_main`](super::launcher_main). The port sets
 /// `/proc/self/exe`, which stays valid when its file is replaced. Only the first call counts.

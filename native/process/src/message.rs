@@ -124,7 +124,7 @@ pub enum CommandReport {
         cause: Option<KillCause>,
         /// What it tried to reach without a network; `None` if it has one, if it succeeded, or if that was not counted.
         attempts: Option<NetworkAttempts>,
-        /// Whether the program has left nothing behind, so that its reaper can be reused.
+        /// Whether its reaper can be reused, unless it finds that the program has left something behind, and ends.
         is_ready: bool,
     },
     /// It was not started.

@@ -114,12 +114,16 @@ impl Reaper {
             if frame::send(self.control.as_fd(), &[], &[]).is_err() {
                 break;
             }
-            let report = match self.carry_out(&mut order, baseline, &kept) {
+            let report = match self.carry_out(&mut order, &kept) {
                 Ok(Some(report)) => report,
                 Ok(None) => break,
                 Err(failure) => CommandReport::NotStarted(failure),
             };
-            goes_on = self.tell(&report) && matches!(report, CommandReport::Ended { is_ready: true, .. });
+            // What the command left behind is looked for after the report, because its caller waits for that. If there is
+            // anything, the next order finds that this reaper has ended, and is given to another one.
+            goes_on = self.tell(&report)
+                && matches!(report, CommandReport::Ended { is_ready: true, .. })
+                && baseline.is_some_and(|baseline| !baseline.are_left());
         }
         // Skips exit handlers: they would touch memory pages that the clone has not copied yet.
         // SAFETY: ends the process.
@@ -196,7 +200,6 @@ impl Reaper {
     fn carry_out(
         &self,
         frame: &mut Frame,
-        baseline: Option<&Baseline>,
         kept: &ReaperLayers,
     ) -> Result<Option<CommandReport>, SetupFailure> {
         let forbidden_names = &kept.forbidden_names;
@@ -211,11 +214,8 @@ impl Reaper {
         _ = rustix::process::chdir("/");
         let is_clean = tended.note_intruder(forbidden_names);
         // Landlock rules refer to files that existed when it was entered, so each command needs its own.
-        let is_ready = news == ReaperEvent::Death
-            && kept.signal_scope.is_none()
-            && tended.killed() == 0
-            && is_clean
-            && baseline.is_some_and(|baseline| !baseline.are_left());
+        let is_ready =
+            news == ReaperEvent::Death && kept.signal_scope.is_none() && tended.killed() == 0 && is_clean;
         // The main process is one of the children, so its exit status is known when none is left.
         let exit = tended.exit.unwrap_or(ExitStatus::Signal(libc::SIGKILL));
         let attempts = (exit != ExitStatus::Code(0)).then(|| kept.attempts()).flatten();
