@@ -6,11 +6,13 @@
 
 -export([raise/2, bad_option/2, unknown_option/2, unknown_key/2, one_of/3, is_one_of/2, kernel/1, context/1, options/1, tool_name/1, tool_names/1, list/3, format_error/2]).
 
-%% @doc Raises `Reason' with an explanation.
+%% @doc Raises `Reason' with an explanation. For an Elixir host the reason is a `Beamai.OptionError' of both, because
+%% Elixir does not show the explanation of an Erlang error.
 -spec raise(Reason :: term(), Explanation :: iodata()) -> no_return().
 raise(Reason, Explanation) ->
-    Cause = #{general => unicode:characters_to_binary(Explanation)},
-    erlang:error(Reason, none, [{error_info, #{module => ?MODULE, cause => Cause}}]).
+    Text = unicode:characters_to_binary(Explanation),
+    Raised = beamai_syntax:option_error(Reason, Text),
+    erlang:error(Raised, none, [{error_info, #{module => ?MODULE, cause => #{general => Text}}}]).
 
 %% @doc Raises `{bad_option, Key}'. The explanation says what is wrong with the value.
 -spec bad_option(Key :: term(), Explanation :: iodata()) -> no_return().
