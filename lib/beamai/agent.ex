@@ -139,7 +139,7 @@ defmodule Beamai.Agent do
   A failure of a run as a sentence.
 
       iex> Beamai.Agent.explain({:max_iterations, 1})
-      "Ended after 1 answers without a last one."
+      "Ended: the model had not finished after 1 answer, the limit max_iterations."
   """
   @spec explain(:beamai_agent.failure()) :: String.t()
   defdelegate explain(reason), to: :beamai_agent
