@@ -129,6 +129,23 @@ what_cannot_be_meant_is_explained_test_() ->
             end},
             {{bad_option, sandbox}, "mode must be required, best_effort or off, not on", fun() -> beamai_kernel:new(#{sandbox => #{mode => on}}) end},
             {{bad_option, sandbox}, "nope is not an option; the options are mode, tier,", fun() -> beamai_kernel:new(#{sandbox => #{nope => 1}}) end},
+            {{bad_option, web}, "search must be #{provider => searxng, base_url => Url}, not 5", fun() -> beamai_kernel:new(#{web => #{search => 5}}) end},
+            {{bad_option, web}, "the provider of search must be searxng, brave or tavily, not bing", fun() ->
+                beamai_kernel:new(#{web => #{search => #{provider => bing}}})
+            end},
+            {{bad_option, lsp}, "servers must be a map", fun() -> beamai_kernel:new(#{lsp => #{servers => 5}}) end},
+            {{bad_placement, x}, "{tool, Name}, {tag, Tag}, {session, Id} or all, not x", fun() -> beamai_kernel:place(Kernel, x, node()) end},
+            {{bad_agent, x}, "beamai_agent:new gives as {ok, Agent}, not x", fun() -> beamai_agent:run(x, <<"Hello">>) end},
+            {{bad_agent, x}, "beamai_agent:new gives", fun() -> beamai_agent:resume(x, #{}) end},
+            {{bad_agent, {ok, x}}, "beamai_agent:new gives", fun() -> beamai_agent:run({ok, x}, <<"Hello">>) end},
+            {{bad_text, 5}, "a text in UTF-8, or a map with text and files, not 5", fun() -> beamai_agent:run(agent(), 5) end},
+            {{bad_option, tool_choice}, "there is no tool named \"todo_lst\"; did you mean todo_list,", fun() ->
+                beamai_agent:run(agent(), <<"Hello">>, #{tool_choice => {tool, <<"todo_lst">>}})
+            end},
+            {{bad_model, x}, "beamai_chat:new gives, not x", fun() -> beamai_chat:complete(x, <<"Hello">>) end},
+            {{bad_request, #{}}, "a map with a list of messages", fun() -> beamai_chat:complete(beamai_chat:new(scripted, #{turns => []}), #{}) end},
+            {{bad_option, formats}, "must be a list of tag, yaml, function or xml, each once, not x", fun() -> beamai_protocol:parse(<<>>, any, #{formats => [x]}) end},
+            {{bad_option, format}, "the options are formats, repair", fun() -> beamai_protocol:parse(<<>>, any, #{format => x}) end},
             {{bad_option, settings}, "web: the kernel's settings are not valid", fun() -> beamai_kernel:new(#{web => #{nope => 1}}) end},
             {{bad_option, settings}, "permissions: permission rule \"Bash(\"", fun() -> beamai_kernel:new(#{permissions => #{deny => [<<"Bash(">>]}}) end},
             {{bad_option, agents}, "the name of an agent must be a binary", fun() -> beamai_kernel:new(#{agents => #{a => #{}}}) end},
@@ -137,6 +154,10 @@ what_cannot_be_meant_is_explained_test_() ->
             end}
         ]
     ].
+
+agent() ->
+    {ok, Agent} = beamai_agent:new(#{llm => beamai_chat:new(scripted, #{turns => [<<"Hello.">>]}), plugins => [beamai_tool_todo]}),
+    Agent.
 
 is_explained(Reason, Wanted, Fun) ->
     try Fun() of

@@ -57,7 +57,8 @@ of_run(Agent, Settings, #{tools := Tools}) ->
     Options = maps:merge(maps:with(?KEYS, Agent), maps:with(?KEYS, Settings)),
     case Options of
         #{tool_choice := {tool, Name}} when not is_map_key(Name, Tools) ->
-            bad_option(tool_choice, ["names a tool that is not there: ", show(Name)]);
+            {error, #{message := Message}} = beamai_plan:find(Name, Tools),
+            bad_option(tool_choice, Message);
         #{tool_choice := required} when map_size(Tools) =:= 0 ->
             bad_option(tool_choice, "is required, but the agent has no tools");
         #{} ->

@@ -27,6 +27,7 @@
 -export_type([tools/0, options/0, format/0, call/0, invalid/0, piece/0, stream/0]).
 
 %% `any' checks only the format.
+-define(FORMATS, [tag, yaml, function, xml]).
 -type tools() :: beamai_kernel:kernel() | [beamai_tool:tool_spec()] | any.
 -type options() :: #{
     %% Formats to recognize; all by default.
@@ -240,14 +241,22 @@ options(Options) ->
     Options.
 
 option(formats, Formats) when is_list(Formats) ->
-    case Formats -- [tag, yaml, function, xml] of
+    case Formats -- ?FORMATS of
         [] -> ok;
-        [_ | _] -> error({bad_option, formats})
+        [Other | _] -> bad_formats(Other)
     end;
+option(formats, Other) ->
+    bad_formats(Other);
 option(repair, Repair) when is_boolean(Repair) ->
     ok;
+option(repair, Other) ->
+    beamai_validate:bad_option(repair, ["must be true or false, not ", beamai_error:show(Other, 80)]);
 option(Key, _Value) ->
-    error({bad_option, Key}).
+    beamai_validate:unknown_option(Key, [formats, repair]).
+
+-spec bad_formats(term()) -> no_return().
+bad_formats(Other) ->
+    beamai_validate:bad_option(formats, ["must be a list of ", beamai_syntax:atoms(?FORMATS), ", each once, not ", beamai_error:show(Other, 80)]).
 
 binary(Text) when is_binary(Text) ->
     Text;
