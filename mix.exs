@@ -13,8 +13,7 @@ defmodule Beamai.MixProject do
       app: :beamai,
       version: to_string(@app[:vsn]),
       elixir: "~> 1.14",
-      # mix compiles modules that are both a behaviour and an implementation of one in the order of their paths.
-      erlc_paths: ["erlang/src/chat/beamai_chat_model.erl", "erlang/src"],
+      erlc_paths: ["erlang/src"],
       erlc_options: [:debug_info],
       # rebar3 builds into _build as well, with other contents.
       build_path: "_build/mix",

@@ -128,6 +128,7 @@ defmodule BeamaiTest do
     assert {:error, %Beamai.Error{error_type: :permission_denied}} = Beamai.invoke(kernel, :shell_exec, command: "ls")
     assert_received {:asked, "shell_exec"}
     assert %{verdict: :deny} = Beamai.explain(kernel, :shell_exec, command: "git push origin")
+    assert %{verdict: :ask, matched_rule: nil, message: _} = Beamai.explain(kernel, :shell_exec, command: "rm x")
   end
 
   test "a refusal says in Elixir how to allow the call" do
