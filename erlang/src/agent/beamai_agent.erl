@@ -175,10 +175,15 @@ explain({max_iterations, Max}) -> <<"Ended: the model had not finished after ", 
 explain({out_of_budget, tokens}) -> <<"Ended: the tokens of its budget are used up.">>;
 explain({out_of_budget, time}) -> <<"Ended: the time of its budget is over.">>;
 explain({store, Reason}) ->
-    Shown = unicode:characters_to_binary(beamai_error:show(Reason, 300)),
+    Shown = unicode:characters_to_binary(of_store(Reason)),
     <<"The store failed, so nothing more was done: ", Shown/binary>>;
 explain({bad_output, Problems}) -> beamai_agent_output:explain(Problems);
 explain(cancelled) -> <<"Cancelled.">>.
+
+of_store({Posix, Path}) when is_atom(Posix), is_list(Path) orelse is_binary(Path) ->
+    [beamai_error:show(unicode:characters_to_binary(Path), 200), ": ", file:format_error(Posix)];
+of_store(Reason) ->
+    beamai_error:show(Reason, 300).
 
 answers(1) -> <<"1 answer">>;
 answers(Number) -> <<(integer_to_binary(Number))/binary, " answers">>.

@@ -168,7 +168,7 @@ run(pin, Flag) when is_boolean(Flag) -> Flag;
 run(pin, Other) -> bad_option(pin, ["must be true or false, not ", show(Other)]);
 run(max_iterations, Count) when is_integer(Count), Count > 0 -> Count;
 run(max_iterations, Other) -> bad_option(max_iterations, ["must be a count above 0, not ", show(Other)]);
-run(context, Context) when is_map(Context) -> Context;
+run(context, Context) when is_map(Context) -> ok = beamai_validate:context(Context), Context;
 run(context, Other) -> bad_option(context, ["must be a map, not ", show(Other)]);
 run(budget, Limits) when is_map(Limits) -> maps:map(fun limit/2, Limits);
 run(budget, Other) -> bad_option(budget, ["must be a map of max_tokens and max_time, not ", show(Other)]);

@@ -52,10 +52,16 @@ named(Key) -> show(Key).
 kernel(#{tools := _, filters := _, env := _}) -> ok;
 kernel(Other) -> raise({bad_kernel, Other}, ["a kernel is what ", beamai_syntax:either("beamai_kernel:new", "Beamai.new"), " gives, not ", show(Other)]).
 
-%% @doc Raises `{bad_context, Term}' if the term is not a context.
+%% @doc Raises `{bad_context, Term}' if the term is not a context or has a callback that is not a function of one argument.
 -spec context(term()) -> ok.
+context(#{approve := Fun}) when Fun =/= undefined, not is_function(Fun, 1) -> bad_callback(approve, Fun);
+context(#{ask_user := Fun}) when Fun =/= undefined, not is_function(Fun, 1) -> bad_callback(ask_user, Fun);
 context(Context) when is_map(Context) -> ok;
 context(Other) -> raise({bad_context, Other}, ["a context is a map, as ", beamai_syntax:either("beamai_context:new", ":beamai_context.new"), " gives it, not ", show(Other)]).
+
+-spec bad_callback(atom(), term()) -> no_return().
+bad_callback(Key, Other) ->
+    raise({bad_context, #{Key => Other}}, [atom_to_binary(Key), " in a context must be a function of one argument, not ", show(Other)]).
 
 %% @doc Raises `{bad_option, options}' if the options are not a map.
 -spec options(term()) -> ok.

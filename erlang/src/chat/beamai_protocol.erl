@@ -227,7 +227,10 @@ rules(Tools, Options) ->
 
 specs(Specs) when is_list(Specs) -> Specs;
 specs(#{tools := _, env := _} = Kernel) -> beamai_kernel:get_tool_specs(Kernel);
-specs(Other) -> error({bad_tools, Other}).
+specs(Other) ->
+    beamai_validate:raise({bad_tools, Other}, [
+        "tools are a kernel, as ", beamai_syntax:either("beamai_kernel:new", "Beamai.new"), " gives it, or a list of tool specs, not ", beamai_error:show(Other, 80)
+    ]).
 
 described(Spec) ->
     Known = maps:with([name, description, parameters, input_schema], Spec),
@@ -261,7 +264,13 @@ bad_formats(Other) ->
 binary(Text) when is_binary(Text) ->
     Text;
 binary(Text) ->
-    case unicode:characters_to_binary(Text) of
+    try unicode:characters_to_binary(Text) of
         Binary when is_binary(Binary) -> Binary;
-        _ -> error({bad_text, Text})
+        _ -> bad_text(Text)
+    catch
+        error:badarg -> bad_text(Text)
     end.
+
+-spec bad_text(term()) -> no_return().
+bad_text(Other) ->
+    beamai_validate:raise({bad_text, Other}, ["the answer of a model is a text, not ", beamai_error:show(Other, 80)]).
