@@ -17,7 +17,7 @@
 
 %% @doc A filter that returns the result of an earlier call again, if tool, arguments and session are the same and the
 %% file in the argument `path' or `file_path' has not changed. Calls without such an argument are cached only with a
-%% `ttl'.
+%% `ttl'. `workspace' is that of the kernel, in which relative paths are found; by default the current directory.
 -spec cache(beamai_filter_cache:options()) -> beamai_filter:filter().
 cache(Options) ->
     beamai_filter_options:check(Options, [tools, workspace, ttl]),
