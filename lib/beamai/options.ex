@@ -61,7 +61,9 @@ defmodule Beamai.Options do
   defp option({key, []}) when key in @maps, do: {key, %{}}
   defp option({:store, {module, options}}), do: {:store, {module, pairs(options)}}
   # Sub-agents are named by text, so they come in a map.
-  defp option({:agents, agents}) when is_map(agents), do: {:agents, Map.new(agents, fn {name, one} -> {name, if(name == :paths, do: one, else: pairs(one))} end)}
+  defp option({:agents, agents}) when is_map(agents),
+    do: {:agents, Map.new(agents, fn {name, one} -> {name, if(name == :paths, do: one, else: pairs(one))} end)}
+
   defp option({key, value}), do: {key, nested(value)}
 
   defp nested([{_, _} | _] = list) do

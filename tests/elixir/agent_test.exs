@@ -33,7 +33,11 @@ defmodule Beamai.AgentTest do
     assert %{system_prompt: "Hello.\n\nBe brief."} = Agent.new(llm: llm, system_prompt: ["Hello.", {:file, path}])
     assert %{store: {:beamai_store_file, %{dir: "d"}}} = Agent.new(llm: llm, agent_id: "a", store: {:beamai_store_file, dir: "d"})
     assert_raise Beamai.OptionError, ~r/an agent is what Beamai.Agent.new gives, not 7/, fn -> Agent.run(7, "Hello") end
-    assert_raise Beamai.OptionError, ~r/budget: :max_token is not an option/, fn -> Agent.new(llm: llm, budget: [max_token: 1]) end
+
+    assert_raise Beamai.OptionError, ~r/budget: :max_token is not an option/, fn ->
+      Agent.new(llm: llm, budget: [max_token: 1])
+    end
+
     assert %{budget: budget} = Agent.new(llm: llm, budget: [])
     assert budget == %{}
   end

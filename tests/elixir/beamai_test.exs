@@ -97,7 +97,8 @@ defmodule BeamaiTest do
       for {fun, message} <- [
             {fn -> :beamai_filters.cache(%{}) end, "tools: is missing: a list of names of tools that only read"},
             {fn -> :beamai_filters.rate_limit(%{calls: 0, per: 1}) end, "calls: must be an integer above 0, not 0"},
-            {fn -> :beamai_filters.redact(%{patterns: ["("]}) end, ~s(patterns: "(" is not a regular expression: missing \) at position 1)},
+            {fn -> :beamai_filters.redact(%{patterns: ["("]}) end,
+             ~s(patterns: "(" is not a regular expression: missing \) at position 1)},
             {fn -> :beamai_mcp.connect(%{name: "x"}) end, "command: is missing: the program of the server, or url, its address"},
             {fn -> :beamai_trace.start_link(%{max: 0}) end, "max: must be an integer above 0, not 0"},
             {fn -> :beamai_inspector.start_link(%{}) end, "trace: is missing: the process that :beamai_trace.start_link/1 gave"},
