@@ -152,6 +152,9 @@ what_cannot_be_meant_is_explained_test_() ->
             {{bad_text, x}, "a text, not x", fun() -> beamai_protocol:parse(x) end},
             {{bad_handler, x}, "a function of four arguments", fun() -> beamai_telemetry:attach(x, [], x, x) end},
             {{bad_events, x}, "such as [[beamai,tool,stop]], is wanted, not x", fun() -> beamai_telemetry:attach(x, x, fun(_, _, _, _) -> ok end, x) end},
+            {{bad_option, output}, "is no JSON Schema: \"type\" must be string, integer, number, boolean, null, array, object, not \"float\"", fun() ->
+                beamai_agent:run(agent(), <<"Hello">>, #{output => #{type => float}})
+            end},
             {{bad_option, cacertfile}, "there is no file \"/no/such\"", fun() ->
                 beamai_chat:new(openai, #{model => <<"m">>, cacertfile => "/no/such"})
             end},

@@ -30,7 +30,7 @@ keys() -> ?KEYS.
 -spec check(Key :: atom(), Value :: term()) -> term().
 check(output, Schema) when is_map(Schema) ->
     case beamai_json:encode(Schema) of
-        {ok, Text} -> element(2, beamai_json:decode(Text));
+        {ok, Text} -> schema(element(2, beamai_json:decode(Text)));
         {error, Why} -> bad_option(output, ["is no JSON Schema: ", Why])
     end;
 check(output, Other) ->
@@ -47,6 +47,12 @@ check(stop_sequences, Other) ->
     bad_option(stop_sequences, ["must be a list of texts, not ", show(Other)]);
 check(parallel, Count) when is_integer(Count), Count > 0 -> Count;
 check(parallel, Other) -> bad_option(parallel, ["must be a count above 0, not ", show(Other)]).
+
+schema(Schema) ->
+    case beamai_json_schema:mistakes(Schema) of
+        [] -> Schema;
+        Mistakes -> bad_option(output, ["is no JSON Schema: ", lists:join("; ", Mistakes)])
+    end.
 
 show(Term) -> beamai_error:show(Term, 80).
 
