@@ -122,6 +122,27 @@ defmodule BeamaiTest do
     end
   end
 
+  test "what the host can configure is written in Elixir's syntax" do
+    for {erlang, elixir} <- [
+          {~S|Allow it with web => #{allow_addresses => [<<"127.0.0.1:80">>]}|,
+           ~S|Allow it with web: %{allow_addresses: ["127.0.0.1:80"]}|},
+          {~S|Name one: web => #{search => #{provider => searxng, base_url => <<"http://a">>}}, or provider brave|,
+           ~S|Name one: web: %{search: %{provider: :searxng, base_url: "http://a"}}, or provider brave|},
+          {~S|permissions => #{allow => [<<"Bash(echo \"a\")"/utf8>>, <<"Read(x)"/utf8>>]}|,
+           ~S|permissions: %{allow: ["Bash(echo \"a\")", "Read(x)"]}|},
+          {"sandbox => best_effort", "sandbox: :best_effort"},
+          {"sandbox => \#{network => true, without => [private_proc]}", "sandbox: %{network: true, without: [:private_proc]}"},
+          {~S|lsp => #{servers => #{python => #{command => [<<"PROGRAM">>]}}}|,
+           ~S|lsp: %{servers: %{python: %{command: ["PROGRAM"]}}}|}
+        ] do
+      assert :beamai_syntax.options(erlang) == elixir
+    end
+
+    {:error, error} = Beamai.invoke(Beamai.new(tools: :web), :web_search, [query: "x"], %{approve: fn _ -> :allow end})
+    assert error.message =~ "Name one: web: %{search: %{provider: :searxng,"
+    refute Beamai.for_model(:web_search, %{}, error) =~ "searxng"
+  end
+
   test "rules and callbacks are taken from keyword lists" do
     own = self()
     approve = fn request -> send(own, {:asked, request.tool}) && :deny end

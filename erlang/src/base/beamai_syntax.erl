@@ -4,7 +4,7 @@
 %% @hidden
 -module(beamai_syntax).
 
--export([show/2, function/3, either/2, atom/1, atoms/1, listed/1, text/0, message/1, option_error/2]).
+-export([show/2, options/1, function/3, either/2, atom/1, atoms/1, listed/1, text/0, message/1, option_error/2]).
 -export([is_elixir/0, has_elixir/0, module_name/1, normalized/2, format_exit/1, format_mfa/3]).
 
 %% @doc Formats a term in at most about `Limit' characters.
@@ -21,6 +21,24 @@ inspected(Term, Limit) ->
         true -> Text;
         false -> [string:slice(Text, 0, Limit), "..."]
     end.
+
+%% @doc A sentence with options as Erlang terms, in the host's syntax.
+-spec options(binary()) -> binary().
+options(Text) ->
+    case is_elixir() of
+        true -> lists:foldl(fun({Erlang, Elixir}, Before) -> re:replace(Before, Erlang, Elixir, [global, {return, binary}]) end, Text, elixir());
+        false -> Text
+    end.
+
+elixir() ->
+    [
+        {<<"<<(\"(?:[^\"\\\\]|\\\\.)*\")(?:/utf8)?>>">>, <<"\\1">>},
+        {<<"#\\{">>, <<"%{">>},
+        {<<"\\[([a-z]\\w*)\\]">>, <<"[:\\1]">>},
+        {<<"\\b([a-z]\\w*) => (true|false)\\b">>, <<"\\1: \\2">>},
+        {<<"\\b([a-z]\\w*) => ([a-z]\\w*)\\b">>, <<"\\1: :\\2">>},
+        {<<"\\b([a-z]\\w*) => ">>, <<"\\1: ">>}
+    ].
 
 %% @doc Selects the text in the host's language.
 -spec either(Erlang :: Text, Elixir :: Text) -> Text.
