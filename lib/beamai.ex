@@ -216,14 +216,19 @@ defmodule Beamai do
   defdelegate cancel(run_id), to: :beamai_kernel
 
   @doc """
-  The verdict on a call and the rule that decided, without making the call.
+  The verdict on a call, the rule that decided (`:matched_rule`, `nil` if none did) and the reason in words (`:message`), without
+  making the call.
 
       iex> Beamai.explain(Beamai.new(tools: :file), "file_write", path: "a", content: "").verdict
       :ask
   """
-  @spec explain(kernel, String.t() | atom, map | keyword) :: %{verdict: :allow | :ask | :deny} | {:error, Error.t()}
+  @spec explain(kernel, String.t() | atom, map | keyword) ::
+          %{verdict: :allow | :ask | :deny, matched_rule: String.t() | nil, message: String.t()} | {:error, Error.t()}
   def explain(kernel, name, args) do
-    answered(explained(fn -> :beamai_permission.explain(kernel, text(name), pairs(args)) end))
+    case explained(fn -> :beamai_permission.explain(kernel, text(name), pairs(args)) end) do
+      %{matched_rule: :undefined} = explanation -> %{explanation | matched_rule: nil}
+      other -> answered(other)
+    end
   end
 
   @doc """

@@ -11,9 +11,9 @@ defmodule Beamai.Agent do
       iex> {result.content, result.tool_calls}
       {"This is a mix project.", 1}
 
-  An agent is data and a run is a function of it: it runs in the calling process, ends with it, and gives the agent that
-  the next run goes on with, also where the run failed. Options, results and events are those of `:beamai_agent`; keyword
-  lists stand for its maps.
+  An agent is data and a run is a function of it: it runs in the calling process, ends with it, and returns the agent for
+  the next run, even if it failed. Options, results and events are those of `:beamai_agent`, with keyword lists in place of
+  maps.
   """
 
   alias Beamai.Options
@@ -26,7 +26,7 @@ defmodule Beamai.Agent do
   @typedoc "Text, or a map with `:text` and `:files`."
   @type input :: String.t() | map
 
-  @typedoc "What a run ends with."
+  @typedoc "Result of a run."
   @type outcome :: {:ok, :beamai_agent.result(), t} | {:error, :beamai_agent.failure(), t}
 
   @doc """
@@ -50,9 +50,11 @@ defmodule Beamai.Agent do
 
     * `:llm` - required: a model of `model/2`
     * `:tools` - what `Beamai.add_tools/2` takes, on top of `:kernel`
-    * `:kernel` - workspace, permissions, approvals: what `Beamai.new/1` gives; by default a new one
-    * `:system_prompt`, `:max_iterations`, `:budget`, `:agents`, `:profile`, `:store`, `:agent_id`, `:conversation`,
-      `:output` and the others of `:beamai_agent.new/1`
+    * `:kernel` - workspace, permissions, approvals: from `Beamai.new/1`; by default a new one
+    * `:store` - a module, or `{module, options}`, such as `{:beamai_store_file, dir: "/var/lib/agents"}`
+    * `:system_prompt` - text, or a list of texts and `{:file, path}`
+    * `:max_iterations`, `:budget`, `:agents`, `:profile`, `:agent_id`, `:conversation`, `:output` and the others of
+      `:beamai_agent.new/1`
 
   Raises `Beamai.OptionError`.
 
@@ -88,7 +90,7 @@ defmodule Beamai.Agent do
   end
 
   @doc """
-  As `run/3`, and gives the answer's text alone. Raises a `RuntimeError` that explains what failed.
+  As `run/3`, but returns only the text of the answer. Raises a `RuntimeError` that explains what failed.
   """
   @spec run!(t, input, keyword | map) :: String.t()
   def run!(agent, input, options \\ []) do
@@ -99,10 +101,10 @@ defmodule Beamai.Agent do
   end
 
   @doc """
-  The events of a run, as they come; the last element is what `run/3` would give.
+  The events of a run as they occur; the last element is what `run/3` would return.
 
-  The run takes place in a process of its own, linked to the one that reads the stream. Whoever stops reading ends the
-  run and everything that it has started.
+  The run takes place in a separate process, linked to the one that reads the stream. If you stop reading, the run ends
+  with everything that it started.
 
       iex> agent = Beamai.Agent.new(llm: Beamai.Agent.model(:scripted, turns: ["Hello."]))
       iex> events = Enum.to_list(Beamai.Agent.stream(agent, "Hi"))
@@ -120,8 +122,8 @@ defmodule Beamai.Agent do
   end
 
   @doc """
-  Goes on with what was stored under the agent's `:agent_id` when its process or node ended; `{:idle, agent}` where nothing
-  was under way.
+  Continues the stored run of the agent's `:agent_id` that was interrupted when its process or node ended. Returns
+  `{:idle, agent}` if there is none.
 
       iex> agent = Beamai.Agent.new(llm: Beamai.Agent.model(:scripted, turns: ["Hello."]))
       iex> {:idle, _agent} = Beamai.Agent.resume(agent)
@@ -136,10 +138,10 @@ defmodule Beamai.Agent do
   defdelegate conversation(agent), to: :beamai_agent
 
   @doc """
-  A failure of a run as a sentence.
+  Explains a failure of a run in a sentence.
 
       iex> Beamai.Agent.explain({:max_iterations, 1})
-      "Ended after 1 answers without a last one."
+      "Ended: the model had not finished after 1 answer, the limit max_iterations."
   """
   @spec explain(:beamai_agent.failure()) :: String.t()
   defdelegate explain(reason), to: :beamai_agent

@@ -55,12 +55,15 @@ defmodule Beamai.Options do
 
   @maps [:permissions, :sandbox, :skills, :lsp, :web, :agents, :limits, :budget, :compaction, :context, :tool_listing]
   # What is given as data stays as it is.
-  @data [:tools, :conversation, :output, :kernel, :llm, :store]
+  @data [:tools, :conversation, :output, :kernel, :llm, :system_prompt]
 
   defp option({key, value}) when key in @data, do: {key, value}
   defp option({key, []}) when key in @maps, do: {key, %{}}
+  defp option({:store, {module, options}}), do: {:store, {module, pairs(options)}}
   # Sub-agents are named by text, so they come in a map.
-  defp option({:agents, agents}) when is_map(agents), do: {:agents, Map.new(agents, fn {name, one} -> {name, nested(one)} end)}
+  defp option({:agents, agents}) when is_map(agents),
+    do: {:agents, Map.new(agents, fn {name, one} -> {name, if(name == :paths, do: one, else: pairs(one))} end)}
+
   defp option({key, value}), do: {key, nested(value)}
 
   defp nested([{_, _} | _] = list) do

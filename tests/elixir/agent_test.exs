@@ -16,12 +16,30 @@ defmodule Beamai.AgentTest do
 
   test "a failure is explained" do
     agent = Agent.new(llm: scripted([%{tool_calls: [{"todo_list", %{}}]}]), tools: :todo)
-    assert_raise RuntimeError, ~r/Ended after 1 answers/, fn -> Agent.run!(agent, "Go", max_iterations: 1) end
+    assert_raise RuntimeError, ~r/had not finished after 1 answer,/, fn -> Agent.run!(agent, "Go", max_iterations: 1) end
   end
 
   test "bad options are named" do
     assert_raise Beamai.OptionError, ~r/max_iterations/, fn -> Agent.new(llm: scripted(["x"]), max_iterations: 0) end
     assert_raise Beamai.OptionError, ~r/evnts/, fn -> Agent.run(Agent.new(llm: scripted(["x"])), "Hi", evnts: self()) end
+  end
+
+  test "options that are not maps in Erlang are what Elixir has for them" do
+    llm = scripted(["x"])
+    path = Path.join(System.tmp_dir!(), "beamai-prompt-#{System.unique_integer([:positive])}")
+    File.write!(path, "Be brief.")
+    on_exit(fn -> File.rm(path) end)
+    assert %{system_prompt: "Be brief."} = Agent.new(llm: llm, system_prompt: [file: path])
+    assert %{system_prompt: "Hello.\n\nBe brief."} = Agent.new(llm: llm, system_prompt: ["Hello.", {:file, path}])
+    assert %{store: {:beamai_store_file, %{dir: "d"}}} = Agent.new(llm: llm, agent_id: "a", store: {:beamai_store_file, dir: "d"})
+    assert_raise Beamai.OptionError, ~r/an agent is what Beamai.Agent.new gives, not 7/, fn -> Agent.run(7, "Hello") end
+
+    assert_raise Beamai.OptionError, ~r/budget: :max_token is not an option/, fn ->
+      Agent.new(llm: llm, budget: [max_token: 1])
+    end
+
+    assert %{budget: budget} = Agent.new(llm: llm, budget: [])
+    assert budget == %{}
   end
 
   test "a stream gives the events in order and passes them on" do

@@ -38,7 +38,7 @@ defmodule BeamaiTest do
              ~s(permissions: the policy has the unknown key "allow", because it is a string; write the atom :allow)},
             {%{"workspace" => "."}, ~s("workspace" is not an option: the names of options are atoms, here :workspace)},
             {%{"tools" => :file}, ~s("tools" is not an option: the names of options are atoms, here :tools)},
-            {[sandbox: "off"], ~s(sandbox: must be :required, :best_effort, :off or a map of options, not "off")},
+            {[sandbox: "off"], ~s(sandbox: must be :required, :best_effort, :off or a keyword list of options, not "off")},
             {[sandbox: %{"network" => true}],
              ~s(sandbox: "network" is not an option, because it is a string; write the atom :network)},
             {[sandbox: [report: true]], "sandbox: report must be :when_off or :always, not true"},
@@ -88,7 +88,28 @@ defmodule BeamaiTest do
 
     # Those of Erlang are rescued under the name of ErlangError.
     test "are not what other errors become" do
-      assert_raise FunctionClauseError, fn -> Beamai.Agent.run(7, "Hello") end
+      assert_raise FunctionClauseError, fn -> Beamai.Options.explained(fn -> Keyword.pop(Process.get(:none), :a) end) end
+    end
+
+    test "of the Erlang API raise the same exception" do
+      kernel = Beamai.new()
+
+      for {fun, message} <- [
+            {fn -> :beamai_filters.cache(%{}) end, "tools: is missing: a list of names of tools that only read"},
+            {fn -> :beamai_filters.rate_limit(%{calls: 0, per: 1}) end, "calls: must be an integer above 0, not 0"},
+            {fn -> :beamai_filters.redact(%{patterns: ["("]}) end,
+             ~s(patterns: "(" is not a regular expression: missing \) at position 1)},
+            {fn -> :beamai_mcp.connect(%{name: "x"}) end, "command: is missing: the program of the server, or url, its address"},
+            {fn -> :beamai_trace.start_link(%{max: 0}) end, "max: must be an integer above 0, not 0"},
+            {fn -> :beamai_inspector.start_link(%{}) end, "trace: is missing: the process that :beamai_trace.start_link/1 gave"},
+            {fn -> :beamai_kernel.place(kernel, :foo, node()) end,
+             "what is placed is {:tool, name}, {:tag, tag}, {:session, id} or :all, not :foo"},
+            {fn -> :beamai_context.get(%{}, :a) end, "the context is the last argument: :beamai_context.get(key, context)"},
+            {fn -> :beamai_chat.complete(7, "Hello") end, "a model is what Beamai.Agent.model gives, not 7"}
+          ] do
+        error = assert_raise Beamai.OptionError, fun
+        assert Exception.message(error) == message
+      end
     end
 
     test "of tools name the tool" do
@@ -101,6 +122,27 @@ defmodule BeamaiTest do
     end
   end
 
+  test "what the host can configure is written in Elixir's syntax" do
+    for {erlang, elixir} <- [
+          {~S|Allow it with web => #{allow_addresses => [<<"127.0.0.1:80">>]}|,
+           ~S|Allow it with web: %{allow_addresses: ["127.0.0.1:80"]}|},
+          {~S|Name one: web => #{search => #{provider => searxng, base_url => <<"http://a">>}}, or provider brave|,
+           ~S|Name one: web: %{search: %{provider: :searxng, base_url: "http://a"}}, or provider brave|},
+          {~S|permissions => #{allow => [<<"Bash(echo \"a\")"/utf8>>, <<"Read(x)"/utf8>>]}|,
+           ~S|permissions: %{allow: ["Bash(echo \"a\")", "Read(x)"]}|},
+          {"sandbox => best_effort", "sandbox: :best_effort"},
+          {"sandbox => \#{network => true, without => [private_proc]}", "sandbox: %{network: true, without: [:private_proc]}"},
+          {~S|lsp => #{servers => #{python => #{command => [<<"PROGRAM">>]}}}|,
+           ~S|lsp: %{servers: %{python: %{command: ["PROGRAM"]}}}|}
+        ] do
+      assert :beamai_syntax.options(erlang) == elixir
+    end
+
+    {:error, error} = Beamai.invoke(Beamai.new(tools: :web), :web_search, [query: "x"], %{approve: fn _ -> :allow end})
+    assert error.message =~ "Name one: web: %{search: %{provider: :searxng,"
+    refute Beamai.for_model(:web_search, %{}, error) =~ "searxng"
+  end
+
   test "rules and callbacks are taken from keyword lists" do
     own = self()
     approve = fn request -> send(own, {:asked, request.tool}) && :deny end
@@ -108,6 +150,7 @@ defmodule BeamaiTest do
     assert {:error, %Beamai.Error{error_type: :permission_denied}} = Beamai.invoke(kernel, :shell_exec, command: "ls")
     assert_received {:asked, "shell_exec"}
     assert %{verdict: :deny} = Beamai.explain(kernel, :shell_exec, command: "git push origin")
+    assert %{verdict: :ask, matched_rule: nil, message: _} = Beamai.explain(kernel, :shell_exec, command: "rm x")
   end
 
   test "a refusal says in Elixir how to allow the call" do

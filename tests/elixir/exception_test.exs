@@ -44,6 +44,7 @@ defmodule Beamai.ExceptionTest do
     def fail("apply", value), do: value.size()
     def fail("own term", _value), do: :erlang.error({:own, 1})
     def fail("exit", _value), do: exit(:own)
+    def fail("throw", _value), do: throw(:own)
     def fail("exit with an exception", value), do: exit({:shutdown, %Beamai.ExceptionTest.Secret{password: value}})
     def fail("bytes", _value), do: raise(<<"caf", 233>>)
     def fail("call", value), do: GenServer.call(:no_such_server, String.length(value))
@@ -80,6 +81,7 @@ defmodule Beamai.ExceptionTest do
           {"apply", "raised ArgumentError: "},
           {"own term", "raised ErlangError: Erlang error: {:own, 1}"},
           {"exit", "raised exit: :own"},
+          {"throw", "raised throw: :own"},
           {"exit with an exception", "raised exit: shutdown: Beamai.ExceptionTest.Secret: not allowed"},
           {"bytes", "raised RuntimeError: café"},
           {"call", "raised exit: exited in: GenServer.call(:no_such_server, 7, 5000): no process: "},

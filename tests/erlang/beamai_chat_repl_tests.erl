@@ -270,4 +270,7 @@ which_model_it_is_comes_from_the_environment_test() ->
     {error, Missing} = beamai_chat_repl:model(Env([{"ANTHROPIC_API_KEY", "k"}])),
     ?assertEqual(<<"set ANTHROPIC_MODEL to the name of a model">>, iolist_to_binary(Missing)),
     {error, Bad} = beamai_chat_repl:model(Env([{"OPENAI_API_KEY", "two words"}, {"OPENAI_MODEL", "m"}])),
-    ?assertEqual(<<"OPENAI_API_KEY cannot be used">>, iolist_to_binary(Bad)).
+    ?assertEqual(
+        <<"OPENAI_API_KEY cannot be used: api_key: must be printable text without spaces, or a function of no arguments that returns it">>,
+        iolist_to_binary(Bad)
+    ).

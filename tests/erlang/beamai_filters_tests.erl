@@ -302,8 +302,11 @@ options_are_checked_test() ->
     [
         ?assertError({bad_option, Key}, beamai_filters:Filter(Options))
      || {Filter, Key, Options} <- [
+            {cache, tools, #{tools => <<"file_read">>}}, {cache, ttl, #{tools => [], ttl => 0}}, {debounce, window, #{window => 0}},
+            {batch, tools, #{tools => [file_read]}}, {redact, patterns, #{patterns => 5}}, {rate_limit, per, #{calls => 1}},
+            {audit, contents, #{to => fun(_) -> ok end, contents => 1}},
             {cache, tools, #{}}, {cache, other, #{tools => [], other => 1}}, {debounce, tool, #{tool => 1}},
-            {rate_limit, calls, #{calls => 1}}, {rate_limit, calls, #{calls => 0, per => 1}}, {call_limit, calls, #{}},
+            {rate_limit, calls, #{per => 1}}, {rate_limit, calls, #{calls => 0, per => 1}}, {call_limit, calls, #{}},
             {call_limit, per, #{calls => 1, per => day}}, {audit, to, #{}}, {redact, patterns, #{patterns => ["("]}},
             {result_budget, bytes, #{bytes => 0}}, {redact, options, []}
         ]

@@ -81,3 +81,14 @@ calls_are_served_as_they_are_made_test() ->
     [?assertError({bad_option, Key}, beamai_inspector:start_link(#{trace => Trace, Key => bad})) || Key <- [port, title, conversation, colour]],
     ?assertError({bad_option, trace}, beamai_inspector:start_link(#{})),
     ok = beamai_trace:stop(Trace).
+
+a_port_in_use_is_named_test() ->
+    {ok, Socket} = gen_tcp:listen(0, [{ip, {127, 0, 0, 1}}]),
+    {ok, Port} = inet:port(Socket),
+    {ok, Trace} = beamai_trace:start_link(),
+    Flag = process_flag(trap_exit, true),
+    ?assertEqual({error, eaddrinuse}, beamai_inspector:start_link(#{trace => Trace, port => Port})),
+    receive {'EXIT', _, eaddrinuse} -> ok after 5000 -> error(no_exit) end,
+    true = process_flag(trap_exit, Flag),
+    ok = beamai_trace:stop(Trace),
+    ok = gen_tcp:close(Socket).

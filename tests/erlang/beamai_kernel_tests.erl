@@ -129,12 +129,83 @@ what_cannot_be_meant_is_explained_test_() ->
             end},
             {{bad_option, sandbox}, "mode must be required, best_effort or off, not on", fun() -> beamai_kernel:new(#{sandbox => #{mode => on}}) end},
             {{bad_option, sandbox}, "nope is not an option; the options are mode, tier,", fun() -> beamai_kernel:new(#{sandbox => #{nope => 1}}) end},
+            {{bad_option, web}, "search must be #{provider => searxng, base_url => Url}, not 5", fun() -> beamai_kernel:new(#{web => #{search => 5}}) end},
+            {{bad_option, web}, "the provider of search must be searxng, brave or tavily, not bing", fun() ->
+                beamai_kernel:new(#{web => #{search => #{provider => bing}}})
+            end},
+            {{bad_option, lsp}, "servers must be a map", fun() -> beamai_kernel:new(#{lsp => #{servers => 5}}) end},
+            {{bad_placement, x}, "{tool, Name}, {tag, Tag}, {session, Id} or all, not x", fun() -> beamai_kernel:place(Kernel, x, node()) end},
+            {{bad_agent, x}, "beamai_agent:new gives as {ok, Agent}, not x", fun() -> beamai_agent:run(x, <<"Hello">>) end},
+            {{bad_agent, x}, "beamai_agent:new gives", fun() -> beamai_agent:resume(x, #{}) end},
+            {{bad_agent, {ok, x}}, "beamai_agent:new gives", fun() -> beamai_agent:run({ok, x}, <<"Hello">>) end},
+            {{bad_text, 5}, "a text in UTF-8, or a map with text and files, not 5", fun() -> beamai_agent:run(agent(), 5) end},
+            {{bad_option, tool_choice}, "there is no tool named \"todo_lst\"; did you mean todo_list,", fun() ->
+                beamai_agent:run(agent(), <<"Hello">>, #{tool_choice => {tool, <<"todo_lst">>}})
+            end},
+            {{bad_context, #{approve => x}}, "approve in a context must be a function of one argument, not x", fun() ->
+                beamai_kernel:invoke(Kernel, <<"t">>, #{}, #{approve => x})
+            end},
+            {{bad_context, #{ask_user => x}}, "ask_user in a context must be a function of one", fun() ->
+                beamai_agent:run(agent(), <<"Hello">>, #{context => #{ask_user => x}})
+            end},
+            {{bad_tools, x}, "as beamai_kernel:new gives it, or a list of tool specs, not x", fun() -> beamai_protocol:system_prompt(x) end},
+            {{bad_text, x}, "a text, not x", fun() -> beamai_protocol:parse(x) end},
+            {{bad_handler, x}, "a function of four arguments", fun() -> beamai_telemetry:attach(x, [], x, x) end},
+            {{bad_events, x}, "such as [[beamai,tool,stop]], is wanted, not x", fun() -> beamai_telemetry:attach(x, x, fun(_, _, _, _) -> ok end, x) end},
+            {{bad_option, output}, "is no JSON Schema: \"type\" must be string, integer, number, boolean, null, array, object, not \"float\"", fun() ->
+                beamai_agent:run(agent(), <<"Hello">>, #{output => #{type => float}})
+            end},
+            {{bad_option, cacertfile}, "there is no file \"/no/such\"", fun() ->
+                beamai_chat:new(openai, #{model => <<"m">>, cacertfile => "/no/such"})
+            end},
+            {{bad_option, store}, "there is no Mnesia table nope: start Mnesia and create the table with beamai_store_mnesia:create_table/2", fun() ->
+                beamai_agent:new(#{llm => beamai_chat:new(scripted, #{turns => []}), agent_id => <<"a">>, store => {beamai_store_mnesia, #{table => nope}}})
+            end},
+            {{bad_model, x}, "beamai_chat:new gives, not x", fun() -> beamai_chat:complete(x, <<"Hello">>) end},
+            {{bad_request, #{}}, "a map with a list of messages", fun() -> beamai_chat:complete(beamai_chat:new(scripted, #{turns => []}), #{}) end},
+            {{bad_option, formats}, "must be a list of tag, yaml, function or xml, each once, not x", fun() -> beamai_protocol:parse(<<>>, any, #{formats => [x]}) end},
+            {{bad_option, format}, "the options are formats, repair", fun() -> beamai_protocol:parse(<<>>, any, #{format => x}) end},
             {{bad_option, settings}, "web: the kernel's settings are not valid", fun() -> beamai_kernel:new(#{web => #{nope => 1}}) end},
             {{bad_option, settings}, "permissions: permission rule \"Bash(\"", fun() -> beamai_kernel:new(#{permissions => #{deny => [<<"Bash(">>]}}) end},
             {{bad_option, agents}, "the name of an agent must be a binary", fun() -> beamai_kernel:new(#{agents => #{a => #{}}}) end},
             {{bad_option, headers}, "a list of pairs of a name and a value", fun() ->
                 beamai_chat:new(openai, #{model => <<"m">>, headers => #{<<"authorization">> => <<"hunter2">>}})
             end}
+        ]
+    ].
+
+agent() ->
+    {ok, Agent} = beamai_agent:new(#{llm => beamai_chat:new(scripted, #{turns => [<<"Hello.">>]}), plugins => [beamai_tool_todo]}),
+    Agent.
+
+a_model_that_answers_wrongly_is_explained_test_() ->
+    Failure = fun(Provider, Options) ->
+        {ok, Agent} = beamai_agent:new(#{llm => beamai_chat:new(Provider, Options)}),
+        {error, {model, #{message := Message}}, _} = beamai_agent:run(Agent, <<"Hello">>),
+        Message
+    end,
+    [
+        ?_assertEqual(Message, Failure(Provider, Options))
+     || {Provider, Options, Message} <- [
+            {text, #{complete => fun(_) -> x end}, <<"the function in complete returned x; it returns {ok, Text}, with a binary, or {error, Reason}">>},
+            {text, #{complete => fun(_) -> {ok, 5} end}, <<"the function in complete returned {ok,5}; it returns {ok, Text}, with a binary, or {error, Reason}">>},
+            {text, #{complete => fun(_) -> {error, x} end}, <<"the function failed: x">>},
+            {scripted, #{turns => [5]}, <<"the script is not valid: a turn must be a binary, a map of content and tool_calls, or a function, not 5">>},
+            {scripted, #{turns => [#{tool_calls => [x]}]}, <<"the script is not valid: a call of a turn must be {Name, Args}, not x">>},
+            {scripted, #{turns => [#{content => x}]},
+                <<"the script is not valid: a turn has content, a binary, and tool_calls, a list, not #{content => x}">>},
+            {scripted, #{turns => []}, <<"the script has no turn 1: it has 0">>}
+        ]
+    ].
+
+failures_of_runs_are_sentences_test_() ->
+    [
+        ?_assertEqual(Text, beamai_agent:explain(Failure))
+     || {Failure, Text} <- [
+            {{max_iterations, 1}, <<"Ended: the model had not finished after 1 answer, the limit max_iterations.">>},
+            {{max_iterations, 20}, <<"Ended: the model had not finished after 20 answers, the limit max_iterations.">>},
+            {{store, {enoent, "/a"}}, <<"The store failed, so nothing more was done: \"/a\": no such file or directory">>},
+            {{store, full}, <<"The store failed, so nothing more was done: full">>}
         ]
     ].
 

@@ -299,12 +299,13 @@ nothing_runs_that_cannot_be_stored_test() ->
 options_are_checked_test() ->
     Model = beamai_chat:new(scripted, #{turns => []}),
     Refused = fun(Key, Options) -> ?assertError({bad_option, Key}, beamai_agent:new(Options#{llm => Model})) end,
-    Refused(agent_id, #{store => beamai_store_mnesia}),
-    Refused(agent_id, #{store => beamai_store_mnesia, agent_id => a}),
+    Store = {beamai_store_file, #{dir => "/tmp"}},
+    Refused(agent_id, #{store => Store}),
+    Refused(agent_id, #{store => Store, agent_id => a}),
     [
-        Refused(store, #{store => Store, agent_id => <<"a">>})
-     || Store <- [
-            none_such, lists, {beamai_store_file, #{}}, {beamai_store_file, #{dir => "/tmp", sync => 1}}, beamai_store_file,
+        Refused(store, #{store => Bad, agent_id => <<"a">>})
+     || Bad <- [
+            beamai_store_mnesia, none_such, lists, {beamai_store_file, #{}}, {beamai_store_file, #{dir => "/tmp", sync => 1}}, beamai_store_file,
             {beamai_store_file, #{dir => "/tmp", other => 1}}, {beamai_store_mnesia, #{table => "a"}}, "dir"
         ]
     ].

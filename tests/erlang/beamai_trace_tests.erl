@@ -44,6 +44,14 @@ an_agents_run_is_whole_test() ->
         ?assertMatch([#{count := 2, input_tokens := 16, output_tokens := 3}], maps:values(Models))
     end).
 
+lists_of_an_entry_are_json_test() ->
+    traced(#{}, fun(Trace) ->
+        {ok, Agent} = beamai_agent:new(#{llm => beamai_chat:new(scripted, #{turns => [<<"ok">>]}), kernel => kernel()}),
+        {ok, _, _} = beamai_agent:run(Agent, <<"Go.">>),
+        [Model, _] = beamai_trace:entries(Trace),
+        ?assertMatch({ok, #{<<"finish_reasons">> := [<<"end_turn">>]}}, beamai_json:decode(beamai_trace:json(Model)))
+    end).
+
 memory_is_bounded_and_totals_are_not_test() ->
     traced(#{max => 10}, fun(Trace) ->
         [{ok, _, _} = beamai_kernel:invoke(kernel(), <<"fine">>, #{}) || _ <- lists:seq(1, 100)],

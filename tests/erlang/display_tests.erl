@@ -51,3 +51,26 @@ two_keys_that_are_the_same_text_are_no_result_for_a_model_test() ->
      || Result <- [#{1 => a, <<"1">> => b}, [#{deep => #{'1' => a, <<"1">> => b}}], #{1 => a, '1' => b}]
     ],
     ?assertEqual(<<"{\"1\":\"a\",\"2\":\"b\"}">>, beamai_display:for_model(<<"own">>, #{}, #{1 => a, <<"2">> => b})).
+
+%% A model cannot configure anything.
+what_the_host_can_configure_is_not_said_to_models_test() ->
+    Kernel = beamai_kernel:add_tool_module(beamai_kernel:new(#{permissions => #{allow => [<<"WebFetch">>, <<"WebSearch">>]}}), beamai_tool_web),
+    [
+        begin
+            {error, #{message := Message, details := #{configure := Hint}} = Error} = beamai_kernel:invoke(Kernel, Tool, Args),
+            ?assertNotEqual(nomatch, string:find(Message, Hint)),
+            ?assertNotEqual(nomatch, string:find(Hint, "web => #{")),
+            ?assertEqual(nomatch, string:find(beamai_display:error_for_model(Error), Hint))
+        end
+     || {Tool, Args} <- [{<<"web_search">>, #{query => <<"x">>}}, {<<"web_fetch">>, #{url => <<"http://127.0.0.1:1/">>}}]
+    ].
+
+integers_of_more_than_64_bits_become_text_test() ->
+    Own = fun(Result) -> beamai_display:for_model(<<"own">>, #{}, Result) end,
+    [
+        ?assertEqual({Text, <<"[", Text/binary, "]">>}, {Own(Integer), Own([Integer])})
+     || {Integer, Text} <- [{1 bsl 64 - 1, <<"18446744073709551615">>}, {-(1 bsl 63), <<"-9223372036854775808">>}]
+    ],
+    ?assertEqual(<<"[\"18446744073709551616\"]">>, Own([1 bsl 64])),
+    ?assertEqual(<<"{\"a\":\"-9223372036854775809\"}">>, Own(#{a => -(1 bsl 63) - 1})),
+    ?assertEqual(<<"18446744073709551616">>, Own(1 bsl 64)).

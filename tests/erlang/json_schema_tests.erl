@@ -59,3 +59,19 @@ a_schema_that_never_ends_finds_nothing_wrong_test_() ->
         ?assertEqual([], problems(Wide, 1)),
         ?assertEqual([], problems("{\"properties\":7,\"required\":{},\"items\":true,\"anyOf\":1,\"enum\":2,\"type\":3}", #{}))
     end}.
+
+mistakes_of_a_schema_are_found_test_() ->
+    [
+        ?_assertEqual(Mistakes, beamai_json_schema:mistakes(Schema))
+     || {Schema, Mistakes} <- [
+            {#{}, []},
+            {#{<<"type">> => [<<"object">>, <<"null">>], <<"properties">> => #{<<"type">> => #{<<"type">> => <<"string">>}}}, []},
+            {#{<<"items">> => true, <<"required">> => [<<"a">>], <<"anyOf">> => [#{}], <<"x-own">> => 5}, []},
+            {#{<<"type">> => <<"float">>}, [<<"\"type\" must be string, integer, number, boolean, null, array, object, not \"float\"">>]},
+            {#{<<"properties">> => #{<<"a">> => #{<<"items">> => #{<<"type">> => <<"text">>}}}},
+                [<<"\"properties.a.items.type\" must be string, integer, number, boolean, null, array, object, not \"text\"">>]},
+            {#{<<"properties">> => [<<"a">>]}, [<<"\"properties\" must be an object of schemas, not [<<\"a\">>]">>]},
+            {#{<<"required">> => <<"a">>}, [<<"\"required\" must be a list of names, not \"a\"">>]},
+            {#{<<"oneOf">> => [5]}, [<<"\"oneOf\" must be a schema, not 5">>]}
+        ]
+    ].

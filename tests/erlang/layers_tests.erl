@@ -26,6 +26,12 @@ headers_are_included_from_the_same_or_a_lower_layer_test() ->
 no_modules_depend_on_one_another_in_a_cycle_test() ->
     ?assertEqual([], cycles(calls() ++ behaviours())).
 
+%% mix may compile such a module before the behaviour that it implements, and warns then.
+no_module_defines_one_behaviour_and_implements_another_test() ->
+    Defines = fun(Module) -> {module, Module} = code:ensure_loaded(Module), erlang:function_exported(Module, behaviour_info, 1) end,
+    ?assert(Defines(beamai_chat_wire)),
+    ?assertEqual([], [Module || {Module, _} <- behaviours(), Defines(Module)]).
+
 a_cycle_is_found_test() ->
     ?assertEqual([[a, b, c]], cycles([{a, b}, {b, c}, {c, a}, {c, d}])).
 

@@ -171,14 +171,22 @@ kernel(#{kernel := Kernel}) ->
 %% @doc Explains to a person why a run failed.
 -spec explain(failure()) -> binary().
 explain({model, #{message := Message}}) -> <<"The model failed: ", Message/binary>>;
-explain({max_iterations, Max}) -> <<"Ended after ", (integer_to_binary(Max))/binary, " answers without a last one.">>;
+explain({max_iterations, Max}) -> <<"Ended: the model had not finished after ", (answers(Max))/binary, ", the limit max_iterations.">>;
 explain({out_of_budget, tokens}) -> <<"Ended: the tokens of its budget are used up.">>;
 explain({out_of_budget, time}) -> <<"Ended: the time of its budget is over.">>;
 explain({store, Reason}) ->
-    Shown = unicode:characters_to_binary(beamai_error:show(Reason, 300)),
+    Shown = unicode:characters_to_binary(of_store(Reason)),
     <<"The store failed, so nothing more was done: ", Shown/binary>>;
 explain({bad_output, Problems}) -> beamai_agent_output:explain(Problems);
 explain(cancelled) -> <<"Cancelled.">>.
+
+of_store({Posix, Path}) when is_atom(Posix), is_list(Path) orelse is_binary(Path) ->
+    [beamai_error:show(unicode:characters_to_binary(Path), 200), ": ", file:format_error(Posix)];
+of_store(Reason) ->
+    beamai_error:show(Reason, 300).
+
+answers(1) -> <<"1 answer">>;
+answers(Number) -> <<(integer_to_binary(Number))/binary, " answers">>.
 
 %% @doc Runs the agent with its own options.
 -spec run(agent(), Input :: beamai_agent_input:input()) -> {ok, result(), agent()} | {error, failure(), agent()}.
@@ -190,9 +198,17 @@ run(Agent, Input) ->
 -spec run(agent(), Input :: beamai_agent_input:input(), beamai_agent_options:run()) ->
     {ok, result(), agent()} | {error, failure(), agent()}.
 run(Agent, Input, Options) ->
+    ok = check(Agent),
     Message = beamai_agent_input:message(Input),
     Settings = beamai_agent_options:run(Options),
     beamai_agent_run:start(Agent, pinned(Message, Settings), Settings).
+
+%% Raises `{bad_agent, Term}' if the term is not an agent.
+check(#{llm := _, kernel := _, conversation := _, unfinished := _}) ->
+    ok;
+check(Other) ->
+    New = beamai_syntax:either("beamai_agent:new gives as {ok, Agent}", "Beamai.Agent.new gives"),
+    beamai_validate:raise({bad_agent, Other}, ["an agent is what ", New, ", not ", beamai_error:show(Other, 80)]).
 
 pinned(Input, #{pin := true}) -> Input#{pinned => true};
 pinned(Input, _Settings) -> Input.
@@ -202,8 +218,10 @@ pinned(Input, _Settings) -> Input.
 %% effect is unknown; calls that had not started, or waited for approval, are made now. Budgets start again. Raises
 %% `{bad_option, Key}'.
 -spec resume(agent(), beamai_agent_options:run()) -> {ok, result(), agent()} | {error, failure(), agent()} | {idle, agent()}.
-resume(#{unfinished := none} = Agent, Options) ->
-    _ = beamai_agent_options:run(Options),
-    {idle, Agent};
 resume(Agent, Options) ->
-    beamai_agent_run:resume(Agent, beamai_agent_options:run(Options)).
+    ok = check(Agent),
+    Settings = beamai_agent_options:run(Options),
+    case Agent of
+        #{unfinished := none} -> {idle, Agent};
+        #{} -> beamai_agent_run:resume(Agent, Settings)
+    end.

@@ -30,7 +30,7 @@ keys() -> ?KEYS.
 -spec check(Key :: atom(), Value :: term()) -> term().
 check(output, Schema) when is_map(Schema) ->
     case beamai_json:encode(Schema) of
-        {ok, Text} -> element(2, beamai_json:decode(Text));
+        {ok, Text} -> schema(element(2, beamai_json:decode(Text)));
         {error, Why} -> bad_option(output, ["is no JSON Schema: ", Why])
     end;
 check(output, Other) ->
@@ -48,6 +48,12 @@ check(stop_sequences, Other) ->
 check(parallel, Count) when is_integer(Count), Count > 0 -> Count;
 check(parallel, Other) -> bad_option(parallel, ["must be a count above 0, not ", show(Other)]).
 
+schema(Schema) ->
+    case beamai_json_schema:mistakes(Schema) of
+        [] -> Schema;
+        Mistakes -> bad_option(output, ["is no JSON Schema: ", lists:join("; ", Mistakes)])
+    end.
+
 show(Term) -> beamai_error:show(Term, 80).
 
 %% @doc The options of a run, merged over the agent's. Raises `{bad_option, tool_choice}' for a tool that the kernel
@@ -57,7 +63,8 @@ of_run(Agent, Settings, #{tools := Tools}) ->
     Options = maps:merge(maps:with(?KEYS, Agent), maps:with(?KEYS, Settings)),
     case Options of
         #{tool_choice := {tool, Name}} when not is_map_key(Name, Tools) ->
-            bad_option(tool_choice, ["names a tool that is not there: ", show(Name)]);
+            {error, #{message := Message}} = beamai_plan:find(Name, Tools),
+            bad_option(tool_choice, Message);
         #{tool_choice := required} when map_size(Tools) =:= 0 ->
             bad_option(tool_choice, "is required, but the agent has no tools");
         #{} ->

@@ -51,7 +51,7 @@ text(Input) ->
 
 -spec bad_input(term()) -> no_return().
 bad_input(Input) ->
-    beamai_validate:raise({bad_text, Input}, "an input is a text in UTF-8, or a map with text and files").
+    beamai_validate:raise({bad_text, Input}, ["an input is a text in UTF-8, or a map with text and files, not ", beamai_error:show(Input, 80)]).
 
 %% @doc The host's system prompt as one text. Raises `{bad_option, system_prompt}'.
 -spec system_prompt(prompt()) -> binary().

@@ -131,7 +131,7 @@ agent(store, Store) ->
 agent(conversation, Stored) ->
     case beamai_conversation:load(Stored) of
         {ok, Conversation} -> Conversation;
-        error -> bad_option(conversation, ["must be what ", beamai_syntax:either("beamai_agent:conversation", "Beamai.Agent.conversation"), " gave"])
+        error -> bad_option(conversation, ["must be what ", beamai_syntax:either("beamai_agent:conversation", "Beamai.Agent.conversation"), " gave" | of_version(Stored)])
     end;
 agent(Key, Value) when Key =:= max_iterations; Key =:= budget; Key =:= context ->
     run(Key, Value);
@@ -141,12 +141,17 @@ agent(Key, Value) ->
         false -> unknown_option(Key, ?KEYS ++ beamai_agent_controls:keys())
     end.
 
+of_version(#{version := Version}) when is_integer(Version), Version > 1 ->
+    ["; this one has the version ", integer_to_binary(Version), ", of a later release of beamai"];
+of_version(_Stored) ->
+    "".
+
 compaction(#{at := At, to := To} = Options) when
     map_size(Options) =:= 2, is_integer(At), is_integer(To), To > 0, To < At, At =< 100
 ->
     Options;
-compaction(_Other) ->
-    bad_option(compaction, "takes at and to, percents of the window, and to is less than at").
+compaction(Other) ->
+    bad_option(compaction, ["takes at and to, percents of the window, and to is less than at, not ", show(Other)]).
 
 %% @doc Validates the options of a run. Raises `{bad_option, Key}'.
 -spec run(term()) -> #{atom() => term()}.
@@ -157,16 +162,16 @@ run(_Other) ->
 
 run(events, Pid) when is_pid(Pid) -> Pid;
 run(events, Fun) when is_function(Fun, 1) -> Fun;
-run(events, _Other) -> bad_option(events, "must be a pid or a function of one argument");
+run(events, Other) -> bad_option(events, ["must be a pid or a function of one argument, not ", show(Other)]);
 run(run_id, Id) -> Id;
 run(pin, Flag) when is_boolean(Flag) -> Flag;
 run(pin, Other) -> bad_option(pin, ["must be true or false, not ", show(Other)]);
 run(max_iterations, Count) when is_integer(Count), Count > 0 -> Count;
 run(max_iterations, Other) -> bad_option(max_iterations, ["must be a count above 0, not ", show(Other)]);
-run(context, Context) when is_map(Context) -> Context;
-run(context, _Other) -> bad_option(context, "must be a map");
+run(context, Context) when is_map(Context) -> ok = beamai_validate:context(Context), Context;
+run(context, Other) -> bad_option(context, ["must be a map, not ", show(Other)]);
 run(budget, Limits) when is_map(Limits) -> maps:map(fun limit/2, Limits);
-run(budget, _Other) -> bad_option(budget, "must be a map of max_tokens and max_time");
+run(budget, Other) -> bad_option(budget, ["must be a map of max_tokens and max_time, not ", show(Other)]);
 run(Key, Value) ->
     case lists:member(Key, beamai_agent_controls:keys()) of
         true -> beamai_agent_controls:check(Key, Value);
@@ -175,7 +180,10 @@ run(Key, Value) ->
 
 limit(Key, infinity) when Key =:= max_tokens; Key =:= max_time -> infinity;
 limit(Key, Limit) when Key =:= max_tokens orelse Key =:= max_time, is_integer(Limit), Limit > 0 -> Limit;
-limit(_Key, _Limit) -> bad_option(budget, ["takes max_tokens and max_time, each a number above 0 or ", beamai_syntax:atom(infinity)]).
+limit(Key, Limit) when Key =:= max_tokens; Key =:= max_time ->
+    bad_option(budget, [atom_to_binary(Key), " must be an integer above 0 or ", beamai_syntax:atom(infinity), ", not ", show(Limit)]);
+limit(Key, _Limit) ->
+    bad_option(budget, [show(Key), " is not an option", beamai_validate:unknown_key(Key, [max_tokens, max_time])]).
 
 show(Term) ->
     beamai_error:show(Term, 80).

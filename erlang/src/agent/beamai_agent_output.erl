@@ -12,8 +12,12 @@
 check(Text, Schema) ->
     case beamai_json:decode(unfenced(string:trim(Text))) of
         {ok, Value} -> checked(Value, beamai_json_schema:problems_of(<<"answer">>, Schema, Value));
-        {error, Why} -> {error, [<<"the answer is not JSON: ", Why/binary>>]}
+        {error, Why} -> {error, [<<"the answer is not JSON", (place(Why))/binary>>]}
     end.
+
+%% The error begins with words about any text.
+place(<<"this is not JSON", Place/binary>>) -> Place;
+place(Why) -> <<": ", Why/binary>>.
 
 checked(Value, []) -> {ok, Value};
 checked(_Value, Problems) -> {error, lists:sublist(Problems, ?MOST_PROBLEMS)}.

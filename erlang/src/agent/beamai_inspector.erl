@@ -40,7 +40,8 @@
 %% `{bad_option, Key}'; returns errors of the server, such as `eaddrinuse'.
 -spec start_link(options()) -> {ok, pid()} | ignore | {error, term()}.
 start_link(Options) ->
-    is_map_key(trace, Options) orelse beamai_validate:bad_option(trace, "is missing: the process that beamai_trace:start_link/1 gave"),
+    ok = beamai_validate:options(Options),
+    is_map_key(trace, Options) orelse beamai_validate:bad_option(trace, ["is missing: the process that ", beamai_syntax:function(beamai_trace, start_link, 1), " gave"]),
     maps:foreach(fun option/2, Options),
     gen_server:start_link(?MODULE, Options, []).
 
@@ -48,7 +49,17 @@ option(trace, Trace) when is_pid(Trace) -> ok;
 option(title, Title) when is_binary(Title) -> ok;
 option(conversation, Fun) when is_function(Fun, 0) -> ok;
 option(port, Port) when is_integer(Port), Port >= 0, Port < 65536 -> ok;
-option(Key, Value) -> beamai_validate:bad_option(Key, ["cannot be ", beamai_error:show(Value, 80), "; the options are trace, title, conversation and port"]).
+option(Key, Value) ->
+    Keys = [trace, title, conversation, port],
+    case lists:member(Key, Keys) of
+        true -> beamai_validate:bad_option(Key, ["must be ", wanted(Key), ", not ", beamai_error:show(Value, 80)]);
+        false -> beamai_validate:unknown_option(Key, Keys)
+    end.
+
+wanted(trace) -> ["the process that ", beamai_syntax:function(beamai_trace, start_link, 1), " gave"];
+wanted(title) -> ["a ", beamai_syntax:text()];
+wanted(conversation) -> "a function of no arguments";
+wanted(port) -> "an integer from 0 to 65535".
 
 %% @doc The URL of the page, including the token.
 -spec url(pid()) -> binary().

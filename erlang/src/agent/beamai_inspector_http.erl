@@ -33,9 +33,15 @@ serve({Port, Source}) ->
             [{port, Actual}] = httpd:info(Server, [port]),
             persistent_term:put({?MODULE, Actual}, Source),
             {ok, Server, Actual};
-        {error, _} = Error ->
-            Error
+        {error, Reason} ->
+            {error, reason(Reason)}
     end.
+
+%% The server's supervisors put the reason into their own.
+reason({{shutdown, _} = Reason, _Child}) -> reason(Reason);
+reason({shutdown, {failed_to_start_child, _Child, Reason}}) -> reason(Reason);
+reason({listen, Reason}) -> Reason;
+reason(Reason) -> Reason.
 
 %% @doc Removes the data of the server on this port.
 -spec close(inet:port_number()) -> ok.

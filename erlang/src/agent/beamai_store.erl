@@ -37,7 +37,7 @@ new(_Other) ->
     {error, beamai_syntax:either("must be a module, or {Module, Options} with a map", "must be a module, or {module, options} with a map")}.
 
 checked(Module, _Options, false) ->
-    {error, [beamai_syntax:atom(Module), " has not the callbacks of ", beamai_syntax:atom(beamai_store)]};
+    {error, [beamai_syntax:atom(Module), " does not export the callbacks of the behaviour ", beamai_syntax:atom(beamai_store)]};
 checked(Module, Options, true) ->
     case Module:check(Options) of
         ok -> {ok, {Module, Options}};

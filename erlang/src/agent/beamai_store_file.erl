@@ -22,10 +22,13 @@ check(#{dir := Dir} = Options) when is_binary(Dir); is_list(Dir) ->
     case {maps:keys(maps:without([dir, sync], Options)), maps:get(sync, Options, true)} of
         {[], Sync} when is_boolean(Sync) -> ok;
         {[], _} -> {error, "sync must be true or false"};
-        {[Unknown | _], _} -> {error, [beamai_error:show(Unknown, 80), " is not an option of beamai_store_file"]}
+        {[Unknown | _], _} -> {error, [beamai_error:show(Unknown, 80), " is not an option of ", own_name(), beamai_validate:unknown_key(Unknown, [dir, sync])]}
     end;
 check(_Options) ->
-    {error, "beamai_store_file needs the option dir, a directory"}.
+    Example = beamai_syntax:either("{beamai_store_file, #{dir => Directory}}", "{:beamai_store_file, dir: directory}"),
+    {error, [own_name(), " needs the option dir, a directory: ", Example]}.
+
+own_name() -> beamai_syntax:atom(?MODULE).
 
 %% @doc Opens the file of an agent and cuts off an incomplete entry at its end.
 -spec open(Id :: binary(), map()) -> {ok, #log{}} | {error, term()}.

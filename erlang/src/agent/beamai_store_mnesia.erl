@@ -31,9 +31,15 @@ loaded(Table) ->
 -spec check(map()) -> ok | {error, iodata()}.
 check(Options) ->
     case {maps:keys(maps:without([table], Options)), table(Options)} of
-        {[], Table} when is_atom(Table) -> ok;
-        {[], _} -> {error, "the table must be an atom"};
+        {[], Table} when is_atom(Table) -> is_there(Table);
+        {[], Other} -> {error, ["the table must be an atom, not ", beamai_error:show(Other, 80)]};
         {[Unknown | _], _} -> {error, [beamai_error:show(Unknown, 80), " is not an option of beamai_store_mnesia"]}
+    end.
+
+is_there(Table) ->
+    case mnesia:system_info(is_running) =:= yes andalso lists:member(Table, mnesia:system_info(tables)) of
+        true -> ok;
+        false -> {error, ["there is no Mnesia table ", beamai_syntax:atom(Table), ": start Mnesia and create the table with ", beamai_syntax:function(?MODULE, create_table, 2)]}
     end.
 
 table(Options) -> maps:get(table, Options, beamai_log).

@@ -113,12 +113,14 @@ start_link() ->
 %% @doc Starts a trace. Raises `{bad_option, Key}'; returns an error if the file cannot be opened.
 -spec start_link(options()) -> {ok, pid()} | ignore | {error, term()}.
 start_link(Options) ->
+    ok = beamai_validate:options(Options),
     maps:foreach(fun option/2, Options),
     gen_server:start_link(?MODULE, Options, []).
 
 option(max, Max) when is_integer(Max), Max > 0 -> ok;
 option(file, File) when is_binary(File); is_list(File) -> ok;
-option(Key, Value) when Key =:= max; Key =:= file -> beamai_validate:bad_option(Key, ["cannot be ", beamai_error:show(Value, 80)]);
+option(max, Other) -> beamai_validate:bad_option(max, ["must be an integer above 0, not ", beamai_error:show(Other, 80)]);
+option(file, Other) -> beamai_validate:bad_option(file, ["must be a path, not ", beamai_error:show(Other, 80)]);
 option(Key, _Value) -> beamai_validate:unknown_option(Key, [max, file]).
 
 %% @doc Stops a trace after writing queued entries.
@@ -169,6 +171,7 @@ json(Entry) ->
     beamai_json:text(maps:map(fun plain/2, Entry)).
 
 plain(_Key, Value) when is_number(Value); is_binary(Value); is_atom(Value) -> Value;
+plain(finish_reasons, Reasons) -> Reasons;
 plain(Key, Value) when Key =:= input; Key =:= output ->
     case beamai_json:encode(Value) of
         {ok, _} -> Value;

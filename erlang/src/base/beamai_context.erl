@@ -34,18 +34,18 @@ get(Key, Context) ->
 get(Key, Context, Default) when is_map(Context) ->
     maps:get(Key, Context, Default);
 get(Key, Context, _Default) ->
-    not_a_context(Key, Context, "get(Key, Context)").
+    not_a_context(Key, Context, beamai_syntax:either("beamai_context:get(Key, Context)", ":beamai_context.get(key, context)")).
 
 %% @doc Sets a key.
 -spec set(key(), term(), t()) -> t().
 set(Key, Value, Context) when is_map(Context) ->
     Context#{Key => Value};
 set(Key, _Value, Context) ->
-    not_a_context(Key, Context, "set(Key, Value, Context)").
+    not_a_context(Key, Context, beamai_syntax:either("beamai_context:set(Key, Value, Context)", ":beamai_context.set(key, value, context)")).
 
 %% Reports swapped arguments: in other libraries the context is the first argument.
 not_a_context(Swapped, Key, Order) when is_map(Swapped) ->
-    beamai_validate:raise({bad_context, Key}, ["the context is the last argument: beamai_context:", Order]);
+    beamai_validate:raise({bad_context, Key}, ["the context is the last argument: ", Order]);
 not_a_context(_Key, Context, _Order) ->
     beamai_validate:context(Context).
 

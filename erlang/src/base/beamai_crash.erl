@@ -35,7 +35,7 @@ short(Message) -> unicode:characters_to_binary(string:slice(Message, 0, ?MESSAGE
 
 place({M, F, Arity, Location}) ->
     Line = [[" (", File, ":", integer_to_list(Line), ")"] || {file, File} <- Location, {line, Line} <- Location],
-    io_lib:format("~n  at ~tp:~tp/~b~ts", [M, F, Arity, Line]).
+    ["\n  at ", beamai_syntax:function(M, F, Arity), Line].
 
 %% @doc The top of a stack trace with files and lines, without arguments, which may be large or secret.
 -spec short_stack([term()]) -> [{module(), atom(), arity(), [{file | line, term()}]}].

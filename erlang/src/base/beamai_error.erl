@@ -59,11 +59,18 @@ out_of_time(Tool) ->
 %% @private Converts an error map of the native side, whose keys and values are binaries. Creates no atoms: unknown
 %% reasons stay binaries.
 -spec from_native(map()) -> t().
-from_native(#{<<"tool">> := Tool, <<"error_type">> := Type, <<"message">> := Message} = Error) ->
-    Details = maps:get(<<"details">>, Error, #{}),
+from_native(#{<<"tool">> := Tool, <<"error_type">> := Type, <<"message">> := Native} = Error) ->
+    {Message, Details} = in_syntax(Native, maps:get(<<"details">>, Error, #{})),
     Reason = reason(maps:get(<<"reason">>, Details, <<"handler_error">>)),
     Known = maps:from_list([{detail_key(K), V} || {K, V} <- maps:to_list(Details)]),
     new(Tool, error_type(Type), Reason, Message, Known).
+
+%% The native side writes what the host can configure as Erlang terms.
+in_syntax(Message, #{<<"configure">> := Hint} = Details) when is_binary(Hint), Hint =/= <<>> ->
+    Own = beamai_syntax:options(Hint),
+    {binary:replace(Message, Hint, Own), Details#{<<"configure">> := Own}};
+in_syntax(Message, Details) ->
+    {Message, Details}.
 
 %% @doc As {@link from_native/1}, for a call of `Tool': an error of a call that could not be decoded does not contain
 %% the tool's name.
@@ -155,6 +162,7 @@ detail_key(<<"exit_code">>) -> exit_code;
 detail_key(<<"truncated">>) -> truncated;
 detail_key(<<"killed">>) -> killed;
 detail_key(<<"planted">>) -> planted;
+detail_key(<<"configure">>) -> configure;
 detail_key(<<"isolation">>) -> isolation;
 detail_key(<<"duration_ms">>) -> duration_ms;
 detail_key(<<"errno">>) -> errno;

@@ -93,7 +93,7 @@ in_elixir(error, Reason, Stack) ->
     {ok, Said} = named(beamai_syntax:normalized(Reason, Stack)),
     cut(string:trim(Said));
 in_elixir(throw, Reason, _Stack) ->
-    plain(throw, Reason).
+    ["throw: ", show(Reason)].
 
 %%% Erlang
 

@@ -4,7 +4,7 @@
 %% @hidden
 -module(beamai_syntax).
 
--export([show/2, either/2, atom/1, atoms/1, listed/1, text/0, message/1]).
+-export([show/2, options/1, function/3, either/2, atom/1, atoms/1, listed/1, text/0, message/1, option_error/2]).
 -export([is_elixir/0, has_elixir/0, module_name/1, normalized/2, format_exit/1, format_mfa/3]).
 
 %% @doc Formats a term in at most about `Limit' characters.
@@ -21,6 +21,24 @@ inspected(Term, Limit) ->
         true -> Text;
         false -> [string:slice(Text, 0, Limit), "..."]
     end.
+
+%% @doc A sentence with options as Erlang terms, in the host's syntax.
+-spec options(binary()) -> binary().
+options(Text) ->
+    case is_elixir() of
+        true -> lists:foldl(fun({Erlang, Elixir}, Before) -> re:replace(Before, Erlang, Elixir, [global, {return, binary}]) end, Text, elixir());
+        false -> Text
+    end.
+
+elixir() ->
+    [
+        {<<"<<(\"(?:[^\"\\\\]|\\\\.)*\")(?:/utf8)?>>">>, <<"\\1">>},
+        {<<"#\\{">>, <<"%{">>},
+        {<<"\\[([a-z]\\w*)\\]">>, <<"[:\\1]">>},
+        {<<"\\b([a-z]\\w*) => (true|false)\\b">>, <<"\\1: \\2">>},
+        {<<"\\b([a-z]\\w*) => ([a-z]\\w*)\\b">>, <<"\\1: :\\2">>},
+        {<<"\\b([a-z]\\w*) => ">>, <<"\\1: ">>}
+    ].
 
 %% @doc Selects the text in the host's language.
 -spec either(Erlang :: Text, Elixir :: Text) -> Text.
@@ -58,6 +76,15 @@ message(#{'__struct__' := Module, '__exception__' := true} = Exception) when is_
 message(_Term) ->
     none.
 
+%% @doc The reason with which an invalid option is raised: for an Elixir host the exception `Beamai.OptionError', if its
+%% module is there.
+-spec option_error(Reason :: term(), Message :: binary()) -> term().
+option_error(Reason, Message) ->
+    case is_elixir() andalso code:ensure_loaded('Elixir.Beamai.OptionError') of
+        {module, Module} -> call(Module, exception, [[{reason, Reason}, {message, Message}]]);
+        _ -> Reason
+    end.
+
 %% Bytes that are not UTF-8 are taken for Latin-1 characters.
 valid(Text) ->
     case unicode:characters_to_binary(Text) of
@@ -89,6 +116,14 @@ normalized(Reason, Stack) ->
 -spec format_exit(Reason :: term()) -> binary().
 format_exit(Reason) ->
     call('Elixir.Exception', format_exit, [Reason]).
+
+%% @doc A function in the host's syntax.
+-spec function(module(), atom(), arity()) -> unicode:chardata().
+function(Module, Function, Arity) ->
+    case is_elixir() of
+        true -> format_mfa(Module, Function, Arity);
+        false -> io_lib:format("~tp:~tp/~b", [Module, Function, Arity])
+    end.
 
 %% @doc A function in Elixir's syntax. Needs Elixir.
 -spec format_mfa(module(), atom(), arity()) -> binary().

@@ -6,11 +6,13 @@
 
 -export([raise/2, bad_option/2, unknown_option/2, unknown_key/2, one_of/3, is_one_of/2, kernel/1, context/1, options/1, tool_name/1, tool_names/1, list/3, format_error/2]).
 
-%% @doc Raises `Reason' with an explanation.
+%% @doc Raises `Reason' with an explanation. For an Elixir host the reason is a `Beamai.OptionError' of both, because
+%% Elixir does not show the explanation of an Erlang error.
 -spec raise(Reason :: term(), Explanation :: iodata()) -> no_return().
 raise(Reason, Explanation) ->
-    Cause = #{general => unicode:characters_to_binary(Explanation)},
-    erlang:error(Reason, none, [{error_info, #{module => ?MODULE, cause => Cause}}]).
+    Text = unicode:characters_to_binary(Explanation),
+    Raised = beamai_syntax:option_error(Reason, Text),
+    erlang:error(Raised, none, [{error_info, #{module => ?MODULE, cause => #{general => Text}}}]).
 
 %% @doc Raises `{bad_option, Key}'. The explanation says what is wrong with the value.
 -spec bad_option(Key :: term(), Explanation :: iodata()) -> no_return().
@@ -50,10 +52,16 @@ named(Key) -> show(Key).
 kernel(#{tools := _, filters := _, env := _}) -> ok;
 kernel(Other) -> raise({bad_kernel, Other}, ["a kernel is what ", beamai_syntax:either("beamai_kernel:new", "Beamai.new"), " gives, not ", show(Other)]).
 
-%% @doc Raises `{bad_context, Term}' if the term is not a context.
+%% @doc Raises `{bad_context, Term}' if the term is not a context or has a callback that is not a function of one argument.
 -spec context(term()) -> ok.
+context(#{approve := Fun}) when Fun =/= undefined, not is_function(Fun, 1) -> bad_callback(approve, Fun);
+context(#{ask_user := Fun}) when Fun =/= undefined, not is_function(Fun, 1) -> bad_callback(ask_user, Fun);
 context(Context) when is_map(Context) -> ok;
 context(Other) -> raise({bad_context, Other}, ["a context is a map, as ", beamai_syntax:either("beamai_context:new", ":beamai_context.new"), " gives it, not ", show(Other)]).
+
+-spec bad_callback(atom(), term()) -> no_return().
+bad_callback(Key, Other) ->
+    raise({bad_context, #{Key => Other}}, [atom_to_binary(Key), " in a context must be a function of one argument, not ", show(Other)]).
 
 %% @doc Raises `{bad_option, options}' if the options are not a map.
 -spec options(term()) -> ok.

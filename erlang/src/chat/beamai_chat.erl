@@ -73,7 +73,15 @@ complete(Model, Text) when is_binary(Text) ->
 complete(#{module := Module, state := State} = Model, #{messages := [_ | _]} = Request) ->
     Whole = maps:merge(defaults(Request), Request),
     Span = beamai_spans:start_model(provider(Module, State), State, Whole),
-    beamai_spans:stop_model(Span, counted(Module:complete(State, Whole), Whole, maps:get(price, Model, none))).
+    beamai_spans:stop_model(Span, counted(Module:complete(State, Whole), Whole, maps:get(price, Model, none)));
+complete(#{module := _, state := _}, Request) ->
+    beamai_validate:raise({bad_request, Request}, [
+        "a request is a ", beamai_syntax:text(), " or a map with a list of messages, not ", beamai_error:show(Request, 80)
+    ]);
+complete(Other, _Request) ->
+    beamai_validate:raise({bad_model, Other}, [
+        "a model is what ", beamai_syntax:either("beamai_chat:new", "Beamai.Agent.model"), " gives, not ", beamai_error:show(Other, 80)
+    ]).
 
 %% @doc Whether the model calls tools in text, so that results are sent in the format of the text protocol.
 -spec speaks_text_protocol(model()) -> boolean().

@@ -4,7 +4,7 @@
 %% `cache' `auto'. Other parameters, such as thinking, go into `params'; thinking blocks are sent back unchanged.
 %% @hidden
 -module(beamai_chat_anthropic).
--behaviour(beamai_chat_http).
+-behaviour(beamai_chat_wire).
 
 -export([defaults/0, url/1, headers/2, tools/2, body/3, whole/1, begin_stream/0, event/3, end_stream/1]).
 
@@ -113,7 +113,7 @@ id(Id) -> beamai_chat_http:accepted(Id, 128).
 %%% The answer
 
 %% @private
--spec whole(beamai_chat_http:wire_event()) ->
+-spec whole(beamai_chat_wire:event()) ->
     {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
 whole(#{<<"type">> := <<"error">>, <<"error">> := Error}) ->
     {error, said(Error)};
@@ -127,7 +127,7 @@ whole(#{<<"content">> := Blocks} = Answer) ->
 begin_stream() -> #stream{}.
 
 %% @private
--spec event(beamai_chat_http:wire_event(), #stream{}, beamai_chat_model:emit()) ->
+-spec event(beamai_chat_wire:event(), #stream{}, beamai_chat_model:emit()) ->
     {ok, #stream{}} | {error, beamai_chat_model:error()}.
 event(#{<<"type">> := <<"error">>, <<"error">> := Error}, _State, _Emit) ->
     {error, said(Error)};

@@ -5,7 +5,7 @@
 %% into `params'. Thought signatures are sent back unchanged.
 %% @hidden
 -module(beamai_chat_gemini).
--behaviour(beamai_chat_http).
+-behaviour(beamai_chat_wire).
 
 -export([defaults/0, url/1, headers/2, tools/2, body/3, whole/1, begin_stream/0, event/3, end_stream/1]).
 
@@ -125,7 +125,7 @@ images(_Message, _Options) ->
 %%% The answer
 
 %% @private
--spec whole(beamai_chat_http:wire_event()) ->
+-spec whole(beamai_chat_wire:event()) ->
     {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
 whole(Answer) ->
     case event(Answer, begin_stream(), fun(_Event) -> ok end) of
@@ -145,7 +145,7 @@ with_reasoning(_Parts, {error, _} = Error) ->
 begin_stream() -> #stream{}.
 
 %% @private
--spec event(beamai_chat_http:wire_event(), #stream{}, beamai_chat_model:emit()) ->
+-spec event(beamai_chat_wire:event(), #stream{}, beamai_chat_model:emit()) ->
     {ok, #stream{}} | {error, beamai_chat_model:error()}.
 event(#{<<"error">> := Error}, _State, _Emit) ->
     {error, said(Error)};

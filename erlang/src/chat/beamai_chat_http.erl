@@ -1,14 +1,13 @@
 %% @doc The common part of models with an HTTP API.
 %%
-%% A provider's module builds requests and parses answers; this module sends requests, reads whole and streamed answers,
-%% and retries.
+%% A provider's module, see {@link beamai_chat_wire}, builds requests and parses answers; this module sends requests, reads
+%% whole and streamed answers, and retries.
 %% @hidden
 -module(beamai_chat_http).
 -behaviour(beamai_chat_model).
 
 -export([new/1, complete/2, instructions/1, tools/2]).
 -export([url/2, accepted/2, arguments/1, cut_off/2, text/2, count/3, counts/1, later/2, broke_off/0]).
--export_type([wire_event/0]).
 
 %% Minimum length of a secret, in bytes.
 -define(SECRET_BYTES, 8).
@@ -16,25 +15,6 @@
     "the answer reached its limit of tokens before the arguments of this call were whole; call again with shorter "
     "arguments, or with the work in several calls"
 >>).
-
-%% A JSON object of the answer: the data of one event, or the whole answer.
--type wire_event() :: #{binary() => term()}.
-
-%% The defaults of the options in {@link beamai_chat_options:http/2}.
--callback defaults() -> map().
--callback url(Options :: map()) -> binary().
--callback headers(Options :: map(), Key :: binary() | none) -> [{string(), string()}].
-%% The part of the body that declares the tools; empty without tools.
--callback tools(Options :: map(), beamai_kernel:kernel()) -> #{binary() => term()}.
--callback body(Options :: map(), beamai_chat_model:request(), Tools :: #{binary() => term()}) -> #{binary() => term()}.
-%% Parses a whole answer.
--callback whole(wire_event()) -> {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
-%% Parses a streamed answer: the initial state, the state after each event, and the result at the end.
--callback begin_stream() -> State :: term().
--callback event(wire_event(), State :: term(), beamai_chat_model:emit()) ->
-    {ok, State :: term()} | {error, beamai_chat_model:error()}.
--callback end_stream(State :: term()) ->
-    {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
 
 -record(answer, {
     wire :: module(),

@@ -5,7 +5,7 @@
 %% `params'.
 %% @hidden
 -module(beamai_chat_openai).
--behaviour(beamai_chat_http).
+-behaviour(beamai_chat_wire).
 
 -export([defaults/0, url/1, headers/2, tools/2, body/3, whole/1, begin_stream/0, event/3, end_stream/1]).
 
@@ -115,7 +115,7 @@ call(#{id := Id, name := Name, args := Args}) ->
 %%% The answer
 
 %% @private
--spec whole(beamai_chat_http:wire_event()) ->
+-spec whole(beamai_chat_wire:event()) ->
     {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
 whole(#{<<"error">> := Error}) when Error =/= null ->
     {error, said(Error)};
@@ -131,7 +131,7 @@ whole(#{<<"choices">> := [#{<<"message">> := Message} = Choice | _]} = Answer) -
 begin_stream() -> #stream{}.
 
 %% @private
--spec event(beamai_chat_http:wire_event(), #stream{}, beamai_chat_model:emit()) ->
+-spec event(beamai_chat_wire:event(), #stream{}, beamai_chat_model:emit()) ->
     {ok, #stream{}} | {error, beamai_chat_model:error()}.
 event(#{<<"type">> := <<"[DONE]">>}, State, _Emit) ->
     {ok, State#stream{done = true}};

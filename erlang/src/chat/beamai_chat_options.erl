@@ -94,7 +94,9 @@ option(cache, Cache) when is_boolean(Cache); Cache =:= auto -> Cache;
 option(params, Params) when is_map(Params) -> Params;
 option(headers, Headers) when is_list(Headers) -> [header(Header) || Header <- Headers];
 option(headers, _Secret) -> bad_option(headers, "must be a list of pairs of a name and a value");
-option(cacertfile, File) when is_binary(File); is_list(File) -> File;
+option(cacertfile, File) when is_binary(File); is_list(File) ->
+    filelib:is_regular(File) orelse bad_option(cacertfile, ["there is no file ", show(File)]),
+    File;
 option(temperature, Number) when is_number(Number) -> Number;
 option(timeout, infinity) -> infinity;
 option(Key, Number) when Key =:= max_retries; Key =:= retry_delay; Key =:= max_retry_delay ->

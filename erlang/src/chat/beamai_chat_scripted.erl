@@ -48,7 +48,7 @@ complete(#{turns := Turns}, #{messages := Messages} = Request) ->
         [Turn | _] ->
             turn(Turn, Request);
         [] ->
-            Message = ["the script has only ", integer_to_list(length(Turns)), " turns"],
+            Message = ["the script has no turn ", integer_to_list(said(Messages) + 1), ": it has ", integer_to_list(length(Turns))],
             {error, #{reason => no_more_turns, message => iolist_to_binary(Message)}}
     end.
 
@@ -60,11 +60,31 @@ turn(Text, Request) when is_binary(Text) -> turn(#{content => Text}, Request);
 turn({error, #{reason := _, message := _} = Error}, _Request) -> {error, Error};
 turn({error, Reason}, _Request) ->
     {error, #{reason => failed, message => unicode:characters_to_binary(beamai_error:show(Reason, 300))}};
-turn(#{} = Turn, #{emit := Emit, messages := Messages}) ->
-    Content = maps:get(content, Turn, <<>>),
+turn(#{} = Turn, Request) ->
+    case {maps:get(content, Turn, <<>>), maps:get(tool_calls, Turn, [])} of
+        {Content, Calls} when is_binary(Content), length(Calls) >= 0 ->
+            case [Call || Call <- Calls, not is_call(Call)] of
+                [] -> turn(Content, Calls, Turn, Request);
+                [Other | _] -> bad_turn(["a call of a turn must be ", beamai_syntax:either("{Name, Args}", "{name, args}"), ", not ", beamai_error:show(Other, 80)])
+            end;
+        _ ->
+            bad_turn(Turn)
+    end;
+turn(Other, _Request) ->
+    bad_turn(["a turn must be a ", beamai_syntax:text(), ", a map of content and tool_calls, or a function, not ", beamai_error:show(Other, 80)]).
+
+%% The arguments may be as odd as those of a model.
+is_call({Name, _Args}) -> is_binary(Name);
+is_call(_Other) -> false.
+
+bad_turn(#{} = Turn) ->
+    bad_turn(["a turn has content, a ", beamai_syntax:text(), ", and tool_calls, a list, not ", beamai_error:show(Turn, 80)]);
+bad_turn(Why) ->
+    {error, #{reason => failed, message => unicode:characters_to_binary(["the script is not valid: ", Why])}}.
+
+turn(Content, Given, Turn, #{emit := Emit, messages := Messages}) ->
     Content =/= <<>> andalso Emit({text, Content}),
     Said = said(Messages),
-    Given = maps:get(tool_calls, Turn, []),
     Calls = [call(Said, Number, Call) || {Number, Call} <- lists:zip(lists:seq(1, length(Given)), Given)],
     Message = #{role => assistant, content => Content, tool_calls => Calls},
     {ok, beamai_chat_model:reply(Message, (maps:with([stop], Turn))#{usage => usage(Turn)})}.

@@ -34,15 +34,16 @@ new(#{complete := Fun} = Options) when is_function(Fun, 1); is_function(Fun, 2) 
         [Unknown | _] -> beamai_validate:unknown_option(Unknown, [complete, timeout, fenced, formats, repair])
     end;
 new(_Options) ->
-    beamai_validate:bad_option(complete, ["must be a function from a prompt to ", beamai_syntax:either("{ok, Text} or {error, Reason}", "{:ok, text} or {:error, reason}")]).
+    beamai_validate:bad_option(complete, ["must be a function from a prompt to ", returned()]).
 
 option(timeout, Timeout) -> timeout(Timeout);
 option(Key, Flag) when Key =:= fenced orelse Key =:= repair, is_boolean(Flag) -> Flag;
 option(formats, [_ | _] = Formats) ->
-    Formats -- [tag, yaml, function, xml] =:= [] orelse beamai_validate:bad_option(formats, ["takes ", beamai_syntax:listed([tag, yaml, function, xml])]),
+    Formats -- [tag, yaml, function, xml] =:= [] orelse beamai_validate:bad_option(formats, ["must be a list of ", beamai_syntax:atoms([tag, yaml, function, xml]), ", each once, not ", beamai_error:show(Formats, 80)]),
     Formats;
 option(complete, Fun) -> Fun;
-option(Key, Value) -> beamai_validate:bad_option(Key, ["cannot be ", beamai_error:show(Value, 80)]).
+option(formats, Other) -> beamai_validate:bad_option(formats, ["must be a list of ", beamai_syntax:atoms([tag, yaml, function, xml]), ", not ", beamai_error:show(Other, 80)]);
+option(Key, Value) -> beamai_validate:bad_option(Key, ["must be true or false, not ", beamai_error:show(Value, 80)]).
 
 timeout(infinity) -> infinity;
 timeout(Ms) when is_integer(Ms), Ms > 0 -> Ms;
@@ -66,12 +67,21 @@ complete(#{complete := Fun, timeout := Timeout} = Options, #{kernel := Kernel, r
     {Context, IsShown} = showing(Fun, Options, Request),
     case beamai_call:run(Kernel, Tool, #{}, Context, in_time(Timeout, Request), Run) of
         {ok, Text, _Context} when is_binary(Text) -> answer(beamai_error:readable(Text), IsShown, Options, Request);
-        {ok, Other, _Context} -> failed(["the function returned ", beamai_error:show({ok, Other}, 100)]);
+        {ok, {?MODULE, Other}, _Context} -> failed(["the function in complete returned ", beamai_error:show(Other, 100), "; it returns ", returned()]);
         {error, Reason} -> {error, problem(Reason)}
     end.
 
-called(Fun, Prompt, _Context) when is_function(Fun, 1) -> Fun(Prompt);
-called(Fun, Prompt, Context) -> Fun(Prompt, fun(Piece) -> beamai_callback:progress(#{piece => Piece}, Context) end).
+called(Fun, Prompt, Context) ->
+    case answered(Fun, Prompt, Context) of
+        {ok, Text} = Answer when is_binary(Text) -> Answer;
+        {error, _} = Error -> Error;
+        Other -> {ok, {?MODULE, Other}}
+    end.
+
+answered(Fun, Prompt, _Context) when is_function(Fun, 1) -> Fun(Prompt);
+answered(Fun, Prompt, Context) -> Fun(Prompt, fun(Piece) -> beamai_callback:progress(#{piece => Piece}, Context) end).
+
+returned() -> beamai_syntax:either("{ok, Text}, with a binary, or {error, Reason}", "{:ok, text} or {:error, reason}").
 
 %% Chunks are sent to the calling process like progress.
 showing(Fun, _Options, #{context := Context}) when is_function(Fun, 1) ->

@@ -27,6 +27,7 @@
 -export_type([tools/0, options/0, format/0, call/0, invalid/0, piece/0, stream/0]).
 
 %% `any' checks only the format.
+-define(FORMATS, [tag, yaml, function, xml]).
 -type tools() :: beamai_kernel:kernel() | [beamai_tool:tool_spec()] | any.
 -type options() :: #{
     %% Formats to recognize; all by default.
@@ -226,7 +227,10 @@ rules(Tools, Options) ->
 
 specs(Specs) when is_list(Specs) -> Specs;
 specs(#{tools := _, env := _} = Kernel) -> beamai_kernel:get_tool_specs(Kernel);
-specs(Other) -> error({bad_tools, Other}).
+specs(Other) ->
+    beamai_validate:raise({bad_tools, Other}, [
+        "tools are a kernel, as ", beamai_syntax:either("beamai_kernel:new", "Beamai.new"), " gives it, or a list of tool specs, not ", beamai_error:show(Other, 80)
+    ]).
 
 described(Spec) ->
     Known = maps:with([name, description, parameters, input_schema], Spec),
@@ -240,19 +244,33 @@ options(Options) ->
     Options.
 
 option(formats, Formats) when is_list(Formats) ->
-    case Formats -- [tag, yaml, function, xml] of
+    case Formats -- ?FORMATS of
         [] -> ok;
-        [_ | _] -> error({bad_option, formats})
+        [Other | _] -> bad_formats(Other)
     end;
+option(formats, Other) ->
+    bad_formats(Other);
 option(repair, Repair) when is_boolean(Repair) ->
     ok;
+option(repair, Other) ->
+    beamai_validate:bad_option(repair, ["must be true or false, not ", beamai_error:show(Other, 80)]);
 option(Key, _Value) ->
-    error({bad_option, Key}).
+    beamai_validate:unknown_option(Key, [formats, repair]).
+
+-spec bad_formats(term()) -> no_return().
+bad_formats(Other) ->
+    beamai_validate:bad_option(formats, ["must be a list of ", beamai_syntax:atoms(?FORMATS), ", each once, not ", beamai_error:show(Other, 80)]).
 
 binary(Text) when is_binary(Text) ->
     Text;
 binary(Text) ->
-    case unicode:characters_to_binary(Text) of
+    try unicode:characters_to_binary(Text) of
         Binary when is_binary(Binary) -> Binary;
-        _ -> error({bad_text, Text})
+        _ -> bad_text(Text)
+    catch
+        error:badarg -> bad_text(Text)
     end.
+
+-spec bad_text(term()) -> no_return().
+bad_text(Other) ->
+    beamai_validate:raise({bad_text, Other}, ["the answer of a model is a text, not ", beamai_error:show(Other, 80)]).

@@ -40,7 +40,10 @@ redact(Options) ->
 compiled(Pattern) ->
     case re:compile(Pattern) of
         {ok, _} -> iolist_to_binary(Pattern);
-        {error, Why} -> beamai_validate:bad_option(patterns, ["not a regular expression: ", beamai_error:show(Why, 100)])
+        {error, {Why, Position}} ->
+            beamai_validate:bad_option(patterns, [
+                beamai_error:show(Pattern, 80), " is not a regular expression: ", Why, " at position ", integer_to_binary(Position)
+            ])
     end.
 
 hidden(Pattern, Text) ->
@@ -56,7 +59,7 @@ result_budget(#{bytes := Bytes} = Options) when is_integer(Bytes), Bytes > 0 ->
         end
     end);
 result_budget(_Other) ->
-    beamai_validate:bad_option(bytes, "must be a number above 0").
+    beamai_validate:bad_option(bytes, "is missing: how many bytes of text a result may have").
 
 within(Bytes, Value, Most) ->
     case total(Value) of

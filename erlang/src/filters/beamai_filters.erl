@@ -17,18 +17,18 @@
 
 %% @doc A filter that returns the result of an earlier call again, if tool, arguments and session are the same and the
 %% file in the argument `path' or `file_path' has not changed. Calls without such an argument are cached only with a
-%% `ttl'.
+%% `ttl'. `workspace' is that of the kernel, in which relative paths are found; by default the current directory.
 -spec cache(beamai_filter_cache:options()) -> beamai_filter:filter().
 cache(Options) ->
-    beamai_filter_options:check_keys(Options, [tools, workspace, ttl]),
-    is_list(maps:get(tools, Options, none)) orelse beamai_validate:bad_option(tools, "is missing: names of tools that only read"),
+    beamai_filter_options:check(Options, [tools, workspace, ttl]),
+    beamai_filter_options:required_tools(Options),
     beamai_filter_cache:cache(Options).
 
 %% @doc A filter that answers a repeated call with the result of the previous one, even if that failed: a model in a
 %% loop repeats itself. `window' is in milliseconds, 1000 by default.
 -spec debounce(#{name => beamai_filter:name(), window => pos_integer(), tools => [binary()] | all}) -> beamai_filter:filter().
 debounce(Options) ->
-    beamai_filter_options:check_keys(Options, [window, tools]),
+    beamai_filter_options:check(Options, [window, tools]),
     beamai_filter_cache:debounce(Options).
 
 %% @doc A filter that lets calls of one `invoke_all', such as those of one answer of a model, share runs of `tools', which
@@ -37,14 +37,14 @@ debounce(Options) ->
 %% Results are as without the filter. Approval is asked once for a run. In `beamai_kernel:invoke/4' this filter does nothing.
 -spec batch(#{name => beamai_filter:name(), tools := [binary()]}) -> beamai_filter:filter().
 batch(Options) ->
-    beamai_filter_options:check_keys(Options, [tools]),
-    is_list(maps:get(tools, Options, none)) orelse beamai_validate:bad_option(tools, "is missing: names of tools that only read"),
+    beamai_filter_options:check(Options, [tools]),
+    beamai_filter_options:required_tools(Options),
     beamai_filter_batch:batch(Options).
 
 %% @doc A filter that permits `calls' calls per `per' milliseconds. Further calls fail with `busy' and the time to wait.
 -spec rate_limit(#{name => beamai_filter:name(), calls := pos_integer(), per := pos_integer(), tools => [binary()] | all}) -> beamai_filter:filter().
 rate_limit(#{calls := Most, per := Ms} = Options) when is_integer(Most), Most > 0, is_integer(Ms), Ms > 0 ->
-    beamai_filter_options:check_keys(Options, [calls, per, tools]),
+    beamai_filter_options:check(Options, [calls, per, tools]),
     Ref = make_ref(),
     beamai_filter:new(beamai_filter_options:name(Options, rate_limit), fun(Call, Next) ->
         case beamai_filter_options:is_for(Call, Options) andalso window(Ref, Ms) of
@@ -52,8 +52,16 @@ rate_limit(#{calls := Most, per := Ms} = Options) when is_integer(Most), Most > 
             _ -> Next(Call)
         end
     end);
-rate_limit(_Other) ->
-    beamai_validate:bad_option(calls, "and per must be given, both numbers above 0").
+rate_limit(Options) ->
+    beamai_filter_options:check(Options, [calls, per, tools]),
+    is_map_key(calls, Options) orelse beamai_validate:bad_option(calls, "is missing: how many calls may run in per milliseconds"),
+    beamai_validate:bad_option(per, ["must be a number of milliseconds above 0", given(per, Options)]).
+
+given(Key, Options) ->
+    case Options of
+        #{Key := Value} -> [", not ", beamai_error:show(Value, 80)];
+        #{} -> ""
+    end.
 
 window(Ref, Ms) ->
     Now = erlang:monotonic_time(millisecond),
@@ -68,7 +76,7 @@ too_fast(#{tool := Tool}, Most, Ms, Left) ->
 %% @doc A filter that permits `calls' calls per run, or per session with `per => session', and refuses further ones.
 -spec call_limit(#{name => beamai_filter:name(), calls := pos_integer(), per => run | session, tools => [binary()] | all}) -> beamai_filter:filter().
 call_limit(#{calls := Most} = Options) when is_integer(Most), Most > 0 ->
-    beamai_filter_options:check_keys(Options, [calls, per, tools]),
+    beamai_filter_options:check(Options, [calls, per, tools]),
     Per = maps:get(per, Options, run),
     lists:member(Per, [run, session]) orelse beamai_validate:one_of(per, [run, session], Per),
     Ref = make_ref(),
@@ -78,8 +86,9 @@ call_limit(#{calls := Most} = Options) when is_integer(Most), Most > 0 ->
             _ -> Next(Call)
         end
     end);
-call_limit(_Other) ->
-    beamai_validate:bad_option(calls, "must be a number above 0").
+call_limit(Options) ->
+    beamai_filter_options:check(Options, [calls, per, tools]),
+    beamai_validate:bad_option(calls, "is missing: how many calls may run in a run or session").
 
 whose(run, #{context := #{run_id := RunId}}) -> {run, RunId};
 whose(_Per, #{context := Context}) -> {session, beamai_session:key(Context)}.
@@ -93,15 +102,16 @@ too_many(#{tool := Tool}, Most, Per) ->
 %% context has them; with `contents' also `args' and `result'. An exception in the fun does not affect the call.
 -spec audit(#{name => beamai_filter:name(), to := fun((map()) -> term()), contents => boolean(), tools => [binary()] | all}) -> beamai_filter:filter().
 audit(#{to := Fun} = Options) when is_function(Fun, 1) ->
-    beamai_filter_options:check_keys(Options, [to, contents, tools]),
+    beamai_filter_options:check(Options, [to, contents, tools]),
     beamai_filter:new(beamai_filter_options:name(Options, audit), fun(Call, Next) ->
         case beamai_filter_options:is_for(Call, Options) of
             true -> audited(Fun, maps:get(contents, Options, false), Call, Next);
             false -> Next(Call)
         end
     end);
-audit(_Other) ->
-    beamai_validate:bad_option(to, "must be a function of one argument").
+audit(Options) ->
+    beamai_filter_options:check(Options, [to, contents, tools]),
+    beamai_validate:bad_option(to, "is missing: a function that gets the description of each call").
 
 audited(Fun, Contents, #{tool := Tool, args := Args, context := Context} = Call, Next) ->
     {At, Started} = {erlang:system_time(millisecond), erlang:monotonic_time(microsecond)},
@@ -127,12 +137,12 @@ told(Fun, Entry) ->
 %% default those of well-known keys and tokens. Encoded secrets are not found.
 -spec redact(#{name => beamai_filter:name(), patterns => [iodata()]}) -> beamai_filter:filter().
 redact(Options) ->
-    beamai_filter_options:check_keys(Options, [patterns]),
+    beamai_filter_options:check(Options, [patterns]),
     beamai_filter_text:redact(Options).
 
 %% @doc A filter that cuts the longest texts of a result until all texts together have at most `bytes' bytes, or each is
 %% short.
 -spec result_budget(#{name => beamai_filter:name(), bytes := pos_integer()}) -> beamai_filter:filter().
 result_budget(Options) ->
-    beamai_filter_options:check_keys(Options, [bytes]),
+    beamai_filter_options:check(Options, [bytes]),
     beamai_filter_text:result_budget(Options).

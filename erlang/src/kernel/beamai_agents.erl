@@ -68,7 +68,7 @@ definition(Where, Name, #{} = Definition) when is_binary(Name) ->
     maps:foreach(fun(Key, Value) -> check(Where, Key, Value) end, Definition),
     named(Where, Name, Definition);
 definition(Where, Name, Definition) when is_binary(Name) ->
-    bad([Where, " must be a map of ", listed(), ", or a function of two arguments, not ", show(Definition)]);
+    bad([Where, " must be a map of ", listed(), ", or ", beamai_syntax:either("fun(Work, Context)", "fn work, context -> ... end"), ", not ", show(Definition)]);
 definition(Where, _Name, _Definition) ->
     bad([Where, ": the name of an agent must be a ", beamai_syntax:text(), "; the options are paths and max_depth"]).
 

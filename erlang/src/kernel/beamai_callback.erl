@@ -190,7 +190,12 @@ answer(AskUser, Questions) ->
 answered({ok, Answers}) -> {ok, Answers};
 answered(cancelled) -> cancelled;
 answered(no_frontend) -> no_frontend;
-answered(Other) -> error({bad_ask_user_answer, Other}).
+answered(Other) ->
+    logger:error("beamai: the ask_user callback answered ~ts; it answers ~ts", [
+        beamai_error:show(Other, 200),
+        beamai_syntax:either("{ok, Answers}, cancelled or no_frontend", "{:ok, answers}, :cancelled or :no_frontend")
+    ]),
+    cancelled.
 
 callback(Name, Kernel, Context) ->
     case Context of

@@ -164,9 +164,10 @@ native(Request) ->
     end.
 
 no_json(Tool, Result) ->
-    Shown = unicode:characters_to_binary(beamai_error:show(Result, 200)),
+    %% Text that is not UTF-8 is shown as bytes.
+    Shown = unicode:characters_to_binary(beamai_syntax:show(Result, 200)),
     <<Tool/binary, " returned a term that is neither text nor JSON: ", Shown/binary,
-        "; a handler returns UTF-8 text, or maps, lists, numbers and text">>.
+        "; a handler returns UTF-8 text, or maps, lists, numbers, atoms and text">>.
 
 checked(#{} = Options) ->
     Known = maps:map(fun option/2, Options),

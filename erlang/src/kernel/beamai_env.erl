@@ -90,7 +90,7 @@ is_same(Path, #{<<"device">> := Device, <<"inode">> := Inode}) ->
 unnamed(What) ->
     Message = [
         "the current directory is ", What, ", which is a workspace only where it is named: pass ",
-        "workspace => Directory with the directory that the tools may work in"
+        beamai_syntax:either("workspace => Directory", "workspace: directory"), " with the directory that the tools may work in"
     ],
     beamai_error:new(<<>>, invalid_input, invalid_argument, Message).
 

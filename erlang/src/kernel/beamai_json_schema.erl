@@ -7,14 +7,47 @@
 %% @hidden
 -module(beamai_json_schema).
 
--export([problems/2, problems_of/3]).
+-export([problems/2, problems_of/3, mistakes/1]).
 
 %% Maximum number of subschemas that are evaluated.
 -define(MOST_STEPS, 100000).
 -define(DEEPEST, 128).
 -define(MOST_SHOWN, 80).
 
+-define(TYPES, [<<"string">>, <<"integer">>, <<"number">>, <<"boolean">>, <<"null">>, <<"array">>, <<"object">>]).
+
 -record(look, {root :: map(), steps :: counters:counters_ref(), unknown = "is not an argument" :: string()}).
+
+%% @doc What is wrong with a schema of the host itself, one sentence each: unknown types, and keywords with values that they
+%% cannot have. Empty if nothing was found.
+-spec mistakes(Schema :: #{binary() => term()}) -> [binary()].
+mistakes(Schema) ->
+    [unicode:characters_to_binary(Text) || Text <- mistakes(Schema, <<>>)].
+
+mistakes(#{} = Schema, Path) ->
+    lists:append([mistake(Key, Value, at(Path, Key)) || {Key, Value} <- lists:sort(maps:to_list(Schema))]);
+mistakes(Flag, _Path) when is_boolean(Flag) ->
+    [];
+mistakes(Other, Path) ->
+    [problem(Path, ["must be a schema, not ", show(Other)])].
+
+mistake(<<"type">>, [_ | _] = Types, Path) ->
+    lists:append([mistake(<<"type">>, Type, Path) || Type <- Types]);
+mistake(<<"type">>, Type, Path) ->
+    [problem(Path, ["must be ", lists:join(", ", ?TYPES), ", not ", show(Type)]) || not lists:member(Type, ?TYPES)];
+mistake(<<"properties">>, #{} = Properties, Path) ->
+    lists:append([mistakes(Schema, at(Path, Name)) || {Name, Schema} <- lists:sort(maps:to_list(Properties))]);
+mistake(<<"properties">>, Other, Path) ->
+    [problem(Path, ["must be an object of schemas, not ", show(Other)])];
+mistake(<<"required">>, Names, Path) ->
+    IsNames = is_list(Names) andalso lists:all(fun is_binary/1, Names),
+    [problem(Path, ["must be a list of names, not ", show(Names)]) || not IsNames];
+mistake(<<"items">>, Schema, Path) when not is_list(Schema) ->
+    mistakes(Schema, Path);
+mistake(Key, Schemas, Path) when (Key =:= <<"anyOf">> orelse Key =:= <<"oneOf">> orelse Key =:= <<"allOf">>), is_list(Schemas) ->
+    lists:append([mistakes(Schema, Path) || Schema <- Schemas]);
+mistake(_Key, _Value, _Path) ->
+    [].
 
 %% @doc The problems of a value, one sentence each; empty if it is valid.
 -spec problems(Schema :: #{binary() => term()}, Value :: term()) -> [binary()].

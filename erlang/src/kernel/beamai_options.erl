@@ -13,6 +13,7 @@
     workspace, permissions, approve, ask_user, sandbox, door, default_timeout, skills, web, lsp, agents, limits
 ]).
 
+-define(IS_ENGINE(Provider), (Provider =:= searxng orelse Provider =:= brave orelse Provider =:= tavily)).
 -define(MODES, [required, best_effort, off]).
 -define(SANDBOX_KEYS, [
     mode, tier, without, network, credentials, unix_sockets, readable, writable, env, memory, processes, cpu, file_size, report
@@ -163,7 +164,7 @@ option(sandbox, Mode) when Mode =:= required; Mode =:= best_effort; Mode =:= off
 option(sandbox, Options) when is_map(Options) ->
     maps:from_list([{Key, sandbox(Key, Value)} || {Key, Value} <- maps:to_list(Options)]);
 option(sandbox, Other) ->
-    bad_option(sandbox, ["must be ", beamai_syntax:listed(?MODES), " or a map of options, not ", show(Other)]);
+    bad_option(sandbox, ["must be ", beamai_syntax:listed(?MODES), " or ", beamai_syntax:either("a map", "a keyword list"), " of options, not ", show(Other)]);
 option(door, Door) when Door =:= auto; Door =:= nif; Door =:= port -> Door;
 option(door, Other) -> one_of(door, [auto, nif, port], Other);
 option(default_timeout, infinity) -> infinity;
@@ -174,15 +175,26 @@ option(skills, #{paths := Paths} = Skills) when length(Paths) >= 0, map_size(Ski
     #{paths => [directory(Path) || Path <- Paths]};
 option(skills, Other) ->
     bad_option(skills, ["must be ", beamai_syntax:either("#{paths => [Directory]}", "%{paths: [directory]}"), ", not ", show(Other)]);
+option(web, #{search := Search}) when not is_map(Search) ->
+    bad_option(web, ["search must be ", search(), ", not ", show(Search)]);
+option(web, #{search := #{provider := Provider}}) when not ?IS_ENGINE(Provider) ->
+    bad_option(web, ["the provider of search must be ", beamai_syntax:atoms([searxng, brave, tavily]), ", not ", show(Provider)]);
+option(web, #{search := Search}) when not is_map_key(provider, Search) ->
+    bad_option(web, ["search has no provider; it must be ", search()]);
 option(web, #{search := #{api_key := Key} = Search} = Web) -> Web#{search := Search#{api_key := secret(Key)}};
 option(web, Web) when is_map(Web) -> Web;
 option(web, Other) -> bad_option(web, ["must be a map, not ", show(Other)]);
+option(lsp, #{servers := Servers}) when not is_map(Servers) ->
+    bad_option(lsp, ["servers must be a map of languages to settings, not ", show(Servers)]);
 option(lsp, Lsp) when is_map(Lsp) -> Lsp;
 option(lsp, Other) -> bad_option(lsp, ["must be a map, not ", show(Other)]);
 option(agents, Agents) -> beamai_agents:load(Agents);
 option(limits, Limits) -> limits(Limits);
 option(Unknown, _Value) ->
     unknown_option(Unknown, ?KEYS).
+
+search() ->
+    beamai_syntax:either("#{provider => searxng, base_url => Url}", "%{provider: :searxng, base_url: url}").
 
 %% @doc Validates the limits. Raises `{bad_option, limits}'.
 -spec limits(term()) -> limits().

@@ -15,7 +15,9 @@
 -spec add(what(), where(), t()) -> t().
 add(What, Where, Placement) ->
     is_what(What) orelse beamai_validate:raise({bad_placement, What}, [
-        "what is placed is {tool, Name}, {tag, Tag}, {session, Id} or all, not ", beamai_error:show(What, 80)
+        "what is placed is ",
+        beamai_syntax:either("{tool, Name}, {tag, Tag}, {session, Id} or all", "{:tool, name}, {:tag, tag}, {:session, id} or :all"),
+        ", not ", beamai_error:show(What, 80)
     ]),
     beamai_spec:is_place(Where) orelse beamai_validate:raise({bad_placement, Where}, [
         "the place must be the name of a node, or a function of a call that gives one, not ", beamai_error:show(Where, 80)

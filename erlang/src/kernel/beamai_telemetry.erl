@@ -56,7 +56,15 @@ attach(Id, Events, Fun, Config) when is_list(Events), is_function(Fun, 4) ->
             true -> {{error, already_exists}, State};
             false -> {ok, State#telemetry{handlers = Handlers ++ [{Id, Events, Fun, Config}]}}
         end
-    end).
+    end);
+attach(_Id, Events, Fun, _Config) when is_list(Events) ->
+    beamai_validate:raise({bad_handler, Fun}, [
+        "a handler is a function of four arguments, the event, its measurements, its metadata and the configuration, not ", beamai_error:show(Fun, 80)
+    ]);
+attach(_Id, Events, _Fun, _Config) ->
+    beamai_validate:raise({bad_events, Events}, [
+        "a list of events, such as ", beamai_syntax:show([[beamai, tool, stop]], 80), ", is wanted, not ", beamai_error:show(Events, 80)
+    ]).
 
 %% @doc Removes a handler that {@link attach/4} added.
 -spec detach(Id :: term()) -> ok | {error, not_found}.

@@ -1,6 +1,6 @@
 %% @doc Converts results of custom tools to terms that JSON can represent.
 %%
-%% Lists of pairs with distinct atom keys become objects, integer keys become text, and Elixir structs are encoded by
+%% Lists of pairs with distinct atom keys become objects, integer keys and integers of more than 64 bits become text, and Elixir structs are encoded by
 %% their protocols. A struct that does not declare which of its fields are public is refused, since any field may be
 %% secret.
 %% @hidden
@@ -8,6 +8,9 @@
 
 -export([of_result/1]).
 
+%% Integers that the encoder can represent. Most readers of JSON would lose digits of larger ones.
+-define(LEAST, -16#8000000000000000).
+-define(MOST, 16#FFFFFFFFFFFFFFFF).
 %% Protocols for encoding structs, in order of preference.
 -define(ENCODERS, ['Elixir.Beamai.Result', 'Elixir.Jason.Encoder', 'Elixir.JSON.Encoder']).
 -define(CALENDAR, ['Elixir.DateTime', 'Elixir.NaiveDateTime', 'Elixir.Date', 'Elixir.Time']).
@@ -36,6 +39,8 @@ plain(List) when is_list(List) ->
     each(List);
 plain(Tuple) when is_tuple(Tuple) ->
     list_to_tuple(each(tuple_to_list(Tuple)));
+plain(Integer) when is_integer(Integer), Integer < ?LEAST orelse Integer > ?MOST ->
+    integer_to_binary(Integer);
 plain(Other) ->
     Other.
 

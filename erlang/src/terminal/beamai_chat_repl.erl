@@ -92,7 +92,9 @@ made(Prefix, Provider, Given, Model) ->
     try
         {ok, Model, beamai_chat:new(Provider, Options#{model => Name})}
     catch
-        error:{bad_option, Key} -> {error, [Prefix, "_", string:uppercase(atom_to_list(Key)), " cannot be used"]}
+        error:{bad_option, Key} = Reason:Stack ->
+            #{general := Why} = beamai_validate:format_error(Reason, Stack),
+            {error, [Prefix, "_", string:uppercase(atom_to_list(Key)), " cannot be used: ", Why]}
     end.
 
 lacking(Line) ->
