@@ -5,7 +5,10 @@ use super::directory::{FileStamp, OpenDirectory};
 use super::index::{self, Unreadable};
 use super::links::{Links, links_in};
 use super::named::{CONFLICTS, LinkedTrees, linked_trees};
-use super::repository::{Cleaner, path_of};
+use super::packs::{Lists, lists};
+use super::pointers::{path_of, told_gitfile};
+use super::references::{StrayReferences, stray_references};
+use super::repository::Cleaner;
 use super::settings::is_command;
 use crate::ProtectedPaths;
 use beamai_workspace::decode_path;
@@ -30,6 +33,11 @@ pub(super) struct KnownFiles {
     pub(super) links: Links,
     pub(super) linked_trees: LinkedTrees,
     pub(super) conflicts: Option<FileStamp>,
+    pub(super) head: Option<Vec<u8>>,
+    pub(super) references: StrayReferences,
+    pub(super) lists: Lists,
+    /// What lies in place of a `.git` that is not a directory.
+    pub(super) gitfile: Option<String>,
 }
 
 impl KnownFiles {
@@ -45,7 +53,22 @@ impl KnownFiles {
             links,
             linked_trees: linked_trees(repository),
             conflicts: repository.stamp(CONFLICTS),
+            head: repository.read("HEAD").ok(),
+            references: stray_references(repository),
+            lists: lists(repository),
+            gitfile: None,
         }
+    }
+
+    /// Those of a repository of which only a file or a link in place of its directory is here.
+    pub(super) fn of_gitfile(path: &Path, top: &OpenDirectory) -> Option<Self> {
+        let parent = top.beneath(path.parent()?).ok()?;
+        let gitfile = Some(told_gitfile(&parent, path.file_name()?));
+        Some(Self { gitfile, ..Self::default() })
+    }
+
+    pub(super) fn has_same_common_directory(&self, repository: &OpenDirectory) -> bool {
+        self.settings[1] == repository.stamp("commondir")
     }
 }
 
@@ -67,13 +90,15 @@ impl Cleaner<'_> {
                 continue;
             }
             match directory.beneath(remote.directory.as_ref()) {
+                // With another name, it would be another remote.
                 Ok(list) if !remote.name.is_empty() => {
-                    self.set_aside(
-                        &path.join(remote.directory),
-                        &list,
-                        &remote.name,
-                        "a remote that runs a command",
-                    );
+                    let moved = || {
+                        let aside = list.move_to(&remote.name, directory)?;
+                        Ok(format!("moved to {}", path.join(aside).display()))
+                    };
+                    let outcome = self.outcome(moved);
+                    let file = path.join(remote.directory).join(&remote.name);
+                    self.record(&file, "a remote that runs a command", outcome);
                 }
                 _ => self.set_aside(path, directory, remote.directory.as_ref(), "remotes that lie elsewhere"),
             }
@@ -118,7 +143,7 @@ fn settings(repository: &OpenDirectory) -> [Option<FileStamp>; 2] {
 
 /// The length of a repository's object ids, in bytes, as its settings say.
 fn id_length(path: &Path, directory: &OpenDirectory) -> usize {
-    let common = directory.read("commondir").ok().map(|text| path.join(path_of(&text)));
+    let common = directory.read("commondir").ok().and_then(|text| Some(path.join(path_of(&text)?)));
     let config = match common {
         Some(common) => OpenDirectory::root(&common).and_then(|common| common.read_through("config")),
         None => directory.read_through("config"),
@@ -150,7 +175,7 @@ fn running_remotes(repository: &OpenDirectory) -> Vec<RunningRemote> {
             }
         }
         let Ok(list) = repository.beneath(directory.as_ref()) else { continue };
-        for name in list.names().into_iter().filter(|name| !name.as_bytes().ends_with(b".planted")) {
+        for name in list.names() {
             let text = list.read(&name);
             let runs = |text: &Vec<u8>| String::from_utf8_lossy(text).lines().any(is_running_address);
             if list.kind(&name) != Some(FileType::Directory) && text.as_ref().map_or(true, runs) {

@@ -3,8 +3,9 @@
 use super::directory::OpenDirectory;
 use super::files::KnownFiles;
 use super::hooks::{named_work_trees, way_of};
+use super::pointers::path_of;
 use super::refused::is_refused;
-use super::repository::{Cleaner, path_of};
+use super::repository::Cleaner;
 use super::way::Entry;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -59,7 +60,7 @@ impl Cleaner<'_> {
     /// Whether commands can write to the work tree that a file names. Those in the commands' own `/tmp` are not there for
     /// git outside.
     fn is_here(&self, path: &Path, text: &[u8]) -> bool {
-        let git = self.real.join(path).join(path_of(text));
+        let Some(git) = path_of(text).map(|git| self.real.join(path).join(git)) else { return false };
         let git = if git.ends_with(".git") { git } else { git.join(".git") };
         let way = way_of(&git);
         let is_nowhere =
@@ -88,7 +89,7 @@ impl Cleaner<'_> {
     /// The work trees of a repository, links resolved.
     fn trees_of(&self, path: &Path, directory: &OpenDirectory) -> Vec<PathBuf> {
         let real = self.real.join(path);
-        let linked = directory.read("gitdir").ok().map(|text| real.join(path_of(&text)));
+        let linked = directory.read("gitdir").ok().and_then(|text| Some(real.join(path_of(&text)?)));
         let own = linked.or_else(|| real.ends_with(".git").then(|| real.clone()));
         let own = own.and_then(|git| Some(way_of(git.parent()?).end));
         own.into_iter().chain(named_work_trees(&real)).collect()
