@@ -10,6 +10,7 @@ use super::pointers::{path_of, told_gitfile};
 use super::references::{StrayReferences, stray_references};
 use super::repository::Cleaner;
 use super::settings::is_command;
+use super::state::{KnownState, state};
 use crate::ProtectedPaths;
 use beamai_workspace::decode_path;
 use rustix::fs::FileType;
@@ -36,6 +37,7 @@ pub(super) struct KnownFiles {
     pub(super) head: Option<Vec<u8>>,
     pub(super) references: StrayReferences,
     pub(super) lists: Lists,
+    pub(super) state: KnownState,
     /// What lies in place of a `.git` that is not a directory.
     pub(super) gitfile: Option<String>,
 }
@@ -56,6 +58,7 @@ impl KnownFiles {
             head: repository.read("HEAD").ok(),
             references: stray_references(repository),
             lists: lists(repository),
+            state: state(repository),
             gitfile: None,
         }
     }

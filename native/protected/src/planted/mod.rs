@@ -23,6 +23,7 @@ mod sequence;
 mod settings;
 mod shared;
 mod sources;
+mod state;
 mod trusted;
 mod way;
 

@@ -252,6 +252,7 @@ impl<'c> Cleaner<'c> {
             };
             self.record(&path.join(file), what, outcome);
         });
+        self.clean_sequence_state(path, directory, root.files.get(text));
     }
 
     pub(super) fn set_aside(&mut self, path: &Path, directory: &OpenDirectory, name: &OsStr, what: &str) {
