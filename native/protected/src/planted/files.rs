@@ -5,19 +5,22 @@ use super::directory::{FileStamp, OpenDirectory};
 use super::index::{self, Unreadable};
 use super::links::{Links, links_in};
 use super::named::{CONFLICTS, LinkedTrees, linked_trees};
+use super::nested::{KnownEntries, is_foreign, known_entries, nested};
 use super::packs::{Lists, lists};
+use super::parts::KnownParts;
 use super::pointers::{path_of, told_gitfile};
 use super::references::{StrayReferences, stray_references};
 use super::repository::Cleaner;
 use super::settings::is_command;
 use super::state::{KnownState, state};
+use super::trees::{KnownTree, named_trees, trees_of};
 use crate::ProtectedPaths;
 use beamai_workspace::decode_path;
 use rustix::fs::FileType;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Maximum size of an index that is read, in bytes: some three million files.
 const MOST_OF_INDEX: u64 = 256 << 20;
@@ -38,6 +41,9 @@ pub(super) struct KnownFiles {
     pub(super) references: StrayReferences,
     pub(super) lists: Lists,
     pub(super) state: KnownState,
+    pub(super) parts: KnownParts,
+    pub(super) trees: Vec<KnownTree>,
+    nested: KnownEntries,
     /// What lies in place of a `.git` that is not a directory.
     pub(super) gitfile: Option<String>,
 }
@@ -45,6 +51,14 @@ pub(super) struct KnownFiles {
 impl KnownFiles {
     pub(super) fn of(path: &Path, repository: &OpenDirectory, found: &ProtectedPaths) -> Self {
         let stamped = |name: OsString| repository.stamp(&name).map(|stamp| (name, stamp));
+        let real = real_root(found).join(path);
+        let ids = || id_length(&real, repository);
+        let nested = nested_in(&real, repository, found);
+        let nested = if nested.is_empty() {
+            KnownEntries::new()
+        } else {
+            known_entries(repository, indexes(repository).into_iter(), ids(), MOST_OF_INDEX, &nested)
+        };
         let indexes = indexes(repository).into_iter().filter_map(stamped).collect();
         let remotes = running_remotes(repository).into_iter().map(|remote| remote.told).collect();
         let links = links_in(path, repository, found);
@@ -59,6 +73,9 @@ impl KnownFiles {
             references: stray_references(repository),
             lists: lists(repository),
             state: state(repository),
+            parts: KnownParts::of(&real, repository),
+            trees: named_trees(&real, repository),
+            nested,
             gitfile: None,
         }
     }
@@ -83,7 +100,7 @@ impl Cleaner<'_> {
         for name in indexes(directory) {
             let stamp = directory.stamp(&name);
             let is_known = known_indexes.is_some_and(|known| known.get(&name) == stamp.as_ref());
-            if !is_known && let Some(what) = self.fault_of_index(path, directory, &name) {
+            if !is_known && let Some(what) = self.fault_of_index(path, directory, &name, known) {
                 self.set_aside(path, directory, &name, &what);
             }
         }
@@ -114,7 +131,13 @@ impl Cleaner<'_> {
     }
 
     /// What is wrong with an index.
-    fn fault_of_index(&self, path: &Path, directory: &OpenDirectory, name: &OsStr) -> Option<String> {
+    fn fault_of_index(
+        &self,
+        path: &Path,
+        directory: &OpenDirectory,
+        name: &OsStr,
+        known: Option<&KnownFiles>,
+    ) -> Option<String> {
         let unreadable = || Some("an index that cannot be read".to_owned());
         let text = directory.read_up_to(name, MOST_OF_INDEX);
         if self.is_begun(path) {
@@ -125,13 +148,28 @@ impl Cleaner<'_> {
             }
         }
         let Ok(text) = text else { return unreadable() };
-        match index::refused_path(&text, id_length(&self.real.join(path), directory)) {
+        let real = self.real.join(path);
+        let (places, nothing) = (nested_in(&real, directory, &self.root.found), KnownEntries::new());
+        let known = known.map_or(&nothing, |known| &known.nested);
+        let is_foreign = |name: &[u8], object: &[u8]| is_foreign(name, object, &places, known);
+        match index::refused_path(&text, id_length(&real, directory), is_foreign) {
             Ok(refused) => {
                 refused.map(|path| format!("an index with the path {}", String::from_utf8_lossy(&path)))
             }
             Err(Unreadable) => unreadable(),
         }
     }
+}
+
+/// The path of a writable directory, links resolved.
+fn real_root(found: &ProtectedPaths) -> PathBuf {
+    let root = decode_path(&found.root);
+    root.canonicalize().unwrap_or(root)
+}
+
+/// Where other repositories lie in the work trees of one.
+fn nested_in(real: &Path, repository: &OpenDirectory, found: &ProtectedPaths) -> Vec<Vec<u8>> {
+    nested(&real_root(found), &found.repositories, || trees_of(real, repository))
 }
 
 /// The names of a repository's indexes.

@@ -14,7 +14,9 @@ mod hooks;
 mod index;
 mod links;
 mod named;
+mod nested;
 mod packs;
+mod parts;
 mod pointers;
 mod references;
 mod refused;
@@ -24,6 +26,7 @@ mod settings;
 mod shared;
 mod sources;
 mod state;
+mod trees;
 mod trusted;
 mod way;
 

@@ -131,21 +131,28 @@ impl<'c> Cleaner<'c> {
         let Ok(directory) = self.top.made_readable(path) else { return };
         self.clean_new_links(path, &directory, text);
         let kept = self.root.begun.get(text).cloned().unwrap_or_default();
-        for name in CONFIGS.map(OsStr::new) {
-            let planted = directory.read_through(name).ok().and_then(|text| config::read(&text).ok());
-            let is_planted = |entry: &ConfigEntry| runs_programs(entry) && !kept.contains(&shown(entry));
-            if planted.is_some_and(|entries| entries.iter().any(is_planted)) {
-                self.clean_config(path, &directory, name, &kept);
-            }
-        }
-        let hooks = told_git_hooks(&self.real.join(path).join("hooks"));
-        if !hooks.is_subset(&kept) {
-            self.clean_hooks(path, &directory, OsStr::new("hooks"), &kept);
-        }
+        self.clean_settings(path, &directory, &kept);
         self.clean_common_directory(path, &directory, self.root.files.get(text));
         self.clean_references(path, &directory, self.root.files.get(text));
         self.clean_files(path, &directory, self.root.files.get(text));
         self.clean_lists(path, &directory, self.root.files.get(text));
+        self.clean_ways(self.root.files.get(text));
+    }
+
+    /// Cleans settings and hooks where other files may have these names.
+    pub(super) fn clean_settings(&mut self, path: &Path, directory: &OpenDirectory, kept: &BTreeSet<String>) {
+        for name in CONFIGS.map(OsStr::new) {
+            let planted = directory.read_through(name).ok().and_then(|text| config::read(&text).ok());
+            let is_risky = |entry: &ConfigEntry| runs_programs(entry) || self.leads_outside(path, entry);
+            let is_planted = |entry: &ConfigEntry| is_risky(entry) && !kept.contains(&shown(entry));
+            if planted.is_some_and(|entries| entries.iter().any(is_planted)) {
+                self.clean_config(path, directory, name, kept);
+            }
+        }
+        let hooks = told_git_hooks(&self.real.join(path).join("hooks"));
+        if !hooks.is_subset(kept) {
+            self.clean_hooks(path, directory, OsStr::new("hooks"), kept);
+        }
     }
 
     fn clean_directory(
@@ -253,6 +260,8 @@ impl<'c> Cleaner<'c> {
             self.record(&path.join(file), what, outcome);
         });
         self.clean_sequence_state(path, directory, root.files.get(text));
+        self.clean_parts(path, directory, root.files.get(text));
+        self.clean_ways(root.files.get(text));
     }
 
     pub(super) fn set_aside(&mut self, path: &Path, directory: &OpenDirectory, name: &OsStr, what: &str) {

@@ -179,6 +179,9 @@ fn is_author(line: &[u8]) -> bool {
 
 /// The words that git has quoted for a shell (git's `quote.c`); `None` if they are quoted otherwise.
 fn words(text: &[u8]) -> Option<Vec<Vec<u8>>> {
+    if text.contains(&0) {
+        return None;
+    }
     let mut words = Vec::new();
     let mut rest = text.strip_prefix(b" ").unwrap_or(text);
     while !rest.is_empty() {
