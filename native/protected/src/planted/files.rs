@@ -5,7 +5,7 @@ use super::directory::{FileStamp, OpenDirectory};
 use super::index::{self, Unreadable};
 use super::links::{Links, links_in};
 use super::named::{CONFLICTS, LinkedTrees, linked_trees};
-use super::nested::{KnownEntries, is_foreign, known_entries, nested};
+use super::nested::{KnownEntries, entries, is_foreign, nested};
 use super::packs::{Lists, lists};
 use super::parts::KnownParts;
 use super::pointers::{path_of, told_gitfile};
@@ -52,13 +52,6 @@ impl KnownFiles {
     pub(super) fn of(path: &Path, repository: &OpenDirectory, found: &ProtectedPaths) -> Self {
         let stamped = |name: OsString| repository.stamp(&name).map(|stamp| (name, stamp));
         let real = real_root(found).join(path);
-        let ids = || id_length(&real, repository);
-        let nested = nested_in(&real, repository, found);
-        let nested = if nested.is_empty() {
-            KnownEntries::new()
-        } else {
-            known_entries(repository, indexes(repository).into_iter(), ids(), MOST_OF_INDEX, &nested)
-        };
         let indexes = indexes(repository).into_iter().filter_map(stamped).collect();
         let remotes = running_remotes(repository).into_iter().map(|remote| remote.told).collect();
         let links = links_in(path, repository, found);
@@ -75,7 +68,7 @@ impl KnownFiles {
             state: state(repository),
             parts: KnownParts::of(&real, repository),
             trees: named_trees(&real, repository),
-            nested,
+            nested: nested_entries(&real, repository, found),
             gitfile: None,
         }
     }
@@ -170,6 +163,18 @@ fn real_root(found: &ProtectedPaths) -> PathBuf {
 /// Where other repositories lie in the work trees of one.
 fn nested_in(real: &Path, repository: &OpenDirectory, found: &ProtectedPaths) -> Vec<Vec<u8>> {
     nested(&real_root(found), &found.repositories, || trees_of(real, repository))
+}
+
+/// What a repository's indexes have there.
+fn nested_entries(real: &Path, repository: &OpenDirectory, found: &ProtectedPaths) -> KnownEntries {
+    let places = nested_in(real, repository, found);
+    if places.is_empty() {
+        return KnownEntries::new();
+    }
+    let id = id_length(real, repository);
+    let names = indexes(repository).into_iter();
+    let texts = names.filter_map(|name| repository.read_up_to(name, MOST_OF_INDEX).ok());
+    texts.flat_map(|text| entries(&text, id, &places)).collect()
 }
 
 /// The names of a repository's indexes.

@@ -1,6 +1,5 @@
 //! Repositories without a `.git` that lie in the work tree of another one, whose index must write no file of theirs.
 
-use super::directory::OpenDirectory;
 use super::index;
 use beamai_workspace::decode_path;
 use std::collections::BTreeMap;
@@ -54,21 +53,6 @@ pub(super) fn is_foreign(name: &[u8], object: &[u8], places: &[Vec<u8>], known: 
         return known.get(name).is_none_or(|known| known != object);
     }
     !known.keys().any(|known| known.starts_with(place))
-}
-
-/// The entries of a repository's indexes in these places.
-pub(super) fn known_entries(
-    repository: &OpenDirectory,
-    indexes: impl Iterator<Item = std::ffi::OsString>,
-    id: usize,
-    most: u64,
-    places: &[Vec<u8>],
-) -> KnownEntries {
-    if places.is_empty() {
-        return KnownEntries::new();
-    }
-    let texts = indexes.filter_map(|name| repository.read_up_to(name, most).ok());
-    texts.flat_map(|text| entries(&text, id, places)).collect()
 }
 
 #[cfg(test)]

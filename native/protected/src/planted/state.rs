@@ -60,7 +60,7 @@ const FILES: &[(Content, &[&str])] = &[
     (Text, &[
         "allow_rerere_autoupdate", "applying", "cdate_is_adate", "current-fixups", "dirtyindex", "done",
         "drop_redundant_commits", "dropped", "final-commit", "git-rebase-todo.backup", "ignore_date", "info",
-        "interactive", "keep", "keep_redundant_commits", "message", "message-fixup", "message-squash", "messageid",
+        "interactive", "keep", "keep_redundant_commits", "message", "message-fixup", "message-squash", "messageid", "msg",
         "no-reschedule-failed-exec", "no-verify", "no_inbody_headers", "patch", "patch-merge-index", "quiet",
         "quoted-cr", "rebasing", "rerere-autoupdate", "reschedule-failed-exec", "scissors", "sign", "signoff",
         "threeway", "trailer", "utf8", "verbose",
