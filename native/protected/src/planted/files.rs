@@ -8,7 +8,7 @@ use super::named::{CONFLICTS, LinkedTrees, linked_trees};
 use super::nested::{KnownEntries, entries, is_foreign, nested};
 use super::packs::{Lists, lists};
 use super::parts::KnownParts;
-use super::pointers::{path_of, told_gitfile};
+use super::pointers::{common_directory, path_of, told_gitfile};
 use super::references::{StrayReferences, stray_references};
 use super::repository::Cleaner;
 use super::settings::is_command;
@@ -33,6 +33,7 @@ pub(super) struct KnownFiles {
     indexes: BTreeMap<OsString, FileStamp>,
     /// Of the settings, which say how an index is read.
     settings: [Option<FileStamp>; 2],
+    common_directory: Option<PathBuf>,
     remotes: BTreeSet<String>,
     pub(super) links: Links,
     pub(super) linked_trees: LinkedTrees,
@@ -58,6 +59,7 @@ impl KnownFiles {
         Self {
             indexes,
             settings: settings(repository),
+            common_directory: common_directory(&real, repository),
             remotes,
             links,
             linked_trees: linked_trees(repository),
@@ -74,14 +76,16 @@ impl KnownFiles {
     }
 
     /// Those of a repository of which only a file or a link in place of its directory is here.
-    pub(super) fn of_gitfile(path: &Path, top: &OpenDirectory) -> Option<Self> {
-        let parent = top.beneath(path.parent()?).ok()?;
-        let gitfile = Some(told_gitfile(&parent, path.file_name()?));
+    pub(super) fn of_gitfile(path: &Path, top: &OpenDirectory, root: &Path) -> Option<Self> {
+        let above = path.parent()?;
+        let parent = top.beneath(above).ok()?;
+        let gitfile = Some(told_gitfile(&parent, &root.join(above), path.file_name()?));
         Some(Self { gitfile, ..Self::default() })
     }
 
-    pub(super) fn has_same_common_directory(&self, repository: &OpenDirectory) -> bool {
+    pub(super) fn has_same_common_directory(&self, real: &Path, repository: &OpenDirectory) -> bool {
         self.settings[1] == repository.stamp("commondir")
+            && self.common_directory == common_directory(real, repository)
     }
 }
 

@@ -184,7 +184,7 @@ impl SnapshotRoot {
                 root.files.insert(repository.clone(), KnownFiles::of(&path, &directory, found));
                 root.steps.extend(SequenceCommands::of(&directory).map(|steps| (repository.clone(), steps)));
             } else {
-                let known = KnownFiles::of_gitfile(&path, &top);
+                let known = KnownFiles::of_gitfile(&path, &top, &root.path);
                 root.files.extend(known.map(|known| (repository.clone(), known)));
             }
             if !start.is_held || repository::is_link(&top, &path) || has_other_names(&top, &path) {

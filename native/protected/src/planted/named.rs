@@ -63,10 +63,9 @@ impl Cleaner<'_> {
     fn is_here(&self, path: &Path, text: &[u8]) -> bool {
         let Some(git) = path_of(text).map(|git| self.real.join(path).join(git)) else { return false };
         let git = if git.ends_with(".git") { git } else { git.join(".git") };
-        let way = way_of(&git);
-        let is_nowhere =
-            || git.starts_with("/tmp") && git.parent().is_some_and(|tree| !way_of(tree).exists());
-        self.is_writable(&way.end) || is_nowhere()
+        let tree = way_of(git.parent().unwrap_or(&git));
+        let is_nowhere = || tree.end.starts_with(way_of(Path::new("/tmp")).end) && !tree.exists();
+        self.is_of_work(&tree.end) && self.is_writable(&way_of(&git).end) || is_nowhere()
     }
 
     /// Whether a file in conflict has a path that git would not have given, or a link on it; `None` if that is not known.

@@ -18,11 +18,7 @@ pub(super) fn nested(
     repositories: &[String],
     trees: impl FnOnce() -> Vec<PathBuf>,
 ) -> Vec<Vec<u8>> {
-    let bare: Vec<PathBuf> = repositories
-        .iter()
-        .filter(|path| path.split('/').all(|part| part != ".git"))
-        .map(|path| root.join(decode_path(path)))
-        .collect();
+    let bare = bare_repositories(root, repositories);
     if bare.is_empty() {
         return Vec::new();
     }
@@ -30,6 +26,12 @@ pub(super) fn nested(
     let pairs = bare.iter().flat_map(|path| trees.iter().map(move |tree| path.strip_prefix(tree)));
     let beneath = pairs.flatten().map(|path| path.as_os_str().as_bytes()).filter(|path| !path.is_empty());
     beneath.map(|path| [path, b"/"].concat()).collect()
+}
+
+/// The repositories without a `.git`.
+pub(super) fn bare_repositories(root: &Path, repositories: &[String]) -> Vec<PathBuf> {
+    let bare = repositories.iter().filter(|path| path.split('/').all(|part| part != ".git"));
+    bare.map(|path| root.join(decode_path(path))).collect()
 }
 
 /// The entries of an index in these places.

@@ -23,9 +23,19 @@ fn path_of_gitfile(text: &[u8]) -> Option<Option<PathBuf>> {
     text.strip_prefix(b"gitdir:").map(|rest| path_of(rest.strip_prefix(b" ")?))
 }
 
-/// What lies in place of a `.git` that is not a directory, to be compared.
-pub(super) fn told_gitfile(parent: &OpenDirectory, name: &OsStr) -> String {
-    format!("{:?} {:?}", parent.read(name), parent.link(name))
+/// What lies in place of a `.git` that is not a directory, and where that leads, to be compared.
+pub(super) fn told_gitfile(parent: &OpenDirectory, above: &Path, name: &OsStr) -> String {
+    let text = parent.read(name);
+    let named = text.as_ref().ok().and_then(|text| path_of_gitfile(text)?);
+    let target = named.or_else(|| parent.link(name).map(PathBuf::from));
+    let end = target.and_then(|target| above.join(target).canonicalize().ok());
+    format!("{text:?} {:?} {end:?}", parent.link(name))
+}
+
+/// The directory that a repository takes its settings from, links resolved.
+pub(super) fn common_directory(real: &Path, repository: &OpenDirectory) -> Option<PathBuf> {
+    let text = repository.read_through("commondir").ok()?;
+    real.join(path_of(&text)?).canonicalize().ok()
 }
 
 /// Where the settings of a repository lie, of which a path is found: itself, or where the file or the link there leads to.
@@ -54,7 +64,7 @@ impl Cleaner<'_> {
         };
         let target = target.map(|target| self.root.path.join(above).join(target));
         let known = self.root.files.get(text).and_then(|known| known.gitfile.as_ref());
-        let is_known = known == Some(&told_gitfile(&parent, &name));
+        let is_known = known == Some(&told_gitfile(&parent, &self.root.path.join(above), &name));
         let leads_to_what_was_there = |target: &PathBuf| {
             let kept = self.root.unpinned.get(text);
             kept.is_none_or(|kept| risky_settings(target).is_subset(kept))
@@ -81,14 +91,15 @@ impl Cleaner<'_> {
         directory: &OpenDirectory,
         known: Option<&KnownFiles>,
     ) {
-        if known.is_some_and(|known| known.has_same_common_directory(directory)) {
+        let real = self.root.path.join(path);
+        if known.is_some_and(|known| known.has_same_common_directory(&real, directory)) {
             return;
         }
         let leads_astray = match directory.kind("commondir") {
             None => false,
             Some(FileType::RegularFile) => {
                 let common = directory.read("commondir").ok().and_then(|text| path_of(&text));
-                common.is_none_or(|common| !self.is_looked_at(&self.root.path.join(path).join(common)))
+                common.is_none_or(|common| !self.is_looked_at(&real.join(common)))
             }
             Some(_) => !self.is_own_link(path, directory, OsStr::new("commondir")),
         };

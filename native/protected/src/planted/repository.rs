@@ -207,9 +207,9 @@ impl<'c> Cleaner<'c> {
         }
     }
 
-    /// Whether a repository's setting names a work tree that commands could not write to.
+    /// Whether a repository's setting names a work tree that commands could not write to, or that is git's own.
     fn leads_outside(&self, path: &Path, entry: &ConfigEntry) -> bool {
-        entry.is_work_tree() && !self.is_writable(&way_of(&self.real.join(path).join(entry.text())).end)
+        entry.is_work_tree() && !self.is_of_work(&way_of(&self.real.join(path).join(entry.text())).end)
     }
 
     /// Renames hooks, except those that git copies from its templates.

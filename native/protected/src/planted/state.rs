@@ -209,7 +209,7 @@ fn words(text: &[u8]) -> Option<Vec<Vec<u8>>> {
 /// Whether an option of `git apply` only says how a patch fits.
 fn is_apply_option(word: &[u8]) -> bool {
     let Ok(word) = std::str::from_utf8(word) else { return false };
-    let is_number = |count: &str| count.bytes().all(|byte| byte.is_ascii_digit());
+    let is_number = |count: &str| count.parse::<u32>().is_ok();
     SWITCHES.contains(&word)
         || VALUES.iter().any(|option| word.starts_with(option))
         || ["-p", "-C"].iter().any(|option| word.strip_prefix(option).is_some_and(is_number))
@@ -279,6 +279,7 @@ mod tests {
             ("apply-opt", "'-p1' '--directory=../x'"),
             ("apply-opt", "'--directory=/x'"),
             ("apply-opt", "-p1"),
+            ("apply-opt", "'-p' '-C1'"),
             ("apply-opt", "'-p1' ;x"),
             ("apply-opt", "'-p1"),
             ("apply-opt", "'-p1\0'"),

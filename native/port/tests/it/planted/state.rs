@@ -159,6 +159,25 @@ fn nothing_leads_to_a_repository_that_is_not_there_yet() {
 }
 
 #[test]
+fn a_file_that_names_a_repository_leads_to_no_other_one_through_a_link() {
+    let prepare = made("r") + "; mkdir d s; mv r/.git d/g; ln -s d l; echo 'gitdir: ../l/g' > s/.git";
+    for tier in ["off", REQUIRED] {
+        let evil = "mkdir -p $TMPDIR/e; cp -r d/g $TMPDIR/e; git config -f $TMPDIR/e/g/config core.fsmonitor EVIL; \
+                    ln -sfn $TMPDIR/e l";
+        let (_, result, _) = left(json!(tier), &prepare, evil, "s", "true");
+        assert_eq!(result["planted"].is_array(), tier != "off", "{result}");
+    }
+}
+
+#[test]
+fn a_work_tree_is_not_in_the_directory_of_a_repository() {
+    let command = made("n")
+        + "; cd n; mkdir hooks; cp EVIL hooks/pre-commit; git add hooks; git commit -qm hooks; git config core.worktree ../../r/.git";
+    let person = "git reset -q --hard; cd ../r; git commit -q --allow-empty -m x";
+    assert_taken_out(&made("r"), &command, "n", person, "n/.git/config");
+}
+
+#[test]
 fn lists_of_packs_and_tables_name_nothing_outside() {
     let table = "git init -q --ref-format=reftable $(dirname MARK)/v && cd $(dirname MARK)/v && \
                  git -c user.name=N -c user.email=e@x commit -q --allow-empty -m x && git pack-refs && cd - > /dev/null; \
