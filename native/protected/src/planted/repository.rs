@@ -65,6 +65,8 @@ pub(super) struct Cleaner<'c> {
     pub(super) hooks: &'c RelativeHooks,
     /// Repositories that are protected, or checked here.
     pub(super) known: BTreeSet<PathBuf>,
+    /// What was renamed here. Several paths can lead to one directory of hooks.
+    pub(super) aside: BTreeSet<PathBuf>,
     planted: &'c mut Vec<Planted>,
 }
 
@@ -78,7 +80,17 @@ impl<'c> Cleaner<'c> {
         planted: &'c mut Vec<Planted>,
     ) -> Self {
         let real = root.path.canonicalize().unwrap_or_else(|_| root.path.clone());
-        Self { root, real, top, now, writable, hooks, known: BTreeSet::new(), planted }
+        Self {
+            root,
+            real,
+            top,
+            now,
+            writable,
+            hooks,
+            known: BTreeSet::new(),
+            aside: BTreeSet::new(),
+            planted,
+        }
     }
 
     pub(super) fn clean(mut self) {
@@ -232,7 +244,8 @@ impl<'c> Cleaner<'c> {
         let is_mixed = path == self.real
             || self.now.begun.iter().any(|begun| path.parent() == Some(&decode_path(begun)));
         for hook in hooks.names().into_iter().filter(|hook| !is_mixed || is_of_git(hook)) {
-            let is_kept = kept.contains(&told_hook(&hooks, &hook));
+            let is_aside = self.aside.contains(&self.real.join(&path).join(&hook));
+            let is_kept = is_aside || kept.contains(&told_hook(&hooks, &hook));
             let is_file = matches!(hooks.kind(&hook), Some(FileType::RegularFile | FileType::Symlink));
             if is_file && is_run(&hook) && !is_kept && !is_of_template(&hooks, &hook) {
                 self.set_aside(&path, &hooks, &hook, "a hook");
@@ -265,8 +278,12 @@ impl<'c> Cleaner<'c> {
     }
 
     pub(super) fn set_aside(&mut self, path: &Path, directory: &OpenDirectory, name: &OsStr, what: &str) {
-        let outcome =
-            self.outcome(|| Ok(format!("renamed to {}", directory.set_aside(name)?.to_string_lossy())));
+        let mut aside = None;
+        let outcome = self.outcome(|| {
+            let name = directory.set_aside(name)?;
+            Ok(format!("renamed to {}", aside.insert(name).to_string_lossy()))
+        });
+        self.aside.extend(aside.map(|aside| self.real.join(path).join(aside)));
         self.record(&path.join(name), what, outcome);
     }
 
