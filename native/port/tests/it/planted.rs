@@ -4,6 +4,8 @@
 mod inside;
 mod leftovers;
 mod links;
+mod ordinary;
+mod state;
 mod through;
 
 use crate::common::{Env, InSession};

@@ -13,6 +13,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// More than the timestamp granularity of any file system.
 const STEP: Duration = Duration::from_secs(3);
 
+/// Git takes no directory for a repository without this name.
+const HEAD: &str = "HEAD";
+
 /// The targets of a scan, and when to stop.
 pub(super) struct Scan<'a> {
     pub(super) targets: &'a ScanTargets<'a>,
@@ -77,7 +80,7 @@ pub(super) fn exists(root: &OwnedFd, path: &Path) -> bool {
     kind(root, path).is_some()
 }
 
-/// Whether a directory may have directories in it. `known` is its stamp when it had none.
+/// Whether a directory may have directories in it, or be a repository that has none. `known` is its stamp when it was neither.
 pub(super) fn may_have_directories(
     root: &OwnedFd,
     path: &Path,
@@ -87,11 +90,11 @@ pub(super) fn may_have_directories(
     let stamp = of_stat(&stat);
     let has = match stat.st_nlink {
         // Some file systems do not count directories.
-        0 | 1 if known == Some(&stamp) && !stamp.may_change_unseen() => false,
-        0 | 1 => open(root, path)
-            .and_then(entries)
-            .is_ok_and(|entries| entries.iter().any(|(_, kind)| *kind == FileType::Directory)),
-        2 => false,
+        0..=2 if known == Some(&stamp) && !stamp.may_change_unseen() => false,
+        0 | 1 => open(root, path).and_then(entries).is_ok_and(|entries| {
+            entries.iter().any(|(name, kind)| *kind == FileType::Directory || name == HEAD)
+        }),
+        2 => exists(root, &path.join(HEAD)),
         _ => true,
     };
     (has, Some(stamp))

@@ -4,6 +4,8 @@ use super::MOST;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::hash::{BuildHasher, RandomState};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 
@@ -58,6 +60,23 @@ impl OpenDirectory {
         let stat = rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?;
         self.replace(name, &self.read(name)?)?;
         rustix::fs::chmodat(&self.0, name, Mode::from_raw_mode(stat.st_mode & 0o777), AtFlags::empty())
+    }
+
+    /// Opens a regular file for reading.
+    pub(super) fn open(&self, name: impl AsRef<OsStr>) -> Result<File, Errno> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let fd = rustix::fs::openat(&self.0, name.as_ref(), flags, Mode::empty())?;
+        match FileType::from_raw_mode(rustix::fs::fstat(&fd)?.st_mode) {
+            FileType::RegularFile => Ok(fd.into()),
+            _ => Err(Errno::INVAL),
+        }
+    }
+
+    /// Whether a regular file begins so.
+    pub(super) fn has_start(&self, name: impl AsRef<OsStr>, start: &[u8]) -> Result<bool, Errno> {
+        let mut text = vec![0; start.len()];
+        let read = rustix::io::read(self.open(name)?, &mut text)?;
+        Ok(text[..read] == *start)
     }
 
     /// The content of a regular file up to a size limit; an error for anything else.
@@ -134,6 +153,20 @@ impl OpenDirectory {
             let renamed =
                 rustix::fs::renameat_with(&self.0, name.as_ref(), &self.0, &aside, RenameFlags::NOREPLACE);
             match renamed {
+                Err(Errno::EXIST) => {}
+                renamed => return renamed.map(|()| aside),
+            }
+        }
+        Err(Errno::EXIST)
+    }
+
+    /// Moves a file to an unused name in another directory, where git looks for no such name, and returns that name.
+    pub(super) fn move_to(&self, name: impl AsRef<OsStr>, other: &Self) -> Result<OsString, Errno> {
+        let name = name.as_ref();
+        for _ in 0..100 {
+            let aside = OsString::from(format!("planted-{:08x}", RandomState::new().hash_one(name) >> 32));
+            let flags = rustix::fs::RenameFlags::NOREPLACE;
+            match rustix::fs::renameat_with(&self.0, name, &other.0, &aside, flags) {
                 Err(Errno::EXIST) => {}
                 renamed => return renamed.map(|()| aside),
             }

@@ -5,15 +5,22 @@ use super::directory::{FileStamp, OpenDirectory};
 use super::index::{self, Unreadable};
 use super::links::{Links, links_in};
 use super::named::{CONFLICTS, LinkedTrees, linked_trees};
-use super::repository::{Cleaner, path_of};
+use super::nested::{KnownEntries, entries, is_foreign, nested};
+use super::packs::{Lists, lists};
+use super::parts::KnownParts;
+use super::pointers::{common_directory, path_of, told_gitfile};
+use super::references::{StrayReferences, stray_references};
+use super::repository::Cleaner;
 use super::settings::is_command;
+use super::state::{KnownState, state};
+use super::trees::{KnownTree, named_trees, trees_of};
 use crate::ProtectedPaths;
 use beamai_workspace::decode_path;
 use rustix::fs::FileType;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Maximum size of an index that is read, in bytes: some three million files.
 const MOST_OF_INDEX: u64 = 256 << 20;
@@ -26,26 +33,59 @@ pub(super) struct KnownFiles {
     indexes: BTreeMap<OsString, FileStamp>,
     /// Of the settings, which say how an index is read.
     settings: [Option<FileStamp>; 2],
+    common_directory: Option<PathBuf>,
     remotes: BTreeSet<String>,
     pub(super) links: Links,
     pub(super) linked_trees: LinkedTrees,
     pub(super) conflicts: Option<FileStamp>,
+    pub(super) head: Option<Vec<u8>>,
+    pub(super) references: StrayReferences,
+    pub(super) lists: Lists,
+    pub(super) state: KnownState,
+    pub(super) parts: KnownParts,
+    pub(super) trees: Vec<KnownTree>,
+    nested: KnownEntries,
+    /// What lies in place of a `.git` that is not a directory.
+    pub(super) gitfile: Option<String>,
 }
 
 impl KnownFiles {
     pub(super) fn of(path: &Path, repository: &OpenDirectory, found: &ProtectedPaths) -> Self {
         let stamped = |name: OsString| repository.stamp(&name).map(|stamp| (name, stamp));
+        let real = real_root(found).join(path);
         let indexes = indexes(repository).into_iter().filter_map(stamped).collect();
         let remotes = running_remotes(repository).into_iter().map(|remote| remote.told).collect();
         let links = links_in(path, repository, found);
         Self {
             indexes,
             settings: settings(repository),
+            common_directory: common_directory(&real, repository),
             remotes,
             links,
             linked_trees: linked_trees(repository),
             conflicts: repository.stamp(CONFLICTS),
+            head: repository.read("HEAD").ok(),
+            references: stray_references(repository),
+            lists: lists(repository),
+            state: state(repository),
+            parts: KnownParts::of(&real, repository),
+            trees: named_trees(&real, repository),
+            nested: nested_entries(&real, repository, found),
+            gitfile: None,
         }
+    }
+
+    /// Those of a repository of which only a file or a link in place of its directory is here.
+    pub(super) fn of_gitfile(path: &Path, top: &OpenDirectory, root: &Path) -> Option<Self> {
+        let above = path.parent()?;
+        let parent = top.beneath(above).ok()?;
+        let gitfile = Some(told_gitfile(&parent, &root.join(above), path.file_name()?));
+        Some(Self { gitfile, ..Self::default() })
+    }
+
+    pub(super) fn has_same_common_directory(&self, real: &Path, repository: &OpenDirectory) -> bool {
+        self.settings[1] == repository.stamp("commondir")
+            && self.common_directory == common_directory(real, repository)
     }
 }
 
@@ -57,7 +97,7 @@ impl Cleaner<'_> {
         for name in indexes(directory) {
             let stamp = directory.stamp(&name);
             let is_known = known_indexes.is_some_and(|known| known.get(&name) == stamp.as_ref());
-            if !is_known && let Some(what) = self.fault_of_index(path, directory, &name) {
+            if !is_known && let Some(what) = self.fault_of_index(path, directory, &name, known) {
                 self.set_aside(path, directory, &name, &what);
             }
         }
@@ -67,13 +107,15 @@ impl Cleaner<'_> {
                 continue;
             }
             match directory.beneath(remote.directory.as_ref()) {
+                // With another name, it would be another remote.
                 Ok(list) if !remote.name.is_empty() => {
-                    self.set_aside(
-                        &path.join(remote.directory),
-                        &list,
-                        &remote.name,
-                        "a remote that runs a command",
-                    );
+                    let moved = || {
+                        let aside = list.move_to(&remote.name, directory)?;
+                        Ok(format!("moved to {}", path.join(aside).display()))
+                    };
+                    let outcome = self.outcome(moved);
+                    let file = path.join(remote.directory).join(&remote.name);
+                    self.record(&file, "a remote that runs a command", outcome);
                 }
                 _ => self.set_aside(path, directory, remote.directory.as_ref(), "remotes that lie elsewhere"),
             }
@@ -86,7 +128,13 @@ impl Cleaner<'_> {
     }
 
     /// What is wrong with an index.
-    fn fault_of_index(&self, path: &Path, directory: &OpenDirectory, name: &OsStr) -> Option<String> {
+    fn fault_of_index(
+        &self,
+        path: &Path,
+        directory: &OpenDirectory,
+        name: &OsStr,
+        known: Option<&KnownFiles>,
+    ) -> Option<String> {
         let unreadable = || Some("an index that cannot be read".to_owned());
         let text = directory.read_up_to(name, MOST_OF_INDEX);
         if self.is_begun(path) {
@@ -97,13 +145,40 @@ impl Cleaner<'_> {
             }
         }
         let Ok(text) = text else { return unreadable() };
-        match index::refused_path(&text, id_length(&self.real.join(path), directory)) {
+        let real = self.real.join(path);
+        let (places, nothing) = (nested_in(&real, directory, &self.root.found), KnownEntries::new());
+        let known = known.map_or(&nothing, |known| &known.nested);
+        let is_foreign = |name: &[u8], object: &[u8]| is_foreign(name, object, &places, known);
+        match index::refused_path(&text, id_length(&real, directory), is_foreign) {
             Ok(refused) => {
                 refused.map(|path| format!("an index with the path {}", String::from_utf8_lossy(&path)))
             }
             Err(Unreadable) => unreadable(),
         }
     }
+}
+
+/// The path of a writable directory, links resolved.
+fn real_root(found: &ProtectedPaths) -> PathBuf {
+    let root = decode_path(&found.root);
+    root.canonicalize().unwrap_or(root)
+}
+
+/// Where other repositories lie in the work trees of one.
+fn nested_in(real: &Path, repository: &OpenDirectory, found: &ProtectedPaths) -> Vec<Vec<u8>> {
+    nested(&real_root(found), &found.repositories, || trees_of(real, repository))
+}
+
+/// What a repository's indexes have there.
+fn nested_entries(real: &Path, repository: &OpenDirectory, found: &ProtectedPaths) -> KnownEntries {
+    let places = nested_in(real, repository, found);
+    if places.is_empty() {
+        return KnownEntries::new();
+    }
+    let id = id_length(real, repository);
+    let names = indexes(repository).into_iter();
+    let texts = names.filter_map(|name| repository.read_up_to(name, MOST_OF_INDEX).ok());
+    texts.flat_map(|text| entries(&text, id, &places)).collect()
 }
 
 /// The names of a repository's indexes.
@@ -118,7 +193,7 @@ fn settings(repository: &OpenDirectory) -> [Option<FileStamp>; 2] {
 
 /// The length of a repository's object ids, in bytes, as its settings say.
 fn id_length(path: &Path, directory: &OpenDirectory) -> usize {
-    let common = directory.read("commondir").ok().map(|text| path.join(path_of(&text)));
+    let common = directory.read("commondir").ok().and_then(|text| Some(path.join(path_of(&text)?)));
     let config = match common {
         Some(common) => OpenDirectory::root(&common).and_then(|common| common.read_through("config")),
         None => directory.read_through("config"),
@@ -150,7 +225,7 @@ fn running_remotes(repository: &OpenDirectory) -> Vec<RunningRemote> {
             }
         }
         let Ok(list) = repository.beneath(directory.as_ref()) else { continue };
-        for name in list.names().into_iter().filter(|name| !name.as_bytes().ends_with(b".planted")) {
+        for name in list.names() {
             let text = list.read(&name);
             let runs = |text: &Vec<u8>| String::from_utf8_lossy(text).lines().any(is_running_address);
             if list.kind(&name) != Some(FileType::Directory) && text.as_ref().map_or(true, runs) {

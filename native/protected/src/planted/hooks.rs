@@ -22,7 +22,7 @@ impl Cleaner<'_> {
         let path = self.real.join(repository);
         // What runs for a push lies in the repository's own directory.
         let mut trees = vec![self.real.join(work_tree(repository)), path.clone()];
-        trees.extend(named_work_trees(&path));
+        trees.extend(named_work_trees(&path).iter().map(|tree| way_of(tree).end));
         let is_apart = is_apart(&path);
         for ((hooks, is_own), trusted) in all {
             if is_apart && !is_own {
@@ -91,11 +91,11 @@ pub(super) fn way_of(path: &Path) -> Way {
     Way::of(path, &KnownLinks::new())
 }
 
-/// Work trees that a repository's own settings name.
+/// Work trees that a repository's own settings name, as they name them.
 pub(super) fn named_work_trees(repository: &Path) -> Vec<PathBuf> {
     let Ok(directory) = OpenDirectory::root(repository) else { return Vec::new() };
     let texts = ["config", "config.worktree"].into_iter().filter_map(|name| directory.read(name).ok());
     let entries = texts.filter_map(|text| config::read(&text).ok()).flatten();
     let named = entries.filter(config::ConfigEntry::is_work_tree);
-    named.map(|entry| way_of(&repository.join(entry.text())).end).collect()
+    named.map(|entry| repository.join(entry.text())).collect()
 }

@@ -17,8 +17,28 @@ const EXTENDED: u16 = 0x4000;
 /// The signature and the length of an extension.
 const HEAD_OF_EXTENSION: usize = 8;
 
-/// The first path in an index that git itself would refuse. Object ids have this many bytes.
-pub(super) fn refused_path(text: &[u8], id: usize) -> Result<Option<Vec<u8>>, Unreadable> {
+/// The first path in an index that git itself would refuse, or that a caller does, who gets the path and the object's id. Ids
+/// have this many bytes.
+pub(super) fn refused_path(
+    text: &[u8],
+    id: usize,
+    is_foreign: impl Fn(&[u8], &[u8]) -> bool,
+) -> Result<Option<Vec<u8>>, Unreadable> {
+    let mut refused = None;
+    each_entry(text, id, |name, mode, object| {
+        if refused.is_none() && (is_refused(name, mode) || is_foreign(name, object)) {
+            refused = Some(name.to_vec());
+        }
+    })?;
+    Ok(refused)
+}
+
+/// Calls a function with the path, the mode and the object's id of each entry that has a path.
+pub(super) fn each_entry(
+    text: &[u8],
+    id: usize,
+    mut visit: impl FnMut(&[u8], u32, &[u8]),
+) -> Result<(), Unreadable> {
     let (version, count) = match text.get(..12) {
         Some(head) if head.starts_with(b"DIRC") => (number(head, 4)?, number(head, 8)?),
         _ => return Err(Unreadable),
@@ -29,19 +49,19 @@ pub(super) fn refused_path(text: &[u8], id: usize) -> Result<Option<Vec<u8>>, Un
     let end = text.len().checked_sub(id).filter(|end| *end >= 12).ok_or(Unreadable)?;
     let mut entries =
         Entries { text: &text[..end], at: 12, id, is_compressed: version == 4, name: Vec::new() };
-    let (mut blocks, mut refused, mut has_empty) = (Vec::new(), None, false);
+    let (mut blocks, mut has_empty) = (Vec::new(), false);
     for _ in 0..count {
         let start = entries.at;
         let (mode, is_whole) = entries.next()?;
         blocks.push(if is_whole { start } else { 0 });
         has_empty |= entries.name.is_empty();
-        if refused.is_none() && !entries.name.is_empty() && is_refused(&entries.name, mode) {
-            refused = Some(entries.name.clone());
+        if !entries.name.is_empty() {
+            visit(&entries.name, mode, &text[start + STAT..start + STAT + id]);
         }
     }
     let is_split = check_extensions(&text[..end], entries.at, id, &blocks)?;
     // Names of replaced entries are in the shared index.
-    if has_empty && !is_split { Err(Unreadable) } else { Ok(refused) }
+    if has_empty && !is_split { Err(Unreadable) } else { Ok(()) }
 }
 
 /// The entries of an index, one after the other.
@@ -171,7 +191,7 @@ mod tests {
 
     fn refused(mut text: Vec<u8>) -> Result<Option<String>, Unreadable> {
         text.extend([0; 20]);
-        refused_path(&text, 20).map(|path| path.map(|path| String::from_utf8(path).unwrap()))
+        refused_path(&text, 20, |_, _| false).map(|path| path.map(|path| String::from_utf8(path).unwrap()))
     }
 
     fn with_extension(mut text: Vec<u8>, name: &str, body: &[u32]) -> Vec<u8> {

@@ -14,12 +14,19 @@ mod hooks;
 mod index;
 mod links;
 mod named;
+mod nested;
+mod packs;
+mod parts;
+mod pointers;
+mod references;
 mod refused;
 mod repository;
 mod sequence;
 mod settings;
 mod shared;
 mod sources;
+mod state;
+mod trees;
 mod trusted;
 mod way;
 
@@ -176,9 +183,12 @@ impl SnapshotRoot {
             if let Ok(directory) = top.beneath(&path) {
                 root.files.insert(repository.clone(), KnownFiles::of(&path, &directory, found));
                 root.steps.extend(SequenceCommands::of(&directory).map(|steps| (repository.clone(), steps)));
+            } else {
+                let known = KnownFiles::of_gitfile(&path, &top, &root.path);
+                root.files.extend(known.map(|known| (repository.clone(), known)));
             }
             if !start.is_held || repository::is_link(&top, &path) || has_other_names(&top, &path) {
-                let directory = repository::directory_of(&top, &root.path, &path);
+                let directory = pointers::directory_of(&top, &root.path, &path);
                 root.unpinned.insert(repository.clone(), repository::risky_settings(&directory));
             }
         }

@@ -2,14 +2,16 @@
 
 use super::directory::OpenDirectory;
 use super::files::KnownFiles;
-use super::hooks::{named_work_trees, way_of};
+use super::hooks::way_of;
+use super::pointers::path_of;
 use super::refused::is_refused;
-use super::repository::{Cleaner, path_of};
+use super::repository::Cleaner;
+use super::trees::trees_of;
 use super::way::Entry;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The paths of files in conflict, for `git rerere`.
 pub(super) const CONFLICTS: &str = "MERGE_RR";
@@ -59,18 +61,17 @@ impl Cleaner<'_> {
     /// Whether commands can write to the work tree that a file names. Those in the commands' own `/tmp` are not there for
     /// git outside.
     fn is_here(&self, path: &Path, text: &[u8]) -> bool {
-        let git = self.real.join(path).join(path_of(text));
+        let Some(git) = path_of(text).map(|git| self.real.join(path).join(git)) else { return false };
         let git = if git.ends_with(".git") { git } else { git.join(".git") };
-        let way = way_of(&git);
-        let is_nowhere =
-            || git.starts_with("/tmp") && git.parent().is_some_and(|tree| !way_of(tree).exists());
-        self.is_writable(&way.end) || is_nowhere()
+        let tree = way_of(git.parent().unwrap_or(&git));
+        let is_nowhere = || tree.end.starts_with(way_of(Path::new("/tmp")).end) && !tree.exists();
+        self.is_of_work(&tree.end) && self.is_writable(&way_of(&git).end) || is_nowhere()
     }
 
     /// Whether a file in conflict has a path that git would not have given, or a link on it; `None` if that is not known.
     fn leads_astray(&self, path: &Path, directory: &OpenDirectory) -> Option<bool> {
         let text = directory.read(CONFLICTS).ok()?;
-        let trees = self.trees_of(path, directory);
+        let trees = trees_of(&self.real.join(path), directory);
         let mut is_known = !trees.is_empty();
         for entry in text.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()) {
             let Some(tab) = entry.iter().position(|byte| *byte == b'\t') else {
@@ -83,15 +84,6 @@ impl Cleaner<'_> {
             }
         }
         (is_known || text.is_empty()).then_some(false)
-    }
-
-    /// The work trees of a repository, links resolved.
-    fn trees_of(&self, path: &Path, directory: &OpenDirectory) -> Vec<PathBuf> {
-        let real = self.real.join(path);
-        let linked = directory.read("gitdir").ok().map(|text| real.join(path_of(&text)));
-        let own = linked.or_else(|| real.ends_with(".git").then(|| real.clone()));
-        let own = own.and_then(|git| Some(way_of(git.parent()?).end));
-        own.into_iter().chain(named_work_trees(&real)).collect()
     }
 }
 

@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::hash::{BuildHasher, RandomState};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -64,7 +64,9 @@ pub(super) struct Cleaner<'c> {
     /// Those of all directories together.
     pub(super) hooks: &'c RelativeHooks,
     /// Repositories that are protected, or checked here.
-    known: BTreeSet<PathBuf>,
+    pub(super) known: BTreeSet<PathBuf>,
+    /// What was renamed here. Several paths can lead to one directory of hooks.
+    pub(super) aside: BTreeSet<PathBuf>,
     planted: &'c mut Vec<Planted>,
 }
 
@@ -78,7 +80,17 @@ impl<'c> Cleaner<'c> {
         planted: &'c mut Vec<Planted>,
     ) -> Self {
         let real = root.path.canonicalize().unwrap_or_else(|_| root.path.clone());
-        Self { root, real, top, now, writable, hooks, known: BTreeSet::new(), planted }
+        Self {
+            root,
+            real,
+            top,
+            now,
+            writable,
+            hooks,
+            known: BTreeSet::new(),
+            aside: BTreeSet::new(),
+            planted,
+        }
     }
 
     pub(super) fn clean(mut self) {
@@ -87,15 +99,17 @@ impl<'c> Cleaner<'c> {
         let is_unpinned = |path: &String| self.root.unpinned.contains_key(path);
         let (old, new): (Vec<_>, Vec<_>) =
             self.now.repositories.iter().partition(|path| before.contains(path) && !is_unpinned(path));
+        self.known =
+            self.now.repositories.iter().map(|path| beneath(&self.real, &decode_path(path))).collect();
         for path in old {
-            if let Ok(directory) = self.top.made_readable(&decode_path(path)) {
-                self.clean_new_links(&decode_path(path), &directory, path);
-                self.clean_state(&decode_path(path), &directory, path);
-            }
-        }
-        if !new.is_empty() {
-            self.known =
-                self.now.repositories.iter().map(|path| beneath(&self.real, &decode_path(path))).collect();
+            let at = decode_path(path);
+            let Ok(directory) = self.top.made_readable(&at) else {
+                self.clean_gitfile(&at, path);
+                continue;
+            };
+            self.clean_new_links(&at, &directory, path);
+            self.clean_common_directory(&at, &directory, self.root.files.get(path));
+            self.clean_state(&at, &directory, path);
         }
         for path in new {
             self.clean_new(&decode_path(path), path);
@@ -111,7 +125,7 @@ impl<'c> Cleaner<'c> {
         }
     }
 
-    fn parent_of(&self, path: &Path) -> Option<(OpenDirectory, OsString)> {
+    pub(super) fn parent_of(&self, path: &Path) -> Option<(OpenDirectory, OsString)> {
         let parent = self.top.beneath(path.parent()?).ok()?;
         Some((parent, path.file_name()?.to_owned()))
     }
@@ -121,23 +135,7 @@ impl<'c> Cleaner<'c> {
         if let Ok(directory) = self.top.made_readable(path) {
             return self.clean_directory(path, &directory, text, &kept);
         }
-        let Some((parent, name)) = self.parent_of(path) else { return };
-        let above = path.parent().unwrap_or(path);
-        let target = match parent.kind(&name) {
-            Some(FileType::RegularFile) => match parent.read(&name) {
-                Ok(text) => text.strip_prefix(b"gitdir: ").map(path_of),
-                Err(_) => return self.set_aside(above, &parent, &name, "an unreadable file"),
-            },
-            Some(FileType::Symlink) => parent.link(&name).map(PathBuf::from),
-            _ => None,
-        };
-        let Some(target) = target.map(|target| self.root.path.join(above).join(target)) else { return };
-        if !self.is_looked_at(&target) {
-            let is_new = !self.root.unpinned.contains_key(text);
-            if is_new || !risky_settings(&target).is_subset(&kept) {
-                self.set_aside(above, &parent, &name, "leads to a repository that is not protected");
-            }
-        }
+        self.clean_gitfile(path, text);
     }
 
     /// Cleans a directory that a name or two would make a repository. It may be none, so what git cannot read stays.
@@ -145,25 +143,28 @@ impl<'c> Cleaner<'c> {
         let Ok(directory) = self.top.made_readable(path) else { return };
         self.clean_new_links(path, &directory, text);
         let kept = self.root.begun.get(text).cloned().unwrap_or_default();
+        self.clean_settings(path, &directory, &kept);
+        self.clean_common_directory(path, &directory, self.root.files.get(text));
+        self.clean_references(path, &directory, self.root.files.get(text));
+        self.clean_files(path, &directory, self.root.files.get(text));
+        self.clean_lists(path, &directory, self.root.files.get(text));
+        self.clean_ways(self.root.files.get(text));
+    }
+
+    /// Cleans settings and hooks where other files may have these names.
+    pub(super) fn clean_settings(&mut self, path: &Path, directory: &OpenDirectory, kept: &BTreeSet<String>) {
         for name in CONFIGS.map(OsStr::new) {
             let planted = directory.read_through(name).ok().and_then(|text| config::read(&text).ok());
-            let is_planted = |entry: &ConfigEntry| runs_programs(entry) && !kept.contains(&shown(entry));
+            let is_risky = |entry: &ConfigEntry| runs_programs(entry) || self.leads_outside(path, entry);
+            let is_planted = |entry: &ConfigEntry| is_risky(entry) && !kept.contains(&shown(entry));
             if planted.is_some_and(|entries| entries.iter().any(is_planted)) {
-                self.clean_config(path, &directory, name, &kept);
+                self.clean_config(path, directory, name, kept);
             }
         }
         let hooks = told_git_hooks(&self.real.join(path).join("hooks"));
-        if !hooks.is_subset(&kept) {
-            self.clean_hooks(path, &directory, OsStr::new("hooks"), &kept);
+        if !hooks.is_subset(kept) {
+            self.clean_hooks(path, directory, OsStr::new("hooks"), kept);
         }
-        self.clean_common_directory(path, &directory);
-        self.clean_files(path, &directory, self.root.files.get(text));
-    }
-
-    /// Whether commands cannot write to the repository at a path, or it is checked here.
-    fn is_looked_at(&self, path: &Path) -> bool {
-        let Ok(real) = path.canonicalize() else { return true };
-        self.known.contains(&real) || !self.is_writable(&real)
     }
 
     fn clean_directory(
@@ -179,22 +180,8 @@ impl<'c> Cleaner<'c> {
             self.clean_config(path, directory, OsStr::new(name), kept);
         }
         self.clean_hooks(path, directory, OsStr::new("hooks"), kept);
-        self.clean_common_directory(path, directory);
+        self.clean_common_directory(path, directory, self.root.files.get(text));
         self.clean_state(path, directory, text);
-    }
-
-    fn clean_common_directory(&mut self, path: &Path, directory: &OpenDirectory) {
-        let leads_astray = match directory.kind("commondir") {
-            None => false,
-            Some(FileType::RegularFile) => directory
-                .read("commondir")
-                .map_or(true, |text| !self.is_looked_at(&self.root.path.join(path).join(path_of(&text)))),
-            Some(_) => !self.is_own_link(path, directory, OsStr::new("commondir")),
-        };
-        if leads_astray {
-            let why = "leads to settings that are not protected";
-            self.set_aside(path, directory, OsStr::new("commondir"), why);
-        }
     }
 
     pub(super) fn clean_config(
@@ -232,9 +219,9 @@ impl<'c> Cleaner<'c> {
         }
     }
 
-    /// Whether a repository's setting names a work tree that commands could not write to.
+    /// Whether a repository's setting names a work tree that commands could not write to, or that is git's own.
     fn leads_outside(&self, path: &Path, entry: &ConfigEntry) -> bool {
-        entry.is_work_tree() && !self.is_writable(&way_of(&self.real.join(path).join(entry.text())).end)
+        entry.is_work_tree() && !self.is_of_work(&way_of(&self.real.join(path).join(entry.text())).end)
     }
 
     /// Renames hooks, except those that git copies from its templates.
@@ -257,7 +244,8 @@ impl<'c> Cleaner<'c> {
         let is_mixed = path == self.real
             || self.now.begun.iter().any(|begun| path.parent() == Some(&decode_path(begun)));
         for hook in hooks.names().into_iter().filter(|hook| !is_mixed || is_of_git(hook)) {
-            let is_kept = kept.contains(&told_hook(&hooks, &hook));
+            let is_aside = self.aside.contains(&self.real.join(&path).join(&hook));
+            let is_kept = is_aside || kept.contains(&told_hook(&hooks, &hook));
             let is_file = matches!(hooks.kind(&hook), Some(FileType::RegularFile | FileType::Symlink));
             if is_file && is_run(&hook) && !is_kept && !is_of_template(&hooks, &hook) {
                 self.set_aside(&path, &hooks, &hook, "a hook");
@@ -273,7 +261,9 @@ impl<'c> Cleaner<'c> {
     /// Cleans what changes in the everyday use of a repository.
     fn clean_state(&mut self, path: &Path, directory: &OpenDirectory, text: &str) {
         let root = self.root;
+        self.clean_references(path, directory, root.files.get(text));
         self.clean_files(path, directory, root.files.get(text));
+        self.clean_lists(path, directory, root.files.get(text));
         self.clean_named(path, directory, root.files.get(text));
         sequence::clean(directory, root.steps.get(text), |file, what, done| {
             let outcome = match done {
@@ -282,11 +272,18 @@ impl<'c> Cleaner<'c> {
             };
             self.record(&path.join(file), what, outcome);
         });
+        self.clean_sequence_state(path, directory, root.files.get(text));
+        self.clean_parts(path, directory, root.files.get(text));
+        self.clean_ways(root.files.get(text));
     }
 
     pub(super) fn set_aside(&mut self, path: &Path, directory: &OpenDirectory, name: &OsStr, what: &str) {
-        let outcome =
-            self.outcome(|| Ok(format!("renamed to {}", directory.set_aside(name)?.to_string_lossy())));
+        let mut aside = None;
+        let outcome = self.outcome(|| {
+            let name = directory.set_aside(name)?;
+            Ok(format!("renamed to {}", aside.insert(name).to_string_lossy()))
+        });
+        self.aside.extend(aside.map(|aside| self.real.join(path).join(aside)));
         self.record(&path.join(name), what, outcome);
     }
 
@@ -312,8 +309,7 @@ impl<'c> Cleaner<'c> {
 
 /// Whether git may run a file in a hooks directory.
 pub(super) fn is_run(hook: &OsStr) -> bool {
-    let hook = hook.as_bytes();
-    !hook.ends_with(b".sample") && !hook.windows(8).any(|part| part == b".planted")
+    !hook.as_bytes().ends_with(b".sample")
 }
 
 /// Whether git calls hooks so.
@@ -332,13 +328,7 @@ fn shown(entry: &ConfigEntry) -> String {
     format!("{}={}", entry.name(), entry.text())
 }
 
-/// A path in a file, without the trailing line break.
-pub(super) fn path_of(text: &[u8]) -> PathBuf {
-    let end = text.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |last| last + 1);
-    OsString::from_vec(text[..end].to_vec()).into()
-}
-
-fn beneath(root: &Path, path: &Path) -> PathBuf {
+pub(super) fn beneath(root: &Path, path: &Path) -> PathBuf {
     if path.as_os_str().is_empty() { root.to_owned() } else { root.join(path) }
 }
 
@@ -374,16 +364,6 @@ pub(super) fn risky_settings_of_begun(path: &Path) -> BTreeSet<String> {
 pub(super) fn risky_settings_of(directory: &OpenDirectory, name: &OsStr) -> BTreeSet<String> {
     let text = directory.read(name).ok().and_then(|text| config::read(&text).ok());
     text.unwrap_or_default().iter().filter(|entry| is_risky(entry)).map(shown).collect()
-}
-
-/// Where the settings of a repository lie, of which a path is found: itself, or where the file or the link there leads to.
-pub(super) fn directory_of(top: &OpenDirectory, root: &Path, path: &Path) -> PathBuf {
-    let named = || {
-        let parent = top.beneath(path.parent()?).ok()?;
-        let text = parent.read(path.file_name()?).ok()?;
-        Some(root.join(path.parent()?).join(path_of(text.strip_prefix(b"gitdir: ")?)))
-    };
-    named().unwrap_or_else(|| beneath(root, path))
 }
 
 /// Every hook of a directory.

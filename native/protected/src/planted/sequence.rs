@@ -2,23 +2,19 @@
 
 use super::config::{self, ConfigEntry};
 use super::directory::OpenDirectory;
+use super::references::is_beneath_refs;
+use super::state::STATES;
 use rustix::fs::FileType;
 use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Directories with the state of a sequence, and the file that lists its pending steps.
 const LISTS: [(&str, &str); 2] = [("rebase-merge", "git-rebase-todo"), ("sequencer", "todo")];
-/// Directories with the state of a sequence.
-const STATES: [&str; 3] = ["rebase-merge", "sequencer", "rebase-apply"];
 /// Files that name a merge strategy, which is the suffix of a program's name, or the strategy's options.
 const STRATEGIES: [(&str, &str); 3] =
     [("rebase-merge", "strategy"), ("rebase-merge", "strategy_opts"), ("sequencer", "opts")];
 /// Strategies that git runs without a script. Scripts may evaluate their options.
 const BUILT_IN: [&[u8]; 4] = [b"ort", b"recursive", b"subtree", b"ours"];
-/// Files with a number, which git's prompt script evaluates.
-const NUMBERS: [(&str, &str); 4] =
-    [("rebase-merge", "msgnum"), ("rebase-merge", "end"), ("rebase-apply", "next"), ("rebase-apply", "last")];
-
 /// The pending commands of a sequence, and what its files say of strategies.
 #[derive(Debug, Default)]
 pub(super) struct SequenceCommands {
@@ -45,7 +41,7 @@ impl SequenceCommands {
     }
 }
 
-/// Removes new commands, new strategies that are not built in, and numbers that are none. `tell` is called with the file, what was in it, and the result.
+/// Removes new commands, and new strategies that are not built in. `tell` is called with the file, what was in it, and the result.
 pub(super) fn clean(
     repository: &OpenDirectory,
     before: Option<&SequenceCommands>,
@@ -67,16 +63,6 @@ pub(super) fn clean(
         }
     }
     clean_strategies(repository, before, &mut tell);
-    for (directory, name) in NUMBERS {
-        let Ok(list) = repository.beneath(directory.as_ref()) else { continue };
-        let is_number = match list.read(name) {
-            Ok(text) => text.strip_suffix(b"\n").unwrap_or(&text).iter().all(u8::is_ascii_digit),
-            Err(errno) => errno == Errno::NOENT,
-        };
-        if !is_number {
-            tell(&format!("{directory}/{name}"), "not a number", list.set_aside(name).map(drop));
-        }
-    }
 }
 
 /// Sets aside what was changed and makes a merge run a strategy that is not built in, or with other options.
@@ -141,12 +127,15 @@ fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
 }
 
-/// Whether a line is an `exec` or `x` command, after any blanks.
+/// Whether a line, after any blanks, runs a command or writes a file that is not a reference in `refs`.
 fn is_command(line: &[u8]) -> bool {
     let line = line.trim_ascii_start();
-    [&b"exec"[..], b"x"].iter().any(|word| {
-        line.strip_prefix(*word).is_some_and(|rest| rest.first().is_none_or(u8::is_ascii_whitespace))
-    })
+    let rest = |words: [&str; 2]| {
+        let rest = words.iter().find_map(|word| line.strip_prefix(word.as_bytes()));
+        rest.filter(|rest| rest.first().is_none_or(u8::is_ascii_whitespace))
+    };
+    rest(["exec", "x"]).is_some()
+        || rest(["update-ref", "u"]).is_some_and(|name| !is_beneath_refs(name.trim_ascii()))
 }
 
 fn is_built_in_strategy(name: &[u8]) -> bool {

@@ -124,6 +124,9 @@ const SETTINGS: &[Setting] = &[
     setting("instaweb", Plain, "browser", Always, "git-instaweb(1), instaweb.browser"),
     setting("instaweb", Plain, "modulepath", Always, "git-instaweb(1), instaweb.modulePath: modules that the server loads"),
     setting("instaweb", Plain, "port", Program, "git-instaweb(1), instaweb.port: written as it is into the server's settings"),
+    setting("instaweb", Plain, "gitwebdir", Always, "git-instaweb(1), git-instaweb.sh: looks for the server there"),
+    setting("format", Plain, "outputdirectory", Always, "git-config(1), format.outputDirectory: patches are written there"),
+    setting("format", Plain, "suffix", Slash, "git-config(1), format.suffix: the end of the patches' names"),
     setting("web", Plain, "browser", Always, "git-web--browse(1), web.browser"),
     setting("help", Plain, "browser", Always, "git-help(1), help.browser"),
     setting("browser", With, "*", Always, "git-web--browse(1), browser.<tool>.cmd, browser.<tool>.path"),
@@ -139,6 +142,7 @@ const SETTINGS: &[Setting] = &[
     setting("annex", Plain, "*-program", Always, "git-annex(1), configuration"),
     setting("remote", With, "annex-*", Always, "git-annex(1), configuration"),
     setting("svn", Plain, "authorsprog", Always, "git-svn(1), --authors-prog"),
+    setting("svn", Any, "configdir", Always, "git-svn(1), --config-dir: settings of Subversion, which name programs"),
     setting("svn-remote", With, "authorsprog", Always, "git-svn(1), --authors-prog"),
 ];
 
@@ -235,7 +239,7 @@ mod tests {
                     [branch \"b\"]\n mergeOptions = --no-ff -s ours\n\
                     [url \"https://host/\"]\n insteadOf = git@host:\n[annex]\n uuid = 1\n version = 10\n\
                     [lfs]\n repositoryformatversion = 0\n[lfs \"https://host/x\"]\n access = basic\n\
-                    [credential]\n helper =\n[sendemail]\n smtpserver = mail.host\n";
+                    [credential]\n helper =\n[sendemail]\n smtpserver = mail.host\n[format]\n suffix = .txt\n";
         assert_eq!(running(text), Vec::<String>::new());
     }
 
@@ -247,7 +251,8 @@ mod tests {
                     [includeIf \"gitdir:/x\"]\n path = y\n[annex]\n secure-erase-command = p\n[pull]\n twohead = /p\n\
                     [core]\n pager\n[rebase]\n instructionFormat = %s%nexec p\n[branch \"b\"]\n mergeOptions = -s ../p\n \
                     remote = ext::p\n pushRemote = ext::p\n[remote]\n pushDefault = ext::p\n[checkout]\n defaultRemote = ext::p\n\
-                    [instaweb]\n modulePath = m\n port = \"1\\nx\"\n local = true\n[sendemail]\n smtpServerOption = -C\n\
+                    [instaweb]\n modulePath = m\n port = \"1\\nx\"\n local = true\n gitwebDir = /w\n[format]\n outputDirectory = /o\n \
+                    suffix = /../x\n[svn]\n configDir = c\n[sendemail]\n smtpServerOption = -C\n\
                     [http]\n saveCookies = true\n[credential]\n uiHelper = p\n";
         let expected = [
             "core.fsmonitor",
@@ -272,6 +277,10 @@ mod tests {
             "checkout.defaultremote",
             "instaweb.modulepath",
             "instaweb.port",
+            "instaweb.gitwebdir",
+            "format.outputdirectory",
+            "format.suffix",
+            "svn.configdir",
             "sendemail.smtpserveroption",
             "http.savecookies",
             "credential.uihelper",

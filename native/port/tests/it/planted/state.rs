@@ -1,0 +1,257 @@
+//! What a command leaves in git's own files so that the person's git writes, deletes or runs something that it names there.
+
+use super::leftovers::{assert_taken_out, left, tiers};
+use super::{REQUIRED, made};
+use serde_json::json;
+use std::fs;
+
+/// Settings that run a program, in a directory that git takes them from when its name is in `commondir`.
+const NAMED_AFTER_A_COMMIT: &str = "oid=$(git rev-parse HEAD); mkdir -p .git/$oid/refs .git/$oid/objects; \
+    printf '[core]\\nrepositoryformatversion=0\\nbare=false\\nfsmonitor=EVIL\\n' > .git/$oid/config";
+
+#[test]
+fn a_reference_makes_git_write_no_other_file() {
+    let stash = format!(
+        "cd r; {NAMED_AFTER_A_COMMIT}; echo 'ref: commondir' > .git/ORIG_HEAD; echo \"ref: $oid/objects/x\" > .git/refs/stash; \
+         echo more > f"
+    );
+    assert_taken_out(&made("r"), &stash, "r", "git stash; git status", "r/.git/ORIG_HEAD");
+    assert_taken_out(&made("r"), &stash, "r", "git stash; git status", "r/.git/refs/stash");
+    let written = "test -e .git/commondir && touch MARK";
+    for (command, person, path) in [
+        ("echo 'ref:commondir' > .git/ORIG_HEAD", "git reset -q --hard", "r/.git/ORIG_HEAD"),
+        (
+            "mkdir -p .git/refs/tags/a; echo 'ref: commondir' > .git/refs/tags/a/x.planted",
+            "git tag -f a/x.planted",
+            "r/.git/refs/tags/a/x.planted",
+        ),
+        (
+            "(echo 'ref: commondir'; yes '' | head -c 2000000) > .git/ORIG_HEAD",
+            "git reset -q --hard",
+            "r/.git/ORIG_HEAD",
+        ),
+    ] {
+        let person = format!("{person}; {written}");
+        assert_taken_out(&made("r"), &format!("cd r; {command}"), "r", &person, path);
+    }
+    let linked = "git -C r worktree add -q ../wt; echo 'ref: commondir' > r/.git/worktrees/wt/ORIG_HEAD";
+    let person = "git reset -q --hard; test -e ../r/.git/commondir && touch MARK";
+    assert_taken_out(&made("r"), linked, "wt", person, "r/.git/worktrees/wt/ORIG_HEAD");
+}
+
+#[test]
+fn what_leads_out_of_refs_is_no_reference_any_more_and_head_is_put_back() {
+    for tier in tiers() {
+        let command = "echo 'ref: commondir' > r/.git/HEAD; echo 'ref: config' > r/.git/refs/heads/x";
+        let (_, result, env) = left(tier, &made("r"), command, "r", "true");
+        let planted = result["planted"].as_array().unwrap();
+        assert_eq!(planted.len(), 2, "{result}");
+        assert_eq!(fs::read_to_string(env.path().join("r/.git/HEAD")).unwrap(), "ref: refs/heads/main\n");
+        let result = env.run("git -C r for-each-ref --format='%(refname)'; ls -d r/.git/planted-* | wc -l");
+        assert_eq!((&result["stdout"], result.get("planted")), (&json!("refs/heads/main\n2\n"), None));
+    }
+    // The person's own stays.
+    let own = made("r") + "; git -C r symbolic-ref refs/heads/own HEAD";
+    let (_, result, _) = left(json!(REQUIRED), &own, "echo x > r/x", "r", "true");
+    assert!(result.get("planted").is_none(), "{result}");
+}
+
+#[test]
+fn settings_in_a_directory_that_could_be_taken_for_the_repository_run_nothing() {
+    let command = format!("cd r; {NAMED_AFTER_A_COMMIT}");
+    let person = "echo $(git rev-parse HEAD) > .git/commondir; git status";
+    for tier in ["off", REQUIRED] {
+        let (runs, result, _) = left(json!(tier), &made("r"), &command, "r", person);
+        assert_eq!(runs, tier == "off", "{result}");
+    }
+}
+
+/// A rebase that has stopped, and a branch beside it.
+fn stopped() -> String {
+    made("r")
+        + "; cd r; git branch beside; git commit -q --allow-empty -m second; \
+           GIT_SEQUENCE_EDITOR='sed -i 1ibreak' git rebase -q -i HEAD~1; cd .."
+}
+
+#[test]
+fn a_rebase_that_is_continued_writes_and_deletes_no_other_file() {
+    let state = "cd r/.git/rebase-merge";
+    let ids = "$(git rev-parse HEAD)";
+    let zeros = "0000000000000000000000000000000000000000";
+    for (file, command, person) in [
+        (
+            "update-refs",
+            format!("printf '%s\\n' commondir {zeros} {ids} > update-refs"),
+            "git rebase --continue; test -e .git/commondir && touch MARK",
+        ),
+        (
+            "git-rebase-todo",
+            "echo 'u x/commondir' >> git-rebase-todo; mkdir ../x".to_owned(),
+            "sed -i '$!d' .git/rebase-merge/git-rebase-todo; GIT_EDITOR=true git rebase --edit-todo; \
+             git rebase --continue; test -e .git/x/commondir && touch MARK",
+        ),
+        (
+            "refs-to-delete",
+            "echo refs/heads/beside > refs-to-delete".to_owned(),
+            "git rebase --continue; git rev-parse -q --verify beside || touch MARK",
+        ),
+    ] {
+        let path = format!("r/.git/rebase-merge/{file}");
+        assert_taken_out(&stopped(), &format!("{state}; {command}"), "r", person, &path);
+    }
+    // What git does not write there is not there.
+    let (_, result, _) =
+        left(json!(REQUIRED), &stopped(), &format!("{state}; touch x; mkdir y"), "r", "true");
+    assert_eq!(result["planted"].as_array().map(Vec::len), Some(2), "{result}");
+}
+
+#[test]
+fn patches_that_are_applied_later_overwrite_nothing_outside() {
+    let patch = "From 0 Mon Sep 17 00:00:00 2001\nFrom: n <a@b>\nDate: Mon, 1 Jan 2024 00:00:00 +0000\nSubject: [PATCH] x\n\nx\n---\n\
+                 diff --git a/x b/x\nindex BLOB..BLOB 100644\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-x\n+y\n";
+    let command = format!(
+        "cd r; blob=$(git rev-parse HEAD:f); mkdir .git/rebase-apply; cd .git/rebase-apply; echo 1 > next; echo 2 > last; : > applying; \
+         git rev-parse HEAD > abort-safety; for i in sign scissors messageid threeway; do echo f > $i; done; echo t > utf8; : > keep; \
+         : > quoted-cr; echo m > final-commit; printf \"GIT_AUTHOR_NAME='n'\\nGIT_AUTHOR_EMAIL='a@b'\\nGIT_AUTHOR_DATE='now'\\n\" > author-script; \
+         printf \"'--build-fake-ancestor=%s'\" $(dirname MARK)/keys > apply-opt; \
+         printf '{}' | sed s/BLOB/$blob/g > 0001; cp 0001 0002",
+        patch.replace('\n', "\\n")
+    );
+    let person =
+        "echo mine > $(dirname MARK)/keys; git am --skip; grep -q mine $(dirname MARK)/keys || touch MARK";
+    assert_taken_out(&made("r"), &command, "r", person, "r/.git/rebase-apply/apply-opt");
+}
+
+/// Makes `r/.git/objects/ff` a repository without directories, whose settings run a program.
+const IN_OBJECTS: &str = "cd r; mkdir -p evil s .git/objects/ff; cp -r .git/refs evil/; mkdir evil/objects; \
+    printf '[core]\\nrepositoryformatversion=1\\n[extensions]\\nworktreeConfig=true\\n' > evil/config; \
+    cp .git/HEAD .git/objects/ff/; echo ../../../evil > .git/objects/ff/commondir; \
+    printf '[core]\\nfsmonitor=EVIL\\nworktree=../../../s\\n' > .git/objects/ff/config.worktree";
+
+#[test]
+fn a_file_that_names_a_repository_is_read_in_one_way() {
+    for (end, path) in [("", "r/.git/objects/ff/commondir"), ("\\0/x", "r/s/.git")] {
+        let command = format!("{IN_OBJECTS}; printf 'gitdir: ../.git/objects/ff{end}' > s/.git");
+        assert_taken_out(&made("r"), &command, "r/s", "git status", path);
+    }
+    let command = "git -C r worktree add -q ../wt; \
+                   printf \"$(dirname MARK)/x\\0/../../../../../../../../../..$PWD/wt/.git\\n\" > r/.git/worktrees/wt/gitdir";
+    let person = "mkdir $(dirname MARK)/x; git worktree repair; test -e $(dirname MARK)/x/.git && touch MARK";
+    assert_taken_out(&made("r"), command, "r", person, "r/.git/worktrees/wt/gitdir");
+}
+
+#[test]
+fn nothing_leads_to_a_repository_that_is_not_there_yet() {
+    for tier in tiers() {
+        for (command, path) in [
+            ("mkdir s; echo 'gitdir: ../later' > s/.git", "s/.git"),
+            ("mkdir s; ln -s ../later s/.git", "s/.git"),
+            ("mkdir b; cp r/.git/HEAD b; echo ../later > b/commondir", "b/commondir"),
+        ] {
+            let (_, result, _) = left(tier.clone(), &made("r"), command, "r", "true");
+            assert_eq!(result["planted"][0]["path"], path, "{result}");
+        }
+        // The person's own stays, and so does a file that is none of git's.
+        let own = made("r") + "; mkdir s t; echo 'gitdir: ../later' > s/.git; ln -s ../later t/.git";
+        let (_, result, _) = left(tier, &own, "mkdir u; echo text > u/.git", "r", "true");
+        assert!(result.get("planted").is_none(), "{result}");
+    }
+}
+
+#[test]
+fn a_file_that_names_a_repository_leads_to_no_other_one_through_a_link() {
+    let prepare = made("r") + "; mkdir d s; mv r/.git d/g; ln -s d l; echo 'gitdir: ../l/g' > s/.git";
+    for tier in ["off", REQUIRED] {
+        let evil = "mkdir -p $TMPDIR/e; cp -r d/g $TMPDIR/e; git config -f $TMPDIR/e/g/config core.fsmonitor EVIL; \
+                    ln -sfn $TMPDIR/e l";
+        let (_, result, _) = left(json!(tier), &prepare, evil, "s", "true");
+        assert_eq!(result["planted"].is_array(), tier != "off", "{result}");
+    }
+}
+
+#[test]
+fn a_work_tree_is_not_in_the_directory_of_a_repository() {
+    let command = made("n")
+        + "; cd n; mkdir hooks; cp EVIL hooks/pre-commit; git add hooks; git commit -qm hooks; git config core.worktree ../../r/.git";
+    let person = "git reset -q --hard; cd ../r; git commit -q --allow-empty -m x";
+    assert_taken_out(&made("r"), &command, "n", person, "n/.git/config");
+}
+
+#[test]
+fn lists_of_packs_and_tables_name_nothing_outside() {
+    let table = "git init -q --ref-format=reftable $(dirname MARK)/v && cd $(dirname MARK)/v && \
+                 git -c user.name=N -c user.email=e@x commit -q --allow-empty -m x && git pack-refs && cd - > /dev/null; \
+                 git pack-refs; ls $(dirname MARK)/v/.git/reftable/*.ref || touch MARK";
+    // Whatever the name of the table of the other repository is, the list gets it when that repository is there.
+    let command = "cd r; git pack-refs; n=$(cat .git/reftable/tables.list); echo ../x/$n > .git/reftable/tables.list; \
+                   echo $n >> .git/reftable/tables.list; mkdir -p .git/x; cp .git/reftable/$n .git/x";
+    let prepare = "git init -q --ref-format=reftable r && cd r && git config user.name N && git config user.email e@x && \
+                   git commit -q --allow-empty -m x";
+    let person = format!("{table}; ls .git/x/*.ref || touch MARK");
+    assert_taken_out(prepare, command, "r", &person, "r/.git/reftable/tables.list");
+    let packs = "cd r; git repack -adq; git multi-pack-index write; cd .git/objects/pack; chmod u+w multi-pack-index; \
+                 LC_ALL=C sed -i 's#pack-#../x-#' multi-pack-index";
+    for tier in tiers() {
+        let (_, result, _) = left(tier, &made("r"), packs, "r", "true");
+        assert_eq!(result["planted"][0]["path"], "r/.git/objects/pack/multi-pack-index", "{result}");
+    }
+}
+
+#[test]
+fn a_work_tree_stays_where_it_is_when_a_directory_becomes_a_link() {
+    let prepare = made("r") + "; mkdir t; git -C r config core.worktree $PWD/t";
+    let person = "git reset -q --hard; test -e $(dirname MARK)/f && touch MARK";
+    assert_taken_out(&prepare, "rmdir t; ln -s $(dirname MARK) t", "r", person, "t");
+    let indirect = made("r") + "; mkdir u; ln -s u t; git -C r config core.worktree $PWD/t";
+    assert_taken_out(&indirect, "rmdir u; ln -s $(dirname MARK) u", "r", person, "u");
+    // A link that leads to another place that commands can write to is the person's business.
+    let (_, result, _) = left(json!(REQUIRED), &prepare, "rmdir t; mkdir v; ln -s v t", "r", "true");
+    assert!(result.get("planted").is_none(), "{result}");
+    let begun = "mkdir b; cp -r r/.git/objects r/.git/refs b; git config -f b/config core.worktree $(dirname MARK); \
+                 git config -f b/config core.bare false; git config -f b/config core.repositoryformatversion 0";
+    let person = "cp ../r/.git/HEAD .; git reset -q --hard; test -e $(dirname MARK)/f && touch MARK";
+    assert_taken_out(&made("r"), begun, "b", person, "b/config");
+}
+
+#[test]
+fn no_web_server_is_started_from_a_repository() {
+    let person = "timeout 10 git instaweb";
+    let command = "mkdir r/.git/gitweb; cp EVIL r/.git/gitweb/lighttpd";
+    let has_instaweb = left(json!("off"), &made("r"), command, "r", person).0;
+    for tier in tiers() {
+        let (runs, result, _) = left(tier, &made("r"), command, "r", person);
+        assert!(!runs && result["planted"][0]["path"] == "r/.git/gitweb", "{has_instaweb}: {result}");
+    }
+    let own = made("r") + "; mkdir r/.git/gitweb; touch r/.git/gitweb/gitweb.cgi r/.git/gitweb/error.log";
+    let command = "cd r/.git/gitweb; cp EVIL lighttpd; echo x > gitweb.cgi; echo x > error.log";
+    let (_, result, _) = left(json!(REQUIRED), &own, command, "r", "true");
+    assert_eq!(result["planted"].as_array().map(Vec::len), Some(2), "{result}");
+}
+
+#[test]
+fn no_name_exempts_a_remote_or_a_hook() {
+    let person = "git -c protocol.ext.allow=always fetch old.planted";
+    let command = "mkdir r/.git/remotes; echo 'URL: ext::EVIL' > r/.git/remotes/old.planted";
+    assert_taken_out(&made("r"), command, "r", person, "r/.git/remotes/old.planted");
+    let command = "git init -q n; cp EVIL n/.git/hooks/x.planted";
+    let (_, result, _) = left(json!(REQUIRED), "true", command, "n", "true");
+    assert_eq!(result["planted"][0]["path"], "n/.git/hooks/x.planted", "{result}");
+}
+
+#[test]
+fn an_index_writes_no_file_of_a_repository_in_the_work_tree() {
+    let prepare = made("r") + "; git init -q --bare r/b.git; git -C r remote add b ./b.git";
+    let command =
+        "cd r; git update-index --add --cacheinfo 100755,$(git hash-object -w EVIL),b.git/hooks/post-receive";
+    let person = "git checkout -q -- b.git; git push -q b main";
+    assert_taken_out(&prepare, command, "r", person, "r/.git/index");
+    // A repository that is a part of the work stays one.
+    let own = made("r")
+        + "; cd r; git init -q --bare b.git; touch b.git/refs/.k b.git/objects/.k; git add -f b.git; git commit -qm b";
+    for tier in tiers() {
+        let command =
+            "cd r; echo x > b.git/description; touch b.git/refs/heads/.k; git add -f b.git; git commit -qm c";
+        let (_, result, _) = left(tier, &own, command, "r", "true");
+        assert_eq!((&result["exit_code"], result.get("planted")), (&json!(0), None), "{result}");
+    }
+}
