@@ -3,6 +3,7 @@
 use super::client::{IdleReaper, Launcher};
 use super::frame;
 use super::message::{CommandReport, from_bytes};
+use super::running::RunningProgram;
 use beamai_exec_guard::GuardHandle;
 use beamai_isolation::{Isolation, Outlet};
 use beamai_sandbox::Confinement;
@@ -29,6 +30,8 @@ pub struct Child {
     pub(super) proxy: Option<OwnedFd>,
     pub(super) opened: Option<OpenOutlet>,
     pub(super) was_killed: AtomicBool,
+    /// `None` if nothing is removed after it.
+    pub(super) running: Option<RunningProgram>,
 }
 
 /// An open outlet, closed on drop.
@@ -64,13 +67,14 @@ impl Child {
         from_bytes(&frame.body)
     }
 
-    /// As [`Child::wait`], for a server: describes how it ended. Files that it planted for the person's own git are
+    /// As [`Child::wait`], for a program whose result nobody gets: describes how it ended. Files that it planted for the person's own git are
     /// removed and reported on standard error.
     pub fn ending(&self) -> String {
         let report = self.wait();
         for planted in self.confinement.remove_planted() {
-            eprintln!("beamai: a server that has ended left something for git to run: {planted}");
+            eprintln!("beamai: a program that has ended left something for git to run: {planted}");
         }
+        self.running.iter().for_each(RunningProgram::end);
         report.map_or_else(|_| "it is lost".to_owned(), |report| report.to_string())
     }
 

@@ -7,9 +7,14 @@ use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 
-/// Identity, change time and size of a file.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct FileStamp(String);
+/// What changes with a file: identity, change time, size and number of names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct FileStamp {
+    own: [i128; 6],
+    is_file: bool,
+    /// Of what a link leads to.
+    target: Option<[i128; 6]>,
+}
 
 /// An open directory. Operations stay in it even if it is moved.
 pub(super) struct OpenDirectory(OwnedFd);
@@ -35,14 +40,23 @@ impl OpenDirectory {
         Some(FileType::from_raw_mode(stat.st_mode))
     }
 
-    /// What changes with a file: what a link leads to counts, too. `None` if it does not exist.
-    pub(super) fn stamp(&self, name: impl AsRef<OsStr>) -> Option<FileStamp> {
-        let stat = |flags| {
-            let stat = rustix::fs::statat(&self.0, name.as_ref(), flags).ok()?;
-            Some((stat.st_dev, stat.st_ino, stat.st_ctime, stat.st_ctime_nsec, stat.st_size))
-        };
-        Some((stat(AtFlags::SYMLINK_NOFOLLOW)?, stat(AtFlags::empty())))
-            .map(|stamp| FileStamp(format!("{stamp:?}")))
+    /// The stamp of a file in or beneath it: what a link leads to counts, too. `None` if it does not exist.
+    pub(super) fn stamp(&self, path: impl AsRef<Path>) -> Option<FileStamp> {
+        let stat = |flags| rustix::fs::statat(&self.0, path.as_ref(), flags).ok();
+        let own = stat(AtFlags::SYMLINK_NOFOLLOW)?;
+        let kind = FileType::from_raw_mode(own.st_mode);
+        let target = if kind == FileType::Symlink { stat(AtFlags::empty()) } else { None };
+        Some(FileStamp {
+            own: numbers(&own),
+            is_file: kind == FileType::RegularFile,
+            target: target.as_ref().map(numbers),
+        })
+    }
+
+    /// Opens the directory at a path, links followed.
+    pub(super) fn within(&self, path: &Path) -> Result<Self, Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        rustix::fs::openat(&self.0, path, flags, Mode::empty()).map(Self)
     }
 
     /// Whether a regular file has more than one name.
@@ -165,6 +179,25 @@ impl OpenDirectory {
     pub(super) fn names(&self) -> Vec<OsString> {
         self.entries().into_iter().map(|(name, _)| name).collect()
     }
+}
+
+impl FileStamp {
+    /// Whether a regular file has more than one name.
+    pub(super) fn is_shared(&self) -> bool {
+        self.is_file && self.own[5] > 1
+    }
+}
+
+#[allow(clippy::useless_conversion, reason = "types differ between architectures")]
+fn numbers(stat: &rustix::fs::Stat) -> [i128; 6] {
+    [
+        i128::from(stat.st_dev),
+        i128::from(stat.st_ino),
+        i128::from(stat.st_ctime),
+        i128::from(stat.st_ctime_nsec),
+        i128::from(stat.st_size),
+        i128::from(stat.st_nlink),
+    ]
 }
 
 /// The content of a regular file up to a size limit.

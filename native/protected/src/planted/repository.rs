@@ -16,7 +16,7 @@ use std::ffi::{OsStr, OsString};
 use std::hash::{BuildHasher, RandomState};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 /// The hooks of githooks(5).
 const HOOKS: [&str; 28] = [
@@ -84,7 +84,7 @@ impl<'c> Cleaner<'c> {
     pub(super) fn clean(mut self) {
         self.clean_trusted();
         let before: BTreeSet<&String> = self.root.found.repositories.iter().collect();
-        let is_unpinned = |path: &String| self.root.unpinned.contains_key(path);
+        let is_unpinned = |path: &String| !self.root.has_kept(self.top, path, &decode_path(path));
         let (old, new): (Vec<_>, Vec<_>) =
             self.now.repositories.iter().partition(|path| before.contains(path) && !is_unpinned(path));
         for path in old {
@@ -117,7 +117,7 @@ impl<'c> Cleaner<'c> {
     }
 
     fn clean_new(&mut self, path: &Path, text: &str) {
-        let kept = self.root.unpinned.get(text).cloned().unwrap_or_default();
+        let kept = self.root.settings.get(text).map(|known| Arc::clone(&known.kept)).unwrap_or_default();
         if let Ok(directory) = self.top.made_readable(path) {
             return self.clean_directory(path, &directory, text, &kept);
         }
@@ -133,7 +133,7 @@ impl<'c> Cleaner<'c> {
         };
         let Some(target) = target.map(|target| self.root.path.join(above).join(target)) else { return };
         if !self.is_looked_at(&target) {
-            let is_new = !self.root.unpinned.contains_key(text);
+            let is_new = !self.root.settings.contains_key(text);
             if is_new || !risky_settings(&target).is_subset(&kept) {
                 self.set_aside(above, &parent, &name, "leads to a repository that is not protected");
             }
@@ -342,13 +342,6 @@ fn beneath(root: &Path, path: &Path) -> PathBuf {
     if path.as_os_str().is_empty() { root.to_owned() } else { root.join(path) }
 }
 
-/// Whether a repository's path is a link.
-pub(super) fn is_link(top: &OpenDirectory, path: &Path) -> bool {
-    let parent = path.parent().and_then(|parent| top.beneath(parent).ok());
-    let kind = parent.zip(path.file_name()).and_then(|(parent, name)| parent.kind(name));
-    kind == Some(FileType::Symlink)
-}
-
 /// Whether a setting may be one that is taken out.
 fn is_risky(entry: &ConfigEntry) -> bool {
     runs_programs(entry) || entry.is_work_tree()
@@ -356,7 +349,11 @@ fn is_risky(entry: &ConfigEntry) -> bool {
 
 /// The entries in a repository's settings that run programs, or name the work tree.
 pub(super) fn risky_settings(path: &Path) -> BTreeSet<String> {
-    let Ok(directory) = OpenDirectory::root(path) else { return BTreeSet::new() };
+    OpenDirectory::root(path).map(|directory| risky_settings_in(&directory)).unwrap_or_default()
+}
+
+/// The same for an open directory.
+pub(super) fn risky_settings_in(directory: &OpenDirectory) -> BTreeSet<String> {
     let texts = CONFIGS.iter().filter_map(|name| directory.read(name).ok());
     let entries = texts.filter_map(|text| config::read(&text).ok()).flatten();
     let hooks = directory.beneath(Path::new("hooks")).map(|hooks| told_hooks(&hooks)).unwrap_or_default();
