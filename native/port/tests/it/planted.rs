@@ -6,6 +6,7 @@ mod inside;
 mod leftovers;
 mod links;
 mod meanwhile;
+mod obstacles;
 mod through;
 
 use crate::common::{Env, InSession};

@@ -1,10 +1,10 @@
 //! A directory that commands can write to, opened so that no link escapes.
 
-use super::MOST;
+use super::{MOST, budget};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 /// What changes with a file: identity, change time, size and number of names.
@@ -67,13 +67,6 @@ impl OpenDirectory {
         })
     }
 
-    /// Replaces a file by a copy, which has one name.
-    pub(super) fn copy_in_place(&self, name: &OsStr) -> Result<(), Errno> {
-        let stat = rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        self.replace(name, &self.read(name)?)?;
-        rustix::fs::chmodat(&self.0, name, Mode::from_raw_mode(stat.st_mode & 0o777), AtFlags::empty())
-    }
-
     /// The content of a regular file up to a size limit; an error for anything else.
     pub(super) fn read(&self, name: impl AsRef<OsStr>) -> Result<Vec<u8>, Errno> {
         self.read_up_to(name, MOST)
@@ -99,62 +92,6 @@ impl OpenDirectory {
         Some(OsString::from_vec(target.into_bytes()))
     }
 
-    /// Opens a directory beneath it that may not be listed; git could write in it all the same.
-    pub(super) fn made_readable(&self, path: &Path) -> Result<Self, Errno> {
-        self.beneath(path).or_else(|errno| {
-            if errno != Errno::ACCESS {
-                return Err(errno);
-            }
-            let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            let found = rustix::fs::openat2(&self.0, path, flags, Mode::empty(), resolve)?;
-            let mode = Mode::from_raw_mode(rustix::fs::fstat(&found)?.st_mode & 0o777);
-            let at = format!("/proc/self/fd/{}", found.as_raw_fd());
-            rustix::fs::chmod(at, mode | Mode::RUSR | Mode::XUSR)?;
-            self.beneath(path)
-        })
-    }
-
-    /// Removes a name that is not a directory's.
-    pub(super) fn remove(&self, name: impl AsRef<OsStr>) -> Result<(), Errno> {
-        rustix::fs::unlinkat(&self.0, name.as_ref(), AtFlags::empty())
-    }
-
-    /// Makes a link.
-    pub(super) fn make_link(&self, name: impl AsRef<OsStr>, target: &OsStr) -> Result<(), Errno> {
-        rustix::fs::symlinkat(target, &self.0, name.as_ref())
-    }
-
-    /// Atomically replaces a file by one with this content.
-    pub(super) fn replace(&self, name: impl AsRef<OsStr>, text: &[u8]) -> Result<(), Errno> {
-        let mut draft = name.as_ref().to_owned();
-        draft.push(".beamai-tmp");
-        _ = rustix::fs::unlinkat(&self.0, &draft, AtFlags::empty());
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let fd = rustix::fs::openat(&self.0, &draft, flags, Mode::from_raw_mode(0o644))?;
-        let mut rest = text;
-        while !rest.is_empty() {
-            rest = &rest[rustix::io::write(&fd, rest)?..];
-        }
-        rustix::fs::renameat(&self.0, &draft, &self.0, name.as_ref())
-    }
-
-    /// Renames a file to an unused name, and returns that name.
-    pub(super) fn set_aside(&self, name: impl AsRef<OsStr>) -> Result<OsString, Errno> {
-        use rustix::fs::RenameFlags;
-        for attempt in 0..100 {
-            let mut aside = name.as_ref().to_owned();
-            aside.push(if attempt == 0 { ".planted".to_owned() } else { format!(".planted-{attempt}") });
-            let renamed =
-                rustix::fs::renameat_with(&self.0, name.as_ref(), &self.0, &aside, RenameFlags::NOREPLACE);
-            match renamed {
-                Err(Errno::EXIST) => {}
-                renamed => return renamed.map(|()| aside),
-            }
-        }
-        Err(Errno::EXIST)
-    }
-
     /// The names in it that are links.
     pub(super) fn links(&self) -> Vec<OsString> {
         let links = self.entries().into_iter().filter(|(_, kind)| *kind == FileType::Symlink);
@@ -178,6 +115,12 @@ impl OpenDirectory {
     /// All names in it.
     pub(super) fn names(&self) -> Vec<OsString> {
         self.entries().into_iter().map(|(name, _)| name).collect()
+    }
+}
+
+impl AsFd for OpenDirectory {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }
 
@@ -210,6 +153,11 @@ fn read_at_most(fd: OwnedFd, most: u64) -> Result<Vec<u8>, Errno> {
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
         return Err(Errno::INVAL);
     }
+    let size = u64::try_from(stat.st_size).unwrap_or_default();
+    if size > most {
+        return Err(Errno::FBIG);
+    }
+    budget::take(size)?;
     let mut text = Vec::new();
     let read =
         std::io::Read::read_to_end(&mut std::io::Read::take(std::fs::File::from(fd), most + 1), &mut text);

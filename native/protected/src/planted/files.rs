@@ -1,5 +1,6 @@
 //! Files of a repository by which git writes or runs what they name: its index, and remotes of the old form.
 
+use super::budget::{TOO_MUCH, UNREAD};
 use super::config;
 use super::directory::{FileStamp, OpenDirectory};
 use super::index::{self, Unreadable};
@@ -89,6 +90,9 @@ impl Cleaner<'_> {
     fn fault_of_index(&self, path: &Path, directory: &OpenDirectory, name: &OsStr) -> Option<String> {
         let unreadable = || Some("an index that cannot be read".to_owned());
         let text = directory.read_up_to(name, MOST_OF_INDEX);
+        if text == Err(UNREAD) {
+            return Some(TOO_MUCH.to_owned());
+        }
         if self.is_begun(path) {
             // It may be anything.
             let seen = text.clone().or_else(|_| directory.read_through(name));

@@ -8,6 +8,8 @@
 //! made ([`files`], [`sequence`]). An ordinary clone stays unchanged.
 
 mod baseline;
+mod budget;
+mod change;
 mod config;
 mod directory;
 mod files;
@@ -25,12 +27,14 @@ mod sources;
 mod trusted;
 mod way;
 
+use crate::index::protected_paths_anew;
 use crate::{ProtectedPaths, protected_paths};
 use baseline::{RepositoryBaseline, RunningBaselines};
 use beamai_base::Result;
 use beamai_isolation::Planted;
 use beamai_policy::DeniedPaths;
 use beamai_workspace::decode_path;
+use budget::BudgetScope;
 use directory::OpenDirectory;
 use files::KnownFiles;
 use known::KnownSettings;
@@ -198,6 +202,9 @@ impl SnapshotRoot {
     fn now_that_all_is_listed(&self, denied_paths: &DeniedPaths) -> Result<Arc<ProtectedPaths>> {
         let look = || protected_paths(&self.path, self.is_workspace, denied_paths, &|| Ok(()));
         let mut now = look()?;
+        if now.cut.is_some() && now.skipped != self.found.skipped {
+            now = protected_paths_anew(&self.path, self.is_workspace, denied_paths, &|| Ok(()))?;
+        }
         for _ in 0..MOST_LEVELS {
             let Ok(top) = OpenDirectory::root(&self.path) else { break };
             let opened =
@@ -221,6 +228,7 @@ pub fn remove_planted(before: &RepositorySnapshot, writable: &[PathBuf]) -> Vec<
     let before = &before.0;
     let mut all = Vec::new();
     let hooks = before.relative_hooks();
+    let mut budget = None;
     for root in &before.roots {
         // The call has ended, so nothing can cancel this.
         let now = root.now_that_all_is_listed(&before.denied_paths);
@@ -238,6 +246,7 @@ pub fn remove_planted(before: &RepositorySnapshot, writable: &[PathBuf]) -> Vec<
                     root.closed(&now)
                         .map(|path| unchecked(&root.path.join(decode_path(path)), "it cannot be opened")),
                 );
+                budget.get_or_insert_with(BudgetScope::begin);
                 Cleaner::new(root, &top, &now, writable, &hooks, &mut all).clean();
             }
             (Err(error), _) => all.push(unchecked(&root.path, &error.message)),

@@ -1,5 +1,6 @@
 //! Cleans a repository that a command has created or could change.
 
+use super::budget::{TOO_MUCH, UNREAD};
 use super::config::{self, ConfigEntry, Malformed};
 use super::directory::OpenDirectory;
 use super::hooks::{RelativeHooks, way_of};
@@ -146,7 +147,12 @@ impl<'c> Cleaner<'c> {
         self.clean_new_links(path, &directory, text);
         let kept = self.root.begun.get(text).cloned().unwrap_or_default();
         for name in CONFIGS.map(OsStr::new) {
-            let planted = directory.read_through(name).ok().and_then(|text| config::read(&text).ok());
+            let text = directory.read_through(name);
+            if text == Err(UNREAD) {
+                self.set_aside(path, &directory, name, TOO_MUCH);
+                continue;
+            }
+            let planted = text.ok().and_then(|text| config::read(&text).ok());
             let is_planted = |entry: &ConfigEntry| runs_programs(entry) && !kept.contains(&shown(entry));
             if planted.is_some_and(|entries| entries.iter().any(is_planted)) {
                 self.clean_config(path, &directory, name, &kept);
@@ -210,9 +216,10 @@ impl<'c> Cleaner<'c> {
             Some(_) if self.is_own_link(path, directory, name) => return,
             Some(_) => return self.set_aside(path, directory, name, "settings that lie elsewhere"),
         }
-        let entries = directory.read(name).map_err(|_| Malformed).and_then(|text| config::read(&text));
-        let Ok(entries) = entries else {
-            return self.set_aside(path, directory, name, "unreadable settings");
+        let text = directory.read(name);
+        let what = if text == Err(UNREAD) { TOO_MUCH } else { "unreadable settings" };
+        let Ok(entries) = text.map_err(|_| Malformed).and_then(|text| config::read(&text)) else {
+            return self.set_aside(path, directory, name, what);
         };
         let is_risky = |entry: &ConfigEntry| runs_programs(entry) || self.leads_outside(path, entry);
         let is_planted = |entry: &&ConfigEntry| is_risky(entry) && !kept.contains(&shown(entry));
@@ -222,7 +229,7 @@ impl<'c> Cleaner<'c> {
         }
         let rest = config::write(entries.iter().filter(|entry| !is_planted(entry)));
         // It may be the user's own file after all, so a copy is kept.
-        let outcome = self.outcome(|| {
+        let outcome = self.outcome(path, || {
             let aside = directory.set_aside(name)?;
             directory.replace(name, &rest)?;
             Ok(format!("removed; the original file is now {}", aside.to_string_lossy()))
@@ -286,19 +293,20 @@ impl<'c> Cleaner<'c> {
 
     pub(super) fn set_aside(&mut self, path: &Path, directory: &OpenDirectory, name: &OsStr, what: &str) {
         let outcome =
-            self.outcome(|| Ok(format!("renamed to {}", directory.set_aside(name)?.to_string_lossy())));
+            self.outcome(path, || Ok(format!("renamed to {}", directory.set_aside(name)?.to_string_lossy())));
         self.record(&path.join(name), what, outcome);
     }
 
-    /// Makes a change and describes the result. If the snapshot was incomplete, what seems new may be the user's own,
-    /// and stays.
-    pub(super) fn outcome(&self, change: impl FnOnce() -> Result<String, Errno>) -> String {
+    /// Makes a change in a directory and describes the result. If the directory was not looked into before, what seems new
+    /// may be the user's own, and stays.
+    pub(super) fn outcome(&self, directory: &Path, change: impl FnOnce() -> Result<String, Errno>) -> String {
         let left = |why: &str| format!("still there ({why}): check it before you use git there");
-        match &self.root.found.cut {
-            Some(cut) => {
+        let found = &self.root.found;
+        match &found.cut {
+            Some(cut) if directory.ancestors().any(|above| found.skipped.contains(above)) => {
                 left(&format!("it may be your own, as the state before is not completely known: {cut}"))
             }
-            None => change().unwrap_or_else(|errno| left(&errno.to_string())),
+            _ => change().unwrap_or_else(|errno| left(&errno.to_string())),
         }
     }
 
