@@ -12,6 +12,10 @@ use rustix::net::SendFlags;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How long the processes of a reaper that was killed may outlive its socket.
+const LAG: Duration = Duration::from_millis(100);
 
 /// A program that was started by a [`Launcher`]. Dropping it kills the program and all processes that it has started.
 #[derive(Debug)]
@@ -63,8 +67,13 @@ impl Child {
     /// # Errors
     /// `EPIPE` if the reaper was killed from outside; its processes were killed with it, or by the launcher.
     pub fn wait(&self) -> Result<CommandReport, Errno> {
-        let frame = frame::receive(self.control.as_fd())?.ok_or(Errno::PIPE)?;
-        from_bytes(&frame.body)
+        match frame::receive(self.control.as_fd()) {
+            Ok(Some(frame)) => from_bytes(&frame.body),
+            lost => {
+                std::thread::sleep(LAG);
+                Err(lost.err().unwrap_or(Errno::PIPE))
+            }
+        }
     }
 
     /// As [`Child::wait`], for a program whose result nobody gets: describes how it ended. Files that it planted for the person's own git are

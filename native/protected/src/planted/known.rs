@@ -69,6 +69,12 @@ impl SettingsStamp {
         }
     }
 
+    /// Whether these files, and those that have a stamp, are as they were. New names in a directory change its own stamp.
+    fn holds_in<'p>(&'p self, directory: &OpenDirectory, others: impl IntoIterator<Item = &'p Path>) -> bool {
+        let mut all = self.0.keys().map(PathBuf::as_path).chain(others);
+        all.all(|path| directory.stamp(path).as_ref() == self.0.get(path))
+    }
+
     /// Whether a file of a repository has more than one name, so that a mount on one of them does not keep it.
     fn is_shared(&self) -> bool {
         self.0.values().any(FileStamp::is_shared)
@@ -98,17 +104,21 @@ impl KnownSettings {
 
     /// Whether a mount has kept a trusted path as it was.
     pub(super) fn has_kept(&self, trusted: &TrustedPath) -> bool {
-        self.is_held && self.stamp == SettingsStamp::of_trusted(trusted)
+        let is_as_it_was = |top: OpenDirectory| self.stamp.holds_in(&top, [trusted.way.end.as_path()]);
+        self.is_held && OpenDirectory::root(Path::new("/")).is_ok_and(is_as_it_was)
     }
 }
 
 impl SnapshotRoot {
     /// Whether a repository was there before, and a mount has kept its settings and hooks as they were.
     pub(super) fn has_kept(&self, top: &OpenDirectory, text: &str, path: &Path) -> bool {
-        let is_as_it_was = |known: &KnownSettings| {
-            known.is_held && known.stamp == SettingsStamp::of_repository(top, &self.path, path).1
-        };
-        self.settings.get(text).is_some_and(is_as_it_was)
+        let Some(known) = self.settings.get(text).filter(|known| known.is_held) else { return false };
+        match top.beneath(path) {
+            Ok(directory) => {
+                known.stamp.holds_in(&directory, SETTINGS.iter().chain(&["hooks"]).map(Path::new))
+            }
+            Err(_) => known.stamp == SettingsStamp::of_repository(top, &self.path, path).1,
+        }
     }
 }
 

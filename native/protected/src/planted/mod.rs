@@ -1,7 +1,8 @@
 //! Finds what a command leaves behind that the user's own git would run later, outside the sandbox.
 //!
 //! What exists when a command starts is protected by mounts, including files that git's settings include and the hooks
-//! that they name ([`sources`]); where mounts are not allowed, it is compared at the end with what it was. Links on the
+//! that they name ([`sources`]); where mounts are not allowed or were lifted, it is compared at the end with what it was ([`known`])
+//! before the oldest command that still ran ([`baseline`]). Links on the
 //! way to these ([`way`]) can be replaced meanwhile, and are put back at the end ([`trusted`]). What a command
 //! creates can only be checked when it ends: in each new repository, settings that run programs are removed and hooks are
 //! renamed; in each existing one, new `exec` commands of a rebase are removed, and so is other state that git would not have
