@@ -3,6 +3,7 @@
 use super::child::Child;
 use super::message::CommandReport;
 use super::pause::Pause;
+use super::running;
 use beamai_base::CancelToken;
 use beamai_isolation::Planted;
 use beamai_sandbox::SetupFailure;
@@ -122,6 +123,10 @@ pub fn collect(child: Child, terms: &RunOptions<'_>, sink: &mut dyn OutputSink) 
         return RunResult { end: run.end, report: Err(errno), planted: clean_later(run.child) };
     }
     let confinement = Arc::clone(&run.child.confinement);
+    // The reaper may have been told before this thread was.
+    if run.end == RunEnd::Itself && running::are_ending() {
+        run.end = RunEnd::Cancelled;
+    }
     // Until the end of this function: the program ends only after the removal.
     let _running = run.child.running.take();
     let report = run.child.report();

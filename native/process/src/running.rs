@@ -32,6 +32,11 @@ pub fn end_all(patience: Duration) -> (bool, bool) {
     (had_any, all_ended)
 }
 
+/// Whether all programs are to end.
+pub(super) fn are_ending() -> bool {
+    lock().is_ending
+}
+
 /// The registration of a program, from before its start until what it left is removed.
 #[derive(Debug)]
 pub(super) struct RunningProgram(u64);

@@ -3,10 +3,12 @@
 
 use super::SnapshotRoot;
 use super::hooks::RelativeHooks;
+use super::sources::TrustedPath;
 use super::way::{Entry, KnownLinks};
 use crate::ProtectedPaths;
 use beamai_policy::DeniedPaths;
-use std::collections::BTreeSet;
+use beamai_workspace::decode_path;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -49,10 +51,9 @@ impl RunningBaselines {
         links
     }
 
-    /// The oldest state of a directory under the same rules: other rules hide other repositories.
-    pub(super) fn earliest(&self, path: &Path, denied_paths: &DeniedPaths) -> Option<&SnapshotRoot> {
-        let same = self.0.iter().filter(|running| running.denied_paths == *denied_paths);
-        same.flat_map(|running| &running.roots).find(|root| root.path == path)
+    /// The oldest state of a directory.
+    pub(super) fn earliest(&self, path: &Path) -> Option<&SnapshotRoot> {
+        self.0.iter().flat_map(|running| &running.roots).find(|root| root.path == path)
     }
 }
 
@@ -84,30 +85,73 @@ impl RepositoryBaseline {
 }
 
 impl SnapshotRoot {
-    /// The protected paths of this state, without repositories that are gone now.
+    /// The protected paths of this state, without repositories that are gone now, and with those that its command could
+    /// neither see nor write.
     pub(super) fn still_found(&self, now: &Arc<ProtectedPaths>) -> Arc<ProtectedPaths> {
         let there: BTreeSet<&String> = now.repositories.iter().collect();
-        if now.cut.is_some() || self.found.repositories.iter().all(|path| there.contains(path)) {
+        let is_gone = |path: &String| now.cut.is_none() && !there.contains(path);
+        let is_out_of_reach = |path: &&String| !self.settings.contains(path) && self.denies(path);
+        let added: Vec<String> = now.repositories.iter().filter(is_out_of_reach).cloned().collect();
+        if added.is_empty() && !self.found.repositories.iter().any(is_gone) {
             return Arc::clone(&self.found);
         }
         let mut found = ProtectedPaths::clone(&self.found);
-        found.repositories.retain(|path| there.contains(path));
+        found.repositories.retain(|path| !is_gone(path));
+        found.repositories.extend(added);
         Arc::new(found)
     }
 
-    /// The same contents as in an earlier state, as far as it has them.
-    pub(super) fn take_contents_of(&mut self, earlier: &Self) {
-        self.steps = Arc::clone(&earlier.steps);
-        self.files = Arc::clone(&earlier.files);
-        self.settings = Arc::clone(&earlier.settings);
-        self.begun = Arc::clone(&earlier.begun);
+    /// Whether rules kept a path from the command.
+    fn denies(&self, path: &str) -> bool {
+        let mut denied = self.found.hidden.iter().chain(&self.found.read_only);
+        denied.any(|denied| decode_path(path).starts_with(decode_path(denied)))
+    }
+
+    /// Takes the contents of a repository from an earlier state. Returns false if it has none.
+    pub(super) fn takes(&mut self, repository: &str, earlier: &Self) -> bool {
+        self.steps.take(repository, &earlier.steps);
+        self.files.take(repository, &earlier.files);
+        self.begun.take(repository, &earlier.begun);
+        self.settings.take(repository, &earlier.settings);
+        self.settings.contains(repository) || self.begun.contains(repository)
+    }
+
+    /// Takes the contents of trusted paths from an earlier state, as far as it has them.
+    pub(super) fn take_trusted(&mut self, earlier: &Self) {
         for trusted in &mut self.sources.trusted {
-            let is_same = |other: &&super::sources::TrustedPath| {
-                other.kind == trusted.kind && other.way.end == trusted.way.end
-            };
+            let is_same =
+                |other: &&TrustedPath| other.kind == trusted.kind && other.way.end == trusted.way.end;
             if let Some(other) = earlier.sources.trusted.iter().find(is_same) {
                 trusted.known.clone_from(&other.known);
             }
         }
+    }
+}
+
+/// Contents by repository, which states share.
+#[derive(Debug)]
+pub(super) struct ByRepository<T>(HashMap<String, Arc<T>>);
+
+impl<T> Default for ByRepository<T> {
+    fn default() -> Self {
+        Self(HashMap::new())
+    }
+}
+
+impl<T> ByRepository<T> {
+    pub(super) fn get(&self, repository: &str) -> Option<&T> {
+        self.0.get(repository).map(Arc::as_ref)
+    }
+
+    pub(super) fn contains(&self, repository: &str) -> bool {
+        self.0.contains_key(repository)
+    }
+
+    pub(super) fn insert(&mut self, repository: &str, content: T) {
+        self.0.insert(repository.to_owned(), Arc::new(content));
+    }
+
+    fn take(&mut self, repository: &str, earlier: &Self) {
+        self.0.extend(earlier.0.get(repository).map(|content| (repository.to_owned(), Arc::clone(content))));
     }
 }

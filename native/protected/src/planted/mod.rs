@@ -30,7 +30,7 @@ mod way;
 
 use crate::index::protected_paths_anew;
 use crate::{ProtectedPaths, protected_paths};
-use baseline::{RepositoryBaseline, RunningBaselines};
+use baseline::{ByRepository, RepositoryBaseline, RunningBaselines};
 use beamai_base::Result;
 use beamai_isolation::Planted;
 use beamai_policy::DeniedPaths;
@@ -42,7 +42,7 @@ use known::KnownSettings;
 use repository::Cleaner;
 use sequence::SequenceCommands;
 use sources::ConfigSources;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -73,13 +73,13 @@ struct SnapshotRoot {
     is_workspace: bool,
     found: Arc<ProtectedPaths>,
     /// Pending commands of a rebase or cherry-pick, by repository.
-    steps: Arc<HashMap<String, SequenceCommands>>,
+    steps: ByRepository<SequenceCommands>,
     /// Indexes and remotes, by repository.
-    files: Arc<HashMap<String, KnownFiles>>,
+    files: ByRepository<KnownFiles>,
     /// Settings and hooks, by repository.
-    settings: Arc<HashMap<String, KnownSettings>>,
+    settings: ByRepository<KnownSettings>,
     /// Directories that a name or two would make repositories, with those that they had.
-    begun: Arc<HashMap<String, BTreeSet<String>>>,
+    begun: ByRepository<BTreeSet<String>>,
     sources: ConfigSources,
 }
 
@@ -101,7 +101,7 @@ impl RepositorySnapshot {
         let links = running.links();
         let at_start = Start { writable: &writable, links: &links, is_held };
         let roots: Vec<SnapshotRoot> =
-            found.iter().map(|found| at_start.root(found, workspace, &running, denied_paths)).collect();
+            found.iter().map(|found| at_start.root(found, workspace, &running)).collect();
         let present = roots.iter().flat_map(|root| root.sources.present(&writable));
         let read_only: BTreeSet<OsString> = present.map(OsString::from).collect();
         let denied_paths = denied_paths.clone();
@@ -135,27 +135,23 @@ impl Start<'_> {
         found: &Arc<ProtectedPaths>,
         workspace: &Path,
         running: &RunningBaselines,
-        denied_paths: &DeniedPaths,
     ) -> SnapshotRoot {
         let path = decode_path(&found.root);
-        let earliest = running.earliest(&path, denied_paths);
+        let earliest = running.earliest(&path);
         let found = earliest.map_or_else(|| Arc::clone(found), |earliest| earliest.still_found(found));
         let mut root = SnapshotRoot {
             is_workspace: path == workspace,
             found,
-            steps: Arc::default(),
-            files: Arc::default(),
-            settings: Arc::default(),
-            begun: Arc::default(),
+            steps: ByRepository::default(),
+            files: ByRepository::default(),
+            settings: ByRepository::default(),
+            begun: ByRepository::default(),
             sources: ConfigSources::default(),
             path,
         };
         let Ok(top) = OpenDirectory::root(&root.path) else { return root };
         root.note_trusted(&top, self);
-        match earliest {
-            Some(earliest) => root.take_contents_of(earliest),
-            None => root.note_contents(&top, self.is_held),
-        }
+        root.note_contents(&top, self.is_held, earliest);
         root
     }
 }
@@ -172,28 +168,39 @@ impl SnapshotRoot {
         }
     }
 
-    /// Records what is in repositories.
-    fn note_contents(&mut self, top: &OpenDirectory, is_held: bool) {
-        let (mut steps, mut files) = (HashMap::new(), HashMap::new());
-        let (mut settings, mut begun) = (HashMap::new(), HashMap::new());
-        for repository in &self.found.repositories {
-            let path = decode_path(repository);
-            if let Ok(directory) = top.beneath(&path) {
-                files.insert(repository.clone(), KnownFiles::of(&path, &directory, &self.found));
-                steps.extend(SequenceCommands::of(&directory).map(|steps| (repository.clone(), steps)));
+    /// Records what is in repositories, or was in them earlier.
+    fn note_contents(&mut self, top: &OpenDirectory, is_held: bool, earlier: Option<&Self>) {
+        let found = Arc::clone(&self.found);
+        for repository in &found.repositories {
+            if !earlier.is_some_and(|earlier| self.takes(repository, earlier)) {
+                self.note_repository(top, repository, is_held);
             }
-            settings
-                .insert(repository.clone(), KnownSettings::of_repository(top, &self.path, &path, is_held));
         }
-        for repository in &self.found.begun {
-            let path = decode_path(repository);
-            if let Ok(directory) = top.beneath(&path) {
-                files.insert(repository.clone(), KnownFiles::of(&path, &directory, &self.found));
+        for repository in &found.begun {
+            if !earlier.is_some_and(|earlier| self.takes(repository, earlier)) {
+                let path = decode_path(repository);
+                if let Ok(directory) = top.beneath(&path) {
+                    self.files.insert(repository, KnownFiles::of(&path, &directory, &found));
+                }
+                let settings = repository::risky_settings_of_begun(&self.path.join(path));
+                self.begun.insert(repository, settings);
             }
-            begun.insert(repository.clone(), repository::risky_settings_of_begun(&self.path.join(path)));
         }
-        (self.steps, self.files) = (Arc::new(steps), Arc::new(files));
-        (self.settings, self.begun) = (Arc::new(settings), Arc::new(begun));
+        if let Some(earlier) = earlier {
+            self.take_trusted(earlier);
+        }
+    }
+
+    fn note_repository(&mut self, top: &OpenDirectory, repository: &str, is_held: bool) {
+        let path = decode_path(repository);
+        if let Ok(directory) = top.beneath(&path) {
+            self.files.insert(repository, KnownFiles::of(&path, &directory, &self.found));
+            SequenceCommands::of(&directory)
+                .into_iter()
+                .for_each(|steps| self.steps.insert(repository, steps));
+        }
+        let settings = KnownSettings::of_repository(top, &self.path, &path, is_held);
+        self.settings.insert(repository, settings);
     }
 }
 

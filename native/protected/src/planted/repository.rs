@@ -134,7 +134,7 @@ impl<'c> Cleaner<'c> {
         };
         let Some(target) = target.map(|target| self.root.path.join(above).join(target)) else { return };
         if !self.is_looked_at(&target) {
-            let is_new = !self.root.settings.contains_key(text);
+            let is_new = !self.root.settings.contains(text);
             if is_new || !risky_settings(&target).is_subset(&kept) {
                 self.set_aside(above, &parent, &name, "leads to a repository that is not protected");
             }

@@ -1,8 +1,8 @@
 //! What others do while a command runs: further commands of the same port, and the person.
 
 use super::leftovers::tiers;
-use super::{Outside, made, program};
-use crate::common::{Env, InSession};
+use super::{Outside, REQUIRED, made, program};
+use crate::common::{Env, InSession, host};
 use serde_json::{Value, json};
 use std::fs;
 use std::process::Command;
@@ -50,6 +50,35 @@ fn what_an_overlapping_command_makes_again_is_removed_again() {
             assert_eq!(told.contains(what), !runs, "{what}: {result}");
         }
     }
+}
+
+#[test]
+fn overlapping_commands_under_other_rules_know_of_each_other() {
+    let (outside, env) = (Outside::new(), Env::with("off"));
+    program(&env, &outside);
+    env.run(&format!(
+        "mkdir h; cd h; {}; git -C r config core.pager cat; cp ../evil r/.git/hooks/post-commit",
+        made("r")
+    ));
+    let rules = json!({"default": "allow", "deny": ["Read(h/**)"]});
+    let [other, own] = [rules, json!({"default": "allow"})].map(|rules| host(env.path(), rules, REQUIRED));
+    let (first, second) = (InSession::new(&other), InSession::new(&own));
+    let evil = env.path().join("evil");
+    let plant = format!("git init -q n; git -C n config core.fsmonitor {}; ", evil.display());
+    let of_first = first.start(json!({"command": plant + &wait_for("first")}));
+    is_at(&env, "first");
+    let of_second = second.start(json!({"command": wait_for("second")}));
+    is_at(&env, "second");
+    touch(&env, "second");
+    // The first one still runs, so the second one finds its repository, and nothing of the person's.
+    let result = second.ended(&of_second);
+    let planted = result["planted"].as_array().unwrap();
+    assert_eq!(planted.len(), 1, "{result}");
+    assert_eq!(planted[0]["path"], "n/.git/config", "{result}");
+    assert!(!outside.runs(&env.path().join("n"), &["status"]));
+    assert!(env.path().join("h/r/.git/hooks/post-commit").exists());
+    touch(&env, "first");
+    first.ended(&of_first);
 }
 
 /// The person does something while a command runs, which then plants a program. Whether it runs, and the result.
