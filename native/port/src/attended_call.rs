@@ -6,7 +6,8 @@ use crate::refusal;
 use crate::starts;
 use crate::temp_dir::PrivateDir;
 use crate::terminal::{Approval, Terminal};
-use beamai_base::{Reason, Result as ToolResult, ToolError};
+use crate::told_to_end;
+use beamai_base::{CancelToken, Reason, Result as ToolResult, ToolError};
 use beamai_engine::catalogue;
 use beamai_engine::{CallOptions, CallOutcome, CallRequest, CallSession, Host, HostSettings};
 use beamai_isolation::{SandboxMode, SandboxSettings, Tier};
@@ -25,7 +26,9 @@ pub(crate) fn run(mut settings: HostSettings, mut call: CallRequest) -> ToolResu
     settings.limits.output_file_bytes = 0;
     let runs_in_port = catalogue::find(&call.tool, call.dialect.as_deref())?.traits().door == Door::Port;
     let mut temp = None;
+    let cancel = CancelToken::new();
     if runs_in_port {
+        told_to_end::cancel_on_signal(&cancel);
         options::warn(&settings.sandbox);
         temp = temp_dir(&settings.sandbox)?;
     }
@@ -33,7 +36,7 @@ pub(crate) fn run(mut settings: HostSettings, mut call: CallRequest) -> ToolResu
         call.session = Some(CallSession { temp_dir: Some(path.to_owned()), ..CallSession::default() });
     }
     let host = Arc::new(Host::new(&settings, Arc::new(services().for_command_line()))?);
-    attended(&host, call, Terminal::of_this_program().map(Arc::new).as_ref())
+    attended(&host, call, Terminal::of_this_program().map(Arc::new).as_ref(), &cancel)
 }
 
 /// A temporary directory for calls that might otherwise have none: without mounts, `/tmp` is shared with other users.
@@ -49,10 +52,16 @@ fn temp_dir(sandbox: &SandboxSettings) -> ToolResult<Option<PrivateDir>> {
 }
 
 /// Makes the call, and repeats it with the user's responses. Each kind of request is made at most once.
-fn attended(host: &Arc<Host>, call: CallRequest, terminal: Option<&Arc<Terminal>>) -> ToolResult<Value> {
+fn attended(
+    host: &Arc<Host>,
+    call: CallRequest,
+    terminal: Option<&Arc<Terminal>>,
+    cancel: &CancelToken,
+) -> ToolResult<Value> {
     let line = ProgressLine::new();
     let request = CallRequest { asks_starts: terminal.is_some(), ..call.clone() };
-    let outcome = host.call(request, listening(host, terminal, line.as_ref()));
+    let run = CallOptions { cancel: cancel.clone(), ..listening(host, terminal, line.as_ref()) };
+    let outcome = host.call(request, run);
     // A prompt must have the terminal to itself.
     drop(line);
     match outcome {
@@ -63,7 +72,7 @@ fn attended(host: &Arc<Host>, call: CallRequest, terminal: Option<&Arc<Terminal>
             Some(person) => match person.approves(&request) {
                 Approval::Given => {
                     let approved = request["fingerprint"].as_str().map(str::to_owned);
-                    attended(host, CallRequest { approved, ..call }, terminal)
+                    attended(host, CallRequest { approved, ..call }, terminal, cancel)
                 }
                 Approval::Declined => Err(refusal::said_no(&request, "the person at the terminal")),
                 Approval::Cancelled => Err(refusal::gave_no_answer(&request, "the person at the terminal")),
@@ -71,7 +80,7 @@ fn attended(host: &Arc<Host>, call: CallRequest, terminal: Option<&Arc<Terminal>
         },
         CallOutcome::Question(questions) if call.answers.is_none() => {
             let answers = terminal.map_or(Answers::NoFrontend, |it| it.answers(&questions));
-            attended(host, CallRequest { answers: Some(answers), ..call }, terminal)
+            attended(host, CallRequest { answers: Some(answers), ..call }, terminal, cancel)
         }
         CallOutcome::Question(_) => {
             Err(ToolError::new(Reason::Crash, "a call asked again what was answered"))

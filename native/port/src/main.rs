@@ -19,6 +19,7 @@ mod settings_file;
 mod starts;
 mod temp_dir;
 mod terminal;
+mod told_to_end;
 mod tool_flags;
 mod tools;
 
@@ -52,5 +53,7 @@ fn main() -> ExitCode {
     keeper::promise();
     #[cfg(target_os = "linux")]
     beamai_process::set_program("/proc/self/exe");
-    cli::run(std::env::args_os().collect())
+    let ended = cli::run(std::env::args_os().collect());
+    told_to_end::end_commands();
+    told_to_end::exit_code().unwrap_or(ended)
 }

@@ -5,7 +5,7 @@
 //! sees a busy port.
 
 use crate::args::UsageError;
-use crate::keeper;
+use crate::{keeper, told_to_end};
 use beamai_base::{Reason, ToolError};
 use beamai_services::services;
 use beamai_wire::frame::{self, MAX_WRITE, PortRequest, ResponseKind};
@@ -101,7 +101,7 @@ impl PortServer {
         Self { shared: Arc::new(shared), pool: JobPool::new("beamai-call", MOST_THREADS, MOST_WAITING) }
     }
 
-    /// Serves until the end of input, then cancels running calls.
+    /// Serves until the end of input, then cancels running calls, and waits until commands have been cleaned up after.
     fn run(&self, mut input: BufReader<File>) -> std::io::Result<()> {
         let mut bytes = Vec::new();
         let ended = loop {
@@ -113,6 +113,7 @@ impl PortServer {
             }
         };
         self.shared.running().values().for_each(CancelToken::cancel);
+        told_to_end::end_commands();
         ended
     }
 

@@ -3,6 +3,7 @@
 use super::client::{IdleReaper, Launcher};
 use super::frame;
 use super::message::{CommandReport, from_bytes};
+use super::running::RunningProgram;
 use beamai_exec_guard::GuardHandle;
 use beamai_isolation::{Isolation, Outlet};
 use beamai_sandbox::Confinement;
@@ -11,6 +12,10 @@ use rustix::net::SendFlags;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How long the processes of a reaper that was killed may outlive its socket.
+const LAG: Duration = Duration::from_millis(100);
 
 /// A program that was started by a [`Launcher`]. Dropping it kills the program and all processes that it has started.
 #[derive(Debug)]
@@ -29,6 +34,8 @@ pub struct Child {
     pub(super) proxy: Option<OwnedFd>,
     pub(super) opened: Option<OpenOutlet>,
     pub(super) was_killed: AtomicBool,
+    /// `None` if nothing is removed after it.
+    pub(super) running: Option<RunningProgram>,
 }
 
 /// An open outlet, closed on drop.
@@ -60,17 +67,23 @@ impl Child {
     /// # Errors
     /// `EPIPE` if the reaper was killed from outside; its processes were killed with it, or by the launcher.
     pub fn wait(&self) -> Result<CommandReport, Errno> {
-        let frame = frame::receive(self.control.as_fd())?.ok_or(Errno::PIPE)?;
-        from_bytes(&frame.body)
+        match frame::receive(self.control.as_fd()) {
+            Ok(Some(frame)) => from_bytes(&frame.body),
+            lost => {
+                std::thread::sleep(LAG);
+                Err(lost.err().unwrap_or(Errno::PIPE))
+            }
+        }
     }
 
-    /// As [`Child::wait`], for a server: describes how it ended. Files that it planted for the person's own git are
+    /// As [`Child::wait`], for a program whose result nobody gets: describes how it ended. Files that it planted for the person's own git are
     /// removed and reported on standard error.
     pub fn ending(&self) -> String {
         let report = self.wait();
         for planted in self.confinement.remove_planted() {
-            eprintln!("beamai: a server that has ended left something for git to run: {planted}");
+            eprintln!("beamai: a program that has ended left something for git to run: {planted}");
         }
+        self.running.iter().for_each(RunningProgram::end);
         report.map_or_else(|_| "it is lost".to_owned(), |report| report.to_string())
     }
 

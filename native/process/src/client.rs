@@ -4,6 +4,7 @@ use super::child::{Child, OpenOutlet};
 use super::frame;
 use super::message::{Setup, from_bytes, to_bytes};
 use super::pipes::Pipes;
+use super::running::RunningProgram;
 use super::spec::ProgramSpec;
 use beamai_exec_guard::{ExpectedStart, GuardHandle};
 use beamai_isolation::{Isolation, Outlet};
@@ -102,7 +103,9 @@ impl Launcher {
         let pipes = Pipes::open(spec.stdin).map_err(|errno| SetupFailure::new("make pipes", errno))?;
         let fds: Vec<_> = [&spec.directory].into_iter().chain(&pipes.theirs).map(AsFd::as_fd).collect();
         let order = PendingOrder { vouched, body: &body, fds: &fds, outlet };
+        let running = spec.confinement.is_cleaned_up_after().then(RunningProgram::register).transpose()?;
         let (ready, opened) = self.order(&spec.confinement, &order)?;
+        running.iter().try_for_each(|running| running.has_reaper(&ready.control))?;
         Ok(Child {
             stdin: pipes.stdin,
             stdout: Some(pipes.stdout),
@@ -115,6 +118,7 @@ impl Launcher {
             proxy: ready.proxy,
             opened,
             was_killed: AtomicBool::new(false),
+            running,
         })
     }
 

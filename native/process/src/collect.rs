@@ -3,6 +3,7 @@
 use super::child::Child;
 use super::message::CommandReport;
 use super::pause::Pause;
+use super::running;
 use beamai_base::CancelToken;
 use beamai_isolation::Planted;
 use beamai_sandbox::SetupFailure;
@@ -118,11 +119,31 @@ pub fn collect(child: Child, terms: &RunOptions<'_>, sink: &mut dyn OutputSink) 
     let watched = run.watch(sink);
     run.stdout.read_what_is_left(sink);
     run.stderr.read_what_is_left(sink);
+    if let Err(errno) = watched {
+        return RunResult { end: run.end, report: Err(errno), planted: clean_later(run.child) };
+    }
     let confinement = Arc::clone(&run.child.confinement);
-    let report = watched.and_then(|()| run.child.report());
+    // The reaper may have been told before this thread was.
+    if run.end == RunEnd::Itself && running::are_ending() {
+        run.end = RunEnd::Cancelled;
+    }
+    // Until the end of this function: the program ends only after the removal.
+    let _running = run.child.running.take();
+    let report = run.child.report();
     // All its processes are gone, so nothing can plant the files again.
     let planted = confinement.remove_planted();
     RunResult { end: run.end, report, planted }
+}
+
+/// What a program plants is removed when its last process has ended, and reported on standard error: while one is left, it
+/// could plant it again.
+fn clean_later(child: Child) -> Vec<Planted> {
+    let why = "some processes of the command may still be there, and can leave more";
+    let planted = child.confinement.not_cleaned(why);
+    child.kill();
+    let clean = move || _ = child.ending();
+    _ = std::thread::Builder::new().name("beamai-late-end".to_owned()).spawn(clean);
+    planted
 }
 
 struct ProgramRun<'a> {

@@ -33,6 +33,7 @@ mod launcher;
 mod message;
 mod pause;
 mod pipes;
+mod running;
 mod signal_name;
 mod spec;
 
@@ -45,5 +46,6 @@ pub use collect::{
 pub use launcher::launcher_main;
 pub use message::{CommandReport, ExitStatus, KillCause, MemoryExcess};
 pub use pause::Pause;
+pub use running::end_all;
 pub use signal_name::signal_name;
 pub use spec::{ProgramSpec, Shortcut, Stdin};

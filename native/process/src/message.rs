@@ -98,7 +98,7 @@ pub enum KillCause {
     Memory(MemoryExcess),
     /// It had too many processes and threads.
     Processes(MemoryExcess),
-    /// It created a forbidden file at this path. The file was removed.
+    /// It created a forbidden file at this path. The file was removed or renamed.
     Created(String),
 }
 

@@ -174,6 +174,16 @@ impl Confinement {
         remove_planted(&self.before, &writable.map(PathBuf::from).collect::<Vec<_>>())
     }
 
+    /// Whether there is something to check after a command.
+    pub fn is_cleaned_up_after(&self) -> bool {
+        !self.before.is_empty()
+    }
+
+    /// The result for a command that cannot be cleaned up after, and why.
+    pub fn not_cleaned(&self, why: &str) -> Vec<Planted> {
+        self.before.unchecked(why)
+    }
+
     fn check_whole(&self, root: &Path, found: &ProtectedPaths, denied_paths: &DeniedPaths) -> Result<()> {
         let rules = denied_paths.rules_in(root);
         let (Some(why), SandboxMode::Required, false) = (&found.cut, self.mode, rules.is_empty()) else {

@@ -369,7 +369,7 @@ fn cause_message(cause: &KillCause) -> String {
         ),
         KillCause::Created(path) => format!(
             "the command was killed because it created {path}, from which git would take settings and programs to run; \
-             the file was removed"
+             the file was removed, or is beside it as \".planted\""
         ),
     }
 }

@@ -2,7 +2,6 @@
 
 use super::connections::{ConnectionLimit, ConnectionSlot, RequestGuard};
 use super::server::{ConnectionServer, SharedState};
-use super::signals;
 use crate::args::{self, UsageError};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited, combinators::BoxBody};
 use hyper::body::{Bytes, Incoming};
@@ -60,7 +59,7 @@ pub(super) async fn serve(shared: &Arc<SharedState>, address: SocketAddr) -> Res
     args::print(format!("http://{bound}{PATH}\n"));
     tokio::select! {
         () = accept(&listener, &service) => {}
-        () = signals::told_to_end() => {}
+        () = crate::told_to_end::by_signal() => {}
     }
     ending.cancel();
     Ok(ExitCode::SUCCESS)

@@ -21,10 +21,10 @@ mod requests;
 mod running_call;
 mod server;
 mod session;
-mod signals;
 
 use crate::args::{self, UsageError};
 use crate::options::{self, HostOptions};
+use crate::told_to_end;
 use beamai_engine::Host;
 use beamai_services::services;
 use beamai_tool::for_model::LEAST_LIMIT;
@@ -85,6 +85,8 @@ pub(crate) fn main(matches: &ArgMatches) -> Result<ExitCode, UsageError> {
             Some(address) => http::serve(&shared, address).await,
         }
     });
+    // Commands first: they use the sessions' directories.
+    told_to_end::end_commands();
     shared.sessions.end_all();
     // A read of standard input cannot be cancelled, and must not keep the program running.
     runtime.shutdown_background();
@@ -144,7 +146,7 @@ async fn stdio(shared: &Arc<SharedState>) -> Result<ExitCode, UsageError> {
     };
     let ended = tokio::select! {
         ended = served => ended,
-        () = signals::told_to_end() => Ok(()),
+        () = told_to_end::by_signal() => Ok(()),
     };
     Ok(match ended {
         Ok(()) => ExitCode::SUCCESS,

@@ -48,16 +48,20 @@ fn assert_none_left_soon(mark: &str) {
 }
 
 /// The launcher among the children of a process.
-fn launcher_of(parent: u32) -> u32 {
+pub(crate) fn launcher_of(parent: u32) -> u32 {
+    let named = |pid: &u32| {
+        std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name == "beamai-launcher\n")
+    };
+    children_of(parent).into_iter().find(named).unwrap()
+}
+
+pub(crate) fn children_of(parent: u32) -> Vec<u32> {
     let threads = std::fs::read_dir(format!("/proc/{parent}/task")).unwrap().flatten();
     let children = threads.flat_map(|thread| {
         let text = std::fs::read_to_string(thread.path().join("children")).unwrap_or_default();
         text.split_whitespace().map(|pid| pid.parse::<u32>().unwrap()).collect::<Vec<_>>()
     });
-    let named = |pid: &u32| {
-        std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name == "beamai-launcher\n")
-    };
-    children.into_iter().find(named).unwrap()
+    children.collect()
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! What sandboxed commands leave for the person's own git. Each attempt is shown to work first: planted without a sandbox,
 //! the program runs when git is used outside; planted under one, it does not, and the result says what was taken out.
 
+mod ended;
 mod inside;
 mod leftovers;
 mod links;
+mod meanwhile;
+mod obstacles;
 mod ordinary;
 mod state;
 mod through;

@@ -346,13 +346,14 @@ impl CommandState {
         u32::try_from(self.struck.len().max(self.reaped)).unwrap_or(u32::MAX)
     }
 
-    /// Removes a file that the command must not create, and records it. False if it could not be removed.
+    /// Removes files that the command must not create, and records one. False if one could not be removed, which is an
+    /// offence, too.
     fn note_intruder(&mut self, forbidden_names: &ForbiddenNames) -> bool {
-        let removed = forbidden_names.remove();
-        if let Ok(Some(path)) = &removed {
-            self.cause.get_or_insert_with(|| KillCause::Created(path.clone()));
+        let found = forbidden_names.remove();
+        if let Some(path) = found.path {
+            self.cause.get_or_insert(KillCause::Created(path));
         }
-        removed.is_ok()
+        found.are_gone
     }
 
     /// Reaps exited children. Returns whether any children are left.

@@ -18,6 +18,7 @@ use beamai_policy::DeniedPaths;
 use beamai_workspace::encode_path;
 use scan::Scan;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
@@ -49,6 +50,9 @@ pub struct ProtectedPaths {
     pub closed: Vec<String>,
     /// Why the lists may be incomplete.
     pub cut: Option<String>,
+    /// Directories that were not looked into for that reason.
+    #[serde(skip)]
+    pub skipped: Arc<BTreeSet<PathBuf>>,
     /// Why repositories inside of the directories of others may be missing.
     pub cut_inside: Option<String>,
 }
@@ -100,12 +104,35 @@ pub fn protected_paths(
     denied_paths: &DeniedPaths,
     check: &dyn Fn() -> Result<()>,
 ) -> Result<Arc<ProtectedPaths>> {
+    look(root, is_workspace, denied_paths, check, false)
+}
+
+/// The same after a new walk: once a limit is hit, new directories are not looked into, although nearer ones come first.
+///
+/// # Errors
+/// Those of `check`.
+pub(crate) fn protected_paths_anew(
+    root: &Path,
+    is_workspace: bool,
+    denied_paths: &DeniedPaths,
+    check: &dyn Fn() -> Result<()>,
+) -> Result<Arc<ProtectedPaths>> {
+    look(root, is_workspace, denied_paths, check, true)
+}
+
+fn look(
+    root: &Path,
+    is_workspace: bool,
+    denied_paths: &DeniedPaths,
+    check: &dyn Fn() -> Result<()>,
+    anew: bool,
+) -> Result<Arc<ProtectedPaths>> {
     let index = kept(IndexKey { root: root.to_owned(), is_workspace, denied_paths: denied_paths.clone() });
     let mut state = index.lock(check)?;
     let targets = index.key.targets();
     let scan = Scan { targets: &targets, check };
     // The state is taken out while it is updated, so an error leaves no inconsistent state.
-    let known = match state.take().filter(|known| known.tree.is_of(root)) {
+    let known = match state.take().filter(|known| !anew && known.tree.is_of(root)) {
         Some(known) => known.now(&scan)?,
         None => IndexState::of(DirectoryIndex::walk(root, targets.bounds(), &scan)?, &targets),
     };

@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::ops::Bound;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Time before a walk that hit a limit is repeated, if something has changed.
@@ -37,6 +38,8 @@ pub(super) struct DirectoryIndex {
     links: BTreeSet<PathBuf>,
     /// Directories that could not be listed.
     closed: BTreeSet<PathBuf>,
+    /// Directories outside of repositories that a limit kept from being looked into.
+    skipped: Arc<BTreeSet<PathBuf>>,
     hidden: BTreeSet<PathBuf>,
     read_only: BTreeSet<PathBuf>,
     plain: Extent,
@@ -123,6 +126,7 @@ impl DirectoryIndex {
             begun: BTreeSet::new(),
             links: BTreeSet::new(),
             closed: BTreeSet::new(),
+            skipped: Arc::default(),
             hidden: BTreeSet::new(),
             read_only: BTreeSet::new(),
             plain: Extent::default(),
@@ -147,6 +151,7 @@ impl DirectoryIndex {
             links: texts(&self.links),
             closed: texts(&self.closed),
             cut: self.plain.cut.as_ref().map(|cut| cut.why.clone()),
+            skipped: Arc::clone(&self.skipped),
             cut_inside: self.inside.cut.as_ref().map(|cut| cut.why.clone()),
         }
     }
@@ -274,6 +279,10 @@ impl DirectoryIndex {
                 set.remove(&gone);
             }
         }
+        // Most often there are none, and the set is shared.
+        if !self.skipped.is_empty() && !beneath(&self.skipped).is_empty() {
+            Arc::make_mut(&mut self.skipped).retain(|other| !other.starts_with(path));
+        }
         let from = self.with_files.range::<Path, _>((Bound::Included(path), Bound::Unbounded));
         let gone: Vec<PathBuf> =
             from.map(|(other, _)| other).take_while(|other| other.starts_with(path)).cloned().collect();
@@ -379,7 +388,12 @@ impl DirectoryIndex {
             }
             let bounds = self.bounds;
             if self.extent(role).is_over(bounds) {
-                queues[usize::from(role.is_inside())].clear();
+                let rest = std::mem::take(&mut queues[usize::from(role.is_inside())]);
+                if !role.is_inside() {
+                    let skipped = Arc::make_mut(&mut self.skipped);
+                    skipped.insert(path);
+                    skipped.extend(rest.into_iter().map(|(path, _)| path));
+                }
                 continue;
             }
             match self.enter(&path, role) {
@@ -392,8 +406,8 @@ impl DirectoryIndex {
                         }
                     }
                 }
-                // Removed or replaced meanwhile, for which there is an event.
-                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
+                // Removed or replaced meanwhile, for which there is an event; or git cannot reach it either.
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NAMETOOLONG) => {}
                 Err(Errno::ACCESS | Errno::PERM) => {
                     _ = self.keep(&path, scan.targets.meaning_of_unreadable());
                     self.closed.insert(path);
@@ -401,6 +415,9 @@ impl DirectoryIndex {
                 Err(errno) => {
                     let why = format!("{} cannot be opened: {errno}", encode_path(&path));
                     self.extent(role).note_cutoff(&why);
+                    if !role.is_inside() {
+                        Arc::make_mut(&mut self.skipped).insert(path);
+                    }
                 }
             }
         }

@@ -1,17 +1,21 @@
 //! A directory that commands can write to, opened so that no link escapes.
 
-use super::MOST;
+use super::{MOST, budget};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::hash::{BuildHasher, RandomState};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-/// Identity, change time and size of a file.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct FileStamp(String);
+/// What changes with a file: identity, change time, size and number of names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct FileStamp {
+    own: [i128; 6],
+    is_file: bool,
+    /// Of what a link leads to.
+    target: Option<[i128; 6]>,
+}
 
 /// An open directory. Operations stay in it even if it is moved.
 pub(super) struct OpenDirectory(OwnedFd);
@@ -37,14 +41,23 @@ impl OpenDirectory {
         Some(FileType::from_raw_mode(stat.st_mode))
     }
 
-    /// What changes with a file: what a link leads to counts, too. `None` if it does not exist.
-    pub(super) fn stamp(&self, name: impl AsRef<OsStr>) -> Option<FileStamp> {
-        let stat = |flags| {
-            let stat = rustix::fs::statat(&self.0, name.as_ref(), flags).ok()?;
-            Some((stat.st_dev, stat.st_ino, stat.st_ctime, stat.st_ctime_nsec, stat.st_size))
-        };
-        Some((stat(AtFlags::SYMLINK_NOFOLLOW)?, stat(AtFlags::empty())))
-            .map(|stamp| FileStamp(format!("{stamp:?}")))
+    /// The stamp of a file in or beneath it: what a link leads to counts, too. `None` if it does not exist.
+    pub(super) fn stamp(&self, path: impl AsRef<Path>) -> Option<FileStamp> {
+        let stat = |flags| rustix::fs::statat(&self.0, path.as_ref(), flags).ok();
+        let own = stat(AtFlags::SYMLINK_NOFOLLOW)?;
+        let kind = FileType::from_raw_mode(own.st_mode);
+        let target = if kind == FileType::Symlink { stat(AtFlags::empty()) } else { None };
+        Some(FileStamp {
+            own: numbers(&own),
+            is_file: kind == FileType::RegularFile,
+            target: target.as_ref().map(numbers),
+        })
+    }
+
+    /// Opens the directory at a path, links followed.
+    pub(super) fn within(&self, path: &Path) -> Result<Self, Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        rustix::fs::openat(&self.0, path, flags, Mode::empty()).map(Self)
     }
 
     /// Whether a regular file has more than one name.
@@ -53,13 +66,6 @@ impl OpenDirectory {
         stat.is_ok_and(|stat| {
             stat.st_nlink > 1 && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
         })
-    }
-
-    /// Replaces a file by a copy, which has one name.
-    pub(super) fn copy_in_place(&self, name: &OsStr) -> Result<(), Errno> {
-        let stat = rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        self.replace(name, &self.read(name)?)?;
-        rustix::fs::chmodat(&self.0, name, Mode::from_raw_mode(stat.st_mode & 0o777), AtFlags::empty())
     }
 
     /// Opens a regular file for reading.
@@ -104,76 +110,6 @@ impl OpenDirectory {
         Some(OsString::from_vec(target.into_bytes()))
     }
 
-    /// Opens a directory beneath it that may not be listed; git could write in it all the same.
-    pub(super) fn made_readable(&self, path: &Path) -> Result<Self, Errno> {
-        self.beneath(path).or_else(|errno| {
-            if errno != Errno::ACCESS {
-                return Err(errno);
-            }
-            let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            let found = rustix::fs::openat2(&self.0, path, flags, Mode::empty(), resolve)?;
-            let mode = Mode::from_raw_mode(rustix::fs::fstat(&found)?.st_mode & 0o777);
-            let at = format!("/proc/self/fd/{}", found.as_raw_fd());
-            rustix::fs::chmod(at, mode | Mode::RUSR | Mode::XUSR)?;
-            self.beneath(path)
-        })
-    }
-
-    /// Removes a name that is not a directory's.
-    pub(super) fn remove(&self, name: impl AsRef<OsStr>) -> Result<(), Errno> {
-        rustix::fs::unlinkat(&self.0, name.as_ref(), AtFlags::empty())
-    }
-
-    /// Makes a link.
-    pub(super) fn make_link(&self, name: impl AsRef<OsStr>, target: &OsStr) -> Result<(), Errno> {
-        rustix::fs::symlinkat(target, &self.0, name.as_ref())
-    }
-
-    /// Atomically replaces a file by one with this content.
-    pub(super) fn replace(&self, name: impl AsRef<OsStr>, text: &[u8]) -> Result<(), Errno> {
-        let mut draft = name.as_ref().to_owned();
-        draft.push(".beamai-tmp");
-        _ = rustix::fs::unlinkat(&self.0, &draft, AtFlags::empty());
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let fd = rustix::fs::openat(&self.0, &draft, flags, Mode::from_raw_mode(0o644))?;
-        let mut rest = text;
-        while !rest.is_empty() {
-            rest = &rest[rustix::io::write(&fd, rest)?..];
-        }
-        rustix::fs::renameat(&self.0, &draft, &self.0, name.as_ref())
-    }
-
-    /// Renames a file to an unused name, and returns that name.
-    pub(super) fn set_aside(&self, name: impl AsRef<OsStr>) -> Result<OsString, Errno> {
-        use rustix::fs::RenameFlags;
-        for attempt in 0..100 {
-            let mut aside = name.as_ref().to_owned();
-            aside.push(if attempt == 0 { ".planted".to_owned() } else { format!(".planted-{attempt}") });
-            let renamed =
-                rustix::fs::renameat_with(&self.0, name.as_ref(), &self.0, &aside, RenameFlags::NOREPLACE);
-            match renamed {
-                Err(Errno::EXIST) => {}
-                renamed => return renamed.map(|()| aside),
-            }
-        }
-        Err(Errno::EXIST)
-    }
-
-    /// Moves a file to an unused name in another directory, where git looks for no such name, and returns that name.
-    pub(super) fn move_to(&self, name: impl AsRef<OsStr>, other: &Self) -> Result<OsString, Errno> {
-        let name = name.as_ref();
-        for _ in 0..100 {
-            let aside = OsString::from(format!("planted-{:08x}", RandomState::new().hash_one(name) >> 32));
-            let flags = rustix::fs::RenameFlags::NOREPLACE;
-            match rustix::fs::renameat_with(&self.0, name, &other.0, &aside, flags) {
-                Err(Errno::EXIST) => {}
-                renamed => return renamed.map(|()| aside),
-            }
-        }
-        Err(Errno::EXIST)
-    }
-
     /// The names in it that are links.
     pub(super) fn links(&self) -> Vec<OsString> {
         let links = self.entries().into_iter().filter(|(_, kind)| *kind == FileType::Symlink);
@@ -200,6 +136,31 @@ impl OpenDirectory {
     }
 }
 
+impl AsFd for OpenDirectory {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl FileStamp {
+    /// Whether a regular file has more than one name.
+    pub(super) fn is_shared(&self) -> bool {
+        self.is_file && self.own[5] > 1
+    }
+}
+
+#[allow(clippy::useless_conversion, reason = "types differ between architectures")]
+fn numbers(stat: &rustix::fs::Stat) -> [i128; 6] {
+    [
+        i128::from(stat.st_dev),
+        i128::from(stat.st_ino),
+        i128::from(stat.st_ctime),
+        i128::from(stat.st_ctime_nsec),
+        i128::from(stat.st_size),
+        i128::from(stat.st_nlink),
+    ]
+}
+
 /// The content of a regular file up to a size limit.
 pub(super) fn read_all(fd: OwnedFd) -> Result<Vec<u8>, Errno> {
     read_at_most(fd, MOST)
@@ -210,6 +171,11 @@ fn read_at_most(fd: OwnedFd, most: u64) -> Result<Vec<u8>, Errno> {
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
         return Err(Errno::INVAL);
     }
+    let size = u64::try_from(stat.st_size).unwrap_or_default();
+    if size > most {
+        return Err(Errno::FBIG);
+    }
+    budget::take(size)?;
     let mut text = Vec::new();
     let read =
         std::io::Read::read_to_end(&mut std::io::Read::take(std::fs::File::from(fd), most + 1), &mut text);

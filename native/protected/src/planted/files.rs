@@ -1,5 +1,6 @@
 //! Files of a repository by which git writes or runs what they name: its index, and remotes of the old form.
 
+use super::budget::{TOO_MUCH, UNREAD};
 use super::config;
 use super::directory::{FileStamp, OpenDirectory};
 use super::index::{self, Unreadable};
@@ -113,7 +114,7 @@ impl Cleaner<'_> {
                         let aside = list.move_to(&remote.name, directory)?;
                         Ok(format!("moved to {}", path.join(aside).display()))
                     };
-                    let outcome = self.outcome(moved);
+                    let outcome = self.outcome(path, moved);
                     let file = path.join(remote.directory).join(&remote.name);
                     self.record(&file, "a remote that runs a command", outcome);
                 }
@@ -137,6 +138,9 @@ impl Cleaner<'_> {
     ) -> Option<String> {
         let unreadable = || Some("an index that cannot be read".to_owned());
         let text = directory.read_up_to(name, MOST_OF_INDEX);
+        if text == Err(UNREAD) {
+            return Some(TOO_MUCH.to_owned());
+        }
         if self.is_begun(path) {
             // It may be anything.
             let seen = text.clone().or_else(|_| directory.read_through(name));

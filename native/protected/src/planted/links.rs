@@ -97,7 +97,7 @@ impl Cleaner<'_> {
             {
                 continue;
             }
-            let outcome = self.outcome(|| {
+            let outcome = self.outcome(path, || {
                 let parent = repository.beneath(link.parent().unwrap_or(Path::new("")))?;
                 parent.remove(link.file_name().unwrap_or_default())?;
                 Ok(format!("removed; it led to {}", target.to_string_lossy()))

@@ -1,17 +1,22 @@
 //! Finds what a command leaves behind that the user's own git would run later, outside the sandbox.
 //!
 //! What exists when a command starts is protected by mounts, including files that git's settings include and the hooks
-//! that they name ([`sources`]); where mounts are not allowed, it is compared at the end with what it was. Links on the
+//! that they name ([`sources`]); where mounts are not allowed or were lifted, it is compared at the end with what it was ([`known`])
+//! before the oldest command that still ran ([`baseline`]). Links on the
 //! way to these ([`way`]) can be replaced meanwhile, and are put back at the end ([`trusted`]). What a command
 //! creates can only be checked when it ends: in each new repository, settings that run programs are removed and hooks are
 //! renamed; in each existing one, new `exec` commands of a rebase are removed, and so is other state that git would not have
 //! made ([`files`], [`sequence`]). An ordinary clone stays unchanged.
 
+mod baseline;
+mod budget;
+mod change;
 mod config;
 mod directory;
 mod files;
 mod hooks;
 mod index;
+mod known;
 mod links;
 mod named;
 mod nested;
@@ -30,41 +35,32 @@ mod trees;
 mod trusted;
 mod way;
 
+use crate::index::protected_paths_anew;
 use crate::{ProtectedPaths, protected_paths};
+use baseline::{ByRepository, RepositoryBaseline, RunningBaselines};
 use beamai_base::Result;
 use beamai_isolation::Planted;
 use beamai_policy::DeniedPaths;
 use beamai_workspace::decode_path;
+use budget::BudgetScope;
 use directory::OpenDirectory;
 use files::KnownFiles;
-use hooks::RelativeHooks;
+use known::KnownSettings;
 use repository::Cleaner;
 use sequence::SequenceCommands;
 use sources::ConfigSources;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-use way::{Entry, KnownLinks};
+use way::KnownLinks;
 
 /// Maximum size of a file that is read, in bytes; no person writes larger ones.
 const MOST: u64 = 1 << 20;
 
 /// Maximum depth of a path, in directories.
 const MOST_LEVELS: usize = 2_048;
-
-/// What existed when a command started, besides protected paths.
-#[derive(Debug, Default)]
-struct RepositoryBaseline {
-    denied_paths: DeniedPaths,
-    roots: Vec<SnapshotRoot>,
-    /// Whether the command has ended and was cleaned up after.
-    is_over: AtomicBool,
-}
-
-/// Those of running commands, oldest first.
-static RUNNING: Mutex<Vec<Weak<RepositoryBaseline>>> = Mutex::new(Vec::new());
 
 /// What existed before. All snapshots are equal: they must not make two confinements differ.
 #[derive(Debug, Clone, Default)]
@@ -84,19 +80,19 @@ struct SnapshotRoot {
     is_workspace: bool,
     found: Arc<ProtectedPaths>,
     /// Pending commands of a rebase or cherry-pick, by repository.
-    steps: HashMap<String, SequenceCommands>,
+    steps: ByRepository<SequenceCommands>,
     /// Indexes and remotes, by repository.
-    files: HashMap<String, KnownFiles>,
-    /// Repositories that no mount protects, with the settings and hooks that they had.
-    unpinned: HashMap<String, BTreeSet<String>>,
-    /// Directories that a name or two would make repositories, with the same.
-    begun: HashMap<String, BTreeSet<String>>,
+    files: ByRepository<KnownFiles>,
+    /// Settings and hooks, by repository.
+    settings: ByRepository<KnownSettings>,
+    /// Directories that a name or two would make repositories, with those that they had.
+    begun: ByRepository<BTreeSet<String>>,
     sources: ConfigSources,
 }
 
 impl RepositorySnapshot {
     /// Takes a snapshot. Also returns further paths that must be read-only. `is_held` says whether mounts will keep commands
-    /// from changing what exists; otherwise that is part of the snapshot as well.
+    /// from changing what exists, unless somebody else does.
     pub fn now(
         found: &[Arc<ProtectedPaths>],
         workspace: &Path,
@@ -108,52 +104,28 @@ impl RepositorySnapshot {
             path.canonicalize().unwrap_or(path)
         };
         let writable: Vec<PathBuf> = found.iter().map(real).collect();
-        let links = known_links();
+        let running = RunningBaselines::now();
+        let links = running.links();
         let at_start = Start { writable: &writable, links: &links, is_held };
         let roots: Vec<SnapshotRoot> =
-            found.iter().map(|found| SnapshotRoot::now(found, workspace, &at_start)).collect();
+            found.iter().map(|found| at_start.root(found, workspace, &running)).collect();
         let present = roots.iter().flat_map(|root| root.sources.present(&writable));
         let read_only: BTreeSet<OsString> = present.map(OsString::from).collect();
         let denied_paths = denied_paths.clone();
         let baseline = Arc::new(RepositoryBaseline { denied_paths, roots, is_over: AtomicBool::new(false) });
-        if baseline.links().next().is_some() {
-            RUNNING.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&baseline));
-        }
+        baseline.begin();
         (Self(baseline), read_only.into_iter().collect())
     }
-}
 
-impl RepositoryBaseline {
-    /// The relative paths of hooks that the settings of all directories name.
-    fn relative_hooks(&self) -> RelativeHooks {
-        let mut all = RelativeHooks::new();
-        for (path, directories) in self.roots.iter().flat_map(|root| &root.sources.relative_hooks) {
-            all.entry(path.clone()).or_default().extend(directories.iter().cloned());
-        }
-        all
+    /// Whether it is of no directory.
+    pub fn is_empty(&self) -> bool {
+        self.0.roots.is_empty()
     }
 
-    /// The links by which git finds settings and hooks.
-    fn links(&self) -> impl Iterator<Item = (&PathBuf, &OsString)> {
-        let trusted = self.roots.iter().flat_map(|root| &root.sources.trusted);
-        trusted.flat_map(|trusted| &trusted.way.steps).filter_map(|step| match &step.entry {
-            Entry::Link(target) => Some((&step.path, target)),
-            _ => None,
-        })
+    /// The result for a command whose changes are not looked at, and why.
+    pub fn unchecked(&self, why: &str) -> Vec<Planted> {
+        self.0.roots.iter().map(|root| unchecked(&root.path, why)).collect()
     }
-}
-
-/// Links as they were before the commands that still run.
-fn known_links() -> KnownLinks {
-    let mut links = KnownLinks::new();
-    RUNNING.lock().unwrap_or_else(PoisonError::into_inner).retain(|running| {
-        let running = running.upgrade().filter(|running| !running.is_over.load(Ordering::Acquire));
-        for (path, target) in running.iter().flat_map(|running| running.links()) {
-            links.entry(path.clone()).or_insert_with(|| target.clone());
-        }
-        running.is_some()
-    });
-    links
 }
 
 /// The circumstances of a snapshot.
@@ -163,57 +135,82 @@ struct Start<'s> {
     is_held: bool,
 }
 
-impl SnapshotRoot {
-    fn now(found: &Arc<ProtectedPaths>, workspace: &Path, start: &Start<'_>) -> Self {
+impl Start<'_> {
+    /// The state of a directory, or what is left of the state before the commands that still run.
+    fn root(
+        &self,
+        found: &Arc<ProtectedPaths>,
+        workspace: &Path,
+        running: &RunningBaselines,
+    ) -> SnapshotRoot {
         let path = decode_path(&found.root);
-        let mut root = Self {
+        let earliest = running.earliest(&path);
+        let found = earliest.map_or_else(|| Arc::clone(found), |earliest| earliest.still_found(found));
+        let mut root = SnapshotRoot {
             is_workspace: path == workspace,
-            found: Arc::clone(found),
-            steps: HashMap::new(),
-            files: HashMap::new(),
-            unpinned: HashMap::new(),
-            begun: HashMap::new(),
+            found,
+            steps: ByRepository::default(),
+            files: ByRepository::default(),
+            settings: ByRepository::default(),
+            begun: ByRepository::default(),
             sources: ConfigSources::default(),
             path,
         };
         let Ok(top) = OpenDirectory::root(&root.path) else { return root };
-        root.sources = ConfigSources::of(&root.path, start.writable, &top, &found.repositories, start.links);
-        for repository in &found.repositories {
-            let path = decode_path(repository);
-            if let Ok(directory) = top.beneath(&path) {
-                root.files.insert(repository.clone(), KnownFiles::of(&path, &directory, found));
-                root.steps.extend(SequenceCommands::of(&directory).map(|steps| (repository.clone(), steps)));
-            } else {
-                let known = KnownFiles::of_gitfile(&path, &top, &root.path);
-                root.files.extend(known.map(|known| (repository.clone(), known)));
-            }
-            if !start.is_held || repository::is_link(&top, &path) || has_other_names(&top, &path) {
-                let directory = pointers::directory_of(&top, &root.path, &path);
-                root.unpinned.insert(repository.clone(), repository::risky_settings(&directory));
-            }
-        }
-        for trusted in root.sources.trusted.iter_mut().filter(|trusted| trusted.way.exists()) {
-            // A mount does not make these read-only.
-            let is_root = start.writable.contains(&trusted.way.end);
-            if is_root || !start.is_held {
-                trusted.kept = Some(trusted::risky_content(trusted, is_root));
-            }
-        }
-        for begun in &found.begun {
-            let path = decode_path(begun);
-            if let Ok(directory) = top.beneath(&path) {
-                root.files.insert(begun.clone(), KnownFiles::of(&path, &directory, found));
-            }
-            let path = root.path.join(path);
-            root.begun.insert(begun.clone(), repository::risky_settings_of_begun(&path));
-        }
+        root.note_trusted(&top, self);
+        root.note_contents(&top, self.is_held, earliest);
         root
     }
 }
 
-/// Whether a mount does not keep a repository's settings and hooks, because they have other names.
-fn has_other_names(top: &OpenDirectory, path: &Path) -> bool {
-    top.beneath(path).is_ok_and(|repository| !shared::shared_files(&repository).is_empty())
+impl SnapshotRoot {
+    /// Records the files that git's settings name.
+    fn note_trusted(&mut self, top: &OpenDirectory, start: &Start<'_>) {
+        let repositories = &self.found.repositories;
+        self.sources = ConfigSources::of(&self.path, start.writable, top, repositories, start.links);
+        for trusted in self.sources.trusted.iter_mut().filter(|trusted| trusted.way.exists()) {
+            // A mount does not make these read-only.
+            let is_root = start.writable.contains(&trusted.way.end);
+            trusted.known = Some(KnownSettings::of_trusted(trusted, is_root, start.is_held));
+        }
+    }
+
+    /// Records what is in repositories, or was in them earlier.
+    fn note_contents(&mut self, top: &OpenDirectory, is_held: bool, earlier: Option<&Self>) {
+        let found = Arc::clone(&self.found);
+        for repository in &found.repositories {
+            if !earlier.is_some_and(|earlier| self.takes(repository, earlier)) {
+                self.note_repository(top, repository, is_held);
+            }
+        }
+        for repository in &found.begun {
+            if !earlier.is_some_and(|earlier| self.takes(repository, earlier)) {
+                let path = decode_path(repository);
+                if let Ok(directory) = top.beneath(&path) {
+                    self.files.insert(repository, KnownFiles::of(&path, &directory, &found));
+                }
+                let settings = repository::risky_settings_of_begun(&self.path.join(path));
+                self.begun.insert(repository, settings);
+            }
+        }
+        if let Some(earlier) = earlier {
+            self.take_trusted(earlier);
+        }
+    }
+
+    fn note_repository(&mut self, top: &OpenDirectory, repository: &str, is_held: bool) {
+        let path = decode_path(repository);
+        if let Ok(directory) = top.beneath(&path) {
+            self.files.insert(repository, KnownFiles::of(&path, &directory, &self.found));
+            SequenceCommands::of(&directory)
+                .into_iter()
+                .for_each(|steps| self.steps.insert(repository, steps));
+        } else if let Some(known) = KnownFiles::of_gitfile(&path, top, &self.path) {
+            self.files.insert(repository, known);
+        }
+        let settings = KnownSettings::of_repository(top, &self.path, &path, is_held);
+        self.settings.insert(repository, settings);
+    }
 }
 
 impl SnapshotRoot {
@@ -222,6 +219,9 @@ impl SnapshotRoot {
     fn now_that_all_is_listed(&self, denied_paths: &DeniedPaths) -> Result<Arc<ProtectedPaths>> {
         let look = || protected_paths(&self.path, self.is_workspace, denied_paths, &|| Ok(()));
         let mut now = look()?;
+        if now.cut.is_some() && now.skipped != self.found.skipped {
+            now = protected_paths_anew(&self.path, self.is_workspace, denied_paths, &|| Ok(()))?;
+        }
         for _ in 0..MOST_LEVELS {
             let Ok(top) = OpenDirectory::root(&self.path) else { break };
             let opened =
@@ -245,6 +245,7 @@ pub fn remove_planted(before: &RepositorySnapshot, writable: &[PathBuf]) -> Vec<
     let before = &before.0;
     let mut all = Vec::new();
     let hooks = before.relative_hooks();
+    let mut budget = None;
     for root in &before.roots {
         // The call has ended, so nothing can cancel this.
         let now = root.now_that_all_is_listed(&before.denied_paths);
@@ -262,6 +263,7 @@ pub fn remove_planted(before: &RepositorySnapshot, writable: &[PathBuf]) -> Vec<
                     root.closed(&now)
                         .map(|path| unchecked(&root.path.join(decode_path(path)), "it cannot be opened")),
                 );
+                budget.get_or_insert_with(BudgetScope::begin);
                 Cleaner::new(root, &top, &now, writable, &hooks, &mut all).clean();
             }
             (Err(error), _) => all.push(unchecked(&root.path, &error.message)),

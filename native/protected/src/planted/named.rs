@@ -47,7 +47,7 @@ impl Cleaner<'_> {
             let is_here = || text.as_ref().is_some_and(|text| self.is_here(&path.join(&beneath), text));
             let Ok(tree) = directory.beneath(&beneath) else { continue };
             if before != Some(&text) && !is_here() {
-                let outcome = self.outcome(|| {
+                let outcome = self.outcome(path, || {
                     let aside = tree.set_aside("gitdir")?.to_string_lossy().into_owned();
                     let Some(Some(before)) = before else { return Ok(format!("renamed to {aside}")) };
                     tree.replace("gitdir", before)?;

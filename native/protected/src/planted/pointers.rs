@@ -66,8 +66,8 @@ impl Cleaner<'_> {
         let known = self.root.files.get(text).and_then(|known| known.gitfile.as_ref());
         let is_known = known == Some(&told_gitfile(&parent, &self.root.path.join(above), &name));
         let leads_to_what_was_there = |target: &PathBuf| {
-            let kept = self.root.unpinned.get(text);
-            kept.is_none_or(|kept| risky_settings(target).is_subset(kept))
+            let known = self.root.settings.get(text);
+            known.is_none_or(|known| risky_settings(target).is_subset(&known.kept))
         };
         let stays = match &target {
             Some(target) => self.is_looked_at(target) || is_known && leads_to_what_was_there(target),

@@ -94,7 +94,7 @@ impl Cleaner<'_> {
                 continue;
             }
             let head = known.and_then(|known| known.head.as_ref()).filter(|_| reference == Path::new(HEAD));
-            let outcome = self.outcome(|| {
+            let outcome = self.outcome(path, || {
                 let parent = repository.beneath(reference.parent().unwrap_or(Path::new("")))?;
                 // A renamed file in `refs` would still be a reference.
                 let aside = parent.move_to(reference.file_name().unwrap_or_default(), repository)?;

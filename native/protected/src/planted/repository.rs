@@ -1,5 +1,6 @@
 //! Cleans a repository that a command has created or could change.
 
+use super::budget::{TOO_MUCH, UNREAD};
 use super::config::{self, ConfigEntry, Malformed};
 use super::directory::OpenDirectory;
 use super::hooks::{RelativeHooks, way_of};
@@ -16,7 +17,7 @@ use std::ffi::{OsStr, OsString};
 use std::hash::{BuildHasher, RandomState};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 /// The hooks of githooks(5).
 const HOOKS: [&str; 28] = [
@@ -96,7 +97,7 @@ impl<'c> Cleaner<'c> {
     pub(super) fn clean(mut self) {
         self.clean_trusted();
         let before: BTreeSet<&String> = self.root.found.repositories.iter().collect();
-        let is_unpinned = |path: &String| self.root.unpinned.contains_key(path);
+        let is_unpinned = |path: &String| !self.root.has_kept(self.top, path, &decode_path(path));
         let (old, new): (Vec<_>, Vec<_>) =
             self.now.repositories.iter().partition(|path| before.contains(path) && !is_unpinned(path));
         self.known =
@@ -131,7 +132,7 @@ impl<'c> Cleaner<'c> {
     }
 
     fn clean_new(&mut self, path: &Path, text: &str) {
-        let kept = self.root.unpinned.get(text).cloned().unwrap_or_default();
+        let kept = self.root.settings.get(text).map(|known| Arc::clone(&known.kept)).unwrap_or_default();
         if let Ok(directory) = self.top.made_readable(path) {
             return self.clean_directory(path, &directory, text, &kept);
         }
@@ -154,7 +155,12 @@ impl<'c> Cleaner<'c> {
     /// Cleans settings and hooks where other files may have these names.
     pub(super) fn clean_settings(&mut self, path: &Path, directory: &OpenDirectory, kept: &BTreeSet<String>) {
         for name in CONFIGS.map(OsStr::new) {
-            let planted = directory.read_through(name).ok().and_then(|text| config::read(&text).ok());
+            let text = directory.read_through(name);
+            if text == Err(UNREAD) {
+                self.set_aside(path, directory, name, TOO_MUCH);
+                continue;
+            }
+            let planted = text.ok().and_then(|text| config::read(&text).ok());
             let is_risky = |entry: &ConfigEntry| runs_programs(entry) || self.leads_outside(path, entry);
             let is_planted = |entry: &ConfigEntry| is_risky(entry) && !kept.contains(&shown(entry));
             if planted.is_some_and(|entries| entries.iter().any(is_planted)) {
@@ -197,9 +203,10 @@ impl<'c> Cleaner<'c> {
             Some(_) if self.is_own_link(path, directory, name) => return,
             Some(_) => return self.set_aside(path, directory, name, "settings that lie elsewhere"),
         }
-        let entries = directory.read(name).map_err(|_| Malformed).and_then(|text| config::read(&text));
-        let Ok(entries) = entries else {
-            return self.set_aside(path, directory, name, "unreadable settings");
+        let text = directory.read(name);
+        let what = if text == Err(UNREAD) { TOO_MUCH } else { "unreadable settings" };
+        let Ok(entries) = text.map_err(|_| Malformed).and_then(|text| config::read(&text)) else {
+            return self.set_aside(path, directory, name, what);
         };
         let is_risky = |entry: &ConfigEntry| runs_programs(entry) || self.leads_outside(path, entry);
         let is_planted = |entry: &&ConfigEntry| is_risky(entry) && !kept.contains(&shown(entry));
@@ -209,7 +216,7 @@ impl<'c> Cleaner<'c> {
         }
         let rest = config::write(entries.iter().filter(|entry| !is_planted(entry)));
         // It may be the user's own file after all, so a copy is kept.
-        let outcome = self.outcome(|| {
+        let outcome = self.outcome(path, || {
             let aside = directory.set_aside(name)?;
             directory.replace(name, &rest)?;
             Ok(format!("removed; the original file is now {}", aside.to_string_lossy()))
@@ -279,7 +286,7 @@ impl<'c> Cleaner<'c> {
 
     pub(super) fn set_aside(&mut self, path: &Path, directory: &OpenDirectory, name: &OsStr, what: &str) {
         let mut aside = None;
-        let outcome = self.outcome(|| {
+        let outcome = self.outcome(path, || {
             let name = directory.set_aside(name)?;
             Ok(format!("renamed to {}", aside.insert(name).to_string_lossy()))
         });
@@ -287,15 +294,16 @@ impl<'c> Cleaner<'c> {
         self.record(&path.join(name), what, outcome);
     }
 
-    /// Makes a change and describes the result. If the snapshot was incomplete, what seems new may be the user's own,
-    /// and stays.
-    pub(super) fn outcome(&self, change: impl FnOnce() -> Result<String, Errno>) -> String {
+    /// Makes a change in a directory and describes the result. If the directory was not looked into before, what seems new
+    /// may be the user's own, and stays.
+    pub(super) fn outcome(&self, directory: &Path, change: impl FnOnce() -> Result<String, Errno>) -> String {
         let left = |why: &str| format!("still there ({why}): check it before you use git there");
-        match &self.root.found.cut {
-            Some(cut) => {
+        let found = &self.root.found;
+        match &found.cut {
+            Some(cut) if directory.ancestors().any(|above| found.skipped.contains(above)) => {
                 left(&format!("it may be your own, as the state before is not completely known: {cut}"))
             }
-            None => change().unwrap_or_else(|errno| left(&errno.to_string())),
+            _ => change().unwrap_or_else(|errno| left(&errno.to_string())),
         }
     }
 
@@ -332,13 +340,6 @@ pub(super) fn beneath(root: &Path, path: &Path) -> PathBuf {
     if path.as_os_str().is_empty() { root.to_owned() } else { root.join(path) }
 }
 
-/// Whether a repository's path is a link.
-pub(super) fn is_link(top: &OpenDirectory, path: &Path) -> bool {
-    let parent = path.parent().and_then(|parent| top.beneath(parent).ok());
-    let kind = parent.zip(path.file_name()).and_then(|(parent, name)| parent.kind(name));
-    kind == Some(FileType::Symlink)
-}
-
 /// Whether a setting may be one that is taken out.
 fn is_risky(entry: &ConfigEntry) -> bool {
     runs_programs(entry) || entry.is_work_tree()
@@ -346,7 +347,11 @@ fn is_risky(entry: &ConfigEntry) -> bool {
 
 /// The entries in a repository's settings that run programs, or name the work tree.
 pub(super) fn risky_settings(path: &Path) -> BTreeSet<String> {
-    let Ok(directory) = OpenDirectory::root(path) else { return BTreeSet::new() };
+    OpenDirectory::root(path).map(|directory| risky_settings_in(&directory)).unwrap_or_default()
+}
+
+/// The same for an open directory.
+pub(super) fn risky_settings_in(directory: &OpenDirectory) -> BTreeSet<String> {
     let texts = CONFIGS.iter().filter_map(|name| directory.read(name).ok());
     let entries = texts.filter_map(|text| config::read(&text).ok()).flatten();
     let hooks = directory.beneath(Path::new("hooks")).map(|hooks| told_hooks(&hooks)).unwrap_or_default();

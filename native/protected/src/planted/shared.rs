@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 /// Files of a repository that commands cannot write by their names in it.
-const SETTINGS: [&str; 4] = ["config", "config.worktree", "commondir", "gitdir"];
+pub(super) const SETTINGS: [&str; 4] = ["config", "config.worktree", "commondir", "gitdir"];
 
 /// The files of a repository that have more than one name, by their directory.
 pub(super) fn shared_files(repository: &OpenDirectory) -> Vec<(&'static str, OsString)> {

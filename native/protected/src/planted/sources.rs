@@ -3,6 +3,7 @@
 use super::config::{self, ConfigEntry};
 use super::directory::{OpenDirectory, read_all};
 use super::hooks::RelativeHooks;
+use super::known::KnownSettings;
 use super::way::{KnownLinks, Way};
 use beamai_workspace::decode_path;
 use rustix::fs::{CWD, FileType, Mode, OFlags};
@@ -34,12 +35,12 @@ pub(super) struct ConfigSources {
 pub(super) struct TrustedPath {
     pub(super) kind: TrustedKind,
     pub(super) way: Way,
-    /// The settings and hooks in it, where no mount keeps it as it is.
-    pub(super) kept: Option<BTreeSet<String>>,
+    /// The settings and hooks in it, if it existed.
+    pub(super) known: Option<KnownSettings>,
 }
 
 /// What git takes from a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum TrustedKind {
     Config,
     Hooks,
@@ -181,7 +182,7 @@ impl Search<'_> {
         let mut way = Way::of(path, self.links);
         way.steps.retain(|step| self.roots.iter().any(|root| step.path.starts_with(root)));
         if !way.steps.is_empty() {
-            self.trusted.push(TrustedPath { kind, way, kept: None });
+            self.trusted.push(TrustedPath { kind, way, known: None });
         }
         true
     }

@@ -55,12 +55,13 @@ impl Cleaner<'_> {
 
     fn clean_content(&mut self, trusted: &TrustedPath) {
         let nothing = BTreeSet::new();
-        let kept = match &trusted.kept {
-            Some(kept) => kept,
-            None if trusted.way.exists() => return,
+        let path = &trusted.way.end;
+        let kept = match &trusted.known {
+            // What commands could not write is as the person wants it.
+            Some(known) if known.is_held && (known.has_kept(trusted) || !self.is_writable(path)) => return,
+            Some(known) => &*known.kept,
             None => &nothing,
         };
-        let path = &trusted.way.end;
         let Ok((directory, name)) = open_parent(path) else { return };
         let above = path.parent().unwrap_or(path);
         let is_file = directory.kind(&name) == Some(FileType::RegularFile);

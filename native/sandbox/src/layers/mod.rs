@@ -37,7 +37,7 @@ mod user;
 mod uts;
 
 pub use attempts::{AttemptCounters, NetworkAttempts};
-pub use forbidden_names::ForbiddenNames;
+pub use forbidden_names::{ForbiddenNames, FoundIntruders};
 pub use landlock::version as landlock_version;
 pub use limits::kernel_is_at_least;
 pub use network::PROXY;

@@ -412,6 +412,23 @@ fn a_program_that_is_told_to_end_leaves_nothing_behind() {
     }
 }
 
+/// Leaves a program for the person's git, says so, and stays.
+const PLANT: &str = "git init -q r && git -C r config core.fsmonitor x && touch ready && sleep 1000";
+
+#[test]
+fn a_program_that_is_told_to_end_cleans_up_before_it_ends() {
+    for (name, in_background) in ["-TERM", "-INT", "-HUP"].iter().zip([false, false, true]) {
+        let world = World::new();
+        let mut client = world.connected(&["--allow", "Bash"]);
+        client.begin(1, "shell_exec", json!({"command": PLANT, "run_in_background": in_background}));
+        wait_until(|| world.file("ready").is_some());
+        signal(name, client.child.id());
+        assert!(client.child.wait().unwrap().success(), "{name}");
+        let settings = world.file("r/.git/config").unwrap();
+        assert!(!settings.contains("fsmonitor"), "{name}: {settings}");
+    }
+}
+
 #[test]
 fn a_program_that_is_killed_leaves_no_process_behind_and_nothing_for_long() {
     let (world, mark) = (World::new(), marker());

@@ -208,6 +208,9 @@ fn all_of_this_holds_for_a_plain_user() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/plain_user.sh");
     let mut command = Command::new(script);
     command.arg("23458").arg(Path::new(PROGRAM).parent().unwrap()).arg(std::env::current_exe().unwrap());
-    let output = command.args(["planted::through::", "--test-threads", "2", "--skip", OWN]).output().unwrap();
+    let output = command
+        .args(["planted::through::", "planted::obstacles::", "--test-threads", "2", "--skip", OWN])
+        .output()
+        .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }

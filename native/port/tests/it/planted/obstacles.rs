@@ -1,0 +1,97 @@
+//! What a command puts in the way of whoever cleans up after it. `through` runs these tests as a plain user, too.
+
+use super::leftovers::{assert_taken_out, tiers};
+use super::{Outside, REQUIRED, made, program};
+use crate::common::Env;
+use serde_json::json;
+use std::fs;
+
+const PLANT: &str = "git init -q n; git -C n config core.fsmonitor EVIL";
+
+#[test]
+fn names_that_are_taken_keep_nothing_in_place() {
+    let taken = "touch n/.git/config.planted; for i in $(seq 99); do touch n/.git/config.planted-$i; done; mkdir n/.git/config.beamai-tmp";
+    assert_taken_out("true", &format!("{PLANT}; {taken}"), "n", "git status", "n/.git/config");
+    let prepare = format!(
+        "{}; cd r; echo y > f; git commit -qam 2; GIT_SEQUENCE_EDITOR=\"sed -i 1ibreak\" git rebase -iq HEAD~1",
+        made("r")
+    );
+    let command = "echo 'exec EVIL' >> r/.git/rebase-merge/git-rebase-todo; mkdir r/.git/rebase-merge/git-rebase-todo.beamai-tmp";
+    let path = "r/.git/rebase-merge/git-rebase-todo";
+    assert_taken_out(&prepare, command, "r", "git rebase --continue", path);
+    let name = "e".repeat(250);
+    let command =
+        format!("{}; mkdir -p n/.git/remotes; printf 'URL: ext::EVIL\\n' > n/.git/remotes/{name}", made("n"));
+    let person = format!("GIT_ALLOW_PROTOCOL=ext git fetch {name}");
+    assert_taken_out("true", &command, "n", &person, &format!("n/.git/remotes/{name}"));
+}
+
+#[test]
+fn directories_without_the_right_to_write_are_cleaned() {
+    let command = format!("{PLANT}; cp EVIL n/.git/hooks/post-commit; chmod 555 n/.git n/.git/hooks");
+    let person = "git status; chmod 755 .git .git/hooks";
+    assert_taken_out("true", &command, "n", person, "n/.git/config");
+    for tier in tiers() {
+        let (_, _, env) = super::leftovers::left(tier, "true", &command, "n", "true");
+        let mode = std::os::unix::fs::PermissionsExt::mode(
+            &fs::metadata(env.path().join("n/.git")).unwrap().permissions(),
+        );
+        assert_eq!(mode & 0o777, 0o555);
+        assert!(env.path().join("n/.git/hooks/post-commit.planted").exists());
+        // So that it can be deleted.
+        env.run("chmod -R u+w n");
+    }
+}
+
+#[test]
+fn a_path_that_is_too_long_hides_nothing() {
+    let deep = "n=$(printf 'd%.0s' $(seq 200)); (for i in $(seq 30); do mkdir $n && cd -P $n || exit; done) 2>/dev/null";
+    let (outside, env) = (Outside::new(), Env::with(REQUIRED));
+    program(&env, &outside);
+    env.run(deep);
+    let evil = env.path().join("evil");
+    let result = env.run(&PLANT.replace("EVIL", evil.to_str().unwrap()));
+    assert!(!outside.runs(&env.path().join("n"), &["status"]), "{result}");
+    assert!(result["planted"].to_string().contains("removed"), "{result}");
+    env.run("rm -rf ddd*");
+}
+
+#[test]
+fn directories_over_the_limit_hide_nothing_that_is_nearer() {
+    let (outside, env) = (Outside::new(), Env::with(REQUIRED));
+    program(&env, &outside);
+    env.run("mkdir d; cd d; eval mkdir -p {1..305}/{1..100}");
+    let evil = env.path().join("evil");
+    let result = env.run(&PLANT.replace("EVIL", evil.to_str().unwrap()));
+    assert!(!outside.runs(&env.path().join("n"), &["status"]), "{result}");
+    assert!(result["planted"].to_string().contains("removed"), "{result}");
+}
+
+#[test]
+fn what_is_too_much_to_read_is_set_aside_unread() {
+    let command = "for i in 1 2 3 4; do printf DIRC > r/.git/sharedindex.$i; truncate -s 256M r/.git/sharedindex.$i; done; \
+                   git init -q n; git -C n config core.fsmonitor EVIL";
+    for tier in tiers() {
+        let (runs, result, env) = super::leftovers::left(tier, &made("r"), command, "n", "git status");
+        assert!(!runs, "{result}");
+        let told = result["planted"].as_array().unwrap();
+        let unread = told.iter().filter(|told| told["setting"].as_str().unwrap().starts_with("not read"));
+        assert!(unread.count() >= 2, "{result}");
+        assert!((1..5).all(|number| !env.path().join(format!("r/.git/sharedindex.{number}")).exists()));
+    }
+}
+
+#[test]
+fn a_forbidden_name_that_cannot_be_removed_hides_no_other() {
+    let env = Env::with(REQUIRED);
+    env.run(&made("a"));
+    env.run(&made("r"));
+    let command = "mkdir -p p/x/y; chmod 0 p/x; mv p a/.git/commondir; echo ../evil > r/.git/commondir; \
+                   echo x > r/.git/config.worktree; sleep 1000";
+    let error = env.fails(json!({"command": command, "timeout": 20_000}));
+    assert_eq!(error.reason, beamai_base::Reason::AccessDenied, "{error:?}");
+    for path in ["a/.git/commondir", "r/.git/commondir", "r/.git/config.worktree"] {
+        assert!(!env.path().join(path).exists(), "{path}");
+    }
+    env.run("chmod -R u+rwx a");
+}
