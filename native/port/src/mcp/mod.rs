@@ -49,15 +49,14 @@ pub(crate) fn command() -> Command {
         .about("Serve the tools to clients of the Model Context Protocol")
         .long_about(ABOUT)
         .arg(Arg::new("http").long("http").value_name("ADDR:PORT").help(
-            "Serve over HTTP instead, at /mcp, until the program is told to end; prints the URL on standard output. ADDR must \
-             be of this machine alone, such as 127.0.0.1 or [::1]: there is no authentication. Port 0 takes a free one",
+            "Serve over HTTP instead, at /mcp, until the program is stopped, and print the URL. ADDR must be a loopback \
+             address such as 127.0.0.1 or [::1], because there is no authentication. Port 0 takes a free port",
         ))
         .arg(Arg::new("structured").long("structured").action(ArgAction::SetTrue).help(
-            "Give results as structured content, too, and tools with the schemas of their output; without it, a result is \
-             text alone",
+            "Add structured content to results and output schemas to tools; without it, a result is only text",
         ))
         .arg(Arg::new("result-limit").long("result-limit").value_name("N").help(
-            "Most characters of a result's text, at least 1000; default 30000",
+            "Maximum number of characters of a result's text, at least 1000; 30000 by default",
         ))
         .args(options::args())
         .args_override_self(true)
