@@ -31,7 +31,7 @@ pub(crate) fn program() -> Command {
     let name = args::program();
     Command::new(name)
         .version(env!("CARGO_PKG_VERSION"))
-        .about("The tools of beamai in a process of their own")
+        .about("Run the tools of beamai on the command line, or serve them to MCP clients")
         .subcommands(SUBCOMMANDS.iter().map(|subcommand| (subcommand.describe)()))
         .subcommand_required(true)
         .disable_help_subcommand(true)

@@ -40,9 +40,8 @@ use tokio::runtime::Runtime;
 const ABOUT: &str = "\
 Serve the tools to a client of the Model Context Protocol, on standard input and output, until the input ends.
 
-What needs an approval is asked through the client where it can ask its user, and refused elsewhere; so are the
-questions of the tools that ask one. Commands in the background, the list of tasks and the temporary directory belong
-to the connection and end with it.";
+Approvals and questions go to the client's user if the client supports elicitation; otherwise calls that need them are
+refused. Background commands, the list of tasks and the temporary directory belong to the connection and end with it.";
 
 pub(crate) fn command() -> Command {
     Command::new("mcp")
