@@ -193,7 +193,9 @@ fn of_json(json: &str) -> Result<Map<String, Value>, UsageError> {
             ))
         }
         Err(error) => Err(UsageError(format!(
-            "the arguments are not valid JSON: {error}; they can be given as flags, too, see --help after the tool's name"
+            "the arguments are not JSON from line {}, column {} on; they can be given as flags, too, see --help after the tool's name",
+            error.line(),
+            error.column()
         ))),
     }
 }

@@ -225,9 +225,11 @@ impl HostOptions {
     /// Has the rules of a settings file added to those of the command line, and takes its other parts as they are.
     fn load(&mut self, file: &Path, text: String) -> Result<(), UsageError> {
         let wrong = |why: String| settings_file::wrong(file, &why);
-        let mut settings: Value = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        let mut settings: Value = serde_json::from_str(&text).map_err(|error: serde_json::Error| {
+            wrong(format!("it is not JSON from line {}, column {} on", error.line(), error.column()))
+        })?;
         if !PARTS.iter().any(|part| settings.get(part).is_some()) {
-            return Err(wrong(format!("it has none of {PARTS:?}")));
+            return Err(wrong(format!("it has none of the keys {}", PARTS.join(", "))));
         }
         take(&mut settings, "sandbox", &mut self.sandbox).map_err(wrong)?;
         take(&mut settings, "web", &mut self.web).map_err(wrong)?;

@@ -92,6 +92,8 @@ fn slips_are_answered_with_what_is_near() {
             &["call", "file_read", "--path", "a", "--limit", "ten"],
             "'--limit <N>': it must be a whole number from",
         ),
+        (&["call", "file_read", "{\"path\": "], "the arguments are not JSON from line 1, column 9 on"),
+        (&["call", "file_read", "--settings", "a"], "it is not JSON from line 1, column 1 on\n"),
         (&["call", "file_grep", "--literal=maybe"], "it must be true or false"),
         (&["call", "file_read", "--settings", "/nope"], "settings file /nope: there is no such file\n"),
         (&["completions", "tcsh"], "bash, zsh, fish"),
