@@ -42,7 +42,7 @@ defmodule BeamaiTest do
             {[sandbox: %{"network" => true}],
              ~s(sandbox: "network" is not an option, because it is a string; write the atom :network)},
             {[sandbox: [report: true]], "sandbox: report must be :when_off or :always, not true"},
-            {[web: [nope: 1]], "web: the kernel's settings are not valid: unknown field `nope`"},
+            {[web: [nope: 1]], "web: the kernel's settings are not valid: web.nope is not a setting; accepted: allow_addresses,"},
             {[door: "nif"], ~s(door: must be :auto, :nif or :port, not "nif")},
             {[approve: :allow], "approve: must be a function of one argument, not :allow"},
             {[agents: %{"a" => [profile: :x]}], ~s(agents: "a": profile must be :default or :plan, not :x)},

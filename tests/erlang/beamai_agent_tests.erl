@@ -94,12 +94,14 @@ what_a_tool_returns_goes_to_the_model_as_text_or_is_refused_test() ->
     Returns = fun(Name, Value) -> beamai_test:tool(Name, fun(_) -> {ok, Value} end) end,
     Tools = [
         Returns(<<"text">>, <<"a\n\"b\"">>), Returns(<<"json">>, #{<<"a">> => [1, null]}), Returns(<<"string">>, os:cmd("echo hi")),
-        Returns(<<"term">>, {a, self()}), Returns(<<"long">>, binary:copy(<<"x">>, 50000))
+        Returns(<<"term">>, {a, self()}), Returns(<<"long">>, binary:copy(<<"x">>, 50000)),
+        Returns(<<"nested">>, #{out => [#{line => os:cmd("echo hello")}]})
     ],
-    Turns = [calls([{Name, #{}} || Name <- [<<"text">>, <<"json">>, <<"string">>, <<"term">>, <<"long">>]]), <<"done">>],
+    Turns = [calls([{Name, #{}} || Name <- [<<"text">>, <<"json">>, <<"string">>, <<"term">>, <<"long">>, <<"nested">>]]), <<"done">>],
     {ok, _, After} = beamai_agent:run(agent(Turns, #{kernel => tools(Tools)}), <<"go">>),
-    [{ok, <<"a\n\"b\"">>}, {ok, <<"{\"a\":[1,null]}">>}, {error, String}, {error, Term}, {ok, Long}] = results(After),
+    [{ok, <<"a\n\"b\"">>}, {ok, <<"{\"a\":[1,null]}">>}, {error, String}, {error, Term}, {ok, Long}, {error, Nested}] = results(After),
     ?assertNotEqual(nomatch, string:find(String, "unicode:characters_to_binary")),
+    ?assertNotEqual(nomatch, string:find(Nested, "charlist) in \"out.0.line\"")),
     ?assertMatch(<<"term returned a term that is neither text nor JSON: {a,<", _/binary>>, Term),
     ?assertEqual(30000, string:length(Long)),
     ?assertNotEqual(nomatch, string:find(Long, "[cut: the result has 50000 characters")).

@@ -11,6 +11,7 @@ mod host_hint;
 mod nearest;
 pub mod panics;
 mod secret;
+mod settings;
 
 pub use cancel::CancelToken;
 pub use destination::{Destination, HostPattern};
@@ -20,3 +21,4 @@ pub use excerpt::excerpt;
 pub use host_hint::{HostHint, HostTerms};
 pub use nearest::nearest;
 pub use secret::Secret;
+pub use settings::SettingsMap;

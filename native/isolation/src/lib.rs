@@ -17,7 +17,7 @@ pub use credentials::{CredentialHeader, HOP_BY_HOP, HostCredentials};
 pub use layers::{Isolation, LayerOff};
 pub use network::{Network, NetworkUse, Outlet};
 pub use planted::Planted;
-pub use settings::{DISPENSABLE, IsolationReporting, SandboxMode, SandboxSettings, Tier};
+pub use settings::{DISPENSABLE, IsolationReporting, SANDBOXES, SandboxMode, SandboxSettings, Tier};
 pub use start::{
     FileIdentity, HeldStart, Interpreter, NamedFile, ProgramStart, StartCoverage, StartDecision, StartJudge,
     Starter, interpreter_arguments, is_loader, loaded_arguments,

@@ -1,9 +1,9 @@
 //! The host's sandbox settings, as plain data.
 
 use crate::{HostCredentials, Network};
-use beamai_base::{Reason, Result, ToolError};
+use beamai_base::{Reason, Result, SettingsMap, ToolError};
 use schemars::JsonSchema;
-use serde::de::Error as _;
+use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::str::FromStr;
@@ -32,6 +32,9 @@ pub enum Tier {
     Landlock,
 }
 
+/// The sandboxes that a single word names.
+pub const SANDBOXES: [&str; 5] = ["required", "required:full", "required:landlock", "best_effort", "off"];
+
 /// Layers that a host may give up while all others are required.
 pub const DISPENSABLE: [&str; 4] = ["private_proc", "resource_limits", "landlock", "signal_scope"];
 
@@ -50,8 +53,7 @@ pub enum IsolationReporting {
 const LEAST_MEMORY: u64 = 16 << 20;
 
 /// The host's sandbox settings: a mode, or an object with these fields.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
-#[serde(default, deny_unknown_fields, remote = "Self")]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SandboxSettings {
     /// Which layers are required.
     pub mode: SandboxMode,
@@ -71,7 +73,6 @@ pub struct SandboxSettings {
     /// protected. Relative to the workspace.
     pub writable: Vec<String>,
     /// Absolute paths that are hidden besides the known places of secrets: settings files with credentials.
-    #[serde(skip)]
     pub hidden: Vec<String>,
     /// Environment variables of the host that commands see besides the default ones.
     pub env: Vec<String>,
@@ -89,15 +90,59 @@ pub struct SandboxSettings {
 }
 
 impl<'de> Deserialize<'de> for SandboxSettings {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = Value::deserialize(deserializer)?;
-        match value {
-            Value::String(text) => return text.parse().map_err(D::Error::custom),
-            // Calls the derived implementation, not this function.
-            other => Self::deserialize(other),
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        match Value::deserialize(deserializer)? {
+            Value::String(text) => text.parse().map_err(D::Error::custom),
+            other => Self::of(other).map_err(D::Error::custom),
         }
-        .map_err(|error| D::Error::custom(format!("sandbox: {error}")))
     }
+}
+
+/// The fields that a host can set.
+const FIELDS: [&str; 14] = [
+    "mode",
+    "tier",
+    "without",
+    "network",
+    "credentials",
+    "unix_sockets",
+    "readable",
+    "writable",
+    "env",
+    "memory",
+    "processes",
+    "cpu",
+    "file_size",
+    "report",
+];
+
+impl SandboxSettings {
+    fn of(value: Value) -> std::result::Result<Self, String> {
+        let mut settings = SettingsMap::new("sandbox", value, &FIELDS)?;
+        let (paths, number) = ("a list of paths", "a whole number");
+        Ok(Self {
+            mode: settings.take("mode", "\"required\", \"best_effort\" or \"off\"")?.unwrap_or_default(),
+            tier: settings.take("tier", "\"full\" or \"landlock\"")?.unwrap_or_default(),
+            without: settings.take("without", "a list of layers")?.unwrap_or_default(),
+            network: settings.take_with("network", named)?.unwrap_or_default(),
+            credentials: settings.take_with("credentials", named)?.unwrap_or_default(),
+            unix_sockets: settings.take("unix_sockets", "true or false")?.unwrap_or_default(),
+            readable: settings.take("readable", paths)?.unwrap_or_default(),
+            writable: settings.take("writable", paths)?.unwrap_or_default(),
+            hidden: Vec::new(),
+            env: settings.take("env", "a list of names of variables")?.unwrap_or_default(),
+            memory: settings.take("memory", "a whole number of bytes")?,
+            processes: settings.take("processes", number)?,
+            cpu: settings.take("cpu", "a whole number of seconds")?,
+            file_size: settings.take("file_size", "a whole number of bytes")?,
+            report: settings.take("report", "\"when_off\" or \"always\"")?.unwrap_or_default(),
+        })
+    }
+}
+
+/// Reads a field whose type names it in its errors.
+fn named<T: DeserializeOwned>(value: Value) -> std::result::Result<T, String> {
+    serde_json::from_value(value).map_err(|error| format!("sandbox: {error}"))
 }
 
 /// A mode, or `required` with a minimum tier: `required:landlock`.
@@ -111,9 +156,7 @@ impl FromStr for SandboxSettings {
             "best_effort" => (SandboxMode::BestEffort, Tier::Full),
             "off" => (SandboxMode::Off, Tier::Full),
             other => {
-                return Err(format!(
-                    "there is no sandbox {other:?}; there are: required, required:full, required:landlock, best_effort, off"
-                ));
+                return Err(format!("there is no sandbox {other:?}; there are: {}", SANDBOXES.join(", ")));
             }
         };
         Ok(Self { mode, tier, ..Self::default() })
@@ -197,12 +240,21 @@ mod tests {
     }
 
     #[test]
+    fn every_named_sandbox_is_one() {
+        assert!(SANDBOXES.iter().all(|name| name.parse::<SandboxSettings>().is_ok()));
+    }
+
+    #[test]
     fn what_is_wrong_is_named() {
         for (value, part) in [
             (json!("strict"), "strict"),
             (json!("off:landlock"), "off:landlock"),
-            (json!({"tier": "none"}), "none"),
-            (json!({"netwrok": true}), "netwrok"),
+            (json!({"tier": "none"}), r#"sandbox.tier must be "full" or "landlock", not "none""#),
+            (json!({"netwrok": true}), "sandbox.netwrok is not a setting; did you mean network?"),
+            (json!({"env": "HOME"}), r#"sandbox.env must be a list of names of variables, not "HOME""#),
+            (json!({"memory": -1}), "sandbox.memory must be a whole number of bytes, not -1"),
+            (json!({"network": 5}), "sandbox: network: 5 is neither true, false nor a list of names"),
+            (json!(7), "sandbox must be an object of mode"),
             (json!({"credentials": {"a b": {"X": "y"}}}), "a b"),
         ] {
             let error = read(value).unwrap_err().to_string();

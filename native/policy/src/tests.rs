@@ -153,7 +153,13 @@ fn a_settings_file_may_name_rules_or_tools() {
         ("[", "not valid"),
         (r#"{"permission": {"fetch": "yes"}}"#, "\"allow\", \"ask\" or \"deny\""),
         (r#"{"permission": {"nothing": "allow"}}"#, "no tool"),
-        (r#"{"permissions": {"allowed": []}}"#, "allowed"),
+        (r#"{"permissions": {"allowed": []}}"#, "permissions.allowed is not a setting; did you mean allow?"),
+        (r#"{"permissions": {"deny": 5}}"#, "permissions.deny must be a list of rules, such as"),
+        (
+            r#"{"permissions": {"default": "yes"}}"#,
+            r#"permissions.default must be "auto", "allow", "ask" or "deny", not "yes""#,
+        ),
+        (r#"{"permissions": []}"#, "\"permissions\" must be an object"),
         (r#"{"permissions": {"deny": [{"rule": "Read(x)", "match": ["y"]}]}}"#, "example"),
     ] {
         let error = load(bad).unwrap_err();

@@ -1,7 +1,7 @@
 //! A policy in its serialised form.
 
 use super::mode::PolicyMode;
-use beamai_base::{Reason, Result, ToolError};
+use beamai_base::{Reason, Result, SettingsMap, ToolError};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -84,9 +84,21 @@ fn check_parts(text: &str) -> std::result::Result<(), String> {
             return Err(format!("there is no {name:?}; write \"permissions\""));
         }
         if is_known && !part.is_object() && !part.is_null() {
-            return Err(format!("{name:?} is to be an object"));
+            return Err(format!("{name:?} must be an object"));
         }
     }
+    Ok(())
+}
+
+/// Says what is wrong with `permissions`. It cannot replace the parser, which also refuses keys that are given twice.
+fn check_permissions(text: &str) -> std::result::Result<(), String> {
+    let mut parts: Map<String, Value> = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let permissions = parts.remove("permissions").unwrap_or_default();
+    let mut settings = SettingsMap::new("permissions", permissions, &["allow", "ask", "deny", "default"])?;
+    for list in ["allow", "ask", "deny"] {
+        settings.take::<Vec<RuleText>>(list, "a list of rules, such as [\"Bash(git:*)\"]")?;
+    }
+    settings.take::<PolicyMode>("default", "\"auto\", \"allow\", \"ask\" or \"deny\"")?;
     Ok(())
 }
 
@@ -114,7 +126,8 @@ impl PolicyText {
             ToolError::new(Reason::InvalidArgument, format!("the settings file is not valid: {why}"))
         };
         check_parts(&text).map_err(|why| wrong(&why))?;
-        let file: SettingsFile = serde_json::from_str(&text).map_err(|error| wrong(&error.to_string()))?;
+        let file: SettingsFile = serde_json::from_str(&text)
+            .map_err(|error| wrong(&check_permissions(&text).err().unwrap_or_else(|| error.to_string())))?;
         if file.permissions.is_none() && file.permission.is_empty() {
             return Err(wrong("it has neither \"permissions\" nor \"permission\""));
         }

@@ -1,5 +1,6 @@
 //! Command-line parsing shared by the subcommands.
 
+use beamai_base::describe;
 use std::fmt;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
@@ -46,7 +47,7 @@ pub(crate) fn print(text: impl AsRef<[u8]>) -> ExitCode {
 pub(crate) fn written(result: std::io::Result<()>) -> ExitCode {
     match result {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            eprintln!("{}: the output cannot be written: {error}", program());
+            eprintln!("{}: the output cannot be written: {}", program(), describe(&error));
             ExitCode::FAILURE
         }
         _ => ExitCode::SUCCESS,

@@ -15,27 +15,25 @@ use beamai_text::json;
 use beamai_tool::Tool;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value};
-use std::ffi::OsString;
+use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::io::Read;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 /// The command without a tool's arguments.
 pub(crate) fn command() -> Command {
-    let tool =
-        tool_argument().help("Name of the tool; `tools` lists them. With --help after it, its arguments");
-    without_tool().arg(tool).arg(json_argument().index(2))
-}
-
-/// The command without arguments that are no flags: for completions, the name of a tool is a subcommand.
-pub(crate) fn without_tool() -> Command {
+    let tool = tool_argument()
+        .help("Name of the tool; `tools` lists them. With --help after it, explains its arguments");
     Command::new("call")
         .about("Call one tool and print its result")
         .long_about(
             "Call one tool and print its result as one line of JSON. Exits with 0, or with 1 after printing the error object; \
-             bad usage exits with 2.\n\nOn a terminal, what needs an approval is asked there; elsewhere it is refused.",
+             bad usage exits with 2.\n\nA call that needs an approval asks for it on a terminal, and is refused elsewhere.",
         )
         .args(of_every_call())
+        .arg(tool)
+        .arg(json_argument())
         .args_override_self(true)
 }
 
@@ -43,14 +41,9 @@ pub(crate) fn without_tool() -> Command {
 pub(crate) fn with_tool(tool: &dyn Tool) -> Command {
     described(Command::new("call"), tool)
         .override_usage(format!("{} call {} [ARGUMENTS] [JSON] [OPTIONS]", args::program(), tool.name()))
-        .arg(tool_argument().hide(true))
-        .arg(json_argument().index(2))
+        .arg(tool_argument().hide(true).help("Name of the tool"))
+        .arg(json_argument())
         .args_override_self(true)
-}
-
-/// A subcommand of `call` for a tool, as shown in completions and man pages.
-pub(crate) fn of_tool(tool: &dyn Tool) -> Command {
-    described(Command::new(tool.name().to_owned()), tool).arg(json_argument())
 }
 
 fn described(command: Command, tool: &dyn Tool) -> Command {
@@ -78,41 +71,60 @@ pub(crate) fn first_sentence(description: &str) -> String {
 
 fn json_argument() -> Arg {
     Arg::new("JSON")
-        .help("Arguments as a JSON object, beside or in place of flags; - reads it from standard input")
+        .index(2)
+        .help("Arguments as a JSON object, besides or instead of flags; - reads it from standard input")
 }
 
 fn pretty() -> Arg {
-    let help = "Print a summary and what there is to look at, for people, and how to go on; with colour on a terminal";
+    let help = "Print the result for people instead of JSON: a summary, the contents, and the call that continues; in colour on a terminal";
     Arg::new("pretty").long("pretty").action(ArgAction::SetTrue).help(help)
 }
 
-/// The tool that a command line calls, if it is a call and names one.
-///
-/// # Errors
-/// If there is no such tool; the error suggests similar names.
-pub(crate) fn named_tool(words: &[OsString]) -> Result<Option<&'static Arc<dyn Tool>>, UsageError> {
-    if words.get(1).is_none_or(|word| word != "call") {
-        return Ok(None);
+/// What the words of a call say of its tool, before its flags are known.
+pub(crate) struct NamedTool {
+    name: Option<String>,
+    pub(crate) dialect: String,
+}
+
+impl Default for NamedTool {
+    fn default() -> Self {
+        Self { name: None, dialect: "beamai".to_owned() }
     }
+}
+
+impl NamedTool {
+    /// The tool, if one is named.
+    ///
+    /// # Errors
+    /// If there is no such dialect or tool; the error suggests similar names.
+    pub(crate) fn tool(&self) -> Option<Result<&'static Arc<dyn Tool>, UsageError>> {
+        let name = self.name.as_ref()?;
+        let found = catalogue::dialect(&self.dialect).and_then(|known| known.find(name));
+        Some(found.map_err(|error| UsageError(error.message)))
+    }
+}
+
+/// Reads the words after `call`.
+pub(crate) fn named(words: &[impl AsRef<OsStr>]) -> NamedTool {
     let options = options::args();
     let takes_next = |word: &str| {
         let named = |arg: &&Arg| word.strip_prefix("--") == arg.get_long();
         options.iter().find(named).is_some_and(|arg| !arg.is_require_equals_set())
     };
-    let (mut tool, mut dialect) = (None, "beamai".to_owned());
-    let mut words = words[2..].iter().map(|word| word.to_string_lossy());
+    let mut named = NamedTool::default();
+    let mut words = words.iter().map(|word| word.as_ref().to_string_lossy());
     while let Some(word) = words.next() {
         match word.strip_prefix("--dialect") {
-            Some("") => dialect = words.next().unwrap_or_default().into_owned(),
-            Some(value) if value.starts_with('=') => dialect = value[1..].to_owned(),
+            // If the value is missing, the parser says so.
+            Some("") => named.dialect = words.next().map_or(named.dialect, Cow::into_owned),
+            Some(value) if value.starts_with('=') => named.dialect = value[1..].to_owned(),
             _ if takes_next(&word) => _ = words.next(),
             // What follows a flag may be its value; the tool's name comes before all flags.
-            _ if tool.is_none() && !word.starts_with('-') => tool = Some(word.into_owned()),
+            _ if named.name.is_none() && !word.starts_with('-') => named.name = Some(word.into_owned()),
             _ => {}
         }
     }
-    let (Some(tool), Ok(known)) = (tool, catalogue::dialect(&dialect)) else { return Ok(None) };
-    known.find(&tool).map(Some).map_err(|error| UsageError(error.message))
+    named
 }
 
 pub(crate) fn main(matches: &ArgMatches) -> Result<ExitCode, UsageError> {
@@ -181,7 +193,9 @@ fn of_json(json: &str) -> Result<Map<String, Value>, UsageError> {
             ))
         }
         Err(error) => Err(UsageError(format!(
-            "the arguments are not valid JSON: {error}; they can be given as flags, too, see --help after the tool's name"
+            "the arguments are not JSON from line {}, column {} on; they can be given as flags, too, see --help after the tool's name",
+            error.line(),
+            error.column()
         ))),
     }
 }

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 pub(crate) fn command() -> Command {
     Command::new("help")
-        .about("Say more about a command, or with `help call TOOL` about a tool")
+        .about("Explain a command, or with `help call TOOL` a tool")
         .arg(Arg::new("WORDS").value_name("COMMAND").num_args(0..=2).help("A command; after `call`, a tool"))
 }
 

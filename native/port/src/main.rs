@@ -4,6 +4,7 @@ mod args;
 mod attended_call;
 mod call;
 mod cli;
+mod completer;
 mod completions;
 mod doctor;
 mod help;
@@ -46,6 +47,10 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|command| command == "attack") {
         let arguments = std::env::args_os().skip(2).map(|text| text.to_string_lossy().into_owned());
         return beamai_sandbox::attack_main(&arguments.collect::<Vec<_>>());
+    }
+    // Internal: says what can follow on a command line, for the scripts of `completions`.
+    if std::env::args_os().nth(1).is_some_and(|command| command == completer::COMMAND) {
+        return completer::main(&std::env::args_os().skip(2).collect::<Vec<_>>());
     }
     if std::env::args_os().nth(1).is_some_and(|command| command == keeper::COMMAND) {
         return keeper::main();

@@ -2,7 +2,8 @@
 
 use crate::args::{self, UsageError};
 use crate::cli;
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use beamai_base::describe;
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -19,9 +20,10 @@ pub(crate) fn command() -> Command {
                 .action(ArgAction::Set)
                 .conflicts_with("COMMAND")
                 .value_parser(clap::value_parser!(PathBuf))
+                .value_hint(ValueHint::DirPath)
                 .help("Write all pages into this directory instead, as PROGRAM.1 and PROGRAM-COMMAND.1"),
         )
-        .after_help("To read one: beamai-port man call | man -l -")
+        .after_help(format!("To read one: {} man call | man -l -", args::program()))
 }
 
 pub(crate) fn main(matches: &ArgMatches) -> Result<ExitCode, UsageError> {
@@ -30,16 +32,16 @@ pub(crate) fn main(matches: &ArgMatches) -> Result<ExitCode, UsageError> {
         return write(directory, &pages).map(|()| ExitCode::SUCCESS);
     }
     let program = args::program();
-    let wanted = match matches.get_one::<String>("COMMAND") {
-        Some(command) => format!("{program}-{command}"),
-        None => program.to_owned(),
-    };
+    let command = matches.get_one::<String>("COMMAND");
+    let wanted = command.map_or(program.to_owned(), |command| format!("{program}-{command}"));
     match pages.iter().find(|(name, _)| *name == wanted) {
         Some((_, page)) => Ok(args::print(page)),
         None => {
             let names: Vec<&str> =
                 pages.iter().filter_map(|(name, _)| name.strip_prefix(program)?.strip_prefix('-')).collect();
-            Err(UsageError(format!("there is no page {wanted:?}; there are pages of: {}", names.join(", "))))
+            let command = command.map_or(program, String::as_str);
+            let names = names.join(", ");
+            Err(UsageError(format!("there is no man page for {command:?}; there are pages for: {names}")))
         }
     }
 }
@@ -65,7 +67,7 @@ fn render(command: Command) -> Vec<u8> {
 
 fn write(directory: &Path, pages: &[(String, Vec<u8>)]) -> Result<(), UsageError> {
     let wrong = |path: &Path, error: std::io::Error| {
-        UsageError(format!("{} cannot be written: {error}", path.display()))
+        UsageError(format!("{} cannot be written: {}", path.display(), describe(&error)))
     };
     std::fs::create_dir_all(directory).map_err(|error| wrong(directory, error))?;
     for (name, page) in pages {

@@ -13,8 +13,8 @@ use beamai_tool::SkillSettings;
 use beamai_tool::lsp_settings::LspSettings;
 use beamai_tool::{WebSettings, web_settings::address};
 use beamai_workspace::{Workspace, WorkspaceId};
-use clap::builder::PossibleValuesParser;
-use clap::{Arg, ArgAction, ArgMatches};
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::{Arg, ArgAction, ArgMatches, ValueHint};
 use serde_json::Value;
 use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
@@ -32,26 +32,28 @@ pub(crate) fn args() -> Vec<Arg> {
     let default = option(
         "default",
         "MODE",
-        "What happens where no rule decides; auto runs what only reads and asks otherwise",
+        "What happens to a call that no rule decides: auto runs tools that only read and asks about the others",
     )
     .value_parser(PossibleValuesParser::new(["auto", "allow", "ask", "deny"]))
     .default_value("auto");
     vec![
         dialect(),
-        option("workspace", "DIR", "Directory that the tools are confined to; default: the current one, unless that is / or the home directory")
-            .value_parser(clap::value_parser!(PathBuf)),
-        rule("allow", "A permission rule: a tool such as Bash or Write, or Bash(git:*), Edit(src/**), WebFetch(domain:example.com); may be repeated"),
-        rule("ask", "Likewise; what matches is asked about"),
-        rule("deny", "Likewise; deny beats ask beats allow"),
+        option("workspace", "DIR", "Directory that the tools are confined to; by default the current one, unless that is / or the home directory")
+            .value_parser(clap::value_parser!(PathBuf))
+            .value_hint(ValueHint::DirPath),
+        rule("allow", "Run calls that match this permission rule without asking: a name such as Bash or Write, or Bash(git:*), Edit(src/**), WebFetch(domain:example.com). May be repeated"),
+        rule("ask", "Ask before calls that match this rule, even if a rule allows them. May be repeated"),
+        rule("deny", "Refuse calls that match this rule, whatever the other rules say. May be repeated"),
         default,
-        option("settings", "FILE", "JSON file with permissions and settings, in place of your own settings file; `none` reads neither")
+        option("settings", "FILE", "JSON file with permissions and settings, read instead of your own settings file; `none` reads no file")
             .long_help(SETTINGS_HELP)
             .value_parser(clap::value_parser!(PathBuf))
+            .value_hint(ValueHint::FilePath)
             .action(ArgAction::Append),
-        option("allow-address", "IP:PORT", "An address that may be fetched though it is not public; may be repeated")
+        option("allow-address", "IP:PORT", "Allow fetching from this address although it is not public. May be repeated")
             .action(ArgAction::Append),
-        option("sandbox", "MODE", "How commands are isolated: required (default), required:landlock, best_effort or off; with required the least tier that will do, full or landlock; see doctor"),
-        option("network", "NAME", "Let commands reach the network, or with =NAME this name: example.com, *.example.com, * for every name, perhaps with a port (example.com:443); may be repeated. Rules Network(domain:example.com) say it, too")
+        option("sandbox", "MODE", "How commands are isolated: required (the default, the same as required:full) runs them only with every layer, required:landlock only with the layers that need no namespaces, best_effort with the layers that are there, off with none. doctor says what works on this machine"),
+        option("network", "NAME", "Let commands reach the whole network, or with =NAME only this name: example.com, *.example.com or * for every name, each with or without a port (example.com:443). May be repeated. The rule Network(domain:example.com) does the same")
             .num_args(0..=1)
             .require_equals(true)
             .default_missing_value(WHOLE_NETWORK)
@@ -59,20 +61,23 @@ pub(crate) fn args() -> Vec<Arg> {
     ]
 }
 
-/// Whose tools.
+/// The option that selects the dialect.
 pub(crate) fn dialect() -> Arg {
+    // All are accepted, but only those for people are listed.
+    let is_offered = |name: &str| catalogue::offered_dialects().any(|offered| offered == name);
+    let values = catalogue::dialects().map(|name| PossibleValue::new(name).hide(!is_offered(name)));
     Arg::new("dialect")
         .long("dialect")
         .value_name("D")
-        .value_parser(PossibleValuesParser::new(catalogue::dialects()))
+        .value_parser(PossibleValuesParser::new(values))
         .default_value("beamai")
-        .help("Whose names, parameters and results the tools have")
+        .help("The set of tools: each dialect has its own names, parameters and results for the same operations")
 }
 
 const SETTINGS_HELP: &str = "\
-JSON file with permissions and settings. It takes the place of your own settings file, which is read otherwise if it is there:
-$XDG_CONFIG_HOME/beamai/settings.json, by default ~/.config/beamai/settings.json. `none` reads neither. What the command line
-says beside it is added (rules, addresses) or holds over it (--default, --sandbox, --network). A file has any of these parts:
+JSON file with permissions and settings. It is read instead of your own settings file, which is
+$XDG_CONFIG_HOME/beamai/settings.json, by default ~/.config/beamai/settings.json. `none` reads no file at all. Rules and addresses
+on the command line are added to those of the file; --default, --sandbox and --network override it. A file has any of these parts:
   \"permissions\": {\"allow\": [], \"ask\": [], \"deny\": [], \"default\": \"auto\"}, or by tool \"permission\": {\"fetch\": \"allow\"}
   \"sandbox\": \"MODE\" or {\"mode\": \"MODE\", \"tier\": \"full\", \"without\": [], \"network\": false or [\"NAME\"],
              \"credentials\": {\"HOST\": {\"HEADER\": \"…\"}},
@@ -220,9 +225,11 @@ impl HostOptions {
     /// Has the rules of a settings file added to those of the command line, and takes its other parts as they are.
     fn load(&mut self, file: &Path, text: String) -> Result<(), UsageError> {
         let wrong = |why: String| settings_file::wrong(file, &why);
-        let mut settings: Value = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        let mut settings: Value = serde_json::from_str(&text).map_err(|error: serde_json::Error| {
+            wrong(format!("it is not JSON from line {}, column {} on", error.line(), error.column()))
+        })?;
         if !PARTS.iter().any(|part| settings.get(part).is_some()) {
-            return Err(wrong(format!("it has none of {PARTS:?}")));
+            return Err(wrong(format!("it has none of the keys {}", PARTS.join(", "))));
         }
         take(&mut settings, "sandbox", &mut self.sandbox).map_err(wrong)?;
         take(&mut settings, "web", &mut self.web).map_err(wrong)?;
@@ -312,14 +319,14 @@ fn current_directory() -> PathBuf {
 /// What a settings file may say.
 const PARTS: [&str; 6] = ["permissions", "permission", "sandbox", "web", "skills", "lsp"];
 
-/// Takes a key of a settings file, if present.
+/// Takes a key of a settings file, if present. Its errors name the key.
 fn take<T: serde::de::DeserializeOwned>(
     settings: &mut Value,
     part: &str,
     into: &mut T,
 ) -> Result<(), String> {
     if let Some(own) = settings.get_mut(part).map(Value::take) {
-        *into = serde_json::from_value(own).map_err(|error| format!("{part}: {error}"))?;
+        *into = serde_json::from_value(own).map_err(|error| error.to_string())?;
     }
     Ok(())
 }

@@ -41,7 +41,7 @@ pub(crate) fn command() -> Command {
             Arg::new("beams")
                 .long("beams")
                 .value_name("VERSION")
-                .help("What the host is of; another version than this program's ends it with code 3"),
+                .help("Version of the host's beams; if it is not that of this program, exit with 3"),
         )
 }
 

@@ -4,7 +4,7 @@
 //! permissions.
 
 use crate::args::UsageError;
-use beamai_base::{Reason, Result as ToolResult, ToolError};
+use beamai_base::{Reason, Result as ToolResult, ToolError, describe};
 use beamai_workspace::WorkspaceId;
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -75,7 +75,15 @@ pub(crate) fn wrong(path: &Path, why: &str) -> UsageError {
 /// # Errors
 /// If it cannot be read, or is not UTF-8.
 pub(crate) fn read(path: &Path) -> Result<String, UsageError> {
-    std::fs::read_to_string(path).map_err(|error| wrong(path, &error.to_string()))
+    std::fs::read_to_string(path).map_err(|error| wrong(path, &unreadable(&error)))
+}
+
+fn unreadable(error: &std::io::Error) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => "there is no such file".to_owned(),
+        ErrorKind::InvalidData => "it is not in UTF-8".to_owned(),
+        _ => format!("it cannot be read: {}", describe(error)),
+    }
 }
 
 /// The user's own settings file, if there is one.
@@ -90,7 +98,9 @@ pub(crate) fn of_user() -> Result<Option<UserSettings>, UsageError> {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Ok(None);
         }
-        Err(error) => return Err(wrong(&path, &format!("{error}; --settings none does without it"))),
+        Err(error) => {
+            return Err(wrong(&path, &format!("{}; --settings none does without it", unreadable(&error))));
+        }
         Ok(metadata) => metadata,
     };
     let own = [rustix::process::geteuid().as_raw(), 0];

@@ -4,12 +4,15 @@
 
 use crate::args::UsageError;
 use beamai_schema::{Param, ParamType, Parameters};
-use clap::builder::{BoolishValueParser, PossibleValuesParser};
-use clap::{Arg, ArgAction, ArgMatches};
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgAction, ArgMatches, ValueHint};
 use serde_json::{Map, Number, Value};
 
 /// A prefix for parameter names, to distinguish them from options.
 const ID: &str = "argument ";
+
+/// The name of a boolean flag's value in help.
+pub(crate) const BOOLEAN: &str = "BOOLEAN";
 
 /// One flag per parameter, under this heading of the help.
 pub(crate) fn args(parameters: &Parameters, heading: &'static str) -> Vec<Arg> {
@@ -66,13 +69,20 @@ fn flag(name: &str, param: &Param) -> Arg {
             .num_args(0..=1)
             .require_equals(true)
             .default_missing_value("true")
-            .value_name("BOOLEAN")
-            .value_parser(BoolishValueParser::new()),
+            .value_name(BOOLEAN)
+            .value_parser(boolean),
         ParamType::Integer => {
-            arg.value_name("N").allow_negative_numbers(true).value_parser(clap::value_parser!(i64))
+            let accepted = format!("a whole number{}", range(param));
+            let number = move |text: &str| text.parse::<i64>().map_err(|_| format!("it must be {accepted}"));
+            arg.value_name("N").allow_negative_numbers(true).value_parser(number)
         }
         ParamType::Float => {
-            arg.value_name("NUMBER").allow_negative_numbers(true).value_parser(clap::value_parser!(f64))
+            let accepted = format!("a number{}", range(param));
+            let number = move |text: &str| match text.parse::<f64>() {
+                Ok(number) if number.is_finite() => Ok(number),
+                _ => Err(format!("it must be {accepted}")),
+            };
+            arg.value_name("NUMBER").allow_negative_numbers(true).value_parser(number)
         }
         ParamType::String => text(arg, name, param),
         ParamType::Array => match scalars(param) {
@@ -83,17 +93,38 @@ fn flag(name: &str, param: &Param) -> Arg {
     }
 }
 
+/// The value of a boolean flag; the words are those that clap accepts for booleans.
+fn boolean(text: &str) -> Result<bool, String> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "t" | "yes" | "y" | "on" | "1" => Ok(true),
+        "false" | "f" | "no" | "n" | "off" | "0" => Ok(false),
+        _ => Err("it must be true or false".to_owned()),
+    }
+}
+
+/// The bounds of a number, to be read after "a number".
+fn range(param: &Param) -> String {
+    match (&param.minimum, &param.maximum) {
+        (Some(least), Some(most)) => format!(" from {least} to {most}"),
+        (Some(least), None) => format!(" from {least} on"),
+        (None, Some(most)) => format!(" up to {most}"),
+        (None, None) => String::new(),
+    }
+}
+
 fn text(arg: Arg, name: &str, param: &Param) -> Arg {
     match &param.values {
         Some(values) => {
             let values: Vec<String> = values.iter().filter_map(|it| it.as_str().map(str::to_owned)).collect();
             arg.value_name("WORD").value_parser(PossibleValuesParser::new(values)).ignore_case(true)
         }
-        None => arg.value_name(match name {
-            "path" | "file_path" | "filePath" | "file" => "PATH",
-            "directory" | "cwd" => "DIR",
-            _ => "TEXT",
-        }),
+        None => match name {
+            "path" | "file_path" | "filePath" | "file" => {
+                arg.value_name("PATH").value_hint(ValueHint::AnyPath)
+            }
+            "directory" | "cwd" => arg.value_name("DIR").value_hint(ValueHint::DirPath),
+            _ => arg.value_name("TEXT"),
+        },
     }
 }
 
@@ -146,9 +177,15 @@ fn value(name: &str, param: &Param, matches: &ArgMatches) -> Result<Option<Value
             None => None,
             Some(text) => {
                 let parsed = serde_json::from_str(text);
-                let what =
-                    |error| UsageError(format!("--{}: {text:?} is not JSON: {error}", flag_name(name)));
-                Some(parsed.map_err(what)?)
+                let what = if param.kind == ParamType::Array { "array" } else { "object" };
+                let wrong = |error: serde_json::Error| {
+                    let column = error.column();
+                    UsageError(format!(
+                        "--{} takes a JSON {what}, and {text:?} is not JSON from column {column} on",
+                        flag_name(name)
+                    ))
+                };
+                Some(parsed.map_err(wrong)?)
             }
         },
     })
@@ -255,14 +292,19 @@ mod tests {
     fn a_wrong_flag_or_value_is_named_with_what_is_near() {
         for (words, parts) in [
             (&["--patern", "x"][..], &["--patern", "'--pattern'"][..]),
-            (&["--limit", "ten"], &["'ten'", "--limit <N>"]),
+            (&["--limit", "ten"], &["'ten'", "--limit <N>", "it must be a whole number from "]),
+            (&["--limit", "99999999999999999999"], &["--limit <N>", "it must be a whole number from "]),
+            (&["--literal=maybe"], &["'maybe'", "--literal", "it must be true or false"]),
             (&["--output-mode", "cuont"], &["'cuont'", "files_with_matches", "'count'"]),
         ] {
             let said = parsed("file_grep", words).unwrap_err();
             assert!(parts.iter().all(|part| said.contains(part)), "{said}");
         }
         let said = parsed("shell_exec", &["--env", "{A}"]).unwrap_err();
-        assert!(said.contains("--env: \"{A}\" is not JSON"), "{said}");
+        assert!(
+            said.contains("--env takes a JSON object, and \"{A}\" is not JSON from column 2 on"),
+            "{said}"
+        );
     }
 
     /// The flags of a tool's parameters are unique, in every dialect.

@@ -25,11 +25,11 @@ pub(crate) fn command() -> Command {
         .arg(options::dialect())
         .arg(
             Arg::new("format").long("format").value_name("F").value_parser(PossibleValuesParser::new(FORMATS)).help(
-                "native: everything that is known of a tool; or as a provider wants it; mcp is what the command mcp lists",
+                "Print JSON: native has everything about each tool, the others are the schemas that a provider takes, and mcp is what the command mcp lists",
             ),
         )
-        .arg(flag("structured", "With --format mcp: with output schemas, as mcp --structured lists them"))
-        .arg(flag("strict", "In the provider's strict mode, where it has one and the tool can be expressed in it"))
+        .arg(flag("structured", "With --format mcp: add output schemas, as mcp --structured does"))
+        .arg(flag("strict", "Use the provider's strict mode, if it has one and the tool can be expressed in it"))
         .args_override_self(true)
 }
 

@@ -2,6 +2,9 @@
 
 use serde_json::{Value, json};
 
+/// How [`Language::advice`] begins.
+pub const USER_CAN_INSTALL: &str = "The user can install";
+
 /// A language and its server.
 #[derive(Debug)]
 pub struct Language {
@@ -181,7 +184,7 @@ pub fn of_extension(extension: &str) -> Option<&'static Language> {
 impl Language {
     /// How to get a server, as a sentence without its full stop. A model can only pass it on.
     pub fn advice(&self) -> String {
-        format!("The user can install {}: {}", self.program, self.install)
+        format!("{USER_CAN_INSTALL} {}: {}", self.program, self.install)
     }
 
     /// The LSP language identifier of files with that extension.

@@ -1,16 +1,16 @@
 //! The host's settings for language servers.
 
 use crate::lsp_language as language;
-use beamai_base::{Reason, Result, ToolError};
-use serde::Deserialize;
+use beamai_base::{Reason, Result, SettingsMap, ToolError};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::Path;
 
 /// Settings of language servers.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct LspSettings {
     /// By language: `sh`, `python`, `c`, `rust`, `go`, `typescript`, `erlang`, or one that the host adds.
     pub servers: BTreeMap<String, LspServerSettings>,
@@ -19,8 +19,7 @@ pub struct LspSettings {
 }
 
 /// Settings of one language's server. What is left out keeps its built-in value.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct LspServerSettings {
     /// The program, an absolute path or a name on the `PATH`, and its arguments.
     pub command: Vec<String>,
@@ -43,7 +42,23 @@ impl Default for LspSettings {
     }
 }
 
+impl<'de> Deserialize<'de> for LspSettings {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        Self::of(Value::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
 impl LspSettings {
+    fn of(value: Value) -> std::result::Result<Self, String> {
+        let mut settings = SettingsMap::new("lsp", value, &["servers", "idle_timeout"])?;
+        let default = Self::default();
+        let idle_timeout = settings.take("idle_timeout", "a whole number of milliseconds")?;
+        Ok(Self {
+            servers: settings.take_with("servers", servers)?.unwrap_or_default(),
+            idle_timeout: idle_timeout.unwrap_or(default.idle_timeout),
+        })
+    }
+
     /// Rejects settings that can never work.
     ///
     /// # Errors
@@ -71,7 +86,33 @@ impl LspSettings {
     }
 }
 
+fn servers(value: Value) -> std::result::Result<BTreeMap<String, LspServerSettings>, String> {
+    let Value::Object(servers) = value else {
+        return Err(format!("lsp.servers must be an object with a key for each language, not {value}"));
+    };
+    let one = |(language, server)| {
+        let settings = LspServerSettings::of(&format!("lsp.servers.{language}"), server)?;
+        Ok((language, settings))
+    };
+    servers.into_iter().map(one).collect()
+}
+
 impl LspServerSettings {
+    fn of(path: &str, value: Value) -> std::result::Result<Self, String> {
+        let known = ["command", "extensions", "options", "settings", "disabled", "trusted"];
+        let mut settings = SettingsMap::new(path, value, &known)?;
+        let command = "a list of the program and its arguments, such as [\"pylsp\", \"-v\"]";
+        let extensions = "a list of file extensions without the dot, such as [\"py\"]";
+        Ok(Self {
+            command: settings.take("command", command)?.unwrap_or_default(),
+            extensions: settings.take("extensions", extensions)?.unwrap_or_default(),
+            options: settings.take("options", "JSON")?,
+            settings: settings.take("settings", "JSON")?,
+            disabled: settings.take("disabled", "true or false")?.unwrap_or_default(),
+            trusted: settings.take("trusted", "true or false")?.unwrap_or_default(),
+        })
+    }
+
     fn check(&self, language: &str) -> Result<()> {
         let refuse = |why: &str| {
             let message =
@@ -107,6 +148,29 @@ mod tests {
         check(json!({"python": {"command": ["pyright-langserver", "--stdio"]}})).unwrap();
         let error = check(json!({"zig": {"command": ["zls"]}})).unwrap_err();
         assert!(error.message.contains("needs a command and extensions; built in are sh, python"), "{error}");
+    }
+
+    #[test]
+    fn mistakes_name_the_setting_the_value_and_what_is_accepted() {
+        let error = |settings| serde_json::from_value::<LspSettings>(settings).unwrap_err().to_string();
+        for (settings, message) in [
+            (
+                json!({"server": {}}),
+                "lsp.server is not a setting; did you mean servers? Accepted: servers, idle_timeout",
+            ),
+            (json!({"servers": []}), "lsp.servers must be an object with a key for each language, not []"),
+            (
+                json!({"servers": {"go": {"command": "gopls"}}}),
+                r#"lsp.servers.go.command must be a list of the program and its arguments, such as ["pylsp", "-v"], not "gopls""#,
+            ),
+            (
+                json!({"servers": {"go": {"trusted": 1}}}),
+                "lsp.servers.go.trusted must be true or false, not 1",
+            ),
+            (json!({"idle_timeout": -5}), "lsp.idle_timeout must be a whole number of milliseconds, not -5"),
+        ] {
+            assert_eq!(error(settings), message);
+        }
     }
 
     #[test]

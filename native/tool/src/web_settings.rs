@@ -1,15 +1,15 @@
 //! The host's settings for the network, as plain data.
 
-use beamai_base::{Domains, Secret};
+use beamai_base::{Domains, Secret, SettingsMap};
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 use std::net::SocketAddr;
 
 /// What tools may reach on the network. By default every public address, and no search engine.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Debug, Clone, Default)]
 pub struct WebSettings {
     /// Addresses that may be reached although they are not public, as `IP:PORT`.
-    #[serde(deserialize_with = "addresses")]
     pub allow_addresses: Vec<SocketAddr>,
     /// Hosts that may be reached; if empty, all.
     pub allowed_domains: Domains,
@@ -21,7 +21,32 @@ pub struct WebSettings {
     pub user_agent: Option<String>,
 }
 
+impl<'de> Deserialize<'de> for WebSettings {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::of(Value::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
 impl WebSettings {
+    fn of(value: Value) -> Result<Self, String> {
+        let known = ["allow_addresses", "allowed_domains", "blocked_domains", "search", "user_agent"];
+        let mut settings = SettingsMap::new("web", value, &known)?;
+        let addresses = |texts: &[String]| texts.iter().map(|text| address(text)).collect();
+        let allowed = "a list of IP:PORT, such as \"127.0.0.1:8080\"";
+        let domains = "a list of domains, such as \"example.com\"";
+        Ok(Self {
+            allow_addresses: settings.take_texts("allow_addresses", allowed, addresses)?.unwrap_or_default(),
+            allowed_domains: settings
+                .take_texts("allowed_domains", domains, Domains::parse)?
+                .unwrap_or_default(),
+            blocked_domains: settings
+                .take_texts("blocked_domains", domains, Domains::parse)?
+                .unwrap_or_default(),
+            search: settings.take_with("search", SearchSettings::of)?,
+            user_agent: settings.take("user_agent", "a string")?,
+        })
+    }
+
     /// The settings with the search engine's key.
     #[must_use]
     pub fn with_key(&self, key: &Secret) -> Self {
@@ -34,8 +59,7 @@ impl WebSettings {
 }
 
 /// The search engine and how to reach it.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(try_from = "SearchText")]
+#[derive(Debug, Clone)]
 pub struct SearchSettings {
     /// Its API.
     pub provider: SearchProvider,
@@ -68,34 +92,28 @@ impl SearchProvider {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SearchText {
-    provider: SearchProvider,
-    #[serde(default)]
-    base_url: Option<String>,
-    #[serde(default)]
-    api_key: Option<Secret>,
-    /// Whether the key comes with each call instead, so that a host does not store it with its settings.
-    #[serde(default)]
-    has_key: bool,
-}
-
-impl TryFrom<SearchText> for SearchSettings {
-    type Error = String;
-
-    fn try_from(text: SearchText) -> Result<Self, String> {
-        let SearchText { provider, base_url, api_key, has_key } = text;
-        let name = provider.as_str();
+impl SearchSettings {
+    fn of(value: Value) -> Result<Self, String> {
+        // A host that does not store the key with its settings sends `has_key`; the key then comes with each call.
+        let known = ["provider", "base_url", "api_key", "has_key"];
+        let mut settings = SettingsMap::new("web.search", value, &known)?;
+        let providers = "\"searxng\", \"brave\" or \"tavily\"";
+        let Some(provider) = settings.take::<SearchProvider>("provider", providers)? else {
+            return Err(format!("web.search.provider is missing; it must be {providers}"));
+        };
+        let base_url = settings.take::<String>("base_url", "an http or https address")?;
+        let api_key = settings.take_secret("api_key", "a string")?;
+        let has_key = settings.take("has_key", "true or false")?.unwrap_or(false);
         if let Some(base) = &base_url {
             checked_base(base)?;
         }
+        let name = provider.as_str();
         match provider {
-            SearchProvider::Searxng if base_url.is_none() => {
-                Err(format!("search provider {name} needs a base_url, such as http://127.0.0.1:8888"))
-            }
+            SearchProvider::Searxng if base_url.is_none() => Err(format!(
+                "web.search: the provider {name} needs a base_url, such as http://127.0.0.1:8888"
+            )),
             SearchProvider::Brave | SearchProvider::Tavily if api_key.is_none() && !has_key => {
-                Err(format!("search provider {name} needs an api_key"))
+                Err(format!("web.search: the provider {name} needs an api_key"))
             }
             _ => Ok(Self { provider, base_url, api_key }),
         }
@@ -105,14 +123,14 @@ impl TryFrom<SearchText> for SearchSettings {
 fn checked_base(base: &str) -> Result<(), String> {
     match url::Url::parse(base) {
         Ok(url) if ["http", "https"].contains(&url.scheme()) => Ok(()),
-        _ => Err(format!("base_url {base:?} is not an http or https address")),
+        _ => Err(format!("web.search.base_url {base:?} is not an http or https address")),
     }
 }
 
 /// Deserializes a list of [addresses](address).
 pub fn addresses<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<SocketAddr>, D::Error> {
     let texts = Vec::<String>::deserialize(from)?;
-    texts.iter().map(|text| address(text)).collect::<Result<_, _>>().map_err(serde::de::Error::custom)
+    texts.iter().map(|text| address(text)).collect::<Result<_, _>>().map_err(D::Error::custom)
 }
 
 /// Parses an address that may be reached: `IP:PORT`, such as `127.0.0.1:8080` or `[::1]:8080`.
@@ -163,11 +181,27 @@ mod tests {
                 .contains("\"localhost:80\" is not an address")
         );
         assert!(error(json!({"blocked_domains": ["https://x.org"]})).contains("https://x.org"));
-        assert!(error(json!({"allow_address": []})).contains("unknown field"));
+        assert!(
+            error(json!({"allow_address": []})).contains("web.allow_address is not a setting; did you mean")
+        );
+        assert_eq!(
+            error(json!({"search": "brave"})),
+            "web.search must be an object of provider, base_url, api_key, has_key, not a string"
+        );
+        assert_eq!(
+            error(json!({"allowed_domains": "example.com"})),
+            r#"web.allowed_domains must be a list of domains, such as "example.com", not "example.com""#
+        );
+        let wrong_key = error(json!({"search": {"provider": "brave", "api_key": ["hush"]}}));
+        assert_eq!(wrong_key, "web.search.api_key must be a string, not a list");
         assert!(error(json!({"search": {"provider": "searxng"}})).contains("needs a base_url"));
         assert!(error(json!({"search": {"provider": "tavily"}})).contains("needs an api_key"));
         assert!(error(json!({"search": {"provider": "searxng", "base_url": "ftp://x"}})).contains("ftp://x"));
-        assert!(error(json!({"search": {"provider": "google"}})).contains("google"));
+        assert_eq!(
+            error(json!({"search": {"provider": "google"}})),
+            r#"web.search.provider must be "searxng", "brave" or "tavily", not "google""#
+        );
+        assert!(error(json!({"search": {}})).contains("web.search.provider is missing"));
     }
 
     #[test]

@@ -25,6 +25,7 @@ const STRING: u8 = 107;
 const LIST: u8 = 108;
 const BINARY: u8 = 109;
 const SMALL_BIG: u8 = 110;
+const LARGE_BIG: u8 = 111;
 const SMALL_ATOM: u8 = 115;
 const MAP: u8 = 116;
 const ATOM_UTF8: u8 = 118;
@@ -113,6 +114,7 @@ impl<'a> EtfReader<'a> {
             SMALL_INTEGER => Ok(self.byte()?.into()),
             INTEGER => Ok(i32::from_be_bytes(self.array()?).into()),
             SMALL_BIG => self.big(),
+            LARGE_BIG => Err(too_large()),
             NEW_FLOAT => {
                 Ok(Number::from_f64(f64::from_be_bytes(self.array()?)).map_or(Value::Null, Value::Number))
             }
@@ -196,7 +198,6 @@ impl<'a> EtfReader<'a> {
         let count = usize::from(self.byte()?);
         let is_negative = self.byte()? != 0;
         let digits = self.take(count)?;
-        let too_large = || Undecodable::new("is a number of more than 64 bits");
         let mut little = [0; 8];
         little.get_mut(..count).ok_or_else(too_large)?.copy_from_slice(digits);
         let magnitude = u64::from_le_bytes(little);
@@ -239,6 +240,14 @@ impl<'a> EtfReader<'a> {
         self.rest = rest;
         Ok(head)
     }
+}
+
+fn too_large() -> Undecodable {
+    Undecodable::new(format!(
+        "is an integer of more than 64 bits; integers from {} to {} are accepted",
+        i64::MIN,
+        u64::MAX
+    ))
 }
 
 fn cut() -> Undecodable {
@@ -441,6 +450,21 @@ mod tests {
     #[test]
     fn a_list_of_small_integers_arrives_as_a_list() {
         assert_eq!(decode(&[VERSION, STRING, 0, 2, 1, 2]).unwrap(), json!([1, 2]));
+    }
+
+    #[test]
+    fn an_integer_of_more_than_64_bits_is_named_with_what_is_accepted() {
+        let big = |head: &[u8]| {
+            let mut term = vec![VERSION, MAP, 0, 0, 0, 1];
+            write_text(&mut term, "limit");
+            term.extend(head);
+            term.extend([0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+            decode(&term).unwrap_err().to_string()
+        };
+        let expected = "\"limit\" is an integer of more than 64 bits; integers from -9223372036854775808 to \
+                        18446744073709551615 are accepted";
+        assert_eq!(big(&[SMALL_BIG, 9]), expected);
+        assert_eq!(big(&[LARGE_BIG, 0, 0, 1, 0]), expected);
     }
 
     #[test]

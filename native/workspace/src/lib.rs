@@ -136,7 +136,21 @@ impl Workspace {
     /// # Errors
     /// `no_such_file`, `not_a_directory` or other errors of the operating system.
     pub fn open(path: &Path) -> Result<Self> {
-        Ok(Self::new(PinnedRoot::open(path)?))
+        let shown = || path::encode(path);
+        Ok(Self::new(PinnedRoot::open(path).map_err(|error| match error.reason {
+            Reason::NoSuchFile => {
+                let message = format!(
+                    "there is no directory {}; the workspace must be an existing one",
+                    excerpt(&shown())
+                );
+                ToolError::new(Reason::NoSuchFile, message).file(shown())
+            }
+            Reason::NotADirectory => {
+                let message = format!("{} is not a directory; the workspace must be one", excerpt(&shown()));
+                ToolError::new(Reason::NotADirectory, message).file(shown())
+            }
+            _ => error,
+        })?))
     }
 
     /// Opens the directory that `id` names, and rejects any other directory at that path.

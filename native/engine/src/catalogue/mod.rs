@@ -32,9 +32,17 @@ static DIALECTS: [Dialect; 4 + cfg!(feature = "probes") as usize] = [
     ("probe", LazyLock::new(probe::registry)),
 ];
 
+/// The dialect for tests, which no help and no message names.
+const PROBE: &str = "probe";
+
 /// The names of all dialects.
 pub fn dialects() -> impl Iterator<Item = &'static str> {
     DIALECTS.iter().map(|(name, _)| *name)
+}
+
+/// The names of the dialects that help, completions and messages name: all but the one for tests.
+pub fn offered_dialects() -> impl Iterator<Item = &'static str> {
+    dialects().filter(|name| *name != PROBE)
 }
 
 /// The tools of a dialect.
@@ -43,7 +51,7 @@ pub fn dialects() -> impl Iterator<Item = &'static str> {
 /// `invalid_argument`, listing the dialects.
 pub fn dialect(name: &str) -> Result<&'static ToolRegistry> {
     DIALECTS.iter().find(|(known, _)| *known == name).map(|(_, registry)| &**registry).ok_or_else(|| {
-        let known = dialects().collect::<Vec<_>>().join(", ");
+        let known = offered_dialects().collect::<Vec<_>>().join(", ");
         ToolError::new(Reason::InvalidArgument, format!("there is no dialect {name:?}; there are: {known}"))
     })
 }
@@ -70,13 +78,20 @@ pub fn canonical_rule(name: &str) -> Option<String> {
 
 /// All canonical rule names.
 pub fn rules() -> &'static [&'static str] {
-    static RULES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
-        let tools = DIALECTS.iter().flat_map(|(_, registry)| registry.iter());
-        // These two are not tools of the catalogue: delegation to agents, and network access of commands.
-        let rules: BTreeSet<&str> = tools.map(|tool| tool.rule()).chain(["Task", NETWORK]).collect();
-        rules.into_iter().collect()
-    });
+    static RULES: LazyLock<Vec<&'static str>> = LazyLock::new(|| rules_of(dialects()));
     &RULES
+}
+
+/// The canonical rule names of the [offered](offered_dialects) dialects.
+pub fn offered_rules() -> Vec<&'static str> {
+    rules_of(offered_dialects())
+}
+
+fn rules_of(dialects: impl Iterator<Item = &'static str>) -> Vec<&'static str> {
+    let tools = dialects.filter_map(|name| dialect(name).ok()).flat_map(ToolRegistry::iter);
+    // These two are not tools of the catalogue: delegation to agents, and network access of commands.
+    let rules: BTreeSet<&str> = tools.map(|tool| tool.rule()).chain(["Task", NETWORK]).collect();
+    rules.into_iter().collect()
 }
 
 /// A registry of these tools.

@@ -50,6 +50,8 @@ fn a_broken_skill_and_a_missing_path_are_reported() {
     let missing = home.path().join("missing");
     let listed = skill(&[home.path(), &missing], json!({}), json!({})).unwrap();
     assert_eq!(listed["broken"].as_array().unwrap().len(), 2);
+    let problem = json!({"path": missing.to_str().unwrap(), "problem": "there is no such file or directory"});
+    assert!(listed["broken"].as_array().unwrap().contains(&problem), "{listed}");
     let error = skill(&[home.path()], json!({}), json!({"action": "load", "name": "broken"})).unwrap_err();
     assert_eq!(error.reason, Reason::NoSuchSkill);
     assert!(error.message.contains("broken/SKILL.md (it does not begin"), "{}", error.message);

@@ -29,6 +29,17 @@ impl Unavailable {
     pub(crate) fn new(why: impl std::fmt::Display) -> Self {
         Self(format!("{why}.{INSTEAD}"), None)
     }
+
+    /// The reason for the person, who is told neither what the model can do instead nor to pass something on.
+    fn for_person(&self) -> String {
+        let Self(why, hint) = self;
+        let why = why.strip_suffix(INSTEAD).unwrap_or(why);
+        let why = why.replacen(language::USER_CAN_INSTALL, "Install", 1);
+        match hint {
+            Some(hint) => format!("{why} {}", hint.clone().in_terms(HostTerms::CommandLine)),
+            None => why,
+        }
+    }
 }
 
 /// The command of a server.
@@ -313,7 +324,7 @@ pub struct ServerAvailability {
     pub language: String,
     /// Path of the program; null if none was found.
     pub program: Option<String>,
-    /// Why none was found and how to install one; null if one was found.
+    /// Why none was found and how to install one, for the person; null if one was found.
     pub missing: Option<String>,
     /// How to install one.
     pub install: Option<&'static str>,
@@ -331,10 +342,7 @@ pub fn availability(settings: &LspSettings, workspace: &Path) -> Vec<ServerAvail
         ServerAvailability {
             language: name.to_owned(),
             program: found.as_ref().ok().map(|(program, _)| program.display().to_string()),
-            missing: found.err().map(|Unavailable(why, hint)| match hint {
-                Some(hint) => format!("{why} {}", hint.in_terms(HostTerms::CommandLine)),
-                None => why,
-            }),
+            missing: found.err().map(|unavailable| unavailable.for_person()),
             install: kind.built_in.map(|language| language.install),
         }
     };
@@ -417,6 +425,21 @@ mod tests {
                 assert!(why.contains(part), "{why}");
             }
             assert_eq!(why.matches(language.install).count(), 1, "{why}");
+        }
+    }
+
+    #[test]
+    fn the_person_is_told_nothing_that_is_meant_for_models() {
+        let workspace = Path::new("/no/workspace");
+        for language in language::all() {
+            let kind = LanguageSupport { name: language.name, built_in: Some(language), settings: None };
+            let told = kind.missing(&kind.commands(), workspace).for_person();
+            for part in
+                [language.title, &format!("Install {}: {}", language.program, language.install), "--settings"]
+            {
+                assert!(told.contains(part), "{told}");
+            }
+            assert!(!told.contains("Use grep") && !told.contains("The user"), "{told}");
         }
     }
 

@@ -114,18 +114,18 @@ fn trials(fixture: &DoctorFixture, address: &str) -> Vec<Trial> {
         attempt,
         is_harmless: layer != "landlock",
     };
-    let namespace = |layer, kind: &str| {
+    let namespace = |layer, kind: &str, text| {
         let link = std::fs::read_link(format!("/proc/self/ns/{kind}")).unwrap_or_default();
-        trial(layer, "share the machine's", format!("namespace {kind} '{}'", link.display()))
+        trial(layer, text, format!("namespace {kind} '{}'", link.display()))
     };
     let victim = fixture.path("victim");
     vec![
         trial("user_namespace", "find other users", "users".into()),
         trial("pid_namespace", "end a process of the machine", "end {pid}".into()),
-        namespace("ipc_namespace", "ipc"),
-        namespace("uts_namespace", "uts"),
+        namespace("ipc_namespace", "ipc", "share the machine's message queues"),
+        namespace("uts_namespace", "uts", "share the machine's host name"),
         trial("network_namespace", "connect to a server of the machine", format!("tcp {address}")),
-        namespace("mount_namespace", "mnt"),
+        namespace("mount_namespace", "mnt", "share the machine's mounts"),
         trial("private_proc", "look up a process of the machine", "process_of {pid} {start}".into()),
         trial("resource_limits", "take more memory than is given", format!("memory {}", MEMORY * 2)),
         trial(

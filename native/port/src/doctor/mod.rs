@@ -14,27 +14,30 @@ use beamai_lsp::ServerAvailability;
 use beamai_sandbox::{FOREIGN_REMEDY, ForeignPath};
 use beamai_tool::lsp_settings::LspSettings;
 use beamai_workspace::Workspace;
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const ABOUT: &str = "\
-Tell which layers of isolation, programs and language servers are there, and what is missing. Each layer is proved by an
-attempt on the machine that succeeds without it: a file written, a connection made, a process found. Exits with 0 when the
-sandbox `required` works, and with 1 when it does not. What is in the way of a layer is named, with what to do about it.";
+Report which isolation layers, programs and language servers are there, what is missing, and what to do about it. Each layer is
+tried with an attempt that succeeds without it: to write a file, to make a connection, to find a process. Exits with 0 if the
+sandbox `required` works, otherwise with 1.";
 
 pub(crate) fn command() -> Command {
     Command::new("doctor")
-        .about("Tell which isolation layers, programs and language servers are there, and what is missing")
+        .about("Report which isolation layers, programs and language servers are there, and what is missing")
         .long_about(ABOUT)
-        .arg(Arg::new("workspace").long("workspace").value_name("DIR").value_parser(clap::value_parser!(PathBuf)).help(
-            "The workspace whose repository and language servers are looked for; default: the current directory",
+        .arg(Arg::new("workspace").long("workspace").value_name("DIR").value_parser(clap::value_parser!(PathBuf)).value_hint(ValueHint::DirPath).help(
+            "The workspace in which to look for a repository and language servers; by default the current directory",
         ))
-        .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print one JSON object"))
+        .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help(
+            "Print the report as one JSON object: required_works, tier, layers, programs, git, language_servers and what is in \
+             the way. The exit code is the same",
+        ))
         .arg(Arg::new("brief").long("brief").action(ArgAction::SetTrue).help(
-            "Print only a line for each program and language server that is missing, and for each thing that is in the way of the sandbox, and try no layer; the repository is \
-             looked for with --workspace. Exits with 0",
+            "Try no layer, and print only a line for each thing that is missing or in the way of the sandbox. Looks for the \
+             repository only with --workspace. Exits with 0",
         ))
         .args_override_self(true)
 }

@@ -40,24 +40,22 @@ use tokio::runtime::Runtime;
 const ABOUT: &str = "\
 Serve the tools to a client of the Model Context Protocol, on standard input and output, until the input ends.
 
-What needs an approval is asked through the client where it can ask its user, and refused elsewhere; so are the
-questions of the tools that ask one. Commands in the background, the list of tasks and the temporary directory belong
-to the connection and end with it.";
+Approvals and questions go to the client's user if the client supports elicitation; otherwise calls that need them are
+refused. Background commands, the list of tasks and the temporary directory belong to the connection and end with it.";
 
 pub(crate) fn command() -> Command {
     Command::new("mcp")
         .about("Serve the tools to clients of the Model Context Protocol")
         .long_about(ABOUT)
         .arg(Arg::new("http").long("http").value_name("ADDR:PORT").help(
-            "Serve over HTTP instead, at /mcp, until the program is told to end; prints the URL on standard output. ADDR must \
-             be of this machine alone, such as 127.0.0.1 or [::1]: there is no authentication. Port 0 takes a free one",
+            "Serve over HTTP instead, at /mcp, until the program is stopped, and print the URL. ADDR must be a loopback \
+             address such as 127.0.0.1 or [::1], because there is no authentication. Port 0 takes a free port",
         ))
         .arg(Arg::new("structured").long("structured").action(ArgAction::SetTrue).help(
-            "Give results as structured content, too, and tools with the schemas of their output; without it, a result is \
-             text alone",
+            "Add structured content to results and output schemas to tools; without it, a result is only text",
         ))
         .arg(Arg::new("result-limit").long("result-limit").value_name("N").help(
-            "Most characters of a result's text, at least 1000; default 30000",
+            "Maximum number of characters of a result's text, at least 1000; 30000 by default",
         ))
         .args(options::args())
         .args_override_self(true)

@@ -98,7 +98,24 @@ fn settings_name_skills_and_language_servers_too() {
     let wrong = run("skill", "{}");
     assert_eq!(wrong.status.code(), Some(2));
     let why = String::from_utf8_lossy(&wrong.stderr).into_owned();
-    assert!(why.contains("skills: unknown field `path`"), "{why}");
+    assert!(why.contains("skills.path is not a setting; did you mean paths?"), "{why}");
+}
+
+/// Nobody who has mistyped the directory can search in it.
+#[test]
+fn a_workspace_that_is_not_there_is_named_without_advice_for_files() {
+    let dir = tempfile::tempdir().unwrap();
+    File::create(dir.path().join("file")).unwrap();
+    let said = |name: &str| {
+        let output = call(&dir.path().join(name), &["file_list", "{}"]).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        stdout(&output).to_owned()
+    };
+    let missing = said("missing");
+    assert!(missing.contains("/missing; the workspace must be an existing one"), "{missing}");
+    assert!(!missing.contains("search"), "{missing}");
+    let file = said("file");
+    assert!(file.contains("/file is not a directory; the workspace must be one"), "{file}");
 }
 
 /// A program that was started there mostly does not mean to hand out the whole disk, or every file of its user.

@@ -103,3 +103,12 @@ fn people_get_a_text_with_the_verdict() {
     }
     assert_eq!(Command::new(PROGRAM).args(["doctor", "--jsn"]).output().unwrap().status.code(), Some(2));
 }
+
+#[test]
+fn the_advice_is_that_for_people() {
+    let bin = tempfile::tempdir().unwrap();
+    let output = Command::new(PROGRAM).arg("doctor").env("PATH", bin.path()).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("Install pylsp: pip install") && text.contains("for --settings"), "{text}");
+    assert!(!text.contains("Use grep") && !text.contains("The user can"), "{text}");
+}

@@ -72,15 +72,30 @@ fn arguments_are_flags_or_json_or_both() {
     assert!(stdout(&last).contains("three TODO"), "{last:?}");
 }
 
+const DIALECTS: &str = "there is no dialect \"codr\"; there are: beamai, microai, coder, ide\n";
+
 #[test]
 fn slips_are_answered_with_what_is_near() {
     let dir = workspace();
     for (arguments, part) in [
-        (&["tols"][..], "'tools'"),
+        (&["tols"][..], "there is no command \"tols\"; did you mean tools?\n"),
+        (&["zzz"], "there is no command \"zzz\"; there are: tools, call, mcp,"),
+        (&["man", "zzz"], "there is no man page for \"zzz\"; there are pages for: tools, call,"),
         (&["call", "file_raed"], "did you mean file_read"),
         (&["call", "file_grep", "--patern", "x"], "'--pattern'"),
         (&["call", "file_grep", "--output-mode", "cuont"], "'count'"),
         (&["tools", "--dialect", "codr"], "'coder'"),
+        (&["call", "file_read", "--path", "a", "--dialect", "codr"], DIALECTS),
+        (&["call", "--dialect=codr", "file_read", "--path", "a"], DIALECTS),
+        (&["call", "file_read", "--dialect"], "a value is required for '--dialect <D>'"),
+        (
+            &["call", "file_read", "--path", "a", "--limit", "ten"],
+            "'--limit <N>': it must be a whole number from",
+        ),
+        (&["call", "file_read", "{\"path\": "], "the arguments are not JSON from line 1, column 9 on"),
+        (&["call", "file_read", "--settings", "a"], "it is not JSON from line 1, column 1 on\n"),
+        (&["call", "file_grep", "--literal=maybe"], "it must be true or false"),
+        (&["call", "file_read", "--settings", "/nope"], "settings file /nope: there is no such file\n"),
         (&["completions", "tcsh"], "bash, zsh, fish"),
     ] {
         let output = run(dir.path(), arguments);
@@ -129,28 +144,114 @@ fn tools_are_a_table_for_people_and_json_with_a_format() {
     }
 }
 
-/// The script is run as bash runs it, for a line whose last word is to be completed.
+/// A directory with a file and a directory, whose names begin alike.
+fn directory_to_complete_in() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join("work")).unwrap();
+    std::fs::write(dir.path().join("work.json"), "{}").unwrap();
+    dir
+}
+
+/// What each shell offers for a line, whose last word is to be completed.
+fn every_shell_completes(complete: impl Fn(&Path, &str) -> String) {
+    let dir = directory_to_complete_in();
+    for (line, expected) in [
+        ("do", "doctor"),
+        ("call file_gr", "file_grep"),
+        ("call --dialect coder rea", "read"),
+        ("call --dialect=coder rea", "read"),
+        ("call file_grep --pat", "--path --pattern"),
+        ("call file_grep --output-mode co", "content count"),
+        ("mcp --allow Web", "WebFetch WebSearch"),
+        ("mcp --default a", "allow ask auto"),
+        ("tools --format anth", "anthropic"),
+        ("help doc", "doctor"),
+        ("man doc", "doctor"),
+        ("help call file_gr", "file_grep"),
+        ("call --workspace wo", "work"),
+        ("mcp --settings wo", "work work.json"),
+        ("call file_read --path work.", "work.json"),
+        ("call file_grep --pattern wo", ""),
+        ("call wo", ""),
+    ] {
+        let offered = complete(dir.path(), line);
+        // Shells write a directory with or without a slash.
+        let words = offered.split_whitespace().map(|word| word.trim_end_matches('/'));
+        let mut offered: Vec<&str> = words.collect();
+        offered.sort_unstable();
+        assert_eq!(offered.join(" "), expected, "{line}");
+    }
+}
+
+/// The script is run as bash runs it.
 #[test]
-fn bash_completes_commands_tools_and_flags() {
-    let dir = workspace();
-    let script = run(dir.path(), &["completions", "bash"]);
-    let completed = |line: &str| {
+fn bash_completes_commands_tools_values_and_paths() {
+    let script = stdout(&run(Path::new("."), &["completions", "bash"])).to_owned();
+    let completed = |dir: &Path, words: &str| {
+        // Bash splits words at = and :, and hands over the part after the last one.
+        let line = words.replace('=', " = ").replace(':', " : ");
         let words: Vec<&str> = line.split(' ').collect();
+        let current = words[words.len() - 1];
         let bash = format!(
-            "{}\nCOMP_WORDS=({line}{}); COMP_CWORD={}\n_beamai beamai-port '{}' '{}'\necho \"${{COMPREPLY[*]}}\"",
-            stdout(&script),
-            if line.ends_with(' ') { "''" } else { "" },
-            words.len() - 1,
-            words[words.len() - 1],
-            words[words.len() - 2],
+            "{script}\nCOMP_WORDS=(beamai-port {line}); COMP_CWORD={}\n_beamai_port '{PROGRAM}' '{current}' ''\necho \"${{COMPREPLY[*]}}\"",
+            words.len(),
         );
-        let output = Command::new("bash").args(["--norc", "-c", &bash]).output().unwrap();
+        let output = Command::new("bash").args(["--norc", "-c", &bash]).current_dir(dir).output().unwrap();
         stdout(&output).trim().to_owned()
     };
-    assert_eq!(completed("beamai-port do"), "doctor");
-    assert_eq!(completed("beamai-port call file_gr"), "file_grep");
-    assert_eq!(completed("beamai-port call file_grep --pat"), "--pattern --path");
-    assert_eq!(completed("beamai-port call file_grep --output-mode co"), "content count");
+    every_shell_completes(completed);
+    let dir = directory_to_complete_in();
+    assert_eq!(completed(dir.path(), "mcp --sandbox required:f"), "full");
+    assert_eq!(completed(dir.path(), "tools --dialect=cod"), "coder");
+}
+
+/// The script's function is run as zsh runs it, with functions in place of those that show what was found. Without zsh,
+/// nothing is tested.
+#[test]
+fn zsh_completes_commands_tools_values_and_paths() {
+    let script = stdout(&run(Path::new("."), &["completions", "zsh"])).to_owned();
+    let completed = |dir: &Path, line: &str| {
+        let last = line.rsplit(' ').next().unwrap();
+        let zsh = format!(
+            "compdef() {{}}; compset() {{ PREFIX=\"${{PREFIX#*=}}\" }}
+            _describe() {{ local it; for it in \"${{(@P)@[-1]}}\"; do print -r -- \"${{it%%:*}}\"; done }}
+            _files() {{ if [[ \"$1\" == -/ ]]; then print -rl -- $PREFIX*(N/); else print -rl -- $PREFIX*(N); fi }}
+            {script}
+            words=({PROGRAM} {line}); CURRENT=$#words; PREFIX='{last}'; _beamai-port"
+        );
+        let output = Command::new("zsh").args(["-f", "-c", &zsh]).current_dir(dir).output().unwrap();
+        stdout(&output).to_owned()
+    };
+    if is_installed("zsh") {
+        every_shell_completes(completed);
+        let dir = directory_to_complete_in();
+        assert_eq!(completed(dir.path(), "tools --dialect=cod").trim(), "--dialect=coder");
+    }
+}
+
+/// Without fish, nothing is tested.
+#[test]
+fn fish_completes_commands_tools_values_and_paths() {
+    let script = stdout(&run(Path::new("."), &["completions", "fish"])).to_owned();
+    let home = tempfile::tempdir().unwrap();
+    let completed = |dir: &Path, line: &str| {
+        let fish = format!("{script}\ncomplete -C '{PROGRAM} {line}'");
+        let mut command = Command::new("fish");
+        command.args(["--no-config", "-c", &fish]).current_dir(dir).env("HOME", home.path());
+        let output = command.output().unwrap();
+        let words = stdout(&output).lines().map(|line| line.split('\t').next().unwrap_or_default());
+        words.collect::<Vec<_>>().join(" ")
+    };
+    if is_installed("fish") {
+        every_shell_completes(completed);
+        let dir = directory_to_complete_in();
+        assert_eq!(completed(dir.path(), "tools --dialect=cod"), "--dialect=coder");
+        assert_eq!(completed(dir.path(), "mcp --settings=work."), "--settings=work.json");
+    }
+}
+
+fn is_installed(program: &str) -> bool {
+    Command::new(program).arg("--version").output().is_ok()
 }
 
 #[test]
@@ -162,7 +263,7 @@ fn man_pages_are_printed_and_written() {
     assert_eq!(std::fs::read(dir.path().join("pages/beamai-port-call.1")).unwrap(), page.stdout);
     let unknown = run(dir.path(), &["man", "cal"]);
     assert!(
-        unknown.status.code() == Some(2) && stderr(&unknown).contains("pages of: tools, call"),
+        unknown.status.code() == Some(2) && stderr(&unknown).contains("pages for: tools, call"),
         "{unknown:?}"
     );
 }
@@ -270,7 +371,7 @@ fn installed_as_beamai_it_calls_itself_so() {
         |arguments: &[&str]| Command::new(&program).args(arguments).current_dir(dir.path()).output().unwrap();
     assert!(stdout(&output(&["--help"])).contains("Usage: beamai <COMMAND>"));
     assert!(stderr(&output(&["call", "file_raed"])).starts_with("beamai: there is no tool"));
-    assert!(stdout(&output(&["completions", "bash"])).contains("-o default beamai\n"));
+    assert!(stdout(&output(&["completions", "bash"])).contains("-F _beamai beamai\n"));
     assert!(stdout(&output(&["man"])).contains(".TH beamai 1"));
     assert!(
         stdout(&output(&["call", "shell_exec", "--command", "true", "--allow", "Bash"]))

@@ -54,7 +54,11 @@ fn mistakes_in_it_are_named_with_its_path() {
     let wrong = fixture.read(fixture.workspace.path(), &[]);
     assert_eq!(wrong.status.code(), Some(2));
     let path = fixture.config.path().join("beamai/settings.json");
-    assert!(said(&wrong).contains(&format!("settings file {}: EOF", path.display())), "{}", said(&wrong));
+    assert!(
+        said(&wrong).contains(&format!("settings file {}: it is not JSON from", path.display())),
+        "{}",
+        said(&wrong)
+    );
 }
 
 /// A tool must not write what the next call is allowed to do.

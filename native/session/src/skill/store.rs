@@ -2,7 +2,7 @@
 
 use super::BrokenSkill;
 use super::file::{self, SkillFile};
-use beamai_base::Result;
+use beamai_base::{Result, describe};
 use beamai_tool::CallContext;
 use beamai_tool::SkillSettings;
 use beamai_workspace::encode_path;
@@ -55,9 +55,7 @@ impl SkillStore {
                 Ok(_) => {}
                 Err(error) => {
                     let path = encode_path(error.path().unwrap_or(path));
-                    let problem = error
-                        .io_error()
-                        .map_or_else(|| error.to_string(), |why| format!("it cannot be read: {why}"));
+                    let problem = error.io_error().map_or_else(|| error.to_string(), unreadable);
                     self.broken.push(BrokenSkill { path, problem });
                 }
             }
@@ -88,10 +86,17 @@ impl SkillStore {
     }
 }
 
+fn unreadable(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => "there is no such file or directory".to_owned(),
+        _ => format!("it cannot be read: {}", describe(error)),
+    }
+}
+
 fn read(path: &Path) -> std::result::Result<String, String> {
     let told = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::InvalidData => "it is not in UTF-8".to_owned(),
-        _ => format!("it cannot be read: {error}"),
+        _ => unreadable(&error),
     };
     if !path.is_file() {
         return Err("it is not a regular file".to_owned());

@@ -6,6 +6,8 @@ use serde_json::{Map, Value};
 
 /// Minimum length of an integer list that counts as an Erlang string because most elements are letters.
 const CHARACTERS: usize = 8;
+/// Minimum length of an integer list inside a result that counts as an Erlang string because it ends in a line feed.
+const LINE: usize = 4;
 /// Keys of no use to a model: no tool of the dialects that get objects takes their values.
 const SILENT: [&str; 6] = ["hash", "encoding", "line_ending", "size", "bytes_written", "success"];
 /// Key for notes on what was cut from an object.
@@ -15,11 +17,14 @@ const CUT: &str = "cut";
 /// MCP servers return it); anything else as JSON; cut at `limit` characters.
 ///
 /// # Errors
-/// For an Erlang string (a list of integers): what is wrong, and what to return instead.
+/// For an Erlang string (a list of integers), also inside maps and lists: where it is, and what to return instead.
 pub fn own(result: &Value, limit: usize) -> Result<String, String> {
+    if let Some(path) = charlist_within(result) {
+        return Err(refusal(&path));
+    }
     let text = match result {
         Value::String(text) => text.clone(),
-        Value::Array(items) if is_charlist(items) => return Err(charlist()),
+        Value::Array(items) if is_charlist(items) => return Err(refusal(&[])),
         Value::Object(map) if map.len() == 1 && map.get("text").is_some_and(Value::is_string) => {
             map["text"].as_str().unwrap_or_default().to_owned()
         }
@@ -31,18 +36,52 @@ pub fn own(result: &Value, limit: usize) -> Result<String, String> {
 /// An Erlang string arrives as a list of integers, so this is a heuristic: a list that ends in a line feed, as output
 /// of commands does, or has many letters counts as a string.
 fn is_charlist(items: &[Value]) -> bool {
-    let character = |item: &Value| char::from_u32(u32::try_from(item.as_u64()?).ok()?);
-    let Some(text) = items.iter().map(character).collect::<Option<String>>() else { return false };
-    let is_printable = text.chars().all(|char| !char.is_control() || "\n\t\r\u{1b}".contains(char));
+    let Some(text) = printable(items) else { return false };
     let words = text.chars().filter(|char| char.is_alphabetic() || *char == ' ').count();
     let has_words = items.len() >= CHARACTERS && words * 4 >= items.len() * 3;
-    is_printable && (has_words || items.len() > 1 && text.ends_with('\n'))
+    has_words || items.len() > 1 && text.ends_with('\n')
 }
 
-fn charlist() -> String {
-    "the tool returned an Erlang string, which is a list of integers and neither text nor JSON: return a binary, for \
-     example unicode:characters_to_binary(os:cmd(Command))"
-        .to_owned()
+/// The same for a list inside a result. There, lists of scores, ages or years are more likely than strings, and refusing one
+/// fails the call: at least half must be lower-case letters, with a separator of words or paths among them.
+fn is_nested_charlist(items: &[Value]) -> bool {
+    let Some(text) = printable(items) else { return false };
+    let letters = text.chars().filter(|char| char.is_lowercase()).count();
+    let is_long = items.len() >= if text.ends_with('\n') { LINE } else { CHARACTERS };
+    is_long && letters * 2 >= items.len() && text.contains([' ', '\n', '/', '.', '-', '_', ':', ','])
+}
+
+fn printable(items: &[Value]) -> Option<String> {
+    let character = |item: &Value| char::from_u32(u32::try_from(item.as_u64()?).ok()?);
+    let text = items.iter().map(character).collect::<Option<String>>()?;
+    text.chars().all(|char| !char.is_control() || "\n\t\r\u{1b}".contains(char)).then_some(text)
+}
+
+/// The keys that lead to the first Erlang string inside a result.
+fn charlist_within(value: &Value) -> Option<Vec<String>> {
+    let within = |key: String, value: &Value| match value {
+        Value::Array(items) if is_nested_charlist(items) => Some(vec![key]),
+        _ => {
+            let mut path = charlist_within(value)?;
+            path.insert(0, key);
+            Some(path)
+        }
+    };
+    match value {
+        Value::Array(items) => {
+            items.iter().enumerate().find_map(|(index, item)| within(index.to_string(), item))
+        }
+        Value::Object(map) => map.iter().find_map(|(key, value)| within(key.clone(), value)),
+        _ => None,
+    }
+}
+
+fn refusal(path: &[String]) -> String {
+    let place = if path.is_empty() { String::new() } else { format!(" in \"{}\"", path.join(".")) };
+    format!(
+        "the tool returned an Erlang string (a charlist){place}, which is a list of integers and neither text nor JSON: \
+         return a binary, as unicode:characters_to_binary and List.to_string make it"
+    )
 }
 
 fn shortened(text: String, limit: usize) -> String {
@@ -212,6 +251,23 @@ mod tests {
         let string: Vec<u64> = "hello world\n".bytes().map(u64::from).collect();
         assert!(own(&json!(string), 1_000).unwrap_err().contains("unicode:characters_to_binary"));
         assert!(own(&json!([104, 105, 10]), 1_000).is_err());
+        let said = own(&json!({"a": 1, "files": [{"output": string}]}), 1_000).unwrap_err();
+        assert!(
+            said.contains("an Erlang string (a charlist) in \"files.0.output\"") && !said.contains("os:cmd"),
+            "{said}"
+        );
+        let path: Vec<u64> = "lib/app.ex".bytes().map(u64::from).collect();
+        assert!(own(&json!({"path": path}), 1_000).unwrap_err().contains("\"path\""));
+        for numbers in [
+            json!([1, 2, 3]),
+            json!([85, 92, 78, 90, 88, 76, 95, 89]),
+            json!([98, 102, 110, 115, 99, 104, 108, 120]),
+            json!([2019, 2020, 2021, 2022, 2023, 2024, 2025, 2026]),
+            json!([50, 40, 10]),
+        ] {
+            let result = json!({"counts": numbers});
+            assert_eq!(own(&result, 1_000).unwrap(), result.to_string());
+        }
         for numbers in [json!([1, 2, 3]), json!([0, 1, 2, 3, 4, 5, 6, 7, 8]), json!([])] {
             assert_eq!(own(&numbers, 1_000).unwrap(), numbers.to_string());
         }
