@@ -108,17 +108,19 @@ impl<'c> Cleaner<'c> {
                 self.clean_gitfile(&at, path);
                 continue;
             };
+            self.unshare(&at, &directory, false);
             self.clean_new_links(&at, &directory, path);
             self.clean_common_directory(&at, &directory, self.root.files.get(path));
             self.clean_state(&at, &directory, path);
         }
         for path in new {
-            self.clean_new(&decode_path(path), path);
-            if !before.contains(path) {
-                if let Ok(directory) = self.top.beneath(&decode_path(path)) {
-                    self.unshare(&decode_path(path), &directory);
-                }
-                self.clean_relative_hooks(&decode_path(path));
+            let (at, is_new) = (decode_path(path), !before.contains(path));
+            self.clean_new(&at, path);
+            if let Ok(directory) = self.top.beneath(&at) {
+                self.unshare(&at, &directory, is_new);
+            }
+            if is_new {
+                self.clean_relative_hooks(&at);
             }
         }
         for path in &self.now.begun {

@@ -189,6 +189,45 @@ fn another_name_of_settings_and_hooks_changes_nothing() {
     }
 }
 
+/// Git writes a commit's message in place, and so whatever else has the name of that file.
+#[test]
+fn another_name_of_a_message_is_written_by_no_commit() {
+    let all = [("off", json!("off")), (REQUIRED, json!(REQUIRED)), ("landlock", tiers()[1].clone())];
+    for (mode, sandbox) in all {
+        for (make, other) in [
+            ("ln -f r/.git/COMMIT_EDITMSG r/.git/ORIG_HEAD", "r/.git/ORIG_HEAD"),
+            (
+                "mkdir r/.git/sequencer; ln r/.git/COMMIT_EDITMSG r/.git/sequencer/todo",
+                "r/.git/sequencer/todo",
+            ),
+            ("ln -f r/.git/COMMIT_EDITMSG r/.git/logs/refs/heads/main", "r/.git/logs/refs/heads/main"),
+            ("cp -r r n; ln -f n/.git/COMMIT_EDITMSG n/.git/config.lock", "n/.git/config.lock"),
+        ] {
+            let env = Env::with("off");
+            assert_eq!(env.run(&made("r"))["exit_code"], 0);
+            let env = env.now_under(sandbox.clone());
+            env.run(make);
+            let repository = env.path().join(&other[..1]);
+            let person = [
+                "-c",
+                "user.name=A",
+                "-c",
+                "user.email=a@b",
+                "commit",
+                "-q",
+                "--allow-empty",
+                "-m",
+                "ref: commondir",
+            ];
+            let git = Command::new("git").args(person).current_dir(&repository).status().unwrap();
+            assert!(git.success(), "{make} ({mode})");
+            let is_written = fs::read_to_string(env.path().join(other))
+                .is_ok_and(|text| text.starts_with("ref: commondir"));
+            assert_eq!(is_written, mode == "off", "{make} ({mode})");
+        }
+    }
+}
+
 #[test]
 fn directories_that_cannot_be_listed_hide_nothing() {
     let make = "git init -q d/n; git -C d/n config core.fsmonitor EVIL";
