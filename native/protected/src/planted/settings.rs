@@ -106,6 +106,8 @@ const SETTINGS: &[Setting] = &[
     setting("protocol", Any, "allow", Always, "git-config(1), protocol.<name>.allow"),
     setting("submodule", With, "update", Bang, "gitmodules(5), submodule.<name>.update"),
     setting("uploadpack", Plain, "packobjectshook", Always, "git-config(1), uploadpack.packObjectsHook"),
+    setting("gc", Plain, "repackfilterto", Always, "git-config(1), gc.repackFilterTo: packs are written there"),
+    setting("extensions", Plain, "partialclone", Address, "gitrepository-layout, partial clone: a remote that objects are fetched from"),
     setting("gc", Plain, "recentobjectshook", Always, "git-config(1), gc.recentObjectsHook"),
     setting("interactive", Plain, "difffilter", Always, "git-config(1), interactive.diffFilter"),
     setting("trailer", With, "command", Always, "git-interpret-trailers(1), trailer.<token>.command"),
@@ -253,7 +255,8 @@ mod tests {
                     remote = ext::p\n pushRemote = ext::p\n[remote]\n pushDefault = ext::p\n[checkout]\n defaultRemote = ext::p\n\
                     [instaweb]\n modulePath = m\n port = \"1\\nx\"\n local = true\n gitwebDir = /w\n[format]\n outputDirectory = /o\n \
                     suffix = /../x\n[svn]\n configDir = c\n[sendemail]\n smtpServerOption = -C\n\
-                    [http]\n saveCookies = true\n[credential]\n uiHelper = p\n";
+                    [http]\n saveCookies = true\n[credential]\n uiHelper = p\n[gc]\n repackFilterTo = /x/p\n\
+                    [extensions]\n partialClone = ext::p\n";
         let expected = [
             "core.fsmonitor",
             "filter.X.clean",
@@ -284,6 +287,8 @@ mod tests {
             "sendemail.smtpserveroption",
             "http.savecookies",
             "credential.uihelper",
+            "gc.repackfilterto",
+            "extensions.partialclone",
         ];
         assert_eq!(running(text), expected);
     }
