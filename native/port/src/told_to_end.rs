@@ -42,7 +42,7 @@ async fn signal_when(is_ready: impl FnOnce()) -> u8 {
     }
 }
 
-/// The signals that whoever started this program wants it to ignore, as `nohup` does: a bit for each.
+/// The signals that were ignored when this program started, as under `nohup`: one bit per signal.
 fn ignored_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

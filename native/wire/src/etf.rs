@@ -166,7 +166,7 @@ impl<'a> EtfReader<'a> {
 
     fn members(&mut self) -> Result<Vec<(&'a str, Value)>> {
         if self.rest.first() != Some(&MAP) {
-            // What cannot be decoded at all is said first.
+            // If the term cannot be decoded at all, report that reason instead.
             self.value(0)?;
             return Err(Undecodable::new("is not a map"));
         }

@@ -123,7 +123,7 @@ impl SnapshotRoot {
     }
 }
 
-/// What was read of a place when it had this stamp.
+/// The cached content for a place and stamp; reads it if there is none.
 fn cached(
     place: (PathBuf, Option<TrustedKind>),
     stamp: &SettingsStamp,
