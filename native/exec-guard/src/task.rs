@@ -216,11 +216,14 @@ mod tests {
                     .spawn()
                     .unwrap();
                 let pid = child.id().cast_signed();
-                let slept = || std::fs::read(path(pid, "comm")).is_ok_and(|name| name == b"sleep\n");
-                while !slept() {
+                let is_sleep = || std::fs::read(path(pid, "comm")).is_ok_and(|name| name == b"sleep\n");
+                // The kernel sets the name before the addresses, which it shows as 0 until then.
+                let task = loop {
+                    if let Some(task) = is_sleep().then(|| ProcessInfo::of(pid).ok()).flatten() {
+                        break task;
+                    }
                     std::thread::sleep(std::time::Duration::from_millis(1));
-                }
-                let task = ProcessInfo::of(pid).unwrap();
+                };
                 child.kill().unwrap();
                 child.wait().unwrap();
                 let stack = task.image.stack();
