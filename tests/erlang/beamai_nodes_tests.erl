@@ -65,7 +65,10 @@ distributed() ->
             ok;
         false ->
             _ = os:cmd("epmd -daemon"),
-            {ok, _} = net_kernel:start(['beamai_tests@127.0.0.1', longnames]),
+            %% The command ends before the daemon listens.
+            ok = beamai_test:eventually(fun() -> element(1, erl_epmd:names("127.0.0.1")) =:= ok end),
+            Name = list_to_atom("beamai_tests_" ++ os:getpid() ++ "@127.0.0.1"),
+            {ok, _} = net_kernel:start([Name, longnames]),
             ok
     end.
 
