@@ -65,7 +65,6 @@ impl Env {
 
     /// A workspace in this directory.
     pub(crate) fn at(dir: TempDir, sandbox: Value) -> Self {
-        beamai_process::set_program(PROGRAM);
         let temp = TempDir::new().unwrap();
         let host = host(dir.path(), json!({"default": "allow"}), sandbox);
         Self { dir, temp, host }
@@ -167,6 +166,8 @@ pub(crate) fn assert_prevented(attempt: &str) {
 }
 
 pub(crate) fn host(workspace: &Path, permissions: Value, sandbox: impl Into<Value>) -> Host {
+    // What starts the launcher is this program otherwise.
+    beamai_process::set_program(PROGRAM);
     let sandbox = crate::checkout::visible(reporting(sandbox.into()));
     let workspace = Workspace::open(workspace).unwrap().id();
     let settings = json!({"workspace": workspace, "permissions": permissions, "sandbox": sandbox});
