@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 #[derive(Default)]
-pub(super) struct OpenRequests(Mutex<RequestTable>);
+pub(crate) struct OpenRequests(Mutex<RequestTable>);
 
 #[derive(Default)]
 struct RequestTable {
@@ -20,7 +20,7 @@ struct RequestTable {
 
 impl OpenRequests {
     /// Registers a request and returns its number; `None` if one with the same id is open.
-    pub(super) fn open(&self, id: &RequestId) -> Option<RequestId> {
+    pub(crate) fn open(&self, id: &RequestId) -> Option<RequestId> {
         let mut open = self.lock();
         if open.numbers.contains_key(id) {
             return None;
@@ -33,7 +33,7 @@ impl OpenRequests {
     }
 
     /// Closes a request that the client cancels, and returns its number; `None` if none with this id is open.
-    pub(super) fn cancel(&self, id: &RequestId) -> Option<RequestId> {
+    pub(crate) fn cancel(&self, id: &RequestId) -> Option<RequestId> {
         let mut open = self.lock();
         let number = open.numbers.remove(id)?;
         open.ids.remove(&number);
@@ -41,7 +41,7 @@ impl OpenRequests {
     }
 
     /// Closes an answered request, and returns the client's id; `None` if nobody waits for the answer.
-    pub(super) fn answer(&self, number: &RequestId) -> Option<RequestId> {
+    pub(crate) fn answer(&self, number: &RequestId) -> Option<RequestId> {
         let RequestId::Number(number) = number else { return None };
         let mut open = self.lock();
         let id = open.ids.remove(number)?;

@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 
 /// Nobody could be asked.
-pub(crate) fn nobody_to_ask(request: &Value, why: &str) -> ToolError {
+pub fn nobody_to_ask(request: &Value, why: &str) -> ToolError {
     let configure = format!("allow it with {}", wanted(request));
     let message = format!("{}: this needs an approval, and {why}; {configure}", what(request));
     let error = ToolError::new(Reason::NeedsApproval, message).with(CONFIGURE, configure);
@@ -13,13 +13,13 @@ pub(crate) fn nobody_to_ask(request: &Value, why: &str) -> ToolError {
 }
 
 /// The user denied it.
-pub(crate) fn said_no(request: &Value, who: &str) -> ToolError {
+pub fn said_no(request: &Value, who: &str) -> ToolError {
     let message = format!("{}: {who} said no; do something else, or ask what is wanted", what(request));
     about(request, ToolError::new(Reason::Denied, message).with(ANSWER, "declined"))
 }
 
 /// The user closed the request without an answer.
-pub(crate) fn gave_no_answer(request: &Value, who: &str) -> ToolError {
+pub fn gave_no_answer(request: &Value, who: &str) -> ToolError {
     let message =
         format!("{}: {who} closed the question without an answer; do not ask again unchanged", what(request));
     about(request, ToolError::new(Reason::Denied, message).with(ANSWER, "cancelled"))

@@ -1,15 +1,14 @@
 //! Sessions: state that outlives a call, while a client is connected.
 
-use crate::temp_dir::PrivateDir;
 use beamai_base::{CancelToken, Reason, ToolError};
 use beamai_engine::{CallOptions, CallOutcome, CallRequest, CallSession, Host, HostSettings};
-use beamai_services::services;
+use beamai_services::{SessionDir, services};
 use beamai_tool::{SessionState, Tool};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The session of a connection.
-pub(super) struct McpSession {
+pub(crate) struct McpSession {
     id: String,
     /// Whether it serves requests of several clients, which must not share approvals.
     is_shared: bool,
@@ -21,7 +20,7 @@ pub(super) struct McpSession {
 
 #[derive(Default)]
 struct SessionResources {
-    temp: Option<PrivateDir>,
+    temp: Option<SessionDir>,
     /// Subjects approved for the rest of the session.
     allowed: BTreeSet<String>,
     /// The host with the rules that were added for the rest of the session.
@@ -33,26 +32,26 @@ struct SessionResources {
 }
 
 /// A running call of a session; cancelled if dropped before it has ended.
-pub(super) struct CancelOnDrop {
+pub(crate) struct CancelOnDrop {
     session: Arc<McpSession>,
     number: u64,
     /// Cancels it.
-    pub(super) cancel: CancelToken,
+    pub(crate) cancel: CancelToken,
 }
 
 impl McpSession {
     /// Whether approvals may be remembered for the session.
-    pub(super) fn is_of_one_client(&self) -> bool {
+    pub(crate) fn is_of_one_client(&self) -> bool {
         !self.is_shared
     }
 
     /// Whether the subject has been approved for the session.
-    pub(super) fn has_allowed(&self, subject: &str) -> bool {
+    pub(crate) fn has_allowed(&self, subject: &str) -> bool {
         self.held().allowed.contains(subject)
     }
 
     /// Approves the subject for the rest of the session.
-    pub(super) fn allow(&self, subject: &str) {
+    pub(crate) fn allow(&self, subject: &str) {
         self.held().allowed.insert(subject.to_owned());
     }
 
@@ -60,7 +59,7 @@ impl McpSession {
     ///
     /// # Errors
     /// For a malformed rule, or if the workspace is gone.
-    pub(super) fn add_rules(&self, servers: &HostSettings, rules: &[String]) -> Result<(), ToolError> {
+    pub(crate) fn add_rules(&self, servers: &HostSettings, rules: &[String]) -> Result<(), ToolError> {
         let mut held = self.held();
         let mut settings = held.host.as_ref().map_or(servers, |(settings, _)| settings).clone();
         settings.permissions.allow.extend(rules.iter().map(|rule| rule.as_str().into()));
@@ -70,7 +69,7 @@ impl McpSession {
     }
 
     /// Registers a call, so that it ends with the session.
-    pub(super) fn begin(self: &Arc<Self>) -> CancelOnDrop {
+    pub(crate) fn begin(self: &Arc<Self>) -> CancelOnDrop {
         let (mut held, cancel) = (self.held(), CancelToken::new());
         if held.has_ended {
             cancel.cancel();
@@ -82,7 +81,7 @@ impl McpSession {
     }
 
     /// Runs a call on this thread, on the server's host, or on one with the added rules.
-    pub(super) fn call(
+    pub(crate) fn call(
         &self,
         host: &Host,
         tool: &dyn Tool,
@@ -131,8 +130,8 @@ impl McpSession {
         if held.has_ended {
             return Err(ToolError::new(Reason::Cancelled, "the session has ended"));
         }
-        if !held.temp.as_ref().is_some_and(PrivateDir::is_there) {
-            let made = PrivateDir::new().map_err(|error| {
+        if !held.temp.as_ref().is_some_and(SessionDir::is_there) {
+            let made = SessionDir::new().map_err(|error| {
                 ToolError::new(Reason::Io, format!("no temporary directory could be made: {error}"))
             })?;
             held.temp = Some(made);
@@ -144,7 +143,7 @@ impl McpSession {
     }
 
     /// Cancels the running calls.
-    pub(super) fn cancel_all(&self) {
+    pub(crate) fn cancel_all(&self) {
         self.held().running.values().for_each(CancelToken::cancel);
     }
 
@@ -175,21 +174,21 @@ impl Drop for CancelOnDrop {
 
 /// The open sessions of a server.
 #[derive(Default)]
-pub(super) struct McpSessions(Mutex<BTreeMap<String, Arc<McpSession>>>);
+pub(crate) struct McpSessions(Mutex<BTreeMap<String, Arc<McpSession>>>);
 
 impl McpSessions {
     /// Starts the session of a client.
-    pub(super) fn begin(&self) -> Arc<McpSession> {
+    pub(crate) fn begin(&self) -> Arc<McpSession> {
         self.add(false)
     }
 
     /// Starts a session for requests without one.
-    pub(super) fn begin_shared(&self) -> Arc<McpSession> {
+    pub(crate) fn begin_shared(&self) -> Arc<McpSession> {
         self.add(true)
     }
 
     /// Number of open sessions.
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         lock(&self.0).len()
     }
 
@@ -202,13 +201,13 @@ impl McpSessions {
     }
 
     /// Ends a session; returns when nothing of it is running.
-    pub(super) fn end(&self, session: &McpSession) {
+    pub(crate) fn end(&self, session: &McpSession) {
         session.end();
         lock(&self.0).remove(&session.id);
     }
 
     /// Ends all sessions.
-    pub(super) fn end_all(&self) {
+    pub(crate) fn end_all(&self) {
         let all: Vec<_> = lock(&self.0).values().cloned().collect();
         all.iter().for_each(|session| session.cancel_all());
         all.iter().for_each(|session| self.end(session));

@@ -1,9 +1,9 @@
 //! Answers the requests of MCP clients.
 
-use super::listing::LanguageServers;
-use super::outcome::ResultFormat;
-use super::session::{McpSession, McpSessions};
-use super::{elicitation, listing, running_call};
+use crate::listing::LanguageServers;
+use crate::outcome::ResultFormat;
+use crate::session::{McpSession, McpSessions};
+use crate::{elicitation, listing, running_call};
 use beamai_base::ToolError;
 use beamai_engine::{Host, HostSettings, catalogue};
 use beamai_tool::Tool;
@@ -28,13 +28,13 @@ const MOST_SESSIONS: usize = 256;
 const METHODS: [&str; 3] = ["initialize", "tools/list", "tools/call"];
 
 /// Shared by all connections.
-pub(super) struct SharedState {
-    pub(super) host: Host,
-    pub(super) settings: HostSettings,
-    pub(super) dialect: String,
-    pub(super) format: ResultFormat,
-    pub(super) sessions: McpSessions,
-    pub(super) pool: JobPool,
+pub(crate) struct SharedState {
+    pub(crate) host: Host,
+    pub(crate) settings: HostSettings,
+    pub(crate) dialect: String,
+    pub(crate) format: ResultFormat,
+    pub(crate) sessions: McpSessions,
+    pub(crate) pool: JobPool,
     tools: BTreeMap<&'static str, &'static Arc<dyn Tool>>,
     /// The usable tools, for clients that can ask their user, and for those that cannot.
     listed: [Vec<Listed>; 2],
@@ -42,7 +42,7 @@ pub(super) struct SharedState {
 
 impl SharedState {
     /// The server for the tools of a dialect on this host.
-    pub(super) fn new(host: Host, settings: HostSettings, dialect: String, format: ResultFormat) -> Self {
+    pub(crate) fn new(host: Host, settings: HostSettings, dialect: String, format: ResultFormat) -> Self {
         let tools = listing::tools(&dialect);
         let servers = LanguageServers::of(&settings);
         let limits = listing::limits_of_commands(&settings);
@@ -75,7 +75,7 @@ impl SharedState {
     ///
     /// # Errors
     /// If there is none; the message suggests similar names.
-    pub(super) fn tool(&self, name: &str, can_ask: bool) -> Result<&'static Arc<dyn Tool>, ErrorData> {
+    pub(crate) fn tool(&self, name: &str, can_ask: bool) -> Result<&'static Arc<dyn Tool>, ErrorData> {
         self.tools.get(name).copied().ok_or_else(|| self.unknown(name, can_ask))
     }
 
@@ -98,7 +98,7 @@ impl SharedState {
 }
 
 /// The server of one connection.
-pub(super) struct ConnectionServer {
+pub(crate) struct ConnectionServer {
     shared: Arc<SharedState>,
     /// The session of the connection, once there is one.
     own: OnceLock<Arc<McpSession>>,
@@ -108,18 +108,18 @@ pub(super) struct ConnectionServer {
 
 impl ConnectionServer {
     /// The server of a persistent connection.
-    pub(super) fn of_connection(shared: &Arc<SharedState>) -> Self {
+    pub(crate) fn of_connection(shared: &Arc<SharedState>) -> Self {
         let own = OnceLock::from(shared.sessions.begin());
         Self { shared: Arc::clone(shared), own, common: None }
     }
 
     /// The server of a request that may start a session, or belong to none.
-    pub(super) fn of_request(shared: &Arc<SharedState>, common: &Arc<McpSession>) -> Self {
+    pub(crate) fn of_request(shared: &Arc<SharedState>, common: &Arc<McpSession>) -> Self {
         Self { shared: Arc::clone(shared), own: OnceLock::new(), common: Some(Arc::clone(common)) }
     }
 
     /// The session of the current request.
-    pub(super) fn session(&self) -> Arc<McpSession> {
+    pub(crate) fn session(&self) -> Arc<McpSession> {
         let session = self.own.get().or(self.common.as_ref());
         Arc::clone(session.expect("a connection has a session from its start"))
     }

@@ -1,8 +1,7 @@
 //! The MCP server over HTTP, for clients on this machine.
 
-use super::connections::{ConnectionLimit, ConnectionSlot, RequestGuard};
-use super::server::{ConnectionServer, SharedState};
-use crate::args::{self, UsageError};
+use crate::connections::{ConnectionLimit, ConnectionSlot, RequestGuard};
+use crate::server::{ConnectionServer, SharedState};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited, combinators::BoxBody};
 use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
@@ -13,7 +12,7 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::process::ExitCode;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
@@ -31,38 +30,47 @@ const IDLE: Duration = Duration::from_secs(3600);
 
 type Service = StreamableHttpService<ConnectionServer, LocalSessionManager>;
 
-/// Parses the address to listen on.
-///
-/// # Errors
-/// If it is malformed, or reachable from other machines.
-pub(super) fn address(text: &str) -> Result<SocketAddr, UsageError> {
-    let address: SocketAddr = text.parse().map_err(|_| {
-        UsageError(format!("{text:?} is not an address; write ADDR:PORT, such as 127.0.0.1:8765 or [::1]:0"))
-    })?;
-    if !address.ip().is_loopback() {
-        return Err(UsageError(format!(
-            "{address} can be reached from elsewhere, and there is no authentication: listen on 127.0.0.1 or [::1], and \
-             put a proxy in front of it that asks who is there"
-        )));
+/// An address to listen on that other machines cannot reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoopbackAddress(SocketAddr);
+
+impl FromStr for LoopbackAddress {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let address: SocketAddr = text.parse().map_err(|_| {
+            format!("{text:?} is not an address; write ADDR:PORT, such as 127.0.0.1:8765 or [::1]:0")
+        })?;
+        if !address.ip().is_loopback() {
+            return Err(format!(
+                "{address} can be reached from elsewhere, and there is no authentication: listen on 127.0.0.1 or [::1], \
+                 and put a proxy in front of it that asks who is there"
+            ));
+        }
+        Ok(Self(address))
     }
-    Ok(address)
 }
 
 /// Serves until the program is told to exit.
-pub(super) async fn serve(shared: &Arc<SharedState>, address: SocketAddr) -> Result<ExitCode, UsageError> {
-    let cannot = |error| UsageError(format!("cannot listen on {address}: {error}"));
+pub(crate) async fn serve(
+    shared: &Arc<SharedState>,
+    LoopbackAddress(address): LoopbackAddress,
+    tell_url: impl FnOnce(&str),
+    is_told_to_end: impl Future<Output = ()>,
+) -> Result<(), String> {
+    let cannot = |error| format!("cannot listen on {address}: {error}");
     let listener = TcpListener::bind(address).await.map_err(cannot)?;
     let bound = listener.local_addr().map_err(cannot)?;
     let config = config(bound);
     let ending = config.cancellation_token.clone();
     let service = service(shared, config);
-    args::print(format!("http://{bound}{PATH}\n"));
+    tell_url(&format!("http://{bound}{PATH}"));
     tokio::select! {
         () = accept(&listener, &service) => {}
-        () = crate::told_to_end::by_signal() => {}
+        () = is_told_to_end => {}
     }
     ending.cancel();
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn config(bound: SocketAddr) -> StreamableHttpServerConfig {
@@ -178,10 +186,10 @@ mod tests {
     #[test]
     fn only_this_machine_is_listened_to() {
         for own in ["127.0.0.1:0", "127.9.9.9:80", "[::1]:8080"] {
-            assert_eq!(address(own).unwrap().to_string(), own);
+            assert_eq!(own.parse::<LoopbackAddress>().unwrap().0.to_string(), own);
         }
         for other in ["0.0.0.0:80", "[::]:80", "192.168.0.1:80", "8080", "localhost:80", "127.0.0.1"] {
-            assert!(address(other).is_err(), "{other}");
+            assert!(other.parse::<LoopbackAddress>().is_err(), "{other}");
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 /// All slots.
-pub(super) struct ConnectionLimit {
+pub(crate) struct ConnectionLimit {
     most: usize,
     /// The slots in use; the connection that has been idle longest comes first.
     taken: Mutex<Vec<Arc<ConnectionSlot>>>,
@@ -14,7 +14,7 @@ pub(super) struct ConnectionLimit {
 }
 
 /// The slot of one connection.
-pub(super) struct ConnectionSlot {
+pub(crate) struct ConnectionSlot {
     slots: Arc<ConnectionLimit>,
     /// Number of requests being answered. Without any, the connection may be closed.
     requests: AtomicUsize,
@@ -22,19 +22,19 @@ pub(super) struct ConnectionSlot {
 }
 
 /// Frees the slot on drop.
-pub(super) struct SlotGuard(Arc<ConnectionSlot>);
+pub(crate) struct SlotGuard(Arc<ConnectionSlot>);
 
 /// A request being answered, until dropped.
-pub(super) struct RequestGuard(Arc<ConnectionSlot>);
+pub(crate) struct RequestGuard(Arc<ConnectionSlot>);
 
 impl ConnectionLimit {
-    pub(super) fn new(most: usize) -> Arc<Self> {
+    pub(crate) fn new(most: usize) -> Arc<Self> {
         Arc::new(Self { most, taken: Mutex::default(), news: Notify::new() })
     }
 
     /// Reserves a slot for a new connection. If none is free, the connection that has been idle longest is closed; if
     /// none is idle, the new one waits.
-    pub(super) async fn take(self: &Arc<Self>) -> Arc<ConnectionSlot> {
+    pub(crate) async fn take(self: &Arc<Self>) -> Arc<ConnectionSlot> {
         loop {
             let news = self.news.notified();
             if let Some(slot) = self.try_take() {
@@ -81,13 +81,13 @@ impl ConnectionLimit {
 
 impl ConnectionSlot {
     /// Marks the slot as used until the result is dropped.
-    pub(super) fn taken(self: &Arc<Self>) -> SlotGuard {
+    pub(crate) fn taken(self: &Arc<Self>) -> SlotGuard {
         SlotGuard(Arc::clone(self))
     }
 
     /// Keeps the slot while a request is being answered; `None` if the connection is already being closed, so that no
     /// request is run whose answer could not be sent.
-    pub(super) fn serving(self: &Arc<Self>) -> Option<RequestGuard> {
+    pub(crate) fn serving(self: &Arc<Self>) -> Option<RequestGuard> {
         let taken = self.slots.taken();
         let is_taken = taken.iter().any(|one| Arc::ptr_eq(one, self));
         is_taken.then(|| {
@@ -97,7 +97,7 @@ impl ConnectionSlot {
     }
 
     /// Waits until the connection has to be closed.
-    pub(super) async fn called_up(&self) {
+    pub(crate) async fn called_up(&self) {
         self.must_leave.notified().await;
     }
 }

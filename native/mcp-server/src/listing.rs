@@ -4,13 +4,18 @@ use beamai_engine::{HostSettings, catalogue};
 use beamai_schema::{self as schema, Provider};
 use beamai_tool::Tool;
 use rmcp::model::{JsonObject, Tool as Listed, ToolAnnotations};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// The tool that delegates to a sub-agent. Not available here: the client is the agent.
 const NEEDS_AN_AGENT: &str = "Task";
 /// The tool that runs commands.
 const RUNS_COMMANDS: &str = "Bash";
+
+/// The tools of a dialect as an array in the protocol's format, whatever the settings of a host.
+pub fn listing(dialect: &str, is_structured: bool) -> Value {
+    tools(dialect).into_iter().map(|tool| json!(listed(&**tool, is_structured))).collect()
+}
 
 /// The usable tools of a dialect, sorted by name.
 pub(crate) fn tools(dialect: &str) -> Vec<&'static Arc<dyn Tool>> {

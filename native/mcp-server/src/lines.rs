@@ -3,8 +3,8 @@
 //! The library's own transport ignores messages that it cannot parse. This one answers them if possible, so that no
 //! client waits forever, and it tracks open requests ([`OpenRequests`]), so that none is answered twice.
 
-use super::requests::OpenRequests;
-use super::session::McpSession;
+use crate::requests::OpenRequests;
+use crate::session::McpSession;
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorData, GetMeta, ProtocolVersion, RequestId,
@@ -26,7 +26,7 @@ const MOST_WAITING: usize = 64;
 const GRACE: Duration = Duration::from_secs(1);
 
 /// A client on standard input and output.
-pub(super) struct StdioServerTransport {
+pub(crate) struct StdioServerTransport {
     incoming: mpsc::Receiver<ClientJsonRpcMessage>,
     output: Arc<StdoutWriter>,
 }
@@ -38,7 +38,7 @@ struct StdoutWriter {
 
 impl StdioServerTransport {
     /// Reads and writes these streams. After the end of input, the session's calls are cancelled with a delay.
-    pub(super) fn new(stdin: Stdin, stdout: Stdout, session: &Arc<McpSession>) -> Self {
+    pub(crate) fn new(stdin: Stdin, stdout: Stdout, session: &Arc<McpSession>) -> Self {
         let (sender, incoming) = mpsc::channel(MOST_WAITING);
         let output = Arc::new(StdoutWriter { stdout: stdout.into(), open: OpenRequests::default() });
         let reader = StdinReader { sender, output: Arc::clone(&output), is_begun: false };

@@ -7,16 +7,16 @@ use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
 use serde_json::{Map, Value, json};
 
 /// The key of a result's `_meta` that holds the error object.
-pub(super) const ERROR_KEY: &str = "beamai/error";
+pub(crate) const ERROR_KEY: &str = "beamai/error";
 const IMAGE_NOTE: &str = "the image is in the content of this result";
 
 /// The format of results.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ResultFormat {
+pub struct ResultFormat {
     /// Whether results include structured content, and tools have output schemas.
-    pub(super) is_structured: bool,
+    pub is_structured: bool,
     /// Maximum characters of the text.
-    pub(super) limit: usize,
+    pub limit: usize,
 }
 
 impl Default for ResultFormat {
@@ -26,7 +26,7 @@ impl Default for ResultFormat {
 }
 
 /// A result: its text for models, an image as such, and structured content if enabled.
-pub(super) fn done(
+pub(crate) fn done(
     tool: &dyn Tool,
     dialect: &str,
     args: &Map<String, Value>,
@@ -46,7 +46,7 @@ pub(super) fn done(
 
 /// An error of a tool: its text for models, and the error object in `_meta` for programs. Structured content would have
 /// to match the output schema, which clients check for errors too.
-pub(super) fn failed(error: &ToolError, limit: usize) -> CallToolResult {
+pub(crate) fn failed(error: &ToolError, limit: usize) -> CallToolResult {
     let value = error.to_value();
     let result = CallToolResult::error(vec![ContentBlock::text(for_model::of_error(&value, limit))]);
     let mut meta = MetaObject::new();

@@ -1,14 +1,12 @@
 //! Runs a tool call on a pool thread, with progress and cancellation, and repeats it with the user's responses.
 
-use super::elicitation::{Elicitor, FormResult, can_ask};
-use super::form::{self, ApprovalDecision};
-use super::outcome;
-use super::server::SharedState;
-use super::session::{CancelOnDrop, McpSession};
-use crate::refusal;
-use crate::starts;
+use crate::elicitation::{Elicitor, FormResult, can_ask};
+use crate::form::{self, ApprovalDecision};
+use crate::outcome;
+use crate::server::SharedState;
+use crate::session::{CancelOnDrop, McpSession};
 use beamai_base::{Reason, ToolError};
-use beamai_engine::{CallOptions, CallOutcome, CallRequest};
+use beamai_engine::{CallOptions, CallOutcome, CallRequest, refusal};
 use beamai_tool::Progress;
 use beamai_tool::Tool;
 use beamai_tool::question::{Answers, Question};
@@ -32,7 +30,7 @@ const QUESTIONS: &str = "questions";
 ///
 /// # Errors
 /// For an unknown tool. Errors of a tool are results.
-pub(super) async fn call(
+pub(crate) async fn call(
     shared: &Arc<SharedState>,
     session: Arc<McpSession>,
     request: CallToolRequestParams,
@@ -229,23 +227,23 @@ impl RunningCall<'_> {
             },
         };
         let answer = match said {
-            ApprovalDecision::Deny => starts::refusal(id, "the user said no"),
+            ApprovalDecision::Deny => CallRequest::refuse_start(id, "the user said no"),
             ApprovalDecision::Cancelled => {
-                starts::refusal(id, "the user closed the question without an answer")
+                CallRequest::refuse_start(id, "the user closed the question without an answer")
             }
             ApprovalDecision::AllowByRules(rules) if offers_session => {
                 match self.session.add_rules(&self.shared.settings, &rules) {
-                    Ok(()) => starts::approval(id, &rules),
-                    Err(error) => starts::refusal(id, &error.message),
+                    Ok(()) => CallRequest::approve_start(id, &rules),
+                    Err(error) => CallRequest::refuse_start(id, &error.message),
                 }
             }
             ApprovalDecision::AllowForSession if offers_session => {
                 self.session.allow(&subject);
-                starts::approval(id, &[])
+                CallRequest::approve_start(id, &[])
             }
             ApprovalDecision::Allow
             | ApprovalDecision::AllowForSession
-            | ApprovalDecision::AllowByRules(_) => starts::approval(id, &[]),
+            | ApprovalDecision::AllowByRules(_) => CallRequest::approve_start(id, &[]),
         };
         // Delivers the answer without waiting.
         _ = self.shared.host.call(answer, CallOptions::default());

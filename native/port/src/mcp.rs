@@ -1,41 +1,13 @@
-//! `beamai-port mcp`: the tools of a dialect for clients of the Model Context Protocol.
-//!
-//! ```text
-//! stdin, stdout ── lines ──┐                             ┌── listing   the catalogue as the protocol lists it
-//!                          ├── rmcp ── server (ConnectionServer) ──┤
-//! HTTP ── http ── rmcp ────┘              |              └── calling   one call: thread, progress, cancellation
-//!                                      session               |
-//!                        what outlives a call           asking, form   approvals and questions
-//! ```
-//!
-//! The library implements the protocol; the modules here determine the content.
-
-mod connections;
-mod elicitation;
-mod form;
-mod http;
-mod lines;
-pub(crate) mod listing;
-mod outcome;
-mod requests;
-mod running_call;
-mod server;
-mod session;
+//! `beamai-port mcp`: serves the tools of a dialect to clients of the Model Context Protocol.
 
 use crate::args::{self, UsageError};
 use crate::options::{self, HostOptions};
 use crate::told_to_end;
-use beamai_engine::Host;
-use beamai_services::services;
+use beamai_mcp_server::{LoopbackAddress, McpServer, ResultFormat};
 use beamai_tool::for_model::LEAST_LIMIT;
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use outcome::ResultFormat;
-use server::{ConnectionServer, SharedState};
 use std::io::IsTerminal;
-use std::net::SocketAddr;
 use std::process::ExitCode;
-use std::sync::Arc;
-use tokio::runtime::Runtime;
 
 const ABOUT: &str = "\
 Serve the tools to a client of the Model Context Protocol, on standard input and output, until the input ends.
@@ -63,7 +35,7 @@ pub(crate) fn command() -> Command {
 
 struct McpArgs {
     host: HostOptions,
-    http: Option<SocketAddr>,
+    http: Option<LoopbackAddress>,
     format: ResultFormat,
 }
 
@@ -72,22 +44,15 @@ pub(crate) fn main(matches: &ArgMatches) -> Result<ExitCode, UsageError> {
     let dialect = options.host.dialect()?;
     let settings = options.host.settings().map_err(|error| UsageError(error.message))?;
     options::warn(&settings.sandbox);
-    let host = Host::new(&settings, Arc::new(services().for_command_line()))
-        .map_err(|error| UsageError(error.message))?;
-    let shared = Arc::new(SharedState::new(host, settings, dialect, options.format));
-    crate::temp_dir::sweep();
-    let runtime = runtime()?;
-    let ended = runtime.block_on(async {
-        match options.http {
-            None => stdio(&shared).await,
-            Some(address) => http::serve(&shared, address).await,
-        }
-    });
+    let server =
+        McpServer::new(settings, dialect, options.format).map_err(|error| UsageError(error.message))?;
+    let ended = match options.http {
+        None => Ok(stdio(&server)),
+        Some(address) => http(&server, address),
+    };
     // Commands first: they use the sessions' directories.
     told_to_end::end_commands();
-    shared.sessions.end_all();
-    // A read of standard input cannot be cancelled, and must not keep the program running.
-    runtime.shutdown_background();
+    server.end();
     ended
 }
 
@@ -98,7 +63,7 @@ fn options(matches: &ArgMatches) -> Result<McpArgs, UsageError> {
     if let Some(most) = text("result-limit") {
         format.limit = limit(most)?;
     }
-    let http = text("http").map(http::address).transpose()?;
+    let http = text("http").map(str::parse).transpose().map_err(UsageError)?;
     Ok(McpArgs { host: HostOptions::of(matches)?, http, format })
 }
 
@@ -111,9 +76,21 @@ fn limit(text: &str) -> Result<usize, UsageError> {
     }
 }
 
-fn runtime() -> Result<Runtime, UsageError> {
-    let built = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    built.map_err(|error| UsageError(format!("the server cannot be started: {error}")))
+fn http(server: &McpServer, address: LoopbackAddress) -> Result<ExitCode, UsageError> {
+    let tell_url = |url: &str| _ = args::print(format!("{url}\n"));
+    server.serve_http(address, tell_url, told_to_end::by_signal()).map_err(UsageError)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn stdio(server: &McpServer) -> ExitCode {
+    tell_who_waits();
+    match server.serve_stdio(told_to_end::by_signal()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{}: {error}", args::program());
+            ExitCode::FAILURE
+        }
+    }
 }
 
 /// Tells a person who started this on a terminal that it waits for a client.
@@ -126,31 +103,4 @@ fn tell_who_waits() {
              call a tool by hand: {program} call TOOL --help"
         );
     }
-}
-
-/// Serves one client until the end of its input.
-async fn stdio(shared: &Arc<SharedState>) -> Result<ExitCode, UsageError> {
-    tell_who_waits();
-    let server = ConnectionServer::of_connection(shared);
-    let session = server.session();
-    let lines = lines::StdioServerTransport::new(tokio::io::stdin(), tokio::io::stdout(), &session);
-    let served = async {
-        match rmcp::serve_server(server, lines).await {
-            Ok(running) => running.waiting().await.map(|_| ()).map_err(|error| error.to_string()),
-            // The input ended before the first request.
-            Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
-            Err(error) => Err(error.to_string()),
-        }
-    };
-    let ended = tokio::select! {
-        ended = served => ended,
-        () = told_to_end::by_signal() => Ok(()),
-    };
-    Ok(match ended {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{}: {error}", args::program());
-            ExitCode::FAILURE
-        }
-    })
 }

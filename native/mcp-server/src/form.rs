@@ -16,16 +16,16 @@ const LONGEST_RULE: usize = 100;
 const EVERY_COMMAND: &str = "Bash";
 
 /// A message with form fields.
-pub(super) struct Form {
+pub(crate) struct Form {
     /// What it is about.
-    pub(super) message: String,
+    pub(crate) message: String,
     /// The fields, as a flat JSON Schema.
-    pub(super) schema: ElicitationSchema,
+    pub(crate) schema: ElicitationSchema,
 }
 
 /// The user's decision on an approval request.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum ApprovalDecision {
+pub(crate) enum ApprovalDecision {
     /// Approved once.
     Allow,
     /// Approved for the rest of the session.
@@ -42,7 +42,7 @@ pub(super) enum ApprovalDecision {
 const WHO: &str = "beamai";
 
 /// An approval request; with choices for the session and for rules, if those are offered.
-pub(super) fn approval(request: &Value, offers_session: bool) -> Form {
+pub(crate) fn approval(request: &Value, offers_session: bool) -> Form {
     let mut choices = vec![ALLOW.to_owned()];
     if offers_session {
         choices.push(ALLOW_FOR_SESSION.to_owned());
@@ -74,7 +74,7 @@ fn by_rules(rules: &[String]) -> Option<String> {
 }
 
 /// The decision on a request. Only an explicit approval counts.
-pub(super) fn decision(request: &Value, result: &ElicitResult) -> ApprovalDecision {
+pub(crate) fn decision(request: &Value, result: &ElicitResult) -> ApprovalDecision {
     let said = result.content.as_ref().and_then(|content| content["decision"].as_str());
     let rules = rules(request);
     match (&result.action, said) {
@@ -89,7 +89,7 @@ pub(super) fn decision(request: &Value, result: &ElicitResult) -> ApprovalDecisi
 }
 
 /// The questions of a tool. Each has two fields, since users can always give an answer besides the choices.
-pub(super) fn questions(tool: &str, questions: &[Question], has_lists: bool) -> Form {
+pub(crate) fn questions(tool: &str, questions: &[Question], has_lists: bool) -> Form {
     let questions: Vec<Question> = questions.iter().map(shown).collect();
     let (mut fields, mut required) = (Map::new(), Vec::new());
     for (key, question) in keys().zip(&questions) {
@@ -108,7 +108,7 @@ pub(super) fn questions(tool: &str, questions: &[Question], has_lists: bool) -> 
 }
 
 /// The answers; cancelled if one is missing.
-pub(super) fn answers(questions: &[Question], result: &ElicitResult) -> Answers {
+pub(crate) fn answers(questions: &[Question], result: &ElicitResult) -> Answers {
     let content = match (&result.action, &result.content) {
         (ElicitationAction::Accept, Some(content)) => content,
         _ => return Answers::Cancelled,

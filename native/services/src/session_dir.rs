@@ -11,23 +11,23 @@ use tempfile::TempDir;
 const PREFIX: &str = "beamai-";
 
 /// Deletes the directories of servers that were killed.
-pub(crate) fn sweep() {
+pub fn sweep() {
     leftovers::sweep(&std::env::temp_dir(), PREFIX);
 }
 
 /// A directory that only this user can access, deleted on drop.
-pub(crate) struct PrivateDir {
+pub struct SessionDir {
     /// Inaccessible to others from its creation, so that nobody can open the inner one at any time.
     outer: Option<TempDir>,
     inner: PathBuf,
 }
 
-impl PrivateDir {
+impl SessionDir {
     /// Creates one in the system's directory for temporary files.
     ///
     /// # Errors
     /// Those of the operating system.
-    pub(crate) fn new() -> Result<Self> {
+    pub fn new() -> Result<Self> {
         let private = || Permissions::from_mode(0o700);
         let outer = tempfile::Builder::new().prefix(PREFIX).permissions(private()).tempdir()?;
         leftovers::sign(outer.path())?;
@@ -38,17 +38,17 @@ impl PrivateDir {
     }
 
     /// Its absolute path.
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.inner
     }
 
     /// Whether it still exists and is not a link: a command can delete it.
-    pub(crate) fn is_there(&self) -> bool {
+    pub fn is_there(&self) -> bool {
         self.inner.symlink_metadata().is_ok_and(|metadata| metadata.is_dir())
     }
 }
 
-impl Drop for PrivateDir {
+impl Drop for SessionDir {
     fn drop(&mut self) {
         let Some(outer) = self.outer.take() else { return };
         delete(&outer.keep());
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn it_is_private_and_goes_with_what_is_in_it() {
-        let dir = PrivateDir::new().unwrap();
+        let dir = SessionDir::new().unwrap();
         let path = dir.path().to_owned();
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o700);
         assert_eq!(path.parent().unwrap().metadata().unwrap().permissions().mode() & 0o777, 0o700);

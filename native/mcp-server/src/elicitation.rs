@@ -1,7 +1,7 @@
 //! Asks the client's user: with an elicitation request, or, from revision 2026-07-28 on, with a response that says what
 //! is missing, after which the client repeats its request.
 
-use super::form::Form;
+use crate::form::Form;
 use rmcp::ErrorData;
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -12,7 +12,7 @@ use rmcp::service::{PeerRequestOptions, RequestContext, ServiceError};
 use serde::{Deserialize, Serialize};
 
 /// The result of a form.
-pub(super) enum FormResult {
+pub(crate) enum FormResult {
     /// The answer.
     Answer(ElicitResult),
     /// The client must repeat its request with the answer.
@@ -25,28 +25,28 @@ pub(super) enum FormResult {
 /// the approval itself.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct RetryState {
+pub(crate) struct RetryState {
     /// Fingerprint of the call that approval was requested for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) asked: Option<String>,
+    pub(crate) asked: Option<String>,
     /// Fingerprint of the call that was approved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) approved: Option<String>,
+    pub(crate) approved: Option<String>,
 }
 
 /// Whether the client can show forms.
-pub(super) fn can_ask(context: &RequestContext<RoleServer>) -> bool {
+pub(crate) fn can_ask(context: &RequestContext<RoleServer>) -> bool {
     let elicitation = context.client_capabilities().and_then(|capabilities| capabilities.elicitation);
     // Originally, forms were the only kind of elicitation.
     elicitation.is_some_and(|modes| modes.form.is_some() || modes.url.is_none())
 }
 
 /// The user of a client.
-pub(super) struct Elicitor<'a> {
+pub(crate) struct Elicitor<'a> {
     context: &'a RequestContext<RoleServer>,
     responses: InputResponses,
     /// State from earlier rounds of the same request.
-    pub(super) round: RetryState,
+    pub(crate) round: RetryState,
 }
 
 impl<'a> Elicitor<'a> {
@@ -54,7 +54,7 @@ impl<'a> Elicitor<'a> {
     ///
     /// # Errors
     /// If the state was not created by this server.
-    pub(super) fn new(
+    pub(crate) fn new(
         context: &'a RequestContext<RoleServer>,
         responses: Option<InputResponses>,
         state: Option<String>,
@@ -66,17 +66,17 @@ impl<'a> Elicitor<'a> {
     }
 
     /// Whether the client can show forms.
-    pub(super) fn is_there(&self) -> bool {
+    pub(crate) fn is_there(&self) -> bool {
         can_ask(self.context)
     }
 
     /// Whether a field can be a list of choices.
-    pub(super) fn has_lists(&self) -> bool {
+    pub(crate) fn has_lists(&self) -> bool {
         self.speaks(&ProtocolVersion::V_2025_11_25)
     }
 
     /// Whether a form can be shown while a call runs: later revisions end the call to ask.
-    pub(super) fn can_ask_meanwhile(&self) -> bool {
+    pub(crate) fn can_ask_meanwhile(&self) -> bool {
         !self.speaks(&ProtocolVersion::V_2026_07_28)
     }
 
@@ -85,7 +85,7 @@ impl<'a> Elicitor<'a> {
     }
 
     /// Shows a form, unless this request already has its answer.
-    pub(super) async fn put(&mut self, name: &str, form: Form) -> FormResult {
+    pub(crate) async fn put(&mut self, name: &str, form: Form) -> FormResult {
         let params = ElicitRequestParams::FormElicitationParams {
             meta: None,
             message: form.message,
@@ -135,7 +135,7 @@ impl<'a> Elicitor<'a> {
 
 impl Elicitor<'_> {
     /// Records the call that approval is requested for, and drops an answer that was for another call.
-    pub(super) fn forget_unless_asked(&mut self, fingerprint: &str, name: &str) {
+    pub(crate) fn forget_unless_asked(&mut self, fingerprint: &str, name: &str) {
         if self.round.asked.as_deref() != Some(fingerprint) {
             self.responses.remove(name);
         }
