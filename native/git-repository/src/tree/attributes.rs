@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// The state of an attribute.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum AttributeState {
+pub enum AttributeState {
     /// `name`
     Set,
     /// `-name`
@@ -25,7 +25,7 @@ pub(crate) enum AttributeState {
 }
 
 /// Attributes of one path by name.
-pub(crate) type AttributeStates = HashMap<Vec<u8>, AttributeState>;
+pub type AttributeStates = HashMap<Vec<u8>, AttributeState>;
 
 /// Definitions of macro attributes.
 type Macros = HashMap<Vec<u8>, Vec<(Vec<u8>, AttributeState)>>;
@@ -45,7 +45,7 @@ struct AttributeFile {
 }
 
 /// Looks up attributes.
-pub(crate) struct Attributes<'r> {
+pub(super) struct Attributes<'r> {
     repo: &'r Repo,
     entries: &'r [IndexEntry],
     named: AttributeFile,
@@ -58,7 +58,7 @@ impl<'r> Attributes<'r> {
     ///
     /// # Errors
     /// If the repository's settings name a file that cannot be read.
-    pub(crate) fn new(repo: &'r Repo, entries: &'r [IndexEntry], cx: &GitCall) -> Result<Self> {
+    pub(super) fn new(repo: &'r Repo, entries: &'r [IndexEntry], cx: &GitCall) -> Result<Self> {
         let info = repo.located.common_dir.join(Path::new("info/attributes"));
         let info = info.open_file().ok().and_then(|(file, _)| all_of(file)).unwrap_or_default();
         let named = repo.settings.attributes.as_ref().map_or(Ok(None), |file| named_file(repo, file, cx))?;
@@ -70,7 +70,7 @@ impl<'r> Attributes<'r> {
     ///
     /// # Errors
     /// `too_large` for an attributes file of more than 4 MiB.
-    pub(crate) fn of(&mut self, dirs: &mut Dirs, path: &[u8]) -> Result<AttributeStates> {
+    pub(super) fn of(&mut self, dirs: &mut Dirs, path: &[u8]) -> Result<AttributeStates> {
         let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
         let mut files = Vec::new();
         for (skip, dir) in std::iter::once((0, 0)).chain(ends.map(|at| (at + 1, at))) {

@@ -19,7 +19,7 @@ pub(crate) enum AutoCrlf {
 
 /// Which untracked files are listed: `status.showUntrackedFiles`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Untracked {
+pub enum Untracked {
     /// None.
     No,
     /// Files in directories with tracked files, and whole untracked directories.
@@ -31,15 +31,15 @@ pub(crate) enum Untracked {
 
 /// Settings of host and repository, combined as in git.
 #[derive(Debug)]
-pub(crate) struct GitSettings {
+pub struct GitSettings {
     /// Whether non-ASCII bytes in file names are escaped.
     pub quote_path: bool,
     /// Length of abbreviated hashes; `None` depends on the number of objects.
-    pub abbrev: Option<usize>,
+    pub(crate) abbrev: Option<usize>,
     /// Whether the executable bit of work-tree files counts.
     pub file_mode: bool,
     /// `core.autocrlf`.
-    pub autocrlf: AutoCrlf,
+    pub(crate) autocrlf: AutoCrlf,
     /// Whether `core.safecrlf` is `true`: irreversible changes of line endings are refused.
     pub safecrlf: bool,
     /// `status.showUntrackedFiles`.
@@ -49,20 +49,20 @@ pub(crate) struct GitSettings {
     /// Maximum number of files per side in inexact rename detection.
     pub rename_limit: usize,
     /// The ignore file.
-    pub excludes: Option<PatternFile>,
+    pub(crate) excludes: Option<PatternFile>,
     /// The attributes file.
-    pub attributes: Option<PatternFile>,
+    pub(crate) attributes: Option<PatternFile>,
 }
 
 /// A pattern file that settings name.
 #[derive(Debug)]
 pub(crate) struct PatternFile {
     /// The setting.
-    pub setting: &'static str,
+    pub(crate) setting: &'static str,
     /// Its path.
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
     /// Whether the host's settings name it, or nobody's, and not those of the repository, which could name any file.
-    pub is_hosts: bool,
+    pub(crate) is_hosts: bool,
 }
 
 impl GitSettings {

@@ -35,7 +35,7 @@ struct IgnoreLines {
 
 /// The rules that apply in a directory.
 #[derive(Debug)]
-pub(crate) struct IgnoreStack {
+pub struct IgnoreStack {
     /// The rules of each directory, from the top to the current one.
     stack: Vec<IgnoreLines>,
     exclude: IgnoreLines,
@@ -47,7 +47,7 @@ impl IgnoreStack {
     ///
     /// # Errors
     /// If the repository's settings name a file that cannot be read.
-    pub(crate) fn new(repo: &Repo, cx: &GitCall) -> Result<Self> {
+    pub fn new(repo: &Repo, cx: &GitCall) -> Result<Self> {
         let exclude = repo.located.common_dir.join(Path::new("info/exclude"));
         let exclude = exclude.open_file().ok().and_then(|(file, _)| all_of(file));
         let named = repo.settings.excludes.as_ref().map_or(Ok(None), |file| named_file(repo, file, cx))?;
@@ -58,30 +58,30 @@ impl IgnoreStack {
     ///
     /// # Errors
     /// `too_large` for a file of more than 4 MiB.
-    pub(crate) fn enter(&mut self, dirs: &mut Dirs, dir: &[u8]) -> Result<()> {
+    pub(super) fn enter(&mut self, dirs: &mut Dirs, dir: &[u8]) -> Result<()> {
         let skip = if dir.is_empty() { 0 } else { dir.len() + 1 };
         self.stack.push(rules(skip, file_in_tree(dirs, &join(dir, b".gitignore"))?));
         Ok(())
     }
 
     /// Enters a directory that has no rules.
-    pub(crate) fn enter_plain(&mut self) {
+    pub(super) fn enter_plain(&mut self) {
         self.stack.push(IgnoreLines::default());
     }
 
     /// Undoes the last [`IgnoreStack::enter`].
-    pub(crate) fn leave(&mut self) {
+    pub(super) fn leave(&mut self) {
         self.stack.pop();
     }
 
     /// Whether a path in the current directory is ignored.
-    pub(crate) fn ignores(&self, path: &[u8], is_dir: bool) -> bool {
+    pub(super) fn ignores(&self, path: &[u8], is_dir: bool) -> bool {
         let all = self.stack.iter().rev().chain([&self.exclude, &self.named]);
         all.filter_map(|rules| rules.verdict(path, is_dir)).next().unwrap_or(false)
     }
 
     /// Whether a directory or one of its parents is ignored. Leaves the current rules unchanged.
-    pub(crate) fn is_beneath_ignored(&mut self, dirs: &mut Dirs, path: &[u8]) -> Result<bool> {
+    pub(super) fn is_beneath_ignored(&mut self, dirs: &mut Dirs, path: &[u8]) -> Result<bool> {
         let stack = std::mem::take(&mut self.stack);
         let ignored = self.ignores_all(dirs, path, true);
         self.stack = stack;
@@ -89,7 +89,10 @@ impl IgnoreStack {
     }
 
     /// Whether a path or one of its parents is ignored.
-    pub(crate) fn ignores_below(mut self, dirs: &mut Dirs, path: &[u8], is_dir: bool) -> Result<bool> {
+    ///
+    /// # Errors
+    /// If files with ignore rules cannot be read.
+    pub fn ignores_below(mut self, dirs: &mut Dirs, path: &[u8], is_dir: bool) -> Result<bool> {
         self.ignores_all(dirs, path, is_dir)
     }
 

@@ -19,7 +19,7 @@ const CHECK_EVERY: usize = 256;
 
 /// What an entry is compared with, besides its file.
 #[derive(Clone, Copy)]
-pub(crate) struct IndexComparison {
+pub(super) struct IndexComparison {
     /// When the index was written.
     index: Option<Stat>,
     trusts_mode: bool,
@@ -46,7 +46,7 @@ impl IndexComparison {
 impl WorkTreeReader<'_> {
     /// Lets other threads look at the files for [`changes`](Self::changes) from now on, if those of the whole work tree
     /// are wanted.
-    pub(crate) fn look_ahead(&mut self, index: Option<&Stat>, below: &[u8]) {
+    pub fn look_ahead(&mut self, index: Option<&Stat>, below: &[u8]) {
         if below.is_empty() {
             self.ahead = self.lookahead(0, self.comparison(index));
         }
@@ -61,7 +61,10 @@ impl WorkTreeReader<'_> {
     }
 
     /// The changes below a path, sorted by path, without conflicted paths.
-    pub(crate) fn changes(&mut self, index: Option<&Stat>, below: &[u8]) -> GitResult<Vec<FileChange>> {
+    ///
+    /// # Errors
+    /// If files cannot be read, and `cancelled` and `timeout`.
+    pub fn changes(&mut self, index: Option<&Stat>, below: &[u8]) -> GitResult<Vec<FileChange>> {
         let comparison = self.comparison(index);
         let count = self.entries.len();
         // This thread looks at its share itself.
@@ -168,7 +171,10 @@ impl WorkTreeReader<'_> {
 
     /// Whether a file's content differs from the staged content although its metadata, with timestamps in whole seconds
     /// as most builds of git compare them, is the same.
-    pub(crate) fn is_racily_changed(&mut self, entry: &IndexEntry, index: &Stat) -> Result<bool> {
+    ///
+    /// # Errors
+    /// If the file cannot be read, and `cancelled` and `timeout`.
+    pub fn is_racily_changed(&mut self, entry: &IndexEntry, index: &Stat) -> Result<bool> {
         let is_racy = low(entry.mtime.seconds()) >= low(index.st_mtime);
         if stage(entry) > 0 || is_left_alone(entry) || entry.mode == SUBMODULE || !is_racy {
             return Ok(false);
@@ -189,7 +195,7 @@ fn is_intended(entry: &IndexEntry) -> bool {
 }
 
 /// The mode of a file in a tree; `None` for types that git does not track.
-pub(crate) fn mode(stat: &Stat, like: u32, trusts_mode: bool) -> Option<u32> {
+pub fn mode(stat: &Stat, like: u32, trusts_mode: bool) -> Option<u32> {
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile if !trusts_mode && like & 0o170_000 == 0o100_000 => Some(like),
         FileType::RegularFile => {
@@ -202,7 +208,7 @@ pub(crate) fn mode(stat: &Stat, like: u32, trusts_mode: bool) -> Option<u32> {
 
 /// The low 32 bits: index entries store no more.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::unnecessary_cast)]
-pub(crate) fn low(value: impl TryInto<i128>) -> u32 {
+pub fn low(value: impl TryInto<i128>) -> u32 {
     value.try_into().unwrap_or_default() as u32
 }
 

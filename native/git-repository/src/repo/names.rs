@@ -12,7 +12,7 @@ use std::path::Path;
 const FEWEST: usize = 7;
 
 /// Abbreviates hashes of one repository.
-pub(crate) struct HashAbbreviator<'r> {
+pub struct HashAbbreviator<'r> {
     odb: Odb<'r>,
     length: usize,
 }
@@ -24,7 +24,7 @@ impl<'r> HashAbbreviator<'r> {
     }
 
     /// The abbreviation of a hash. The zero hash stands for a missing object.
-    pub(crate) fn short(&self, id: Oid) -> String {
+    pub fn short(&self, id: Oid) -> String {
         let full = id.to_string();
         let mut length = self.length;
         while !id.is_zero() && length < full.len() && self.is_ambiguous(id, length) {

@@ -14,7 +14,7 @@ pub(crate) type DirEntries = Vec<(Vec<u8>, FileType)>;
 
 /// A directory, with handles of the path that was entered last.
 #[derive(Debug)]
-pub(crate) struct Dirs {
+pub struct Dirs {
     top: OwnedFd,
     stack: Vec<(Vec<u8>, OwnedFd)>,
     /// Whether rules are asked about paths: then a file must be opened at exactly its path.
@@ -39,7 +39,7 @@ pub(crate) fn join(path: &[u8], name: &[u8]) -> Vec<u8> {
 
 impl Dirs {
     /// Directories below `top`.
-    pub(crate) fn new(top: OwnedFd) -> Self {
+    pub fn new(top: OwnedFd) -> Self {
         Self { top, stack: Vec::new(), is_judged: false }
     }
 
@@ -74,7 +74,10 @@ impl Dirs {
     }
 
     /// Metadata of a path, without following links.
-    pub(crate) fn lstat(&mut self, path: &[u8]) -> Result<Stat, Errno> {
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    pub fn lstat(&mut self, path: &[u8]) -> Result<Stat, Errno> {
         let (dir, name) = split(path);
         check(name)?;
         rustix::fs::statat(self.enter(dir)?, name, AtFlags::SYMLINK_NOFOLLOW)
@@ -84,7 +87,7 @@ impl Dirs {
     ///
     /// # Errors
     /// `LOOP` for a link, `NXIO` for anything else that is not a regular file.
-    pub(crate) fn open_file(&mut self, path: &[u8]) -> Result<(File, Stat), Errno> {
+    pub fn open_file(&mut self, path: &[u8]) -> Result<(File, Stat), Errno> {
         let (dir, name) = split(path);
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         check(name)?;
@@ -100,7 +103,10 @@ impl Dirs {
     }
 
     /// The target of a link.
-    pub(crate) fn read_link(&mut self, path: &[u8]) -> Result<Vec<u8>, Errno> {
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    pub fn read_link(&mut self, path: &[u8]) -> Result<Vec<u8>, Errno> {
         let (dir, name) = split(path);
         check(name)?;
         Ok(rustix::fs::readlinkat(self.enter(dir)?, name, Vec::new())?.into_bytes())

@@ -22,7 +22,7 @@ pub(super) fn check(dir: &WorkspacePath, name: &str) -> GitResult<()> {
 ///
 /// # Errors
 /// If the file cannot be read.
-pub(crate) fn setting(
+pub(super) fn setting(
     dir: &WorkspacePath,
     name: &str,
     section: &[u8],

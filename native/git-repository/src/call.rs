@@ -8,15 +8,15 @@ use beamai_workspace::Workspace;
 use std::time::Instant;
 
 /// The environment of one operation.
-pub(crate) struct GitCall {
+pub struct GitCall {
     /// The workspace, without an access guard.
-    pub(crate) workspace: Workspace,
+    pub workspace: Workspace,
     /// Limits on input and output, in bytes.
-    pub(crate) limits: Limits,
+    pub limits: Limits,
     /// Which paths rules deny reading.
-    pub(crate) denied: DeniedReads,
+    pub denied: DeniedReads,
     /// Whether the sandbox confines this process, so that links cannot lead to other directories.
-    pub(crate) is_confined: bool,
+    pub is_confined: bool,
     cancel: CancelToken,
     deadline: Option<Instant>,
     /// Is told about lock files before they are created.
@@ -27,14 +27,14 @@ pub(crate) struct GitCall {
 type Teller = Box<dyn Fn(&[Vec<u8>]) -> Result<()>>;
 
 /// Tells which paths rules deny reading.
-pub(crate) struct DeniedReads(Option<Judge>);
+pub struct DeniedReads(Option<Judge>);
 
 /// Tells for each path (relative to the workspace, or absolute outside of it) whether it must be left out.
 type Judge = Box<dyn Fn(&[Vec<u8>]) -> Result<Vec<bool>>>;
 
 impl GitCall {
     /// The environment of an operation in this process.
-    pub(crate) fn here(cx: &CallContext) -> Self {
+    pub fn here(cx: &CallContext) -> Self {
         let guard = cx.guard.clone();
         let judge = move |paths: &[Vec<u8>]| Ok(paths.iter().map(|path| guard.hides_bytes(path)).collect());
         Self {
@@ -49,7 +49,7 @@ impl GitCall {
     }
 
     /// An environment that cannot be cancelled: to stop the operation, the parent ends this process.
-    pub(crate) fn alone(
+    pub fn alone(
         workspace: Workspace,
         limits: Limits,
         denied: DeniedReads,
@@ -67,12 +67,12 @@ impl GitCall {
     }
 
     /// Sets whether this process is confined.
-    pub(crate) fn confined(self, is_confined: bool) -> Self {
+    pub fn confined(self, is_confined: bool) -> Self {
         Self { is_confined, ..self }
     }
 
     /// Sets the function that is told about lock files.
-    pub(crate) fn telling(self, teller: impl Fn(&[Vec<u8>]) -> Result<()> + 'static) -> Self {
+    pub fn telling(self, teller: impl Fn(&[Vec<u8>]) -> Result<()> + 'static) -> Self {
         Self { teller: Some(Box::new(teller)), ..self }
     }
 
@@ -80,7 +80,7 @@ impl GitCall {
     ///
     /// # Errors
     /// If nobody receives the announcement any more.
-    pub(crate) fn tell_locks(&self, paths: &[Vec<u8>]) -> Result<()> {
+    pub fn tell_locks(&self, paths: &[Vec<u8>]) -> Result<()> {
         self.teller.as_ref().map_or(Ok(()), |teller| teller(paths))
     }
 
@@ -88,7 +88,7 @@ impl GitCall {
     ///
     /// # Errors
     /// `cancelled` and `timeout`.
-    pub(crate) fn check(&self) -> Result<()> {
+    pub fn check(&self) -> Result<()> {
         if self.cancel.is_cancelled() {
             return Err(ToolError::new(Reason::Cancelled, "the call was cancelled"));
         }
@@ -100,23 +100,23 @@ impl GitCall {
 }
 
 /// The timeout error.
-pub(crate) fn out_of_time() -> ToolError {
+pub fn out_of_time() -> ToolError {
     ToolError::new(Reason::Timeout, "time ran out; narrow the request or give it a longer timeout")
 }
 
 impl DeniedReads {
     /// Denies nothing.
-    pub(crate) fn none() -> Self {
+    pub fn none() -> Self {
         Self(None)
     }
 
     /// Asks this judge.
-    pub(crate) fn by(judge: impl Fn(&[Vec<u8>]) -> Result<Vec<bool>> + 'static) -> Self {
+    pub fn by(judge: impl Fn(&[Vec<u8>]) -> Result<Vec<bool>> + 'static) -> Self {
         Self(Some(Box::new(judge)))
     }
 
     /// Whether nothing is denied.
-    pub(crate) fn is_none(&self) -> bool {
+    pub fn is_none(&self) -> bool {
         self.0.is_none()
     }
 
@@ -124,7 +124,7 @@ impl DeniedReads {
     ///
     /// # Errors
     /// If the judge cannot be asked.
-    pub(crate) fn of(&self, paths: &[Vec<u8>]) -> Result<Vec<bool>> {
+    pub fn of(&self, paths: &[Vec<u8>]) -> Result<Vec<bool>> {
         match &self.0 {
             Some(judge) if !paths.is_empty() => judge(paths),
             _ => Ok(vec![false; paths.len()]),

@@ -1,26 +1,29 @@
 //! Differences between commit, staging area and work tree.
 
-pub(super) mod renames;
+mod renames;
 mod similarity;
-pub(super) mod staged;
+mod staged;
+
+pub use renames::pair;
+pub use staged::{staged, staged_since, unmerged};
 
 use git2::Oid;
 
 /// The hash of missing content, and of content that has not been hashed.
-pub(super) const NO_ID: Oid = Oid::ZERO_SHA1;
+pub const NO_ID: Oid = Oid::ZERO_SHA1;
 
 /// One side of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct BlobVersion {
+pub struct BlobVersion {
     /// Mode in the tree.
-    pub(super) mode: u32,
+    pub mode: u32,
     /// Hash of the blob; all zeros for a work-tree file that has not been hashed.
-    pub(super) id: Oid,
+    pub id: Oid,
 }
 
 /// The kind of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum ChangeKind {
+pub enum ChangeKind {
     /// The file is new.
     Added,
     /// The file was removed.
@@ -42,19 +45,19 @@ pub(super) enum ChangeKind {
 
 /// One changed path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct FileChange {
+pub struct FileChange {
     /// The path; the new one for a rename.
-    pub(super) path: Vec<u8>,
+    pub path: Vec<u8>,
     /// The kind of change.
-    pub(super) kind: ChangeKind,
+    pub kind: ChangeKind,
     /// The old side.
-    pub(super) old: Option<BlobVersion>,
+    pub old: Option<BlobVersion>,
     /// The new side.
-    pub(super) new: Option<BlobVersion>,
+    pub new: Option<BlobVersion>,
 }
 
 /// Whether a path is `below` or beneath it. Everything is beneath the empty path.
-pub(super) fn is_below(path: &[u8], below: &[u8]) -> bool {
+pub fn is_below(path: &[u8], below: &[u8]) -> bool {
     match path.strip_prefix(below) {
         Some(rest) => below.is_empty() || rest.is_empty() || rest[0] == b'/',
         None => false,

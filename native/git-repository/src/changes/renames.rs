@@ -4,7 +4,7 @@
 use super::similarity::{ChunkSizes, MAX_SCORE, can_reach, pieces, score};
 use super::{ChangeKind, FileChange};
 use crate::call::GitCall;
-use crate::{fail::GitResult, tree::dirs::split};
+use crate::{fail::GitResult, tree::split};
 use git2::Oid;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -16,7 +16,7 @@ const LEAST_SAME_NAME: u64 = MAX_SCORE * 3 / 4;
 const CANDIDATES: usize = 4;
 
 /// The state of a rename detection.
-pub(crate) struct RenameDetector<'a, F> {
+struct RenameDetector<'a, F> {
     changes: &'a [FileChange],
     /// Indices of unpaired deleted and added files.
     old: BTreeSet<usize>,
@@ -29,12 +29,10 @@ pub(crate) struct RenameDetector<'a, F> {
 }
 
 /// Pairs deleted and added files. `content` returns a file's bytes, or `None` if it is not eligible.
-pub(crate) fn pair<F>(
-    changes: Vec<FileChange>,
-    limit: usize,
-    cx: &GitCall,
-    content: F,
-) -> GitResult<Vec<FileChange>>
+///
+/// # Errors
+/// Those of `content`, and `cancelled` and `timeout`.
+pub fn pair<F>(changes: Vec<FileChange>, limit: usize, cx: &GitCall, content: F) -> GitResult<Vec<FileChange>>
 where
     F: FnMut(&FileChange) -> GitResult<Option<Vec<u8>>>,
 {

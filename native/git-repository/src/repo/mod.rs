@@ -6,16 +6,17 @@
 
 mod guard;
 mod includes;
-pub(crate) mod locate;
+mod locate;
 mod names;
 mod settings;
 
-use locate::RepoLocation;
-pub(super) use names::HashAbbreviator;
-pub(super) use settings::{AutoCrlf, GitSettings, PatternFile, Untracked};
+pub use locate::{RepoLocation, locate, nested};
+pub use names::HashAbbreviator;
+pub(crate) use settings::{AutoCrlf, PatternFile};
+pub use settings::{GitSettings, Untracked};
 
 use super::fail::{GitError, GitResult};
-use super::tree::dirs::Dirs;
+use super::tree::Dirs;
 use crate::call::GitCall;
 use beamai_port_tools::git::path::shown;
 use beamai_tool::CallContext;
@@ -32,39 +33,45 @@ use std::sync::Arc;
 const MAX_ADMIN_BYTES: u64 = 4 << 20;
 
 /// An open repository.
-pub(super) struct Repo {
+pub struct Repo {
     /// libgit2's handle.
-    pub(super) git: Repository,
+    pub git: Repository,
     /// Its location.
-    pub(super) located: RepoLocation,
+    pub located: RepoLocation,
     /// The settings that matter here.
-    pub(super) settings: GitSettings,
+    pub settings: GitSettings,
     /// All settings.
-    pub(super) config: Config,
+    pub config: Config,
 }
 
 /// The staging area, as read.
-pub(super) struct Staging {
+pub struct Staging {
     /// libgit2's index, not attached to a repository, so that it never reads the work tree.
-    pub(super) index: Index,
+    pub index: Index,
     /// Its entries, sorted.
-    pub(super) entries: Arc<[IndexEntry]>,
+    pub entries: Arc<[IndexEntry]>,
     /// Metadata of the index file when it was read.
-    pub(super) stat: Option<Stat>,
+    pub stat: Option<Stat>,
 }
 
 /// Whether the workspace is in a usable repository.
-pub(super) fn probe(workspace: &Workspace) -> GitResult<()> {
+///
+/// # Errors
+/// [`GitError::Unavailable`] says why it is not.
+pub fn probe(workspace: &Workspace) -> GitResult<()> {
     Repo::open(&GitCall::here(&CallContext::new(workspace.clone())), None).map(|_| ())
 }
 
 impl Repo {
     /// Opens the repository of a path, which is relative to the workspace and has no `..`.
-    pub(super) fn open(cx: &GitCall, path: Option<&[u8]>) -> GitResult<Self> {
+    ///
+    /// # Errors
+    /// [`GitError::Unavailable`] if there is no repository that may be used.
+    pub fn open(cx: &GitCall, path: Option<&[u8]>) -> GitResult<Self> {
         // libgit2 works with paths, so the workspace must still be the pinned directory.
         cx.workspace.expect_in_place()?;
         // Rules do not keep libgit2 from reading `.git`; they apply to the paths and contents in the result.
-        let located = locate::locate(&cx.workspace, path)?;
+        let located = locate(&cx.workspace, path)?;
         guard::check(&located, cx)?;
         let root = located.root.absolute();
         let no_ceilings: [&OsStr; 0] = [];
@@ -77,7 +84,10 @@ impl Repo {
     }
 
     /// Reads the staging area.
-    pub(super) fn staging(&self) -> GitResult<Staging> {
+    ///
+    /// # Errors
+    /// If the index cannot be read, such as a sparse or split one.
+    pub fn staging(&self) -> GitResult<Staging> {
         let file = self.located.git_dir.join(Path::new("index"));
         let stat = file.stat().ok();
         let index = Index::open(&self.git.path().join("index")).map_err(|error| unreadable(&error))?;
@@ -86,13 +96,19 @@ impl Repo {
     }
 
     /// The work tree's directories.
-    pub(super) fn dirs(&self, cx: &GitCall) -> GitResult<Dirs> {
+    ///
+    /// # Errors
+    /// If the top of the work tree cannot be opened.
+    pub fn dirs(&self, cx: &GitCall) -> GitResult<Dirs> {
         let top = self.located.root.open_dir()?;
         Ok(if cx.denied.is_none() { Dirs::new(top) } else { Dirs::judged(top) })
     }
 
     /// The commit that HEAD refers to; `None` before the first commit.
-    pub(super) fn head(&self) -> GitResult<Option<Oid>> {
+    ///
+    /// # Errors
+    /// If the reference cannot be read.
+    pub fn head(&self) -> GitResult<Option<Oid>> {
         match self.git.refname_to_id("HEAD") {
             Ok(oid) => Ok(Some(oid)),
             Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
@@ -101,7 +117,7 @@ impl Repo {
     }
 
     /// What git replaces in the history and libgit2 does not, as a note.
-    pub(super) fn replacements(&self) -> Option<&'static str> {
+    pub fn replacements(&self) -> Option<&'static str> {
         let grafts = self.located.common_dir.join(Path::new("info/grafts"));
         let has_refs =
             self.git.references_glob("refs/replace/*").is_ok_and(|mut refs| refs.names().next().is_some());
@@ -110,7 +126,7 @@ impl Repo {
     }
 
     /// The content of a file in the repository's own directory.
-    pub(super) fn admin(&self, name: &str) -> Option<Vec<u8>> {
+    pub fn admin(&self, name: &str) -> Option<Vec<u8>> {
         let (file, _) = self.located.git_dir.join(Path::new(name)).open_file().ok()?;
         let mut bytes = Vec::new();
         file.take(MAX_ADMIN_BYTES).read_to_end(&mut bytes).ok()?;
@@ -118,7 +134,7 @@ impl Repo {
     }
 
     /// The content of a blob; `None` if it is larger than `limit` or cannot be read.
-    pub(super) fn blob(&self, id: Oid, limit: u64) -> Option<Vec<u8>> {
+    pub fn blob(&self, id: Oid, limit: u64) -> Option<Vec<u8>> {
         let (size, _) = self.git.odb().ok()?.read_header(id).ok()?;
         if size as u64 > limit {
             return None;
@@ -127,13 +143,16 @@ impl Repo {
     }
 
     /// Whether the repository's own directory has an entry of this name.
-    pub(super) fn has_admin(&self, name: &str) -> bool {
+    pub fn has_admin(&self, name: &str) -> bool {
         self.located.git_dir.join(Path::new(name)).stat().is_ok()
     }
 
     /// Announces the lock files that libgit2 is about to create in the git directory and in the common directory, so
     /// that they can be removed if this process is killed.
-    pub(super) fn tell_locks(&self, cx: &GitCall, own: &[&str], shared: &[&str]) -> GitResult<()> {
+    ///
+    /// # Errors
+    /// If nobody receives the announcement any more.
+    pub fn tell_locks(&self, cx: &GitCall, own: &[&str], shared: &[&str]) -> GitResult<()> {
         let common = self.located.common_dir.absolute();
         let own = own.iter().map(|name| self.located.git_dir.absolute().join(name));
         let absent = own.chain(shared.iter().map(|name| common.join(name)));
@@ -144,7 +163,10 @@ impl Repo {
     }
 
     /// Abbreviates hashes of this repository.
-    pub(super) fn names(&self) -> GitResult<HashAbbreviator<'_>> {
+    ///
+    /// # Errors
+    /// If the object database cannot be opened.
+    pub fn names(&self) -> GitResult<HashAbbreviator<'_>> {
         HashAbbreviator::new(self)
     }
 }

@@ -16,7 +16,7 @@ const MOST: usize = 8;
 const CHECK_EVERY: usize = 256;
 
 /// Threads that look at parts of the index. They end early when it is dropped.
-pub(crate) struct Lookahead {
+pub(super) struct Lookahead {
     from: usize,
     parts: Vec<JoinHandle<Vec<bool>>>,
     is_dropped: Arc<AtomicBool>,

@@ -7,7 +7,7 @@
 use super::includes::setting;
 use crate::{
     fail::{GitError, GitResult},
-    tree::dirs::{Dirs, join, split},
+    tree::{Dirs, join, split},
 };
 use beamai_base::ToolError;
 use beamai_port_tools::git::path::shown;
@@ -24,7 +24,7 @@ const MAX_LINK: u64 = 4096;
 
 /// A repository whose work tree is the workspace, is inside of it, or contains it.
 #[derive(Debug)]
-pub(crate) struct RepoLocation {
+pub struct RepoLocation {
     /// The work tree relative to the workspace; empty if it is the workspace or contains it.
     below: Vec<u8>,
     /// The workspace relative to the work tree that contains it; empty otherwise.
@@ -46,7 +46,7 @@ struct GitDirs {
 impl RepoLocation {
     /// Converts a path relative to the workspace to one relative to the work tree. Paths outside the work tree become
     /// the part of it that is in the workspace.
-    pub(crate) fn within(&self, path: &[u8]) -> Vec<u8> {
+    pub fn within(&self, path: &[u8]) -> Vec<u8> {
         let below = path.strip_prefix(self.below.as_slice()).unwrap_or_default();
         let below = below.strip_prefix(b"/").unwrap_or(below);
         match (self.above.as_slice(), below) {
@@ -57,7 +57,7 @@ impl RepoLocation {
     }
 
     /// Converts a path relative to the work tree to one relative to the workspace; absolute if it is outside.
-    pub(crate) fn outside(&self, path: &[u8]) -> Vec<u8> {
+    pub fn outside(&self, path: &[u8]) -> Vec<u8> {
         if self.above.is_empty() {
             return join(&self.below, path);
         }
@@ -69,14 +69,17 @@ impl RepoLocation {
     }
 
     /// Whether a path of the work tree is in the workspace.
-    pub(crate) fn is_inside(&self, path: &[u8]) -> bool {
+    pub fn is_inside(&self, path: &[u8]) -> bool {
         crate::changes::is_below(path, &self.above)
     }
 }
 
 /// Finds the repository of a path: the nearest work tree above it, or else the path itself, or else a work tree that
 /// contains the workspace. Without a path, the workspace's repository.
-pub(crate) fn locate(workspace: &Workspace, path: Option<&[u8]>) -> GitResult<RepoLocation> {
+///
+/// # Errors
+/// [`GitError::Unavailable`] if there is no repository that may be used.
+pub fn locate(workspace: &Workspace, path: Option<&[u8]>) -> GitResult<RepoLocation> {
     let mut dirs = Dirs::new(workspace.top().open_dir()?);
     let path = path.unwrap_or_default();
     for below in above(path).chain([path]) {
@@ -104,7 +107,7 @@ pub(crate) fn locate(workspace: &Workspace, path: Option<&[u8]>) -> GitResult<Re
 ///
 /// # Errors
 /// If the workspace cannot be opened.
-pub(crate) fn nested(workspace: &Workspace, path: &[u8]) -> Result<Option<Vec<u8>>, ToolError> {
+pub fn nested(workspace: &Workspace, path: &[u8]) -> Result<Option<Vec<u8>>, ToolError> {
     let mut dirs = Dirs::new(workspace.top().open_dir()?);
     let found: Vec<&[u8]> = above(path).filter(|below| mark(&mut dirs, below).is_some()).collect();
     Ok(match found.as_slice() {

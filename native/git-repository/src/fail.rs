@@ -4,7 +4,7 @@ use beamai_base::{Reason, ToolError};
 
 /// An error, or the reason why there is no usable repository.
 #[derive(Debug)]
-pub(super) enum GitError {
+pub enum GitError {
     /// There is no usable repository. The text completes "… because".
     Unavailable(String),
     /// Anything else.
@@ -12,16 +12,16 @@ pub(super) enum GitError {
 }
 
 /// Result of a git operation before it is converted to an answer.
-pub(super) type GitResult<T> = Result<T, GitError>;
+pub type GitResult<T> = Result<T, GitError>;
 
 impl GitError {
     /// An error because of the repository's state.
-    pub(super) fn state(message: impl Into<String>) -> Self {
+    pub fn state(message: impl Into<String>) -> Self {
         Self::Error(ToolError::new(Reason::BadState, message))
     }
 
     /// The operation would need a program that these tools never start.
-    pub(super) fn needs_shell(message: impl Into<String>) -> ToolError {
+    pub fn needs_shell(message: impl Into<String>) -> ToolError {
         ToolError::new(Reason::NeedsShell, message)
     }
 }

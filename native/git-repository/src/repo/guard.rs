@@ -9,7 +9,7 @@ use super::locate::RepoLocation;
 use crate::call::GitCall;
 use crate::{
     fail::{GitError, GitResult},
-    tree::dirs::{DirEntries, Dirs, join},
+    tree::{DirEntries, Dirs, join},
 };
 use beamai_workspace::WorkspacePath;
 use rustix::fs::FileType;

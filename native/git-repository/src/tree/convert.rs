@@ -17,7 +17,7 @@ enum EolConversion {
 
 /// How a file is converted on its way into the repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Conversion {
+pub struct Conversion {
     endings: EolConversion,
     /// Whether checkout converts LF to CRLF.
     is_crlf_outside: bool,
@@ -28,7 +28,7 @@ pub(crate) struct Conversion {
 
 impl Conversion {
     /// The conversion that attributes and settings demand.
-    pub(crate) fn new(states: &AttributeStates, settings: &GitSettings) -> Self {
+    pub fn new(states: &AttributeStates, settings: &GitSettings) -> Self {
         let (endings, is_crlf_outside) = endings(states, settings.autocrlf);
         Self {
             endings,
@@ -39,12 +39,12 @@ impl Conversion {
     }
 
     /// Whether nothing is converted.
-    pub(crate) fn is_none(&self) -> bool {
+    pub fn is_none(&self) -> bool {
         self.endings == EolConversion::Kept && !self.ident
     }
 
     /// The blob content. `staged` returns the blob that is staged at the path.
-    pub(crate) fn clean(&self, bytes: Vec<u8>, staged: impl FnOnce() -> Option<Vec<u8>>) -> Vec<u8> {
+    pub fn clean(&self, bytes: Vec<u8>, staged: impl FnOnce() -> Option<Vec<u8>>) -> Vec<u8> {
         let bytes = match self.removes_cr(&bytes, staged) {
             true => without_cr(bytes, self.endings == EolConversion::Guessed),
             false => bytes,
@@ -62,7 +62,7 @@ impl Conversion {
     }
 
     /// Whether staging and checking out again would change the file's line endings.
-    pub(crate) fn is_lossy(&self, work: &[u8], blob: &[u8]) -> bool {
+    pub fn is_lossy(&self, work: &[u8], blob: &[u8]) -> bool {
         let (work, blob) = (TextStats::of(work), TextStats::of(blob));
         let is_mixed = blob.crlf + blob.lone_cr > 0;
         let grows = self.is_crlf_outside && !(self.endings == EolConversion::Guessed && is_mixed);

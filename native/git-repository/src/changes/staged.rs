@@ -4,18 +4,24 @@ use super::{BlobVersion, ChangeKind, FileChange, is_below};
 use crate::{
     fail::GitResult,
     repo::{Repo, Staging},
-    tree::content::stage,
+    tree::stage,
 };
 use git2::{Delta, DiffDelta, DiffFile, DiffOptions, IndexEntryExtendedFlag, Oid};
 use std::os::unix::ffi::OsStrExt;
 
 /// The changes below a path, sorted by path, without rename detection.
-pub(crate) fn staged(repo: &Repo, staging: &Staging, below: &[u8]) -> GitResult<Vec<FileChange>> {
+///
+/// # Errors
+/// If objects cannot be read.
+pub fn staged(repo: &Repo, staging: &Staging, below: &[u8]) -> GitResult<Vec<FileChange>> {
     staged_since(repo, staging, repo.head()?, below)
 }
 
 /// As [`staged`], compared with the given commit, or with an empty tree if there is none.
-pub(crate) fn staged_since(
+///
+/// # Errors
+/// If objects cannot be read.
+pub fn staged_since(
     repo: &Repo,
     staging: &Staging,
     commit: Option<Oid>,
@@ -58,7 +64,7 @@ fn is_intended(staging: &Staging, path: &[u8]) -> bool {
 }
 
 /// Paths with merge conflicts.
-pub(crate) fn unmerged(staging: &Staging, below: &[u8]) -> Vec<FileChange> {
+pub fn unmerged(staging: &Staging, below: &[u8]) -> Vec<FileChange> {
     let mut changes: Vec<FileChange> = Vec::new();
     for entry in staging.entries.iter().filter(|entry| stage(entry) > 0 && is_below(&entry.path, below)) {
         let side = 1 << (stage(entry) - 1);

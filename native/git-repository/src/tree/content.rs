@@ -1,6 +1,6 @@
 //! Reads work-tree files as blobs: with line endings and `$Id$` converted.
 
-use super::attributes::Attributes;
+use super::attributes::{AttributeStates, Attributes};
 use super::convert::Conversion;
 use super::dirs::Dirs;
 use super::lookahead::Lookahead;
@@ -20,50 +20,66 @@ use std::io::Read;
 use std::sync::Arc;
 
 /// Mode of a regular file in a tree.
-pub(crate) const FILE: u32 = 0o100_644;
+pub const FILE: u32 = 0o100_644;
 /// Mode of an executable file in a tree.
-pub(crate) const EXECUTABLE: u32 = 0o100_755;
+pub(super) const EXECUTABLE: u32 = 0o100_755;
 /// Mode of a symbolic link in a tree.
-pub(crate) const LINK: u32 = 0o120_000;
+pub const LINK: u32 = 0o120_000;
 /// Mode of a submodule in a tree.
-pub(crate) const SUBMODULE: u32 = 0o160_000;
+pub const SUBMODULE: u32 = 0o160_000;
 
 /// Bytes hashed between two checks for timeout and cancellation.
 const CHUNK: usize = 1 << 20;
 
 /// Reads files of one work tree.
-pub(crate) struct WorkTreeReader<'r> {
+pub struct WorkTreeReader<'r> {
+    /// The repository.
     pub repo: &'r Repo,
+    /// The environment of the operation.
     pub cx: &'r GitCall,
+    /// The work tree's directories.
     pub dirs: Dirs,
+    /// The entries of the staging area.
     pub entries: &'r Arc<[IndexEntry]>,
     attributes: Attributes<'r>,
     /// The files that other threads look at meanwhile.
-    pub ahead: Option<Lookahead>,
+    pub(super) ahead: Option<Lookahead>,
     /// What is treated differently from the git program.
     pub notes: Vec<String>,
 }
 
 impl<'r> WorkTreeReader<'r> {
     /// A reader for a repository's work tree.
-    pub(crate) fn new(repo: &'r Repo, staging: &'r Staging, cx: &'r GitCall) -> GitResult<Self> {
+    ///
+    /// # Errors
+    /// If files with attributes cannot be read.
+    pub fn new(repo: &'r Repo, staging: &'r Staging, cx: &'r GitCall) -> GitResult<Self> {
         let entries = &staging.entries;
         let attributes = Attributes::new(repo, entries, cx)?;
         Ok(Self { repo, cx, dirs: repo.dirs(cx)?, entries, attributes, ahead: None, notes: Vec::new() })
     }
 
     /// The attributes of a path.
-    pub(crate) fn attributes(&mut self, path: &[u8]) -> Result<super::attributes::AttributeStates> {
+    ///
+    /// # Errors
+    /// If files with attributes cannot be read.
+    pub fn attributes(&mut self, path: &[u8]) -> Result<AttributeStates> {
         self.attributes.of(&mut self.dirs, path)
     }
 
     /// The conversion of a file on its way into the repository.
-    pub(crate) fn conversion(&mut self, path: &[u8]) -> Result<Conversion> {
+    ///
+    /// # Errors
+    /// If files with attributes cannot be read.
+    pub fn conversion(&mut self, path: &[u8]) -> Result<Conversion> {
         Ok(Conversion::new(&self.attributes(path)?, &self.repo.settings))
     }
 
     /// The hash of the file or link as a blob; `None` if it cannot be read.
-    pub(crate) fn id(&mut self, path: &[u8], mode: u32) -> Result<Option<Oid>> {
+    ///
+    /// # Errors
+    /// If the file cannot be read, and `cancelled` and `timeout`.
+    pub fn id(&mut self, path: &[u8], mode: u32) -> Result<Option<Oid>> {
         if mode == LINK {
             let link = self.dirs.read_link(path).ok();
             return Ok(link.and_then(|link| Oid::hash_object(ObjectType::Blob, &link).ok()));
@@ -86,7 +102,7 @@ impl<'r> WorkTreeReader<'r> {
     ///
     /// # Errors
     /// `too_large` for files beyond the limit.
-    pub(crate) fn blob(&mut self, path: &[u8], mode: u32) -> Result<Option<Vec<u8>>> {
+    pub fn blob(&mut self, path: &[u8], mode: u32) -> Result<Option<Vec<u8>>> {
         if mode == LINK {
             return Ok(self.dirs.read_link(path).ok());
         }
@@ -104,7 +120,7 @@ impl<'r> WorkTreeReader<'r> {
     ///
     /// # Errors
     /// `too_large` for files beyond the limit.
-    pub(crate) fn raw(&mut self, path: &[u8]) -> Result<(Stat, Vec<u8>)> {
+    pub fn raw(&mut self, path: &[u8]) -> Result<(Stat, Vec<u8>)> {
         let (file, stat) = self.dirs.open_file(path).map_err(|error| failed("open", path, error))?;
         let size = u64::try_from(stat.st_size).unwrap_or(0);
         if size > self.cx.limits.whole_file_bytes {
@@ -125,12 +141,12 @@ impl<'r> WorkTreeReader<'r> {
     }
 
     /// Applies a conversion.
-    pub(crate) fn clean(&self, path: &[u8], conversion: &Conversion, bytes: Vec<u8>) -> Vec<u8> {
+    pub fn clean(&self, path: &[u8], conversion: &Conversion, bytes: Vec<u8>) -> Vec<u8> {
         conversion.clean(bytes, || self.repo.blob(self.staged(path)?.id, self.cx.limits.whole_file_bytes))
     }
 
     /// The index entry of a path; in a conflict, our version.
-    pub(crate) fn staged(&self, path: &[u8]) -> Option<&'r IndexEntry> {
+    pub fn staged(&self, path: &[u8]) -> Option<&'r IndexEntry> {
         let start = self.entries.partition_point(|entry| entry.path.as_slice() < path);
         let same = self.entries[start..].iter().take_while(|entry| entry.path == path);
         same.filter(|entry| matches!(stage(entry), 0 | 2)).last()
@@ -151,7 +167,7 @@ impl<'r> WorkTreeReader<'r> {
     }
 
     /// Adds a note; duplicates are ignored.
-    pub(crate) fn note(&mut self, note: String) {
+    pub fn note(&mut self, note: String) {
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }
@@ -159,7 +175,7 @@ impl<'r> WorkTreeReader<'r> {
 }
 
 /// The conflict stage of an entry: 0 none, 1 common ancestor, 2 ours, 3 theirs.
-pub(crate) fn stage(entry: &IndexEntry) -> u16 {
+pub fn stage(entry: &IndexEntry) -> u16 {
     (entry.flags >> 12) & 3
 }
 
@@ -191,6 +207,6 @@ fn hash(mut file: File, size: u64, cx: &GitCall) -> Result<Option<Oid>> {
 }
 
 /// The error of an operation on a work-tree file.
-pub(crate) fn failed(action: &str, path: &[u8], error: Errno) -> ToolError {
+pub fn failed(action: &str, path: &[u8], error: Errno) -> ToolError {
     ToolError::io(action, shown(path), error)
 }

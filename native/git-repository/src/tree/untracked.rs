@@ -14,7 +14,7 @@ use rustix::fs::FileType;
 use rustix::io::Errno;
 
 /// The state of a search for untracked files.
-pub(crate) struct UntrackedFinder<'r> {
+pub struct UntrackedFinder<'r> {
     cx: &'r GitCall,
     dirs: Dirs,
     entries: &'r [IndexEntry],
@@ -26,11 +26,14 @@ pub(crate) struct UntrackedFinder<'r> {
 }
 
 /// Untracked paths, and notes on what could not be read.
-pub(crate) type UntrackedFiles = (Vec<Vec<u8>>, Vec<String>);
+pub type UntrackedFiles = (Vec<Vec<u8>>, Vec<String>);
 
 impl<'r> UntrackedFinder<'r> {
     /// A search of a repository's work tree.
-    pub(crate) fn new(
+    ///
+    /// # Errors
+    /// If files with ignore rules cannot be read.
+    pub fn new(
         repo: &'r Repo,
         entries: &'r [IndexEntry],
         mode: Untracked,
@@ -41,7 +44,10 @@ impl<'r> UntrackedFinder<'r> {
     }
 
     /// The untracked paths below a directory, sorted.
-    pub(crate) fn find(mut self, below: &[u8]) -> GitResult<UntrackedFiles> {
+    ///
+    /// # Errors
+    /// If directories cannot be read, and `cancelled` and `timeout`.
+    pub fn find(mut self, below: &[u8]) -> GitResult<UntrackedFiles> {
         if self.mode == Untracked::No {
             return Ok((self.found, self.notes));
         }
