@@ -131,6 +131,22 @@ impl CallRequest {
             asks_starts: false,
         }
     }
+
+    /// The answer to an approval request of a running command: allows the start with this id, and adds rules for later
+    /// starts of the command.
+    pub fn approve_start(id: &str, rules: &[String]) -> Self {
+        Self::start_answer(&json!({"start": id, "decision": "allow", "rules": rules}))
+    }
+
+    /// The answer that refuses the start.
+    pub fn refuse_start(id: &str, reason: &str) -> Self {
+        Self::start_answer(&json!({"start": id, "decision": "deny", "reason": reason}))
+    }
+
+    fn start_answer(args: &Value) -> Self {
+        let args = args.as_object().cloned().unwrap_or_else(Map::new);
+        Self::new("start_answer", Some(HOST_ACTS.to_owned()), args)
+    }
 }
 
 /// The parts of a session that a call needs.

@@ -9,5 +9,6 @@ pub mod display;
 #[doc(hidden)]
 pub mod fuzz;
 mod host;
+pub mod refusal;
 
 pub use host::{CallOptions, CallOutcome, CallRequest, CallSession, Host, HostSettings, listing};

@@ -1,7 +1,6 @@
 //! Availability of git: the program, and a repository.
 
-use super::fail::GitError;
-use super::repo;
+use beamai_git_repository::{GitError, probe};
 use beamai_workspace::Workspace;
 use serde::Serialize;
 use std::ffi::OsStr;
@@ -20,7 +19,7 @@ pub struct GitAvailability {
 
 /// Looks for the git program, and for a repository at the top of the workspace. Starts no process.
 pub fn availability(workspace: &Workspace) -> GitAvailability {
-    let problem = match repo::probe(workspace) {
+    let problem = match probe(workspace) {
         Ok(()) => None,
         Err(GitError::Unavailable(why)) => Some(why),
         Err(GitError::Error(error)) => Some(error.message),

@@ -1,9 +1,7 @@
 //! Finds hooks that git would run. These tools run none, so an operation with an active hook is refused.
 
-use super::fail::GitResult;
-use super::repo::Repo;
-use crate::call::GitCall;
 use beamai_base::Reason;
+use beamai_git_repository::{GitCall, GitResult, Repo};
 use beamai_workspace::{Workspace, WorkspacePath, encode_path};
 use rustix::fs::FileType;
 use std::path::Path;

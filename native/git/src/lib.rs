@@ -21,17 +21,12 @@
 //! There is no worker on systems other than Linux: operations run in the port process.
 
 mod availability;
-mod call;
-mod changes;
-mod fail;
 mod hooks;
 mod page;
 mod record;
-mod repo;
 mod stage;
 mod task;
 mod text;
-mod tree;
 mod work;
 #[cfg(target_os = "linux")]
 mod worker;

@@ -1,15 +1,13 @@
 //! Commits what is staged.
 
-use super::changes::staged::{staged, unmerged};
-use super::fail::{GitError, GitResult};
 use super::hooks;
-use super::repo::{Repo, Staging};
 use super::text::branch::{Head, head};
 use super::text::diff::staged_counts;
 use super::text::history::subject;
 use super::text::state::{OngoingOperation, RepoState};
-use crate::call::GitCall;
 use beamai_base::{Reason, ToolError};
+use beamai_git_repository::changes::{staged, unmerged};
+use beamai_git_repository::{GitCall, GitError, GitResult, Repo, Staging};
 use beamai_port_tools::git::path::shown;
 use git2::{Commit, IndexEntryExtendedFlag, Oid, Signature};
 use rustix::fs::AtFlags;

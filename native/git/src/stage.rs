@@ -1,18 +1,13 @@
 //! Stages work-tree files.
 
-use super::changes::FileChange;
-use super::changes::staged::unmerged;
-use super::fail::{GitError, GitResult};
 use super::hooks;
-use super::repo::locate::nested;
-use super::repo::{Repo, Staging, Untracked};
-use super::tree::content::{FILE, LINK, SUBMODULE, WorkTreeReader, failed};
-use super::tree::ignore::IgnoreStack;
-use super::tree::tracked::{low, mode};
-use super::tree::untracked::UntrackedFinder;
-use crate::call::GitCall;
 use crate::is_administrative;
 use beamai_base::{Reason, ToolError, excerpt};
+use beamai_git_repository::changes::{FileChange, is_below, unmerged};
+use beamai_git_repository::tree::{
+    FILE, IgnoreStack, LINK, SUBMODULE, UntrackedFinder, WorkTreeReader, failed, low, mode,
+};
+use beamai_git_repository::{GitCall, GitError, GitResult, Repo, Staging, Untracked, nested};
 use beamai_port_tools::git::path::shown;
 use beamai_workspace::Workspace;
 use git2::{IndexEntry, IndexTime, ObjectType, Oid};
@@ -114,7 +109,7 @@ fn candidates(
     contents: &mut WorkTreeReader<'_>,
     below: &[u8],
 ) -> GitResult<(BTreeSet<Vec<u8>>, Vec<String>)> {
-    let is_tracked = staging.entries.iter().any(|entry| super::changes::is_below(&entry.path, below));
+    let is_tracked = staging.entries.iter().any(|entry| is_below(&entry.path, below));
     let kind = kind(contents, below, is_tracked)?;
     let changed = |change: FileChange| change.path;
     let mut paths: BTreeSet<Vec<u8>> =

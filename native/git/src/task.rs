@@ -1,13 +1,11 @@
 //! The operations of a worker, as sent between processes.
 
-use crate::call::GitCall;
-use crate::fail::{GitError, GitResult};
 use crate::page::{LimitedText, hint, unavailable};
-use crate::repo::Repo;
 use crate::text::diff::{DiffRequest, diff as print_diff};
 use crate::text::{branch, history, short, status};
 use crate::{record, stage};
 use beamai_base::{Reason, Result, ToolError};
+use beamai_git_repository::{GitCall, GitError, GitResult, Repo};
 use beamai_port_tools::git::path::shown;
 use beamai_port_tools::git::{GitAddOutput, GitCommitOutput, GitLogOutput, GitText};
 use serde::{Deserialize, Serialize};

@@ -1,9 +1,9 @@
 //! Converts each git tool call to a task, for a worker or for this process.
 
-use crate::call::GitCall;
 use crate::stage::refuse_nested;
 use crate::task::Task;
 use beamai_base::{Reason, Result, ToolError};
+use beamai_git_repository::GitCall;
 use beamai_port_tools::git::path::path_below;
 use beamai_port_tools::git::{GitAdd, GitCommit, GitDiff, GitLog, GitStatus};
 use beamai_tool::{CallContext, Interrupt, Operation, OperationBackend, Services};

@@ -1,8 +1,9 @@
-//! Settings and reports of the sandbox, as plain data and three traits.
+//! Settings and reports of the sandbox, as plain data and three traits, and the secrets that it hides.
 //!
 //! [`SandboxSettings`] are the host's settings, [`Isolation`] reports the layers that were active for a command, and
 //! [`Planted`] a file that a command left for the person's own git. A [`StartJudge`] decides about each program that is
-//! started in the sandbox, an [`Outlet`] serves its network connections. Nothing here starts a process.
+//! started in the sandbox, an [`Outlet`] serves its network connections. [`secrets`] lists where people and tools keep
+//! secrets. Nothing here starts a process.
 
 #![forbid(unsafe_code)]
 
@@ -10,6 +11,7 @@ mod credentials;
 mod layers;
 mod network;
 mod planted;
+pub mod secrets;
 mod settings;
 mod start;
 

@@ -16,7 +16,6 @@ mod redirect_policy;
 mod repository;
 mod rule;
 mod secret_paths;
-pub mod secrets;
 mod shell;
 pub mod starts;
 mod text;

@@ -4,7 +4,7 @@ use super::path::{PathRoots, PathRule, clean};
 use super::pattern::RulePattern;
 use super::permission_request::{FilePath, Operand, PermissionRequest};
 use super::rule::PermissionRule;
-use crate::secrets;
+use beamai_isolation::secrets;
 use beamai_workspace::{Workspace, decode_path};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

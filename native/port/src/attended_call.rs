@@ -2,16 +2,13 @@
 
 use crate::options;
 use crate::progress_line::{ProgressHandle, ProgressLine};
-use crate::refusal;
-use crate::starts;
-use crate::temp_dir::PrivateDir;
 use crate::terminal::{Approval, Terminal};
 use crate::told_to_end;
 use beamai_base::{CancelToken, Reason, Result as ToolResult, ToolError};
-use beamai_engine::catalogue;
 use beamai_engine::{CallOptions, CallOutcome, CallRequest, CallSession, Host, HostSettings};
+use beamai_engine::{catalogue, refusal};
 use beamai_isolation::{SandboxMode, SandboxSettings, Tier};
-use beamai_services::services;
+use beamai_services::{SessionDir, services};
 use beamai_tool::question::Answers;
 use beamai_tool::{Door, Progress};
 use serde_json::Value;
@@ -40,12 +37,12 @@ pub(crate) fn run(mut settings: HostSettings, mut call: CallRequest) -> ToolResu
 }
 
 /// A temporary directory for calls that might otherwise have none: without mounts, `/tmp` is shared with other users.
-fn temp_dir(sandbox: &SandboxSettings) -> ToolResult<Option<PrivateDir>> {
+fn temp_dir(sandbox: &SandboxSettings) -> ToolResult<Option<SessionDir>> {
     let has_mounts = sandbox.mode == SandboxMode::Required && sandbox.tier == Tier::Full;
     if has_mounts || sandbox.mode == SandboxMode::Off {
         return Ok(None);
     }
-    let made = PrivateDir::new().map_err(|error| {
+    let made = SessionDir::new().map_err(|error| {
         ToolError::new(Reason::Io, format!("no temporary directory could be made: {error}"))
     });
     made.map(Some)
@@ -120,8 +117,8 @@ fn ask(host: &Arc<Host>, terminal: &Arc<Terminal>, line: Option<ProgressHandle>,
             None => terminal.decides(&request),
         };
         let call = match decided {
-            Some(rules) => starts::approval(&id, &rules),
-            None => starts::refusal(&id, "the person at the terminal said no"),
+            Some(rules) => CallRequest::approve_start(&id, &rules),
+            None => CallRequest::refuse_start(&id, "the person at the terminal said no"),
         };
         host.call(call, CallOptions::default());
     });

@@ -2,14 +2,13 @@
 
 use crate::args::{self, UsageError};
 use crate::call::first_sentence;
-use crate::mcp::listing;
 use crate::options;
 use beamai_engine::{self as engine, catalogue};
 use beamai_schema::{self as schema, Provider};
 use beamai_tool::{Tool, ToolRegistry};
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::process::ExitCode;
 
 /// The format with all properties of the tools.
@@ -41,10 +40,7 @@ pub(crate) fn main(matches: &ArgMatches) -> Result<ExitCode, UsageError> {
     };
     let is_strict = matches.get_flag("strict");
     let list: Value = match provider(format)? {
-        Some(Provider::Mcp) => listing::tools(dialect)
-            .into_iter()
-            .map(|tool| json!(listing::listed(&**tool, matches.get_flag("structured"))))
-            .collect(),
+        Some(Provider::Mcp) => beamai_mcp_server::listing(dialect, matches.get_flag("structured")),
         provider => {
             let mut used = schema::StrictUse::default();
             registry.iter().map(|tool| described(&**tool, provider, is_strict, &mut used)).collect()

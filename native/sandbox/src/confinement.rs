@@ -1,8 +1,8 @@
 //! The confinement of a program: the host's sandbox settings, applied to one workspace and session.
 
 use beamai_base::{HostHint, Reason, Result, ToolError};
-use beamai_isolation::{Planted, SandboxMode, SandboxSettings, Tier};
-use beamai_policy::{DeniedPaths, StartRules, secrets};
+use beamai_isolation::{Planted, SandboxMode, SandboxSettings, Tier, secrets};
+use beamai_policy::{DeniedPaths, StartRules};
 use beamai_protected::{ProtectedPaths, RepositorySnapshot, protected_paths, remove_planted};
 use beamai_workspace::{Workspace, decode_path, journal};
 use serde::{Deserialize, Serialize};

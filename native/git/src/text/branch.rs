@@ -1,9 +1,6 @@
 //! HEAD, its branch, and the branch's upstream.
 
-use crate::{
-    fail::GitResult,
-    repo::{HashAbbreviator, Repo},
-};
+use beamai_git_repository::{GitResult, HashAbbreviator, Repo};
 use git2::ErrorCode;
 
 /// What HEAD refers to.

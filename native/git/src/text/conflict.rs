@@ -2,14 +2,9 @@
 
 use super::diff::content;
 use super::patch::{DiffPrinter, DiffSide};
-use crate::{
-    changes::{BlobVersion, ChangeKind, FileChange, NO_ID},
-    fail::GitResult,
-    tree::{
-        content::{WorkTreeReader, stage},
-        tracked::mode,
-    },
-};
+use beamai_git_repository::GitResult;
+use beamai_git_repository::changes::{BlobVersion, ChangeKind, FileChange, NO_ID};
+use beamai_git_repository::tree::{WorkTreeReader, mode, stage};
 
 /// Prints the diff of a conflicted path. If there is no version of ours, only a line that says so.
 pub(super) fn print(

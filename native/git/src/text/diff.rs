@@ -4,20 +4,13 @@ use super::conflict;
 use super::patch::{DiffPrinter, DiffSide};
 use super::quote::QuoteStyle;
 use super::stat::{DiffStat, LineCount};
-use crate::call::GitCall;
 use crate::page::LimitedText;
-use crate::{
-    changes::{
-        BlobVersion, ChangeKind, FileChange, NO_ID, is_below,
-        renames::pair,
-        staged::{staged, staged_since, unmerged},
-    },
-    fail::GitResult,
-    repo::{Repo, Staging},
-    tree::attributes::AttributeState,
-    tree::content::{SUBMODULE, WorkTreeReader},
-};
 use beamai_base::{Reason, ToolError, excerpt};
+use beamai_git_repository::changes::{
+    BlobVersion, ChangeKind, FileChange, NO_ID, is_below, pair, staged, staged_since, unmerged,
+};
+use beamai_git_repository::tree::{AttributeState, SUBMODULE, WorkTreeReader};
+use beamai_git_repository::{GitCall, GitResult, Repo, Staging};
 use beamai_port_tools::git::{GitText, path::shown};
 use git2::Oid;
 use std::collections::BTreeMap;

@@ -1,13 +1,9 @@
 //! The text of `git log`.
 
 use super::decode::{decode, decode_as};
-use crate::call::GitCall;
 use crate::page::LimitedText;
-use crate::{
-    fail::GitResult,
-    repo::{HashAbbreviator, Repo},
-    tree::dirs::Dirs,
-};
+use beamai_git_repository::tree::Dirs;
+use beamai_git_repository::{GitCall, GitResult, HashAbbreviator, Repo};
 use git2::{Commit, Mailmap, Oid, Signature, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};

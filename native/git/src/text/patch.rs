@@ -3,12 +3,9 @@
 use super::decode::decode;
 use super::quote::QuoteStyle;
 use crate::page::LimitedText;
-use crate::{
-    changes::{BlobVersion, ChangeKind, FileChange, NO_ID},
-    fail::GitResult,
-    repo::HashAbbreviator,
-    tree::{attributes::AttributeState, content::SUBMODULE},
-};
+use beamai_git_repository::changes::{BlobVersion, ChangeKind, FileChange, NO_ID};
+use beamai_git_repository::tree::{AttributeState, SUBMODULE};
+use beamai_git_repository::{GitResult, HashAbbreviator};
 use beamai_port_tools::git::path::shown;
 use git2::{DiffLineType, DiffOptions, ObjectType, Oid, Patch};
 

@@ -1,7 +1,7 @@
 //! Describes operations in progress.
 
 use super::state::{OngoingOperation, RepoState, branch};
-use crate::repo::{HashAbbreviator, Repo};
+use beamai_git_repository::{HashAbbreviator, Repo};
 use git2::Oid;
 
 /// Maximum number of remaining steps shown.

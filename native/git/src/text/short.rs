@@ -2,8 +2,8 @@
 
 use super::quote::QuoteStyle;
 use super::status::{StatusReport, in_workspace};
-use crate::changes::{ChangeKind, FileChange};
 use crate::page::LimitedText;
+use beamai_git_repository::changes::{ChangeKind, FileChange};
 use std::collections::BTreeMap;
 
 /// One line: two status letters and the old name.

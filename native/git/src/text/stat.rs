@@ -2,10 +2,10 @@
 
 use super::patch::{DiffSide, is_binary};
 use super::quote::QuoteStyle;
-use crate::changes::{ChangeKind, FileChange};
-use crate::fail::GitResult;
 use crate::page::LimitedText;
-use crate::tree::attributes::AttributeState;
+use beamai_git_repository::GitResult;
+use beamai_git_repository::changes::{ChangeKind, FileChange};
+use beamai_git_repository::tree::AttributeState;
 use git2::{DiffOptions, Patch};
 
 /// Counts changed lines, file by file.

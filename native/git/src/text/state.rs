@@ -1,6 +1,6 @@
 //! Operations in progress: a merge, rebase, cherry-pick, revert, bisection or `am` session.
 
-use crate::repo::{HashAbbreviator, Repo, Staging};
+use beamai_git_repository::{HashAbbreviator, Repo, Staging};
 use git2::{IndexEntryExtendedFlag, Oid};
 
 /// A command that stopped before its end.

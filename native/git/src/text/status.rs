@@ -5,17 +5,10 @@ use super::diff::{DiffSides, renamed};
 use super::progress;
 use super::quote::QuoteStyle;
 use super::state::RepoState;
-use crate::call::GitCall;
 use crate::page::LimitedText;
-use crate::{
-    changes::{ChangeKind, FileChange, staged::staged},
-    fail::GitResult,
-    repo::{Repo, Staging, Untracked},
-    tree::{
-        content::{SUBMODULE, WorkTreeReader},
-        untracked::UntrackedFinder,
-    },
-};
+use beamai_git_repository::changes::{ChangeKind, FileChange, staged};
+use beamai_git_repository::tree::{SUBMODULE, UntrackedFinder, WorkTreeReader};
+use beamai_git_repository::{GitCall, GitResult, Repo, Staging, Untracked};
 
 /// The content of a status.
 pub(crate) struct StatusReport<'r> {

@@ -3,11 +3,9 @@
 use super::keeper::LockKeeper;
 use super::locks::AnnouncedLocks;
 use super::{COMMAND, WorkerMessage, WorkerRequest, confine, exchanged, frame, idle};
-use crate::call::{DeniedReads, GitCall, out_of_time};
-use crate::fail::GitError;
-use crate::repo::locate::locate;
 use crate::task::Task;
 use beamai_base::{Reason, Result, ToolError};
+use beamai_git_repository::{DeniedReads, GitCall, GitError, locate, out_of_time};
 use beamai_isolation::StartCoverage;
 use beamai_process::{Child, Launcher, ProgramSpec, Stdin};
 use beamai_sandbox::{Confinement, ReadableDir, environment};

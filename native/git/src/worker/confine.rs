@@ -1,8 +1,7 @@
 //! The confinement of workers.
 
-use crate::fail::GitResult;
-use crate::repo::locate::RepoLocation;
 use beamai_base::ToolError;
+use beamai_git_repository::{GitResult, RepoLocation};
 use beamai_isolation::{SandboxMode, SandboxSettings};
 use beamai_policy::DeniedPaths;
 use beamai_sandbox::{Confinement, ReadableDir, RepositoryPaths};

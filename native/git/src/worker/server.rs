@@ -1,8 +1,8 @@
 //! The worker's side: serves requests until its input ends.
 
 use super::{WorkerMessage, WorkerRequest, confine, exchanged, frame};
-use crate::call::{DeniedReads, GitCall};
 use beamai_base::{Reason, Result, ToolError};
+use beamai_git_repository::{DeniedReads, GitCall};
 use beamai_tool::Limits;
 use beamai_workspace::Workspace;
 use serde::Serialize;

@@ -7,7 +7,7 @@
 
 use super::mount::{MountCopy, READ_ONLY, TAME, failed, make_room, point};
 use crate::SetupFailure;
-use beamai_policy::secrets;
+use beamai_isolation::secrets;
 use rustix::fs::{FileType, Mode};
 use rustix::io::Errno;
 use std::os::fd::AsFd;

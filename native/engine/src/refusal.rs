@@ -1,0 +1,65 @@
+//! Errors of calls that needed an approval and did not get it.
+
+use beamai_base::{CONFIGURE, Reason, ToolError, excerpt};
+use serde_json::Value;
+use std::borrow::Cow;
+
+/// Nobody could be asked.
+pub fn nobody_to_ask(request: &Value, why: &str) -> ToolError {
+    let configure = format!("allow it with {}", wanted(request));
+    let message = format!("{}: this needs an approval, and {why}; {configure}", what(request));
+    let error = ToolError::new(Reason::NeedsApproval, message).with(CONFIGURE, configure);
+    about(request, error.with(ANSWER, "nobody"))
+}
+
+/// The user denied it.
+pub fn said_no(request: &Value, who: &str) -> ToolError {
+    let message = format!("{}: {who} said no; do something else, or ask what is wanted", what(request));
+    about(request, ToolError::new(Reason::Denied, message).with(ANSWER, "declined"))
+}
+
+/// The user closed the request without an answer.
+pub fn gave_no_answer(request: &Value, who: &str) -> ToolError {
+    let message =
+        format!("{}: {who} closed the question without an answer; do not ask again unchanged", what(request));
+    about(request, ToolError::new(Reason::Denied, message).with(ANSWER, "cancelled"))
+}
+
+/// The key of an error's details with the response: declined, cancelled, or that nobody could be asked.
+const ANSWER: &str = "answer";
+
+/// What was asked, shortened: a command may have thousands of characters, which its caller knows.
+fn what(request: &Value) -> Cow<'_, str> {
+    excerpt(request["message"].as_str().unwrap_or_default())
+}
+
+/// The options that would allow the requested action.
+fn wanted(request: &Value) -> String {
+    let own = [request["rule"].clone()];
+    let several = request["wanted"].as_array().or_else(|| request["subjects"].as_array());
+    let rules = several.map_or(&own[..], Vec::as_slice);
+    let options = rules.iter().filter_map(Value::as_str).map(|rule| format!("--allow '{rule}'"));
+    options.collect::<Vec<_>>().join(" ")
+}
+
+fn about(request: &Value, mut error: ToolError) -> ToolError {
+    for key in ["rule", "subject", "command", "file", "url", "query"] {
+        if let Some(value) = request.get(key) {
+            error = error.with(key, value.clone());
+        }
+    }
+    error
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn every_rule_that_is_needed_is_named() {
+        let request = json!({"rule": "Edit", "message": "m", "subjects": ["Edit(a)", "Write(b)"]});
+        let configure = nobody_to_ask(&request, "w").details[CONFIGURE].clone();
+        assert_eq!(configure, "allow it with --allow 'Edit(a)' --allow 'Write(b)'");
+    }
+}

@@ -1,0 +1,116 @@
+//! Checks a repository's own directory before libgit2 uses it.
+//!
+//! libgit2 works with paths: it would follow a link in `.git` anywhere, also for writing, and block on a FIFO. A
+//! repository with links out of the workspace, FIFOs or device files is therefore refused. So are objects borrowed from
+//! another repository, and settings included from outside.
+
+use super::includes;
+use super::locate::RepoLocation;
+use crate::call::GitCall;
+use crate::{
+    fail::{GitError, GitResult},
+    tree::{DirEntries, Dirs, join},
+};
+use beamai_workspace::WorkspacePath;
+use rustix::fs::FileType;
+use rustix::io::Errno;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Directories in a repository that libgit2 uses. Hooks are never run, and the repositories of submodules and linked
+/// work trees are checked separately.
+const ENTERED: [&[u8]; 7] =
+    [b"objects", b"refs", b"logs", b"info", b"rebase-merge", b"rebase-apply", b"sequencer"];
+
+/// Names that often are links and that libgit2 never opens.
+const NEVER_OPENED: [&[u8]; 3] = [b"hooks", b"lfs", b"annex"];
+
+/// Fails if the repository's own directory is not safe to use.
+pub(super) fn check(located: &RepoLocation, cx: &GitCall) -> GitResult<()> {
+    directory(&located.git_dir, cx)?;
+    if located.common_dir.display() != located.git_dir.display() {
+        directory(&located.common_dir, cx)?;
+    }
+    let alternates = located.common_dir.join(Path::new("objects/info/alternates"));
+    if alternates.stat().is_ok_and(|stat| stat.st_size > 0) {
+        let why = "its objects lie in another repository (.git/objects/info/alternates)";
+        return Err(GitError::Unavailable(why.to_owned()));
+    }
+    for (dir, name) in [(&located.common_dir, "config"), (&located.git_dir, "config.worktree")] {
+        includes::check(dir, name)?;
+    }
+    Ok(())
+}
+
+fn directory(git_dir: &WorkspacePath, cx: &GitCall) -> GitResult<()> {
+    let mut walk = GitDirCheck { git_dir, dirs: Dirs::new(git_dir.open_dir()?), cx };
+    let top = walk.list(b"")?;
+    for (name, kind) in &top {
+        match kind {
+            // By far the largest part of a repository, so not worth walking if the process is confined: links cannot
+            // lead out of the sandbox, and a process that blocks is killed.
+            FileType::Directory if cx.is_confined && name == b"objects" => {}
+            FileType::Directory if !ENTERED.contains(&name.as_slice()) => {}
+            FileType::Directory => walk.below(name)?,
+            FileType::Symlink if NEVER_OPENED.contains(&name.as_slice()) => {}
+            _ => walk.file(name, *kind)?,
+        }
+    }
+    Ok(())
+}
+
+struct GitDirCheck<'a> {
+    git_dir: &'a WorkspacePath,
+    dirs: Dirs,
+    cx: &'a GitCall,
+}
+
+impl GitDirCheck<'_> {
+    fn list(&mut self, path: &[u8]) -> GitResult<DirEntries> {
+        self.cx.check()?;
+        match self.dirs.list(path) {
+            // It was removed in the meantime.
+            Err(Errno::NOENT) => Ok(Vec::new()),
+            Err(error) => Err(self.git_dir.join(to_path(path)).error("list directory", error).into()),
+            Ok(names) => Ok(names),
+        }
+    }
+
+    fn below(&mut self, path: &[u8]) -> GitResult<()> {
+        for (name, kind) in self.list(path)? {
+            let path = join(path, &name);
+            match kind {
+                FileType::Directory => self.below(&path)?,
+                _ => self.file(&path, kind)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&self, path: &[u8], kind: FileType) -> GitResult<()> {
+        let git_dir = self.git_dir.join(to_path(path));
+        let refuse = |why: &str| Err(GitError::Unavailable(format!("{} {why}", git_dir.display())));
+        match kind {
+            FileType::Symlink if leads_out(&git_dir) => refuse("is a link that leads out of the workspace"),
+            // A link to a target inside may still lead to something that is not a regular file.
+            FileType::Symlink if git_dir.stat().is_ok_and(|stat| blocks(stat.st_mode)) => {
+                refuse("is a link to something other than a file")
+            }
+            FileType::Fifo | FileType::CharacterDevice | FileType::BlockDevice => refuse("is not a file"),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn leads_out(link: &WorkspacePath) -> bool {
+    link.resolved().is_err()
+}
+
+fn blocks(mode: u32) -> bool {
+    !matches!(FileType::from_raw_mode(mode), FileType::RegularFile | FileType::Directory)
+}
+
+fn to_path(path: &[u8]) -> &Path {
+    Path::new(OsStr::from_bytes(path))
+}

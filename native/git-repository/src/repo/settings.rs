@@ -1,0 +1,134 @@
+//! Reads the repository's and the host's settings. Settings that change what is compared are honoured; settings of
+//! presentation (colours, formats, pagers, context) are not, so that output has a fixed form.
+
+use super::super::fail::GitResult;
+use git2::{Config, ConfigLevel};
+use std::path::PathBuf;
+
+/// `core.autocrlf`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum AutoCrlf {
+    /// Line endings are kept.
+    #[default]
+    False,
+    /// LF in the repository, CRLF in the work tree.
+    True,
+    /// LF in the repository.
+    Input,
+}
+
+/// Which untracked files are listed: `status.showUntrackedFiles`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Untracked {
+    /// None.
+    No,
+    /// Files in directories with tracked files, and whole untracked directories.
+    #[default]
+    Normal,
+    /// All files.
+    All,
+}
+
+/// Settings of host and repository, combined as in git.
+#[derive(Debug)]
+pub struct GitSettings {
+    /// Whether non-ASCII bytes in file names are escaped.
+    pub quote_path: bool,
+    /// Length of abbreviated hashes; `None` depends on the number of objects.
+    pub(crate) abbrev: Option<usize>,
+    /// Whether the executable bit of work-tree files counts.
+    pub file_mode: bool,
+    /// `core.autocrlf`.
+    pub(crate) autocrlf: AutoCrlf,
+    /// Whether `core.safecrlf` is `true`: irreversible changes of line endings are refused.
+    pub safecrlf: bool,
+    /// `status.showUntrackedFiles`.
+    pub untracked: Untracked,
+    /// Whether renames are detected.
+    pub renames: bool,
+    /// Maximum number of files per side in inexact rename detection.
+    pub rename_limit: usize,
+    /// The ignore file.
+    pub(crate) excludes: Option<PatternFile>,
+    /// The attributes file.
+    pub(crate) attributes: Option<PatternFile>,
+}
+
+/// A pattern file that settings name.
+#[derive(Debug)]
+pub(crate) struct PatternFile {
+    /// The setting.
+    pub(crate) setting: &'static str,
+    /// Its path.
+    pub(crate) path: PathBuf,
+    /// Whether the host's settings name it, or nobody's, and not those of the repository, which could name any file.
+    pub(crate) is_hosts: bool,
+}
+
+impl GitSettings {
+    /// Reads a snapshot of the settings.
+    pub(super) fn read(config: &Config) -> GitResult<Self> {
+        let flag = |name: &str, default: bool| config.get_bool(name).unwrap_or(default);
+        Ok(Self {
+            quote_path: flag("core.quotepath", true),
+            abbrev: abbrev(config),
+            file_mode: flag("core.filemode", true),
+            autocrlf: autocrlf(config),
+            safecrlf: flag("core.safecrlf", false),
+            untracked: untracked(config),
+            renames: renames(config),
+            rename_limit: usize::try_from(config.get_i64("diff.renamelimit").unwrap_or(1000)).unwrap_or(1000),
+            excludes: pattern_file(config, "core.excludesFile", "ignore"),
+            attributes: pattern_file(config, "core.attributesFile", "attributes"),
+        })
+    }
+}
+
+fn abbrev(config: &Config) -> Option<usize> {
+    match config.get_string("core.abbrev").ok()?.to_ascii_lowercase().as_str() {
+        "no" | "off" | "false" => Some(40),
+        text => text.parse::<usize>().ok().map(|length| length.clamp(4, 40)),
+    }
+}
+
+fn autocrlf(config: &Config) -> AutoCrlf {
+    match config.get_string("core.autocrlf") {
+        Ok(text) if text.eq_ignore_ascii_case("input") => AutoCrlf::Input,
+        Ok(_) if config.get_bool("core.autocrlf").unwrap_or(false) => AutoCrlf::True,
+        _ => AutoCrlf::False,
+    }
+}
+
+fn untracked(config: &Config) -> Untracked {
+    match config.get_string("status.showuntrackedfiles").as_deref() {
+        Ok("no" | "false" | "off" | "0") => Untracked::No,
+        Ok("all") => Untracked::All,
+        _ => Untracked::Normal,
+    }
+}
+
+fn renames(config: &Config) -> bool {
+    match config.get_string("diff.renames").as_deref() {
+        Ok("copies" | "copy") => true,
+        _ => config.get_bool("diff.renames").unwrap_or(true),
+    }
+}
+
+/// The pattern file that a setting names, or the default one.
+fn pattern_file(config: &Config, setting: &'static str, default: &str) -> Option<PatternFile> {
+    let (path, is_hosts) = match config.get_entry(setting) {
+        Ok(entry) => {
+            let is_hosts = !matches!(entry.level(), ConfigLevel::Local | ConfigLevel::Worktree);
+            (config.get_path(setting).ok()?, is_hosts)
+        }
+        Err(_) => (xdg_dir()?.join(default), true),
+    };
+    (!path.as_os_str().is_empty()).then_some(PatternFile { setting, path, is_hosts })
+}
+
+/// The directory where libgit2 looks for the user's git settings.
+fn xdg_dir() -> Option<PathBuf> {
+    // SAFETY: the search path is only read; nothing in this program changes it while calls run.
+    let path = unsafe { git2::opts::get_search_path(ConfigLevel::XDG) }.ok()?;
+    std::env::split_paths(path.to_str().ok()?).next()
+}

@@ -1,0 +1,195 @@
+//! The MCP server over HTTP, for clients on this machine.
+
+use crate::connections::{ConnectionLimit, ConnectionSlot, RequestGuard};
+use crate::server::{ConnectionServer, SharedState};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited, combinators::BoxBody};
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+
+/// The path of the endpoint.
+const PATH: &str = "/mcp";
+/// Maximum number of connections. Beyond it, the one that has been idle longest is closed.
+const MOST_CONNECTIONS: usize = 512;
+/// Maximum size of a request.
+const MOST_BYTES: usize = 64 << 20;
+/// Timeouts for the head and for the body of a request.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Idle time after which a session ends.
+const IDLE: Duration = Duration::from_secs(3600);
+
+type Service = StreamableHttpService<ConnectionServer, LocalSessionManager>;
+
+/// An address to listen on that other machines cannot reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoopbackAddress(SocketAddr);
+
+impl FromStr for LoopbackAddress {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let address: SocketAddr = text.parse().map_err(|_| {
+            format!("{text:?} is not an address; write ADDR:PORT, such as 127.0.0.1:8765 or [::1]:0")
+        })?;
+        if !address.ip().is_loopback() {
+            return Err(format!(
+                "{address} can be reached from elsewhere, and there is no authentication: listen on 127.0.0.1 or [::1], \
+                 and put a proxy in front of it that asks who is there"
+            ));
+        }
+        Ok(Self(address))
+    }
+}
+
+/// Serves until the program is told to exit.
+pub(crate) async fn serve(
+    shared: &Arc<SharedState>,
+    LoopbackAddress(address): LoopbackAddress,
+    tell_url: impl FnOnce(&str),
+    is_told_to_end: impl Future<Output = ()>,
+) -> Result<(), String> {
+    let cannot = |error| format!("cannot listen on {address}: {error}");
+    let listener = TcpListener::bind(address).await.map_err(cannot)?;
+    let bound = listener.local_addr().map_err(cannot)?;
+    let config = config(bound);
+    let ending = config.cancellation_token.clone();
+    let service = service(shared, config);
+    tell_url(&format!("http://{bound}{PATH}"));
+    tokio::select! {
+        () = accept(&listener, &service) => {}
+        () = is_told_to_end => {}
+    }
+    ending.cancel();
+    Ok(())
+}
+
+fn config(bound: SocketAddr) -> StreamableHttpServerConfig {
+    let own = bound.ip().to_string();
+    let hosts = ["localhost", "127.0.0.1", "::1", &own];
+    // Only pages of this server could send these origins. It has none, so requests from web pages are refused.
+    let origins = ["localhost".to_owned(), "127.0.0.1".to_owned(), "[::1]".to_owned()]
+        .map(|host| format!("http://{host}:{}", bound.port()));
+    StreamableHttpServerConfig::default()
+        .with_allowed_hosts(hosts)
+        .with_allowed_origins(origins)
+        .with_max_request_body_bytes(MOST_BYTES)
+}
+
+fn service(shared: &Arc<SharedState>, config: StreamableHttpServerConfig) -> Service {
+    let mut sessions = LocalSessionManager::default();
+    sessions.session_config.keep_alive = Some(IDLE);
+    let (shared, common) = (Arc::clone(shared), shared.sessions.begin_shared());
+    StreamableHttpService::new(
+        move || Ok(ConnectionServer::of_request(&shared, &common)),
+        Arc::new(sessions),
+        config,
+    )
+}
+
+async fn accept(listener: &TcpListener, service: &Service) {
+    let slots = ConnectionLimit::new(MOST_CONNECTIONS);
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let slot = slots.take().await;
+                tokio::spawn(converse(stream, service.clone(), slot));
+            }
+            // Too many open files, or the client has already disconnected.
+            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+        }
+    }
+}
+
+async fn converse(stream: TcpStream, service: Service, slot: Arc<ConnectionSlot>) {
+    let _taken = slot.taken();
+    let own = Arc::clone(&slot);
+    let answer = service_fn(move |request: Request<Incoming>| {
+        let (service, slot) = (service.clone(), Arc::clone(&own));
+        async move { Ok::<_, Infallible>(received(&service, &slot, request).await) }
+    });
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(PATIENCE);
+    tokio::select! {
+        // Connection errors are ignored.
+        _ = http.serve_connection(TokioIo::new(stream), answer) => {}
+        () = slot.called_up() => {}
+    }
+}
+
+/// Reads a whole request, then answers it. The connection keeps its slot while the answer is sent.
+async fn received(
+    service: &Service,
+    slot: &Arc<ConnectionSlot>,
+    request: Request<Incoming>,
+) -> Response<BoxBody<Bytes, Infallible>> {
+    let (head, body) = request.into_parts();
+    let body = match tokio::time::timeout(PATIENCE, Limited::new(body, MOST_BYTES).collect()).await {
+        Ok(Ok(body)) => body.to_bytes(),
+        Ok(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => {
+            return plain(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                format!("a request has at most {MOST_BYTES} bytes\n"),
+            );
+        }
+        Ok(Err(error)) => return plain(StatusCode::BAD_REQUEST, format!("the request broke off: {error}\n")),
+        Err(_) => {
+            return plain(StatusCode::REQUEST_TIMEOUT, "the request took too long to come\n".to_owned());
+        }
+    };
+    let Some(serving) = slot.serving() else {
+        return plain(StatusCode::SERVICE_UNAVAILABLE, "too many connections; try again\n".to_owned());
+    };
+    let response = answer(service, Request::from_parts(head, Full::from(body))).await;
+    // Until the last byte of the response, which may be an endless stream.
+    response.map(|body| {
+        let keep = move |frame| {
+            let _: &RequestGuard = &serving;
+            frame
+        };
+        body.map_frame(keep).boxed()
+    })
+}
+
+async fn answer(service: &Service, request: Request<Full<Bytes>>) -> Response<BoxBody<Bytes, Infallible>> {
+    if request.uri().path() == PATH {
+        let is_end = request.method() == Method::DELETE;
+        let mut response = service.handle(request).await;
+        // The library only reports that it was asked to close; wait until it has.
+        if is_end && response.status() == StatusCode::ACCEPTED {
+            *response.status_mut() = StatusCode::NO_CONTENT;
+        }
+        return response;
+    }
+    plain(StatusCode::NOT_FOUND, format!("there is nothing here; use {PATH}\n"))
+}
+
+fn plain(status: StatusCode, text: String) -> Response<BoxBody<Bytes, Infallible>> {
+    let mut response = Response::new(Full::from(text).boxed());
+    *response.status_mut() = status;
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_this_machine_is_listened_to() {
+        for own in ["127.0.0.1:0", "127.9.9.9:80", "[::1]:8080"] {
+            assert_eq!(own.parse::<LoopbackAddress>().unwrap().0.to_string(), own);
+        }
+        for other in ["0.0.0.0:80", "[::]:80", "192.168.0.1:80", "8080", "localhost:80", "127.0.0.1"] {
+            assert!(other.parse::<LoopbackAddress>().is_err(), "{other}");
+        }
+    }
+}
