@@ -152,7 +152,8 @@ impl Cleaner<'_> {
         let real = self.real.join(path);
         let (places, nothing) = (nested_in(&real, directory, &self.root.found), KnownEntries::new());
         let known = known.map_or(&nothing, |known| &known.nested);
-        let is_foreign = |name: &[u8], object: &[u8]| is_foreign(name, object, &places, known);
+        let is_foreign =
+            |name: &[u8], mode: u32, object: &[u8]| is_foreign(name, mode, object, &places, known);
         match index::refused_path(&text, id_length(&real, directory), is_foreign) {
             Ok(refused) => {
                 refused.map(|path| format!("an index with the path {}", String::from_utf8_lossy(&path)))

@@ -256,6 +256,20 @@ fn an_index_writes_no_file_of_a_repository_in_the_work_tree() {
     }
 }
 
+/// Git writes the files of a sparse directory when it needs them, from the tree that its entry names.
+#[test]
+fn a_sparse_index_writes_no_file_of_a_repository_in_the_work_tree() {
+    let prepare = made("r")
+        + "; cd r; mkdir sub; echo k > sub/k; git add sub; git commit -qm sub; git init -q --bare sub/b.git; git remote add b ./sub/b.git";
+    let command = r#"cd r; tree() { printf "$1 $2\t$3\n" | git mktree; }; z() { head -c $1 /dev/zero; }
+        id=$(tree '100755 blob' $(git hash-object -w EVIL) post-receive); id=$(tree '040000 tree' $id hooks)
+        id=$(tree '040000 tree' $id b.git); hex=$(echo $id | sed 's/../\\x&/g')
+        { printf 'DIRC\0\0\0\3\0\0\0\1'; z 24; printf '\0\0@\0'; z 12; printf $hex; printf '@\4@\0sub/'; z 4
+          printf 'sdir\0\0\0\0'; z 20; } > .git/index"#;
+    let person = "git sparse-checkout disable; git push -q b main";
+    assert_taken_out(&prepare, command, "r", person, "r/.git/index");
+}
+
 #[test]
 fn addresses_for_names_in_new_settings_run_nothing() {
     for (settings, person) in [
