@@ -6,7 +6,10 @@ use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// Maximum number of directories that a walk looks into, as for the search of repositories, which tells of more.
+const MOST_WALKED: usize = 30_000;
 
 /// What changes with a file: identity, change time, size and number of names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,6 +131,25 @@ impl OpenDirectory {
             kind.or_else(|| self.kind(&name)).map(|kind| (name, kind))
         });
         typed.filter(|(name, _)| name != "." && name != "..").collect()
+    }
+
+    /// Calls `visit` with this directory and those beneath it: each open, with its path and its entries. `is_entered` chooses
+    /// among the directories by the path that they are in, and their name. Git reaches none by a path that is too long.
+    pub(super) fn walk(
+        &self,
+        is_entered: impl Fn(&Path, &OsStr) -> bool,
+        mut visit: impl FnMut(&Self, &Path, Vec<(OsString, FileType)>),
+    ) {
+        let (mut rest, mut seen) = (vec![PathBuf::new()], 0);
+        while let Some(path) = rest.pop().filter(|_| seen < MOST_WALKED) {
+            let Ok(directory) = self.beneath(&path) else { continue };
+            seen += 1;
+            let entries = directory.entries();
+            let directories = entries.iter().filter(|(_, kind)| *kind == FileType::Directory);
+            let entered = directories.filter(|(name, _)| is_entered(&path, name));
+            rest.extend(entered.map(|(name, _)| path.join(name)));
+            visit(&directory, &path, entries);
+        }
     }
 
     /// All names in it.

@@ -10,8 +10,6 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-/// Maximum number of directories that are looked into, as for the search of repositories, which tells of more.
-const MOST: usize = 30_000;
 /// Where git writes in a directory that may have other files, too.
 const WRITTEN: [&str; 14] = [
     "branches",
@@ -46,20 +44,11 @@ pub(super) fn links_in(path: &Path, repository: &OpenDirectory, found: &Protecte
 
 /// The same in a directory that may have other files, too.
 fn links_beneath(repository: &OpenDirectory) -> Links {
-    let (mut links, mut rest, mut seen) = (Links::new(), vec![PathBuf::new()], 0);
-    while let Some(path) = rest.pop().filter(|_| seen < MOST) {
-        // Git reaches none by a path that is too long.
-        let Ok(directory) = repository.beneath(&path) else { continue };
-        seen += 1;
-        for (name, kind) in directory.entries() {
-            let at = path.join(&name);
-            match kind {
-                FileType::Symlink => _ = directory.link(&name).map(|target| links.insert(at, target)),
-                FileType::Directory if is_entered(&path, &name) => rest.push(at),
-                _ => {}
-            }
-        }
-    }
+    let mut links = Links::new();
+    repository.walk(is_entered, |directory, path, entries| {
+        let found = entries.into_iter().filter(|(_, kind)| *kind == FileType::Symlink);
+        links.extend(found.filter_map(|(name, _)| Some((path.join(&name), directory.link(&name)?))));
+    });
     links
 }
 

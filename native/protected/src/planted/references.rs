@@ -10,8 +10,6 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Maximum number of directories that are looked into, as for the search of repositories, which tells of more.
-const MOST: usize = 30_000;
 const SYMBOLIC: &[u8] = b"ref:";
 const HEAD: &str = "HEAD";
 /// Files with a person's text whose names git could take for those of references.
@@ -32,17 +30,11 @@ pub(super) fn is_beneath_refs(name: &[u8]) -> bool {
 /// The stray references of a repository: those beside its `HEAD`, and those in its `refs`.
 pub(super) fn stray_references(repository: &OpenDirectory) -> StrayReferences {
     let mut stray = StrayReferences::new();
-    let beside_head = repository.entries().into_iter().filter(|(name, _)| is_of_reference(name));
-    note(repository, Path::new(""), beside_head, &mut stray);
-    let (mut rest, mut seen) = (vec![PathBuf::from("refs")], 0);
-    while let Some(path) = rest.pop().filter(|_| seen < MOST) {
-        let Ok(directory) = repository.beneath(&path) else { continue };
-        seen += 1;
-        let entries = directory.entries();
-        let directories = entries.iter().filter(|(_, kind)| *kind == FileType::Directory);
-        rest.extend(directories.map(|(name, _)| path.join(name)));
-        note(&directory, &path, entries, &mut stray);
-    }
+    let is_entered = |parent: &Path, name: &OsStr| parent != "" || name == "refs";
+    repository.walk(is_entered, |directory, path, entries| {
+        let entries = entries.into_iter().filter(|(name, _)| path != "" || is_of_reference(name));
+        note(directory, path, entries, &mut stray);
+    });
     stray
 }
 
