@@ -33,7 +33,7 @@ pub(super) type Links = BTreeMap<PathBuf, OsString>;
 
 /// The links in a repository's directory at a path, of which the index knows those that lie in a `.git`.
 pub(super) fn links_in(path: &Path, repository: &OpenDirectory, found: &ProtectedPaths) -> Links {
-    if !is_of_git_alone(path) {
+    if !is_of_git_alone(path) || found.cut_inside.is_some() {
         return links_beneath(repository);
     }
     let target = |link: &Path| repository.beneath(link.parent()?).ok()?.link(link.file_name()?);

@@ -41,7 +41,7 @@ use baseline::{ByRepository, RepositoryBaseline, RunningBaselines};
 use beamai_base::Result;
 use beamai_isolation::Planted;
 use beamai_policy::DeniedPaths;
-use beamai_workspace::decode_path;
+use beamai_workspace::{decode_path, encode_path};
 use budget::BudgetScope;
 use directory::OpenDirectory;
 use files::KnownFiles;
@@ -218,20 +218,33 @@ impl SnapshotRoot {
     /// restored first: git opens files in such a directory by their names.
     fn now_that_all_is_listed(&self, denied_paths: &DeniedPaths) -> Result<Arc<ProtectedPaths>> {
         let look = || protected_paths(&self.path, self.is_workspace, denied_paths, &|| Ok(()));
-        let mut now = look()?;
-        if now.cut.is_some() && now.skipped != self.found.skipped {
-            now = protected_paths_anew(&self.path, self.is_workspace, denied_paths, &|| Ok(()))?;
-        }
-        for _ in 0..MOST_LEVELS {
-            let Ok(top) = OpenDirectory::root(&self.path) else { break };
-            let opened =
-                self.closed(&now).filter(|path| top.made_readable(&decode_path(path)).is_ok()).count();
-            if opened == 0 {
-                break;
+        let with_all_open = |mut now: Arc<ProtectedPaths>| {
+            for _ in 0..MOST_LEVELS {
+                let Ok(top) = OpenDirectory::root(&self.path) else { break };
+                let opened =
+                    self.closed(&now).filter(|path| top.made_readable(&decode_path(path)).is_ok()).count();
+                if opened == 0 {
+                    break;
+                }
+                now = look()?;
             }
-            now = look()?;
+            Ok(now)
+        };
+        let now = with_all_open(look()?)?;
+        if now.cut.is_none() || now.skipped == self.found.skipped {
+            return Ok(now);
         }
-        Ok(now)
+        with_all_open(protected_paths_anew(&self.path, self.is_workspace, denied_paths, &self.found)?)
+    }
+
+    /// Whether a directory was not looked into, although nothing is left out in repositories.
+    fn has_skipped(&self, directory: &Path) -> bool {
+        let is_known = |path: &Path| {
+            let path = encode_path(path);
+            self.settings.contains(&path) || self.begun.contains(&path)
+        };
+        let outside = directory.ancestors().take_while(|above| !is_known(above));
+        outside.into_iter().any(|above| self.found.skipped.contains(above))
     }
 
     /// Directories that could be listed before.

@@ -302,7 +302,7 @@ impl<'c> Cleaner<'c> {
         let left = |why: &str| format!("still there ({why}): check it before you use git there");
         let found = &self.root.found;
         match &found.cut {
-            Some(cut) if directory.ancestors().any(|above| found.skipped.contains(above)) => {
+            Some(cut) if self.root.has_skipped(directory) => {
                 left(&format!("it may be your own, as the state before is not completely known: {cut}"))
             }
             _ => change().unwrap_or_else(|errno| left(&errno.to_string())),
