@@ -1,5 +1,6 @@
 //! A directory that commands can write to, opened so that no link escapes.
 
+use super::budget::ChangeTime;
 use super::{MOST, budget};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
@@ -197,13 +198,12 @@ fn read_at_most(fd: OwnedFd, most: u64) -> Result<Vec<u8>, Errno> {
     if size > most {
         return Err(Errno::FBIG);
     }
-    budget::take(size)?;
-    let mut text = Vec::new();
-    let read =
-        std::io::Read::read_to_end(&mut std::io::Read::take(std::fs::File::from(fd), most + 1), &mut text);
-    match read {
-        Err(error) => Err(Errno::from_io_error(&error).unwrap_or(Errno::IO)),
-        Ok(_) if text.len() as u64 > most => Err(Errno::FBIG),
-        Ok(_) => Ok(text),
-    }
+    budget::reading(size, ChangeTime::of(&stat), || {
+        let (mut text, mut file) = (Vec::new(), std::io::Read::take(File::from(fd), most + 1));
+        match std::io::Read::read_to_end(&mut file, &mut text) {
+            Err(error) => Err(Errno::from_io_error(&error).unwrap_or(Errno::IO)),
+            Ok(_) if text.len() as u64 > most => Err(Errno::FBIG),
+            Ok(_) => Ok(text),
+        }
+    })
 }

@@ -42,7 +42,7 @@ use beamai_base::Result;
 use beamai_isolation::Planted;
 use beamai_policy::DeniedPaths;
 use beamai_workspace::{decode_path, encode_path};
-use budget::BudgetScope;
+use budget::{BudgetScope, ChangeTime};
 use directory::OpenDirectory;
 use files::KnownFiles;
 use known::KnownSettings;
@@ -112,7 +112,9 @@ impl RepositorySnapshot {
         let present = roots.iter().flat_map(|root| root.sources.present(&writable));
         let read_only: BTreeSet<OsString> = present.map(OsString::from).collect();
         let denied_paths = denied_paths.clone();
-        let baseline = Arc::new(RepositoryBaseline { denied_paths, roots, is_over: AtomicBool::new(false) });
+        let since = running.since().unwrap_or_else(ChangeTime::now);
+        let is_over = AtomicBool::new(false);
+        let baseline = Arc::new(RepositoryBaseline { denied_paths, roots, since, is_over });
         baseline.begin();
         (Self(baseline), read_only.into_iter().collect())
     }
@@ -276,7 +278,7 @@ pub fn remove_planted(before: &RepositorySnapshot, writable: &[PathBuf]) -> Vec<
                     root.closed(&now)
                         .map(|path| unchecked(&root.path.join(decode_path(path)), "it cannot be opened")),
                 );
-                budget.get_or_insert_with(BudgetScope::begin);
+                budget.get_or_insert_with(|| BudgetScope::begin(before.since));
                 Cleaner::new(root, &top, &now, writable, &hooks, &mut all).clean();
             }
             (Err(error), _) => all.push(unchecked(&root.path, &error.message)),

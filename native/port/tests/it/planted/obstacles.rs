@@ -82,6 +82,32 @@ fn what_is_too_much_to_read_is_set_aside_unread() {
     }
 }
 
+/// Whatever a command leaves to be read, nothing is set aside that it has not touched.
+#[test]
+fn what_a_command_leaves_to_be_read_takes_nothing_else_away() {
+    let prepare = format!(
+        "{}; {}; git worktree add -q ../wt -b wt; git update-ref refs/remotes/o/main HEAD; \
+         git symbolic-ref refs/remotes/o/HEAD refs/remotes/o/main; git symbolic-ref refs/heads/alias refs/heads/main; \
+         cp -r .git/hooks/pre-commit.sample .git/hooks/pre-commit; git config user.long $(seq -s x 2000); mkdir .git/remotes; \
+         echo 'URL: ext::mine' > .git/remotes/own; git -C ../wt rev-parse HEAD",
+        made("a"),
+        made("r") + "; cd r"
+    );
+    // Every size, so that no byte is left.
+    let command = "for size in $(seq 0 28); do for i in 1 2; do truncate -s $((1<<size)) a/.git/sharedindex.$size-$i; done; done; \
+                   git -C r checkout -q -b other; git init -q n; git -C n config core.fsmonitor EVIL";
+    for tier in tiers() {
+        let (runs, result, env) = super::leftovers::left(tier, &prepare, command, "n", "git status");
+        assert!(!runs, "{result}");
+        let told = result["planted"].as_array().unwrap();
+        let others = told.iter().map(|told| told["path"].as_str().unwrap());
+        let others: Vec<&str> = others.filter(|path| !path.starts_with("a/.git/sharedindex.")).collect();
+        assert_eq!(others, ["n/.git/config"], "{result}");
+        let result = env.run("git -C wt rev-parse wt o/HEAD alias && git -C r rev-parse other");
+        assert_eq!(result["exit_code"], 0, "{result}");
+    }
+}
+
 /// More repositories than are looked at, and a program that runs in one that was there before.
 const FILL: &str =
     "mkdir -p n{1..2100}/.git/{objects,refs}; for i in n*; do echo 'ref: refs/heads/x' > $i/.git/HEAD; done";
