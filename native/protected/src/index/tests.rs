@@ -353,3 +353,18 @@ fn links_in_a_repository_are_known_as_they_come_and_go() {
     ];
     assert_eq!(links_now(), now);
 }
+
+#[test]
+fn what_is_known_for_longest_is_remembered_first_also_while_it_is_gone() {
+    let dir = TempDir::new().unwrap();
+    for path in ["a", "b", "z"] {
+        write(&dir, &format!("{path}/.git/HEAD"));
+    }
+    let (root, denied_paths) = (here(&dir), denied_paths(&here(&dir), &[]));
+    let targets = ScanTargets::new(&root, true, &denied_paths);
+    let scan = Scan { targets: &targets, check: &|| Ok(()) };
+    let known = ["gone/.git", "z/.git"].map(Into::into);
+    let tree = DirectoryIndex::walk(&root, BOUNDS_OF_REPOSITORIES, &scan, known).unwrap();
+    let remembered = ["gone/.git", "z/.git", "a/.git", "b/.git"].map(std::path::PathBuf::from);
+    assert_eq!(tree.remembered(), remembered);
+}

@@ -4,10 +4,21 @@ use super::budget::ChangeTime;
 use super::{MOST, budget};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
+
+/// Contents by directory and by name in it, of contents by path.
+pub(super) fn by_directory<T>(all: BTreeMap<PathBuf, T>) -> BTreeMap<PathBuf, Vec<(OsString, T)>> {
+    let mut found: BTreeMap<PathBuf, Vec<_>> = BTreeMap::new();
+    for (path, content) in all {
+        let place = path.parent().unwrap_or(Path::new("")).to_owned();
+        found.entry(place).or_default().push((path.file_name().unwrap_or_default().to_owned(), content));
+    }
+    found
+}
 
 /// Maximum number of directories that a walk looks into, as for the search of repositories, which tells of more.
 const MOST_WALKED: usize = 30_000;
@@ -166,6 +177,10 @@ impl AsFd for OpenDirectory {
 }
 
 impl FileStamp {
+    pub(super) fn size(&self) -> i128 {
+        self.own[4]
+    }
+
     /// Whether a regular file has more than one name.
     pub(super) fn is_shared(&self) -> bool {
         self.is_file && self.own[5] > 1

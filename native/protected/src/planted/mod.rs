@@ -14,6 +14,7 @@ mod change;
 mod config;
 mod directory;
 mod files;
+mod findings;
 mod hooks;
 mod index;
 mod known;
@@ -45,6 +46,7 @@ use beamai_workspace::{decode_path, encode_path};
 use budget::{BudgetScope, ChangeTime};
 use directory::OpenDirectory;
 use files::KnownFiles;
+use findings::Findings;
 use known::KnownSettings;
 use repository::Cleaner;
 use sequence::SequenceCommands;
@@ -239,6 +241,16 @@ impl SnapshotRoot {
         with_all_open(protected_paths_anew(&self.path, self.is_workspace, denied_paths, &self.found)?)
     }
 
+    /// What could not be looked at after a command.
+    fn unchecked<'n>(&'n self, now: &'n ProtectedPaths) -> impl Iterator<Item = Planted> {
+        let cuts = [(&self.found.cut, &now.cut), (&self.found.cut_inside, &now.cut_inside)];
+        let cuts =
+            cuts.into_iter().filter(|(before, _)| before.is_none()).filter_map(|(_, now)| now.as_ref());
+        let cuts = cuts.map(|cut| unchecked(&self.path, &format!("not completely: {cut}")));
+        let closed = self.closed(now).map(|path| self.path.join(decode_path(path)));
+        cuts.chain(closed.map(|path| unchecked(&path, "it cannot be opened")))
+    }
+
     /// Whether a directory was not looked into, although nothing is left out in repositories.
     fn has_skipped(&self, directory: &Path) -> bool {
         let is_known = |path: &Path| {
@@ -258,35 +270,26 @@ impl SnapshotRoot {
 /// Checks what a command has created, after its end, and removes what runs programs.
 pub fn remove_planted(before: &RepositorySnapshot, writable: &[PathBuf]) -> Vec<Planted> {
     let before = &before.0;
-    let mut all = Vec::new();
+    let (mut all, mut cleaners) = (Findings::default(), Vec::new());
     let hooks = before.relative_hooks();
-    let mut budget = None;
     for root in &before.roots {
         // The call has ended, so nothing can cancel this.
         let now = root.now_that_all_is_listed(&before.denied_paths);
         match (now, OpenDirectory::root(&root.path)) {
             (Ok(now), Ok(top)) => {
-                let cuts = [(&root.found.cut, &now.cut), (&root.found.cut_inside, &now.cut_inside)];
-                for cut in cuts
-                    .into_iter()
-                    .filter(|(before, _)| before.is_none())
-                    .filter_map(|(_, now)| now.as_ref())
-                {
-                    all.push(unchecked(&root.path, &format!("not completely: {cut}")));
-                }
-                all.extend(
-                    root.closed(&now)
-                        .map(|path| unchecked(&root.path.join(decode_path(path)), "it cannot be opened")),
-                );
-                budget.get_or_insert_with(|| BudgetScope::begin(before.since));
-                Cleaner::new(root, &top, &now, writable, &hooks, &mut all).clean();
+                root.unchecked(&now).for_each(|unchecked| all.push(unchecked));
+                cleaners.push(Cleaner::new(root, top, now, writable, &hooks));
             }
             (Err(error), _) => all.push(unchecked(&root.path, &error.message)),
             (_, Err(errno)) => all.push(unchecked(&root.path, &errno.to_string())),
         }
     }
+    let budget = BudgetScope::begin(before.since);
+    Cleaner::clean(&mut cleaners);
+    drop(budget);
+    cleaners.into_iter().for_each(|cleaner| all.extend(cleaner.findings));
     before.is_over.store(true, Ordering::Release);
-    all
+    all.into_list()
 }
 
 /// The result if the changes of a command cannot be determined.

@@ -108,6 +108,25 @@ fn what_a_command_leaves_to_be_read_takes_nothing_else_away() {
     }
 }
 
+#[test]
+fn many_links_are_moved_at_once_and_leave_room_for_what_is_worse() {
+    let command = format!(
+        "mkdir a/.git/x; ln -s $(seq -f /nowhere/%.0f 1500) a/.git/x; ln -s $(seq -f /nowhere/m%.0f 150) a/.git; {PLANT}"
+    );
+    for tier in tiers() {
+        let (runs, result, env) = super::leftovers::left(tier, &made("a"), &command, "n", "git status");
+        assert!(!runs, "{result}");
+        let told = result["planted"].as_array().unwrap();
+        assert_eq!((told.len(), &told[0]["path"]), (101, &json!("n/.git/config")), "{result}");
+        assert_eq!(told[100]["setting"], "and 52 more", "{result}");
+        let at = env.path().join("a/.git");
+        assert!(!at.join("x").exists() && !at.join("m1").is_symlink(), "{result}");
+        // They are not looked at again.
+        assert!(env.run("true").get("planted").is_none());
+        assert_eq!(env.run("ls a/.git/planted-* | wc -l")["stdout"], "1500\n");
+    }
+}
+
 /// More repositories than are looked at, and a program that runs in one that was there before.
 const FILL: &str =
     "mkdir -p n{1..2100}/.git/{objects,refs}; for i in n*; do echo 'ref: refs/heads/x' > $i/.git/HEAD; done";
