@@ -15,7 +15,7 @@ mod tests;
 
 use beamai_base::Result;
 use beamai_policy::DeniedPaths;
-use beamai_workspace::encode_path;
+use beamai_workspace::{decode_path, encode_path, journal};
 use scan::Scan;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -76,7 +76,7 @@ const BOUNDS_OF_PATTERNS: ScanBounds = ScanBounds { directories: 200_000, names:
 /// The index of one directory.
 struct ProtectedPathIndex {
     key: IndexKey,
-    state: Mutex<Option<IndexState>>,
+    state: Mutex<IndexState>,
 }
 
 /// Identifies an index.
@@ -87,9 +87,15 @@ struct IndexKey {
     denied_paths: DeniedPaths,
 }
 
+#[derive(Default)]
 struct IndexState {
-    tree: DirectoryIndex,
+    /// Taken out while it is updated, so an error leaves no inconsistent one.
+    tree: Option<DirectoryIndex>,
+    /// What was found last.
     found: Arc<ProtectedPaths>,
+    /// Repositories that later looks find whatever the limits say.
+    known: Vec<PathBuf>,
+    is_noted: bool,
 }
 
 static KEPT: Mutex<Vec<Arc<ProtectedPathIndex>>> = Mutex::new(Vec::new());
@@ -104,10 +110,11 @@ pub fn protected_paths(
     denied_paths: &DeniedPaths,
     check: &dyn Fn() -> Result<()>,
 ) -> Result<Arc<ProtectedPaths>> {
-    look(root, is_workspace, denied_paths, check, false)
+    look(root, is_workspace, denied_paths, check, None)
 }
 
-/// The same after a new walk: once a limit is hit, new directories are not looked into, although nearer ones come first.
+/// The same after a new walk: once a limit is hit, new directories are not looked into, although nearer ones come first. The
+/// repositories that are known already are found whatever the limits say.
 ///
 /// # Errors
 /// Those of `check`.
@@ -115,9 +122,9 @@ pub(crate) fn protected_paths_anew(
     root: &Path,
     is_workspace: bool,
     denied_paths: &DeniedPaths,
-    check: &dyn Fn() -> Result<()>,
+    known: &ProtectedPaths,
 ) -> Result<Arc<ProtectedPaths>> {
-    look(root, is_workspace, denied_paths, check, true)
+    look(root, is_workspace, denied_paths, &|| Ok(()), Some(known))
 }
 
 fn look(
@@ -125,18 +132,39 @@ fn look(
     is_workspace: bool,
     denied_paths: &DeniedPaths,
     check: &dyn Fn() -> Result<()>,
-    anew: bool,
+    anew: Option<&ProtectedPaths>,
 ) -> Result<Arc<ProtectedPaths>> {
     let index = kept(IndexKey { root: root.to_owned(), is_workspace, denied_paths: denied_paths.clone() });
     let mut state = index.lock(check)?;
     let targets = index.key.targets();
     let scan = Scan { targets: &targets, check };
-    // The state is taken out while it is updated, so an error leaves no inconsistent state.
-    let known = match state.take().filter(|known| !anew && known.tree.is_of(root)) {
-        Some(known) => known.now(&scan)?,
-        None => IndexState::of(DirectoryIndex::walk(root, targets.bounds(), &scan)?, &targets),
+    let (tree, is_current) = match state.tree.take().filter(|tree| anew.is_none() && tree.is_of(root)) {
+        Some(mut tree) => {
+            let is_current = tree.is_current(&scan)?;
+            (tree, is_current)
+        }
+        None => {
+            // Another process may have looked before.
+            if state.found.root.is_empty() {
+                state.known = noted(root);
+                state.is_noted = !state.known.is_empty();
+            }
+            let before = anew.into_iter().flat_map(|before| before.repositories.iter().chain(&before.begun));
+            let before = before.map(|path| decode_path(path));
+            let known = state.known.iter().cloned().chain(before);
+            (DirectoryIndex::walk(root, targets.bounds(), &scan, known)?, false)
+        }
     };
-    Ok(Arc::clone(&state.insert(known).found))
+    if !is_current {
+        let found = tree.found(&targets);
+        if found != *state.found {
+            let known = tree.remembered();
+            state.is_noted = note(root, &found, &known, state.is_noted);
+            (state.found, state.known) = (Arc::new(found), known);
+        }
+    }
+    state.tree = Some(tree);
+    Ok(Arc::clone(&state.found))
 }
 
 fn kept(key: IndexKey) -> Arc<ProtectedPathIndex> {
@@ -154,7 +182,7 @@ fn kept(key: IndexKey) -> Arc<ProtectedPathIndex> {
 
 impl ProtectedPathIndex {
     /// Waits until no other call is updating the index, or until `check` fails.
-    fn lock(&self, check: &dyn Fn() -> Result<()>) -> Result<MutexGuard<'_, Option<IndexState>>> {
+    fn lock(&self, check: &dyn Fn() -> Result<()>) -> Result<MutexGuard<'_, IndexState>> {
         loop {
             match self.state.try_lock() {
                 Ok(state) => return Ok(state),
@@ -172,19 +200,21 @@ impl ProtectedPathIndex {
     }
 }
 
-impl IndexState {
-    fn of(tree: DirectoryIndex, targets: &ScanTargets<'_>) -> Self {
-        Self { found: Arc::new(tree.found(targets)), tree }
-    }
+/// What a process has noted that did not find all: a later one starts with these repositories.
+fn noted(root: &Path) -> Vec<PathBuf> {
+    let text = journal::read_note(root).and_then(|note| String::from_utf8(note).ok()).unwrap_or_default();
+    text.split_terminator('\0').map(decode_path).collect()
+}
 
-    fn now(mut self, scan: &Scan<'_>) -> Result<Self> {
-        if !self.tree.is_current(scan)? {
-            let found = self.tree.found(scan.targets);
-            if found != *self.found {
-                self.found = Arc::new(found);
-            }
-        }
-        Ok(self)
+/// Notes repositories for later processes, if those would not find all: without a note they find what is nearest. Returns
+/// whether there is a note now.
+fn note(root: &Path, found: &ProtectedPaths, known: &[PathBuf], is_noted: bool) -> bool {
+    let count = found.repositories.len() + found.begun.len() + found.hidden.len() + found.read_only.len();
+    if found.cut.is_some() || found.cut_inside.is_some() || count > BOUNDS_OF_REPOSITORIES.found {
+        let text: String = known.iter().flat_map(|path| [encode_path(path), "\0".into()]).collect();
+        journal::write_note(root, text.as_bytes()).is_ok()
+    } else {
+        is_noted && journal::write_note(root, b"").is_err()
     }
 }
 

@@ -33,7 +33,7 @@ fn walked(dir: &TempDir, denied: &[&str], bounds: ScanBounds) -> ProtectedPaths 
     let (root, denied_paths) = (here(dir), denied_paths(&here(dir), denied));
     let targets = ScanTargets::new(&root, true, &denied_paths);
     let scan = Scan { targets: &targets, check: &|| Ok(()) };
-    DirectoryIndex::walk(&root, bounds, &scan).unwrap().found(&targets)
+    DirectoryIndex::walk(&root, bounds, &scan, []).unwrap().found(&targets)
 }
 
 fn write(dir: &TempDir, path: &str) {
@@ -250,6 +250,62 @@ fn what_is_too_much_is_said() {
 }
 
 #[test]
+fn new_repositories_and_directories_push_out_none_that_is_known() {
+    let bounds = ScanBounds { directories: 20, names: 200, found: 5 };
+    let many = |dir: &TempDir, what: &str| {
+        for number in 0..30 {
+            write(dir, &format!("n{number}/{what}"));
+        }
+    };
+    let tricks: [&dyn Fn(&TempDir); 4] = [
+        &|dir| many(dir, ".git/HEAD"),
+        &|dir| many(dir, "d/x"),
+        &|dir| (0..300).for_each(|number| write(dir, &format!("f{number}"))),
+        // In the directory of a nearer repository, and while the way to the known one is another.
+        &|dir| {
+            fs::rename(dir.path().join("x"), dir.path().join("w")).unwrap();
+            many(dir, ".git/HEAD");
+            (0..30).for_each(|number| write(dir, &format!("a/.git/d{number}/x")));
+            fs::rename(dir.path().join("w"), dir.path().join("x")).unwrap();
+        },
+    ];
+    for (number, trick) in tricks.iter().enumerate() {
+        let dir = TempDir::new().unwrap();
+        let known = ["a/.git", "x/y/z/bare", "x/y/z/r/.git", "x/y/z/r/.git/modules/m"];
+        for file in ["HEAD", "refs/x", "objects/x"] {
+            known.iter().for_each(|known| write(&dir, &format!("{known}/{file}")));
+        }
+        let (root, denied_paths) = (here(&dir), denied_paths(&here(&dir), &[]));
+        let targets = ScanTargets::new(&root, true, &denied_paths);
+        let scan = Scan { targets: &targets, check: &|| Ok(()) };
+        let wide = ScanBounds { directories: 100, names: 1_000, found: 100 };
+        assert_eq!(walked(&dir, &[], wide).repositories, known);
+        let mut tree = DirectoryIndex::walk(&root, bounds, &scan, known.map(Into::into)).unwrap();
+        trick(&dir);
+        let has_known = |found: &ProtectedPaths| {
+            known.iter().all(|known| found.repositories.iter().any(|found| found == known))
+        };
+        tree.is_current(&scan).unwrap();
+        let now = tree.found(&targets);
+        assert!(has_known(&now), "{number}: {now:?}");
+        assert!(now.repositories.len() <= 2 * known.len() + bounds.found, "{number}: {now:?}");
+        // A new walk that knows nothing finds the nearest ones only.
+        assert!(!has_known(&walked(&dir, &[], bounds)), "{number}");
+        let again =
+            DirectoryIndex::walk(&root, bounds, &scan, known.map(Into::into)).unwrap().found(&targets);
+        assert!(
+            has_known(&again) && (again.cut.is_some() || again.cut_inside.is_some()),
+            "{number}: {again:?}"
+        );
+        // What is gone is not kept.
+        fs::remove_dir_all(dir.path().join("x")).unwrap();
+        tree.is_current(&scan).unwrap();
+        assert_eq!(tree.found(&targets).repositories[0], known[0]);
+        assert!(!has_known(&tree.found(&targets)));
+    }
+}
+
+#[test]
 fn whoever_cancels_ends_the_walk_and_the_next_one_finds_everything() {
     let dir = TempDir::new().unwrap();
     write(&dir, "a/k.pem");
@@ -296,4 +352,19 @@ fn links_in_a_repository_are_known_as_they_come_and_go() {
         ".git/refs/heads/HEAD",
     ];
     assert_eq!(links_now(), now);
+}
+
+#[test]
+fn what_is_known_for_longest_is_remembered_first_also_while_it_is_gone() {
+    let dir = TempDir::new().unwrap();
+    for path in ["a", "b", "z"] {
+        write(&dir, &format!("{path}/.git/HEAD"));
+    }
+    let (root, denied_paths) = (here(&dir), denied_paths(&here(&dir), &[]));
+    let targets = ScanTargets::new(&root, true, &denied_paths);
+    let scan = Scan { targets: &targets, check: &|| Ok(()) };
+    let known = ["gone/.git", "z/.git"].map(Into::into);
+    let tree = DirectoryIndex::walk(&root, BOUNDS_OF_REPOSITORIES, &scan, known).unwrap();
+    let remembered = ["gone/.git", "z/.git", "a/.git", "b/.git"].map(std::path::PathBuf::from);
+    assert_eq!(tree.remembered(), remembered);
 }

@@ -16,6 +16,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// Maximum number of repositories that are looked at whatever the limits say. Each takes mounts and time before each command.
+const MOST_KNOWN: usize = 2_000;
+/// Number of those that are known for longest, which stay known although they are not found for a while.
+const NEVER_FORGOTTEN: usize = 1_000;
 /// Time before a walk that hit a limit is repeated, if something has changed.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -42,6 +46,12 @@ pub(super) struct DirectoryIndex {
     skipped: Arc<BTreeSet<PathBuf>>,
     hidden: BTreeSet<PathBuf>,
     read_only: BTreeSet<PathBuf>,
+    /// Repositories that were found before, those first that have been known for longest.
+    known: Vec<PathBuf>,
+    /// The same with the directories above them: no limit applies to these.
+    exempt: HashSet<PathBuf>,
+    /// Maximum number of protected paths.
+    most_found: usize,
     plain: Extent,
     /// The directories of repositories, which have a limit of their own.
     inside: Extent,
@@ -104,11 +114,16 @@ struct IndexedDirectory {
 }
 
 impl DirectoryIndex {
-    /// Scans everything.
+    /// Scans everything, and first the repositories that are known already: what a command has made does not push them out.
     ///
     /// # Errors
     /// Those of the scan's check. Other errors are reported in the result.
-    pub(super) fn walk(path: &Path, bounds: ScanBounds, scan: &Scan<'_>) -> Result<Self> {
+    pub(super) fn walk(
+        path: &Path,
+        bounds: ScanBounds,
+        scan: &Scan<'_>,
+        known: impl IntoIterator<Item = PathBuf>,
+    ) -> Result<Self> {
         let opened = scan::open_root(path).and_then(|root| Ok((scan::stamp(&root)?, root)));
         let (stamp, root) = opened.map_err(|errno| ToolError::io("look into", encode_path(path), errno))?;
         // On other file systems, names change without the local kernel noticing.
@@ -129,9 +144,13 @@ impl DirectoryIndex {
             skipped: Arc::default(),
             hidden: BTreeSet::new(),
             read_only: BTreeSet::new(),
+            known: Vec::new(),
+            exempt: HashSet::new(),
+            most_found: 0,
             plain: Extent::default(),
             inside: Extent::default(),
         };
+        tree.exempt(known);
         tree.descend(PathBuf::new(), DirectoryRole::Plain { is_read_only: false }, scan)?;
         Ok(tree)
     }
@@ -168,6 +187,7 @@ impl DirectoryIndex {
         if names.is_empty() && directories.is_empty() && of_files.is_empty() {
             return Ok(true);
         }
+        self.exempt(self.remembered());
         self.links.retain(|link| link.parent().is_none_or(|parent| !of_files.contains(parent)));
         of_files.iter().for_each(|path| self.note_links(path));
         let directories = topmost(directories);
@@ -255,6 +275,7 @@ impl DirectoryIndex {
 
     fn rebuild(&mut self, scan: &Scan<'_>) -> Result<()> {
         self.watch = self.watch.as_ref().and_then(|_| InotifyWatch::new().ok());
+        self.exempt(self.remembered());
         self.forget(Path::new(""));
         (self.plain, self.inside) = Default::default();
         self.descend(PathBuf::new(), DirectoryRole::Plain { is_read_only: false }, scan)
@@ -365,7 +386,7 @@ impl DirectoryIndex {
             }
         }
         if self.repositories.len() + self.begun.len() + self.hidden.len() + self.read_only.len()
-            > self.bounds.found
+            > self.most_found
         {
             self.plain
                 .note_cutoff(&format!("more than {} files and directories were found", self.bounds.found));
@@ -377,18 +398,43 @@ impl DirectoryIndex {
         if role.is_inside() { &mut self.inside } else { &mut self.plain }
     }
 
-    /// Scans a directory and everything beneath it, breadth first, the directories of repositories last.
+    /// The repositories that later looks are to know of. Those that are gone may come back; the newest of them make room.
+    pub(super) fn remembered(&self) -> Vec<PathBuf> {
+        let found: BTreeSet<&PathBuf> = self.repositories.union(&self.begun).collect();
+        let before: HashSet<&PathBuf> = self.known.iter().collect();
+        let mut all: Vec<&PathBuf> = self.known.iter().collect();
+        all.extend(found.iter().filter(|path| !before.contains(*path)));
+        for at in (NEVER_FORGOTTEN.min(all.len())..all.len()).rev() {
+            if all.len() > MOST_KNOWN && !found.contains(all[at]) {
+                all.remove(at);
+            }
+        }
+        all.into_iter().take(MOST_KNOWN).cloned().collect()
+    }
+
+    /// Exempts repositories from the limits of what is looked at next.
+    fn exempt(&mut self, repositories: impl IntoIterator<Item = PathBuf>) {
+        let mut seen = HashSet::new();
+        let repositories = repositories.into_iter().filter(|path| seen.insert(path.clone()));
+        self.known = repositories.take(MOST_KNOWN).collect();
+        self.most_found = self.bounds.found + self.known.len();
+        let with_above = self.known.iter().flat_map(|path| path.ancestors());
+        self.exempt = with_above.map(Path::to_owned).collect();
+    }
+
+    /// Scans a directory and everything beneath it, breadth first: known repositories first, the directories of repositories
+    /// last.
     fn descend(&mut self, path: PathBuf, role: DirectoryRole, scan: &Scan<'_>) -> Result<()> {
-        let mut queues = [VecDeque::new(), VecDeque::new()];
-        queues[usize::from(role.is_inside())].push_back((path, role));
+        let mut queues = [VecDeque::new(), VecDeque::new(), VecDeque::new()];
+        queues[self.rank(&path, role)].push_back((path, role));
         while let Some((path, role)) = queues.iter_mut().find_map(VecDeque::pop_front) {
             (scan.check)()?;
             if role == DirectoryRole::ObjectFiles && !self.has_directories(&path) {
                 continue;
             }
-            let bounds = self.bounds;
-            if self.extent(role).is_over(bounds) {
-                let rest = std::mem::take(&mut queues[usize::from(role.is_inside())]);
+            let (bounds, rank) = (self.bounds, self.rank(&path, role));
+            if rank > 0 && self.extent(role).is_over(bounds) {
+                let rest = std::mem::take(&mut queues[rank]);
                 if !role.is_inside() {
                     let skipped = Arc::make_mut(&mut self.skipped);
                     skipped.insert(path);
@@ -402,7 +448,7 @@ impl DirectoryIndex {
                     for (name, kind) in entries {
                         let path = path.join(name);
                         if let Some(role) = self.note(role, &path, kind, scan) {
-                            queues[usize::from(role.is_inside())].push_back((path, role));
+                            queues[self.rank(&path, role)].push_back((path, role));
                         }
                     }
                 }
@@ -422,6 +468,15 @@ impl DirectoryIndex {
             }
         }
         Ok(())
+    }
+
+    /// When a directory is entered, among those that wait for it.
+    fn rank(&self, path: &Path, role: DirectoryRole) -> usize {
+        match role.is_inside() {
+            _ if self.exempt.contains(path) => 0,
+            false => 1,
+            true => 2,
+        }
     }
 
     /// Whether a directory that should have only files has directories; if not, that is looked at again later.

@@ -2,6 +2,7 @@
 //! ones that still run: what those have left is not known yet, and each command checks everything since then at its end.
 
 use super::SnapshotRoot;
+use super::budget::ChangeTime;
 use super::hooks::RelativeHooks;
 use super::sources::TrustedPath;
 use super::way::{Entry, KnownLinks};
@@ -19,6 +20,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 pub(super) struct RepositoryBaseline {
     pub(super) denied_paths: DeniedPaths,
     pub(super) roots: Vec<SnapshotRoot>,
+    /// What has not changed since then is as it was before the oldest command that still ran.
+    pub(super) since: ChangeTime,
     /// Whether the command has ended and was cleaned up after.
     pub(super) is_over: AtomicBool,
 }
@@ -49,6 +52,11 @@ impl RunningBaselines {
             links.entry(path.clone()).or_insert_with(|| target.clone());
         }
         links
+    }
+
+    /// When the oldest one started.
+    pub(super) fn since(&self) -> Option<ChangeTime> {
+        self.0.iter().map(|running| running.since).min()
     }
 
     /// The oldest state of a directory.

@@ -1,14 +1,19 @@
 //! What one cleaning may read. A command can leave files of any number and size, of which reading all would take too long.
-//! What is not read is treated as what cannot be read: it is set aside.
+//! What is not read is treated as what cannot be read: it is set aside. Files that have not changed since the command started
+//! are always read: they are as many and as large as when it started.
 
+use rustix::fs::Stat;
 use rustix::io::Errno;
+use rustix::time::{ClockId, clock_gettime};
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 /// Maximum number of bytes that one cleaning reads.
 const MOST_BYTES: u64 = 512 << 20;
-/// The time after which it reads nothing more.
-const MOST_TIME: Duration = Duration::from_secs(10);
+/// The time that it reads: half of what a program has that is told to end.
+const MOST_TIME: Duration = Duration::from_secs(5);
+/// Maximum size of a file that is read whatever number of bytes has been read: no file that names another one is larger.
+const SMALL: u64 = 4 << 10;
 /// The error of a file that is not read.
 pub(super) const UNREAD: Errno = Errno::DQUOT;
 /// What is reported of such a file.
@@ -21,19 +26,44 @@ thread_local! {
 
 struct ReadBudget {
     bytes: u64,
-    until: Instant,
+    time: Duration,
+    since: ChangeTime,
+}
+
+/// When a file changed, by the clock that file systems use. No program can set it back.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct ChangeTime {
+    seconds: i64,
+    nanoseconds: i64,
+}
+
+impl ChangeTime {
+    pub(super) fn now() -> Self {
+        let now = clock_gettime(ClockId::RealtimeCoarse);
+        Self { seconds: now.tv_sec, nanoseconds: now.tv_nsec }
+    }
+
+    #[allow(
+        clippy::useless_conversion,
+        clippy::unnecessary_cast,
+        reason = "types differ between architectures"
+    )]
+    pub(super) fn of(stat: &Stat) -> Self {
+        Self { seconds: stat.st_ctime as i64, nanoseconds: stat.st_ctime_nsec as i64 }
+    }
 }
 
 /// Bounds what this thread reads while it exists.
 pub(super) struct BudgetScope(());
 
 impl BudgetScope {
-    pub(super) fn begin() -> Self {
-        Self::of(MOST_BYTES, MOST_TIME)
+    /// For what has changed since that time.
+    pub(super) fn begin(since: ChangeTime) -> Self {
+        Self::of(MOST_BYTES, MOST_TIME, since)
     }
 
-    fn of(bytes: u64, time: Duration) -> Self {
-        CURRENT.set(Some(ReadBudget { bytes, until: Instant::now() + time }));
+    fn of(bytes: u64, time: Duration, since: ChangeTime) -> Self {
+        CURRENT.set(Some(ReadBudget { bytes, time, since }));
         Self(())
     }
 }
@@ -44,15 +74,27 @@ impl Drop for BudgetScope {
     }
 }
 
-/// Takes the bytes of a file from the budget of this thread.
+/// Reads a file of this size, and takes that from the budget of this thread.
 ///
 /// # Errors
-/// [`UNREAD`] if they are too many, or the time is over.
-pub(super) fn take(bytes: u64) -> Result<(), Errno> {
+/// [`UNREAD`] if the bytes are too many, or the time is over.
+pub(super) fn reading<T>(
+    bytes: u64,
+    changed: ChangeTime,
+    read: impl FnOnce() -> Result<T, Errno>,
+) -> Result<T, Errno> {
     CURRENT.with_borrow_mut(|budget| {
-        let Some(budget) = budget else { return Ok(()) };
-        budget.bytes = budget.bytes.checked_sub(bytes).ok_or(UNREAD)?;
-        if Instant::now() < budget.until { Ok(()) } else { Err(UNREAD) }
+        let Some(budget) = budget.as_mut().filter(|budget| changed >= budget.since) else { return read() };
+        if budget.time.is_zero() {
+            return Err(UNREAD);
+        }
+        if bytes > SMALL {
+            budget.bytes = budget.bytes.checked_sub(bytes).ok_or(UNREAD)?;
+        }
+        let started = Instant::now();
+        let text = read();
+        budget.time = budget.time.saturating_sub(started.elapsed());
+        text
     })
 }
 
@@ -64,15 +106,38 @@ mod tests {
     #[test]
     fn a_cleaning_reads_no_more_than_its_budget() {
         let dir = tempfile::tempdir().unwrap();
-        std::fs::write(dir.path().join("a"), [0; 100]).unwrap();
-        let directory = OpenDirectory::root(dir.path()).unwrap();
-        let read = || directory.read("a").map(|text| text.len());
-        {
-            let _budget = BudgetScope::of(250, Duration::from_secs(1000));
-            assert_eq!([read(), read(), read()], [Ok(100), Ok(100), Err(UNREAD)]);
+        for (name, size) in [("large", 5_000), ("small", 4_096)] {
+            std::fs::write(dir.path().join(name), vec![0; size]).unwrap();
         }
-        assert_eq!(read(), Ok(100));
-        let _budget = BudgetScope::of(250, Duration::ZERO);
-        assert_eq!(read(), Err(UNREAD));
+        let directory = OpenDirectory::root(dir.path()).unwrap();
+        let read = |name: &str| directory.read(name).map(|text| text.len());
+        let (long, all) = (Duration::from_secs(1000), ChangeTime::default());
+        {
+            let _budget = BudgetScope::of(11_000, long, all);
+            let large = [read("large"), read("large"), read("large")];
+            assert_eq!(large, [Ok(5_000), Ok(5_000), Err(UNREAD)]);
+            // A command cannot keep small ones from being read by large ones.
+            assert_eq!(read("small"), Ok(4_096));
+        }
+        assert_eq!(read("large"), Ok(5_000));
+        let _budget = BudgetScope::of(11_000, Duration::ZERO, all);
+        assert_eq!([read("large"), read("small")], [Err(UNREAD); 2]);
+    }
+
+    #[test]
+    fn what_has_not_changed_is_read_without_a_budget() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("old"), vec![0; 5_000]).unwrap();
+        // Longer than a tick of that clock.
+        std::thread::sleep(Duration::from_millis(30));
+        let _budget = BudgetScope::of(0, Duration::ZERO, ChangeTime::now());
+        std::thread::sleep(Duration::from_millis(30));
+        let directory = OpenDirectory::root(dir.path()).unwrap();
+        assert_eq!(directory.read("old").map(|text| text.len()), Ok(5_000));
+        std::fs::write(dir.path().join("new"), "x").unwrap();
+        assert_eq!(directory.read("new"), Err(UNREAD));
+        // Whoever moves an old file over another one changes it.
+        std::fs::rename(dir.path().join("old"), dir.path().join("new")).unwrap();
+        assert_eq!(directory.read("new"), Err(UNREAD));
     }
 }

@@ -13,6 +13,8 @@ use std::path::Path;
 const MOST_TRIES: usize = 16;
 /// Number of bytes of a file's name in one that has a random part.
 const SHORT: usize = 64;
+/// The beginning of the name of what is moved to another directory.
+pub(super) const MOVED: &str = "planted-";
 /// The mode of a new file.
 const NEW: Mode = Mode::from_raw_mode(0o644);
 
@@ -107,7 +109,7 @@ impl OpenDirectory {
         let mut tries = 0;
         loop {
             tries += 1;
-            let aside = OsString::from(format!("planted-{}", random()));
+            let aside = OsString::from(format!("{MOVED}{}", random()));
             let renamed = self.while_writable(|| {
                 other.while_writable(|| {
                     let flags = RenameFlags::NOREPLACE;

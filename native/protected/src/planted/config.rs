@@ -24,6 +24,11 @@ impl ConfigEntry {
         self.section == "core" && self.subsection.is_none() && self.key == "worktree"
     }
 
+    /// Its subsection, for comparisons that tolerate invalid UTF-8.
+    pub(super) fn subsection_text(&self) -> String {
+        String::from_utf8_lossy(self.subsection.as_deref().unwrap_or_default()).into_owned()
+    }
+
     /// Its value, for people and for comparisons that tolerate invalid UTF-8.
     pub(super) fn text(&self) -> String {
         String::from_utf8_lossy(self.value.as_deref().unwrap_or_default()).into_owned()

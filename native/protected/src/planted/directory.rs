@@ -1,12 +1,27 @@
 //! A directory that commands can write to, opened so that no link escapes.
 
+use super::budget::ChangeTime;
 use super::{MOST, budget};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// Contents by directory and by name in it, of contents by path.
+pub(super) fn by_directory<T>(all: BTreeMap<PathBuf, T>) -> BTreeMap<PathBuf, Vec<(OsString, T)>> {
+    let mut found: BTreeMap<PathBuf, Vec<_>> = BTreeMap::new();
+    for (path, content) in all {
+        let place = path.parent().unwrap_or(Path::new("")).to_owned();
+        found.entry(place).or_default().push((path.file_name().unwrap_or_default().to_owned(), content));
+    }
+    found
+}
+
+/// Maximum number of directories that a walk looks into, as for the search of repositories, which tells of more.
+const MOST_WALKED: usize = 30_000;
 
 /// What changes with a file: identity, change time, size and number of names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,6 +145,25 @@ impl OpenDirectory {
         typed.filter(|(name, _)| name != "." && name != "..").collect()
     }
 
+    /// Calls `visit` with this directory and those beneath it: each open, with its path and its entries. `is_entered` chooses
+    /// among the directories by the path that they are in, and their name. Git reaches none by a path that is too long.
+    pub(super) fn walk(
+        &self,
+        is_entered: impl Fn(&Path, &OsStr) -> bool,
+        mut visit: impl FnMut(&Self, &Path, Vec<(OsString, FileType)>),
+    ) {
+        let (mut rest, mut seen) = (vec![PathBuf::new()], 0);
+        while let Some(path) = rest.pop().filter(|_| seen < MOST_WALKED) {
+            let Ok(directory) = self.beneath(&path) else { continue };
+            seen += 1;
+            let entries = directory.entries();
+            let directories = entries.iter().filter(|(_, kind)| *kind == FileType::Directory);
+            let entered = directories.filter(|(name, _)| is_entered(&path, name));
+            rest.extend(entered.map(|(name, _)| path.join(name)));
+            visit(&directory, &path, entries);
+        }
+    }
+
     /// All names in it.
     pub(super) fn names(&self) -> Vec<OsString> {
         self.entries().into_iter().map(|(name, _)| name).collect()
@@ -143,6 +177,10 @@ impl AsFd for OpenDirectory {
 }
 
 impl FileStamp {
+    pub(super) fn size(&self) -> i128 {
+        self.own[4]
+    }
+
     /// Whether a regular file has more than one name.
     pub(super) fn is_shared(&self) -> bool {
         self.is_file && self.own[5] > 1
@@ -175,13 +213,12 @@ fn read_at_most(fd: OwnedFd, most: u64) -> Result<Vec<u8>, Errno> {
     if size > most {
         return Err(Errno::FBIG);
     }
-    budget::take(size)?;
-    let mut text = Vec::new();
-    let read =
-        std::io::Read::read_to_end(&mut std::io::Read::take(std::fs::File::from(fd), most + 1), &mut text);
-    match read {
-        Err(error) => Err(Errno::from_io_error(&error).unwrap_or(Errno::IO)),
-        Ok(_) if text.len() as u64 > most => Err(Errno::FBIG),
-        Ok(_) => Ok(text),
-    }
+    budget::reading(size, ChangeTime::of(&stat), || {
+        let (mut text, mut file) = (Vec::new(), std::io::Read::take(File::from(fd), most + 1));
+        match std::io::Read::read_to_end(&mut file, &mut text) {
+            Err(error) => Err(Errno::from_io_error(&error).unwrap_or(Errno::IO)),
+            Ok(_) if text.len() as u64 > most => Err(Errno::FBIG),
+            Ok(_) => Ok(text),
+        }
+    })
 }

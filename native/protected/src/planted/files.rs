@@ -56,7 +56,7 @@ impl KnownFiles {
         let real = real_root(found).join(path);
         let indexes = indexes(repository).into_iter().filter_map(stamped).collect();
         let remotes = running_remotes(repository).into_iter().map(|remote| remote.told).collect();
-        let links = links_in(path, repository, found);
+        let links = links_in(path, repository, found, |_| true);
         Self {
             indexes,
             settings: settings(repository),
@@ -91,19 +91,14 @@ impl KnownFiles {
 }
 
 impl Cleaner<'_> {
-    /// Sets such files aside that a command has changed, where git would not have made them.
-    pub(super) fn clean_files(&mut self, path: &Path, directory: &OpenDirectory, known: Option<&KnownFiles>) {
-        let known_indexes =
-            known.filter(|known| known.settings == settings(directory)).map(|known| &known.indexes);
-        for name in indexes(directory) {
-            let stamp = directory.stamp(&name);
-            let is_known = known_indexes.is_some_and(|known| known.get(&name) == stamp.as_ref());
-            if !is_known && let Some(what) = self.fault_of_index(path, directory, &name, known) {
-                self.set_aside(path, directory, &name, &what);
-            }
-        }
-        let remotes = if self.is_begun(path) { Vec::new() } else { running_remotes(directory) };
-        for remote in remotes {
+    /// Takes out remotes of the old form that a command has added.
+    pub(super) fn clean_remotes(
+        &mut self,
+        path: &Path,
+        directory: &OpenDirectory,
+        known: Option<&KnownFiles>,
+    ) {
+        for remote in running_remotes(directory) {
             if known.is_some_and(|known| known.remotes.contains(&remote.told)) {
                 continue;
             }
@@ -123,25 +118,21 @@ impl Cleaner<'_> {
         }
     }
 
-    /// Whether a directory has parts of a repository, and git does not take it for one yet.
-    fn is_begun(&self, path: &Path) -> bool {
-        self.now.begun.iter().any(|begun| decode_path(begun) == path)
-    }
-
     /// What is wrong with an index.
-    fn fault_of_index(
+    pub(super) fn fault_of_index(
         &self,
         path: &Path,
         directory: &OpenDirectory,
         name: &OsStr,
         known: Option<&KnownFiles>,
+        is_begun: bool,
     ) -> Option<String> {
         let unreadable = || Some("an index that cannot be read".to_owned());
         let text = directory.read_up_to(name, MOST_OF_INDEX);
         if text == Err(UNREAD) {
             return Some(TOO_MUCH.to_owned());
         }
-        if self.is_begun(path) {
+        if is_begun {
             // It may be anything.
             let seen = text.clone().or_else(|_| directory.read_through(name));
             if !seen.is_ok_and(|seen| seen.starts_with(b"DIRC")) {
@@ -152,7 +143,8 @@ impl Cleaner<'_> {
         let real = self.real.join(path);
         let (places, nothing) = (nested_in(&real, directory, &self.root.found), KnownEntries::new());
         let known = known.map_or(&nothing, |known| &known.nested);
-        let is_foreign = |name: &[u8], object: &[u8]| is_foreign(name, object, &places, known);
+        let is_foreign =
+            |name: &[u8], mode: u32, object: &[u8]| is_foreign(name, mode, object, &places, known);
         match index::refused_path(&text, id_length(&real, directory), is_foreign) {
             Ok(refused) => {
                 refused.map(|path| format!("an index with the path {}", String::from_utf8_lossy(&path)))
@@ -160,6 +152,19 @@ impl Cleaner<'_> {
             Err(Unreadable) => unreadable(),
         }
     }
+}
+
+/// The indexes of a repository that may have changed, with their sizes.
+pub(super) fn changed_indexes(
+    repository: &OpenDirectory,
+    known: Option<&KnownFiles>,
+) -> impl Iterator<Item = (i128, OsString)> {
+    let known = known.filter(|known| known.settings == settings(repository)).map(|known| &known.indexes);
+    indexes(repository).into_iter().filter_map(move |name| {
+        let stamp = repository.stamp(&name)?;
+        let is_known = known.is_some_and(|known| known.get(&name) == Some(&stamp));
+        (!is_known).then(|| (stamp.size(), name))
+    })
 }
 
 /// The path of a writable directory, links resolved.

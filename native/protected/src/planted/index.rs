@@ -17,16 +17,16 @@ const EXTENDED: u16 = 0x4000;
 /// The signature and the length of an extension.
 const HEAD_OF_EXTENSION: usize = 8;
 
-/// The first path in an index that git itself would refuse, or that a caller does, who gets the path and the object's id. Ids
-/// have this many bytes.
+/// The first path in an index that git itself would refuse, or that a caller does, who gets the path, the mode and the object's id.
+/// Ids have this many bytes.
 pub(super) fn refused_path(
     text: &[u8],
     id: usize,
-    is_foreign: impl Fn(&[u8], &[u8]) -> bool,
+    is_foreign: impl Fn(&[u8], u32, &[u8]) -> bool,
 ) -> Result<Option<Vec<u8>>, Unreadable> {
     let mut refused = None;
     each_entry(text, id, |name, mode, object| {
-        if refused.is_none() && (is_refused(name, mode) || is_foreign(name, object)) {
+        if refused.is_none() && (is_refused(name, mode) || is_foreign(name, mode, object)) {
             refused = Some(name.to_vec());
         }
     })?;
@@ -191,7 +191,7 @@ mod tests {
 
     fn refused(mut text: Vec<u8>) -> Result<Option<String>, Unreadable> {
         text.extend([0; 20]);
-        refused_path(&text, 20, |_, _| false).map(|path| path.map(|path| String::from_utf8(path).unwrap()))
+        refused_path(&text, 20, |_, _, _| false).map(|path| path.map(|path| String::from_utf8(path).unwrap()))
     }
 
     fn with_extension(mut text: Vec<u8>, name: &str, body: &[u32]) -> Vec<u8> {

@@ -1,6 +1,8 @@
 //! Symbolic links in the directories of repositories: git writes through most of them, whatever they lead to.
 
-use super::directory::OpenDirectory;
+use super::change::MOVED;
+use super::directory::{OpenDirectory, by_directory};
+use super::files::KnownFiles;
 use super::repository::Cleaner;
 use crate::ProtectedPaths;
 use beamai_workspace::decode_path;
@@ -10,8 +12,6 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-/// Maximum number of directories that are looked into, as for the search of repositories, which tells of more.
-const MOST: usize = 30_000;
 /// Where git writes in a directory that may have other files, too.
 const WRITTEN: [&str; 14] = [
     "branches",
@@ -33,33 +33,38 @@ const WRITTEN: [&str; 14] = [
 /// Links by their path in the repository, with what they lead to.
 pub(super) type Links = BTreeMap<PathBuf, OsString>;
 
-/// The links in a repository's directory at a path, of which the index knows those that lie in a `.git`.
-pub(super) fn links_in(path: &Path, repository: &OpenDirectory, found: &ProtectedPaths) -> Links {
-    if !is_of_git_alone(path) {
-        return links_beneath(repository);
-    }
-    let target = |link: &Path| repository.beneath(link.parent()?).ok()?.link(link.file_name()?);
-    let links =
-        found.links.iter().filter_map(|link| Some(decode_path(link).strip_prefix(path).ok()?.to_owned()));
-    links.filter_map(|link| target(&link).map(|target| (link, target))).collect()
-}
-
-/// The same in a directory that may have other files, too.
-fn links_beneath(repository: &OpenDirectory) -> Links {
-    let (mut links, mut rest, mut seen) = (Links::new(), vec![PathBuf::new()], 0);
-    while let Some(path) = rest.pop().filter(|_| seen < MOST) {
-        // Git reaches none by a path that is too long.
-        let Ok(directory) = repository.beneath(&path) else { continue };
-        seen += 1;
-        for (name, kind) in directory.entries() {
-            let at = path.join(&name);
-            match kind {
-                FileType::Symlink => _ = directory.link(&name).map(|target| links.insert(at, target)),
-                FileType::Directory if is_entered(&path, &name) => rest.push(at),
-                _ => {}
+/// The links in a repository's directory at a path that are wanted. The index knows those that lie in a `.git`; in a directory
+/// that may have other files, too, those count that lie where git writes.
+pub(super) fn links_in(
+    path: &Path,
+    repository: &OpenDirectory,
+    found: &ProtectedPaths,
+    is_wanted: impl Fn(&Path) -> bool,
+) -> Links {
+    let is_wanted = |link: &Path| is_wanted(link) && !is_set_aside(link);
+    let mut links = Links::new();
+    if is_of_git_alone(path) && found.cut_inside.is_none() {
+        // They are in the order of their paths.
+        let start = found.links.partition_point(|link| decode_path(link).as_path() < path);
+        let beneath = found.links[start..]
+            .iter()
+            .map_while(|link| decode_path(link).strip_prefix(path).map(Path::to_owned).ok());
+        let mut opened: Option<(PathBuf, OpenDirectory)> = None;
+        for link in beneath.filter(|link| is_wanted(link)) {
+            let (Some(parent), Some(name)) = (link.parent(), link.file_name()) else { continue };
+            if opened.as_ref().is_none_or(|(path, _)| path != parent) {
+                opened = repository.beneath(parent).ok().map(|directory| (parent.to_owned(), directory));
             }
+            let target = opened.as_ref().and_then(|(_, directory)| directory.link(name));
+            links.extend(target.map(|target| (link, target)));
         }
+        return links;
     }
+    let is_entered = |parent: &Path, name: &OsStr| is_entered(parent, name) && is_wanted(&parent.join(name));
+    repository.walk(is_entered, |directory, path, entries| {
+        let found = entries.into_iter().filter(|(_, kind)| *kind == FileType::Symlink);
+        links.extend(found.filter_map(|(name, _)| Some((path.join(&name), directory.link(&name)?))));
+    });
     links
 }
 
@@ -70,6 +75,12 @@ fn is_entered(parent: &Path, name: &OsStr) -> bool {
         Some("objects") => !is_fan_out(),
         _ => true,
     }
+}
+
+/// Whether a link lies in a directory that was moved away because of such links: git knows nothing of it.
+fn is_set_aside(link: &Path) -> bool {
+    let above = link.parent().and_then(|parent| parent.components().next());
+    above.is_some_and(|first| first.as_os_str().as_bytes().starts_with(MOVED.as_bytes()))
 }
 
 /// Whether a path has a component `.git`, so that all beneath it is git's.
@@ -88,21 +99,32 @@ fn is_reference(path: &Path, target: &OsStr) -> bool {
 impl Cleaner<'_> {
     /// Removes links that are new or lead elsewhere than before. A new name could be one that git writes to as well, and all
     /// that a link has is told.
-    pub(super) fn clean_links(&mut self, path: &Path, repository: &OpenDirectory, known: Option<&Links>) {
-        for (link, target) in links_in(path, repository, self.now) {
-            let is_known = known.is_some_and(|known| known.get(&link) == Some(&target));
-            if is_known
-                || is_reference(&link, &target)
-                || self.is_own_link(path, repository, link.as_os_str())
-            {
+    pub(super) fn clean_links(
+        &mut self,
+        path: &Path,
+        repository: &OpenDirectory,
+        known: Option<&KnownFiles>,
+        is_wanted: impl Fn(&Path) -> bool,
+    ) {
+        const WHAT: &str = "a link that git would follow";
+        let mut links = links_in(path, repository, &self.now, is_wanted);
+        links.retain(|link, target| {
+            known.is_none_or(|known| known.links.get(link) != Some(target))
+                && !is_reference(link, target)
+                && !self.is_own_link(path, repository, link.as_os_str())
+        });
+        for (place, links) in by_directory(links) {
+            if self.moves_directory(path, repository, &place, links.len(), WHAT) {
                 continue;
             }
-            let outcome = self.outcome(path, || {
-                let parent = repository.beneath(link.parent().unwrap_or(Path::new("")))?;
-                parent.remove(link.file_name().unwrap_or_default())?;
-                Ok(format!("removed; it led to {}", target.to_string_lossy()))
-            });
-            self.record(&path.join(&link), "a link that git would follow", outcome);
+            let directory = repository.beneath(&place);
+            for (name, target) in links {
+                let outcome = self.outcome(path, || {
+                    directory.as_ref().map_err(|errno| *errno)?.remove(&name)?;
+                    Ok(format!("removed; it led to {}", target.to_string_lossy()))
+                });
+                self.record(&path.join(&place).join(name), WHAT, outcome);
+            }
         }
     }
 }

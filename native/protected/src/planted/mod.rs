@@ -14,6 +14,7 @@ mod change;
 mod config;
 mod directory;
 mod files;
+mod findings;
 mod hooks;
 mod index;
 mod known;
@@ -41,10 +42,11 @@ use baseline::{ByRepository, RepositoryBaseline, RunningBaselines};
 use beamai_base::Result;
 use beamai_isolation::Planted;
 use beamai_policy::DeniedPaths;
-use beamai_workspace::decode_path;
-use budget::BudgetScope;
+use beamai_workspace::{decode_path, encode_path};
+use budget::{BudgetScope, ChangeTime};
 use directory::OpenDirectory;
 use files::KnownFiles;
+use findings::Findings;
 use known::KnownSettings;
 use repository::Cleaner;
 use sequence::SequenceCommands;
@@ -112,7 +114,9 @@ impl RepositorySnapshot {
         let present = roots.iter().flat_map(|root| root.sources.present(&writable));
         let read_only: BTreeSet<OsString> = present.map(OsString::from).collect();
         let denied_paths = denied_paths.clone();
-        let baseline = Arc::new(RepositoryBaseline { denied_paths, roots, is_over: AtomicBool::new(false) });
+        let since = running.since().unwrap_or_else(ChangeTime::now);
+        let is_over = AtomicBool::new(false);
+        let baseline = Arc::new(RepositoryBaseline { denied_paths, roots, since, is_over });
         baseline.begin();
         (Self(baseline), read_only.into_iter().collect())
     }
@@ -218,20 +222,43 @@ impl SnapshotRoot {
     /// restored first: git opens files in such a directory by their names.
     fn now_that_all_is_listed(&self, denied_paths: &DeniedPaths) -> Result<Arc<ProtectedPaths>> {
         let look = || protected_paths(&self.path, self.is_workspace, denied_paths, &|| Ok(()));
-        let mut now = look()?;
-        if now.cut.is_some() && now.skipped != self.found.skipped {
-            now = protected_paths_anew(&self.path, self.is_workspace, denied_paths, &|| Ok(()))?;
-        }
-        for _ in 0..MOST_LEVELS {
-            let Ok(top) = OpenDirectory::root(&self.path) else { break };
-            let opened =
-                self.closed(&now).filter(|path| top.made_readable(&decode_path(path)).is_ok()).count();
-            if opened == 0 {
-                break;
+        let with_all_open = |mut now: Arc<ProtectedPaths>| {
+            for _ in 0..MOST_LEVELS {
+                let Ok(top) = OpenDirectory::root(&self.path) else { break };
+                let opened =
+                    self.closed(&now).filter(|path| top.made_readable(&decode_path(path)).is_ok()).count();
+                if opened == 0 {
+                    break;
+                }
+                now = look()?;
             }
-            now = look()?;
+            Ok(now)
+        };
+        let now = with_all_open(look()?)?;
+        if now.cut.is_none() || now.skipped == self.found.skipped {
+            return Ok(now);
         }
-        Ok(now)
+        with_all_open(protected_paths_anew(&self.path, self.is_workspace, denied_paths, &self.found)?)
+    }
+
+    /// What could not be looked at after a command.
+    fn unchecked<'n>(&'n self, now: &'n ProtectedPaths) -> impl Iterator<Item = Planted> {
+        let cuts = [(&self.found.cut, &now.cut), (&self.found.cut_inside, &now.cut_inside)];
+        let cuts =
+            cuts.into_iter().filter(|(before, _)| before.is_none()).filter_map(|(_, now)| now.as_ref());
+        let cuts = cuts.map(|cut| unchecked(&self.path, &format!("not completely: {cut}")));
+        let closed = self.closed(now).map(|path| self.path.join(decode_path(path)));
+        cuts.chain(closed.map(|path| unchecked(&path, "it cannot be opened")))
+    }
+
+    /// Whether a directory was not looked into, although nothing is left out in repositories.
+    fn has_skipped(&self, directory: &Path) -> bool {
+        let is_known = |path: &Path| {
+            let path = encode_path(path);
+            self.settings.contains(&path) || self.begun.contains(&path)
+        };
+        let outside = directory.ancestors().take_while(|above| !is_known(above));
+        outside.into_iter().any(|above| self.found.skipped.contains(above))
     }
 
     /// Directories that could be listed before.
@@ -243,35 +270,26 @@ impl SnapshotRoot {
 /// Checks what a command has created, after its end, and removes what runs programs.
 pub fn remove_planted(before: &RepositorySnapshot, writable: &[PathBuf]) -> Vec<Planted> {
     let before = &before.0;
-    let mut all = Vec::new();
+    let (mut all, mut cleaners) = (Findings::default(), Vec::new());
     let hooks = before.relative_hooks();
-    let mut budget = None;
     for root in &before.roots {
         // The call has ended, so nothing can cancel this.
         let now = root.now_that_all_is_listed(&before.denied_paths);
         match (now, OpenDirectory::root(&root.path)) {
             (Ok(now), Ok(top)) => {
-                let cuts = [(&root.found.cut, &now.cut), (&root.found.cut_inside, &now.cut_inside)];
-                for cut in cuts
-                    .into_iter()
-                    .filter(|(before, _)| before.is_none())
-                    .filter_map(|(_, now)| now.as_ref())
-                {
-                    all.push(unchecked(&root.path, &format!("not completely: {cut}")));
-                }
-                all.extend(
-                    root.closed(&now)
-                        .map(|path| unchecked(&root.path.join(decode_path(path)), "it cannot be opened")),
-                );
-                budget.get_or_insert_with(BudgetScope::begin);
-                Cleaner::new(root, &top, &now, writable, &hooks, &mut all).clean();
+                root.unchecked(&now).for_each(|unchecked| all.push(unchecked));
+                cleaners.push(Cleaner::new(root, top, now, writable, &hooks));
             }
             (Err(error), _) => all.push(unchecked(&root.path, &error.message)),
             (_, Err(errno)) => all.push(unchecked(&root.path, &errno.to_string())),
         }
     }
+    let budget = BudgetScope::begin(before.since);
+    Cleaner::clean(&mut cleaners);
+    drop(budget);
+    cleaners.into_iter().for_each(|cleaner| all.extend(cleaner.findings));
     before.is_over.store(true, Ordering::Release);
-    all
+    all.into_list()
 }
 
 /// The result if the changes of a command cannot be determined.

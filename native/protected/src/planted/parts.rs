@@ -81,7 +81,7 @@ impl Cleaner<'_> {
         for name in parts(repository) {
             let Ok(directory) = repository.beneath(name.as_ref()) else { continue };
             let kept = known.and_then(|known| known.parts.settings.get(&name)).unwrap_or(&nothing);
-            self.clean_settings(&path.join(name), &directory, kept);
+            self.clean_mixed_settings(&path.join(name), &directory, kept);
         }
         let known = known.map(|known| &known.parts.gitweb);
         let new = gitweb(repository);

@@ -1,6 +1,6 @@
 //! Symbolic references: git writes the file that such a reference names, which may be any file in the repository.
 
-use super::directory::OpenDirectory;
+use super::directory::{OpenDirectory, by_directory};
 use super::files::KnownFiles;
 use super::repository::Cleaner;
 use rustix::fs::FileType;
@@ -10,8 +10,6 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Maximum number of directories that are looked into, as for the search of repositories, which tells of more.
-const MOST: usize = 30_000;
 const SYMBOLIC: &[u8] = b"ref:";
 const HEAD: &str = "HEAD";
 /// Files with a person's text whose names git could take for those of references.
@@ -32,17 +30,11 @@ pub(super) fn is_beneath_refs(name: &[u8]) -> bool {
 /// The stray references of a repository: those beside its `HEAD`, and those in its `refs`.
 pub(super) fn stray_references(repository: &OpenDirectory) -> StrayReferences {
     let mut stray = StrayReferences::new();
-    let beside_head = repository.entries().into_iter().filter(|(name, _)| is_of_reference(name));
-    note(repository, Path::new(""), beside_head, &mut stray);
-    let (mut rest, mut seen) = (vec![PathBuf::from("refs")], 0);
-    while let Some(path) = rest.pop().filter(|_| seen < MOST) {
-        let Ok(directory) = repository.beneath(&path) else { continue };
-        seen += 1;
-        let entries = directory.entries();
-        let directories = entries.iter().filter(|(_, kind)| *kind == FileType::Directory);
-        rest.extend(directories.map(|(name, _)| path.join(name)));
-        note(&directory, &path, entries, &mut stray);
-    }
+    let is_entered = |parent: &Path, name: &OsStr| parent != "" || name == "refs";
+    repository.walk(is_entered, |directory, path, entries| {
+        let entries = entries.into_iter().filter(|(name, _)| path != "" || is_of_reference(name));
+        note(directory, path, entries, &mut stray);
+    });
     stray
 }
 
@@ -89,21 +81,30 @@ impl Cleaner<'_> {
         repository: &OpenDirectory,
         known: Option<&KnownFiles>,
     ) {
-        for (reference, text) in stray_references(repository) {
-            if known.is_some_and(|known| known.references.get(&reference) == Some(&text)) {
+        const WHAT: &str = "a reference that leads out of refs";
+        let mut stray = stray_references(repository);
+        stray.retain(|reference, text| {
+            known.is_none_or(|known| known.references.get(reference) != Some(text))
+        });
+        for (place, stray) in by_directory(stray) {
+            if self.moves_directory(path, repository, &place, stray.len(), WHAT) {
                 continue;
             }
-            let head = known.and_then(|known| known.head.as_ref()).filter(|_| reference == Path::new(HEAD));
-            let outcome = self.outcome(path, || {
-                let parent = repository.beneath(reference.parent().unwrap_or(Path::new("")))?;
-                // A renamed file in `refs` would still be a reference.
-                let aside = parent.move_to(reference.file_name().unwrap_or_default(), repository)?;
-                let aside = path.join(aside).display().to_string();
-                let Some(head) = head else { return Ok(format!("moved to {aside}")) };
-                repository.replace(HEAD, head)?;
-                Ok(format!("as it was; what was there is now {aside}"))
-            });
-            self.record(&path.join(&reference), "a reference that leads out of refs", outcome);
+            let directory = repository.beneath(&place);
+            for (name, _) in stray {
+                let head = known
+                    .and_then(|known| known.head.as_ref())
+                    .filter(|_| place == Path::new("") && name == HEAD);
+                let outcome = self.outcome(path, || {
+                    // A renamed file in `refs` would still be a reference.
+                    let aside = directory.as_ref().map_err(|errno| *errno)?.move_to(&name, repository)?;
+                    let aside = path.join(aside).display().to_string();
+                    let Some(head) = head else { return Ok(format!("moved to {aside}")) };
+                    repository.replace(HEAD, head)?;
+                    Ok(format!("as it was; what was there is now {aside}"))
+                });
+                self.record(&path.join(&place).join(name), WHAT, outcome);
+            }
         }
     }
 }

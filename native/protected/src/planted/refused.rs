@@ -2,12 +2,20 @@
 //!
 //! What HFS+ and NTFS take for `.git` is refused as well, whatever `core.protectHFS` and `core.protectNTFS` say.
 
+/// The bits of a mode that say what a file is.
+const TYPE: u32 = 0o170_000;
+
+/// Whether a mode is that of a directory, which only a sparse index has.
+pub(super) fn is_directory(mode: u32) -> bool {
+    mode & TYPE == 0o040_000
+}
+
 /// Whether git refuses a path with this file mode.
 pub(super) fn is_refused(path: &[u8], mode: u32) -> bool {
-    const TYPE: u32 = 0o170_000;
-    let (is_directory, is_link) = (mode & TYPE == 0o040_000, mode & TYPE == 0o120_000);
-    // Directories of a sparse index end with a slash.
-    let path = if is_directory { path.strip_suffix(b"/").unwrap_or(path) } else { path };
+    let is_link = mode & TYPE == 0o120_000;
+    // Directories of a sparse index end with a slash: without one, git would put the names in the tree right behind the path.
+    let stripped = if is_directory(mode) { path.strip_suffix(b"/") } else { Some(path) };
+    let Some(path) = stripped else { return true };
     path.contains(&0)
         || path.split(|byte| *byte == b'/').any(|part| {
             matches!(part, b"" | b"." | b"..")
@@ -43,6 +51,12 @@ fn on_hfs(name: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
     use std::process::{Command, Stdio};
+
+    #[test]
+    fn a_sparse_directory_ends_with_a_slash() {
+        let refused = ["a/", "a", ".gi", "a/.git/", ""].map(|path| is_refused(path.as_bytes(), 0o040_000));
+        assert_eq!(refused, [false, true, true, true, true]);
+    }
 
     #[test]
     fn paths_are_refused_as_by_git() {

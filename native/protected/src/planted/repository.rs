@@ -3,8 +3,11 @@
 use super::budget::{TOO_MUCH, UNREAD};
 use super::config::{self, ConfigEntry, Malformed};
 use super::directory::OpenDirectory;
+use super::files::changed_indexes;
+use super::findings::{Findings, STILL_THERE};
 use super::hooks::{RelativeHooks, way_of};
 use super::settings::runs_programs;
+use super::shared::SETTINGS;
 use super::sources;
 use super::{SnapshotRoot, sequence};
 use crate::ProtectedPaths;
@@ -14,6 +17,7 @@ use rustix::fs::FileType;
 use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
+use std::fmt::Display;
 use std::hash::{BuildHasher, RandomState};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -50,6 +54,10 @@ const HOOKS: [&str; 28] = [
     "p4-pre-submit",
     "post-index-change",
 ];
+/// Maximum number of names in a directory that are treated one by one where the directory can be moved instead.
+const MOST_ALONE: usize = 1_000;
+/// Maximum length of what is reported of a setting, in characters.
+const MOST_SHOWN: usize = 1_000;
 /// Config files in a repository.
 const CONFIGS: [&str; 2] = ["config", "config.worktree"];
 
@@ -58,8 +66,9 @@ pub(super) struct Cleaner<'c> {
     pub(super) root: &'c SnapshotRoot,
     /// Its path, links resolved.
     pub(super) real: PathBuf,
-    top: &'c OpenDirectory,
-    pub(super) now: &'c ProtectedPaths,
+    top: OpenDirectory,
+    pub(super) now: Arc<ProtectedPaths>,
+    repositories: Arc<[FoundRepository]>,
     /// Directories that commands can write to.
     pub(super) writable: &'c [PathBuf],
     /// Those of all directories together.
@@ -68,63 +77,124 @@ pub(super) struct Cleaner<'c> {
     pub(super) known: BTreeSet<PathBuf>,
     /// What was renamed here. Several paths can lead to one directory of hooks.
     pub(super) aside: BTreeSet<PathBuf>,
-    planted: &'c mut Vec<Planted>,
+    pub(super) findings: Findings,
+}
+
+/// A repository, or a directory that a name or two would make one.
+struct FoundRepository {
+    path: PathBuf,
+    text: String,
+    is_begun: bool,
+    is_new: bool,
+    /// Whether a mount has kept its settings and hooks as they were.
+    is_kept: bool,
 }
 
 impl<'c> Cleaner<'c> {
     pub(super) fn new(
         root: &'c SnapshotRoot,
-        top: &'c OpenDirectory,
-        now: &'c ProtectedPaths,
+        top: OpenDirectory,
+        now: Arc<ProtectedPaths>,
         writable: &'c [PathBuf],
         hooks: &'c RelativeHooks,
-        planted: &'c mut Vec<Planted>,
     ) -> Self {
         let real = root.path.canonicalize().unwrap_or_else(|_| root.path.clone());
-        Self {
-            root,
-            real,
-            top,
-            now,
-            writable,
-            hooks,
-            known: BTreeSet::new(),
-            aside: BTreeSet::new(),
-            planted,
+        let before: BTreeSet<&String> = root.found.repositories.iter().collect();
+        let found = |text: &String, is_begun: bool| {
+            let (path, is_new) = (decode_path(text), !before.contains(text));
+            let is_kept = !is_new && root.has_kept(&top, text, &path);
+            FoundRepository { path, text: text.clone(), is_begun, is_new, is_kept }
+        };
+        let whole = now.repositories.iter().map(|text| found(text, false));
+        let repositories = whole.chain(now.begun.iter().map(|text| found(text, true))).collect();
+        let known = now.repositories.iter().map(|path| beneath(&real, &decode_path(path))).collect();
+        let (aside, findings) = Default::default();
+        Self { root, real, top, now, repositories, writable, hooks, known, aside, findings }
+    }
+
+    /// Cleans several directories: what is most dangerous first, and what takes longest last, because the program may be
+    /// killed meanwhile.
+    pub(super) fn clean(cleaners: &mut [Self]) {
+        let steps = [Self::clean_trusted, Self::clean_settings, Self::clean_state, Self::clean_indexes];
+        for step in steps {
+            cleaners.iter_mut().for_each(step);
         }
     }
 
-    pub(super) fn clean(mut self) {
-        self.clean_trusted();
-        let before: BTreeSet<&String> = self.root.found.repositories.iter().collect();
-        let is_unpinned = |path: &String| !self.root.has_kept(self.top, path, &decode_path(path));
-        let (old, new): (Vec<_>, Vec<_>) =
-            self.now.repositories.iter().partition(|path| before.contains(path) && !is_unpinned(path));
-        self.known =
-            self.now.repositories.iter().map(|path| beneath(&self.real, &decode_path(path))).collect();
-        for path in old {
-            let at = decode_path(path);
-            let Ok(directory) = self.top.made_readable(&at) else {
-                self.clean_gitfile(&at, path);
-                continue;
-            };
-            self.unshare(&at, &directory, false);
-            self.clean_new_links(&at, &directory, path);
-            self.clean_common_directory(&at, &directory, self.root.files.get(path));
-            self.clean_state(&at, &directory, path);
-        }
-        for path in new {
-            let (at, is_new) = (decode_path(path), !before.contains(path));
-            self.clean_new(&at, path);
-            if let Ok(directory) = self.top.beneath(&at) {
-                self.unshare(&at, &directory, is_new);
+    /// Cleans the settings and hooks of all repositories.
+    fn clean_settings(&mut self) {
+        for found in &*Arc::clone(&self.repositories) {
+            match self.top.made_readable(&found.path) {
+                Ok(directory) => self.clean_settings_of(found, &directory),
+                Err(_) if found.is_begun => {}
+                Err(_) => self.clean_gitfile(&found.path, &found.text),
             }
-            if is_new {
-                self.clean_relative_hooks(&at);
+            if found.is_new && !found.is_begun {
+                self.clean_relative_hooks(&found.path);
             }
         }
-        for path in &self.now.begun {
-            self.clean_begun(&decode_path(path), path);
+    }
+
+    fn clean_settings_of(&mut self, found: &FoundRepository, directory: &OpenDirectory) {
+        let FoundRepository { path, text, .. } = found;
+        let (root, nothing) = (self.root, BTreeSet::new());
+        let files = root.files.get(text);
+        // They are told as what they are first of all.
+        self.clean_links(path, directory, files, is_of_settings);
+        if found.is_begun {
+            self.clean_mixed_settings(path, directory, root.begun.get(text).unwrap_or(&nothing));
+        } else if !found.is_kept {
+            let kept = root.settings.get(text).map_or(&nothing, |known| &*known.kept);
+            for name in CONFIGS {
+                self.clean_config(path, directory, OsStr::new(name), kept);
+            }
+            self.clean_hooks(path, directory, OsStr::new("hooks"), kept);
+        }
+        self.clean_common_directory(path, directory, files);
+    }
+
+    /// Cleans what changes in the everyday use of all repositories.
+    fn clean_state(&mut self) {
+        let root = self.root;
+        for FoundRepository { path, text, is_begun, is_new, .. } in &*Arc::clone(&self.repositories) {
+            let Ok(directory) = self.top.beneath(path) else { continue };
+            let files = root.files.get(text);
+            if !is_begun {
+                self.unshare(path, &directory, *is_new);
+            }
+            self.clean_links(path, &directory, files, |link| !is_of_settings(link));
+            self.clean_references(path, &directory, files);
+            self.clean_lists(path, &directory, files);
+            if !is_begun {
+                self.clean_remotes(path, &directory, files);
+                self.clean_named(path, &directory, files);
+                sequence::clean(&directory, root.steps.get(text), |file, what, done| {
+                    let outcome = done.map_or_else(still_there, |()| "removed".to_owned());
+                    self.record(&path.join(file), what, outcome);
+                });
+                self.clean_sequence_state(path, &directory, files);
+                self.clean_parts(path, &directory, files);
+            }
+            self.clean_ways(files);
+        }
+    }
+
+    /// Cleans the indexes of all repositories, those last that take longest to read.
+    fn clean_indexes(&mut self) {
+        let (root, repositories) = (self.root, Arc::clone(&self.repositories));
+        let mut all = Vec::new();
+        for found in &*repositories {
+            let Ok(directory) = self.top.beneath(&found.path) else { continue };
+            let changed = changed_indexes(&directory, root.files.get(&found.text));
+            all.extend(changed.map(|(size, name)| (size, name, found)));
+        }
+        all.sort_by_key(|(size, ..)| *size);
+        for (_, name, FoundRepository { path, text, is_begun, .. }) in all {
+            let Ok(directory) = self.top.beneath(path) else { continue };
+            if let Some(what) = self.fault_of_index(path, &directory, &name, root.files.get(text), *is_begun)
+            {
+                self.set_aside(path, &directory, &name, &what);
+            }
         }
     }
 
@@ -133,29 +203,13 @@ impl<'c> Cleaner<'c> {
         Some((parent, path.file_name()?.to_owned()))
     }
 
-    fn clean_new(&mut self, path: &Path, text: &str) {
-        let kept = self.root.settings.get(text).map(|known| Arc::clone(&known.kept)).unwrap_or_default();
-        if let Ok(directory) = self.top.made_readable(path) {
-            return self.clean_directory(path, &directory, text, &kept);
-        }
-        self.clean_gitfile(path, text);
-    }
-
-    /// Cleans a directory that a name or two would make a repository. It may be none, so what git cannot read stays.
-    fn clean_begun(&mut self, path: &Path, text: &str) {
-        let Ok(directory) = self.top.made_readable(path) else { return };
-        self.clean_new_links(path, &directory, text);
-        let kept = self.root.begun.get(text).cloned().unwrap_or_default();
-        self.clean_settings(path, &directory, &kept);
-        self.clean_common_directory(path, &directory, self.root.files.get(text));
-        self.clean_references(path, &directory, self.root.files.get(text));
-        self.clean_files(path, &directory, self.root.files.get(text));
-        self.clean_lists(path, &directory, self.root.files.get(text));
-        self.clean_ways(self.root.files.get(text));
-    }
-
-    /// Cleans settings and hooks where other files may have these names.
-    pub(super) fn clean_settings(&mut self, path: &Path, directory: &OpenDirectory, kept: &BTreeSet<String>) {
+    /// Cleans settings and hooks where other files may have these names, so what git cannot read stays.
+    pub(super) fn clean_mixed_settings(
+        &mut self,
+        path: &Path,
+        directory: &OpenDirectory,
+        kept: &BTreeSet<String>,
+    ) {
         for name in CONFIGS.map(OsStr::new) {
             let text = directory.read_through(name);
             if text == Err(UNREAD) {
@@ -173,23 +227,6 @@ impl<'c> Cleaner<'c> {
         if !hooks.is_subset(kept) {
             self.clean_hooks(path, directory, OsStr::new("hooks"), kept);
         }
-    }
-
-    fn clean_directory(
-        &mut self,
-        path: &Path,
-        directory: &OpenDirectory,
-        text: &str,
-        kept: &BTreeSet<String>,
-    ) {
-        // They are told as what they are first of all.
-        self.clean_new_links(path, directory, text);
-        for name in CONFIGS {
-            self.clean_config(path, directory, OsStr::new(name), kept);
-        }
-        self.clean_hooks(path, directory, OsStr::new("hooks"), kept);
-        self.clean_common_directory(path, directory, self.root.files.get(text));
-        self.clean_state(path, directory, text);
     }
 
     pub(super) fn clean_config(
@@ -248,11 +285,16 @@ impl<'c> Cleaner<'c> {
             Some(_) => return self.set_aside(path, directory, name, "hooks that lie elsewhere"),
         };
         let Ok(hooks) = hooks else { return };
-        let path = path.join(name);
+        let (above, path) = (path, path.join(name));
         // In these, other files may be anything.
         let is_mixed = path == self.real
             || self.now.begun.iter().any(|begun| path.parent() == Some(&decode_path(begun)));
-        for hook in hooks.names().into_iter().filter(|hook| !is_mixed || is_of_git(hook)) {
+        let names = hooks.names();
+        // None of them was there before.
+        if names.len() > MOST_ALONE && kept.is_empty() && !is_mixed {
+            return self.set_aside(above, directory, name, "too many hooks");
+        }
+        for hook in names.into_iter().filter(|hook| !is_mixed || is_of_git(hook)) {
             let is_aside = self.aside.contains(&self.real.join(&path).join(&hook));
             let is_kept = is_aside || kept.contains(&told_hook(&hooks, &hook));
             let is_file = matches!(hooks.kind(&hook), Some(FileType::RegularFile | FileType::Symlink));
@@ -262,28 +304,27 @@ impl<'c> Cleaner<'c> {
         }
     }
 
-    fn clean_new_links(&mut self, path: &Path, directory: &OpenDirectory, text: &str) {
-        let root = self.root;
-        self.clean_links(path, directory, root.files.get(text).map(|known| &known.links));
-    }
-
-    /// Cleans what changes in the everyday use of a repository.
-    fn clean_state(&mut self, path: &Path, directory: &OpenDirectory, text: &str) {
-        let root = self.root;
-        self.clean_references(path, directory, root.files.get(text));
-        self.clean_files(path, directory, root.files.get(text));
-        self.clean_lists(path, directory, root.files.get(text));
-        self.clean_named(path, directory, root.files.get(text));
-        sequence::clean(directory, root.steps.get(text), |file, what, done| {
-            let outcome = match done {
-                Ok(()) => "removed".to_owned(),
-                Err(errno) => format!("still there ({errno}): check it before you use git there"),
-            };
-            self.record(&path.join(file), what, outcome);
+    /// Moves a directory away if so many names in it are to go that it would take long to treat each alone, and it has no
+    /// others. Returns whether it has been dealt with.
+    pub(super) fn moves_directory(
+        &mut self,
+        path: &Path,
+        repository: &OpenDirectory,
+        place: &Path,
+        names: usize,
+        what: &str,
+    ) -> bool {
+        let (Some(parent), Some(name)) = (place.parent(), place.file_name()) else { return false };
+        let has_others = || repository.beneath(place).is_ok_and(|found| found.names().len() > names);
+        if names <= MOST_ALONE || has_others() {
+            return false;
+        }
+        let outcome = self.outcome(path, || {
+            let aside = repository.beneath(parent)?.move_to(name, repository)?;
+            Ok(format!("all {names} moved to {}", path.join(aside).display()))
         });
-        self.clean_sequence_state(path, directory, root.files.get(text));
-        self.clean_parts(path, directory, root.files.get(text));
-        self.clean_ways(root.files.get(text));
+        self.record(&path.join(place), what, outcome);
+        true
     }
 
     pub(super) fn set_aside(&mut self, path: &Path, directory: &OpenDirectory, name: &OsStr, what: &str) {
@@ -299,13 +340,12 @@ impl<'c> Cleaner<'c> {
     /// Makes a change in a directory and describes the result. If the directory was not looked into before, what seems new
     /// may be the user's own, and stays.
     pub(super) fn outcome(&self, directory: &Path, change: impl FnOnce() -> Result<String, Errno>) -> String {
-        let left = |why: &str| format!("still there ({why}): check it before you use git there");
         let found = &self.root.found;
         match &found.cut {
-            Some(cut) if directory.ancestors().any(|above| found.skipped.contains(above)) => {
-                left(&format!("it may be your own, as the state before is not completely known: {cut}"))
+            Some(cut) if self.root.has_skipped(directory) => {
+                still_there(format!("it may be your own, as the state before is not completely known: {cut}"))
             }
-            _ => change().unwrap_or_else(|errno| left(&errno.to_string())),
+            _ => change().unwrap_or_else(still_there),
         }
     }
 
@@ -313,8 +353,20 @@ impl<'c> Cleaner<'c> {
         // Paths of other directories are absolute.
         let path = path.strip_prefix(&self.real).unwrap_or(path);
         let path = if self.root.is_workspace { path.to_owned() } else { self.root.path.join(path) };
-        self.planted.push(Planted { path: encode_path(&path), setting: setting.to_owned(), outcome });
+        let setting = setting.chars().take(MOST_SHOWN).collect();
+        self.findings.push(Planted { path: encode_path(&path), setting, outcome });
     }
+}
+
+/// Whether a path in a repository's directory is one by which git finds settings or hooks.
+fn is_of_settings(path: &Path) -> bool {
+    let first = path.components().next().map(|first| first.as_os_str());
+    first.is_some_and(|first| first == "hooks" || SETTINGS.iter().any(|name| first == *name))
+}
+
+/// The outcome if something could not be removed.
+pub(super) fn still_there(why: impl Display) -> String {
+    format!("{STILL_THERE} ({why}): check it before you use git there")
 }
 
 /// Whether git may run a file in a hooks directory.
@@ -354,10 +406,9 @@ pub(super) fn risky_settings(path: &Path) -> BTreeSet<String> {
 
 /// The same for an open directory.
 pub(super) fn risky_settings_in(directory: &OpenDirectory) -> BTreeSet<String> {
-    let texts = CONFIGS.iter().filter_map(|name| directory.read(name).ok());
-    let entries = texts.filter_map(|text| config::read(&text).ok()).flatten();
+    let settings = CONFIGS.iter().flat_map(|name| risky_settings_of(directory, OsStr::new(name)));
     let hooks = directory.beneath(Path::new("hooks")).map(|hooks| told_hooks(&hooks)).unwrap_or_default();
-    entries.filter(is_risky).map(|entry| shown(&entry)).chain(hooks).collect()
+    settings.chain(hooks).collect()
 }
 
 /// The same for a directory that a name or two would make a repository.

@@ -31,17 +31,21 @@ enum RunsWhen {
     Program,
     /// Those that begin with an exclamation mark.
     Bang,
-    /// URLs that run a command.
+    /// URLs that run a command, alone or in a list.
     Address,
     /// Those whose subsection is such a URL.
     OfAddress,
+    /// Those whose subsection becomes such a URL when it replaces the beginning of another one.
+    OfBase,
+    /// Lists with the word that makes git's prompt script pass what a commit's message says as an option.
+    Svn,
     /// Options of a merge that name a strategy by a path, or pass options to it, which its script may evaluate.
     MergeOptions,
     /// Those with a slash: git adds a prefix, and the result is a path.
     Slash,
 }
 
-use RunsWhen::{Address, Always, Bang, MergeOptions, OfAddress, Program, Slash};
+use RunsWhen::{Address, Always, Bang, MergeOptions, OfAddress, OfBase, Program, Slash, Svn};
 use Subsection::{Any, None as Plain, Some as With};
 
 const fn setting(
@@ -94,6 +98,8 @@ const SETTINGS: &[Setting] = &[
     setting("remote", With, "uploadpack", Always, "git-config(1), remote.<name>.uploadpack"),
     setting("remote", With, "receivepack", Always, "git-config(1), remote.<name>.receivepack"),
     setting("remote", With, "vcs", Always, "git-config(1), remote.<name>.vcs"),
+    setting("remote", With, "*", OfAddress, "git-config(1), remote.<name>: without a URL, its name is one, also for git fetch --all and missing objects"),
+    setting("remotes", Any, "*", Address, "git-config(1), remotes.<group>: names or URLs, for git remote update"),
     setting("remote", With, "url", Address, "git-remote-ext(1)"),
     setting("remote", With, "pushurl", Address, "git-remote-ext(1)"),
     setting("submodule", With, "url", Address, "git-remote-ext(1)"),
@@ -101,8 +107,8 @@ const SETTINGS: &[Setting] = &[
     setting("branch", With, "pushremote", Address, "git-config(1), branch.<name>.pushRemote"),
     setting("remote", Plain, "pushdefault", Address, "git-config(1), remote.pushDefault"),
     setting("checkout", Plain, "defaultremote", Address, "git-config(1), checkout.defaultRemote"),
-    setting("url", With, "insteadof", OfAddress, "git-config(1), url.<base>.insteadOf"),
-    setting("url", With, "pushinsteadof", OfAddress, "git-config(1), url.<base>.pushInsteadOf"),
+    setting("url", With, "insteadof", OfBase, "git-config(1), url.<base>.insteadOf"),
+    setting("url", With, "pushinsteadof", OfBase, "git-config(1), url.<base>.pushInsteadOf"),
     setting("protocol", Any, "allow", Always, "git-config(1), protocol.<name>.allow"),
     setting("submodule", With, "update", Bang, "gitmodules(5), submodule.<name>.update"),
     setting("uploadpack", Plain, "packobjectshook", Always, "git-config(1), uploadpack.packObjectsHook"),
@@ -143,6 +149,8 @@ const SETTINGS: &[Setting] = &[
     setting("annex", Plain, "*-hook", Always, "git-annex(1), configuration"),
     setting("annex", Plain, "*-program", Always, "git-annex(1), configuration"),
     setting("remote", With, "annex-*", Always, "git-annex(1), configuration"),
+    setting("bash", Plain, "showupstream", Svn, "git-sh-prompt: a commit's message names an option of git rev-list, which writes a file"),
+    setting("svn-remote", With, "url", Always, "git-sh-prompt: the same"),
     setting("svn", Plain, "authorsprog", Always, "git-svn(1), --authors-prog"),
     setting("svn", Any, "configdir", Always, "git-svn(1), --config-dir: settings of Subversion, which name programs"),
     setting("svn-remote", With, "authorsprog", Always, "git-svn(1), --authors-prog"),
@@ -178,10 +186,14 @@ impl RunsWhen {
             Always => true,
             Program => entry.value.is_some() && !is_boolean(value.trim()),
             Bang => value.trim_start().starts_with('!'),
-            Address => is_command(&value),
-            OfAddress => {
-                entry.subsection.as_deref().is_some_and(|base| is_command(&String::from_utf8_lossy(base)))
+            Address => value.split_whitespace().any(is_command),
+            OfAddress => is_command(&entry.subsection_text()),
+            OfBase => {
+                let base = entry.subsection_text();
+                is_command(&base) || HELPERS.iter().any(|helper| helper.starts_with(&base))
             }
+            // The script expands wildcards.
+            Svn => value.split_whitespace().any(|word| word == "svn" || word.contains(['*', '?', '[', '\\'])),
             Slash => value.contains('/'),
             // Quoted text may be anything.
             MergeOptions => value.contains(['/', 'X', '"', '\'', '\\']) || value.contains("--strategy-"),
@@ -195,9 +207,12 @@ fn is_boolean(value: &str) -> bool {
     words.iter().any(|word| value.eq_ignore_ascii_case(word)) || value.parse::<i64>().is_ok()
 }
 
-/// Whether a URL is handled by a remote helper that runs a command in it.
+/// Remote helpers that run a command in a URL, or use an open file that it names.
+const HELPERS: [&str; 2] = ["ext::", "fd::"];
+
+/// Whether a URL is handled by such a helper.
 pub(super) fn is_command(address: &str) -> bool {
-    ["ext::", "fd::"].iter().any(|helper| address.trim_start().starts_with(helper))
+    HELPERS.iter().any(|helper| address.trim_start().starts_with(helper))
 }
 
 #[cfg(test)]
@@ -241,7 +256,8 @@ mod tests {
                     [branch \"b\"]\n mergeOptions = --no-ff -s ours\n\
                     [url \"https://host/\"]\n insteadOf = git@host:\n[annex]\n uuid = 1\n version = 10\n\
                     [lfs]\n repositoryformatversion = 0\n[lfs \"https://host/x\"]\n access = basic\n\
-                    [credential]\n helper =\n[sendemail]\n smtpserver = mail.host\n[format]\n suffix = .txt\n";
+                    [credential]\n helper =\n[sendemail]\n smtpserver = mail.host\n[format]\n suffix = .txt\n\
+                    [remotes]\n default = origin other\n[remote \"ext\"]\n url = https://host/e\n[bash]\n showUpstream = auto verbose\n showDirtyState = false\n";
         assert_eq!(running(text), Vec::<String>::new());
     }
 
@@ -256,7 +272,9 @@ mod tests {
                     [instaweb]\n modulePath = m\n port = \"1\\nx\"\n local = true\n gitwebDir = /w\n[format]\n outputDirectory = /o\n \
                     suffix = /../x\n[svn]\n configDir = c\n[sendemail]\n smtpServerOption = -C\n\
                     [http]\n saveCookies = true\n[credential]\n uiHelper = p\n[gc]\n repackFilterTo = /x/p\n\
-                    [extensions]\n partialClone = ext::p\n";
+                    [extensions]\n partialClone = ext::p\n[remote \"ext::q\"]\n promisor = true\n[remotes \"g\"]\n x = o ext::p\n\
+                    [url \"ext\"]\n insteadOf = x\n[bash]\n showUpstream = verbose svn\n[bash \"x\"]\n showUpstream = svn\n\
+                    [bash]\n showUpstream = sv?\n[svn-remote \"s\"]\n url = u\n";
         let expected = [
             "core.fsmonitor",
             "filter.X.clean",
@@ -289,6 +307,12 @@ mod tests {
             "credential.uihelper",
             "gc.repackfilterto",
             "extensions.partialclone",
+            "remote.ext::q.promisor",
+            "remotes.g.x",
+            "url.ext.insteadof",
+            "bash.showupstream",
+            "bash.showupstream",
+            "svn-remote.s.url",
         ];
         assert_eq!(running(text), expected);
     }

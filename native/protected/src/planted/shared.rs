@@ -16,36 +16,21 @@ const WRITTEN: [&str; 9] =
     ["hooks", "info", "logs", "rebase-apply", "rebase-merge", "refs", "rr-cache", "sequencer", "worktrees"];
 /// Files that git replaces and never writes in place, and that may be large.
 const REPLACED: [&str; 3] = ["index", "packed-refs", "shallow"];
-/// Maximum number of directories that are looked into.
-const MOST: usize = 30_000;
 
 /// The files of a repository that have more than one name, by their directory.
 fn shared_files(repository: &OpenDirectory) -> Vec<(PathBuf, OsString)> {
-    let mut rest: Vec<PathBuf> = WRITTEN.map(PathBuf::from).into();
-    let mut all = shared_in(repository, Path::new(""), repository.entries());
-    let mut seen = 0;
-    while let Some(path) = rest.pop().filter(|_| seen < MOST) {
-        let Ok(directory) = repository.beneath(&path) else { continue };
-        seen += 1;
-        let entries = directory.entries();
-        let directories = entries.iter().filter(|(_, kind)| *kind == FileType::Directory);
-        rest.extend(directories.map(|(name, _)| path.join(name)));
-        all.extend(shared_in(&directory, &path, entries));
-    }
-    all
-}
-
-fn shared_in(
-    directory: &OpenDirectory,
-    path: &Path,
-    entries: Vec<(OsString, FileType)>,
-) -> Vec<(PathBuf, OsString)> {
+    let mut all = Vec::new();
+    let is_entered =
+        |parent: &Path, name: &OsStr| parent != "" || WRITTEN.iter().any(|written| name == *written);
     let is_written = |name: &OsStr| {
         !REPLACED.iter().any(|own| name == *own) && !name.as_bytes().starts_with(b"sharedindex.")
     };
-    let files = entries.into_iter().filter(|(_, kind)| *kind == FileType::RegularFile);
-    let files = files.map(|(name, _)| name).filter(|name| is_written(name) && directory.is_shared(name));
-    files.map(|name| (path.to_owned(), name)).collect()
+    repository.walk(is_entered, |directory, path, entries| {
+        let files = entries.into_iter().filter(|(_, kind)| *kind == FileType::RegularFile);
+        let shared = files.filter(|(name, _)| is_written(name) && directory.is_shared(name));
+        all.extend(shared.map(|(name, _)| (path.to_owned(), name)));
+    });
+    all
 }
 
 impl Cleaner<'_> {

@@ -1,5 +1,6 @@
 //! Files that commands can write to and that git reads settings or hooks from because trusted settings name them.
 
+use super::budget::UNREAD;
 use super::config::{self, ConfigEntry};
 use super::directory::{OpenDirectory, read_all};
 use super::hooks::RelativeHooks;
@@ -250,7 +251,7 @@ fn references(path: &Path) -> Arc<References> {
     {
         return Arc::clone(references);
     }
-    let references = Arc::new(read(path));
+    let Some(references) = read(path).map(Arc::new) else { return Arc::default() };
     if kept.len() >= MOST_KEPT {
         kept.clear();
     }
@@ -258,9 +259,13 @@ fn references(path: &Path) -> Arc<References> {
     references
 }
 
-fn read(path: &Path) -> References {
+/// `None` if it is not read now, and may be another time.
+fn read(path: &Path) -> Option<References> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let text = rustix::fs::openat(CWD, path, flags, Mode::empty()).and_then(read_all);
+    if text == Err(UNREAD) {
+        return None;
+    }
     let entries = text.ok().and_then(|text| config::read(&text).ok()).unwrap_or_default();
     let mut references = References::default();
     for entry in entries {
@@ -274,5 +279,5 @@ fn read(path: &Path) -> References {
             _ => {}
         }
     }
-    references
+    Some(references)
 }

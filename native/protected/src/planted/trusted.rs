@@ -1,7 +1,7 @@
 //! Undoes what a command did to the paths by which git finds settings and hooks.
 
 use super::directory::OpenDirectory;
-use super::repository::{Cleaner, risky_settings_of, told_git_hooks, told_hook, told_hooks};
+use super::repository::{Cleaner, risky_settings_of, still_there, told_git_hooks, told_hook, told_hooks};
 use super::sources::{TrustedKind, TrustedPath};
 use super::way::{Entry, Way, open_parent};
 use rustix::fs::FileType;
@@ -82,9 +82,9 @@ impl Cleaner<'_> {
     /// Whether a name is a link by which git found settings or hooks before, too.
     pub(super) fn is_own_link(&self, path: &Path, directory: &OpenDirectory, name: &OsStr) -> bool {
         let path = self.real.join(path).join(name);
-        let mut steps = self.root.sources.trusted.iter().flat_map(|trusted| &trusted.way.steps);
-        let now = Entry::in_directory(directory, name);
-        matches!(now, Entry::Link(_)) && steps.any(|step| step.path == path && step.entry == now)
+        let steps = self.root.sources.trusted.iter().flat_map(|trusted| &trusted.way.steps);
+        let mut links = steps.filter(|step| step.path == path && matches!(step.entry, Entry::Link(_)));
+        links.any(|step| step.entry == Entry::in_directory(directory, name))
     }
 }
 
@@ -92,10 +92,6 @@ fn put_back(directory: &OpenDirectory, name: &OsStr, target: &OsStr) -> Result<O
     let aside = directory.set_aside(name)?;
     directory.make_link(name, target)?;
     Ok(aside)
-}
-
-fn still_there(errno: Errno) -> String {
-    format!("still there ({errno}): check it before you use git there")
 }
 
 /// What a path has that runs programs. `is_root` says whether it is a whole writable directory.

@@ -1,9 +1,8 @@
 //! The directories that journals are kept in, and their files.
 
-use super::record::Record;
 use crate::{
     draft::{fresh_name, nameless},
-    names, path,
+    names,
 };
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
@@ -19,7 +18,7 @@ use std::sync::LazyLock;
 
 /// Suffixes of complete and of incomplete journals.
 const SUFFIX: &str = ".journal";
-const UNFINISHED: &str = ".unfinished";
+pub(super) const UNFINISHED: &str = ".unfinished";
 
 /// File mode of data that only its owner may read.
 const PRIVATE: Mode = Mode::from_raw_mode(0o600);
@@ -50,7 +49,7 @@ impl StateDir {
     }
 
     /// The path with links resolved, as far as it exists.
-    fn real(&self) -> PathBuf {
+    pub(super) fn real(&self) -> PathBuf {
         let above = self.path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
         above.map_or_else(
             || self.path.clone(),
@@ -102,10 +101,8 @@ pub(super) fn state_dirs() -> &'static [StateDir; 2] {
     &PLACES
 }
 
-/// The directories for the journal of a change, those first that are outside the changed workspaces, where tools could
-/// write.
-pub(super) fn outside_first(record: &Record) -> [&'static StateDir; 2] {
-    let roots: Vec<PathBuf> = record.roots.iter().map(|root| path::decode(&root.path)).collect();
+/// The directories for journals, those first that are outside these workspaces, where tools could write.
+pub(super) fn outside_first(roots: &[PathBuf]) -> [&'static StateDir; 2] {
     let is_outside = |state_dir: &StateDir| {
         let real = state_dir.real();
         !roots.iter().any(|root| real.starts_with(root))

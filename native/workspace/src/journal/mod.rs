@@ -8,6 +8,7 @@
 //! Nothing is fsynced: this protects against processes that die, not against power loss.
 
 mod ledger;
+mod notes;
 mod record;
 mod recovery;
 mod undo;
@@ -15,6 +16,7 @@ mod undo;
 pub(super) use ledger::Journal;
 #[cfg(test)]
 pub(crate) use ledger::StateDir;
+pub use notes::{read_note, write_note};
 pub(super) use record::{FileIdentity, JournalStep, Record};
 pub use recovery::recover_if_needed;
 #[cfg(test)]
@@ -47,7 +49,8 @@ pub(super) fn begin(record: &Record) -> Result<Journal> {
         before();
     }
     let mut failures = Vec::new();
-    for state_dir in ledger::outside_first(record) {
+    let roots: Vec<PathBuf> = record.roots.iter().map(|root| super::path::decode(&root.path)).collect();
+    for state_dir in ledger::outside_first(&roots) {
         match state_dir.make().and_then(|ledger| ledger.write(&record.to_bytes())) {
             Ok(journal) => return Ok(journal),
             Err(error) => failures.push(format!("{}: {error}", super::path::encode(state_dir.path()))),

@@ -292,10 +292,15 @@ fn merge_options_of_a_new_repository_pass_nothing_to_a_script() {
     }
 }
 
+/// Git's script for prompts, if it is installed.
+pub(super) fn prompt_script() -> Option<&'static str> {
+    let scripts = ["/usr/lib/git-core/git-sh-prompt", "/usr/share/git-core/contrib/completion/git-prompt.sh"];
+    scripts.into_iter().find(|script| Path::new(script).exists())
+}
+
 #[test]
 fn numbers_that_the_prompt_evaluates_are_numbers() {
-    let scripts = ["/usr/lib/git-core/git-sh-prompt", "/usr/share/git-core/contrib/completion/git-prompt.sh"];
-    let Some(script) = scripts.iter().find(|script| Path::new(script).exists()) else { return };
+    let Some(script) = prompt_script() else { return };
     let person = format!(". {script}; __git_ps1 a b; echo \"${{PS1@P}}\"");
     for (state, files) in [("rebase-merge", ["msgnum", "end"]), ("rebase-apply", ["next", "last"])] {
         for file in files {

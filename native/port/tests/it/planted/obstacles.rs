@@ -2,9 +2,10 @@
 
 use super::leftovers::{assert_taken_out, tiers};
 use super::{Outside, REQUIRED, made, program};
-use crate::common::Env;
+use crate::common::{Env, PROGRAM, required};
 use serde_json::json;
 use std::fs;
+use std::process::Command;
 
 const PLANT: &str = "git init -q n; git -C n config core.fsmonitor EVIL";
 
@@ -79,6 +80,105 @@ fn what_is_too_much_to_read_is_set_aside_unread() {
         assert!(unread.count() >= 2, "{result}");
         assert!((1..5).all(|number| !env.path().join(format!("r/.git/sharedindex.{number}")).exists()));
     }
+}
+
+/// Whatever a command leaves to be read, nothing is set aside that it has not touched.
+#[test]
+fn what_a_command_leaves_to_be_read_takes_nothing_else_away() {
+    let prepare = format!(
+        "{}; {}; git worktree add -q ../wt -b wt; git update-ref refs/remotes/o/main HEAD; \
+         git symbolic-ref refs/remotes/o/HEAD refs/remotes/o/main; git symbolic-ref refs/heads/alias refs/heads/main; \
+         cp -r .git/hooks/pre-commit.sample .git/hooks/pre-commit; git config user.long $(seq -s x 2000); mkdir .git/remotes; \
+         echo 'URL: ext::mine' > .git/remotes/own; git -C ../wt rev-parse HEAD",
+        made("a"),
+        made("r") + "; cd r"
+    );
+    // Every size, so that no byte is left.
+    let command = "for size in $(seq 0 28); do for i in 1 2; do truncate -s $((1<<size)) a/.git/sharedindex.$size-$i; done; done; \
+                   git -C r checkout -q -b other; git init -q n; git -C n config core.fsmonitor EVIL";
+    for tier in tiers() {
+        let (runs, result, env) = super::leftovers::left(tier, &prepare, command, "n", "git status");
+        assert!(!runs, "{result}");
+        let told = result["planted"].as_array().unwrap();
+        let others = told.iter().map(|told| told["path"].as_str().unwrap());
+        let others: Vec<&str> = others.filter(|path| !path.starts_with("a/.git/sharedindex.")).collect();
+        assert_eq!(others, ["n/.git/config"], "{result}");
+        let result = env.run("git -C wt rev-parse wt o/HEAD alias && git -C r rev-parse other");
+        assert_eq!(result["exit_code"], 0, "{result}");
+    }
+}
+
+#[test]
+fn many_links_are_moved_at_once_and_leave_room_for_what_is_worse() {
+    let command = format!(
+        "mkdir a/.git/x; ln -s $(seq -f /nowhere/%.0f 1500) a/.git/x; ln -s $(seq -f /nowhere/m%.0f 150) a/.git; {PLANT}"
+    );
+    for tier in tiers() {
+        let (runs, result, env) = super::leftovers::left(tier, &made("a"), &command, "n", "git status");
+        assert!(!runs, "{result}");
+        let told = result["planted"].as_array().unwrap();
+        assert_eq!((told.len(), &told[0]["path"]), (101, &json!("n/.git/config")), "{result}");
+        assert_eq!(told[100]["setting"], "and 52 more", "{result}");
+        let at = env.path().join("a/.git");
+        assert!(!at.join("x").exists() && !at.join("m1").is_symlink(), "{result}");
+        // They are not looked at again.
+        assert!(env.run("true").get("planted").is_none());
+        assert_eq!(env.run("ls a/.git/planted-* | wc -l")["stdout"], "1500\n");
+    }
+}
+
+/// More repositories than are looked at, and a program that runs in one that was there before.
+const FILL: &str =
+    "mkdir -p n{1..2100}/.git/{objects,refs}; for i in n*; do echo 'ref: refs/heads/x' > $i/.git/HEAD; done";
+const FAR: &str = "x/y/z/q/r";
+
+#[test]
+fn new_repositories_take_protection_from_none_that_was_there() {
+    for tier in tiers() {
+        let (outside, env) = (Outside::new(), Env::with("off"));
+        program(&env, &outside);
+        env.run(&format!("git init -q --bare x/y/z/q/b.git; {}", made(FAR)));
+        let env = env.now_under(tier);
+        let result = env.run(FILL);
+        assert!(result["planted"].to_string().contains("not completely"), "{result}");
+        let directory = env.path().join(FAR);
+        let evil = env.path().join("evil");
+        let result = env.run(&format!(
+            "git -C {FAR} config core.fsmonitor {}; ln -s /x {FAR}/.git/FETCH_HEAD; \
+             cp evil x/y/z/q/b.git/hooks/post-receive",
+            evil.display()
+        ));
+        assert!(!outside.runs(&directory, &["status"]), "{result}");
+        assert!(!directory.join(".git/FETCH_HEAD").is_symlink(), "{result}");
+        assert!(!env.path().join("x/y/z/q/b.git/hooks/post-receive").exists(), "{result}");
+    }
+}
+
+/// Each call is a process of its own, which notes what the next one has to know.
+#[test]
+fn new_repositories_take_protection_from_none_in_later_processes() {
+    let (outside, env) = (Outside::new(), Env::with("off"));
+    program(&env, &outside);
+    env.run(&format!("mkdir -p x/y/z/q; {}", made(FAR)));
+    let state = tempfile::TempDir::new_in("/var/tmp").unwrap();
+    let call = |command: &str| {
+        let mut call = Command::new(PROGRAM);
+        call.args(["call", "shell_exec", "--command", command, "--settings", "none", "--allow", "Bash"]);
+        call.args(["--sandbox", &required(), "--workspace"]).arg(env.path());
+        let output = call.env("XDG_STATE_HOME", state.path()).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let notes = || state.path().join("beamai/journals").read_dir().into_iter().flatten().count();
+    let told = call(FILL);
+    assert!(told.contains("not completely") && notes() == 1, "{told}");
+    let evil = env.path().join("evil");
+    let told = call(&format!("git -C {FAR} config core.fsmonitor {}", evil.display()));
+    assert!(!outside.runs(&env.path().join(FAR), &["status"]), "{told}");
+    let new =
+        env.path().read_dir().unwrap().map(|new| new.unwrap().path()).filter(|new| new.join(".git").exists());
+    new.for_each(|new| fs::remove_dir_all(new).unwrap());
+    let told = call("true");
+    assert!(!told.contains("planted") && notes() == 0, "{told}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What a command leaves in git's own files so that the person's git writes, deletes or runs something that it names there.
 
-use super::leftovers::{assert_taken_out, left, tiers};
+use super::leftovers::{assert_taken_out, left, prompt_script, tiers};
 use super::{REQUIRED, made};
 use serde_json::json;
 use std::fs;
@@ -253,5 +253,49 @@ fn an_index_writes_no_file_of_a_repository_in_the_work_tree() {
             "cd r; echo x > b.git/description; touch b.git/refs/heads/.k; git add -f b.git; git commit -qm c";
         let (_, result, _) = left(tier, &own, command, "r", "true");
         assert_eq!((&result["exit_code"], result.get("planted")), (&json!(0), None), "{result}");
+    }
+}
+
+/// Git writes the files of a sparse directory when it needs them, from the tree that its entry names.
+#[test]
+fn a_sparse_index_writes_no_file_of_a_repository_in_the_work_tree() {
+    let prepare = made("r")
+        + "; cd r; mkdir sub; echo k > sub/k; git add sub; git commit -qm sub; git init -q --bare sub/b.git; git remote add b ./sub/b.git";
+    let command = r#"cd r; tree() { printf "$1 $2\t$3\n" | git mktree; }; z() { head -c $1 /dev/zero; }
+        id=$(tree '100755 blob' $(git hash-object -w EVIL) post-receive); id=$(tree '040000 tree' $id hooks)
+        id=$(tree '040000 tree' $id b.git); hex=$(echo $id | sed 's/../\\x&/g')
+        { printf 'DIRC\0\0\0\3\0\0\0\1'; z 24; printf '\0\0@\0'; z 12; printf $hex; printf '@\4@\0sub/'; z 4
+          printf 'sdir\0\0\0\0'; z 20; } > .git/index"#;
+    let person = "git sparse-checkout disable; git push -q b main";
+    assert_taken_out(&prepare, command, "r", person, "r/.git/index");
+}
+
+#[test]
+fn addresses_for_names_in_new_settings_run_nothing() {
+    for (settings, person) in [
+        ("remote.ext::EVIL.promisor true", "git cat-file -p 1111111111111111111111111111111111111111"),
+        ("remote.ext::EVIL.fetch +refs/heads/*:refs/x/*", "git fetch --all"),
+        ("remotes.group ext::EVIL", "git remote update group"),
+        ("url.ext.insteadOf x; git -C n config remote.o.url x::EVIL", "git fetch o"),
+    ] {
+        let command = format!("{}; git -C n config {settings}", made("n"));
+        assert_taken_out("true", &command, "n", &format!("GIT_ALLOW_PROTOCOL=ext {person}"), "n/.git/config");
+    }
+}
+
+#[test]
+fn no_message_is_an_option_of_what_the_prompt_runs() {
+    let Some(script) = prompt_script() else { return };
+    for (setting, id) in [
+        ("svn-remote.s.url http://h/r", "http://h/r/--output=MARK@1 0-0"),
+        ("bash.showUpstream svn", "--output=MARK@1 0-0"),
+    ] {
+        let command = format!(
+            "{}; cd n; git config {setting}; printf 'x\\n\\ngit-svn-id: {id}\\n' | git commit -q --allow-empty -F -",
+            made("n")
+        );
+        let person =
+            format!(". {script}; GIT_PS1_SHOWUPSTREAM=auto; __git_ps1; test -e MARK...HEAD && touch MARK");
+        assert_taken_out("true", &command, "n", &person, "n/.git/config");
     }
 }
