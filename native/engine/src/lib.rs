@@ -1,5 +1,6 @@
 //! Runs calls: finds the tool in the [`catalogue`], checks arguments and permissions, and runs it. [`Host`] does that
-//! for one workspace and policy; [`display`] shows results to people.
+//! for one workspace and policy; [`display`] shows results to people, and [`refusal`] has the errors of calls that needed an
+//! approval and did not get it.
 
 #![forbid(unsafe_code)]
 

@@ -1,11 +1,11 @@
 //! The tools of a dialect for clients of the Model Context Protocol, on standard input and output or over HTTP.
 //!
 //! ```text
-//! stdin, stdout ── lines ──┐                             ┌── listing       the catalogue as the protocol lists it
-//!                          ├── rmcp ── server (ConnectionServer) ──┤
-//! HTTP ── http ── rmcp ────┘              |              └── running_call  one call: thread, progress, cancellation
-//!                                      session               |
-//!                        what outlives a call           elicitation, form  approvals and questions
+//! stdin, stdout ── lines ──┐                    ┌── listing       the catalogue as the protocol lists it
+//!                          ├── rmcp ── server ──┤
+//! HTTP ── http ── rmcp ────┘            |       └── running_call  one call: thread, progress, cancellation
+//!                                    session             |
+//!                     what outlives a call       elicitation, form  approvals and questions
 //! ```
 //!
 //! The library implements the protocol; the modules here determine the content. A [`McpServer`] serves until its input
