@@ -490,7 +490,17 @@ fn a_lock_does_not_stay_when_the_program_is_ended_from_outside() {
             std::fs::write(&index, &before).unwrap();
             // On a busy machine, this process has to see the lock before the other one has written the index.
             let mut port = Command::new("nice");
-            port.args(["-n", "19", PROGRAM, "call", "--default", "allow", "--sandbox", &required(), "--workspace"]);
+            port.args([
+                "-n",
+                "19",
+                PROGRAM,
+                "call",
+                "--default",
+                "allow",
+                "--sandbox",
+                &required(),
+                "--workspace",
+            ]);
             port.arg(dir.path()).args(["git_add", r#"{"path": "list"}"#]).stdout(Stdio::null());
             let mut port = port.stderr(Stdio::null()).spawn().unwrap();
             while !lock.exists() && port.try_wait().unwrap().is_none() {}
