@@ -2,8 +2,9 @@
 
 use beamai_base::{HostHint, Reason, Result, ToolError};
 use beamai_isolation::{Planted, SandboxMode, SandboxSettings, Tier, secrets};
+use beamai_planted::{RepositorySnapshot, remove_planted};
 use beamai_policy::{DeniedPaths, StartRules};
-use beamai_protected::{ProtectedPaths, RepositorySnapshot, protected_paths, remove_planted};
+use beamai_protected::{ProtectedPaths, protected_paths};
 use beamai_workspace::{Workspace, decode_path, journal};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;

@@ -101,7 +101,7 @@ pub(super) fn reading<T>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planted::directory::OpenDirectory;
+    use crate::directory::OpenDirectory;
 
     #[test]
     fn a_cleaning_reads_no_more_than_its_budget() {

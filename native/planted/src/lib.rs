@@ -7,6 +7,11 @@
 //! creates can only be checked when it ends: in each new repository, settings that run programs are removed and hooks are
 //! renamed; in each existing one, new `exec` commands of a rebase are removed, and so is other state that git would not have
 //! made ([`files`], [`sequence`]). An ordinary clone stays unchanged.
+//!
+//! For Linux only; empty elsewhere.
+
+#![cfg(target_os = "linux")]
+#![forbid(unsafe_code)]
 
 mod baseline;
 mod budget;
@@ -36,12 +41,11 @@ mod trees;
 mod trusted;
 mod way;
 
-use crate::index::protected_paths_anew;
-use crate::{ProtectedPaths, protected_paths};
 use baseline::{ByRepository, RepositoryBaseline, RunningBaselines};
 use beamai_base::Result;
 use beamai_isolation::Planted;
 use beamai_policy::DeniedPaths;
+use beamai_protected::{ProtectedPaths, protected_paths, protected_paths_anew};
 use beamai_workspace::{decode_path, encode_path};
 use budget::{BudgetScope, ChangeTime};
 use directory::OpenDirectory;

@@ -15,7 +15,7 @@ use super::repository::Cleaner;
 use super::settings::is_command;
 use super::state::{KnownState, state};
 use super::trees::{KnownTree, named_trees, trees_of};
-use crate::ProtectedPaths;
+use beamai_protected::ProtectedPaths;
 use beamai_workspace::decode_path;
 use rustix::fs::FileType;
 use std::collections::{BTreeMap, BTreeSet};

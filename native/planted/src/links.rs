@@ -4,7 +4,7 @@ use super::change::MOVED;
 use super::directory::{OpenDirectory, by_directory};
 use super::files::KnownFiles;
 use super::repository::Cleaner;
-use crate::ProtectedPaths;
+use beamai_protected::ProtectedPaths;
 use beamai_workspace::decode_path;
 use rustix::fs::FileType;
 use std::collections::BTreeMap;
