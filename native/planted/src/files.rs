@@ -212,7 +212,7 @@ fn id_length(path: &Path, directory: &OpenDirectory) -> usize {
     if format.is_some_and(|format| format.text() == "sha256") { 32 } else { 20 }
 }
 
-/// A file with a remote whose address may run a command, or a directory of remotes that lies elsewhere.
+/// A file with a remote whose name or address may run a command, or a directory of remotes that lies elsewhere.
 struct RunningRemote {
     directory: &'static str,
     /// Empty for the directory.
@@ -237,7 +237,8 @@ fn running_remotes(repository: &OpenDirectory) -> Vec<RunningRemote> {
         for name in list.names() {
             let text = list.read(&name);
             let runs = |text: &Vec<u8>| String::from_utf8_lossy(text).lines().any(is_running_address);
-            if list.kind(&name) != Some(FileType::Directory) && text.as_ref().map_or(true, runs) {
+            let is_run = is_command(&name.to_string_lossy()) || text.as_ref().map_or(true, runs);
+            if is_run && list.kind(&name) != Some(FileType::Directory) {
                 let told = format!("{directory}/{name:?} {text:?} {:?}", list.link(&name));
                 found.push(RunningRemote { directory, name, told });
             }

@@ -31,9 +31,9 @@ enum RunsWhen {
     Program,
     /// Those that begin with an exclamation mark.
     Bang,
-    /// URLs that run a command, alone or in a list.
+    /// Names of remotes and URLs that run a command, alone or in a list.
     Address,
-    /// Those whose subsection is such a URL.
+    /// Those whose subsection is such a name.
     OfAddress,
     /// Those whose subsection becomes such a URL when it replaces the beginning of another one.
     OfBase,
@@ -98,7 +98,7 @@ const SETTINGS: &[Setting] = &[
     setting("remote", With, "uploadpack", Always, "git-config(1), remote.<name>.uploadpack"),
     setting("remote", With, "receivepack", Always, "git-config(1), remote.<name>.receivepack"),
     setting("remote", With, "vcs", Always, "git-config(1), remote.<name>.vcs"),
-    setting("remote", With, "*", OfAddress, "git-config(1), remote.<name>: without a URL, its name is one, also for git fetch --all and missing objects"),
+    setting("remote", With, "*", OfAddress, "git-config(1), remote.<name>: without a URL, its name is one; git fetch --all and a search for missing objects pass it to git fetch"),
     setting("remotes", Any, "*", Address, "git-config(1), remotes.<group>: names or URLs, for git remote update"),
     setting("remote", With, "url", Address, "git-remote-ext(1)"),
     setting("remote", With, "pushurl", Address, "git-remote-ext(1)"),
@@ -151,6 +151,11 @@ const SETTINGS: &[Setting] = &[
     setting("remote", With, "annex-*", Always, "git-annex(1), configuration"),
     setting("bash", Plain, "showupstream", Svn, "git-sh-prompt: a commit's message names an option of git rev-list, which writes a file"),
     setting("svn-remote", With, "url", Always, "git-sh-prompt: the same"),
+    setting("extensions", Plain, "refstorage", Slash, "git-config(1), extensions.refStorage: references that lie elsewhere"),
+    setting("gitflow", Any, "hooks", Always, "git-flow, gitflow.path.hooks"),
+    setting("stgit", Any, "editor", Always, "stg(1), stgit.editor"),
+    setting("stgit", Any, "pager", Always, "stg(1), stgit.pager"),
+    setting("lfs", Plain, "storage", Slash, "git-lfs-config(5), lfs.storage: files are written there"),
     setting("svn", Plain, "authorsprog", Always, "git-svn(1), --authors-prog"),
     setting("svn", Any, "configdir", Always, "git-svn(1), --config-dir: settings of Subversion, which name programs"),
     setting("svn-remote", With, "authorsprog", Always, "git-svn(1), --authors-prog"),
@@ -210,9 +215,11 @@ fn is_boolean(value: &str) -> bool {
 /// Remote helpers that run a command in a URL, or use an open file that it names.
 const HELPERS: [&str; 2] = ["ext::", "fd::"];
 
-/// Whether a URL is handled by such a helper.
+/// Whether a remote with this name or URL runs a command: by such a helper, or because git passes it to `git fetch` or `git push`
+/// without `--`, which take it as an option.
 pub(super) fn is_command(address: &str) -> bool {
-    HELPERS.iter().any(|helper| address.trim_start().starts_with(helper))
+    let address = address.trim_start();
+    address.starts_with('-') || HELPERS.iter().any(|helper| address.starts_with(helper))
 }
 
 #[cfg(test)]
@@ -274,7 +281,11 @@ mod tests {
                     [http]\n saveCookies = true\n[credential]\n uiHelper = p\n[gc]\n repackFilterTo = /x/p\n\
                     [extensions]\n partialClone = ext::p\n[remote \"ext::q\"]\n promisor = true\n[remotes \"g\"]\n x = o ext::p\n\
                     [url \"ext\"]\n insteadOf = x\n[bash]\n showUpstream = verbose svn\n[bash \"x\"]\n showUpstream = svn\n\
-                    [bash]\n showUpstream = sv?\n[svn-remote \"s\"]\n url = u\n";
+                    [bash]\n showUpstream = sv?\n[svn-remote \"s\"]\n url = u\n[remote \"--upload-pack=p;\"]\n promisor = true\n\
+                    [remote \"-o\"]\n url = https://host/o\n[remotes]\n default = o --upl=p\n[extensions]\n partialClone = -u=p\n \
+                    refStorage = reftable:///x\n[branch \"c\"]\n remote = --upload-pack=p\n pushRemote = --exec=p\n\
+                    [remote]\n pushDefault = --exec=p\n[checkout]\n defaultRemote = -x\n[gitflow \"path\"]\n hooks = h\n\
+                    [stgit]\n editor = e\n pager = p\n[lfs]\n storage = /x\n";
         let expected = [
             "core.fsmonitor",
             "filter.X.clean",
@@ -313,6 +324,19 @@ mod tests {
             "bash.showupstream",
             "bash.showupstream",
             "svn-remote.s.url",
+            "remote.--upload-pack=p;.promisor",
+            "remote.-o.url",
+            "remotes.default",
+            "extensions.partialclone",
+            "extensions.refstorage",
+            "branch.c.remote",
+            "branch.c.pushremote",
+            "remote.pushdefault",
+            "checkout.defaultremote",
+            "gitflow.path.hooks",
+            "stgit.editor",
+            "stgit.pager",
+            "lfs.storage",
         ];
         assert_eq!(running(text), expected);
     }

@@ -284,6 +284,23 @@ fn addresses_for_names_in_new_settings_run_nothing() {
 }
 
 #[test]
+fn names_of_remotes_are_no_options_of_what_git_runs() {
+    let missing = "git cat-file -p 1111111111111111111111111111111111111111";
+    for (setting, person) in [
+        ("'remote.--upload-pack=EVIL;git-upload-pack.promisor' true", missing),
+        ("extensions.partialClone '--upload-pack=EVIL;git-upload-pack'", missing),
+        ("'remote.--upload-pack=EVIL;git-upload-pack.fetch' +refs/heads/*:refs/x/*", "git fetch --all"),
+        ("remotes.default '--upload-pack=EVIL;git-upload-pack'", "git remote update"),
+    ] {
+        let command = format!(
+            "{}; cd n; git remote add origin .; git config core.repositoryFormatVersion 1; git config {setting}",
+            made("n")
+        );
+        assert_taken_out("true", &command, "n", person, "n/.git/config");
+    }
+}
+
+#[test]
 fn no_message_is_an_option_of_what_the_prompt_runs() {
     let Some(script) = prompt_script() else { return };
     for (setting, id) in [
