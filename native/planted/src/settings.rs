@@ -156,6 +156,14 @@ const SETTINGS: &[Setting] = &[
     setting("stgit", Any, "editor", Always, "stg(1), stgit.editor"),
     setting("stgit", Any, "pager", Always, "stg(1), stgit.pager"),
     setting("lfs", Plain, "storage", Slash, "git-lfs-config(5), lfs.storage: files are written there"),
+    setting("delta", Any, "pager", Always, "delta(1), --pager, which its section of git's settings can have"),
+    setting("icdiff", Any, "*", Always, "git-icdiff, icdiff.pager and icdiff.options, which a shell evaluates"),
+    setting("tig", Any, "*", Always, "tigrc(5), git configuration: tig.bind runs commands"),
+    setting("branchless", Any, "*", Always, "git-branchless, branchless.test.alias.<name>"),
+    setting("b4", Any, "*cmd", Always, "b4, b4.prep-perpatch-check-cmd and its like"),
+    setting("patatt", Any, "gpg-bin", Always, "patatt, patatt.gpg-bin"),
+    setting("http", Any, "sslcerttype", Always, "git-config(1), http.sslCertType: an engine, which is a library"),
+    setting("http", Any, "sslkeytype", Always, "git-config(1), http.sslKeyType: the same"),
     setting("svn", Plain, "authorsprog", Always, "git-svn(1), --authors-prog"),
     setting("svn", Any, "configdir", Always, "git-svn(1), --config-dir: settings of Subversion, which name programs"),
     setting("svn-remote", With, "authorsprog", Always, "git-svn(1), --authors-prog"),
@@ -285,7 +293,9 @@ mod tests {
                     [remote \"-o\"]\n url = https://host/o\n[remotes]\n default = o --upl=p\n[extensions]\n partialClone = -u=p\n \
                     refStorage = reftable:///x\n[branch \"c\"]\n remote = --upload-pack=p\n pushRemote = --exec=p\n\
                     [remote]\n pushDefault = --exec=p\n[checkout]\n defaultRemote = -x\n[gitflow \"path\"]\n hooks = h\n\
-                    [stgit]\n editor = e\n pager = p\n[lfs]\n storage = /x\n";
+                    [stgit]\n editor = e\n pager = p\n[lfs]\n storage = /x\n[delta]\n pager = p\n side-by-side = true\n\
+                    [tig \"bind\"]\n generic = x !p\n[icdiff]\n pager = p\n[branchless \"test.alias\"]\n x = p\n[b4]\n \
+                    prep-perpatch-check-cmd = p\n[patatt]\n gpg-bin = p\n[http \"https://host\"]\n sslKeyType = ENG\n";
         let expected = [
             "core.fsmonitor",
             "filter.X.clean",
@@ -337,6 +347,13 @@ mod tests {
             "stgit.editor",
             "stgit.pager",
             "lfs.storage",
+            "delta.pager",
+            "tig.bind.generic",
+            "icdiff.pager",
+            "branchless.test.alias.x",
+            "b4.prep-perpatch-check-cmd",
+            "patatt.gpg-bin",
+            "http.https://host.sslkeytype",
         ];
         assert_eq!(running(text), expected);
     }
