@@ -189,7 +189,7 @@ shown(List, Names) when is_list(List) -> [shown(Item, Names) || Item <- List];
 shown(Tuple, Names) when is_tuple(Tuple) -> list_to_tuple(shown(tuple_to_list(Tuple), Names));
 shown(Text, Names) when is_binary(Text) ->
     Named = lists:foldl(fun({none, _}, T) -> T; ({From, To}, T) -> binary:replace(T, From, To, [global]) end, Text, Names),
-    re:replace(Named, "after 3\\d\\d ms", "after 300 ms", [unicode, {return, binary}]);
+    re:replace(Named, "timeout after \\d+ ms", "timeout after 300 ms", [global, unicode, {return, binary}]);
 shown(Value, _Names) -> Value.
 
 steady(<<"duration_ms">>, Ms) when is_integer(Ms) -> 12;
