@@ -1,6 +1,6 @@
 //! What one cleaning may read. A command can leave files of any number and size, of which reading all would take too long.
-//! What is not read is treated as what cannot be read: it is set aside. Files that have not changed since the command started
-//! are always read: they are as many and as large as when it started.
+//! Files beyond the budget are set aside, like files that cannot be read. Files that have not changed since the command started
+//! are always read: the command cannot have made them more or larger.
 
 use rustix::fs::Stat;
 use rustix::io::Errno;

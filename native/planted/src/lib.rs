@@ -1,12 +1,13 @@
 //! Finds what a command leaves behind that the user's own git would run later, outside the sandbox.
 //!
-//! What exists when a command starts is protected by mounts, including files that git's settings include and the hooks
-//! that they name ([`sources`]); where mounts are not allowed or were lifted, it is compared at the end with what it was ([`known`])
-//! before the oldest command that still ran ([`baseline`]). Links on the
-//! way to these ([`way`]) can be replaced meanwhile, and are put back at the end ([`trusted`]). What a command
-//! creates can only be checked when it ends: in each new repository, settings that run programs are removed and hooks are
-//! renamed; in each existing one, new `exec` commands of a rebase are removed, and so is other state that git would not have
-//! made ([`files`], [`sequence`]). An ordinary clone stays unchanged.
+//! Mounts protect what exists when a command starts, including files that git's settings include and the hooks that they name
+//! ([`sources`]). Where mounts are not allowed or were lifted, it is compared at the end ([`known`]) with its state before the
+//! oldest command that was still running ([`baseline`]). Links in the paths to these files ([`way`]) can be replaced meanwhile,
+//! and are put back at the end ([`trusted`]).
+//!
+//! What a command creates can only be checked when it ends. In each new repository, settings that run programs are removed and
+//! hooks are renamed. In each existing one, new `exec` commands of a rebase are removed, and so is other state that git would
+//! not have made ([`files`], [`sequence`]). An ordinary clone stays unchanged.
 //!
 //! For Linux only; empty elsewhere.
 

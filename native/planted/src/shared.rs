@@ -1,5 +1,5 @@
-//! Files of a repository that have another name as well. Git writes some of its files in place, such as a commit's message,
-//! and so whatever else has the name of such a file; and a later command could write settings by another name.
+//! Hard links to files of a repository. Git writes some of its files in place, such as a commit's message, and with them any
+//! file that is a link to them. A later command could write settings through such a link.
 
 use super::directory::OpenDirectory;
 use super::repository::Cleaner;

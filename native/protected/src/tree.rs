@@ -412,7 +412,7 @@ impl DirectoryIndex {
         all.into_iter().take(MOST_KNOWN).cloned().collect()
     }
 
-    /// Exempts repositories from the limits of what is looked at next.
+    /// Exempts repositories from the limits of the next walk.
     fn exempt(&mut self, repositories: impl IntoIterator<Item = PathBuf>) {
         let mut seen = HashSet::new();
         let repositories = repositories.into_iter().filter(|path| seen.insert(path.clone()));

@@ -82,7 +82,7 @@ fn what_is_too_much_to_read_is_set_aside_unread() {
     }
 }
 
-/// Whatever a command leaves to be read, nothing is set aside that it has not touched.
+/// Files that the command has not touched are not set aside, however much it has left to read.
 #[test]
 fn what_a_command_leaves_to_be_read_takes_nothing_else_away() {
     let prepare = format!(
