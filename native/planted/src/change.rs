@@ -13,7 +13,7 @@ use std::path::Path;
 const MOST_TRIES: usize = 16;
 /// Number of bytes of a file's name in one that has a random part.
 const SHORT: usize = 64;
-/// The beginning of the name of what is moved to another directory.
+/// Prefix of the names of files that are moved to another directory.
 pub(super) const MOVED: &str = "planted-";
 /// The mode of a new file.
 const NEW: Mode = Mode::from_raw_mode(0o644);

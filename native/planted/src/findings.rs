@@ -2,7 +2,7 @@
 
 use beamai_isolation::Planted;
 
-/// Maximum number of findings in a result. What is most dangerous is found first.
+/// Maximum number of findings in a result. The most dangerous ones come first.
 const MOST: usize = 100;
 /// The beginning of an outcome if something was not removed.
 pub(super) const STILL_THERE: &str = "still there";

@@ -1,4 +1,4 @@
-//! Symbolic links in the directories of repositories: git writes through most of them, whatever they lead to.
+//! Symbolic links in the directories of repositories: git writes through most of them, wherever they lead.
 
 use super::change::MOVED;
 use super::directory::{OpenDirectory, by_directory};

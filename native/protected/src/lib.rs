@@ -98,7 +98,7 @@ struct IndexState {
     tree: Option<DirectoryIndex>,
     /// What was found last.
     found: Arc<ProtectedPaths>,
-    /// Repositories that later looks find whatever the limits say.
+    /// Repositories that later walks find even beyond the limits.
     known: Vec<PathBuf>,
     is_noted: bool,
 }
@@ -192,7 +192,7 @@ impl ProtectedPathIndex {
             match self.state.try_lock() {
                 Ok(state) => return Ok(state),
                 Err(TryLockError::Poisoned(poisoned)) => {
-                    // A panic has left no state behind: it is taken out while it is updated.
+                    // A panic has left no tree behind: it is taken out while it is updated.
                     self.state.clear_poison();
                     return Ok(poisoned.into_inner());
                 }

@@ -154,7 +154,7 @@ fn new_repositories_take_protection_from_none_that_was_there() {
     }
 }
 
-/// Each call is a process of its own, which notes what the next one has to know.
+/// Each call is a separate process, which leaves a note for the next one.
 #[test]
 fn new_repositories_take_protection_from_none_in_later_processes() {
     let (outside, env) = (Outside::new(), Env::with("off"));

@@ -189,7 +189,7 @@ fn another_name_of_settings_and_hooks_changes_nothing() {
     }
 }
 
-/// Git writes a commit's message in place, and so whatever else has the name of that file.
+/// Git writes a commit's message in place, and with it any file that is a hard link to it.
 #[test]
 fn another_name_of_a_message_is_written_by_no_commit() {
     let all = [("off", json!("off")), (REQUIRED, json!(REQUIRED)), ("landlock", tiers()[1].clone())];
