@@ -6,7 +6,7 @@ use super::directory::OpenDirectory;
 use super::files::changed_indexes;
 use super::findings::{Findings, STILL_THERE};
 use super::hooks::{RelativeHooks, way_of};
-use super::settings::runs_programs;
+use super::settings::is_harmless;
 use super::shared::SETTINGS;
 use super::sources;
 use super::{SnapshotRoot, sequence};
@@ -217,7 +217,7 @@ impl<'c> Cleaner<'c> {
                 continue;
             }
             let planted = text.ok().and_then(|text| config::read(&text).ok());
-            let is_risky = |entry: &ConfigEntry| runs_programs(entry) || self.leads_outside(path, entry);
+            let is_risky = |entry: &ConfigEntry| !is_harmless(entry) || self.leads_outside(path, entry);
             let is_planted = |entry: &ConfigEntry| is_risky(entry) && !kept.contains(&shown(entry));
             if planted.is_some_and(|entries| entries.iter().any(is_planted)) {
                 self.clean_config(path, directory, name, kept);
@@ -247,7 +247,7 @@ impl<'c> Cleaner<'c> {
         let Ok(entries) = text.map_err(|_| Malformed).and_then(|text| config::read(&text)) else {
             return self.set_aside(path, directory, name, what);
         };
-        let is_risky = |entry: &ConfigEntry| runs_programs(entry) || self.leads_outside(path, entry);
+        let is_risky = |entry: &ConfigEntry| !is_harmless(entry) || self.leads_outside(path, entry);
         let is_planted = |entry: &&ConfigEntry| is_risky(entry) && !kept.contains(&shown(entry));
         let planted: Vec<&ConfigEntry> = entries.iter().filter(is_planted).collect();
         if planted.is_empty() {
@@ -396,10 +396,10 @@ pub(super) fn beneath(root: &Path, path: &Path) -> PathBuf {
 
 /// Whether a setting may be one that is taken out.
 fn is_risky(entry: &ConfigEntry) -> bool {
-    runs_programs(entry) || entry.is_work_tree()
+    !is_harmless(entry) || entry.is_work_tree()
 }
 
-/// The entries in a repository's settings that run programs, or name the work tree.
+/// The entries in a repository's settings that a new one would not keep, or that name the work tree, and its hooks.
 pub(super) fn risky_settings(path: &Path) -> BTreeSet<String> {
     OpenDirectory::root(path).map(|directory| risky_settings_in(&directory)).unwrap_or_default()
 }
