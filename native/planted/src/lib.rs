@@ -6,8 +6,8 @@
 //! and are put back at the end ([`trusted`]).
 //!
 //! What a command creates can only be checked when it ends. Each new repository keeps the settings that are known to be harmless
-//! ([`settings`]), and its hooks are renamed. In each existing one, new `exec` commands of a rebase are removed, and so is other state that git would
-//! not have made ([`files`], [`sequence`]). An ordinary clone stays unchanged.
+//! ([`settings`]), and its hooks are renamed. In each existing one, new `exec` commands of a rebase are removed, and so is other
+//! state that git would not have made ([`files`], [`sequence`]). An ordinary clone stays unchanged.
 //!
 //! For Linux only; empty elsewhere.
 
