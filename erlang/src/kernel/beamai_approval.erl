@@ -26,8 +26,8 @@
     diff => binary(),
     command => binary(),
     file => binary(),
-    %% A program that a running command is about to start: `program', `arguments', `started_by', `has_all_arguments' and
-    %% `fingerprint', which identifies this start, with binary keys. The program waits for the answer.
+    %% A program that a running command is about to start: `program', `arguments', `started_by', `directory', `has_all_arguments'
+    %% and `fingerprint', which identifies this start, with binary keys. The program waits for the answer.
     start => #{binary() => term()},
     run_id => term(),
     agent_id => term(),

@@ -19,6 +19,6 @@ pub use domain::Domains;
 pub use error::{CONFIGURE, ErrorKind, Reason, Result, ToolError, describe};
 pub use excerpt::excerpt;
 pub use host_hint::{HostHint, HostTerms};
-pub use nearest::nearest;
+pub use nearest::{nearest, ratio};
 pub use secret::Secret;
 pub use settings::SettingsMap;

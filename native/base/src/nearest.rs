@@ -1,5 +1,7 @@
 //! "Did you mean": the known names most similar to a wrong one.
 
+use similar::algorithms::{Capture, myers};
+
 /// Maximum length of compared names, in bytes, to bound the time.
 const LONGEST: usize = 256;
 
@@ -23,7 +25,17 @@ fn similarity(a: &str, b: &str) -> f32 {
     if words(&a) == words(&b) {
         return 1.0;
     }
-    similar::TextDiff::from_chars(a.as_str(), b.as_str()).ratio()
+    ratio(&a, &b)
+}
+
+/// The similarity of two texts, from 0 to 1: the share of their characters that a diff keeps.
+#[must_use]
+pub fn ratio(one: &str, other: &str) -> f32 {
+    let [one, other]: [Vec<char>; 2] = [one, other].map(|text| text.chars().collect());
+    let mut diff = Capture::new();
+    // `TextDiff` would have every algorithm compiled, for one that is used.
+    let Ok(()) = myers::diff(&mut diff, &*one, 0..one.len(), &*other, 0..other.len());
+    similar::diff_ratio(diff.ops(), one.len(), other.len())
 }
 
 /// The words of a name, in alphabetical order.

@@ -149,7 +149,7 @@ impl Supervisor {
             return Ok(StartResponse::Later);
         }
         let (file, stamps) = (target.program.image(), target.program.stamps.clone());
-        let start = start(target, starter);
+        let mut start = start(target, starter);
         let pending = |start: ProgramStart, coverage| {
             let ProgramStart { file: program, arguments, has_all_arguments, .. } = start;
             let origin = AllowedStart::new(program, arguments, has_all_arguments, coverage);
@@ -162,6 +162,7 @@ impl Supervisor {
             }
             StartDecision::Refuse => Ok(StartResponse::Fail(Errno::ACCESS)),
             StartDecision::Hold => {
+                start.starter.directory = task::directory(thread);
                 let pending = pending(start.clone(), StartCoverage::NOTHING);
                 let asked = AskedStart { start: start.clone(), stamps, pending };
                 let held = WaitingStart::new(&self.listener, *report, &watch, &self.view, asked);
@@ -198,6 +199,7 @@ impl Supervisor {
                     program: vouched.program.path.clone(),
                     arguments: vouched.program.arguments.clone(),
                     has_all_arguments: true,
+                    directory: None,
                     coverage: vouched.coverage,
                 };
                 let words = ArgumentList { list: arguments.clone(), is_all: true };
@@ -220,12 +222,19 @@ impl Supervisor {
             Some(origin) => {
                 let AllowedStart { program, arguments, has_all_arguments, coverage } =
                     AllowedStart::clone(&origin);
-                Starter { pid, program, arguments, has_all_arguments, coverage }
+                Starter { pid, program, arguments, has_all_arguments, directory: None, coverage }
             }
             None => {
                 let program = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
                 let coverage = StartCoverage::NOTHING;
-                Starter { pid, program, arguments: Vec::new(), has_all_arguments: false, coverage }
+                Starter {
+                    pid,
+                    program,
+                    arguments: Vec::new(),
+                    has_all_arguments: false,
+                    directory: None,
+                    coverage,
+                }
             }
         }
     }

@@ -5,6 +5,7 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags, statx};
 use rustix::io::Errno;
 use std::fmt::Write;
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 use std::sync::LazyLock;
 
 /// Device (major, minor) and inode number of a file.
@@ -130,6 +131,11 @@ pub(super) fn file_id(at: impl std::os::fd::AsFd, path: &str) -> Result<FileId, 
     let flags = if path.is_empty() { AtFlags::EMPTY_PATH } else { AtFlags::empty() };
     let found = statx(at, path, flags, StatxFlags::INO)?;
     Ok((found.stx_dev_major.into(), found.stx_dev_minor.into(), found.stx_ino))
+}
+
+/// The working directory of a thread, by its path in the sandbox.
+pub(super) fn directory(thread: i32) -> Option<PathBuf> {
+    std::fs::read_link(path(thread, "cwd")).ok()
 }
 
 fn path(pid: i32, name: &str) -> String {

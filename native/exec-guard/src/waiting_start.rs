@@ -5,6 +5,7 @@ use super::listener::{Notification, NotificationListener};
 use super::program_cache::FileStamp;
 use super::resolver::SandboxRoot;
 use super::supervisor::{OrderState, start};
+use super::task;
 use beamai_isolation::{HeldStart, ProgramStart, StartCoverage};
 use rustix::io::Errno;
 use std::sync::{Arc, Weak};
@@ -39,13 +40,15 @@ impl WaitingStart {
 }
 
 impl HeldStart for WaitingStart {
-    /// Lets the start continue if program and arguments are still the ones asked about. A person takes seconds to answer;
+    /// Lets the start continue if program, arguments and directory are still the ones asked about. A person takes seconds to answer;
     /// meanwhile another process can exchange a file or link.
     fn start(mut self: Box<Self>, coverage: StartCoverage) {
         let Some(listener) = self.listener.upgrade() else { return };
         let Some(AskedStart { start: asked, stamps, mut pending }) = self.asked.take() else { return };
         let is_same = self.watch.target(&self.view, &self.report).is_ok_and(|target| {
-            target.program.stamps == stamps && start(target, asked.starter.clone()) == asked
+            target.program.stamps == stamps
+                && task::directory(self.report.thread) == asked.starter.directory
+                && start(target, asked.starter.clone()) == asked
         });
         if !is_same {
             return listener.fail(self.report.id, Errno::ACCESS);

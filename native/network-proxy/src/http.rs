@@ -1,5 +1,6 @@
 //! HTTP: `CONNECT` tunnels, requests for absolute URLs, and requests within a tunnel.
 
+use super::proxy::Place;
 use super::tunnel;
 use super::upstream::{ConnectError, Upstream};
 use beamai_base::{Destination, Secret};
@@ -37,19 +38,36 @@ impl HttpTunnel {
     }
 }
 
-/// Serves HTTP on a stream. `within` is the tunnel that it comes through, if any.
-pub(super) async fn serve<S>(stream: S, upstream: Arc<Upstream>, within: Option<HttpTunnel>)
+/// Where requests come from.
+#[derive(Clone)]
+pub(super) enum HttpClient {
+    /// A program, on a connection that takes this room, also as a tunnel.
+    Program(Place),
+    Tunnel(HttpTunnel),
+}
+
+impl HttpClient {
+    fn tunnel(&self) -> Option<&HttpTunnel> {
+        match self {
+            Self::Program(_) => None,
+            Self::Tunnel(tunnel) => Some(tunnel),
+        }
+    }
+}
+
+/// Serves HTTP on a stream.
+pub(super) async fn serve<S>(stream: S, upstream: Arc<Upstream>, client: HttpClient)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let service = service_fn(|request| {
-        let (upstream, within) = (Arc::clone(&upstream), within.clone());
-        async move { Ok::<_, Infallible>(answer(request, upstream, within).await) }
+        let (upstream, client) = (Arc::clone(&upstream), client.clone());
+        async move { Ok::<_, Infallible>(answer(request, upstream, client).await) }
     });
     let connection = hyper::server::conn::http1::Builder::new()
         .serve_connection(TokioIo::new(stream), service)
         .with_upgrades();
-    if let (Err(error), Some(within)) = (connection.await, &within)
+    if let (Err(error), Some(within)) = (connection.await, client.tunnel())
         && error.is_parse()
     {
         _ = upstream.refuse(
@@ -59,24 +77,20 @@ where
     }
 }
 
-async fn answer(
-    request: Request<Incoming>,
-    upstream: Arc<Upstream>,
-    within: Option<HttpTunnel>,
-) -> Response<Body> {
+async fn answer(request: Request<Incoming>, upstream: Arc<Upstream>, client: HttpClient) -> Response<Body> {
     let asked = request.uri().to_string();
-    let answered = match (request.method() == Method::CONNECT, within) {
-        (true, None) => connect(request, &upstream).await,
-        (true, Some(HttpTunnel { to, .. })) => {
+    let answered = match (request.method() == Method::CONNECT, client) {
+        (true, HttpClient::Program(place)) => connect(request, &upstream, place).await,
+        (true, HttpClient::Tunnel(HttpTunnel { to, .. })) => {
             Err(upstream.refuse(&asked, &format!("a tunnel through {to} to somewhere else is refused")))
         }
-        (false, within) => match target(&request, within.as_ref()) {
+        (false, client) => match target(&request, client.tunnel()) {
             Ok(to) => {
-                let is_encrypted = within.is_some_and(|within| within.is_encrypted);
+                let is_encrypted = client.tunnel().is_some_and(|within| within.is_encrypted);
                 forward(request, HttpTunnel { to, is_encrypted }, upstream).await
             }
             Err(why) => {
-                let to = within.map_or(asked, |within| within.to.to_string());
+                let to = client.tunnel().map_or(asked, |within| within.to.to_string());
                 _ = upstream.refuse(&to, &why);
                 Err(ConnectError::Malformed(why))
             }
@@ -89,6 +103,7 @@ async fn answer(
 async fn connect(
     request: Request<Incoming>,
     upstream: &Arc<Upstream>,
+    place: Place,
 ) -> Result<Response<Body>, ConnectError> {
     let asked = request.uri().to_string();
     let Some(to) = request.uri().authority().and_then(|it| Destination::parse(it.as_str(), None)) else {
@@ -97,16 +112,23 @@ async fn connect(
         return Err(ConnectError::Malformed(why));
     };
     let server = upstream.open_tunnel(&to).await?;
-    dig(request, server, to, Arc::clone(upstream));
+    dig(request, server, to, Arc::clone(upstream), place);
     Ok(Response::new(Either::Right(Full::default())))
 }
 
 /// Starts the tunnel after the response to the request.
-fn dig(request: Request<Incoming>, server: Option<TcpStream>, to: Destination, upstream: Arc<Upstream>) {
+fn dig(
+    request: Request<Incoming>,
+    server: Option<TcpStream>,
+    to: Destination,
+    upstream: Arc<Upstream>,
+    place: Place,
+) {
     tokio::spawn(async move {
         if let Ok(client) = hyper::upgrade::on(request).await {
             tunnel::carry(TokioIo::new(client), server, to, upstream).await;
         }
+        drop(place);
     });
 }
 

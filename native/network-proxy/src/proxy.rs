@@ -1,21 +1,35 @@
 //! Serves a command's connections on one thread until the command has ended.
 
+use super::http::HttpClient;
 use super::upstream::Upstream;
 use super::{Gate, http, socks};
 use beamai_isolation::{HostCredentials, Outlet};
 use beamai_net::Transport;
+use rustix::process::{Resource, getrlimit};
 use std::io;
 use std::net::TcpListener as Listener;
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio::task::JoinSet;
 
-/// Maximum number of concurrent connections of a command; further ones wait.
+/// Maximum number of concurrent connections of a command, tunnels included; further ones wait. A connection needs two descriptors.
 const MOST_AT_ONCE: usize = 256;
+/// How many times the descriptors of this process are as many as the connections of all commands; a command gets half of these.
+const SHARE: u64 = 4;
+
+/// Room for the connections of all commands, so that they leave descriptors for everything else.
+static ROOM: LazyLock<(Arc<Semaphore>, usize)> = LazyLock::new(|| {
+    let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let most = usize::try_from(descriptors / SHARE).unwrap_or(usize::MAX).clamp(2, Semaphore::MAX_PERMITS);
+    (Arc::new(Semaphore::new(most)), MOST_AT_ONCE.min(most / 2))
+});
+
+/// The room that a connection takes until it ends.
+pub(super) type Place = Arc<(OwnedSemaphorePermit, OwnedSemaphorePermit)>;
 /// First byte of SOCKS 5. No HTTP method begins with it.
 const SOCKS_5: u8 = 5;
 
@@ -94,18 +108,18 @@ fn run(runtime: Runtime, listener: Listener, upstream: &Arc<Upstream>, ended: on
 
 async fn accept(listener: Listener, upstream: &Arc<Upstream>) {
     let Ok(listener) = TcpListener::from_std(listener) else { return };
-    let room = Arc::new(Semaphore::new(MOST_AT_ONCE));
+    let (all, most) = &*ROOM;
+    let own = Arc::new(Semaphore::new(*most));
     let mut connections = JoinSet::new();
     loop {
-        let Ok(place) = Arc::clone(&room).acquire_owned().await else { return };
+        let Ok(in_own) = Arc::clone(&own).acquire_owned().await else { return };
+        let Ok(in_all) = Arc::clone(all).acquire_owned().await else { return };
+        let place = Place::new((in_own, in_all));
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
                     let upstream = Arc::clone(upstream);
-                    connections.spawn(async move {
-                        serve(stream, upstream).await;
-                        drop(place);
-                    });
+                    connections.spawn(serve(stream, upstream, place));
                 }
                 // Out of descriptors: retry when some connection may have ended.
                 Err(_) => tokio::time::sleep(std::time::Duration::from_millis(20)).await,
@@ -115,11 +129,12 @@ async fn accept(listener: Listener, upstream: &Arc<Upstream>) {
     }
 }
 
-async fn serve(stream: TcpStream, upstream: Arc<Upstream>) {
+async fn serve(stream: TcpStream, upstream: Arc<Upstream>, place: Place) {
     let mut first = [0];
     match stream.peek(&mut first).await {
         Ok(1) if first[0] == SOCKS_5 => _ = socks::serve(stream, upstream).await,
-        Ok(1) => http::serve(stream, upstream, None).await,
+        Ok(1) => http::serve(stream, upstream, HttpClient::Program(Arc::clone(&place))).await,
         _ => {}
     }
+    drop(place);
 }

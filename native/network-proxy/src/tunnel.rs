@@ -2,7 +2,7 @@
 
 use super::certificates;
 use super::hello::{self, ClientHello};
-use super::http::{self, HttpTunnel};
+use super::http::{self, HttpClient, HttpTunnel};
 use super::rewind::Rewind;
 use super::upstream::Upstream;
 use beamai_base::Destination;
@@ -48,7 +48,7 @@ pub(super) async fn carry<S>(
             // Each request gets a connection of its own.
             drop(server);
             let within = HttpTunnel { to, is_encrypted: false };
-            http::serve(Rewind::new(beginning, client), upstream, Some(within)).await;
+            http::serve(Rewind::new(beginning, client), upstream, HttpClient::Tunnel(within)).await;
         }
         Ok(FirstBytes::Tls(beginning)) => match server {
             None => decrypt(Rewind::new(beginning, client), to, upstream).await,
@@ -74,7 +74,7 @@ where
     };
     match timeout(SILENCE, TlsAcceptor::from(identity).accept(client)).await {
         Ok(Ok(stream)) => {
-            http::serve(stream, upstream, Some(HttpTunnel { to, is_encrypted: true })).await;
+            http::serve(stream, upstream, HttpClient::Tunnel(HttpTunnel { to, is_encrypted: true })).await;
         }
         Ok(Err(error)) => _ = upstream.refuse(&to.to_string(), &format!("{NOT_TRUSTED} ({error})")),
         Err(_) => _ = upstream.refuse(&to.to_string(), NOT_TRUSTED),

@@ -2,7 +2,8 @@
 //!
 //! Git and the programs around it have hundreds of settings that run a program or write a file, and get more with each
 //! release. So this table has the others: settings that git or a person sets in a repository every day, with the values that are
-//! only compared, counted or shown. A setting that is missing here is removed, which is a nuisance and no danger. From
+//! only compared, counted or shown. Settings that weaken what a person has set up (certificates, signatures, proxies, recipients of
+//! mail, checks of objects) are not in it. A setting that is missing here is removed, which is a nuisance and no danger. From
 //! git-config(1) unless a row says otherwise. Names are compared as git does: sections and keys are case-insensitive,
 //! subsections are not.
 
@@ -29,18 +30,18 @@ enum Subsection {
 enum Values {
     /// Booleans and numbers that git takes for one: any other value of the same setting may be a program.
     Flag,
-    /// Words and lists of them, which neither name a path nor are an option: `input`, `zdiff3`, `-1`.
+    /// Words and lists of them, which neither name a path nor are an option: `input`, `zdiff3`, `100m`.
     Word,
     /// What git may pass to another command of its own: anything but an option, and an address that runs a command.
     Argument,
-    /// Beginnings of addresses that the subsection replaces, if it makes none that runs a command.
-    Replaced,
+    /// Files of the work tree.
+    Inside,
     /// Anything.
     Text,
 }
 
 use Subsection::{Any, None as Plain, Some as With};
-use Values::{Argument, Flag, Replaced, Text, Word};
+use Values::{Argument, Flag, Inside, Text, Word};
 
 const fn keeps(
     section: &'static str,
@@ -65,7 +66,8 @@ const HARMLESS: &[Harmless] = &[
         "packedgitwindowsize", "deltabasecachelimit",
     ]),
     // Where a work tree may be is checked apart.
-    keeps("core", Plain, Text, &["worktree", "whitespace", "commentchar", "commentstring", "notesref", "excludesfile", "attributesfile"]),
+    keeps("core", Plain, Text, &["worktree", "whitespace", "commentchar", "commentstring", "notesref"]),
+    keeps("core", Plain, Inside, &["excludesfile", "attributesfile"]),
     keeps("extensions", Plain, Word, &[
         "worktreeconfig", "objectformat", "compatobjectformat", "refstorage", "preciousobjects", "relativeworktrees", "noop",
     ]),
@@ -79,7 +81,6 @@ const HARMLESS: &[Harmless] = &[
     keeps("remote", With, Text, &["tagopt"]),
     keeps("remote", Plain, Argument, &["pushdefault"]),
     keeps("remotes", Plain, Argument, &["*"]),
-    keeps("url", With, Replaced, &["insteadof", "pushinsteadof"]),
     // The last ones are of Visual Studio Code and of GitHub's command line.
     keeps("branch", With, Argument, &["remote", "pushremote", "merge", "vscode-merge-base", "github-pr-owner-number", "gh-merge-base"]),
     keeps("branch", With, Word, &["rebase"]),
@@ -102,54 +103,42 @@ const HARMLESS: &[Harmless] = &[
     keeps("blame", Plain, Word, &[
         "blankboundary", "coloring", "date", "markignoredlines", "markunblamablelines", "showemail", "showroot",
     ]),
-    keeps("blame", Plain, Text, &["ignorerevsfile"]),
+    keeps("blame", Plain, Inside, &["ignorerevsfile"]),
     keeps("checkout", Plain, Flag, &["guess", "workers", "thresholdforparallelism"]),
     keeps("checkout", Plain, Argument, &["defaultremote"]),
-    keeps("clean", Plain, Flag, &["requireforce"]),
     keeps("color", Any, Text, &["*"]),
     keeps("column", Plain, Text, &["*"]),
     keeps("commit", Plain, Word, &["cleanup", "gpgsign", "status", "verbose"]),
-    keeps("commit", Plain, Text, &["template"]),
     keeps("commitgraph", Plain, Flag, &["*"]),
-    keeps("credential", Any, Flag, &["usehttppath", "interactive", "protectprotocol", "sanitizeprompt"]),
     keeps("credential", Any, Text, &["username"]),
     keeps("diff", Plain, Word, &[
         "algorithm", "autorefreshindex", "colormoved", "colormovedws", "context", "dirstat", "ignoresubmodules",
         "indentheuristic", "interhunkcontext", "mnemonicprefix", "noprefix", "relative", "renamelimit", "renames",
-        "statgraphwidth", "statnamewidth", "submodule", "suppressblankempty", "trustexitcode", "wserrorhighlight",
-        // Without a slash, it is the name of a script of git's.
-        "tool", "guitool",
+        "statgraphwidth", "statnamewidth", "submodule", "suppressblankempty", "wserrorhighlight",
     ]),
-    keeps("diff", Plain, Text, &["orderfile", "wordregex"]),
-    keeps("diff", With, Flag, &["binary", "cachetextconv", "trustexitcode"]),
+    keeps("diff", Plain, Text, &["wordregex"]),
+    keeps("diff", Plain, Inside, &["orderfile"]),
+    keeps("diff", With, Flag, &["binary", "cachetextconv"]),
     keeps("diff", With, Text, &["xfuncname", "wordregex"]),
-    keeps("difftool", Any, Word, &["guidefault", "prompt", "trustexitcode"]),
     keeps("fastimport", Plain, Flag, &["unpacklimit"]),
     keeps("feature", Plain, Flag, &["*"]),
     keeps("fetch", Plain, Word, &[
-        "all", "fsckobjects", "negotiationalgorithm", "output", "parallel", "prune", "prunetags", "recursesubmodules",
+        "all", "negotiationalgorithm", "output", "parallel", "prune", "prunetags", "recursesubmodules",
         "showforcedupdates", "unpacklimit", "writecommitgraph",
     ]),
     keeps("filter", With, Flag, &["required"]),
     keeps("format", Plain, Word, &[
-        "coverfromdescription", "coverletter", "encodeemailheaders", "filenamemaxlength", "forceinbodyfrom", "mboxrd",
-        "noprefix", "numbered", "signoff", "suffix", "thread", "useautobase",
+        "coverletter", "encodeemailheaders", "forceinbodyfrom", "mboxrd", "noprefix", "numbered", "signoff", "thread",
+        "useautobase",
     ]),
-    keeps("format", Plain, Text, &["attach", "cc", "from", "headers", "signature", "subjectprefix", "to"]),
-    keeps("fsck", Plain, Word, &["*"]),
     keeps("gc", Plain, Word, &[
         "aggressivedepth", "aggressivewindow", "auto", "autodetach", "autopacklimit", "bigpackthreshold", "cruftpacks",
         "maxcruftsize", "packrefs", "repackfilter", "rerereresolved", "rerereunresolved", "writecommitgraph",
     ]),
     keeps("gc", Any, Text, &["logexpiry", "pruneexpire", "reflogexpire", "reflogexpireunreachable", "worktreepruneexpire"]),
-    keeps("gpg", Plain, Word, &["format", "mintrustlevel"]),
-    keeps("gpg", With, Text, &["allowedsignersfile", "revocationfile"]),
+    keeps("gpg", Plain, Word, &["format"]),
     keeps("grep", Plain, Word, &["*"]),
-    keeps("http", Any, Word, &[
-        "emptyauth", "followredirects", "lowspeedlimit", "lowspeedtime", "maxrequests", "minsessions", "noepsv", "postbuffer",
-        "sslverify", "sslversion", "version",
-    ]),
-    keeps("http", Any, Text, &["extraheader", "proxy", "sslcainfo", "sslcapath", "useragent"]),
+    keeps("http", Any, Word, &["lowspeedlimit", "lowspeedtime", "maxrequests", "minsessions", "postbuffer", "version"]),
     keeps("i18n", Plain, Word, &["commitencoding", "logoutputencoding"]),
     keeps("index", Plain, Flag, &["*"]),
     keeps("interactive", Plain, Flag, &["singlekey"]),
@@ -159,16 +148,13 @@ const HARMLESS: &[Harmless] = &[
     ]),
     keeps("log", Plain, Text, &["excludedecoration", "graphcolors"]),
     keeps("mailinfo", Plain, Flag, &["scissors"]),
-    keeps("mailmap", Plain, Text, &["blob", "file"]),
+    keeps("mailmap", Plain, Inside, &["blob", "file"]),
     keeps("maintenance", Any, Word, &["auto", "autodetach", "enabled", "schedule", "strategy"]),
     keeps("merge", Plain, Word, &[
         "autostash", "branchdesc", "conflictstyle", "defaulttoupstream", "directoryrenames", "ff", "log", "renamelimit",
-        "renames", "renormalize", "stat", "verbosity", "verifysignatures",
-        // As above.
-        "tool", "guitool",
+        "renames", "renormalize", "stat", "verbosity",
     ]),
     keeps("merge", With, Text, &["name"]),
-    keeps("mergetool", Any, Flag, &["guidefault", "hideresolved", "keepbackup", "keeptemporaries", "prompt", "trustexitcode", "writetotemp"]),
     keeps("notes", Any, Word, &["mergestrategy", "rewritemode", "amend", "rebase"]),
     keeps("notes", Plain, Text, &["displayref", "rewriteref"]),
     keeps("pack", Plain, Word, &["*"]),
@@ -176,8 +162,7 @@ const HARMLESS: &[Harmless] = &[
     keeps("pager", Any, Flag, &["*"]),
     keeps("promisor", Plain, Flag, &["quiet"]),
     keeps("protocol", Plain, Flag, &["version"]),
-    // The strategies are names of git's programs.
-    keeps("pull", Plain, Word, &["ff", "octopus", "rebase", "twohead"]),
+    keeps("pull", Plain, Word, &["ff", "rebase"]),
     keeps("push", Plain, Word, &[
         "autosetupremote", "default", "followtags", "gpgsign", "negotiate", "recursesubmodules", "usebitmaps",
         "useforceifincludes",
@@ -189,19 +174,13 @@ const HARMLESS: &[Harmless] = &[
     ]),
     keeps("receive", Plain, Word, &[
         "advertiseatomic", "advertisepushoptions", "autogc", "denycurrentbranch", "denydeletecurrent", "denydeletes",
-        "denynonfastforwards", "fsckobjects", "keepalive", "maxinputsize", "shallowupdate", "unpacklimit", "updateserverinfo",
+        "denynonfastforwards", "keepalive", "maxinputsize", "shallowupdate", "unpacklimit", "updateserverinfo",
     ]),
-    keeps("receive", Plain, Text, &["certnonceseed", "hiderefs"]),
+    keeps("receive", Plain, Text, &["hiderefs"]),
     keeps("reftable", Plain, Word, &["*"]),
     keeps("repack", Plain, Word, &["*"]),
     keeps("rerere", Plain, Flag, &["*"]),
     keeps("revert", Plain, Flag, &["reference"]),
-    keeps("sendemail", Any, Argument, &["bcc", "cc", "envelopesender", "from", "smtppass", "smtpuser", "to"]),
-    keeps("sendemail", Any, Word, &[
-        "annotate", "chainreplyto", "confirm", "forbidsendmailvariables", "multiedit", "signedoffbycc", "smtpbatchsize",
-        "smtpdomain", "smtpencryption", "smtprelogindelay", "smtpserver", "smtpserverport", "suppresscc", "suppressfrom",
-        "thread", "transferencoding", "validate", "xmailer",
-    ]),
     keeps("sparse", Plain, Flag, &["*"]),
     keeps("splitindex", Plain, Word, &["*"]),
     keeps("stash", Plain, Flag, &["*"]),
@@ -210,7 +189,7 @@ const HARMLESS: &[Harmless] = &[
     keeps("tag", Plain, Text, &["sort"]),
     keeps("trailer", Any, Word, &["ifexists", "ifmissing", "where"]),
     keeps("trailer", Any, Text, &["key", "separators"]),
-    keeps("transfer", Plain, Word, &["advertiseobjectinfo", "advertisesid", "credentialsinurl", "fsckobjects", "unpacklimit"]),
+    keeps("transfer", Plain, Word, &["advertiseobjectinfo", "advertisesid", "unpacklimit"]),
     keeps("transfer", Plain, Text, &["hiderefs"]),
     keeps("uploadarchive", Plain, Flag, &["allowunreachable"]),
     keeps("uploadpack", Plain, Flag, &[
@@ -232,8 +211,8 @@ const HARMLESS: &[Harmless] = &[
 /// Whether a new repository keeps a setting.
 pub(super) fn is_harmless(entry: &ConfigEntry) -> bool {
     // Names of remotes are arguments, too.
-    let has_harmless_name = entry.section == "url" || !is_command(&entry.subsection_text());
-    has_harmless_name && HARMLESS.iter().any(|harmless| harmless.has(entry) && harmless.values.have(entry))
+    !is_command(&entry.subsection_text())
+        && HARMLESS.iter().any(|harmless| harmless.has(entry) && harmless.values.have(entry))
 }
 
 impl Harmless {
@@ -256,24 +235,28 @@ impl Values {
             Flag => is_boolean(&value),
             Word => is_boolean(&value) || is_word(&value),
             Argument => !value.split_whitespace().any(is_command),
-            Replaced => {
-                let base = entry.subsection_text();
-                !is_command(&base) && !HELPERS.iter().any(|helper| helper.starts_with(&base))
-            }
+            Inside => is_inside(&value),
             Text => true,
         }
     }
 }
 
-/// Whether git parses a value as a boolean; a larger number is none, and neither is one with a space behind it.
+/// Whether git parses a value as a boolean; a larger number is none, and neither is one with a space behind it. A number below zero can
+/// become one above all limits.
 fn is_boolean(value: &str) -> bool {
     let words = ["", "true", "false", "yes", "no", "on", "off"];
-    words.iter().any(|word| value.eq_ignore_ascii_case(word)) || value.parse::<i32>().is_ok()
+    let is_number = || value.parse::<i32>().is_ok_and(|number| number >= 0);
+    words.iter().any(|word| value.eq_ignore_ascii_case(word)) || is_number()
 }
 
 fn is_word(value: &str) -> bool {
     let is_of_word = |char: char| char.is_ascii_alphanumeric() || "._-:,=+%@ ".contains(char);
     !value.starts_with('-') && value.chars().all(is_of_word)
+}
+
+/// Whether a path stays in the directory that it starts in. Git expands `~` and `%(prefix)`.
+fn is_inside(path: &str) -> bool {
+    !path.starts_with(['/', '~', '%', ':']) && !path.split('/').any(|part| part == "..")
 }
 
 /// Remote helpers that run a command in a URL, or use an open file that it names.
@@ -316,14 +299,12 @@ mod tests {
                     [branch \"main\"]\n remote = origin\n merge = refs/heads/main\n rebase = true\n\
                     [user]\n name = N\n email = e@x\n signingkey = K\n[commit]\n gpgsign = true\n\
                     [submodule \"s\"]\n url = https://host/s\n active = true\n update = rebase\n\
-                    [pager]\n log = false\n[extensions]\n worktreeConfig = true\n[diff]\n algorithm = histogram\n \
-                    tool = meld\n[merge]\n tool = vimdiff\n conflictStyle = zdiff3\n[pull]\n rebase = true\n twohead = ort\n\
-                    [url \"https://host/\"]\n insteadOf = git@host:\n[annex]\n uuid = 1-2\n version = 10\n\
+                    [pager]\n log = false\n[extensions]\n worktreeConfig = true\n[diff]\n algorithm = histogram\n\
+                    [merge]\n conflictStyle = zdiff3\n[pull]\n rebase = true\n[annex]\n uuid = 1-2\n version = 10\n\
                     [lfs]\n repositoryformatversion = 0\n[lfs \"https://host/x\"]\n access = basic\n\
-                    [sendemail]\n smtpserver = mail.host\n to = A <a@host>\n[format]\n suffix = .txt\n\
                     [remotes]\n default = origin other\n[remote \"ext\"]\n url = https://host/e\n[bash]\n showDirtyState = false\n\
                     [pack]\n windowMemory = 100m\n[color \"diff\"]\n meta = bold yellow\n[gc]\n auto = 0\n pruneExpire = 2.weeks.ago\n\
-                    [blame]\n ignoreRevsFile = .git-blame-ignore-revs\n[http \"https://host/\"]\n extraheader = AUTHORIZATION: basic x\n\
+                    [blame]\n ignoreRevsFile = .git-blame-ignore-revs\n[http]\n postBuffer = 524288000\n\
                     [tag]\n sort = -version:refname\n[init]\n defaultBranch = main\n[advice]\n detachedHead = false\n";
         assert_eq!(removed(text), Vec::<String>::new());
     }
@@ -395,6 +376,14 @@ mod tests {
         "remote.s.annex-x=p", "bash.showupstream=svn", "svn-remote.s.url=p", "extensions.refstorage=/p",
         "gitflow.hooks=p", "stgit.editor=p", "stgit.pager=p", "lfs.storage=/p", "delta.pager=p", "icdiff.x=p",
         "tig.x=p", "branchless.x=p", "b4.xcmd=p", "patatt.gpg-bin=p", "http.sslcerttype=p", "http.sslkeytype=p",
+        "url.s.insteadof=p", "format.suffix=.bashrc", "format.filenamemaxlength=-1", "core.excludesfile=/p",
+        "blame.ignorerevsfile=~/p", "mailmap.file=a/../../p", "pack.windowmemory=-1", "commit.template=p", "merge.tool=p",
+        // They pass addresses on as options.
+        "sendemail.to=L <-Cp@h>", "sendemail.s.cc=<-Cp@h>", "format.to=<-Cp@h>", "format.headers=To: <-Cp@h>",
+        // They weaken what the person has set up.
+        "http.proxy=p", "http.s.sslverify=false", "http.sslcainfo=p", "sendemail.smtpencryption=none", "remote.s.proxy=p",
+        "credential.protectprotocol=false", "transfer.fsckobjects=false", "fsck.missingemail=ignore",
+        "gpg.ssh.allowedsignersfile=p", "gpg.mintrustlevel=never", "merge.verifysignatures=false", "clean.requireforce=false",
         "svn.authorsprog=p", "svn.configdir=p", "svn-remote.s.authorsprog=p",
     ];
 

@@ -1,4 +1,4 @@
-//! The files with the state of a rebase, an am or a cherry-pick: what git writes there, and nothing else.
+//! The files with the state of a rebase, an am, a cherry-pick or a bisection: what git writes there, and nothing else.
 
 use super::directory::{FileStamp, OpenDirectory};
 use super::files::KnownFiles;
@@ -37,9 +37,19 @@ enum Content {
     Signature,
     /// Options of `git apply`.
     ApplyOptions,
+    /// The branch or the object that is checked out at the end.
+    Start,
+    /// A file that other programs take for their own: the number of a process to end, or settings with commands.
+    Foreign,
 }
 
-use Content::{ApplyOptions, Author, Branch, Ids, Labels, Number, Sequence, Signature, Text, Updates};
+use Content::{
+    ApplyOptions, Author, Branch, Foreign, Ids, Labels, Number, Sequence, Signature, Start, Text, Updates,
+};
+
+/// Files directly in a repository's directory: of `git bisect` (`builtin/bisect.c`), `git instaweb` (`git-instaweb.sh`) and lazygit.
+const IN_DIRECTORY: [(Content, &str); 3] =
+    [(Start, "BISECT_START"), (Foreign, "pid"), (Foreign, "lazygit.yml")];
 
 /// The files in `rebase-merge` and `sequencer` (git's `sequencer.c`, `builtin/rebase.c`), and in `rebase-apply`
 /// (`builtin/am.c`, `builtin/rebase.c`).
@@ -76,7 +86,8 @@ const VALUES: [&str; 3] = ["--whitespace=", "--exclude=", "--include="];
 pub(super) type KnownState = BTreeMap<PathBuf, Option<FileStamp>>;
 
 pub(super) fn state(repository: &OpenDirectory) -> KnownState {
-    let mut all = KnownState::new();
+    let in_directory = IN_DIRECTORY.iter().filter(|(_, name)| repository.kind(name).is_some());
+    let mut all: KnownState = in_directory.map(|(_, name)| (name.into(), repository.stamp(name))).collect();
     for directory in STATES {
         let Ok(found) = repository.beneath(directory.as_ref()) else { continue };
         all.extend(
@@ -100,16 +111,21 @@ impl Cleaner<'_> {
             }
             let (Some(place), Some(name)) = (file.parent(), file.file_name()) else { continue };
             let Ok(directory) = repository.beneath(place) else { continue };
-            if let Some(fault) = fault_of(&directory, name) {
+            let content = match IN_DIRECTORY.iter().find(|(_, own)| file == Path::new(own)) {
+                Some((content, _)) => Some(*content),
+                None => content_of(name),
+            };
+            if let Some(fault) = fault_of(&directory, name, content) {
                 self.set_aside(&path.join(place), &directory, name, fault);
             }
         }
     }
 }
 
-/// What is wrong with a file of a state.
-fn fault_of(directory: &OpenDirectory, name: &OsStr) -> Option<&'static str> {
-    let fault = match content_of(name) {
+/// What is wrong with a file of a state, which should hold this.
+fn fault_of(directory: &OpenDirectory, name: &OsStr, content: Option<Content>) -> Option<&'static str> {
+    let fault = match content {
+        Some(Foreign) => return Some("a file that another program would use"),
         None => return Some("not a file of git's there"),
         Some(Sequence) => return None,
         // Patches can be of any size.
@@ -119,12 +135,13 @@ fn fault_of(directory: &OpenDirectory, name: &OsStr) -> Option<&'static str> {
         }
         Some(Number) => "not a number",
         Some(Ids) => "not an object",
+        Some(Start) => "not a branch or an object",
         Some(Branch | Labels | Updates) => "a reference outside of refs",
         Some(Author) => "not an author",
         Some(Signature | ApplyOptions) => "options that git would not have passed",
     };
     let is_right = match directory.read(name) {
-        Ok(text) => content_of(name).is_some_and(|content| content.allows(&text)),
+        Ok(text) => content.is_some_and(|content| content.allows(&text)),
         Err(errno) => errno == Errno::NOENT,
     };
     (!is_right).then_some(fault)
@@ -149,6 +166,8 @@ impl Content {
         let mut lines = line.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         match self {
             Text | Sequence => true,
+            Foreign => false,
+            Start => is_branch(line),
             Number => line.iter().all(u8::is_ascii_digit),
             Ids => text.split(u8::is_ascii_whitespace).all(is_id),
             Branch => line == b"detached HEAD" || is_beneath_refs(line),
@@ -161,6 +180,12 @@ impl Content {
             ApplyOptions => words(line).is_some_and(|words| words.iter().all(|word| is_apply_option(word))),
         }
     }
+}
+
+/// Whether a text can be a branch's short name or an object's, and no option (git-check-ref-format(1)).
+fn is_branch(text: &[u8]) -> bool {
+    let is_of_name = |byte: &u8| !byte.is_ascii_control() && !b" ~^:?*[\\".contains(byte);
+    !text.starts_with(b"-") && text.iter().all(is_of_name)
 }
 
 /// Whether a word is an object's name, whole or abbreviated.

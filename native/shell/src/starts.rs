@@ -13,6 +13,7 @@ use beamai_text::{extent, one_line};
 use beamai_tool::{CallContext, Progress};
 use serde_json::{Value, json};
 use std::ffi::OsString;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 /// Maximum number of refused starts in a result.
@@ -231,12 +232,14 @@ impl StartMonitor {
         let because = verdict.why.as_ref().map(|why| format!(", because {why}")).unwrap_or_default();
         let rest = if is_all { "" } else { "; not all of it is shown" };
         let size = extent(&shown);
+        let directory = start.starter.directory.as_deref().unwrap_or(Path::new("?")).to_string_lossy();
         json!({
             "rule": "Bash",
             "subject": format!("Bash({shown})"),
             "message": format!(
-                "a running command's {} wants to start: {}{size}{rest}{because}",
+                "a running command's {} wants to start in {}: {}{size}{rest}{because}",
                 one_line(&by),
+                one_line(&directory),
                 one_line(&shown)
             ),
             "matched_rule": verdict.rule,
@@ -247,6 +250,7 @@ impl StartMonitor {
                 "arguments": arguments(&start.arguments),
                 "has_all_arguments": start.has_all_arguments && start.arguments.len() <= MOST_ARGUMENTS,
                 "started_by": by,
+                "directory": directory,
                 "fingerprint": fingerprint(id, start),
             },
         })
@@ -270,15 +274,15 @@ struct AskReason {
 fn fingerprint(id: &str, start: &ProgramStart) -> String {
     let mut hash = blake3::Hasher::new();
     let mut add = |bytes: &[u8]| _ = hash.update(&bytes.len().to_le_bytes()).update(bytes);
-    let Starter { program, arguments, has_all_arguments, .. } = &start.starter;
-    for path in [program, &start.called, &start.file] {
+    let Starter { program, arguments, has_all_arguments, directory, .. } = &start.starter;
+    for path in [program, &start.called, &start.file].into_iter().chain(directory) {
         add(path.as_os_str().as_encoded_bytes());
     }
     for words in [arguments, &start.arguments] {
         add(&words.len().to_le_bytes());
         words.iter().for_each(|word| add(word.as_encoded_bytes()));
     }
-    if !(start.has_all_arguments && *has_all_arguments) {
+    if !(start.has_all_arguments && *has_all_arguments && directory.is_some()) {
         add(id.as_bytes());
     }
     hash.finalize().to_hex().to_string()
@@ -340,6 +344,7 @@ mod tests {
             program: PathBuf::from("/usr/bin/awk"),
             arguments: vec!["awk".into()],
             has_all_arguments: true,
+            directory: Some("/w".into()),
             coverage: StartCoverage::NOTHING,
         };
         ProgramStart {
@@ -362,6 +367,8 @@ mod tests {
         let own = start("/w/a/run", &["run", "x"]);
         let mut by_another = own.clone();
         by_another.starter.arguments.push("-f".into());
+        let mut elsewhere = own.clone();
+        elsewhere.starter.directory = Some("/w/a".into());
         let long = "x".repeat(5_000);
         let others = [
             start("/w/b/run", &["run", "x"]),
@@ -370,6 +377,7 @@ mod tests {
             start("/w/a/run", &["run", &(long.clone() + "1")]),
             start("/w/a/run", &["run", &(long + "2")]),
             by_another,
+            elsewhere,
         ];
         let mut all: Vec<String> = others.iter().map(|start| fingerprint("1", start)).collect();
         assert_eq!(fingerprint("1", &own), fingerprint("2", &own));

@@ -1,6 +1,7 @@
 //! Unified diffs, bounded in size and time.
 
-use similar::{Algorithm, ChangeTag, DiffOp};
+use similar::algorithms::{Capture, Compact, Replace, myers};
+use similar::{ChangeTag, DiffOp};
 use std::fmt::Write;
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -80,14 +81,9 @@ impl DiffBuilder {
             push_equal(&mut ops, at, change.old.start - at.0);
             let (old_range, new_range) = (change.old.clone(), change.new.clone());
             at = (old_range.end, new_range.end);
-            ops.extend(similar::capture_diff_deadline(
-                Algorithm::Myers,
-                old,
-                old_range,
-                new,
-                new_range,
-                Some(deadline),
-            ));
+            let mut diff = Compact::new(Replace::new(Capture::new()), old, new);
+            let Ok(()) = myers::diff_deadline(&mut diff, old, old_range, new, new_range, Some(deadline));
+            ops.extend(diff.into_inner().into_inner().into_ops());
         }
         push_equal(&mut ops, at, old.len() - at.0);
         for hunk in similar::group_diff_ops(joined(ops), CONTEXT) {

@@ -1,7 +1,6 @@
 //! Finds lines similar to a text that was not found.
 
 use super::Contrast;
-use similar::TextDiff;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
@@ -213,7 +212,7 @@ fn nearest_place(lines: &[&str], wanted: &[&str], deadline: Instant) -> Option<u
 fn ratio(one: &str, other: &str) -> f32 {
     match one == other {
         true => 1.0,
-        false => TextDiff::from_chars(cut(one), cut(other)).ratio(),
+        false => beamai_base::ratio(cut(one), cut(other)),
     }
 }
 

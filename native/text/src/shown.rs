@@ -33,6 +33,19 @@ pub fn is_hidden(character: char) -> bool {
     )
 }
 
+/// Whether a reader would take the character for nothing, or for a common space: hidden ones, variation selectors, blank symbols,
+/// other spaces, and what Unicode has not assigned or leaves to private use.
+fn is_unseen(character: char) -> bool {
+    let is_blank = matches!(character, '\u{2800}' | '\u{fe00}'..='\u{fe0f}' | '\u{16fe4}' | '\u{1d159}');
+    let is_space = character != ' ' && character.is_whitespace();
+    is_hidden(character) || is_blank || is_space || !is_assigned(character)
+}
+
+/// Whether the standard library prints the character as it is behind another one.
+fn is_assigned(character: char) -> bool {
+    character.is_ascii() || format!("a{character}").escape_debug().nth(2).is_none()
+}
+
 /// The text with hidden characters made visible; line feeds and tabs are kept. Nothing is cut.
 #[must_use]
 pub fn printable(text: &str) -> String {
@@ -51,19 +64,20 @@ pub fn visible(character: char) -> char {
     }
 }
 
-/// The text on one line: unchanged, or quoted and escaped if it has hidden characters. For approval prompts.
+/// The text on one line: unchanged, or quoted and escaped if it has characters that a reader would not see. For approval prompts.
 #[must_use]
 pub fn one_line(text: &str) -> String {
-    if text.chars().any(is_hidden) { literal(text) } else { text.to_owned() }
+    if text.chars().any(is_unseen) { literal(text) } else { text.to_owned() }
 }
 
-/// The text in quotes, its hidden characters escaped: `"a\nb\u{202e}"`.
+/// The text in quotes, with escapes for the characters that a reader would not see: `"a\nb\u{202e}"`.
 #[must_use]
 pub fn literal(text: &str) -> String {
     let mut out = String::from("\"");
     for character in text.chars() {
         match character {
             '"' | '\\' => out.extend(['\\', character]),
+            unseen if is_unseen(unseen) && !is_hidden(unseen) => out.extend(unseen.escape_unicode()),
             other => push_escaped(&mut out, other),
         }
     }
@@ -142,6 +156,14 @@ mod tests {
         assert_eq!(one_line("git log \"x\\n\""), "git log \"x\\n\"");
         assert_eq!(one_line("echo \"a\"\nrm b"), r#""echo \"a\"\nrm b""#);
         assert_eq!(one_line("a\u{202e}b"), r#""a\u{202e}b""#);
+        for unseen in
+            "\u{fe0f}\u{2800}\u{a0}\u{2007}\u{3000}\u{16fe4}\u{13430}\u{1d159}\u{e000}\u{378}".chars()
+        {
+            assert_eq!(one_line(&format!("a{unseen}")), format!("\"a{}\"", unseen.escape_unicode()));
+        }
+        for seen in ["touch 'é e\u{301} नमस्ते 漢字 😀'", "a b"] {
+            assert_eq!(one_line(seen), seen);
+        }
         assert_eq!(extent("echo a\nrm b\n"), " (2 lines, 12 characters)");
         assert_eq!((extent("echo a"), extent("")), (String::new(), String::new()));
         assert_eq!(extent(&" ".repeat(5_000)), " (1 line, 5000 characters)");

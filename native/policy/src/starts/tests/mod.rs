@@ -59,6 +59,7 @@ fn start(words: &[&str]) -> ProgramStart {
             program: "/usr/bin/bash".into(),
             arguments: vec!["bash".into()],
             has_all_arguments: true,
+            directory: None,
             coverage: StartCoverage::Judged,
         },
     }
@@ -68,7 +69,7 @@ fn start(words: &[&str]) -> ProgramStart {
 fn by(program: &str, coverage: StartCoverage, words: &[&str]) -> ProgramStart {
     let arguments = vec![OsString::from(program)];
     let program = format!("/usr/bin/{program}").into();
-    let starter = Starter { pid: 3, program, arguments, has_all_arguments: true, coverage };
+    let starter = Starter { pid: 3, program, arguments, has_all_arguments: true, directory: None, coverage };
     ProgramStart { starter, ..start(words) }
 }
 

@@ -242,6 +242,28 @@ fn a_connection_that_one_command_leaves_is_not_the_next_ones() {
 }
 
 #[test]
+fn tunnels_take_no_more_than_their_share_of_descriptors() {
+    let friend = Named::hello();
+    let fixture = Fixture::listing(&[&friend.authority], &[&friend]);
+    let script = "import socket, sys\n\
+        held = []\n\
+        for _ in range(400):\n\
+        \ts = socket.create_connection(('127.0.0.1', 3128), 5)\n\
+        \ts.sendall(b'CONNECT %s HTTP/1.1\\r\\n\\r\\n' % sys.argv[1].encode())\n\
+        \ts.settimeout(2)\n\
+        \ttry: held.append((s, s.recv(100)[9:12]))\n\
+        \texcept TimeoutError: break\n\
+        print(len(held), set(answer for _, answer in held))\n";
+    std::fs::write(fixture.dir.path().join("hold.py"), script).unwrap();
+    let said = fixture.stdout(&format!("ulimit -Sn 1000; python3 hold.py {}", friend.authority));
+    let (count, answers) = said.trim().split_once(' ').unwrap();
+    assert_eq!(answers, "{b'200'}");
+    assert!((16..=256).contains(&count.parse::<u32>().unwrap()), "{said}");
+    // The next command finds room again.
+    assert!(fixture.stdout(&format!("curl -s http://{}/", friend.authority)).contains("hello"));
+}
+
+#[test]
 fn names_without_a_sandbox_are_refused_at_once() {
     let address = format!("{}:80", shown(MACHINE.1));
     let settings = json!({

@@ -301,6 +301,27 @@ fn names_of_remotes_are_no_options_of_what_git_runs() {
 }
 
 #[test]
+fn a_bisection_ends_with_no_option() {
+    let begun = made("r")
+        + "; cd r; git commit -q --allow-empty -m 2; git commit -q --allow-empty -m 3; git bisect start -q HEAD HEAD~2";
+    let person = "echo mine > f; git bisect reset; grep -q mine f || touch MARK";
+    assert_taken_out(&begun, "echo -f > r/.git/BISECT_START", "r", person, "r/.git/BISECT_START");
+}
+
+#[test]
+fn a_command_names_no_process_for_the_web_server_of_git_to_end() {
+    let person = "test -e .git/pid && touch MARK";
+    assert_taken_out(&made("r"), "echo '-s KILL 1' > r/.git/pid", "r", person, "r/.git/pid");
+}
+
+#[test]
+fn patches_are_written_where_the_person_says() {
+    let settings = "git config format.filenameMaxLength -1; git config format.suffix .x";
+    let person = "git format-patch -q -1 -o out; test -e out/0001-* || touch MARK";
+    assert_taken_out("true", &format!("{}; cd n; {settings}", made("n")), "n", person, "n/.git/config");
+}
+
+#[test]
 fn no_message_is_an_option_of_what_the_prompt_runs() {
     let Some(script) = prompt_script() else { return };
     for (setting, id) in [
