@@ -262,6 +262,10 @@ impl SnapshotRoot {
             let path = encode_path(path);
             self.settings.contains(&path) || self.begun.contains(&path)
         };
+        // Hooks are always listed.
+        let of_hooks =
+            directory.parent().filter(|_| directory.file_name().is_some_and(|name| name == "hooks"));
+        let directory = of_hooks.filter(|above| is_known(above)).unwrap_or(directory);
         let outside = directory.ancestors().take_while(|above| !is_known(above));
         outside.into_iter().any(|above| self.found.skipped.contains(above))
     }

@@ -149,8 +149,20 @@ impl<'c> Cleaner<'c> {
                 self.clean_config(path, directory, OsStr::new(name), kept);
             }
             self.clean_hooks(path, directory, OsStr::new("hooks"), kept);
+            self.report_missing(path, directory, kept);
         }
         self.clean_common_directory(path, directory, files);
+    }
+
+    /// Reports settings that are there no more: the person's protection may rest on them.
+    fn report_missing(&mut self, path: &Path, directory: &OpenDirectory, kept: &BTreeSet<String>) {
+        let now: BTreeSet<String> =
+            CONFIGS.iter().flat_map(|name| risky_settings_of(directory, OsStr::new(name))).collect();
+        let missing = kept.difference(&now).filter(|told| !told.starts_with("hooks/"));
+        for setting in missing {
+            let outcome = "is there no more: set it again if it was you who had set it".to_owned();
+            self.record(&path.join(CONFIGS[0]), setting, outcome);
+        }
     }
 
     /// Cleans what changes in the everyday use of all repositories.
@@ -257,8 +269,12 @@ impl<'c> Cleaner<'c> {
         // It may be the user's own file after all, so a copy is kept.
         let outcome = self.outcome(path, || {
             let aside = directory.set_aside(name)?;
-            directory.replace(name, &rest)?;
-            Ok(format!("removed; the original file is now {}", aside.to_string_lossy()))
+            // On a full disk, no settings are better than these.
+            let others = match directory.replace(name, &rest) {
+                Ok(()) => String::new(),
+                Err(errno) => format!(", and so are all other settings ({errno})"),
+            };
+            Ok(format!("removed{others}; the original file is now {}", aside.to_string_lossy()))
         });
         for entry in planted {
             self.record(&path.join(name), &shown(entry), outcome.clone());

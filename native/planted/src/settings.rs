@@ -32,7 +32,7 @@ enum Values {
     Flag,
     /// Words and lists of them, which neither name a path nor are an option: `input`, `zdiff3`, `100m`.
     Word,
-    /// What git may pass to another command of its own: anything but an option, and an address that runs a command.
+    /// What git may pass to another command of its own: anything but an option, and an address of another program.
     Argument,
     /// Files of the work tree.
     Inside,
@@ -62,11 +62,11 @@ const HARMLESS: &[Harmless] = &[
     ]),
     keeps("core", Plain, Word, &[
         "logallrefupdates", "untrackedcache", "autocrlf", "eol", "safecrlf", "checkstat", "abbrev", "fsync", "fsyncmethod",
-        "createobject", "hidedotfiles", "sharedrepository", "disambiguate", "bigfilethreshold", "packedgitlimit",
+        "createobject", "hidedotfiles", "disambiguate", "bigfilethreshold", "packedgitlimit",
         "packedgitwindowsize", "deltabasecachelimit",
     ]),
     // Where a work tree may be is checked apart.
-    keeps("core", Plain, Text, &["worktree", "whitespace", "commentchar", "commentstring", "notesref"]),
+    keeps("core", Plain, Text, &["worktree", "whitespace"]),
     keeps("core", Plain, Inside, &["excludesfile", "attributesfile"]),
     keeps("extensions", Plain, Word, &[
         "worktreeconfig", "objectformat", "compatobjectformat", "refstorage", "preciousobjects", "relativeworktrees", "noop",
@@ -84,7 +84,6 @@ const HARMLESS: &[Harmless] = &[
     // The last ones are of Visual Studio Code and of GitHub's command line.
     keeps("branch", With, Argument, &["remote", "pushremote", "merge", "vscode-merge-base", "github-pr-owner-number", "gh-merge-base"]),
     keeps("branch", With, Word, &["rebase"]),
-    keeps("branch", With, Text, &["description"]),
     keeps("branch", Plain, Word, &["autosetupmerge", "autosetuprebase"]),
     keeps("branch", Plain, Text, &["sort"]),
     keeps("submodule", With, Argument, &["url", "branch"]),
@@ -187,8 +186,6 @@ const HARMLESS: &[Harmless] = &[
     keeps("status", Plain, Word, &["*"]),
     keeps("tag", Plain, Flag, &["forcesignannotated", "gpgsign"]),
     keeps("tag", Plain, Text, &["sort"]),
-    keeps("trailer", Any, Word, &["ifexists", "ifmissing", "where"]),
-    keeps("trailer", Any, Text, &["key", "separators"]),
     keeps("transfer", Plain, Word, &["advertiseobjectinfo", "advertisesid", "unpacklimit"]),
     keeps("transfer", Plain, Text, &["hiderefs"]),
     keeps("uploadarchive", Plain, Flag, &["allowunreachable"]),
@@ -259,14 +256,21 @@ fn is_inside(path: &str) -> bool {
     !path.starts_with(['/', '~', '%', ':']) && !path.split('/').any(|part| part == "..")
 }
 
-/// Remote helpers that run a command in a URL, or use an open file that it names.
-const HELPERS: [&str; 2] = ["ext::", "fd::"];
+/// Schemes of URLs that git handles itself. For any other it starts a program, as for `NAME::ADDRESS` (gitremote-helpers(7)).
+const SCHEMES: [&str; 7] = ["file", "git", "git+ssh", "http", "https", "ssh", "ssh+git"];
 
-/// Whether a remote with this name or URL runs a command: by such a helper, or because git passes it to `git fetch` or `git push`
-/// without `--`, which take it as an option.
+/// Whether a remote with this name or URL runs a command: by another program that handles it, or because git passes it, or its host, on
+/// without `--`, so that it is taken as an option.
 pub(super) fn is_command(address: &str) -> bool {
     let address = address.trim_start();
-    address.starts_with('-') || HELPERS.iter().any(|helper| address.starts_with(helper))
+    let is_of_scheme = |char: char| char.is_ascii_alphanumeric() || "+-.".contains(char);
+    let rest = address.trim_start_matches(is_of_scheme);
+    let scheme = &address[..address.len() - rest.len()];
+    let is_foreign = match rest.strip_prefix("://") {
+        Some(rest) => rest.starts_with('-') || !SCHEMES.contains(&scheme),
+        None => !scheme.is_empty() && rest.starts_with("::"),
+    };
+    address.starts_with('-') || is_foreign
 }
 
 #[cfg(test)]
@@ -294,7 +298,7 @@ mod tests {
     fn what_an_ordinary_repository_has_is_kept() {
         let text = "[core]\n repositoryformatversion = 0\n filemode = true\n bare = false\n logallrefupdates = true\n \
                     fsmonitor = true\n untrackedCache = true\n autocrlf = input\n worktree = ../x\n whitespace = -trailing-space,cr-at-eol\n\
-                    [remote \"origin\"]\n url = git@host:a/b.git\n fetch = +refs/heads/*:refs/remotes/origin/*\n \
+                    [remote \"origin\"]\n url = git@host:a/b.git\n pushurl = ssh://git@[::1]:22/x\n url = ../a-b\n url = [::1]:x\n fetch = +refs/heads/*:refs/remotes/origin/*\n \
                     promisor = true\n partialclonefilter = blob:none\n tagOpt = --no-tags\n\
                     [branch \"main\"]\n remote = origin\n merge = refs/heads/main\n rebase = true\n\
                     [user]\n name = N\n email = e@x\n signingkey = K\n[commit]\n gpgsign = true\n\
@@ -378,6 +382,9 @@ mod tests {
         "tig.x=p", "branchless.x=p", "b4.xcmd=p", "patatt.gpg-bin=p", "http.sslcerttype=p", "http.sslkeytype=p",
         "url.s.insteadof=p", "format.suffix=.bashrc", "format.filenamemaxlength=-1", "core.excludesfile=/p",
         "blame.ignorerevsfile=~/p", "mailmap.file=a/../../p", "pack.windowmemory=-1", "commit.template=p", "merge.tool=p",
+        // They make an instruction of git's own comments in a rebase, start other programs, and open the directory to everybody.
+        "core.commentstring=exec p", "core.commentchar=p", "remote.s.url=hg::/p", "remote.s.pushurl=hg://h/p",
+        "submodule.s.url=ssh://-oProxyCommand=p/x", "core.sharedrepository=0666",
         // They pass addresses on as options.
         "sendemail.to=L <-Cp@h>", "sendemail.s.cc=<-Cp@h>", "format.to=<-Cp@h>", "format.headers=To: <-Cp@h>",
         // They weaken what the person has set up.

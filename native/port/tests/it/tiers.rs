@@ -417,6 +417,14 @@ const DIFFERS: &[(&str, &str)] = &[
     ("sandbox_paths::a_file_in_a_missing_directory_is_kept_absent_by_an_empty_one", "files that rules deny"),
     ("sandbox_paths::a_name_that_is_kept_from_commands_is_not_left_behind", "files that rules deny"),
     ("sandbox_paths::what_is_hidden_is_empty_and_stays_as_it_is", "files that rules deny"),
+    (
+        "planted::meanwhile::overlapping_commands_under_other_rules_know_of_each_other",
+        "files that rules deny",
+    ),
+    (
+        "planted::obstacles::a_forbidden_name_that_cannot_be_removed_hides_no_other",
+        "git's settings and hooks",
+    ),
 ];
 
 /// Tests that cannot be made here.
@@ -425,6 +433,7 @@ const NOT_HERE: &[&str] = &[
     "sandbox_files::every_layer_is_on_and_the_result_says_so",
     // Another machine within this one, for root alone.
     "exec_guard::all_of_this_holds_for_a_plain_user",
+    "planted::through::all_of_this_holds_for_a_plain_user",
     // The filter that makes this machine ends such calls itself.
     "sandbox_kernel::calls_of_another_architecture_end_the_program",
     // For root, the reaper counts processes; what begins and ends between two looks is not seen. There is a test below.
@@ -535,6 +544,11 @@ fn what_the_git_worker_cannot_be_led_to() {
             assert!(passed.contains(test) && failed.is_empty(), "{test}: {failed:?}");
         }
     }
+}
+
+#[test]
+fn what_is_not_left_behind_for_git() {
+    holds("planted", 80);
 }
 
 #[test]

@@ -1,16 +1,11 @@
 //! What a command leaves in a repository's state, or in a new work tree, for commands of git that the person runs later.
 
 use super::{Outside, REQUIRED, made, program};
-use crate::common::{Env, PROGRAM};
+use crate::common::{Env, PROGRAM, is_full, required};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-
-/// Every tier: with mounts, and without.
-pub(super) fn tiers() -> [Value; 2] {
-    [json!(REQUIRED), json!({"mode": REQUIRED, "tier": "landlock"})]
-}
 
 /// Prepares, runs a command under a sandbox, and then what the person runs in a directory. Whether a planted program ran by
 /// that, the result of the command, and the workspace.
@@ -42,16 +37,33 @@ pub(super) fn left(
     (outside.mark().exists(), result, env)
 }
 
-/// In both tiers nothing runs, and the result says that this path was taken out; without a sandbox it runs.
+/// Under the sandbox nothing runs, and the result says that this path was taken out; without a sandbox it runs.
 pub(super) fn assert_taken_out(prepare: &str, command: &str, directory: &str, person: &str, path: &str) {
     let (runs, result, _) = left(json!("off"), prepare, command, directory, person);
     assert!(runs, "{command}: plants nothing even where it may: {result}");
-    for tier in tiers() {
-        let (runs, result, _) = left(tier, prepare, command, directory, person);
-        assert!(!runs, "{command}: what it planted runs: {result}");
-        let planted = result["planted"].as_array().into_iter().flatten();
-        assert!(planted.map(|planted| &planted["path"]).any(|told| told == path), "{command}: {result}");
+    let tier = json!(REQUIRED);
+    let (runs, result, _) = left(tier, prepare, command, directory, person);
+    assert!(!runs, "{command}: what it planted runs: {result}");
+    let planted = result["planted"].as_array().into_iter().flatten();
+    assert!(planted.map(|planted| &planted["path"]).any(|told| told == path), "{command}: {result}");
+}
+
+#[test]
+fn settings_that_a_command_removes_are_reported() {
+    let prepare = made("r") + "; git -C r config http.sslVerify true; git -C r config user.email a@b";
+    let (_, result, _) =
+        left(json!(REQUIRED), &prepare, "git -C r config --unset http.sslVerify", "r", "true");
+    // Mounts keep it.
+    assert_eq!(result["exit_code"] != 0, is_full(), "{result}");
+    if is_full() {
+        return;
     }
+    let planted = &result["planted"][0];
+    assert_eq!(
+        (&planted["path"], &planted["setting"]),
+        (&json!("r/.git/config"), &json!("http.sslverify=true"))
+    );
+    assert_eq!(result["planted"].as_array().map(Vec::len), Some(1), "{result}");
 }
 
 #[test]
@@ -83,14 +95,13 @@ fn hooks_of_a_new_work_tree_run_only_if_they_are_copies_of_trusted_ones() {
     let prepare_by_proc = format!("{}; git -C r config core.hooksPath /proc/self/cwd/.githooks", made("r"));
     let command = "mkdir r/.githooks; cp EVIL r/.githooks/pre-commit";
     assert_taken_out(&prepare_by_proc, command, "r", commit, "r/.githooks/pre-commit");
-    for tier in tiers() {
-        // Copies stay, and so does what no settings name.
-        let command =
-            "git -C r worktree add -q ../wt; git init -q n; mkdir n/.githooks; touch n/.githooks/pre-commit";
-        let (_, result, env) = left(tier, &prepare, command, "wt", commit);
-        assert_eq!((&result["exit_code"], result.get("planted")), (&json!(0), None), "{result}");
-        assert!(env.path().join("wt/.githooks/post-commit").exists());
-    }
+    let tier = json!(REQUIRED);
+    // Copies stay, and so does what no settings name.
+    let command =
+        "git -C r worktree add -q ../wt; git init -q n; mkdir n/.githooks; touch n/.githooks/pre-commit";
+    let (_, result, env) = left(tier, &prepare, command, "wt", commit);
+    assert_eq!((&result["exit_code"], result.get("planted")), (&json!(0), None), "{result}");
+    assert!(env.path().join("wt/.githooks/post-commit").exists());
 }
 
 #[test]
@@ -113,7 +124,8 @@ fn hooks_that_the_persons_own_settings_name_run_in_no_new_repository() {
             "--allow",
             "Bash",
         ]);
-        call.args(["--sandbox", mode, "--workspace"]).arg(env.path()).env("HOME", outside.home.path());
+        let tier = if mode == REQUIRED { required() } else { mode.to_owned() };
+        call.args(["--sandbox", &tier, "--workspace"]).arg(env.path()).env("HOME", outside.home.path());
         let output = call.output().unwrap();
         let told = String::from_utf8_lossy(&output.stdout);
         let runs = outside.runs(&env.path().join("n"), &["commit", "-q", "--allow-empty", "-m", "x"]);
@@ -193,12 +205,11 @@ fn an_index_writes_no_file_of_git_and_none_outside() {
     ] {
         let (runs, result) = restored(json!("off"), version, command, directory, at);
         assert!(runs, "{command}: plants nothing even where it may: {result}");
-        for tier in tiers() {
-            let (runs, result) = restored(tier, version, command, directory, at);
-            assert!(!runs, "{command}: what it planted runs: {result}");
-            let planted = &result["planted"].to_string();
-            assert!(planted.contains(path), "{command}: {result}");
-        }
+        let tier = json!(REQUIRED);
+        let (runs, result) = restored(tier, version, command, directory, at);
+        assert!(!runs, "{command}: what it planted runs: {result}");
+        let planted = &result["planted"].to_string();
+        assert!(planted.contains(path), "{command}: {result}");
     }
 }
 
@@ -213,28 +224,23 @@ fn an_index_that_is_split_is_looked_at_in_both_files() {
 
 #[test]
 fn indexes_that_git_makes_stay_in_every_version_and_format() {
-    for tier in tiers() {
-        let env = Env::with("off");
-        env.run(&made("r"));
-        let env = env.now_under(tier);
-        for command in [
-            "cd r; mkdir -p a/b; for i in $(seq 300); do echo $i > a/b/file$i; done; git add -A; git update-index --index-version 4",
-            "cd r; git update-index --split-index; echo x > a/b/file3; git rm -q --cached a/b/file4; git add a/b/file3",
-            "cd r; git update-index --no-split-index; git update-index --index-version 2; echo n > n; git add -N n",
-            "cd r; git commit -qam all; git sparse-checkout init --cone --sparse-index; git status",
-            "git init -q --object-format=sha256 s; cd s; touch a b 'c d'; git add -A; git worktree add -q --orphan ../ws; touch ../ws/x; git -C ../ws add x",
-            // Blocks for several threads.
-            "git init -q big; cd big; git config index.threads 4; id=$(git hash-object -w --stdin < /dev/null); \
-             seq 25000 | sed \"s/.*/100644 $id 0\\tdir\\/file&/\" | git -c index.version=4 update-index --index-info; \
-             git update-index --index-version 4; git -c index.threads=4 update-index --force-write-index; grep -c IEOT .git/index",
-        ] {
-            let result = env.run(command);
-            assert_eq!(
-                (&result["exit_code"], result.get("planted")),
-                (&json!(0), None),
-                "{command}: {result}"
-            );
-        }
+    let tier = json!(REQUIRED);
+    let env = Env::with("off");
+    env.run(&made("r"));
+    let env = env.now_under(tier);
+    for command in [
+        "cd r; mkdir -p a/b; for i in $(seq 300); do echo $i > a/b/file$i; done; git add -A; git update-index --index-version 4",
+        "cd r; git update-index --split-index; echo x > a/b/file3; git rm -q --cached a/b/file4; git add a/b/file3",
+        "cd r; git update-index --no-split-index; git update-index --index-version 2; echo n > n; git add -N n",
+        "cd r; git commit -qam all; git sparse-checkout init --cone --sparse-index; git status",
+        "git init -q --object-format=sha256 s; cd s; touch a b 'c d'; git add -A; git worktree add -q --orphan ../ws; touch ../ws/x; git -C ../ws add x",
+        // Blocks for several threads.
+        "git init -q big; cd big; git config index.threads 4; id=$(git hash-object -w --stdin < /dev/null); \
+         seq 25000 | sed \"s/.*/100644 $id 0\\tdir\\/file&/\" | git -c index.version=4 update-index --index-info; \
+         git update-index --index-version 4; git -c index.threads=4 update-index --force-write-index; grep -c IEOT .git/index",
+    ] {
+        let result = env.run(command);
+        assert_eq!((&result["exit_code"], result.get("planted")), (&json!(0), None), "{command}: {result}");
     }
 }
 
@@ -267,13 +273,12 @@ fn a_strategy_that_is_a_script_is_not_started_by_what_a_command_left() {
     );
     let prepare = made("r") + STOPPED + "; cd r; git rebase --quit; git checkout -q main";
     assert_taken_out(&prepare, &picks, "r", "git cherry-pick --continue", "r/.git/sequencer/opts");
-    for tier in tiers() {
-        let command = "cd r/.git/rebase-merge; echo ort > strategy; echo \" '--ours'\" > strategy_opts; true";
-        let (_, result, _) = left(tier.clone(), &(made("r") + STOPPED), command, "r", person);
-        assert_eq!((&result["exit_code"], result.get("planted")), (&json!(0), None), "{result}");
-        let (_, result, _) = left(tier, &own, "echo x > r/y", "r", "true");
-        assert!(result.get("planted").is_none(), "{result}");
-    }
+    let tier = json!(REQUIRED);
+    let command = "cd r/.git/rebase-merge; echo ort > strategy; echo \" '--ours'\" > strategy_opts; true";
+    let (_, result, _) = left(tier.clone(), &(made("r") + STOPPED), command, "r", person);
+    assert_eq!((&result["exit_code"], result.get("planted")), (&json!(0), None), "{result}");
+    let (_, result, _) = left(tier, &own, "echo x > r/y", "r", "true");
+    assert!(result.get("planted").is_none(), "{result}");
 }
 
 #[test]

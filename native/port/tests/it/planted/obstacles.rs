@@ -1,6 +1,6 @@
 //! What a command puts in the way of whoever cleans up after it. `through` runs these tests as a plain user, too.
 
-use super::leftovers::{assert_taken_out, tiers};
+use super::leftovers::assert_taken_out;
 use super::{Outside, REQUIRED, made, program};
 use crate::common::{Env, PROGRAM, required};
 use serde_json::json;
@@ -32,16 +32,15 @@ fn directories_without_the_right_to_write_are_cleaned() {
     let command = format!("{PLANT}; cp EVIL n/.git/hooks/post-commit; chmod 555 n/.git n/.git/hooks");
     let person = "git status; chmod 755 .git .git/hooks";
     assert_taken_out("true", &command, "n", person, "n/.git/config");
-    for tier in tiers() {
-        let (_, _, env) = super::leftovers::left(tier, "true", &command, "n", "true");
-        let mode = std::os::unix::fs::PermissionsExt::mode(
-            &fs::metadata(env.path().join("n/.git")).unwrap().permissions(),
-        );
-        assert_eq!(mode & 0o777, 0o555);
-        assert!(env.path().join("n/.git/hooks/post-commit.planted").exists());
-        // So that it can be deleted.
-        env.run("chmod -R u+w n");
-    }
+    let tier = json!(REQUIRED);
+    let (_, _, env) = super::leftovers::left(tier, "true", &command, "n", "true");
+    let mode = std::os::unix::fs::PermissionsExt::mode(
+        &fs::metadata(env.path().join("n/.git")).unwrap().permissions(),
+    );
+    assert_eq!(mode & 0o777, 0o555);
+    assert!(env.path().join("n/.git/hooks/post-commit.planted").exists());
+    // So that it can be deleted.
+    env.run("chmod -R u+w n");
 }
 
 #[test]
@@ -72,14 +71,13 @@ fn directories_over_the_limit_hide_nothing_that_is_nearer() {
 fn what_is_too_much_to_read_is_set_aside_unread() {
     let command = "for i in 1 2 3 4; do printf DIRC > r/.git/sharedindex.$i; truncate -s 256M r/.git/sharedindex.$i; done; \
                    git init -q n; git -C n config core.fsmonitor EVIL";
-    for tier in tiers() {
-        let (runs, result, env) = super::leftovers::left(tier, &made("r"), command, "n", "git status");
-        assert!(!runs, "{result}");
-        let told = result["planted"].as_array().unwrap();
-        let unread = told.iter().filter(|told| told["setting"].as_str().unwrap().starts_with("not read"));
-        assert!(unread.count() >= 2, "{result}");
-        assert!((1..5).all(|number| !env.path().join(format!("r/.git/sharedindex.{number}")).exists()));
-    }
+    let tier = json!(REQUIRED);
+    let (runs, result, env) = super::leftovers::left(tier, &made("r"), command, "n", "git status");
+    assert!(!runs, "{result}");
+    let told = result["planted"].as_array().unwrap();
+    let unread = told.iter().filter(|told| told["setting"].as_str().unwrap().starts_with("not read"));
+    assert!(unread.count() >= 2, "{result}");
+    assert!((1..5).all(|number| !env.path().join(format!("r/.git/sharedindex.{number}")).exists()));
 }
 
 /// Files that the command has not touched are not set aside, however much it has left to read.
@@ -96,16 +94,15 @@ fn what_a_command_leaves_to_be_read_takes_nothing_else_away() {
     // Every size, so that no byte is left.
     let command = "for size in $(seq 0 28); do for i in 1 2; do truncate -s $((1<<size)) a/.git/sharedindex.$size-$i; done; done; \
                    git -C r checkout -q -b other; git init -q n; git -C n config core.fsmonitor EVIL";
-    for tier in tiers() {
-        let (runs, result, env) = super::leftovers::left(tier, &prepare, command, "n", "git status");
-        assert!(!runs, "{result}");
-        let told = result["planted"].as_array().unwrap();
-        let others = told.iter().map(|told| told["path"].as_str().unwrap());
-        let others: Vec<&str> = others.filter(|path| !path.starts_with("a/.git/sharedindex.")).collect();
-        assert_eq!(others, ["n/.git/config"], "{result}");
-        let result = env.run("git -C wt rev-parse wt o/HEAD alias && git -C r rev-parse other");
-        assert_eq!(result["exit_code"], 0, "{result}");
-    }
+    let tier = json!(REQUIRED);
+    let (runs, result, env) = super::leftovers::left(tier, &prepare, command, "n", "git status");
+    assert!(!runs, "{result}");
+    let told = result["planted"].as_array().unwrap();
+    let others = told.iter().map(|told| told["path"].as_str().unwrap());
+    let others: Vec<&str> = others.filter(|path| !path.starts_with("a/.git/sharedindex.")).collect();
+    assert_eq!(others, ["n/.git/config"], "{result}");
+    let result = env.run("git -C wt rev-parse wt o/HEAD alias && git -C r rev-parse other");
+    assert_eq!(result["exit_code"], 0, "{result}");
 }
 
 #[test]
@@ -113,18 +110,17 @@ fn many_links_are_moved_at_once_and_leave_room_for_what_is_worse() {
     let command = format!(
         "mkdir a/.git/x; ln -s $(seq -f /nowhere/%.0f 1500) a/.git/x; ln -s $(seq -f /nowhere/m%.0f 150) a/.git; {PLANT}"
     );
-    for tier in tiers() {
-        let (runs, result, env) = super::leftovers::left(tier, &made("a"), &command, "n", "git status");
-        assert!(!runs, "{result}");
-        let told = result["planted"].as_array().unwrap();
-        assert_eq!((told.len(), &told[0]["path"]), (101, &json!("n/.git/config")), "{result}");
-        assert_eq!(told[100]["setting"], "and 52 more", "{result}");
-        let at = env.path().join("a/.git");
-        assert!(!at.join("x").exists() && !at.join("m1").is_symlink(), "{result}");
-        // They are not looked at again.
-        assert!(env.run("true").get("planted").is_none());
-        assert_eq!(env.run("ls a/.git/planted-* | wc -l")["stdout"], "1500\n");
-    }
+    let tier = json!(REQUIRED);
+    let (runs, result, env) = super::leftovers::left(tier, &made("a"), &command, "n", "git status");
+    assert!(!runs, "{result}");
+    let told = result["planted"].as_array().unwrap();
+    assert_eq!((told.len(), &told[0]["path"]), (101, &json!("n/.git/config")), "{result}");
+    assert_eq!(told[100]["setting"], "and 52 more", "{result}");
+    let at = env.path().join("a/.git");
+    assert!(!at.join("x").exists() && !at.join("m1").is_symlink(), "{result}");
+    // They are not looked at again.
+    assert!(env.run("true").get("planted").is_none());
+    assert_eq!(env.run("ls a/.git/planted-* | wc -l")["stdout"], "1500\n");
 }
 
 /// More repositories than are looked at, and a program that runs in one that was there before.
@@ -134,24 +130,23 @@ const FAR: &str = "x/y/z/q/r";
 
 #[test]
 fn new_repositories_take_protection_from_none_that_was_there() {
-    for tier in tiers() {
-        let (outside, env) = (Outside::new(), Env::with("off"));
-        program(&env, &outside);
-        env.run(&format!("git init -q --bare x/y/z/q/b.git; {}", made(FAR)));
-        let env = env.now_under(tier);
-        let result = env.run(FILL);
-        assert!(result["planted"].to_string().contains("not completely"), "{result}");
-        let directory = env.path().join(FAR);
-        let evil = env.path().join("evil");
-        let result = env.run(&format!(
-            "git -C {FAR} config core.fsmonitor {}; ln -s /x {FAR}/.git/FETCH_HEAD; \
-             cp evil x/y/z/q/b.git/hooks/post-receive",
-            evil.display()
-        ));
-        assert!(!outside.runs(&directory, &["status"]), "{result}");
-        assert!(!directory.join(".git/FETCH_HEAD").is_symlink(), "{result}");
-        assert!(!env.path().join("x/y/z/q/b.git/hooks/post-receive").exists(), "{result}");
-    }
+    let tier = json!(REQUIRED);
+    let (outside, env) = (Outside::new(), Env::with("off"));
+    program(&env, &outside);
+    env.run(&format!("git init -q --bare x/y/z/q/b.git; {}", made(FAR)));
+    let env = env.now_under(tier);
+    let result = env.run(FILL);
+    assert!(result["planted"].to_string().contains("not completely"), "{result}");
+    let directory = env.path().join(FAR);
+    let evil = env.path().join("evil");
+    let result = env.run(&format!(
+        "git -C {FAR} config core.fsmonitor {}; ln -s /x {FAR}/.git/FETCH_HEAD; \
+         cp evil x/y/z/q/b.git/hooks/post-receive",
+        evil.display()
+    ));
+    assert!(!outside.runs(&directory, &["status"]), "{result}");
+    assert!(!directory.join(".git/FETCH_HEAD").is_symlink(), "{result}");
+    assert!(!env.path().join("x/y/z/q/b.git/hooks/post-receive").exists(), "{result}");
 }
 
 /// Each call is a separate process, which leaves a note for the next one.

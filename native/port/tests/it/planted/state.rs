@@ -1,6 +1,6 @@
 //! What a command leaves in git's own files so that the person's git writes, deletes or runs something that it names there.
 
-use super::leftovers::{assert_taken_out, left, prompt_script, tiers};
+use super::leftovers::{assert_taken_out, left, prompt_script};
 use super::{REQUIRED, made};
 use serde_json::json;
 use std::fs;
@@ -41,15 +41,14 @@ fn a_reference_makes_git_write_no_other_file() {
 
 #[test]
 fn what_leads_out_of_refs_is_no_reference_any_more_and_head_is_put_back() {
-    for tier in tiers() {
-        let command = "echo 'ref: commondir' > r/.git/HEAD; echo 'ref: config' > r/.git/refs/heads/x";
-        let (_, result, env) = left(tier, &made("r"), command, "r", "true");
-        let planted = result["planted"].as_array().unwrap();
-        assert_eq!(planted.len(), 2, "{result}");
-        assert_eq!(fs::read_to_string(env.path().join("r/.git/HEAD")).unwrap(), "ref: refs/heads/main\n");
-        let result = env.run("git -C r for-each-ref --format='%(refname)'; ls -d r/.git/planted-* | wc -l");
-        assert_eq!((&result["stdout"], result.get("planted")), (&json!("refs/heads/main\n2\n"), None));
-    }
+    let tier = json!(REQUIRED);
+    let command = "echo 'ref: commondir' > r/.git/HEAD; echo 'ref: config' > r/.git/refs/heads/x";
+    let (_, result, env) = left(tier, &made("r"), command, "r", "true");
+    let planted = result["planted"].as_array().unwrap();
+    assert_eq!(planted.len(), 2, "{result}");
+    assert_eq!(fs::read_to_string(env.path().join("r/.git/HEAD")).unwrap(), "ref: refs/heads/main\n");
+    let result = env.run("git -C r for-each-ref --format='%(refname)'; ls -d r/.git/planted-* | wc -l");
+    assert_eq!((&result["stdout"], result.get("planted")), (&json!("refs/heads/main\n2\n"), None));
     // The person's own stays.
     let own = made("r") + "; git -C r symbolic-ref refs/heads/own HEAD";
     let (_, result, _) = left(json!(REQUIRED), &own, "echo x > r/x", "r", "true");
@@ -142,20 +141,19 @@ fn a_file_that_names_a_repository_is_read_in_one_way() {
 
 #[test]
 fn nothing_leads_to_a_repository_that_is_not_there_yet() {
-    for tier in tiers() {
-        for (command, path) in [
-            ("mkdir s; echo 'gitdir: ../later' > s/.git", "s/.git"),
-            ("mkdir s; ln -s ../later s/.git", "s/.git"),
-            ("mkdir b; cp r/.git/HEAD b; echo ../later > b/commondir", "b/commondir"),
-        ] {
-            let (_, result, _) = left(tier.clone(), &made("r"), command, "r", "true");
-            assert_eq!(result["planted"][0]["path"], path, "{result}");
-        }
-        // The person's own stays, and so does a file that is none of git's.
-        let own = made("r") + "; mkdir s t; echo 'gitdir: ../later' > s/.git; ln -s ../later t/.git";
-        let (_, result, _) = left(tier, &own, "mkdir u; echo text > u/.git", "r", "true");
-        assert!(result.get("planted").is_none(), "{result}");
+    let tier = json!(REQUIRED);
+    for (command, path) in [
+        ("mkdir s; echo 'gitdir: ../later' > s/.git", "s/.git"),
+        ("mkdir s; ln -s ../later s/.git", "s/.git"),
+        ("mkdir b; cp r/.git/HEAD b; echo ../later > b/commondir", "b/commondir"),
+    ] {
+        let (_, result, _) = left(tier.clone(), &made("r"), command, "r", "true");
+        assert_eq!(result["planted"][0]["path"], path, "{result}");
     }
+    // The person's own stays, and so does a file that is none of git's.
+    let own = made("r") + "; mkdir s t; echo 'gitdir: ../later' > s/.git; ln -s ../later t/.git";
+    let (_, result, _) = left(tier, &own, "mkdir u; echo text > u/.git", "r", "true");
+    assert!(result.get("planted").is_none(), "{result}");
 }
 
 #[test]
@@ -191,10 +189,9 @@ fn lists_of_packs_and_tables_name_nothing_outside() {
     assert_taken_out(prepare, command, "r", &person, "r/.git/reftable/tables.list");
     let packs = "cd r; git repack -adq; git multi-pack-index write; cd .git/objects/pack; chmod u+w multi-pack-index; \
                  LC_ALL=C sed -i 's#pack-#../x-#' multi-pack-index";
-    for tier in tiers() {
-        let (_, result, _) = left(tier, &made("r"), packs, "r", "true");
-        assert_eq!(result["planted"][0]["path"], "r/.git/objects/pack/multi-pack-index", "{result}");
-    }
+    let tier = json!(REQUIRED);
+    let (_, result, _) = left(tier, &made("r"), packs, "r", "true");
+    assert_eq!(result["planted"][0]["path"], "r/.git/objects/pack/multi-pack-index", "{result}");
 }
 
 #[test]
@@ -218,10 +215,9 @@ fn no_web_server_is_started_from_a_repository() {
     let person = "timeout 10 git instaweb";
     let command = "mkdir r/.git/gitweb; cp EVIL r/.git/gitweb/lighttpd";
     let has_instaweb = left(json!("off"), &made("r"), command, "r", person).0;
-    for tier in tiers() {
-        let (runs, result, _) = left(tier, &made("r"), command, "r", person);
-        assert!(!runs && result["planted"][0]["path"] == "r/.git/gitweb", "{has_instaweb}: {result}");
-    }
+    let tier = json!(REQUIRED);
+    let (runs, result, _) = left(tier, &made("r"), command, "r", person);
+    assert!(!runs && result["planted"][0]["path"] == "r/.git/gitweb", "{has_instaweb}: {result}");
     let own = made("r") + "; mkdir r/.git/gitweb; touch r/.git/gitweb/gitweb.cgi r/.git/gitweb/error.log";
     let command = "cd r/.git/gitweb; cp EVIL lighttpd; echo x > gitweb.cgi; echo x > error.log";
     let (_, result, _) = left(json!(REQUIRED), &own, command, "r", "true");
@@ -248,12 +244,11 @@ fn an_index_writes_no_file_of_a_repository_in_the_work_tree() {
     // A repository that is a part of the work stays one.
     let own = made("r")
         + "; cd r; git init -q --bare b.git; touch b.git/refs/.k b.git/objects/.k; git add -f b.git; git commit -qm b";
-    for tier in tiers() {
-        let command =
-            "cd r; echo x > b.git/description; touch b.git/refs/heads/.k; git add -f b.git; git commit -qm c";
-        let (_, result, _) = left(tier, &own, command, "r", "true");
-        assert_eq!((&result["exit_code"], result.get("planted")), (&json!(0), None), "{result}");
-    }
+    let tier = json!(REQUIRED);
+    let command =
+        "cd r; echo x > b.git/description; touch b.git/refs/heads/.k; git add -f b.git; git commit -qm c";
+    let (_, result, _) = left(tier, &own, command, "r", "true");
+    assert_eq!((&result["exit_code"], result.get("planted")), (&json!(0), None), "{result}");
 }
 
 /// Git writes the files of a sparse directory when it needs them, from the tree that its entry names.
