@@ -34,6 +34,8 @@ enum Values {
     Word,
     /// What git may pass to another command of its own: anything but an option, and an address of another program.
     Argument,
+    /// A person's name or address, which is one address in a mail, and no option of the program that sends it.
+    Identity,
     /// Files of the work tree.
     Inside,
     /// Anything.
@@ -41,7 +43,7 @@ enum Values {
 }
 
 use Subsection::{Any, None as Plain, Some as With};
-use Values::{Argument, Flag, Inside, Text, Word};
+use Values::{Argument, Flag, Identity, Inside, Text, Word};
 
 const fn keeps(
     section: &'static str,
@@ -72,9 +74,9 @@ const HARMLESS: &[Harmless] = &[
         "worktreeconfig", "objectformat", "compatobjectformat", "refstorage", "preciousobjects", "relativeworktrees", "noop",
     ]),
     keeps("extensions", Plain, Argument, &["partialclone"]),
-    keeps("remote", With, Argument, &["url", "pushurl", "fetch", "push", "partialclonefilter", "lfsurl"]),
+    keeps("remote", With, Argument, &["url", "pushurl", "fetch", "partialclonefilter", "lfsurl"]),
     keeps("remote", With, Flag, &[
-        "mirror", "prune", "prunetags", "promisor", "skipdefaultupdate", "skipfetchall", "annex-ignore", "annex-sync",
+        "prune", "prunetags", "promisor", "skipdefaultupdate", "skipfetchall", "annex-ignore", "annex-sync",
     ]),
     // The last ones are of GitHub's and GitLab's command lines, and of git-annex.
     keeps("remote", With, Word, &["followremotehead", "gh-resolved", "glab-resolved", "annex-uuid"]),
@@ -88,12 +90,13 @@ const HARMLESS: &[Harmless] = &[
     keeps("branch", Plain, Text, &["sort"]),
     keeps("submodule", With, Argument, &["url", "branch"]),
     keeps("submodule", With, Word, &["active", "update", "ignore", "fetchrecursesubmodules", "shallow"]),
-    keeps("submodule", Plain, Word, &["recurse", "fetchjobs", "propagatebranches", "alternatelocation", "alternateerrorstrategy"]),
+    keeps("submodule", Plain, Word, &["recurse", "propagatebranches", "alternatelocation", "alternateerrorstrategy"]),
     keeps("submodule", Plain, Text, &["active"]),
-    keeps("user", Plain, Text, &["name", "email", "signingkey"]),
+    keeps("user", Plain, Identity, &["name", "email"]),
+    keeps("user", Plain, Text, &["signingkey"]),
     keeps("user", Plain, Flag, &["useconfigonly"]),
-    keeps("author", Plain, Text, &["name", "email"]),
-    keeps("committer", Plain, Text, &["name", "email"]),
+    keeps("author", Plain, Identity, &["name", "email"]),
+    keeps("committer", Plain, Identity, &["name", "email"]),
     keeps("init", Plain, Argument, &["defaultbranch"]),
     keeps("add", Plain, Flag, &["*"]),
     keeps("advice", Plain, Flag, &["*"]),
@@ -103,7 +106,7 @@ const HARMLESS: &[Harmless] = &[
         "blankboundary", "coloring", "date", "markignoredlines", "markunblamablelines", "showemail", "showroot",
     ]),
     keeps("blame", Plain, Inside, &["ignorerevsfile"]),
-    keeps("checkout", Plain, Flag, &["guess", "workers", "thresholdforparallelism"]),
+    keeps("checkout", Plain, Flag, &["guess"]),
     keeps("checkout", Plain, Argument, &["defaultremote"]),
     keeps("color", Any, Text, &["*"]),
     keeps("column", Plain, Text, &["*"]),
@@ -122,7 +125,7 @@ const HARMLESS: &[Harmless] = &[
     keeps("fastimport", Plain, Flag, &["unpacklimit"]),
     keeps("feature", Plain, Flag, &["*"]),
     keeps("fetch", Plain, Word, &[
-        "all", "negotiationalgorithm", "output", "parallel", "prune", "prunetags", "recursesubmodules",
+        "all", "negotiationalgorithm", "output", "prune", "prunetags", "recursesubmodules",
         "showforcedupdates", "unpacklimit", "writecommitgraph",
     ]),
     keeps("filter", With, Flag, &["required"]),
@@ -136,10 +139,9 @@ const HARMLESS: &[Harmless] = &[
     ]),
     keeps("gc", Any, Text, &["logexpiry", "pruneexpire", "reflogexpire", "reflogexpireunreachable", "worktreepruneexpire"]),
     keeps("gpg", Plain, Word, &["format"]),
-    keeps("grep", Plain, Word, &["*"]),
+    keeps("grep", Plain, Word, &["column", "extendedregexp", "fullname", "linenumber", "patterntype"]),
     keeps("http", Any, Word, &["lowspeedlimit", "lowspeedtime", "maxrequests", "minsessions", "postbuffer", "version"]),
-    keeps("i18n", Plain, Word, &["commitencoding", "logoutputencoding"]),
-    keeps("index", Plain, Flag, &["*"]),
+    keeps("index", Plain, Flag, &["recordendofindexentries", "recordoffsettable", "skiphash", "sparse", "threads", "version"]),
     keeps("interactive", Plain, Flag, &["singlekey"]),
     keeps("log", Plain, Word, &[
         "abbrevcommit", "date", "decorate", "diffmerges", "follow", "initialdecorationset", "mailmap", "showroot",
@@ -156,7 +158,11 @@ const HARMLESS: &[Harmless] = &[
     keeps("merge", With, Text, &["name"]),
     keeps("notes", Any, Word, &["mergestrategy", "rewritemode", "amend", "rebase"]),
     keeps("notes", Plain, Text, &["displayref", "rewriteref"]),
-    keeps("pack", Plain, Word, &["*"]),
+    keeps("pack", Plain, Word, &[
+        "allowpackreuse", "compression", "deltacachelimit", "deltacachesize", "depth", "indexversion", "packsizelimit",
+        "readreverseindex", "usebitmaps", "usesparse", "window", "windowmemory", "writebitmaphashcache",
+        "writebitmaplookuptable", "writereverseindex",
+    ]),
     // Anything else is a program.
     keeps("pager", Any, Flag, &["*"]),
     keeps("promisor", Plain, Flag, &["quiet"]),
@@ -232,6 +238,7 @@ impl Values {
             Flag => is_boolean(&value),
             Word => is_boolean(&value) || is_word(&value),
             Argument => !value.split_whitespace().any(is_command),
+            Identity => is_identity(&value),
             Inside => is_inside(&value),
             Text => true,
         }
@@ -249,6 +256,12 @@ fn is_boolean(value: &str) -> bool {
 fn is_word(value: &str) -> bool {
     let is_of_word = |char: char| char.is_ascii_alphanumeric() || "._-:,=+%@ ".contains(char);
     !value.starts_with('-') && value.chars().all(is_of_word)
+}
+
+fn is_identity(text: &str) -> bool {
+    let is_of_word = |char: char| char.is_alphanumeric() || "-_.+@".contains(char);
+    let has_option = text.split(|char| !is_of_word(char)).any(|word| word.starts_with('-'));
+    !has_option && !text.contains([',', ';', '<', '>', '"', '\\', '\n', '\r'])
 }
 
 /// Whether a path stays in the directory that it starts in. Git expands `~` and `%(prefix)`.
@@ -301,7 +314,7 @@ mod tests {
                     [remote \"origin\"]\n url = git@host:a/b.git\n pushurl = ssh://git@[::1]:22/x\n url = ../a-b\n url = [::1]:x\n fetch = +refs/heads/*:refs/remotes/origin/*\n \
                     promisor = true\n partialclonefilter = blob:none\n tagOpt = --no-tags\n\
                     [branch \"main\"]\n remote = origin\n merge = refs/heads/main\n rebase = true\n\
-                    [user]\n name = N\n email = e@x\n signingkey = K\n[commit]\n gpgsign = true\n\
+                    [user]\n name = José O'Neil-Smith (work)\n email = 1+a-b.c@x-y.example\n signingkey = K\n[commit]\n gpgsign = true\n\
                     [submodule \"s\"]\n url = https://host/s\n active = true\n update = rebase\n\
                     [pager]\n log = false\n[extensions]\n worktreeConfig = true\n[diff]\n algorithm = histogram\n\
                     [merge]\n conflictStyle = zdiff3\n[pull]\n rebase = true\n[annex]\n uuid = 1-2\n version = 10\n\
@@ -385,6 +398,10 @@ mod tests {
         // They make an instruction of git's own comments in a rebase, start other programs, and open the directory to everybody.
         "core.commentstring=exec p", "core.commentchar=p", "remote.s.url=hg::/p", "remote.s.pushurl=hg://h/p",
         "submodule.s.url=ssh://-oProxyCommand=p/x", "core.sharedrepository=0666",
+        // A character becomes a line break in the instructions of a rebase; mail goes elsewhere; a push deletes.
+        "i18n.logoutputencoding=IBM922", "i18n.commitencoding=CP856", "user.email=-C/p@h", "user.email=a@h,-C/p@h",
+        "author.email=<-C/p@h", "user.name=x (-C/p)", "user.name=x, -Cp@h", "remote.s.mirror=true", "remote.s.push=:refs/heads/x",
+        "checkout.workers=100000", "pack.threads=100000", "grep.threads=100000",
         // They pass addresses on as options.
         "sendemail.to=L <-Cp@h>", "sendemail.s.cc=<-Cp@h>", "format.to=<-Cp@h>", "format.headers=To: <-Cp@h>",
         // They weaken what the person has set up.
