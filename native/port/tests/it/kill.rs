@@ -199,10 +199,11 @@ fn two_hundred_daemons_are_gone_soon_after_the_timeout() {
     for mode in MODES {
         let mark = marker();
         let command = r#"trap "" TERM; for i in {1..200}; do setsid sleep 1000 >/dev/null 2>&1 & done; wait"#;
+        // All of them have started by then, also on a machine under load.
         let error =
-            Env::with(mode).fails(json!({"command": command, "env": {"MARK": mark}, "timeout": 2000}));
+            Env::with(mode).fails(json!({"command": command, "env": {"MARK": mark}, "timeout": 5000}));
         assert_none_left(&mark);
-        let late = error.details["duration_ms"].as_u64().unwrap() - 2000;
+        let late = error.details["duration_ms"].as_u64().unwrap() - 5000;
         assert_eq!(error.details["killed"], 201, "{mode}");
         // Generous, for machines under load; the usual is a few milliseconds.
         assert!(late < 1000, "{mode}: {late} ms late");

@@ -447,8 +447,8 @@ fn the_host_may_give_more_to_write() {
     // It may even give up a protection.
     let env = Env::under(json!({"writable": [".git/config"]}));
     repository(env.path());
-    env.run("echo mine > .git/config; echo evil > .git/hooks/x");
-    assert_eq!(fs::read_to_string(env.path().join(".git/config")).unwrap(), "mine\n");
+    env.run("printf '[user]\\nname = mine\\n' > .git/config; echo evil > .git/hooks/x");
+    assert_eq!(fs::read_to_string(env.path().join(".git/config")).unwrap(), "[user]\nname = mine\n");
     assert!(!env.path().join(".git/hooks/x").exists());
 }
 
