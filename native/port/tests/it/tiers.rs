@@ -388,10 +388,6 @@ const DIFFERS: &[(&str, &str)] = &[
     ),
     ("sandbox_files::what_a_repository_lacks_is_not_created", "git's settings and hooks"),
     (
-        "sandbox_files::a_repository_that_appears_anywhere_is_protected_from_the_next_command_on",
-        "git's settings and hooks",
-    ),
-    (
         "sandbox_files::what_must_not_be_there_is_not_there_while_a_command_runs_either",
         "git's settings and hooks",
     ),
