@@ -384,7 +384,7 @@ fn commands_in_the_background_and_those_that_are_killed_leave_nothing_either() {
     session.output_when(&id, |answer| answer["stdout"] == "done\n");
     let answer = session.ok("shell_kill", json!({"id": id}));
     assert!(answer["planted"].to_string().contains("killed/.git/config"), "{answer}");
-    let error = env.fails(json!({"command": format!("{}; sleep 1000", plant("late")), "timeout": 2000}));
+    let error = env.fails(json!({"command": format!("{}; sleep 1000", plant("late")), "timeout": 10_000}));
     assert!(error.details["planted"].to_string().contains("late/.git/config"), "{error:?}");
     for name in ["later", "killed", "late"] {
         let config = fs::read_to_string(env.path().join(name).join(".git/config")).unwrap();
