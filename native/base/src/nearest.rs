@@ -33,7 +33,7 @@ fn similarity(a: &str, b: &str) -> f32 {
 pub fn ratio(one: &str, other: &str) -> f32 {
     let [one, other]: [Vec<char>; 2] = [one, other].map(|text| text.chars().collect());
     let mut diff = Capture::new();
-    // `TextDiff` would have every algorithm compiled, for one that is used.
+    // `TextDiff` would compile all algorithms; only this one is needed.
     let Ok(()) = myers::diff(&mut diff, &*one, 0..one.len(), &*other, 0..other.len());
     similar::diff_ratio(diff.ops(), one.len(), other.len())
 }

@@ -126,7 +126,7 @@ pub struct Starter {
     pub arguments: Vec<OsString>,
     /// Whether [`arguments`](Self::arguments) is complete.
     pub has_all_arguments: bool,
-    /// Its working directory, which the program gets. Only known of a start that waits for an answer.
+    /// Its working directory, in which the program starts. Only set for a start that waits for an answer.
     pub directory: Option<PathBuf>,
     /// What its own start covers.
     pub coverage: StartCoverage,

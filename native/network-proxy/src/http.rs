@@ -41,8 +41,9 @@ impl HttpTunnel {
 /// Where requests come from.
 #[derive(Clone)]
 pub(super) enum HttpClient {
-    /// A program, on a connection that takes this room, also as a tunnel.
+    /// From a program directly. A tunnel that it opens keeps the connection's permits.
     Program(Place),
+    /// From a program through a tunnel.
     Tunnel(HttpTunnel),
 }
 

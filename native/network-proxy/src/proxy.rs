@@ -18,17 +18,19 @@ use tokio::task::JoinSet;
 
 /// Maximum number of concurrent connections of a command, tunnels included; further ones wait. A connection needs two descriptors.
 const MOST_AT_ONCE: usize = 256;
-/// How many times the descriptors of this process are as many as the connections of all commands; a command gets half of these.
-const SHARE: u64 = 4;
+/// This process may open this many files for each connection that all commands together may have. A connection needs two, so half of
+/// them are left for other calls.
+const FILES_PER_CONNECTION: u64 = 4;
 
-/// Room for the connections of all commands, so that they leave descriptors for everything else.
-static ROOM: LazyLock<(Arc<Semaphore>, usize)> = LazyLock::new(|| {
-    let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    let most = usize::try_from(descriptors / SHARE).unwrap_or(usize::MAX).clamp(2, Semaphore::MAX_PERMITS);
-    (Arc::new(Semaphore::new(most)), MOST_AT_ONCE.min(most / 2))
-});
+/// Limits the connections of all commands together.
+static OF_ALL_COMMANDS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(most_of_all())));
 
-/// The room that a connection takes until it ends.
+fn most_of_all() -> usize {
+    let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    usize::try_from(files / FILES_PER_CONNECTION).unwrap_or(usize::MAX).clamp(2, Semaphore::MAX_PERMITS)
+}
+
+/// The permits of a connection, which it holds until it ends.
 pub(super) type Place = Arc<(OwnedSemaphorePermit, OwnedSemaphorePermit)>;
 /// First byte of SOCKS 5. No HTTP method begins with it.
 const SOCKS_5: u8 = 5;
@@ -108,12 +110,12 @@ fn run(runtime: Runtime, listener: Listener, upstream: &Arc<Upstream>, ended: on
 
 async fn accept(listener: Listener, upstream: &Arc<Upstream>) {
     let Ok(listener) = TcpListener::from_std(listener) else { return };
-    let (all, most) = &*ROOM;
-    let own = Arc::new(Semaphore::new(*most));
+    // One command leaves room for others.
+    let own = Arc::new(Semaphore::new(MOST_AT_ONCE.min(most_of_all() / 2)));
     let mut connections = JoinSet::new();
     loop {
         let Ok(in_own) = Arc::clone(&own).acquire_owned().await else { return };
-        let Ok(in_all) = Arc::clone(all).acquire_owned().await else { return };
+        let Ok(in_all) = Arc::clone(&OF_ALL_COMMANDS).acquire_owned().await else { return };
         let place = Place::new((in_own, in_all));
         tokio::select! {
             accepted = listener.accept() => match accepted {
@@ -133,8 +135,7 @@ async fn serve(stream: TcpStream, upstream: Arc<Upstream>, place: Place) {
     let mut first = [0];
     match stream.peek(&mut first).await {
         Ok(1) if first[0] == SOCKS_5 => _ = socks::serve(stream, upstream).await,
-        Ok(1) => http::serve(stream, upstream, HttpClient::Program(Arc::clone(&place))).await,
+        Ok(1) => http::serve(stream, upstream, HttpClient::Program(place)).await,
         _ => {}
     }
-    drop(place);
 }

@@ -262,7 +262,7 @@ impl SnapshotRoot {
             let path = encode_path(path);
             self.settings.contains(&path) || self.begun.contains(&path)
         };
-        // Hooks are always listed.
+        // The hooks of a known repository are always listed, whatever limits the search has.
         let of_hooks =
             directory.parent().filter(|_| directory.file_name().is_some_and(|name| name == "hooks"));
         let directory = of_hooks.filter(|above| is_known(above)).unwrap_or(directory);

@@ -154,13 +154,13 @@ impl<'c> Cleaner<'c> {
         self.clean_common_directory(path, directory, files);
     }
 
-    /// Reports settings that are there no more: the person's protection may rest on them.
+    /// Reports settings that were removed: what the person has set up may depend on them.
     fn report_missing(&mut self, path: &Path, directory: &OpenDirectory, kept: &BTreeSet<String>) {
         let now: BTreeSet<String> =
             CONFIGS.iter().flat_map(|name| risky_settings_of(directory, OsStr::new(name))).collect();
         let missing = kept.difference(&now).filter(|told| !told.starts_with("hooks/"));
         for setting in missing {
-            let outcome = "is there no more: set it again if it was you who had set it".to_owned();
+            let outcome = "was removed while the command ran: set it again if you need it".to_owned();
             self.record(&path.join(CONFIGS[0]), setting, outcome);
         }
     }
@@ -269,7 +269,7 @@ impl<'c> Cleaner<'c> {
         // It may be the user's own file after all, so a copy is kept.
         let outcome = self.outcome(path, || {
             let aside = directory.set_aside(name)?;
-            // On a full disk, no settings are better than these.
+            // On a full disk, no settings at all are safer than these.
             let others = match directory.replace(name, &rest) {
                 Ok(()) => String::new(),
                 Err(errno) => format!(", and so are all other settings ({errno})"),

@@ -1,11 +1,13 @@
 //! Settings that a new repository keeps.
 //!
-//! Git and the programs around it have hundreds of settings that run a program or write a file, and get more with each
-//! release. So this table has the others: settings that git or a person sets in a repository every day, with the values that are
-//! only compared, counted or shown. Settings that weaken what a person has set up (certificates, signatures, proxies, recipients of
-//! mail, checks of objects) are not in it. A setting that is missing here is removed, which is a nuisance and no danger. From
-//! git-config(1) unless a row says otherwise. Names are compared as git does: sections and keys are case-insensitive,
-//! subsections are not.
+//! Hundreds of settings of git, and of programs that read git's settings, run a program or write a file, and each release adds some.
+//! This table lists the settings that stay instead: those that git or a person sets in repositories every day, with values that
+//! git only compares, counts or shows, or with files of the work tree to read. It has no settings that weaken what a person has set
+//! up (certificates, signatures, proxies, recipients of mail, checks of objects). All others are removed. A missing row is therefore
+//! a nuisance, not a hole.
+//!
+//! The settings are from git-config(1) unless a row says otherwise. Names are compared as git does: sections and keys are
+//! case-insensitive, subsections are not.
 
 use super::config::ConfigEntry;
 
@@ -28,15 +30,15 @@ enum Subsection {
 
 /// Which values are kept.
 enum Values {
-    /// Booleans and numbers that git takes for one: any other value of the same setting may be a program.
+    /// Booleans, and numbers that git accepts as booleans. Any other value of such a setting may be a program.
     Flag,
-    /// Words and lists of them, which neither name a path nor are an option: `input`, `zdiff3`, `100m`.
+    /// Words and lists of words that are neither paths nor options: `input`, `zdiff3`, `100m`.
     Word,
-    /// What git may pass to another command of its own: anything but an option, and an address of another program.
+    /// Text that git passes on as an argument. Options do not stay, nor do addresses that another program handles.
     Argument,
-    /// A person's name or address, which is one address in a mail, and no option of the program that sends it.
+    /// A person's name or mail address. It must not add recipients to a mail, or be an option of the program that sends it.
     Identity,
-    /// Files of the work tree.
+    /// Paths that do not leave the work tree.
     Inside,
     /// Anything.
     Text,
@@ -59,15 +61,15 @@ const HARMLESS: &[Harmless] = &[
     keeps("core", Plain, Flag, &[
         "repositoryformatversion", "filemode", "bare", "symlinks", "ignorecase", "precomposeunicode", "fsmonitor",
         "fsmonitorhookversion", "trustctime", "preloadindex", "sparsecheckout", "sparsecheckoutcone", "splitindex", "fscache",
-        "longpaths", "quotepath", "compression", "loosecompression", "commitgraph", "multipackindex", "fsyncobjectfiles", "ignorestat", "maxtreedepth",
-        "usereplacerefs", "warnambiguousrefs", "filesreflocktimeout", "packedrefstimeout",
+        "longpaths", "quotepath", "compression", "loosecompression", "commitgraph", "multipackindex", "fsyncobjectfiles",
+        "ignorestat", "maxtreedepth", "usereplacerefs", "warnambiguousrefs", "filesreflocktimeout", "packedrefstimeout",
     ]),
     keeps("core", Plain, Word, &[
         "logallrefupdates", "untrackedcache", "autocrlf", "eol", "safecrlf", "checkstat", "abbrev", "fsync", "fsyncmethod",
         "createobject", "hidedotfiles", "disambiguate", "bigfilethreshold", "packedgitlimit",
         "packedgitwindowsize", "deltabasecachelimit",
     ]),
-    // Where a work tree may be is checked apart.
+    // `leads_outside` checks the work tree.
     keeps("core", Plain, Text, &["worktree", "whitespace"]),
     keeps("core", Plain, Inside, &["excludesfile", "attributesfile"]),
     keeps("extensions", Plain, Word, &[
@@ -163,7 +165,7 @@ const HARMLESS: &[Harmless] = &[
         "readreverseindex", "usebitmaps", "usesparse", "window", "windowmemory", "writebitmaphashcache",
         "writebitmaplookuptable", "writereverseindex",
     ]),
-    // Anything else is a program.
+    // Any other value is a program.
     keeps("pager", Any, Flag, &["*"]),
     keeps("promisor", Plain, Flag, &["quiet"]),
     keeps("protocol", Plain, Flag, &["version"]),
@@ -207,7 +209,7 @@ const HARMLESS: &[Harmless] = &[
     keeps("lfs", Plain, Argument, &["url"]),
     // git-annex(1), configuration.
     keeps("annex", Plain, Word, &["adjustedbranchrefresh", "crippledfilesystem", "private", "thin", "uuid", "version"]),
-    // Of git's prompt script; its `showUpstream` can take a commit's message as an option.
+    // git-sh-prompt. With its `showUpstream`, a commit's message can become an option.
     keeps("bash", Plain, Flag, &["showdirtystate", "showuntrackedfiles"]),
 ];
 
@@ -245,8 +247,8 @@ impl Values {
     }
 }
 
-/// Whether git parses a value as a boolean; a larger number is none, and neither is one with a space behind it. A number below zero can
-/// become one above all limits.
+/// Whether git parses a value as a boolean. It does not for larger numbers, or with a space at the end. Negative numbers are left out,
+/// because git reads some of them as unsigned.
 fn is_boolean(value: &str) -> bool {
     let words = ["", "true", "false", "yes", "no", "on", "off"];
     let is_number = || value.parse::<i32>().is_ok_and(|number| number >= 0);
@@ -258,22 +260,22 @@ fn is_word(value: &str) -> bool {
     !value.starts_with('-') && value.chars().all(is_of_word)
 }
 
+/// Whether a name or an address is a single one in a mail header, and none of its words is an option.
 fn is_identity(text: &str) -> bool {
     let is_of_word = |char: char| char.is_alphanumeric() || "-_.+@".contains(char);
     let has_option = text.split(|char| !is_of_word(char)).any(|word| word.starts_with('-'));
     !has_option && !text.contains([',', ';', '<', '>', '"', '\\', '\n', '\r'])
 }
 
-/// Whether a path stays in the directory that it starts in. Git expands `~` and `%(prefix)`.
+/// Whether a path does not leave the directory that it is relative to. Git expands `~` and `%(prefix)`.
 fn is_inside(path: &str) -> bool {
     !path.starts_with(['/', '~', '%', ':']) && !path.split('/').any(|part| part == "..")
 }
 
-/// Schemes of URLs that git handles itself. For any other it starts a program, as for `NAME::ADDRESS` (gitremote-helpers(7)).
+/// Schemes of URLs that git handles itself. For any other, and for `NAME::ADDRESS`, it starts a program (gitremote-helpers(7)).
 const SCHEMES: [&str; 7] = ["file", "git", "git+ssh", "http", "https", "ssh", "ssh+git"];
 
-/// Whether a remote with this name or URL runs a command: by another program that handles it, or because git passes it, or its host, on
-/// without `--`, so that it is taken as an option.
+/// Whether git runs another program for a remote with this name or URL, or passes the name, the URL or its host on as an option.
 pub(super) fn is_command(address: &str) -> bool {
     let address = address.trim_start();
     let is_of_scheme = |char: char| char.is_ascii_alphanumeric() || "+-.".contains(char);
@@ -369,7 +371,7 @@ mod tests {
         assert_eq!(removed(text), expected);
     }
 
-    /// What git, its extensions and programs around it run, read more settings from, or write to, as far as it is known.
+    /// Known settings of git, its extensions and other programs that run something, include settings, or name files to write.
     #[rustfmt::skip]
     const DANGEROUS: &[&str] = &[
         "core.fsmonitor=p", "core.sshcommand=p", "core.gitproxy=p", "core.pager=p", "core.editor=p", "core.askpass=p",
@@ -395,16 +397,16 @@ mod tests {
         "tig.x=p", "branchless.x=p", "b4.xcmd=p", "patatt.gpg-bin=p", "http.sslcerttype=p", "http.sslkeytype=p",
         "url.s.insteadof=p", "format.suffix=.bashrc", "format.filenamemaxlength=-1", "core.excludesfile=/p",
         "blame.ignorerevsfile=~/p", "mailmap.file=a/../../p", "pack.windowmemory=-1", "commit.template=p", "merge.tool=p",
-        // They make an instruction of git's own comments in a rebase, start other programs, and open the directory to everybody.
+        // Git's own comments in a rebase become instructions; other programs start; other users may write.
         "core.commentstring=exec p", "core.commentchar=p", "remote.s.url=hg::/p", "remote.s.pushurl=hg://h/p",
         "submodule.s.url=ssh://-oProxyCommand=p/x", "core.sharedrepository=0666",
-        // A character becomes a line break in the instructions of a rebase; mail goes elsewhere; a push deletes.
+        // A character becomes a line break in the instructions of a rebase; names become options of the mail program; a push deletes.
         "i18n.logoutputencoding=IBM922", "i18n.commitencoding=CP856", "user.email=-C/p@h", "user.email=a@h,-C/p@h",
         "author.email=<-C/p@h", "user.name=x (-C/p)", "user.name=x, -Cp@h", "remote.s.mirror=true", "remote.s.push=:refs/heads/x",
         "checkout.workers=100000", "pack.threads=100000", "grep.threads=100000",
-        // They pass addresses on as options.
+        // Addresses become options of the mail program.
         "sendemail.to=L <-Cp@h>", "sendemail.s.cc=<-Cp@h>", "format.to=<-Cp@h>", "format.headers=To: <-Cp@h>",
-        // They weaken what the person has set up.
+        // What the person has set up becomes weaker.
         "http.proxy=p", "http.s.sslverify=false", "http.sslcainfo=p", "sendemail.smtpencryption=none", "remote.s.proxy=p",
         "credential.protectprotocol=false", "transfer.fsckobjects=false", "fsck.missingemail=ignore",
         "gpg.ssh.allowedsignersfile=p", "gpg.mintrustlevel=never", "merge.verifysignatures=false", "clean.requireforce=false",

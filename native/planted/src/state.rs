@@ -39,7 +39,7 @@ enum Content {
     ApplyOptions,
     /// The branch or the object that is checked out at the end.
     Start,
-    /// A file that other programs take for their own: the number of a process to end, or settings with commands.
+    /// A file that another program uses if it is there: the number of a process to end, or settings with commands.
     Foreign,
 }
 
@@ -111,21 +111,17 @@ impl Cleaner<'_> {
             }
             let (Some(place), Some(name)) = (file.parent(), file.file_name()) else { continue };
             let Ok(directory) = repository.beneath(place) else { continue };
-            let content = match IN_DIRECTORY.iter().find(|(_, own)| file == Path::new(own)) {
-                Some((content, _)) => Some(*content),
-                None => content_of(name),
-            };
-            if let Some(fault) = fault_of(&directory, name, content) {
+            if let Some(fault) = fault_of(&directory, name, content_of(&file)) {
                 self.set_aside(&path.join(place), &directory, name, fault);
             }
         }
     }
 }
 
-/// What is wrong with a file of a state, which should hold this.
+/// Why a file may not stay: git would not have written it so. `None` if it may.
 fn fault_of(directory: &OpenDirectory, name: &OsStr, content: Option<Content>) -> Option<&'static str> {
     let fault = match content {
-        Some(Foreign) => return Some("a file that another program would use"),
+        Some(Foreign) => "a file that another program would use",
         None => return Some("not a file of git's there"),
         Some(Sequence) => return None,
         // Patches can be of any size.
@@ -147,8 +143,12 @@ fn fault_of(directory: &OpenDirectory, name: &OsStr, content: Option<Content>) -
     (!is_right).then_some(fault)
 }
 
-/// What git writes to a file of this name; `None` if it writes none.
-fn content_of(name: &OsStr) -> Option<Content> {
+/// What git writes to a file with this path in a repository's directory; `None` if it writes none.
+fn content_of(file: &Path) -> Option<Content> {
+    if let Some((content, _)) = IN_DIRECTORY.iter().find(|(_, own)| file == Path::new(own)) {
+        return Some(*content);
+    }
+    let name = file.file_name()?;
     let is_patch = name.as_bytes().iter().all(u8::is_ascii_digit);
     let is_lock =
         |name: &OsStr| name.to_str().and_then(|name| name.strip_suffix(".lock")).map(OsString::from);
@@ -250,7 +250,8 @@ mod tests {
     use super::*;
 
     fn allowed(name: &str, text: &str) -> bool {
-        content_of(name.as_ref()).is_some_and(|content| content.allows(text.as_bytes()))
+        let file = if name.starts_with("BISECT") { name.into() } else { Path::new(STATES[0]).join(name) };
+        content_of(&file).is_some_and(|content| content.allows(text.as_bytes()))
     }
 
     #[test]
@@ -278,6 +279,8 @@ mod tests {
             ),
             ("apply-opt", String::new()),
             ("done", "exec anything\n".to_owned()),
+            ("BISECT_START", "feature/ä\n".to_owned()),
+            ("BISECT_START", format!("{id}\n")),
             ("0001", "From\n".to_owned()),
             ("git-rebase-todo.lock", String::new()),
         ] {
@@ -308,6 +311,9 @@ mod tests {
             ("apply-opt", "'-p1' ;x"),
             ("apply-opt", "'-p1"),
             ("apply-opt", "'-p1\0'"),
+            ("BISECT_START", "-f\n"),
+            ("BISECT_START", "main --force"),
+            ("pid", "1"),
             ("some-file", ""),
             ("some-file.lock", ""),
         ] {

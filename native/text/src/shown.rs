@@ -33,15 +33,16 @@ pub fn is_hidden(character: char) -> bool {
     )
 }
 
-/// Whether a reader would take the character for nothing, or for a common space: hidden ones, variation selectors, blank symbols,
-/// other spaces, and what Unicode has not assigned or leaves to private use.
+/// Whether a reader cannot see the character or takes it for an ordinary space: hidden characters, variation selectors, blank
+/// symbols, other spaces, and code points that Unicode has not assigned or reserves for private use.
 fn is_unseen(character: char) -> bool {
     let is_blank = matches!(character, '\u{2800}' | '\u{fe00}'..='\u{fe0f}' | '\u{16fe4}' | '\u{1d159}');
     let is_space = character != ' ' && character.is_whitespace();
     is_hidden(character) || is_blank || is_space || !is_assigned(character)
 }
 
-/// Whether the standard library prints the character as it is behind another one.
+/// Whether the character is assigned and visible: the standard library escapes all others. The letter before it keeps combining
+/// marks from being escaped, too.
 fn is_assigned(character: char) -> bool {
     character.is_ascii() || format!("a{character}").escape_debug().nth(2).is_none()
 }
@@ -77,8 +78,7 @@ pub fn literal(text: &str) -> String {
     for character in text.chars() {
         match character {
             '"' | '\\' => out.extend(['\\', character]),
-            unseen if is_unseen(unseen) && !is_hidden(unseen) => out.extend(unseen.escape_unicode()),
-            other => push_escaped(&mut out, other),
+            other => push_escaped(&mut out, other, is_unseen),
         }
     }
     out + "\""
@@ -88,16 +88,16 @@ pub fn literal(text: &str) -> String {
 #[must_use]
 pub fn escaped(text: &str) -> String {
     let mut out = String::new();
-    text.chars().for_each(|character| push_escaped(&mut out, character));
+    text.chars().for_each(|character| push_escaped(&mut out, character, is_hidden));
     out
 }
 
-fn push_escaped(out: &mut String, character: char) {
+fn push_escaped(out: &mut String, character: char, is_escaped: fn(char) -> bool) {
     match character {
         '\n' => out.push_str("\\n"),
         '\r' => out.push_str("\\r"),
         '\t' => out.push_str("\\t"),
-        hidden if is_hidden(hidden) => out.extend(hidden.escape_unicode()),
+        escaped if is_escaped(escaped) => out.extend(escaped.escape_unicode()),
         other => out.push(other),
     }
 }

@@ -4,7 +4,7 @@ use super::{REQUIRED, made};
 use crate::common::Env;
 use serde_json::json;
 
-/// Runs each step as a command of its own.
+/// Runs each step as a separate command, and checks that it succeeds and nothing is removed.
 fn assert_untouched(prepare: &str, steps: &[&str]) {
     let tier = json!(REQUIRED);
     let env = Env::with("off");
