@@ -6,7 +6,7 @@ use beamai_base::{CancelToken, Reason, Result, Secret, ToolError, excerpt, panic
 use beamai_isolation::{HostCredentials, SandboxMode, SandboxSettings};
 use beamai_policy::{
     DeniedPaths, Judgement, NetworkPolicy, Operand, PermissionRequest, PermissionRequests, Policy,
-    PolicyText, ReadGuard, RedirectPolicy, StartRules, Verdict,
+    PolicyText, ReadGuards, RedirectPolicy, StartRules, Verdict,
 };
 use beamai_tool::{
     CallContext, Consultation, Consulted, ExecutionClass, Interrupt, Limits, Prepared, Progress, SeenFiles,
@@ -56,7 +56,7 @@ pub struct HostSettings {
 pub struct Host {
     workspace: Workspace,
     policy: Arc<Policy>,
-    guard: ReadGuard,
+    guards: ReadGuards,
     denied_paths: Arc<DeniedPaths>,
     network: Option<Arc<NetworkPolicy>>,
     sandbox: Arc<SandboxSettings>,
@@ -219,7 +219,7 @@ impl Host {
         let network = NetworkPolicy::of(&policy, &settings.sandbox, &settings.web.blocked_domains)?;
         Ok(Self {
             workspace,
-            guard: policy.read_guard(),
+            guards: policy.read_guards(),
             denied_paths: Arc::new(policy.denied_paths()),
             network: network.map(Arc::new),
             policy,
@@ -264,8 +264,8 @@ impl Host {
     }
 
     fn try_call(&self, call: CallRequest, run: CallOptions) -> Result<CallOutcome, Interrupt> {
-        let mut cx = self.context(&call, run)?;
         let tool = self.find(&call.tool, call.dialect.as_deref())?;
+        let mut cx = self.context(&call, &**tool, run)?;
         // Complete or undo changes of dead processes first, so that no tool sees them half done.
         if tool.traits().pace != ExecutionClass::Instant && !journal::recover_if_needed(cx.must_not_wait) {
             return Err(Interrupt::Defer);
@@ -334,8 +334,8 @@ impl Host {
     /// # Errors
     /// Invalid arguments, an unknown tool, a path outside the workspace.
     pub fn explain(&self, call: CallRequest) -> Result<Value> {
-        let cx = self.context(&call, CallOptions::default())?;
         let tool = self.find(&call.tool, call.dialect.as_deref())?;
+        let cx = self.context(&call, &**tool, CallOptions::default())?;
         let permissions = tool.prepare(call.args)?.permissions(&cx)?;
         let judgement = self.policy.judge_all(&permissions).0;
         let mut explained = explained(&judgement);
@@ -382,7 +382,7 @@ impl Host {
         explained(&self.policy.judge(&host_need(tool, requires_permission)))
     }
 
-    fn context(&self, call: &CallRequest, run: CallOptions) -> Result<CallContext> {
+    fn context(&self, call: &CallRequest, tool: &dyn Tool, run: CallOptions) -> Result<CallContext> {
         let temp = call.session.as_ref().and_then(|session| session.temp_dir.as_deref());
         let workspace = match temp {
             Some(temp) if !run.must_not_wait => self.workspace.unguarded().with_temp(Path::new(temp))?,
@@ -390,7 +390,7 @@ impl Host {
         };
         Ok(CallContext {
             workspace,
-            guard: self.guard.clone(),
+            guard: self.guards.of(tool.rule()),
             redirect_policy: RedirectPolicy::under(Arc::clone(&self.policy)),
             denied_paths: Arc::clone(&self.denied_paths),
             starts: None,

@@ -20,6 +20,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod elf;
 mod expected_start;
 mod lineage;
 mod listener;

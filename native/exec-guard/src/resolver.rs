@@ -1,16 +1,18 @@
 //! Resolves the path given to `execve` to the file that the Linux kernel would run, in the sandbox's view of the file system.
 
 use super::MAX_PATH;
+use super::elf;
 use super::program_cache::{FileStamp, ProgramCache};
 use super::script;
 use super::task::{self, FileId};
 use super::writable::{UnwritableDirs, WriteProtection};
-use beamai_isolation::{FileIdentity, Interpreter, NamedFile};
+use beamai_isolation::{FileIdentity, Interpreter, NamedFile, is_loader};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, StatVfsMountFlags, fstat, fstatvfs};
 use rustix::io::Errno;
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
@@ -43,6 +45,8 @@ pub(super) struct ResolvedProgram {
     pub(super) file: PathBuf,
     /// Without what they load, which depends on arguments.
     pub(super) interpreters: Vec<Interpreter>,
+    /// The interpreter of the image, an ELF file; empty if it has none, or if that is the system's dynamic loader.
+    pub(super) elf_interpreter: NamedFile,
     pub(super) is_writable: bool,
     /// The file, and each interpreter.
     pub(super) stamps: Vec<FileStamp>,
@@ -128,9 +132,18 @@ impl ProgramResolver<'_> {
         let mut stamps = vec![FileStamp::of(&last)?];
         let mut paths = vec![place.path];
         runs(&last)?;
+        let mut elf_interpreter = NamedFile::default();
         for depth in 0.. {
-            let head = head(&last)?;
-            let Some((path, argument)) = script::interpreter(&head) else { break };
+            let file = readable(&last)?;
+            let head = read(&file, 0, script::HEAD)?;
+            let Some((path, argument)) = script::interpreter(&head) else {
+                if let Some(found) = self.elf_interpreter(&file, &head) {
+                    is_writable |= found.is_writable;
+                    let identity = FileStamp::of(&found.fd)?.identity();
+                    elf_interpreter = named(found.called, found.links, found.file, identity);
+                }
+                break;
+            };
             if depth == script::MAX_INTERPRETERS {
                 return Err(Errno::LOOP);
             }
@@ -146,11 +159,19 @@ impl ProgramResolver<'_> {
             last = next.fd;
         }
         let ExecutableFile { called, links, file, .. } = place;
-        let program = ResolvedProgram { called, links, file, interpreters, is_writable, stamps };
+        let program =
+            ResolvedProgram { called, links, file, interpreters, elf_interpreter, is_writable, stamps };
         if !is_writable && let Some(paths) = paths.into_iter().collect() {
             self.found.note(&program, paths);
         }
         Ok(program)
+    }
+
+    /// The interpreter of an ELF file, unless that is the system's dynamic loader.
+    fn elf_interpreter(&self, file: &File, head: &[u8]) -> Option<ExecutableFile> {
+        let path = elf::interpreter(head, |offset, length| read(file, offset, length).ok())?;
+        let found = self.place(&path, "cwd").ok()?;
+        (found.is_writable || !is_loader(&found.file)).then_some(found)
     }
 
     fn place(&self, path: &[u8], directory: &str) -> Result<ExecutableFile, Errno> {
@@ -436,21 +457,23 @@ fn runs(fd: &OwnedFd) -> Result<(), Errno> {
     }
 }
 
-/// The beginning of a file. A file that may be executed but not read is refused: it might name any interpreter.
-fn head(fd: &OwnedFd) -> Result<Vec<u8>, Errno> {
+/// Opens a file for reading. A file that may be executed but not read is refused: it might name any interpreter.
+fn readable(fd: &OwnedFd) -> Result<File, Errno> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = rustix::fs::open(format!("/proc/self/fd/{}", fd.as_raw_fd()), flags, Mode::empty())?;
-    let mut head = vec![0; script::HEAD];
-    let mut length = 0;
-    loop {
-        match rustix::io::pread(&file, &mut head[length..], length as u64)? {
+    let fd = rustix::fs::open(format!("/proc/self/fd/{}", fd.as_raw_fd()), flags, Mode::empty())?;
+    Ok(File::from(fd))
+}
+
+/// At most this many bytes of a file.
+fn read(file: &File, offset: u64, length: usize) -> Result<Vec<u8>, Errno> {
+    let mut bytes = vec![0; length];
+    let mut have = 0;
+    while have < length {
+        match rustix::io::pread(file, &mut bytes[have..], offset.saturating_add(have as u64))? {
             0 => break,
-            more => length += more,
-        }
-        if length == script::HEAD {
-            break;
+            more => have += more,
         }
     }
-    head.truncate(length);
-    Ok(head)
+    bytes.truncate(have);
+    Ok(bytes)
 }

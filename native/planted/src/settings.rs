@@ -38,14 +38,16 @@ enum Values {
     Argument,
     /// A person's name or mail address. It must not add recipients to a mail, or be an option of the program that sends it.
     Identity,
+    /// What a fetch updates: what is known of the remote. Branches and tags of one's own could be overwritten, or deleted by `prune`.
+    Refspec,
     /// Paths that do not leave the work tree.
     Inside,
-    /// Anything.
+    /// Any text without control characters. No other kind of value has them, either.
     Text,
 }
 
 use Subsection::{Any, None as Plain, Some as With};
-use Values::{Argument, Flag, Identity, Inside, Text, Word};
+use Values::{Argument, Flag, Identity, Inside, Refspec, Text, Word};
 
 const fn keeps(
     section: &'static str,
@@ -62,7 +64,7 @@ const HARMLESS: &[Harmless] = &[
         "repositoryformatversion", "filemode", "bare", "symlinks", "ignorecase", "precomposeunicode", "fsmonitor",
         "fsmonitorhookversion", "trustctime", "preloadindex", "sparsecheckout", "sparsecheckoutcone", "splitindex", "fscache",
         "longpaths", "quotepath", "compression", "loosecompression", "commitgraph", "multipackindex", "fsyncobjectfiles",
-        "ignorestat", "maxtreedepth", "usereplacerefs", "warnambiguousrefs", "filesreflocktimeout", "packedrefstimeout",
+        "maxtreedepth", "usereplacerefs", "warnambiguousrefs", "filesreflocktimeout", "packedrefstimeout",
     ]),
     keeps("core", Plain, Word, &[
         "logallrefupdates", "untrackedcache", "autocrlf", "eol", "safecrlf", "checkstat", "abbrev", "fsync", "fsyncmethod",
@@ -71,14 +73,14 @@ const HARMLESS: &[Harmless] = &[
     ]),
     // `leads_outside` checks the work tree.
     keeps("core", Plain, Text, &["worktree", "whitespace"]),
-    keeps("core", Plain, Inside, &["excludesfile", "attributesfile"]),
     keeps("extensions", Plain, Word, &[
         "worktreeconfig", "objectformat", "compatobjectformat", "refstorage", "preciousobjects", "relativeworktrees", "noop",
     ]),
     keeps("extensions", Plain, Argument, &["partialclone"]),
-    keeps("remote", With, Argument, &["url", "pushurl", "fetch", "partialclonefilter", "lfsurl"]),
+    keeps("remote", With, Argument, &["url", "pushurl", "partialclonefilter", "lfsurl"]),
+    keeps("remote", With, Refspec, &["fetch"]),
     keeps("remote", With, Flag, &[
-        "prune", "prunetags", "promisor", "skipdefaultupdate", "skipfetchall", "annex-ignore", "annex-sync",
+        "prune", "promisor", "skipdefaultupdate", "skipfetchall", "annex-ignore", "annex-sync",
     ]),
     // The last ones are of GitHub's and GitLab's command lines, and of git-annex.
     keeps("remote", With, Word, &["followremotehead", "gh-resolved", "glab-resolved", "annex-uuid"]),
@@ -127,10 +129,9 @@ const HARMLESS: &[Harmless] = &[
     keeps("fastimport", Plain, Flag, &["unpacklimit"]),
     keeps("feature", Plain, Flag, &["*"]),
     keeps("fetch", Plain, Word, &[
-        "all", "negotiationalgorithm", "output", "prune", "prunetags", "recursesubmodules",
+        "all", "negotiationalgorithm", "output", "prune", "recursesubmodules",
         "showforcedupdates", "unpacklimit", "writecommitgraph",
     ]),
-    keeps("filter", With, Flag, &["required"]),
     keeps("format", Plain, Word, &[
         "coverletter", "encodeemailheaders", "forceinbodyfrom", "mboxrd", "noprefix", "numbered", "signoff", "thread",
         "useautobase",
@@ -142,8 +143,8 @@ const HARMLESS: &[Harmless] = &[
     keeps("gc", Any, Text, &["logexpiry", "pruneexpire", "reflogexpire", "reflogexpireunreachable", "worktreepruneexpire"]),
     keeps("gpg", Plain, Word, &["format"]),
     keeps("grep", Plain, Word, &["column", "extendedregexp", "fullname", "linenumber", "patterntype"]),
-    keeps("http", Any, Word, &["lowspeedlimit", "lowspeedtime", "maxrequests", "minsessions", "postbuffer", "version"]),
-    keeps("index", Plain, Flag, &["recordendofindexentries", "recordoffsettable", "skiphash", "sparse", "threads", "version"]),
+    keeps("http", Any, Word, &["lowspeedlimit", "lowspeedtime", "postbuffer", "version"]),
+    keeps("index", Plain, Flag, &["recordendofindexentries", "recordoffsettable", "skiphash", "sparse", "version"]),
     keeps("interactive", Plain, Flag, &["singlekey"]),
     keeps("log", Plain, Word, &[
         "abbrevcommit", "date", "decorate", "diffmerges", "follow", "initialdecorationset", "mailmap", "showroot",
@@ -174,7 +175,6 @@ const HARMLESS: &[Harmless] = &[
         "autosetupremote", "default", "followtags", "gpgsign", "negotiate", "recursesubmodules", "usebitmaps",
         "useforceifincludes",
     ]),
-    keeps("push", Plain, Text, &["pushoption"]),
     keeps("rebase", Plain, Word, &[
         "abbreviatecommands", "autosquash", "autostash", "backend", "forkpoint", "maxlabellength", "missingcommitscheck",
         "rebasemerges", "reschedulefailedexec", "stat", "updaterefs",
@@ -236,14 +236,16 @@ impl Harmless {
 impl Values {
     fn have(&self, entry: &ConfigEntry) -> bool {
         let value = entry.text();
-        match self {
+        let is_of_kind = match self {
             Flag => is_boolean(&value),
             Word => is_boolean(&value) || is_word(&value),
             Argument => !value.split_whitespace().any(is_command),
             Identity => is_identity(&value),
+            Refspec => is_fetched(&value),
             Inside => is_inside(&value),
             Text => true,
-        }
+        };
+        is_of_kind && !value.contains(char::is_control)
     }
 }
 
@@ -262,9 +264,17 @@ fn is_word(value: &str) -> bool {
 
 /// Whether a name or an address is a single one in a mail header, and none of its words is an option.
 fn is_identity(text: &str) -> bool {
-    let is_of_word = |char: char| char.is_alphanumeric() || "-_.+@".contains(char);
+    // Git before 2.44 drops dots at the beginning.
+    let is_of_word = |char: char| char.is_alphanumeric() || "-_".contains(char);
     let has_option = text.split(|char| !is_of_word(char)).any(|word| word.starts_with('-'));
     !has_option && !text.contains([',', ';', '<', '>', '"', '\\', '\n', '\r'])
+}
+
+/// Whether a refspec for fetching updates nothing, or references that hold what is known of a remote (git-fetch(1)).
+fn is_fetched(refspec: &str) -> bool {
+    let updated = refspec.split_once(':').map_or("", |(_, updated)| updated);
+    let is_of_remote = ["refs/remotes/", "refs/notes/"].iter().any(|start| updated.starts_with(start));
+    !is_command(refspec) && (updated.is_empty() || is_of_remote)
 }
 
 /// Whether a path does not leave the directory that it is relative to. Git expands `~` and `%(prefix)`.
@@ -344,6 +354,7 @@ mod tests {
             "core.fsmonitor",
             "core.fsmonitor",
             "filter.X.clean",
+            "filter.X.required",
             "pager.log",
             "submodule.s.update",
             "remote.o.url",
@@ -402,11 +413,15 @@ mod tests {
         "submodule.s.url=ssh://-oProxyCommand=p/x", "core.sharedrepository=0666",
         // A character becomes a line break in the instructions of a rebase; names become options of the mail program; a push deletes.
         "i18n.logoutputencoding=IBM922", "i18n.commitencoding=CP856", "user.email=-C/p@h", "user.email=a@h,-C/p@h",
-        "author.email=<-C/p@h", "user.name=x (-C/p)", "user.name=x, -Cp@h", "remote.s.mirror=true", "remote.s.push=:refs/heads/x",
+        "author.email=<-C/p@h", "user.name=x (-C/p)", "user.name=x, -Cp@h",
+        "user.email=.-C/p@h", "author.name=..-Cp@h", "index.threads=100000", "http.maxrequests=100000", "remote.s.mirror=true", "remote.s.push=:refs/heads/x",
+        "remote.s.fetch=+refs/heads/*:refs/heads/*", "remote.s.fetch=+refs/*:refs/*", "remote.s.fetch=x:refs/tags/x",
+        "remote.s.prunetags=true", "fetch.prunetags=true",
         "checkout.workers=100000", "pack.threads=100000", "grep.threads=100000",
         // Addresses become options of the mail program.
         "sendemail.to=L <-Cp@h>", "sendemail.s.cc=<-Cp@h>", "format.to=<-Cp@h>", "format.headers=To: <-Cp@h>",
         // What the person has set up becomes weaker.
+        "core.excludesfile=p", "core.attributesfile=p", "filter.s.required=false", "core.ignorestat=true", "push.pushoption=p",
         "http.proxy=p", "http.s.sslverify=false", "http.sslcainfo=p", "sendemail.smtpencryption=none", "remote.s.proxy=p",
         "credential.protectprotocol=false", "transfer.fsckobjects=false", "fsck.missingemail=ignore",
         "gpg.ssh.allowedsignersfile=p", "gpg.mintrustlevel=never", "merge.verifysignatures=false", "clean.requireforce=false",

@@ -8,6 +8,7 @@ use super::verdict::Verdict;
 use beamai_base::{Reason, Result, ToolError, excerpt};
 use beamai_workspace::{Access, AccessGuard, decode_path};
 use serde_json::Value;
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -69,6 +70,25 @@ impl ReadGuard {
     /// As [`ReadGuard::hides`], for a path as bytes.
     pub fn hides_bytes(&self, path: &[u8]) -> bool {
         !self.is_open() && self.hides(Path::new(OsStr::from_bytes(path)))
+    }
+}
+
+/// The files that each tool must leave out.
+#[derive(Debug, Clone, Default)]
+pub struct ReadGuards {
+    of_reads: ReadGuard,
+    /// By canonical name, of tools that have rules of their own about files.
+    of_tools: HashMap<String, ReadGuard>,
+}
+
+impl ReadGuards {
+    pub(super) fn new(of_reads: ReadGuard, of_tools: HashMap<String, ReadGuard>) -> Self {
+        Self { of_reads, of_tools }
+    }
+
+    /// The guard of a tool with this canonical name.
+    pub fn of(&self, tool: &str) -> ReadGuard {
+        self.of_tools.get(tool).unwrap_or(&self.of_reads).clone()
     }
 }
 

@@ -24,7 +24,7 @@ mod verdict;
 mod words;
 
 pub use denied_paths::DeniedPaths;
-pub use guard::ReadGuard;
+pub use guard::{ReadGuard, ReadGuards};
 pub use mode::PolicyMode;
 pub use network::{NETWORK, NetworkPolicy, NetworkVerdict};
 pub use permission_request::{CommandLine, FETCH, FilePath, Operand, PermissionRequest, PermissionRequests};
@@ -127,10 +127,20 @@ impl Policy {
             || (self.default == PolicyMode::Auto && requires_permission)
     }
 
-    /// The files that searches must leave out.
-    pub fn read_guard(&self) -> ReadGuard {
+    /// The files that tools must leave out.
+    pub fn read_guards(&self) -> ReadGuards {
+        let rules = self.deny.iter().chain(&self.ask);
+        let about_files = rules.filter(|rule| matches!(rule.pattern, Some(RulePattern::Path(_))));
+        // Those that change files are judged for each file by name.
+        let of_tools = about_files.filter(|rule| !["Read", "Edit", "Write"].contains(&&*rule.tool));
+        let of_tools = of_tools.map(|rule| (rule.tool.clone(), self.read_guard(&rule.tool)));
+        ReadGuards::new(self.read_guard("Read"), of_tools.collect())
+    }
+
+    /// The files of `Read` rules, and those of rules about this tool.
+    fn read_guard(&self, tool: &str) -> ReadGuard {
         let patterns = |rules: &[PermissionRule]| {
-            let rules = rules.iter().filter(|rule| rule.tool == "Read");
+            let rules = rules.iter().filter(|rule| rule.tool == "Read" || rule.tool == tool);
             let pattern = |rule: &PermissionRule| match &rule.pattern {
                 Some(RulePattern::Path(pattern)) => Some(pattern.clone()),
                 _ => None,

@@ -441,7 +441,7 @@ fn places_of_secrets_are_kept_from_tools_until_a_rule_or_the_sandbox_names_them(
     let open = secrets(policy(&["Read", "Edit(**)", "Read(**/id_rsa)"], &[], &[], PolicyMode::Allow), &[]);
     for path in [".ssh/id_rsa", ".ssh", ".netrc"] {
         assert_eq!((at(&open, "Read", path), at(&open, "Edit", path)), ("deny", "deny"), "{path}");
-        assert!(open.read_guard().hides(std::path::Path::new(path)), "{path}");
+        assert!(open.read_guards().of("Read").hides(std::path::Path::new(path)), "{path}");
     }
     for path in [".sshd", "src/.netrc", "a"] {
         assert_eq!(at(&open, "Read", path), "allow", "{path}");

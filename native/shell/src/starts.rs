@@ -355,6 +355,7 @@ mod tests {
             given: called.into(),
             loaded: beamai_isolation::NamedFile::default(),
             interpreters: Vec::new(),
+            elf_interpreter: beamai_isolation::NamedFile::default(),
             arguments: arguments.iter().map(Into::into).collect(),
             has_all_arguments: true,
             is_writable: false,

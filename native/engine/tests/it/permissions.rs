@@ -137,6 +137,25 @@ fn searches_leave_out_denied_files_and_say_so() {
 }
 
 #[test]
+fn a_rule_about_a_tool_leaves_files_out_of_what_it_finds() {
+    let env = Env::new();
+    let files = |permissions: Value, tool: &str, args: Value| {
+        let found = env.ok(permissions, tool, args);
+        let files = found["files"].as_array().unwrap().clone();
+        files.into_iter().map(|file| file.get("path").unwrap_or(&file).clone()).collect::<Vec<_>>()
+    };
+    for permissions in [
+        json!({"default": "allow", "deny": ["Grep(secrets/**)", "Glob(src/**)"]}),
+        json!({"default": "allow", "ask": ["Grep(secrets/**)", "Glob(src/**)"]}),
+    ] {
+        let grep = files(permissions.clone(), "file_grep", json!({"pattern": "secret|main"}));
+        assert!(!grep.contains(&json!("secrets/a")) && grep.contains(&json!("src/a.rs")), "{grep:?}");
+        let glob = files(permissions, "file_glob", json!({"pattern": "**/a*"}));
+        assert!(glob.contains(&json!("secrets/a")) && !glob.contains(&json!("src/a.rs")), "{glob:?}");
+    }
+}
+
+#[test]
 fn a_search_below_a_directory_is_allowed_by_a_rule_that_covers_all_of_it() {
     let env = Env::new();
     let only = |rule: &str| json!({"default": "deny", "allow": [rule]});

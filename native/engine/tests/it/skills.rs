@@ -13,7 +13,12 @@ fn write(directory: &Path, name: &str, text: &str) {
 }
 
 fn skill(paths: &[&Path], permissions: Value, args: Value) -> Result<Value, ToolError> {
-    let id = Workspace::open(&std::env::temp_dir()).unwrap().id();
+    let elsewhere = tempfile::tempdir().unwrap();
+    skill_in(elsewhere.path(), paths, permissions, args)
+}
+
+fn skill_in(workspace: &Path, paths: &[&Path], permissions: Value, args: Value) -> Result<Value, ToolError> {
+    let id = Workspace::open(workspace).unwrap().id();
     let settings = json!({"workspace": id, "skills": {"paths": paths}, "permissions": permissions});
     let settings: HostSettings = serde_json::from_value(settings).unwrap();
     let call: CallRequest = serde_json::from_value(json!({"tool": "skill", "args": args})).unwrap();
@@ -21,6 +26,39 @@ fn skill(paths: &[&Path], permissions: Value, args: Value) -> Result<Value, Tool
         CallOutcome::Ok(value, _) => Ok(value),
         CallOutcome::Error(error) => Err(error),
         other => panic!("{other:?}"),
+    }
+}
+
+/// Commands can write there.
+#[test]
+fn in_the_workspace_skills_are_read_as_files_are() {
+    let (workspace, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let text = |name: &str| format!("---\nname: {name}\ndescription: D.\n---\nI.\n");
+    write(workspace.path(), "skills/own", &text("own"));
+    write(workspace.path(), "secret/denied", &text("denied"));
+    write(outside.path(), "out", &text("out"));
+    let link = |target: &Path, name: &str| {
+        std::os::unix::fs::symlink(target, workspace.path().join("skills").join(name)).unwrap();
+    };
+    link(&outside.path().join("out"), "out");
+    link(Path::new("../secret/denied"), "denied");
+    // A link of the host's own leads in.
+    let home = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(workspace.path().join("skills"), home.path().join("skills")).unwrap();
+    for path in [&workspace.path().join("skills"), home.path(), &home.path().join("skills")] {
+        let permissions = json!({"deny": ["Read(secret/**)"]});
+        let listed = skill_in(workspace.path(), &[path], permissions, json!({})).unwrap();
+        let names: Vec<&Value> =
+            listed["skills"].as_array().unwrap().iter().map(|skill| &skill["name"]).collect();
+        assert_eq!(names, ["create-skill", "own"], "{listed}");
+        let problems: Vec<&str> = listed["broken"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|broken| broken["problem"].as_str().unwrap())
+            .collect();
+        assert_eq!(problems.len(), 2, "{listed}");
+        assert!(problems[0].contains("not allowed") && problems[1].contains("outside"), "{listed}");
     }
 }
 

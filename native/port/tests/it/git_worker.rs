@@ -355,6 +355,16 @@ fn what_rules_deny_is_left_out_by_name_and_staged_by_nobody() {
     git(env.path(), &["commit", "-q", "-m", "all"]);
     std::fs::write(env.path().join("hidden.pem"), "key 2\n").unwrap();
     std::fs::write(env.path().join("a"), "own 5\n").unwrap();
+    // Rules of the two tools have the same effect.
+    let permissions = json!({"default": "allow", "deny": ["GitAdd(**/*.pem)", "GitDiff(**/*.pem)"]});
+    let by_tools = host(env.path(), permissions, "required");
+    let diff = ok(&by_tools, "git_diff", json!({}));
+    assert!(
+        diff["content"].as_str().unwrap().contains("+own 5") && !diff.to_string().contains("key"),
+        "{diff}"
+    );
+    assert_eq!(ok(&by_tools, "git_add", json!({"path": "."}))["files"], json!(["a"]));
+    git(env.path(), &["reset", "-q"]);
     let permissions = json!({"default": "allow", "deny": ["Read(**/*.pem)"]});
     let host = host(env.path(), permissions, "required");
     let diff = ok(&host, "git_diff", json!({}));

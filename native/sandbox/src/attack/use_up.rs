@@ -1,7 +1,7 @@
 //! Exhausts memory and processes.
 
 use super::{checked, number};
-use std::io;
+use std::io::{self, Read, Write};
 use std::ptr;
 
 /// Allocates this many bytes of memory.
@@ -47,17 +47,27 @@ fn wait_for_the_end() -> ! {
     }
 }
 
-/// Creates this many children at once, each of which uses this many bytes of memory, and waits until they have exited.
+/// Creates this many children, each of which uses this many bytes of memory. They exit two seconds after the last one has its memory.
 pub(super) fn memory_together(count: &str, bytes: &str) -> io::Result<()> {
     let (count, bytes) = (number::<u32>(count)?, number::<usize>(bytes)?);
+    let (mut filled, fill) = io::pipe()?;
+    let (mut ended, end) = io::pipe()?;
     for _ in 0..count {
         // SAFETY: this process has one thread; the child uses memory of its own and exits.
         if checked(unsafe { libc::fork() }.into())? == 0 {
+            drop(end);
             let used = vec![1_u8; bytes];
-            std::thread::sleep(std::time::Duration::from_secs(1));
+            (&fill).write_all(b".")?;
+            // Until the parent drops its end.
+            ended.read_to_end(&mut Vec::new())?;
             std::process::exit(i32::from(std::hint::black_box(used)[bytes / 2] != 1));
         }
     }
+    drop(fill);
+    // Less if a child did not get its memory.
+    (&mut filled).take(count.into()).read_to_end(&mut Vec::new())?;
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    drop(end);
     for _ in 0..count {
         let mut status = 0;
         // SAFETY: the status outlives the call.

@@ -5,7 +5,7 @@ use super::file::{self, SkillFile};
 use beamai_base::{Result, describe};
 use beamai_tool::CallContext;
 use beamai_tool::SkillSettings;
-use beamai_workspace::encode_path;
+use beamai_workspace::{WorkspacePath, encode_path};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
@@ -44,14 +44,14 @@ impl SkillStore {
         Ok(store)
     }
 
-    /// These directories are configured by the host, not chosen by a model: they are read outside the workspace, and
-    /// links are followed.
+    /// These directories are configured by the host, not chosen by a model: they are read outside the workspace, too, and
+    /// links are followed. In the workspace, where commands can make links, the rules and limits of file tools hold.
     fn add_path(&mut self, path: &Path, cx: &CallContext) -> Result<()> {
         let walk = walkdir::WalkDir::new(path).max_depth(DEPTH).follow_links(true).sort_by_file_name();
         for entry in walk {
             cx.check()?;
             match entry {
-                Ok(entry) if entry.file_name() == "SKILL.md" => self.add_file(entry.path()),
+                Ok(entry) if entry.file_name() == "SKILL.md" => self.add_file(entry.path(), cx),
                 Ok(_) => {}
                 Err(error) => {
                     let path = encode_path(error.path().unwrap_or(path));
@@ -63,8 +63,8 @@ impl SkillStore {
         Ok(())
     }
 
-    fn add_file(&mut self, path: &Path) {
-        match read(path).and_then(|text| file::parse(&text)) {
+    fn add_file(&mut self, path: &Path, cx: &CallContext) {
+        match read(path, cx).and_then(|text| file::parse(&text)) {
             Ok(skill) => match self.taken(&skill.name) {
                 Some(problem) => self.broken.push(BrokenSkill { path: encode_path(path), problem }),
                 None => self.add(skill, path.parent()),
@@ -93,16 +93,27 @@ fn unreadable(error: &std::io::Error) -> String {
     }
 }
 
-fn read(path: &Path) -> std::result::Result<String, String> {
+/// A path that leads into the workspace, from there on.
+fn inside(path: &Path, cx: &CallContext) -> Option<WorkspacePath> {
+    let mut above: Vec<&Path> = path.ancestors().collect();
+    above.reverse();
+    above.into_iter().find_map(|above| {
+        let (real, rest) = (above.canonicalize().ok()?, path.strip_prefix(above).ok()?);
+        cx.workspace.parse_path(&encode_path(&real.join(rest))).ok()
+    })
+}
+
+fn read(path: &Path, cx: &CallContext) -> std::result::Result<String, String> {
     let told = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::InvalidData => "it is not in UTF-8".to_owned(),
         _ => unreadable(&error),
     };
-    if !path.is_file() {
-        return Err("it is not a regular file".to_owned());
-    }
     let mut text = String::new();
-    let file = std::fs::File::open(path).map_err(told)?;
+    let file = match inside(path, cx) {
+        Some(inside) => inside.open_file().map_err(|error| error.message)?.0,
+        None if !path.is_file() => return Err("it is not a regular file".to_owned()),
+        None => std::fs::File::open(path).map_err(told)?,
+    };
     file.take(LONGEST + 1).read_to_string(&mut text).map_err(told)?;
     match text.len() as u64 > LONGEST {
         true => Err(format!("it is longer than {LONGEST} bytes")),

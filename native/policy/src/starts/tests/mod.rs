@@ -51,6 +51,7 @@ fn start(words: &[&str]) -> ProgramStart {
         given: words[0].into(),
         loaded: NamedFile::default(),
         interpreters: vec![],
+        elf_interpreter: NamedFile::default(),
         arguments: words.iter().map(OsString::from).collect(),
         has_all_arguments: true,
         is_writable: false,

@@ -5,6 +5,7 @@ use super::attacks::Effect::Removed;
 use super::fixture::Fixture;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
+use std::process::Command;
 
 /// A fixture with a shell under a name with a version, outside of the `PATH`, and programs in the workspace.
 fn fixture() -> Fixture {
@@ -63,5 +64,44 @@ fn a_denied_program_does_not_start_under_another_name() {
                 assert!(works(&["--default", "allow", "--deny", other], command), "{command} under {other}");
             }
         }
+    }
+}
+
+/// Ends with the status 7, without a library, so that the Linux kernel can start it as an interpreter.
+const STATIC: &str = r#"
+void _start(void) {
+#if defined(__x86_64__)
+    __asm__ volatile("syscall" : : "a"(231), "D"(7));
+#elif defined(__aarch64__)
+    register long status __asm__("x0") = 7, call __asm__("x8") = 94;
+    __asm__ volatile("svc 0" : : "r"(status), "r"(call));
+#endif
+    __builtin_trap();
+}
+"#;
+
+#[test]
+fn a_denied_program_does_not_start_as_the_interpreter_of_an_elf_file() {
+    let fixture = Fixture::new();
+    let tool = fixture.path("~/tool");
+    let compile = |source: &str, options: &[&str], program: &Path| {
+        let file = fixture.path("program.c");
+        std::fs::write(&file, source).unwrap();
+        assert!(
+            Command::new("cc").args(options).arg("-o").args([program, &file]).status().unwrap().success()
+        );
+    };
+    compile(STATIC, &["-static", "-nostdlib"], &tool);
+    let interpreter = format!("-Wl,--dynamic-linker={}", tool.display());
+    compile("int main(void) { return 0; }", &[&interpreter], &fixture.path("program"));
+    let made = |command: &str| format!("{command}; echo $?");
+    let stdout = |policy: &[&str], command: &str| fixture.run(policy, command).value["stdout"].clone();
+    let script = made("printf '#!./program\\n' > s; chmod +x s; ./s");
+    let link = made("ln -s program zz; ./zz");
+    for command in [made("./program"), script, link] {
+        assert_eq!(stdout(OPEN, &command), "7\n", "{command} does not even work");
+        let denied = stdout(&["--default", "allow", "--deny", "Bash(tool:*)"], &command);
+        assert_eq!(denied, "126\n", "{command}");
+        fixture.run(OPEN, "rm -f s zz");
     }
 }
