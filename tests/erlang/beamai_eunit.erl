@@ -8,12 +8,16 @@
 %% What `rebar3 eunit' runs: the tests of all modules beside this one whose names end in `_tests'.
 all() -> [titled(Module) || Module <- modules()].
 
-%% What scripts/eunit runs: every nth module of all, or of those that start no MCP servers, which take most of the time of all.
-main([Which, Share, Shares]) ->
-    {Nth, Of} = {list_to_integer(Share), list_to_integer(Shares)},
-    Wanted = [Module || Module <- modules(), Which =:= "all" orelse not starts_servers(Module)],
-    Tests = [titled(Module) || {Place, Module} <- lists:zip(lists:seq(1, length(Wanted)), Wanted), Place rem Of =:= Nth rem Of],
-    halt(case eunit:test(Tests) of ok -> 0; error -> 1 end).
+%% What scripts/eunit runs in several VMs: those modules that no other VM has claimed, of all, or of those that start no MCP servers.
+%% These take most of the time, so they come first.
+main([Which, Claims]) ->
+    {Quick, Slow} = lists:partition(fun(Module) -> not starts_servers(Module) end, modules()),
+    Wanted = case Which of "all" -> Slow ++ Quick; "quick" -> Quick end,
+    halt(case eunit:test([unless_claimed(Module, Claims) || Module <- Wanted]) of ok -> 0; error -> 1 end).
+
+unless_claimed(Module, Claims) ->
+    Claim = filename:join(Claims, Module),
+    {generator, fun() -> case file:make_dir(Claim) of ok -> titled(Module); {error, eexist} -> [] end end}.
 
 modules() ->
     Files = filelib:wildcard("*_tests.beam", filename:dirname(code:which(?MODULE))),

@@ -1,4 +1,6 @@
-//! The interpreter that an ELF file names (`PT_INTERP`, elf(5)), read as the Linux kernel does.
+//! The interpreter that an ELF file names (`PT_INTERP`, elf(5)).
+//!
+//! The Linux kernel reads a file as one of 32 or 64 bits by its machine, whatever the class in its header says. Both ways are read here.
 
 use super::MAX_PATH;
 
@@ -35,14 +37,16 @@ const OF_64_BITS: Layout = Layout {
     segment_length: 32,
 };
 
-/// The path of the interpreter. `head` is the beginning of the file, and `read` reads at most this many bytes from an offset.
-pub(super) fn interpreter(head: &[u8], read: impl Fn(u64, usize) -> Option<Vec<u8>>) -> Option<Vec<u8>> {
-    let layout = match head.strip_prefix(b"\x7fELF")?.first()? {
-        1 => OF_32_BITS,
-        2 => OF_64_BITS,
-        _ => return None,
-    };
-    let Layout { word, header_size, .. } = layout;
+/// The paths of the interpreters, of which the Linux kernel takes one. `head` is the beginning of the file, and `read` reads at most this many bytes from an offset.
+pub(super) fn interpreters(head: &[u8], read: impl Fn(u64, usize) -> Option<Vec<u8>>) -> Vec<Vec<u8>> {
+    match head.starts_with(b"\x7fELF") {
+        true => [OF_64_BITS, OF_32_BITS].iter().filter_map(|layout| named(layout, head, &read)).collect(),
+        false => Vec::new(),
+    }
+}
+
+fn named(layout: &Layout, head: &[u8], read: impl Fn(u64, usize) -> Option<Vec<u8>>) -> Option<Vec<u8>> {
+    let Layout { word, header_size, .. } = *layout;
     let count = number(head, layout.header_count, 2)? as usize;
     let length = Some(count * header_size).filter(|length| *length <= MAX_HEADERS)?;
     let headers = read(number(head, layout.header_offset, word)?, length)?;
@@ -72,20 +76,21 @@ mod tests {
         file[at..at + bytes.len()].copy_from_slice(bytes);
     }
 
-    fn read(file: &[u8]) -> Option<String> {
+    fn read(file: &[u8]) -> Vec<String> {
         let part = |from: u64, length: usize| {
             let rest = file.get(usize::try_from(from).ok()?..)?;
             Some(rest[..length.min(rest.len())].to_vec())
         };
-        interpreter(&file[..file.len().min(256)], part).map(|path| String::from_utf8(path).unwrap())
+        let found = interpreters(&file[..file.len().min(256)], part).into_iter();
+        found.map(|path| String::from_utf8(path).unwrap()).collect()
     }
 
     #[test]
     fn the_interpreter_is_read_from_the_program_headers() {
         let own = std::fs::read("/proc/self/exe").unwrap();
-        assert!(read(&own).is_none_or(|path| path.contains("/ld")), "{:?}", read(&own));
+        assert!(read(&own).iter().all(|path| path.contains("/ld")), "{:?}", read(&own));
         // A second header of each size names it, far behind.
-        for (class, layout) in [(1_u8, OF_32_BITS), (2, OF_64_BITS)] {
+        for (class, layout) in [(1_u8, OF_32_BITS), (2, OF_64_BITS), (0, OF_64_BITS), (2, OF_32_BITS)] {
             let word = |number: u32| [number.to_ne_bytes(), [0; 4]].concat()[..layout.word].to_vec();
             let mut file = b"\x7fELF".to_vec();
             put(&mut file, 4, &[class]);
@@ -96,13 +101,13 @@ mod tests {
             put(&mut file, second + layout.segment_offset, &word(5_000));
             put(&mut file, second + layout.segment_length, &word(5));
             put(&mut file, 5_000, b"/a/b\0rest");
-            assert_eq!(read(&file).as_deref(), Some("/a/b"));
-            assert_eq!(read(&file[..4_000]), None);
+            assert_eq!(read(&file), ["/a/b"]);
+            assert_eq!(read(&file[..4_000]), [""; 0]);
             put(&mut file, layout.header_count, &1_u16.to_ne_bytes());
-            assert_eq!(read(&file), None);
+            assert_eq!(read(&file), [""; 0]);
         }
         for other in [&b"#!/bin/sh\n"[..], b"\x7fELF", b"\x7fELF\x03", b""] {
-            assert_eq!(read(other), None);
+            assert_eq!(read(other), [""; 0]);
         }
     }
 }

@@ -45,8 +45,8 @@ pub(super) struct ResolvedProgram {
     pub(super) file: PathBuf,
     /// Without what they load, which depends on arguments.
     pub(super) interpreters: Vec<Interpreter>,
-    /// The interpreter of the image, an ELF file; empty if it has none, or if that is the system's dynamic loader.
-    pub(super) elf_interpreter: NamedFile,
+    /// The interpreters that the image may have as an ELF file, without the system's dynamic loader.
+    pub(super) elf_interpreters: Vec<NamedFile>,
     pub(super) is_writable: bool,
     /// The file, and each interpreter.
     pub(super) stamps: Vec<FileStamp>,
@@ -132,15 +132,15 @@ impl ProgramResolver<'_> {
         let mut stamps = vec![FileStamp::of(&last)?];
         let mut paths = vec![place.path];
         runs(&last)?;
-        let mut elf_interpreter = NamedFile::default();
+        let mut elf_interpreters = Vec::new();
         for depth in 0.. {
             let file = readable(&last)?;
             let head = read(&file, 0, script::HEAD)?;
             let Some((path, argument)) = script::interpreter(&head) else {
-                if let Some(found) = self.elf_interpreter(&file, &head) {
+                for found in self.elf_interpreters(&file, &head) {
                     is_writable |= found.is_writable;
                     let identity = FileStamp::of(&found.fd)?.identity();
-                    elf_interpreter = named(found.called, found.links, found.file, identity);
+                    elf_interpreters.push(named(found.called, found.links, found.file, identity));
                 }
                 break;
             };
@@ -160,18 +160,18 @@ impl ProgramResolver<'_> {
         }
         let ExecutableFile { called, links, file, .. } = place;
         let program =
-            ResolvedProgram { called, links, file, interpreters, elf_interpreter, is_writable, stamps };
+            ResolvedProgram { called, links, file, interpreters, elf_interpreters, is_writable, stamps };
         if !is_writable && let Some(paths) = paths.into_iter().collect() {
             self.found.note(&program, paths);
         }
         Ok(program)
     }
 
-    /// The interpreter of an ELF file, unless that is the system's dynamic loader.
-    fn elf_interpreter(&self, file: &File, head: &[u8]) -> Option<ExecutableFile> {
-        let path = elf::interpreter(head, |offset, length| read(file, offset, length).ok())?;
-        let found = self.place(&path, "cwd").ok()?;
-        (found.is_writable || !is_loader(&found.file)).then_some(found)
+    /// The interpreters of an ELF file, without the system's dynamic loader.
+    fn elf_interpreters(&self, file: &File, head: &[u8]) -> Vec<ExecutableFile> {
+        let paths = elf::interpreters(head, |offset, length| read(file, offset, length).ok());
+        let found = paths.iter().filter_map(|path| self.place(path, "cwd").ok());
+        found.filter(|found| found.is_writable || !is_loader(&found.file)).collect()
     }
 
     fn place(&self, path: &[u8], directory: &str) -> Result<ExecutableFile, Errno> {

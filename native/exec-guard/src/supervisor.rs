@@ -244,7 +244,7 @@ impl Supervisor {
 pub(super) fn start(target: StartTarget, starter: Starter) -> ProgramStart {
     let StartTarget { program, words, given, loaded } = target;
     let identity = program.identity();
-    let ResolvedProgram { called, links, file, interpreters, elf_interpreter, is_writable, .. } = program;
+    let ResolvedProgram { called, links, file, interpreters, elf_interpreters, is_writable, .. } = program;
     let ArgumentList { list: arguments, is_all: has_all_arguments } = words;
     ProgramStart {
         called,
@@ -254,7 +254,7 @@ pub(super) fn start(target: StartTarget, starter: Starter) -> ProgramStart {
         given,
         loaded,
         interpreters,
-        elf_interpreter,
+        elf_interpreters,
         arguments,
         has_all_arguments,
         is_writable,

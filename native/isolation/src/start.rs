@@ -59,9 +59,9 @@ pub struct ProgramStart {
     pub loaded: NamedFile,
     /// The chain of `#!` interpreters: that of the file, then that of the interpreter if it is a script, and so on.
     pub interpreters: Vec<Interpreter>,
-    /// The interpreter that the file, or the last of its interpreters, names as an ELF file (`PT_INTERP`). It runs with the
-    /// start's arguments. Empty if it is the system's dynamic loader, or if there is none.
-    pub elf_interpreter: NamedFile,
+    /// The interpreters that the file, or the last of its interpreters, may have as an ELF file (`PT_INTERP`), without the system's
+    /// dynamic loader. They run with the start's arguments.
+    pub elf_interpreters: Vec<NamedFile>,
     /// The arguments, shortened. The first one is the name of the program as given by the caller, which may differ from
     /// the file's name: some programs behave according to it.
     pub arguments: Vec<OsString>,

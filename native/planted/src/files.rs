@@ -1,5 +1,6 @@
 //! Files of a repository by which git writes or runs what they name: its index, and remotes of the old form.
 
+use super::SnapshotRoot;
 use super::budget::{TOO_MUCH, UNREAD};
 use super::config;
 use super::directory::{FileStamp, OpenDirectory};
@@ -11,7 +12,7 @@ use super::packs::{Lists, lists};
 use super::parts::KnownParts;
 use super::pointers::{common_directory, path_of, told_gitfile};
 use super::references::{StrayReferences, stray_references};
-use super::repository::Cleaner;
+use super::repository::{Cleaner, FoundRepository};
 use super::settings::is_command;
 use super::state::{KnownState, state};
 use super::trees::{KnownTree, named_trees, trees_of};
@@ -46,12 +47,15 @@ pub(super) struct KnownFiles {
     pub(super) parts: KnownParts,
     pub(super) trees: Vec<KnownTree>,
     nested: KnownEntries,
+    /// What the indexes have where git finds settings or hooks.
+    trusted: KnownEntries,
     /// What lies in place of a `.git` that is not a directory.
     pub(super) gitfile: Option<String>,
 }
 
 impl KnownFiles {
-    pub(super) fn of(path: &Path, repository: &OpenDirectory, found: &ProtectedPaths) -> Self {
+    pub(super) fn of(path: &Path, repository: &OpenDirectory, root: &SnapshotRoot) -> Self {
+        let found = &root.found;
         let stamped = |name: OsString| repository.stamp(&name).map(|stamp| (name, stamp));
         let real = real_root(found).join(path);
         let indexes = indexes(repository).into_iter().filter_map(stamped).collect();
@@ -72,6 +76,7 @@ impl KnownFiles {
             parts: KnownParts::of(&real, repository),
             trees: named_trees(&real, repository),
             nested: nested_entries(&real, repository, found),
+            trusted: trusted_entries(&real, repository, root),
             gitfile: None,
         }
     }
@@ -121,18 +126,17 @@ impl Cleaner<'_> {
     /// What is wrong with an index.
     pub(super) fn fault_of_index(
         &self,
-        path: &Path,
+        found: &FoundRepository,
         directory: &OpenDirectory,
         name: &OsStr,
         known: Option<&KnownFiles>,
-        is_begun: bool,
     ) -> Option<String> {
         let unreadable = || Some("an index that cannot be read".to_owned());
         let text = directory.read_up_to(name, MOST_OF_INDEX);
         if text == Err(UNREAD) {
             return Some(TOO_MUCH.to_owned());
         }
-        if is_begun {
+        if found.is_begun {
             // It may be anything.
             let seen = text.clone().or_else(|_| directory.read_through(name));
             if !seen.is_ok_and(|seen| seen.starts_with(b"DIRC")) {
@@ -140,11 +144,14 @@ impl Cleaner<'_> {
             }
         }
         let Ok(text) = text else { return unreadable() };
-        let real = self.real.join(path);
+        let real = self.real.join(&found.path);
         let (places, nothing) = (nested_in(&real, directory, &self.root.found), KnownEntries::new());
-        let known = known.map_or(&nothing, |known| &known.nested);
-        let is_foreign =
-            |name: &[u8], mode: u32, object: &[u8]| is_foreign(name, mode, object, &places, known);
+        let (nested, trusted) = known.map_or((&nothing, &nothing), |known| (&known.nested, &known.trusted));
+        let unwritable = self.unwritable_in(&trees_of(&real, directory), found.is_new);
+        let is_foreign = |name: &[u8], mode: u32, object: &[u8]| {
+            is_foreign(name, mode, object, &places, nested)
+                || unwritable.is_written_by(name, mode, object, trusted)
+        };
         match index::refused_path(&text, id_length(&real, directory), is_foreign) {
             Ok(refused) => {
                 refused.map(|path| format!("an index with the path {}", String::from_utf8_lossy(&path)))
@@ -188,6 +195,18 @@ fn nested_entries(real: &Path, repository: &OpenDirectory, found: &ProtectedPath
     let names = indexes(repository).into_iter();
     let texts = names.filter_map(|name| repository.read_up_to(name, MOST_OF_INDEX).ok());
     texts.flat_map(|text| entries(&text, id, &places)).collect()
+}
+
+/// What they have where git finds settings or hooks.
+fn trusted_entries(real: &Path, repository: &OpenDirectory, root: &SnapshotRoot) -> KnownEntries {
+    let places = root.trusted_in(&trees_of(real, repository));
+    if places.is_empty() {
+        return KnownEntries::new();
+    }
+    let id = id_length(real, repository);
+    let names = indexes(repository).into_iter();
+    let texts = names.filter_map(|name| repository.read_up_to(name, MOST_OF_INDEX).ok());
+    texts.flat_map(|text| places.entries(&text, id)).collect()
 }
 
 /// The names of a repository's indexes.

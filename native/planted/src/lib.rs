@@ -40,6 +40,7 @@ mod sources;
 mod state;
 mod trees;
 mod trusted;
+mod unwritable;
 mod way;
 
 use baseline::{ByRepository, RepositoryBaseline, RunningBaselines};
@@ -196,7 +197,7 @@ impl SnapshotRoot {
             if !earlier.is_some_and(|earlier| self.takes(repository, earlier)) {
                 let path = decode_path(repository);
                 if let Ok(directory) = top.beneath(&path) {
-                    self.files.insert(repository, KnownFiles::of(&path, &directory, &found));
+                    self.files.insert(repository, KnownFiles::of(&path, &directory, self));
                 }
                 let settings = repository::risky_settings_of_begun(&self.path.join(path));
                 self.begun.insert(repository, settings);
@@ -210,7 +211,7 @@ impl SnapshotRoot {
     fn note_repository(&mut self, top: &OpenDirectory, repository: &str, is_held: bool) {
         let path = decode_path(repository);
         if let Ok(directory) = top.beneath(&path) {
-            self.files.insert(repository, KnownFiles::of(&path, &directory, &self.found));
+            self.files.insert(repository, KnownFiles::of(&path, &directory, self));
             SequenceCommands::of(&directory)
                 .into_iter()
                 .for_each(|steps| self.steps.insert(repository, steps));
@@ -276,8 +277,14 @@ impl SnapshotRoot {
     }
 }
 
-/// Checks what a command has created, after its end, and removes what runs programs.
-pub fn remove_planted(before: &RepositorySnapshot, writable: &[PathBuf]) -> Vec<Planted> {
+/// Checks what a command has created, after its end, and removes what runs programs. `unwritable` are the paths in the writable
+/// directories that commands could not write, or not see.
+pub fn remove_planted(
+    before: &RepositorySnapshot,
+    writable: &[PathBuf],
+    unwritable: impl Iterator<Item = PathBuf>,
+) -> Vec<Planted> {
+    let unwritable = unwritable.map(|path| path.canonicalize().unwrap_or(path)).collect();
     let before = &before.0;
     let (mut all, mut cleaners) = (Findings::default(), Vec::new());
     let hooks = before.relative_hooks();
@@ -287,7 +294,7 @@ pub fn remove_planted(before: &RepositorySnapshot, writable: &[PathBuf]) -> Vec<
         match (now, OpenDirectory::root(&root.path)) {
             (Ok(now), Ok(top)) => {
                 root.unchecked(&now).for_each(|unchecked| all.push(unchecked));
-                cleaners.push(Cleaner::new(root, top, now, writable, &hooks));
+                cleaners.push(Cleaner::new(root, top, now, (writable, &unwritable), &hooks));
             }
             (Err(error), _) => all.push(unchecked(&root.path, &error.message)),
             (_, Err(errno)) => all.push(unchecked(&root.path, &errno.to_string())),

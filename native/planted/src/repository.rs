@@ -71,6 +71,8 @@ pub(super) struct Cleaner<'c> {
     repositories: Arc<[FoundRepository]>,
     /// Directories that commands can write to.
     pub(super) writable: &'c [PathBuf],
+    /// Paths in these that commands cannot write, links resolved.
+    pub(super) unwritable: &'c BTreeSet<PathBuf>,
     /// Those of all directories together.
     pub(super) hooks: &'c RelativeHooks,
     /// Repositories that are protected, or checked here.
@@ -81,11 +83,11 @@ pub(super) struct Cleaner<'c> {
 }
 
 /// A repository, or a directory that a name or two would make one.
-struct FoundRepository {
-    path: PathBuf,
+pub(super) struct FoundRepository {
+    pub(super) path: PathBuf,
     text: String,
-    is_begun: bool,
-    is_new: bool,
+    pub(super) is_begun: bool,
+    pub(super) is_new: bool,
     /// Whether a mount has kept its settings and hooks as they were.
     is_kept: bool,
 }
@@ -95,7 +97,7 @@ impl<'c> Cleaner<'c> {
         root: &'c SnapshotRoot,
         top: OpenDirectory,
         now: Arc<ProtectedPaths>,
-        writable: &'c [PathBuf],
+        (writable, unwritable): (&'c [PathBuf], &'c BTreeSet<PathBuf>),
         hooks: &'c RelativeHooks,
     ) -> Self {
         let real = root.path.canonicalize().unwrap_or_else(|_| root.path.clone());
@@ -109,7 +111,7 @@ impl<'c> Cleaner<'c> {
         let repositories = whole.chain(now.begun.iter().map(|text| found(text, true))).collect();
         let known = now.repositories.iter().map(|path| beneath(&real, &decode_path(path))).collect();
         let (aside, findings) = Default::default();
-        Self { root, real, top, now, repositories, writable, hooks, known, aside, findings }
+        Self { root, real, top, now, repositories, writable, unwritable, hooks, known, aside, findings }
     }
 
     /// Cleans several directories: what is most dangerous first, and what takes longest last, because the program may be
@@ -201,10 +203,10 @@ impl<'c> Cleaner<'c> {
             all.extend(changed.map(|(size, name)| (size, name, found)));
         }
         all.sort_by_key(|(size, ..)| *size);
-        for (_, name, FoundRepository { path, text, is_begun, .. }) in all {
+        for (_, name, found) in all {
+            let FoundRepository { path, text, .. } = found;
             let Ok(directory) = self.top.beneath(path) else { continue };
-            if let Some(what) = self.fault_of_index(path, &directory, &name, root.files.get(text), *is_begun)
-            {
+            if let Some(what) = self.fault_of_index(found, &directory, &name, root.files.get(text)) {
                 self.set_aside(path, &directory, &name, &what);
             }
         }
@@ -281,9 +283,12 @@ impl<'c> Cleaner<'c> {
         }
     }
 
-    /// Whether a repository's setting names a work tree that commands could not write to, or that is git's own.
+    /// Whether a repository's setting names a work tree that commands could not write to as a whole, or that is git's own.
     fn leads_outside(&self, path: &Path, entry: &ConfigEntry) -> bool {
-        entry.is_work_tree() && !self.is_of_work(&way_of(&self.real.join(path).join(entry.text())).end)
+        let tree = || way_of(&self.real.join(path).join(entry.text())).end;
+        let is_own =
+            |tree: &Path| self.is_of_work(tree) && self.unwritable_in(&[tree.to_owned()], true).is_empty();
+        entry.is_work_tree() && !is_own(&tree())
     }
 
     /// Renames hooks, except those that git copies from its templates.

@@ -54,7 +54,7 @@ impl Cleaner<'_> {
     /// Whether a path without links lies where commands can write, and git keeps nothing of its own.
     pub(super) fn is_of_work(&self, path: &Path) -> bool {
         let is_of_git = path.components().any(|part| part == Component::Normal(".git".as_ref()));
-        self.is_writable(path) && !is_of_git && !self.is_in_bare_repository(path)
+        self.is_writable(path) && !self.is_protected(path) && !is_of_git && !self.is_in_bare_repository(path)
     }
 
     /// Whether a path lies in a repository without a `.git` that was there before.

@@ -172,7 +172,12 @@ impl Confinement {
     /// After a command has ended, removes files that it planted for the person's own git.
     pub fn remove_planted(&self) -> Vec<Planted> {
         let writable = [&self.workspace].into_iter().chain(&self.temp).chain(&self.writable);
-        remove_planted(&self.before, &writable.map(PathBuf::from).collect::<Vec<_>>())
+        let denied = self.found.iter().flat_map(|found| {
+            let paths = found.hidden.iter().chain(&found.read_only);
+            paths.map(|path| decode_path(&found.root).join(decode_path(path)))
+        });
+        let hidden = self.hidden.iter().chain(&self.read_only).map(PathBuf::from);
+        remove_planted(&self.before, &writable.map(PathBuf::from).collect::<Vec<_>>(), hidden.chain(denied))
     }
 
     /// Whether there is something to check after a command.

@@ -355,7 +355,7 @@ mod tests {
             given: called.into(),
             loaded: beamai_isolation::NamedFile::default(),
             interpreters: Vec::new(),
-            elf_interpreter: beamai_isolation::NamedFile::default(),
+            elf_interpreters: Vec::new(),
             arguments: arguments.iter().map(Into::into).collect(),
             has_all_arguments: true,
             is_writable: false,

@@ -42,6 +42,8 @@ fn in_the_workspace_skills_are_read_as_files_are() {
     };
     link(&outside.path().join("out"), "out");
     link(Path::new("../secret/denied"), "denied");
+    std::fs::create_dir(workspace.path().join("skills/file")).unwrap();
+    link(&outside.path().join("out/SKILL.md"), "file/SKILL.md");
     // A link of the host's own leads in.
     let home = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(workspace.path().join("skills"), home.path().join("skills")).unwrap();
@@ -57,8 +59,14 @@ fn in_the_workspace_skills_are_read_as_files_are() {
             .iter()
             .map(|broken| broken["problem"].as_str().unwrap())
             .collect();
-        assert_eq!(problems.len(), 2, "{listed}");
-        assert!(problems[0].contains("not allowed") && problems[1].contains("outside"), "{listed}");
+        assert_eq!(problems.len(), 3, "{listed}");
+        assert!(
+            problems[0].contains("not allowed") && problems[1..].iter().all(|told| told.contains("outside"))
+        );
+        // Nothing is said of what is in the directories.
+        assert!(
+            !listed.to_string().contains("denied/SKILL.md") && !listed.to_string().contains("out/SKILL.md")
+        );
     }
 }
 

@@ -86,8 +86,7 @@ pub(super) fn denied_forms(start: &ProgramStart) -> Vec<CommandForm> {
     let own = CommandForm { names, identity: Some(start.identity), arguments: None };
     let mut forms = Vec::with_capacity(2);
     add_with_inner(own, &start.loaded, start, &mut forms);
-    let NamedFile { names, identity } = &start.elf_interpreter;
-    if !names.is_empty() {
+    for NamedFile { names, identity } in &start.elf_interpreters {
         let names = names.iter().map(|name| name.to_string_lossy().into_owned()).collect();
         let form = CommandForm { names, identity: Some(*identity), arguments: None };
         add_with_inner(form, &NamedFile::default(), start, &mut forms);

@@ -47,10 +47,18 @@ impl SkillStore {
     /// These directories are configured by the host, not chosen by a model: they are read outside the workspace, too, and
     /// links are followed. In the workspace, where commands can make links, the rules and limits of file tools hold.
     fn add_path(&mut self, path: &Path, cx: &CallContext) -> Result<()> {
-        let walk = walkdir::WalkDir::new(path).max_depth(DEPTH).follow_links(true).sort_by_file_name();
-        for entry in walk {
+        let mut walk =
+            walkdir::WalkDir::new(path).max_depth(DEPTH).follow_links(true).sort_by_file_name().into_iter();
+        while let Some(entry) = walk.next() {
             cx.check()?;
             match entry {
+                Ok(entry) if entry.file_type().is_dir() => {
+                    if let Some(Err(error)) = inside(entry.path(), cx).map(|inside| inside.open_dir()) {
+                        walk.skip_current_dir();
+                        self.broken
+                            .push(BrokenSkill { path: encode_path(entry.path()), problem: error.message });
+                    }
+                }
                 Ok(entry) if entry.file_name() == "SKILL.md" => self.add_file(entry.path(), cx),
                 Ok(_) => {}
                 Err(error) => {

@@ -28,7 +28,7 @@ fn what_is_denied_starts_under_no_name_and_by_nobody() {
     assert_eq!(case.judge(&script), rule());
     for interpreter in ["/usr/bin/rm", "/usr/bin/busybox"] {
         let elf = ProgramStart {
-            elf_interpreter: super::named(&[interpreter]),
+            elf_interpreters: vec![super::named(&[interpreter])],
             ..everything(&["/w/z", "rm", "-rf", "x"])
         };
         assert_eq!(case.judge(&elf), rule(), "{interpreter}");

@@ -51,7 +51,7 @@ fn start(words: &[&str]) -> ProgramStart {
         given: words[0].into(),
         loaded: NamedFile::default(),
         interpreters: vec![],
-        elf_interpreter: NamedFile::default(),
+        elf_interpreters: vec![],
         arguments: words.iter().map(OsString::from).collect(),
         has_all_arguments: true,
         is_writable: false,

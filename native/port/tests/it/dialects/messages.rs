@@ -148,8 +148,18 @@ fn all_arguments(parameters: &Parameters, into: &mut BTreeSet<String>) {
     }
 }
 
+/// Whether a text is in a value.
+fn says(value: &Value, text: &str) -> bool {
+    match value {
+        Value::String(own) => own.contains(text),
+        Value::Array(items) => items.iter().any(|item| says(item, text)),
+        Value::Object(members) => members.iter().any(|(name, of)| name.contains(text) || says(of, text)),
+        _ => false,
+    }
+}
+
 /// What is wrong with a text. What the arguments say themselves may be repeated.
-fn faults(dialect: &str, args: &str, text: &str) -> Vec<String> {
+fn faults(dialect: &str, args: &Value, text: &str) -> Vec<String> {
     let own = catalogue::dialect(dialect).unwrap();
     let mut known = BTreeSet::new();
     own.iter().for_each(|tool| all_arguments(tool.parameters(), &mut known));
@@ -166,7 +176,7 @@ fn faults(dialect: &str, args: &str, text: &str) -> Vec<String> {
     faults.extend(
         arguments(text)
             .into_iter()
-            .filter(|name| !known.contains(*name) && !args.contains(*name))
+            .filter(|name| !known.contains(*name) && !says(args, name))
             .map(|name| format!("names the argument {name}")),
     );
     faults.extend(
@@ -195,7 +205,7 @@ fn trial(dialect: &'static str, permissions: Value) -> Vec<String> {
         for args in calls(&**tool) {
             env.file("a.txt", "one\ntwo\n");
             let Some(text) = read(&env, dialect, tool.name(), &args) else { continue };
-            for fault in faults(dialect, &args.to_string(), &text) {
+            for fault in faults(dialect, &args, &text) {
                 let example = format!("{}\n    {}", shown(&args.to_string()), shown(&text));
                 let key = format!("{dialect} {} {fault}", tool.name());
                 if !found.iter().any(|known: &String| known.starts_with(&key)) {
@@ -226,12 +236,12 @@ fn refusals_say_nothing_that_only_the_host_can_do() {
 fn a_fault_is_found() {
     let text = "use file_grep with \"depth\":2, or ask for the rule to be changed";
     assert_eq!(
-        faults("microai", "{}", text),
+        faults("microai", &json!({}), text),
         [
             "names the tool file_grep of another dialect",
             "names the argument depth",
             "says rule to be changed"
         ]
     );
-    assert!(faults("microai", "{}", "continue with \"offset\":3, or use Grep").is_empty());
+    assert!(faults("microai", &json!({}), "continue with \"offset\":3, or use Grep").is_empty());
 }

@@ -96,9 +96,14 @@ fn a_denied_program_does_not_start_as_the_interpreter_of_an_elf_file() {
     compile("int main(void) { return 0; }", &[&interpreter], &fixture.path("program"));
     let made = |command: &str| format!("{command}; echo $?");
     let stdout = |policy: &[&str], command: &str| fixture.run(policy, command).value["stdout"].clone();
+    let mut bytes = std::fs::read(fixture.path("program")).unwrap();
+    // The Linux kernel does not look at the class of the file.
+    bytes[4] = 0;
+    std::fs::write(fixture.path("other"), bytes).unwrap();
+    std::fs::set_permissions(fixture.path("other"), std::fs::Permissions::from_mode(0o755)).unwrap();
     let script = made("printf '#!./program\\n' > s; chmod +x s; ./s");
     let link = made("ln -s program zz; ./zz");
-    for command in [made("./program"), script, link] {
+    for command in [made("./program"), made("./other"), script, link] {
         assert_eq!(stdout(OPEN, &command), "7\n", "{command} does not even work");
         let denied = stdout(&["--default", "allow", "--deny", "Bash(tool:*)"], &command);
         assert_eq!(denied, "126\n", "{command}");

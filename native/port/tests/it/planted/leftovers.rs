@@ -2,6 +2,7 @@
 
 use super::{Outside, REQUIRED, made, program};
 use crate::common::{Env, PROGRAM, is_full, required};
+use beamai_engine::{CallOptions, CallOutcome};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
@@ -235,7 +236,7 @@ fn indexes_that_git_makes_stay_in_every_version_and_format() {
         "cd r; git commit -qam all; git sparse-checkout init --cone --sparse-index; git status",
         "git init -q --object-format=sha256 s; cd s; touch a b 'c d'; git add -A; git worktree add -q --orphan ../ws; touch ../ws/x; git -C ../ws add x",
         // Blocks for several threads.
-        "git init -q big; cd big; git config index.threads 4; id=$(git hash-object -w --stdin < /dev/null); \
+        "git init -q big; cd big; id=$(git hash-object -w --stdin < /dev/null); \
          seq 25000 | sed \"s/.*/100644 $id 0\\tdir\\/file&/\" | git -c index.version=4 update-index --index-info; \
          git update-index --index-version 4; git -c index.threads=4 update-index --force-write-index; grep -c IEOT .git/index",
     ] {
@@ -338,6 +339,59 @@ fn a_new_repository_has_no_work_tree_outside() {
     );
     let config = |name: &str| fs::read_to_string(env.path().join(name).join(".git/config")).unwrap();
     assert!(!config("n").contains("worktree") && config("m").contains("worktree"));
+}
+
+#[test]
+fn nothing_writes_where_commands_cannot() {
+    // What the person has: hooks and settings in the work tree, and files under a rule.
+    let env = Env::with("off");
+    env.run(&format!(
+        "{}; cd r; mkdir hk cfg prod; printf '[user]\\n name = x\\n' > cfg/inc; echo x > prod/f; git config core.hooksPath hk; \
+         git config include.path ../cfg/inc",
+        made("r")
+    ));
+    let tree = env.path().join("r");
+    // Under such a rule, commands create nothing beside the place in the tier without mounts.
+    let denied = if is_full() { vec!["Edit(r/prod/**)"] } else { vec![] };
+    let permissions = json!({"default": "allow", "deny": denied});
+    let host = crate::common::host(env.path(), permissions, json!(REQUIRED));
+    let run = |command: &str| {
+        let call = json!({"tool": "shell_exec", "args": {"command": command}});
+        match host.call(serde_json::from_value(call).unwrap(), CallOptions::default()) {
+            CallOutcome::Ok(result, _) => result["planted"].to_string(),
+            other => panic!("{command}: {other:?}"),
+        }
+    };
+    // A new repository in one of these places, and one above.
+    let of_rule = |place: &&str| is_full() || !place.contains("prod");
+    for place in ["hk", "cfg", "prod"].into_iter().filter(of_rule) {
+        let named = tree.join(place);
+        let planted =
+            run(&format!("git init -q n-{place}; git -C n-{place} config core.worktree {}", named.display()));
+        assert!(planted.contains("core.worktree=") && planted.contains("removed"), "{place}: {planted}");
+    }
+    for entry in ["r/hk/pre-commit", "r/cfg/inc", "r/prod/f"].into_iter().filter(of_rule) {
+        let planted = run(&format!(
+            "git init -q .; git update-index --add --cacheinfo 100755,$(echo evil | git hash-object -w --stdin),{entry}; \
+             test -e .git/index && echo yes"
+        ));
+        assert!(planted.contains(&format!("an index with the path {entry}")), "{planted}");
+        fs::remove_dir_all(env.path().join(".git")).unwrap();
+    }
+    // The person's own repository.
+    for entry in ["hk/pre-commit", "cfg/inc"] {
+        let planted = run(&format!(
+            "cd r; cp .git/index ../own; git update-index --add --cacheinfo 100755,$(echo evil | git hash-object -w --stdin),{entry}"
+        ));
+        assert!(planted.contains(&format!("an index with the path {entry}")), "{planted}");
+        fs::rename(env.path().join("own"), tree.join(".git/index")).unwrap();
+    }
+    // What is recorded as it is stays: nothing would be written.
+    fs::write(tree.join("hk/pre-commit"), "true\n").unwrap();
+    let planted =
+        run("git -C r add -A && git -C r -c core.hooksPath=/x commit -qm all; git init -q .; git add -f r/f");
+    assert_eq!(planted, "null");
+    assert_eq!(run("rm -rf .git; git init -q copy; cp -r r/hk r/cfg copy; git -C copy add -A"), "null");
 }
 
 #[test]
