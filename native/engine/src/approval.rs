@@ -143,7 +143,7 @@ pub(crate) fn reads(permissions: &PermissionRequests) -> Option<PermissionReques
     Some(PermissionRequests { first: read(&permissions.first)?, more })
 }
 
-/// Adds the diff that the call would make, cut to the limit.
+/// Adds the diff that the call would make, cut to the limit. The fingerprint covers all of it.
 pub(crate) fn show_diff(request: &mut Value, diff: &str) {
     let size = diff.chars().count();
     let shown = match diff.char_indices().nth(SHOWN) {
@@ -154,6 +154,8 @@ pub(crate) fn show_diff(request: &mut Value, diff: &str) {
         }
     };
     request["diff"] = shown.into();
+    let text = format!("{}\0{diff}", request["fingerprint"]);
+    request["fingerprint"] = blake3::hash(text.as_bytes()).to_hex().as_str().into();
 }
 
 fn file(permission: &PermissionRequest) -> Option<&str> {

@@ -280,6 +280,7 @@ impl Host {
         let may_ask =
             tool.traits().pace == ExecutionClass::Long || self.policy.may_ask(tool.requires_permission());
         let digest = may_ask.then(|| digest(&call.args));
+        let again = call.approved.is_some().then(|| call.args.clone());
         let prepared = tool.prepare(call.args)?;
         if !tool.is_judged() {
             return run_prepared(prepared, &cx);
@@ -295,15 +296,20 @@ impl Host {
             Verdict::Deny(_) => Err(denied(permission, &judgement).into()),
             Verdict::Ask(_) => {
                 let request = approval::request(&call.tool, &permissions, &judgement, digest, &self.policy);
-                match &call.approved {
-                    None => Ok(CallOutcome::Ask(self.tried(request, &*prepared, &permissions, &cx)?)),
-                    Some(approved) if request["fingerprint"] == approved.as_str() => {
+                // An approval covers the diff that was shown, so it is made once more.
+                let request = self.tried(request, &*prepared, &permissions, &cx)?;
+                match (&call.approved, again) {
+                    (Some(approved), Some(args)) if request["fingerprint"] == approved.as_str() => {
+                        // Nothing that the trial has opened is used.
+                        cx.workspace = cx.workspace.unguarded();
+                        let prepared = tool.prepare(args)?;
                         cx.guard = cx.guard.approved();
                         self.policy.hold(&permissions, &cx.guard, &cx.workspace, true);
                         cx.starts = StartRules::of(&self.policy, &permissions, true);
                         run_prepared(prepared, &cx)
                     }
-                    Some(_) => Err(changed(&permissions).into()),
+                    (Some(_), _) => Err(changed(&permissions).into()),
+                    (None, _) => Ok(CallOutcome::Ask(request)),
                 }
             }
         }

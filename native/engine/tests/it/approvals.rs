@@ -170,3 +170,24 @@ fn a_dry_run_of_a_patch_needs_to_read_the_files_only() {
     };
     assert_eq!(error.reason, Reason::Denied);
 }
+
+#[test]
+fn an_approval_covers_the_diff_that_was_shown() {
+    for (tool, args) in
+        [("file_write", json!({"path": "a.txt", "content": "new\n"})), ("file_edit", edit("two"))]
+    {
+        let fixture = Fixture::new(json!({}));
+        let asked = fixture.asked(tool, args.clone());
+        // Somebody adds a line before the answer arrives.
+        std::fs::write(fixture.dir.path().join("a.txt"), "one\ntwo\nthree\n").unwrap();
+        match fixture.outcome(tool, args.clone(), Some(&asked["fingerprint"])) {
+            CallOutcome::Error(error) => assert_eq!(error.reason, Reason::NeedsApproval, "{tool}: {error}"),
+            other => panic!("{tool}: {other:?}"),
+        }
+        let asked = fixture.asked(tool, args.clone());
+        assert!(
+            matches!(fixture.outcome(tool, args, Some(&asked["fingerprint"])), CallOutcome::Ok(..)),
+            "{tool}"
+        );
+    }
+}

@@ -9,6 +9,8 @@ mod common;
 mod own_process;
 mod processes;
 
+// Its tests take longest, and tests start in the order of their names.
+mod all_tiers;
 mod architecture;
 mod background;
 mod bash_judge;
@@ -47,4 +49,3 @@ mod serve;
 mod shell;
 mod shell_shortcut;
 mod terminal;
-mod tiers;
