@@ -298,8 +298,9 @@ impl Host {
                 let request = approval::request(&call.tool, &permissions, &judgement, digest, &self.policy);
                 // An approval covers the diff that was shown, so it is made once more.
                 let request = self.tried(request, &*prepared, &permissions, &cx)?;
-                match (&call.approved, again) {
-                    (Some(approved), Some(args)) if request["fingerprint"] == approved.as_str() => {
+                match call.approved.zip(again) {
+                    None => Ok(CallOutcome::Ask(request)),
+                    Some((approved, args)) if request["fingerprint"] == approved.as_str() => {
                         // Nothing that the trial has opened is used.
                         cx.workspace = cx.workspace.unguarded();
                         let prepared = tool.prepare(args)?;
@@ -308,8 +309,7 @@ impl Host {
                         cx.starts = StartRules::of(&self.policy, &permissions, true);
                         run_prepared(prepared, &cx)
                     }
-                    (Some(_), _) => Err(changed(&permissions).into()),
-                    (None, _) => Ok(CallOutcome::Ask(request)),
+                    Some(_) => Err(changed(&permissions).into()),
                 }
             }
         }

@@ -132,12 +132,21 @@ impl ProgramResolver<'_> {
         let mut stamps = vec![FileStamp::of(&last)?];
         let mut paths = vec![place.path];
         runs(&last)?;
-        let mut elf_interpreters = Vec::new();
+        let (mut elf_interpreters, mut is_anybodys) = (Vec::new(), true);
         for depth in 0.. {
             let file = readable(&last)?;
             let head = read(&file, 0, script::HEAD)?;
             let Some((path, argument)) = script::interpreter(&head) else {
-                for found in self.elf_interpreters(&file, &head) {
+                for path in elf::interpreters(&head, |offset, length| read(&file, offset, length).ok()) {
+                    // One that is missing, or depends on the caller, may be another one next time.
+                    is_anybodys &= path.starts_with(b"/");
+                    let Ok(found) = self.place(&path, "cwd") else {
+                        is_anybodys = false;
+                        continue;
+                    };
+                    if !found.is_writable && is_loader(&found.file) {
+                        continue;
+                    }
                     is_writable |= found.is_writable;
                     let identity = FileStamp::of(&found.fd)?.identity();
                     elf_interpreters.push(named(found.called, found.links, found.file, identity));
@@ -161,17 +170,13 @@ impl ProgramResolver<'_> {
         let ExecutableFile { called, links, file, .. } = place;
         let program =
             ResolvedProgram { called, links, file, interpreters, elf_interpreters, is_writable, stamps };
-        if !is_writable && let Some(paths) = paths.into_iter().collect() {
+        if !is_writable
+            && is_anybodys
+            && let Some(paths) = paths.into_iter().collect()
+        {
             self.found.note(&program, paths);
         }
         Ok(program)
-    }
-
-    /// The interpreters of an ELF file, without the system's dynamic loader.
-    fn elf_interpreters(&self, file: &File, head: &[u8]) -> Vec<ExecutableFile> {
-        let paths = elf::interpreters(head, |offset, length| read(file, offset, length).ok());
-        let found = paths.iter().filter_map(|path| self.place(path, "cwd").ok());
-        found.filter(|found| found.is_writable || !is_loader(&found.file)).collect()
     }
 
     fn place(&self, path: &[u8], directory: &str) -> Result<ExecutableFile, Errno> {

@@ -189,24 +189,32 @@ fn nested_in(real: &Path, repository: &OpenDirectory, found: &ProtectedPaths) ->
 fn nested_entries(real: &Path, repository: &OpenDirectory, found: &ProtectedPaths) -> KnownEntries {
     let places = nested_in(real, repository, found);
     if places.is_empty() {
-        return KnownEntries::new();
+        KnownEntries::new()
+    } else {
+        known_entries(real, repository, |text, id| entries(text, id, &places))
     }
-    let id = id_length(real, repository);
-    let names = indexes(repository).into_iter();
-    let texts = names.filter_map(|name| repository.read_up_to(name, MOST_OF_INDEX).ok());
-    texts.flat_map(|text| entries(&text, id, &places)).collect()
 }
 
 /// What they have where git finds settings or hooks.
 fn trusted_entries(real: &Path, repository: &OpenDirectory, root: &SnapshotRoot) -> KnownEntries {
     let places = root.trusted_in(&trees_of(real, repository));
     if places.is_empty() {
-        return KnownEntries::new();
+        KnownEntries::new()
+    } else {
+        known_entries(real, repository, |text, id| places.entries(text, id))
     }
+}
+
+/// What all indexes of a repository have of what is looked for.
+fn known_entries(
+    real: &Path,
+    repository: &OpenDirectory,
+    entries: impl Fn(&[u8], usize) -> KnownEntries,
+) -> KnownEntries {
     let id = id_length(real, repository);
     let names = indexes(repository).into_iter();
     let texts = names.filter_map(|name| repository.read_up_to(name, MOST_OF_INDEX).ok());
-    texts.flat_map(|text| places.entries(&text, id)).collect()
+    texts.flat_map(|text| entries(&text, id)).collect()
 }
 
 /// The names of a repository's indexes.

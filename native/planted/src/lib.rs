@@ -263,7 +263,7 @@ impl SnapshotRoot {
             let path = encode_path(path);
             self.settings.contains(&path) || self.begun.contains(&path)
         };
-        // The hooks of a known repository are always listed, whatever limits the search has.
+        // The search lists the hooks of a known repository whatever its limits are.
         let of_hooks =
             directory.parent().filter(|_| directory.file_name().is_some_and(|name| name == "hooks"));
         let directory = of_hooks.filter(|above| is_known(above)).unwrap_or(directory);

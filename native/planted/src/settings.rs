@@ -38,7 +38,8 @@ enum Values {
     Argument,
     /// A person's name or mail address. It must not add recipients to a mail, or be an option of the program that sends it.
     Identity,
-    /// What a fetch updates: what is known of the remote. Branches and tags of one's own could be overwritten, or deleted by `prune`.
+    /// Refspecs by which a fetch updates remote-tracking branches and notes only. By others, it could overwrite your own branches and
+    /// tags, or delete them (`prune`).
     Refspec,
     /// Paths that do not leave the work tree.
     Inside,
@@ -270,7 +271,7 @@ fn is_identity(text: &str) -> bool {
     !has_option && !text.contains([',', ';', '<', '>', '"', '\\', '\n', '\r'])
 }
 
-/// Whether a refspec for fetching updates nothing, or references that hold what is known of a remote (git-fetch(1)).
+/// Whether a fetch with this refspec updates remote-tracking branches, notes or nothing (git-fetch(1)).
 fn is_fetched(refspec: &str) -> bool {
     let updated = refspec.split_once(':').map_or("", |(_, updated)| updated);
     let is_of_remote = ["refs/remotes/", "refs/notes/"].iter().any(|start| updated.starts_with(start));

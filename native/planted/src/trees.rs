@@ -16,6 +16,11 @@ pub(super) struct KnownTree {
     way: Way,
 }
 
+/// Whether a path has a `.git` in it.
+pub(super) fn is_in_git_directory(path: &Path) -> bool {
+    path.components().any(|part| part == Component::Normal(".git".as_ref()))
+}
+
 /// The work trees that a repository names.
 pub(super) fn named_trees(real: &Path, repository: &OpenDirectory) -> Vec<KnownTree> {
     let named = named_work_trees(real).into_iter().chain(linked_tree(real, repository));
@@ -53,8 +58,8 @@ impl Cleaner<'_> {
 
     /// Whether a path without links lies where commands can write, and git keeps nothing of its own.
     pub(super) fn is_of_work(&self, path: &Path) -> bool {
-        let is_of_git = path.components().any(|part| part == Component::Normal(".git".as_ref()));
-        self.is_writable(path) && !self.is_protected(path) && !is_of_git && !self.is_in_bare_repository(path)
+        let is_of_git = is_in_git_directory(path) || self.is_in_bare_repository(path);
+        self.is_writable(path) && !self.is_protected(path) && !is_of_git
     }
 
     /// Whether a path lies in a repository without a `.git` that was there before.

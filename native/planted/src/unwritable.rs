@@ -6,11 +6,12 @@ use super::nested::KnownEntries;
 use super::refused::is_directory;
 use super::repository::Cleaner;
 use super::sources::TrustedPath;
+use super::trees::is_in_git_directory;
 use sha1::{Digest, Sha1};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// Maximum size of a file that is compared with an entry of an index, in bytes.
 const MOST_COMPARED: u64 = 16 << 20;
@@ -21,11 +22,9 @@ pub(super) struct UnwritablePlaces(BTreeMap<Vec<u8>, PathBuf>);
 
 impl UnwritablePlaces {
     pub(super) fn of<'p>(places: impl IntoIterator<Item = &'p Path>, trees: &[PathBuf]) -> Self {
-        let is_of_git =
-            |path: &Path| path.components().any(|part| part == Component::Normal(".git".as_ref()));
         let below = |place: &Path| {
             let below = trees.iter().filter_map(|tree| place.strip_prefix(tree).ok());
-            let below = below.filter(|below| !below.as_os_str().is_empty() && !is_of_git(below));
+            let below = below.filter(|below| !below.as_os_str().is_empty() && !is_in_git_directory(below));
             below.map(|below| (below.as_os_str().as_bytes().to_vec(), place.to_owned())).collect::<Vec<_>>()
         };
         Self(places.into_iter().flat_map(below).collect())
@@ -48,11 +47,11 @@ impl UnwritablePlaces {
 
     /// Whether git would write a file there for an entry that the index did not have before, and other than the file is.
     pub(super) fn is_written_by(&self, name: &[u8], mode: u32, object: &[u8], known: &KnownEntries) -> bool {
-        if self.is_around(name, mode) {
+        let file = self.file(name);
+        if self.is_around(name, mode) || file.is_some() && is_directory(mode) {
             return known.get(name).is_none_or(|known| known != object);
         }
-        let is_new = || !known.contains_key(name);
-        self.file(name).is_some_and(|file| is_new() && !is_object(&file, object))
+        file.is_some_and(|file| !known.contains_key(name) && !is_object(&file, object))
     }
 
     /// The file of an entry that is at or beneath one of the places.
@@ -137,6 +136,9 @@ mod tests {
         let known = KnownEntries::from([(b"hk/pre-commit".to_vec(), vec![2; 20])]);
         assert!(!writes("hk/pre-commit", &[1; 20], &known) && writes("hk/x", &[1; 20], &known));
         assert!(places.is_written_by(b"h", 0o040_000, same, &none));
+        let known = KnownEntries::from([(b"hk/".to_vec(), vec![2; 20])]);
+        assert!(places.is_written_by(b"hk/", 0o040_000, same, &known));
+        assert!(!places.is_written_by(b"hk/", 0o040_000, &[2; 20], &known));
         assert!(!places.is_written_by(b"g/", 0o040_000, same, &none));
     }
 }

@@ -63,7 +63,7 @@ fn in_the_workspace_skills_are_read_as_files_are() {
         assert!(
             problems[0].contains("not allowed") && problems[1..].iter().all(|told| told.contains("outside"))
         );
-        // Nothing is said of what is in the directories.
+        // The files behind the links are not named.
         assert!(
             !listed.to_string().contains("denied/SKILL.md") && !listed.to_string().contains("out/SKILL.md")
         );

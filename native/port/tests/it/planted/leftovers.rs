@@ -386,7 +386,7 @@ fn nothing_writes_where_commands_cannot() {
         assert!(planted.contains(&format!("an index with the path {entry}")), "{planted}");
         fs::rename(env.path().join("own"), tree.join(".git/index")).unwrap();
     }
-    // What is recorded as it is stays: nothing would be written.
+    // An index stays if its entries are the same as the files: git would write nothing.
     fs::write(tree.join("hk/pre-commit"), "true\n").unwrap();
     let planted =
         run("git -C r add -A && git -C r -c core.hooksPath=/x commit -qm all; git init -q .; git add -f r/f");
