@@ -31,13 +31,15 @@ pub use target::PatchOperation;
 pub use verdict::{FilePatchOutput, FileVerdict, HunkVerdict, PatchProblem};
 
 use beamai_base::{Reason, Result, ToolError};
+use beamai_files::{buffered_file::BufferedFile, missing};
 use beamai_policy::PermissionRequest;
+use beamai_text::{Charset, summarize};
 use beamai_tool::{
     CallContext, ExecutionClass, Interrupt, Operation, SeenFiles, Traits,
     for_model::{Fields, ModelCall, ModelPage},
 };
 use beamai_workspace::lock_all;
-use diff::FileDiff;
+use diff::{DiffChange, FileDiff};
 use plan::PatchPlan;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -101,6 +103,27 @@ impl FilePatch {
         Ok(FilePatchOutput { applied: is_applied, files, permissions })
     }
 
+    /// A line for each file that is deleted without its lines: an approval must cover what is lost.
+    fn removed(&self, cx: &CallContext) -> Result<String> {
+        let understood = self.understood(cx)?;
+        let pairs = understood.files.iter().zip(&understood.targets);
+        let removed = pairs.filter(|(file, _)| matches!(file.change, DiffChange::Remove(_)));
+        let mut lines = String::new();
+        for from in removed.filter_map(|(_, target)| target.from.as_ref()) {
+            let opened = match missing::open(&from.location) {
+                Ok(opened) => opened,
+                // An earlier part of the patch makes it.
+                Err(error) if error.reason == Reason::NoSuchFile => continue,
+                Err(error) => return Err(error),
+            };
+            let file = BufferedFile::new(&from.location, opened)?;
+            let scan = summarize(&file.bytes(), Charset::UTF8, &|| cx.check())?;
+            let (path, bytes) = (from.location.display(), file.bytes().len());
+            lines += &format!("\ndeletes {path}: {bytes} bytes, BLAKE3 {}", scan.hash().to_hex());
+        }
+        Ok(lines)
+    }
+
     fn permissions(&self, cx: &CallContext) -> Result<Vec<PermissionRequest>> {
         let targets = &self.understood(cx)?.targets;
         Ok(if self.dry_run { target::permissions_of_dry_run(targets) } else { target::permissions(targets) })
@@ -128,7 +151,7 @@ impl Operation for FilePatch {
 
     fn preview(&self, cx: &CallContext) -> Result<Option<String>, Interrupt> {
         self.tried(cx, false)?;
-        Ok(Some(self.patch.clone()))
+        Ok(Some(self.patch.clone() + &self.removed(cx)?))
     }
 
     fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {

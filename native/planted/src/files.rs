@@ -16,8 +16,6 @@ use super::repository::{Cleaner, FoundRepository};
 use super::settings::is_command;
 use super::state::{KnownState, state};
 use super::trees::{KnownTree, named_trees, trees_of};
-use beamai_protected::ProtectedPaths;
-use beamai_workspace::decode_path;
 use rustix::fs::FileType;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -55,12 +53,11 @@ pub(super) struct KnownFiles {
 
 impl KnownFiles {
     pub(super) fn of(path: &Path, repository: &OpenDirectory, root: &SnapshotRoot) -> Self {
-        let found = &root.found;
         let stamped = |name: OsString| repository.stamp(&name).map(|stamp| (name, stamp));
-        let real = real_root(found).join(path);
+        let real = root.real().join(path);
         let indexes = indexes(repository).into_iter().filter_map(stamped).collect();
         let remotes = running_remotes(repository).into_iter().map(|remote| remote.told).collect();
-        let links = links_in(path, repository, found, |_| true);
+        let links = links_in(path, repository, &root.found, |_| true);
         Self {
             indexes,
             settings: settings(repository),
@@ -75,7 +72,7 @@ impl KnownFiles {
             state: state(repository),
             parts: KnownParts::of(&real, repository),
             trees: named_trees(&real, repository),
-            nested: nested_entries(&real, repository, found),
+            nested: nested_entries(&real, repository, root),
             trusted: trusted_entries(&real, repository, root),
             gitfile: None,
         }
@@ -145,12 +142,16 @@ impl Cleaner<'_> {
         }
         let Ok(text) = text else { return unreadable() };
         let real = self.real.join(&found.path);
-        let (places, nothing) = (nested_in(&real, directory, &self.root.found), KnownEntries::new());
+        let (trees, nothing) = (trees_of(&real, directory, &self.pointers), KnownEntries::new());
+        let places = nested(&self.real, &self.root.found.repositories, || trees.clone());
         let (nested, trusted) = known.map_or((&nothing, &nothing), |known| (&known.nested, &known.trusted));
-        let unwritable = self.unwritable_in(&trees_of(&real, directory), found.is_new);
+        let unwritable = self.unwritable_in(&trees, found.is_new);
+        let repositories = self.repositories_in(&trees);
         let is_foreign = |name: &[u8], mode: u32, object: &[u8]| {
             is_foreign(name, mode, object, &places, nested)
                 || unwritable.is_written_by(name, mode, object, trusted)
+                || unwritable.is_replaced_by(name, mode)
+                || repositories.is_replaced_by(name, mode)
         };
         match index::refused_path(&text, id_length(&real, directory), is_foreign) {
             Ok(refused) => {
@@ -174,20 +175,10 @@ pub(super) fn changed_indexes(
     })
 }
 
-/// The path of a writable directory, links resolved.
-fn real_root(found: &ProtectedPaths) -> PathBuf {
-    let root = decode_path(&found.root);
-    root.canonicalize().unwrap_or(root)
-}
-
-/// Where other repositories lie in the work trees of one.
-fn nested_in(real: &Path, repository: &OpenDirectory, found: &ProtectedPaths) -> Vec<Vec<u8>> {
-    nested(&real_root(found), &found.repositories, || trees_of(real, repository))
-}
-
-/// What a repository's indexes have there.
-fn nested_entries(real: &Path, repository: &OpenDirectory, found: &ProtectedPaths) -> KnownEntries {
-    let places = nested_in(real, repository, found);
+/// What a repository's indexes have in other repositories that lie in its work trees.
+fn nested_entries(real: &Path, repository: &OpenDirectory, root: &SnapshotRoot) -> KnownEntries {
+    let trees = || trees_of(real, repository, &root.pointers);
+    let places = nested(&root.real(), &root.found.repositories, trees);
     if places.is_empty() {
         KnownEntries::new()
     } else {
@@ -197,7 +188,7 @@ fn nested_entries(real: &Path, repository: &OpenDirectory, found: &ProtectedPath
 
 /// What they have where git finds settings or hooks.
 fn trusted_entries(real: &Path, repository: &OpenDirectory, root: &SnapshotRoot) -> KnownEntries {
-    let places = root.trusted_in(&trees_of(real, repository));
+    let places = root.trusted_in(&trees_of(real, repository, &root.pointers));
     if places.is_empty() {
         KnownEntries::new()
     } else {

@@ -54,6 +54,7 @@ use directory::OpenDirectory;
 use files::KnownFiles;
 use findings::Findings;
 use known::KnownSettings;
+use pointers::{TreesOfPointers, trees_of_pointers};
 use repository::Cleaner;
 use sequence::SequenceCommands;
 use sources::ConfigSources;
@@ -93,6 +94,8 @@ struct SnapshotRoot {
     files: ByRepository<KnownFiles>,
     /// Settings and hooks, by repository.
     settings: ByRepository<KnownSettings>,
+    /// Work trees of repositories that lie elsewhere.
+    pointers: TreesOfPointers,
     /// Directories that a name or two would make repositories, with those that they had.
     begun: ByRepository<BTreeSet<String>>,
     sources: ConfigSources,
@@ -162,18 +165,25 @@ impl Start<'_> {
             steps: ByRepository::default(),
             files: ByRepository::default(),
             settings: ByRepository::default(),
+            pointers: TreesOfPointers::default(),
             begun: ByRepository::default(),
             sources: ConfigSources::default(),
             path,
         };
         let Ok(top) = OpenDirectory::root(&root.path) else { return root };
         root.note_trusted(&top, self);
+        root.pointers = trees_of_pointers(&top, &root.real(), &root.found.repositories);
         root.note_contents(&top, self.is_held, earliest);
         root
     }
 }
 
 impl SnapshotRoot {
+    /// The path of the directory, links resolved.
+    fn real(&self) -> PathBuf {
+        self.path.canonicalize().unwrap_or_else(|_| self.path.clone())
+    }
+
     /// Records the files that git's settings name.
     fn note_trusted(&mut self, top: &OpenDirectory, start: &Start<'_>) {
         let repositories = &self.found.repositories;

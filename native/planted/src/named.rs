@@ -32,9 +32,9 @@ impl Cleaner<'_> {
     /// Undoes what makes git write or copy a file elsewhere.
     pub(super) fn clean_named(&mut self, path: &Path, directory: &OpenDirectory, known: Option<&KnownFiles>) {
         self.clean_linked_trees(path, directory, known);
-        let is_changed = || known.is_none_or(|known| known.conflicts != directory.stamp(CONFLICTS));
+        let is_changed = known.is_none_or(|known| known.conflicts != directory.stamp(CONFLICTS));
         if directory.kind(CONFLICTS).is_some()
-            && self.leads_astray(path, directory).unwrap_or_else(is_changed)
+            && self.leads_astray(path, directory, is_changed).unwrap_or(is_changed)
         {
             self.set_aside(path, directory, CONFLICTS.as_ref(), "files in conflict that may lie elsewhere");
         }
@@ -68,10 +68,12 @@ impl Cleaner<'_> {
         self.is_of_work(&tree.end) && self.is_writable(&way_of(&git).end) || is_nowhere()
     }
 
-    /// Whether a file in conflict has a path that git would not have given, or a link on it; `None` if that is not known.
-    fn leads_astray(&self, path: &Path, directory: &OpenDirectory) -> Option<bool> {
+    /// Whether a file in conflict has a path that git would not have given, a link on it, or, if that is new, a place where
+    /// commands cannot write; `None` if it is not known.
+    fn leads_astray(&self, path: &Path, directory: &OpenDirectory, is_changed: bool) -> Option<bool> {
         let text = directory.read(CONFLICTS).ok()?;
-        let trees = trees_of(&self.real.join(path), directory);
+        let trees = trees_of(&self.real.join(path), directory, &self.pointers);
+        let unwritable = self.unwritable_in(&trees, true);
         let mut is_known = !trees.is_empty();
         for entry in text.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()) {
             let Some(tab) = entry.iter().position(|byte| *byte == b'\t') else {
@@ -79,7 +81,8 @@ impl Cleaner<'_> {
                 continue;
             };
             let file = &entry[tab + 1..];
-            if is_refused(file, 0o100_644) || trees.iter().any(|tree| has_link(tree, file)) {
+            let is_elsewhere = || trees.iter().any(|tree| has_link(tree, file));
+            if is_refused(file, 0o100_644) || is_changed && unwritable.concern(file) || is_elsewhere() {
                 return Some(true);
             }
         }

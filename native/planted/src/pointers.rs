@@ -5,7 +5,9 @@
 use super::directory::OpenDirectory;
 use super::files::KnownFiles;
 use super::repository::{Cleaner, beneath, risky_settings};
+use beamai_workspace::decode_path;
 use rustix::fs::FileType;
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -30,6 +32,39 @@ pub(super) fn told_gitfile(parent: &OpenDirectory, above: &Path, name: &OsStr) -
     let target = named.or_else(|| parent.link(name).map(PathBuf::from));
     let end = target.and_then(|target| above.join(target).canonicalize().ok());
     format!("{text:?} {:?} {end:?}", parent.link(name))
+}
+
+/// The work trees in which a file or a link in place of a `.git` leads to a repository, by the repository's directory.
+pub(super) type TreesOfPointers = BTreeMap<PathBuf, Vec<PathBuf>>;
+
+/// Those of the repositories beneath a directory.
+pub(super) fn trees_of_pointers(
+    top: &OpenDirectory,
+    root: &Path,
+    repositories: &[String],
+) -> TreesOfPointers {
+    let mut trees = TreesOfPointers::new();
+    for path in repositories.iter().map(|path| decode_path(path)) {
+        let (Some(above), Some(name)) = (path.parent(), path.file_name()) else { continue };
+        let Ok(parent) = top.beneath(above) else { continue };
+        let above = root.join(above);
+        if let Some(directory) = led_to(&parent, &above, name).and_then(|path| path.canonicalize().ok()) {
+            trees.entry(directory).or_default().push(above);
+        }
+    }
+    trees
+}
+
+/// Where git finds the directory of a repository by a file or a link in place of it. A link can lead to such a file.
+fn led_to(parent: &OpenDirectory, above: &Path, name: &OsStr) -> Option<PathBuf> {
+    match parent.kind(name)? {
+        FileType::RegularFile | FileType::Symlink => {}
+        _ => return None,
+    }
+    match parent.read_through(name) {
+        Ok(text) => Some(above.join(path_of_gitfile(&text)??)),
+        Err(_) => Some(above.join(name)),
+    }
 }
 
 /// The directory that a repository takes its settings from, links resolved.

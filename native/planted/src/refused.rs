@@ -10,6 +10,11 @@ pub(super) fn is_directory(mode: u32) -> bool {
     mode & TYPE == 0o040_000
 }
 
+/// Whether a mode is that of a submodule.
+pub(super) fn is_submodule(mode: u32) -> bool {
+    mode & TYPE == 0o160_000
+}
+
 /// Whether git refuses a path with this file mode.
 pub(super) fn is_refused(path: &[u8], mode: u32) -> bool {
     let is_link = mode & TYPE == 0o120_000;

@@ -6,6 +6,7 @@ use super::directory::OpenDirectory;
 use super::files::changed_indexes;
 use super::findings::{Findings, STILL_THERE};
 use super::hooks::{RelativeHooks, way_of};
+use super::pointers::{TreesOfPointers, trees_of_pointers};
 use super::settings::is_harmless;
 use super::shared::SETTINGS;
 use super::sources;
@@ -73,6 +74,8 @@ pub(super) struct Cleaner<'c> {
     pub(super) writable: &'c [PathBuf],
     /// Paths in these that commands cannot write, links resolved.
     pub(super) unwritable: &'c BTreeSet<PathBuf>,
+    /// Work trees of repositories that lie elsewhere, of all directories together.
+    pub(super) pointers: Arc<TreesOfPointers>,
     /// Those of all directories together.
     pub(super) hooks: &'c RelativeHooks,
     /// Repositories that are protected, or checked here.
@@ -100,7 +103,7 @@ impl<'c> Cleaner<'c> {
         (writable, unwritable): (&'c [PathBuf], &'c BTreeSet<PathBuf>),
         hooks: &'c RelativeHooks,
     ) -> Self {
-        let real = root.path.canonicalize().unwrap_or_else(|_| root.path.clone());
+        let real = root.real();
         let before: BTreeSet<&String> = root.found.repositories.iter().collect();
         let found = |text: &String, is_begun: bool| {
             let (path, is_new) = (decode_path(text), !before.contains(text));
@@ -110,17 +113,44 @@ impl<'c> Cleaner<'c> {
         let whole = now.repositories.iter().map(|text| found(text, false));
         let repositories = whole.chain(now.begun.iter().map(|text| found(text, true))).collect();
         let known = now.repositories.iter().map(|path| beneath(&real, &decode_path(path))).collect();
-        let (aside, findings) = Default::default();
-        Self { root, real, top, now, repositories, writable, unwritable, hooks, known, aside, findings }
+        let (pointers, aside, findings) = Default::default();
+        Self {
+            root,
+            real,
+            top,
+            now,
+            repositories,
+            writable,
+            unwritable,
+            pointers,
+            hooks,
+            known,
+            aside,
+            findings,
+        }
     }
 
     /// Cleans several directories: what is most dangerous first, and what takes longest last, because the program may be
     /// killed meanwhile.
     pub(super) fn clean(cleaners: &mut [Self]) {
-        let steps = [Self::clean_trusted, Self::clean_settings, Self::clean_state, Self::clean_indexes];
-        for step in steps {
+        for step in [Self::clean_trusted, Self::clean_settings] {
             cleaners.iter_mut().for_each(step);
         }
+        Self::note_pointers(cleaners);
+        for step in [Self::clean_state, Self::clean_indexes] {
+            cleaners.iter_mut().for_each(step);
+        }
+    }
+
+    /// Records to which repositories the files and links lead that stay.
+    fn note_pointers(cleaners: &mut [Self]) {
+        let mut all = TreesOfPointers::new();
+        for cleaner in &*cleaners {
+            let found = trees_of_pointers(&cleaner.top, &cleaner.real, &cleaner.now.repositories);
+            found.into_iter().for_each(|(directory, trees)| all.entry(directory).or_default().extend(trees));
+        }
+        let all = Arc::new(all);
+        cleaners.iter_mut().for_each(|cleaner| cleaner.pointers = Arc::clone(&all));
     }
 
     /// Cleans the settings and hooks of all repositories.

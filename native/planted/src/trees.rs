@@ -4,7 +4,7 @@ use super::directory::OpenDirectory;
 use super::files::KnownFiles;
 use super::hooks::{named_work_trees, way_of};
 use super::nested::bare_repositories;
-use super::pointers::path_of;
+use super::pointers::{TreesOfPointers, path_of};
 use super::repository::Cleaner;
 use super::way::{Entry, Step, Way, open_parent};
 use std::path::{Component, Path, PathBuf};
@@ -28,10 +28,11 @@ pub(super) fn named_trees(real: &Path, repository: &OpenDirectory) -> Vec<KnownT
 }
 
 /// All work trees of a repository, links resolved.
-pub(super) fn trees_of(real: &Path, repository: &OpenDirectory) -> Vec<PathBuf> {
+pub(super) fn trees_of(real: &Path, repository: &OpenDirectory, pointers: &TreesOfPointers) -> Vec<PathBuf> {
     let beside = || real.parent().filter(|_| real.ends_with(".git")).map(Path::to_owned);
     let own = linked_tree(real, repository).or_else(beside);
-    named_work_trees(real).iter().chain(&own).map(|path| way_of(path).end).collect()
+    let pointed = pointers.get(real).into_iter().flatten();
+    named_work_trees(real).iter().chain(&own).chain(pointed).map(|path| way_of(path).end).collect()
 }
 
 /// The work tree that a file names where the repository's directory is that of a linked one.

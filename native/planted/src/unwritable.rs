@@ -3,10 +3,11 @@
 use super::SnapshotRoot;
 use super::index;
 use super::nested::KnownEntries;
-use super::refused::is_directory;
-use super::repository::Cleaner;
+use super::refused::{is_directory, is_submodule};
+use super::repository::{Cleaner, beneath};
 use super::sources::TrustedPath;
 use super::trees::is_in_git_directory;
+use beamai_workspace::decode_path;
 use sha1::{Digest, Sha1};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -54,6 +55,16 @@ impl UnwritablePlaces {
         file.is_some_and(|file| !known.contains_key(name) && !is_object(&file, object))
     }
 
+    /// Whether git would make a file or a link of a directory around one of the places. A submodule leaves it as it is.
+    pub(super) fn is_replaced_by(&self, name: &[u8], mode: u32) -> bool {
+        !is_directory(mode) && !is_submodule(mode) && self.has_beneath(&[name, b"/"].concat())
+    }
+
+    /// Whether a path is one of the places, beneath one, or around one.
+    pub(super) fn concern(&self, name: &[u8]) -> bool {
+        self.file(name).is_some() || self.has_beneath(&[name, b"/"].concat())
+    }
+
     /// The file of an entry that is at or beneath one of the places.
     fn file(&self, name: &[u8]) -> Option<PathBuf> {
         let ends = name.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
@@ -65,8 +76,11 @@ impl UnwritablePlaces {
     }
 
     fn is_around(&self, name: &[u8], mode: u32) -> bool {
-        let next = || self.0.range(name.to_vec()..).next();
-        is_directory(mode) && next().is_some_and(|(place, _)| place.starts_with(name))
+        is_directory(mode) && self.has_beneath(name)
+    }
+
+    fn has_beneath(&self, start: &[u8]) -> bool {
+        self.0.range(start.to_vec()..).next().is_some_and(|(place, _)| place.starts_with(start))
     }
 }
 
@@ -99,6 +113,17 @@ impl Cleaner<'_> {
         let denied: &BTreeSet<PathBuf> = self.unwritable;
         let denied = denied.iter().filter(|_| is_new).map(PathBuf::as_path);
         UnwritablePlaces::of(trusted_places(&self.root.sources.trusted).chain(denied), trees)
+    }
+
+    /// The repositories in these work trees that were there before.
+    pub(super) fn repositories_in(&self, trees: &[PathBuf]) -> UnwritablePlaces {
+        let found = self.root.found.repositories.iter().map(|path| beneath(&self.real, &decode_path(path)));
+        let found: Vec<PathBuf> = found.collect();
+        let in_tree = |tree: &PathBuf| {
+            let names = found.iter().filter_map(|path| path.strip_prefix(tree).ok().zip(Some(path)));
+            names.map(|(name, path)| (name.as_os_str().as_bytes().to_vec(), path.clone())).collect::<Vec<_>>()
+        };
+        UnwritablePlaces(trees.iter().flat_map(in_tree).collect())
     }
 
     /// Whether a path without links lies at or beneath a place in the writable directories that commands cannot write.

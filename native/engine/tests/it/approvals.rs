@@ -173,9 +173,12 @@ fn a_dry_run_of_a_patch_needs_to_read_the_files_only() {
 
 #[test]
 fn an_approval_covers_the_diff_that_was_shown() {
-    for (tool, args) in
-        [("file_write", json!({"path": "a.txt", "content": "new\n"})), ("file_edit", edit("two"))]
-    {
+    let deletion = "*** Begin Patch\n*** Delete File: a.txt\n*** End Patch\n";
+    for (tool, args) in [
+        ("file_write", json!({"path": "a.txt", "content": "new\n"})),
+        ("file_edit", edit("two")),
+        ("file_patch", json!({"patch": deletion})),
+    ] {
         let fixture = Fixture::new(json!({}));
         let asked = fixture.asked(tool, args.clone());
         // Somebody adds a line before the answer arrives.

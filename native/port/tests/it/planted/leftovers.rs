@@ -395,6 +395,92 @@ fn nothing_writes_where_commands_cannot() {
 }
 
 #[test]
+fn no_other_work_tree_and_no_recorded_conflict_writes_where_commands_cannot() {
+    let own = made("r")
+        + "; cd r; mkdir hk cfg; printf '#!/bin/sh\n:\n' > hk/pre-commit; chmod +x hk/pre-commit; \
+           printf '[user]\n name = x\n' > cfg/inc; printf 'hk\ncfg\n' > .git/info/exclude; git config core.hooksPath hk; \
+           git config include.path ../cfg/inc";
+    let hook = "h=$(git -C r hash-object -w --stdin < EVIL); ";
+    let new = "git init -q n; h=$(git -C n hash-object -w --stdin < EVIL); \
+               git -C n update-index --add --cacheinfo 100755,$h,r/hk/pre-commit; ";
+    let resolved = |git: &str, file: &str, text: &str| {
+        let resolution = format!("{git}/rr-cache/{}", "a".repeat(40));
+        format!(
+            "mkdir -p {resolution}; cp r/{file} {resolution}/preimage; {text} > {resolution}/postimage; \
+             printf '{}.-1\\t{}{file}\\0' > {git}/MERGE_RR",
+            "a".repeat(40),
+            if git == ".git" { "r/" } else { "" }
+        )
+    };
+    let settings = "printf '[core]\\nfsmonitor = \"EVIL;false\"\\n'";
+    let checkout = "git checkout -f -- .; git -C r commit --allow-empty -m x";
+    let commit =
+        "git commit --allow-empty -m x; test -d r && cd r; git commit --allow-empty -m y; git status";
+    for (command, directory, person, path) in [
+        // The same index, with another work tree.
+        (format!("{new} echo 'gitdir: n/.git' > .git"), "", checkout, "n/.git/index"),
+        (format!("{new} ln -s n/.git .git"), "", checkout, "n/.git/index"),
+        (
+            format!("{new} mkdir m; echo \"gitdir: $PWD/n/.git\" > m/.git; ln -s m/.git .git"),
+            "",
+            checkout,
+            "n/.git/index",
+        ),
+        (format!("{new} mv n/.git separate; echo 'gitdir: separate' > .git"), "", checkout, "separate/index"),
+        (
+            format!(
+                "{hook} git -C r update-index --add --cacheinfo 100755,$h,r/hk/pre-commit; echo 'gitdir: r/.git' > .git"
+            ),
+            "",
+            checkout,
+            "r/.git/index",
+        ),
+        // A link in place of the directory around such a file.
+        (
+            format!(
+                "cd r; mkdir ev; {settings} > ev/inc; \
+                 git update-index --add --cacheinfo 120000,$(printf ev | git hash-object -w --stdin),cfg"
+            ),
+            "r",
+            "git checkout -f -- .; git status",
+            "r/.git/index",
+        ),
+        (
+            format!(
+                "git init -q .; cp -r r ev; rm ev/hk/*; cp EVIL ev/hk/pre-commit; \
+                 git update-index --add --cacheinfo 120000,$(printf ev | git hash-object -w --stdin),r"
+            ),
+            "",
+            checkout,
+            ".git/index",
+        ),
+        // What `git rerere` writes.
+        (resolved("r/.git", "hk/pre-commit", "cat EVIL"), "r", commit, "r/.git/MERGE_RR"),
+        (resolved("r/.git", "cfg/inc", settings), "r", commit, "r/.git/MERGE_RR"),
+        (
+            made("n") + "; mv n/.git n/f .; " + &resolved(".git", "hk/pre-commit", "cat EVIL"),
+            "",
+            commit,
+            ".git/MERGE_RR",
+        ),
+    ] {
+        assert_taken_out(&own, &command, directory, person, path);
+    }
+}
+
+#[test]
+fn a_separate_directory_and_a_conflict_of_the_person_stay() {
+    let prepare = made("r")
+        + "; mkdir r/hk; echo true > r/hk/pre-commit; git -C r add -f hk; git -C r commit -qm hooks; \
+           git -C r config core.hooksPath hk; git -C r config rerere.enabled true; git init -q --separate-git-dir=separate r; \
+           echo false > r/hk/pre-commit; printf '%s\\thk/pre-commit\\0' $(printf 'a%.0s' {1..40}) > separate/MERGE_RR";
+    let (_, result, env) =
+        left(json!(REQUIRED), &prepare, "cd r; echo y > f; git add f; git status --short", "r", "true");
+    assert!(result.get("planted").is_none(), "{result}");
+    assert!(env.path().join("separate/MERGE_RR").exists());
+}
+
+#[test]
 fn remotes_of_the_old_form_run_nothing() {
     let person = "git -c protocol.ext.allow=always fetch old";
     for (command, path) in [
