@@ -4,6 +4,8 @@ use crate::connections::{ConnectionLimit, ConnectionSlot, RequestGuard};
 use crate::server::{ConnectionServer, SharedState};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited, combinators::BoxBody};
 use hyper::body::{Bytes, Incoming};
+use hyper::header::{HOST, HeaderMap};
+use hyper::http::uri::Authority;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -126,6 +128,18 @@ async fn converse(stream: TcpStream, service: Service, slot: Arc<ConnectionSlot>
     }
 }
 
+/// Whether there is at most one `Host`, and it has nothing but a host and a port (RFC 9112, section 3.2).
+fn has_plain_host(headers: &HeaderMap) -> bool {
+    let mut hosts = headers.get_all(HOST).iter();
+    let is_plain = |text: &str| {
+        text.parse::<Authority>().is_ok_and(|authority| match authority.port_u16() {
+            Some(port) => text == format!("{}:{port}", authority.host()),
+            None => text == authority.host(),
+        })
+    };
+    hosts.next().is_none_or(|host| host.to_str().is_ok_and(is_plain)) && hosts.next().is_none()
+}
+
 /// Reads a whole request, then answers it. The connection keeps its slot while the answer is sent.
 async fn received(
     service: &Service,
@@ -133,6 +147,12 @@ async fn received(
     request: Request<Incoming>,
 ) -> Response<BoxBody<Bytes, Infallible>> {
     let (head, body) = request.into_parts();
+    if !has_plain_host(&head.headers) {
+        return plain(
+            StatusCode::BAD_REQUEST,
+            "a request has one Host, a name or address and a port\n".to_owned(),
+        );
+    }
     let body = match tokio::time::timeout(PATIENCE, Limited::new(body, MOST_BYTES).collect()).await {
         Ok(Ok(body)) => body.to_bytes(),
         Ok(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => {

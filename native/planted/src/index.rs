@@ -33,7 +33,8 @@ pub(super) fn refused_path(
     Ok(refused)
 }
 
-/// Calls a function with the path, the mode and the object's id of each entry that has a path.
+/// Calls a function with the path, the mode and the object's id of each entry that has a path, and of each that git has kept to make
+/// a conflict again.
 pub(super) fn each_entry(
     text: &[u8],
     id: usize,
@@ -59,7 +60,7 @@ pub(super) fn each_entry(
             visit(&entries.name, mode, &text[start + STAT..start + STAT + id]);
         }
     }
-    let is_split = check_extensions(&text[..end], entries.at, id, &blocks)?;
+    let is_split = check_extensions(&text[..end], entries.at, id, &blocks, &mut visit)?;
     // Names of replaced entries are in the shared index.
     if has_empty && !is_split { Err(Unreadable) } else { Ok(()) }
 }
@@ -120,8 +121,15 @@ impl Entries<'_> {
     }
 }
 
-/// Checks that the extensions make git read the entries in no other way. Returns whether the index is split.
-fn check_extensions(text: &[u8], start: usize, id: usize, blocks: &[usize]) -> Result<bool, Unreadable> {
+/// Checks that the extensions make git read the entries in no other way, and visits those with paths. Returns whether the index is
+/// split.
+fn check_extensions(
+    text: &[u8],
+    start: usize,
+    id: usize,
+    blocks: &[usize],
+    visit: &mut impl FnMut(&[u8], u32, &[u8]),
+) -> Result<bool, Unreadable> {
     // Git looks for this one at the end, without reading the others.
     let last = text.len().checked_sub(HEAD_OF_EXTENSION + 4 + id);
     if let Some(last) = last.filter(|last| text[*last..].starts_with(b"EOIE"))
@@ -137,11 +145,37 @@ fn check_extensions(text: &[u8], start: usize, id: usize, blocks: &[usize]) -> R
         match &text[at..at + 4] {
             b"link" => is_split = true,
             b"IEOT" => check_blocks(body, blocks)?,
+            b"REUC" => visit_resolved(body, id, visit)?,
             _ => {}
         }
         at = content + length;
     }
     Ok(is_split)
+}
+
+/// Visits what `git checkout -m` makes a conflict of again ("resolve undo"): a path, three modes as octal text, and an object's id
+/// for each that is not zero.
+fn visit_resolved(
+    mut body: &[u8],
+    id: usize,
+    visit: &mut impl FnMut(&[u8], u32, &[u8]),
+) -> Result<(), Unreadable> {
+    while !body.is_empty() {
+        let mut parts = body.splitn(5, |byte| *byte == 0);
+        let name = parts.next().ok_or(Unreadable)?;
+        let mut modes = [0; 3];
+        for mode in &mut modes {
+            let text = std::str::from_utf8(parts.next().ok_or(Unreadable)?).map_err(|_| Unreadable)?;
+            *mode = u32::from_str_radix(text, 8).map_err(|_| Unreadable)?;
+        }
+        body = parts.next().ok_or(Unreadable)?;
+        for mode in modes.into_iter().filter(|mode| *mode != 0) {
+            let (object, rest) = body.split_at_checked(id).ok_or(Unreadable)?;
+            visit(name, mode, object);
+            body = rest;
+        }
+    }
+    Ok(())
 }
 
 /// Checks the table by which git reads blocks of entries at once: they are the same entries.
@@ -235,6 +269,21 @@ mod tests {
         }
         assert_eq!(refused(with_extension(index(2, &[("a", 1)]), "IEOT", &[1, 12, 1])), Ok(None));
         assert_eq!(refused(with_extension(index(2, &[("", 0)]), "link", &[])), Ok(None));
+    }
+
+    #[test]
+    fn a_conflict_that_can_be_made_again_counts() {
+        let with = |body: &[u8]| {
+            let head = u32::try_from(body.len()).unwrap().to_be_bytes();
+            refused([&index(2, &[("a", 1)]), &b"REUC"[..], &head, body].concat())
+        };
+        let kept = |name: &str| [name.as_bytes(), b"\x00100644\x000\x00100755\0", &[1; 40]].concat();
+        assert_eq!(with(&kept("b")), Ok(None));
+        let both = [kept("b"), kept(".git/x")].concat();
+        assert_eq!(with(&both), Ok(Some(".git/x".to_owned())));
+        for body in [&both[..both.len() - 1], b"b\x00100644\0", b"b\x00x\x000\x000\0"] {
+            assert_eq!(with(body), Err(Unreadable));
+        }
     }
 
     proptest! {

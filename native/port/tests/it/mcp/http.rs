@@ -107,7 +107,13 @@ fn pages_and_names_of_others_are_kept_out() {
     for host in ["evil.example", &format!("evil.example:{port}"), "127.0.0.1.evil.example", "10.0.0.1"] {
         assert_eq!(server.post(&[("Host", host)], &hello).status, 403, "{host}");
     }
-    assert_eq!(server.post(&[("Host", &format!("localhost:{port}"))], &hello).status, 200);
+    for host in ["evil.example@localhost", "[::1]evil.example", "localhost:evil.example", "localhost:99999"] {
+        assert_eq!(server.post(&[("Host", host)], &hello).status, 400, "{host}");
+    }
+    assert_eq!(server.post(&[("Host", "localhost"), ("Host", "evil.example")], &hello).status, 400);
+    for host in [&format!("localhost:{port}"), "localhost", &format!("[::1]:{port}")] {
+        assert_eq!(server.post(&[("Host", host)], &hello).status, 200, "{host}");
+    }
 }
 
 #[test]

@@ -446,13 +446,24 @@ fn no_other_work_tree_and_no_recorded_conflict_writes_where_commands_cannot() {
             "r/.git/index",
         ),
         (
-            format!(
-                "git init -q .; cp -r r ev; rm ev/hk/*; cp EVIL ev/hk/pre-commit; \
-                 git update-index --add --cacheinfo 120000,$(printf ev | git hash-object -w --stdin),r"
-            ),
+            "git init -q .; cp -r r ev; rm ev/hk/*; cp EVIL ev/hk/pre-commit; \
+             git update-index --add --cacheinfo 120000,$(printf ev | git hash-object -w --stdin),r"
+                .to_owned(),
             "",
             checkout,
             ".git/index",
+        ),
+        // A conflict that is made again.
+        (
+            format!(
+                "{hook} cd r; python3 -c \"{resolved}\" \"$(git hash-object ../evil)\"",
+                resolved = "import sys, hashlib; t = open('.git/index', 'rb').read()[:-20]; i = bytes.fromhex(sys.argv[1]) * 3; \
+                            b = b'cfg/inc' + b'\\x00100755' * 3 + b'\\0' + i; t += b'REUC' + len(b).to_bytes(4, 'big') + b; \
+                            open('.git/index', 'wb').write(t + hashlib.sha1(t).digest())"
+            ),
+            "r",
+            "git checkout -m -- .; grep -q touch cfg/inc && touch MARK",
+            "r/.git/index",
         ),
         // What `git rerere` writes.
         (resolved("r/.git", "hk/pre-commit", "cat EVIL"), "r", commit, "r/.git/MERGE_RR"),
