@@ -103,7 +103,8 @@ impl FilePatch {
         Ok(FilePatchOutput { applied: is_applied, files, permissions })
     }
 
-    /// A line for each file that is deleted without its lines: an approval must cover what is lost.
+    /// One line for each file that the patch deletes without listing its content: its size and hash, so that an approval covers the
+    /// content.
     fn removed(&self, cx: &CallContext) -> Result<String> {
         let understood = self.understood(cx)?;
         let pairs = understood.files.iter().zip(&understood.targets);

@@ -196,7 +196,7 @@ fn trusted_entries(real: &Path, repository: &OpenDirectory, root: &SnapshotRoot)
     }
 }
 
-/// What all indexes of a repository have of what is looked for.
+/// The entries that `entries` selects, from all indexes of a repository.
 fn known_entries(
     real: &Path,
     repository: &OpenDirectory,

@@ -273,7 +273,7 @@ impl SnapshotRoot {
             let path = encode_path(path);
             self.settings.contains(&path) || self.begun.contains(&path)
         };
-        // The search lists the hooks of a known repository whatever its limits are.
+        // The limits of the search do not apply to the hooks of a known repository.
         let of_hooks =
             directory.parent().filter(|_| directory.file_name().is_some_and(|name| name == "hooks"));
         let directory = of_hooks.filter(|above| is_known(above)).unwrap_or(directory);
