@@ -17,7 +17,7 @@ demo:
 # Everything that continuous integration runs.
 test:
 	@scripts/setup test
-	@scripts/test
+	@scripts/with-tmpfs scripts/test
 
 # The quick loop: format, clippy, unit tests of both languages.
 check:
