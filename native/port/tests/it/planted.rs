@@ -29,7 +29,9 @@ struct Outside {
 impl Outside {
     fn new() -> Self {
         let home = TempDir::new_in("/var/tmp").unwrap();
-        fs::write(home.path().join(".gitconfig"), "[user]\n\tname = P\n\temail = p@x\n").unwrap();
+        // Two processes less for each commit.
+        let settings = "[user]\n\tname = P\n\temail = p@x\n[maintenance]\n\tauto = false\n";
+        fs::write(home.path().join(".gitconfig"), settings).unwrap();
         Self { home }
     }
 
@@ -126,8 +128,9 @@ fn settings_of_a_new_repository_run_nothing() {
 /// Makes a repository with a commit.
 fn made(directory: &str) -> String {
     format!(
-        "git init -q -b main {directory} && cd {directory} && git config user.name N && git config user.email e@x && \
-         echo x > f && git add f && git commit -qm first && cd .."
+        "git init -q -b main {directory} && cd {directory} && \
+         printf '[user]\\n\\tname = N\\n\\temail = e@x\\n' >> .git/config && \
+         echo x > f && git add f && git -c maintenance.auto=false commit -qm first && cd .."
     )
 }
 
