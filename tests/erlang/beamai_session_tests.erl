@@ -143,18 +143,22 @@ many_processes_starting_one_session_get_the_same_test() ->
     beamai_session:close(s8).
 
 a_node_that_was_killed_leaves_nothing_for_long_test_() ->
-    {timeout, 60, fun() ->
-        {ok, Own} = beamai_temp_dir:create(),
-        Left = made_by_another_node(),
-        ?assert(filelib:is_dir(Left)),
-        beamai_tmp_cleanup:sweep(),
-        ?assertNot(filelib:is_dir(filename:dirname(Left))),
-        ?assert(beamai_temp_dir:is_there(Own)),
-        beamai_temp_dir:delete(Own)
-    end}.
+    {timeout, 60, fun() -> in_another_tmpdir(fun a_node_that_was_killed_leaves_nothing_for_long/0) end}.
+
+a_node_that_was_killed_leaves_nothing_for_long() ->
+    {ok, Own} = beamai_temp_dir:create(),
+    Left = made_by_another_node(),
+    ?assert(filelib:is_dir(Left)),
+    beamai_tmp_cleanup:sweep(),
+    ?assertNot(filelib:is_dir(filename:dirname(Left))),
+    ?assert(beamai_temp_dir:is_there(Own)),
+    beamai_temp_dir:delete(Own).
 
 %% What nobody is known to have made, or somebody in another namespace, or what others can change, stays.
-directories_whose_maker_may_live_stay_test() ->
+directories_whose_maker_may_live_stay_test_() ->
+    {timeout, 60, fun() -> in_another_tmpdir(fun directories_whose_maker_may_live_stay/0) end}.
+
+directories_whose_maker_may_live_stay() ->
     Left = made_by_another_node(),
     Outer = filename:dirname(Left),
     Owner = filename:join(Outer, "owner"),
@@ -170,6 +174,21 @@ directories_whose_maker_may_live_stay_test() ->
     ?assert(Stays()),
     ok = file:change_mode(Outer, 8#700),
     ?assertNot(Stays()).
+
+%% Every node that starts on this machine sweeps the usual one.
+in_another_tmpdir(Fun) ->
+    {ok, Directory} = beamai_temp_dir:create(),
+    Usual = os:getenv("TMPDIR"),
+    os:putenv("TMPDIR", unicode:characters_to_list(Directory)),
+    try
+        Fun()
+    after
+        case Usual of
+            false -> os:unsetenv("TMPDIR");
+            _ -> os:putenv("TMPDIR", Usual)
+        end,
+        beamai_temp_dir:delete(Directory)
+    end.
 
 %% By one that is halted, which stops no application.
 made_by_another_node() ->
