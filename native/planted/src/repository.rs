@@ -315,10 +315,17 @@ impl<'c> Cleaner<'c> {
 
     /// Whether a repository's setting names a work tree that commands could not write to as a whole, or that is git's own.
     fn leads_outside(&self, path: &Path, entry: &ConfigEntry) -> bool {
-        let tree = || way_of(&self.real.join(path).join(entry.text())).end;
-        let is_own =
-            |tree: &Path| self.is_of_work(tree) && self.unwritable_in(&[tree.to_owned()], true).is_empty();
-        entry.is_work_tree() && !is_own(&tree())
+        entry.is_work_tree() && {
+            let tree = way_of(&self.real.join(path).join(entry.text())).end;
+            let is_whole = || self.unwritable_in(std::slice::from_ref(&tree), true).is_empty();
+            !self.is_of_work(&tree) || self.is_in_repository(path, &tree) || !is_whole()
+        }
+    }
+
+    /// Whether a path is or lies in the directory of an old or a new repository, or in this one, which may become one.
+    fn is_in_repository(&self, own: &Path, path: &Path) -> bool {
+        let own = way_of(&self.real.join(own)).end;
+        self.known.iter().chain([&own]).any(|repository| path.starts_with(repository))
     }
 
     /// Renames hooks, except those that git copies from its templates.

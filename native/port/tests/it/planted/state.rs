@@ -176,6 +176,44 @@ fn a_work_tree_is_not_in_the_directory_of_a_repository() {
 }
 
 #[test]
+fn a_work_tree_is_not_in_the_directory_of_a_new_repository() {
+    let made = |place: &str, settings: &str| {
+        format!(
+            "git init -q --bare -b main n.git; {settings}; cd n.git; export GIT_DIR=. GIT_WORK_TREE=/; \
+             object=$(git hash-object -w EVIL); git update-index --add --cacheinfo 100755,$object,{place}post-checkout; \
+             git -c user.name=N -c user.email=e@x commit -qm x; rm index"
+        )
+    };
+    let set = |file: &str, path: &str| {
+        format!(
+            "git config -f n.git/config core.bare false; git config -f n.git/config extensions.worktreeConfig true; \
+             git config -f n.git/{file} core.worktree {path}"
+        )
+    };
+    // The checkout writes the hook, and then runs it.
+    let person = "git checkout -qf main";
+    for (path, place) in [
+        ("hooks", ""),
+        ("../n.git/hooks", ""),
+        ("$PWD/n.git/hooks", ""),
+        (".", "hooks/"),
+        ("../n.git", "hooks/"),
+    ] {
+        for file in ["config", "config.worktree"] {
+            let command = made(place, &set(file, path));
+            assert_taken_out("true", &command, "n.git", person, &format!("n.git/{file}"));
+        }
+    }
+    let other = set("config", "../o.git/hooks") + "; cp -r n.git o.git";
+    let person = "git checkout -qf main; test ! -e ../o.git/hooks/post-checkout || touch MARK";
+    assert_taken_out("true", &made("", &other), "n.git", person, "n.git/config");
+    // Beside it, it is the command's business.
+    let beside = made("", &set("config", "../t")).replace("git init", "mkdir t; git init");
+    let (_, result, _) = left(json!(REQUIRED), "true", &beside, "n.git", "true");
+    assert!(result.get("planted").is_none(), "{result}");
+}
+
+#[test]
 fn lists_of_packs_and_tables_name_nothing_outside() {
     let table = "git init -q --ref-format=reftable $(dirname MARK)/v && cd $(dirname MARK)/v && \
                  git -c user.name=N -c user.email=e@x commit -q --allow-empty -m x && git pack-refs && cd - > /dev/null; \
