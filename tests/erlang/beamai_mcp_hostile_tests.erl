@@ -13,6 +13,9 @@ hostile_servers_test_() ->
             {"broken", {fails, mcp_server, <<"it sent an invalid message">>}},
             {"noise", {fails, mcp_server, <<"10000 lines that are not messages">>}},
             {"long", {fails, mcp_server, <<"more than 33554432 bytes">>}},
+            {"objects", {fails, mcp_server, <<"it sent an invalid message: has more than 500000 values">>}},
+            {"notifies", {fails, mcp_server, <<"it sent an invalid message: has more than 200000 objects">>}},
+            {"encodes", {answers_cut, 9000000}},
             {"flood", {answers, <<"flooded">>}},
             {"asks", {fails, mcp_server, <<"has not read 1000 messages">>}},
             {"unknown", {fails, invalid_argument, <<"Unknown tool">>}},
@@ -31,6 +34,12 @@ misbehaves(Mode, Check) ->
     case Check of
         {answers, Text} ->
             ?assertEqual({ok, #{<<"text">> => Text}}, Outcome);
+        {answers_cut, Bytes} ->
+            {ok, Result} = Outcome,
+            ?assertEqual(
+                #{<<"structured">> => #{}, <<"truncated">> => true, <<"text_bytes">> => Bytes},
+                maps:remove(<<"text">>, Result)
+            );
         {fails, Reason, Part} ->
             {error, #{message := Message, details := #{reason := Reason}}} = Outcome,
             ?assertNotEqual({Message, nomatch}, {Message, binary:match(Message, Part)})

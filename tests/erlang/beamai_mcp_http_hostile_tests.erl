@@ -11,6 +11,8 @@ hostile_servers_test_() ->
      || {Mode, Check} <- [
             {"endless", {fails, mcp_server, <<"a message of more than 33554432 bytes">>}},
             {"huge", {fails, mcp_server, <<"a message of more than 33554432 bytes; the next call connects">>}},
+            {"objects", {fails, mcp_server, <<"something that is not a message: has more than 500000 values">>}},
+            {"events", {fails, mcp_server, <<"it sent an invalid message: has more than 500000 values">>}},
             {"html", {fails, mcp_server, <<"\"text/html\", which is neither JSON nor an event stream">>}},
             {"packed", {fails, mcp_server, <<"its response broke off: its gzip encoding is damaged">>}},
             {"nonsense", {fails, mcp_server, <<"something that is not a message: expected ident at line 1 column 2: \"no json at all\"">>}},

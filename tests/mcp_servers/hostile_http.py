@@ -136,6 +136,13 @@ class Server(http.server.BaseHTTPRequestHandler):
                 self.wfile.write(b"data: ")
                 while True:
                     self.wfile.write(LONG)
+            case "objects":
+                self.answer(message, {"content": [], "structuredContent": {"x": [{"": 0}] * 1_000_000}})
+            case "events":
+                self.stream()
+                params = {"x": [{"": 0}] * 1_000_000}
+                notification = {"jsonrpc": "2.0", "method": "notifications/x", "params": params}
+                self.wfile.write(b"data: " + json.dumps(notification).encode() + b"\n\n")
             case "drip":
                 self.head(200, Content_Type="application/json")
                 while True:

@@ -70,6 +70,13 @@ def call(request):
             for _ in range(1024):
                 out.write(block)
             out.write('"}\n')
+        case "objects":
+            answer(request, {"content": [], "structuredContent": {"x": [{"": 0}] * 1_000_000}})
+        case "notifies":
+            send({"jsonrpc": "2.0", "method": "notifications/x", "params": {"x": [{}] * 1_000_000}})
+        case "encodes":
+            text = json.dumps([{"": 0}] * 1_000_000)
+            answer(request, {"content": [{"type": "text", "text": text}], "structuredContent": {}})
         case "flood":
             token = request["params"]["_meta"]["progressToken"]
             for number in range(200_000):

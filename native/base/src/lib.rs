@@ -8,6 +8,7 @@ pub mod domain;
 mod error;
 mod excerpt;
 mod host_hint;
+pub mod json;
 mod nearest;
 pub mod panics;
 mod secret;

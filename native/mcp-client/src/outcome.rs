@@ -1,5 +1,6 @@
 //! Converts a server's result and its errors for the host.
 
+use beamai_base::json::parse_bounded;
 use beamai_base::{Reason, ToolError};
 use rmcp::model::{CallToolResult, ContentBlock, ErrorCode, ErrorData};
 use serde_json::{Map, Value, json};
@@ -80,7 +81,7 @@ fn others(content: &[ContentBlock]) -> Vec<Value> {
 
 /// Whether a text is this value as JSON.
 fn says(text: &str, value: &Value) -> bool {
-    serde_json::from_str::<Value>(text).is_ok_and(|said| said == *value)
+    parse_bounded::<Value>(text.as_bytes()).is_ok_and(|said| said == *value)
 }
 
 fn failed(server: &str, text: &str, result: &CallToolResult) -> ToolError {

@@ -2,6 +2,7 @@
 //! is missing, after which the client repeats its request.
 
 use crate::form::Form;
+use beamai_base::json::parse_bounded;
 use rmcp::ErrorData;
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -59,7 +60,7 @@ impl<'a> Elicitor<'a> {
         responses: Option<InputResponses>,
         state: Option<String>,
     ) -> Result<Self, ErrorData> {
-        let round = state.map_or_else(|| Ok(RetryState::default()), |text| serde_json::from_str(&text));
+        let round = state.map_or_else(|| Ok(RetryState::default()), |text| parse_bounded(text.as_bytes()));
         let round = round
             .map_err(|_| ErrorData::invalid_params("requestState is none that this server gave", None))?;
         Ok(Self { context, responses: responses.unwrap_or_default(), round })

@@ -2,6 +2,7 @@
 
 use crate::connections::{ConnectionLimit, ConnectionSlot, RequestGuard};
 use crate::server::{ConnectionServer, SharedState};
+use beamai_base::json::count_values;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited, combinators::BoxBody};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{HOST, HeaderMap};
@@ -166,6 +167,12 @@ async fn received(
             return plain(StatusCode::REQUEST_TIMEOUT, "the request took too long to come\n".to_owned());
         }
     };
+    // Other errors are the library's to answer.
+    if let Err(error) = count_values(&body)
+        && error.is_data()
+    {
+        return plain(StatusCode::PAYLOAD_TOO_LARGE, format!("the message {error}\n"));
+    }
     let Some(serving) = slot.serving() else {
         return plain(StatusCode::SERVICE_UNAVAILABLE, "too many connections; try again\n".to_owned());
     };

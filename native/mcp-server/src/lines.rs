@@ -5,6 +5,7 @@
 
 use crate::requests::OpenRequests;
 use crate::session::McpSession;
+use beamai_base::json::parse_bounded;
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorData, GetMeta, ProtocolVersion, RequestId,
@@ -134,7 +135,7 @@ impl StdinReader {
         if line.trim_ascii().is_empty() {
             return;
         }
-        match serde_json::from_slice(line) {
+        match parse_bounded(line) {
             // Revision 2025-03-26 has batches.
             Ok(Value::Array(messages)) if !messages.is_empty() => {
                 for message in messages {
@@ -142,6 +143,11 @@ impl StdinReader {
                 }
             }
             Ok(message) => self.take_one(message).await,
+            // It is JSON, but of too many values.
+            Err(error) if error.is_data() => {
+                let message = format!("the message {error}");
+                self.refuse(ErrorData::invalid_request(message, None), None).await;
+            }
             Err(error) => self.refuse(ErrorData::parse_error(error.to_string(), None), None).await,
         }
     }

@@ -7,6 +7,7 @@
 //!
 //! Format: <https://www.erlang.org/doc/apps/erts/erl_ext_dist.html>
 
+use beamai_base::json::{TooManyValues, ValueCounter, parse_bounded};
 use serde_json::{Map, Number, Value};
 use std::fmt;
 
@@ -60,12 +61,18 @@ impl Undecodable {
     }
 }
 
+impl From<TooManyValues> for Undecodable {
+    fn from(error: TooManyValues) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
 type Result<T> = std::result::Result<T, Undecodable>;
 
 /// Decodes one term.
 ///
 /// # Errors
-/// What is not JSON, not UTF-8, nested deeper than 128 levels, or incomplete.
+/// What is not JSON, not UTF-8, nested deeper than 128 levels, of more values than [`beamai_base::json`] accepts, or incomplete.
 pub fn decode(bytes: &[u8]) -> Result<Value> {
     read(bytes, false, |reader| reader.value(0))
 }
@@ -91,7 +98,7 @@ fn read<'a, T>(
     takes_json: bool,
     term: impl FnOnce(&mut EtfReader<'a>) -> Result<T>,
 ) -> Result<T> {
-    let mut reader = EtfReader { rest: bytes, takes_json };
+    let mut reader = EtfReader { rest: bytes, takes_json, counter: ValueCounter::default() };
     if reader.byte()? != VERSION {
         return Err(Undecodable::new("is not a term in external format"));
     }
@@ -105,10 +112,12 @@ fn read<'a, T>(
 struct EtfReader<'a> {
     rest: &'a [u8],
     takes_json: bool,
+    counter: ValueCounter,
 }
 
 impl<'a> EtfReader<'a> {
     fn value(&mut self, depth: usize) -> Result<Value> {
+        self.counter.add(1)?;
         match self.byte()? {
             BINARY => Ok(Value::String(self.text()?.to_owned())),
             SMALL_INTEGER => Ok(self.byte()?.into()),
@@ -134,7 +143,8 @@ impl<'a> EtfReader<'a> {
         if arity != 2 || self.atom(tag).ok() != Some("json") || self.byte()? != BINARY {
             return Err(other());
         }
-        serde_json::from_str(self.text()?).map_err(|error| Undecodable::new(format!("is not JSON: {error}")))
+        parse_bounded(self.text()?.as_bytes())
+            .map_err(|error| Undecodable::new(format!("is not JSON: {error}")))
     }
 
     fn list(&mut self, depth: usize) -> Result<Value> {
@@ -153,6 +163,8 @@ impl<'a> EtfReader<'a> {
     fn map(&mut self, depth: usize) -> Result<Value> {
         below(depth)?;
         let count = self.length()?;
+        self.counter.add_object()?;
+        self.counter.add(count)?;
         let mut map = Map::with_capacity(count.min(MAX_RESERVED));
         for _ in 0..count {
             let key = self.key()?;
@@ -191,6 +203,7 @@ impl<'a> EtfReader<'a> {
 
     fn bytes_as_list(&mut self) -> Result<Value> {
         let count = u16::from_be_bytes(self.array()?);
+        self.counter.add(usize::from(count))?;
         Ok(self.take(usize::from(count))?.iter().map(|byte| Value::from(*byte)).collect())
     }
 
@@ -474,6 +487,25 @@ mod tests {
             term.extend([LIST, 0, 0, 0, 1]);
         }
         assert!(decode(&term).unwrap_err().to_string().contains("deeper than 128"));
+    }
+
+    #[test]
+    fn too_many_values_are_refused() {
+        let list = |item: &[u8], count: u32| {
+            let length = count.to_be_bytes();
+            let items = item.repeat(usize::try_from(count).unwrap());
+            [&[VERSION, LIST][..], &length, &items, &[NIL]].concat()
+        };
+        let object = [MAP, 0, 0, 0, 1, BINARY, 0, 0, 0, 0, SMALL_INTEGER, 0];
+        assert!(decode(&list(&object, 150_000)).is_ok());
+        for (item, what) in [
+            (&object[..], "500000 values"),
+            (&[MAP, 0, 0, 0, 0], "200000 objects"),
+            (&[NIL], "500000 values"),
+        ] {
+            let error = decode(&list(item, 600_000)).unwrap_err().to_string();
+            assert!(error.contains(&format!("has more than {what}")), "{error}");
+        }
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! Conversion between JSON text and terms, for hosts without a JSON library.
 
 use crate::reply;
+use beamai_base::json::parse_bounded;
 use beamai_base::{Reason, ToolError};
 use serde_json::Value;
 
 /// Decodes JSON text: `{ok, Value}`, or an error with the position.
 pub fn json_decode(text: &[u8]) -> Vec<u8> {
-    match serde_json::from_slice::<Value>(text) {
+    match parse_bounded::<Value>(text) {
         Ok(value) => reply::ok(&value),
         Err(why) => wrong(format!("this is not JSON: {why}")),
     }

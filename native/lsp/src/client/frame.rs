@@ -1,5 +1,6 @@
 //! Framing of messages: a header with the length, an empty line, JSON.
 
+use beamai_base::json::parse_bounded;
 use serde_json::Value;
 use std::io::{BufRead, Read};
 
@@ -30,9 +31,9 @@ pub(super) fn read(stream: &mut impl BufRead) -> Result<Option<Value>, String> {
     if read < length {
         return Err("its output ended in the middle of a message".to_owned());
     }
-    serde_json::from_slice(&body)
+    parse_bounded(&body)
         .map(Some)
-        .map_err(|error| format!("it sent a message that is not JSON: {error}"))
+        .map_err(|error| format!("it sent a message that cannot be parsed: {error}"))
 }
 
 /// The length in a header; `None` at the end of the stream.
@@ -132,7 +133,7 @@ mod tests {
             (b"Content-Length: many\r\n\r\n", r#""Content-Length: many""#),
             (b"Content-Type: x\r\n\r\n{}", "without Content-Length"),
             (b"Content-Length: 5\r\n\r\n{}", "ended in the middle"),
-            (b"Content-Length: 2\r\n\r\n{]", "not JSON"),
+            (b"Content-Length: 2\r\n\r\n{]", "cannot be parsed"),
             (b"Content-Length: 2", "should be"),
             (&long, "over the limit of 67108864"),
             (&endless, "should be"),

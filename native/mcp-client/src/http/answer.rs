@@ -4,6 +4,7 @@ use super::failure::HttpFailure;
 use super::remote::RemoteServer;
 use super::stream;
 use crate::diagnostics::{ConversationDiagnostics, LONGEST};
+use beamai_base::json::parse_bounded;
 use beamai_base::{HostHint, Reason, ToolError};
 use beamai_net::{BodyEnd, Deadline, HttpExchange, advice};
 use hyper::http::StatusCode;
@@ -71,7 +72,7 @@ async fn read(exchange: HttpExchange, id: &RequestId) -> Result<ServerJsonRpcMes
             return Err(HttpFailure::answer(format!("its response broke off: {why}")));
         }
     }
-    let message = serde_json::from_slice(&body.bytes).map_err(|error| {
+    let message = parse_bounded(&body.bytes).map_err(|error| {
         HttpFailure::answer(format!(
             "it responded with something that is not a message: {error}: {:?}",
             shown(&body.bytes)
@@ -103,7 +104,7 @@ pub(super) fn protocol_error(
     message: &ClientJsonRpcMessage,
 ) -> Option<(ServerJsonRpcMessage, bool)> {
     let id = id_of(message)?;
-    let JsonRpcMessage::Error(error) = serde_json::from_slice::<ServerJsonRpcMessage>(body).ok()? else {
+    let JsonRpcMessage::Error(error) = parse_bounded::<ServerJsonRpcMessage>(body).ok()? else {
         return None;
     };
     let is_of_this = error.id.as_ref().is_some_and(|of| is_same(of, id));

@@ -3,6 +3,7 @@
 use super::events::{EventTooLong, SseParser};
 use super::failure::HttpFailure;
 use crate::diagnostics::ConversationDiagnostics;
+use beamai_base::json::parse_bounded;
 use beamai_net::HttpExchange;
 use futures_util::StreamExt;
 use futures_util::stream::{BoxStream, unfold};
@@ -79,7 +80,7 @@ impl EventSource {
     }
 
     fn check(&self, data: &str) -> Option<()> {
-        match serde_json::from_str::<RxJsonRpcMessage<RoleClient>>(data) {
+        match parse_bounded::<RxJsonRpcMessage<RoleClient>>(data.as_bytes()) {
             Ok(_) => Some(()),
             Err(error) => self.diagnostics.take_noise(data.as_bytes(), &error),
         }

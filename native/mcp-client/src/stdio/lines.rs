@@ -5,6 +5,7 @@ use crate::{
     calls::ActiveCalls,
     diagnostics::{ConversationDiagnostics, LONGEST},
 };
+use beamai_base::json::parse_bounded;
 use rmcp::RoleClient;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
@@ -52,7 +53,7 @@ impl StdioTransport {
             self.fill().await?;
             // Frees the buffer of a long message.
             let line = std::mem::take(&mut self.line);
-            match serde_json::from_slice(&line) {
+            match parse_bounded(&line) {
                 Ok(message) => return Some(message),
                 Err(error) => self.diagnostics.take_noise(&line, &error)?,
             }

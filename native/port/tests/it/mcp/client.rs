@@ -140,6 +140,13 @@ impl Client {
         assert_eq!(self.request("ping", json!({}))["result"], json!({}));
     }
 
+    /// The most memory that the program has had so far, in bytes.
+    pub(crate) fn peak_memory(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        line.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() << 10
+    }
+
     /// Ends the input and waits for the end of the program.
     pub(crate) fn end(mut self) -> (ExitStatus, Vec<Value>) {
         self.input = None;

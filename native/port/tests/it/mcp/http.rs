@@ -127,6 +127,8 @@ fn what_is_no_request_of_the_protocol_is_refused() {
         let status = server.exchange("POST /mcp", &json, body).status;
         assert!((400..500).contains(&status), "{status}");
     }
+    let objects = vec![r#"{"":0}"#; 300_000].join(",");
+    assert_eq!(server.exchange("POST /mcp", &json, &format!("[{objects}]")).status, 413);
     let call = request("tools/call", json!({"name": "file_read", "arguments": {"path": "a.txt"}}));
     assert!((400..500).contains(&server.post(&[], &call).status), "without a session");
     assert_eq!(server.post(&[("Mcp-Session-Id", "none")], &call).status, 404);

@@ -303,6 +303,28 @@ fn what_cannot_be_read_is_answered_and_ends_nothing() {
 }
 
 #[test]
+fn a_message_of_too_many_values_is_refused_before_it_takes_memory() {
+    let world = World::new();
+    let mut client = world.connected(&[]);
+    let before = client.peak_memory();
+    for (value, what) in [(r#"{"":0}"#, "500000 values"), ("{}", "200000 objects")] {
+        let values = vec![value; 2_000_000].join(",");
+        client
+            .line(&format!(r#"{{"jsonrpc":"2.0","method":"notifications/x","params":{{"x":[{values}]}}}}"#));
+        let answer = client.hear();
+        assert_eq!(answer["error"]["code"], -32600, "{answer}");
+        assert!(answer["error"]["message"].as_str().unwrap().contains(what), "{answer}");
+        client.assert_lives();
+    }
+    let grown = client.peak_memory() - before;
+    assert!(grown < 200 << 20, "{grown} bytes");
+    // Texts may be long.
+    let text = r#"{"":0},"#.repeat(2_000_000);
+    let answer = client.request("tools/call", json!({"name": "file_reed", "arguments": {"path": text}}));
+    assert_eq!(answer["error"]["code"], -32602, "{answer}");
+}
+
+#[test]
 fn a_line_without_end_is_forgotten() {
     let world = World::new();
     let mut client = world.connected(&[]);
