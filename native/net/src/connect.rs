@@ -1,7 +1,7 @@
 //! Connects to one of a host's addresses, never to a refused one.
 
 use super::guard::literal;
-use super::{Deadline, Transport, failure};
+use super::{BoxFuture, Deadline, Transport, failure};
 use beamai_base::{Result, ToolError, excerpt};
 use std::io;
 use std::net::SocketAddr;
@@ -14,8 +14,8 @@ impl Transport {
     ///
     /// # Errors
     /// `denied` if every address is refused, `network` if none answers, `timeout`.
-    pub async fn open(&self, url: &Url, deadline: &Deadline) -> Result<TcpStream> {
-        self.connect(url, deadline).await
+    pub fn open<'a>(&'a self, url: &'a Url, deadline: &'a Deadline) -> BoxFuture<'a, Result<TcpStream>> {
+        Box::pin(self.connect(url, deadline))
     }
 
     /// Connects to the host of a URL, trying its addresses in turn.

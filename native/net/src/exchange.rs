@@ -1,6 +1,6 @@
 //! Sends one request and reads the head of its response.
 
-use super::{Deadline, Transport, failure};
+use super::{BoxFuture, Deadline, Transport, failure};
 use beamai_base::{Result, ToolError};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
@@ -80,31 +80,35 @@ impl Transport {
     ///
     /// # Errors
     /// `denied`, `network`, `timeout`.
-    pub async fn exchange(&self, request: &OutgoingRequest<'_>, deadline: &Deadline) -> Result<HttpExchange> {
-        self.exchange_at_length(request, deadline, deadline).await
+    pub fn exchange<'a>(
+        &'a self,
+        request: &'a OutgoingRequest<'_>,
+        deadline: &'a Deadline,
+    ) -> BoxFuture<'a, Result<HttpExchange>> {
+        self.exchange_at_length(request, deadline, deadline)
     }
 
     /// As [`Transport::exchange`], with separate deadlines for the connection and for the response.
     ///
     /// # Errors
     /// `denied`, `network`, `timeout`.
-    pub async fn exchange_at_length(
-        &self,
-        request: &OutgoingRequest<'_>,
-        connecting: &Deadline,
-        answering: &Deadline,
-    ) -> Result<HttpExchange> {
-        self.guard.admit(request.url)?;
-        let message = self.message(request)?;
-        let stream = self.connect(request.url, connecting).await?;
-        _ = stream.set_nodelay(true);
-        match request.url.scheme() {
-            "https" => {
-                let stream = self.encrypt(request.url, stream, request.verify_tls, connecting).await?;
-                ask(stream, message, request.url, answering).await
-            }
-            _ => ask(stream, message, request.url, answering).await,
-        }
+    pub fn exchange_at_length<'a>(
+        &'a self,
+        request: &'a OutgoingRequest<'_>,
+        connecting: &'a Deadline,
+        answering: &'a Deadline,
+    ) -> BoxFuture<'a, Result<HttpExchange>> {
+        Box::pin(async move {
+            self.guard.admit(request.url)?;
+            let message = self.message(request)?;
+            let stream = self.connect(request.url, connecting).await?;
+            _ = stream.set_nodelay(true);
+            let stream: Box<dyn Stream> = match request.url.scheme() {
+                "https" => Box::new(self.encrypt(request.url, stream, request.verify_tls, connecting).await?),
+                _ => Box::new(stream),
+            };
+            ask(stream, message, request.url, answering).await
+        })
     }
 
     fn message(&self, request: &OutgoingRequest<'_>) -> Result<HttpRequest<Full<Bytes>>> {
@@ -141,15 +145,17 @@ fn unsendable(text: &str) -> ToolError {
     failure("protocol", format!("{text:?} cannot be sent as a header"))
 }
 
-async fn ask<S>(
-    stream: S,
+/// A connection, encrypted or not.
+trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
+
+async fn ask(
+    stream: Box<dyn Stream>,
     message: HttpRequest<Full<Bytes>>,
     url: &Url,
     deadline: &Deadline,
-) -> Result<HttpExchange>
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
+) -> Result<HttpExchange> {
     let broken = |error: hyper::Error| no_answer(url, &error);
     let (mut sender, connection) = http1::Builder::new()
         .max_buf_size(HEAD_BYTES)

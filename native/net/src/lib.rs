@@ -25,11 +25,16 @@ use beamai_base::{Reason, ToolError};
 use beamai_tool::WebSettings;
 use guard::AddressGuard;
 use resolve::SystemResolver;
+use std::future::Future;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 use url::Url;
 
 pub use resolve::{Addresses, Resolve};
+
+/// A boxed future. The code of an `async fn` is compiled in every crate that awaits it; boxed, it is compiled here, once.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// The default `User-Agent`.
 const USER_AGENT: &str = concat!("beamai/", env!("CARGO_PKG_VERSION"));

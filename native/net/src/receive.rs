@@ -2,7 +2,7 @@
 
 use super::decode::Decoder;
 use super::exchange::{HttpExchange, chain};
-use super::{Deadline, failure};
+use super::{BoxFuture, Deadline, failure};
 use beamai_base::Result;
 use http_body_util::BodyExt;
 use hyper::body::Bytes;
@@ -37,15 +37,24 @@ impl HttpExchange {
     ///
     /// # Errors
     /// `network` if the encoding was not requested.
-    pub async fn receive(self, cap: usize, deadline: &Deadline) -> Result<ReceivedBody> {
-        self.receive_heard(cap, deadline, &|_| ()).await
+    pub fn receive(self, cap: usize, deadline: &Deadline) -> BoxFuture<'_, Result<ReceivedBody>> {
+        self.receive_heard(cap, deadline, &|_| ())
     }
 
     /// As [`HttpExchange::receive`]; `hear` is called with the number of bytes received so far.
     ///
     /// # Errors
     /// `network` if the encoding was not requested.
-    pub async fn receive_heard(
+    pub fn receive_heard<'a>(
+        self,
+        cap: usize,
+        deadline: &'a Deadline,
+        hear: &'a (dyn Fn(u64) + Sync),
+    ) -> BoxFuture<'a, Result<ReceivedBody>> {
+        Box::pin(self.decode(cap, deadline, hear))
+    }
+
+    async fn decode(
         mut self,
         cap: usize,
         deadline: &Deadline,

@@ -1,12 +1,11 @@
 //! Name resolution.
 
-use std::future::Future;
+use super::BoxFuture;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::Pin;
 
 /// The pending result of a lookup.
-pub type Addresses<'a> = Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send + 'a>>;
+pub type Addresses<'a> = BoxFuture<'a, io::Result<Vec<SocketAddr>>>;
 
 /// A name resolver.
 pub trait Resolve: Send + Sync {

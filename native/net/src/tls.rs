@@ -1,7 +1,7 @@
 //! TLS connections.
 
 use super::advice::Advice;
-use super::{Deadline, Transport, failure};
+use super::{BoxFuture, Deadline, Transport, failure};
 use beamai_base::{Result, ToolError};
 use std::sync::{Arc, OnceLock};
 use tokio::net::TcpStream;
@@ -29,18 +29,20 @@ impl Transport {
     ///
     /// # Errors
     /// `network` with the problem of the certificate or the handshake, `timeout`.
-    pub async fn encrypt(
-        &self,
-        url: &Url,
+    pub fn encrypt<'a>(
+        &'a self,
+        url: &'a Url,
         stream: TcpStream,
         verify: bool,
-        deadline: &Deadline,
-    ) -> Result<TlsStream<TcpStream>> {
-        let config = if verify { self.roots.config(self.guard.advice)? } else { careless() };
-        let name = server_name(url)?;
-        let handshake = TlsConnector::from(config).connect(name, stream);
-        let done = deadline.within("agreeing on encryption", handshake).await?;
-        done.map_err(|error| handshake_failed(url, &error, self.guard.advice))
+        deadline: &'a Deadline,
+    ) -> BoxFuture<'a, Result<TlsStream<TcpStream>>> {
+        Box::pin(async move {
+            let config = if verify { self.roots.config(self.guard.advice)? } else { careless() };
+            let name = server_name(url)?;
+            let handshake = TlsConnector::from(config).connect(name, stream);
+            let done = deadline.within("agreeing on encryption", handshake).await?;
+            done.map_err(|error| handshake_failed(url, &error, self.guard.advice))
+        })
     }
 }
 
