@@ -294,7 +294,7 @@ pub fn remove_planted(
     writable: &[PathBuf],
     unwritable: impl Iterator<Item = PathBuf>,
 ) -> Vec<Planted> {
-    let unwritable = unwritable.map(|path| path.canonicalize().unwrap_or(path)).collect();
+    let unwritable = unwritable::resolved_later(unwritable.collect());
     let before = &before.0;
     let (mut all, mut cleaners) = (Findings::default(), Vec::new());
     let hooks = before.relative_hooks();

@@ -10,6 +10,7 @@ use super::pointers::{TreesOfPointers, trees_of_pointers};
 use super::settings::is_harmless;
 use super::shared::SETTINGS;
 use super::sources;
+use super::unwritable::ResolvedPaths;
 use super::{SnapshotRoot, sequence};
 use beamai_isolation::Planted;
 use beamai_protected::ProtectedPaths;
@@ -73,7 +74,7 @@ pub(super) struct Cleaner<'c> {
     /// Directories that commands can write to.
     pub(super) writable: &'c [PathBuf],
     /// Paths in these that commands cannot write, links resolved.
-    pub(super) unwritable: &'c BTreeSet<PathBuf>,
+    pub(super) unwritable: &'c ResolvedPaths,
     /// Work trees of repositories that lie elsewhere, of all directories together.
     pub(super) pointers: Arc<TreesOfPointers>,
     /// Those of all directories together.
@@ -100,7 +101,7 @@ impl<'c> Cleaner<'c> {
         root: &'c SnapshotRoot,
         top: OpenDirectory,
         now: Arc<ProtectedPaths>,
-        (writable, unwritable): (&'c [PathBuf], &'c BTreeSet<PathBuf>),
+        (writable, unwritable): (&'c [PathBuf], &'c ResolvedPaths),
         hooks: &'c RelativeHooks,
     ) -> Self {
         let real = root.real();

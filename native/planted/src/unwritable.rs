@@ -9,6 +9,7 @@ use super::sources::TrustedPath;
 use super::trees::is_in_git_directory;
 use beamai_workspace::decode_path;
 use sha1::{Digest, Sha1};
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -16,6 +17,14 @@ use std::path::{Path, PathBuf};
 
 /// Maximum size of a file that is compared with an entry of an index, in bytes.
 const MOST_COMPARED: u64 = 16 << 20;
+
+/// Paths whose links are resolved when the first is needed. After most commands none is.
+pub(super) type ResolvedPaths = LazyCell<BTreeSet<PathBuf>, Box<dyn FnOnce() -> BTreeSet<PathBuf>>>;
+
+pub(super) fn resolved_later(paths: Vec<PathBuf>) -> ResolvedPaths {
+    let resolved = |path: PathBuf| path.canonicalize().unwrap_or(path);
+    LazyCell::new(Box::new(move || paths.into_iter().map(resolved).collect()))
+}
 
 /// Such places in the work trees of a repository, as paths in its index, each with the file itself.
 #[derive(Debug, Default)]
