@@ -72,7 +72,8 @@ impl Cleaner<'_> {
     /// The first new link on the path of a work tree that now leads outside, and did not before.
     fn new_link_outside(&self, tree: &KnownTree) -> Option<PathBuf> {
         let now = way_of(&tree.path);
-        if self.is_of_work(&now.end) || !self.is_of_work(&tree.way.end) {
+        let is_of_work = |way: &Way| self.is_of_work(&way.end) && !way.depends_on_process();
+        if is_of_work(&now) || !is_of_work(&tree.way) {
             return None;
         }
         let was_there =
