@@ -317,11 +317,9 @@ impl<'c> Cleaner<'c> {
     /// Whether a repository's setting names a work tree that commands could not write to as a whole, or that is git's own.
     fn leads_outside(&self, path: &Path, entry: &ConfigEntry) -> bool {
         entry.is_work_tree() && {
-            let way = way_of(&self.real.join(path).join(entry.text()));
-            let depends = way.depends_on_process();
-            let tree = way.end;
+            let tree = way_of(&self.real.join(path).join(entry.text())).end;
             let is_whole = || self.unwritable_in(std::slice::from_ref(&tree), true).is_empty();
-            depends || !self.is_of_work(&tree) || self.is_in_repository(path, &tree) || !is_whole()
+            !self.is_of_work(&tree) || self.is_in_repository(path, &tree) || !is_whole()
         }
     }
 

@@ -72,8 +72,7 @@ impl Cleaner<'_> {
     /// The first new link on the path of a work tree that now leads outside, and did not before.
     fn new_link_outside(&self, tree: &KnownTree) -> Option<PathBuf> {
         let now = way_of(&tree.path);
-        let is_of_work = |way: &Way| self.is_of_work(&way.end) && !way.depends_on_process();
-        if is_of_work(&now) || !is_of_work(&tree.way) {
+        if self.is_of_work(&now.end) || !self.is_of_work(&tree.way.end) {
             return None;
         }
         let was_there =
