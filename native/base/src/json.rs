@@ -23,7 +23,7 @@ pub fn parse_bounded<T: DeserializeOwned>(text: &[u8]) -> serde_json::Result<T> 
 /// Checks that a text is JSON with at most [`MOST_VALUES`] values (keys included) and [`MOST_OBJECTS`] objects. Takes no memory for them.
 ///
 /// # Errors
-/// What is wrong with the text, and where.
+/// A syntax error, or the limit that the text exceeds, with line and column. The latter has the category `Data`.
 pub fn count_values(text: &[u8]) -> serde_json::Result<()> {
     let mut input = serde_json::Deserializer::from_slice(text);
     ValueCounter::default().deserialize(&mut input)?;

@@ -9,6 +9,7 @@ use serde_json::Value;
 pub fn json_decode(text: &[u8]) -> Vec<u8> {
     match parse_bounded::<Value>(text) {
         Ok(value) => reply::ok(&value),
+        Err(why) if why.is_data() => wrong(format!("this JSON {why}")),
         Err(why) => wrong(format!("this is not JSON: {why}")),
     }
 }
@@ -51,6 +52,12 @@ mod tests {
     fn what_is_no_json_is_an_error_with_its_place() {
         let reply = json_decode(b"{\"a\": }");
         assert!(String::from_utf8_lossy(&reply).contains("line 1 column 7"));
+    }
+
+    #[test]
+    fn too_many_values_are_not_called_a_syntax_error() {
+        let reply = json_decode(format!("[{}0]", "0,".repeat(500_000)).as_bytes());
+        assert!(String::from_utf8_lossy(&reply).contains("this JSON has more than 500000 values"));
     }
 
     #[test]
