@@ -13,7 +13,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 /// Where git writes in a directory that may have other files, too.
-const WRITTEN: [&str; 14] = [
+pub(super) const WRITTEN: [&str; 15] = [
     "branches",
     "hooks",
     "info",
@@ -24,6 +24,7 @@ const WRITTEN: [&str; 14] = [
     "rebase-apply",
     "rebase-merge",
     "refs",
+    "reftable",
     "remotes",
     "rr-cache",
     "sequencer",

@@ -5,6 +5,7 @@
 use super::directory::OpenDirectory;
 use super::files::KnownFiles;
 use super::repository::{Cleaner, beneath, risky_settings};
+use super::trees::is_bare;
 use beamai_workspace::decode_path;
 use rustix::fs::FileType;
 use std::collections::BTreeMap;
@@ -31,7 +32,8 @@ pub(super) fn told_gitfile(parent: &OpenDirectory, above: &Path, name: &OsStr) -
     let named = text.as_ref().ok().and_then(|text| path_of_gitfile(text)?);
     let target = named.or_else(|| parent.link(name).map(PathBuf::from));
     let end = target.and_then(|target| above.join(target).canonicalize().ok());
-    format!("{text:?} {:?} {end:?}", parent.link(name))
+    let is_bare = end.as_deref().is_some_and(is_bare);
+    format!("{text:?} {:?} {end:?} {is_bare}", parent.link(name))
 }
 
 /// The work trees in which a file or a link in place of a `.git` leads to a repository, by the repository's directory.
@@ -110,6 +112,8 @@ impl Cleaner<'_> {
         };
         if !stays {
             self.set_aside(above, &parent, &name, "leads to a repository that is not protected");
+        } else if !is_known {
+            self.clean_tree_beside(path);
         }
     }
 
@@ -134,7 +138,10 @@ impl Cleaner<'_> {
             None => false,
             Some(FileType::RegularFile) => {
                 let common = directory.read("commondir").ok().and_then(|text| path_of(&text));
-                common.is_none_or(|common| !self.is_looked_at(&real.join(common)))
+                common.is_none_or(|common| {
+                    let common = real.join(common);
+                    !self.is_looked_at(&common) || self.is_written_by_checkout(path, directory, &common)
+                })
             }
             Some(_) => !self.is_own_link(path, directory, OsStr::new("commondir")),
         };

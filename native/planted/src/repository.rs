@@ -68,7 +68,7 @@ pub(super) struct Cleaner<'c> {
     pub(super) root: &'c SnapshotRoot,
     /// Its path, links resolved.
     pub(super) real: PathBuf,
-    top: OpenDirectory,
+    pub(super) top: OpenDirectory,
     pub(super) now: Arc<ProtectedPaths>,
     repositories: Arc<[FoundRepository]>,
     /// Directories that commands can write to.
@@ -158,7 +158,12 @@ impl<'c> Cleaner<'c> {
     fn clean_settings(&mut self) {
         for found in &*Arc::clone(&self.repositories) {
             match self.top.made_readable(&found.path) {
-                Ok(directory) => self.clean_settings_of(found, &directory),
+                Ok(directory) => {
+                    self.clean_settings_of(found, &directory);
+                    if found.is_new {
+                        self.clean_tree_beside(&found.path);
+                    }
+                }
                 Err(_) if found.is_begun => {}
                 Err(_) => self.clean_gitfile(&found.path, &found.text),
             }
@@ -220,7 +225,7 @@ impl<'c> Cleaner<'c> {
                 self.clean_sequence_state(path, &directory, files);
                 self.clean_parts(path, &directory, files);
             }
-            self.clean_ways(files);
+            self.clean_ways(path, files);
         }
     }
 
@@ -317,16 +322,11 @@ impl<'c> Cleaner<'c> {
     /// Whether a repository's setting names a work tree that commands could not write to as a whole, or that is git's own.
     fn leads_outside(&self, path: &Path, entry: &ConfigEntry) -> bool {
         entry.is_work_tree() && {
-            let tree = way_of(&self.real.join(path).join(entry.text())).end;
-            let is_whole = || self.unwritable_in(std::slice::from_ref(&tree), true).is_empty();
-            !self.is_of_work(&tree) || self.is_in_repository(path, &tree) || !is_whole()
+            let own = beneath(&self.real, path);
+            let way = way_of(&own.join(entry.text()));
+            let is_whole = || self.unwritable_in(std::slice::from_ref(&way.end), true).is_empty();
+            !self.may_be_named(&way_of(&own).end, &way) || !is_whole()
         }
-    }
-
-    /// Whether a path is or lies in the directory of an old or a new repository, or in this one, which may become one.
-    fn is_in_repository(&self, own: &Path, path: &Path) -> bool {
-        let own = way_of(&self.real.join(own)).end;
-        self.known.iter().chain([&own]).any(|repository| path.starts_with(repository))
     }
 
     /// Renames hooks, except those that git copies from its templates.

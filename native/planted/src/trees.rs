@@ -1,11 +1,12 @@
 //! Work trees that a repository names by a path, which may lead elsewhere when a directory on it has become a link.
 
+use super::config;
 use super::directory::OpenDirectory;
 use super::files::KnownFiles;
 use super::hooks::{named_work_trees, way_of};
-use super::nested::bare_repositories;
-use super::pointers::{TreesOfPointers, path_of};
-use super::repository::Cleaner;
+use super::links::WRITTEN;
+use super::pointers::{TreesOfPointers, common_directory, directory_of, path_of};
+use super::repository::{Cleaner, beneath};
 use super::way::{Entry, Step, Way, open_parent};
 use std::path::{Component, Path, PathBuf};
 
@@ -43,10 +44,11 @@ fn linked_tree(real: &Path, repository: &OpenDirectory) -> Option<PathBuf> {
 
 impl Cleaner<'_> {
     /// Sets new links aside through which a work tree would lie where commands cannot write, or in a repository's directory.
-    pub(super) fn clean_ways(&mut self, known: Option<&KnownFiles>) {
+    pub(super) fn clean_ways(&mut self, path: &Path, known: Option<&KnownFiles>) {
+        let own = way_of(&beneath(&self.real, path)).end;
         for tree in known.iter().flat_map(|known| &known.trees) {
             // Each may lead to another one.
-            while let Some(link) = self.new_link_outside(tree) {
+            while let Some(link) = self.new_link_outside(&own, tree) {
                 let Ok((directory, name)) = open_parent(&link) else { break };
                 let above = link.parent().unwrap_or(&link);
                 self.set_aside(above, &directory, &name, "leads a work tree elsewhere");
@@ -59,20 +61,61 @@ impl Cleaner<'_> {
 
     /// Whether a path without links lies where commands can write, and git keeps nothing of its own.
     pub(super) fn is_of_work(&self, path: &Path) -> bool {
-        let is_of_git = is_in_git_directory(path) || self.is_in_bare_repository(path);
-        self.is_writable(path) && !self.is_protected(path) && !is_of_git
+        self.is_writable(path)
+            && !self.is_protected(path)
+            && !is_in_git_directory(path)
+            && !self.is_of_git(path)
     }
 
-    /// Whether a path lies in a repository without a `.git` that was there before.
-    fn is_in_bare_repository(&self, path: &Path) -> bool {
-        let bare = bare_repositories(&self.real, &self.root.found.repositories);
-        bare.iter().any(|repository| path.starts_with(repository) && path != repository)
+    /// Whether a path is the directory of a repository, old or new, or lies in one where git writes.
+    fn is_of_git(&self, path: &Path) -> bool {
+        let is_written = |below: &Path| {
+            let first = below.components().next();
+            first.is_none_or(|first| WRITTEN.iter().any(|written| first.as_os_str() == *written))
+        };
+        self.known.iter().any(|repository| path.strip_prefix(repository).is_ok_and(is_written))
     }
 
-    /// The first new link on the path of a work tree that now leads outside, and did not before.
-    fn new_link_outside(&self, tree: &KnownTree) -> Option<PathBuf> {
+    /// Whether settings may name a work tree: where it lies, a checkout writes no file of a repository.
+    pub(super) fn may_be_named(&self, own: &Path, way: &Way) -> bool {
+        let tree = &way.end;
+        let is_in = |repository: &PathBuf| tree.starts_with(repository);
+        let is_in_repository = self.known.iter().any(is_in) || tree.starts_with(own);
+        let holds = is_in_repository || holds_repository(tree, own);
+        self.is_of_work(tree) && !way.depends_on_process() && !holds
+    }
+
+    /// Sets a `.git` aside if a checkout beside it would write the files of a repository: of one in whose directory it lies, or of
+    /// its own one.
+    pub(super) fn clean_tree_beside(&mut self, path: &Path) {
+        let Some((parent, name)) = self.parent_of(path).filter(|(_, name)| name == ".git") else { return };
+        let above = path.parent().unwrap_or(path);
+        let tree = way_of(&beneath(&self.real, above)).end;
+        let own = way_of(&directory_of(&self.top, &self.real, path)).end;
+        let holds = || own_directories(&own).iter().any(|directory| holds_repository(&tree, directory));
+        if self.is_of_git(&tree) {
+            self.set_aside(above, &parent, &name, "a work tree in the directory of a repository");
+        } else if holds() && !is_bare(&own) {
+            self.set_aside(above, &parent, &name, "a work tree with the directory of its repository");
+        }
+    }
+
+    /// Whether a checkout in a work tree of a repository could write the directory from which it takes its settings.
+    pub(super) fn is_written_by_checkout(
+        &self,
+        path: &Path,
+        directory: &OpenDirectory,
+        common: &Path,
+    ) -> bool {
+        let (trees, common) =
+            (trees_of(&self.real.join(path), directory, &self.pointers), way_of(common).end);
+        trees.iter().any(|tree| holds_repository(tree, &common))
+    }
+
+    /// The first new link on the path of a work tree because of which it can no longer be one.
+    fn new_link_outside(&self, own: &Path, tree: &KnownTree) -> Option<PathBuf> {
         let now = way_of(&tree.path);
-        if self.is_of_work(&now.end) || !self.is_of_work(&tree.way.end) {
+        if self.may_be_named(own, &now) {
             return None;
         }
         let was_there =
@@ -80,4 +123,26 @@ impl Cleaner<'_> {
         let is_new = |step: &&Step| matches!(step.entry, Entry::Link(_)) && !was_there(step);
         now.steps.iter().find(is_new).map(|step| step.path.clone())
     }
+}
+
+/// Whether a checkout in a work tree could write the files of a repository: git itself keeps only out of a `.git`.
+fn holds_repository(tree: &Path, repository: &Path) -> bool {
+    repository.strip_prefix(tree).is_ok_and(|below| !is_in_git_directory(below))
+}
+
+/// The directories from which a repository takes its settings and hooks.
+fn own_directories(own: &Path) -> Vec<PathBuf> {
+    let common = OpenDirectory::root(own).ok().and_then(|directory| common_directory(own, &directory));
+    common.into_iter().chain([own.to_owned()]).collect()
+}
+
+/// Whether a repository has no work tree beside a `.git` that leads to it, whatever else its settings say. A linked work tree has one
+/// nevertheless.
+pub(super) fn is_bare(own: &Path) -> bool {
+    let Ok(directory) = OpenDirectory::root(own) else { return false };
+    let texts = ["config", "config.worktree"].into_iter().filter_map(|name| directory.read(name).ok());
+    let entries: Vec<_> = texts.filter_map(|text| config::read(&text).ok()).flatten().collect();
+    let mut said = entries.iter().filter(|entry| entry.name() == "core.bare");
+    let is_said = said.next().is_some_and(|entry| entry.text() == "true") && said.next().is_none();
+    is_said && directory.kind("commondir").is_none()
 }

@@ -40,6 +40,11 @@ pub(super) enum Entry {
 }
 
 impl Way {
+    /// Whether it leads through `/proc` or `/dev`, where a name such as `/proc/self/cwd` is another place for each process.
+    pub(super) fn depends_on_process(&self) -> bool {
+        self.steps.iter().any(|step| ["/proc", "/dev"].iter().any(|top| step.path.starts_with(top)))
+    }
+
     /// The way of an absolute path.
     pub(super) fn of(path: &Path, links: &KnownLinks) -> Self {
         let mut rest: Vec<OsString> = names(path);
@@ -107,4 +112,18 @@ pub(super) fn open_parent(path: &Path) -> Result<(OpenDirectory, OsString), Errn
     let parent = path.parent().and_then(|parent| parent.strip_prefix("/").ok()).ok_or(Errno::INVAL)?;
     let name = path.file_name().ok_or(Errno::INVAL)?;
     Ok((OpenDirectory::root(Path::new("/"))?.beneath(parent)?, name.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_in_proc_or_dev_is_another_place_for_each_process() {
+        let dir = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/proc/self/cwd/hooks", dir.path().join("link")).unwrap();
+        let depends = |path: &Path| Way::of(path, &KnownLinks::new()).depends_on_process();
+        assert!(depends(&dir.path().join("link")) && depends(Path::new("/dev/fd/../cwd")));
+        assert!(!depends(dir.path()) && !depends(Path::new("/process/x")));
+    }
 }

@@ -426,7 +426,12 @@ fn no_other_work_tree_and_no_recorded_conflict_writes_where_commands_cannot() {
             checkout,
             "n/.git/index",
         ),
-        (format!("{new} mv n/.git separate; echo 'gitdir: separate' > .git"), "", checkout, "separate/index"),
+        (
+            format!("{new} mkdir m; mv n/.git m/.git; echo 'gitdir: m/.git' > .git"),
+            "",
+            checkout,
+            "m/.git/index",
+        ),
         (
             format!(
                 "{hook} git -C r update-index --add --cacheinfo 100755,$h,r/hk/pre-commit; echo 'gitdir: r/.git' > .git"

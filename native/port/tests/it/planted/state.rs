@@ -1,9 +1,12 @@
 //! What a command leaves in git's own files so that the person's git writes, deletes or runs something that it names there.
 
 use super::leftovers::{assert_taken_out, left, prompt_script};
-use super::{REQUIRED, made};
-use serde_json::json;
+use super::{Outside, REQUIRED, made};
+use crate::common::PROGRAM;
+use serde_json::{Value, json};
 use std::fs;
+use std::process::Command;
+use tempfile::TempDir;
 
 /// Settings that run a program, in a directory that git takes them from when its name is in `commondir`.
 const NAMED_AFTER_A_COMMIT: &str = "oid=$(git rev-parse HEAD); mkdir -p .git/$oid/refs .git/$oid/objects; \
@@ -211,6 +214,100 @@ fn a_work_tree_is_not_in_the_directory_of_a_new_repository() {
     let beside = made("", &set("config", "../t")).replace("git init", "mkdir t; git init");
     let (_, result, _) = left(json!(REQUIRED), "true", &beside, "n.git", "true");
     assert!(result.get("planted").is_none(), "{result}");
+}
+
+/// Adds a commit to a bare repository that writes a hook wherever its directory may be.
+fn with_hooks(repository: &str) -> String {
+    format!(
+        "(cd {repository}; export GIT_DIR=. GIT_WORK_TREE=/; object=$(git hash-object -w EVIL); \
+         for above in '' hooks/ {repository}/hooks/; do git update-index --add --cacheinfo 100755,$object,${{above}}post-checkout; done; \
+         git -c user.name=N -c user.email=e@x commit -qm x; rm index)"
+    )
+}
+
+const BARE: &str = "git init -q --bare -b main n.git";
+const NOT_BARE: &str = "git init -q --bare -b main n.git; git -C n.git config core.bare false";
+/// A linked work tree without files.
+const LINKED: &str = "git -C n.git worktree add -qf --no-checkout ../w main";
+const CHECKOUT: &str = "git checkout -qf main";
+
+#[test]
+fn no_git_lies_where_a_checkout_beside_it_writes_a_hook() {
+    let linked = |to: &str| format!("{LINKED}; mv w/.git {to}; echo $PWD/{to} > n.git/worktrees/w/gitdir");
+    let common = "mkdir -p .git/refs .git/objects; cp n.git/HEAD .git; echo ../n.git > .git/commondir";
+    for (command, directory, place) in [
+        ("echo gitdir: . > n.git/.git", "n.git", "n.git/.git"),
+        ("ln -s . n.git/.git", "n.git", "n.git/.git"),
+        ("echo gitdir: .. > n.git/hooks/.git", "n.git/hooks", "n.git/hooks/.git"),
+        ("cp -r n.git o.git; mv o.git n.git/hooks/.git", "n.git/hooks", "n.git/hooks/.git"),
+        ("echo gitdir: n.git > .git", ".", ".git"),
+        (common, ".", ".git/commondir"),
+        (&linked(".git"), ".", ".git"),
+    ] {
+        let command = format!("{NOT_BARE}; {}; {command}", with_hooks("n.git"));
+        // In a directory of hooks, that of another repository is written first.
+        let person =
+            format!("{CHECKOUT}; test ! -d .git -o ! -e ../hooks || GIT_DIR=.. GIT_WORK_TREE=. {CHECKOUT}");
+        assert_taken_out("true", &command, directory, &person, place);
+    }
+    // A repository that was there before stays as it is.
+    let command = format!("{}; {}", with_hooks("n.git"), linked("n.git/.git"));
+    assert_taken_out(BARE, &command, "n.git", CHECKOUT, "n.git/.git");
+}
+
+#[test]
+fn a_work_tree_in_a_bare_repository_and_a_git_that_leads_to_one_stay() {
+    let made = made("r");
+    let clone = "git clone -q --bare r b.git; git clone -q --bare r p/.bare; echo gitdir: ./.bare > p/.git";
+    let add = "git -C b.git worktree add -q main; git -C p worktree add -q main; git -C b.git/main status; git -C p/main status";
+    for (prepare, command) in
+        [(&made, format!("{clone}; {add}")), (&format!("{made}; {clone}"), add.to_owned())]
+    {
+        let (_, result, _) = left(json!(REQUIRED), prepare, &command, ".", "true");
+        assert_eq!((&result["exit_code"], result.get("planted")), (&json!(0), None), "{command}: {result}");
+    }
+}
+
+#[test]
+fn a_work_tree_does_not_become_the_directory_of_its_repository() {
+    let named = format!("{NOT_BARE}; mkdir s; git -C n.git config core.worktree ../s");
+    let command = format!("{}; rmdir s; ln -s n.git s", with_hooks("n.git"));
+    assert_taken_out(&named, &command, "n.git", CHECKOUT, "s");
+    let hooks = format!("{}; rmdir s; ln -s n.git/hooks s", with_hooks("n.git"));
+    assert_taken_out(&named, &hooks, "n.git", CHECKOUT, "s");
+    let above = format!("{}; rmdir s; ln -s . s", with_hooks("n.git"));
+    assert_taken_out(&named, &above, "n.git", CHECKOUT, "s");
+}
+
+/// A path through `/proc` leads elsewhere for each process, so the port works in the directory in which the person does.
+#[test]
+fn a_work_tree_is_not_named_through_the_directory_of_a_process() {
+    let outside = Outside::new();
+    let mark = outside.mark();
+    for (sandbox, is_planted) in [("off".to_owned(), true), (crate::common::required(), false)] {
+        for path in ["/proc/self/cwd/hooks", "/dev/fd/../cwd/hooks", "../l"] {
+            let dir = TempDir::new().unwrap();
+            let program = format!("printf '#!/bin/sh\\ntouch {}\\n' > evil; chmod +x evil", mark.display());
+            let commit = with_hooks("n.git").replace("EVIL", "../evil");
+            let command = format!(
+                "{program}; mkdir hooks; ln -s /proc/self/cwd/hooks l; {NOT_BARE}; {commit}; git config -f n.git/config core.worktree {path}"
+            );
+            let mut port = Command::new(PROGRAM);
+            port.current_dir(&dir).args(["call", "--default", "allow", "--sandbox", &sandbox, "--workspace"]);
+            port.arg(dir.path()).args(["shell_exec", &json!({"command": command}).to_string()]);
+            let output = port.output().unwrap();
+            let result: Value =
+                serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+            assert_eq!(result["exit_code"], 0, "{result}");
+            assert_eq!(
+                outside.runs(&dir.path().join("n.git"), &["checkout", "-qf", "main"]),
+                is_planted,
+                "{path}: {result}"
+            );
+            let told = result["planted"].to_string();
+            assert_eq!(told.contains("core.worktree"), !is_planted, "{path}: {result}");
+        }
+    }
 }
 
 #[test]
