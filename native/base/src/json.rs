@@ -20,14 +20,15 @@ pub fn parse_bounded<T: DeserializeOwned>(text: &[u8]) -> serde_json::Result<T> 
     serde_json::from_slice(text)
 }
 
-/// Checks that a text is JSON with at most [`MOST_VALUES`] values (keys included) and [`MOST_OBJECTS`] objects. Takes no memory for them.
+/// Counts the values (keys included) of a JSON text with at most [`MOST_VALUES`] of them and [`MOST_OBJECTS`] objects. Takes no memory
+/// for them.
 ///
 /// # Errors
 /// A syntax error, or the limit that the text exceeds, with line and column. The latter has the category `Data`.
-pub fn count_values(text: &[u8]) -> serde_json::Result<()> {
-    let mut input = serde_json::Deserializer::from_slice(text);
-    ValueCounter::default().deserialize(&mut input)?;
-    input.end()
+pub fn count_values(text: &[u8]) -> serde_json::Result<usize> {
+    let (mut input, mut counter) = (serde_json::Deserializer::from_slice(text), ValueCounter::default());
+    counter.deserialize(&mut input)?;
+    input.end().map(|()| counter.values)
 }
 
 /// Counts the values of a text or term while they are read.
@@ -146,6 +147,11 @@ mod tests {
             let counted = count_values(text.as_bytes());
             assert_eq!(counted.is_ok(), accepted, "{}: {counted:?}", &text[..20]);
         }
+    }
+
+    #[test]
+    fn a_count_has_each_key_and_value() {
+        assert_eq!(count_values(br#" {"a": [1, {}], "b": null} "#).unwrap(), 7);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::connections::{ConnectionLimit, ConnectionSlot, RequestGuard};
 use crate::server::{ConnectionServer, SharedState};
+use crate::values::OpenValues;
 use beamai_base::json::count_values;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited, combinators::BoxBody};
 use hyper::body::{Bytes, Incoming};
@@ -31,7 +32,12 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Idle time after which a session ends.
 const IDLE: Duration = Duration::from_secs(3600);
 
-type Service = StreamableHttpService<ConnectionServer, LocalSessionManager>;
+/// What answers requests, for all connections.
+#[derive(Clone)]
+struct Service {
+    mcp: StreamableHttpService<ConnectionServer, LocalSessionManager>,
+    values: OpenValues,
+}
 
 /// An address to listen on that other machines cannot reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,11 +98,9 @@ fn service(shared: &Arc<SharedState>, config: StreamableHttpServerConfig) -> Ser
     let mut sessions = LocalSessionManager::default();
     sessions.session_config.keep_alive = Some(IDLE);
     let (shared, common) = (Arc::clone(shared), shared.sessions.begin_shared());
-    StreamableHttpService::new(
-        move || Ok(ConnectionServer::of_request(&shared, &common)),
-        Arc::new(sessions),
-        config,
-    )
+    let server = move || Ok(ConnectionServer::of_request(&shared, &common));
+    let mcp = StreamableHttpService::new(server, Arc::new(sessions), config);
+    Service { mcp, values: OpenValues::new() }
 }
 
 async fn accept(listener: &TcpListener, service: &Service) {
@@ -147,7 +151,7 @@ async fn received(
     slot: &Arc<ConnectionSlot>,
     request: Request<Incoming>,
 ) -> Response<BoxBody<Bytes, Infallible>> {
-    let (head, body) = request.into_parts();
+    let (mut head, body) = request.into_parts();
     if !has_plain_host(&head.headers) {
         return plain(
             StatusCode::BAD_REQUEST,
@@ -167,11 +171,18 @@ async fn received(
             return plain(StatusCode::REQUEST_TIMEOUT, "the request took too long to come\n".to_owned());
         }
     };
-    // Other errors are the library's to answer.
-    if let Err(error) = count_values(&body)
-        && error.is_data()
-    {
-        return plain(StatusCode::PAYLOAD_TOO_LARGE, format!("the message {error}\n"));
+    let values = match count_values(&body) {
+        Ok(values) => values,
+        Err(error) if error.is_data() => {
+            return plain(StatusCode::PAYLOAD_TOO_LARGE, format!("the message {error}\n"));
+        }
+        // The library answers other errors.
+        Err(_) => 0,
+    };
+    match service.values.take(values) {
+        // The library keeps it with the message.
+        Ok(share) => _ = head.extensions.insert(share),
+        Err(busy) => return plain(StatusCode::SERVICE_UNAVAILABLE, format!("{busy}\n")),
     }
     let Some(serving) = slot.serving() else {
         return plain(StatusCode::SERVICE_UNAVAILABLE, "too many connections; try again\n".to_owned());
@@ -190,7 +201,7 @@ async fn received(
 async fn answer(service: &Service, request: Request<Full<Bytes>>) -> Response<BoxBody<Bytes, Infallible>> {
     if request.uri().path() == PATH {
         let is_end = request.method() == Method::DELETE;
-        let mut response = service.handle(request).await;
+        let mut response = service.mcp.handle(request).await;
         // The library only reports that it was asked to close; wait until it has.
         if is_end && response.status() == StatusCode::ACCEPTED {
             *response.status_mut() = StatusCode::NO_CONTENT;

@@ -28,6 +28,7 @@ mod requests;
 mod running_call;
 mod server;
 mod session;
+mod values;
 
 pub use http::LoopbackAddress;
 pub use listing::listing;

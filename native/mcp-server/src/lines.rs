@@ -5,13 +5,16 @@
 
 use crate::requests::OpenRequests;
 use crate::session::McpSession;
-use beamai_base::json::parse_bounded;
+use crate::values::{OpenShare, OpenValues, may_be_uncounted};
+use beamai_base::json::count_values;
 use rmcp::RoleServer;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorData, GetMeta, ProtocolVersion, RequestId,
-    ServerJsonRpcMessage,
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, ErrorData, GetExtensions, GetMeta,
+    ProtocolVersion, RequestId, ServerJsonRpcMessage,
 };
 use rmcp::transport::Transport;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 use std::io::Result;
 use std::sync::Arc;
@@ -23,6 +26,8 @@ use tokio::sync::mpsc;
 const MOST_BYTES: usize = 64 << 20;
 /// Maximum number of queued messages.
 const MOST_WAITING: usize = 64;
+/// The error of a request that comes at a bad time (JSON-RPC 2.0 leaves -32000 to -32099 to servers).
+const BUSY: ErrorCode = ErrorCode(-32000);
 /// How long calls may continue after the end of input, so that piped requests are answered.
 const GRACE: Duration = Duration::from_secs(1);
 
@@ -42,7 +47,8 @@ impl StdioServerTransport {
     pub(crate) fn new(stdin: Stdin, stdout: Stdout, session: &Arc<McpSession>) -> Self {
         let (sender, incoming) = mpsc::channel(MOST_WAITING);
         let output = Arc::new(StdoutWriter { stdout: stdout.into(), open: OpenRequests::default() });
-        let reader = StdinReader { sender, output: Arc::clone(&output), is_begun: false };
+        let values = OpenValues::new();
+        let reader = StdinReader { sender, output: Arc::clone(&output), values, is_begun: false };
         let session = Arc::clone(session);
         tokio::spawn(async move {
             reader.read_all(BufReader::with_capacity(64 << 10, stdin)).await;
@@ -108,6 +114,7 @@ enum LineRead {
 struct StdinReader {
     sender: mpsc::Sender<ClientJsonRpcMessage>,
     output: Arc<StdoutWriter>,
+    values: OpenValues,
     /// Whether the client has stated its protocol revision.
     is_begun: bool,
 }
@@ -135,28 +142,38 @@ impl StdinReader {
         if line.trim_ascii().is_empty() {
             return;
         }
-        match parse_bounded(line) {
+        let refusal = match count_values(line) {
+            Ok(values) => match self.values.take(values) {
+                Ok(share) => return self.take_all(line, &share).await,
+                Err(busy) => ErrorData::new(BUSY, busy, None),
+            },
+            // It is JSON, but of too many values.
+            Err(error) if error.is_data() => ErrorData::invalid_request(format!("the message {error}"), None),
+            Err(error) => return self.refuse(ErrorData::parse_error(error.to_string(), None), None).await,
+        };
+        for id in ids_of_requests(line) {
+            self.refuse(refusal.clone(), id).await;
+        }
+    }
+
+    async fn take_all(&mut self, line: &[u8], share: &OpenShare) {
+        match serde_json::from_slice(line) {
             // Revision 2025-03-26 has batches.
             Ok(Value::Array(messages)) if !messages.is_empty() => {
                 for message in messages {
-                    self.take_one(message).await;
+                    self.take_one(message, share).await;
                 }
             }
-            Ok(message) => self.take_one(message).await,
-            // It is JSON, but of too many values.
-            Err(error) if error.is_data() => {
-                let message = format!("the message {error}");
-                self.refuse(ErrorData::invalid_request(message, None), None).await;
-            }
+            Ok(message) => self.take_one(message, share).await,
             Err(error) => self.refuse(ErrorData::parse_error(error.to_string(), None), None).await,
         }
     }
 
-    async fn take_one(&mut self, message: Value) {
+    async fn take_one(&mut self, message: Value, share: &OpenShare) {
         let id = message.get("id").cloned().and_then(|id| serde_json::from_value(id).ok());
         let method = message.get("method").and_then(Value::as_str).map(str::to_owned);
         match (serde_json::from_value::<ClientJsonRpcMessage>(message), method) {
-            (Ok(message), _) => self.pass(message).await,
+            (Ok(message), _) => self.pass(message, share).await,
             (Err(_), Some(method)) if id.is_some() => {
                 let what = format!("the request {method:?} or its parameters are not valid");
                 self.refuse(ErrorData::invalid_params(what, None), id).await;
@@ -168,7 +185,7 @@ impl StdinReader {
         }
     }
 
-    async fn pass(&mut self, mut message: ClientJsonRpcMessage) {
+    async fn pass(&mut self, mut message: ClientJsonRpcMessage, share: &OpenShare) {
         match &mut message {
             ClientJsonRpcMessage::Request(request) => {
                 let Some(number) = self.output.open.open(&request.id) else {
@@ -176,17 +193,21 @@ impl StdinReader {
                     return self.refuse(ErrorData::invalid_request(what, None), None).await;
                 };
                 request.id = number;
+                request.request.extensions_mut().insert(OpenShare::clone(share));
                 self.is_begun |= begins(&request.request);
             }
             // The library would treat anything but a request as the end.
             _ if !self.is_begun => return,
             ClientJsonRpcMessage::Notification(notification) => {
+                notification.notification.extensions_mut().insert(OpenShare::clone(share));
                 if let ClientNotification::CancelledNotification(cancelled) = &mut notification.notification {
                     let id = cancelled.params.request_id.as_ref();
                     let Some(number) = id.and_then(|id| self.output.open.cancel(id)) else { return };
                     cancelled.params.request_id = Some(number);
                 }
             }
+            // No answer to a question of this server is as long.
+            _ if !may_be_uncounted(share) => return,
             _ => {}
         }
         _ = self.sender.send(message).await;
@@ -196,6 +217,20 @@ impl StdinReader {
         // Write errors are ignored: the client no longer reads.
         _ = self.output.write(&ServerJsonRpcMessage::error(error, id)).await;
     }
+}
+
+/// The ids in a message that has not been taken: of its requests, or none. Takes no memory for other values.
+fn ids_of_requests(line: &[u8]) -> Vec<Option<RequestId>> {
+    #[derive(Deserialize)]
+    struct Addressed {
+        id: Option<RequestId>,
+        method: Option<IgnoredAny>,
+    }
+    let one = || serde_json::from_slice(line).map(|one: Addressed| vec![one]);
+    let all = serde_json::from_slice(line).or_else(|_| one()).unwrap_or_default();
+    let requests = all.into_iter().filter(|addressed: &Addressed| addressed.method.is_some());
+    let ids: Vec<_> = requests.filter_map(|request| request.id).map(Some).collect();
+    if ids.is_empty() { vec![None] } else { ids }
 }
 
 /// Whether this request states the client's protocol revision.

@@ -286,7 +286,7 @@ pub(crate) fn error(outcome: CallOutcome) -> ToolError {
 }
 
 /// Waits until something holds; panics after ten seconds.
-pub(crate) fn wait_until(holds: impl Fn() -> bool) {
+pub(crate) fn wait_until(mut holds: impl FnMut() -> bool) {
     let start = Instant::now();
     while !holds() {
         assert!(start.elapsed() < Duration::from_secs(10), "it never came to pass");

@@ -175,6 +175,29 @@ fn a_session_cannot_see_the_commands_of_another() {
 }
 
 #[test]
+fn open_messages_of_all_sessions_are_bounded_together() {
+    let (world, mark) = (World::new(), marker());
+    let server = Server::new(&world);
+    let sessions = [server.session(), server.session(), server.session()];
+    let read = super::large(7, "file_read", &json!({"path": "a.txt"}));
+    std::thread::scope(|scope| {
+        for session in &sessions[..2] {
+            let call = super::large(1, "shell_exec", &sleeper(&mark));
+            let server = &server;
+            scope.spawn(move || server.post(&[("Mcp-Session-Id", session)], &call));
+        }
+        wait_until(|| marked(&mark).len() > 3);
+        let refused = server.post(&[("Mcp-Session-Id", &sessions[2])], &read);
+        assert_eq!(refused.status, 503, "{}", refused.body);
+        assert!(refused.body.contains("send it again"), "{}", refused.body);
+        for session in &sessions[..2] {
+            server.exchange("DELETE /mcp", &[("Mcp-Session-Id", session)], "");
+        }
+    });
+    wait_until(|| server.post(&[("Mcp-Session-Id", &sessions[2])], &read).status == 200);
+}
+
+#[test]
 fn half_open_connections_do_not_keep_a_proper_client_waiting() {
     let world = World::new();
     let server = Server::new(&world);

@@ -324,6 +324,41 @@ fn a_message_of_too_many_values_is_refused_before_it_takes_memory() {
     assert_eq!(answer["error"]["code"], -32602, "{answer}");
 }
 
+/// A call of a tool with a quarter of a million values beside its arguments.
+fn large(id: u64, tool: &str, arguments: &Value) -> Value {
+    let params = json!({"name": tool, "arguments": arguments, "_meta": {"x": vec![0; 250_000]}});
+    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
+}
+
+#[test]
+fn open_messages_are_bounded_together() {
+    let (world, mark) = (World::new(), marker());
+    let mut client = world.connected(&["--allow", "Bash"]);
+    let read = |id| large(id, "file_read", &json!({"path": "a.txt"}));
+    for id in 11..=12 {
+        client.send(&large(id, "shell_exec", &sleeper(&mark)));
+    }
+    client.send(&read(13));
+    let answer = client.hear();
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(13), &json!(-32000)), "{answer}");
+    assert!(answer["error"]["message"].as_str().unwrap().contains("send it again"), "{answer}");
+    client.assert_lives();
+    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 11}}));
+    wait_until(|| {
+        client.send(&read(14));
+        let answer = client.hear();
+        assert_eq!(answer["id"], 14, "{answer}");
+        answer.get("result").is_some()
+    });
+    // Notifications give back their part, too.
+    let notification =
+        json!({"jsonrpc": "2.0", "method": "notifications/x", "params": {"x": vec![0; 250_000]}});
+    for _ in 0..20 {
+        client.send(&notification);
+        client.assert_lives();
+    }
+}
+
 #[test]
 fn a_line_without_end_is_forgotten() {
     let world = World::new();
