@@ -1,8 +1,8 @@
 //! The MCP server over HTTP, for clients on this machine.
 
 use crate::connections::{ConnectionLimit, ConnectionSlot, RequestGuard};
+use crate::open_messages::OpenMessages;
 use crate::server::{ConnectionServer, SharedState};
-use crate::values::OpenValues;
 use beamai_base::json::count_values;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited, combinators::BoxBody};
 use hyper::body::{Bytes, Incoming};
@@ -14,6 +14,8 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use serde::Deserialize;
+use std::borrow::Cow;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::str::FromStr;
@@ -27,6 +29,8 @@ const PATH: &str = "/mcp";
 const MOST_CONNECTIONS: usize = 512;
 /// Maximum size of a request.
 const MOST_BYTES: usize = 64 << 20;
+/// Maximum size of a request that begins a session, which keeps what it says of the client.
+const MOST_BYTES_TO_BEGIN: usize = 64 << 10;
 /// Timeouts for the head and for the body of a request.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Idle time after which a session ends.
@@ -36,7 +40,7 @@ const IDLE: Duration = Duration::from_secs(3600);
 #[derive(Clone)]
 struct Service {
     mcp: StreamableHttpService<ConnectionServer, LocalSessionManager>,
-    values: OpenValues,
+    messages: OpenMessages,
 }
 
 /// An address to listen on that other machines cannot reach.
@@ -100,7 +104,7 @@ fn service(shared: &Arc<SharedState>, config: StreamableHttpServerConfig) -> Ser
     let (shared, common) = (Arc::clone(shared), shared.sessions.begin_shared());
     let server = move || Ok(ConnectionServer::of_request(&shared, &common));
     let mcp = StreamableHttpService::new(server, Arc::new(sessions), config);
-    Service { mcp, values: OpenValues::new() }
+    Service { mcp, messages: OpenMessages::new() }
 }
 
 async fn accept(listener: &TcpListener, service: &Service) {
@@ -172,6 +176,12 @@ async fn received(
         }
     };
     let values = match count_values(&body) {
+        Ok(_) if body.len() > MOST_BYTES_TO_BEGIN && begins_session(&body) => {
+            return plain(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                format!("a request that begins a session has at most {MOST_BYTES_TO_BEGIN} bytes\n"),
+            );
+        }
         Ok(values) => values,
         Err(error) if error.is_data() => {
             return plain(StatusCode::PAYLOAD_TOO_LARGE, format!("the message {error}\n"));
@@ -179,7 +189,7 @@ async fn received(
         // The library answers other errors.
         Err(_) => 0,
     };
-    match service.values.take(values) {
+    match service.messages.take(values, body.len()) {
         // The library keeps it with the message.
         Ok(share) => _ = head.extensions.insert(share),
         Err(busy) => return plain(StatusCode::SERVICE_UNAVAILABLE, format!("{busy}\n")),
@@ -196,6 +206,17 @@ async fn received(
         };
         body.map_frame(keep).boxed()
     })
+}
+
+/// Whether a message begins a session, unless it certainly does not.
+fn begins_session(message: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Named<'m> {
+        #[serde(borrow)]
+        method: Option<Cow<'m, str>>,
+    }
+    serde_json::from_slice(message)
+        .map_or(true, |named: Named<'_>| named.method.as_deref() == Some("initialize"))
 }
 
 async fn answer(service: &Service, request: Request<Full<Bytes>>) -> Response<BoxBody<Bytes, Infallible>> {

@@ -23,12 +23,12 @@ mod form;
 mod http;
 mod lines;
 mod listing;
+mod open_messages;
 mod outcome;
 mod requests;
 mod running_call;
 mod server;
 mod session;
-mod values;
 
 pub use http::LoopbackAddress;
 pub use listing::listing;

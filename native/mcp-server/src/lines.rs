@@ -3,9 +3,9 @@
 //! The library's own transport ignores messages that it cannot parse. This one answers them if possible, so that no
 //! client waits forever, and it tracks open requests ([`OpenRequests`]), so that none is answered twice.
 
+use crate::open_messages::{OpenMessages, OpenShare, is_size_of_answer};
 use crate::requests::OpenRequests;
 use crate::session::McpSession;
-use crate::values::{OpenShare, OpenValues, may_be_uncounted};
 use beamai_base::json::count_values;
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -47,8 +47,8 @@ impl StdioServerTransport {
     pub(crate) fn new(stdin: Stdin, stdout: Stdout, session: &Arc<McpSession>) -> Self {
         let (sender, incoming) = mpsc::channel(MOST_WAITING);
         let output = Arc::new(StdoutWriter { stdout: stdout.into(), open: OpenRequests::default() });
-        let values = OpenValues::new();
-        let reader = StdinReader { sender, output: Arc::clone(&output), values, is_begun: false };
+        let messages = OpenMessages::new();
+        let reader = StdinReader { sender, output: Arc::clone(&output), messages, is_begun: false };
         let session = Arc::clone(session);
         tokio::spawn(async move {
             reader.read_all(BufReader::with_capacity(64 << 10, stdin)).await;
@@ -114,7 +114,7 @@ enum LineRead {
 struct StdinReader {
     sender: mpsc::Sender<ClientJsonRpcMessage>,
     output: Arc<StdoutWriter>,
-    values: OpenValues,
+    messages: OpenMessages,
     /// Whether the client has stated its protocol revision.
     is_begun: bool,
 }
@@ -143,7 +143,7 @@ impl StdinReader {
             return;
         }
         let refusal = match count_values(line) {
-            Ok(values) => match self.values.take(values) {
+            Ok(values) => match self.messages.take(values, line.len()) {
                 Ok(share) => return self.take_all(line, &share).await,
                 Err(busy) => ErrorData::new(BUSY, busy, None),
             },
@@ -207,7 +207,7 @@ impl StdinReader {
                 }
             }
             // No answer to a question of this server is as long.
-            _ if !may_be_uncounted(share) => return,
+            _ if !is_size_of_answer(share) => return,
             _ => {}
         }
         _ = self.sender.send(message).await;

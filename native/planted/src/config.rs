@@ -1,5 +1,9 @@
 //! Git config files: parsed like git, and written unambiguously.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+
 /// An entry: `section.subsection.key`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct ConfigEntry {
@@ -27,6 +31,11 @@ impl ConfigEntry {
     /// Its subsection, for comparisons that tolerate invalid UTF-8.
     pub(super) fn subsection_text(&self) -> String {
         String::from_utf8_lossy(self.subsection.as_deref().unwrap_or_default()).into_owned()
+    }
+
+    /// The path in its value, byte by byte: git does not decode it.
+    pub(super) fn path(&self) -> PathBuf {
+        OsString::from_vec(self.value.clone().unwrap_or_default()).into()
     }
 
     /// Its value, for people and for comparisons that tolerate invalid UTF-8.

@@ -97,5 +97,5 @@ pub(super) fn named_work_trees(repository: &Path) -> Vec<PathBuf> {
     let texts = ["config", "config.worktree"].into_iter().filter_map(|name| directory.read(name).ok());
     let entries = texts.filter_map(|text| config::read(&text).ok()).flatten();
     let named = entries.filter(config::ConfigEntry::is_work_tree);
-    named.map(|entry| repository.join(entry.text())).collect()
+    named.map(|entry| repository.join(entry.path())).collect()
 }

@@ -20,7 +20,7 @@ use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, Hash, RandomState};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
@@ -323,7 +323,7 @@ impl<'c> Cleaner<'c> {
     fn leads_outside(&self, path: &Path, entry: &ConfigEntry) -> bool {
         entry.is_work_tree() && {
             let own = beneath(&self.real, path);
-            let way = way_of(&own.join(entry.text()));
+            let way = way_of(&own.join(entry.path()));
             let is_whole = || self.unwritable_in(std::slice::from_ref(&way.end), true).is_empty();
             !self.may_be_named(&way_of(&own).end, &way) || !is_whole()
         }
@@ -445,8 +445,12 @@ fn is_of_template(hooks: &OpenDirectory, hook: &OsStr) -> bool {
     sources::templates().into_iter().any(is_same)
 }
 
+/// An entry for people, and to be compared.
 fn shown(entry: &ConfigEntry) -> String {
-    format!("{}={}", entry.name(), entry.text())
+    let value = entry.value.as_deref().unwrap_or_default();
+    // What is not UTF-8 would look like another value that is not.
+    let mark = std::str::from_utf8(value).err().map(|_| format!(" {:x}", mark_of(value)));
+    format!("{}={}{}", entry.name(), entry.text(), mark.unwrap_or_default())
 }
 
 pub(super) fn beneath(root: &Path, path: &Path) -> PathBuf {
@@ -497,8 +501,12 @@ pub(super) fn told_git_hooks(path: &Path) -> BTreeSet<String> {
 
 /// A hook's name with a mark of what it does, which nobody can make another hook have.
 pub(super) fn told_hook(hooks: &OpenDirectory, hook: &OsStr) -> String {
-    static MARKS: LazyLock<RandomState> = LazyLock::new(RandomState::new);
     let text = hooks.read(hook).ok();
-    let mark = MARKS.hash_one((text, hooks.link(hook)));
-    format!("hooks/{} {mark:x}", hook.to_string_lossy())
+    format!("hooks/{} {:x}", hook.to_string_lossy(), mark_of((text, hooks.link(hook))))
+}
+
+/// A mark of a content that nobody can make another content have.
+fn mark_of(content: impl Hash) -> u64 {
+    static MARKS: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+    MARKS.hash_one(content)
 }

@@ -53,9 +53,9 @@ pub(super) enum TrustedKind {
 /// What a config file refers to.
 #[derive(Debug, Default)]
 struct References {
-    includes: Vec<String>,
-    hooks: Vec<String>,
-    templates: Vec<String>,
+    includes: Vec<PathBuf>,
+    hooks: Vec<PathBuf>,
+    templates: Vec<PathBuf>,
 }
 
 /// Collects trusted paths.
@@ -225,10 +225,10 @@ pub(super) fn templates() -> Vec<PathBuf> {
 }
 
 /// A path in a setting, with `~` expanded.
-fn at_home(path: &str) -> PathBuf {
-    match (path.strip_prefix("~/"), std::env::var_os("HOME")) {
-        (Some(rest), Some(home)) => Path::new(&home).join(rest),
-        _ => path.into(),
+fn at_home(path: &Path) -> PathBuf {
+    match (path.strip_prefix("~"), std::env::var_os("HOME")) {
+        (Ok(rest), Some(home)) => Path::new(&home).join(rest),
+        _ => path.to_owned(),
     }
 }
 
@@ -269,10 +269,10 @@ fn read(path: &Path) -> Option<References> {
     let entries = text.ok().and_then(|text| config::read(&text).ok()).unwrap_or_default();
     let mut references = References::default();
     for entry in entries {
-        let value = entry.text();
+        let value = entry.path();
         let ConfigEntry { section, key, .. } = entry;
         match (section.as_str(), key.as_str()) {
-            _ if value.is_empty() => {}
+            _ if value.as_os_str().is_empty() => {}
             ("include" | "includeif", "path") => references.includes.push(value),
             ("core", "hookspath") => references.hooks.push(value),
             ("init", "templatedir") => references.templates.push(value),

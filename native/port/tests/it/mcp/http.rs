@@ -175,6 +175,17 @@ fn a_session_cannot_see_the_commands_of_another() {
 }
 
 #[test]
+fn a_session_keeps_no_long_name_of_its_client() {
+    let world = World::new();
+    let server = Server::new(&world);
+    let mut begin = initialize("2025-11-25");
+    begin["clientInfo"]["name"] = "x".repeat(100_000).into();
+    let refused = server.post(&[], &request("initialize", begin));
+    assert_eq!(refused.status, 413, "{}", refused.body);
+    assert!(refused.body.contains("65536 bytes"), "{}", refused.body);
+}
+
+#[test]
 fn open_messages_of_all_sessions_are_bounded_together() {
     let (world, mark) = (World::new(), marker());
     let server = Server::new(&world);
@@ -190,6 +201,11 @@ fn open_messages_of_all_sessions_are_bounded_together() {
         let refused = server.post(&[("Mcp-Session-Id", &sessions[2])], &read);
         assert_eq!(refused.status, 503, "{}", refused.body);
         assert!(refused.body.contains("send it again"), "{}", refused.body);
+        let text = json!({"name": "file_read", "arguments": {"path": "x".repeat(40 << 20)}});
+        assert_eq!(
+            server.post(&[("Mcp-Session-Id", &sessions[2])], &request("tools/call", text)).status,
+            503
+        );
         for session in &sessions[..2] {
             server.exchange("DELETE /mcp", &[("Mcp-Session-Id", session)], "");
         }

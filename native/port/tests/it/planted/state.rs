@@ -279,6 +279,37 @@ fn a_work_tree_does_not_become_the_directory_of_its_repository() {
     assert_taken_out(&named, &above, "n.git", CHECKOUT, "s");
 }
 
+/// Git takes a path byte by byte, also where it is no text.
+#[test]
+fn a_path_that_is_not_utf8_is_followed_as_any_other() {
+    let name = "n=$(printf 'x\\377')";
+    let command = format!(
+        "{name}; {NOT_BARE}; {}; ln -s n.git $n; git config -f n.git/config core.worktree ../$n/hooks",
+        with_hooks("n.git")
+    );
+    assert_taken_out("true", &command, "n.git", CHECKOUT, "n.git/config");
+    for (setting, evil, person) in [
+        ("core.hooksPath ../$n", "cp EVIL $n/post-checkout", CHECKOUT),
+        ("include.path ../../$n/c", "git config -f $n/c core.fsmonitor EVIL", "git status"),
+    ] {
+        let prepare = format!(
+            "{}; {name}; mkdir $n; touch $n/c $n/post-checkout; chmod +x $n/post-checkout; git -C r config {setting}",
+            made("r")
+        );
+        let command = format!("{name}; {evil}; true");
+        let (runs, result, _) = left(json!("off"), &prepare, &command, "r", person);
+        assert!(runs, "{command}: plants nothing even where it may: {result}");
+        let (runs, result, _) = left(json!(REQUIRED), &prepare, &command, "r", person);
+        assert!(!runs, "{command}: what it planted runs: {result}");
+    }
+    // The setting itself is the person's.
+    let prepare = format!("{}; {name}; mkdir $n; git -C r config core.hooksPath ../$n", made("r"));
+    let (_, result, env) = left(json!(REQUIRED), &prepare, "echo x > r/y", "r", "true");
+    assert!(result.get("planted").is_none(), "{result}");
+    let config = fs::read(env.path().join("r/.git/config")).unwrap();
+    assert!(config.windows(3).any(|part| part == b"x\xff\n"));
+}
+
 /// A path through `/proc` leads elsewhere for each process, so the port works in the directory in which the person does.
 #[test]
 fn a_work_tree_is_not_named_through_the_directory_of_a_process() {
