@@ -78,9 +78,8 @@ pub(super) fn common_directory(real: &Path, repository: &OpenDirectory) -> Optio
 /// Where the settings of a repository lie, of which a path is found: itself, or where the file or the link there leads to.
 pub(super) fn directory_of(top: &OpenDirectory, root: &Path, path: &Path) -> PathBuf {
     let named = || {
-        let parent = top.beneath(path.parent()?).ok()?;
-        let text = parent.read(path.file_name()?).ok()?;
-        Some(root.join(path.parent()?).join(path_of_gitfile(&text)??))
+        let (above, name) = (path.parent()?, path.file_name()?);
+        led_to(&top.beneath(above).ok()?, &beneath(root, above), name)
     };
     named().unwrap_or_else(|| beneath(root, path))
 }
@@ -91,12 +90,15 @@ impl Cleaner<'_> {
         let Some((parent, name)) = self.parent_of(path) else { return };
         let above = path.parent().unwrap_or(path);
         let target = match parent.kind(&name) {
-            Some(FileType::RegularFile) => match parent.read(&name).map(|text| path_of_gitfile(&text)) {
-                Ok(Some(target)) => target,
-                Ok(None) => return,
-                Err(_) => None,
-            },
-            Some(FileType::Symlink) => parent.link(&name).map(PathBuf::from),
+            // Git resolves the path in a file from where the link to it lies.
+            Some(kind @ (FileType::RegularFile | FileType::Symlink)) => {
+                match parent.read_through(&name).map(|text| path_of_gitfile(&text)) {
+                    Ok(Some(target)) => target,
+                    Ok(None) => return,
+                    Err(_) if kind == FileType::Symlink => parent.link(&name).map(PathBuf::from),
+                    Err(_) => None,
+                }
+            }
             _ => return,
         };
         let target = target.map(|target| self.root.path.join(above).join(target));

@@ -241,6 +241,7 @@ fn no_git_lies_where_a_checkout_beside_it_writes_a_hook() {
         ("echo gitdir: .. > n.git/hooks/.git", "n.git/hooks", "n.git/hooks/.git"),
         ("cp -r n.git o.git; mv o.git n.git/hooks/.git", "n.git/hooks", "n.git/hooks/.git"),
         ("echo gitdir: n.git > .git", ".", ".git"),
+        ("mkdir x; cp -r n.git x; echo gitdir: n.git > x/.git; ln -s x/.git .git", ".", ".git"),
         (common, ".", ".git/commondir"),
         (&linked(".git"), ".", ".git"),
     ] {
