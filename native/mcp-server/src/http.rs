@@ -5,7 +5,7 @@ use crate::open_messages::OpenMessages;
 use crate::server::{ConnectionServer, SharedState};
 use beamai_base::json::count_values;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited, combinators::BoxBody};
-use hyper::body::{Bytes, Incoming};
+use hyper::body::{Body, Bytes, Incoming};
 use hyper::header::{HOST, HeaderMap};
 use hyper::http::uri::Authority;
 use hyper::server::conn::http1;
@@ -22,6 +22,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The path of the endpoint.
 const PATH: &str = "/mcp";
@@ -31,6 +32,10 @@ const MOST_CONNECTIONS: usize = 512;
 const MOST_BYTES: usize = 64 << 20;
 /// Maximum size of a request that begins a session, which keeps what it says of the client.
 const MOST_BYTES_TO_BEGIN: usize = 64 << 10;
+/// Bodies up to this size are read at once, as many as there are connections.
+const SMALL_BODY: usize = 1 << 20;
+/// Maximum size of all larger bodies that are being read.
+const MOST_BYTES_COMING: usize = 256 << 20;
 /// Timeouts for the head and for the body of a request.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Idle time after which a session ends.
@@ -41,6 +46,8 @@ const IDLE: Duration = Duration::from_secs(3600);
 struct Service {
     mcp: StreamableHttpService<ConnectionServer, LocalSessionManager>,
     messages: OpenMessages,
+    /// Bytes of large bodies that may still come, in KiB.
+    coming: Arc<Semaphore>,
 }
 
 /// An address to listen on that other machines cannot reach.
@@ -104,7 +111,7 @@ fn service(shared: &Arc<SharedState>, config: StreamableHttpServerConfig) -> Ser
     let (shared, common) = (Arc::clone(shared), shared.sessions.begin_shared());
     let server = move || Ok(ConnectionServer::of_request(&shared, &common));
     let mcp = StreamableHttpService::new(server, Arc::new(sessions), config);
-    Service { mcp, messages: OpenMessages::new() }
+    Service { mcp, messages: OpenMessages::new(), coming: Arc::new(Semaphore::new(MOST_BYTES_COMING >> 10)) }
 }
 
 async fn accept(listener: &TcpListener, service: &Service) {
@@ -162,8 +169,8 @@ async fn received(
             "a request has one Host, a name or address and a port\n".to_owned(),
         );
     }
-    let body = match tokio::time::timeout(PATIENCE, Limited::new(body, MOST_BYTES).collect()).await {
-        Ok(Ok(body)) => body.to_bytes(),
+    let (body, room) = match tokio::time::timeout(PATIENCE, whole(service, body)).await {
+        Ok(Ok(whole)) => whole,
         Ok(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => {
             return plain(
                 StatusCode::PAYLOAD_TOO_LARGE,
@@ -194,6 +201,7 @@ async fn received(
         Ok(share) => _ = head.extensions.insert(share),
         Err(busy) => return plain(StatusCode::SERVICE_UNAVAILABLE, format!("{busy}\n")),
     }
+    drop(room);
     let Some(serving) = slot.serving() else {
         return plain(StatusCode::SERVICE_UNAVAILABLE, "too many connections; try again\n".to_owned());
     };
@@ -206,6 +214,23 @@ async fn received(
         };
         body.map_frame(keep).boxed()
     })
+}
+
+/// Reads a body. A large one waits until there is room for it.
+async fn whole(
+    service: &Service,
+    body: Incoming,
+) -> Result<(Bytes, Option<OwnedSemaphorePermit>), Box<dyn std::error::Error + Send + Sync>> {
+    // Of a body in chunks, nobody knows the size.
+    let size =
+        body.size_hint().exact().map_or(MOST_BYTES, |size| usize::try_from(size).unwrap_or(MOST_BYTES));
+    let room = match u32::try_from(size.min(MOST_BYTES) >> 10) {
+        Ok(kibibytes) if size > SMALL_BODY => {
+            Some(Arc::clone(&service.coming).acquire_many_owned(kibibytes).await?)
+        }
+        _ => None,
+    };
+    Ok((Limited::new(body, MOST_BYTES).collect().await?.to_bytes(), room))
 }
 
 /// Whether a message begins a session, unless it certainly does not.

@@ -29,6 +29,7 @@ mod named;
 mod nested;
 mod packs;
 mod parts;
+mod pathname;
 mod pointers;
 mod references;
 mod refused;

@@ -5,6 +5,7 @@ use super::config::{self, ConfigEntry};
 use super::directory::{OpenDirectory, read_all};
 use super::hooks::RelativeHooks;
 use super::known::KnownSettings;
+use super::pathname::expanded;
 use super::way::{KnownLinks, Way};
 use beamai_workspace::decode_path;
 use rustix::fs::{CWD, FileType, Mode, OFlags};
@@ -148,9 +149,9 @@ impl Search<'_> {
 
     fn follow(&mut self, config: &Path, depth: usize) {
         let references = references(config);
-        self.hooks.extend(references.hooks.iter().map(|path| in_tree(&at_home(path))));
+        self.hooks.extend(references.hooks.iter().map(|path| in_tree(&expanded(path))));
         for include in &references.includes {
-            let path = config.parent().unwrap_or(config).join(at_home(include));
+            let path = config.parent().unwrap_or(config).join(expanded(include));
             self.note(&path, TrustedKind::Config);
             if depth > 0 {
                 self.follow(&path, depth - 1);
@@ -217,19 +218,11 @@ pub(super) fn templates() -> Vec<PathBuf> {
     let configs = own_configs();
     let named = configs.iter().flat_map(|config| {
         let references = references(config);
-        references.templates.iter().map(|path| at_home(path)).collect::<Vec<_>>()
+        references.templates.iter().map(|path| expanded(path)).collect::<Vec<_>>()
     });
     let variable = std::env::var_os("GIT_TEMPLATE_DIR").map(PathBuf::from);
     let all = named.chain(variable).chain(TEMPLATES.map(PathBuf::from));
     all.filter(|path| path.is_absolute()).collect()
-}
-
-/// A path in a setting, with `~` expanded.
-fn at_home(path: &Path) -> PathBuf {
-    match (path.strip_prefix("~"), std::env::var_os("HOME")) {
-        (Ok(rest), Some(home)) => Path::new(&home).join(rest),
-        _ => path.to_owned(),
-    }
 }
 
 /// A path of hooks, relative to the work tree if it leads there whatever that is.

@@ -175,6 +175,37 @@ fn a_session_cannot_see_the_commands_of_another() {
 }
 
 #[test]
+fn bodies_that_do_not_end_take_no_memory_without_bound() {
+    let world = World::new();
+    let server = Server::new(&world);
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {}\r\nContent-Length: {}\r\n\r\n",
+        server.address,
+        (30 << 20) + 1
+    );
+    let part = " ".repeat(30 << 20);
+    let half = || {
+        let mut stream = TcpStream::connect(&server.address).unwrap();
+        stream.set_write_timeout(Some(Duration::from_millis(500))).unwrap();
+        // What nobody reads stays here.
+        _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(part.as_bytes()));
+        stream
+    };
+    let crowd: Vec<TcpStream> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..24).map(|_| scope.spawn(half)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let session = server.session();
+    let read = server.call(&session, "file_read", &json!({"path": "a.txt"}));
+    assert_eq!(read["structuredContent"]["content"], "one\n");
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.child.id())).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let peak: u64 = peak.trim().strip_suffix(" kB").unwrap().parse().unwrap();
+    assert!(peak < 450 << 10, "{peak} KiB");
+    drop(crowd);
+}
+
+#[test]
 fn a_session_keeps_no_long_name_of_its_client() {
     let world = World::new();
     let server = Server::new(&world);

@@ -280,9 +280,9 @@ fn a_work_tree_does_not_become_the_directory_of_its_repository() {
     assert_taken_out(&named, &above, "n.git", CHECKOUT, "s");
 }
 
-/// Git takes a path byte by byte, also where it is no text.
+/// Git takes a path byte by byte, also where it is no text, and expands its beginning.
 #[test]
-fn a_path_that_is_not_utf8_is_followed_as_any_other() {
+fn a_path_is_followed_as_git_does() {
     let name = "n=$(printf 'x\\377')";
     let command = format!(
         "{name}; {NOT_BARE}; {}; ln -s n.git $n; git config -f n.git/config core.worktree ../$n/hooks",
@@ -290,6 +290,7 @@ fn a_path_that_is_not_utf8_is_followed_as_any_other() {
     );
     assert_taken_out("true", &command, "n.git", CHECKOUT, "n.git/config");
     for (setting, evil, person) in [
+        ("core.hooksPath \"%(prefix)/../..$PWD/$n\"", "cp EVIL $n/post-checkout", CHECKOUT),
         ("core.hooksPath ../$n", "cp EVIL $n/post-checkout", CHECKOUT),
         ("include.path ../../$n/c", "git config -f $n/c core.fsmonitor EVIL", "git status"),
     ] {
