@@ -233,7 +233,7 @@ async fn whole(
     Ok((Limited::new(body, MOST_BYTES).collect().await?.to_bytes(), room))
 }
 
-/// Whether a message begins a session, unless it certainly does not.
+/// Whether a message may begin a session.
 fn begins_session(message: &[u8]) -> bool {
     #[derive(Deserialize)]
     struct Named<'m> {

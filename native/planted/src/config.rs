@@ -1,5 +1,6 @@
 //! Git config files: parsed like git, and written unambiguously.
 
+use super::directory::OpenDirectory;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
@@ -55,6 +56,15 @@ pub(super) fn read(text: &[u8]) -> Result<Vec<ConfigEntry>, Malformed> {
     }
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     ConfigReader { text, at: 0, is_at_end: false }.all()
+}
+
+/// Config files in a repository.
+pub(super) const CONFIGS: [&str; 2] = ["config", "config.worktree"];
+
+/// All entries of a repository's own config files that can be read.
+pub(super) fn entries_of(repository: &OpenDirectory) -> impl Iterator<Item = ConfigEntry> {
+    let texts = CONFIGS.into_iter().filter_map(|name| repository.read(name).ok());
+    texts.filter_map(|text| read(&text).ok()).flatten()
 }
 
 /// A file with only these entries.

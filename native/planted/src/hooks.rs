@@ -94,8 +94,6 @@ pub(super) fn way_of(path: &Path) -> Way {
 /// Work trees that a repository's own settings name, as they name them.
 pub(super) fn named_work_trees(repository: &Path) -> Vec<PathBuf> {
     let Ok(directory) = OpenDirectory::root(repository) else { return Vec::new() };
-    let texts = ["config", "config.worktree"].into_iter().filter_map(|name| directory.read(name).ok());
-    let entries = texts.filter_map(|text| config::read(&text).ok()).flatten();
-    let named = entries.filter(config::ConfigEntry::is_work_tree);
+    let named = config::entries_of(&directory).filter(config::ConfigEntry::is_work_tree);
     named.map(|entry| repository.join(entry.path())).collect()
 }

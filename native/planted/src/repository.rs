@@ -1,7 +1,7 @@
 //! Cleans a repository that a command has created or could change.
 
 use super::budget::{TOO_MUCH, UNREAD};
-use super::config::{self, ConfigEntry, Malformed};
+use super::config::{self, CONFIGS, ConfigEntry, Malformed};
 use super::directory::OpenDirectory;
 use super::files::changed_indexes;
 use super::findings::{Findings, STILL_THERE};
@@ -60,8 +60,6 @@ const HOOKS: [&str; 28] = [
 const MOST_ALONE: usize = 1_000;
 /// Maximum length of what is reported of a setting, in characters.
 const MOST_SHOWN: usize = 1_000;
-/// Config files in a repository.
-const CONFIGS: [&str; 2] = ["config", "config.worktree"];
 
 /// Removes what was added to the repositories beneath one directory since a command started.
 pub(super) struct Cleaner<'c> {
@@ -445,10 +443,10 @@ fn is_of_template(hooks: &OpenDirectory, hook: &OsStr) -> bool {
     sources::templates().into_iter().any(is_same)
 }
 
-/// An entry for people, and to be compared.
+/// An entry as reports show it. Entries are also compared by this.
 fn shown(entry: &ConfigEntry) -> String {
     let value = entry.value.as_deref().unwrap_or_default();
-    // What is not UTF-8 would look like another value that is not.
+    // Values that are not UTF-8 would look alike: all their bytes are shown as U+FFFD.
     let mark = std::str::from_utf8(value).err().map(|_| format!(" {:x}", mark_of(value)));
     format!("{}={}{}", entry.name(), entry.text(), mark.unwrap_or_default())
 }

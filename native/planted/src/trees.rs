@@ -79,10 +79,10 @@ impl Cleaner<'_> {
     /// Whether settings may name a work tree: where it lies, a checkout writes no file of a repository.
     pub(super) fn may_be_named(&self, own: &Path, way: &Way) -> bool {
         let tree = &way.end;
-        let is_in = |repository: &PathBuf| tree.starts_with(repository);
-        let is_in_repository = self.known.iter().any(is_in) || tree.starts_with(own);
-        let holds = is_in_repository || holds_repository(tree, own);
-        self.is_of_work(tree) && !way.depends_on_process() && !holds
+        let is_in = |repository: &Path| tree.starts_with(repository);
+        let is_in_repository = is_in(own) || self.known.iter().any(|repository| is_in(repository));
+        let is_apart = !is_in_repository && !holds_repository(tree, own);
+        is_apart && !way.depends_on_process() && self.is_of_work(tree)
     }
 
     /// Sets a `.git` aside if a checkout beside it would write the files of a repository: of one in whose directory it lies, or of
@@ -136,13 +136,11 @@ fn own_directories(own: &Path) -> Vec<PathBuf> {
     common.into_iter().chain([own.to_owned()]).collect()
 }
 
-/// Whether a repository has no work tree beside a `.git` that leads to it, whatever else its settings say. A linked work tree has one
-/// nevertheless.
+/// Whether git uses no work tree beside a `.git` that leads to this repository: its settings say `core.bare`, once. Git ignores that
+/// setting in the directory of a linked work tree.
 pub(super) fn is_bare(own: &Path) -> bool {
     let Ok(directory) = OpenDirectory::root(own) else { return false };
-    let texts = ["config", "config.worktree"].into_iter().filter_map(|name| directory.read(name).ok());
-    let entries: Vec<_> = texts.filter_map(|text| config::read(&text).ok()).flatten().collect();
-    let mut said = entries.iter().filter(|entry| entry.name() == "core.bare");
+    let mut said = config::entries_of(&directory).filter(|entry| entry.name() == "core.bare");
     let is_said = said.next().is_some_and(|entry| entry.text() == "true") && said.next().is_none();
     is_said && directory.kind("commondir").is_none()
 }

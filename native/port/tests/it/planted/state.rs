@@ -280,7 +280,7 @@ fn a_work_tree_does_not_become_the_directory_of_its_repository() {
     assert_taken_out(&named, &above, "n.git", CHECKOUT, "s");
 }
 
-/// Git takes a path byte by byte, also where it is no text, and expands its beginning.
+/// Paths may have bytes that are not UTF-8, and begin with something that git expands, such as `~/`.
 #[test]
 fn a_path_is_followed_as_git_does() {
     let name = "n=$(printf 'x\\377')";
