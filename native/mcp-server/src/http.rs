@@ -1,6 +1,7 @@
 //! The MCP server over HTTP, for clients on this machine.
 
-use crate::connections::{ConnectionLimit, ConnectionSlot, RequestGuard};
+use crate::connections::{ConnectionLimit, ConnectionSlot};
+use crate::http_sessions::HttpSessions;
 use crate::open_messages::OpenMessages;
 use crate::server::{ConnectionServer, SharedState};
 use beamai_base::json::count_values;
@@ -28,6 +29,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 const PATH: &str = "/mcp";
 /// Maximum number of connections. Beyond it, the one that has been idle longest is closed.
 const MOST_CONNECTIONS: usize = 512;
+/// Maximum number of sessions. Beyond it, the one that has been idle longest ends.
+const MOST_SESSIONS: usize = 256;
+/// The header that names a session.
+const SESSION: &str = "mcp-session-id";
 /// Maximum size of a request.
 const MOST_BYTES: usize = 64 << 20;
 /// Maximum size of a request that begins a session, which keeps what it says of the client.
@@ -45,6 +50,7 @@ const IDLE: Duration = Duration::from_secs(3600);
 #[derive(Clone)]
 struct Service {
     mcp: StreamableHttpService<ConnectionServer, LocalSessionManager>,
+    sessions: Arc<HttpSessions>,
     messages: OpenMessages,
     /// Bytes of large bodies that may still come, in KiB.
     coming: Arc<Semaphore>,
@@ -106,12 +112,15 @@ fn config(bound: SocketAddr) -> StreamableHttpServerConfig {
 }
 
 fn service(shared: &Arc<SharedState>, config: StreamableHttpServerConfig) -> Service {
-    let mut sessions = LocalSessionManager::default();
-    sessions.session_config.keep_alive = Some(IDLE);
+    let mut manager = LocalSessionManager::default();
+    manager.session_config.keep_alive = Some(IDLE);
+    let manager = Arc::new(manager);
+    let sessions = HttpSessions::new(MOST_SESSIONS, &manager);
     let (shared, common) = (Arc::clone(shared), shared.sessions.begin_shared());
     let server = move || Ok(ConnectionServer::of_request(&shared, &common));
-    let mcp = StreamableHttpService::new(server, Arc::new(sessions), config);
-    Service { mcp, messages: OpenMessages::new(), coming: Arc::new(Semaphore::new(MOST_BYTES_COMING >> 10)) }
+    let mcp = StreamableHttpService::new(server, manager, config);
+    let coming = Arc::new(Semaphore::new(MOST_BYTES_COMING >> 10));
+    Service { mcp, sessions, messages: OpenMessages::new(), coming }
 }
 
 async fn accept(listener: &TcpListener, service: &Service) {
@@ -182,8 +191,9 @@ async fn received(
             return plain(StatusCode::REQUEST_TIMEOUT, "the request took too long to come\n".to_owned());
         }
     };
+    let is_beginning = begins_session(&body);
     let values = match count_values(&body) {
-        Ok(_) if body.len() > MOST_BYTES_TO_BEGIN && begins_session(&body) => {
+        Ok(_) if is_beginning && body.len() > MOST_BYTES_TO_BEGIN => {
             return plain(
                 StatusCode::PAYLOAD_TOO_LARGE,
                 format!("a request that begins a session has at most {MOST_BYTES_TO_BEGIN} bytes\n"),
@@ -205,11 +215,47 @@ async fn received(
     let Some(serving) = slot.serving() else {
         return plain(StatusCode::SERVICE_UNAVAILABLE, "too many connections; try again\n".to_owned());
     };
-    let response = answer(service, Request::from_parts(head, Full::from(body))).await;
-    // Until the last byte of the response, which may be an endless stream.
+    let response =
+        answer_in_session(service, is_beginning, Request::from_parts(head, Full::from(body))).await;
+    keep(response, serving)
+}
+
+/// Answers a request: one that begins a session if there is room for it, another one as a use of the session that it names.
+async fn answer_in_session(
+    service: &Service,
+    is_beginning: bool,
+    request: Request<Full<Bytes>>,
+) -> Response<BoxBody<Bytes, Infallible>> {
+    if let Some(id) = session_of(request.headers()) {
+        let using = service.sessions.request(id);
+        return keep(answer(service, request).await, using);
+    }
+    if !is_beginning {
+        return answer(service, request).await;
+    }
+    let room = match service.sessions.room().await {
+        Ok(room) => room,
+        Err(full) => return plain(StatusCode::SERVICE_UNAVAILABLE, format!("{full}\n")),
+    };
+    let response = answer(service, request).await;
+    if let Some(id) = session_of(response.headers()) {
+        room.fill(id);
+    }
+    response
+}
+
+fn session_of(headers: &HeaderMap) -> Option<&str> {
+    headers.get(SESSION)?.to_str().ok()
+}
+
+/// Keeps something until the last byte of a response, which may be an endless stream.
+fn keep<T: Send + Sync + 'static>(
+    response: Response<BoxBody<Bytes, Infallible>>,
+    kept: T,
+) -> Response<BoxBody<Bytes, Infallible>> {
     response.map(|body| {
         let keep = move |frame| {
-            let _: &RequestGuard = &serving;
+            let _: &T = &kept;
             frame
         };
         body.map_frame(keep).boxed()

@@ -21,6 +21,7 @@ mod connections;
 mod elicitation;
 mod form;
 mod http;
+mod http_sessions;
 mod lines;
 mod listing;
 mod open_messages;

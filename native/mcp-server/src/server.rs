@@ -22,8 +22,6 @@ use std::sync::{Arc, OnceLock};
 const MOST_THREADS: usize = 128;
 /// Maximum number of queued calls; further ones are refused as busy.
 const MOST_WAITING: usize = 4096;
-/// Maximum number of connected clients.
-const MOST_SESSIONS: usize = 256;
 /// Methods whose parameters the library parses; if it cannot, they arrive as custom requests.
 const METHODS: [&str; 3] = ["initialize", "tools/list", "tools/call"];
 
@@ -150,13 +148,7 @@ impl ServerHandler for ConnectionServer {
         request: InitializeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
-        if self.own.get().is_none() {
-            if self.shared.sessions.count() >= MOST_SESSIONS {
-                let message = format!("{MOST_SESSIONS} clients are connected already; try again later");
-                return Err(ErrorData::internal_error(message, None));
-            }
-            self.own.get_or_init(|| self.shared.sessions.begin());
-        }
+        self.own.get_or_init(|| self.shared.sessions.begin());
         context.peer.set_peer_info(request.clone());
         self.negotiate_initialize(&request)
     }

@@ -187,11 +187,6 @@ impl McpSessions {
         self.add(true)
     }
 
-    /// Number of open sessions.
-    pub(crate) fn count(&self) -> usize {
-        lock(&self.0).len()
-    }
-
     fn add(&self, is_shared: bool) -> Arc<McpSession> {
         let id = random_name();
         let (state, held, ending) = (Mutex::default(), Mutex::default(), Mutex::default());

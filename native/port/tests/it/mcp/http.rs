@@ -175,6 +175,30 @@ fn a_session_cannot_see_the_commands_of_another() {
 }
 
 #[test]
+fn the_session_that_has_been_idle_longest_ends_for_a_new_one() {
+    let (world, mark) = (World::new(), marker());
+    let server = Server::new(&world);
+    let (busy, idle, used) = (server.session(), server.session(), server.session());
+    let ping =
+        |session: &str| server.post(&[("Mcp-Session-Id", session)], &request("ping", json!({}))).status;
+    let sleep = request("tools/call", json!({"name": "shell_exec", "arguments": sleeper(&mark)}));
+    std::thread::scope(|scope| {
+        let call = scope.spawn(|| server.post(&[("Mcp-Session-Id", &busy)], &sleep));
+        wait_until(|| marked(&mark).len() > 1);
+        // As many as may be; one more ends one.
+        let others: Vec<String> = (3..256).map(|_| server.session()).collect();
+        assert_eq!(ping(&used), 200);
+        let new = server.session();
+        assert_eq!(ping(&idle), 404);
+        for session in [&used, &new, &others[0]] {
+            assert_eq!(ping(session), 200);
+        }
+        assert!(marked(&mark).len() > 1 && !call.is_finished(), "a session with a running call is not idle");
+        server.exchange("DELETE /mcp", &[("Mcp-Session-Id", &busy)], "");
+    });
+}
+
+#[test]
 fn bodies_that_do_not_end_take_no_memory_without_bound() {
     let world = World::new();
     let server = Server::new(&world);
