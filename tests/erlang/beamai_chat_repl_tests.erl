@@ -219,7 +219,8 @@ long_results_are_shown_by_pages_test_() ->
 the_chat_has_all_tools_test_() ->
     {timeout, 60, fun() ->
         Server = chat_server:start([chat_server:says(openai_stream, <<"Yes.">>)]),
-        Port = start(model_env(Server)),
+        Servers = directory_with_language_server(),
+        Port = start([{"PATH", Servers ++ ":" ++ os:getenv("PATH")} | model_env(Server)]),
         until(Port, "> "),
         type(Port, "Hello"),
         until(Port, "Yes."),
@@ -232,8 +233,17 @@ the_chat_has_all_tools_test_() ->
         %% No search engine is set.
         ?assertEqual([<<"web_search">>], All -- Names),
         _ = stop(Port),
+        ok = file:del_dir_r(Servers),
         chat_server:stop(Server)
     end}.
+
+%% The machine may have none. This one is looked for, and not started.
+directory_with_language_server() ->
+    Dir = string:trim(os:cmd("mktemp -d")),
+    Server = filename:join(Dir, "clangd"),
+    ok = file:write_file(Server, <<"#!/bin/sh\n">>),
+    ok = file:change_mode(Server, 8#755),
+    Dir.
 
 colour_is_for_terminals_test_() ->
     {timeout, 60, fun() ->
