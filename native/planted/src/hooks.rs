@@ -2,8 +2,9 @@
 
 use super::config;
 use super::directory::OpenDirectory;
+use super::layout::RepositoryLayout;
 use super::repository::{Cleaner, is_of_git, is_run};
-use super::sources::work_tree;
+use super::sources;
 use super::way::{Entry, KnownLinks, Way, open_parent};
 use rustix::fs::FileType;
 use std::collections::BTreeMap;
@@ -15,26 +16,27 @@ pub(super) type RelativeHooks = BTreeMap<(PathBuf, bool), Vec<PathBuf>>;
 impl Cleaner<'_> {
     /// Takes out the hooks that git would run in the work trees of a new repository, except copies of trusted ones.
     pub(super) fn clean_relative_hooks(&mut self, repository: &Path) {
-        let all = self.hooks;
-        if all.is_empty() {
-            return;
-        }
-        let path = self.real.join(repository);
-        // What runs for a push lies in the repository's own directory.
-        let mut trees = vec![self.real.join(work_tree(repository)), path.clone()];
-        trees.extend(named_work_trees(&path).iter().map(|tree| way_of(tree).end));
-        let is_apart = is_apart(&path);
-        for ((hooks, is_own), trusted) in all {
-            if is_apart && !is_own {
-                continue;
-            }
-            for tree in &trees {
-                self.clean_hooks_of_tree(tree, hooks, trusted);
+        let layout = RepositoryLayout::of(&self.top, &self.real, repository);
+        let named = layout.directories.iter().flat_map(|directory| named_work_trees(directory)).collect();
+        let mut bases: Vec<PathBuf> = layout.of_hooks(&named).iter().map(|base| way_of(base).end).collect();
+        bases.sort();
+        bases.dedup();
+        let is_apart = is_apart(&self.real.join(repository));
+        let known = self.hooks.iter().filter(|((_, is_own), _)| *is_own || !is_apart);
+        let mut all: BTreeMap<PathBuf, Vec<PathBuf>> =
+            known.map(|((hooks, _), trusted)| (hooks.clone(), trusted.clone())).collect();
+        // The settings of one that commands cannot write are as they were.
+        sources::relative_hooks_of(&layout.directories)
+            .into_iter()
+            .for_each(|hooks| _ = all.entry(hooks).or_default());
+        for (hooks, trusted) in &all {
+            for base in &bases {
+                self.clean_hooks_of_tree(base, hooks, trusted);
                 // The hooks in Husky's directory run files from its parent.
                 if let (true, Some(above)) = (hooks.ends_with(".husky/_"), hooks.parent()) {
                     let trusted: Vec<PathBuf> =
                         trusted.iter().filter_map(|hooks| Some(hooks.parent()?.to_owned())).collect();
-                    self.clean_hooks_of_tree(tree, above, &trusted);
+                    self.clean_hooks_of_tree(base, above, &trusted);
                 }
             }
         }

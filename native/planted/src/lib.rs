@@ -1,13 +1,13 @@
 //! Finds what a command leaves behind that the user's own git would run later, outside the sandbox.
 //!
 //! Mounts protect what exists when a command starts, including files that git's settings include and the hooks that they name
-//! ([`sources`]). Where mounts are not allowed or were lifted, it is compared at the end ([`known`]) with its state before the
-//! oldest command that was still running ([`baseline`]). Links in the paths to these files ([`way`]) can be replaced meanwhile,
-//! and are put back at the end ([`trusted`]).
+//! (`sources`). Where mounts are not allowed or were lifted, it is compared at the end (`known`) with its state before the
+//! oldest command that was still running (`baseline`). Links in the paths to these files (`way`) can be replaced meanwhile,
+//! and are put back at the end (`trusted`).
 //!
 //! What a command creates can only be checked when it ends. Each new repository keeps the settings that are known to be harmless
-//! ([`settings`]), and its hooks are renamed. In each existing one, new `exec` commands of a rebase are removed, and so is other
-//! state that git would not have made ([`files`], [`sequence`]). An ordinary clone stays unchanged.
+//! (`settings`), and its hooks are renamed. In each existing one, new `exec` commands of a rebase are removed, and so is other
+//! state that git would not have made (`files`, `sequence`). An ordinary clone stays unchanged.
 //!
 //! For Linux only; empty elsewhere.
 
@@ -24,6 +24,7 @@ mod findings;
 mod hooks;
 mod index;
 mod known;
+mod layout;
 mod links;
 mod named;
 mod nested;

@@ -4,10 +4,15 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// A path in a setting as git expands it ("pathname" in git-config(1)): `~/`, `~USER/`, `%(prefix)/`, and `:(optional)` before it.
-pub(super) fn expanded(path: &Path) -> PathBuf {
-    let path = path.as_os_str().as_bytes();
-    let path = path.strip_prefix(b":(optional)").unwrap_or(path);
+/// The paths that a setting may mean ("pathname" in git-config(1)), with `~/`, `~USER/` and `%(prefix)/` expanded. Newer versions of
+/// git take `:(optional)` before a path for an option, and older ones for a part of it.
+pub(super) fn expanded(path: &Path) -> impl Iterator<Item = PathBuf> {
+    let bytes = path.as_os_str().as_bytes();
+    let of_option = bytes.strip_prefix(b":(optional)").map(expanded_by_names);
+    of_option.into_iter().chain([expanded_by_names(bytes)])
+}
+
+fn expanded_by_names(path: &[u8]) -> PathBuf {
     let Some(end) = path.iter().position(|byte| *byte == b'/') else { return OsStr::from_bytes(path).into() };
     let (first, rest) = (&path[..end], OsStr::from_bytes(&path[end + 1..]));
     let base = match first {
@@ -46,7 +51,6 @@ mod tests {
         let home = PathBuf::from(std::env::var_os("HOME").unwrap());
         for (path, expected) in [
             ("~/h", home.join("h")),
-            (":(optional)~/h", home.join("h")),
             ("~root/h", home_of(b"root").unwrap().join("h")),
             ("%(prefix)/share/h", git_prefix().unwrap().join("share/h")),
             ("/h/~/x", "/h/~/x".into()),
@@ -54,8 +58,10 @@ mod tests {
             ("h", "h".into()),
             ("~nobody-has-this-name/h", "~nobody-has-this-name/h".into()),
         ] {
-            assert_eq!(expanded(Path::new(path)), expected, "{path}");
+            assert_eq!(expanded(Path::new(path)).collect::<Vec<_>>(), [expected], "{path}");
         }
+        let optional: Vec<PathBuf> = expanded(Path::new(":(optional)~/h")).collect();
+        assert_eq!(optional, [home.join("h"), ":(optional)~/h".into()]);
         assert!(git_prefix().unwrap().join("bin/git").exists());
     }
 }

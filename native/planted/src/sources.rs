@@ -1,17 +1,18 @@
 //! Files that commands can write to and that git reads settings or hooks from because trusted settings name them.
 
 use super::budget::UNREAD;
-use super::config::{self, ConfigEntry};
+use super::config::{self, CONFIGS, ConfigEntry};
 use super::directory::{OpenDirectory, read_all};
 use super::hooks::RelativeHooks;
 use super::known::KnownSettings;
+use super::layout::RepositoryLayout;
 use super::pathname::expanded;
 use super::way::{KnownLinks, Way};
 use beamai_workspace::decode_path;
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use std::collections::{BTreeSet, HashMap};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Maximum depth of includes that git follows.
@@ -57,6 +58,7 @@ struct References {
     includes: Vec<PathBuf>,
     hooks: Vec<PathBuf>,
     templates: Vec<PathBuf>,
+    trees: Vec<PathBuf>,
 }
 
 /// Collects trusted paths.
@@ -67,11 +69,13 @@ struct Search<'s> {
     seen: BTreeSet<(PathBuf, TrustedKind)>,
     /// Paths of hooks, which are relative to the work tree.
     hooks: BTreeSet<PathBuf>,
+    /// Paths of a repository's work trees, relative to its directory.
+    trees: BTreeSet<PathBuf>,
     trusted: Vec<TrustedPath>,
 }
 
 impl ConfigSources {
-    /// Those named by the user's own settings, and by repositories beneath one directory.
+    /// Those named by the user's own settings, and by repositories beneath and around one directory.
     pub(super) fn of(
         root: &Path,
         roots: &[PathBuf],
@@ -80,32 +84,25 @@ impl ConfigSources {
         links: &KnownLinks,
     ) -> Self {
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
-        let (seen, hooks, trusted) = Default::default();
-        let mut search = Search { roots, links, seen, hooks, trusted };
+        let mut search = Search::new(roots, links);
         for config in own_configs() {
             search.note(&config, TrustedKind::Config);
             search.follow(&config, DEPTH);
         }
         let own = search.hooks.clone();
-        let repositories: Vec<PathBuf> = repositories.iter().map(|path| decode_path(path)).collect();
-        for repository in &repositories {
-            let Ok(directory) = top.beneath(repository) else { continue };
-            let path = root.join(repository);
-            search.note_own_links(&path, &directory);
-            for name in ["config", "config.worktree"] {
-                search.follow(&path.join(name), DEPTH);
-            }
+        let beneath = repositories.iter().map(|path| RepositoryLayout::of(top, &root, &decode_path(path)));
+        let mut bases = Vec::new();
+        for layout in beneath.chain(RepositoryLayout::around(&root)) {
+            search.trees.clear();
+            layout.directories.iter().for_each(|path| search.note_repository(path));
+            bases.extend(layout.of_hooks(&search.trees));
         }
+        let hooks = std::mem::take(&mut search.hooks);
         let mut relative_hooks = RelativeHooks::new();
-        for hooks in std::mem::take(&mut search.hooks) {
-            let mut directories = Vec::new();
-            for repository in &repositories {
-                directories.push(root.join(work_tree(repository)).join(&hooks));
-                // What runs for a push lies there.
-                if hooks.components().all(|part| matches!(part, Component::Normal(_))) {
-                    directories.push(root.join(repository).join(&hooks));
-                }
-            }
+        for hooks in hooks {
+            // An absolute path is that of repositories elsewhere, too.
+            let bases = if hooks.is_absolute() { std::slice::from_ref(&root) } else { &*bases };
+            let directories: Vec<PathBuf> = bases.iter().map(|base| base.join(&hooks)).collect();
             directories.iter().for_each(|directory| search.note_hooks(directory));
             if hooks.is_relative() {
                 let is_own = own.contains(&hooks);
@@ -128,7 +125,19 @@ impl ConfigSources {
     }
 }
 
-impl Search<'_> {
+impl<'s> Search<'s> {
+    fn new(roots: &'s [PathBuf], links: &'s KnownLinks) -> Self {
+        let (seen, hooks, trees, trusted) = Default::default();
+        Self { roots, links, seen, hooks, trees, trusted }
+    }
+
+    /// Notes what leads on from a repository's directory.
+    fn note_repository(&mut self, path: &Path) {
+        let Ok(directory) = OpenDirectory::root(path) else { return };
+        self.note_own_links(path, &directory);
+        CONFIGS.iter().for_each(|name| self.follow(&path.join(name), DEPTH));
+    }
+
     /// Notes the files of a repository that are links; what is not is protected in its place.
     fn note_own_links(&mut self, path: &Path, directory: &OpenDirectory) {
         for (name, kind) in [
@@ -149,9 +158,10 @@ impl Search<'_> {
 
     fn follow(&mut self, config: &Path, depth: usize) {
         let references = references(config);
-        self.hooks.extend(references.hooks.iter().map(|path| in_tree(&expanded(path))));
-        for include in &references.includes {
-            let path = config.parent().unwrap_or(config).join(expanded(include));
+        self.hooks.extend(references.hooks.iter().flat_map(|path| expanded(path)).map(|path| in_tree(&path)));
+        self.trees.extend(references.trees.iter().cloned());
+        for include in references.includes.iter().flat_map(|path| expanded(path)) {
+            let path = config.parent().unwrap_or(config).join(include);
             self.note(&path, TrustedKind::Config);
             if depth > 0 {
                 self.follow(&path, depth - 1);
@@ -190,12 +200,12 @@ impl Search<'_> {
     }
 }
 
-/// The directory where git runs the hooks of a repository.
-pub(super) fn work_tree(repository: &Path) -> &Path {
-    match (repository.file_name(), repository.parent()) {
-        (Some(name), Some(parent)) if name == ".git" => parent,
-        _ => repository,
-    }
+/// The relative paths of hooks that the settings in these directories name.
+pub(super) fn relative_hooks_of(directories: &[PathBuf]) -> BTreeSet<PathBuf> {
+    let links = KnownLinks::new();
+    let mut search = Search::new(&[], &links);
+    directories.iter().for_each(|path| search.note_repository(path));
+    search.hooks.into_iter().filter(|path| path.is_relative()).collect()
 }
 
 /// The config files of this user and machine.
@@ -218,7 +228,7 @@ pub(super) fn templates() -> Vec<PathBuf> {
     let configs = own_configs();
     let named = configs.iter().flat_map(|config| {
         let references = references(config);
-        references.templates.iter().map(|path| expanded(path)).collect::<Vec<_>>()
+        references.templates.iter().flat_map(|path| expanded(path)).collect::<Vec<_>>()
     });
     let variable = std::env::var_os("GIT_TEMPLATE_DIR").map(PathBuf::from);
     let all = named.chain(variable).chain(TEMPLATES.map(PathBuf::from));
@@ -263,6 +273,9 @@ fn read(path: &Path) -> Option<References> {
     let mut references = References::default();
     for entry in entries {
         let value = entry.path();
+        if entry.is_work_tree() && !value.as_os_str().is_empty() {
+            references.trees.push(value.clone());
+        }
         let ConfigEntry { section, key, .. } = entry;
         match (section.as_str(), key.as_str()) {
             _ if value.as_os_str().is_empty() => {}

@@ -37,7 +37,7 @@ pub(super) fn trees_of(real: &Path, repository: &OpenDirectory, pointers: &Trees
 }
 
 /// The work tree that a file names where the repository's directory is that of a linked one.
-fn linked_tree(real: &Path, repository: &OpenDirectory) -> Option<PathBuf> {
+pub(super) fn linked_tree(real: &Path, repository: &OpenDirectory) -> Option<PathBuf> {
     let git = real.join(path_of(&repository.read("gitdir").ok()?)?);
     Some(git.parent()?.to_owned())
 }
@@ -131,7 +131,7 @@ fn holds_repository(tree: &Path, repository: &Path) -> bool {
 }
 
 /// The directories from which a repository takes its settings and hooks.
-fn own_directories(own: &Path) -> Vec<PathBuf> {
+pub(super) fn own_directories(own: &Path) -> Vec<PathBuf> {
     let common = OpenDirectory::root(own).ok().and_then(|directory| common_directory(own, &directory));
     common.into_iter().chain([own.to_owned()]).collect()
 }

@@ -1,6 +1,7 @@
 //! What sandboxed commands leave for the person's own git. Each attempt is shown to work first: planted without a sandbox,
 //! the program runs when git is used outside; planted under one, it does not, and the result says what was taken out.
 
+mod around;
 mod ended;
 mod inside;
 mod leftovers;

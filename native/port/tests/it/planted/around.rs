@@ -1,0 +1,112 @@
+//! Repositories of which only a part lies in the workspace: it is a directory in one, or a work tree of one that lies elsewhere.
+
+use super::Outside;
+use crate::common::{PROGRAM, required};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::Command;
+use tempfile::TempDir;
+
+const COMMIT: &[&str] = &["commit", "-q", "--allow-empty", "-m", "x"];
+
+/// A directory prepared by the person, with a workspace in it.
+struct Prepared<'p> {
+    script: &'p str,
+    workspace: &'p str,
+}
+
+impl Prepared<'_> {
+    /// What a command leaves: whether a program of it runs when the person uses git in a directory, and the result.
+    fn left(&self, sandbox: &str, command: &str, directory: &str, words: &[&str]) -> (bool, Value) {
+        let (outside, dir) = (Outside::new(), TempDir::new_in("/var/tmp").unwrap());
+        let script = format!(
+            "set -e; new() {{ git init -q -b main $1; git -C $1 commit -q --allow-empty -m x; }}; {}",
+            self.script
+        );
+        person(&outside, dir.path(), &script);
+        let hook = format!(
+            "hook() {{ mkdir -p $1; printf '#!/bin/sh\\ntouch {0}\\n' > $1/$2; chmod +x $1/$2; }}; {1}",
+            outside.mark().display(),
+            command.replace("MARK", outside.mark().to_str().unwrap())
+        );
+        let mut port = Command::new(PROGRAM);
+        port.args(["call", "--default", "allow", "--sandbox", sandbox, "--workspace"]);
+        port.arg(dir.path().join(self.workspace)).env("HOME", outside.home.path());
+        let output = port.args(["shell_exec", &json!({"command": hook}).to_string()]).output().unwrap();
+        let result = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+        (outside.runs(&dir.path().join(directory), words), result)
+    }
+
+    fn assert_nothing_runs(&self, command: &str, directory: &str, words: &[&str]) {
+        let (runs, result) = self.left("off", command, directory, words);
+        assert!(runs, "{}, {command}: plants nothing even where it may: {result}", self.script);
+        let (runs, result) = self.left(&required(), command, directory, words);
+        assert!(!runs, "{}, {command}: what it planted runs: {result}", self.script);
+    }
+}
+
+fn person(outside: &Outside, directory: &Path, script: &str) {
+    let mut shell = Command::new("bash");
+    shell
+        .args(["-c", script])
+        .current_dir(directory)
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap());
+    let output = shell.env("HOME", outside.home.path()).output().unwrap();
+    assert!(output.status.success(), "{script}: {output:?}");
+}
+
+#[test]
+fn hooks_of_a_repository_around_the_workspace_stay() {
+    let existing = "new m; mkdir -p m/web/.husky; printf '#!/bin/sh\\n' > m/web/.husky/pre-commit; \
+                    chmod +x m/web/.husky/pre-commit; git -C m config core.hooksPath web/.husky";
+    let absolute = "new m; mkdir m/web; git -C m config core.hooksPath $PWD/m/web/.husky";
+    let relative = "new m; mkdir m/web; git -C m config core.hooksPath web/.husky";
+    let global = "new m; mkdir m/web; git config --global core.hooksPath web/.husky";
+    for script in [existing, absolute, relative, global] {
+        Prepared { script, workspace: "m/web" }.assert_nothing_runs(
+            "hook .husky pre-commit",
+            "m/web",
+            COMMIT,
+        );
+    }
+    let script = "new m; mkdir m/web; touch m/web/c; git -C m config include.path ../web/c";
+    let command = "printf '[alias]\\nst = !touch MARK\\n' > c; true";
+    Prepared { script, workspace: "m/web" }.assert_nothing_runs(command, "m", &["st"]);
+    let script =
+        "new m; git clone -q --bare m b.git; git -C b.git config core.hooksPath w/hooks; mkdir b.git/w";
+    let push = &["push", "-q", "../b.git", "HEAD:refs/heads/new"];
+    Prepared { script, workspace: "b.git/w" }.assert_nothing_runs("hook hooks post-receive", "m", push);
+}
+
+#[test]
+fn hooks_in_a_work_tree_of_a_repository_elsewhere_stay() {
+    let linked = "new m; git -C m config core.hooksPath .husky; git -C m worktree add -q ../w";
+    let existing = "new m; mkdir m/.husky; printf '#!/bin/sh\\n' > m/.husky/pre-commit; chmod +x m/.husky/pre-commit; \
+                    git -C m add .; git -C m commit -qm y; git -C m config core.hooksPath .husky; git -C m worktree add -q ../w";
+    let apart = "git init -q --separate-git-dir $PWD/g w; git -C w config core.hooksPath .husky";
+    let module = "new s; new m; git -C m -c protocol.file.allow=always submodule -q add $PWD/s w; git -C m/w config core.hooksPath .husky; ln -s m/w w";
+    for script in [linked, existing, apart, module] {
+        Prepared { script, workspace: "w" }.assert_nothing_runs("hook .husky pre-commit", "w", COMMIT);
+    }
+    let script = "new m; mkdir w; git -C m config core.hooksPath .husky; git -C m worktree add -q ../w/t";
+    Prepared { script, workspace: "w" }.assert_nothing_runs("hook t/.husky pre-commit", "w/t", COMMIT);
+    let script = "new m; mkdir w; git -C m worktree add -q ../w/t; touch w/t/c; git -C m config include.path ../../w/t/c";
+    let command = "printf '[alias]\\nst = !touch MARK\\n' > t/c; true";
+    Prepared { script, workspace: "w" }.assert_nothing_runs(command, "w/t", &["st"]);
+    // A command has made it a work tree.
+    let script = "new m; mkdir w; git -C m config core.hooksPath .husky";
+    let command = "mkdir x; echo \"gitdir: $(dirname $PWD)/m/.git\" > x/.git; hook x/.husky pre-commit";
+    Prepared { script, workspace: "w" }.assert_nothing_runs(command, "w/x", COMMIT);
+}
+
+#[test]
+fn hooks_are_found_wherever_git_runs_them() {
+    let script = "mkdir -p w/o; new w/r; git -C w/r config core.worktree ../../o; git -C w/r config core.hooksPath .husky";
+    Prepared { script, workspace: "w" }.assert_nothing_runs("hook o/.husky pre-commit", "w/r", COMMIT);
+    let script = "mkdir w; new w/r; git -C w/r config core.hooksPath ../hk; git clone -q w/r c";
+    let push = &["push", "-q", "origin", "HEAD:refs/heads/new"];
+    Prepared { script, workspace: "w" }.assert_nothing_runs("hook r/hk post-receive", "c", push);
+    let script = "new m; mkdir w; git config --global core.hooksPath $PWD/w/hooks";
+    Prepared { script, workspace: "w" }.assert_nothing_runs("hook hooks pre-commit", "m", COMMIT);
+}
