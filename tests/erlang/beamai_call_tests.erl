@@ -274,7 +274,22 @@ a_handler_that_outlives_the_application_dies_with_its_caller_test() ->
         end
      || End <- [fun() -> application:stop(beamai) end, fun kill_the_supervisor/0]
     ],
-    ok = beamai_runtime:ensure_started().
+    running().
+
+a_start_waits_until_what_a_killed_supervisor_left_has_ended_test() ->
+    running(),
+    Guard = whereis(beamai_guard),
+    Me = self(),
+    %% It holds the guard up for as long as it lives.
+    spawn(fun() -> true = erlang:suspend_process(Guard), Me ! held, timer:sleep(300) end),
+    receive
+        held -> ok
+    end,
+    kill_the_supervisor(),
+    ?assertEqual(Guard, whereis(beamai_guard)),
+    eventually(fun() -> not lists:keymember(beamai, 1, application:which_applications()) end),
+    ok = beamai_runtime:ensure_started(),
+    ?assertNotEqual(Guard, whereis(beamai_guard)).
 
 %% A caller that waits for a handler, for a worker and for the worker's handler.
 caller_with_handlers() ->
@@ -287,6 +302,13 @@ caller_with_handlers() ->
     Caller = spawn(fun() -> beamai_kernel:invoke(kernel([Both]), <<"both">>, #{}) end),
     Handlers = [receive {handler, Handler} -> Handler end || _ <- [1, 2]],
     {Caller, Handlers}.
+
+%% The application controller learns of the supervisor's death a moment later.
+running() ->
+    eventually(fun() ->
+        ok = beamai_runtime:ensure_started(),
+        is_pid(whereis(beamai_sup))
+    end).
 
 kill_the_supervisor() ->
     Monitor = erlang:monitor(process, beamai_sup),

@@ -5,6 +5,9 @@
 
 -export([start_link/0, init/1]).
 
+%% Timeout for the end of a process of an earlier supervisor, in milliseconds.
+-define(PATIENCE_MS, 10000).
+
 %% @doc Starts the supervisor under its own name.
 -spec start_link() -> {ok, pid()} | {error, term()}.
 start_link() ->
@@ -17,6 +20,7 @@ start_link() ->
 %% @private
 -spec init([]) -> {ok, {supervisor:sup_flags(), [supervisor:child_spec()]}}.
 init([]) ->
+    lists:foreach(fun await_end/1, [beamai_guard, beamai_journal, beamai_session_sup, beamai_port_sup, beamai_port]),
     beamai_guard:new_tables(),
     beamai_runs:new_table(),
     beamai_session:new_table(),
@@ -35,3 +39,12 @@ init([]) ->
         %% Last child, so that it stops first: stopping the port program ends everything that it has started.
         #{id => beamai_port_sup, start => {beamai_port_sup, start_link, []}, type => supervisor, shutdown => infinity}
     ]}}.
+
+%% Waits until a process of an earlier supervisor has ended. If that one was killed, its children end a moment later, and a new
+%% child could not take over the name.
+await_end(Name) ->
+    Monitor = erlang:monitor(process, Name),
+    receive
+        {'DOWN', Monitor, process, _, _} -> ok
+    after ?PATIENCE_MS -> erlang:demonitor(Monitor, [flush])
+    end.
