@@ -4,7 +4,15 @@ use super::directory::OpenDirectory;
 use super::pointers::directory_of;
 use super::trees::{linked_tree, own_directories};
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+
+/// Maximum number of repositories in the directory of another one.
+const MOST_INSIDE: usize = 1_000;
+/// Directories of a repository that hold others, by any names.
+const HOLDERS: [&str; 2] = ["modules", "worktrees"];
+/// Directories of a repository that hold none.
+const OWN: [&str; 6] = ["hooks", "info", "logs", "objects", "refs", "rr-cache"];
 
 /// The directories of a repository, which may lie anywhere.
 pub(super) struct RepositoryLayout {
@@ -18,6 +26,7 @@ impl RepositoryLayout {
     /// That of a path beneath a directory: a repository, or a file or a link that leads to one.
     pub(super) fn of(top: &OpenDirectory, root: &Path, path: &Path) -> Self {
         let own = directory_of(top, root, path);
+        let own = own.canonicalize().unwrap_or(own);
         let linked = OpenDirectory::root(&own).ok().and_then(|directory| linked_tree(&own, &directory));
         let trees = linked.into_iter().chain([root.join(work_tree(path))]).collect();
         Self { directories: own_directories(&own), trees }
@@ -36,6 +45,26 @@ impl RepositoryLayout {
             }
         }
         around
+    }
+
+    /// Those of the linked work trees and submodules whose directories lie in that of a repository.
+    pub(super) fn inside(repository: &Path) -> Vec<Self> {
+        let Ok(top) = OpenDirectory::root(repository) else { return Vec::new() };
+        let is_repository =
+            |path: &Path| top.beneath(path).is_ok_and(|directory| directory.kind("HEAD").is_some());
+        let is_entered = |parent: &Path, name: &OsStr| {
+            let first = parent.components().next().map_or(name, |first| first.as_os_str());
+            let is_own = OWN.iter().any(|own| name == *own);
+            HOLDERS.iter().any(|holder| first == *holder) && !(is_own && is_repository(parent))
+        };
+        let mut inside = Vec::new();
+        top.walk(is_entered, |_, path, entries| {
+            let is_repository = path != "" && entries.iter().any(|(name, _)| name == "HEAD");
+            if is_repository && inside.len() < MOST_INSIDE {
+                inside.push(Self::of(&top, repository, path));
+            }
+        });
+        inside
     }
 
     /// The directories in which git runs hooks: the work trees, also those that settings name, and for a push the repository's own.

@@ -5,7 +5,8 @@
 use super::directory::OpenDirectory;
 use super::files::KnownFiles;
 use super::repository::{Cleaner, beneath, risky_settings};
-use super::trees::is_bare;
+use super::sources;
+use super::trees::{is_bare, own_directories};
 use beamai_workspace::decode_path;
 use rustix::fs::FileType;
 use std::collections::BTreeMap;
@@ -119,10 +120,11 @@ impl Cleaner<'_> {
         }
     }
 
-    /// Whether commands cannot write to the repository at a path, or it is checked here.
+    /// Whether the repository at a path is checked here, or commands can write neither to it nor to what its settings name.
     fn is_looked_at(&self, path: &Path) -> bool {
         let Ok(real) = path.canonicalize() else { return false };
-        self.known.contains(&real) || !self.is_writable(&real)
+        let is_known = self.known.contains(&real) || self.root.sources.elsewhere.contains(&real);
+        is_known || !self.is_writable(&real) && !sources::leads_to(&own_directories(&real), self.writable)
     }
 
     /// Sets a file aside that takes settings from a place where nobody has looked.

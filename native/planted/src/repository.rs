@@ -132,9 +132,16 @@ impl<'c> Cleaner<'c> {
     /// Cleans several directories: what is most dangerous first, and what takes longest last, because the program may be
     /// killed meanwhile.
     pub(super) fn clean(cleaners: &mut [Self]) {
+        // Paths in several directories can lead to one place.
+        let mut aside = BTreeSet::new();
         for step in [Self::clean_trusted, Self::clean_settings] {
-            cleaners.iter_mut().for_each(step);
+            for cleaner in &mut *cleaners {
+                cleaner.aside.append(&mut aside);
+                step(cleaner);
+                aside.append(&mut cleaner.aside);
+            }
         }
+        cleaners.iter_mut().for_each(|cleaner| cleaner.aside.clone_from(&aside));
         Self::note_pointers(cleaners);
         for step in [Self::clean_state, Self::clean_indexes] {
             cleaners.iter_mut().for_each(step);

@@ -31,6 +31,8 @@ const TEMPLATES: [&str; 3] = [
 pub(super) struct ConfigSources {
     pub(super) trusted: Vec<TrustedPath>,
     pub(super) relative_hooks: RelativeHooks,
+    /// The directories of repositories elsewhere whose settings have been followed, links resolved.
+    pub(super) elsewhere: BTreeSet<PathBuf>,
 }
 
 /// A path by which git finds settings or hooks.
@@ -91,8 +93,16 @@ impl ConfigSources {
         }
         let own = search.hooks.clone();
         let beneath = repositories.iter().map(|path| RepositoryLayout::of(top, &root, &decode_path(path)));
+        let mut layouts: Vec<_> = beneath.chain(RepositoryLayout::around(&root)).collect();
+        let directories = |layouts: &[RepositoryLayout]| -> BTreeSet<PathBuf> {
+            let all = layouts.iter().flat_map(|layout| &layout.directories);
+            all.filter(|path| !path.starts_with(&root)).cloned().collect()
+        };
+        let around = directories(&layouts);
+        layouts.extend(around.iter().flat_map(|path| RepositoryLayout::inside(path)));
+        let elsewhere = directories(&layouts);
         let mut bases = Vec::new();
-        for layout in beneath.chain(RepositoryLayout::around(&root)) {
+        for layout in layouts {
             search.trees.clear();
             layout.directories.iter().for_each(|path| search.note_repository(path));
             bases.extend(layout.of_hooks(&search.trees));
@@ -109,7 +119,7 @@ impl ConfigSources {
                 relative_hooks.insert((hooks, is_own), directories);
             }
         }
-        Self { trusted: search.trusted, relative_hooks }
+        Self { trusted: search.trusted, relative_hooks, elsewhere }
     }
 
     /// Absolute paths of those that exist, links resolved, which commands could write.
@@ -206,6 +216,17 @@ pub(super) fn relative_hooks_of(directories: &[PathBuf]) -> BTreeSet<PathBuf> {
     let mut search = Search::new(&[], &links);
     directories.iter().for_each(|path| search.note_repository(path));
     search.hooks.into_iter().filter(|path| path.is_relative()).collect()
+}
+
+/// Whether git would find something in writable directories because the settings in these directories of repositories name it.
+pub(super) fn leads_to(directories: &[PathBuf], writable: &[PathBuf]) -> bool {
+    let links = KnownLinks::new();
+    let writable: Vec<PathBuf> = writable.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    let mut search = Search::new(&writable, &links);
+    directories.iter().for_each(|path| search.note_repository(path));
+    let hooks = std::mem::take(&mut search.hooks);
+    hooks.iter().filter(|path| path.is_absolute()).for_each(|path| search.note_hooks(path));
+    search.trusted.iter().any(|trusted| trusted.way.exists())
 }
 
 /// The config files of this user and machine.

@@ -101,6 +101,40 @@ fn hooks_in_a_work_tree_of_a_repository_elsewhere_stay() {
 }
 
 #[test]
+fn settings_in_the_directory_of_a_repository_elsewhere_count() {
+    let module = "new s; new m; mkdir m/web; git -C m -c protocol.file.allow=always submodule -q add $PWD/s";
+    for setting in ["core.hooksPath ../web/.husky", "core.hooksPath $PWD/m/web/.husky"] {
+        let script = &format!("{module} s; git -C m/s config {setting}");
+        Prepared { script, workspace: "m/web" }.assert_nothing_runs("hook .husky pre-commit", "m/s", COMMIT);
+    }
+    let script = &format!("{module} s; touch m/web/c; git -C m/s config include.path $PWD/m/web/c");
+    let command = "printf '[alias]\\nst = !touch MARK\\n' > c; true";
+    Prepared { script, workspace: "m/web" }.assert_nothing_runs(command, "m/s", &["st"]);
+    // The person has emptied the submodule, and checks it out again.
+    let script = &format!(
+        "{module} web/s; git -C m commit -qm s; git -C m/web/s config core.hooksPath .husky; rm m/web/s/.git"
+    );
+    let update =
+        &["-c", "alias.u=!git submodule update --init -f && git -C web/s commit -q --allow-empty -m x", "u"];
+    Prepared { script, workspace: "m/web" }.assert_nothing_runs("hook s/.husky pre-commit", "m", update);
+    let script = "new m; git -C m config extensions.worktreeConfig true; git -C m worktree add -q ../w; git -C m worktree add -q ../o; \
+                  git -C o config --worktree core.hooksPath $PWD/w/hk";
+    Prepared { script, workspace: "w" }.assert_nothing_runs("hook hk pre-commit", "o", COMMIT);
+}
+
+#[test]
+fn nothing_leads_to_a_repository_elsewhere_that_leads_back() {
+    let script = "mkdir w; new m; git -C m config core.hooksPath $PWD/w/hk";
+    for lead in ["echo \"gitdir: $(dirname $PWD)/m/.git\" > p/.git", "ln -s $(dirname $PWD)/m/.git p/.git"] {
+        let command = format!("hook hk pre-commit; mkdir p; {lead}");
+        Prepared { script, workspace: "w" }.assert_nothing_runs(&command, "w/p", COMMIT);
+    }
+    let script = "mkdir w; new m; rm -r m/.git/hooks; ln -s ../../w/hk m/.git/hooks";
+    let command = "hook hk pre-commit; mkdir p; echo \"gitdir: $(dirname $PWD)/m/.git\" > p/.git";
+    Prepared { script, workspace: "w" }.assert_nothing_runs(command, "w/p", COMMIT);
+}
+
+#[test]
 fn hooks_are_found_wherever_git_runs_them() {
     let script = "mkdir -p w/o; new w/r; git -C w/r config core.worktree ../../o; git -C w/r config core.hooksPath .husky";
     Prepared { script, workspace: "w" }.assert_nothing_runs("hook o/.husky pre-commit", "w/r", COMMIT);
