@@ -77,7 +77,7 @@ pub(super) struct Cleaner<'c> {
     pub(super) pointers: Arc<TreesOfPointers>,
     /// Those of all directories together.
     pub(super) hooks: &'c RelativeHooks,
-    /// Repositories that are protected, or checked here.
+    /// Repositories that are protected, or checked, in all directories together.
     pub(super) known: BTreeSet<PathBuf>,
     /// What was renamed here. Several paths can lead to one directory of hooks.
     pub(super) aside: BTreeSet<PathBuf>,
@@ -132,6 +132,9 @@ impl<'c> Cleaner<'c> {
     /// Cleans several directories: what is most dangerous first, and what takes longest last, because the program may be
     /// killed meanwhile.
     pub(super) fn clean(cleaners: &mut [Self]) {
+        // A file in one directory can lead to a repository in another one.
+        let known: BTreeSet<PathBuf> = cleaners.iter().flat_map(|cleaner| cleaner.known.clone()).collect();
+        cleaners.iter_mut().for_each(|cleaner| cleaner.known.clone_from(&known));
         // Paths in several directories can lead to one place.
         let mut aside = BTreeSet::new();
         for step in [Self::clean_trusted, Self::clean_settings] {

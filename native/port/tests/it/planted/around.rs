@@ -18,6 +18,18 @@ struct Prepared<'p> {
 impl Prepared<'_> {
     /// What a command leaves: whether a program of it runs when the person uses git in a directory, and the result.
     fn left(&self, sandbox: &str, command: &str, directory: &str, words: &[&str]) -> (bool, Value) {
+        self.left_where(None, sandbox, command, directory, words)
+    }
+
+    /// The same where commands may also write another directory.
+    fn left_where(
+        &self,
+        writable: Option<&str>,
+        sandbox: &str,
+        command: &str,
+        directory: &str,
+        words: &[&str],
+    ) -> (bool, Value) {
         let (outside, dir) = (Outside::new(), TempDir::new_in("/var/tmp").unwrap());
         let script = format!(
             "set -e; new() {{ git init -q -b main $1; git -C $1 commit -q --allow-empty -m x; }}; {}",
@@ -32,6 +44,12 @@ impl Prepared<'_> {
         let mut port = Command::new(PROGRAM);
         port.args(["call", "--default", "allow", "--sandbox", sandbox, "--workspace"]);
         port.arg(dir.path().join(self.workspace)).env("HOME", outside.home.path());
+        if let Some(writable) = writable {
+            let settings = dir.path().join("settings.json");
+            let writable = json!({"sandbox": {"mode": "required", "writable": [dir.path().join(writable)]}});
+            std::fs::write(&settings, writable.to_string()).unwrap();
+            port.arg("--settings").arg(settings);
+        }
         let output = port.args(["shell_exec", &json!({"command": hook}).to_string()]).output().unwrap();
         let result = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
         (outside.runs(&dir.path().join(directory), words), result)
@@ -143,4 +161,15 @@ fn hooks_are_found_wherever_git_runs_them() {
     Prepared { script, workspace: "w" }.assert_nothing_runs("hook r/hk post-receive", "c", push);
     let script = "new m; mkdir w; git config --global core.hooksPath $PWD/w/hooks";
     Prepared { script, workspace: "w" }.assert_nothing_runs("hook hooks pre-commit", "m", COMMIT);
+}
+
+#[test]
+fn a_work_tree_of_a_repository_that_commands_may_write_stays() {
+    let prepared =
+        Prepared { script: "new m; git -C m worktree add -q ../w; git -C m branch b", workspace: "w" };
+    let alias = &["-c", "alias.u=!git status && touch $HOME/ran", "u"];
+    let command = "git worktree add -q x b && git commit -q --allow-empty -m y";
+    let (works, result) = prepared.left_where(Some("m/.git"), &required(), command, "w/x", alias);
+    assert_eq!((&result["exit_code"], result.get("planted")), (&json!(0), None), "{result}");
+    assert!(works, "{result}");
 }
