@@ -20,14 +20,18 @@ start_link() ->
 %% @private
 -spec init([]) -> {ok, {supervisor:sup_flags(), [supervisor:child_spec()]}}.
 init([]) ->
-    lists:foreach(fun await_end/1, [beamai_guard, beamai_journal, beamai_session_sup, beamai_port_sup, beamai_port]),
+    lists:foreach(fun(#{id := Name}) -> await_end(Name) end, children()),
     beamai_guard:new_tables(),
     beamai_runs:new_table(),
     beamai_session:new_table(),
     beamai_session_nodes:new_table(),
     beamai_filter_state:new_table(),
     Flags = #{strategy => one_for_one, intensity => 5, period => 10},
-    {ok, {Flags, [
+    {ok, {Flags, children()}}.
+
+%% Each is registered under its id.
+children() ->
+    [
         #{id => beamai_guard, start => {beamai_guard, start_link, []}},
         #{id => beamai_journal, start => {beamai_journal, start_link, []}},
         #{
@@ -38,7 +42,7 @@ init([]) ->
         },
         %% Last child, so that it stops first: stopping the port program ends everything that it has started.
         #{id => beamai_port_sup, start => {beamai_port_sup, start_link, []}, type => supervisor, shutdown => infinity}
-    ]}}.
+    ].
 
 %% Waits until a process of an earlier supervisor has ended. If that one was killed, its children end a moment later, and a new
 %% child could not take over the name.

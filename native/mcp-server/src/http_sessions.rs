@@ -1,4 +1,4 @@
-//! The sessions over HTTP. Clients often go without ending theirs, so beyond a limit the one that has been idle longest ends for a new one.
+//! The sessions over HTTP. Many clients never end theirs, so beyond a limit the one that has been idle longest ends for a new one.
 
 use rmcp::transport::streamable_http_server::session::SessionManager;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
@@ -54,7 +54,7 @@ impl HttpSessions {
                     self.most
                 )
             })?;
-            // The library's own error says that there is no such session any more.
+            // It fails if the session has just ended by itself.
             _ = self.manager.close_session(&idle.into()).await;
         }
         Ok(SessionRoom { sessions: self, _beginning: beginning })
@@ -69,7 +69,7 @@ impl HttpSessions {
         idle.min_by_key(|(_, using)| using.last).map(|(id, _)| id.clone())
     }
 
-    /// Notes a request. `None` if there is no such session.
+    /// Counts a request of a session until the result is dropped. `None` for an unknown session.
     pub(crate) fn request(self: &Arc<Self>, id: &str) -> Option<SessionRequest> {
         self.uses().get_mut(id)?.requests += 1;
         Some(SessionRequest { sessions: Arc::clone(self), id: id.to_owned() })

@@ -25,7 +25,7 @@ impl Cleaner<'_> {
         let known = self.hooks.iter().filter(|((_, is_own), _)| *is_own || !is_apart);
         let mut all: BTreeMap<PathBuf, Vec<PathBuf>> =
             known.map(|((hooks, _), trusted)| (hooks.clone(), trusted.clone())).collect();
-        // The settings of one that commands cannot write are as they were.
+        // Its own settings count, too: if commands could write them, they have been cleaned already.
         sources::relative_hooks_of(&layout.directories)
             .into_iter()
             .for_each(|hooks| _ = all.entry(hooks).or_default());
