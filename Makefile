@@ -22,7 +22,7 @@ test:
 # The quick loop: format, clippy, unit tests of both languages.
 check:
 	@scripts/setup test
-	@scripts/check
+	@scripts/with-tmpfs scripts/check
 
 # Long runs and further clients, before a release.
 verify:

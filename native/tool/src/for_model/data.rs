@@ -3,6 +3,7 @@
 use super::ModelCall;
 use super::page::{EMPTY, cut};
 use serde_json::{Map, Value};
+use std::fmt::Write;
 
 /// Minimum length of an integer list that counts as an Erlang string because most elements are letters.
 const CHARACTERS: usize = 8;
@@ -143,21 +144,16 @@ fn elements(map: &Map<String, Value>, key: &str, count: usize, call: &ModelCall<
 fn size_of(value: &Value) -> usize {
     let mut count = CharCount(0);
     // Writing to it cannot fail.
-    _ = serde_json::to_writer(&mut count, value);
+    _ = write!(count, "{value}");
     count.0
 }
 
-/// Counts the characters of UTF-8 text that is written to it.
+/// Counts the characters that are written to it.
 struct CharCount(usize);
 
-impl std::io::Write for CharCount {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        const CONTINUATION: u8 = 0b1000_0000;
-        self.0 += bytes.iter().filter(|byte| **byte & 0b1100_0000 != CONTINUATION).count();
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
+impl std::fmt::Write for CharCount {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        self.0 += text.chars().count();
         Ok(())
     }
 }
