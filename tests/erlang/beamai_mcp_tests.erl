@@ -10,19 +10,26 @@ real_servers_test_() ->
         {"a reference server", fun a_reference_server/0},
         {"the reference server for files", fun the_reference_server_for_files/0},
         {"our own server", fun our_own_server/0},
-        {"what is structured", fun what_is_structured_comes_as_it_is/0},
-        {"schemas", fun schemas_of_any_kind_reach_models_and_are_checked/0},
-        {"plain parameters", fun plain_parameters_are_checked_as_those_of_any_tool/0},
-        {"errors", fun a_tool_that_fails_says_why/0},
-        {"images", fun images_come_as_the_protocol_has_them/0},
-        {"names", fun names_that_providers_refuse_are_mapped/0},
         {"permissions", fun servers_are_asked_about_by_default/0},
         {"annotations", fun annotations_are_believed_only_on_request/0},
         {"filters", fun filters_timeouts_and_retries_hold/0},
-        {"together", fun many_calls_run_at_once/0},
-        {"long texts", fun long_texts_are_cut_and_say_so/0},
         {"progress", fun progress_reaches_the_context/0}
     ]).
+
+%% Starting the server takes more than a second, so tests that only call its tools share one.
+one_server_test_() ->
+    Tests = [
+        {"what is structured", fun what_is_structured_comes_as_it_is/1},
+        {"schemas", fun schemas_of_any_kind_reach_models_and_are_checked/1},
+        {"plain parameters", fun plain_parameters_are_checked_as_those_of_any_tool/1},
+        {"errors", fun a_tool_that_fails_says_why/1},
+        {"images", fun images_come_as_the_protocol_has_them/1},
+        {"names", fun names_that_providers_refuse_are_mapped/1},
+        {"together", fun many_calls_run_at_once/1},
+        {"long texts", fun long_texts_are_cut_and_say_so/1}
+    ],
+    Shared = fun({_, Kernel}) -> in_order([{Name, fun() -> Test(Kernel) end} || {Name, Test} <- Tests]) end,
+    {setup, fun python/0, fun({Options, _}) -> close(Options) end, Shared}.
 
 %%% Tools and results
 
@@ -90,18 +97,15 @@ our_own_server() ->
         close(Options)
     end).
 
-what_is_structured_comes_as_it_is() ->
-    {Options, Kernel} = python(),
+what_is_structured_comes_as_it_is(Kernel) ->
     ?assertEqual({ok, #{<<"structured">> => #{<<"sum">> => 3}}}, call(Kernel, <<"mcp__python__add">>, #{<<"a">> => 2})),
     {ok, #{metadata := #{output_schema := Schema}}} = beamai_kernel:find_tool(Kernel, <<"mcp__python__add">>),
     ?assertMatch(
         #{<<"properties">> := #{<<"structured">> := #{<<"properties">> := #{<<"sum">> := #{<<"type">> := <<"integer">>}}}}},
         Schema
-    ),
-    close(Options).
+    ).
 
-schemas_of_any_kind_reach_models_and_are_checked() ->
-    {Options, Kernel} = python(),
+schemas_of_any_kind_reach_models_and_are_checked(Kernel) ->
     Name = <<"mcp__python__describe">>,
     {ok, #{input_schema := Schema} = Spec} = beamai_kernel:find_tool(Kernel, Name),
     ?assertNot(is_map_key(parameters, Spec)),
@@ -127,11 +131,9 @@ schemas_of_any_kind_reach_models_and_are_checked() ->
     [
         ?assertNotEqual({Part, nomatch}, {Part, binary:match(Message, Part)})
      || Part <- [<<"\"thing\" must be">>, <<"\"place.x\" must be number, not \"far\"">>, <<"\"place.y\" is missing">>]
-    ],
-    close(Options).
+    ].
 
-plain_parameters_are_checked_as_those_of_any_tool() ->
-    {Options, Kernel} = python(),
+plain_parameters_are_checked_as_those_of_any_tool(Kernel) ->
     {ok, #{parameters := Parameters}} = beamai_kernel:find_tool(Kernel, <<"mcp__python__add">>),
     ?assertEqual(
         #{<<"a">> => #{type => integer, required => true}, <<"b">> => #{type => integer, required => false, default => 1}},
@@ -140,20 +142,16 @@ plain_parameters_are_checked_as_those_of_any_tool() ->
     ?assertMatch(
         {error, #{error_type := invalid_input, message := <<"\"c\" is not an argument; \"a\" is missing (integer)", _/binary>>}},
         call(Kernel, <<"mcp__python__add">>, #{<<"c">> => 1})
-    ),
-    close(Options).
+    ).
 
-a_tool_that_fails_says_why() ->
-    {Options, Kernel} = python(),
+a_tool_that_fails_says_why(Kernel) ->
     {error, Error} = call(Kernel, <<"mcp__python__fail">>, #{<<"text">> => <<"the disk is full">>}),
     ?assertMatch(
         #{tool := <<"mcp__python__fail">>, error_type := execution_failed, details := #{reason := tool_failed}}, Error
     ),
-    ?assertNotEqual(nomatch, binary:match(maps:get(message, Error), <<"the disk is full">>)),
-    close(Options).
+    ?assertNotEqual(nomatch, binary:match(maps:get(message, Error), <<"the disk is full">>)).
 
-images_come_as_the_protocol_has_them() ->
-    {Options, Kernel} = python(),
+images_come_as_the_protocol_has_them(Kernel) ->
     ?assertEqual(
         {ok, #{
             <<"text">> => <<"a dot">>,
@@ -162,11 +160,9 @@ images_come_as_the_protocol_has_them() ->
             ]
         }},
         call(Kernel, <<"mcp__python__picture">>, #{})
-    ),
-    close(Options).
+    ).
 
-names_that_providers_refuse_are_mapped() ->
-    {Options, Kernel} = python(),
+names_that_providers_refuse_are_mapped(Kernel) ->
     Name = <<"mcp__python__admin_files_list">>,
     ?assertEqual({ok, #{<<"text">> => <<"listed">>}}, call(Kernel, Name, #{})),
     {ok, #{metadata := Metadata}} = beamai_kernel:find_tool(Kernel, Name),
@@ -174,8 +170,7 @@ names_that_providers_refuse_are_mapped() ->
     ?assertEqual(
         [<<"mcp__python__", (Own)/binary>> || Own <- [<<"add">>, <<"admin_files_list">>]],
         [N || #{name := N} <- lists:sublist(beamai_kernel:tools_by_tag(Kernel, <<"mcp__python">>), 2)]
-    ),
-    close(Options).
+    ).
 
 %%% Permissions, filters, time
 
@@ -239,24 +234,20 @@ filters_timeouts_and_retries_hold() ->
     receive filtered -> ok end,
     close(Options).
 
-many_calls_run_at_once() ->
-    {Options, Kernel} = python(),
+many_calls_run_at_once(Kernel) ->
     Numbers = lists:seq(1, 50),
     Calls = [{<<"mcp__python__add">>, #{<<"a">> => N, <<"b">> => 0}} || N <- Numbers],
     {Outcomes, _} = beamai_kernel:invoke_all(Kernel, Calls, #{}),
-    ?assertEqual([{ok, #{<<"structured">> => #{<<"sum">> => N}}} || N <- Numbers], Outcomes),
-    close(Options).
+    ?assertEqual([{ok, #{<<"structured">> => #{<<"sum">> => N}}} || N <- Numbers], Outcomes).
 
-long_texts_are_cut_and_say_so() ->
-    {Options, Kernel} = python(),
+long_texts_are_cut_and_say_so(Kernel) ->
     Text = binary:copy(<<"0123456789">>, 300000),
     {ok, #{<<"text">> := Cut, <<"truncated">> := true, <<"text_bytes">> := 3000000}} =
         call(Kernel, <<"mcp__python__remember">>, #{<<"text">> => Text}),
-    ?assertEqual({1 bsl 20, 0}, {byte_size(Cut), element(1, binary:match(Text, Cut))}),
-    close(Options).
+    ?assertEqual({1 bsl 20, 0}, {byte_size(Cut), element(1, binary:match(Text, Cut))}).
 
 progress_reaches_the_context() ->
-    {Options, Kernel} = python(),
+    Options = mcp_servers:python(),
     beamai_test:in_workspace(fun(Dir) ->
         Args = work(Dir, 0.4),
         {ok, #{<<"text">> := <<"done">>}} =
@@ -264,10 +255,9 @@ progress_reaches_the_context() ->
         Told = [Progress || {beamai_progress, r, Progress} <- beamai_test:mailbox()],
         ?assertEqual([0.0, 1.0, 2.0, 3.0], [Part * 1.0 || #{<<"progress">> := Part} <- Told]),
         ?assertMatch(#{<<"tool">> := <<"mcp__python__work">>, <<"message">> := <<"part 0">>}, hd(Told)),
-        flush()
-    end),
-    ?assert(is_map(Kernel)),
-    close(Options).
+        flush(),
+        close(Options)
+    end).
 
 python() ->
     mcp_servers:connected(mcp_servers:python()).
