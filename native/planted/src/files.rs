@@ -5,6 +5,7 @@ use super::budget::{TOO_MUCH, UNREAD};
 use super::config;
 use super::directory::{FileStamp, OpenDirectory};
 use super::index::{self, Unreadable};
+use super::layout::RepositoryLayout;
 use super::links::{Links, links_in};
 use super::named::{CONFLICTS, LinkedTrees, linked_trees};
 use super::nested::{KnownEntries, entries, is_foreign, nested};
@@ -15,7 +16,7 @@ use super::references::{StrayReferences, stray_references};
 use super::repository::{Cleaner, FoundRepository};
 use super::settings::is_command;
 use super::state::{KnownState, state};
-use super::trees::{KnownTree, named_trees, trees_of};
+use super::trees::{KnownTree, named_trees, own_directories, trees_of};
 use rustix::fs::FileType;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -34,6 +35,8 @@ pub(super) struct KnownFiles {
     /// Of the settings, which say how an index is read.
     settings: [Option<FileStamp>; 2],
     common_directory: Option<PathBuf>,
+    /// The directories from which git takes its settings.
+    pub(super) directories: Vec<PathBuf>,
     remotes: BTreeSet<String>,
     pub(super) links: Links,
     pub(super) linked_trees: LinkedTrees,
@@ -62,6 +65,7 @@ impl KnownFiles {
             indexes,
             settings: settings(repository),
             common_directory: common_directory(&real, repository),
+            directories: own_directories(&real),
             remotes,
             links,
             linked_trees: linked_trees(repository),
@@ -83,7 +87,8 @@ impl KnownFiles {
         let above = path.parent()?;
         let parent = top.beneath(above).ok()?;
         let gitfile = Some(told_gitfile(&parent, &root.join(above), path.file_name()?));
-        Some(Self { gitfile, ..Self::default() })
+        let directories = RepositoryLayout::of(top, root, path).directories;
+        Some(Self { gitfile, directories, ..Self::default() })
     }
 
     pub(super) fn has_same_common_directory(&self, real: &Path, repository: &OpenDirectory) -> bool {

@@ -6,6 +6,7 @@ use super::directory::OpenDirectory;
 use super::files::changed_indexes;
 use super::findings::{Findings, STILL_THERE};
 use super::hooks::{RelativeHooks, way_of};
+use super::layout::RepositoryLayout;
 use super::pointers::{TreesOfPointers, trees_of_pointers};
 use super::settings::is_harmless;
 use super::shared::SETTINGS;
@@ -175,10 +176,16 @@ impl<'c> Cleaner<'c> {
                 Err(_) if found.is_begun => {}
                 Err(_) => self.clean_gitfile(&found.path, &found.text),
             }
-            if found.is_new && !found.is_begun {
+            if !found.is_begun && (found.is_new || self.leads_elsewhere(found)) {
                 self.clean_relative_hooks(&found.path);
             }
         }
+    }
+
+    /// Whether git takes the settings of a repository that was there before from other directories than then.
+    fn leads_elsewhere(&self, found: &FoundRepository) -> bool {
+        let now = RepositoryLayout::of(&self.top, &self.real, &found.path).directories;
+        self.root.files.get(&found.text).is_none_or(|known| known.directories != now)
     }
 
     fn clean_settings_of(&mut self, found: &FoundRepository, directory: &OpenDirectory) {

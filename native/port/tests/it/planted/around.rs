@@ -153,6 +153,37 @@ fn nothing_leads_to_a_repository_elsewhere_that_leads_back() {
 }
 
 #[test]
+fn a_work_tree_that_was_there_and_leads_elsewhere_now_has_no_hooks_of_the_command() {
+    let elsewhere = "new k; git -C k config core.hooksPath .husky; mkdir w; new w/q;";
+    let turn = "echo \"gitdir: $(dirname $PWD)/k/.git\" > n/.git";
+    let cases = [
+        ("mkdir w/n; ln -s ../q/.git w/n/.git", format!("rm n/.git; {turn}")),
+        ("mkdir w/n; ln -s nowhere w/n/.git", format!("rm n/.git; {turn}")),
+        (
+            "mkdir w/n; ln -s ../q w/lq; ln -s ../lq/.git w/n/.git",
+            "rm lq; ln -s $(dirname $PWD)/k lq".to_owned(),
+        ),
+        (
+            "mkdir w/n; ln -s q w/lq; echo 'gitdir: ../lq/.git' > w/n/.git",
+            "rm lq; ln -s $(dirname $PWD)/k lq".to_owned(),
+        ),
+        ("git -C w/q worktree add -q ../n", turn.to_owned()),
+        (
+            "git -C w/q worktree add -q ../n",
+            "echo $(dirname $PWD)/k/.git > q/.git/worktrees/n/commondir".to_owned(),
+        ),
+        ("new w/n", "echo $(dirname $PWD)/k/.git > n/.git/commondir".to_owned()),
+        ("new w/n", "mv n/.git n/.old; ln -s $(dirname $PWD)/k/.git n/.git".to_owned()),
+    ];
+    for (before, turned) in cases {
+        let script = &format!("{elsewhere} {before}");
+        // Where a mount refuses the change, there is nothing to be cleaned.
+        let command = format!("hook n/.husky pre-commit; {turned}; true");
+        Prepared { script, workspace: "w" }.assert_nothing_runs(&command, "w/n", COMMIT);
+    }
+}
+
+#[test]
 fn hooks_are_found_wherever_git_runs_them() {
     let script = "mkdir -p w/o; new w/r; git -C w/r config core.worktree ../../o; git -C w/r config core.hooksPath .husky";
     Prepared { script, workspace: "w" }.assert_nothing_runs("hook o/.husky pre-commit", "w/r", COMMIT);
