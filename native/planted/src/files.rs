@@ -11,7 +11,7 @@ use super::named::{CONFLICTS, LinkedTrees, linked_trees};
 use super::nested::{KnownEntries, entries, is_foreign, nested};
 use super::packs::{Lists, lists};
 use super::parts::KnownParts;
-use super::pointers::{common_directory, path_of, told_gitfile};
+use super::pointers::{path_of, told_gitfile};
 use super::references::{StrayReferences, stray_references};
 use super::repository::{Cleaner, FoundRepository};
 use super::settings::is_command;
@@ -34,7 +34,6 @@ pub(super) struct KnownFiles {
     indexes: BTreeMap<OsString, FileStamp>,
     /// Of the settings, which say how an index is read.
     settings: [Option<FileStamp>; 2],
-    common_directory: Option<PathBuf>,
     /// The directories from which git takes its settings.
     pub(super) directories: Vec<PathBuf>,
     remotes: BTreeSet<String>,
@@ -64,7 +63,6 @@ impl KnownFiles {
         Self {
             indexes,
             settings: settings(repository),
-            common_directory: common_directory(&real, repository),
             directories: own_directories(&real),
             remotes,
             links,
@@ -92,8 +90,7 @@ impl KnownFiles {
     }
 
     pub(super) fn has_same_common_directory(&self, real: &Path, repository: &OpenDirectory) -> bool {
-        self.settings[1] == repository.stamp("commondir")
-            && self.common_directory == common_directory(real, repository)
+        self.settings[1] == repository.stamp("commondir") && self.directories == own_directories(real)
     }
 }
 
