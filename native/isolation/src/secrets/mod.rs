@@ -7,6 +7,7 @@ mod table;
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::fs::FileType;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -27,6 +28,12 @@ pub const OF_THE_MACHINE: [&str; 9] = [
     "/etc/gshadow",
     "/etc/sudoers",
     "/etc/ssl/private",
+];
+
+/// Directories of the system, which hold nobody's secrets: a place may have a link to a program or to certificates there.
+const OF_THE_SYSTEM: [&str; 14] = [
+    "/bin", "/dev", "/etc", "/gnu", "/lib", "/lib32", "/lib64", "/nix", "/opt", "/proc", "/sbin", "/snap",
+    "/sys", "/usr",
 ];
 
 /// A tool, or several of a kind, that keeps secrets.
@@ -53,6 +60,8 @@ enum PathBase {
     Cache,
     /// The paths in a variable, and the default beneath the home directory.
     Named { variable: &'static str, otherwise: &'static str },
+    /// The paths in a variable without a default.
+    Only(&'static str),
 }
 
 impl PathBase {
@@ -63,18 +72,19 @@ impl PathBase {
             Self::Data => Some("XDG_DATA_HOME"),
             Self::State => Some("XDG_STATE_HOME"),
             Self::Cache => Some("XDG_CACHE_HOME"),
-            Self::Named { variable, .. } => Some(variable),
+            Self::Named { variable, .. } | Self::Only(variable) => Some(variable),
         }
     }
 
-    fn otherwise(self) -> &'static str {
+    fn otherwise(self) -> Option<&'static str> {
         match self {
-            Self::Home => "",
-            Self::Config => ".config",
-            Self::Data => ".local/share",
-            Self::State => ".local/state",
-            Self::Cache => ".cache",
-            Self::Named { otherwise, .. } => otherwise,
+            Self::Home => Some(""),
+            Self::Config => Some(".config"),
+            Self::Data => Some(".local/share"),
+            Self::State => Some(".local/state"),
+            Self::Cache => Some(".cache"),
+            Self::Named { otherwise, .. } => Some(otherwise),
+            Self::Only(_) => None,
         }
     }
 }
@@ -91,12 +101,12 @@ fn places_with(
 ) -> impl Iterator<Item = PathBuf> {
     let all = table::KEEPERS.iter().flat_map(|store| store.places);
     all.flat_map(move |(base, path)| {
-        let usual = home.join(base.otherwise());
+        let usual = base.otherwise().map(|otherwise| home.join(otherwise));
         let named = base.variable().and_then(&variable);
         let named = named.iter().flat_map(std::env::split_paths).filter(|named| named.is_absolute());
         // Joined component by component, so that an empty one adds no slash.
         let whole = |base: PathBuf| if path.is_empty() { base } else { base.join(path) };
-        named.chain([usual]).map(whole).collect::<Vec<_>>()
+        named.chain(usual).map(whole).collect::<Vec<_>>()
     })
 }
 
@@ -115,7 +125,7 @@ impl KnownSecrets {
         // A place that is, contains or leads to a whole home directory is left out.
         let is_apart = |path: &PathBuf| !homes.iter().any(|home| home.starts_with(path));
         let all = homes.iter().flat_map(|home| places(home));
-        let found = homes.iter().flat_map(|home| present_of(home, places(home)));
+        let found = homes.iter().flat_map(|home| present_of(places(home)));
         Self { named: all.filter(is_apart).collect(), present: Arc::new(found.filter(is_apart).collect()) }
     }
 }
@@ -137,8 +147,8 @@ fn known() -> Arc<KnownSecrets> {
     }
 }
 
-/// The secrets that exist, with links resolved, and the targets of links in their directories, as far as these are within
-/// a home directory. Refreshed after one second.
+/// The secrets that exist, with links resolved, and the targets of links in their directories, except in those of the
+/// system. Refreshed after one second.
 pub fn present() -> Arc<BTreeSet<PathBuf>> {
     Arc::clone(&known().present)
 }
@@ -167,8 +177,8 @@ fn listed_home() -> Option<PathBuf> {
     lines.find_map(|mut fields| (fields.nth(2)? == uid).then(|| fields.nth(2).map(PathBuf::from))?)
 }
 
-/// Those of `places` that exist, with links resolved, and the targets beneath `home` of links in them.
-fn present_of(home: &Path, places: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
+/// Those of `places` that exist, with links resolved, and the targets of links in them, except in directories of the system.
+fn present_of(places: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for place in places.collect::<BTreeSet<_>>() {
         // Few of them exist, and resolving one that does not costs a system call for each directory above it.
@@ -176,24 +186,29 @@ fn present_of(home: &Path, places: impl Iterator<Item = PathBuf>) -> Vec<PathBuf
             continue;
         }
         let Ok(real) = place.canonicalize() else { continue };
-        let Ok(kind) = std::fs::symlink_metadata(&real).map(|found| found.file_type()) else { continue };
-        // A variable may name `/dev/null` or a system directory to disable the file.
-        if !(kind.is_file() || kind.is_dir()) || depth(&real) < 2 {
-            continue;
-        }
-        if kind.is_dir() {
-            found.extend(led_to(&real).filter(|path| path.starts_with(home)));
+        match holds(&real) {
+            None => continue,
+            Some(kind) if kind.is_dir() => found.extend(led_to(&real)),
+            Some(_) => {}
         }
         found.push(real);
     }
     found
 }
 
+/// What lies at a path that can hold secrets. A variable or a link may name `/dev/null` or a directory of the system instead.
+fn holds(real: &Path) -> Option<FileType> {
+    let kind = std::fs::symlink_metadata(real).ok()?.file_type();
+    ((kind.is_file() || kind.is_dir()) && depth(real) >= 2).then_some(kind)
+}
+
 /// The targets of links in a directory.
 fn led_to(directory: &Path) -> impl Iterator<Item = PathBuf> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().take(NAMES);
     let links = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
-    links.filter_map(|entry| entry.path().canonicalize().ok())
+    let targets = links.filter_map(|entry| entry.path().canonicalize().ok());
+    let is_of_system = |path: &Path| OF_THE_SYSTEM.iter().any(|top| path.starts_with(top));
+    targets.filter(move |path| !is_of_system(path) && holds(path).is_some())
 }
 
 fn depth(path: &Path) -> usize {
@@ -228,7 +243,11 @@ mod tests {
             for (base, path) in store.places {
                 let is_plain = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
                 assert!(is_plain && !path.ends_with('/'), "{}: {path}", store.name);
-                assert!(!path.is_empty() || matches!(base, PathBase::Named { .. }), "{}: {path}", store.name);
+                assert!(
+                    !path.is_empty() || matches!(base, PathBase::Named { .. } | PathBase::Only(_)),
+                    "{}: {path}",
+                    store.name
+                );
             }
         }
         assert!(places(Path::new("/home/a")).count() > 400);
@@ -282,13 +301,19 @@ mod tests {
         let named = |name| match name {
             "XDG_CONFIG_HOME" => Some("/x/config".into()),
             "KUBECONFIG" => Some("/k/one:/k/two".into()),
+            "KRB5CCNAME" => Some("FILE:/k/tickets".into()),
             "CARGO_HOME" => Some("relative".into()),
             _ => None,
         };
         let all: BTreeSet<_> = places_with(Path::new("/home/a"), named).collect();
-        for path in
-            ["/x/config/gh", "/home/a/.config/gh", "/k/one", "/k/two", "/home/a/.cargo/credentials.toml"]
-        {
+        for path in [
+            "/x/config/gh",
+            "/home/a/.config/gh",
+            "/k/one",
+            "/k/two",
+            "/k/tickets",
+            "/home/a/.cargo/credentials.toml",
+        ] {
             assert!(all.contains(Path::new(path)), "{path}");
         }
         assert!(!all.iter().any(|path| path.is_relative()));
@@ -304,12 +329,22 @@ mod tests {
         fs::write(home.join("keys/signing"), "SECRET").unwrap();
         symlink("dotfiles/ssh", home.join(".ssh")).unwrap();
         symlink("../keys/signing", home.join(".gnupg/signing")).unwrap();
-        symlink("/etc/hosts", home.join(".gnupg/hosts")).unwrap();
+        let elsewhere = tempfile::tempdir().unwrap();
+        fs::write(elsewhere.path().join("key"), "SECRET").unwrap();
+        symlink(elsewhere.path().join("key"), home.join(".gnupg/key")).unwrap();
+        symlink("/var/lib", home.join(".gnupg/lib")).unwrap();
+        for (name, target) in
+            [("hosts", "/etc/hosts"), ("null", "/dev/null"), ("sh", "/bin/sh"), ("var", "/var")]
+        {
+            symlink(target, home.join(".gnupg").join(name)).unwrap();
+        }
         symlink("/dev/null", home.join(".bash_history")).unwrap();
         symlink("gone", home.join(".netrc")).unwrap();
-        let mut found = present_of(&home, places_with(&home, |_| None));
+        let mut found = present_of(places_with(&home, |_| None));
         found.sort();
-        let expected = [".gnupg", "dotfiles/ssh", "keys/signing"].map(|path| home.join(path));
+        let mut expected = [".gnupg", "dotfiles/ssh", "keys/signing"].map(|path| home.join(path)).to_vec();
+        expected.extend([elsewhere.path().canonicalize().unwrap().join("key"), PathBuf::from("/var/lib")]);
+        expected.sort();
         assert_eq!(found, expected);
     }
 

@@ -5,7 +5,7 @@
 
 use super::{CredentialStore, PathBase};
 
-use PathBase::{Cache, Config, Data, Home, State};
+use PathBase::{Cache, Config, Data, Home, Only, State};
 
 /// A directory named by a variable, with its default beneath the home directory.
 const fn named(variable: &'static str, otherwise: &'static str) -> PathBase {
@@ -26,7 +26,7 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
     // Keys and password stores.
     store("OpenSSH", "ssh(1), FILES", &[(Home, ".ssh")]),
     store("GnuPG", "gpg(1), FILES", &[(named("GNUPGHOME", ".gnupg"), "")]),
-    store("age", "age(1); SOPS README, age", &[(Config, "age"), (Config, "sops")]),
+    store("age", "age(1); SOPS README, age", &[(Config, "age"), (Config, "sops"), (Only("SOPS_AGE_KEY_FILE"), ""), (Only("SOPS_AGE_SSH_PRIVATE_KEY_FILE"), "")]),
     store("step", "step CLI, step path", &[(named("STEPPATH", ".step"), "")]),
     store("minisign, signify", "minisign(1); signify(1)", &[(Home, ".minisign"), (Home, ".signify")]),
     store("cosign", "Sigstore, cosign key management", &[(Home, ".sigstore"), (Home, ".cosign")]),
@@ -35,11 +35,11 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
     store("Google Authenticator, eCryptfs", "google-authenticator(1); ecryptfs-wrap-passphrase(1)", &[(Home, ".google_authenticator"), (Home, ".ecryptfs")]),
     store("netrc", "curl(1), --netrc; ftp(1)", &[(named("NETRC", ".netrc"), ""), (Home, ".authinfo"), (Home, ".authinfo.gpg")]),
     store("pass", "pass(1), FILES", &[(named("PASSWORD_STORE_DIR", ".password-store"), "")]),
-    store("gopass", "gopass, docs/config.md", &[(Config, "gopass"), (Data, "gopass")]),
-    store("1Password", "1Password CLI reference, configuration directories", &[(Config, "op"), (Home, ".op"), (Config, "1Password"), (Home, ".1password")]),
+    store("gopass", "gopass, docs/config.md", &[(Config, "gopass"), (Data, "gopass"), (named("GOPASS_HOMEDIR", ""), ".config/gopass"), (named("GOPASS_HOMEDIR", ""), ".local/share/gopass")]),
+    store("1Password", "1Password CLI reference, configuration directories", &[(Config, "op"), (Home, ".op"), (Config, "1Password"), (Home, ".1password"), (named("OP_CONFIG_DIR", ".config/op"), "")]),
     store("Bitwarden", "Bitwarden CLI, data.json; rbw README", &[(Config, "Bitwarden CLI"), (Config, "Bitwarden"), (Config, "rbw"), (Cache, "rbw"), (Data, "rbw"),
-        (Home, "snap/bw"), (Home, "snap/bitwarden"), (Home, ".var/app/com.bitwarden.desktop")]),
-    store("LastPass", "lpass(1)", &[(Home, ".lpass"), (Data, "lpass"), (Config, "lpass")]),
+        (Home, "snap/bw"), (Home, "snap/bitwarden"), (Home, ".var/app/com.bitwarden.desktop"), (named("BITWARDENCLI_APPDATA_DIR", ".config/Bitwarden CLI"), "")]),
+    store("LastPass", "lpass(1)", &[(Home, ".lpass"), (Data, "lpass"), (Config, "lpass"), (named("LPASS_HOME", ".lpass"), "")]),
     store("GNOME keyring", "gnome-keyring wiki; seahorse", &[(Data, "keyrings"), (Home, ".gnome2/keyrings")]),
     store("KWallet", "KDE UserBase, KWallet", &[(Data, "kwalletd"), (Home, ".kde/share/apps/kwallet"), (Home, ".kde4/share/apps/kwallet")]),
     store("KeePass, KeePassXC", "KeePassXC user guide; KeePass help, configuration", &[(Config, "keepassxc"), (Cache, "keepassxc"), (Config, "KeePass"), (Data, "KeePass"),
@@ -47,8 +47,8 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
     store("Enpass", "Enpass support, data location", &[(Config, "sinew.in"), (Home, "Documents/Enpass")]),
     store("Authenticators", "Authy and GNOME Authenticator, flatpak manifests", &[(Config, "Authy Desktop"), (Home, "snap/authy"), (Home, ".var/app/com.belmoussaoui.Authenticator"), (Data, "authenticator")]),
     store("Python keyring", "keyring README, file backends", &[(Data, "python_keyring")]),
-    store("Vault", "Vault CLI, token helper", &[(Home, ".vault-token"), (Home, ".vault"), (Home, ".bao-token")]),
-    store("Doppler, Infisical", "Doppler CLI guide; Infisical CLI login", &[(Home, ".doppler"), (Home, ".infisical"), (Home, "infisical-keyring")]),
+    store("Vault", "Vault CLI, token helper", &[(Home, ".vault-token"), (Home, ".vault"), (Home, ".bao-token"), (named("VAULT_CONFIG_PATH", ".vault"), ""), (Only("BAO_CONFIG_PATH"), "")]),
+    store("Doppler, Infisical", "Doppler CLI guide; Infisical CLI login", &[(Home, ".doppler"), (Home, ".infisical"), (Home, "infisical-keyring"), (named("DOPPLER_CONFIG_DIR", ".doppler"), "")]),
     store("Teleport, Boundary", "Teleport tsh reference; Boundary CLI", &[(named("TELEPORT_HOME", ".tsh"), ""), (Home, ".tctl"), (Home, ".boundary")]),
 
     // Agents and models.
@@ -70,7 +70,7 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
     store("Qwen Code", "Qwen Code configuration", &[(Home, ".qwen")]),
     store("opencode", "opencode docs, providers, credentials; config", &[
         (Data, "opencode"), (Config, "opencode/opencode.json"), (Config, "opencode/opencode.jsonc"), (Config, "opencode/config.json"),
-        (State, "opencode"), (Home, ".opencode.json")]),
+        (State, "opencode"), (Home, ".opencode.json"), (Only("OPENCODE_CONFIG"), "")]),
     store("Crush", "Crush README, configuration", &[(Config, "crush"), (Data, "crush")]),
     store("Cursor", "Cursor docs, MCP, CLI configuration", &[(Config, "Cursor"), (Config, "cursor"), (Home, ".cursor/mcp.json"), (Home, ".cursor/cli-config.json"),
         (Home, ".cursor/chats"), (Home, ".cursor/projects")]),
@@ -86,17 +86,17 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
     store("Amazon Q, Kiro", "Amazon Q Developer CLI; Kiro CLI, data", &[(Data, "amazon-q"), (Data, "kiro-cli"), (Home, ".kiro")]),
     store("Zed", "Zed docs, configuring", &[(Config, "zed"), (Data, "zed")]),
     store("Sourcegraph Cody, src", "src CLI README", &[(Home, "src-config.json"), (Config, "Cody-nodejs")]),
-    store("llm, aichat, mods", "llm docs, keys; aichat and mods READMEs", &[(Config, "io.datasette.llm"), (Config, "aichat"), (Config, "mods"), (Data, "mods"), (Config, "shell_gpt")]),
+    store("llm, aichat, mods", "llm docs, keys; aichat and mods READMEs", &[(Config, "io.datasette.llm"), (Config, "aichat"), (Config, "mods"), (Data, "mods"), (Config, "shell_gpt"), (named("LLM_USER_PATH", ".config/io.datasette.llm"), ""), (named("AICHAT_CONFIG_DIR", ".config/aichat"), "")]),
     store("Open Interpreter, OpenHands", "OpenHands docs, CLI", &[(Config, "open-interpreter"), (Config, "Open Interpreter"), (Home, ".openhands")]),
     store("OpenAI tools", "OpenAI docs, API keys", &[(Config, "openai"), (Home, ".openai")]),
     store("Anthropic tools", "Anthropic CLI", &[(Config, "anthropic"), (Home, ".anthropic")]),
-    store("Hugging Face", "huggingface_hub docs, environment variables", &[(named("HF_HOME", ".cache/huggingface"), "token"), (named("HF_HOME", ".cache/huggingface"), "stored_tokens"), (Home, ".huggingface/token")]),
-    store("Kaggle, Weights & Biases", "Kaggle API README; wandb docs, login", &[(Home, ".kaggle"), (Config, "kaggle"), (Config, "wandb")]),
+    store("Hugging Face", "huggingface_hub docs, environment variables", &[(named("HF_HOME", ".cache/huggingface"), "token"), (named("HF_HOME", ".cache/huggingface"), "stored_tokens"), (Home, ".huggingface/token"), (named("HF_TOKEN_PATH", ".cache/huggingface/token"), ""), (Cache, "huggingface/token"), (Cache, "huggingface/stored_tokens")]),
+    store("Kaggle, Weights & Biases", "Kaggle API README; wandb docs, login", &[(Home, ".kaggle"), (Config, "kaggle"), (Config, "wandb"), (named("KAGGLE_CONFIG_DIR", ".kaggle"), ""), (named("WANDB_CONFIG_DIR", ".config/wandb"), "")]),
     store("Jupyter", "Jupyter Server docs, security; jupyter(1), paths", &[(named("JUPYTER_CONFIG_DIR", ".jupyter"), "jupyter_server_config.json"), (named("JUPYTER_CONFIG_DIR", ".jupyter"), "jupyter_server_config.py"),
-        (named("JUPYTER_CONFIG_DIR", ".jupyter"), "jupyter_notebook_config.json"), (Data, "jupyter/runtime")]),
+        (named("JUPYTER_CONFIG_DIR", ".jupyter"), "jupyter_notebook_config.json"), (Data, "jupyter/runtime"), (named("JUPYTER_RUNTIME_DIR", ".local/share/jupyter/runtime"), ""), (named("JUPYTER_DATA_DIR", ".local/share/jupyter"), "runtime")]),
     store("Earth Engine, Copernicus, NGC, Comet", "Earth Engine docs, ee.Authenticate; cdsapi README; NGC CLI docs; Comet docs, configuration", &[(Config, "earthengine"), (Home, ".cdsapirc"), (Home, ".ngc"), (Home, ".comet.config")]),
     store("Ollama, LM Studio", "Ollama FAQ", &[(Home, ".ollama/id_ed25519"), (Home, ".ollama/history"), (Home, ".lmstudio/.internal")]),
-    store("Replicate, Modal", "Modal docs, configuration", &[(Home, ".modal.toml"), (Config, "replicate")]),
+    store("Replicate, Modal", "Modal docs, configuration", &[(Home, ".modal.toml"), (Config, "replicate"), (named("MODAL_CONFIG_PATH", ".modal.toml"), "")]),
 
     // Browsers, in their own places and in those of snap and flatpak.
     store("Firefox and its kin", "Mozilla support, profiles", &[
@@ -113,19 +113,19 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
         (Home, ".var/app/com.vivaldi.Vivaldi"), (Home, ".var/app/com.opera.Opera"), (Home, "snap/opera")]),
     store("Epiphany, Falkon, qutebrowser", "GNOME Web help; qutebrowser docs, files", &[(Data, "epiphany"), (Config, "falkon"), (Data, "qutebrowser"), (Config, "qutebrowser"),
         (Home, ".var/app/org.gnome.Epiphany"), (Data, "konqueror")]),
-    store("Text browsers", "lynx(1), w3m(1), wget(1)", &[(Home, ".lynx_cookies"), (Home, ".w3m"), (Home, ".wgetrc"), (Home, ".curlrc"), (Config, "curlrc"), (Config, "wget")]),
+    store("Text browsers", "lynx(1), w3m(1), wget(1)", &[(Home, ".lynx_cookies"), (Home, ".w3m"), (Home, ".wgetrc"), (Home, ".curlrc"), (Config, "curlrc"), (Config, "wget"), (named("WGETRC", ".wgetrc"), ""), (named("CURL_HOME", ""), ".curlrc")]),
 
     // Package managers.
-    store("npm", "npm docs, npmrc", &[(named("NPM_CONFIG_USERCONFIG", ".npmrc"), "")]),
+    store("npm", "npm docs, npmrc", &[(named("NPM_CONFIG_USERCONFIG", ".npmrc"), ""), (named("npm_config_userconfig", ".npmrc"), "")]),
     store("Yarn", "Yarn docs, configuration; Yarn 1, .yarnrc", &[(Home, ".yarnrc.yml"), (Home, ".yarnrc")]),
     store("pnpm", "pnpm docs, settings, auth", &[(Config, "pnpm/rc"), (Config, "pnpm/auth.ini")]),
     store("Bun, Deno", "Bun docs, bunfig.toml; deno docs, DENO_AUTH_TOKENS", &[(Home, ".bunfig.toml"), (Config, ".bunfig.toml")]),
-    store("pip, twine", "pip docs, configuration; PyPA, .pypirc", &[(Home, ".pypirc"), (Config, "pip/pip.conf"), (Home, ".pip/pip.conf")]),
-    store("Poetry", "Poetry docs, configuration, auth.toml", &[(Config, "pypoetry")]),
-    store("uv, PDM, Hatch", "uv docs, authentication; PDM docs, credentials; Hatch docs, publishing", &[(Data, "uv/credentials"), (Config, "uv/uv.toml"), (Config, "pdm/config.toml"), (Cache, "hatch/pyproject.toml"), (Config, "hatch/config.toml")]),
-    store("Conda", "conda docs, .condarc; anaconda-client", &[(Home, ".condarc"), (Home, ".conda/.condarc"), (Config, "binstar"), (Data, "binstar"), (Home, ".continuum"), (Home, ".anaconda")]),
+    store("pip, twine", "pip docs, configuration; PyPA, .pypirc", &[(Home, ".pypirc"), (Config, "pip/pip.conf"), (Home, ".pip/pip.conf"), (named("PIP_CONFIG_FILE", ".config/pip/pip.conf"), "")]),
+    store("Poetry", "Poetry docs, configuration, auth.toml", &[(Config, "pypoetry"), (named("POETRY_CONFIG_DIR", ".config/pypoetry"), "")]),
+    store("uv, PDM, Hatch", "uv docs, authentication; PDM docs, credentials; Hatch docs, publishing", &[(Data, "uv/credentials"), (Config, "uv/uv.toml"), (Config, "pdm/config.toml"), (Cache, "hatch/pyproject.toml"), (Config, "hatch/config.toml"), (named("UV_CREDENTIALS_DIR", ".local/share/uv/credentials"), ""), (named("UV_CONFIG_FILE", ".config/uv/uv.toml"), ""), (named("PDM_CONFIG_FILE", ".config/pdm/config.toml"), ""), (named("HATCH_CONFIG", ".config/hatch/config.toml"), "")]),
+    store("Conda", "conda docs, .condarc; anaconda-client", &[(Home, ".condarc"), (Home, ".conda/.condarc"), (Config, "binstar"), (Data, "binstar"), (Home, ".continuum"), (Home, ".anaconda"), (named("CONDARC", ".condarc"), "")]),
     store("Cargo", "The Cargo Book, Cargo home", &[(named("CARGO_HOME", ".cargo"), "credentials"), (named("CARGO_HOME", ".cargo"), "credentials.toml")]),
-    store("RubyGems, Bundler", "RubyGems guides, API credentials; bundle-config(1)", &[(Home, ".gem/credentials"), (Data, "gem/credentials"), (Home, ".gemrc"), (Home, ".bundle/config"), (Config, "gem/gemrc")]),
+    store("RubyGems, Bundler", "RubyGems guides, API credentials; bundle-config(1)", &[(Home, ".gem/credentials"), (Data, "gem/credentials"), (Home, ".gemrc"), (Home, ".bundle/config"), (Config, "gem/gemrc"), (named("BUNDLE_USER_CONFIG", ".bundle/config"), ""), (named("BUNDLE_USER_HOME", ".bundle"), "config")]),
     store("Composer", "Composer docs, auth.json", &[(named("COMPOSER_HOME", ".composer"), "auth.json"), (Config, "composer/auth.json")]),
     store("Maven", "Maven docs, settings and password encryption", &[(Home, ".m2/settings.xml"), (Home, ".m2/settings-security.xml"), (Home, ".m2/settings-security4.xml")]),
     store("Gradle, sbt, Ivy, Coursier", "Gradle docs, gradle.properties; sbt docs, publishing; Coursier docs, credentials", &[
@@ -134,42 +134,42 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
     store("NuGet", "NuGet docs, nuget.config", &[(Home, ".nuget/NuGet/NuGet.Config"), (Config, "NuGet/NuGet.Config")]),
     store("Hex", "mix hex.config; rebar3_hex docs", &[(named("HEX_HOME", ".hex"), "hex.config"), (Config, "hex/hex.config"), (Config, "rebar3/hex.config"), (Config, "rebar3/rebar3.config")]),
     store("R", "R, Startup", &[(named("R_ENVIRON_USER", ".Renviron"), "")]),
-    store("Conan", "Conan docs, configuration files", &[(Home, ".conan/.conan.db"), (Home, ".conan2/.conan.db"), (Home, ".conan2/credentials.json"), (Home, ".conan2/source_credentials.json")]),
+    store("Conan", "Conan docs, configuration files", &[(named("CONAN_USER_HOME", ""), ".conan/.conan.db"), (named("CONAN_HOME", ".conan2"), ".conan.db"), (named("CONAN_HOME", ".conan2"), "credentials.json"), (named("CONAN_HOME", ".conan2"), "source_credentials.json")]),
     store("LuaRocks", "LuaRocks docs, upload", &[(Home, ".luarocks/upload_config.lua"), (Config, "luarocks/upload_config.lua")]),
     store("Stack, Nimble, pub", "Stack docs, upload; Nimble docs, publish; dart pub token", &[(Home, ".stack/upload"), (Config, "dart/pub-tokens.json"), (Config, "dart/pub-credentials.json"), (Home, ".nimble/github_api_token")]),
     store("PAUSE, CPAN", "cpan-upload(1)", &[(Home, ".pause")]),
     store("Nix, Cachix", "Cachix docs, cachix.dhall", &[(Config, "cachix"), (Config, "nix/netrc")]),
     store("adb", "Android Debug Bridge docs, ADB_VENDOR_KEYS", &[(Home, ".android/adbkey")]),
     store("CocoaPods, Artifactory", "CocoaPods guides, trunk; JFrog CLI docs", &[(Home, ".cocoapods"), (Home, ".jfrog")]),
-    store("Docker", "docker(1), config.json", &[(named("DOCKER_CONFIG", ".docker"), ""), (Home, "snap/docker")]),
+    store("Docker", "docker(1), config.json", &[(named("DOCKER_CONFIG", ".docker"), ""), (Home, "snap/docker"), (Only("DOCKER_CERT_PATH"), "")]),
     store("Podman, Buildah, Skopeo", "containers-auth.json(5)", &[(named("REGISTRY_AUTH_FILE", ".config/containers/auth.json"), ""), (Config, "containers/auth.json"), (Data, "containers/cache/auth.json")]),
     store("ORAS, regctl, crane", "regctl docs, config", &[(Home, ".regctl"), (Home, ".oras"), (Home, ".config/oras")]),
 
     // Cloud and infrastructure command lines.
-    store("AWS CLI", "AWS CLI user guide, configuration files", &[(Home, ".aws"), (named("AWS_SHARED_CREDENTIALS_FILE", ".aws/credentials"), ""), (named("AWS_CONFIG_FILE", ".aws/config"), ""), (Home, ".boto"), (Home, ".saml2aws"), (Home, ".chalice"), (Home, ".elasticbeanstalk")]),
-    store("Google Cloud", "gcloud topic configurations; gsutil docs", &[(named("CLOUDSDK_CONFIG", ".config/gcloud"), ""), (Home, ".gsutil"), (Home, ".appcfg_oauth2_tokens"), (Config, "firebase"), (Config, "configstore"), (Home, "snap/google-cloud-sdk")]),
-    store("Azure", "Azure CLI docs, configuration; azd docs", &[(named("AZURE_CONFIG_DIR", ".azure"), ""), (named("AZD_CONFIG_DIR", ".azd"), ""), (Data, ".IdentityService"), (Home, ".IdentityService")]),
-    store("Oracle Cloud", "OCI CLI docs, configuration file", &[(Home, ".oci")]),
+    store("AWS CLI", "AWS CLI user guide, configuration files", &[(Home, ".aws"), (named("AWS_SHARED_CREDENTIALS_FILE", ".aws/credentials"), ""), (named("AWS_CONFIG_FILE", ".aws/config"), ""), (Home, ".boto"), (Home, ".saml2aws"), (Home, ".chalice"), (Home, ".elasticbeanstalk"), (named("BOTO_CONFIG", ".boto"), ""), (Only("AWS_WEB_IDENTITY_TOKEN_FILE"), "")]),
+    store("Google Cloud", "gcloud topic configurations; gsutil docs", &[(named("CLOUDSDK_CONFIG", ".config/gcloud"), ""), (Home, ".gsutil"), (Home, ".appcfg_oauth2_tokens"), (Config, "firebase"), (Config, "configstore"), (Home, "snap/google-cloud-sdk"), (Only("GOOGLE_APPLICATION_CREDENTIALS"), ""), (Only("CLOUDSDK_AUTH_CREDENTIAL_FILE_OVERRIDE"), "")]),
+    store("Azure", "Azure CLI docs, configuration; azd docs", &[(named("AZURE_CONFIG_DIR", ".azure"), ""), (named("AZD_CONFIG_DIR", ".azd"), ""), (Data, ".IdentityService"), (Home, ".IdentityService"), (Only("AZURE_CLIENT_CERTIFICATE_PATH"), ""), (Only("AZURE_FEDERATED_TOKEN_FILE"), "")]),
+    store("Oracle Cloud", "OCI CLI docs, configuration file", &[(Home, ".oci"), (named("OCI_CLI_CONFIG_FILE", ".oci/config"), "")]),
     store("IBM Cloud", "ibmcloud CLI docs", &[(named("IBMCLOUD_HOME", ".bluemix"), "")]),
     store("Alibaba, Tencent, Huawei Cloud", "aliyun CLI README; tccli docs; hcloud docs", &[(Home, ".aliyun"), (Home, ".tccli"), (Home, ".hcloud"), (Home, ".huaweicloud")]),
     store("DigitalOcean", "doctl docs, auth init", &[(Config, "doctl"), (Home, "snap/doctl")]),
     store("Hetzner, Scaleway, Vultr, Linode, OVH, Exoscale, Civo", "each command line's docs, configuration", &[
         (Config, "hcloud"), (Config, "scw"), (Home, ".scwrc"), (Home, ".vultr-cli.yaml"), (Config, "vultr-cli.yaml"), (Config, "linode-cli"), (Home, ".linode-cli"),
-        (Home, ".ovh.conf"), (Config, "exoscale"), (Home, ".civo.json")]),
-    store("Cloud Foundry", "cf CLI docs, CF_HOME", &[(Home, ".cf")]),
-    store("Fly.io", "flyctl docs, auth", &[(Home, ".fly")]),
+        (Home, ".ovh.conf"), (Config, "exoscale"), (Home, ".civo.json"), (named("HCLOUD_CONFIG", ".config/hcloud/cli.toml"), ""), (named("SCW_CONFIG_PATH", ".config/scw/config.yaml"), "")]),
+    store("Cloud Foundry", "cf CLI docs, CF_HOME", &[(named("CF_HOME", ""), ".cf")]),
+    store("Fly.io", "flyctl docs, auth", &[(Home, ".fly"), (named("FLY_CONFIG_DIR", ".fly"), "")]),
     store("Vercel, Netlify", "Vercel CLI docs, global options; Netlify CLI docs", &[(Data, "com.vercel.cli"), (Config, "vercel"), (Home, ".vercel"), (Config, "netlify"), (Home, ".netlify")]),
     store("Heroku, Render, Railway", "Heroku CLI docs, authentication; Render CLI; Railway CLI", &[(Config, "heroku"), (Data, "heroku"), (Home, ".render"), (Home, ".railway")]),
     store("Cloudflare", "wrangler docs, login; cloudflared docs", &[(Home, ".wrangler"), (Config, ".wrangler"), (Config, "wrangler"), (Home, ".cloudflared"), (Home, ".cloudflare")]),
     store("Supabase, PlanetScale, Turso, Neon", "each command line's docs, login", &[(Home, ".supabase"), (Config, "planetscale"), (Config, "turso"), (Config, "neonctl")]),
     store("Terraform, OpenTofu", "Terraform docs, CLI configuration, credentials", &[(Home, ".terraform.d/credentials.tfrc.json"), (Home, ".terraformrc"), (named("TF_CLI_CONFIG_FILE", ".terraformrc"), ""), (Home, ".tofurc"), (Config, "opentofu")]),
     store("Pulumi", "Pulumi docs, login, credentials.json", &[(named("PULUMI_HOME", ".pulumi"), "credentials.json"), (named("PULUMI_HOME", ".pulumi"), "accounts.json")]),
-    store("Kubernetes", "Kubernetes docs, kubeconfig; k9s docs", &[(Home, ".kube"), (named("KUBECONFIG", ".kube/config"), ""), (Home, ".minikube"), (Config, "k3d"), (Config, "k9s"), (Data, "k9s"), (Home, ".talos"), (Home, ".rancher"), (Config, "argocd"), (Home, ".argocd")]),
-    store("Helm", "Helm docs, environment variables", &[(Config, "helm/registry"), (Config, "helm/repositories.yaml")]),
-    store("OpenStack", "openstacksdk docs, clouds.yaml", &[(Config, "openstack"), (Home, ".openstack")]),
-    store("Ansible, Chef, Puppet, Salt", "ansible-galaxy docs, token; Chef docs, knife", &[(named("ANSIBLE_HOME", ".ansible"), "galaxy_token"), (Home, ".vault_pass"), (Home, ".vault_pass.txt"), (Home, ".chef"), (Home, ".puppetlabs"), (Home, ".salt")]),
+    store("Kubernetes", "Kubernetes docs, kubeconfig; k9s docs", &[(Home, ".kube"), (named("KUBECONFIG", ".kube/config"), ""), (Home, ".minikube"), (Config, "k3d"), (Config, "k9s"), (Data, "k9s"), (Home, ".talos"), (Home, ".rancher"), (Config, "argocd"), (Home, ".argocd"), (named("MINIKUBE_HOME", ""), ".minikube"), (named("MINIKUBE_HOME", ".minikube"), "profiles"), (named("MINIKUBE_HOME", ".minikube"), "certs"), (named("K9S_CONFIG_DIR", ".config/k9s"), ""), (named("TALOSCONFIG", ".talos/config"), ""), (named("ARGOCD_CONFIG_DIR", ".config/argocd"), "")]),
+    store("Helm", "Helm docs, environment variables", &[(named("HELM_CONFIG_HOME", ".config/helm"), "registry"), (named("HELM_CONFIG_HOME", ".config/helm"), "registry.json"), (Config, "helm/registry"), (Config, "helm/registry.json"), (named("HELM_CONFIG_HOME", ".config/helm"), "repositories.yaml"), (Config, "helm/repositories.yaml"), (named("HELM_REGISTRY_CONFIG", ".config/helm/registry/config.json"), ""), (named("HELM_REPOSITORY_CONFIG", ".config/helm/repositories.yaml"), "")]),
+    store("OpenStack", "openstacksdk docs, clouds.yaml", &[(Config, "openstack"), (Home, ".openstack"), (named("OS_CLIENT_CONFIG_FILE", ".config/openstack/clouds.yaml"), "")]),
+    store("Ansible, Chef, Puppet, Salt", "ansible-galaxy docs, token; Chef docs, knife", &[(named("ANSIBLE_HOME", ".ansible"), "galaxy_token"), (Home, ".vault_pass"), (Home, ".vault_pass.txt"), (Home, ".chef"), (Home, ".puppetlabs"), (Home, ".salt"), (named("ANSIBLE_GALAXY_TOKEN_PATH", ".ansible/galaxy_token"), ""), (Only("ANSIBLE_VAULT_PASSWORD_FILE"), "")]),
     store("Vagrant, Packer", "Vagrant docs, cloud login", &[(Home, ".vagrant.d/data"), (Home, ".packer.d")]),
-    store("Databricks, Snowflake", "Databricks CLI docs; SnowSQL docs", &[(Home, ".databrickscfg"), (Home, ".databricks"), (Home, ".snowsql"), (Home, ".snowflake"), (Config, "snowflake"), (Home, ".dbt/profiles.yml")]),
+    store("Databricks, Snowflake", "Databricks CLI docs; SnowSQL docs", &[(Home, ".databrickscfg"), (Home, ".databricks"), (Home, ".snowsql"), (Home, ".snowflake"), (Config, "snowflake"), (Home, ".dbt/profiles.yml"), (named("DATABRICKS_CONFIG_FILE", ".databrickscfg"), ""), (named("SNOWFLAKE_HOME", ".snowflake"), ""), (named("DBT_PROFILES_DIR", ".dbt"), "profiles.yml")]),
     store("Sentry, Datadog, New Relic, Stripe, Twilio, Ngrok, Shopify, Expo", "each command line's docs, login", &[
         (Home, ".sentryclirc"), (Home, ".datadogrc"), (Home, ".dogrc"), (Home, ".newrelic"), (Config, "stripe"), (Home, ".twilio-cli"), (Config, "ngrok"), (Home, ".ngrok2"), (Home, "snap/ngrok"), (Config, "shopify-cli-kit-nodejs"), (Home, ".expo")]),
     store("Depot, Earthly, CircleCI, Travis, Buildkite", "each command line's docs, login", &[(Config, "depot"), (Home, ".earthly"), (Home, ".circleci"), (Home, ".travis"), (Config, "buildkite.yaml"), (Home, ".buildkite.yaml")]),
@@ -178,16 +178,16 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
     store("git", "git-credential-store(1), FILES; git-credential-cache(1)", &[(Home, ".git-credentials"), (Config, "git/credentials"), (Home, ".git-credential-cache"), (Cache, "git/credential")]),
     store("Git Credential Manager", "Git Credential Manager docs, credential stores", &[(Home, ".gcm"), (Home, ".gcm-store")]),
     store("beamai", "docs/command-line.md", &[(Config, "beamai")]),
-    store("GitHub CLI, hub", "gh help environment; hub(1)", &[(named("GH_CONFIG_DIR", ".config/gh"), ""), (Config, "gh"), (Config, "hub"), (Home, "snap/gh"), (State, "gh")]),
+    store("GitHub CLI, hub", "gh help environment; hub(1)", &[(named("GH_CONFIG_DIR", ".config/gh"), ""), (Config, "gh"), (Config, "hub"), (Home, "snap/gh"), (State, "gh"), (named("HUB_CONFIG", ".config/hub"), "")]),
     store("GitLab", "glab docs, configuration; GitLab Runner docs", &[(named("GLAB_CONFIG_DIR", ".config/glab-cli"), ""), (Config, "glab-cli"), (Home, ".gitlab-runner"), (Home, ".python-gitlab.cfg")]),
     store("Gitea, Forgejo, Codeberg, SourceHut, Bitbucket", "tea docs; fj README; hut docs", &[(Config, "tea"), (Data, "forgejo-cli"), (Config, "hut"), (Home, ".gitea"), (Home, ".bitbucket"), (Config, "berg-cli")]),
-    store("Subversion, CVS, Mercurial, Fossil, Perforce", "svnbook, credential caching; cvs(1), .cvspass; hg help config", &[(Home, ".cvspass"), (Home, ".subversion/auth"), (Home, ".hgrc"), (Config, "hg/hgrc"), (Home, ".fossil"), (Config, "fossil.db"), (Home, ".p4tickets"), (Home, ".p4enviro")]),
+    store("Subversion, CVS, Mercurial, Fossil, Perforce", "svnbook, credential caching; cvs(1), .cvspass; hg help config", &[(Home, ".cvspass"), (Home, ".subversion/auth"), (Home, ".hgrc"), (Config, "hg/hgrc"), (Home, ".fossil"), (Config, "fossil.db"), (Home, ".p4tickets"), (Home, ".p4enviro"), (named("HGRCPATH", ".hgrc"), ""), (named("P4TICKETS", ".p4tickets"), ""), (named("P4ENVIRO", ".p4enviro"), ""), (named("CVS_PASSFILE", ".cvspass"), "")]),
     store("Jira, Linear, Phabricator", "jira-cli README; arcanist docs", &[(Config, ".jira"), (Home, ".jira.d"), (Home, ".arcrc"), (Config, "linear")]),
 
     // Mail and chat.
     store("mutt, neomutt", "muttrc(5)", &[(Home, ".muttrc"), (Home, ".mutt"), (Config, "mutt"), (Home, ".neomuttrc"), (Config, "neomutt")]),
     store("msmtp, sendmail, isync, fetchmail, getmail", "msmtp(1); mbsync(1); offlineimap docs", &[(Home, ".msmtprc"), (Config, "msmtp"), (Home, ".mbsyncrc"), (Config, "isyncrc"), (Home, ".offlineimaprc"), (Config, "offlineimap"),
-        (Home, ".fetchmailrc"), (Home, ".getmail"), (Config, "getmail"), (Home, ".esmtprc"), (Home, ".mailrc"), (Home, ".s-nailrc"), (Home, ".pinerc"), (Home, ".pine-passfile"), (Config, "aerc/accounts.conf"), (Config, "himalaya"), (Home, ".himalaya")]),
+        (Home, ".fetchmailrc"), (Home, ".getmail"), (Config, "getmail"), (Home, ".esmtprc"), (Home, ".mailrc"), (Home, ".s-nailrc"), (Home, ".pinerc"), (Home, ".pine-passfile"), (Config, "aerc/accounts.conf"), (Config, "himalaya"), (Home, ".himalaya"), (named("MAILRC", ".mailrc"), "")]),
     store("Thunderbird, Evolution, KMail, Claws", "Mozilla support, Thunderbird profiles; Evolution help", &[(Home, ".thunderbird"), (Home, "snap/thunderbird"), (Home, ".var/app/org.mozilla.Thunderbird"), (Data, "evolution"), (Config, "evolution"),
         (Home, ".claws-mail"), (Data, "kmail2"), (Data, "local-mail"), (Config, "geary"), (Data, "geary"), (Home, ".config/Mailspring"), (Config, "Proton Mail"), (Config, "protonmail"), (Data, "protonmail")]),
     store("Mailboxes", "mbox(5); maildir(5)", &[(Home, "Mail"), (Home, "Maildir"), (Home, "mbox"), (Home, ".mail"), (Home, ".maildir")]),
@@ -198,15 +198,15 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
         (Config, "Slack"), (Home, "snap/slack"), (Home, ".var/app/com.slack.Slack"), (Config, "discord"), (Config, "discordcanary"), (Config, "discordptb"), (Home, "snap/discord"), (Home, ".var/app/com.discordapp.Discord"), (Config, "vesktop"),
         (Config, "Microsoft"), (Config, "teams-for-linux"), (Home, ".zoom"), (Config, "zoomus.conf"), (Config, "zoom.conf"), (Config, "skypeforlinux"), (Config, "Mattermost"), (Config, "keybase"), (Data, "keybase"), (Config, "Ferdium"), (Config, "Rambox"),
         (Home, ".slack"), (Home, ".var/app/us.zoom.Zoom")]),
-    store("IRC and XMPP", "weechat(1); irssi(1); Pidgin docs", &[(Home, ".weechat"), (Config, "weechat"), (Data, "weechat"), (Home, ".irssi"), (Home, ".purple"), (Config, "hexchat"), (Data, "profanity"), (Config, "profanity"), (Data, "gajim"), (Config, "gajim"), (Data, "dino"), (Home, ".znc")]),
+    store("IRC and XMPP", "weechat(1); irssi(1); Pidgin docs", &[(Home, ".weechat"), (Config, "weechat"), (Data, "weechat"), (Home, ".irssi"), (Home, ".purple"), (Config, "hexchat"), (Data, "profanity"), (Config, "profanity"), (Data, "gajim"), (Config, "gajim"), (Data, "dino"), (Home, ".znc"), (named("WEECHAT_HOME", ".weechat"), "")]),
 
     // Databases.
-    store("PostgreSQL", "PostgreSQL docs, .pgpass, pg_service.conf, psql", &[(named("PGPASSFILE", ".pgpass"), ""), (Home, ".pg_service.conf"), (Home, ".postgresql"), (Home, ".psql_history"), (Home, ".psqlrc"), (Config, "pgcli"), (Config, "pgadmin"), (Home, ".pgadmin"), (Data, "pgadmin")]),
-    store("MySQL, MariaDB", "MySQL manual, option files, mysql_config_editor", &[(Home, ".my.cnf"), (Home, ".mylogin.cnf"), (Home, ".mysql_history"), (Home, ".mariadb_history"), (Home, ".mysql"), (Home, ".mysqlsh"), (Home, ".myclirc"), (Home, ".mycli-history")]),
+    store("PostgreSQL", "PostgreSQL docs, .pgpass, pg_service.conf, psql", &[(named("PGPASSFILE", ".pgpass"), ""), (Home, ".pg_service.conf"), (Home, ".postgresql"), (Home, ".psql_history"), (Home, ".psqlrc"), (Config, "pgcli"), (Config, "pgadmin"), (Home, ".pgadmin"), (Data, "pgadmin"), (named("PGSERVICEFILE", ".pg_service.conf"), ""), (named("PSQL_HISTORY", ".psql_history"), ""), (named("PSQLRC", ".psqlrc"), ""), (named("PGSSLKEY", ".postgresql/postgresql.key"), "")]),
+    store("MySQL, MariaDB", "MySQL manual, option files, mysql_config_editor", &[(Home, ".my.cnf"), (Home, ".mylogin.cnf"), (Home, ".mysql_history"), (Home, ".mariadb_history"), (Home, ".mysql"), (Home, ".mysqlsh"), (Home, ".myclirc"), (Home, ".mycli-history"), (named("MYSQL_TEST_LOGIN_FILE", ".mylogin.cnf"), ""), (named("MYSQL_HISTFILE", ".mysql_history"), ""), (named("MARIADB_HISTFILE", ".mariadb_history"), ""), (Only("MYSQL_HOME"), "my.cnf")]),
     store("MongoDB", "MongoDB docs, mongosh, logs; Atlas CLI", &[(Home, ".mongorc.js"), (Home, ".mongoshrc.js"), (Home, ".mongodb"), (Home, ".dbshell"), (Config, "mongocli"), (Config, "atlascli"), (Config, "MongoDB Compass")]),
     store("Redis", "Redis docs, redis-cli, REDISCLI_HISTFILE", &[(named("REDISCLI_HISTFILE", ".rediscli_history"), ""), (Home, ".redisclirc"), (Home, ".iredisrc")]),
     store("SQLite, DuckDB", "SQLite docs, CLI; DuckDB docs, secrets manager", &[(named("SQLITE_HISTORY", ".sqlite_history"), ""), (State, "sqlite_history"), (Home, ".duckdb/stored_secrets"), (Home, ".duckdb_history"), (Home, ".litecli-history")]),
-    store("Other databases", "cqlsh docs; ClickHouse docs, client; InfluxDB docs; usql README", &[(Home, ".cassandra"), (Home, ".cqlshrc"), (Home, ".clickhouse-client"), (Home, ".clickhouse-client-history"), (Home, ".influxdbv2"), (Home, ".influx_history"), (Home, ".usqlpass"), (Home, ".usql_history"), (Home, ".odbc.ini"), (Home, ".freetds.conf"), (Home, ".sqlcmd"), (Home, ".bigqueryrc"), (Home, ".cockroach-certs"), (Home, ".neo4j")]),
+    store("Other databases", "cqlsh docs; ClickHouse docs, client; InfluxDB docs; usql README", &[(Home, ".cassandra"), (Home, ".cqlshrc"), (Home, ".clickhouse-client"), (Home, ".clickhouse-client-history"), (Home, ".influxdbv2"), (Home, ".influx_history"), (Home, ".usqlpass"), (Home, ".usql_history"), (Home, ".odbc.ini"), (Home, ".freetds.conf"), (Home, ".sqlcmd"), (Home, ".bigqueryrc"), (Home, ".cockroach-certs"), (Home, ".neo4j"), (named("USQLPASS", ".usqlpass"), ""), (named("ODBCINI", ".odbc.ini"), ""), (named("FREETDSCONF", ".freetds.conf"), ""), (named("CQL_HISTORY", ".cassandra/cqlsh_history"), "")]),
     store("DBeaver, DataGrip, Beekeeper, TablePlus", "DBeaver docs, workspace location; JetBrains docs, password safe", &[(Data, "DBeaverData"), (Home, ".dbeaver"), (Home, ".dbeaver4"), (Home, "snap/dbeaver-ce"), (Home, ".var/app/io.dbeaver.DBeaverCommunity"), (Config, "beekeeper-studio"), (Config, "JetBrains"), (Config, "sqlitebrowser")]),
 
     // Histories of shells and of what reads lines.
@@ -214,15 +214,15 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
         (named("HISTFILE", ".bash_history"), ""), (Home, ".bash_history"), (Home, ".bash_sessions"), (Home, ".sh_history"), (Home, ".ksh_history"), (Home, ".mksh_history"), (Home, ".ash_history"), (Home, ".history"), (Home, ".tcsh_history"),
         (Home, ".zsh_history"), (Home, ".zhistory"), (Home, ".histfile"), (Home, ".zsh_sessions"), (named("ZDOTDIR", ""), ".zsh_history"), (State, "zsh"), (State, "bash"), (Data, "fish/fish_history"),
         (Config, "fish/fish_history"), (Config, "nushell/history.txt"), (Config, "nushell/history.sqlite3"), (State, "elvish"), (Data, "elvish"), (Data, "powershell/PSReadLine"), (Data, "xonsh")]),
-    store("Atuin, McFly, direnv", "Atuin docs, configuration; McFly README", &[(Data, "atuin"), (Config, "atuin"), (Data, "mcfly"), (Home, ".mcfly"), (Data, "hstr")]),
+    store("Atuin, McFly, direnv", "Atuin docs, configuration; McFly README", &[(Data, "atuin"), (Config, "atuin"), (Data, "mcfly"), (Home, ".mcfly"), (Data, "hstr"), (named("ATUIN_CONFIG_DIR", ".config/atuin"), "")]),
     store("REPLs", "each program's docs, history", &[
         (named("PYTHON_HISTORY", ".python_history"), ""), (Home, ".python_history"), (Home, ".pythonhist"), (Home, ".ipython/profile_default/history.sqlite"), (Home, ".ptpython"), (Data, "ptpython"), (named("NODE_REPL_HISTORY", ".node_repl_history"), ""),
         (Home, ".node_repl_history"), (Home, ".ts_node_repl_history"), (Home, ".irb_history"), (Home, ".irb-history"), (Home, ".pry_history"), (Data, "pry"), (Cache, "erlang-history"), (Home, ".erlang-history"), (Home, ".iex_history"),
         (Home, ".lua_history"), (Home, ".php_history"), (Config, "psysh"), (Home, ".ghc/ghci_history"), (Data, "ghc"), (Home, ".scala_history"), (Home, ".scala_history_jline3"), (Home, ".jshell_history"), (Home, ".julia/logs"), (Home, ".Rhistory"),
         (Home, ".octave_hist"), (Home, ".gdb_history"), (Home, ".lldb"), (Home, ".utop-history"), (Home, ".guile_history"), (Home, ".rebel_readline_history"), (Home, ".clojure/.history"), (Home, ".deno_history.txt"), (Cache, "deno/deno_history.txt"), (Home, ".bun_repl_history"),
-        (Home, ".lftp"), (Data, "lftp"), (Home, ".mc/history"), (Home, ".scapy_history"), (Home, ".msf4")]),
+        (Home, ".lftp"), (Data, "lftp"), (Home, ".mc/history"), (Home, ".scapy_history"), (Home, ".msf4"), (named("IPYTHONDIR", ".ipython"), "profile_default/history.sqlite")]),
     store("Editors, pagers and what they remember", "vim(1), viminfo; less(1), LESSHISTFILE; nano(1)", &[(Home, ".viminfo"), (State, "nvim/shada"), (Data, "nvim/shada"), (State, "vim"), (Home, ".lesshst"), (State, "lesshst"), (State, "less"), (Data, "nano"), (Home, ".nano_history"),
-        (Home, ".emacs.d/auth-sources"), (Home, ".emacs.d/url/cookies"), (Data, "recently-used.xbel")]),
+        (Home, ".emacs.d/auth-sources"), (Home, ".emacs.d/url/cookies"), (Data, "recently-used.xbel"), (named("LESSHISTFILE", ".lesshst"), "")]),
     store("Visual Studio Code", "VS Code docs, user data directory, secret storage", &[
         (Config, "Code/User/globalStorage"), (Config, "Code/User/workspaceStorage"), (Config, "Code/User/History"), (Config, "Code/User/settings.json"), (Config, "Code/User/mcp.json"), (Config, "Code/Cookies"), (Config, "Code/Local Storage"),
         (Config, "Code - Insiders/User"), (Config, "VSCodium/User"), (Home, ".vscode-server/data"), (Home, ".vscode-remote"), (Home, ".var/app/com.visualstudio.code")]),
@@ -234,11 +234,11 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
     store("File transfer", "FileZilla docs, sitemanager.xml; smbclient(1); davfs2(5)", &[(Config, "filezilla"), (Home, ".filezilla"), (Home, ".smbcredentials"), (Home, ".smb"), (Home, ".davfs2"), (Home, ".ftpconfig"), (Config, "syncthing"), (State, "syncthing"), (Config, "Nextcloud"), (Data, "Nextcloud"), (Config, "transmission-daemon"), (Home, ".duplicacy"), (Home, ".dropbox"), (Home, ".megaCmd"), (Config, "onedrive")]),
 
     // Backups and object stores.
-    store("rclone, s3cmd, MinIO", "rclone docs, config; s3cmd usage; mc docs", &[(named("RCLONE_CONFIG", ".config/rclone/rclone.conf"), ""), (Config, "rclone"), (Home, ".rclone.conf"), (Home, ".s3cfg"), (Home, ".s3ql"), (Home, ".mc/config.json"), (Home, ".mcli"), (Home, ".b2_account_info"), (Config, "b2"), (Home, ".passwd-s3fs")]),
-    store("restic, Borg, Duplicity, Kopia", "restic docs, environment variables; borg docs, environment variables", &[(Config, "restic"), (Config, "resticprofile"), (Home, ".restic"), (Config, "borg"), (Config, "borgmatic"), (Home, ".duplicity"), (Config, "duplicity"), (Config, "kopia"), (Config, "duplicati"), (Config, "vorta"), (Data, "Vorta"), (Home, ".tarsnaprc"), (Home, ".tarsnap.key")]),
+    store("rclone, s3cmd, MinIO", "rclone docs, config; s3cmd usage; mc docs", &[(named("RCLONE_CONFIG", ".config/rclone/rclone.conf"), ""), (Config, "rclone"), (Home, ".rclone.conf"), (Home, ".s3cfg"), (Home, ".s3ql"), (Home, ".mc/config.json"), (Home, ".mcli"), (Home, ".b2_account_info"), (Config, "b2"), (Home, ".passwd-s3fs"), (named("MC_CONFIG_DIR", ".mc"), "config.json"), (named("B2_ACCOUNT_INFO", ".b2_account_info"), "")]),
+    store("restic, Borg, Duplicity, Kopia", "restic docs, environment variables; borg docs, environment variables", &[(Config, "restic"), (Config, "resticprofile"), (Home, ".restic"), (Config, "borg"), (Config, "borgmatic"), (Home, ".duplicity"), (Config, "duplicity"), (Config, "kopia"), (Config, "duplicati"), (Config, "vorta"), (Data, "Vorta"), (Home, ".tarsnaprc"), (Home, ".tarsnap.key"), (named("BORG_CONFIG_DIR", ".config/borg"), ""), (named("BORG_KEYS_DIR", ".config/borg/keys"), ""), (named("BORG_BASE_DIR", ""), ".config/borg"), (Only("RESTIC_PASSWORD_FILE"), ""), (named("KOPIA_CONFIG_PATH", ".config/kopia/repository.config"), "")]),
 
     // Wallets.
-    store("Bitcoin and its kin", "Bitcoin Core docs, files.md; Electrum docs", &[(Home, ".bitcoin"), (Home, ".litecoin"), (Home, ".dogecoin"), (Home, ".dashcore"), (Home, ".zcash"), (Home, ".electrum"), (Home, ".electrum-ltc"), (Home, ".electron-cash"), (Home, ".sparrow"), (Home, ".lnd"), (Home, ".lightning"), (Config, "specter"), (Home, ".specter"), (Home, ".wasabi"), (Home, ".walletwasabi")]),
+    store("Bitcoin and its kin", "Bitcoin Core docs, files.md; Electrum docs", &[(Home, ".bitcoin"), (Home, ".litecoin"), (Home, ".dogecoin"), (Home, ".dashcore"), (Home, ".zcash"), (Home, ".electrum"), (Home, ".electrum-ltc"), (Home, ".electron-cash"), (Home, ".sparrow"), (Home, ".lnd"), (Home, ".lightning"), (Config, "specter"), (Home, ".specter"), (Home, ".wasabi"), (Home, ".walletwasabi"), (named("ELECTRUMDIR", ".electrum"), "")]),
     store("Ethereum and its kin", "geth docs, account management; Foundry book, cast wallet", &[(Home, ".ethereum"), (Home, ".foundry/keystores"), (Home, ".brownie"), (Config, "hardhat-nodejs"), (Data, "io.parity.ethereum"), (Home, ".web3"), (Home, ".eth2"), (Home, ".starknet_accounts"), (Home, ".starkli-wallets")]),
     store("Solana, Monero, Cardano, Cosmos, Sui, Aptos, NEAR, Polkadot", "each command line's docs, key storage", &[
         (Config, "solana"), (Home, ".monero"), (Home, ".bitmonero"), (Home, "Monero"), (Home, ".shared-ringdb"), (Home, ".cardano"), (Home, ".gaia"), (Home, ".sui"), (Home, ".aptos"), (Home, ".near-credentials"), (Home, ".algorand"), (Home, ".tezos-client"), (Home, ".stellar"), (Config, "stellar"), (Home, ".substrate")]),
@@ -246,6 +246,8 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
 
     // Whoever has the cookie can run code on every node that is reached.
     store("Erlang", "Erlang reference manual, distributed Erlang, security", &[(Home, ".erlang.cookie"), (Config, "erlang/.erlang.cookie")]),
+
+    store("Kerberos", "kerberos(7), environment variables", &[(Only("KRB5CCNAME"), ""), (Only("KRB5_CLIENT_KTNAME"), ""), (Only("KRB5_KTNAME"), "")]),
 
     // Sessions of desktops.
     store("Desktops", "Xsecurity(7); ICEauthority(5); GNOME online accounts", &[(named("XAUTHORITY", ".Xauthority"), ""), (named("ICEAUTHORITY", ".ICEauthority"), ""), (Config, "goa-1.0"), (Data, "telepathy"), (Config, "pulse/cookie"), (Home, ".pulse-cookie"), (Home, ".dbus")]),

@@ -426,15 +426,41 @@ fn what_is_hidden_is_a_document_where_programs_read_one() {
     assert_eq!(run_at_home(&home, &crate::common::required(), "cat ~/.m2/settings.xml"), "<settings/>\n");
 }
 
+#[test]
+fn what_links_in_places_of_secrets_lead_to_is_hidden_outside_the_home_too() {
+    let (home, keys, projects) = (elsewhere(), elsewhere(), elsewhere());
+    let [home, keys, projects] = [&home, &keys, &projects].map(|dir| dir.path().canonicalize().unwrap());
+    let workspace = projects.join("mine");
+    let ssh = home.join(".ssh");
+    fs::create_dir(&ssh).unwrap();
+    fs::create_dir(&workspace).unwrap();
+    for secret in [keys.join("key"), workspace.join("key"), projects.join("other")] {
+        fs::write(&secret, "SECRET\n").unwrap();
+        symlink(&secret, ssh.join(format!("to-{}", secret.display().to_string().replace('/', "-")))).unwrap();
+    }
+    fs::write(workspace.join("plain"), "PLAIN\n").unwrap();
+    // The workspace stays, even if a link leads to a directory around it.
+    symlink(&projects, ssh.join("projects")).unwrap();
+    let command =
+        format!("cat plain key ~/.ssh/to-* {}/key ../other 2>/dev/null; echo x >> plain", keys.display());
+    let run = |sandbox: &str| run_in(&workspace, &home, sandbox, &command);
+    assert_eq!(run("off"), format!("PLAIN\n{}", "SECRET\n".repeat(6)));
+    assert_eq!(run(&crate::common::required()), "PLAIN\nx\n");
+    assert_eq!(fs::read_to_string(workspace.join("plain")).unwrap(), "PLAIN\nx\nx\n");
+}
+
 /// What a command prints for whoever has this home directory.
 fn run_at_home(home: &Path, sandbox: &str, command: &str) -> String {
-    let dir = TempDir::new().unwrap();
+    run_in(TempDir::new().unwrap().path(), home, sandbox, command)
+}
+
+fn run_in(workspace: &Path, home: &Path, sandbox: &str, command: &str) -> String {
     let command = json!({ "command": command });
     let output = std::process::Command::new(crate::common::PROGRAM)
         .args(["call", "shell_exec", &command.to_string(), "--allow", "Bash", "--sandbox", sandbox])
         .env_clear()
         .envs([("HOME", home.as_os_str()), ("PATH", &std::env::var_os("PATH").unwrap())])
-        .current_dir(dir.path())
+        .current_dir(workspace)
         .output()
         .unwrap();
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
