@@ -1,5 +1,8 @@
 //! Commands for which a shell does nothing but start one program.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 /// Bash's reserved words and builtins, which have a meaning of their own as the first word.
 const OWN: &str = "\
     if then else elif fi case esac for select while until do done in function time { } ! [[ ]] coproc . \
@@ -24,7 +27,8 @@ pub fn plain(command: &str) -> Option<Vec<&str>> {
 
 /// Whether a name is a reserved word or a builtin.
 pub(super) fn is_own(name: &str) -> bool {
-    OWN.split(' ').any(|own| own == name)
+    static NAMES: LazyLock<HashSet<&str>> = LazyLock::new(|| OWN.split(' ').collect());
+    NAMES.contains(name)
 }
 
 /// Whether a character is literal for bash everywhere in a word.

@@ -120,8 +120,9 @@ impl RepositorySnapshot {
         let running = RunningBaselines::now();
         let links = running.links();
         let at_start = Start { writable: &writable, links: &links, is_held };
+        let roots = found.iter().zip(&writable);
         let roots: Vec<SnapshotRoot> =
-            found.iter().map(|found| at_start.root(found, workspace, &running)).collect();
+            roots.map(|(found, real)| at_start.root(found, real, workspace, &running)).collect();
         let present = roots.iter().flat_map(|root| root.sources.present(&writable));
         let read_only: BTreeSet<OsString> = present.map(OsString::from).collect();
         let denied_paths = denied_paths.clone();
@@ -151,10 +152,12 @@ struct Start<'s> {
 }
 
 impl Start<'_> {
-    /// The state of a directory, or what is left of the state before the commands that still run.
+    /// The state of a directory, or what is left of the state before the commands that still run. `real` is its path, links
+    /// resolved.
     fn root(
         &self,
         found: &Arc<ProtectedPaths>,
+        real: &Path,
         workspace: &Path,
         running: &RunningBaselines,
     ) -> SnapshotRoot {
@@ -173,8 +176,8 @@ impl Start<'_> {
             path,
         };
         let Ok(top) = OpenDirectory::root(&root.path) else { return root };
-        root.note_trusted(&top, self);
-        root.pointers = trees_of_pointers(&top, &root.real(), &root.found.repositories);
+        root.note_trusted(&top, real, self);
+        root.pointers = trees_of_pointers(&top, real, &root.found.repositories);
         root.note_contents(&top, self.is_held, earliest);
         root
     }
@@ -187,9 +190,9 @@ impl SnapshotRoot {
     }
 
     /// Records the files that git's settings name.
-    fn note_trusted(&mut self, top: &OpenDirectory, start: &Start<'_>) {
+    fn note_trusted(&mut self, top: &OpenDirectory, real: &Path, start: &Start<'_>) {
         let repositories = &self.found.repositories;
-        self.sources = ConfigSources::of(&self.path, start.writable, top, repositories, start.links);
+        self.sources = ConfigSources::of(real, start.writable, top, repositories, start.links);
         for trusted in self.sources.trusted.iter_mut().filter(|trusted| trusted.way.exists()) {
             // A mount does not make these read-only.
             let is_root = start.writable.contains(&trusted.way.end);

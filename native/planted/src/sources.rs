@@ -77,7 +77,7 @@ struct Search<'s> {
 }
 
 impl ConfigSources {
-    /// Those named by the user's own settings, and by repositories beneath and around one directory.
+    /// Those named by the user's own settings, and by repositories beneath and around one directory, whose path has no links.
     pub(super) fn of(
         root: &Path,
         roots: &[PathBuf],
@@ -85,18 +85,17 @@ impl ConfigSources {
         repositories: &[String],
         links: &KnownLinks,
     ) -> Self {
-        let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
         let mut search = Search::new(roots, links);
         for config in own_configs() {
             search.note(&config, TrustedKind::Config);
             search.follow(&config, DEPTH);
         }
         let own = search.hooks.clone();
-        let beneath = repositories.iter().map(|path| RepositoryLayout::of(top, &root, &decode_path(path)));
-        let mut layouts: Vec<_> = beneath.chain(RepositoryLayout::around(&root)).collect();
+        let beneath = repositories.iter().map(|path| RepositoryLayout::of(top, root, &decode_path(path)));
+        let mut layouts: Vec<_> = beneath.chain(RepositoryLayout::around(root)).collect();
         let directories = |layouts: &[RepositoryLayout]| -> BTreeSet<PathBuf> {
             let all = layouts.iter().flat_map(|layout| &layout.directories);
-            all.filter(|path| !path.starts_with(&root)).cloned().collect()
+            all.filter(|path| !path.starts_with(root)).cloned().collect()
         };
         let around = directories(&layouts);
         layouts.extend(around.iter().flat_map(|path| RepositoryLayout::inside(path)));
@@ -111,8 +110,10 @@ impl ConfigSources {
         let mut relative_hooks = RelativeHooks::new();
         for hooks in hooks {
             // An absolute path is that of repositories elsewhere, too.
-            let bases = if hooks.is_absolute() { std::slice::from_ref(&root) } else { &*bases };
-            let directories: Vec<PathBuf> = bases.iter().map(|base| base.join(&hooks)).collect();
+            let directories: Vec<PathBuf> = match hooks.is_absolute() {
+                true => vec![hooks.clone()],
+                false => bases.iter().map(|base| base.join(&hooks)).collect(),
+            };
             directories.iter().for_each(|directory| search.note_hooks(directory));
             if hooks.is_relative() {
                 let is_own = own.contains(&hooks);
