@@ -24,7 +24,7 @@ check:
 	@scripts/setup test
 	@scripts/with-tmpfs scripts/check
 
-# Long runs and further clients, before a release.
+# Long runs, and what others wrote to talk to us, before a release.
 verify:
 	@scripts/setup test
 	@scripts/verify
