@@ -321,13 +321,10 @@ static HIDDEN_HERE: LazyLock<Vec<OsString>> = LazyLock::new(|| {
 });
 
 /// The paths to hide: the machine's own directories first, so that a home directory below one of them is found, then
-/// existing secrets that do not contain the whole workspace. In a workspace outside the home directory, what a link of a
-/// place leads to stays: git would commit it as empty.
+/// existing secrets that do not contain the whole workspace.
 fn hidden_here(workspace: &Path) -> Vec<OsString> {
-    let is_own =
-        |path: &Path| path.starts_with(workspace) && (path == workspace || !secrets::is_at_home(path));
     let secrets = secrets::present();
-    let secrets = secrets.iter().filter(|path| !is_own(path)).map(OsString::from);
+    let secrets = secrets.iter().filter(|path| workspace != path.as_path()).map(OsString::from);
     HIDDEN_HERE.iter().cloned().chain(secrets).collect()
 }
 

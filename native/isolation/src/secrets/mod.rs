@@ -160,11 +160,6 @@ pub fn all() -> BTreeSet<PathBuf> {
     known.named.iter().chain(known.present.iter()).cloned().chain(of_machine).collect()
 }
 
-/// Whether a path lies in a home directory of this user.
-pub fn is_at_home(path: &Path) -> bool {
-    homes().iter().any(|home| path.starts_with(home))
-}
-
 /// The home directories of this user, from the environment and from the system's user list.
 fn homes() -> Vec<PathBuf> {
     let named = std::env::var_os("HOME").map(PathBuf::from);

@@ -434,7 +434,7 @@ fn what_links_in_places_of_secrets_lead_to_is_hidden_outside_the_home_too() {
     let ssh = home.join(".ssh");
     fs::create_dir(&ssh).unwrap();
     fs::create_dir(&workspace).unwrap();
-    for secret in [keys.join("key"), projects.join("other")] {
+    for secret in [keys.join("key"), workspace.join("key"), projects.join("other")] {
         fs::write(&secret, "SECRET\n").unwrap();
         symlink(&secret, ssh.join(format!("to-{}", secret.display().to_string().replace('/', "-")))).unwrap();
     }
@@ -442,11 +442,33 @@ fn what_links_in_places_of_secrets_lead_to_is_hidden_outside_the_home_too() {
     // The workspace stays, even if a link leads to a directory around it.
     symlink(&projects, ssh.join("projects")).unwrap();
     let command =
-        format!("cat plain ~/.ssh/to-* {}/key ../other 2>/dev/null; echo x >> plain", keys.display());
+        format!("cat plain key ~/.ssh/to-* {}/key ../other 2>/dev/null; echo x >> plain", keys.display());
     let run = |sandbox: &str| run_in(&workspace, &home, sandbox, &command);
-    assert_eq!(run("off"), format!("PLAIN\n{}", "SECRET\n".repeat(4)));
+    assert_eq!(run("off"), format!("PLAIN\n{}", "SECRET\n".repeat(6)));
     assert_eq!(run(&crate::common::required()), "PLAIN\nx\n");
     assert_eq!(fs::read_to_string(workspace.join("plain")).unwrap(), "PLAIN\nx\nx\n");
+}
+
+#[test]
+fn secrets_in_the_workspace_are_committed_neither_as_empty_nor_as_deleted() {
+    let (home, dotfiles) = (elsewhere(), elsewhere());
+    let [home, dotfiles] = [&home, &dotfiles].map(|dir| dir.path().canonicalize().unwrap());
+    fs::create_dir_all(home.join(".ssh")).unwrap();
+    for (path, link) in [("ssh/config", ".ssh/config"), ("npmrc", ".npmrc"), ("aws/credentials", ".aws")] {
+        let file = dotfiles.join(path);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, "SECRET\n").unwrap();
+        let target = if link == ".aws" { dotfiles.join("aws") } else { file };
+        symlink(target, home.join(link)).unwrap();
+    }
+    let commit =
+        "git init -q; git config user.name a; git config user.email a@b; git add -A; git commit -qm one";
+    run_in(&dotfiles, &home, "off", commit);
+    let second = "echo x > new; git add new; git commit -qm two -- new; cat ssh/config npmrc aws/credentials";
+    assert_eq!(run_in(&dotfiles, &home, &crate::common::required(), second), "");
+    run_in(&dotfiles, &home, &crate::common::required(), "git commit -qam three; git stash");
+    let show = "git show HEAD:ssh/config HEAD:npmrc HEAD:aws/credentials";
+    assert_eq!(run_in(&dotfiles, &home, "off", show), "SECRET\n".repeat(3));
 }
 
 /// What a command prints for whoever has this home directory.

@@ -1,9 +1,9 @@
 //! What is shown in place of hidden files and directories.
 //!
 //! In place of secrets: an empty directory, an empty file, and for formats in which an empty file is malformed, such as
-//! XML settings, a file with no content. Programs take it for missing credentials. In place of what deny rules match in a
-//! workspace: a file that cannot be opened, and a directory in which no name can be looked up. Otherwise a program that
-//! records the workspace, such as git, would record that the files are empty or deleted.
+//! XML settings, a file with no content. Programs take it for missing credentials. In place of secrets and of what deny rules
+//! match in a writable directory: a file that cannot be opened, and a directory in which no name can be looked up. Otherwise
+//! a program that records the workspace, such as git, would record that the files are empty or deleted.
 
 use super::mount::{MountCopy, READ_ONLY, TAME, failed, make_room, point};
 use crate::SetupFailure;
@@ -41,7 +41,7 @@ pub(super) fn arrange() -> Result<(), SetupFailure> {
     Ok(())
 }
 
-/// The replacement for what a deny rule matches.
+/// The replacement in writable directories.
 pub(super) fn denied(kind: FileType) -> Result<MountCopy, Errno> {
     at(Path::new(if kind == FileType::Directory { DENIED_DIRECTORY } else { DENIED_FILE }))
 }
@@ -62,7 +62,15 @@ fn in_place_of(path: &Path, kind: FileType) -> Result<MountCopy, Errno> {
 
 /// Covers a directory or file with its empty replacement, if it is visible.
 pub(super) fn cover(path: &Path, kind: FileType) -> Result<(), Errno> {
-    let nothing = in_place_of(path, kind)?;
+    put(in_place_of(path, kind)?, path)
+}
+
+/// Covers a directory or file with a replacement that cannot be opened, if it is visible.
+pub(super) fn deny(path: &Path, kind: FileType) -> Result<(), Errno> {
+    put(denied(kind)?, path)
+}
+
+fn put(nothing: MountCopy, path: &Path) -> Result<(), Errno> {
     // A directory above may have been covered in the meantime.
     match point(path) {
         Ok(target) => nothing.attach(target.as_fd()),

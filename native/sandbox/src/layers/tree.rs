@@ -176,6 +176,9 @@ impl TreeMount {
             TreeMountKind::Hidden(_) if kept.iter().any(|path| path.starts_with(&self.path)) => {
                 memory(&self.path, "0755", None, TAME)
             }
+            TreeMountKind::Hidden(kind) if writable(confinement).any(|root| self.path.starts_with(root)) => {
+                nothing::deny(&self.path, kind)
+            }
             TreeMountKind::Hidden(kind) => nothing::cover(&self.path, kind),
         }
     }
