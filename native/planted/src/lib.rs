@@ -152,8 +152,8 @@ struct Start<'s> {
 }
 
 impl Start<'_> {
-    /// The state of a directory, or what is left of the state before the commands that still run. `real` is its path, links
-    /// resolved.
+    /// Records the state of a directory before a command. If other commands are still running there, their state from before them
+    /// counts. `real` is the path of the directory without links.
     fn root(
         &self,
         found: &Arc<ProtectedPaths>,
