@@ -54,7 +54,7 @@ until(Port, Text, Seen) ->
             receive
                 {Port, {data, Data}} -> until(Port, Text, <<Seen/binary, Data/binary>>);
                 {Port, {exit_status, Status}} -> fail(Port, {ended, Status, Seen})
-            after 45000 -> fail(Port, {not_seen, Text, Seen})
+            after 15000 -> fail(Port, {not_seen, Text, Seen})
             end;
         _ -> Seen
     end.
@@ -75,7 +75,7 @@ ended(Port) ->
             flush(Port),
             ok = file:del_dir_r(get(own_directory)),
             Status
-    after 45000 -> fail(Port, not_ended)
+    after 15000 -> fail(Port, not_ended)
     end.
 
 %% Leaves no VM running, nor its directory.
