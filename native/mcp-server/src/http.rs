@@ -7,7 +7,7 @@ use crate::server::{ConnectionServer, SharedState};
 use beamai_base::json::count_values;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited, combinators::BoxBody};
 use hyper::body::{Body, Bytes, Incoming};
-use hyper::header::{HOST, HeaderMap};
+use hyper::header::{HOST, HeaderMap, ORIGIN};
 use hyper::http::uri::Authority;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -165,6 +165,11 @@ fn has_plain_host(headers: &HeaderMap) -> bool {
     hosts.next().is_none_or(|host| host.to_str().is_ok_and(is_plain)) && hosts.next().is_none()
 }
 
+/// Whether there is at most one `Origin`, as browsers send it (RFC 6454, section 7.3).
+fn has_one_origin(headers: &HeaderMap) -> bool {
+    headers.get_all(ORIGIN).iter().count() <= 1
+}
+
 /// Reads a whole request, then answers it. The connection keeps its slot while the answer is sent.
 async fn received(
     service: &Service,
@@ -177,6 +182,9 @@ async fn received(
             StatusCode::BAD_REQUEST,
             "a request has one Host, a name or address and a port\n".to_owned(),
         );
+    }
+    if !has_one_origin(&head.headers) {
+        return plain(StatusCode::BAD_REQUEST, "a request has at most one Origin\n".to_owned());
     }
     let (body, room) = match tokio::time::timeout(PATIENCE, whole(service, body)).await {
         Ok(Ok(whole)) => whole,

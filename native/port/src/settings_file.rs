@@ -89,7 +89,7 @@ fn unreadable(error: &std::io::Error) -> String {
 /// The user's own settings file, if there is one.
 ///
 /// # Errors
-/// If it cannot be read, or other users can change it.
+/// If it cannot be read, other users can change it, or it has another name.
 pub(crate) fn of_user() -> Result<Option<UserSettings>, UsageError> {
     let Some(path) = user_path(std::env::var_os("XDG_CONFIG_HOME"), std::env::home_dir()) else {
         return Ok(None);
@@ -106,6 +106,11 @@ pub(crate) fn of_user() -> Result<Option<UserSettings>, UsageError> {
     let own = [rustix::process::geteuid().as_raw(), 0];
     if !own.contains(&metadata.uid()) || metadata.mode() & 0o002 != 0 {
         let why = "other users can change it, so it is not read: make it yours and take away their write permission, or \
+                   use --settings none";
+        return Err(wrong(&path, why));
+    }
+    if metadata.nlink() > 1 {
+        let why = "it has several names (hard links), one of which tools could reach, so it is not read: make it a copy, or \
                    use --settings none";
         return Err(wrong(&path, why));
     }

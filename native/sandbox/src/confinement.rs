@@ -1,7 +1,8 @@
 //! The confinement of a program: the host's sandbox settings, applied to one workspace and session.
 
 use beamai_base::{HostHint, Reason, Result, ToolError};
-use beamai_isolation::{Planted, SandboxMode, SandboxSettings, Tier, secrets};
+use beamai_isolation::secrets::{self, PresentSecrets};
+use beamai_isolation::{Planted, SandboxMode, SandboxSettings, Tier};
 use beamai_planted::{RepositorySnapshot, remove_planted};
 use beamai_policy::{DeniedPaths, StartRules};
 use beamai_protected::{ProtectedPaths, protected_paths};
@@ -52,6 +53,8 @@ pub struct Confinement {
     pub git_sources: Vec<OsString>,
     /// Absolute paths that are shown empty.
     pub hidden: Vec<OsString>,
+    /// Absolute paths of links that lead to secrets. Without them, the next command would see where these lie.
+    pub links: Vec<OsString>,
     /// Protected paths found in the workspace and in each other writable directory.
     pub found: Vec<Arc<ProtectedPaths>>,
     /// The state of repositories there, for comparison after a command.
@@ -244,6 +247,7 @@ impl Confinement {
                 read_only: Vec::new(),
                 git_sources: Vec::new(),
                 hidden: Vec::new(),
+                links: Vec::new(),
                 found: Vec::new(),
                 before: RepositorySnapshot::default(),
                 bounds: ResourceLimits {
@@ -266,6 +270,7 @@ impl Confinement {
         let listed = |paths: &[String]| -> Vec<OsString> {
             paths.iter().map(|path| workspace.join(decode_path(path)).into()).collect()
         };
+        let secrets = secrets::present();
         Self {
             mode: sandbox.mode,
             tier: sandbox.tier,
@@ -282,7 +287,8 @@ impl Confinement {
             writable: listed(&sandbox.writable),
             read_only: Vec::new(),
             git_sources: Vec::new(),
-            hidden: hidden_here(workspace).into_iter().chain(listed(&sandbox.hidden)).collect(),
+            hidden: hidden_here(workspace, &secrets).chain(listed(&sandbox.hidden)).collect(),
+            links: secrets.links.iter().map(OsString::from).collect(),
             found: Vec::new(),
             before: RepositorySnapshot::default(),
             bounds: ResourceLimits {
@@ -322,10 +328,9 @@ static HIDDEN_HERE: LazyLock<Vec<OsString>> = LazyLock::new(|| {
 
 /// The paths to hide: the machine's own directories first, so that a home directory below one of them is found, then
 /// existing secrets that do not contain the whole workspace.
-fn hidden_here(workspace: &Path) -> Vec<OsString> {
-    let secrets = secrets::present();
-    let secrets = secrets.iter().filter(|path| workspace != path.as_path()).map(OsString::from);
-    HIDDEN_HERE.iter().cloned().chain(secrets).collect()
+fn hidden_here(workspace: &Path, secrets: &PresentSecrets) -> impl Iterator<Item = OsString> {
+    let secrets = secrets.paths.iter().filter(move |path| workspace != path.as_path()).map(OsString::from);
+    HIDDEN_HERE.iter().cloned().chain(secrets)
 }
 
 static MEMORY_OF_THE_MACHINE: LazyLock<u64> = LazyLock::new(|| {

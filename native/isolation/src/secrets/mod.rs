@@ -1,8 +1,10 @@
 //! Known places of secrets: keys, tokens, sessions, mail, histories.
 //!
 //! [`places`] lists them all, whether they exist or not. [`present`] returns those that exist, with links resolved, and the
-//! targets of links in them. The sandbox hides what is present from commands, and file tools refuse [`all`].
+//! targets of links in them. The sandbox hides what is present from commands, and keeps the links that lead there; file tools
+//! refuse [`all`].
 
+mod links;
 mod table;
 
 use std::collections::BTreeSet;
@@ -115,8 +117,16 @@ fn places_with(
 struct KnownSecrets {
     /// Every place, by its name.
     named: BTreeSet<PathBuf>,
-    /// See [`present`].
-    present: Arc<BTreeSet<PathBuf>>,
+    present: Arc<PresentSecrets>,
+}
+
+/// The secrets that exist.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct PresentSecrets {
+    /// Their paths with links resolved, and the targets of links in their directories, except in those of the system.
+    pub paths: BTreeSet<PathBuf>,
+    /// The links that lead there, by paths that have no link before the last name.
+    pub links: BTreeSet<PathBuf>,
 }
 
 impl KnownSecrets {
@@ -124,9 +134,10 @@ impl KnownSecrets {
         let homes = homes();
         // A place that is, contains or leads to a whole home directory is left out.
         let is_apart = |path: &PathBuf| !homes.iter().any(|home| home.starts_with(path));
-        let all = homes.iter().flat_map(|home| places(home));
-        let found = homes.iter().flat_map(|home| present_of(places(home)));
-        Self { named: all.filter(is_apart).collect(), present: Arc::new(found.filter(is_apart).collect()) }
+        let all: BTreeSet<PathBuf> = homes.iter().flat_map(|home| places(home)).filter(is_apart).collect();
+        let mut present = PresentSecrets::of(&all);
+        present.paths.retain(is_apart);
+        Self { named: all, present: Arc::new(present) }
     }
 }
 
@@ -147,9 +158,8 @@ fn known() -> Arc<KnownSecrets> {
     }
 }
 
-/// The secrets that exist, with links resolved, and the targets of links in their directories, except in those of the
-/// system. Refreshed after one second.
-pub fn present() -> Arc<BTreeSet<PathBuf>> {
+/// The secrets that exist. Refreshed after one second.
+pub fn present() -> Arc<PresentSecrets> {
     Arc::clone(&known().present)
 }
 
@@ -157,7 +167,7 @@ pub fn present() -> Arc<BTreeSet<PathBuf>> {
 pub fn all() -> BTreeSet<PathBuf> {
     let known = known();
     let of_machine = OF_THE_MACHINE.iter().map(PathBuf::from);
-    known.named.iter().chain(known.present.iter()).cloned().chain(of_machine).collect()
+    known.named.iter().chain(&known.present.paths).cloned().chain(of_machine).collect()
 }
 
 /// The home directories of this user, from the environment and from the system's user list.
@@ -177,23 +187,32 @@ fn listed_home() -> Option<PathBuf> {
     lines.find_map(|mut fields| (fields.nth(2)? == uid).then(|| fields.nth(2).map(PathBuf::from))?)
 }
 
-/// Those of `places` that exist, with links resolved, and the targets of links in them, except in directories of the system.
-fn present_of(places: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for place in places.collect::<BTreeSet<_>>() {
-        // Few of them exist, and resolving one that does not costs a system call for each directory above it.
-        if place.symlink_metadata().is_err() {
-            continue;
+impl PresentSecrets {
+    fn of(places: &BTreeSet<PathBuf>) -> Self {
+        let mut all = Self::default();
+        for place in places {
+            // Few of them exist, and resolving one that does not costs a system call for each directory above it.
+            if place.symlink_metadata().is_err() {
+                continue;
+            }
+            let Some((real, kind)) = all.add(place) else { continue };
+            if kind.is_dir() {
+                links_in(&real).filter(|link| !leads_to_system(link)).for_each(|link| _ = all.add(&link));
+            }
         }
-        let Ok(real) = place.canonicalize() else { continue };
-        match holds(&real) {
-            None => continue,
-            Some(kind) if kind.is_dir() => found.extend(led_to(&real)),
-            Some(_) => {}
-        }
-        found.push(real);
+        all
     }
-    found
+
+    /// Adds what a path leads to. Returns it, if it can hold secrets.
+    fn add(&mut self, path: &Path) -> Option<(PathBuf, FileType)> {
+        let real = path.canonicalize().ok()?;
+        let kind = holds(&real)?;
+        if real != path {
+            self.links.extend(links::on_the_way(path));
+        }
+        self.paths.insert(real.clone());
+        Some((real, kind))
+    }
 }
 
 /// What lies at a path that can hold secrets. A variable or a link may name `/dev/null` or a directory of the system instead.
@@ -202,13 +221,14 @@ fn holds(real: &Path) -> Option<FileType> {
     ((kind.is_file() || kind.is_dir()) && depth(real) >= 2).then_some(kind)
 }
 
-/// The targets of links in a directory.
-fn led_to(directory: &Path) -> impl Iterator<Item = PathBuf> {
+fn links_in(directory: &Path) -> impl Iterator<Item = PathBuf> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().take(NAMES);
     let links = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
-    let targets = links.filter_map(|entry| entry.path().canonicalize().ok());
-    let is_of_system = |path: &Path| OF_THE_SYSTEM.iter().any(|top| path.starts_with(top));
-    targets.filter(move |path| !is_of_system(path) && holds(path).is_some())
+    links.map(|link| link.path())
+}
+
+fn leads_to_system(link: &Path) -> bool {
+    link.canonicalize().is_ok_and(|real| OF_THE_SYSTEM.iter().any(|top| real.starts_with(top)))
 }
 
 fn depth(path: &Path) -> usize {
@@ -340,12 +360,14 @@ mod tests {
         }
         symlink("/dev/null", home.join(".bash_history")).unwrap();
         symlink("gone", home.join(".netrc")).unwrap();
-        let mut found = present_of(places_with(&home, |_| None));
-        found.sort();
-        let mut expected = [".gnupg", "dotfiles/ssh", "keys/signing"].map(|path| home.join(path)).to_vec();
-        expected.extend([elsewhere.path().canonicalize().unwrap().join("key"), PathBuf::from("/var/lib")]);
-        expected.sort();
-        assert_eq!(found, expected);
+        let found = PresentSecrets::of(&places_with(&home, |_| None).collect());
+        let elsewhere = elsewhere.path().canonicalize().unwrap();
+        let within = |paths: &[&str]| paths.iter().map(|path| home.join(path)).collect::<Vec<_>>();
+        let mut expected = within(&[".gnupg", "dotfiles/ssh", "keys/signing"]);
+        expected.extend([elsewhere.join("key"), PathBuf::from("/var/lib")]);
+        assert_eq!(found.paths, BTreeSet::from_iter(expected));
+        let links = within(&[".gnupg/key", ".gnupg/lib", ".gnupg/signing", ".ssh"]);
+        assert_eq!(found.links, BTreeSet::from_iter(links));
     }
 
     #[test]

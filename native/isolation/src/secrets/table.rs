@@ -28,7 +28,7 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
     store("GnuPG", "gpg(1), FILES", &[(named("GNUPGHOME", ".gnupg"), "")]),
     store("age", "age(1); SOPS README, age", &[(Config, "age"), (Config, "sops"), (Only("SOPS_AGE_KEY_FILE"), ""), (Only("SOPS_AGE_SSH_PRIVATE_KEY_FILE"), "")]),
     store("step", "step CLI, step path", &[(named("STEPPATH", ".step"), "")]),
-    store("minisign, signify", "minisign(1); signify(1)", &[(Home, ".minisign"), (Home, ".signify")]),
+    store("minisign, signify", "minisign(1); signify(1)", &[(Home, ".minisign"), (Home, ".signify"), (Only("MINISIGN_CONFIG_DIR"), "")]),
     store("cosign", "Sigstore, cosign key management", &[(Home, ".sigstore"), (Home, ".cosign")]),
     store("NSS", "certutil(1)", &[(Home, ".pki")]),
     store("YubiKey tools", "ykman(1)", &[(Home, ".ykman"), (Home, ".yubico"), (Config, "Yubico")]),
@@ -66,11 +66,12 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
         (named("CODEX_HOME", ".codex"), "auth.json"), (named("CODEX_HOME", ".codex"), ".credentials.json"), (named("CODEX_HOME", ".codex"), "config.toml"),
         (named("CODEX_HOME", ".codex"), "history.jsonl"), (named("CODEX_HOME", ".codex"), "sessions"), (named("CODEX_HOME", ".codex"), "archived_sessions"),
         (named("CODEX_HOME", ".codex"), "log"), (named("CODEX_HOME", ".codex"), "shell_snapshots")]),
-    store("Gemini CLI", "Gemini CLI configuration, authentication", &[(Home, ".gemini")]),
+    store("Gemini CLI", "Gemini CLI configuration, authentication", &[(Home, ".gemini"), (named("GEMINI_CLI_HOME", ""), ".gemini")]),
     store("Qwen Code", "Qwen Code configuration", &[(Home, ".qwen")]),
     store("opencode", "opencode docs, providers, credentials; config", &[
         (Data, "opencode"), (Config, "opencode/opencode.json"), (Config, "opencode/opencode.jsonc"), (Config, "opencode/config.json"),
-        (State, "opencode"), (Home, ".opencode.json"), (Only("OPENCODE_CONFIG"), "")]),
+        (State, "opencode"), (Home, ".opencode.json"), (Only("OPENCODE_CONFIG"), ""),
+        (Only("OPENCODE_CONFIG_DIR"), "opencode.json"), (Only("OPENCODE_CONFIG_DIR"), "opencode.jsonc")]),
     store("Crush", "Crush README, configuration", &[(Config, "crush"), (Data, "crush")]),
     store("Cursor", "Cursor docs, MCP, CLI configuration", &[(Config, "Cursor"), (Config, "cursor"), (Home, ".cursor/mcp.json"), (Home, ".cursor/cli-config.json"),
         (Home, ".cursor/chats"), (Home, ".cursor/projects")]),
@@ -139,14 +140,14 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
     store("Stack, Nimble, pub", "Stack docs, upload; Nimble docs, publish; dart pub token", &[(Home, ".stack/upload"), (Config, "dart/pub-tokens.json"), (Config, "dart/pub-credentials.json"), (Home, ".nimble/github_api_token")]),
     store("PAUSE, CPAN", "cpan-upload(1)", &[(Home, ".pause")]),
     store("Nix, Cachix", "Cachix docs, cachix.dhall", &[(Config, "cachix"), (Config, "nix/netrc")]),
-    store("adb", "Android Debug Bridge docs, ADB_VENDOR_KEYS", &[(Home, ".android/adbkey")]),
+    store("adb", "Android Debug Bridge docs, ADB_VENDOR_KEYS", &[(named("ANDROID_USER_HOME", ".android"), "adbkey")]),
     store("CocoaPods, Artifactory", "CocoaPods guides, trunk; JFrog CLI docs", &[(Home, ".cocoapods"), (Home, ".jfrog")]),
     store("Docker", "docker(1), config.json", &[(named("DOCKER_CONFIG", ".docker"), ""), (Home, "snap/docker"), (Only("DOCKER_CERT_PATH"), "")]),
     store("Podman, Buildah, Skopeo", "containers-auth.json(5)", &[(named("REGISTRY_AUTH_FILE", ".config/containers/auth.json"), ""), (Config, "containers/auth.json"), (Data, "containers/cache/auth.json")]),
     store("ORAS, regctl, crane", "regctl docs, config", &[(Home, ".regctl"), (Home, ".oras"), (Home, ".config/oras")]),
 
     // Cloud and infrastructure command lines.
-    store("AWS CLI", "AWS CLI user guide, configuration files", &[(Home, ".aws"), (named("AWS_SHARED_CREDENTIALS_FILE", ".aws/credentials"), ""), (named("AWS_CONFIG_FILE", ".aws/config"), ""), (Home, ".boto"), (Home, ".saml2aws"), (Home, ".chalice"), (Home, ".elasticbeanstalk"), (named("BOTO_CONFIG", ".boto"), ""), (Only("AWS_WEB_IDENTITY_TOKEN_FILE"), "")]),
+    store("AWS CLI", "AWS CLI user guide, configuration files", &[(Home, ".aws"), (named("AWS_SHARED_CREDENTIALS_FILE", ".aws/credentials"), ""), (named("AWS_CONFIG_FILE", ".aws/config"), ""), (Home, ".boto"), (Home, ".saml2aws"), (Home, ".chalice"), (Home, ".elasticbeanstalk"), (named("BOTO_CONFIG", ".boto"), ""), (Only("AWS_LOGIN_CACHE_DIRECTORY"), ""), (Only("AWS_WEB_IDENTITY_TOKEN_FILE"), "")]),
     store("Google Cloud", "gcloud topic configurations; gsutil docs", &[(named("CLOUDSDK_CONFIG", ".config/gcloud"), ""), (Home, ".gsutil"), (Home, ".appcfg_oauth2_tokens"), (Config, "firebase"), (Config, "configstore"), (Home, "snap/google-cloud-sdk"), (Only("GOOGLE_APPLICATION_CREDENTIALS"), ""), (Only("CLOUDSDK_AUTH_CREDENTIAL_FILE_OVERRIDE"), "")]),
     store("Azure", "Azure CLI docs, configuration; azd docs", &[(named("AZURE_CONFIG_DIR", ".azure"), ""), (named("AZD_CONFIG_DIR", ".azd"), ""), (Data, ".IdentityService"), (Home, ".IdentityService"), (Only("AZURE_CLIENT_CERTIFICATE_PATH"), ""), (Only("AZURE_FEDERATED_TOKEN_FILE"), "")]),
     store("Oracle Cloud", "OCI CLI docs, configuration file", &[(Home, ".oci"), (named("OCI_CLI_CONFIG_FILE", ".oci/config"), "")]),
@@ -154,7 +155,7 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
     store("Alibaba, Tencent, Huawei Cloud", "aliyun CLI README; tccli docs; hcloud docs", &[(Home, ".aliyun"), (Home, ".tccli"), (Home, ".hcloud"), (Home, ".huaweicloud")]),
     store("DigitalOcean", "doctl docs, auth init", &[(Config, "doctl"), (Home, "snap/doctl")]),
     store("Hetzner, Scaleway, Vultr, Linode, OVH, Exoscale, Civo", "each command line's docs, configuration", &[
-        (Config, "hcloud"), (Config, "scw"), (Home, ".scwrc"), (Home, ".vultr-cli.yaml"), (Config, "vultr-cli.yaml"), (Config, "linode-cli"), (Home, ".linode-cli"),
+        (Config, "hcloud"), (Config, "scw"), (Home, ".scwrc"), (Home, ".vultr-cli.yaml"), (Config, "vultr-cli.yaml"), (Config, "linode-cli"), (Home, ".linode-cli"), (named("LINODE_CLI_CONFIG", ".config/linode-cli"), ""),
         (Home, ".ovh.conf"), (Config, "exoscale"), (Home, ".civo.json"), (named("HCLOUD_CONFIG", ".config/hcloud/cli.toml"), ""), (named("SCW_CONFIG_PATH", ".config/scw/config.yaml"), "")]),
     store("Cloud Foundry", "cf CLI docs, CF_HOME", &[(named("CF_HOME", ""), ".cf")]),
     store("Fly.io", "flyctl docs, auth", &[(Home, ".fly"), (named("FLY_CONFIG_DIR", ".fly"), "")]),
@@ -171,7 +172,7 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
     store("Vagrant, Packer", "Vagrant docs, cloud login", &[(Home, ".vagrant.d/data"), (Home, ".packer.d")]),
     store("Databricks, Snowflake", "Databricks CLI docs; SnowSQL docs", &[(Home, ".databrickscfg"), (Home, ".databricks"), (Home, ".snowsql"), (Home, ".snowflake"), (Config, "snowflake"), (Home, ".dbt/profiles.yml"), (named("DATABRICKS_CONFIG_FILE", ".databrickscfg"), ""), (named("SNOWFLAKE_HOME", ".snowflake"), ""), (named("DBT_PROFILES_DIR", ".dbt"), "profiles.yml")]),
     store("Sentry, Datadog, New Relic, Stripe, Twilio, Ngrok, Shopify, Expo", "each command line's docs, login", &[
-        (Home, ".sentryclirc"), (Home, ".datadogrc"), (Home, ".dogrc"), (Home, ".newrelic"), (Config, "stripe"), (Home, ".twilio-cli"), (Config, "ngrok"), (Home, ".ngrok2"), (Home, "snap/ngrok"), (Config, "shopify-cli-kit-nodejs"), (Home, ".expo")]),
+        (Home, ".sentryclirc"), (Only("SENTRY_PROPERTIES"), ""), (Home, ".datadogrc"), (Home, ".dogrc"), (Home, ".newrelic"), (Config, "stripe"), (Home, ".twilio-cli"), (Config, "ngrok"), (Home, ".ngrok2"), (Home, "snap/ngrok"), (Config, "shopify-cli-kit-nodejs"), (Home, ".expo")]),
     store("Depot, Earthly, CircleCI, Travis, Buildkite", "each command line's docs, login", &[(Config, "depot"), (Home, ".earthly"), (Home, ".circleci"), (Home, ".travis"), (Config, "buildkite.yaml"), (Home, ".buildkite.yaml")]),
 
     // Forges.
@@ -190,7 +191,7 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
         (Home, ".fetchmailrc"), (Home, ".getmail"), (Config, "getmail"), (Home, ".esmtprc"), (Home, ".mailrc"), (Home, ".s-nailrc"), (Home, ".pinerc"), (Home, ".pine-passfile"), (Config, "aerc/accounts.conf"), (Config, "himalaya"), (Home, ".himalaya"), (named("MAILRC", ".mailrc"), "")]),
     store("Thunderbird, Evolution, KMail, Claws", "Mozilla support, Thunderbird profiles; Evolution help", &[(Home, ".thunderbird"), (Home, "snap/thunderbird"), (Home, ".var/app/org.mozilla.Thunderbird"), (Data, "evolution"), (Config, "evolution"),
         (Home, ".claws-mail"), (Data, "kmail2"), (Data, "local-mail"), (Config, "geary"), (Data, "geary"), (Home, ".config/Mailspring"), (Config, "Proton Mail"), (Config, "protonmail"), (Data, "protonmail")]),
-    store("Mailboxes", "mbox(5); maildir(5)", &[(Home, "Mail"), (Home, "Maildir"), (Home, "mbox"), (Home, ".mail"), (Home, ".maildir")]),
+    store("Mailboxes", "mbox(5); maildir(5)", &[(Home, "Mail"), (Home, "Maildir"), (Home, "mbox"), (Home, ".mail"), (Home, ".maildir"), (Only("MAIL"), ""), (Only("MAILDIR"), ""), (Only("MBOX"), "")]),
     store("Signal, Telegram, WhatsApp, Element", "each program's docs, data directory", &[
         (Config, "Signal"), (Config, "Signal Beta"), (Data, "signal-cli"), (Home, "snap/signal-desktop"), (Home, ".var/app/org.signal.Signal"), (Data, "TelegramDesktop"), (Home, "snap/telegram-desktop"), (Home, ".var/app/org.telegram.desktop"),
         (Config, "Element"), (Config, "Riot"), (Home, ".var/app/im.riot.Riot"), (Data, "iamb"), (Config, "iamb"), (Data, "nheko"), (Home, ".var/app/io.github.mimbrero.WhatsAppDesktop"), (Config, "whatsapp-for-linux")]),
@@ -218,8 +219,8 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
     store("REPLs", "each program's docs, history", &[
         (named("PYTHON_HISTORY", ".python_history"), ""), (Home, ".python_history"), (Home, ".pythonhist"), (Home, ".ipython/profile_default/history.sqlite"), (Home, ".ptpython"), (Data, "ptpython"), (named("NODE_REPL_HISTORY", ".node_repl_history"), ""),
         (Home, ".node_repl_history"), (Home, ".ts_node_repl_history"), (Home, ".irb_history"), (Home, ".irb-history"), (Home, ".pry_history"), (Data, "pry"), (Cache, "erlang-history"), (Home, ".erlang-history"), (Home, ".iex_history"),
-        (Home, ".lua_history"), (Home, ".php_history"), (Config, "psysh"), (Home, ".ghc/ghci_history"), (Data, "ghc"), (Home, ".scala_history"), (Home, ".scala_history_jline3"), (Home, ".jshell_history"), (Home, ".julia/logs"), (Home, ".Rhistory"),
-        (Home, ".octave_hist"), (Home, ".gdb_history"), (Home, ".lldb"), (Home, ".utop-history"), (Home, ".guile_history"), (Home, ".rebel_readline_history"), (Home, ".clojure/.history"), (Home, ".deno_history.txt"), (Cache, "deno/deno_history.txt"), (Home, ".bun_repl_history"),
+        (Home, ".lua_history"), (Home, ".php_history"), (Config, "psysh"), (Home, ".ghc/ghci_history"), (Data, "ghc"), (Home, ".scala_history"), (Home, ".scala_history_jline3"), (Home, ".jshell_history"), (Home, ".julia/logs"), (named("R_HISTFILE", ".Rhistory"), ""),
+        (Home, ".octave_hist"), (named("GDBHISTFILE", ".gdb_history"), ""), (Home, ".lldb"), (Home, ".utop-history"), (Home, ".guile_history"), (Home, ".rebel_readline_history"), (Home, ".clojure/.history"), (Home, ".deno_history.txt"), (Cache, "deno/deno_history.txt"), (Home, ".bun_repl_history"),
         (Home, ".lftp"), (Data, "lftp"), (Home, ".mc/history"), (Home, ".scapy_history"), (Home, ".msf4"), (named("IPYTHONDIR", ".ipython"), "profile_default/history.sqlite")]),
     store("Editors, pagers and what they remember", "vim(1), viminfo; less(1), LESSHISTFILE; nano(1)", &[(Home, ".viminfo"), (State, "nvim/shada"), (Data, "nvim/shada"), (State, "vim"), (Home, ".lesshst"), (State, "lesshst"), (State, "less"), (Data, "nano"), (Home, ".nano_history"),
         (Home, ".emacs.d/auth-sources"), (Home, ".emacs.d/url/cookies"), (Data, "recently-used.xbel"), (named("LESSHISTFILE", ".lesshst"), "")]),
@@ -234,7 +235,7 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
     store("File transfer", "FileZilla docs, sitemanager.xml; smbclient(1); davfs2(5)", &[(Config, "filezilla"), (Home, ".filezilla"), (Home, ".smbcredentials"), (Home, ".smb"), (Home, ".davfs2"), (Home, ".ftpconfig"), (Config, "syncthing"), (State, "syncthing"), (Config, "Nextcloud"), (Data, "Nextcloud"), (Config, "transmission-daemon"), (Home, ".duplicacy"), (Home, ".dropbox"), (Home, ".megaCmd"), (Config, "onedrive")]),
 
     // Backups and object stores.
-    store("rclone, s3cmd, MinIO", "rclone docs, config; s3cmd usage; mc docs", &[(named("RCLONE_CONFIG", ".config/rclone/rclone.conf"), ""), (Config, "rclone"), (Home, ".rclone.conf"), (Home, ".s3cfg"), (Home, ".s3ql"), (Home, ".mc/config.json"), (Home, ".mcli"), (Home, ".b2_account_info"), (Config, "b2"), (Home, ".passwd-s3fs"), (named("MC_CONFIG_DIR", ".mc"), "config.json"), (named("B2_ACCOUNT_INFO", ".b2_account_info"), "")]),
+    store("rclone, s3cmd, MinIO", "rclone docs, config; s3cmd usage; mc docs", &[(named("RCLONE_CONFIG", ".config/rclone/rclone.conf"), ""), (Config, "rclone"), (Home, ".rclone.conf"), (named("S3CMD_CONFIG", ".s3cfg"), ""), (Home, ".s3ql"), (Home, ".mc/config.json"), (Home, ".mcli"), (Home, ".b2_account_info"), (Config, "b2"), (Home, ".passwd-s3fs"), (named("MC_CONFIG_DIR", ".mc"), "config.json"), (named("B2_ACCOUNT_INFO", ".b2_account_info"), "")]),
     store("restic, Borg, Duplicity, Kopia", "restic docs, environment variables; borg docs, environment variables", &[(Config, "restic"), (Config, "resticprofile"), (Home, ".restic"), (Config, "borg"), (Config, "borgmatic"), (Home, ".duplicity"), (Config, "duplicity"), (Config, "kopia"), (Config, "duplicati"), (Config, "vorta"), (Data, "Vorta"), (Home, ".tarsnaprc"), (Home, ".tarsnap.key"), (named("BORG_CONFIG_DIR", ".config/borg"), ""), (named("BORG_KEYS_DIR", ".config/borg/keys"), ""), (named("BORG_BASE_DIR", ""), ".config/borg"), (Only("RESTIC_PASSWORD_FILE"), ""), (named("KOPIA_CONFIG_PATH", ".config/kopia/repository.config"), "")]),
 
     // Wallets.

@@ -75,6 +75,12 @@ fn it_is_not_taken_from_where_tools_or_other_users_can_change_it() {
     let writable = fixture.read(fixture.workspace.path(), &[]);
     assert_eq!(writable.status.code(), Some(2), "{writable:?}");
     assert!(said(&writable).contains("other users can change it"), "{}", said(&writable));
+
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+    std::fs::hard_link(&file, fixture.config.path().join("other")).unwrap();
+    let shared = fixture.read(fixture.workspace.path(), &[]);
+    assert_eq!(shared.status.code(), Some(2), "{shared:?}");
+    assert!(said(&shared).contains("several names"), "{}", said(&shared));
 }
 
 #[test]

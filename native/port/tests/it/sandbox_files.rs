@@ -471,6 +471,48 @@ fn secrets_in_the_workspace_are_committed_neither_as_empty_nor_as_deleted() {
     assert_eq!(run_in(&dotfiles, &home, "off", show), "SECRET\n".repeat(3));
 }
 
+#[test]
+fn links_that_lead_to_secrets_stay_where_commands_can_write() {
+    let (home, keys) = (elsewhere(), elsewhere());
+    let [home, keys] = [&home, &keys].map(|dir| dir.path().canonicalize().unwrap());
+    for dir in ["aws", ".cargo", "dotfiles/v2/ssh", "dotfiles/v3"] {
+        fs::create_dir_all(home.join(dir)).unwrap();
+    }
+    let secrets = [
+        home.join("aws/credentials"),
+        home.join("dotfiles/v2/ssh/id"),
+        keys.join("netrc"),
+        keys.join("cargo"),
+    ];
+    secrets.iter().for_each(|secret| fs::write(secret, "SECRET\n").unwrap());
+    for (link, target) in [
+        (".aws", Path::new("aws")),
+        (".netrc", &keys.join("netrc")),
+        (".cargo/credentials.toml", &keys.join("cargo")),
+        (".ssh", Path::new("dotfiles/current/ssh")),
+        ("dotfiles/current", Path::new("v2")),
+    ] {
+        symlink(target, home.join(link)).unwrap();
+    }
+    let read = format!("cat {}", secrets.map(|secret| secret.display().to_string()).join(" "));
+    let run =
+        |sandbox: &str, command: &str| run_in(&home, &home, sandbox, &format!("{command} 2>/dev/null; true"));
+    assert_eq!(run("off", &read), "SECRET\n".repeat(4));
+    for command in [
+        "rm -f ~/.aws ~/.netrc ~/.cargo/credentials.toml ~/.ssh dotfiles/current",
+        "mv .aws a; mv .netrc b; mv .cargo c; mv .ssh d; mv dotfiles e",
+        "ln -sfn dotfiles .aws; ln -sfn v3 dotfiles/current; ln -sf .cargo .netrc; mv -T dotfiles/v3 dotfiles/current",
+        "touch new && mv new ~/.netrc; mkdir other; mv --exchange other .cargo; mv --exchange other dotfiles",
+    ] {
+        run(&crate::common::required(), command);
+        assert_eq!(run(&crate::common::required(), &read), "", "{command}");
+    }
+    assert_eq!(run("off", &read), "SECRET\n".repeat(4));
+    // Without the sandbox the first command takes them away.
+    run("off", "rm ~/.aws ~/.netrc ~/.cargo/credentials.toml ~/.ssh dotfiles/current");
+    assert_eq!(run(&crate::common::required(), &read), "SECRET\n".repeat(4));
+}
+
 /// What a command prints for whoever has this home directory.
 fn run_at_home(home: &Path, sandbox: &str, command: &str) -> String {
     run_in(TempDir::new().unwrap().path(), home, sandbox, command)
@@ -480,6 +522,8 @@ fn run_in(workspace: &Path, home: &Path, sandbox: &str, command: &str) -> String
     let command = json!({ "command": command });
     let output = std::process::Command::new(crate::common::PROGRAM)
         .args(["call", "shell_exec", &command.to_string(), "--allow", "Bash", "--sandbox", sandbox])
+        .arg("--workspace")
+        .arg(workspace)
         .env_clear()
         .envs([("HOME", home.as_os_str()), ("PATH", &std::env::var_os("PATH").unwrap())])
         .current_dir(workspace)

@@ -58,11 +58,13 @@ impl Grants {
         let denied = |paths: &mut dyn Iterator<Item = PathBuf>| -> Vec<PathBuf> {
             paths.filter(is_denied).map(|path| real(&path)).collect()
         };
+        let hidden = denied(&mut named(&confinement.hidden).chain(matched(|found| &found.hidden)));
         let mut grants = Self {
             rules: Vec::new(),
             fixed: Vec::new(),
             rights,
-            hidden: denied(&mut named(&confinement.hidden).chain(matched(|found| &found.hidden))),
+            // A link is not followed here: as something denied beneath a directory, it cannot be removed from it.
+            hidden: hidden.into_iter().chain(named(&confinement.links)).collect(),
             read_only: denied(&mut named(&confinement.read_only).chain(matched(|found| &found.read_only))),
         };
         let writable = writable(confinement, workspace);

@@ -34,6 +34,11 @@ impl Layer for Protected {
             let fixed = [&confinement.read_only, &confinement.git_sources, &confinement.hidden];
             for path in fixed.into_iter().flatten().map(Path::new) {
                 if let Ok(path) = path.strip_prefix(&root) {
+                    guard.pin_the_way_there(path).map_err(failed("protect", path))?;
+                }
+            }
+            for path in confinement.links.iter().map(Path::new) {
+                if let Ok(path) = path.strip_prefix(&root) {
                     guard.pin_what_is_there(path).map_err(failed("protect", path))?;
                 }
             }
@@ -150,10 +155,7 @@ impl<'s, 'a> MountPlanner<'s, 'a> {
             ProtectionKind::ReadOnly => self.seal(path),
             ProtectionKind::Hidden => self.hide(path),
         };
-        match done {
-            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(()),
-            done => done,
-        }
+        if_there(done)
     }
 
     /// Pins every directory above the path, so that none can be moved with the protected file and replaced.
@@ -164,11 +166,13 @@ impl<'s, 'a> MountPlanner<'s, 'a> {
     }
 
     /// As [`MountPlanner::pin_the_way`], for the part of the path that exists.
+    fn pin_the_way_there(&mut self, path: &Path) -> Result<(), Errno> {
+        if_there(self.pin_the_way(path))
+    }
+
+    /// Pins a path, which may be a link, and every directory above it, if they exist.
     fn pin_what_is_there(&mut self, path: &Path) -> Result<(), Errno> {
-        match self.pin_the_way(path) {
-            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(()),
-            done => done,
-        }
+        if_there(self.pin_the_way(path).and_then(|()| self.pin(path)))
     }
 
     /// Hides a path.
@@ -255,6 +259,14 @@ impl<'s, 'a> MountPlanner<'s, 'a> {
     pub(super) fn keep_absent(&mut self, directory: &Path, name: &str) -> Result<(), Errno> {
         let fd = self.open(directory, OFlags::RDONLY | OFlags::DIRECTORY)?;
         self.stage.forbidden_names.forbid(fd, name, self.root.join(directory).join(name))
+    }
+}
+
+/// What does not exist needs no protection.
+fn if_there(done: Result<(), Errno>) -> Result<(), Errno> {
+    match done {
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(()),
+        done => done,
     }
 }
 

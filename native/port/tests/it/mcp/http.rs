@@ -98,8 +98,8 @@ fn pages_and_names_of_others_are_kept_out() {
     let port = server.address.rsplit(':').next().unwrap();
     let hello = request("initialize", initialize("2025-11-25"));
     let own = [format!("http://localhost:{port}"), format!("http://127.0.0.1:{port}")];
-    for origin in own {
-        assert_eq!(server.post(&[("Origin", &origin)], &hello).status, 200, "{origin}");
+    for origin in &own {
+        assert_eq!(server.post(&[("Origin", origin)], &hello).status, 200, "{origin}");
     }
     for origin in ["http://evil.example", "http://localhost:1", "null", "https://127.0.0.1", "file://"] {
         assert_eq!(server.post(&[("Origin", origin)], &hello).status, 403, "{origin}");
@@ -111,6 +111,7 @@ fn pages_and_names_of_others_are_kept_out() {
         assert_eq!(server.post(&[("Host", host)], &hello).status, 400, "{host}");
     }
     assert_eq!(server.post(&[("Host", "localhost"), ("Host", "evil.example")], &hello).status, 400);
+    assert_eq!(server.post(&[("Origin", &own[0]), ("Origin", "http://evil.example")], &hello).status, 400);
     for host in [&format!("localhost:{port}"), "localhost", &format!("[::1]:{port}")] {
         assert_eq!(server.post(&[("Host", host)], &hello).status, 200, "{host}");
     }
