@@ -28,6 +28,7 @@ mod memory;
 mod program_cache;
 mod resolver;
 mod script;
+mod slice;
 mod supervisor;
 mod target;
 mod task;

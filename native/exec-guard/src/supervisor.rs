@@ -6,6 +6,7 @@ use super::listener::{Notification, NotificationListener};
 use super::memory::ArgumentList;
 use super::program_cache::ProgramCache;
 use super::resolver::{Caller, ProgramResolver, ResolvedProgram, SandboxRoot};
+use super::slice;
 use super::target::StartTarget;
 use super::task::{self, ProcessInfo};
 use super::waiting_start::{AskedStart, WaitingStart};
@@ -122,6 +123,7 @@ enum StartResponse {
 
 impl Supervisor {
     fn run(self) {
+        slice::shorten();
         while let Ok(Some(report)) = self.listener.next() {
             // If the judge panics, the start is refused.
             let answer = catch_unwind(AssertUnwindSafe(|| self.answer(&report)));
