@@ -28,10 +28,9 @@ impl SecretPaths {
             let mut names = workspace.root_paths().into_iter();
             names.find_map(|root| path.strip_prefix(root).ok()).map(Path::to_owned)
         };
-        let places = secrets::all().into_iter().filter_map(|place| inside(&place));
-        let places = places.filter(|place| !place.as_os_str().is_empty()).collect();
+        let places = secrets::all(|place| inside(place).filter(|place| !place.as_os_str().is_empty()));
         let shown = shown.iter().filter_map(|path| inside(&workspace.path().join(decode_path(path))));
-        Self::new(places, shown.collect())
+        Self::new(places.into_iter().collect(), shown.collect())
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -93,30 +93,29 @@ impl PathBase {
 
 /// Every known place of secrets for a home directory, whether it exists or not. If an environment variable names a place,
 /// both that place and the default are included.
-pub fn places(home: &Path) -> impl Iterator<Item = PathBuf> {
+pub fn places(home: &Path) -> Vec<PathBuf> {
     places_with(home, |name| std::env::var_os(name).map(PathBuf::from))
 }
 
-fn places_with(
-    home: &Path,
-    variable: impl Fn(&'static str) -> Option<PathBuf>,
-) -> impl Iterator<Item = PathBuf> {
-    let all = table::KEEPERS.iter().flat_map(|store| store.places);
-    all.flat_map(move |(base, path)| {
-        let usual = base.otherwise().map(|otherwise| home.join(otherwise));
-        let named = base.variable().and_then(&variable);
-        let named = named.iter().flat_map(std::env::split_paths).filter(|named| named.is_absolute());
+fn places_with(home: &Path, variable: impl Fn(&'static str) -> Option<PathBuf>) -> Vec<PathBuf> {
+    let mut all = Vec::with_capacity(1_000);
+    for (base, path) in table::KEEPERS.iter().flat_map(|store| store.places) {
         // Joined component by component, so that an empty one adds no slash.
         let whole = |base: PathBuf| if path.is_empty() { base } else { base.join(path) };
-        named.chain(usual).map(whole).collect::<Vec<_>>()
-    })
+        if let Some(named) = base.variable().and_then(&variable) {
+            let named = std::env::split_paths(&named).filter(|named| named.is_absolute());
+            all.extend(named.map(whole));
+        }
+        all.extend(base.otherwise().map(|otherwise| whole(home.join(otherwise))));
+    }
+    all
 }
 
 /// The secrets of this user, as last determined.
 #[derive(PartialEq)]
 struct KnownSecrets {
-    /// Every place, by its name.
-    named: BTreeSet<PathBuf>,
+    /// Every place, by its name. Not sorted: comparing hundreds of paths by their components would take longer than the rest.
+    named: Vec<PathBuf>,
     present: Arc<PresentSecrets>,
 }
 
@@ -134,7 +133,7 @@ impl KnownSecrets {
         let homes = homes();
         // A place that is, contains or leads to a whole home directory is left out.
         let is_apart = |path: &PathBuf| !homes.iter().any(|home| home.starts_with(path));
-        let all: BTreeSet<PathBuf> = homes.iter().flat_map(|home| places(home)).filter(is_apart).collect();
+        let all: Vec<PathBuf> = homes.iter().flat_map(|home| places(home)).filter(is_apart).collect();
         let mut present = PresentSecrets::of(&all);
         present.paths.retain(is_apart);
         Self { named: all, present: Arc::new(present) }
@@ -163,11 +162,12 @@ pub fn present() -> Arc<PresentSecrets> {
     Arc::clone(&known().present)
 }
 
-/// Every known place of secrets of this user and of the machine, and the resolved paths of those that exist.
-pub fn all() -> BTreeSet<PathBuf> {
+/// What `select` makes of every known place of secrets of this user and of the machine, and of the resolved paths of those that
+/// exist.
+pub fn all<T>(select: impl Fn(&Path) -> Option<T>) -> Vec<T> {
     let known = known();
-    let of_machine = OF_THE_MACHINE.iter().map(PathBuf::from);
-    known.named.iter().chain(&known.present.paths).cloned().chain(of_machine).collect()
+    let of_user = known.named.iter().chain(&known.present.paths).map(PathBuf::as_path);
+    of_user.chain(OF_THE_MACHINE.iter().map(Path::new)).filter_map(select).collect()
 }
 
 /// The home directories of this user, from the environment and from the system's user list.
@@ -188,7 +188,7 @@ fn listed_home() -> Option<PathBuf> {
 }
 
 impl PresentSecrets {
-    fn of(places: &BTreeSet<PathBuf>) -> Self {
+    fn of(places: &[PathBuf]) -> Self {
         let mut all = Self::default();
         for place in places {
             // Few of them exist, and resolving one that does not costs a system call for each directory above it.
@@ -270,7 +270,7 @@ mod tests {
                 );
             }
         }
-        assert!(places(Path::new("/home/a")).count() > 400);
+        assert!(places(Path::new("/home/a")).len() > 400);
     }
 
     #[test]
@@ -325,7 +325,7 @@ mod tests {
             "CARGO_HOME" => Some("relative".into()),
             _ => None,
         };
-        let all: BTreeSet<_> = places_with(Path::new("/home/a"), named).collect();
+        let all: BTreeSet<_> = places_with(Path::new("/home/a"), named).into_iter().collect();
         for path in [
             "/x/config/gh",
             "/home/a/.config/gh",
@@ -360,7 +360,7 @@ mod tests {
         }
         symlink("/dev/null", home.join(".bash_history")).unwrap();
         symlink("gone", home.join(".netrc")).unwrap();
-        let found = PresentSecrets::of(&places_with(&home, |_| None).collect());
+        let found = PresentSecrets::of(&places_with(&home, |_| None));
         let elsewhere = elsewhere.path().canonicalize().unwrap();
         let within = |paths: &[&str]| paths.iter().map(|path| home.join(path)).collect::<Vec<_>>();
         let mut expected = within(&[".gnupg", "dotfiles/ssh", "keys/signing"]);

@@ -380,7 +380,7 @@ fn secrets_are_hidden_unless_the_host_shows_them() {
 fn home_full_of_secrets(home: &Path) -> usize {
     use std::collections::BTreeSet;
     let all: BTreeSet<_> =
-        beamai_isolation::secrets::places(home).filter(|path| path.starts_with(home)).collect();
+        beamai_isolation::secrets::places(home).into_iter().filter(|path| path.starts_with(home)).collect();
     let holds = |path: &Path| all.iter().any(|other| other != path && other.starts_with(path));
     let mut count = 0;
     for (number, path) in all.iter().enumerate().filter(|(_, path)| !holds(path)) {
