@@ -25,6 +25,8 @@ pub(crate) fn run(mut settings: HostSettings, mut call: CallRequest) -> ToolResu
     let mut temp = None;
     let cancel = CancelToken::new();
     if runs_in_port {
+        #[cfg(target_os = "linux")]
+        beamai_protected::do_not_watch();
         told_to_end::cancel_on_signal(&cancel);
         options::warn(&settings.sandbox);
         temp = temp_dir(&settings.sandbox)?;

@@ -25,6 +25,7 @@ use scan::Scan;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 use targets::ScanTargets;
@@ -101,6 +102,15 @@ struct IndexState {
     /// Repositories that later walks find even beyond the limits.
     known: Vec<PathBuf>,
     is_noted: bool,
+}
+
+/// Whether new indexes get watches.
+static WATCHES: AtomicBool = AtomicBool::new(true);
+
+/// For a process that makes one call: new indexes get no watches, which the Linux kernel takes 15 ms to remove when the process
+/// ends. Later checks compare timestamps.
+pub fn do_not_watch() {
+    WATCHES.store(false, Ordering::Relaxed);
 }
 
 static KEPT: Mutex<Vec<Arc<ProtectedPathIndex>>> = Mutex::new(Vec::new());

@@ -14,6 +14,7 @@ use std::ops::Bound;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// Maximum number of known repositories, to which the other limits do not apply. Each takes mounts and time before each command.
@@ -127,7 +128,8 @@ impl DirectoryIndex {
         let opened = scan::open_root(path).and_then(|root| Ok((scan::stamp(&root)?, root)));
         let (stamp, root) = opened.map_err(|errno| ToolError::io("look into", encode_path(path), errno))?;
         // On other file systems, names change without the local kernel noticing.
-        let watch = if is_local(&root) { InotifyWatch::new().ok() } else { None };
+        let is_watched = super::WATCHES.load(Ordering::Relaxed) && is_local(&root);
+        let watch = if is_watched { InotifyWatch::new().ok() } else { None };
         let mut tree = Self {
             root,
             stamp,
