@@ -513,17 +513,56 @@ fn links_that_lead_to_secrets_stay_where_commands_can_write() {
     assert_eq!(run(&crate::common::required(), &read), "SECRET\n".repeat(4));
 }
 
+#[test]
+fn what_the_host_names_through_a_link_is_held_as_under_its_own_name() {
+    let (home, workspace) = (elsewhere(), elsewhere());
+    let [home, workspace] = [&home, &workspace].map(|dir| dir.path().canonicalize().unwrap());
+    for dir in ["real/on/the/way", "keys"] {
+        fs::create_dir_all(home.join(dir)).unwrap();
+    }
+    fs::write(home.join("keys/id"), "SECRET\n").unwrap();
+    fs::write(home.join("real/npmrc"), "SECRET\n").unwrap();
+    for (link, target) in [
+        ("named", "real"),
+        (".netrc", "real/on/the/way/netrc"),
+        ("real/on/the/way/netrc", "../../../../keys/id"),
+        (".npmrc", "real/npmrc"),
+    ] {
+        symlink(target, home.join(link)).unwrap();
+    }
+    let settings = tempfile::NamedTempFile::new().unwrap();
+    fs::write(settings.path(), json!({"sandbox": {"writable": [home.join("named")]}}).to_string()).unwrap();
+    let run = |command: &str| {
+        run_with(&workspace, &home, &crate::common::required(), Some(settings.path()), command)
+    };
+    assert_eq!(
+        run("touch ~/real/new; echo x > ~/named/on/new; cat ~/real/on/new; cat ~/real/npmrc || echo no"),
+        "x\nno\n"
+    );
+    for command in ["rm -f ~/real/on/the/way/netrc", "mv ~/real/on ~/real/off", "mv ~/named/on/the ~/named/a"]
+    {
+        run(&format!("{command}; true"));
+        assert_eq!(run("cat ~/keys/id || true"), "", "{command}");
+        assert!(home.join("real/on/the/way/netrc").is_symlink(), "{command}");
+    }
+}
+
 /// What a command prints for whoever has this home directory.
 fn run_at_home(home: &Path, sandbox: &str, command: &str) -> String {
     run_in(TempDir::new().unwrap().path(), home, sandbox, command)
 }
 
 fn run_in(workspace: &Path, home: &Path, sandbox: &str, command: &str) -> String {
+    run_with(workspace, home, sandbox, None, command)
+}
+
+fn run_with(workspace: &Path, home: &Path, sandbox: &str, settings: Option<&Path>, command: &str) -> String {
     let command = json!({ "command": command });
     let output = std::process::Command::new(crate::common::PROGRAM)
         .args(["call", "shell_exec", &command.to_string(), "--allow", "Bash", "--sandbox", sandbox])
         .arg("--workspace")
         .arg(workspace)
+        .args(settings.into_iter().flat_map(|path| [Path::new("--settings"), path]))
         .env_clear()
         .envs([("HOME", home.as_os_str()), ("PATH", &std::env::var_os("PATH").unwrap())])
         .current_dir(workspace)

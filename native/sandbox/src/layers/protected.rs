@@ -27,18 +27,19 @@ impl Layer for Protected {
         for found in &confinement.found {
             stage.partly.extend(told(found).map(|why| LayerOff::new(self.name(), why)));
             let root = decode_path(&found.root);
-            let mut guard = MountPlanner::new(root.clone(), stage).map_err(failed("open", &root))?;
+            let real = root.canonicalize().map_err(|_| failed("open", &root)(Errno::NOENT))?;
+            let mut guard = MountPlanner::new(root.clone(), &real, stage).map_err(failed("open", &root))?;
             for (path, what) in in_order(found) {
                 guard.protect(&path, what).map_err(failed("protect", &root.join(&path)))?;
             }
             let fixed = [&confinement.read_only, &confinement.git_sources, &confinement.hidden];
             for path in fixed.into_iter().flatten().map(Path::new) {
-                if let Ok(path) = path.strip_prefix(&root) {
+                if let Some(path) = beneath(path, [&root, &real]) {
                     guard.pin_the_way_there(path).map_err(failed("protect", path))?;
                 }
             }
             for path in confinement.links.iter().map(Path::new) {
-                if let Ok(path) = path.strip_prefix(&root) {
+                if let Some(path) = beneath(path, [&root, &real]) {
                     guard.pin_what_is_there(path).map_err(failed("protect", path))?;
                 }
             }
@@ -48,6 +49,11 @@ impl Layer for Protected {
         }
         Ok(())
     }
+}
+
+/// A path relative to a directory that has two names: the host may have named it through a link.
+fn beneath<'p>(path: &'p Path, names: [&Path; 2]) -> Option<&'p Path> {
+    names.into_iter().find_map(|name| path.strip_prefix(name).ok())
 }
 
 /// Protects a path that was found.
@@ -141,9 +147,9 @@ pub(super) struct MountPlanner<'s, 'a> {
 }
 
 impl<'s, 'a> MountPlanner<'s, 'a> {
-    fn new(root: PathBuf, stage: &'s mut LayerContext<'a>) -> Result<Self, Errno> {
-        let real = root.canonicalize().map_err(|_| Errno::NOENT)?;
-        let fd = point(&real)?;
+    /// `real` is the root without links.
+    fn new(root: PathBuf, real: &Path, stage: &'s mut LayerContext<'a>) -> Result<Self, Errno> {
+        let fd = point(real)?;
         Ok(Self { root, fd, stage, pinned: HashSet::new() })
     }
 

@@ -176,12 +176,18 @@ impl TreeMount {
             TreeMountKind::Hidden(_) if kept.iter().any(|path| path.starts_with(&self.path)) => {
                 memory(&self.path, "0755", None, TAME)
             }
-            TreeMountKind::Hidden(kind) if writable(confinement).any(|root| self.path.starts_with(root)) => {
+            TreeMountKind::Hidden(kind) if is_writable_beneath(confinement, &self.path) => {
                 nothing::deny(&self.path, kind)
             }
             TreeMountKind::Hidden(kind) => nothing::cover(&self.path, kind),
         }
     }
+}
+
+/// Whether a path without links lies in a directory that commands may write to. The host may have named that through a link.
+fn is_writable_beneath(confinement: &Confinement, path: &Path) -> bool {
+    let mut roots = writable(confinement).map(PathBuf::from);
+    roots.any(|root| path.starts_with(root.canonicalize().unwrap_or(root)))
 }
 
 /// Directories that commands may write to, as they see them.
