@@ -19,9 +19,11 @@ pub(super) const MOVED: &str = "planted-";
 const NEW: Mode = Mode::from_raw_mode(0o644);
 
 impl OpenDirectory {
-    /// Opens a directory beneath it that may not be listed; git could write in it all the same.
+    /// Opens a directory beneath it that may not be listed or searched; git could write in it all the same.
     pub(super) fn made_readable(&self, path: &Path) -> Result<Self, Errno> {
-        self.beneath(path).or_else(|errno| {
+        let searched =
+            |directory: Self| rustix::fs::statat(directory.as_fd(), ".", AtFlags::empty()).map(|_| directory);
+        self.beneath(path).and_then(searched).or_else(|errno| {
             if errno != Errno::ACCESS {
                 return Err(errno);
             }

@@ -44,6 +44,13 @@ pub(super) fn open(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
     rustix::fs::openat2(root, path, flags, Mode::empty(), resolve)
 }
 
+/// Opens a directory to list it and to look at what is in it, which needs the right to search it, too.
+pub(super) fn enter(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
+    let directory = open(root, path)?;
+    rustix::fs::statat(&directory, ".", AtFlags::empty())?;
+    Ok(directory)
+}
+
 /// The type of the file at a path; `None` if there is none.
 pub(super) fn kind(root: &OwnedFd, path: &Path) -> Option<FileType> {
     let parent = path.parent()?;

@@ -242,7 +242,7 @@ impl DirectoryIndex {
         };
         directories.extend(self.dated.iter().filter(is_old).map(|(path, _)| path.clone()));
         // Nothing tells when they can be.
-        directories.extend(self.closed.iter().filter(|path| scan::open(&self.root, path).is_ok()).cloned());
+        directories.extend(self.closed.iter().filter(|path| scan::enter(&self.root, path).is_ok()).cloned());
         self.note_new_directories(&mut directories);
         Ok(IndexChanges { names, directories, of_files })
     }
@@ -496,7 +496,7 @@ impl DirectoryIndex {
         path: &Path,
         role: DirectoryRole,
     ) -> Result<Vec<(std::ffi::OsString, FileType)>, Errno> {
-        let directory = scan::open(&self.root, path)?;
+        let directory = scan::enter(&self.root, path)?;
         let watch = self.watch.as_ref().and_then(|inotify| inotify.add(&directory).ok());
         // A directory mounted in two places has one watch, which belongs to the first.
         let watch = watch.filter(|watch| !self.watched.contains_key(watch));

@@ -53,8 +53,8 @@ pub struct Confinement {
     pub git_sources: Vec<OsString>,
     /// Absolute paths that are shown empty.
     pub hidden: Vec<OsString>,
-    /// Absolute paths of links that lead to secrets. Without them, the next command would see where these lie.
-    pub links: Vec<OsString>,
+    /// Absolute paths of links and directories that lead to secrets. Without them, the next command would see where these lie.
+    pub held: Vec<OsString>,
     /// Protected paths found in the workspace and in each other writable directory.
     pub found: Vec<Arc<ProtectedPaths>>,
     /// The state of repositories there, for comparison after a command.
@@ -247,7 +247,7 @@ impl Confinement {
                 read_only: Vec::new(),
                 git_sources: Vec::new(),
                 hidden: Vec::new(),
-                links: Vec::new(),
+                held: Vec::new(),
                 found: Vec::new(),
                 before: RepositorySnapshot::default(),
                 bounds: ResourceLimits {
@@ -288,7 +288,7 @@ impl Confinement {
             read_only: Vec::new(),
             git_sources: Vec::new(),
             hidden: hidden_here(workspace, &secrets).chain(listed(&sandbox.hidden)).collect(),
-            links: secrets.links.iter().map(OsString::from).collect(),
+            held: secrets.steps.iter().map(OsString::from).collect(),
             found: Vec::new(),
             before: RepositorySnapshot::default(),
             bounds: ResourceLimits {

@@ -1,30 +1,58 @@
 //! The links that a path leads through.
 
-use std::path::{Path, PathBuf};
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
 
 /// Maximum number of links that the Linux kernel follows in a path.
 const MOST_LINKS: usize = 40;
 
-/// The links on the way of a path, in order, by paths that have no link before the last name.
-pub(super) fn on_the_way(path: &Path) -> Vec<PathBuf> {
-    let (mut rest, mut links) = (path.to_owned(), Vec::new());
-    while let Some((link, target)) = first_link(&rest).filter(|_| links.len() < MOST_LINKS) {
-        let (Some(parent), Some(name)) = (link.parent(), link.file_name()) else { break };
-        // Without links, but perhaps with `..`.
-        let Ok(parent) = parent.canonicalize() else { break };
-        let behind = rest.strip_prefix(&link).map(Path::components).into_iter().flatten();
-        // Component by component, because a slash after the last one would follow a link.
-        rest = behind.fold(parent.join(target), |path, name| path.join(name));
-        links.push(parent.join(name));
-    }
-    links
+/// The way that an absolute path takes.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct PathWay {
+    /// The links in it, and the directories that it leaves by `..`, by paths without links before the last name. Without one of
+    /// them, it leads nowhere.
+    pub(super) steps: Vec<PathBuf>,
+    /// Where it leads: without links. It may not exist.
+    pub(super) end: PathBuf,
 }
 
-/// The first link in a path, and its target.
-fn first_link(path: &Path) -> Option<(PathBuf, PathBuf)> {
-    let mut prefixes: Vec<&Path> = path.ancestors().collect();
-    prefixes.reverse();
-    prefixes.into_iter().find_map(|prefix| Some((prefix.to_owned(), std::fs::read_link(prefix).ok()?)))
+impl PathWay {
+    pub(super) fn of(path: &Path) -> Self {
+        let (mut way, mut links) = (Self { steps: Vec::new(), end: PathBuf::from("/") }, 0);
+        let mut rest = names(path);
+        while let Some(name) = rest.pop() {
+            if name == ".." {
+                way.steps.push(way.end.clone());
+                way.end.pop();
+                continue;
+            }
+            let next = way.end.join(name);
+            match std::fs::read_link(&next) {
+                Ok(target) if links < MOST_LINKS => {
+                    links += 1;
+                    way.steps.push(next);
+                    if target.is_absolute() {
+                        way.end = PathBuf::from("/");
+                    }
+                    rest.extend(names(&target));
+                }
+                _ => way.end = next,
+            }
+        }
+        way
+    }
+
+    /// The directory on it that may not be searched, so that nobody knows what lies in it.
+    pub(super) fn closed(&self) -> Option<&Path> {
+        self.end.ancestors().skip(1).find(|above| above.symlink_metadata().is_ok())
+    }
+}
+
+/// The names of a path, the last one first.
+fn names(path: &Path) -> Vec<OsString> {
+    let all = path.components().rev();
+    let names = all.filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir));
+    names.map(|part| part.as_os_str().to_owned()).collect()
 }
 
 #[cfg(test)]
@@ -42,10 +70,12 @@ mod tests {
         symlink("ssh", home.join(".ssh")).unwrap();
         symlink("dotfiles/../dotfiles/current/ssh", home.join("ssh")).unwrap();
         symlink("circle", home.join("circle")).unwrap();
-        let expected = [".ssh", "ssh", "dotfiles/current"].map(|path| home.join(path));
-        assert_eq!(on_the_way(&home.join(".ssh/key")), expected);
-        assert_eq!(on_the_way(&home.join(".ssh")), expected);
-        assert!(on_the_way(&home.join("dotfiles/v2")).is_empty());
-        assert_eq!(on_the_way(&home.join("circle")).len(), MOST_LINKS);
+        let within = |paths: &[&str]| paths.iter().map(|path| home.join(path)).collect::<Vec<_>>();
+        let expected = within(&[".ssh", "ssh", "dotfiles", "dotfiles/current"]);
+        let way = PathWay::of(&home.join(".ssh/key"));
+        assert_eq!((way.steps, way.end), (expected.clone(), home.join("dotfiles/v2/ssh/key")));
+        assert_eq!(PathWay::of(&home.join(".ssh")).steps, expected);
+        assert!(PathWay::of(&home.join("dotfiles/v2")).steps.is_empty());
+        assert_eq!(PathWay::of(&home.join("circle")).steps.len(), MOST_LINKS);
     }
 }

@@ -7,9 +7,11 @@
 mod links;
 mod table;
 
+use links::PathWay;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::FileType;
+use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -124,8 +126,8 @@ struct KnownSecrets {
 pub struct PresentSecrets {
     /// Their paths with links resolved, and the targets of links in their directories, except in those of the system.
     pub paths: BTreeSet<PathBuf>,
-    /// The links that lead there, by paths that have no link before the last name.
-    pub links: BTreeSet<PathBuf>,
+    /// What leads there, by paths that have no link before the last name: links, and directories that a path leaves by `..`.
+    pub steps: BTreeSet<PathBuf>,
 }
 
 impl KnownSecrets {
@@ -192,7 +194,7 @@ impl PresentSecrets {
         let mut all = Self::default();
         for place in places {
             // Few of them exist, and resolving one that does not costs a system call for each directory above it.
-            if place.symlink_metadata().is_err() {
+            if place.symlink_metadata().is_err_and(|error| error.kind() != ErrorKind::PermissionDenied) {
                 continue;
             }
             let Some((real, kind)) = all.add(place) else { continue };
@@ -203,12 +205,19 @@ impl PresentSecrets {
         all
     }
 
-    /// Adds what a path leads to. Returns it, if it can hold secrets.
+    /// Adds what a path leads to, or a directory on the way that may not be searched: its owner can change that in a command.
+    /// Returns it, if it can hold secrets.
     fn add(&mut self, path: &Path) -> Option<(PathBuf, FileType)> {
-        let real = path.canonicalize().ok()?;
+        let real = match path.canonicalize() {
+            Ok(real) => real,
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                PathWay::of(path).closed()?.to_owned()
+            }
+            Err(_) => return None,
+        };
         let kind = holds(&real)?;
         if real != path {
-            self.links.extend(links::on_the_way(path));
+            self.steps.extend(PathWay::of(path).steps);
         }
         self.paths.insert(real.clone());
         Some((real, kind))
@@ -366,8 +375,8 @@ mod tests {
         let mut expected = within(&[".gnupg", "dotfiles/ssh", "keys/signing"]);
         expected.extend([elsewhere.join("key"), PathBuf::from("/var/lib")]);
         assert_eq!(found.paths, BTreeSet::from_iter(expected));
-        let links = within(&[".gnupg/key", ".gnupg/lib", ".gnupg/signing", ".ssh"]);
-        assert_eq!(found.links, BTreeSet::from_iter(links));
+        let steps = within(&[".gnupg", ".gnupg/key", ".gnupg/lib", ".gnupg/signing", ".ssh"]);
+        assert_eq!(found.steps, BTreeSet::from_iter(steps));
     }
 
     #[test]

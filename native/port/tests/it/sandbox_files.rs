@@ -4,7 +4,7 @@
 use crate::common::{Env, is_full, required};
 use serde_json::{Value, json};
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
@@ -217,7 +217,6 @@ fn repositories_within_are_protected_too() {
 
 #[test]
 fn no_file_is_made_that_others_run_as_its_owner() {
-    use std::os::unix::fs::PermissionsExt;
     for command in [
         "touch f; chmod u+s f",
         "touch f; chmod 2755 f",
@@ -513,11 +512,45 @@ fn links_that_lead_to_secrets_stay_where_commands_can_write() {
     assert_eq!(run(&crate::common::required(), &read), "SECRET\n".repeat(4));
 }
 
+/// Also run as a plain user by `planted::through`: root searches every directory.
+#[test]
+fn secrets_behind_directories_that_cannot_be_searched_stay_hidden() {
+    let home = elsewhere();
+    let home = home.path().canonicalize().unwrap();
+    for dir in [".config/gh", ".cargo", "w/keys/aws", "w/d/e", "k"] {
+        fs::create_dir_all(home.join(dir)).unwrap();
+    }
+    let secrets = [".config/gh/hosts.yml", ".cargo/credentials.toml", "w/keys/aws/credentials", "k/netrc"];
+    secrets.iter().for_each(|secret| fs::write(home.join(secret), "SECRET\n").unwrap());
+    for (link, target) in
+        [(".aws", "w/keys/aws"), (".netrc", "w/d/e/netrc"), ("w/d/e/netrc", "../../../k/netrc")]
+    {
+        symlink(target, home.join(link)).unwrap();
+    }
+    let run = |command: &str| run_in(&home, &home, &crate::common::required(), &format!("{command}; true"));
+    let closed = [".config", ".cargo", "w/keys", "w/d/e", "w/d", "w"];
+    let read = format!("chmod 700 w {}; rm w/d/e/netrc; cat {}", closed.join(" "), secrets.join(" "));
+    let mode = |mode| {
+        // Where a link in a closed directory leads is not known.
+        for dir in closed.iter().take(3) {
+            fs::set_permissions(home.join(dir), fs::Permissions::from_mode(mode)).unwrap();
+        }
+    };
+    // By a command, which is undone, and by the person, which is not.
+    run("chmod 600 .config .cargo w/keys w/d/e");
+    assert_eq!(run(&read), "");
+    mode(0o600);
+    assert_eq!(run(&read), "");
+    mode(0o700);
+    assert!(home.join("w/d/e/netrc").is_symlink());
+    assert_eq!(run_in(&home, &home, "off", &read), "SECRET\n".repeat(4));
+}
+
 #[test]
 fn what_the_host_names_through_a_link_is_held_as_under_its_own_name() {
     let (home, workspace) = (elsewhere(), elsewhere());
     let [home, workspace] = [&home, &workspace].map(|dir| dir.path().canonicalize().unwrap());
-    for dir in ["real/on/the/way", "keys"] {
+    for dir in ["real/on/the/way", "real/free", "keys"] {
         fs::create_dir_all(home.join(dir)).unwrap();
     }
     fs::write(home.join("keys/id"), "SECRET\n").unwrap();
@@ -535,10 +568,7 @@ fn what_the_host_names_through_a_link_is_held_as_under_its_own_name() {
     let run = |command: &str| {
         run_with(&workspace, &home, &crate::common::required(), Some(settings.path()), command)
     };
-    assert_eq!(
-        run("touch ~/real/new; echo x > ~/named/on/new; cat ~/real/on/new; cat ~/real/npmrc || echo no"),
-        "x\nno\n"
-    );
+    assert_eq!(run("echo x > ~/named/free/new; cat ~/real/free/new; cat ~/real/npmrc || echo no"), "x\nno\n");
     for command in ["rm -f ~/real/on/the/way/netrc", "mv ~/real/on ~/real/off", "mv ~/named/on/the ~/named/a"]
     {
         run(&format!("{command}; true"));
@@ -562,7 +592,8 @@ fn run_with(workspace: &Path, home: &Path, sandbox: &str, settings: Option<&Path
         .args(["call", "shell_exec", &command.to_string(), "--allow", "Bash", "--sandbox", sandbox])
         .arg("--workspace")
         .arg(workspace)
-        .args(settings.into_iter().flat_map(|path| [Path::new("--settings"), path]))
+        .arg("--settings")
+        .arg(settings.unwrap_or(Path::new("none")))
         .env_clear()
         .envs([("HOME", home.as_os_str()), ("PATH", &std::env::var_os("PATH").unwrap())])
         .current_dir(workspace)

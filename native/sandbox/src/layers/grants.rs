@@ -25,6 +25,8 @@ pub(super) struct Grants {
     /// Writable directories in which nothing can be created, renamed or removed.
     pub(super) fixed: Vec<PathBuf>,
     rights: Rights,
+    /// Paths that can neither be removed nor replaced. Links are not followed.
+    held: Vec<PathBuf>,
     /// Paths that are neither readable nor writable.
     hidden: Vec<PathBuf>,
     /// Paths that are not writable.
@@ -58,13 +60,12 @@ impl Grants {
         let denied = |paths: &mut dyn Iterator<Item = PathBuf>| -> Vec<PathBuf> {
             paths.filter(is_denied).map(|path| real(&path)).collect()
         };
-        let hidden = denied(&mut named(&confinement.hidden).chain(matched(|found| &found.hidden)));
         let mut grants = Self {
             rules: Vec::new(),
             fixed: Vec::new(),
             rights,
-            // A link is not followed here: as something denied beneath a directory, it cannot be removed from it.
-            hidden: hidden.into_iter().chain(named(&confinement.links)).collect(),
+            held: named(&confinement.held).collect(),
+            hidden: denied(&mut named(&confinement.hidden).chain(matched(|found| &found.hidden))),
             read_only: denied(&mut named(&confinement.read_only).chain(matched(|found| &found.read_only))),
         };
         let writable = writable(confinement, workspace);
@@ -120,7 +121,8 @@ impl Grants {
             return self.readable_beneath(path, &hidden, read);
         }
         let is_above = |denied: &[PathBuf]| denied.iter().any(|denied| denied.starts_with(&path));
-        match (is_above(&self.hidden), is_above(&self.read_only)) {
+        let holds = self.held.iter().any(|held| held.parent().is_some_and(|above| above.starts_with(&path)));
+        match (is_above(&self.hidden) || holds, is_above(&self.read_only)) {
             (false, false) => return self.add(path, read | self.rights.write),
             (false, true) => self.add(path.clone(), read)?,
             (true, _) => self.add(path.clone(), AccessFs::ReadDir.into())?,
@@ -173,6 +175,7 @@ mod tests {
             rules: Vec::new(),
             fixed: Vec::new(),
             rights,
+            held: Vec::new(),
             hidden: paths(hidden),
             read_only: paths(read_only),
         };

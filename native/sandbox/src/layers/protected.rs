@@ -38,7 +38,7 @@ impl Layer for Protected {
                     guard.pin_the_way_there(path).map_err(failed("protect", path))?;
                 }
             }
-            for path in confinement.links.iter().map(Path::new) {
+            for path in confinement.held.iter().map(Path::new) {
                 if let Some(path) = beneath(path, [&root, &real]) {
                     guard.pin_what_is_there(path).map_err(failed("protect", path))?;
                 }

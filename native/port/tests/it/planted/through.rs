@@ -229,6 +229,9 @@ fn directories_that_cannot_be_listed_hide_nothing() {
     for (close, open) in [("d/n d", ".. ."), ("d", ".."), ("d/n/.git", ".git")] {
         let person = format!("git status; chmod 700 {open}");
         assert_taken_out("true", &format!("{make}; chmod 300 {close}"), "d/n", &person, "d/n/.git/config");
+        // One that can be listed and not searched hides what is in it, too.
+        let person = "chmod 700 d; chmod 700 d/n; chmod 700 d/n/.git; git -C d/n status";
+        assert_taken_out("true", &format!("{make}; chmod 600 {close}"), ".", person, "d/n/.git/config");
     }
 }
 
@@ -243,7 +246,15 @@ fn all_of_this_holds_for_a_plain_user() {
     let mut command = Command::new(script);
     command.arg("23458").arg(Path::new(PROGRAM).parent().unwrap()).arg(std::env::current_exe().unwrap());
     let output = command
-        .args(["planted::through::", "planted::obstacles::", "--test-threads", "2", "--skip", OWN])
+        .args([
+            "planted::through::",
+            "planted::obstacles::",
+            "sandbox_files::secrets_behind",
+            "--test-threads",
+            "2",
+            "--skip",
+            OWN,
+        ])
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
