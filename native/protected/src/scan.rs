@@ -44,7 +44,7 @@ pub(super) fn open(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
     rustix::fs::openat2(root, path, flags, Mode::empty(), resolve)
 }
 
-/// Opens a directory to list it and to look at what is in it, which needs the right to search it, too.
+/// Opens a directory. Fails with `EACCES` also if it may be listed but not searched: then its entries cannot be looked at.
 pub(super) fn enter(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
     let directory = open(root, path)?;
     rustix::fs::statat(&directory, ".", AtFlags::empty())?;

@@ -1,8 +1,8 @@
 //! Known places of secrets: keys, tokens, sessions, mail, histories.
 //!
-//! [`places`] lists them all, whether they exist or not. [`present`] returns those that exist, with links resolved, and the
-//! targets of links in them. The sandbox hides what is present from commands, and keeps the links that lead there; file tools
-//! refuse [`all`].
+//! [`places`] lists them all, whether they exist or not. [`present`] returns those that exist, with links resolved, the targets
+//! of links in them, and what leads there. The sandbox hides these paths from commands and does not let them remove the links.
+//! File tools refuse [`all`].
 
 mod links;
 mod table;
@@ -164,8 +164,8 @@ pub fn present() -> Arc<PresentSecrets> {
     Arc::clone(&known().present)
 }
 
-/// What `select` makes of every known place of secrets of this user and of the machine, and of the resolved paths of those that
-/// exist.
+/// Applies `select` to every known place of secrets of this user and of the machine, and to the resolved paths of those that
+/// exist. Returns the results that are not `None`.
 pub fn all<T>(select: impl Fn(&Path) -> Option<T>) -> Vec<T> {
     let known = known();
     let of_user = known.named.iter().chain(&known.present.paths).map(PathBuf::as_path);

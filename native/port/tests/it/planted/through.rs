@@ -229,7 +229,7 @@ fn directories_that_cannot_be_listed_hide_nothing() {
     for (close, open) in [("d/n d", ".. ."), ("d", ".."), ("d/n/.git", ".git")] {
         let person = format!("git status; chmod 700 {open}");
         assert_taken_out("true", &format!("{make}; chmod 300 {close}"), "d/n", &person, "d/n/.git/config");
-        // One that can be listed and not searched hides what is in it, too.
+        // Without the right to search a directory, nothing in it can be looked at, even if its names can be listed.
         let person = "chmod 700 d; chmod 700 d/n; chmod 700 d/n/.git; git -C d/n status";
         assert_taken_out("true", &format!("{make}; chmod 600 {close}"), ".", person, "d/n/.git/config");
     }
