@@ -11,6 +11,7 @@ mod host_hint;
 pub mod json;
 mod nearest;
 pub mod panics;
+mod path_way;
 mod secret;
 mod settings;
 
@@ -21,5 +22,6 @@ pub use error::{CONFIGURE, ErrorKind, Reason, Result, ToolError, describe};
 pub use excerpt::excerpt;
 pub use host_hint::{HostHint, HostTerms};
 pub use nearest::{nearest, ratio};
+pub use path_way::{Entry, PathStep, PathWay};
 pub use secret::Secret;
 pub use settings::SettingsMap;

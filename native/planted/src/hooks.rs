@@ -5,7 +5,7 @@ use super::directory::OpenDirectory;
 use super::layout::RepositoryLayout;
 use super::repository::{Cleaner, is_of_git, is_run};
 use super::sources;
-use super::way::{Entry, KnownLinks, Way, open_parent};
+use super::way::{open_parent, way_of};
 use rustix::fs::FileType;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -44,12 +44,9 @@ impl Cleaner<'_> {
 
     fn clean_hooks_of_tree(&mut self, tree: &Path, hooks: &Path, trusted: &[PathBuf]) {
         let way = way_of(&tree.join(hooks));
-        let link = |step: &&super::way::Step| {
-            matches!(step.entry, Entry::Link(_)) && step.path != *tree && step.path.starts_with(tree)
-        };
-        if let Some(step) = way.steps.iter().find(link) {
-            let Ok((directory, name)) = open_parent(&step.path) else { return };
-            let above = step.path.parent().unwrap_or(tree);
+        if let Some(link) = way.links().find(|link| *link != tree && link.starts_with(tree)) {
+            let Ok((directory, name)) = open_parent(link) else { return };
+            let above = link.parent().unwrap_or(tree);
             return self.set_aside(above, &directory, &name, "leads git elsewhere");
         }
         if !self.is_writable(&way.end) || trusted.iter().any(|trusted| way_of(trusted).end == way.end) {
@@ -86,11 +83,6 @@ impl Cleaner<'_> {
 fn is_apart(path: &Path) -> bool {
     let is_directory = std::fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
     is_directory && std::fs::symlink_metadata(path.join("commondir")).is_err()
-}
-
-/// The way of a path as it is now.
-pub(super) fn way_of(path: &Path) -> Way {
-    Way::of(path, &KnownLinks::new())
 }
 
 /// Work trees that a repository's own settings name, as they name them.

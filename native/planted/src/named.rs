@@ -2,12 +2,11 @@
 
 use super::directory::OpenDirectory;
 use super::files::KnownFiles;
-use super::hooks::way_of;
 use super::pointers::path_of;
 use super::refused::is_refused;
 use super::repository::Cleaner;
 use super::trees::trees_of;
-use super::way::Entry;
+use super::way::way_of;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -92,7 +91,5 @@ impl Cleaner<'_> {
 
 fn has_link(tree: &Path, file: &[u8]) -> bool {
     let way = way_of(&tree.join(OsStr::from_bytes(file)));
-    way.steps
-        .iter()
-        .any(|step| matches!(step.entry, Entry::Link(_)) && step.path != tree && step.path.starts_with(tree))
+    way.links().any(|link| link != tree && link.starts_with(tree))
 }

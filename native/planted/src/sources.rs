@@ -7,7 +7,8 @@ use super::hooks::RelativeHooks;
 use super::known::KnownSettings;
 use super::layout::RepositoryLayout;
 use super::pathname::expanded;
-use super::way::{KnownLinks, Way};
+use super::way::{KnownLinks, known_way_of};
+use beamai_base::PathWay;
 use beamai_workspace::decode_path;
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use std::collections::{BTreeSet, HashMap};
@@ -39,7 +40,7 @@ pub(super) struct ConfigSources {
 #[derive(Debug)]
 pub(super) struct TrustedPath {
     pub(super) kind: TrustedKind,
-    pub(super) way: Way,
+    pub(super) way: PathWay,
     /// The settings and hooks in it, if it existed.
     pub(super) known: Option<KnownSettings>,
 }
@@ -202,7 +203,7 @@ impl<'s> Search<'s> {
         if !self.seen.insert((path.to_owned(), kind)) {
             return false;
         }
-        let mut way = Way::of(path, self.links);
+        let mut way = known_way_of(path, self.links);
         way.steps.retain(|step| self.roots.iter().any(|root| step.path.starts_with(root)));
         if !way.steps.is_empty() {
             self.trusted.push(TrustedPath { kind, way, known: None });

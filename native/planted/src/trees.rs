@@ -3,18 +3,19 @@
 use super::config;
 use super::directory::OpenDirectory;
 use super::files::KnownFiles;
-use super::hooks::{named_work_trees, way_of};
+use super::hooks::named_work_trees;
 use super::links::WRITTEN;
 use super::pointers::{TreesOfPointers, common_directory, directory_of, path_of};
 use super::repository::{Cleaner, beneath};
-use super::way::{Entry, Step, Way, open_parent};
+use super::way::{open_parent, way_of};
+use beamai_base::{Entry, PathStep, PathWay};
 use std::path::{Component, Path, PathBuf};
 
 /// A path of a work tree, and its way before a command.
 #[derive(Debug)]
 pub(super) struct KnownTree {
     path: PathBuf,
-    way: Way,
+    way: PathWay,
 }
 
 /// Whether a path has a `.git` in it.
@@ -77,7 +78,7 @@ impl Cleaner<'_> {
     }
 
     /// Whether settings may name a work tree: where it lies, a checkout writes no file of a repository.
-    pub(super) fn may_be_named(&self, own: &Path, way: &Way) -> bool {
+    pub(super) fn may_be_named(&self, own: &Path, way: &PathWay) -> bool {
         let tree = &way.end;
         let is_in = |repository: &Path| tree.starts_with(repository);
         let is_in_repository = is_in(own) || self.known.iter().any(|repository| is_in(repository));
@@ -118,9 +119,10 @@ impl Cleaner<'_> {
         if self.may_be_named(own, &now) {
             return None;
         }
-        let was_there =
-            |step: &Step| tree.way.steps.iter().any(|old| old.path == step.path && old.entry == step.entry);
-        let is_new = |step: &&Step| matches!(step.entry, Entry::Link(_)) && !was_there(step);
+        let was_there = |step: &PathStep| {
+            tree.way.steps.iter().any(|old| old.path == step.path && old.entry == step.entry)
+        };
+        let is_new = |step: &&PathStep| matches!(step.entry, Entry::Link(_)) && !was_there(step);
         now.steps.iter().find(is_new).map(|step| step.path.clone())
     }
 }

@@ -3,7 +3,8 @@
 use super::directory::OpenDirectory;
 use super::repository::{Cleaner, risky_settings_of, still_there, told_git_hooks, told_hook, told_hooks};
 use super::sources::{TrustedKind, TrustedPath};
-use super::way::{Entry, Way, open_parent};
+use super::way::{entry_in, open_parent};
+use beamai_base::{Entry, PathWay};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 use std::collections::BTreeSet;
@@ -22,10 +23,10 @@ impl Cleaner<'_> {
 
     /// Whether each link on a path is as it was before the command. A link that was changed or replaced is put back; one that is
     /// new is renamed.
-    fn leads_on(&mut self, way: &Way) -> bool {
+    fn leads_on(&mut self, way: &PathWay) -> bool {
         for step in &way.steps {
             let Ok((directory, name)) = open_parent(&step.path) else { return false };
-            match (&step.entry, Entry::in_directory(&directory, &name)) {
+            match (&step.entry, entry_in(&directory, &name)) {
                 (before, now) if *before == now => {}
                 (_, Entry::Nothing) => return false,
                 (Entry::Link(target), _) => {
@@ -84,7 +85,7 @@ impl Cleaner<'_> {
         let path = self.real.join(path).join(name);
         let steps = self.root.sources.trusted.iter().flat_map(|trusted| &trusted.way.steps);
         let mut links = steps.filter(|step| step.path == path && matches!(step.entry, Entry::Link(_)));
-        links.any(|step| step.entry == Entry::in_directory(directory, name))
+        links.any(|step| step.entry == entry_in(directory, name))
     }
 }
 

@@ -4,10 +4,9 @@
 //! of links in them, and what leads there. The sandbox hides these paths from commands and does not let them remove the links.
 //! File tools refuse [`all`].
 
-mod links;
 mod table;
 
-use links::PathWay;
+use beamai_base::{Entry, PathWay};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::FileType;
@@ -211,17 +210,24 @@ impl PresentSecrets {
         let real = match path.canonicalize() {
             Ok(real) => real,
             Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-                PathWay::of(path).closed()?.to_owned()
+                closed(&PathWay::of(path, Entry::at))?.to_owned()
             }
             Err(_) => return None,
         };
         let kind = holds(&real)?;
         if real != path {
-            self.steps.extend(PathWay::of(path).steps);
+            let way = PathWay::of(path, Entry::at);
+            self.steps.extend(way.links().map(Path::to_owned));
+            self.steps.extend(way.left);
         }
         self.paths.insert(real.clone());
         Some((real, kind))
     }
+}
+
+/// The directory on a way that may not be searched, so that nobody knows what lies in it.
+fn closed(way: &PathWay) -> Option<&Path> {
+    way.end.ancestors().skip(1).find(|above| above.symlink_metadata().is_ok())
 }
 
 /// What lies at a path that can hold secrets. A variable or a link may name `/dev/null` or a directory of the system instead.

@@ -396,12 +396,12 @@ const DIFFERS: &[(&str, &str)] = &[
         "sandbox_files::a_session_keeps_its_temporary_directory_and_shares_it_with_none",
         "`/tmp` and `/dev/shm`",
     ),
-    ("sandbox_files::secrets_are_hidden_unless_the_host_shows_them", "hidden files"),
+    ("sandbox_secrets::secrets_are_hidden_unless_the_host_shows_them", "hidden files"),
     ("sandbox_files::the_temporary_directory_of_the_machine_may_be_the_workspace", "files that rules deny"),
     ("sandbox_limits::memory_of_nobody", "shared memory and queues"),
     ("sandbox_limits::memory_that_looks_like_files", "`/tmp` and `/dev/shm`"),
     ("sandbox_files::devices_of_the_machine_are_not_there", "hidden files"),
-    ("sandbox_files::what_is_hidden_is_a_document_where_programs_read_one", "hidden files"),
+    ("sandbox_secrets::what_is_hidden_is_a_document_where_programs_read_one", "hidden files"),
     ("sandbox_kernel::processes_of_the_machine_are_neither_seen_nor_signalled", "processes of the machine"),
     ("sandbox_kernel::there_are_no_capabilities_and_none_are_to_be_had", "other users"),
     ("sandbox_kernel::limits_and_priority_of_the_reaper_are_not_changed", "limits and priority of processes"),
@@ -506,6 +506,7 @@ fn holds(module: &str, least: usize) {
 #[test]
 fn what_cannot_be_read_or_written() {
     holds("sandbox_files", 9);
+    holds("sandbox_secrets", 5);
     holds("sandbox_paths", 10);
 }
 

@@ -44,6 +44,7 @@ mod sandbox_kernel;
 mod sandbox_limits;
 mod sandbox_network;
 mod sandbox_paths;
+mod sandbox_secrets;
 mod secrets;
 mod serve;
 mod shell;

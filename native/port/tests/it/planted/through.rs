@@ -249,7 +249,7 @@ fn all_of_this_holds_for_a_plain_user() {
         .args([
             "planted::through::",
             "planted::obstacles::",
-            "sandbox_files::secrets_behind",
+            "sandbox_secrets::secrets_behind",
             "--test-threads",
             "2",
             "--skip",

@@ -1,0 +1,155 @@
+//! How a path is resolved: what lies at each name of it, and where its links lead.
+
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
+
+/// Maximum number of links that the Linux kernel follows in a path.
+const MOST_LINKS: usize = 40;
+
+/// The way that an absolute path takes.
+#[derive(Debug)]
+pub struct PathWay {
+    /// The names that are looked up, in order.
+    pub steps: Vec<PathStep>,
+    /// The directories that it leaves by `..`, without links.
+    pub left: Vec<PathBuf>,
+    /// Where it leads: absolute, and without links. It may not exist.
+    pub end: PathBuf,
+}
+
+/// One name on the way.
+#[derive(Debug)]
+pub struct PathStep {
+    /// Absolute, and without links but possibly the last name.
+    pub path: PathBuf,
+    /// What lies there.
+    pub entry: Entry,
+}
+
+/// What lies at a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Entry {
+    /// Nothing, or nothing that this process may look up.
+    Nothing,
+    /// A directory.
+    Directory,
+    /// A symbolic link, with its target.
+    Link(OsString),
+    /// A file, a socket, a device.
+    Other,
+}
+
+impl PathWay {
+    /// The way of an absolute path. `entry_at` says what lies at a path whose directories are without links: [`Entry::at`], or what
+    /// lay there before.
+    pub fn of(path: &Path, entry_at: impl Fn(&Path) -> Entry) -> Self {
+        let mut rest = names(path);
+        let mut way = Self { steps: Vec::new(), left: Vec::new(), end: PathBuf::from("/") };
+        let mut followed = 0;
+        while let Some(name) = rest.pop() {
+            match Path::new(&name).components().next() {
+                None | Some(Component::CurDir | Component::Prefix(_)) => {}
+                Some(Component::RootDir) => way.end = PathBuf::from("/"),
+                Some(Component::ParentDir) => {
+                    way.left.push(way.end.clone());
+                    way.end.pop();
+                }
+                Some(Component::Normal(name)) => {
+                    let path = way.end.join(name);
+                    let entry = entry_at(&path);
+                    match &entry {
+                        Entry::Link(target) if followed < MOST_LINKS => {
+                            followed += 1;
+                            rest.extend(names(Path::new(target)));
+                        }
+                        _ => way.end.push(name),
+                    }
+                    way.steps.push(PathStep { path, entry });
+                }
+            }
+        }
+        way
+    }
+
+    /// The paths of the links on it, in order.
+    pub fn links(&self) -> impl Iterator<Item = &Path> {
+        let links = self.steps.iter().filter(|step| matches!(step.entry, Entry::Link(_)));
+        links.map(|step| step.path.as_path())
+    }
+
+    /// Whether it leads through `/proc` or `/dev`, where a name such as `/proc/self/cwd` is another place for each process.
+    pub fn depends_on_process(&self) -> bool {
+        self.steps.iter().any(|step| ["/proc", "/dev"].iter().any(|top| step.path.starts_with(top)))
+    }
+
+    /// Whether anything lies at its end.
+    pub fn exists(&self) -> bool {
+        self.steps.last().is_none_or(|step| step.entry != Entry::Nothing)
+    }
+
+    /// Whether a directory lies at its end.
+    pub fn is_directory(&self) -> bool {
+        self.steps.last().is_none_or(|step| step.entry == Entry::Directory)
+    }
+}
+
+/// The components of a path, the last one first.
+fn names(path: &Path) -> Vec<OsString> {
+    path.components().rev().map(|part| part.as_os_str().to_owned()).collect()
+}
+
+impl Entry {
+    /// What lies at a path now.
+    pub fn at(path: &Path) -> Self {
+        let Ok(found) = std::fs::symlink_metadata(path) else { return Self::Nothing };
+        match (found.is_dir(), found.is_symlink()) {
+            (true, _) => Self::Directory,
+            (_, true) => std::fs::read_link(path).map_or(Self::Nothing, |to| Self::Link(to.into())),
+            _ => Self::Other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    fn way(path: impl AsRef<Path>) -> PathWay {
+        PathWay::of(path.as_ref(), Entry::at)
+    }
+
+    #[test]
+    fn links_on_the_way_are_found_in_order_and_a_circle_ends() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path().canonicalize().unwrap();
+        fs::create_dir_all(home.join("dotfiles/v2/ssh")).unwrap();
+        symlink("v2", home.join("dotfiles/current")).unwrap();
+        symlink("ssh", home.join(".ssh")).unwrap();
+        symlink("dotfiles/../dotfiles/current/ssh", home.join("ssh")).unwrap();
+        symlink("circle", home.join("circle")).unwrap();
+        symlink(&home, home.join("dotfiles/home")).unwrap();
+        let links = |path: &str| {
+            let way = way(home.join(path));
+            let within = way.links().map(|link| link.strip_prefix(&home).unwrap().to_owned());
+            within.collect::<Vec<_>>()
+        };
+        assert_eq!(links(".ssh/key"), [".ssh", "ssh", "dotfiles/current"].map(PathBuf::from));
+        let key = way(home.join("dotfiles/home/.ssh/key"));
+        assert_eq!(key.end, home.join("dotfiles/v2/ssh/key"));
+        assert_eq!(key.left, [home.join("dotfiles")]);
+        assert!(!key.exists() && way(home.join(".ssh")).is_directory());
+        assert!(links("dotfiles/v2").is_empty());
+        assert_eq!(links("circle").len(), MOST_LINKS + 1);
+    }
+
+    #[test]
+    fn a_name_in_proc_or_dev_is_another_place_for_each_process() {
+        let dir = tempfile::tempdir().unwrap();
+        symlink("/proc/self/cwd/hooks", dir.path().join("link")).unwrap();
+        assert!(way(dir.path().join("link")).depends_on_process());
+        assert!(way("/dev/fd/../cwd").depends_on_process());
+        assert!(!way(dir.path()).depends_on_process() && !way("/process/x").depends_on_process());
+    }
+}
