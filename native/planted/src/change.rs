@@ -32,7 +32,7 @@ impl OpenDirectory {
             let found = rustix::fs::openat2(self.as_fd(), path, flags, Mode::empty(), resolve)?;
             let mode = Mode::from_raw_mode(rustix::fs::fstat(&found)?.st_mode & 0o777);
             let at = format!("/proc/self/fd/{}", found.as_raw_fd());
-            rustix::fs::chmod(at, mode | Mode::RUSR | Mode::XUSR)?;
+            rustix::fs::chmod(at, mode | Mode::RWXU)?;
             self.beneath(path)
         })
     }

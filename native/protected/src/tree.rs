@@ -217,9 +217,10 @@ impl DirectoryIndex {
 
     fn changes(&self, scan: &Scan<'_>) -> Result<IndexChanges, EventOverflow> {
         let IndexChanges { mut names, mut directories, mut of_files } = IndexChanges::default();
-        let mut events = HashSet::new();
+        let (mut events, mut modes) = (HashSet::new(), BTreeSet::new());
         if let Some(watch) = &self.watch {
             watch.read_events(|event| match self.watched.get(&event.watch) {
+                Some(parent) if event.is_of_mode => _ = modes.insert(parent.join(event.name)),
                 _ if self.is_of_interest(&event, scan) => _ = events.insert(event),
                 Some(parent) if self.is_inside(parent) && !of_files.contains(parent) => {
                     of_files.insert(parent.clone());
@@ -227,7 +228,8 @@ impl DirectoryIndex {
                 _ => {}
             })?;
         }
-        for DirectoryEvent { watch, name, is_directory } in events {
+        directories.extend(modes.into_iter().filter(|path| self.is_newly_closed(path)));
+        for DirectoryEvent { watch, name, is_directory, .. } in events {
             let parent = &self.watched[&watch];
             let role = self.directories.get(parent).map(|directory| directory.role);
             match (role, is_directory) {
@@ -245,6 +247,11 @@ impl DirectoryIndex {
         directories.extend(self.closed.iter().filter(|path| scan::enter(&self.root, path).is_ok()).cloned());
         self.note_new_directories(&mut directories);
         Ok(IndexChanges { names, directories, of_files })
+    }
+
+    /// Whether a directory could be listed and searched before, and cannot be now.
+    fn is_newly_closed(&self, directory: &Path) -> bool {
+        self.directories.contains_key(directory) && scan::enter(&self.root, directory).is_err()
     }
 
     fn is_inside(&self, directory: &Path) -> bool {

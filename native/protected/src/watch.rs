@@ -1,4 +1,4 @@
-//! An inotify watch for created and removed names.
+//! An inotify watch for created and removed names, and for directories whose mode changes.
 
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::io::Errno;
@@ -10,13 +10,15 @@ use std::os::unix::ffi::OsStrExt;
 /// An inotify instance.
 pub(super) struct InotifyWatch(OwnedFd);
 
-/// A name that was created or removed, or both.
+/// A name that was created or removed, or both, or a directory whose mode has changed.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct DirectoryEvent {
     /// The watch of its directory.
     pub(super) watch: i32,
     pub(super) name: OsString,
     pub(super) is_directory: bool,
+    /// Whether the name is still there, with another mode, owner or time.
+    pub(super) is_of_mode: bool,
 }
 
 /// The event queue has overflowed.
@@ -31,8 +33,9 @@ impl InotifyWatch {
     /// Watches a directory.
     pub(super) fn add(&self, directory: &OwnedFd) -> Result<i32, Errno> {
         let names = WatchFlags::CREATE | WatchFlags::DELETE | WatchFlags::MOVED_FROM | WatchFlags::MOVED_TO;
+        let modes = WatchFlags::ATTRIB;
         let path = format!("/proc/self/fd/{}", directory.as_raw_fd());
-        inotify::add_watch(&self.0, path, names | WatchFlags::ONLYDIR)
+        inotify::add_watch(&self.0, path, names | modes | WatchFlags::ONLYDIR)
     }
 
     pub(super) fn remove(&self, watch: i32) {
@@ -54,12 +57,11 @@ impl InotifyWatch {
             if event.events().contains(ReadFlags::QUEUE_OVERFLOW) {
                 return Err(EventOverflow);
             }
-            if let Some(name) = event.file_name() {
-                take(DirectoryEvent {
-                    watch: event.wd(),
-                    name: OsStr::from_bytes(name.to_bytes()).to_owned(),
-                    is_directory: event.events().contains(ReadFlags::ISDIR),
-                });
+            let is_directory = event.events().contains(ReadFlags::ISDIR);
+            let is_of_mode = event.events().contains(ReadFlags::ATTRIB);
+            if let Some(name) = event.file_name().filter(|_| is_directory || !is_of_mode) {
+                let name = OsStr::from_bytes(name.to_bytes()).to_owned();
+                take(DirectoryEvent { watch: event.wd(), name, is_directory, is_of_mode });
             }
         }
     }

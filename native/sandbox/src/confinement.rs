@@ -1,6 +1,6 @@
 //! The confinement of a program: the host's sandbox settings, applied to one workspace and session.
 
-use beamai_base::{HostHint, Reason, Result, ToolError};
+use beamai_base::{Entry, HostHint, PathWay, Reason, Result, ToolError};
 use beamai_isolation::secrets::{self, PresentSecrets};
 use beamai_isolation::{Planted, SandboxMode, SandboxSettings, Tier};
 use beamai_planted::{RepositorySnapshot, remove_planted};
@@ -138,6 +138,8 @@ impl Confinement {
         confinement.temp = workspace.temp_path().map(OsString::from);
         confinement.hidden.extend(denied_paths.hidden.iter().map(OsString::from));
         confinement.read_only.extend(denied_paths.read_only.iter().map(OsString::from));
+        confinement.hold_ways(denied_paths.hidden.iter().chain(&denied_paths.read_only));
+        confinement.resolve_listed()?;
         confinement.exec_guard = !denied_paths.starts.is_empty();
         confinement.find(denied_paths, check)?;
         Ok(Arc::new(confinement))
@@ -152,6 +154,38 @@ impl Confinement {
             file: openssl_probe::probe().cert_file.map(OsString::from),
         });
         Self { has_proxy: true, trusted, ..self.clone() }
+    }
+
+    /// Holds the links on these paths, and the directories that they leave by `..`: without them, a rule would be about another
+    /// file.
+    fn hold_ways<'p>(&mut self, paths: impl Iterator<Item = &'p PathBuf>) {
+        for path in paths {
+            let way = PathWay::of(path, Entry::at);
+            self.held.extend(way.links().map(OsString::from));
+            self.held.extend(way.left.into_iter().map(OsString::from));
+        }
+    }
+
+    /// Replaces the paths that the host lists by those without links.
+    ///
+    /// # Errors
+    /// `isolation_unavailable` if commands can replace a link on one, and so choose what is shown to them.
+    fn resolve_listed(&mut self) -> Result<()> {
+        let real = |path: &OsString| Path::new(path).canonicalize().unwrap_or_else(|_| PathBuf::from(path));
+        let roots = [&self.workspace].into_iter().chain(&self.temp).chain(&self.writable);
+        let roots: Vec<PathBuf> = roots.map(real).collect();
+        for (option, list) in [("readable", &mut self.readable), ("writable", &mut self.writable)] {
+            for path in list {
+                let way = PathWay::of(Path::new(path), Entry::at);
+                let is_replaceable =
+                    |link: &&Path| roots.iter().any(|root| *link != root && link.starts_with(root));
+                if let Some(link) = way.links().find(is_replaceable) {
+                    return Err(replaceable(option, Path::new(path), link, &way.end));
+                }
+                *path = way.end.into();
+            }
+        }
+        Ok(())
     }
 
     /// Finds the protected paths in writable directories.
@@ -313,6 +347,20 @@ impl Confinement {
     pub(super) fn is_writable(&self, path: &Path) -> bool {
         self.writable.iter().any(|writable| Path::new(writable) == path)
     }
+}
+
+fn replaceable(option: &str, path: &Path, link: &Path, end: &Path) -> ToolError {
+    let message = format!(
+        "nothing was run: the option {option} of the sandbox names {}, which leads through the link {} to {}, and commands can \
+         replace that link",
+        path.display(),
+        link.display(),
+        end.display()
+    );
+    let hint = format!("Name {}, if commands did not make the link, or remove the link", end.display());
+    ToolError::new(Reason::IsolationUnavailable, message)
+        .with("layer", "read_only_filesystem")
+        .hint(HostHint::new(hint.clone(), hint))
 }
 
 /// Paths that are hidden on this machine for all users.

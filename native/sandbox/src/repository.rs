@@ -45,8 +45,9 @@ impl Confinement {
         own.hidden.extend(denied.hidden.iter().map(OsString::from));
         own.hidden.retain(|path| !is_own(path));
         // Hooks may be in any directory, also in those that are private for commands; their existence must be visible.
-        own.readable.extend(["/tmp".into()].into_iter().filter(|path: &OsString| Path::new(path).is_dir()));
-        own.readable.extend(repository.work_tree.parent().map(|_| repository.work_tree.clone().into()));
+        let work_tree = repository.work_tree.parent().map(|_| repository.work_tree.as_path());
+        let shown = [Path::new("/tmp")].into_iter().filter(|path| path.is_dir()).chain(work_tree);
+        own.readable.extend(shown.map(|path| path.canonicalize().unwrap_or(path.to_owned()).into()));
         let dirs = [&repository.common_dir, &repository.git_dir];
         let kept = dirs.into_iter().flat_map(|dir| KEPT.map(|name| dir.join(name)));
         let is_there = |path: &PathBuf| path.symlink_metadata().is_ok_and(|found| !found.is_symlink());

@@ -121,12 +121,14 @@ struct KnownSecrets {
 }
 
 /// The secrets that exist.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct PresentSecrets {
     /// Their paths with links resolved, and the targets of links in their directories, except in those of the system.
     pub paths: BTreeSet<PathBuf>,
     /// What leads there, by paths that have no link before the last name: links, and directories that a path leaves by `..`.
     pub steps: BTreeSet<PathBuf>,
+    /// Whether a directory may not be listed or searched, so that what the links in it lead to is missing.
+    is_incomplete: bool,
 }
 
 impl KnownSecrets {
@@ -148,7 +150,10 @@ fn known() -> Arc<KnownSecrets> {
         Some((when, known)) if when.elapsed() < FRESH => Arc::clone(known),
         // Frequent calls share one value as long as nothing has changed.
         before => {
-            let now = KnownSecrets::now();
+            let mut now = KnownSecrets::now();
+            if let (Some((_, known)), true) = (before, now.present.is_incomplete) {
+                Arc::make_mut(&mut now.present).keep(&known.present);
+            }
             let known = match before {
                 Some((_, known)) if **known == now => Arc::clone(known),
                 _ => Arc::new(now),
@@ -198,10 +203,27 @@ impl PresentSecrets {
             }
             let Some((real, kind)) = all.add(place) else { continue };
             if kind.is_dir() {
-                links_in(&real).filter(|link| !leads_to_system(link)).for_each(|link| _ = all.add(&link));
+                all.add_links_in(&real);
             }
         }
         all
+    }
+
+    fn add_links_in(&mut self, directory: &Path) {
+        let Ok(entries) = std::fs::read_dir(directory) else {
+            self.is_incomplete = true;
+            return;
+        };
+        let entries = entries.flatten().take(NAMES);
+        let links = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
+        let links = links.map(|link| link.path()).filter(|link| !leads_to_system(link));
+        links.for_each(|link| _ = self.add(&link));
+    }
+
+    /// Keeps what was known before a directory was closed: a command may have closed it.
+    fn keep(&mut self, before: &Self) {
+        self.paths.extend(before.paths.iter().cloned());
+        self.steps.extend(before.steps.iter().cloned());
     }
 
     /// Adds what a path leads to, or a directory on the way that may not be searched: its owner can change that in a command.
@@ -210,6 +232,7 @@ impl PresentSecrets {
         let real = match path.canonicalize() {
             Ok(real) => real,
             Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                self.is_incomplete = true;
                 closed(&PathWay::of(path, Entry::at))?.to_owned()
             }
             Err(_) => return None,
@@ -234,12 +257,6 @@ fn closed(way: &PathWay) -> Option<&Path> {
 fn holds(real: &Path) -> Option<FileType> {
     let kind = std::fs::symlink_metadata(real).ok()?.file_type();
     ((kind.is_file() || kind.is_dir()) && depth(real) >= 2).then_some(kind)
-}
-
-fn links_in(directory: &Path) -> impl Iterator<Item = PathBuf> {
-    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().take(NAMES);
-    let links = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
-    links.map(|link| link.path())
 }
 
 fn leads_to_system(link: &Path) -> bool {

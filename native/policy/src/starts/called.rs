@@ -79,9 +79,11 @@ pub(super) fn is_meant_by(rule: &ProgramRule, forms: &[CommandForm], start: &Pro
 /// interpreter gets it, and what these run in turn.
 pub(super) fn denied_forms(start: &ProgramStart) -> Vec<CommandForm> {
     let argued = start.arguments.first().map(|name| name.to_string_lossy().into_owned());
+    // As a login shell is called. Programs of many names skip the dash.
+    let logged_in = argued.as_deref().and_then(|name| name.strip_prefix('-')).map(str::to_owned);
     let paths = [&start.called].into_iter().chain(&start.links).chain([&start.file]);
     let mut names: Vec<String> =
-        paths.map(|path| path.to_string_lossy().into_owned()).chain(argued).collect();
+        paths.map(|path| path.to_string_lossy().into_owned()).chain(argued).chain(logged_in).collect();
     names.dedup();
     let own = CommandForm { names, identity: Some(start.identity), arguments: None };
     let mut forms = Vec::with_capacity(2);

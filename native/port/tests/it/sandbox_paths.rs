@@ -339,6 +339,34 @@ fn what_is_named_is_not_moved_off_by_its_directory() {
     assert_eq!(globs.run("cat s/deep/b; cat secrets/a"), "OLD");
 }
 
+#[test]
+fn what_leads_to_a_denied_file_stays() {
+    // A second link of a chain, a directory that a link leaves, a link that leads outside.
+    for (links, script) in [
+        ([("a", "m/b"), ("m/b", "../r/s")], "rm m/b; mv m n"),
+        ([("a", "r/s/t/.."), ("m/b", "../r")], "rmdir r/s/t"),
+        ([("a", "m/b/s"), ("m/b", "../r")], "rm a; mv m n"),
+    ] {
+        for (denied, expected) in [(&[][..], "OLD"), (&["Read(a/f)"][..], "")] {
+            let dir = TempDir::new().unwrap();
+            for made in ["m", "r/s/t"] {
+                fs::create_dir_all(dir.path().join(made)).unwrap();
+            }
+            for (link, target) in links {
+                std::os::unix::fs::symlink(target, dir.path().join(link)).unwrap();
+            }
+            fs::write(dir.path().join("r/s/f"), "OLD").unwrap();
+            // Names in a command are judged; so these are in files.
+            fs::write(dir.path().join("read"), "cat r/s/f; true").unwrap();
+            fs::write(dir.path().join("change"), format!("{script}; true")).unwrap();
+            for _ in 0..2 {
+                assert_eq!(run_under(dir.path(), denied, "required", "bash read"), expected, "{script}");
+                run_under(dir.path(), denied, "required", "bash change");
+            }
+        }
+    }
+}
+
 /// What git commits of a workspace in which everything is tracked, when a command commits all changes under these rules.
 fn committed(rules: &[&str], files: &[&str]) -> Vec<String> {
     let globs = Globs::new(rules, json!("required"));

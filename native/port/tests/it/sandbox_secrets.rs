@@ -1,12 +1,14 @@
 //! Secrets of the home directory, which sandboxed commands can neither read nor get into sight of the next command. Each test
 //! shows first that the same command reads them where nothing stands in its way.
 
-use crate::common::{PROGRAM, required};
+use crate::common::{PROGRAM, is_root, required, wait_until};
+use crate::mcp::client::Client;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// A directory of the machine that commands can see.
@@ -24,6 +26,18 @@ fn run_in(workspace: &Path, home: &Path, sandbox: &str, command: &str) -> String
 }
 
 fn run_with(workspace: &Path, home: &Path, sandbox: &str, settings: Option<&Path>, command: &str) -> String {
+    let result = result_with(workspace, home, sandbox, settings, command);
+    assert!(result["stdout"].is_string(), "{result}");
+    result["stdout"].as_str().unwrap().to_owned()
+}
+
+fn result_with(
+    workspace: &Path,
+    home: &Path,
+    sandbox: &str,
+    settings: Option<&Path>,
+    command: &str,
+) -> Value {
     let command = json!({ "command": command });
     let output = Command::new(PROGRAM)
         .args(["call", "shell_exec", &command.to_string(), "--allow", "Bash", "--sandbox", sandbox])
@@ -36,9 +50,7 @@ fn run_with(workspace: &Path, home: &Path, sandbox: &str, settings: Option<&Path
         .current_dir(workspace)
         .output()
         .unwrap();
-    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert!(result["stdout"].is_string(), "{result}");
-    result["stdout"].as_str().unwrap().to_owned()
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"))
 }
 
 #[test]
@@ -240,6 +252,68 @@ fn secrets_behind_directories_that_cannot_be_searched_stay_hidden() {
     mode(0o700);
     assert!(home.join("w/d/e/netrc").is_symlink());
     assert_eq!(run_in(&home, &home, "off", &read), "SECRET\n".repeat(4));
+}
+
+/// Also run as a plain user by `planted::through`.
+#[test]
+fn secrets_behind_directories_that_commands_of_one_session_close_stay_hidden() {
+    let home = elsewhere();
+    let home = home.path().canonicalize().unwrap();
+    for dir in [".local/share", "k"] {
+        fs::create_dir_all(home.join(dir)).unwrap();
+    }
+    fs::write(home.join("k/id"), "SECRET\n").unwrap();
+    symlink(home.join("k"), home.join(".local/share/keyrings")).unwrap();
+    assert_eq!(run_in(&home, &home, "off", "cat k/id"), "SECRET\n");
+    let mut command = Command::new(PROGRAM);
+    command.args(["mcp", "--allow", "Bash", "--settings", "none", "--sandbox", &required(), "--workspace"]);
+    command.arg(&home).env_clear();
+    command.envs([("HOME", home.as_os_str()), ("PATH", &std::env::var_os("PATH").unwrap())]);
+    let mut client = Client::start(command);
+    client.initialize("2025-11-25");
+    let read = |client: &mut Client| {
+        // Longer than places of secrets are remembered.
+        std::thread::sleep(Duration::from_millis(1_100));
+        let result = client.call("shell_exec", json!({"command": "cat k/id"})).to_string();
+        assert!(result.contains("exit code 1") && !result.contains("SECRET"), "{result}");
+    };
+    let mode = || fs::metadata(home.join(".local")).unwrap().permissions().mode() & 0o777;
+    client.call("shell_exec", json!({"command": "chmod 600 .local"}));
+    assert!(mode() == 0o700 || is_root(), "{:o}", mode());
+    read(&mut client);
+    let command = "chmod 600 .local; sleep 60";
+    client.call("shell_exec", json!({"command": command, "run_in_background": true}));
+    wait_until(|| mode() == 0o600);
+    read(&mut client);
+}
+
+#[test]
+fn what_the_host_lists_is_not_what_a_command_puts_in_its_place() {
+    let (home, workspace) = (elsewhere(), elsewhere());
+    let [home, workspace] = [&home, &workspace].map(|dir| dir.path().canonicalize().unwrap());
+    fs::create_dir_all(home.join(".ssh")).unwrap();
+    fs::write(home.join(".ssh/id"), "SECRET\n").unwrap();
+    fs::write(home.join(".profile"), "PLAIN\n").unwrap();
+    let attempt = "cat ~/.ssh/id; echo EVIL >> ~/.profile; true";
+    for (option, target) in [("readable", home.join(".ssh")), ("writable", home.clone())] {
+        let out = workspace.join("build/out");
+        fs::create_dir_all(&out).unwrap();
+        let settings = tempfile::NamedTempFile::new().unwrap();
+        fs::write(settings.path(), json!({"sandbox": {option: [&out]}}).to_string()).unwrap();
+        let run = |sandbox: &str, command: &str| {
+            result_with(&workspace, &home, sandbox, Some(settings.path()), command)
+        };
+        assert_eq!(run(&required(), attempt)["stdout"], "", "{option}");
+        let replace = format!("rm -rf was; mv build was; mkdir build; ln -s {} build/out", target.display());
+        assert_eq!(run(&required(), &replace)["exit_code"], 0, "{option}");
+        let refused = run(&required(), attempt);
+        let message = refused["message"].as_str().unwrap();
+        assert!(message.contains(&format!("the option {option} of the sandbox names")), "{message}");
+        assert!(message.contains(&target.display().to_string()), "{message}");
+        fs::remove_dir_all(workspace.join("build")).unwrap();
+    }
+    assert_eq!(fs::read_to_string(home.join(".profile")).unwrap(), "PLAIN\n");
+    assert_eq!(run_in(&workspace, &home, "off", attempt), "SECRET\n");
 }
 
 #[test]

@@ -6,6 +6,8 @@ use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read;
 use std::os::fd::OwnedFd;
 
 /// Limits that a command can change in its reaper, because it runs as the same user, and that the next command would
@@ -75,7 +77,14 @@ fn names(dir: &str) -> BTreeSet<OsString> {
 /// Whether the IPC namespace has shared memory, message queues or semaphores: the lists have more than a header.
 fn has_ipc_objects() -> bool {
     let lists = ["/proc/sysvipc/shm", "/proc/sysvipc/msg", "/proc/sysvipc/sem"];
-    lists.iter().any(|list| std::fs::read_to_string(list).is_ok_and(|text| text.lines().count() > 1))
+    lists.iter().any(|list| lines_of(list).is_ok_and(|lines| lines > 1))
+}
+
+/// The lines of a small file of `/proc`, which has no size: without the capacity it is read in pieces of 32 bytes.
+fn lines_of(file: &str) -> std::io::Result<usize> {
+    let mut text = String::with_capacity(1 << 10);
+    File::open(file)?.read_to_string(&mut text)?;
+    Ok(text.lines().count())
 }
 
 /// Limits and scheduling of this process.

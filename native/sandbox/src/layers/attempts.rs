@@ -28,6 +28,9 @@ impl NetworkAttempts {
     }
 }
 
+/// Larger than the tables are, which have no size: otherwise they are read in small pieces.
+const LARGER: usize = 8 << 10;
+
 /// The counters of a network namespace.
 #[derive(Debug)]
 pub struct AttemptCounters {
@@ -61,7 +64,7 @@ impl AttemptCounters {
 
 /// The whole text, which is made anew when it is read from its beginning.
 fn text(mut file: &File) -> io::Result<String> {
-    let mut text = String::new();
+    let mut text = String::with_capacity(LARGER);
     file.rewind()?;
     file.read_to_string(&mut text)?;
     Ok(text)

@@ -74,7 +74,7 @@ impl Grants {
             grants.writable_beneath(root, confinement.exec_writable)?;
         }
         for path in &confinement.readable {
-            grants.add(real(Path::new(path)), rights.read)?;
+            grants.add(path.into(), rights.read)?;
         }
         let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev;
         NODES.into_iter().try_for_each(|path| grants.add(path.into(), device))?;
@@ -150,8 +150,9 @@ fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> {
 
 /// Writable paths with links resolved: the workspace, the session's temporary directory, and the host's paths.
 fn writable(confinement: &Confinement, workspace: &Path) -> Vec<PathBuf> {
-    let others = confinement.temp.iter().chain(&confinement.writable).map(|path| real(Path::new(path)));
-    [workspace.to_owned()].into_iter().chain(others).collect()
+    let temp = confinement.temp.iter().map(|path| real(Path::new(path)));
+    let listed = confinement.writable.iter().map(PathBuf::from);
+    [workspace.to_owned()].into_iter().chain(temp).chain(listed).collect()
 }
 
 /// Resolves the links of a path whose last component need not exist.

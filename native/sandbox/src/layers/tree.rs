@@ -7,7 +7,7 @@ use super::mount::{
 };
 use super::{Layer, LayerContext, nothing, trust};
 use crate::{Confinement, SetupFailure};
-use rustix::fs::FileType;
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -98,7 +98,7 @@ fn take_writable(confinement: &Confinement, scenes: &mut Vec<TreeMount>) -> Resu
         }
     }
     for path in &confinement.writable {
-        scenes.push(TreeMount::shown(Path::new(path), &open(Path::new(path))?, attributes)?);
+        scenes.push(TreeMount::shown(Path::new(path), &open_listed(Path::new(path))?, attributes)?);
     }
     Ok(())
 }
@@ -116,7 +116,7 @@ pub(super) fn recognise(fd: &OwnedFd, confinement: &Confinement) -> Result<(), S
 
 fn take_readable(confinement: &Confinement, scenes: &mut Vec<TreeMount>) -> Result<(), SetupFailure> {
     for path in &confinement.readable {
-        scenes.push(TreeMount::shown(Path::new(path), &open(Path::new(path))?, READ_ONLY | TAME)?);
+        scenes.push(TreeMount::shown(Path::new(path), &open_listed(Path::new(path))?, READ_ONLY | TAME)?);
     }
     // Name resolution needs files that are often in hidden runtime directories.
     let resolver = Path::new("/etc/resolv.conf");
@@ -126,6 +126,16 @@ fn take_readable(confinement: &Confinement, scenes: &mut Vec<TreeMount>) -> Resu
         scenes.push(TreeMount::shown(&file, &open(&file)?, READ_ONLY | TAME)?);
     }
     Ok(())
+}
+
+/// Opens a path that the host lists, which has no links: one that is there now was put there by a command.
+fn open_listed(path: &Path) -> Result<OwnedFd, SetupFailure> {
+    if path.parent().is_none() {
+        return Err(failed("isolate the directory", path)(Errno::INVAL));
+    }
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let opened = rustix::fs::openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS);
+    opened.map_err(failed("open", path))
 }
 
 /// Opens a path to be shown; resolves all its links before anything is covered.

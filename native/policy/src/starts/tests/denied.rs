@@ -93,6 +93,7 @@ fn what_the_loader_loads_is_unfolded_in_turn() {
     assert!(by_loader(&["/usr/bin/git", "push", "r"], &["/usr/bin/git"]));
     assert!(!by_loader(&["/usr/bin/git", "log"], &["/usr/bin/git"]));
     assert!(denies(&["Bash(rm:*)"], &start(&["/usr/bin/busybox", "busybox", "rm", "x"])));
+    assert!(denies(&["Bash(rm:*)"], &start(&["/usr/bin/busybox", "-rm", "x"])));
 }
 
 #[test]

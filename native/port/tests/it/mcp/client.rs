@@ -72,7 +72,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    fn start(mut command: Command) -> Self {
+    pub(crate) fn start(mut command: Command) -> Self {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (sender, output) = channel();
         let stdout = BufReader::new(child.stdout.take().unwrap());
