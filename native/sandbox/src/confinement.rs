@@ -136,9 +136,7 @@ impl Confinement {
         let id = workspace.id();
         let mut confinement = Self::new(workspace.path(), (id.device, id.inode), sandbox);
         confinement.temp = workspace.temp_path().map(OsString::from);
-        confinement.hidden.extend(denied_paths.hidden.iter().map(OsString::from));
-        confinement.read_only.extend(denied_paths.read_only.iter().map(OsString::from));
-        confinement.hold_ways(denied_paths.hidden.iter().chain(&denied_paths.read_only));
+        confinement.deny(&denied_paths.hidden, &denied_paths.read_only);
         confinement.resolve_listed()?;
         confinement.exec_guard = !denied_paths.starts.is_empty();
         confinement.find(denied_paths, check)?;
@@ -156,13 +154,19 @@ impl Confinement {
         Self { has_proxy: true, trusted, ..self.clone() }
     }
 
-    /// Holds the links on these paths, and the directories that they leave by `..`: without them, a rule would be about another
-    /// file.
-    fn hold_ways<'p>(&mut self, paths: impl Iterator<Item = &'p PathBuf>) {
-        for path in paths {
-            let way = PathWay::of(path, Entry::at);
-            self.held.extend(way.links().map(OsString::from));
-            self.held.extend(way.left.into_iter().map(OsString::from));
+    /// Denies what these paths lead to, and holds the links on them, and the directories that they leave by `..`: without them, a
+    /// rule would be about another file.
+    fn deny(&mut self, hidden: &[PathBuf], read_only: &[PathBuf]) {
+        let workspace = PathBuf::from(&self.workspace);
+        for (paths, list) in [(hidden, &mut self.hidden), (read_only, &mut self.read_only)] {
+            for path in paths {
+                let way = PathWay::of(path, Entry::at);
+                self.held.extend(way.links().map(OsString::from));
+                self.held.extend(way.left.into_iter().map(OsString::from));
+                // Programs could not run without these.
+                let is_needed = workspace.starts_with(&way.end) || secrets::is_of_system(&way.end);
+                list.push(if is_needed { path.into() } else { way.end.into() });
+            }
         }
     }
 

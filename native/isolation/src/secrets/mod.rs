@@ -260,7 +260,12 @@ fn holds(real: &Path) -> Option<FileType> {
 }
 
 fn leads_to_system(link: &Path) -> bool {
-    link.canonicalize().is_ok_and(|real| OF_THE_SYSTEM.iter().any(|top| real.starts_with(top)))
+    link.canonicalize().is_ok_and(|real| is_of_system(&real))
+}
+
+/// Whether a path without links lies in a directory of the system, such as `/usr`.
+pub fn is_of_system(path: &Path) -> bool {
+    OF_THE_SYSTEM.iter().any(|top| path.starts_with(top))
 }
 
 fn depth(path: &Path) -> usize {

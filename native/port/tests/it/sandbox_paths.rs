@@ -340,6 +340,27 @@ fn what_is_named_is_not_moved_off_by_its_directory() {
 }
 
 #[test]
+fn a_rule_that_names_a_link_is_about_what_it_leads_to() {
+    let kept = TempDir::new_in("/var/tmp").unwrap();
+    for (rule, link, target, file) in [
+        ("Read(l)", "l", "f".into(), "f"),
+        ("Read(l/**)", "l", "d".into(), "d/f"),
+        ("Read(l)", "l", kept.path().join("f"), "l"),
+        ("Edit(l)", "l", "f".into(), "f"),
+    ] {
+        let dir = TempDir::new().unwrap();
+        fs::create_dir(dir.path().join("d")).unwrap();
+        std::os::unix::fs::symlink(&target, dir.path().join(link)).unwrap();
+        fs::write(dir.path().join(file), "OLD\n").unwrap();
+        fs::write(dir.path().join("change"), format!("cat {file}; echo NEW >> {file}; true")).unwrap();
+        let run = |denied: &[&str]| run_under(dir.path(), denied, "required", "bash change");
+        assert_eq!(run(&[rule]), if rule == "Edit(l)" { "OLD\n" } else { "" }, "{rule}");
+        assert_eq!(fs::read_to_string(dir.path().join(file)).unwrap(), "OLD\n", "{rule}");
+        assert_eq!(run(&[]), "OLD\n", "{rule}");
+    }
+}
+
+#[test]
 fn what_leads_to_a_denied_file_stays() {
     // A second link of a chain, a directory that a link leaves, a link that leads outside.
     for (links, script) in [
