@@ -93,7 +93,9 @@ fn what_the_loader_loads_is_unfolded_in_turn() {
     assert!(by_loader(&["/usr/bin/git", "push", "r"], &["/usr/bin/git"]));
     assert!(!by_loader(&["/usr/bin/git", "log"], &["/usr/bin/git"]));
     assert!(denies(&["Bash(rm:*)"], &start(&["/usr/bin/busybox", "busybox", "rm", "x"])));
-    assert!(denies(&["Bash(rm:*)"], &start(&["/usr/bin/busybox", "-rm", "x"])));
+    let as_login_shell = ["-rm", "x"].iter().map(OsString::from).collect();
+    let called = ProgramStart { arguments: as_login_shell, ..start(&["/usr/bin/busybox", "x"]) };
+    assert!(denies(&["Bash(rm:*)"], &called));
 }
 
 #[test]
