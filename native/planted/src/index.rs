@@ -225,7 +225,8 @@ mod tests {
 
     fn refused(mut text: Vec<u8>) -> Result<Option<String>, Unreadable> {
         text.extend([0; 20]);
-        refused_path(&text, 20, |_, _, _| false).map(|path| path.map(|path| String::from_utf8(path).unwrap()))
+        let refused = refused_path(&text, 20, |_, _, _| false)?;
+        Ok(refused.map(|path| String::from_utf8_lossy(&path).into_owned()))
     }
 
     fn with_extension(mut text: Vec<u8>, name: &str, body: &[u32]) -> Vec<u8> {
