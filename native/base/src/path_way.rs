@@ -77,6 +77,11 @@ impl PathWay {
         links.map(|step| step.path.as_path())
     }
 
+    /// Where it turns: its links, and the directories that it leaves by `..`. Without one of them, it leads nowhere.
+    pub fn turns(&self) -> impl Iterator<Item = &Path> {
+        self.links().chain(self.left.iter().map(PathBuf::as_path))
+    }
+
     /// Whether it leads through `/proc` or `/dev`, where a name such as `/proc/self/cwd` is another place for each process.
     pub fn depends_on_process(&self) -> bool {
         self.steps.iter().any(|step| ["/proc", "/dev"].iter().any(|top| step.path.starts_with(top)))

@@ -161,8 +161,7 @@ impl Confinement {
         for (paths, list) in [(hidden, &mut self.hidden), (read_only, &mut self.read_only)] {
             for path in paths {
                 let way = PathWay::of(path, Entry::at);
-                self.held.extend(way.links().map(OsString::from));
-                self.held.extend(way.left.into_iter().map(OsString::from));
+                self.held.extend(way.turns().map(OsString::from));
                 // Programs could not run without these.
                 let is_needed = workspace.starts_with(&way.end) || secrets::is_of_system(&way.end);
                 list.push(if is_needed { path.into() } else { way.end.into() });
@@ -173,7 +172,7 @@ impl Confinement {
     /// Replaces the paths that the host lists by those without links.
     ///
     /// # Errors
-    /// `isolation_unavailable` if commands can replace a link on one, and so choose what is shown to them.
+    /// `isolation_unavailable` if one leads through a link that commands can replace: they would choose what is shown or writable.
     fn resolve_listed(&mut self) -> Result<()> {
         let real = |path: &OsString| Path::new(path).canonicalize().unwrap_or_else(|_| PathBuf::from(path));
         let roots = [&self.workspace].into_iter().chain(&self.temp).chain(&self.writable);

@@ -220,7 +220,7 @@ impl PresentSecrets {
         links.for_each(|link| _ = self.add(&link));
     }
 
-    /// Keeps what was known before a directory was closed: a command may have closed it.
+    /// Adds what was known earlier: a command may have closed the directory that leads there.
     fn keep(&mut self, before: &Self) {
         self.paths.extend(before.paths.iter().cloned());
         self.steps.extend(before.steps.iter().cloned());
@@ -239,9 +239,7 @@ impl PresentSecrets {
         };
         let kind = holds(&real)?;
         if real != path {
-            let way = PathWay::of(path, Entry::at);
-            self.steps.extend(way.links().map(Path::to_owned));
-            self.steps.extend(way.left);
+            self.steps.extend(PathWay::of(path, Entry::at).turns().map(Path::to_owned));
         }
         self.paths.insert(real.clone());
         Some((real, kind))

@@ -16,7 +16,7 @@ fn elsewhere() -> TempDir {
     TempDir::new_in("/var/tmp").unwrap()
 }
 
-/// What a command prints for whoever has this home directory.
+/// The standard output of a command, run with this home directory.
 fn run_at_home(home: &Path, sandbox: &str, command: &str) -> String {
     run_in(TempDir::new().unwrap().path(), home, sandbox, command)
 }
@@ -86,7 +86,7 @@ fn secrets_are_hidden_unless_the_host_shows_them() {
 }
 
 /// A home in which every known place of secrets holds one, some by way of links to another directory of it, with a file
-/// that is no secret. Gives how many there are.
+/// that is no secret. Returns their number.
 fn home_full_of_secrets(home: &Path) -> usize {
     use std::collections::BTreeSet;
     let all: BTreeSet<_> =
