@@ -172,7 +172,8 @@ impl Confinement {
     /// Replaces the paths that the host lists by those without links.
     ///
     /// # Errors
-    /// `isolation_unavailable` if one leads through a link that commands can replace: they would choose what is shown or writable.
+    /// `isolation_unavailable` if one does not exist, or leads through a link that commands can replace: they would choose what is
+    /// shown or writable.
     fn resolve_listed(&mut self) -> Result<()> {
         let real = |path: &OsString| Path::new(path).canonicalize().unwrap_or_else(|_| PathBuf::from(path));
         let roots = [&self.workspace].into_iter().chain(&self.temp).chain(&self.writable);
@@ -184,6 +185,9 @@ impl Confinement {
                     |link: &&Path| roots.iter().any(|root| *link != root && link.starts_with(root));
                 if let Some(link) = way.links().find(is_replaceable) {
                     return Err(replaceable(option, Path::new(path), link, &way.end));
+                }
+                if !way.exists() {
+                    return Err(absent(option, Path::new(path)));
                 }
                 *path = way.end.into();
             }
@@ -360,7 +364,18 @@ fn replaceable(option: &str, path: &Path, link: &Path, end: &Path) -> ToolError 
         link.display(),
         end.display()
     );
-    let hint = format!("Name {}, if commands did not make the link, or remove the link", end.display());
+    unusable(message, format!("Name {}, if commands did not make the link, or remove the link", end.display()))
+}
+
+fn absent(option: &str, path: &Path) -> ToolError {
+    let path = path.display();
+    let message =
+        format!("nothing was run: the option {option} of the sandbox names {path}, where nothing is to be found");
+    unusable(message, format!("Create {path}, or take it out of {option}"))
+}
+
+/// A path that the host lists cannot be used.
+fn unusable(message: String, hint: String) -> ToolError {
     ToolError::new(Reason::IsolationUnavailable, message)
         .with("layer", "read_only_filesystem")
         .hint(HostHint::new(hint.clone(), hint))

@@ -317,6 +317,29 @@ fn what_the_host_lists_is_not_what_a_command_puts_in_its_place() {
 }
 
 #[test]
+fn a_listed_path_that_does_not_exist_is_named_and_takes_no_layer_away() {
+    let workspace = elsewhere();
+    let missing = workspace.path().join("mistyped");
+    let settings = tempfile::NamedTempFile::new().unwrap();
+    for option in ["readable", "writable"] {
+        fs::write(settings.path(), json!({"sandbox": {option: [&missing]}}).to_string()).unwrap();
+        let run =
+            |sandbox| result_with(workspace.path(), workspace.path(), sandbox, Some(settings.path()), "echo ran");
+        for sandbox in [&required(), "best_effort"] {
+            let refused = run(sandbox);
+            let message = refused["message"].as_str().unwrap();
+            let expected = format!(
+                "nothing was run: the option {option} of the sandbox names {path}, where nothing is to be found. \
+                 Create {path}, or take it out of {option}",
+                path = missing.display()
+            );
+            assert_eq!(message, expected, "{sandbox}");
+        }
+        assert_eq!(run("off")["stdout"], "ran\n", "{option}");
+    }
+}
+
+#[test]
 fn what_the_host_names_through_a_link_is_held_as_under_its_own_name() {
     let (home, workspace) = (elsewhere(), elsewhere());
     let [home, workspace] = [&home, &workspace].map(|dir| dir.path().canonicalize().unwrap());
