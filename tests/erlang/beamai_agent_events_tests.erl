@@ -72,14 +72,14 @@ calls_of_a_batch_have_their_own_durations_test() ->
     Sleep = fun(Name, Ms) ->
         beamai_test:tool(Name, fun(_) -> timer:sleep(Ms), {ok, Ms} end, #{metadata => #{read_only => true}})
     end,
-    Kernel = tools([Sleep(<<"short">>, 20), Sleep(<<"long">>, 1500)]),
+    Kernel = tools([Sleep(<<"short">>, 20), Sleep(<<"long">>, 3000)]),
     [
         begin
             Events = events(agent([calls([<<"long">>, <<"short">>]), <<"ok">>], #{kernel => K}), #{}),
             [{<<"short">>, Short}, {<<"long">>, Long}] =
                 [{Name, Us} || {tool_ended, #{call := #{name := Name}, outcome := ok, duration_us := Us}} <- Events],
-            ?assert(Short >= 20000 andalso Short < 1500000),
-            ?assert(Long >= 1500000),
+            ?assert(Short >= 20000 andalso Short < 3000000),
+            ?assert(Long >= 3000000),
             ?assertEqual([<<"long">>, <<"short">>], [Name || {tool_started, #{name := Name}} <- Events])
         end
      || K <- [Kernel]
@@ -88,7 +88,7 @@ calls_of_a_batch_have_their_own_durations_test() ->
     Filtered = beamai_kernel:add_filter(Kernel, beamai_filter:new(f, fun(Call, Next) -> Next(Call) end)),
     Events = events(agent([calls([<<"long">>, <<"short">>]), <<"ok">>], #{kernel => Filtered}), #{}),
     ?assertMatch(
-        [{<<"long">>, Long}, {<<"short">>, Short}] when Long >= 1500000 andalso Short >= 20000 andalso Short < 1500000,
+        [{<<"long">>, Long}, {<<"short">>, Short}] when Long >= 3000000 andalso Short >= 20000 andalso Short < 3000000,
         lists:sort([{Name, Us} || {tool_ended, #{call := #{name := Name}, duration_us := Us}} <- Events])
     ).
 

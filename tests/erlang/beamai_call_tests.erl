@@ -105,9 +105,9 @@ a_handler_that_takes_too_long_is_killed_test() ->
     end.
 
 the_kernels_default_timeout_holds_for_tools_without_one_test() ->
-    Slow = fun(_) -> timer:sleep(300), {ok, done} end,
+    Slow = fun(_) -> timer:sleep(500), {ok, done} end,
     Kernel = kernel(
-        [tool(<<"default">>, Slow), tool(<<"own">>, Slow, #{timeout => 5000})],
+        [tool(<<"default">>, Slow), tool(<<"own">>, Slow, #{timeout => 30000})],
         #{default_timeout => 50}
     ),
     ?assertMatch({error, #{error_type := timeout}}, beamai_kernel:invoke(Kernel, <<"default">>, #{})),
@@ -117,15 +117,15 @@ infinity_is_a_timeout_test() ->
     ?assertMatch({ok, 1, _}, invoke(fun(_) -> timer:sleep(10), {ok, 1} end, #{timeout => infinity})).
 
 time_spent_asking_the_user_does_not_count_test() ->
-    Slow = fun(_Questions) -> timer:sleep(800), {ok, yes} end,
+    Slow = fun(_Questions) -> timer:sleep(2500), {ok, yes} end,
     Handler = fun(_, Ctx) ->
         {ok, yes} = beamai_callback:ask_user([<<"sure?">>], Ctx),
         {ok, done}
     end,
-    ?assertMatch({ok, done, _}, invoke(Handler, #{timeout => 400}, #{ask_user => Slow})),
+    ?assertMatch({ok, done, _}, invoke(Handler, #{timeout => 2000}, #{ask_user => Slow})),
     Then = fun(Args, Ctx) -> {ok, done} = Handler(Args, Ctx), forever() end,
     ?assertMatch(
-        {error, #{error_type := timeout}}, invoke(Then, #{timeout => 400}, #{ask_user => Slow})
+        {error, #{error_type := timeout}}, invoke(Then, #{timeout => 2000}, #{ask_user => Slow})
     ).
 
 ask_user_runs_in_the_callers_process_and_falls_back_to_the_kernels_test() ->
@@ -139,7 +139,7 @@ ask_user_runs_in_the_callers_process_and_falls_back_to_the_kernels_test() ->
     ?assertMatch({ok, no_frontend, _}, beamai_kernel:invoke(kernel(Tools), <<"t">>, #{})).
 
 time_of_an_approval_further_down_does_not_count_test() ->
-    Approve = fun(_) -> timer:sleep(800), allow end,
+    Approve = fun(_) -> timer:sleep(2500), allow end,
     Inner = tool(<<"inner">>, fun(_) -> {ok, inner} end, #{
         metadata => #{requires_permission => true}
     }),
@@ -148,7 +148,7 @@ time_of_an_approval_further_down_does_not_count_test() ->
         {ok, Result, _} = beamai_kernel:invoke(Kernel, <<"inner">>, #{}),
         {ok, Result}
     end,
-    ?assertMatch({ok, inner, _}, invoke(Outer, #{timeout => 400})).
+    ?assertMatch({ok, inner, _}, invoke(Outer, #{timeout => 2000})).
 
 %%% Retries
 
@@ -414,7 +414,7 @@ a_call_is_cancelled_by_its_run_id_test() ->
             ?assertEqual([], Mailbox),
             ?assertNot(is_process_alive(Handler)),
             ?assertNot(is_process_alive(Caller))
-    after 2000 -> error(not_cancelled)
+    after 30000 -> error(not_cancelled)
     end,
     ?assertEqual([], ets:lookup(beamai_runs, run_1)).
 
@@ -430,7 +430,7 @@ waiting_for_the_next_try_is_cancelled_too_test() ->
     ok = beamai_kernel:cancel(run_2),
     receive
         {result, Result} -> ?assertMatch({error, #{details := #{reason := cancelled}}}, Result)
-    after 2000 -> error(not_cancelled)
+    after 30000 -> error(not_cancelled)
     end.
 
 a_cancelled_call_is_not_tried_again_by_a_filter_test() ->
@@ -447,7 +447,7 @@ a_cancelled_call_is_not_tried_again_by_a_filter_test() ->
     end,
     receive
         {result, Result} -> ?assertMatch({error, #{details := #{reason := cancelled}}}, Result)
-    after 2000 -> error(not_cancelled)
+    after 30000 -> error(not_cancelled)
     end.
 
 a_call_cancelled_while_it_is_being_approved_never_runs_test() ->
@@ -480,12 +480,12 @@ progress_reaches_a_pid_or_a_fun_test() ->
     {ok, 1, _} = invoke(Handler, #{}, #{progress => Me, run_id => r}),
     receive
         {beamai_progress, r, #{done := 1}} -> ok
-    after 1000 -> error(no_progress)
+    after 30000 -> error(no_progress)
     end,
     {ok, 1, _} = invoke(Handler, #{}, #{progress => fun(P) -> Me ! {P, self()} end}),
     receive
         {#{done := 1}, Pid} -> ?assertEqual(Me, Pid)
-    after 1000 -> error(no_progress)
+    after 30000 -> error(no_progress)
     end.
 
 %%% Many

@@ -147,7 +147,7 @@ a_call_that_takes_too_long_is_stopped(Config) ->
     Kernel = sleeper(Config, #{timeout => 100}),
     {Time, Result} = timer:tc(fun() -> sleep(Kernel, 60000) end),
     ?assertMatch({error, #{error_type := timeout, details := #{reason := timeout}}}, Result),
-    ?assert(Time < 3000000).
+    ?assert(Time < 30000000).
 
 a_panic_becomes_an_error_and_the_next_call_works(Config) ->
     Kernel = kernel(Config),
@@ -180,7 +180,7 @@ a_call_is_cancelled_by_its_run_id(Config) ->
                 {error, #{error_type := execution_failed, details := #{reason := cancelled}}}, Result
             ),
             ?assertEqual([], Mailbox)
-    after 5000 -> error(not_cancelled)
+    after 30000 -> error(not_cancelled)
     end.
 
 many_calls_under_one_run_id_are_cancelled(Config) ->
@@ -235,10 +235,11 @@ a_search_stops_when_the_caller_dies(Config) ->
     Idle = cpu_ms(Searcher),
     beamai_test:eventually(fun() -> cpu_ms(Searcher) > Idle + 200 end),
     [exit(Caller, kill) || Caller <- Callers],
-    timer:sleep(300),
-    AtRest = cpu_ms(Searcher),
-    timer:sleep(500),
-    ?assert(cpu_ms(Searcher) - AtRest < 200),
+    beamai_test:eventually(fun() ->
+        Before = cpu_ms(Searcher),
+        timer:sleep(500),
+        cpu_ms(Searcher) - Before < 200
+    end),
     ?assertEqual([], [Caller || Caller <- Callers, is_process_alive(Caller)]).
 
 searcher(Config) ->
@@ -303,10 +304,10 @@ a_flaky_door_is_tried_again(Config) ->
     ?assert(Time >= 90000).
 
 invoke_all_runs_native_tools_in_parallel(Config) ->
-    Calls = lists:duplicate(8, {<<"probe_sleep">>, #{<<"duration">> => 300}}),
+    Calls = lists:duplicate(8, {<<"probe_sleep">>, #{<<"duration">> => 1500}}),
     {Time, {Results, _}} = timer:tc(fun() -> beamai_kernel:invoke_all(kernel(Config), Calls, #{}) end),
-    ?assertEqual(lists:duplicate(8, {ok, #{<<"slept">> => 300}}), Results),
-    ?assert(Time < 2000000).
+    ?assertEqual(lists:duplicate(8, {ok, #{<<"slept">> => 1500}}), Results),
+    ?assert(Time < 9000000).
 
 nothing_is_left_in_the_mailbox(Config) ->
     beamai_test:alone(fun() ->
@@ -493,7 +494,7 @@ killed_vm_and_tree(Vm, Pid) ->
     _ = os:cmd("kill -9 " ++ integer_to_list(Pid)),
     receive
         {Vm, {exit_status, Status}} -> ?assertEqual(137, Status)
-    after 5000 -> error(alive)
+    after 30000 -> error(alive)
     end,
     beamai_test:eventually(fun() -> [P || P <- Tree, state(P) =/= gone, state(P) =/= <<"Z">>] =:= [] end).
 

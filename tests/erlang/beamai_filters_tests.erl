@@ -60,11 +60,11 @@ a_result_is_given_again_until_the_file_changes_test_() ->
     end}.
 
 what_is_about_no_file_is_kept_for_a_while_only_test() ->
-    Kept = with(beamai_filters:cache(#{tools => [<<"t">>], ttl => 100})),
+    Kept = with(beamai_filters:cache(#{tools => [<<"t">>], ttl => 2000})),
     {ok, _, _} = call(Kept, #{}),
     {ok, _, _} = call(Kept, #{}),
     ?assertEqual(1, ran()),
-    timer:sleep(120),
+    timer:sleep(2100),
     {ok, _, _} = call(Kept, #{}),
     ?assertEqual(1, ran()),
     Always = with(beamai_filters:cache(#{tools => [<<"t">>]})),
@@ -190,12 +190,12 @@ reads_that_are_joined_are_one_native_call_test() ->
 %%% Repetitions and limits
 
 a_call_that_was_just_made_is_not_made_again_test() ->
-    Kernel = with(beamai_filters:debounce(#{window => 100})),
+    Kernel = with(beamai_filters:debounce(#{window => 2000})),
     [?assertMatch({ok, #{<<"a">> := 1}, _}, call(Kernel, #{<<"a">> => 1})) || _ <- [1, 2, 3]],
     ?assertEqual(1, ran()),
     {ok, #{<<"a">> := 2}, _} = call(Kernel, #{<<"a">> => 2}),
     ?assertEqual(1, ran()),
-    timer:sleep(120),
+    timer:sleep(2100),
     {ok, _, _} = call(Kernel, #{<<"a">> => 1}),
     ?assertEqual(1, ran()),
     Self = self(),

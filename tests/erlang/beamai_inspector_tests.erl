@@ -88,7 +88,7 @@ a_port_in_use_is_named_test() ->
     {ok, Trace} = beamai_trace:start_link(),
     Flag = process_flag(trap_exit, true),
     ?assertEqual({error, eaddrinuse}, beamai_inspector:start_link(#{trace => Trace, port => Port})),
-    receive {'EXIT', _, eaddrinuse} -> ok after 5000 -> error(no_exit) end,
+    receive {'EXIT', _, eaddrinuse} -> ok after 30000 -> error(no_exit) end,
     true = process_flag(trap_exit, Flag),
     ok = beamai_trace:stop(Trace),
     ok = gen_tcp:close(Socket).

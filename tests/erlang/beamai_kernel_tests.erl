@@ -587,7 +587,7 @@ a_search_key_reaches_the_engine_and_only_there_test() ->
             ?assertMatch({ok, #{<<"count">> := 0}, _}, beamai_kernel:invoke(Kernel(Key), <<"web_search">>, Args)),
             receive
                 {head, Head} -> ?assertNotEqual(nomatch, binary:match(Head, <<"Bearer k-1">>))
-            after 5000 -> error(no_request)
+            after 30000 -> error(no_request)
             end
         end
      || Key <- [<<"k-1">>, "k-1", fun() -> <<"k-1">> end]

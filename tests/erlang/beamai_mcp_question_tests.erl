@@ -69,11 +69,11 @@ a_question_during_several_calls_is_declined() ->
     end).
 
 the_time_of_a_question_does_not_count() ->
-    Options = (mcp_servers:python())#{timeout => 1500},
+    Options = (mcp_servers:python())#{timeout => 5000},
     Kernel = connect(Options),
     {ok, _} = call(Kernel, <<"mcp__python__add">>, #{<<"a">> => 1}),
     Slow = fun(Questions) ->
-        timer:sleep(2500),
+        timer:sleep(6000),
         {ok, maps:from_list([{Q, <<"1">>} || #{<<"question">> := Q} <- Questions])}
     end,
     ?assertEqual({ok, #{<<"text">> => <<"1 x 1">>}}, call(Kernel, <<"mcp__python__order">>, #{}, #{ask_user => Slow})),

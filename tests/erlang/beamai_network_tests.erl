@@ -101,7 +101,7 @@ a_call_is_cancelled_while_a_connection_waits_test_() ->
             ok = beamai_kernel:cancel(Run),
             receive
                 {ran, Ran} -> ?assertMatch({error, #{details := #{reason := cancelled}}}, Ran)
-            after 5000 -> error(not_ended)
+            after 30000 -> error(not_ended)
             end,
             ?assertNot(is_process_alive(Asker))
         end)

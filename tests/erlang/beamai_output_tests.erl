@@ -8,7 +8,7 @@ output_comes_while_a_command_runs_test_() ->
         beamai_test:in_workspace(fun(Dir) ->
             Self = self(),
             K = beamai_kernel:add_tool_module(beamai_kernel:new(#{workspace => Dir, permissions => #{default => allow}}), beamai_tool_shell),
-            Command = <<"for n in 1 2 3 4; do echo line $n; echo oops $n >&2; sleep 0.5; done">>,
+            Command = <<"for n in 1 2 3 4; do echo line $n; echo oops $n >&2; sleep 1; done">>,
             Hear = fun(Event) -> Self ! {heard, erlang:monotonic_time(millisecond), Event} end,
             {ok, #{<<"stdout">> := Whole}, _} = beamai_kernel:invoke(K, <<"shell_exec">>, #{<<"command">> => Command}, #{progress => Hear}),
             Ended = erlang:monotonic_time(millisecond),

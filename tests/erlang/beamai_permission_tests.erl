@@ -119,9 +119,9 @@ without_a_session_id_the_calling_process_is_the_session_test() ->
 
 time_in_approve_does_not_count_test() ->
     Slow = tool(<<"t">>, fun(_) -> {ok, ran} end, #{
-        timeout => 400, metadata => #{requires_permission => true}
+        timeout => 2000, metadata => #{requires_permission => true}
     }),
-    Kernel = kernel([Slow], #{approve => fun(_) -> timer:sleep(800), allow end}),
+    Kernel = kernel([Slow], #{approve => fun(_) -> timer:sleep(2500), allow end}),
     ?assertMatch({ok, ran, _}, beamai_kernel:invoke(Kernel, <<"t">>, #{})).
 
 a_tool_without_a_kernel_is_judged_by_the_contexts_policy_test() ->

@@ -55,15 +55,15 @@ a_handler_belongs_to_its_callers_session_test() ->
     ).
 
 an_idle_session_ends_and_activity_keeps_it_test() ->
-    application:set_env(beamai, session_idle_ms, 800),
+    application:set_env(beamai, session_idle_ms, 3000),
     try
         Path = temp_dir(s4),
         Kernel = beamai_test:kernel([
-            beamai_tool:new(<<"t">>, fun(_) -> {ok, 1} end, #{timeout => 100})
+            beamai_tool:new(<<"t">>, fun(_) -> {ok, 1} end, #{timeout => 5000})
         ]),
         [
             begin
-                timer:sleep(400),
+                timer:sleep(1000),
                 {ok, 1, _} = beamai_kernel:invoke(Kernel, <<"t">>, #{}, #{session_id => s4})
             end
          || _ <- [1, 2, 3, 4]

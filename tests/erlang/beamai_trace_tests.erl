@@ -290,8 +290,9 @@ other_calls_are_shown_while_somebody_watches_test() ->
     traced(#{}, fun(Trace) ->
         {_, Before} = waiting(#{}),
         ?assertEqual([], beamai_trace:running(Trace)),
-        Watcher = spawn_link(fun() -> ok = beamai_trace:watch(Trace), receive stop -> ok end end),
-        timer:sleep(50),
+        Self = self(),
+        Watcher = spawn_link(fun() -> ok = beamai_trace:watch(Trace), Self ! watches, receive stop -> ok end end),
+        receive watches -> ok end,
         {Caller, _} = waiting(#{session_id => s}),
         {_, Handler} = waiting(#{session_id => t}),
         ?assertMatch([#{name := <<"wait">>, session_id := s}, #{session_id := t}], beamai_trace:running(Trace)),
@@ -304,7 +305,7 @@ other_calls_are_shown_while_somebody_watches_test() ->
         ?assertEqual([], beamai_trace:running(Trace)),
         %% Nobody watches any more.
         Watcher ! stop,
-        timer:sleep(50),
+        timer:sleep(500),
         {_, After} = waiting(#{}),
         ?assertEqual([], beamai_trace:running(Trace)),
         After ! go,

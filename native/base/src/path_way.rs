@@ -71,6 +71,16 @@ impl PathWay {
         way
     }
 
+    /// The way of an absolute path if it leads through links as they are now.
+    pub fn through_links(path: &Path) -> Option<Self> {
+        if is_surely_without_links(path) {
+            return None;
+        }
+        let way = Self::of(path, Entry::at);
+        let has_links = way.links().next().is_some();
+        has_links.then_some(way)
+    }
+
     /// The paths of the links on it, in order.
     pub fn links(&self) -> impl Iterator<Item = &Path> {
         let links = self.steps.iter().filter(|step| matches!(step.entry, Entry::Link(_)));
@@ -96,6 +106,20 @@ impl PathWay {
     pub fn is_directory(&self) -> bool {
         self.steps.last().is_none_or(|step| step.entry == Entry::Directory)
     }
+}
+
+/// Whether the kernel says that no link is on a path, in one call instead of one for each name.
+#[cfg(target_os = "linux")]
+fn is_surely_without_links(path: &Path) -> bool {
+    use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let found = openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS);
+    matches!(found, Ok(_) | Err(rustix::io::Errno::NOENT))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_surely_without_links(_: &Path) -> bool {
+    false
 }
 
 /// The components of a path, the last one first.

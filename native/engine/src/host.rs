@@ -18,6 +18,7 @@ use beamai_tool::{
 use beamai_workspace::{Workspace, WorkspaceId, journal};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -52,7 +53,7 @@ pub struct HostSettings {
 }
 
 /// Prepared settings: workspace opened, policy parsed.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Host {
     workspace: Workspace,
     policy: Arc<Policy>,
@@ -247,7 +248,7 @@ impl Host {
     /// an error.
     pub fn call(&self, call: CallRequest, run: CallOptions) -> CallOutcome {
         let name = call.tool.clone();
-        let ended = panics::caught(|| self.try_call(call, run)).unwrap_or_else(|panic| {
+        let ended = panics::caught(|| self.now().try_call(call, run)).unwrap_or_else(|panic| {
             let message = format!("the tool crashed: {panic}; this is a defect of the tool");
             Err(Interrupt::Failed(ToolError::new(Reason::Crash, message)))
         });
@@ -261,6 +262,16 @@ impl Host {
                 CallOutcome::Error(ToolError { tool: name, ..error }.in_terms(self.services.host_terms()))
             }
         }
+    }
+
+    /// These settings as the paths of permission rules lead now.
+    fn now(&self) -> Cow<'_, Self> {
+        let policy = self.policy.now();
+        if Arc::ptr_eq(&policy, &self.policy) {
+            return Cow::Borrowed(self);
+        }
+        let denied_paths = Arc::new(policy.denied_paths());
+        Cow::Owned(Self { guards: policy.read_guards(), denied_paths, policy, ..self.clone() })
     }
 
     fn try_call(&self, call: CallRequest, run: CallOptions) -> Result<CallOutcome, Interrupt> {
@@ -340,12 +351,13 @@ impl Host {
     /// # Errors
     /// Invalid arguments, an unknown tool, a path outside the workspace.
     pub fn explain(&self, call: CallRequest) -> Result<Value> {
-        let tool = self.find(&call.tool, call.dialect.as_deref())?;
-        let cx = self.context(&call, &**tool, CallOptions::default())?;
+        let host = self.now();
+        let tool = host.find(&call.tool, call.dialect.as_deref())?;
+        let cx = host.context(&call, &**tool, CallOptions::default())?;
         let permissions = tool.prepare(call.args)?.permissions(&cx)?;
-        let judgement = self.policy.judge_all(&permissions).0;
+        let judgement = host.policy.judge_all(&permissions).0;
         let mut explained = explained(&judgement);
-        if let Some(enforced) = self.enforced(&permissions, &judgement.verdict) {
+        if let Some(enforced) = host.enforced(&permissions, &judgement.verdict) {
             explained["enforced"] = enforced.into();
         }
         Ok(explained)

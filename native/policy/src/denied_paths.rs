@@ -28,11 +28,14 @@ struct DeniedPatterns {
     roots: PathRoots,
 }
 
-/// Two values are equal if they come from the same rules.
+/// Two values are equal if they come from the same rules, and these lead to the same paths.
 impl PartialEq for DeniedPaths {
     fn eq(&self, other: &Self) -> bool {
-        (&self.hidden, &self.read_only, &self.patterns.rules)
-            == (&other.hidden, &other.read_only, &other.patterns.rules)
+        let patterns = |denied: &Self| -> [Vec<PathRule>; 2] {
+            [denied.patterns.unread.clone(), denied.patterns.unchanged.clone()]
+        };
+        (&self.hidden, &self.read_only) == (&other.hidden, &other.read_only)
+            && patterns(self) == patterns(other)
             && self.starts.rules().eq(other.starts.rules())
     }
 }

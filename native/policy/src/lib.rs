@@ -93,6 +93,23 @@ impl Policy {
         Self { secrets, is_enforced: sandbox.mode == SandboxMode::Required, ..self }
     }
 
+    /// This policy as the paths of its rules lead now: a deny or ask rule whose path leads through links is also about what it leads
+    /// to. The same policy if there is none.
+    #[must_use]
+    pub fn now(self: &Arc<Self>) -> Arc<Self> {
+        let followed = |rules: &[PermissionRule]| -> Vec<PermissionRule> {
+            rules.iter().filter_map(|rule| rule.followed(&self.roots)).collect()
+        };
+        let (ask, deny) = (followed(&self.ask), followed(&self.deny));
+        if ask.is_empty() && deny.is_empty() {
+            return Arc::clone(self);
+        }
+        let mut policy = Self::clone(self);
+        policy.ask.extend(ask);
+        policy.deny.extend(deny);
+        Arc::new(policy)
+    }
+
     /// This policy with a further allow rule, which must be about this canonical name.
     ///
     /// # Errors

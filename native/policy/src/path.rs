@@ -4,6 +4,7 @@
 //! `~/…` is in the home directory. A pattern that matches a directory matches everything in it.
 
 use super::secret_paths::SecretPaths;
+use beamai_base::PathWay;
 use beamai_bash_reader::CharClass;
 use beamai_workspace::{Workspace, decode_path};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
@@ -12,14 +13,24 @@ use std::path::{Component, Path, PathBuf};
 /// A compiled pattern.
 #[derive(Debug, Clone)]
 pub(super) struct PathRule {
-    globs: GlobSet,
     anchor: PatternAnchor,
+    /// The names before the first wildcard: absolute, or relative to the workspace.
+    literal: PathBuf,
+    /// What follows them.
+    rest: String,
+    /// What matches in the directory that `literal` names, or at any depth; `None` if nothing follows.
+    globs: Option<GlobSet>,
     /// The pattern's characters, for comparison with partly known texts.
     loose: Vec<CharClass>,
     /// The path that it names, if it has no wildcards.
     place: Option<PathBuf>,
-    /// For an absolute pattern: the directories before the first wildcard.
-    start: PathBuf,
+}
+
+/// Two patterns are equal if they match the same paths.
+impl PartialEq for PathRule {
+    fn eq(&self, other: &Self) -> bool {
+        (self.anchor, &self.literal, &self.rest) == (other.anchor, &other.literal, &other.rest)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +51,7 @@ pub(super) struct PathRoots {
 impl PathRoots {
     pub(super) fn of(workspace: &Workspace) -> Self {
         let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+        let home = home.map(|home| clean(&home));
         Self { workspace: Some(workspace.clone()), home }
     }
 
@@ -61,6 +73,11 @@ impl PathRoots {
         self.workspace
             .as_ref()
             .map_or_else(SecretPaths::default, |workspace| SecretPaths::within(workspace, shown))
+    }
+
+    /// The home directory.
+    pub(super) fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
     }
 
     /// Absolute path of the workspace.
@@ -108,31 +125,62 @@ impl PathRule {
     /// The problem, as the end of a sentence.
     pub(super) fn new(text: &str, roots: &PathRoots) -> Result<Self, String> {
         check(text)?;
-        let home = roots.home.as_ref().and_then(|home| home.to_str());
-        let (anchor, body) = match text.strip_prefix("~/") {
+        let (anchor, above, body) = match text.strip_prefix("~/") {
             Some(rest) => {
-                let home = home.ok_or("there is no home directory for ~/ to mean")?;
-                (PatternAnchor::Root, format!("{}/{rest}", globset::escape(home.trim_end_matches('/'))))
+                let home = roots.home.clone().ok_or("there is no home directory for ~/ to mean")?;
+                (PatternAnchor::Root, home, rest)
             }
-            None if text.starts_with('/') => (PatternAnchor::Root, text.to_owned()),
-            None => relative(text),
+            None if text.starts_with('/') => (PatternAnchor::Root, PathBuf::from("/"), text),
+            None => {
+                let (anchor, body) = relative(text);
+                (anchor, PathBuf::new(), body)
+            }
         };
-        let body = body.trim_end_matches('/');
-        let prefix = if anchor == PatternAnchor::Nowhere { "**/" } else { "" };
-        let mut set = GlobSetBuilder::new();
-        for glob in [format!("{prefix}{body}"), format!("{prefix}{body}/**")] {
-            let glob = GlobBuilder::new(&glob).literal_separator(true).backslash_escape(true).build();
-            set.add(glob.map_err(|error| error.kind().to_string())?);
-        }
-        let globs = set.build().map_err(|error| error.to_string())?;
-        Ok(Self { globs, anchor, loose: loose(body), place: place(text, roots), start: start(body) })
+        // Empty names and "." lead nowhere.
+        let names: Vec<&str> = body.split('/').filter(|name| !matches!(*name, "" | ".")).collect();
+        // Without a name, it is the directory itself.
+        let anchor = if names.is_empty() && anchor == PatternAnchor::Nowhere {
+            PatternAnchor::Workspace
+        } else {
+            anchor
+        };
+        let known = names.iter().take_while(|name| !is_special(name)).count();
+        let literal = above.join(names[..known].join("/"));
+        Self::build(anchor, literal, names[known..].join("/"), roots)
+    }
+
+    /// # Errors
+    /// The problem with the wildcards, as the end of a sentence.
+    fn build(
+        anchor: PatternAnchor,
+        literal: PathBuf,
+        rest: String,
+        roots: &PathRoots,
+    ) -> Result<Self, String> {
+        let whole = if rest.is_empty() { literal.clone() } else { literal.join(&rest) };
+        let whole = whole.to_string_lossy();
+        let globs = match anchor {
+            PatternAnchor::Nowhere => Some(globs(&format!("**/{whole}"))?),
+            _ if rest.is_empty() => None,
+            _ => Some(globs(&rest)?),
+        };
+        let place = place(&literal, &rest, roots);
+        Ok(Self { anchor, globs, loose: loose(&whole), place, literal, rest })
+    }
+
+    /// The pattern for what it leads to now, if its literal path leads through links.
+    pub(super) fn followed(&self, roots: &PathRoots) -> Option<Self> {
+        let is_named = self.anchor != PatternAnchor::Nowhere || self.place.is_some();
+        let path = roots.top().filter(|_| is_named)?.join(&self.literal);
+        let end = PathWay::through_links(&path)?.end;
+        Self::build(PatternAnchor::Root, end, self.rest.clone(), roots).ok()
     }
 
     /// Whether anything beneath a directory can match. Relative patterns can match anywhere in the workspace.
     pub(super) fn may_be_in(&self, directory: &Path) -> bool {
         self.anchor != PatternAnchor::Root
-            || directory.starts_with(&self.start)
-            || self.start.starts_with(directory)
+            || directory.starts_with(&self.literal)
+            || self.literal.starts_with(directory)
     }
 
     /// The absolute path that the pattern names; without a slash, in the top directory of the workspace. `None` for a
@@ -144,28 +192,36 @@ impl PathRule {
     /// Whether the literal part of the pattern names this path of the workspace, or something in it.
     pub(super) fn names_within(&self, path: &Path, roots: &PathRoots) -> bool {
         let mut names = roots.workspace.iter().flat_map(Workspace::root_paths);
-        let start = match self.anchor {
-            PatternAnchor::Nowhere => None,
-            PatternAnchor::Workspace | PatternAnchor::Root => Some(&self.start),
-        };
         names.any(|root| {
             let path = root.join(path);
             self.place.as_ref().is_some_and(|place| place.starts_with(&path))
-                || start.is_some_and(|start| root.join(start).starts_with(&path))
+                || self.anchor != PatternAnchor::Nowhere && root.join(&self.literal).starts_with(&path)
         })
     }
 
     /// Whether the pattern matches a path. Paths in the workspace are relative to it.
     pub(super) fn matches(&self, path: &Path, roots: &PathRoots) -> bool {
         match self.anchor {
-            PatternAnchor::Root if path.is_absolute() => self.globs.is_match(path),
+            PatternAnchor::Root if path.is_absolute() => self.matches_beneath(path),
             PatternAnchor::Root => {
                 let names = roots.workspace.iter().flat_map(Workspace::root_paths);
-                names.into_iter().any(|root| self.globs.is_match(root.join(path)))
+                names.into_iter().any(|root| self.matches_beneath(&root.join(path)))
             }
-            PatternAnchor::Nowhere => self.globs.is_match(path.strip_prefix("/").unwrap_or(path)),
-            PatternAnchor::Workspace => path.is_relative() && self.globs.is_match(path),
+            PatternAnchor::Nowhere => self.has_glob_for(path.strip_prefix("/").unwrap_or(path)),
+            PatternAnchor::Workspace => path.is_relative() && self.matches_beneath(path),
         }
+    }
+
+    /// Whether a path is what the literal part names, or is in it and matches what follows.
+    fn matches_beneath(&self, path: &Path) -> bool {
+        path.strip_prefix(&self.literal).is_ok_and(|rest| match self.rest.is_empty() {
+            true => true,
+            false => (rest.as_os_str() != "" || self.literal.as_os_str() == "") && self.has_glob_for(rest),
+        })
+    }
+
+    fn has_glob_for(&self, path: &Path) -> bool {
+        self.globs.as_ref().is_some_and(|globs| globs.is_match(path))
     }
 
     /// Whether everything below a directory matches, whatever its name.
@@ -199,24 +255,23 @@ fn is_special(part: &str) -> bool {
     part.contains(['*', '?', '[', ']', '{', '}', '\\'])
 }
 
-fn start(body: &str) -> PathBuf {
-    let parts = body.split_inclusive('/').take_while(|part| part.ends_with('/') && !is_special(part));
-    PathBuf::from(parts.collect::<String>())
+/// Globs for a pattern and for everything below what it matches.
+fn globs(pattern: &str) -> Result<GlobSet, String> {
+    let mut set = GlobSetBuilder::new();
+    for glob in [pattern.to_owned(), format!("{pattern}/**")] {
+        let glob = GlobBuilder::new(&glob).literal_separator(true).backslash_escape(true).build();
+        set.add(glob.map_err(|error| error.kind().to_string())?);
+    }
+    set.build().map_err(|error| error.to_string())
 }
 
-fn place(text: &str, roots: &PathRoots) -> Option<PathBuf> {
+fn place(literal: &Path, rest: &str, roots: &PathRoots) -> Option<PathBuf> {
     let workspace = roots.workspace.as_ref()?.path();
     // `dir/**` means the same as `dir`.
-    let named = text.trim_start_matches("**/").trim_end_matches('/');
-    let named = named.trim_end_matches("/**").trim_end_matches("/*");
-    if named.is_empty() || is_special(named) {
+    if literal.as_os_str() == "" || !rest.split('/').all(|part| matches!(part, "" | "*" | "**")) {
         return None;
     }
-    let place = match named.strip_prefix("~/") {
-        Some(rest) => roots.home.as_ref()?.join(rest),
-        None => workspace.join(decode_path(named)),
-    };
-    let place = clean(&place);
+    let place = workspace.join(literal);
     (!workspace.starts_with(&place)).then_some(place)
 }
 
@@ -239,15 +294,15 @@ fn check(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn relative(text: &str) -> (PatternAnchor, String) {
+fn relative(text: &str) -> (PatternAnchor, &str) {
     if let Some(rest) = text.strip_prefix("**/").filter(|rest| !rest.is_empty()) {
-        return (PatternAnchor::Nowhere, rest.to_owned());
+        return (PatternAnchor::Nowhere, rest);
     }
     let (is_anchored, body) = match text.strip_prefix("./") {
         Some(rest) => (true, rest),
         None => (text.trim_end_matches('/').contains('/'), text),
     };
-    (if is_anchored { PatternAnchor::Workspace } else { PatternAnchor::Nowhere }, body.to_owned())
+    (if is_anchored { PatternAnchor::Workspace } else { PatternAnchor::Nowhere }, body)
 }
 
 /// The characters of a pattern. Each wildcard counts as any text, and so does the path to where the pattern begins.

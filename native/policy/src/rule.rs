@@ -72,6 +72,13 @@ impl PermissionRule {
         }
     }
 
+    /// The same rule for what its path leads to now, if it leads through links.
+    pub(super) fn followed(&self, roots: &PathRoots) -> Option<Self> {
+        let Some(RulePattern::Path(pattern)) = &self.pattern else { return None };
+        let pattern = RulePattern::Path(pattern.followed(roots)?);
+        Some(Self { text: self.text.clone(), tool: self.tool.clone(), pattern: Some(pattern) })
+    }
+
     /// Whether the rule is about the operation with that name, or about the MCP server that the operation belongs to.
     pub(super) fn is_about(&self, name: &str) -> bool {
         self.tool == name

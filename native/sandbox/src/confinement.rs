@@ -53,6 +53,8 @@ pub struct Confinement {
     pub git_sources: Vec<OsString>,
     /// Absolute paths that are shown empty.
     pub hidden: Vec<OsString>,
+    /// Denied paths where nothing is. When something appears there, the mounts of an older reaper do not cover it.
+    pub absent: Vec<OsString>,
     /// Absolute paths of links and directories that lead to secrets. Without them, the next command would see where these lie.
     pub held: Vec<OsString>,
     /// Protected paths found in the workspace and in each other writable directory.
@@ -162,6 +164,9 @@ impl Confinement {
             for path in paths {
                 let way = PathWay::of(path, Entry::at);
                 self.held.extend(way.turns().map(OsString::from));
+                if !way.exists() {
+                    self.absent.push(way.end.clone().into());
+                }
                 // Programs could not run without these.
                 let is_needed = workspace.starts_with(&way.end) || secrets::is_of_system(&way.end);
                 list.push(if is_needed { path.into() } else { way.end.into() });
@@ -288,6 +293,7 @@ impl Confinement {
                 read_only: Vec::new(),
                 git_sources: Vec::new(),
                 hidden: Vec::new(),
+                absent: Vec::new(),
                 held: Vec::new(),
                 found: Vec::new(),
                 before: RepositorySnapshot::default(),
@@ -329,6 +335,7 @@ impl Confinement {
             read_only: Vec::new(),
             git_sources: Vec::new(),
             hidden: hidden_here(workspace, &secrets).chain(listed(&sandbox.hidden)).collect(),
+            absent: Vec::new(),
             held: secrets.steps.iter().map(OsString::from).collect(),
             found: Vec::new(),
             before: RepositorySnapshot::default(),
@@ -364,13 +371,17 @@ fn replaceable(option: &str, path: &Path, link: &Path, end: &Path) -> ToolError 
         link.display(),
         end.display()
     );
-    unusable(message, format!("Name {}, if commands did not make the link, or remove the link", end.display()))
+    unusable(
+        message,
+        format!("Name {}, if commands did not make the link, or remove the link", end.display()),
+    )
 }
 
 fn absent(option: &str, path: &Path) -> ToolError {
     let path = path.display();
-    let message =
-        format!("nothing was run: the option {option} of the sandbox names {path}, where nothing is to be found");
+    let message = format!(
+        "nothing was run: the option {option} of the sandbox names {path}, where nothing is to be found"
+    );
     unusable(message, format!("Create {path}, or take it out of {option}"))
 }
 

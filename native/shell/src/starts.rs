@@ -9,7 +9,7 @@ use beamai_policy::starts::{asked_about, shown, shown_starter};
 use beamai_policy::{NETWORK, StartRules, StartVerdict};
 use beamai_port_tools::shell::output::RefusedStart;
 use beamai_process::Pause;
-use beamai_text::{extent, one_line};
+use beamai_text::one_line;
 use beamai_tool::{CallContext, Progress};
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -228,16 +228,14 @@ impl StartMonitor {
 
     /// The approval request for the host.
     fn request(&self, id: &str, start: &ProgramStart, verdict: &AskReason) -> Value {
-        let ((shown, is_all), by) = (asked_about(start), shown_starter(start));
+        let ((shown, size), by) = (asked_about(start), shown_starter(start));
         let because = verdict.why.as_ref().map(|why| format!(", because {why}")).unwrap_or_default();
-        let rest = if is_all { "" } else { "; not all of it is shown" };
-        let size = extent(&shown);
         let directory = start.starter.directory.as_deref().unwrap_or(Path::new("?")).to_string_lossy();
         json!({
             "rule": "Bash",
             "subject": format!("Bash({shown})"),
             "message": format!(
-                "a running command's {} wants to start in {}: {}{size}{rest}{because}",
+                "a running command's {} wants to start in {}: {}{size}{because}",
                 one_line(&by),
                 one_line(&directory),
                 one_line(&shown)

@@ -57,6 +57,9 @@ pub struct WorkspaceId {
     pub alias: Option<String>,
 }
 
+/// Maximum bytes of a path that a caller gives: that of the Linux kernel, without the byte at its end.
+const LONGEST_PATH: usize = 4_095;
+
 /// Advice for a path outside.
 const USE_INSIDE: &str = "use a path inside it";
 
@@ -271,6 +274,10 @@ impl Workspace {
                 Reason::InvalidArgument,
                 "the path is empty; give one in the workspace",
             ));
+        }
+        if text.len() > LONGEST_PATH {
+            let message = format!("the path has {} bytes, and a path has at most {LONGEST_PATH}", text.len());
+            return Err(ToolError::new(Reason::InvalidArgument, message));
         }
         if text == "~" || text.starts_with("~/") {
             return Err(self.outside(text));

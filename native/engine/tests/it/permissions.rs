@@ -105,6 +105,56 @@ fn a_denied_file_is_not_read_by_any_name() {
 }
 
 #[test]
+fn a_rule_whose_path_leads_through_links_is_also_about_what_it_leads_to() {
+    let env = Env::new();
+    let elsewhere = TempDir::new().unwrap();
+    std::os::unix::fs::symlink(env.0.path(), elsewhere.path().join("ws")).unwrap();
+    let around = |rest: &str| format!("{}/ws/{rest}", elsewhere.path().display());
+    let read = |path: &str| ("file_read", json!({"path": path}));
+    let write = |path: &str| ("file_write", json!({"path": path, "content": "x"}));
+    for (rule, (tool, args)) in [
+        ("Read(plain.txt)".to_owned(), read("k.pem")),
+        ("Read(open)".to_owned(), read("secrets/a")),
+        ("Read(open/a)".to_owned(), read("secrets/a")),
+        ("Read(open/**)".to_owned(), read("secrets/a")),
+        ("Read(open/[a-c])".to_owned(), read("secrets/a")),
+        ("Write(open/new)".to_owned(), write("secrets/new")),
+        ("Edit(open/**)".to_owned(), write("secrets/a")),
+        (format!("Read({})", around("k.pem")), read("k.pem")),
+        (format!("Read({})", around("open/*")), read("secrets/a")),
+        // Nor do other spellings lead past a rule.
+        ("Read(./secrets//a)".to_owned(), read("secrets/a")),
+        ("Read(secrets/./a/)".to_owned(), read("secrets/a")),
+    ] {
+        let policy = |list: &str| json!({"default": "allow", list: [&rule]});
+        assert_eq!(env.denied_by(policy("deny"), tool, args.clone()), rule);
+        let asked = env.call(policy("ask"), tool, args.clone());
+        assert!(matches!(asked, CallOutcome::Ask(_)), "{rule}: {asked:?}");
+        env.ok(open(), tool, args);
+    }
+    let search = json!({"pattern": "secret"});
+    let found = |deny: &[&str]| {
+        env.ok(json!({"default": "allow", "deny": deny}), "file_grep", search.clone()).to_string()
+    };
+    assert!(found(&[]).contains("k.pem") && !found(&["Read(plain.txt)"]).contains("k.pem"));
+}
+
+#[test]
+fn a_rule_follows_links_as_they_are_when_a_call_begins() {
+    let env = Env::new();
+    let host = env.try_host(json!({"default": "allow", "deny": ["Read(open)"]})).unwrap();
+    let is_denied = |path: &str| {
+        let call = serde_json::from_value(json!({"tool": "file_read", "args": {"path": path}})).unwrap();
+        matches!(host.call(call, CallOptions::default()), CallOutcome::Error(error) if error.reason == Reason::Denied)
+    };
+    assert!(is_denied("secrets/a") && !is_denied("src/a.rs"));
+    std::fs::remove_file(env.path("open")).unwrap();
+    assert!(!is_denied("secrets/a"));
+    std::os::unix::fs::symlink("src", env.path("open")).unwrap();
+    assert!(!is_denied("secrets/a") && is_denied("src/a.rs"));
+}
+
+#[test]
 fn what_quotes_a_denied_file_is_denied_too() {
     let env = Env::new();
     let edit = json!({"path": "k.pem", "old_string": "the", "new_string": "a"});

@@ -169,21 +169,13 @@ fn applet_form(given: Vec<String>) -> Option<CommandForm> {
     Some(CommandForm { names: vec![name], identity: None, arguments: Some(given.collect()) })
 }
 
-/// `git X …` for `git-X …`, if that is git or one of its parts.
+/// `git X …` for `git-X …`: git and its copies are this command by that name, and git starts such a program for it.
 fn git_form(form: &CommandForm, given: &dyn Fn() -> Vec<String>) -> Option<CommandForm> {
     let mut names = form.names.iter();
     let command =
         names.find_map(|name| base_name(name).strip_prefix("git-")).filter(|name| !name.is_empty())?;
-    let is_part = |name: &str| {
-        let directory = name.rsplit('/').nth(1);
-        base_name(name) == "git" || directory == Some("git-core")
-    };
-    let arguments = || [vec![command.to_owned()], given()].concat();
-    form.names.iter().any(|name| is_part(name)).then(|| CommandForm {
-        names: vec!["git".to_owned()],
-        identity: form.identity,
-        arguments: Some(arguments()),
-    })
+    let arguments = [vec![command.to_owned()], given()].concat();
+    Some(CommandForm { names: vec!["git".to_owned()], identity: form.identity, arguments: Some(arguments) })
 }
 
 fn base_name(name: &str) -> &str {
@@ -252,16 +244,9 @@ pub(super) fn spellings(start: &ProgramStart, directories: &[PathBuf], roots: &P
     spellings
 }
 
-/// A command for display, cut after `most` characters, and whether it is complete.
-pub(super) fn shown(path: &Path, given: &[OsString], most: usize) -> (String, bool) {
+/// A command for display.
+pub(super) fn written(path: &Path, given: &[OsString]) -> String {
     let arguments = given.iter().skip(1).map(|text| text.to_string_lossy().into_owned());
-    let mut shown = String::new();
-    for word in [base(path)].into_iter().chain(arguments) {
-        let space = if shown.is_empty() { "" } else { " " };
-        shown += &format!("{space}{}", Word::literal(&word).shown());
-        if let Some((end, _)) = shown.char_indices().nth(most) {
-            return (format!("{}…", &shown[..end]), false);
-        }
-    }
-    (shown, true)
+    let words = [base(path)].into_iter().chain(arguments).map(|word| Word::literal(&word).shown());
+    words.collect::<Vec<_>>().join(" ")
 }

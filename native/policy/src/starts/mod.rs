@@ -26,6 +26,7 @@ use super::{PermissionRequests, Policy};
 use beamai_base::Result;
 use beamai_bash_reader::{Analysis, Invocation, InvocationKind, is_shell, started};
 use beamai_isolation::{ProgramStart, StartCoverage, Starter};
+use beamai_text::extent;
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -334,18 +335,31 @@ const ASKED: usize = 4_000;
 
 /// A start as a command for display, shortened.
 pub fn shown(start: &ProgramStart) -> String {
-    called::shown(&start.called, &start.arguments, SHOWN).0
+    cut(called::written(&start.called, &start.arguments), SHOWN)
 }
 
 /// The starter as a command for display, shortened.
 pub fn shown_starter(start: &ProgramStart) -> String {
-    called::shown(&start.starter.program, &start.starter.arguments, SHOWN).0
+    cut(called::written(&start.starter.program, &start.starter.arguments), SHOWN)
 }
 
-/// A start as a command for a question, and whether that is complete.
-pub fn asked_about(start: &ProgramStart) -> (String, bool) {
-    let (shown, is_all) = called::shown(&start.called, &start.arguments, ASKED);
-    (shown, is_all && start.has_all_arguments)
+/// A start as a command for a question, shortened, and what a person must know of its size.
+pub fn asked_about(start: &ProgramStart) -> (String, String) {
+    let whole = called::written(&start.called, &start.arguments);
+    let size = match start.has_all_arguments {
+        true => extent(&whole),
+        false => format!("{}; it has more arguments than are known here", extent(&whole)),
+    };
+    let rest = if whole.chars().nth(ASKED).is_some() { "; not all of it is shown" } else { "" };
+    (cut(whole, ASKED), size + rest)
+}
+
+fn cut(mut text: String, most: usize) -> String {
+    if let Some((end, _)) = text.char_indices().nth(most) {
+        text.truncate(end);
+        text.push('…');
+    }
+    text
 }
 
 /// The rules that would allow a start: by its name, and its first argument if that looks like a subcommand.

@@ -67,6 +67,8 @@ struct ProgramPlaces {
     directories: Vec<PathBuf>,
     /// The directory that relative paths start from.
     top: PathBuf,
+    /// The directory that `~/` stands for.
+    home: Option<PathBuf>,
 }
 
 impl ProgramPlaces {
@@ -80,7 +82,7 @@ impl ProgramPlaces {
         let mut directories: Vec<PathBuf> = SYSTEM_DIRECTORIES.iter().map(PathBuf::from).chain(own).collect();
         directories.sort();
         directories.dedup();
-        Self { directories, top }
+        Self { directories, top, home: roots.home().map(PathBuf::from) }
     }
 
     /// The files of this name.
@@ -94,10 +96,17 @@ impl ProgramPlaces {
 
     /// The file at a path, and the path's other spellings.
     fn of_path(&self, path: &str) -> (Vec<FileIdentity>, Vec<String>) {
-        let path = clean(&self.top.join(path));
-        let real = path.parent().and_then(|parent| parent.canonicalize().ok());
-        let real = real.zip(path.file_name()).map(|(parent, name)| parent.join(name));
-        let files = identity(&path).into_iter().collect();
+        let written = match (path.strip_prefix("~/"), &self.home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ => self.top.join(path),
+        };
+        // Where the path leaves a linked directory by `..`, these are two.
+        let path = clean(&written);
+        let real = written.parent().and_then(|parent| parent.canonicalize().ok());
+        let real = real.zip(written.file_name()).map(|(parent, name)| parent.join(name));
+        let mut files: Vec<FileIdentity> =
+            [&written, &path].into_iter().filter_map(|path| identity(path)).collect();
+        files.dedup();
         let paths = [path].into_iter().chain(real);
         (files, paths.map(|path| path.to_string_lossy().into_owned()).collect())
     }
@@ -128,7 +137,7 @@ mod tests {
         {
             symlink(target, top.join("bin").join(link)).unwrap();
         }
-        (dir, ProgramPlaces { directories: vec![top.join("bin"), top.join("none")], top })
+        (dir, ProgramPlaces { directories: vec![top.join("bin"), top.join("none")], home: None, top })
     }
 
     #[test]

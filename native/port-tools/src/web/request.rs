@@ -64,11 +64,20 @@ impl FetchRequest {
     }
 }
 
+/// Maximum bytes of a URL: what RFC 9110, section 4.1, recommends that everybody supports.
+const LONGEST_URL: usize = 8_000;
+
 /// Parses an absolute `http` or `https` URL. User name and password are returned separately.
 ///
 /// # Errors
 /// `invalid_argument`, with the URL and a hint.
 pub fn address(text: &str) -> Result<(Url, Option<Credentials>)> {
+    if text.len() > LONGEST_URL {
+        let size = text.len();
+        return Err(wrong(format!(
+            "the address has {size} bytes, and at most {LONGEST_URL} are sent; servers accept no longer ones"
+        )));
+    }
     let url = Url::parse(text.trim()).map_err(|error| {
         let hint = match text.contains("://") {
             true => String::new(),

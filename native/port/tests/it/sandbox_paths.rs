@@ -345,6 +345,7 @@ fn a_rule_that_names_a_link_is_about_what_it_leads_to() {
     for (rule, link, target, file) in [
         ("Read(l)", "l", "f".into(), "f"),
         ("Read(l/**)", "l", "d".into(), "d/f"),
+        ("Read(l/**/f)", "l", "d".into(), "d/f"),
         ("Read(l)", "l", kept.path().join("f"), "l"),
         ("Edit(l)", "l", "f".into(), "f"),
     ] {
@@ -357,6 +358,25 @@ fn a_rule_that_names_a_link_is_about_what_it_leads_to() {
         assert_eq!(run(&[rule]), if rule == "Edit(l)" { "OLD\n" } else { "" }, "{rule}");
         assert_eq!(fs::read_to_string(dir.path().join(file)).unwrap(), "OLD\n", "{rule}");
         assert_eq!(run(&[]), "OLD\n", "{rule}");
+    }
+}
+
+#[test]
+fn what_appears_under_a_rule_is_kept_from_the_next_command() {
+    let elsewhere = TempDir::new_in("/var/tmp").unwrap();
+    let dir = TempDir::new().unwrap();
+    let file = elsewhere.path().join("d/f");
+    std::os::unix::fs::symlink(elsewhere.path().join("d"), dir.path().join("l")).unwrap();
+    // Names in a command are judged; so this is in a file.
+    fs::write(dir.path().join("read"), format!("cat {} l/f; true", file.display())).unwrap();
+    let rules = [format!("Read({})", file.display()), "Read(l/f)".to_owned(), "Read(l/*)".to_owned()];
+    for denied in [&[][..], &[&*rules[0]], &[&*rules[1]], &[&*rules[2]]] {
+        let read = || run_under(dir.path(), denied, "required", "bash read");
+        assert_eq!(read(), "", "{denied:?}");
+        fs::create_dir(elsewhere.path().join("d")).unwrap();
+        fs::write(&file, "SECRET\n").unwrap();
+        assert_eq!(read(), if denied.is_empty() { "SECRET\nSECRET\n" } else { "" }, "{denied:?}");
+        fs::remove_dir_all(elsewhere.path().join("d")).unwrap();
     }
 }
 

@@ -323,10 +323,11 @@ fn a_listed_path_that_does_not_exist_is_named_and_takes_no_layer_away() {
     let settings = tempfile::NamedTempFile::new().unwrap();
     for option in ["readable", "writable"] {
         fs::write(settings.path(), json!({"sandbox": {option: [&missing]}}).to_string()).unwrap();
-        let run =
-            |sandbox| result_with(workspace.path(), workspace.path(), sandbox, Some(settings.path()), "echo ran");
-        for sandbox in [&required(), "best_effort"] {
-            let refused = run(sandbox);
+        let run = |sandbox: &str| {
+            result_with(workspace.path(), workspace.path(), sandbox, Some(settings.path()), "echo ran")
+        };
+        for sandbox in [required(), "best_effort".to_owned()] {
+            let refused = run(&sandbox);
             let message = refused["message"].as_str().unwrap();
             let expected = format!(
                 "nothing was run: the option {option} of the sandbox names {path}, where nothing is to be found. \
