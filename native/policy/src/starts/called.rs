@@ -45,12 +45,18 @@ pub(super) struct CommandForm {
     pub(super) identity: Option<FileIdentity>,
     /// Its arguments; `None` means those of the start.
     arguments: Option<Vec<String>>,
+    /// Whether it is a command of git by its name alone: `git-stats` of another project, or a copy of git.
+    is_by_name: bool,
 }
 
 impl CommandForm {
     /// Whether a deny or ask rule matches, or may match given incomplete arguments. Most rules are about other programs, so
     /// the words are built only if the name fits.
     fn is_meant_by(&self, rule: &ProgramRule, start: &ProgramStart) -> bool {
+        // A rule about all of git is about git's own commands.
+        if self.is_by_name && rule.holds(&words("git", &["\u{1}".to_owned()], true)) {
+            return false;
+        }
         let holds = |first| rule.holds(&self.words(first, start));
         let is_wanted = |name: &str| rule.pattern.may_hold_for(name);
         let is_named = |name: &str| is_wanted(name) && holds(Word::literal(name));
@@ -85,12 +91,12 @@ pub(super) fn denied_forms(start: &ProgramStart) -> Vec<CommandForm> {
     let mut names: Vec<String> =
         paths.map(|path| path.to_string_lossy().into_owned()).chain(argued).chain(logged_in).collect();
     names.dedup();
-    let own = CommandForm { names, identity: Some(start.identity), arguments: None };
+    let own = CommandForm { names, identity: Some(start.identity), arguments: None, is_by_name: false };
     let mut forms = Vec::with_capacity(2);
     add_with_inner(own, &start.loaded, start, &mut forms);
     for NamedFile { names, identity } in &start.elf_interpreters {
         let names = names.iter().map(|name| name.to_string_lossy().into_owned()).collect();
-        let form = CommandForm { names, identity: Some(*identity), arguments: None };
+        let form = CommandForm { names, identity: Some(*identity), arguments: None, is_by_name: false };
         add_with_inner(form, &NamedFile::default(), start, &mut forms);
     }
     for at in 0..start.interpreters.len() {
@@ -115,6 +121,7 @@ fn add_interpreter(start: &ProgramStart, chain: &[Interpreter], forms: &mut Vec<
             names: names.clone(),
             identity: Some(program.identity),
             arguments: Some(given),
+            is_by_name: false,
         };
         if is_option {
             forms.push(form(given[1..].to_vec()));
@@ -157,7 +164,8 @@ fn loaded_form(given: &[String], loaded: &NamedFile) -> Option<CommandForm> {
     let names: Vec<String> = name.into_iter().chain(paths).collect();
     let names = if names.is_empty() { names } else { names.into_iter().chain(told).collect() };
     let identity = Some(loaded.identity).filter(|_| !loaded.names.is_empty());
-    Some(CommandForm { names, identity, arguments: Some(own_arguments.iter().map(text).collect()) })
+    let arguments = Some(own_arguments.iter().map(text).collect());
+    Some(CommandForm { names, identity, arguments, is_by_name: false })
 }
 
 /// The applet that a program of many names is told to be.
@@ -166,16 +174,22 @@ fn applet_form(given: Vec<String>) -> Option<CommandForm> {
     let mut given = given.into_iter().skip_while(|text| text.starts_with('-') && !text.starts_with(CHOICE));
     let name = given.next()?;
     let name = name.strip_prefix(CHOICE).unwrap_or(&name).to_owned();
-    Some(CommandForm { names: vec![name], identity: None, arguments: Some(given.collect()) })
+    let arguments = Some(given.collect());
+    Some(CommandForm { names: vec![name], identity: None, arguments, is_by_name: false })
 }
 
-/// `git X …` for `git-X …`: git and its copies are this command by that name, and git starts such a program for it.
+/// `git X …` for `git-X …`: git and its copies are that command by this name, and git starts such a program for it.
 fn git_form(form: &CommandForm, given: &dyn Fn() -> Vec<String>) -> Option<CommandForm> {
     let mut names = form.names.iter();
     let command =
         names.find_map(|name| base_name(name).strip_prefix("git-")).filter(|name| !name.is_empty())?;
-    let arguments = [vec![command.to_owned()], given()].concat();
-    Some(CommandForm { names: vec!["git".to_owned()], identity: form.identity, arguments: Some(arguments) })
+    let is_part = |name: &String| {
+        let directory = name.rsplit('/').nth(1);
+        base_name(name) == "git" || directory == Some("git-core")
+    };
+    let arguments = Some([vec![command.to_owned()], given()].concat());
+    let is_by_name = !form.names.iter().any(is_part);
+    Some(CommandForm { names: vec!["git".to_owned()], identity: form.identity, arguments, is_by_name })
 }
 
 fn base_name(name: &str) -> &str {

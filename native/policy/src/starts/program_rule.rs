@@ -160,6 +160,20 @@ mod tests {
     }
 
     #[test]
+    fn a_path_leads_where_the_system_leads_it() {
+        let (_dir, mut places) = places();
+        let top = places.top.clone();
+        places.home = Some(top.join("bin"));
+        std::fs::create_dir_all(top.join("d/e")).unwrap();
+        symlink("d/e", top.join("link")).unwrap();
+        std::fs::write(top.join("d/tool"), "tool").unwrap();
+        let tool = identity(&top.join("d/tool")).unwrap();
+        let text = |path: &str| top.join(path).to_string_lossy().into_owned();
+        assert_eq!(places.of_path("link/../tool"), (vec![tool], vec![text("tool"), text("d/tool")]));
+        assert_eq!(places.of_path("~/mawk").0, places.of_name("mawk"));
+    }
+
+    #[test]
     fn a_path_is_meant_in_each_of_its_spellings() {
         let (_dir, places) = places();
         symlink("bin", places.top.join("sbin")).unwrap();

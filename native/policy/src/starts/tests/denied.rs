@@ -154,5 +154,8 @@ fn a_command_of_git_is_denied_under_its_own_name() {
     };
     assert!(denies(&["Bash(git push:*)"], &renamed) && !denies(&["Bash(git log:*)"], &renamed));
     assert!(!denies(&["Bash(git push:*)"], &start(&["/usr/lib/git-core/git-remote-https", "origin"])));
-    assert!(!denies(&["Bash(git:*)"], &start(&["/w/git-stats", "x"])));
+    // By the name alone, a rule that names the command counts, and one about all of git does not.
+    let other = start(&["/w/git-stats", "x"]);
+    assert!(denies(&["Bash(git stats:*)"], &other) && denies(&["Bash(git stats x)"], &other));
+    assert!(!["Bash(git:*)", "Bash(git *)", "Bash(git push:*)"].iter().any(|rule| denies(&[rule], &other)));
 }
