@@ -40,9 +40,9 @@ probes(Kernel) ->
 dialect_tools(Dialect) ->
     beamai_catalogue:tools(Dialect).
 
-%% Waits up to five seconds for Fun to be true.
+%% Waits up to thirty seconds for Fun to be true.
 eventually(Fun) ->
-    eventually(Fun, 500).
+    eventually(Fun, 3000).
 
 %% The same for so many times ten milliseconds.
 eventually(Fun, 0) ->

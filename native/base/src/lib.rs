@@ -22,6 +22,6 @@ pub use error::{CONFIGURE, ErrorKind, Reason, Result, ToolError, describe};
 pub use excerpt::excerpt;
 pub use host_hint::{HostHint, HostTerms};
 pub use nearest::{nearest, ratio};
-pub use path_way::{Entry, PathStep, PathWay};
+pub use path_way::{Entry, PathStep, PathWay, identity_at};
 pub use secret::Secret;
 pub use settings::SettingsMap;

@@ -1,6 +1,7 @@
 //! How a path is resolved: what lies at each name of it, and where its links lead.
 
 use std::ffi::OsString;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 /// Maximum number of links that the Linux kernel follows in a path.
@@ -106,6 +107,11 @@ impl PathWay {
     pub fn is_directory(&self) -> bool {
         self.steps.last().is_none_or(|step| step.entry == Entry::Directory)
     }
+}
+
+/// Device and inode number of what lies at a path, a link included; zeros if nothing does.
+pub fn identity_at(path: &Path) -> (u64, u64) {
+    std::fs::symlink_metadata(path).map_or((0, 0), |found| (found.dev(), found.ino()))
 }
 
 /// Whether the kernel says that no link is on a path, in one call instead of one for each name.

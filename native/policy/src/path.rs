@@ -58,7 +58,7 @@ impl PathRoots {
     /// Resolves a path given by a command in `directory`, without `.` and `..`: relative if it is in the workspace.
     pub(super) fn meant(&self, directory: &Path, text: &str) -> PathBuf {
         let path = match (text.strip_prefix("~/"), &self.home) {
-            (Some(rest), Some(home)) => home.join(rest),
+            (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
             _ if text == "~" => self.home.clone().unwrap_or_else(|| "/".into()),
             _ => directory.join(decode_path(text)),
         };
@@ -137,35 +137,38 @@ impl PathRule {
             }
         };
         // Empty names and "." lead nowhere.
-        let names: Vec<&str> = body.split('/').filter(|name| !matches!(*name, "" | ".")).collect();
+        let names: Vec<&str> = body.split('/').filter(|name| !matches!(*name, "" | "." | "\\.")).collect();
         // Without a name, it is the directory itself.
         let anchor = if names.is_empty() && anchor == PatternAnchor::Nowhere {
             PatternAnchor::Workspace
         } else {
             anchor
         };
-        let known = names.iter().take_while(|name| !is_special(name)).count();
-        let literal = above.join(names[..known].join("/"));
-        Self::build(anchor, literal, names[known..].join("/"), roots)
+        let literal: Vec<String> = names.iter().map_while(|name| literal_name(name)).collect();
+        let rest = names[literal.len()..].join("/");
+        let whole = above.join(names.join("/"));
+        let literal = above.join(literal.join("/"));
+        Self::build(anchor, literal, rest, &whole.to_string_lossy(), roots)
     }
 
+    /// `whole` is all of the pattern.
+    ///
     /// # Errors
     /// The problem with the wildcards, as the end of a sentence.
     fn build(
         anchor: PatternAnchor,
         literal: PathBuf,
         rest: String,
+        whole: &str,
         roots: &PathRoots,
     ) -> Result<Self, String> {
-        let whole = if rest.is_empty() { literal.clone() } else { literal.join(&rest) };
-        let whole = whole.to_string_lossy();
         let globs = match anchor {
             PatternAnchor::Nowhere => Some(globs(&format!("**/{whole}"))?),
             _ if rest.is_empty() => None,
             _ => Some(globs(&rest)?),
         };
         let place = place(&literal, &rest, roots);
-        Ok(Self { anchor, globs, loose: loose(&whole), place, literal, rest })
+        Ok(Self { anchor, globs, loose: loose(whole), place, literal, rest })
     }
 
     /// The pattern for what it leads to now, if its literal path leads through links.
@@ -173,7 +176,8 @@ impl PathRule {
         let is_named = self.anchor != PatternAnchor::Nowhere || self.place.is_some();
         let path = roots.top().filter(|_| is_named)?.join(&self.literal);
         let end = PathWay::through_links(&path)?.end;
-        Self::build(PatternAnchor::Root, end, self.rest.clone(), roots).ok()
+        let whole = if self.rest.is_empty() { end.clone() } else { end.join(&self.rest) };
+        Self::build(PatternAnchor::Root, end, self.rest.clone(), &whole.to_string_lossy(), roots).ok()
     }
 
     /// Whether anything beneath a directory can match. Relative patterns can match anywhere in the workspace.
@@ -250,9 +254,18 @@ impl PathRule {
     }
 }
 
-/// Whether a component of a pattern has wildcards.
-fn is_special(part: &str) -> bool {
-    part.contains(['*', '?', '[', ']', '{', '}', '\\'])
+/// The name that a component of a pattern stands for, with what is escaped; `None` if it has wildcards.
+fn literal_name(part: &str) -> Option<String> {
+    let mut name = String::with_capacity(part.len());
+    let mut chars = part.chars();
+    while let Some(char) = chars.next() {
+        match char {
+            '*' | '?' | '[' | ']' | '{' | '}' => return None,
+            '\\' => name.push(chars.next()?),
+            char => name.push(char),
+        }
+    }
+    Some(name)
 }
 
 /// Globs for a pattern and for everything below what it matches.
@@ -282,7 +295,7 @@ fn check(text: &str) -> Result<(), String> {
     if text.starts_with('!') {
         return Err("\"!\" turns nothing round here; put the rule into another list".into());
     }
-    if text.split('/').any(|part| part == "..") {
+    if text.split('/').any(|part| part.replace('\\', "") == "..") {
         return Err("\"..\" cannot be in a pattern; write the path that is meant".into());
     }
     if text.starts_with("domain:") {
@@ -371,6 +384,9 @@ mod tests {
         assert!(matches("src/*.go", "src/a.go") && !matches("src/*.go", "src/a/b.go"));
         assert!(matches("build", "a/build/x/y") && matches("build/", "build/x"));
         assert!(matches("./top", "top") && !matches("./top", "a/top"));
+        assert!(matches("a//./b", "a/b") && matches("a/b/.", "a/b/c") && matches("./a", "a"));
+        assert!(matches("a/b\\[1\\]/f", "a/b[1]/f") && matches("a/\\*", "a/*") && !matches("a/\\*", "a/b"));
+        assert!(matches("x\\*", "a/x*") && !matches("x\\*", "a/xy"));
         assert!(matches("/etc/**", "/etc/passwd") && !matches("/etc/**", "etc/passwd"));
     }
 
@@ -390,6 +406,7 @@ mod tests {
         assert_eq!(place("~/.ssh/**"), Some("/home/x/.ssh".into()));
         assert_eq!(place("~/.ssh/*"), Some("/home/x/.ssh".into()));
         assert_eq!(place("/etc/passwd"), Some("/etc/passwd".into()));
+        assert_eq!(place("a//./b\\[1\\]/\\*"), inside("a/b[1]/*"));
         for special in ["*.pem", "a/*/b", "[ab]", "**", "/**", "."] {
             assert_eq!(place(special), None, "{special}");
         }
@@ -410,7 +427,7 @@ mod tests {
         let fault = |text: &str| PathRule::new(text, &PathRoots::default()).unwrap_err();
         assert!(fault("").contains("empty"));
         assert!(fault("!x").contains("another list"));
-        assert!(fault("../x").contains(".."));
+        assert!(fault("../x").contains("..") && fault("x/\\.\\./y").contains(".."));
         assert!(fault("git:*").contains("glob"));
         assert!(fault("domain:x").contains("WebFetch"));
         assert!(fault("[a").contains("unclosed"));

@@ -48,6 +48,8 @@ pub struct ProtectedPaths {
     pub hidden: Vec<String>,
     /// Paths that cannot be written. Nothing beneath them is listed here.
     pub read_only: Vec<String>,
+    /// Device and inode numbers of these three.
+    pub identities: Vec<(u64, u64)>,
     /// Directories that are repositories but for a name or two. They are not protected.
     pub begun: Vec<String>,
     /// Links in the directories of repositories that lie in a `.git`.

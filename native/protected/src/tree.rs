@@ -5,7 +5,7 @@ use super::targets::{DirectoryRole, EntryMeaning, ScanTargets, is_mark};
 use super::watch::{DirectoryEvent, EventOverflow, InotifyWatch};
 use super::{ScanBounds, texts};
 use crate::ProtectedPaths;
-use beamai_base::{Result, ToolError};
+use beamai_base::{Result, ToolError, identity_at};
 use beamai_workspace::{encode_path, is_local};
 use rustix::fs::FileType;
 use rustix::io::Errno;
@@ -163,7 +163,9 @@ impl DirectoryIndex {
     }
 
     pub(super) fn found(&self, targets: &ScanTargets<'_>) -> ProtectedPaths {
+        let all = self.repositories.iter().chain(&self.hidden).chain(&self.read_only);
         ProtectedPaths {
+            identities: all.map(|path| identity_at(&targets.root().join(path))).collect(),
             root: encode_path(targets.root()),
             repositories: texts(&self.repositories),
             hidden: texts(&self.hidden),

@@ -1,6 +1,6 @@
 //! The confinement of a program: the host's sandbox settings, applied to one workspace and session.
 
-use beamai_base::{Entry, HostHint, PathWay, Reason, Result, ToolError};
+use beamai_base::{Entry, HostHint, PathWay, Reason, Result, ToolError, identity_at};
 use beamai_isolation::secrets::{self, PresentSecrets};
 use beamai_isolation::{Planted, SandboxMode, SandboxSettings, Tier};
 use beamai_planted::{RepositorySnapshot, remove_planted};
@@ -53,8 +53,9 @@ pub struct Confinement {
     pub git_sources: Vec<OsString>,
     /// Absolute paths that are shown empty.
     pub hidden: Vec<OsString>,
-    /// Denied paths where nothing is. When something appears there, the mounts of an older reaper do not cover it.
-    pub absent: Vec<OsString>,
+    /// Device and inode numbers of what lies at the places of secrets, at the paths of deny rules and at those that the host lists.
+    /// Mounts of an older reaper stay with what lay there then, wherever that was moved to.
+    pub identities: Vec<(u64, u64)>,
     /// Absolute paths of links and directories that lead to secrets. Without them, the next command would see where these lie.
     pub held: Vec<OsString>,
     /// Protected paths found in the workspace and in each other writable directory.
@@ -164,9 +165,7 @@ impl Confinement {
             for path in paths {
                 let way = PathWay::of(path, Entry::at);
                 self.held.extend(way.turns().map(OsString::from));
-                if !way.exists() {
-                    self.absent.push(way.end.clone().into());
-                }
+                self.identities.extend(way.turns().chain([&*way.end]).map(identity_at));
                 // Programs could not run without these.
                 let is_needed = workspace.starts_with(&way.end) || secrets::is_of_system(&way.end);
                 list.push(if is_needed { path.into() } else { way.end.into() });
@@ -194,6 +193,7 @@ impl Confinement {
                 if !way.exists() {
                     return Err(absent(option, Path::new(path)));
                 }
+                self.identities.push(identity_at(&way.end));
                 *path = way.end.into();
             }
         }
@@ -293,7 +293,7 @@ impl Confinement {
                 read_only: Vec::new(),
                 git_sources: Vec::new(),
                 hidden: Vec::new(),
-                absent: Vec::new(),
+                identities: Vec::new(),
                 held: Vec::new(),
                 found: Vec::new(),
                 before: RepositorySnapshot::default(),
@@ -335,7 +335,7 @@ impl Confinement {
             read_only: Vec::new(),
             git_sources: Vec::new(),
             hidden: hidden_here(workspace, &secrets).chain(listed(&sandbox.hidden)).collect(),
-            absent: Vec::new(),
+            identities: secrets.identities.clone(),
             held: secrets.steps.iter().map(OsString::from).collect(),
             found: Vec::new(),
             before: RepositorySnapshot::default(),

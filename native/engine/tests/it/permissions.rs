@@ -120,6 +120,7 @@ fn a_rule_whose_path_leads_through_links_is_also_about_what_it_leads_to() {
         ("Read(open/[a-c])".to_owned(), read("secrets/a")),
         ("Write(open/new)".to_owned(), write("secrets/new")),
         ("Edit(open/**)".to_owned(), write("secrets/a")),
+        (r"Read(\open/a)".to_owned(), read("secrets/a")),
         (format!("Read({})", around("k.pem")), read("k.pem")),
         (format!("Read({})", around("open/*")), read("secrets/a")),
         // Nor do other spellings lead past a rule.

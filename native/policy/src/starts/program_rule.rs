@@ -97,7 +97,7 @@ impl ProgramPlaces {
     /// The file at a path, and the path's other spellings.
     fn of_path(&self, path: &str) -> (Vec<FileIdentity>, Vec<String>) {
         let written = match (path.strip_prefix("~/"), &self.home) {
-            (Some(rest), Some(home)) => home.join(rest),
+            (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
             _ => self.top.join(path),
         };
         // Where the path leaves a linked directory by `..`, these are two.
@@ -170,7 +170,9 @@ mod tests {
         let tool = identity(&top.join("d/tool")).unwrap();
         let text = |path: &str| top.join(path).to_string_lossy().into_owned();
         assert_eq!(places.of_path("link/../tool"), (vec![tool], vec![text("tool"), text("d/tool")]));
-        assert_eq!(places.of_path("~/mawk").0, places.of_name("mawk"));
+        for path in ["~/mawk", "~//mawk", "~/./mawk"] {
+            assert_eq!(places.of_path(path).0, places.of_name("mawk"), "{path}");
+        }
     }
 
     #[test]

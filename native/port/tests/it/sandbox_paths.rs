@@ -381,6 +381,45 @@ fn what_appears_under_a_rule_is_kept_from_the_next_command() {
 }
 
 #[test]
+fn what_a_person_moves_away_and_makes_again_is_kept_from_the_next_command() {
+    let elsewhere = TempDir::new_in("/var/tmp").unwrap();
+    let there = elsewhere.path().join("f").display().to_string();
+    for (rule, moved, path) in [
+        ("Read(f)".to_owned(), "f", "f".to_owned()),
+        ("Read(**/*.env)".to_owned(), "f.env", "f.env".to_owned()),
+        ("Read(d/f)".to_owned(), "d", "d/f".to_owned()),
+        ("Read(l/f)".to_owned(), "d", "d/f".to_owned()),
+        ("Read(d)".to_owned(), "d", "d/f".to_owned()),
+        (format!("Read({there})"), &*there, there.clone()),
+        ("Edit(d/f)".to_owned(), "d", "d/f".to_owned()),
+        ("Edit(f*)".to_owned(), "f", "f".to_owned()),
+    ] {
+        for denied in [&[][..], &[&*rule]] {
+            let dir = TempDir::new().unwrap();
+            let make = |content: &str| {
+                fs::create_dir_all(dir.path().join("d")).unwrap();
+                fs::write(dir.path().join(&path), content).unwrap();
+            };
+            std::os::unix::fs::symlink("d", dir.path().join("l")).unwrap();
+            make("OLD\n");
+            // Names in a command are judged; so this is in a file.
+            fs::write(dir.path().join("use"), format!("cat {path}; echo NEW >> {path}; true")).unwrap();
+            let used = || run_under(dir.path(), denied, "required", "bash use");
+            used();
+            let moved = dir.path().join(moved);
+            fs::rename(&moved, moved.with_file_name("away")).unwrap();
+            make("AGAIN\n");
+            let is_read = denied.is_empty() || rule.starts_with("Edit");
+            assert_eq!(used(), if is_read { "AGAIN\n" } else { "" }, "{denied:?}");
+            // Outside of the workspace, commands change nothing anyway.
+            let is_changed = denied.is_empty() && path != there;
+            let content = fs::read_to_string(dir.path().join(&path)).unwrap();
+            assert_eq!(content == "AGAIN\nNEW\n", is_changed, "{denied:?}");
+        }
+    }
+}
+
+#[test]
 fn what_leads_to_a_denied_file_stays() {
     // A second link of a chain, a directory that a link leaves, a link that leads outside.
     for (links, script) in [

@@ -288,6 +288,32 @@ fn secrets_behind_directories_that_commands_of_one_session_close_stay_hidden() {
 }
 
 #[test]
+fn secrets_that_a_person_moves_away_and_makes_again_are_hidden_from_the_next_command() {
+    let (home, workspace) = (elsewhere(), elsewhere());
+    let home = home.path().canonicalize().unwrap();
+    let mut command = Command::new(PROGRAM);
+    command.args(["mcp", "--allow", "Bash", "--settings", "none", "--sandbox", &required(), "--workspace"]);
+    command.arg(workspace.path()).env_clear();
+    command.envs([("HOME", home.as_os_str()), ("PATH", &std::env::var_os("PATH").unwrap())]);
+    let mut client = Client::start(command);
+    client.initialize("2025-11-25");
+    for (n, content) in ["FIRST\n", "SECOND\n"].iter().enumerate() {
+        for (moved, secret) in [(".netrc", ".netrc"), (".ssh", ".ssh/id"), (".plain", ".plain")] {
+            if n > 0 {
+                fs::rename(home.join(moved), home.join(format!("{moved}.bak"))).unwrap();
+            }
+            fs::create_dir_all(home.join(secret).parent().unwrap()).unwrap();
+            fs::write(home.join(secret), content).unwrap();
+        }
+        // Longer than places of secrets are remembered.
+        std::thread::sleep(Duration::from_millis(1_100));
+        let result = client.call("shell_exec", json!({"command": "cat ~/.plain ~/.netrc ~/.ssh/id"}));
+        let result = result.to_string();
+        assert_eq!(result.matches(content.trim()).count(), 1, "{result}");
+    }
+}
+
+#[test]
 fn what_the_host_lists_is_not_what_a_command_puts_in_its_place() {
     let (home, workspace) = (elsewhere(), elsewhere());
     let [home, workspace] = [&home, &workspace].map(|dir| dir.path().canonicalize().unwrap());
