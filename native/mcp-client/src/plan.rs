@@ -95,9 +95,9 @@ impl Route {
     }
 
     /// Denied paths in the workspace. A remote server has no access to the workspace at all.
-    fn kept(&self) -> Vec<String> {
+    fn kept(&self) -> Vec<(String, (u64, u64))> {
         match self {
-            Self::Stdio(launch) => launch.confinement.kept().cloned().collect(),
+            Self::Stdio(launch) => launch.confinement.kept().collect(),
             Self::Http(_) => Vec::new(),
         }
     }

@@ -268,9 +268,12 @@ impl Confinement {
         self.readable.iter().chain(&self.writable).any(|shown| Path::new(shown).starts_with(path))
     }
 
-    /// The paths in the workspace that rules currently deny.
-    pub fn kept(&self) -> impl Iterator<Item = &String> {
-        self.found.iter().flat_map(|found| found.hidden.iter().chain(&found.read_only))
+    /// The paths in the workspace that rules currently deny, with device and inode number of what lies there.
+    pub fn kept(&self) -> impl Iterator<Item = (String, (u64, u64))> {
+        self.found.iter().flat_map(|found| {
+            let identities = found.identities.iter().skip(found.repositories.len()).copied();
+            found.hidden.iter().chain(&found.read_only).cloned().zip(identities)
+        })
     }
 
     /// No limits.

@@ -23,8 +23,8 @@ pub struct ServerView {
     pub sandbox: Arc<SandboxSettings>,
     /// Paths that rules deny to it.
     pub denied_paths: Arc<DeniedPaths>,
-    /// Denied paths in the workspace; fixed while a server runs.
-    pub kept: Vec<String>,
+    /// Denied paths in the workspace, with device and inode number of what lies there; fixed while a server runs.
+    pub kept: Vec<(String, (u64, u64))>,
 }
 
 impl<W: PartialEq> ServerIdentity<W> {

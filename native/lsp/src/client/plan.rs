@@ -115,7 +115,7 @@ impl ServerPlan {
         let ServerView { sandbox, denied_paths, .. } = &self.identity.view;
         self.confinement =
             Confinement::within(&self.workspace.without_temp(), sandbox, denied_paths, &|| cx.check())?;
-        self.identity.view.kept = self.confinement.kept().cloned().collect();
+        self.identity.view.kept = self.confinement.kept().collect();
         Ok(())
     }
 
