@@ -138,12 +138,9 @@ impl PathRule {
         };
         // Empty names and "." lead nowhere.
         let names: Vec<&str> = body.split('/').filter(|name| !matches!(*name, "" | "." | "\\.")).collect();
-        // Without a name, it is the directory itself.
-        let anchor = if names.is_empty() && anchor == PatternAnchor::Nowhere {
-            PatternAnchor::Workspace
-        } else {
-            anchor
-        };
+        // Without a name, it is the workspace itself.
+        let is_top = names.is_empty() && anchor == PatternAnchor::Nowhere;
+        let anchor = if is_top { PatternAnchor::Workspace } else { anchor };
         let literal: Vec<String> = names.iter().map_while(|name| literal_name(name)).collect();
         let rest = names[literal.len()..].join("/");
         let whole = above.join(names.join("/"));
@@ -218,10 +215,10 @@ impl PathRule {
 
     /// Whether a path is what the literal part names, or is in it and matches what follows.
     fn matches_beneath(&self, path: &Path) -> bool {
-        path.strip_prefix(&self.literal).is_ok_and(|rest| match self.rest.is_empty() {
-            true => true,
-            false => (rest.as_os_str() != "" || self.literal.as_os_str() == "") && self.has_glob_for(rest),
-        })
+        let Ok(rest) = path.strip_prefix(&self.literal) else { return false };
+        // `dir/**` matches what is in the directory, but not the directory.
+        let is_it = rest.as_os_str().is_empty() && !self.literal.as_os_str().is_empty();
+        self.rest.is_empty() || !is_it && self.has_glob_for(rest)
     }
 
     fn has_glob_for(&self, path: &Path) -> bool {

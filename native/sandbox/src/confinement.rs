@@ -179,6 +179,9 @@ impl Confinement {
     /// `isolation_unavailable` if one does not exist, or leads through a link that commands can replace: they would choose what is
     /// shown or writable.
     fn resolve_listed(&mut self) -> Result<()> {
+        if self.readable.is_empty() && self.writable.is_empty() {
+            return Ok(());
+        }
         let real = |path: &OsString| Path::new(path).canonicalize().unwrap_or_else(|_| PathBuf::from(path));
         let roots = [&self.workspace].into_iter().chain(&self.temp).chain(&self.writable);
         let roots: Vec<PathBuf> = roots.map(real).collect();
