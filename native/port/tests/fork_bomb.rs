@@ -24,6 +24,6 @@ fn a_fork_bomb_ends_with_its_timeout() {
         assert_eq!(error["details"]["reason"], "timeout", "{mode}: {error}");
         assert!(error["details"]["killed"].as_u64().unwrap() > 10, "{mode}: {error}");
         assert_none_left(&mark);
-        assert!(started.elapsed() < Duration::from_secs(10), "{mode}: {:?}", started.elapsed());
+        assert!(started.elapsed() < Duration::from_secs(60), "{mode}: {:?}", started.elapsed());
     }
 }

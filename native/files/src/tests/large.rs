@@ -24,7 +24,7 @@ fn a_line_of_a_huge_file_costs_nothing() {
     file.set_len(10 << 30).unwrap();
     let start = Instant::now();
     let value = fixture.read(json!({"path": "f", "offset": 5, "limit": 2}));
-    assert!(start.elapsed() < Duration::from_secs(1));
+    assert!(start.elapsed() < Duration::from_secs(4));
     assert!(value["content"].as_str().unwrap().starts_with("         5 of"));
     assert_eq!((&value["start_line"], &value["end_line"]), (&json!(5), &json!(6)));
     assert_eq!(
@@ -34,7 +34,7 @@ fn a_line_of_a_huge_file_costs_nothing() {
     file.write_all_at(b"\nlast but one\nlast\n", (10 << 30) - 19).unwrap();
     let start = Instant::now();
     let value = fixture.read(json!({"path": "f", "offset": -2}));
-    assert!(start.elapsed() < Duration::from_secs(1));
+    assert!(start.elapsed() < Duration::from_secs(4));
     assert_eq!((&value["content"], &value["start_line"]), (&json!("last but one\nlast\n"), &Value::Null));
     assert_eq!((&value["has_more"], &value["total_lines"]), (&json!(false), &Value::Null));
     assert!(lines > 6);

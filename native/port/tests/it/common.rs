@@ -259,7 +259,7 @@ impl<'e> InSession<'e> {
             if holds(&answer) {
                 return answer;
             }
-            assert!(start.elapsed() < Duration::from_secs(10), "it never came to pass: {answer}");
+            assert!(start.elapsed() < Duration::from_secs(30), "it never came to pass: {answer}");
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -289,7 +289,7 @@ pub(crate) fn error(outcome: CallOutcome) -> ToolError {
 pub(crate) fn wait_until(mut holds: impl FnMut() -> bool) {
     let start = Instant::now();
     while !holds() {
-        assert!(start.elapsed() < Duration::from_secs(10), "it never came to pass");
+        assert!(start.elapsed() < Duration::from_secs(30), "it never came to pass");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

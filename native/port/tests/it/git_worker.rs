@@ -320,7 +320,7 @@ fn a_worker_that_hangs_is_ended_when_its_time_is_over() {
     let (start, mut call) = (Instant::now(), made("git_status", json!({})));
     call.timeout = Some(500);
     assert_eq!(error(env.host.call(call, CallOptions::default())).reason, Reason::Timeout);
-    assert!(start.elapsed() < Duration::from_secs(5));
+    assert!(start.elapsed() < Duration::from_secs(20));
     assert_eq!(workers(env.path()), Vec::<i32>::new());
     ok(&env.host, "git_status", json!({}));
 }
@@ -342,7 +342,7 @@ fn a_cancelled_call_ends_its_worker() {
         let run = CallOptions { cancel: cancel.clone(), ..CallOptions::default() };
         assert_eq!(error(env.host.call(made("git_status", json!({})), run)).reason, Reason::Cancelled);
     });
-    assert!(start.elapsed() < Duration::from_secs(5));
+    assert!(start.elapsed() < Duration::from_secs(20));
     assert_eq!(workers(env.path()), Vec::<i32>::new());
 }
 

@@ -90,7 +90,7 @@ fn a_cancel_kills_everything_at_once() {
         assert_eq!(error.reason, Reason::Cancelled);
         assert_eq!(error.details["killed"], COUNT, "{mode}");
         assert_none_left(&mark);
-        assert!(started.elapsed() < Duration::from_secs(8));
+        assert!(started.elapsed() < Duration::from_secs(60));
     }
 }
 

@@ -145,7 +145,7 @@ fn what_is_known_already_comes_at_once() {
     env.diagnostics("a.fake");
     let start = Instant::now();
     assert_eq!(messages(&env.diagnostics("a.fake")), ["wrong"]);
-    assert!(start.elapsed() < Duration::from_millis(200), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
 }
 
 #[test]

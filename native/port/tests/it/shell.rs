@@ -31,7 +31,7 @@ fn timeout_control() {
         assert_eq!(error.details["killed"], 2, "{mode}");
         assert!(error.details["duration_ms"].as_u64().unwrap() >= 300);
         assert!(error.details.contains_key("isolation") && !error.details.contains_key("exit_code"));
-        assert!(started.elapsed() < Duration::from_secs(5));
+        assert!(started.elapsed() < Duration::from_secs(60));
         assert_none_left(&mark);
     }
 }

