@@ -1,6 +1,7 @@
 //! The paths that deny rules keep from programs, for the sandbox to enforce: programs open files without asking.
 
-use super::path::{PathRoots, PathRule};
+use super::path::PathRoots;
+use super::path_rule::PathRule;
 use super::rule::PermissionRule;
 use super::starts::DeniedStarts;
 use std::path::{Path, PathBuf};
@@ -50,7 +51,7 @@ impl DeniedPaths {
         };
         let (read, write) = (of(&["Read"]), of(&["Edit", "Write"]));
         let places = |all: &[(&PermissionRule, &PathRule)]| {
-            all.iter().filter_map(|(_, pattern)| pattern.place().map(PathBuf::from)).collect()
+            all.iter().flat_map(|(_, pattern)| pattern.places(roots)).collect()
         };
         let patterns = |all: &[(&PermissionRule, &PathRule)]| {
             all.iter().map(|(_, pattern)| (*pattern).clone()).collect()

@@ -1,7 +1,8 @@
 //! Checks rules on opened files: a permission holds for exactly the paths that were judged.
 
 use super::Policy;
-use super::path::{PathRoots, PathRule};
+use super::path::PathRoots;
+use super::path_rule::PathRule;
 use super::permission_request::{FilePath, Operand, PermissionRequest, PermissionRequests};
 use super::secret_paths::SecretPaths;
 use super::verdict::Verdict;

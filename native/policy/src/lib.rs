@@ -10,6 +10,8 @@ mod guard;
 mod mode;
 mod network;
 mod path;
+mod path_pattern;
+mod path_rule;
 mod pattern;
 mod permission_request;
 mod redirect_policy;

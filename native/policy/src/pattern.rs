@@ -1,7 +1,8 @@
 //! The pattern of a rule, whose kind depends on the rule's tool.
 
 use super::network::NETWORK;
-use super::path::{PathRoots, PathRule, clean};
+use super::path::{PathRoots, clean};
+use super::path_rule::PathRule;
 use super::permission_request::{FilePath, Operand};
 use super::repository;
 use super::rule::PermissionRule;

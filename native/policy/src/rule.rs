@@ -1,6 +1,7 @@
 //! One rule: a tool's canonical name, optionally with a pattern.
 
-use super::path::{PathRoots, PathRule};
+use super::path::PathRoots;
+use super::path_rule::PathRule;
 use super::pattern::RulePattern;
 use super::permission_request::{CommandLine, FilePath, Operand};
 use super::text::Examples;

@@ -1,6 +1,7 @@
 //! Known places of secrets within a workspace: the sandbox hides them from commands, and file tools refuse them.
 
-use super::path::{PathRoots, PathRule, clean};
+use super::path::{PathRoots, clean};
+use super::path_rule::PathRule;
 use super::pattern::RulePattern;
 use super::permission_request::{FilePath, Operand, PermissionRequest};
 use super::rule::PermissionRule;

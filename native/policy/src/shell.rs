@@ -2,7 +2,8 @@
 
 use super::Policy;
 use super::mode::PolicyMode;
-use super::path::{PathRule, clean, is_outside};
+use super::path::{clean, is_outside};
+use super::path_rule::PathRule;
 use super::pattern::RulePattern;
 use super::permission_request::CommandLine;
 use super::repository;

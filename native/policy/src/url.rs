@@ -26,7 +26,7 @@ impl UrlPattern {
         if let Some(host) = text.split('/').nth(2).filter(|host| host.contains(['*', '?', '[', '{'])) {
             return Err(format!("{host:?} has wildcards in the name of the host; write domain:example.com"));
         }
-        let glob = GlobBuilder::new(&spelled(text)).literal_separator(false).build();
+        let glob = GlobBuilder::new(&spelled(text)?).literal_separator(false).build();
         Ok(Self::Glob(glob.map_err(|error| error.kind().to_string())?.compile_matcher()))
     }
 
@@ -34,38 +34,48 @@ impl UrlPattern {
     pub(super) fn matches(&self, address: &str) -> bool {
         match self {
             Self::Domain(domains) => Url::parse(address).is_ok_and(|url| domains.covering(&url).is_some()),
-            Self::Glob(glob) => glob.is_match(plainly(address)),
+            Self::Glob(glob) => glob.is_match(normal(address)),
         }
     }
 }
 
-/// An address without unnecessary percent escapes: servers treat escaped and plain characters alike.
-fn plainly(address: &str) -> String {
-    let mut parts = address.split('%');
-    let mut plain = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let code = part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        match code.filter(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(byte)) {
-            Some(byte) => {
-                plain.push(char::from(byte));
-                plain.push_str(&part[2..]);
+/// A text of an address with the same escapes as in any other spelling of it (RFC 3986, section 6.2.2): letters, digits and `-._~` have
+/// none, what addresses cannot contain has them, and their digits are upper case.
+fn normal(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(char) = rest.chars().next() {
+        let code = rest.strip_prefix('%').and_then(|code| u8::from_str_radix(code.get(..2)?, 16).ok());
+        match code {
+            Some(byte) if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) => {
+                out.push(char::from(byte))
             }
+            Some(byte) => out.push_str(&format!("%{byte:02X}")),
+            None if char.is_ascii_graphic() && !"\"<>`'|^".contains(char) => out.push(char),
             None => {
-                plain.push('%');
-                plain.push_str(part);
+                char.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| out.push_str(&format!("%{byte:02X}")))
             }
         }
+        rest = &rest[if code.is_some() { 3 } else { char.len_utf8() }..];
     }
-    plain
+    out
 }
 
-/// The pattern with its host in the form that parsed addresses have.
-fn spelled(text: &str) -> String {
-    match text.splitn(4, '/').collect::<Vec<_>>()[..] {
-        [scheme, "", host] => format!("{scheme}//{}/", host.to_lowercase()),
-        [scheme, "", host, path] => format!("{scheme}//{}/{path}", host.to_lowercase()),
-        _ => text.to_owned(),
+/// The pattern in the form that parsed addresses have.
+///
+/// # Errors
+/// The problem, as the end of a sentence.
+fn spelled(text: &str) -> Result<String, String> {
+    let (scheme, rest) = text.split_once("://").unwrap_or_default();
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let server = Url::parse(&format!("{scheme}://{host}/")).map_err(|error| format!("{host:?}: {error}"))?;
+    if !server.username().is_empty() || server.password().is_some() {
+        return Err("user names and passwords are not compared; write the address without them".into());
     }
+    if path.split(['/', '?', '#']).any(|name| matches!(&*normal(name), "." | "..")) {
+        return Err("addresses are requested without the names . and ..; write what they lead to".into());
+    }
+    Ok(format!("{}/{}", server.origin().ascii_serialization(), normal(path)))
 }
 
 #[cfg(test)]
@@ -95,6 +105,35 @@ mod tests {
             matches("https://go.dev/x", "https://go.dev/%78")
                 && !matches("https://go.dev/x", "https://go.dev/%2x")
         );
+    }
+
+    #[test]
+    fn each_spelling_of_an_address_is_the_same() {
+        for (pattern, address) in [
+            ("é", "é"),
+            ("é*", "%c3%a9x"),
+            ("%C3%a9", "é"),
+            ("a b", "a%20b"),
+            ("a%20b", "a b"),
+            ("a%2fb", "a%2Fb"),
+            ("%70riv/*", "priv/x"),
+            ("~u/*", "%7Eu/x"),
+            ("a\"b", "a\"b"),
+            ("x\\?q=é'", "x?q=é'"),
+            ("a|b^", "a|b^"),
+        ] {
+            let parsed = Url::parse(&format!("https://go.dev/{address}")).unwrap();
+            assert!(matches(&format!("https://go.dev/{pattern}"), parsed.as_str()), "{pattern} {parsed}");
+        }
+        assert!(!matches("https://go.dev/a/b", "https://go.dev/a%2Fb"));
+        assert!(matches("https://BÜCHER.example:443/x", "https://xn--bcher-kva.example/x"));
+        for path in ["x/../y", "./y", "%2e%2E/y"] {
+            assert!(
+                UrlPattern::new(&format!("https://go.dev/{path}")).unwrap_err().contains("lead to"),
+                "{path}"
+            );
+        }
+        assert!(UrlPattern::new("https://me@go.dev/x").unwrap_err().contains("without them"));
     }
 
     #[test]

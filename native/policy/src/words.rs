@@ -42,6 +42,7 @@ impl CommandPattern {
     pub(super) fn new(text: &str) -> Result<Self, String> {
         let text = text.trim();
         if let Some(prefix) = text.strip_suffix(":*") {
+            check_program(prefix.split(' ').next().unwrap_or_default())?;
             let words = plain(prefix).filter(|words| !words.is_empty());
             return words.map(Self::Prefix).ok_or_else(|| {
                 "before :* there must be a program's name and perhaps arguments, as in git:* or npm run:*"
@@ -57,6 +58,7 @@ impl CommandPattern {
         if text.contains(['*', '?']) {
             let glob = Glob::new(text).map_err(|error| error.kind().to_string())?;
             let name = text.split(' ').next().unwrap_or_default().to_owned();
+            check_program(&name)?;
             return Ok(Self::Glob { glob: glob.compile_matcher(), name });
         }
         Ok(match plain(text) {
@@ -96,17 +98,21 @@ impl CommandPattern {
         }
     }
 
-    /// For a glob whose program is a relative path: the same globs with the absolute path that this means below `top`, as
-    /// named and without links.
-    pub(super) fn absolute(&self, top: &Path) -> Vec<Self> {
-        let Self::Glob { glob, name } = self else { return Vec::new() };
-        if !name.contains('/') || name.starts_with('/') || self.name().is_some() {
+    /// For a glob whose program is a path relative to `top` or the home directory: the same globs with the absolute path that this
+    /// means, as named and without links.
+    pub(super) fn absolute(&self, top: &Path, home: Option<&Path>) -> Vec<Self> {
+        let Self::Glob { glob, name: whole } = self else { return Vec::new() };
+        if !whole.contains('/') || whole.starts_with('/') || self.name().is_some() {
             return Vec::new();
         }
+        let (top, name) = match (whole.strip_prefix("~/"), home) {
+            (Some(rest), Some(home)) => (home, rest.trim_start_matches('/')),
+            _ => (top, &**whole),
+        };
         let start = name.find(WILDCARDS).and_then(|at| name[..at].rfind('/')).map_or(0, |slash| slash + 1);
         let directory = clean(&top.join(&name[..start]));
         let real = directory.canonicalize().ok().filter(|real| *real != directory);
-        let arguments = &glob.glob().glob()[name.len()..];
+        let arguments = &glob.glob().glob()[whole.len()..];
         let absolute = |directory: PathBuf| {
             let directory = globset::escape(&directory.to_string_lossy());
             let name = clean(&Path::new(&directory).join(&name[start..])).to_string_lossy().into_owned();
@@ -206,6 +212,20 @@ impl CommandPattern {
         };
         if may_be { Certainty::Maybe } else { Certainty::No }
     }
+}
+
+/// Checks the name of a program for what a rule does not expand.
+fn check_program(name: &str) -> Result<(), String> {
+    if name.contains('{') && name.contains(',') {
+        return Err("braces are no alternatives in a rule about commands; write one rule for each".into());
+    }
+    if name.starts_with('$') {
+        return Err(
+            "a rule is about words after their expansion; write the path, or ~/ for the home directory"
+                .into(),
+        );
+    }
+    Ok(())
 }
 
 /// Whether the first word is this name, or the last component of this path.
@@ -392,5 +412,8 @@ mod tests {
         assert!(CommandPattern::new("").unwrap_err().contains("write Bash"));
         assert!(CommandPattern::new(":*").unwrap_err().contains("git:*"));
         assert!(CommandPattern::new("a | b:*").unwrap_err().contains("npm run:*"));
+        assert!(CommandPattern::new("{git,hg} push:*").unwrap_err().contains("one rule for each"));
+        assert!(CommandPattern::new("$HOME/bin/*").unwrap_err().contains("~/"));
+        assert!(CommandPattern::new("git stash drop stash@{0}").is_ok());
     }
 }

@@ -1,5 +1,6 @@
 //! The confinement of a program: the host's sandbox settings, applied to one workspace and session.
 
+use crate::layers::SEALED;
 use beamai_base::{Entry, HostHint, PathWay, Reason, Result, ToolError, identity_at};
 use beamai_isolation::secrets::{self, PresentSecrets};
 use beamai_isolation::{Planted, SandboxMode, SandboxSettings, Tier};
@@ -53,7 +54,8 @@ pub struct Confinement {
     pub git_sources: Vec<OsString>,
     /// Absolute paths that are shown empty.
     pub hidden: Vec<OsString>,
-    /// Device and inode numbers of what lies at the places of secrets, at the paths of deny rules and at those that the host lists.
+    /// Device and inode numbers of what lies at the places of secrets, at the paths of deny rules and at those that the host lists, and
+    /// of git's settings and hooks.
     /// Mounts of an older reaper stay with what lay there then, wherever that was moved to.
     pub identities: Vec<(u64, u64)>,
     /// Absolute paths of links and directories that lead to secrets. Without them, the next command would see where these lie.
@@ -218,6 +220,13 @@ impl Confinement {
         let is_held = self.mode == SandboxMode::Required && self.tier == Tier::Full;
         (self.before, self.git_sources) =
             RepositorySnapshot::now(&self.found, &workspace, denied_paths, is_held);
+        let sealed = self.found.iter().flat_map(|found| {
+            let repositories =
+                found.repositories.iter().map(|path| decode_path(&found.root).join(decode_path(path)));
+            repositories.flat_map(|path| SEALED.map(|name| path.join(name)))
+        });
+        let sources = self.git_sources.iter().map(PathBuf::from);
+        self.identities.extend(sealed.chain(sources).map(|path| identity_at(&path)));
         Ok(())
     }
 

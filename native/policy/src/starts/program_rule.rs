@@ -46,7 +46,7 @@ impl ProgramRule {
             Some(name) => (places.of_name(name), Vec::new()),
             None => Default::default(),
         };
-        let absolute = pattern.absolute(&places.top);
+        let absolute = pattern.absolute(&places.top, places.home.as_deref());
         Some(Self { text: rule.text.clone(), pattern, files, paths, absolute })
     }
 }

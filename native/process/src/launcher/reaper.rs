@@ -46,6 +46,8 @@ struct ReaperLayers {
     signal_scope: Option<SignalScope>,
     /// Whether it counts processes because the Linux kernel does not.
     counts_processes: bool,
+    /// Whether its mounts are for one command.
+    is_outdated: bool,
     attempts: Option<AttemptCounters>,
     /// The counts before the next command.
     attempted: Option<NetworkAttempts>,
@@ -185,10 +187,19 @@ impl Reaper {
             proxy,
             signal_scope,
             counts_processes,
+            is_outdated,
             attempts,
             ..
         } = stage;
-        *kept = ReaperLayers { forbidden_names, signal_scope, counts_processes, attempts, attempted: None };
+        let attempted = None;
+        *kept = ReaperLayers {
+            forbidden_names,
+            signal_scope,
+            counts_processes,
+            is_outdated,
+            attempts,
+            attempted,
+        };
         *handed = ReaperSockets { listener, proxy };
         // The command may run as the same user: it must not be able to trace its reaper or read its memory.
         rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
@@ -214,8 +225,8 @@ impl Reaper {
         _ = rustix::process::chdir("/");
         let is_clean = tended.note_intruder(forbidden_names);
         // Landlock rules refer to files that existed when it was entered, so each command needs its own.
-        let is_ready =
-            news == ReaperEvent::Death && kept.signal_scope.is_none() && tended.killed() == 0 && is_clean;
+        let is_of_one = kept.signal_scope.is_some() || kept.is_outdated;
+        let is_ready = news == ReaperEvent::Death && !is_of_one && tended.killed() == 0 && is_clean;
         // The main process is one of the children, so its exit status is known when none is left.
         let exit = tended.exit.unwrap_or(ExitStatus::Signal(libc::SIGKILL));
         let attempts = (exit != ExitStatus::Code(0)).then(|| kept.attempts()).flatten();

@@ -38,6 +38,7 @@ mod uts;
 
 pub use attempts::{AttemptCounters, NetworkAttempts};
 pub use forbidden_names::{ForbiddenNames, FoundIntruders};
+pub(crate) use git::SEALED;
 pub use landlock::version as landlock_version;
 pub use limits::kernel_is_at_least;
 pub use network::PROXY;
@@ -112,6 +113,9 @@ pub struct LayerContext<'a> {
     pub signal_scope: Option<SignalScope>,
     /// Whether the Linux kernel limits the number of processes; otherwise the reaper counts them.
     pub counts_processes: bool,
+    /// Whether a protected path had changed when it was covered. Then the mounts are for one command: what was found may be back for the
+    /// next one.
+    pub is_outdated: bool,
 }
 
 impl<'a> LayerContext<'a> {
@@ -129,6 +133,7 @@ impl<'a> LayerContext<'a> {
             attempts: None,
             signal_scope: None,
             counts_processes: false,
+            is_outdated: false,
         }
     }
 }

@@ -1,0 +1,324 @@
+//! One alternative of a pattern of paths: a list of names, some with wildcards.
+//!
+//! A pattern without a slash matches at any depth; one with a slash is relative to the workspace; `/…` is absolute and
+//! `~/…` is in the home directory. A pattern that matches a directory matches everything in it.
+
+use super::path::PathRoots;
+use beamai_base::PathWay;
+use beamai_bash_reader::CharClass;
+use beamai_workspace::decode_path;
+use globset::{GlobBuilder, GlobMatcher};
+use std::ffi::{OsStr, OsString};
+use std::path::{Component, Path, PathBuf};
+
+/// A compiled alternative.
+#[derive(Debug, Clone)]
+pub(super) struct PathPattern {
+    anchor: PatternAnchor,
+    names: Vec<NamePattern>,
+    /// The pattern's characters, for comparison with partly known texts.
+    loose: Vec<CharClass>,
+}
+
+/// Where the names of a pattern begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PatternAnchor {
+    /// At any depth, outside of the workspace, too.
+    Nowhere,
+    Workspace,
+    Root,
+}
+
+/// What a name in a path has to be.
+#[derive(Debug, Clone)]
+enum NamePattern {
+    /// `**`: any number of names.
+    Depth,
+    /// `*`: any name.
+    Any,
+    /// This name.
+    Name(OsString),
+    Glob(GlobMatcher),
+}
+
+impl PartialEq for NamePattern {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Depth, Self::Depth) | (Self::Any, Self::Any) => true,
+            (Self::Name(one), Self::Name(other)) => one == other,
+            (Self::Glob(one), Self::Glob(other)) => one.glob() == other.glob(),
+            _ => false,
+        }
+    }
+}
+
+/// Two alternatives are equal if they match the same paths.
+impl PartialEq for PathPattern {
+    fn eq(&self, other: &Self) -> bool {
+        (self.anchor, &self.names) == (other.anchor, &other.names)
+    }
+}
+
+impl PathPattern {
+    /// # Errors
+    /// The problem, as the end of a sentence.
+    pub(super) fn new(text: &str, roots: &PathRoots) -> Result<Self, String> {
+        let (above, body) = match text.strip_prefix("~/") {
+            Some(rest) => (Some(roots.home().ok_or("there is no home directory for ~/ to mean")?), rest),
+            None => (None, text),
+        };
+        // Empty names and "." lead nowhere.
+        let texts = || body.split('/').filter(|name| !matches!(*name, "" | "." | "\\."));
+        let given = texts().map(NamePattern::new).collect::<Result<Vec<_>, _>>()?;
+        let is_deep = text == "**" || text.starts_with("**/");
+        let anchor = match (above, given.len()) {
+            (Some(_), _) => PatternAnchor::Root,
+            _ if text.starts_with('/') => PatternAnchor::Root,
+            (None, 2..) if !is_deep => PatternAnchor::Workspace,
+            // Without a name, it is the workspace itself.
+            (None, 0) => PatternAnchor::Workspace,
+            (None, _) if text.starts_with("./") => PatternAnchor::Workspace,
+            (None, _) => PatternAnchor::Nowhere,
+        };
+        let anywhere = (anchor == PatternAnchor::Nowhere).then_some(NamePattern::Depth);
+        let home = above.into_iter().flat_map(names_of).map(|name| NamePattern::Name(name.to_owned()));
+        let mut names: Vec<NamePattern> = anywhere.into_iter().chain(home).chain(given).collect();
+        names.dedup_by(|a, b| matches!((a, b), (NamePattern::Depth, NamePattern::Depth)));
+        let start = match anchor {
+            PatternAnchor::Root => format!("{}/", above.unwrap_or(Path::new("")).to_string_lossy()),
+            _ => String::new(),
+        };
+        Ok(Self { anchor, names, loose: loose(&(start + &texts().collect::<Vec<_>>().join("/"))) })
+    }
+
+    /// The pattern for what it leads to now, if its literal path leads through links.
+    pub(super) fn followed(&self, roots: &PathRoots) -> Option<Self> {
+        let (literal, rest) = self.split();
+        let end = PathWay::through_links(&roots.top()?.join(literal))?.end;
+        let above = names_of(&end).map(|name| NamePattern::Name(name.to_owned()));
+        let names = above.chain(rest.iter().cloned()).collect();
+        let mut loose = loose(&end.to_string_lossy());
+        loose
+            .extend((!rest.is_empty()).then_some([CharClass::Is('/'), CharClass::Any]).into_iter().flatten());
+        Some(Self { anchor: PatternAnchor::Root, names, loose })
+    }
+
+    /// The names before the first wildcard, as a path that is absolute or relative to the workspace, and the rest. A pattern
+    /// for any depth names a path in the top directory, too.
+    fn split(&self) -> (PathBuf, &[NamePattern]) {
+        let all = match &self.names[..] {
+            [NamePattern::Depth, all @ ..] if self.anchor == PatternAnchor::Nowhere => all,
+            all => all,
+        };
+        let literal = all.iter().map_while(|name| match name {
+            NamePattern::Name(name) => Some(name),
+            _ => None,
+        });
+        let start = PathBuf::from(if self.anchor == PatternAnchor::Root { "/" } else { "" });
+        let literal: PathBuf = literal.fold(start, |path, name| path.join(name));
+        let rest = &all[names_of(&literal).count()..];
+        (literal, rest)
+    }
+
+    /// Whether anything beneath a directory can match. Relative patterns can match anywhere in the workspace.
+    pub(super) fn may_be_in(&self, directory: &Path) -> bool {
+        let (literal, _) = self.split();
+        self.anchor != PatternAnchor::Root
+            || directory.starts_with(&literal)
+            || literal.starts_with(directory)
+    }
+
+    /// The absolute path that the pattern names; without a slash, in the top directory of the workspace. `None` for a
+    /// pattern with wildcards, and for a directory that contains the workspace.
+    pub(super) fn place(&self, roots: &PathRoots) -> Option<PathBuf> {
+        let (literal, rest) = self.split();
+        // `dir/**` means the same as `dir`.
+        let is_all = rest.iter().all(|name| matches!(name, NamePattern::Any | NamePattern::Depth));
+        let top = roots.top().filter(|_| is_all && names_of(&literal).next().is_some())?;
+        let place = top.join(literal);
+        (!top.starts_with(&place)).then_some(place)
+    }
+
+    /// Whether the literal part of the pattern names this path of the workspace, or something in it.
+    pub(super) fn names_within(&self, path: &Path, roots: &PathRoots) -> bool {
+        let literal = match self.anchor {
+            PatternAnchor::Nowhere => self.place(roots),
+            PatternAnchor::Workspace | PatternAnchor::Root => Some(self.split().0),
+        };
+        let within =
+            |literal: &PathBuf| roots.tops().any(|root| root.join(literal).starts_with(root.join(path)));
+        literal.as_ref().is_some_and(within)
+    }
+
+    /// Whether the pattern matches a path. Paths in the workspace are relative to it.
+    pub(super) fn matches(&self, path: &Path, roots: &PathRoots) -> bool {
+        self.has(&self.names, path, roots)
+    }
+
+    /// Whether everything below a directory matches, whatever its name.
+    pub(super) fn covers(&self, directory: &Path, roots: &PathRoots) -> bool {
+        let mut names = &self.names[..];
+        if let [all @ .., NamePattern::Any] = names {
+            names = all;
+        }
+        if let [all @ .., NamePattern::Depth] = names {
+            names = all;
+        }
+        let is_whole = names.len() < self.names.len() && self.has(names, directory, roots);
+        is_whole || self.matches(directory, roots)
+    }
+
+    /// Whether a partly known text can be, or end with, a matching path.
+    pub(super) fn may_match(&self, text: &[CharClass]) -> bool {
+        // For a pattern with a fixed start, only the path to that start can come before it.
+        let roams = |before: &[CharClass]| {
+            self.anchor == PatternAnchor::Nowhere
+                || matches!(before.first(), Some(CharClass::Is('/' | '~' | '.')))
+                || before.contains(&CharClass::Any)
+                || before.windows(2).any(|pair| pair == [CharClass::Is('.'); 2])
+        };
+        let begins = |at: usize| match at.checked_sub(1).map(|last| text[last]) {
+            None | Some(CharClass::Any | CharClass::Is('=' | '@' | ':')) => true,
+            Some(CharClass::Is('/')) => roams(&text[..at]),
+            Some(_) => false,
+        };
+        (0..text.len()).filter(|at| begins(*at)).take(64).any(|at| overlap(&text[at..], &self.loose))
+    }
+
+    /// Whether a path, or a directory above it, matches these names.
+    fn has(&self, names: &[NamePattern], path: &Path, roots: &PathRoots) -> bool {
+        let fits = |path: &Path| begins(names, &names_of(path).collect::<Vec<_>>());
+        match (self.anchor, path.is_absolute()) {
+            (PatternAnchor::Root, false) => roots.tops().any(|root| fits(&root.join(path))),
+            (PatternAnchor::Workspace, true) => false,
+            _ => fits(path),
+        }
+    }
+}
+
+/// Whether the first of the names are those of the pattern: what is in a directory matches with it. Of the places where a part between two
+/// `**` fits, the first one leaves most for the others.
+fn begins(pattern: &[NamePattern], names: &[&OsStr]) -> bool {
+    let fits =
+        |part: &[NamePattern], names: &[&OsStr]| part.iter().zip(names).all(|(one, name)| one.fits(name));
+    let mut parts = pattern.split(|name| matches!(name, NamePattern::Depth));
+    let first = parts.next().unwrap_or_default();
+    if names.len() < first.len() || !fits(first, names) {
+        return false;
+    }
+    let mut left = &names[first.len()..];
+    for part in parts {
+        // At the end, `**` stands for at least one name.
+        if part.is_empty() {
+            return !left.is_empty();
+        }
+        let Some(at) = left.windows(part.len()).position(|names| fits(part, names)) else { return false };
+        left = &left[at + part.len()..];
+    }
+    true
+}
+
+fn names_of(path: &Path) -> impl Iterator<Item = &OsStr> {
+    path.components().filter_map(|part| match part {
+        Component::Normal(name) => Some(name),
+        Component::ParentDir => Some(OsStr::new("..")),
+        _ => None,
+    })
+}
+
+impl NamePattern {
+    /// # Errors
+    /// The problem, as the end of a sentence.
+    fn new(text: &str) -> Result<Self, String> {
+        match text {
+            "**" => return Ok(Self::Depth),
+            "*" => return Ok(Self::Any),
+            _ => {}
+        }
+        if let Some(name) = literal_name(text) {
+            return Ok(Self::Name(name));
+        }
+        if text.contains("[[:") {
+            return Err(format!("{text:?} has a named class; write its characters, such as [a-zA-Z]"));
+        }
+        if decode_path(text).as_os_str() != text {
+            return Err(format!("{text:?} has wildcards beside a byte such as \\xFF; write ? for that byte"));
+        }
+        let glob = GlobBuilder::new(text).literal_separator(true).backslash_escape(true).build();
+        Ok(Self::Glob(glob.map_err(|error| error.kind().to_string())?.compile_matcher()))
+    }
+
+    fn fits(&self, name: &OsStr) -> bool {
+        match self {
+            Self::Depth | Self::Any => true,
+            Self::Name(wanted) => wanted == name,
+            Self::Glob(glob) => glob.is_match(name),
+        }
+    }
+}
+
+/// The name that a component of a pattern stands for, with what is escaped; `None` if it has wildcards. Bytes that are not UTF-8 are
+/// written as file tools show them, `\xFF`.
+fn literal_name(part: &str) -> Option<OsString> {
+    let decoded = decode_path(part);
+    if decoded.as_os_str() != part && !part.contains(['*', '?', '[', ']']) {
+        return Some(decoded.into());
+    }
+    let mut name = String::with_capacity(part.len());
+    let mut chars = part.chars();
+    while let Some(char) = chars.next() {
+        match char {
+            '*' | '?' | '[' | ']' => return None,
+            '\\' => name.push(chars.next()?),
+            char => name.push(char),
+        }
+    }
+    Some(name.into())
+}
+
+/// The characters of a pattern. Each wildcard counts as any text, and so does the path to where the pattern begins.
+fn loose(body: &str) -> Vec<CharClass> {
+    let name = body.trim_end_matches("/**").trim_start_matches("**/");
+    let special = |char: char| "?[]{},\\!".contains(char);
+    let mut loose: Vec<CharClass> = name
+        .replace("**", "?")
+        .chars()
+        .map(|char| match char {
+            '*' => CharClass::Name,
+            char if special(char) => CharClass::Any,
+            char => CharClass::Is(char),
+        })
+        .collect();
+    loose.dedup_by(|a, b| a == b && *a == CharClass::Any);
+    loose
+}
+
+/// Whether two partly known texts can be equal. The first may continue below a directory that the second names.
+fn overlap(a: &[CharClass], b: &[CharClass]) -> bool {
+    if a.len().saturating_mul(b.len()) > 1 << 22 {
+        return true;
+    }
+    let is_open = |glyph: &CharClass| !matches!(glyph, CharClass::Is(_));
+    let below = |rest: &[CharClass]| {
+        let named = rest.iter().take_while(|glyph| **glyph == CharClass::Name).count();
+        matches!(rest.get(named), None | Some(CharClass::Any | CharClass::Is('/')))
+    };
+    // Whether an unknown glyph can stand for another one.
+    let takes = |open: CharClass, other: CharClass| open == CharClass::Any || other != CharClass::Is('/');
+    // row[j]: whether a[i..] can equal b[j..].
+    let mut row: Vec<bool> = (0..=b.len()).map(|j| b[j..].iter().all(is_open)).collect();
+    for i in (0..a.len()).rev() {
+        let mut next = vec![false; b.len() + 1];
+        next[b.len()] = below(&a[i..]);
+        for j in (0..b.len()).rev() {
+            next[j] = match (a[i], b[j]) {
+                (CharClass::Is(x), CharClass::Is(y)) => x == y && row[j + 1],
+                (CharClass::Is(_), open) => next[j + 1] || takes(open, a[i]) && row[j],
+                (open, CharClass::Is(_)) => row[j] || takes(open, b[j]) && next[j + 1],
+                (_, _) => row[j] || next[j + 1],
+            };
+        }
+        row = next;
+    }
+    row[0]
+}

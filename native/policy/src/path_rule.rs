@@ -1,0 +1,293 @@
+//! Patterns of paths, with the rules of ignore files, and with alternatives in braces.
+
+use super::path::PathRoots;
+use super::path_pattern::PathPattern;
+use beamai_bash_reader::CharClass;
+use std::path::{Path, PathBuf};
+
+/// Maximum number of alternatives that braces make.
+const MOST_ALTERNATIVES: usize = 256;
+
+/// A compiled pattern: what any of its alternatives matches.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct PathRule(Vec<PathPattern>);
+
+impl PathRule {
+    /// # Errors
+    /// The problem, as the end of a sentence.
+    pub(super) fn new(text: &str, roots: &PathRoots) -> Result<Self, String> {
+        let mut alternatives = Vec::new();
+        expand(text, &mut alternatives)?;
+        alternatives.iter().try_for_each(|text| check(text))?;
+        alternatives.iter().map(|text| PathPattern::new(text, roots)).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// The alternatives that lead through links now, with what they lead to; `None` if there are none.
+    pub(super) fn followed(&self, roots: &PathRoots) -> Option<Self> {
+        let followed: Vec<PathPattern> = self.0.iter().filter_map(|one| one.followed(roots)).collect();
+        (!followed.is_empty()).then_some(Self(followed))
+    }
+
+    /// As [`PathPattern::may_be_in`].
+    pub(super) fn may_be_in(&self, directory: &Path) -> bool {
+        self.0.iter().any(|one| one.may_be_in(directory))
+    }
+
+    /// The paths that alternatives without wildcards name; see [`PathPattern::place`].
+    pub(super) fn places(&self, roots: &PathRoots) -> impl Iterator<Item = PathBuf> {
+        self.0.iter().filter_map(|one| one.place(roots))
+    }
+
+    /// As [`PathPattern::names_within`].
+    pub(super) fn names_within(&self, path: &Path, roots: &PathRoots) -> bool {
+        self.0.iter().any(|one| one.names_within(path, roots))
+    }
+
+    /// As [`PathPattern::matches`].
+    pub(super) fn matches(&self, path: &Path, roots: &PathRoots) -> bool {
+        self.0.iter().any(|one| one.matches(path, roots))
+    }
+
+    /// As [`PathPattern::covers`].
+    pub(super) fn covers(&self, directory: &Path, roots: &PathRoots) -> bool {
+        self.0.iter().any(|one| one.covers(directory, roots))
+    }
+
+    /// As [`PathPattern::may_match`].
+    pub(super) fn may_match(&self, text: &[CharClass]) -> bool {
+        self.0.iter().any(|one| one.may_match(text))
+    }
+}
+
+/// The alternatives of a text with braces, as bash has them: `a{b,c{d,e}}` is `ab`, `acd` and `ace`.
+///
+/// # Errors
+/// For a brace without its counterpart, and for too many alternatives.
+fn expand(text: &str, all: &mut Vec<String>) -> Result<(), String> {
+    let Some(BraceGroup { before, alternatives, after }) = BraceGroup::first(text)? else {
+        if all.len() == MOST_ALTERNATIVES {
+            return Err(format!(
+                "its braces make more than {MOST_ALTERNATIVES} alternatives; write several rules"
+            ));
+        }
+        all.push(text.to_owned());
+        return Ok(());
+    };
+    alternatives.into_iter().try_for_each(|alternative| expand(&format!("{before}{alternative}{after}"), all))
+}
+
+/// A group of braces in a text.
+struct BraceGroup<'t> {
+    before: &'t str,
+    alternatives: Vec<&'t str>,
+    after: &'t str,
+}
+
+impl<'t> BraceGroup<'t> {
+    /// The first group.
+    fn first(text: &'t str) -> Result<Option<Self>, String> {
+        let (mut depth, mut start, mut from, mut found) = (0, 0, 0, Vec::new());
+        let mut is_escaped = false;
+        for (at, char) in text.char_indices() {
+            match char {
+                _ if is_escaped => is_escaped = false,
+                '\\' => is_escaped = true,
+                '{' => {
+                    if depth == 0 {
+                        (start, from) = (at, at + 1);
+                    }
+                    depth += 1;
+                }
+                ',' if depth == 1 => {
+                    found.push(&text[from..at]);
+                    from = at + 1;
+                }
+                '}' if depth == 0 => {
+                    return Err("it has a closing brace that none opens; write \\} for the character".into());
+                }
+                '}' => {
+                    depth -= 1;
+                    if depth == 0 {
+                        found.push(&text[from..at]);
+                        return Ok(Some(Self {
+                            before: &text[..start],
+                            alternatives: found,
+                            after: &text[at + 1..],
+                        }));
+                    }
+                }
+                _ => {}
+            }
+        }
+        match depth {
+            0 => Ok(None),
+            _ => Err("a brace is not closed; write \\{ for the character".into()),
+        }
+    }
+}
+
+fn check(text: &str) -> Result<(), String> {
+    if text.is_empty() {
+        return Err("the pattern is empty".into());
+    }
+    if text.starts_with('!') {
+        return Err("\"!\" turns nothing round here; put the rule into another list".into());
+    }
+    if text.split('/').any(|part| part.replace('\\', "") == "..") {
+        return Err("\"..\" cannot be in a pattern; write the path that is meant".into());
+    }
+    if text.starts_with("domain:") {
+        return Err("domain: is for WebFetch".into());
+    }
+    if text.ends_with(":*") {
+        return Err("a prefix such as git:* is for Bash; for files write a glob such as src/**".into());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use beamai_workspace::Workspace;
+
+    fn matches(pattern: &str, path: &str) -> bool {
+        let dir = std::path::PathBuf::from(path);
+        PathRule::new(pattern, &PathRoots::default()).unwrap().matches(&dir, &PathRoots::default())
+    }
+
+    #[test]
+    fn patterns_follow_the_rules_of_ignore_files() {
+        assert!(matches(".env", ".env") && matches(".env", "a/b/.env") && !matches(".env", ".env.x"));
+        assert!(matches(".env.*", "a/.env.local"));
+        assert!(matches("secrets/**", "secrets/a/b") && !matches("secrets/**", "x/secrets/a"));
+        assert!(matches("**/*.pem", "k.pem") && matches("**/*.pem", "a/k.pem"));
+        assert!(matches("**/*secret*", "a/my_secret.txt") && matches("**/*secret*", "a/secrets/plain.txt"));
+        assert!(matches("src/*.go", "src/a.go") && !matches("src/*.go", "src/a/b.go"));
+        assert!(matches("build", "a/build/x/y") && matches("build/", "build/x"));
+        assert!(matches("./top", "top") && !matches("./top", "a/top"));
+        assert!(matches("a//./b", "a/b") && matches("a/b/.", "a/b/c") && matches("./a", "a"));
+        assert!(matches("a/b\\[1\\]/f", "a/b[1]/f") && matches("a/\\*", "a/*") && !matches("a/\\*", "a/b"));
+        assert!(matches("x\\*", "a/x*") && !matches("x\\*", "a/xy"));
+        assert!(
+            matches("a/**/b/**/c", "a/x/b/c/d") && !matches("a/**/b/**/c", "a/c/b") && !matches("a/**", "a")
+        );
+        assert!(matches("d[!x]f", "dyf") && !matches("d[!x]f", "d/f") && !matches("./**", "/etc/x"));
+        assert!(matches("/etc/**", "/etc/passwd") && !matches("/etc/**", "etc/passwd"));
+    }
+
+    #[test]
+    fn braces_have_alternatives_as_in_bash() {
+        let all = |text: &str| {
+            let mut all = Vec::new();
+            expand(text, &mut all).map(|()| all.join(" "))
+        };
+        assert_eq!(all("a{b,c{d,e}}f{,g}").unwrap(), "abf abfg acdf acdfg acef acefg");
+        assert_eq!(all("\\{a,b\\}").unwrap(), "\\{a,b\\}");
+        assert!(
+            all("{a").unwrap_err().contains("not closed") && all("a}").unwrap_err().contains("none opens")
+        );
+        assert!(all(&"{a,b}".repeat(9)).unwrap_err().contains("256"));
+        assert!(matches(".env{,.local}", ".env") && matches(".env{.local,}", "a/.env.local"));
+        assert!(matches("{,d/}k", "k") && matches("{.,d}/k", "k") && matches("{d/e,d/}/f", "d/f"));
+        assert!(matches("\\{a,b\\}", "{a,b}") && !matches("\\{a,b\\}", "a"));
+    }
+
+    #[test]
+    fn a_name_that_is_not_utf8_is_written_as_tools_show_it() {
+        use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+        let rule = PathRule::new("a/n\\xFF", &PathRoots::default()).unwrap();
+        let path = Path::new(OsStr::from_bytes(b"a/n\xff"));
+        assert!(rule.matches(path, &PathRoots::default()));
+        assert!(PathRule::new("n*\\xFF", &PathRoots::default()).unwrap_err().contains("write ?"));
+    }
+
+    #[test]
+    fn what_a_pattern_names_literally_has_a_place() {
+        let dir = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(dir.path()).unwrap();
+        let roots = PathRoots::with_home(&workspace, "/home/x");
+        let place = |text: &str| {
+            let rule = PathRule::new(text, &roots).unwrap();
+            rule.places(&roots).next().map(|place| place.display().to_string())
+        };
+        let inside = |name: &str| Some(workspace.path().join(name).display().to_string());
+        assert_eq!(place(".env"), inside(".env"));
+        assert_eq!(place("**/.env"), inside(".env"));
+        assert_eq!(place("./secrets/**"), inside("secrets"));
+        assert_eq!(place("secrets/key"), inside("secrets/key"));
+        assert_eq!(place("~/.ssh/**"), Some("/home/x/.ssh".into()));
+        assert_eq!(place("~/.ssh/*"), Some("/home/x/.ssh".into()));
+        assert_eq!(place("/etc/passwd"), Some("/etc/passwd".into()));
+        assert_eq!(place("a//./b\\[1\\]/\\*"), inside("a/b[1]/*"));
+        for special in ["*.pem", "a/*/b", "[ab]", "**", "/**", "."] {
+            assert_eq!(place(special), None, "{special}");
+        }
+    }
+
+    #[test]
+    fn an_absolute_pattern_can_match_beneath_its_start_and_a_relative_one_anywhere() {
+        let may = |pattern: &str, directory: &str| {
+            PathRule::new(pattern, &PathRoots::default()).unwrap().may_be_in(Path::new(directory))
+        };
+        assert!(may("/etc/**/*.key", "/etc") && may("/etc/**/*.key", "/etc/ssl") && may("/etc/*/x", "/"));
+        assert!(may("/**/*.key", "/ws") && !may("/etc/**/*.key", "/ws") && !may("/etcetera/*", "/etc"));
+        assert!(may("*.key", "/ws") && may("a/*.key", "/ws"));
+    }
+
+    #[test]
+    fn a_pattern_that_means_nothing_says_what_is_accepted() {
+        let fault = |text: &str| PathRule::new(text, &PathRoots::default()).unwrap_err();
+        assert!(fault("").contains("empty"));
+        assert!(fault("!x").contains("another list"));
+        assert!(fault("../x").contains("..") && fault("x/\\.\\./y").contains(".."));
+        assert!(fault("git:*").contains("glob"));
+        assert!(fault("domain:x").contains("WebFetch"));
+        assert!(fault("[a").contains("unclosed") && fault("{,a}").contains("empty"));
+        assert!(fault("a/{b,..}").contains("..") && fault("[[:alpha:]]").contains("[a-zA-Z]"));
+    }
+
+    #[test]
+    fn a_tree_is_covered_when_everything_in_it_matches() {
+        let covers = |pattern: &str, dir: &str| {
+            PathRule::new(pattern, &PathRoots::default())
+                .unwrap()
+                .covers(Path::new(dir), &PathRoots::default())
+        };
+        assert!(covers("src/**", "src") && covers("src/**", "src/a") && covers("**", "."));
+        assert!(!covers("src/**", ".") && !covers("**/*.rs", "src") && !covers("src/*", "."));
+        assert!(
+            covers("src/*", "src")
+                && covers("*", ".")
+                && covers(".", "a/b")
+                && covers("**/src/**/*", "a/src")
+        );
+        assert!(covers("src", "a/src") && covers("{docs,src}/**", "src/a") && covers("/**", "/etc"));
+        // Names that some other one does not have.
+        for pattern in ["?", "[!_]*", "**/?", "[!a-z]", "*/*", "src/*/*", "./[!_]*", "*.*", "**/*/*"] {
+            assert!(!covers(pattern, "."), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn half_known_texts_may_match() {
+        let may = |pattern: &str, text: &str| {
+            let glyph = |char| match char {
+                '*' => CharClass::Name,
+                '$' => CharClass::Any,
+                char => CharClass::Is(char),
+            };
+            let text: Vec<CharClass> = text.chars().map(glyph).collect();
+            PathRule::new(pattern, &PathRoots::default()).unwrap().may_match(&text)
+        };
+        assert!(may("**/*.pem", "k.p*") && may("**/*.pem", "*") && may("secrets/**", "secr*/x"));
+        assert!(may("**/*.pem", "--file=k*") && may(".env", "*nv"));
+        assert!(
+            may("secrets/**", "s*/x")
+                && may("**/*.pem", "$")
+                && may("**/*.pem", "a/$")
+                && may("a/**/b", "a/x*/b")
+        );
+        assert!(may(".env", "*") && !may("secrets/**", "src/*"));
+        assert!(!may("**/*.pem", "k.txt") && !may("**/*.pem", "*.rs") && !may(".env", "a*b"));
+    }
+}
