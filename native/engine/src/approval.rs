@@ -72,7 +72,9 @@ fn always(permissions: &PermissionRequests, wanted: &[String]) -> Vec<String> {
     if !wanted.is_empty() {
         let mut rules: Vec<String> = wanted.iter().map(|rule| widened(rule)).collect();
         rules.dedup();
-        return rules;
+        // As a rule, such a command would be a pattern for others.
+        let is_pattern = |rule: &String| wanted.contains(rule) && rule.contains(['*', '?']);
+        return if rules.iter().any(is_pattern) { Vec::new() } else { rules };
     }
     permissions.iter().map(rule_for).collect::<Option<Vec<_>>>().unwrap_or_default()
 }

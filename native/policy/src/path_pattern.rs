@@ -38,7 +38,19 @@ enum NamePattern {
     Any,
     /// This name.
     Name(OsString),
+    Wild(Vec<WildByte>),
+    /// A name with character classes.
     Glob(GlobMatcher),
+}
+
+/// A byte of a name with wildcards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum WildByte {
+    /// `*`: any number of bytes.
+    Any,
+    /// `?`.
+    One,
+    Byte(u8),
 }
 
 impl PartialEq for NamePattern {
@@ -46,6 +58,7 @@ impl PartialEq for NamePattern {
         match (self, other) {
             (Self::Depth, Self::Depth) | (Self::Any, Self::Any) => true,
             (Self::Name(one), Self::Name(other)) => one == other,
+            (Self::Wild(one), Self::Wild(other)) => one == other,
             (Self::Glob(one), Self::Glob(other)) => one.glob() == other.glob(),
             _ => false,
         }
@@ -244,6 +257,9 @@ impl NamePattern {
         if decode_path(text).as_os_str() != text {
             return Err(format!("{text:?} has wildcards beside a byte such as \\xFF; write ? for that byte"));
         }
+        if let Some(wild) = wild_bytes(text) {
+            return Ok(Self::Wild(wild));
+        }
         let glob = GlobBuilder::new(text).literal_separator(true).backslash_escape(true).build();
         Ok(Self::Glob(glob.map_err(|error| error.kind().to_string())?.compile_matcher()))
     }
@@ -252,9 +268,53 @@ impl NamePattern {
         match self {
             Self::Depth | Self::Any => true,
             Self::Name(wanted) => wanted == name,
+            Self::Wild(wild) => fits_wildly(wild, name.as_encoded_bytes()),
             Self::Glob(glob) => glob.is_match(name),
         }
     }
+}
+
+/// The bytes of a component with wildcards; `None` if it has character classes, or ends in the middle of an escape. Compiling a glob
+/// takes a thousand times as long.
+fn wild_bytes(part: &str) -> Option<Vec<WildByte>> {
+    let mut wild = Vec::with_capacity(part.len());
+    let mut bytes = part.bytes();
+    while let Some(byte) = bytes.next() {
+        wild.push(match byte {
+            b'[' | b']' => return None,
+            b'*' => WildByte::Any,
+            b'?' => WildByte::One,
+            b'\\' => WildByte::Byte(bytes.next()?),
+            byte => WildByte::Byte(byte),
+        });
+    }
+    Some(wild)
+}
+
+/// Whether a whole name fits. After a `*` that has taken too little, it takes one byte more; earlier ones need not.
+fn fits_wildly(wild: &[WildByte], name: &[u8]) -> bool {
+    let (mut at, mut read) = (0, 0);
+    let mut last: Option<(usize, usize)> = None;
+    while read < name.len() {
+        match wild.get(at) {
+            Some(WildByte::Any) => {
+                last = Some((at, read));
+                at += 1;
+                continue;
+            }
+            Some(WildByte::One) => {}
+            Some(WildByte::Byte(byte)) if *byte == name[read] => {}
+            _ => {
+                let Some((star, taken)) = last else { return false };
+                last = Some((star, taken + 1));
+                (at, read) = (star + 1, taken + 1);
+                continue;
+            }
+        }
+        at += 1;
+        read += 1;
+    }
+    wild[at..].iter().all(|byte| *byte == WildByte::Any)
 }
 
 /// The name that a component of a pattern stands for, with what is escaped; `None` if it has wildcards. Bytes that are not UTF-8 are

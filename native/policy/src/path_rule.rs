@@ -176,6 +176,22 @@ mod tests {
     }
 
     #[test]
+    fn a_wildcard_takes_as_much_as_it_has_to() {
+        assert!(
+            matches("a*b*c", "axbxbc") && matches("*a", "aba") && matches("a?c", "abc") && matches("*", "a")
+        );
+        assert!(
+            !matches("a*b*c", "acb") && !matches("*a", "ab") && !matches("a?c", "ac") && !matches("?", "ab")
+        );
+        assert!(
+            matches("a\\**", "a*b")
+                && !matches("a\\**", "ab")
+                && matches("**a", "xa")
+                && matches("*.*", "a.")
+        );
+    }
+
+    #[test]
     fn braces_have_alternatives_as_in_bash() {
         let all = |text: &str| {
             let mut all = Vec::new();

@@ -65,7 +65,7 @@ impl FilePath {
     /// # Errors
     /// `no_such_file` or `outside_workspace`.
     pub fn tree(path: &WorkspacePath) -> Result<Self> {
-        Ok(Self { path: path.resolved()?, written: path.display(), is_tree: true })
+        Ok(Self { path: path.resolved()?, written: path.display(), is_tree: path.is_directory() })
     }
 }
 

@@ -34,7 +34,7 @@ impl UrlPattern {
     pub(super) fn matches(&self, address: &str) -> bool {
         match self {
             Self::Domain(domains) => Url::parse(address).is_ok_and(|url| domains.covering(&url).is_some()),
-            Self::Glob(glob) => glob.is_match(normal(address)),
+            Self::Glob(glob) => Url::parse(address).is_ok_and(|url| glob.is_match(requested(&url))),
         }
     }
 }
@@ -75,7 +75,23 @@ fn spelled(text: &str) -> Result<String, String> {
     if path.split(['/', '?', '#']).any(|name| matches!(&*normal(name), "." | "..")) {
         return Err("addresses are requested without the names . and ..; write what they lead to".into());
     }
-    Ok(format!("{}/{}", server.origin().ascii_serialization(), normal(path)))
+    let path = path.split('#').next().unwrap_or_default();
+    Ok(format!("{}/{}", origin(&server), normal(path)))
+}
+
+/// What is requested of an address: the fragment is not.
+fn requested(url: &Url) -> String {
+    let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
+    format!("{}{}", origin(url), normal(&format!("{}{query}", url.path())))
+}
+
+/// Scheme, host without the dot of the root, and port.
+fn origin(url: &Url) -> String {
+    let origin = url.origin().ascii_serialization();
+    match url.host_str().and_then(|host| host.strip_suffix('.')) {
+        Some(host) => origin.replacen(&format!("{host}."), host, 1),
+        None => origin,
+    }
 }
 
 #[cfg(test)]
@@ -127,6 +143,16 @@ mod tests {
         }
         assert!(!matches("https://go.dev/a/b", "https://go.dev/a%2Fb"));
         assert!(matches("https://BÜCHER.example:443/x", "https://xn--bcher-kva.example/x"));
+        for (pattern, address) in [("x", "x#f"), ("*.pem", "a.pem#f"), ("x\\?k=1", "x?k=1#z"), ("x#f", "x")] {
+            assert!(
+                matches(&format!("https://go.dev/{pattern}"), &format!("https://go.dev/{address}")),
+                "{pattern}"
+            );
+        }
+        assert!(
+            matches("https://go.dev/x", "https://go.dev./x")
+                && matches("https://go.dev.:8/x", "https://go.dev:8/x")
+        );
         for path in ["x/../y", "./y", "%2e%2E/y"] {
             assert!(
                 UrlPattern::new(&format!("https://go.dev/{path}")).unwrap_err().contains("lead to"),

@@ -1,7 +1,6 @@
 //! The confinement of a program: the host's sandbox settings, applied to one workspace and session.
 
-use crate::layers::SEALED;
-use beamai_base::{Entry, HostHint, PathWay, Reason, Result, ToolError, identity_at};
+use beamai_base::{Entry, HostHint, PathWay, Reason, Result, ToolError};
 use beamai_isolation::secrets::{self, PresentSecrets};
 use beamai_isolation::{Planted, SandboxMode, SandboxSettings, Tier};
 use beamai_planted::{RepositorySnapshot, remove_planted};
@@ -54,10 +53,8 @@ pub struct Confinement {
     pub git_sources: Vec<OsString>,
     /// Absolute paths that are shown empty.
     pub hidden: Vec<OsString>,
-    /// Device and inode numbers of what lies at the places of secrets, at the paths of deny rules and at those that the host lists, and
-    /// of git's settings and hooks.
-    /// Mounts of an older reaper stay with what lay there then, wherever that was moved to.
-    pub identities: Vec<(u64, u64)>,
+    /// How many of the hidden paths, the first ones, are places of secrets.
+    pub secrets: usize,
     /// Absolute paths of links and directories that lead to secrets. Without them, the next command would see where these lie.
     pub held: Vec<OsString>,
     /// Protected paths found in the workspace and in each other writable directory.
@@ -167,7 +164,6 @@ impl Confinement {
             for path in paths {
                 let way = PathWay::of(path, Entry::at);
                 self.held.extend(way.turns().map(OsString::from));
-                self.identities.extend(way.turns().chain([&*way.end]).map(identity_at));
                 // Programs could not run without these.
                 let is_needed = workspace.starts_with(&way.end) || secrets::is_of_system(&way.end);
                 list.push(if is_needed { path.into() } else { way.end.into() });
@@ -198,7 +194,6 @@ impl Confinement {
                 if !way.exists() {
                     return Err(absent(option, Path::new(path)));
                 }
-                self.identities.push(identity_at(&way.end));
                 *path = way.end.into();
             }
         }
@@ -220,13 +215,6 @@ impl Confinement {
         let is_held = self.mode == SandboxMode::Required && self.tier == Tier::Full;
         (self.before, self.git_sources) =
             RepositorySnapshot::now(&self.found, &workspace, denied_paths, is_held);
-        let sealed = self.found.iter().flat_map(|found| {
-            let repositories =
-                found.repositories.iter().map(|path| decode_path(&found.root).join(decode_path(path)));
-            repositories.flat_map(|path| SEALED.map(|name| path.join(name)))
-        });
-        let sources = self.git_sources.iter().map(PathBuf::from);
-        self.identities.extend(sealed.chain(sources).map(|path| identity_at(&path)));
         Ok(())
     }
 
@@ -308,7 +296,7 @@ impl Confinement {
                 read_only: Vec::new(),
                 git_sources: Vec::new(),
                 hidden: Vec::new(),
-                identities: Vec::new(),
+                secrets: 0,
                 held: Vec::new(),
                 found: Vec::new(),
                 before: RepositorySnapshot::default(),
@@ -333,6 +321,7 @@ impl Confinement {
             paths.iter().map(|path| workspace.join(decode_path(path)).into()).collect()
         };
         let secrets = secrets::present();
+        let hidden: Vec<OsString> = hidden_here(workspace, &secrets).collect();
         Self {
             mode: sandbox.mode,
             tier: sandbox.tier,
@@ -349,8 +338,8 @@ impl Confinement {
             writable: listed(&sandbox.writable),
             read_only: Vec::new(),
             git_sources: Vec::new(),
-            hidden: hidden_here(workspace, &secrets).chain(listed(&sandbox.hidden)).collect(),
-            identities: secrets.identities.clone(),
+            secrets: hidden.len(),
+            hidden: hidden.into_iter().chain(listed(&sandbox.hidden)).collect(),
             held: secrets.steps.iter().map(OsString::from).collect(),
             found: Vec::new(),
             before: RepositorySnapshot::default(),

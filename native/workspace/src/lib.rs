@@ -458,6 +458,11 @@ impl WorkspacePath {
         self.look_at(&self.find()?)
     }
 
+    /// Whether a directory lies at this path, links followed.
+    pub fn is_directory(&self) -> bool {
+        self.stat().is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory)
+    }
+
     /// Whether the last component of the path is a symbolic link.
     pub fn is_link(&self) -> bool {
         let Some((above, name)) = self.parent() else { return false };

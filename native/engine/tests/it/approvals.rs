@@ -148,6 +148,11 @@ fn the_rule_for_always_allows_such_calls_and_says_no_more_than_it_must() {
     // What sends is more than what the rule says to a reader; a name with wildcards would allow other files, too.
     assert_eq!(fixture.asked("web_fetch", post).get("always"), None);
     assert_eq!(fixture.asked("file_write", json!({"path": "[a].txt", "content": ""})).get("always"), None);
+    for command in ["touch 'a*'", "cat 'a?b'", "touch 'x:*'", "rm one; touch 'a*'"] {
+        assert_eq!(fixture.asked("shell_exec", json!({"command": command})).get("always"), None, "{command}");
+    }
+    let widened = fixture.asked("shell_exec", json!({"command": "git log '*.rs'"}));
+    assert_eq!(widened["always"], json!(["Bash(git log:*)"]));
     // No rule that allows helps against one that asks.
     let asking = Fixture::new(json!({"ask": ["WebFetch"]}));
     assert_eq!(asking.asked("web_fetch", page).get("always"), None);

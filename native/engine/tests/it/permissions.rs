@@ -141,6 +141,26 @@ fn a_rule_whose_path_leads_through_links_is_also_about_what_it_leads_to() {
 }
 
 #[test]
+fn a_rule_about_what_is_in_a_directory_allows_no_file_of_that_name() {
+    let env = Env::new();
+    let policy = |rule: &str| json!({"default": "deny", "allow": [rule]});
+    let search = json!({"pattern": "secret", "path": "k.pem"});
+    for rule in
+        ["Read(k.pem/**)", "Read(k.pem/*)", "Read(*/**)", "Read([!x]*/*)", "Read(?)", "Read([!_]*/**)"]
+    {
+        env.denied_by(policy(rule), "file_grep", search.clone());
+        env.denied_by(policy(rule), "file_read", json!({"path": "k.pem"}));
+    }
+    for rule in ["Read([!_]*)", "Read(?)", "Read(**/?)", "Read([!a-z])", "Read(src/**)"] {
+        env.denied_by(policy(rule), "file_grep", json!({"pattern": "secret"}));
+    }
+    for rule in ["Read(secrets/**)", "Read(*/**)", "Read(secrets)"] {
+        env.ok(policy(rule), "file_grep", json!({"pattern": "secret", "path": "secrets"}));
+    }
+    env.ok(policy("Read(*)"), "file_grep", json!({"pattern": "secret"}));
+}
+
+#[test]
 fn a_rule_follows_links_as_they_are_when_a_call_begins() {
     let env = Env::new();
     let host = env.try_host(json!({"default": "allow", "deny": ["Read(open)"]})).unwrap();

@@ -6,7 +6,7 @@
 
 mod table;
 
-use beamai_base::{Entry, PathWay, identity_at};
+use beamai_base::{Entry, PathWay};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::FileType;
@@ -127,8 +127,6 @@ pub struct PresentSecrets {
     pub paths: BTreeSet<PathBuf>,
     /// What leads there, by paths that have no link before the last name: links, and directories that a path leaves by `..`.
     pub steps: BTreeSet<PathBuf>,
-    /// Device and inode numbers of all of these. Mounts stay with what lay at a path when it is moved away.
-    pub identities: Vec<(u64, u64)>,
     /// Whether a directory may not be listed or searched, so that what the links in it lead to is missing.
     is_incomplete: bool,
 }
@@ -156,7 +154,6 @@ fn known() -> Arc<KnownSecrets> {
             if let (Some((_, known)), true) = (before, now.present.is_incomplete) {
                 Arc::make_mut(&mut now.present).keep(&known.present);
             }
-            Arc::make_mut(&mut now.present).identify();
             let known = match before {
                 Some((_, known)) if **known == now => Arc::clone(known),
                 _ => Arc::new(now),
@@ -227,10 +224,6 @@ impl PresentSecrets {
     fn keep(&mut self, before: &Self) {
         self.paths.extend(before.paths.iter().cloned());
         self.steps.extend(before.steps.iter().cloned());
-    }
-
-    fn identify(&mut self) {
-        self.identities = self.paths.iter().chain(&self.steps).map(|path| identity_at(path)).collect();
     }
 
     /// Adds what a path leads to, or a directory on the way that may not be searched: its owner can change that in a command.

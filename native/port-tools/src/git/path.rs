@@ -37,8 +37,12 @@ pub fn path_below(cx: &CallContext, text: &str) -> Result<Vec<u8>> {
 /// # Errors
 /// As [`path_below`].
 pub fn named(cx: &CallContext, text: &str) -> Result<FilePath> {
-    let path = shown(&path_below(cx, text)?);
-    Ok(FilePath { written: path.clone(), path, is_tree: true })
+    let below = path_below(cx, text)?;
+    let there = cx.workspace.path().join(OsStr::from_bytes(&below)).symlink_metadata();
+    // What is not there may have been a directory.
+    let is_tree = there.map_or(true, |found| found.is_dir());
+    let path = shown(&below);
+    Ok(FilePath { written: path.clone(), path, is_tree })
 }
 
 /// A path as shown in results and messages.

@@ -420,6 +420,38 @@ fn what_a_person_moves_away_and_makes_again_is_kept_from_the_next_command() {
 }
 
 #[test]
+fn a_mount_that_went_away_with_a_name_of_the_file_is_made_anew() {
+    let elsewhere = TempDir::new_in("/var/tmp").unwrap();
+    let there = elsewhere.path().join("f");
+    for (rule, file) in
+        [("Read(f)".to_owned(), PathBuf::from("f")), (format!("Read({})", there.display()), there)]
+    {
+        for denied in [&[][..], &[&*rule]] {
+            let dir = TempDir::new().unwrap();
+            let path = dir.path().join(&file);
+            fs::write(&path, "SECRET\n").unwrap();
+            // Names in a command are judged; so this is in a file.
+            fs::write(dir.path().join("read"), format!("cat {}; true", file.display())).unwrap();
+            let read = || run_under(dir.path(), denied, "required", "bash read");
+            let expected = if denied.is_empty() { "SECRET\n" } else { "" };
+            assert_eq!(read(), expected, "{denied:?}");
+            // The same file, with the same number, by another entry of the directory.
+            fs::hard_link(&path, path.with_file_name("kept")).unwrap();
+            fs::rename(&path, path.with_file_name("moved")).unwrap();
+            fs::rename(path.with_file_name("kept"), &path).unwrap();
+            assert_eq!(read(), expected, "{denied:?}");
+            // Replaced, as editors do it, until a number comes back.
+            for _ in 0..20 {
+                fs::write(path.with_file_name("new"), "SECRET\n").unwrap();
+                fs::rename(path.with_file_name("new"), &path).unwrap();
+                assert_eq!(read(), expected, "{denied:?}");
+            }
+            fs::remove_file(path.with_file_name("moved")).unwrap();
+        }
+    }
+}
+
+#[test]
 fn what_leads_to_a_denied_file_stays() {
     // A second link of a chain, a directory that a link leaves, a link that leads outside.
     for (links, script) in [

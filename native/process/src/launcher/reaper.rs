@@ -12,8 +12,8 @@ use crate::{
 use beamai_sandbox::{
     Confinement, SetupFailure,
     layers::{
-        AttemptCounters, ForbiddenNames, HostIdentity, LayerContext, NetworkAttempts, SandboxProfile,
-        SignalScope,
+        AttemptCounters, ForbiddenNames, HostIdentity, LayerContext, MountCovers, NetworkAttempts,
+        SandboxProfile, SignalScope,
     },
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -46,8 +46,8 @@ struct ReaperLayers {
     signal_scope: Option<SignalScope>,
     /// Whether it counts processes because the Linux kernel does not.
     counts_processes: bool,
-    /// Whether its mounts are for one command.
-    is_outdated: bool,
+    /// `None` without mounts of its own.
+    covers: Option<MountCovers>,
     attempts: Option<AttemptCounters>,
     /// The counts before the next command.
     attempted: Option<NetworkAttempts>,
@@ -112,6 +112,10 @@ impl Reaper {
             // Counted before the order comes, because the command's caller waits from then on.
             kept.attempted = kept.attempts.as_ref().and_then(AttemptCounters::read);
             let Some(mut order) = self.next_order(baseline) else { break };
+            // Each command finds all covered, or another reaper.
+            if kept.covers.as_mut().is_some_and(|covers| !covers.hold()) {
+                break;
+            }
             // Acknowledge the order: from here on this reaper is responsible for it.
             if frame::send(self.control.as_fd(), &[], &[]).is_err() {
                 break;
@@ -187,19 +191,12 @@ impl Reaper {
             proxy,
             signal_scope,
             counts_processes,
-            is_outdated,
             attempts,
             ..
         } = stage;
+        let covers = self.profile.has_mounts().then(|| MountCovers::now(&self.confinement));
         let attempted = None;
-        *kept = ReaperLayers {
-            forbidden_names,
-            signal_scope,
-            counts_processes,
-            is_outdated,
-            attempts,
-            attempted,
-        };
+        *kept = ReaperLayers { forbidden_names, signal_scope, counts_processes, covers, attempts, attempted };
         *handed = ReaperSockets { listener, proxy };
         // The command may run as the same user: it must not be able to trace its reaper or read its memory.
         rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
@@ -225,7 +222,8 @@ impl Reaper {
         _ = rustix::process::chdir("/");
         let is_clean = tended.note_intruder(forbidden_names);
         // Landlock rules refer to files that existed when it was entered, so each command needs its own.
-        let is_of_one = kept.signal_scope.is_some() || kept.is_outdated;
+        let is_of_one =
+            kept.signal_scope.is_some() || kept.covers.as_ref().is_some_and(|covers| !covers.are_whole);
         let is_ready = news == ReaperEvent::Death && !is_of_one && tended.killed() == 0 && is_clean;
         // The main process is one of the children, so its exit status is known when none is left.
         let exit = tended.exit.unwrap_or(ExitStatus::Signal(libc::SIGKILL));

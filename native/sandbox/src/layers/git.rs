@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use std::path::Path;
 
 /// Files in a repository's directory that determine settings and executed programs.
-pub(crate) const SEALED: [&str; 5] = ["config", "config.worktree", "commondir", "gitdir", "hooks"];
+pub(super) const SEALED: [&str; 5] = ["config", "config.worktree", "commondir", "gitdir", "hooks"];
 
 /// Protects a repository found at a path: its directory, or the file that names it.
 pub(super) fn protect(guard: &mut MountPlanner<'_, '_>, path: &Path) -> Result<(), Errno> {

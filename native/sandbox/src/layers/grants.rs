@@ -6,11 +6,13 @@
 
 use super::devices::NODES;
 use crate::Confinement;
+use beamai_base::identity_at;
 use beamai_protected::ProtectedPaths;
 use beamai_workspace::decode_path;
 use landlock::{AccessFs, BitFlags};
 use rustix::io::Errno;
 use std::ffi::OsString;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Maximum number of rules. Each costs some microseconds and memory of the Linux kernel.
@@ -98,7 +100,7 @@ impl Grants {
         kept_out: &[PathBuf],
         read: BitFlags<AccessFs>,
     ) -> Result<(), Errno> {
-        if kept_out.contains(&path) {
+        if is_among(&path, kept_out) {
             return Ok(());
         }
         if !kept_out.iter().any(|other| other.starts_with(&path)) {
@@ -113,10 +115,10 @@ impl Grants {
         if !executes {
             read.remove(AccessFs::Execute);
         }
-        if self.hidden.contains(&path) {
+        if is_among(&path, &self.hidden) {
             return Ok(());
         }
-        if self.read_only.contains(&path) {
+        if is_among(&path, &self.read_only) {
             let hidden = self.hidden.clone();
             return self.readable_beneath(path, &hidden, read);
         }
@@ -138,6 +140,12 @@ impl Grants {
         self.rules.push((path, rights));
         Ok(())
     }
+}
+
+/// Whether a path is one of these, or another name of such a file: a rule of Landlock is about a file, whatever its name.
+fn is_among(path: &Path, denied: &[PathBuf]) -> bool {
+    let names = path.symlink_metadata().map_or(0, |found| if found.is_file() { found.nlink() } else { 0 });
+    denied.iter().any(|denied| denied == path || names > 1 && identity_at(denied) == identity_at(path))
 }
 
 /// The entries of a directory. Links are skipped, since their targets have rules of their own; unreadable directories
@@ -222,6 +230,17 @@ mod tests {
             assert!(!may("new", right) && !may("a/secret", right), "{right:?}");
         }
         assert!(may("a/b/new", AccessFs::MakeReg));
+    }
+
+    #[test]
+    fn another_name_of_a_denied_file_gives_no_right_to_it() {
+        let (_dir, root) = tree();
+        std::fs::hard_link(root.join("a/secret"), root.join("name")).unwrap();
+        std::fs::hard_link(root.join("key"), root.join("a/name")).unwrap();
+        let grants = grants(&root, &["a/secret"], &["key"]);
+        assert!(!may(&grants, &root.join("name"), AccessFs::ReadFile));
+        assert!(may(&grants, &root.join("a/name"), AccessFs::ReadFile));
+        assert!(!may(&grants, &root.join("a/name"), AccessFs::WriteFile));
     }
 
     #[test]

@@ -10,6 +10,7 @@
 
 mod attempts;
 mod capabilities;
+mod covers;
 mod devices;
 mod exec_guard;
 mod forbidden_names;
@@ -37,8 +38,8 @@ mod user;
 mod uts;
 
 pub use attempts::{AttemptCounters, NetworkAttempts};
+pub use covers::MountCovers;
 pub use forbidden_names::{ForbiddenNames, FoundIntruders};
-pub(crate) use git::SEALED;
 pub use landlock::version as landlock_version;
 pub use limits::kernel_is_at_least;
 pub use network::PROXY;
@@ -113,9 +114,6 @@ pub struct LayerContext<'a> {
     pub signal_scope: Option<SignalScope>,
     /// Whether the Linux kernel limits the number of processes; otherwise the reaper counts them.
     pub counts_processes: bool,
-    /// Whether a protected path had changed when it was covered. Then the mounts are for one command: what was found may be back for the
-    /// next one.
-    pub is_outdated: bool,
 }
 
 impl<'a> LayerContext<'a> {
@@ -133,7 +131,6 @@ impl<'a> LayerContext<'a> {
             attempts: None,
             signal_scope: None,
             counts_processes: false,
-            is_outdated: false,
         }
     }
 }

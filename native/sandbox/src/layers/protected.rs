@@ -11,7 +11,7 @@ use beamai_protected::ProtectedPaths;
 use beamai_workspace::decode_path;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
@@ -28,9 +28,7 @@ impl Layer for Protected {
             stage.partly.extend(told(found).map(|why| LayerOff::new(self.name(), why)));
             let root = decode_path(&found.root);
             let real = root.canonicalize().map_err(|_| failed("open", &root)(Errno::NOENT))?;
-            let expected = expected(found);
-            let guard = MountPlanner::new(root.clone(), &real, expected, stage);
-            let mut guard = guard.map_err(failed("open", &root))?;
+            let mut guard = MountPlanner::new(root.clone(), &real, stage).map_err(failed("open", &root))?;
             for (path, what) in in_order(found) {
                 guard.protect(&path, what).map_err(failed("protect", &root.join(&path)))?;
             }
@@ -78,12 +76,6 @@ fn in_order(found: &ProtectedPaths) -> Vec<(PathBuf, ProtectionKind)> {
     let mut all: Vec<_> = all.collect();
     all.sort();
     all
-}
-
-/// What was found at each path, as device and inode number.
-fn expected(found: &ProtectedPaths) -> HashMap<PathBuf, (u64, u64)> {
-    let paths = found.repositories.iter().chain(&found.hidden).chain(&found.read_only);
-    paths.map(|path| decode_path(path)).zip(found.identities.iter().copied()).collect()
 }
 
 fn told(found: &ProtectedPaths) -> Option<String> {
@@ -149,8 +141,6 @@ fn keep_absent(file: &Path, stage: &mut LayerContext<'_>) -> Result<(), Errno> {
 pub(super) struct MountPlanner<'s, 'a> {
     root: PathBuf,
     fd: OwnedFd,
-    /// What was found at paths that are to be protected.
-    expected: HashMap<PathBuf, (u64, u64)>,
     stage: &'s mut LayerContext<'a>,
     /// Paths that are already pinned.
     pinned: HashSet<PathBuf>,
@@ -158,36 +148,19 @@ pub(super) struct MountPlanner<'s, 'a> {
 
 impl<'s, 'a> MountPlanner<'s, 'a> {
     /// `real` is the root without links.
-    fn new(
-        root: PathBuf,
-        real: &Path,
-        expected: HashMap<PathBuf, (u64, u64)>,
-        stage: &'s mut LayerContext<'a>,
-    ) -> Result<Self, Errno> {
+    fn new(root: PathBuf, real: &Path, stage: &'s mut LayerContext<'a>) -> Result<Self, Errno> {
         let fd = point(real)?;
-        Ok(Self { root, fd, expected, stage, pinned: HashSet::new() })
+        Ok(Self { root, fd, stage, pinned: HashSet::new() })
     }
 
-    /// Protects a path that was found. If it has disappeared since, it needs no protection, but it may be there again for the next
-    /// command.
+    /// Protects a path that was found. If it has disappeared since, it needs no protection.
     fn protect(&mut self, path: &Path, what: ProtectionKind) -> Result<(), Errno> {
         let done = match what {
             ProtectionKind::Repository => git::protect(self, path),
             ProtectionKind::ReadOnly => self.seal(path),
             ProtectionKind::Hidden => self.hide(path),
         };
-        self.stage.is_outdated |= is_absent(done);
         if_there(done)
-    }
-
-    /// Opens a path that is to be covered. If something else lies there than was found, the mount may move away with it.
-    fn target(&mut self, relative: &Path) -> Result<OwnedFd, Errno> {
-        let fd = self.point(relative)?;
-        if let Some(expected) = self.expected.get(relative) {
-            let found = rustix::fs::statat(&fd, c"", AtFlags::EMPTY_PATH)?;
-            self.stage.is_outdated |= (found.st_dev, found.st_ino) != *expected;
-        }
-        Ok(fd)
     }
 
     /// Pins every directory above the path, so that none can be moved with the protected file and replaced.
@@ -213,7 +186,7 @@ impl<'s, 'a> MountPlanner<'s, 'a> {
             return Ok(());
         }
         self.pin_the_way(path)?;
-        let fd = self.target(path)?;
+        let fd = self.point(path)?;
         nothing::denied(kind(fd.as_fd())?)?.attach(fd.as_fd())
     }
 
@@ -242,7 +215,7 @@ impl<'s, 'a> MountPlanner<'s, 'a> {
         if relative.as_os_str().is_empty() || self.pinned.contains(relative) {
             return Ok(());
         }
-        let fd = self.target(relative)?;
+        let fd = self.point(relative)?;
         fix(fd.as_fd(), TAME)?;
         self.pinned.insert(relative.to_owned());
         Ok(())
@@ -255,7 +228,7 @@ impl<'s, 'a> MountPlanner<'s, 'a> {
             return Ok(());
         }
         self.pin_the_way(relative)?;
-        let fd = self.target(relative)?;
+        let fd = self.point(relative)?;
         let kind = kind(fd.as_fd())?;
         if kind == FileType::Fifo {
             // A read-only mount does not keep anybody from writing to it.
@@ -301,11 +274,10 @@ impl<'s, 'a> MountPlanner<'s, 'a> {
 
 /// What does not exist needs no protection.
 fn if_there(done: Result<(), Errno>) -> Result<(), Errno> {
-    if is_absent(done) { Ok(()) } else { done }
-}
-
-fn is_absent(done: Result<(), Errno>) -> bool {
-    matches!(done, Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP))
+    match done {
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(()),
+        done => done,
+    }
 }
 
 fn kind_at(directory: BorrowedFd<'_>, name: &Path) -> Option<FileType> {
