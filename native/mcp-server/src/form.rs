@@ -57,9 +57,11 @@ pub(crate) fn approval(request: &Value, offers_session: bool) -> Form {
     form(message, Map::from_iter([("decision".to_owned(), decision)]), &["decision".to_owned()])
 }
 
-/// The rules that would allow the action, if a choice can show all of them.
+/// The rules that would allow the action, if a choice can show all of them. What a whole call wants is its own text, which as a rule
+/// could be a pattern for others; what a start or a connection wants is a rule.
 fn rules(request: &Value) -> Vec<String> {
-    let rules = request["always"].as_array().or_else(|| request["wanted"].as_array()).into_iter().flatten();
+    let is_of_call = request["fingerprint"].is_string();
+    let rules = request[if is_of_call { "always" } else { "wanted" }].as_array().into_iter().flatten();
     let rules: Vec<String> = rules.filter_map(|rule| rule.as_str().map(str::to_owned)).collect();
     let is_shown =
         |rule: &String| *rule != EVERY_COMMAND && rule.len() <= LONGEST_RULE && printable(rule) == *rule;
@@ -265,6 +267,9 @@ mod tests {
             ApprovalDecision::AllowByRules(rules.map(str::to_owned).to_vec())
         );
         assert_eq!(decision(&json!({"wanted": ["Bash(rm:*)"]}), &said), ApprovalDecision::Deny);
+        let call = json!({"wanted": ["Bash(touch a*)"], "fingerprint": "x"});
+        let said = accepted(json!({"decision": "allow for this session: Bash(touch a*)"}));
+        assert_eq!(decision(&call, &said), ApprovalDecision::Deny);
     }
 
     #[test]

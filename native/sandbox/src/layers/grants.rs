@@ -145,7 +145,16 @@ impl Grants {
 /// Whether a path is one of these, or another name of such a file: a rule of Landlock is about a file, whatever its name.
 fn is_among(path: &Path, denied: &[PathBuf]) -> bool {
     let names = path.symlink_metadata().map_or(0, |found| if found.is_file() { found.nlink() } else { 0 });
-    denied.iter().any(|denied| denied == path || names > 1 && identity_at(denied) == identity_at(path))
+    let mut most = MOST;
+    denied.iter().any(|denied| denied == path || names > 1 && has(denied, identity_at(path), &mut most))
+}
+
+/// Whether this file is at a path or beneath it; also if that is too much to look at.
+fn has(path: &Path, file: (u64, u64), most: &mut usize) -> bool {
+    let Some(left) = most.checked_sub(1) else { return true };
+    *most = left;
+    let is_directory = path.symlink_metadata().is_ok_and(|found| found.is_dir());
+    identity_at(path) == file || is_directory && entries(path).any(|below| has(&below, file, most))
 }
 
 /// The entries of a directory. Links are skipped, since their targets have rules of their own; unreadable directories
@@ -237,8 +246,10 @@ mod tests {
         let (_dir, root) = tree();
         std::fs::hard_link(root.join("a/secret"), root.join("name")).unwrap();
         std::fs::hard_link(root.join("key"), root.join("a/name")).unwrap();
-        let grants = grants(&root, &["a/secret"], &["key"]);
+        std::fs::hard_link(root.join("a/b/deep"), root.join("deep")).unwrap();
+        let grants = grants(&root, &["a/secret", "a/b"], &["key"]);
         assert!(!may(&grants, &root.join("name"), AccessFs::ReadFile));
+        assert!(!may(&grants, &root.join("deep"), AccessFs::ReadFile));
         assert!(may(&grants, &root.join("a/name"), AccessFs::ReadFile));
         assert!(!may(&grants, &root.join("a/name"), AccessFs::WriteFile));
     }
