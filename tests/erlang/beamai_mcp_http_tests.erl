@@ -150,6 +150,9 @@ a_server_that_dies_ends_its_calls_and_may_come_back() ->
             ]
         end),
         Add = fun() -> call(Kernel, <<"mcp__python__add">>, #{<<"a">> => 1}) end,
+        %% Its connections end before it does: until then, a new one may be accepted and ended, too.
+        IsRefused = fun() -> {error, #{message := Message}} = Add(), binary:match(Message, <<"connection refused">>) =/= nomatch end,
+        beamai_test:eventually(IsRefused),
         {error, #{message := Gone, details := #{reason := network}}} = Add(),
         says(Gone, [<<"the MCP server python">>, <<"connection refused">>]),
         ok = mcp_servers:restart(Served),
