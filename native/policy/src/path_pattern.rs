@@ -209,8 +209,8 @@ impl PathPattern {
     }
 }
 
-/// Whether the first of the names are those of the pattern: what is in a directory matches with it. Of the places where a part between two
-/// `**` fits, the first one leaves most for the others.
+/// Whether a path begins with the names of the pattern: if a directory matches, so does everything in it. Where a part between two
+/// `**` fits in several places, the first place is the best, because it leaves the most names for the other parts.
 fn begins(pattern: &[NamePattern], names: &[&OsStr]) -> bool {
     let fits =
         |part: &[NamePattern], names: &[&OsStr]| part.iter().zip(names).all(|(one, name)| one.fits(name));
@@ -291,7 +291,8 @@ fn wild_bytes(part: &str) -> Option<Vec<WildByte>> {
     Some(wild)
 }
 
-/// Whether a whole name fits. After a `*` that has taken too little, it takes one byte more; earlier ones need not.
+/// Whether a whole name fits. If the rest of the name does not fit, the last `*` takes one byte more; to try an earlier `*` again would
+/// change nothing.
 fn fits_wildly(wild: &[WildByte], name: &[u8]) -> bool {
     let (mut at, mut read) = (0, 0);
     let mut last: Option<(usize, usize)> = None;

@@ -79,7 +79,7 @@ fn spelled(text: &str) -> Result<String, String> {
     Ok(format!("{}/{}", origin(&server), normal(path)))
 }
 
-/// What is requested of an address: the fragment is not.
+/// What a client sends of an address: everything but the fragment.
 fn requested(url: &Url) -> String {
     let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
     format!("{}{}", origin(url), normal(&format!("{}{query}", url.path())))

@@ -174,8 +174,8 @@ impl Confinement {
     /// Replaces the paths that the host lists by those without links.
     ///
     /// # Errors
-    /// `isolation_unavailable` if one does not exist, or leads through a link that commands can replace: they would choose what is
-    /// shown or writable.
+    /// `isolation_unavailable` if one does not exist, or leads through a link that commands can replace. With such a link, commands
+    /// would decide what is shown or writable.
     fn resolve_listed(&mut self) -> Result<()> {
         if self.readable.is_empty() && self.writable.is_empty() {
             return Ok(());

@@ -220,7 +220,7 @@ impl PresentSecrets {
         links.for_each(|link| _ = self.add(&link));
     }
 
-    /// Adds what was known earlier: a command may have closed the directory that leads there.
+    /// Adds the secrets that were known before. A command may have closed a directory that leads to them.
     fn keep(&mut self, before: &Self) {
         self.paths.extend(before.paths.iter().cloned());
         self.steps.extend(before.steps.iter().cloned());

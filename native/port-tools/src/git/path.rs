@@ -39,7 +39,7 @@ pub fn path_below(cx: &CallContext, text: &str) -> Result<Vec<u8>> {
 pub fn named(cx: &CallContext, text: &str) -> Result<FilePath> {
     let below = path_below(cx, text)?;
     let there = cx.workspace.path().join(OsStr::from_bytes(&below)).symlink_metadata();
-    // What is not there may have been a directory.
+    // A path that no longer exists may have been a directory.
     let is_tree = there.map_or(true, |found| found.is_dir());
     let path = shown(&below);
     Ok(FilePath { written: path.clone(), path, is_tree })

@@ -46,7 +46,7 @@ struct ReaperLayers {
     signal_scope: Option<SignalScope>,
     /// Whether it counts processes because the Linux kernel does not.
     counts_processes: bool,
-    /// `None` without mounts of its own.
+    /// `None` for a reaper without a private mount tree.
     covers: Option<MountCovers>,
     attempts: Option<AttemptCounters>,
     /// The counts before the next command.
@@ -112,7 +112,7 @@ impl Reaper {
             // Counted before the order comes, because the command's caller waits from then on.
             kept.attempted = kept.attempts.as_ref().and_then(AttemptCounters::read);
             let Some(mut order) = self.next_order(baseline) else { break };
-            // Each command finds all covered, or another reaper.
+            // If a mount is no longer in its place, the port gives the order to another reaper.
             if kept.covers.as_mut().is_some_and(|covers| !covers.hold()) {
                 break;
             }

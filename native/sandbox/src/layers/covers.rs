@@ -1,7 +1,7 @@
-//! Whether the mounts of a reaper still cover what they are to cover.
+//! Checks that the mounts of a reaper still cover the paths that they were made for.
 //!
-//! A mount stays with what lay at a path: it moves away with it, and disappears with it. What lies there later, whatever its inode
-//! number, is not covered.
+//! A mount belongs to the directory entry that it was made on. If somebody moves that entry, the mount moves along; if somebody
+//! deletes it, the mount goes, too. A file that comes to the path later is not covered, even if it has the same inode number.
 
 use super::git::SEALED;
 use crate::Confinement;
@@ -10,7 +10,7 @@ use rustix::fs::{AtFlags, CWD, FileType, StatxAttributes, StatxFlags, statx};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long places of secrets are not looked at again.
+/// Time between two checks of the places of secrets.
 const FRESH: Duration = Duration::from_secs(1);
 
 /// The paths that are covered, or were absent, when a reaper had entered its layers.
@@ -20,7 +20,7 @@ pub struct MountCovers {
     secrets: Vec<Cover>,
     /// When the secrets were looked at.
     looked: Instant,
-    /// Whether each path that was there had a mount of its own, unless it needs none.
+    /// Whether each path that existed had a mount of its own. Links need none, nor does what the host shows or makes writable.
     pub are_whole: bool,
 }
 
@@ -59,7 +59,7 @@ impl MountCovers {
         Self { denied, secrets, looked: Instant::now(), are_whole }
     }
 
-    /// Whether all is as it was: the same mounts, and nothing where nothing was.
+    /// Whether each path still has the same mount, and paths that did not exist still do not.
     pub fn hold(&mut self) -> bool {
         let hold = |covers: &[Cover]| covers.iter().all(|cover| Covering::at(&cover.path) == cover.there);
         if self.looked.elapsed() >= FRESH {
@@ -77,7 +77,7 @@ impl Cover {
         Self { there: Covering::at(&path), path }
     }
 
-    /// Links are not covered, but what they lead to, and the host may show or give a path.
+    /// Whether it has the mount that it needs. The target of a link is covered instead of the link.
     fn is_whole(&self, confinement: &Confinement) -> bool {
         let Some(there) = &self.there else { return true };
         there.is_mount
