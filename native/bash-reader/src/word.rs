@@ -273,7 +273,8 @@ impl Word {
         self.pattern().next().flatten()
     }
 
-    /// The word as one would type it, with `…` for unknown text.
+    /// The word as one would type it, with `…` for unknown text. A tilde that stands for itself is quoted: without quotes, it would be
+    /// the home directory.
     pub fn shown(&self) -> String {
         let text: String = self
             .pieces
@@ -284,7 +285,8 @@ impl Word {
             })
             .collect();
         let is_plain = |char: char| char.is_alphanumeric() || "_-./:=,@%+…*?[]{}~^".contains(char);
-        match !text.is_empty() && text.chars().all(is_plain) {
+        let is_tilde = self.pieces.first() == Some(&WordPiece::Char { char: '~', quoted: true });
+        match !text.is_empty() && text.chars().all(is_plain) && !is_tilde {
             true => text,
             false => format!("'{}'", text.replace('\'', r"'\''")),
         }

@@ -64,7 +64,7 @@ fn rules(request: &Value) -> Vec<String> {
     let rules = request[if is_of_call { "always" } else { "wanted" }].as_array().into_iter().flatten();
     let rules: Vec<String> = rules.filter_map(|rule| rule.as_str().map(str::to_owned)).collect();
     let is_shown =
-        |rule: &String| *rule != EVERY_COMMAND && rule.len() <= LONGEST_RULE && printable(rule) == *rule;
+        |rule: &String| *rule != EVERY_COMMAND && rule.len() <= LONGEST_RULE && one_line(rule) == *rule;
     match rules.len() <= MOST_RULES && rules.iter().all(is_shown) {
         true => rules,
         false => Vec::new(),

@@ -18,6 +18,15 @@ pub(super) struct ConfigEntry {
 }
 
 impl ConfigEntry {
+    /// The entry of a key with dots; `None` if it has none.
+    pub(super) fn of(key: &[u8], value: Option<Vec<u8>>) -> Option<Self> {
+        let first = key.iter().position(|byte| *byte == b'.')?;
+        let last = key.iter().rposition(|byte| *byte == b'.')?;
+        let section = [&key[..first].to_ascii_lowercase(), &key[first..last]].concat();
+        let key = String::from_utf8_lossy(&key[last + 1..]).to_ascii_lowercase();
+        Some(entry(&section, key, value))
+    }
+
     /// The entry's name, for people.
     pub(super) fn name(&self) -> String {
         let subsection = self.subsection.as_ref().map(|text| String::from_utf8_lossy(text) + ".");

@@ -19,6 +19,7 @@ mod budget;
 mod change;
 mod config;
 mod directory;
+mod environment;
 mod files;
 mod findings;
 mod hooks;

@@ -3,6 +3,7 @@
 use super::budget::UNREAD;
 use super::config::{self, CONFIGS, ConfigEntry};
 use super::directory::{OpenDirectory, read_all};
+use super::environment;
 use super::hooks::RelativeHooks;
 use super::known::KnownSettings;
 use super::layout::RepositoryLayout;
@@ -13,7 +14,7 @@ use beamai_workspace::decode_path;
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use std::collections::{BTreeSet, HashMap};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Maximum depth of includes that git follows.
@@ -91,6 +92,8 @@ impl ConfigSources {
             search.note(&config, TrustedKind::Config);
             search.follow(&config, DEPTH);
         }
+        // Git itself takes no relative includes from there.
+        search.take(&References::of(environment::entries()), Path::new("/"), DEPTH);
         let own = search.hooks.clone();
         let beneath = repositories.iter().map(|path| RepositoryLayout::of(top, root, &decode_path(path)));
         let mut layouts: Vec<_> = beneath.chain(RepositoryLayout::around(root)).collect();
@@ -169,11 +172,15 @@ impl<'s> Search<'s> {
     }
 
     fn follow(&mut self, config: &Path, depth: usize) {
-        let references = references(config);
+        self.take(&references(config), config.parent().unwrap_or(config), depth);
+    }
+
+    /// Notes what settings in a directory refer to.
+    fn take(&mut self, references: &References, directory: &Path, depth: usize) {
         self.hooks.extend(references.hooks.iter().flat_map(|path| expanded(path)).map(|path| in_tree(&path)));
         self.trees.extend(references.trees.iter().cloned());
         for include in references.includes.iter().flat_map(|path| expanded(path)) {
-            let path = config.parent().unwrap_or(config).join(include);
+            let path = directory.join(include);
             self.note(&path, TrustedKind::Config);
             if depth > 0 {
                 self.follow(&path, depth - 1);
@@ -203,12 +210,25 @@ impl<'s> Search<'s> {
         if !self.seen.insert((path.to_owned(), kind)) {
             return false;
         }
+        if self.is_surely_elsewhere(path) {
+            return true;
+        }
         let mut way = known_way_of(path, self.links);
         way.steps.retain(|step| self.roots.iter().any(|root| step.path.starts_with(root)));
         if !way.steps.is_empty() {
             self.trusted.push(TrustedPath { kind, way, known: None });
         }
         true
+    }
+}
+
+impl Search<'_> {
+    /// Whether no step of a path is in a writable directory, as the kernel can say in one call for most paths.
+    fn is_surely_elsewhere(&self, path: &Path) -> bool {
+        let is_plain =
+            || path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
+        let is_beneath = || self.roots.iter().any(|root| path.starts_with(root));
+        self.links.is_empty() && is_plain() && !is_beneath() && PathWay::through_links(path).is_none()
     }
 }
 
@@ -248,9 +268,9 @@ fn own_configs() -> Vec<PathBuf> {
 
 /// Directories whose hooks git copies into new repositories.
 pub(super) fn templates() -> Vec<PathBuf> {
-    let configs = own_configs();
-    let named = configs.iter().flat_map(|config| {
-        let references = references(config);
+    let of_files = own_configs().into_iter().map(|config| references(&config));
+    let all = of_files.chain([Arc::new(References::of(environment::entries()))]);
+    let named = all.flat_map(|references| {
         references.templates.iter().flat_map(|path| expanded(path)).collect::<Vec<_>>()
     });
     let variable = std::env::var_os("GIT_TEMPLATE_DIR").map(PathBuf::from);
@@ -292,21 +312,27 @@ fn read(path: &Path) -> Option<References> {
     if text == Err(UNREAD) {
         return None;
     }
-    let entries = text.ok().and_then(|text| config::read(&text).ok()).unwrap_or_default();
-    let mut references = References::default();
-    for entry in entries {
-        let value = entry.path();
-        if entry.is_work_tree() && !value.as_os_str().is_empty() {
-            references.trees.push(value.clone());
+    let entries = text.ok().and_then(|text| config::read(&text).ok());
+    Some(References::of(entries.unwrap_or_default()))
+}
+
+impl References {
+    fn of(entries: Vec<ConfigEntry>) -> Self {
+        let mut references = Self::default();
+        for entry in entries {
+            let value = entry.path();
+            if entry.is_work_tree() && !value.as_os_str().is_empty() {
+                references.trees.push(value.clone());
+            }
+            let ConfigEntry { section, key, .. } = entry;
+            match (section.as_str(), key.as_str()) {
+                _ if value.as_os_str().is_empty() => {}
+                ("include" | "includeif", "path") => references.includes.push(value),
+                ("core", "hookspath") => references.hooks.push(value),
+                ("init", "templatedir") => references.templates.push(value),
+                _ => {}
+            }
         }
-        let ConfigEntry { section, key, .. } = entry;
-        match (section.as_str(), key.as_str()) {
-            _ if value.as_os_str().is_empty() => {}
-            ("include" | "includeif", "path") => references.includes.push(value),
-            ("core", "hookspath") => references.hooks.push(value),
-            ("init", "templatedir") => references.templates.push(value),
-            _ => {}
-        }
+        references
     }
-    Some(references)
 }

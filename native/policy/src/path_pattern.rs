@@ -260,6 +260,11 @@ impl NamePattern {
         if let Some(wild) = wild_bytes(text) {
             return Ok(Self::Wild(wild));
         }
+        if has_backslash_in_class(text) {
+            return Err(format!(
+                "{text:?} has a backslash in a class, where it would stand for itself; write ] first, and ! or ^ later, as in []!]"
+            ));
+        }
         let glob = GlobBuilder::new(text).literal_separator(true).backslash_escape(true).build();
         Ok(Self::Glob(glob.map_err(|error| error.kind().to_string())?.compile_matcher()))
     }
@@ -274,6 +279,25 @@ impl NamePattern {
     }
 }
 
+/// Whether a class contains a backslash. A `]` at its beginning does not end it.
+fn has_backslash_in_class(part: &str) -> bool {
+    let mut chars = part.chars();
+    while let Some(char) = chars.next() {
+        if char == '\\' {
+            chars.next();
+        } else if char == '[' {
+            let inside = chars.as_str().trim_start_matches(['!', '^']);
+            let end = inside.char_indices().skip(1).find(|(_, char)| *char == ']');
+            let (class, rest) = end.map_or((inside, ""), |(at, _)| inside.split_at(at));
+            if class.contains('\\') {
+                return true;
+            }
+            chars = rest.chars();
+        }
+    }
+    false
+}
+
 /// The bytes of a component with wildcards; `None` if it has character classes, or ends in the middle of an escape. Compiling a glob
 /// takes a thousand times as long.
 fn wild_bytes(part: &str) -> Option<Vec<WildByte>> {
@@ -281,7 +305,7 @@ fn wild_bytes(part: &str) -> Option<Vec<WildByte>> {
     let mut bytes = part.bytes();
     while let Some(byte) = bytes.next() {
         wild.push(match byte {
-            b'[' | b']' => return None,
+            b'[' => return None,
             b'*' => WildByte::Any,
             b'?' => WildByte::One,
             b'\\' => WildByte::Byte(bytes.next()?),
@@ -322,14 +346,14 @@ fn fits_wildly(wild: &[WildByte], name: &[u8]) -> bool {
 /// written as file tools show them, `\xFF`.
 fn literal_name(part: &str) -> Option<OsString> {
     let decoded = decode_path(part);
-    if decoded.as_os_str() != part && !part.contains(['*', '?', '[', ']']) {
+    if decoded.as_os_str() != part && !part.contains(['*', '?', '[']) {
         return Some(decoded.into());
     }
     let mut name = String::with_capacity(part.len());
     let mut chars = part.chars();
     while let Some(char) = chars.next() {
         match char {
-            '*' | '?' | '[' | ']' => return None,
+            '*' | '?' | '[' => return None,
             '\\' => name.push(chars.next()?),
             char => name.push(char),
         }

@@ -73,6 +73,9 @@ fn expand(text: &str, all: &mut Vec<String>) -> Result<(), String> {
         all.push(text.to_owned());
         return Ok(());
     };
+    if alternatives.len() == 1 {
+        return Err("its braces have one alternative; write several with commas between them, or \\{ and \\} for the characters".into());
+    }
     alternatives.into_iter().try_for_each(|alternative| expand(&format!("{before}{alternative}{after}"), all))
 }
 
@@ -171,6 +174,7 @@ mod tests {
         assert!(
             matches("a/**/b/**/c", "a/x/b/c/d") && !matches("a/**/b/**/c", "a/c/b") && !matches("a/**", "a")
         );
+        assert!(matches("x]/f", "x]/f/g") && matches("[][]", "]") && matches("y]*", "y]z"));
         assert!(matches("d[!x]f", "dyf") && !matches("d[!x]f", "d/f") && !matches("./**", "/etc/x"));
         assert!(matches("/etc/**", "/etc/passwd") && !matches("/etc/**", "etc/passwd"));
     }
@@ -201,6 +205,11 @@ mod tests {
         assert_eq!(all("\\{a,b\\}").unwrap(), "\\{a,b\\}");
         assert!(
             all("{a").unwrap_err().contains("not closed") && all("a}").unwrap_err().contains("none opens")
+        );
+        assert!(
+            all("{a}").unwrap_err().contains("one alternative")
+                && all("{1..3}x").is_err()
+                && all("a{}b").is_err()
         );
         assert!(all(&"{a,b}".repeat(9)).unwrap_err().contains("256"));
         assert!(matches(".env{,.local}", ".env") && matches(".env{.local,}", "a/.env.local"));
@@ -235,6 +244,7 @@ mod tests {
         assert_eq!(place("~/.ssh/*"), Some("/home/x/.ssh".into()));
         assert_eq!(place("/etc/passwd"), Some("/etc/passwd".into()));
         assert_eq!(place("a//./b\\[1\\]/\\*"), inside("a/b[1]/*"));
+        assert_eq!(place("x]/f"), inside("x]/f"));
         for special in ["*.pem", "a/*/b", "[ab]", "**", "/**", "."] {
             assert_eq!(place(special), None, "{special}");
         }
@@ -259,6 +269,7 @@ mod tests {
         assert!(fault("git:*").contains("glob"));
         assert!(fault("domain:x").contains("WebFetch"));
         assert!(fault("[a").contains("unclosed") && fault("{,a}").contains("empty"));
+        assert!(fault("[a\\]]x").contains("] first") && fault("x[!\\]").contains("] first"));
         assert!(fault("a/{b,..}").contains("..") && fault("[[:alpha:]]").contains("[a-zA-Z]"));
     }
 

@@ -261,12 +261,14 @@ impl ConnectionMonitor {
             true => "; the host's credentials for it are added to its requests",
             false => "",
         };
+        // A rule that asks takes precedence over one that would allow it.
+        let helpful: Vec<&str> = rule.is_none().then_some(wanted).into_iter().collect();
         json!({
             "rule": NETWORK,
             "subject": wanted,
             "message": format!("a running command wants to connect to {to}{with}"),
             "matched_rule": rule,
-            "wanted": [wanted],
+            "wanted": helpful,
             "command": self.command,
         })
     }

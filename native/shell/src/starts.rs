@@ -145,7 +145,10 @@ impl StartMonitor {
             excerpt(&command)
         );
         let stopped = json!({"command": command, "by": by});
-        let hint = HostHint::allow(wanted.iter().map(String::as_str));
+        let hint = match &rule {
+            Some(rule) => held_by(rule),
+            None => HostHint::allow(wanted.iter().map(String::as_str)),
+        };
         let error = ToolError::new(Reason::NeedsApproval, message)
             .hint(hint)
             .with("matched_rule", rule)
@@ -241,7 +244,8 @@ impl StartMonitor {
                 one_line(&shown)
             ),
             "matched_rule": verdict.rule,
-            "wanted": verdict.wanted,
+            // A rule that asks takes precedence over those that would allow it.
+            "wanted": if verdict.rule.is_none() { &*verdict.wanted } else { &[] },
             "command": self.rules.typed(),
             "start": {
                 "program": start.called.to_string_lossy(),
@@ -266,6 +270,18 @@ struct AskReason {
     rule: Option<String>,
     why: Option<String>,
     wanted: Vec<String>,
+}
+
+/// How the host lets a command go on that a rule holds: no other rule helps.
+fn held_by(rule: &str) -> HostHint {
+    HostHint::new(
+        format!(
+            "Give the kernel or the context an approve callback, or take the rule {rule} out of the permissions"
+        ),
+        format!(
+            "Run it where somebody can be asked, or without the rule {rule}, of an option --ask or of the settings"
+        ),
+    )
 }
 
 /// A key for this start by this program. If parts of the start are unknown, the key is unique.

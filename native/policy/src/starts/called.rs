@@ -3,7 +3,7 @@
 use super::program_rule::ProgramRule;
 use super::table;
 use crate::path::{PathRoots, clean};
-use beamai_bash_reader::{Analysis, Word, started};
+use beamai_bash_reader::{Analysis, Word, started, system_name};
 use beamai_isolation::{
     FileIdentity, Interpreter, NamedFile, ProgramStart, Starter, interpreter_arguments, is_loader,
     loaded_arguments,
@@ -258,9 +258,11 @@ pub(super) fn spellings(start: &ProgramStart, directories: &[PathBuf], roots: &P
     spellings
 }
 
-/// A command for display.
+/// A command for display: with the path of its program, unless that is of the system.
 pub(super) fn written(path: &Path, given: &[OsString]) -> String {
+    let path = path.to_string_lossy();
+    let program = system_name(&path).unwrap_or(&path).to_owned();
     let arguments = given.iter().skip(1).map(|text| text.to_string_lossy().into_owned());
-    let words = [base(path)].into_iter().chain(arguments).map(|word| Word::literal(&word).shown());
+    let words = [program].into_iter().chain(arguments).map(|word| Word::literal(&word).shown());
     words.collect::<Vec<_>>().join(" ")
 }

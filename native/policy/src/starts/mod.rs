@@ -348,7 +348,7 @@ pub fn asked_about(start: &ProgramStart) -> (String, String) {
     let whole = called::written(&start.called, &start.arguments);
     let size = match start.has_all_arguments {
         true => extent(&whole),
-        false => format!("{}; it has more arguments than are known here", extent(&whole)),
+        false => format!("{}, and more that was not read", extent(&whole)),
     };
     let rest = if whole.chars().nth(ASKED).is_some() { "; not all of it is shown" } else { "" };
     (cut(whole, ASKED), size + rest)

@@ -119,6 +119,31 @@ fn hooks_in_a_work_tree_of_a_repository_elsewhere_stay() {
 }
 
 #[test]
+fn settings_in_variables_are_the_person_s_own() {
+    let numbered =
+        [("GIT_CONFIG_COUNT", "1"), ("GIT_CONFIG_KEY_0", "core.hooksPath"), ("GIT_CONFIG_VALUE_0", "hk")];
+    let parameters = [("GIT_CONFIG_PARAMETERS", "'core.hooksPath'='hk'")];
+    let left = |variables: &[(&str, &str)], sandbox: &str| {
+        let (outside, dir) = (Outside::new(), TempDir::new_in("/var/tmp").unwrap());
+        person(&outside, dir.path(), "git init -q -b main");
+        let mark = outside.mark();
+        let hook = format!(
+            "mkdir hk; printf '#!/bin/sh\\ntouch {}\\n' > hk/pre-commit; chmod +x hk/pre-commit",
+            mark.display()
+        );
+        let mut port = Command::new(PROGRAM);
+        port.args(["call", "--default", "allow", "--sandbox", sandbox, "--workspace"]).arg(dir.path());
+        port.env("HOME", outside.home.path()).envs(variables.iter().copied());
+        let output = port.args(["shell_exec", &json!({"command": hook}).to_string()]).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        outside.runs(dir.path(), &[&["-c", "core.hooksPath=hk"], COMMIT].concat())
+    };
+    for variables in [&numbered[..], &parameters] {
+        assert!(left(variables, "off") && !left(variables, &required()), "{variables:?}");
+    }
+}
+
+#[test]
 fn settings_in_the_directory_of_a_repository_elsewhere_count() {
     let module = "new s; new m; mkdir m/web; git -C m -c protocol.file.allow=always submodule -q add $PWD/s";
     for setting in ["core.hooksPath ../web/.husky", "core.hooksPath $PWD/m/web/.husky"] {
