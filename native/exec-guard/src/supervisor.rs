@@ -17,6 +17,7 @@ use rustix::io::Errno;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The port's handle of the supervisor thread, which ends when the reaper and all processes beneath it have ended.
@@ -39,6 +40,11 @@ impl OrderState {
             unwritable: UnwritableDirs::default(),
             found: ProgramCache::default(),
         }
+    }
+
+    /// Whether all that it starts is covered, and only deny rules decide.
+    fn covers_everything(&self) -> bool {
+        self.vouched.coverage == StartCoverage::Everything
     }
 
     fn lineage(&self) -> MutexGuard<'_, Lineage> {
@@ -144,14 +150,19 @@ impl Supervisor {
         }
         let thread = report.thread;
         let target = watch.target(&self.view, report)?;
+        let (file, stamps) = (target.program.image(), target.program.stamps.clone());
+        let mut start = start(target, unknown(0));
+        // All processes beneath the reaper are of this order, so it does not matter which one starts the program.
+        if watch.covers_everything() && watch.vouched.judge.admits(&start) {
+            let is_still_there = self.listener.waits(report.id);
+            return Ok(if is_still_there { StartResponse::GoOn } else { StartResponse::Later });
+        }
         let task = ProcessInfo::of(task::process_of(thread)?)?;
-        let starter = self.starter(&watch, &task);
+        start.starter = self.starter(&watch, &task);
         // Only now is it certain that nothing read above came from a later process with the same number.
         if !self.listener.waits(report.id) {
             return Ok(StartResponse::Later);
         }
-        let (file, stamps) = (target.program.image(), target.program.stamps.clone());
-        let mut start = start(target, starter);
         let pending = |start: ProgramStart, coverage| {
             let ProgramStart { file: program, arguments, has_all_arguments, .. } = start;
             let origin = AllowedStart::new(program, arguments, has_all_arguments, coverage);
@@ -226,19 +237,25 @@ impl Supervisor {
                     AllowedStart::clone(&origin);
                 Starter { pid, program, arguments, has_all_arguments, directory: None, coverage }
             }
-            None => {
-                let program = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
-                let coverage = StartCoverage::NOTHING;
-                Starter {
-                    pid,
-                    program,
-                    arguments: Vec::new(),
-                    has_all_arguments: false,
-                    directory: None,
-                    coverage,
-                }
-            }
+            None => Starter {
+                program: std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default(),
+                // What a process says of itself is for messages alone, so not where it could change the verdict.
+                arguments: if watch.covers_everything() { task::arguments(pid) } else { Vec::new() },
+                ..unknown(pid)
+            },
         }
+    }
+}
+
+/// A starter of which nothing is known, and which so covers nothing.
+fn unknown(pid: i32) -> Starter {
+    Starter {
+        pid,
+        program: PathBuf::new(),
+        arguments: Vec::new(),
+        has_all_arguments: false,
+        directory: None,
+        coverage: StartCoverage::NOTHING,
     }
 }
 

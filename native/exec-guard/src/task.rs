@@ -3,8 +3,10 @@
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags, statx};
 use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
@@ -131,6 +133,14 @@ pub(super) fn file_id(at: impl std::os::fd::AsFd, path: &str) -> Result<FileId, 
     let flags = if path.is_empty() { AtFlags::EMPTY_PATH } else { AtFlags::empty() };
     let found = statx(at, path, flags, StatxFlags::INO)?;
     Ok((found.stx_dev_major.into(), found.stx_dev_minor.into(), found.stx_ino))
+}
+
+/// The arguments of a process, as its memory has them now, shortened.
+pub(super) fn arguments(pid: i32) -> Vec<OsString> {
+    let mut room = [0; 1024];
+    let text = read(&path(pid, "cmdline"), &mut room).unwrap_or_default();
+    let words = text.strip_suffix(b"\0").unwrap_or(text).split(|byte| *byte == 0);
+    words.filter(|_| !text.is_empty()).map(|word| OsStr::from_bytes(word).to_owned()).collect()
 }
 
 /// The working directory of a thread, by its path in the sandbox.

@@ -179,6 +179,11 @@ pub trait StartJudge: Send + Sync {
     /// Decides about a start.
     fn decide(&self, start: &ProgramStart) -> StartDecision;
 
+    /// Whether a start goes on whoever makes it. Only asked where an order covers everything; what is not admitted is decided about.
+    fn admits(&self, _: &ProgramStart) -> bool {
+        false
+    }
+
     /// Takes a start that needs approval. Dropping `held` refuses it.
     fn hold(&self, start: ProgramStart, held: Box<dyn HeldStart>);
 }

@@ -329,6 +329,10 @@ impl StartJudge for CommandStartJudge {
         }
     }
 
+    fn admits(&self, start: &ProgramStart) -> bool {
+        self.0.rules.admits(start)
+    }
+
     fn hold(&self, start: ProgramStart, held: Box<dyn HeldStart>) {
         let Self(starts) = self;
         match (starts.rules.judge(&start), &starts.asker) {

@@ -74,6 +74,10 @@ impl StartJudge for PreparedRules {
         }
     }
 
+    fn admits(&self, start: &ProgramStart) -> bool {
+        self.rule(start).is_none()
+    }
+
     /// Never called with a start to ask about: no decision above is to hold one.
     fn hold(&self, _: ProgramStart, held: Box<dyn HeldStart>) {
         held.refuse();

@@ -207,6 +207,11 @@ impl StartRules {
             })
     }
 
+    /// Whether no rule denies a start: where the command covers everything, that is all there is to decide.
+    pub fn admits(&self, start: &ProgramStart) -> bool {
+        self.deny.rule(start).is_none()
+    }
+
     /// Decides about a start.
     pub fn judge(&self, start: &ProgramStart) -> StartVerdict {
         if let Some(rule) = self.deny.rule(start) {
