@@ -1,9 +1,8 @@
 //! The paths that deny rules keep from programs, for the sandbox to enforce: programs open files without asking.
 
-use super::path::PathRoots;
-use super::path_rule::PathRule;
 use super::rule::PermissionRule;
 use super::starts::DeniedStarts;
+use beamai_path_rules::{PathRoots, PathRule};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

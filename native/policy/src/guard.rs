@@ -1,12 +1,11 @@
 //! Checks rules on opened files: a permission holds for exactly the paths that were judged.
 
 use super::Policy;
-use super::path::PathRoots;
-use super::path_rule::PathRule;
 use super::permission_request::{FilePath, Operand, PermissionRequest, PermissionRequests};
 use super::secret_paths::SecretPaths;
 use super::verdict::Verdict;
 use beamai_base::{Reason, Result, ToolError, excerpt};
+use beamai_path_rules::{PathRoots, PathRule};
 use beamai_workspace::{Access, AccessGuard, decode_path};
 use serde_json::Value;
 use std::collections::HashMap;

@@ -9,9 +9,6 @@ mod denied_paths;
 mod guard;
 mod mode;
 mod network;
-mod path;
-mod path_pattern;
-mod path_rule;
 mod pattern;
 mod permission_request;
 mod redirect_policy;
@@ -37,9 +34,9 @@ pub use verdict::{Judgement, Verdict};
 
 use beamai_base::Result;
 use beamai_isolation::{SandboxMode, SandboxSettings};
+use beamai_path_rules::PathRoots;
 use beamai_workspace::Workspace;
 use guard::FileGuard;
-use path::PathRoots;
 use pattern::RulePattern;
 use rule::{PermissionRule, RuleNames};
 use secret_paths::{SecretPaths, naming};
@@ -91,7 +88,10 @@ impl Policy {
     #[must_use]
     pub fn with_sandbox(self, sandbox: &SandboxSettings) -> Self {
         let shown: Vec<String> = sandbox.readable.iter().chain(&sandbox.writable).cloned().collect();
-        let secrets = self.roots.secrets(&shown);
+        let secrets = self
+            .roots
+            .workspace()
+            .map_or_else(SecretPaths::default, |workspace| SecretPaths::within(workspace, &shown));
         Self { secrets, is_enforced: sandbox.mode == SandboxMode::Required, ..self }
     }
 

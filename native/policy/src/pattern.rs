@@ -1,14 +1,13 @@
 //! The pattern of a rule, whose kind depends on the rule's tool.
 
 use super::network::NETWORK;
-use super::path::{PathRoots, clean};
-use super::path_rule::PathRule;
 use super::permission_request::{FilePath, Operand};
 use super::repository;
 use super::rule::PermissionRule;
 use super::url::UrlPattern;
 use super::words::CommandPattern;
 use beamai_base::{Destination, HostPattern};
+use beamai_path_rules::{PathRoots, PathRule, clean};
 use beamai_workspace::decode_path;
 use globset::{GlobBuilder, GlobMatcher};
 

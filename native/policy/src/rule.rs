@@ -1,13 +1,12 @@
 //! One rule: a tool's canonical name, optionally with a pattern.
 
-use super::path::PathRoots;
-use super::path_rule::PathRule;
 use super::pattern::RulePattern;
 use super::permission_request::{CommandLine, FilePath, Operand};
 use super::text::Examples;
 use super::words::{Certainty, CommandPattern};
 use beamai_base::{Reason, Result, ToolError, nearest};
 use beamai_bash_reader::analyse;
+use beamai_path_rules::{PathRoots, PathRule};
 use std::sync::LazyLock;
 
 /// The prefix of names of MCP servers' tools.

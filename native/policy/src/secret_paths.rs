@@ -1,11 +1,10 @@
 //! Known places of secrets within a workspace: the sandbox hides them from commands, and file tools refuse them.
 
-use super::path::{PathRoots, clean};
-use super::path_rule::PathRule;
 use super::pattern::RulePattern;
 use super::permission_request::{FilePath, Operand, PermissionRequest};
 use super::rule::PermissionRule;
 use beamai_isolation::secrets;
+use beamai_path_rules::{PathRoots, PathRule, clean};
 use beamai_workspace::{Workspace, decode_path};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

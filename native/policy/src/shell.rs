@@ -2,8 +2,6 @@
 
 use super::Policy;
 use super::mode::PolicyMode;
-use super::path::{clean, is_outside};
-use super::path_rule::PathRule;
 use super::pattern::RulePattern;
 use super::permission_request::CommandLine;
 use super::repository;
@@ -14,6 +12,7 @@ use super::words::{Certainty, CommandPattern};
 use beamai_bash_reader::{
     Analysis, CharClass, CodePath, Doubt, Invocation, InvocationKind, Word, analyse, is_message, is_telling,
 };
+use beamai_path_rules::{PathRule, clean, is_outside};
 use std::path::PathBuf;
 
 /// Programs that neither read nor write the files that their arguments name.

@@ -1,7 +1,7 @@
 //! Patterns of commands: exact, prefix (`git:*`), glob.
 
-use super::path::clean;
 use beamai_bash_reader::{Invocation, Word, system_name, words};
+use beamai_path_rules::clean;
 use globset::{Glob, GlobMatcher};
 use std::path::{Path, PathBuf};
 

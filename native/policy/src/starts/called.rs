@@ -2,12 +2,12 @@
 
 use super::program_rule::ProgramRule;
 use super::table;
-use crate::path::{PathRoots, clean};
 use beamai_bash_reader::{Analysis, Word, started, system_name};
 use beamai_isolation::{
     FileIdentity, Interpreter, NamedFile, ProgramStart, Starter, interpreter_arguments, is_loader,
     loaded_arguments,
 };
+use beamai_path_rules::{PathRoots, clean};
 use std::ffi::OsString;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;

@@ -2,9 +2,9 @@
 
 use super::called;
 use super::program_rule::{self, ProgramRule};
-use crate::path::PathRoots;
 use crate::rule::PermissionRule;
 use beamai_isolation::{HeldStart, ProgramStart, StartCoverage, StartDecision, StartJudge};
+use beamai_path_rules::PathRoots;
 use std::sync::Arc;
 
 /// The deny rules that are about commands.

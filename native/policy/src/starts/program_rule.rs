@@ -5,11 +5,11 @@
 
 use super::called::CommandForm;
 use super::table;
-use crate::path::{PathRoots, clean};
 use crate::rule::PermissionRule;
 use crate::words::{Certainty, CommandPattern};
 use beamai_bash_reader::{SYSTEM_DIRECTORIES, Word};
 use beamai_isolation::FileIdentity;
+use beamai_path_rules::{PathRoots, clean};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 

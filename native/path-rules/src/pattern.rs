@@ -3,7 +3,7 @@
 //! A pattern without a slash matches at any depth; one with a slash is relative to the workspace; `/…` is absolute and
 //! `~/…` is in the home directory. A pattern that matches a directory matches everything in it.
 
-use super::path::PathRoots;
+use super::roots::PathRoots;
 use beamai_base::PathWay;
 use beamai_bash_reader::CharClass;
 use beamai_workspace::decode_path;

@@ -1,7 +1,7 @@
 //! Patterns of paths, with the rules of ignore files, and with alternatives in braces.
 
-use super::path::PathRoots;
-use super::path_pattern::PathPattern;
+use super::pattern::PathPattern;
+use super::roots::PathRoots;
 use beamai_bash_reader::CharClass;
 use std::path::{Path, PathBuf};
 
@@ -10,12 +10,15 @@ const MOST_ALTERNATIVES: usize = 256;
 
 /// A compiled pattern: what any of its alternatives matches.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct PathRule(Vec<PathPattern>);
+pub struct PathRule(Vec<PathPattern>);
 
 impl PathRule {
+    /// Compiles a pattern, as docs/permissions.md describes it under "Rules about files".
+    ///
     /// # Errors
-    /// The problem, as the end of a sentence.
-    pub(super) fn new(text: &str, roots: &PathRoots) -> Result<Self, String> {
+    /// The problem, as the end of a sentence: an empty pattern or alternative, `..`, a brace without its counterpart, more than 256
+    /// alternatives, a malformed class, `~/` without a home directory.
+    pub fn new(text: &str, roots: &PathRoots) -> Result<Self, String> {
         let mut alternatives = Vec::new();
         expand(text, &mut alternatives)?;
         alternatives.iter().try_for_each(|text| check(text))?;
@@ -23,38 +26,39 @@ impl PathRule {
     }
 
     /// The alternatives that lead through links now, with what they lead to; `None` if there are none.
-    pub(super) fn followed(&self, roots: &PathRoots) -> Option<Self> {
+    pub fn followed(&self, roots: &PathRoots) -> Option<Self> {
         let followed: Vec<PathPattern> = self.0.iter().filter_map(|one| one.followed(roots)).collect();
         (!followed.is_empty()).then_some(Self(followed))
     }
 
-    /// As [`PathPattern::may_be_in`].
-    pub(super) fn may_be_in(&self, directory: &Path) -> bool {
+    /// Whether anything beneath a directory can match. Relative patterns can match anywhere in the workspace.
+    pub fn may_be_in(&self, directory: &Path) -> bool {
         self.0.iter().any(|one| one.may_be_in(directory))
     }
 
-    /// The paths that alternatives without wildcards name; see [`PathPattern::place`].
-    pub(super) fn places(&self, roots: &PathRoots) -> impl Iterator<Item = PathBuf> {
+    /// The absolute paths that alternatives without wildcards name; without a slash, in the top directory of the workspace. Directories
+    /// that contain the workspace are not among them.
+    pub fn places(&self, roots: &PathRoots) -> impl Iterator<Item = PathBuf> {
         self.0.iter().filter_map(|one| one.place(roots))
     }
 
-    /// As [`PathPattern::names_within`].
-    pub(super) fn names_within(&self, path: &Path, roots: &PathRoots) -> bool {
+    /// Whether the literal part of an alternative names this path of the workspace, or something in it.
+    pub fn names_within(&self, path: &Path, roots: &PathRoots) -> bool {
         self.0.iter().any(|one| one.names_within(path, roots))
     }
 
-    /// As [`PathPattern::matches`].
-    pub(super) fn matches(&self, path: &Path, roots: &PathRoots) -> bool {
+    /// Whether a path matches, or a directory above it. Paths in the workspace are relative to it.
+    pub fn matches(&self, path: &Path, roots: &PathRoots) -> bool {
         self.0.iter().any(|one| one.matches(path, roots))
     }
 
-    /// As [`PathPattern::covers`].
-    pub(super) fn covers(&self, directory: &Path, roots: &PathRoots) -> bool {
+    /// Whether everything below a directory matches, whatever its name.
+    pub fn covers(&self, directory: &Path, roots: &PathRoots) -> bool {
         self.0.iter().any(|one| one.covers(directory, roots))
     }
 
-    /// As [`PathPattern::may_match`].
-    pub(super) fn may_match(&self, text: &[CharClass]) -> bool {
+    /// Whether a partly known text can be, or end with, a matching path.
+    pub fn may_match(&self, text: &[CharClass]) -> bool {
         self.0.iter().any(|one| one.may_match(text))
     }
 }
@@ -230,7 +234,7 @@ mod tests {
     fn what_a_pattern_names_literally_has_a_place() {
         let dir = tempfile::tempdir().unwrap();
         let workspace = Workspace::open(dir.path()).unwrap();
-        let roots = PathRoots::with_home(&workspace, "/home/x");
+        let roots = PathRoots::of(&workspace).with_home("/home/x");
         let place = |text: &str| {
             let rule = PathRule::new(text, &roots).unwrap();
             rule.places(&roots).next().map(|place| place.display().to_string())
