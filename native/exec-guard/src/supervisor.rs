@@ -228,9 +228,11 @@ impl Supervisor {
         Ok(StartResponse::GoOn)
     }
 
+    /// The starter, from the start that it comes from. Where everything is covered, starts are not remembered, and a process is
+    /// described by what it says of itself, which only messages show.
     fn starter(&self, watch: &OrderState, task: &ProcessInfo) -> Starter {
-        let origin = watch.lineage().origin(task);
         let pid = task.pid;
+        let origin = if watch.covers_everything() { None } else { watch.lineage().origin(task) };
         match origin {
             Some(origin) => {
                 let AllowedStart { program, arguments, has_all_arguments, coverage } =
@@ -239,7 +241,6 @@ impl Supervisor {
             }
             None => Starter {
                 program: std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default(),
-                // What a process says of itself is for messages alone, so not where it could change the verdict.
                 arguments: if watch.covers_everything() { task::arguments(pid) } else { Vec::new() },
                 ..unknown(pid)
             },

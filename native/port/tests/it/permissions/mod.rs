@@ -365,6 +365,16 @@ fn what_is_denied_is_refused_beneath_a_runner_and_listed() {
     assert!(fixture.run(&["--allow", "Bash(make:*)"], "make").is_ok && !fixture.path("x").exists());
 }
 
+#[test]
+fn a_refused_start_names_who_made_it_where_everything_is_covered() {
+    let fixture = Fixture::new();
+    let policy = ["--default", "allow", "--deny", "Bash(rm -rf:*)"];
+    let answer = fixture.run(&policy, "awk 'BEGIN { system(\"rm -rf x; true\") }'");
+    let refused = &answer.value["refused"][0];
+    assert_eq!(refused["command"], "rm -rf x", "{answer:?}");
+    assert!(refused["by"].as_str().unwrap().ends_with("sh -c 'rm -rf x; true'"), "{answer:?}");
+}
+
 /// A deny rule holds for the file that its name leads to, and for what a `#!` line makes of it. The command's own text does
 /// not show what the script starts.
 #[test]
