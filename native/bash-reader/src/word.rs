@@ -273,8 +273,8 @@ impl Word {
         self.pattern().next().flatten()
     }
 
-    /// The word as one would type it, with `…` for unknown text. A tilde that stands for itself is quoted: without quotes, it would be
-    /// the home directory.
+    /// The word as one would type it, with `…` for unknown text. A tilde that stands for itself is quoted where it could be
+    /// the home directory without quotes: at the beginning, and after `=` or `:` as in an assignment.
     pub fn shown(&self) -> String {
         let text: String = self
             .pieces
@@ -285,7 +285,10 @@ impl Word {
             })
             .collect();
         let is_plain = |char: char| char.is_alphanumeric() || "_-./:=,@%+…*?[]{}~^".contains(char);
-        let is_tilde = self.pieces.first() == Some(&WordPiece::Char { char: '~', quoted: true });
+        let tilde = WordPiece::Char { char: '~', quoted: true };
+        let begins =
+            |at: usize| at == 0 || matches!(self.pieces[at - 1], WordPiece::Char { char: '=' | ':', .. });
+        let is_tilde = self.pieces.iter().enumerate().any(|(at, piece)| *piece == tilde && begins(at));
         match !text.is_empty() && text.chars().all(is_plain) && !is_tilde {
             true => text,
             false => format!("'{}'", text.replace('\'', r"'\''")),

@@ -260,11 +260,7 @@ impl NamePattern {
         if let Some(wild) = wild_bytes(text) {
             return Ok(Self::Wild(wild));
         }
-        if has_backslash_in_class(text) {
-            return Err(format!(
-                "{text:?} has a backslash in a class, where it would stand for itself; write ] first, and ! or ^ later, as in []!]"
-            ));
-        }
+        check_classes(text)?;
         let glob = GlobBuilder::new(text).literal_separator(true).backslash_escape(true).build();
         Ok(Self::Glob(glob.map_err(|error| error.kind().to_string())?.compile_matcher()))
     }
@@ -279,20 +275,42 @@ impl NamePattern {
     }
 }
 
-/// Whether a class contains a backslash. A `]` at its beginning does not end it.
-fn has_backslash_in_class(part: &str) -> bool {
+/// Checks the classes of a component for what globs read in several ways. A `]` at its beginning does not end a class.
+fn check_classes(part: &str) -> Result<(), String> {
     let mut chars = part.chars();
     while let Some(char) = chars.next() {
         if char == '\\' {
             chars.next();
         } else if char == '[' {
-            let inside = chars.as_str().trim_start_matches(['!', '^']);
+            let inside = chars.as_str();
+            let inside = inside.strip_prefix(['!', '^']).unwrap_or(inside);
             let end = inside.char_indices().skip(1).find(|(_, char)| *char == ']');
             let (class, rest) = end.map_or((inside, ""), |(at, _)| inside.split_at(at));
             if class.contains('\\') {
-                return true;
+                return Err(format!(
+                    "{part:?} has a backslash in a class, where it would stand for itself; write ] first, and ! or ^ later, as in []!]"
+                ));
+            }
+            if has_dash_after_range(class) {
+                return Err(format!(
+                    "{part:?} has a - after a range in a class; write it last, as in [0-9_-]"
+                ));
             }
             chars = rest.chars();
+        }
+    }
+    Ok(())
+}
+
+/// Whether a class has a dash after a range that is not at its end.
+fn has_dash_after_range(class: &str) -> bool {
+    let class: Vec<char> = class.chars().collect();
+    let mut at = 0;
+    while at + 2 < class.len() {
+        let is_range = class[at + 1] == '-';
+        at += if is_range { 3 } else { 1 };
+        if is_range && class.get(at) == Some(&'-') && at + 1 < class.len() {
+            return true;
         }
     }
     false

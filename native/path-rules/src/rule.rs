@@ -273,6 +273,8 @@ mod tests {
         assert!(fault("git:*").contains("glob"));
         assert!(fault("domain:x").contains("WebFetch"));
         assert!(fault("[a").contains("unclosed") && fault("{,a}").contains("empty"));
+        assert!(fault("[0-9-_]*").contains("last") && fault("[!!-a-c]").contains("last"));
+        assert!(PathRule::new("[a-z0-9_-]*", &PathRoots::default()).is_ok());
         assert!(fault("[a\\]]x").contains("] first") && fault("x[!\\]").contains("] first"));
         assert!(fault("a/{b,..}").contains("..") && fault("[[:alpha:]]").contains("[a-zA-Z]"));
     }

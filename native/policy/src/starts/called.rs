@@ -8,6 +8,7 @@ use beamai_isolation::{
     loaded_arguments,
 };
 use beamai_path_rules::{PathRoots, clean};
+use beamai_workspace::encode_path;
 use std::ffi::OsString;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
@@ -253,14 +254,15 @@ pub(super) fn spellings(start: &ProgramStart, directories: &[PathBuf], roots: &P
     for path in below.filter(|path| path.is_relative()) {
         let path = path.to_string_lossy();
         spellings.push(format!("./{path}"));
-        spellings.extend(path.contains('/').then(|| path.into_owned()));
+        // A tilde at the beginning of a rule is the home directory.
+        spellings.extend((path.contains('/') && !path.starts_with('~')).then(|| path.into_owned()));
     }
     spellings
 }
 
 /// A command for display: with the path of its program, unless that is of the system.
 pub(super) fn written(path: &Path, given: &[OsString]) -> String {
-    let path = path.to_string_lossy();
+    let path = encode_path(path);
     let program = system_name(&path).unwrap_or(&path).to_owned();
     let arguments = given.iter().skip(1).map(|text| text.to_string_lossy().into_owned());
     let words = [program].into_iter().chain(arguments).map(|word| Word::literal(&word).shown());

@@ -369,6 +369,10 @@ fn cut(mut text: String, most: usize) -> String {
 
 /// The rules that would allow a start: by its name, and its first argument if that looks like a subcommand.
 fn wanted(start: &ProgramStart) -> Vec<String> {
+    // A rule cannot name it.
+    if start.called.to_str().is_none() {
+        return Vec::new();
+    }
     let is_plain = |text: &String| {
         text.starts_with(|char: char| char.is_ascii_alphanumeric())
             && text.chars().all(|char| char.is_ascii_alphanumeric() || "-_./:".contains(char))
