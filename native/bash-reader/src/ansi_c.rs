@@ -14,6 +14,22 @@ pub(super) fn read(cursor: &mut Cursor) -> Option<String> {
     }
 }
 
+/// A text in such quotes, with its control characters as escapes.
+pub(super) fn quoted(text: &str) -> String {
+    let mut quoted = String::from("$'");
+    for char in text.chars() {
+        match char {
+            '\n' => quoted.push_str(r"\n"),
+            '\r' => quoted.push_str(r"\r"),
+            '\t' => quoted.push_str(r"\t"),
+            '\\' | '\'' => quoted.extend(['\\', char]),
+            char if char.is_ascii_control() => quoted.push_str(&format!(r"\x{:02x}", u32::from(char))),
+            char => quoted.push(char),
+        }
+    }
+    quoted + "'"
+}
+
 fn escape(cursor: &mut Cursor) -> Option<char> {
     let char = match cursor.next_raw()? {
         'a' => '\x07',
@@ -66,6 +82,13 @@ mod tests {
         assert_eq!(decoded(r"\x67it'").as_deref(), Some("git"));
         assert_eq!(decoded(r"\147\151t'").as_deref(), Some("git"));
         assert_eq!(decoded(r"\u0067\'\\\n'").as_deref(), Some("g'\\\n"));
+    }
+
+    #[test]
+    fn what_is_quoted_reads_back() {
+        let text = "a'\\\n\t\r\x1b\x7f1é";
+        assert_eq!(quoted(text), r"$'a\'\\\n\t\r\x1b\x7f1é'");
+        assert_eq!(decoded(quoted(text).strip_prefix("$'").unwrap()).as_deref(), Some(text));
     }
 
     #[test]

@@ -133,7 +133,7 @@ mod tests {
     fn shown(word: &[WordPiece]) -> String {
         let shown = |piece: &WordPiece| match piece {
             WordPiece::Char { char, .. } => *char,
-            WordPiece::Unknown { .. } => '$',
+            WordPiece::Unknown { .. } | WordPiece::EmptyQuotes => '$',
         };
         word.iter().map(shown).collect()
     }

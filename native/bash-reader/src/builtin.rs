@@ -204,5 +204,6 @@ fn may_have_subscript(word: &Word) -> bool {
         && word.pieces.iter().any(|piece| match piece {
             WordPiece::Char { char, quoted } => *char == '[' || !quoted && matches!(char, '*' | '?'),
             WordPiece::Unknown { source, .. } => *source != ExpansionSource::Number,
+            WordPiece::EmptyQuotes => false,
         })
 }

@@ -51,7 +51,8 @@ impl CommandParser<'_> {
         let word = self.word()?;
         let is_quoted = word.has_quotes
             || word.pieces.iter().any(|piece| matches!(piece, WordPiece::Char { quoted: true, .. }));
-        let end: Option<String> = word.pieces.iter().map(end_char).collect();
+        let pieces = word.pieces.iter().filter(|piece| **piece != WordPiece::EmptyQuotes);
+        let end: Option<String> = pieces.map(end_char).collect();
         let end = end
             .filter(|end| !end.is_empty())
             .ok_or(ParseError::new("the end of a here-document is unusual"))?;
@@ -60,7 +61,7 @@ impl CommandParser<'_> {
     }
 
     fn target(&mut self, operator: &str, simple: &mut SimpleCommand) -> Result<()> {
-        let words = self.word()?.expand().unwrap_or_default();
+        let words = self.word()?.expand(self.home()).unwrap_or_default();
         let [word] =
             <[_; 1]>::try_from(words).map_err(|_| ParseError::new("a redirection names no single file"))?;
         let text = word.text();

@@ -51,10 +51,13 @@ impl CommandParser<'_> {
     }
 
     fn single(&mut self, word: &mut RawWord) -> Result<()> {
-        word.has_quotes = true;
+        let start = word.open_quotes();
         loop {
             match self.cursor.next_raw() {
-                Some('\'') => return Ok(()),
+                Some('\'') => {
+                    word.close_quotes(start);
+                    return Ok(());
+                }
                 Some(char) => word.push(char, true),
                 None => return Err(ParseError::new("a quote is not closed")),
             }
@@ -62,10 +65,13 @@ impl CommandParser<'_> {
     }
 
     fn double(&mut self, word: &mut RawWord) -> Result<()> {
-        word.has_quotes = true;
+        let start = word.open_quotes();
         loop {
             match self.cursor.next() {
-                Some('"') => return Ok(()),
+                Some('"') => {
+                    word.close_quotes(start);
+                    return Ok(());
+                }
                 None => return Err(ParseError::new("a quote is not closed")),
                 Some(char) => self.quoted(char, word, "\"\\$`")?,
             }
@@ -119,10 +125,11 @@ impl CommandParser<'_> {
             }
             Some('\'') if !in_quotes => {
                 self.cursor.next();
-                word.has_quotes = true;
+                let start = word.open_quotes();
                 let text =
                     ansi_c::read(&mut self.cursor).ok_or(ParseError::new("a $'…' in it is unusual"))?;
                 text.chars().for_each(|char| word.push(char, true));
+                word.close_quotes(start);
             }
             Some('"') if !in_quotes => return Err(ParseError::new("$\"…\" is translated by the locale")),
             Some('[') => return Err(ParseError::new("$[…] is an old form of arithmetic")),

@@ -22,6 +22,7 @@ mod plain;
 mod run;
 #[cfg(test)]
 mod tests;
+mod tilde;
 mod values;
 mod variable;
 mod word;
@@ -57,6 +58,8 @@ pub struct Analysis {
     read: usize,
     /// Values of its variables.
     values: values::Values,
+    /// The home directory, which tildes stand for.
+    home: Option<String>,
     /// Functions that are certainly defined.
     functions: Vec<String>,
     /// Whether a builtin reads files that redirections open.
@@ -125,9 +128,10 @@ impl ParseError {
     }
 }
 
-/// Analyses a command.
-pub fn analyse(command: &str) -> Analysis {
-    let mut analysis = Analysis::default();
+/// Analyses a command. Tildes in it stand for `home`, which is the value of `HOME` that its shell gets; what they stand for is
+/// unknown if that is `None`.
+pub fn analyse(command: &str, home: Option<&str>) -> Analysis {
+    let mut analysis = Analysis::of(home);
     if let Err(ParseError(why)) = parser::read(command, 0, &mut analysis) {
         analysis.doubt(String::new(), &why);
     }
@@ -141,9 +145,9 @@ pub fn analyse(command: &str) -> Analysis {
     analysis
 }
 
-/// Analyses a program started with these words.
-pub fn started(words: &[String]) -> Analysis {
-    let mut analysis = Analysis::default();
+/// Analyses a program started with these words. Tildes in a text that it runs stand for `home`, as for [`analyse`].
+pub fn started(words: &[String], home: Option<&str>) -> Analysis {
+    let mut analysis = Analysis::of(home);
     let known = words.iter().map(|text| Word::literal(text)).collect();
     if let Err(ParseError(why)) = run::words(&mut analysis, known) {
         analysis.doubt(String::new(), &why);
@@ -151,9 +155,10 @@ pub fn started(words: &[String]) -> Analysis {
     analysis
 }
 
-/// The words of a text that consists of a name and arguments only; `None` for any other text.
-pub fn words(text: &str) -> Option<Vec<Word>> {
-    let mut analysis = Analysis::default();
+/// The words of a text that consists of a name and arguments only; `None` for any other text. Tildes in it stand for `home`, as for
+/// [`analyse`].
+pub fn words(text: &str, home: Option<&str>) -> Option<Vec<Word>> {
+    let mut analysis = Analysis::of(home);
     let words = parser::words(text, &mut analysis).ok()?;
     (analysis.programs.is_empty() && analysis.doubts.is_empty()).then_some(words)
 }
@@ -204,7 +209,7 @@ fn foresee(words: &[Word], texts: &[String], is_all: bool) -> bool {
                 (0..reached.len()).map(|at| at >= first).collect()
             }
             false => {
-                let step = |at: usize| at > 0 && reached[at - 1] && word.may_expand_to(&texts[at - 1]);
+                let step = |at: usize| at > 0 && reached[at - 1] && word.may_be(&texts[at - 1]);
                 (0..reached.len()).map(step).collect()
             }
         };
@@ -214,6 +219,10 @@ fn foresee(words: &[Word], texts: &[String], is_all: bool) -> bool {
 }
 
 impl Analysis {
+    fn of(home: Option<&str>) -> Self {
+        Self { home: home.map(str::to_owned), ..Self::default() }
+    }
+
     /// Whether redirections open no file.
     pub fn opens_nothing(&self) -> bool {
         self.writes.is_empty() && self.reads.is_empty() && self.inputs.is_empty()

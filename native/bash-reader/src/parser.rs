@@ -78,12 +78,21 @@ pub(super) fn words(text: &str, out: &mut Analysis) -> Result<Vec<Word>> {
     parse(text, 0, out, |parser| {
         parser.blanks();
         while parser.cursor.peek().is_some_and(|char| !ends_word(char)) {
-            words.extend(parser.word()?.expand().unwrap_or_default());
+            words.extend(parser.word()?.expand(parser.home()).unwrap_or_default());
             parser.blanks();
         }
         parser.end()
     })?;
     Ok(words)
+}
+
+/// The text of a single word without expansions; `None` for anything else.
+pub(super) fn literal(text: &str) -> Option<String> {
+    let mut out = Analysis::default();
+    match &words(text, &mut out).ok()?[..] {
+        [word] if out.programs.is_empty() && out.doubts.is_empty() => word.text(),
+        _ => None,
+    }
 }
 
 /// Runs a parser over a text.
@@ -109,6 +118,11 @@ fn parse(
 }
 
 impl CommandParser<'_> {
+    /// The home directory, which tildes stand for.
+    pub(super) fn home(&self) -> Option<&str> {
+        self.out.home.as_deref()
+    }
+
     /// Records a doubt.
     pub(super) fn doubt(&mut self, why: &str) {
         self.out.doubt(String::new(), why);
@@ -364,10 +378,12 @@ impl CommandParser<'_> {
             return Ok(true);
         }
         if word.assignment().is_some() && simple.declares() {
-            simple.words.push(word.unsplit());
+            simple.words.push(word.unsplit(self.home()));
             return Ok(false);
         }
-        simple.words.extend(word.expand().ok_or(ParseError::new("its braces make too many words"))?);
+        simple
+            .words
+            .extend(word.expand(self.home()).ok_or(ParseError::new("its braces make too many words"))?);
         Ok(false)
     }
 
@@ -421,7 +437,8 @@ impl CommandParser<'_> {
 
     /// A word in the value of a variable.
     pub(super) fn element_words(&mut self, name: &str) -> Result<()> {
-        let words = self.word()?.expand().ok_or(ParseError::new("its braces make too many words"))?;
+        let words =
+            self.word()?.expand(self.home()).ok_or(ParseError::new("its braces make too many words"))?;
         words.iter().for_each(|word| self.out.values.assign_word(name, &word.pieces));
         Ok(())
     }

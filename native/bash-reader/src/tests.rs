@@ -2,24 +2,26 @@ mod everyday;
 
 use super::*;
 
+const HOME: Option<&str> = Some("/h");
+
 fn programs(command: &str) -> Vec<String> {
-    analyse(command).programs.iter().map(Invocation::shown).collect()
+    analyse(command, HOME).programs.iter().map(Invocation::shown).collect()
 }
 
 fn is_sure(command: &str) -> bool {
-    let analysis = analyse(command);
+    let analysis = analyse(command, HOME);
     analysis.doubts.is_empty() && analysis.programs.iter().all(|program| program.hazard.is_none())
 }
 
 #[track_caller]
 fn runs(command: &str, expected: &[&str]) {
     assert_eq!(programs(command), expected, "{command}");
-    assert!(is_sure(command), "{command}: {:?}", analyse(command));
+    assert!(is_sure(command), "{command}: {:?}", analyse(command, HOME));
 }
 
 #[track_caller]
 fn doubted(command: &str) {
-    assert!(!is_sure(command), "{command}: {:?}", analyse(command));
+    assert!(!is_sure(command), "{command}: {:?}", analyse(command, HOME));
 }
 
 #[test]
@@ -66,8 +68,23 @@ fn two_dollar_signs_before_a_bracket_are_doubted() {
 
 #[test]
 fn a_sequence_behind_a_tilde_makes_several_words() {
-    let may_split = |command: &str| analyse(command).programs[0].words[1].may_split();
+    let may_split = |command: &str| analyse(command, HOME).programs[0].words[1].may_split();
     assert!(may_split("git ~x{1..2}") && may_split("git x{1..2}") && !may_split("git ~x"));
+}
+
+#[test]
+fn a_word_is_shown_so_that_it_reads_as_itself() {
+    for text in [
+        "~", "~/x", "if=~/x", "a=b:~", "*.rs", "a?", "[", "]", "x[1]", "{a,b}", "{1..2}", "{}", "a b", "",
+        "#x", "'", "\\", "$x", "a\nb", "\x1b[0m", "ä", "!", "é~", ":*", "a:*",
+    ] {
+        let shown = Word::literal(text).shown();
+        let read = words(&shown, HOME).unwrap();
+        assert_eq!(read.iter().map(Word::text).collect::<Vec<_>>(), [Some(text.to_owned())], "{shown}");
+        assert!(!shown.contains(|char: char| char.is_control()), "{shown:?}");
+    }
+    let plain = ["a~b", "b:~/x", "--o=~/x", "[", "HEAD^", "HEAD~1", "stash@{0}", "{}", "a=b"];
+    assert!(plain.iter().all(|text| Word::literal(text).shown() == *text));
 }
 
 #[test]
@@ -107,10 +124,10 @@ fn a_program_that_lies_elsewhere_is_not_what_it_is_called() {
     for command in
         ["./timeout 5 git log", "./true", "a/env git log", "/tmp/eval 'git log'", "./bash -c 'git log'"]
     {
-        let own = analyse(command).programs.remove(0);
+        let own = analyse(command, HOME).programs.remove(0);
         assert_eq!(own.standing, InvocationKind::Judged, "{command}");
     }
-    assert_eq!(analyse("/usr/bin/timeout 5 a").programs[0].standing, InvocationKind::Wrapper);
+    assert_eq!(analyse("/usr/bin/timeout 5 a", HOME).programs[0].standing, InvocationKind::Wrapper);
 }
 
 #[test]
@@ -207,7 +224,7 @@ fn ordinary_commands_are_sure() {
         if command.contains("\"$x..") {
             continue;
         }
-        assert!(is_sure(command), "{command}: {:?}", analyse(command));
+        assert!(is_sure(command), "{command}: {:?}", analyse(command, HOME));
     }
 }
 
@@ -224,9 +241,9 @@ fn depth_fits_a_small_stack() {
         text
     };
     let run = move || {
-        texts.iter().for_each(|text| _ = analyse(&text.repeat(1000)));
-        analyse(&format!("{}a", "env ".repeat(1000)));
-        analyse(&nested(8));
+        texts.iter().for_each(|text| _ = analyse(&text.repeat(1000), HOME));
+        analyse(&format!("{}a", "env ".repeat(1000)), HOME);
+        analyse(&nested(8), HOME);
     };
     std::thread::Builder::new().stack_size(512 << 10).spawn(run).unwrap().join().unwrap();
 }
@@ -239,7 +256,7 @@ fn size_and_depth_are_bounded() {
         "<<E ", "$((", "[[ (",
     ] {
         let command = text.repeat(100_000 / text.len());
-        let analysis = analyse(&command);
+        let analysis = analyse(&command, HOME);
         assert!(!analysis.doubts.is_empty() || text == "a;", "{text}");
     }
     assert!(start.elapsed() < std::time::Duration::from_secs(20), "{:?}", start.elapsed());
@@ -290,22 +307,22 @@ fn options_that_only_look_alike_are_no_matter() {
         "go test ./...",
         "wait -n",
     ] {
-        assert!(is_sure(command), "{command}: {:?}", analyse(command));
+        assert!(is_sure(command), "{command}: {:?}", analyse(command, HOME));
     }
 }
 
 #[test]
 fn a_directory_is_found_behind_the_options_of_cd() {
     for command in ["cd -LP /etc", "cd -Pe /etc", "cd -- /etc"] {
-        let directories = analyse(command).directories;
+        let directories = analyse(command, HOME).directories;
         assert_eq!(
             directories.iter().map(Word::text).collect::<Vec<_>>(),
             [Some("/etc".into())],
             "{command}"
         );
     }
-    assert_eq!(analyse("git -C /etc -C x log").directories.len(), 2);
-    assert_eq!(analyse("cd -2").directories[0].text(), None);
+    assert_eq!(analyse("git -C /etc -C x log", HOME).directories.len(), 2);
+    assert_eq!(analyse("cd -2", HOME).directories[0].text(), None);
 }
 
 #[test]
@@ -316,7 +333,7 @@ fn a_sequence_has_nothing_that_runs_after_a_failure_or_elsewhere() {
         "cd a && make > log 2>&1 && cd ..",
         "make",
     ] {
-        assert!(analyse(command).is_sequence(), "{command}");
+        assert!(analyse(command, HOME).is_sequence(), "{command}");
     }
     for command in [
         "cd a; cd ..",
@@ -340,7 +357,7 @@ fn a_sequence_has_nothing_that_runs_after_a_failure_or_elsewhere() {
         "f() { cd a; } && cd ..",
         "trap 'cd a' EXIT && cd ..",
     ] {
-        assert!(!analyse(command).is_sequence(), "{command}");
+        assert!(!analyse(command, HOME).is_sequence(), "{command}");
     }
 }
 
@@ -386,7 +403,7 @@ fn values_that_are_evaluated_are_known() {
         "[[ $x == y* && -n $z ]] || [[ $x =~ ^[0-9]+$ ]]",
         "[ -f *.txt ]; [ -v x ]; [[ -v x ]]",
     ] {
-        assert!(is_sure(command), "{command}: {:?}", analyse(command).doubts);
+        assert!(is_sure(command), "{command}: {:?}", analyse(command, HOME).doubts);
     }
 }
 
@@ -438,7 +455,7 @@ fn builtins_set_no_variable_that_changes_what_is_run() {
         "a & wait $!",
         "unset x; shift; umask 022; type a",
     ] {
-        assert!(is_sure(command), "{command}: {:?}", analyse(command));
+        assert!(is_sure(command), "{command}: {:?}", analyse(command, HOME));
     }
 }
 
@@ -447,7 +464,7 @@ fn redirections_that_bash_expands_twice_are_doubted() {
     for command in ["a >& '$(b)'", "a >& \"$x\"", "a >& x*", "a <& x"] {
         doubted(command);
     }
-    assert_eq!(analyse("a >& out 2>&1 3>&-").writes.len(), 1);
+    assert_eq!(analyse("a >& out 2>&1 3>&-", HOME).writes.len(), 1);
 }
 
 #[test]
@@ -469,7 +486,7 @@ fn ends_of_here_documents_are_plain_words() {
 fn functions_are_followed_where_they_are_surely_defined() {
     runs("f() { a \"$1\"; }; f x", &["a …", "f x"]);
     runs("function f {\n a\n}\nf | b", &["a", "f", "b"]);
-    let calls = |command: &str| analyse(command).programs.pop().unwrap().standing;
+    let calls = |command: &str| analyse(command, HOME).programs.pop().unwrap().standing;
     assert_eq!(calls("f() { a; }; f"), InvocationKind::Harmless);
     for command in ["f; f() { a; }; env f", "f() { a; }; bash -c f", "f() { a; }; command f"] {
         assert_eq!(calls(command), InvocationKind::Judged, "{command}");
@@ -479,7 +496,7 @@ fn functions_are_followed_where_they_are_surely_defined() {
     {
         doubted(command);
     }
-    assert_eq!(analyse("for i in 1 2; do cd x; done").directories.last().unwrap().text(), None);
+    assert_eq!(analyse("for i in 1 2; do cd x; done", HOME).directories.last().unwrap().text(), None);
 }
 
 #[test]
@@ -499,7 +516,7 @@ fn options_of_xargs_have_the_values_that_they_take() {
 
 #[test]
 fn files_that_the_shell_reads_are_told_from_those_of_programs() {
-    let counts = |command: &str| (analyse(command).reads.len(), analyse(command).inputs.len());
+    let counts = |command: &str| (analyse(command, HOME).reads.len(), analyse(command, HOME).inputs.len());
     assert_eq!(counts("cat < f"), (0, 1));
     for command in
         ["read x < f", "timeout 5 bash -c 'read x' < f", "exec < f; mapfile x", "f() { read x; }; f < f"]
@@ -511,17 +528,17 @@ fn files_that_the_shell_reads_are_told_from_those_of_programs() {
 #[test]
 fn a_wrapper_starts_no_builtin() {
     for command in ["env read x", "find . -exec let x ';'", "xargs declare x"] {
-        let programs = analyse(command).programs;
+        let programs = analyse(command, HOME).programs;
         assert!(
             programs.iter().any(
                 |program| program.standing == InvocationKind::Judged && program.name().unwrap() != "find"
             )
         );
     }
-    assert_eq!(analyse("command read x").programs.last().unwrap().standing, InvocationKind::Harmless);
+    assert_eq!(analyse("command read x", HOME).programs.last().unwrap().standing, InvocationKind::Harmless);
     // What bash's own `test` and `printf` evaluate, the programs of these names do not.
     for command in ["xargs test 1 -lt", "env printf %n x", "nice test -v x"] {
-        let found = analyse(command);
+        let found = analyse(command, HOME);
         assert!(found.doubts.is_empty(), "{command}");
         assert_eq!(found.programs.last().unwrap().standing, InvocationKind::Harmless, "{command}");
     }
@@ -530,11 +547,15 @@ fn a_wrapper_starts_no_builtin() {
 #[test]
 fn a_program_with_known_words_is_read_as_the_shell_would_have() {
     let words = |text: &str| text.split('|').map(str::to_owned).collect::<Vec<_>>();
-    let shown = |text: &str| started(&words(text)).programs.iter().map(Invocation::shown).collect::<Vec<_>>();
+    let shown =
+        |text: &str| started(&words(text), HOME).programs.iter().map(Invocation::shown).collect::<Vec<_>>();
     assert_eq!(shown("sh|-c|rm x"), ["sh -c 'rm x'", "rm x"]);
     assert_eq!(shown("env|X=1|rm|$x"), ["env X=1 rm '$x'", "rm '$x'"]);
-    assert!(!started(&words("sh|-c|$x")).doubts.is_empty());
-    assert!(!started(&words("sh|-c|a > b")).opens_nothing() && started(&words("sh|-c|a")).opens_nothing());
+    assert!(!started(&words("sh|-c|$x"), HOME).doubts.is_empty());
+    assert!(
+        !started(&words("sh|-c|a > b"), HOME).opens_nothing()
+            && started(&words("sh|-c|a"), HOME).opens_nothing()
+    );
 }
 
 /// Each of these takes hours if reading looks ahead by counting from where it stands.
@@ -553,6 +574,6 @@ fn a_long_word_takes_time_by_its_length() {
         format!("\"{}\" '{}'", long("$"), long("\\")),
         format!("a {}", long("\\\n")),
     ] {
-        assert!(!analyse(&command).programs.iter().any(|program| program.shown().is_empty()));
+        assert!(!analyse(&command, HOME).programs.iter().any(|program| program.shown().is_empty()));
     }
 }

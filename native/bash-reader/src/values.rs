@@ -134,7 +134,7 @@ fn kind(piece: &WordPiece) -> ValueKind {
             ValueKind::Token
         }
         WordPiece::Char { .. } | WordPiece::Unknown { source: ExpansionSource::Other, .. } => ValueKind::Any,
-        WordPiece::Unknown { .. } => ValueKind::Number,
+        WordPiece::Unknown { .. } | WordPiece::EmptyQuotes => ValueKind::Number,
     }
 }
 

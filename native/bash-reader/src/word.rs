@@ -1,5 +1,7 @@
 //! A word of a command as bash reads it: known characters, characters that match file names, unknown text.
 
+use super::{ansi_c, parser, tilde};
+
 /// A piece of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WordPiece {
@@ -7,6 +9,8 @@ pub(super) enum WordPiece {
     Char { char: char, quoted: bool },
     /// The result of an expansion, known only at run time. Unquoted, it may be several words or none.
     Unknown { quoted: bool, source: ExpansionSource },
+    /// Quotes with nothing in them, which come to no text but separate what is beside them. Only in a [`RawWord`].
+    EmptyQuotes,
 }
 
 /// The source of an expansion's text.
@@ -44,6 +48,19 @@ impl RawWord {
         self.pieces.push(WordPiece::Char { char, quoted });
     }
 
+    /// Begins quotes; returns where.
+    pub(super) fn open_quotes(&mut self) -> usize {
+        self.has_quotes = true;
+        self.pieces.len()
+    }
+
+    /// Ends quotes that began there.
+    pub(super) fn close_quotes(&mut self, start: usize) {
+        if self.pieces.len() == start {
+            self.pieces.push(WordPiece::EmptyQuotes);
+        }
+    }
+
     pub(super) fn push_unknown(&mut self, quoted: bool) {
         self.pieces.push(WordPiece::unknown(quoted));
     }
@@ -53,13 +70,16 @@ impl RawWord {
         self.pieces.push(WordPiece::Unknown { quoted: quoted || source == ExpansionSource::Number, source });
     }
 
-    /// The words after brace expansion; `None` if they are too many.
-    pub(super) fn expand(self) -> Option<Vec<Word>> {
-        let has_quotes = self.has_quotes;
+    /// The words after the expansion of braces and tildes; `None` if they are too many.
+    pub(super) fn expand(self, home: Option<&str>) -> Option<Vec<Word>> {
+        let (has_quotes, length) = (self.has_quotes, self.pieces.len());
         let words = super::brace::expand(self.pieces)?;
-        let words = words
-            .into_iter()
-            .map(|pieces| Word { pieces: without_user(with_literal_brackets(pieces)), has_quotes });
+        // What bash makes of braces is no assignment.
+        let may_assign = words.len() == 1 && words[0].len() == length;
+        let words = words.into_iter().map(|pieces| {
+            let pieces = tilde::expand(&with_literal_brackets(pieces), may_assign, home);
+            Word { pieces: pieces.into_iter().filter(is_text).collect(), has_quotes }
+        });
         Some(words.filter(|word| word.has_quotes || !word.pieces.is_empty()).collect())
     }
 
@@ -95,12 +115,14 @@ impl RawWord {
     }
 
     /// The word as the value of an assignment, in which nothing splits or matches file names.
-    pub(super) fn unsplit(self) -> Word {
+    pub(super) fn unsplit(self, home: Option<&str>) -> Word {
         let quoted = |piece| match piece {
-            WordPiece::Char { char, .. } => WordPiece::Char { char, quoted: true },
-            WordPiece::Unknown { source, .. } => WordPiece::Unknown { quoted: true, source },
+            WordPiece::Char { char, .. } => Some(WordPiece::Char { char, quoted: true }),
+            WordPiece::Unknown { source, .. } => Some(WordPiece::Unknown { quoted: true, source }),
+            WordPiece::EmptyQuotes => None,
         };
-        Word { pieces: self.pieces.into_iter().map(quoted).collect(), has_quotes: true }
+        let pieces = tilde::expand(&self.pieces, true, home);
+        Word { pieces: pieces.into_iter().filter_map(quoted).collect(), has_quotes: true }
     }
 
     fn is_equals(&self, at: usize) -> bool {
@@ -125,18 +147,9 @@ fn with_literal_brackets(mut pieces: Vec<WordPiece>) -> Vec<WordPiece> {
     pieces
 }
 
-/// Replaces `~name` with unknown text; `~` alone stays.
-fn without_user(mut pieces: Vec<WordPiece>) -> Vec<WordPiece> {
-    let tilde = WordPiece::Char { char: '~', quoted: false };
-    let is_slash = |piece: &WordPiece| matches!(piece, WordPiece::Char { char: '/', .. });
-    let end = pieces.iter().position(is_slash).unwrap_or(pieces.len());
-    if pieces.first() == Some(&tilde) && end > 1 {
-        // A sequence in braces, as in `~x{1..2}`, makes several words of it.
-        let splits = |piece: &WordPiece| matches!(piece, WordPiece::Unknown { quoted: false, .. });
-        let quoted = !pieces[..end].iter().any(splits);
-        pieces.splice(..end, [WordPiece::unknown(quoted)]);
-    }
-    pieces
+/// Whether a piece comes to text.
+fn is_text(piece: &WordPiece) -> bool {
+    *piece != WordPiece::EmptyQuotes
 }
 
 /// Whether a character can be in the name of a variable.
@@ -192,7 +205,7 @@ impl Word {
         let glyph = |piece: &WordPiece| match piece {
             WordPiece::Char { char, quoted } if *quoted || !is_wild(*char) => CharClass::Is(*char),
             WordPiece::Char { .. } => CharClass::Name,
-            WordPiece::Unknown { .. } => CharClass::Any,
+            WordPiece::Unknown { .. } | WordPiece::EmptyQuotes => CharClass::Any,
         };
         self.pieces.iter().map(glyph).collect()
     }
@@ -207,6 +220,7 @@ impl Word {
         self.pieces.iter().any(|piece| match piece {
             WordPiece::Unknown { quoted, .. } => !quoted,
             WordPiece::Char { char, quoted } => !quoted && is_wild(*char),
+            WordPiece::EmptyQuotes => false,
         })
     }
 
@@ -251,7 +265,7 @@ impl Word {
             .enumerate()
             .map(|(at, piece)| match piece {
                 WordPiece::Char { char, .. } => Some(*char).filter(|char| is_name_char(*char, at == 0)),
-                WordPiece::Unknown { .. } => None,
+                _ => None,
             })
             .collect();
         // A value that splits could contain further names.
@@ -263,41 +277,36 @@ impl Word {
         RawWord { pieces: self.pieces.clone(), ..RawWord::default() }.name().filter(|_| !self.has_quotes)
     }
 
-    /// Whether it can expand to this single word. A tilde is literal or stands for a directory.
-    pub(super) fn may_expand_to(&self, text: &str) -> bool {
-        self.may_be(text) || self.pieces.contains(&WordPiece::Char { char: '~', quoted: false })
-    }
-
     /// Its first character, if that is known and literal.
     pub(super) fn first(&self) -> Option<char> {
         self.pattern().next().flatten()
     }
 
-    /// The word as one would type it, with `…` for unknown text. A tilde that stands for itself is quoted where it could be
-    /// the home directory without quotes: at the beginning, and after `=` or `:` as in an assignment.
+    /// The word as one would type it, with `…` for unknown text; in quotes if bash would read it otherwise without them.
     pub fn shown(&self) -> String {
         let text: String = self
             .pieces
             .iter()
             .map(|piece| match piece {
                 WordPiece::Char { char, .. } => *char,
-                WordPiece::Unknown { .. } => '…',
+                WordPiece::Unknown { .. } | WordPiece::EmptyQuotes => '…',
             })
             .collect();
         let is_plain = |char: char| char.is_alphanumeric() || "_-./:=,@%+…*?[]{}~^".contains(char);
-        let tilde = WordPiece::Char { char: '~', quoted: true };
-        let begins =
-            |at: usize| at == 0 || matches!(self.pieces[at - 1], WordPiece::Char { char: '=' | ':', .. });
-        let is_tilde = self.pieces.iter().enumerate().any(|(at, piece)| *piece == tilde && begins(at));
-        match !text.is_empty() && text.chars().all(is_plain) && !is_tilde {
+        let reads_as = |known| {
+            !text.contains(['~', '*', '?', '[', '{'])
+                || parser::literal(&text).is_some_and(|read| read == known)
+        };
+        match !text.is_empty() && text.chars().all(is_plain) && self.text().is_none_or(reads_as) {
             true => text,
+            false if text.contains(|char: char| char.is_ascii_control()) => ansi_c::quoted(&text),
             false => format!("'{}'", text.replace('\'', r"'\''")),
         }
     }
 }
 
 /// Whether an unquoted character is a wildcard.
-fn is_wild(char: char) -> bool {
+pub(super) fn is_wild(char: char) -> bool {
     matches!(char, '*' | '?' | '[')
 }
 

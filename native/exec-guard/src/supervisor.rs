@@ -157,7 +157,16 @@ impl Supervisor {
             let is_still_there = self.listener.waits(report.id);
             return Ok(if is_still_there { StartResponse::GoOn } else { StartResponse::Later });
         }
-        let task = ProcessInfo::of(task::process_of(thread)?)?;
+        let task = match task::process_of(thread).and_then(ProcessInfo::of) {
+            Ok(task) => task,
+            Err(errno) => {
+                // It fails anyway, as where the process's first thread has ended; one that a rule denies is listed.
+                if !watch.vouched.judge.admits(&start) {
+                    watch.vouched.judge.decide(&start);
+                }
+                return Err(errno);
+            }
+        };
         start.starter = self.starter(&watch, &task);
         // Only now is it certain that nothing read above came from a later process with the same number.
         if !self.listener.waits(report.id) {

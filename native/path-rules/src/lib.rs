@@ -10,4 +10,4 @@ mod roots;
 mod rule;
 
 pub use roots::{PathRoots, clean, is_outside};
-pub use rule::PathRule;
+pub use rule::{PathRule, literal_pattern};

@@ -251,9 +251,6 @@ impl NamePattern {
         if let Some(name) = literal_name(text) {
             return Ok(Self::Name(name));
         }
-        if text.contains("[[:") {
-            return Err(format!("{text:?} has a named class; write its characters, such as [a-zA-Z]"));
-        }
         if decode_path(text).as_os_str() != text {
             return Err(format!("{text:?} has wildcards beside a byte such as \\xFF; write ? for that byte"));
         }
@@ -286,6 +283,9 @@ fn check_classes(part: &str) -> Result<(), String> {
             let inside = inside.strip_prefix(['!', '^']).unwrap_or(inside);
             let end = inside.char_indices().skip(1).find(|(_, char)| *char == ']');
             let (class, rest) = end.map_or((inside, ""), |(at, _)| inside.split_at(at));
+            if ["[:", "[.", "[="].iter().any(|named| class.contains(named)) {
+                return Err(format!("{part:?} has a named class; write its characters, such as [a-zA-Z]"));
+            }
             if class.contains('\\') {
                 return Err(format!(
                     "{part:?} has a backslash in a class, where it would stand for itself; write ] first, and ! or ^ later, as in []!]"

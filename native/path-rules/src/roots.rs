@@ -8,19 +8,22 @@ use std::path::{Component, Path, PathBuf};
 pub struct PathRoots {
     workspace: Option<Workspace>,
     home: Option<PathBuf>,
+    /// The home directory as `HOME` has it, with `.` and empty names perhaps.
+    written_home: Option<PathBuf>,
 }
 
 impl PathRoots {
     /// A workspace, and the home directory of this process's user, if `HOME` has an absolute path.
     pub fn of(workspace: &Workspace) -> Self {
         let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-        Self { workspace: Some(workspace.clone()), home: home.map(|home| clean(&home)) }
+        Self { workspace: Some(workspace.clone()), home: home.as_deref().map(clean), written_home: home }
     }
 
     /// The same with another home directory, which has to be absolute and without `.` and `..`.
     #[must_use]
     pub fn with_home(self, home: impl Into<PathBuf>) -> Self {
-        Self { home: Some(home.into()), ..self }
+        let home = Some(home.into());
+        Self { written_home: home.clone(), home, ..self }
     }
 
     /// The workspace, if there is one.
@@ -28,13 +31,9 @@ impl PathRoots {
         self.workspace.as_ref()
     }
 
-    /// Resolves a path given by a command in `directory`, without `.` and `..`: relative if it is in the workspace.
+    /// Resolves a path that a program gets in `directory`, without `.` and `..`: relative if it is in the workspace.
     pub fn meant(&self, directory: &Path, text: &str) -> PathBuf {
-        let path = match (text.strip_prefix("~/"), &self.home) {
-            (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
-            _ if text == "~" => self.home.clone().unwrap_or_else(|| "/".into()),
-            _ => directory.join(decode_path(text)),
-        };
+        let path = directory.join(decode_path(text));
         let roots = self.workspace.iter().flat_map(Workspace::root_paths);
         let inside =
             roots.into_iter().find_map(|root| clean(&path).strip_prefix(root).ok().map(Path::to_owned));
@@ -44,6 +43,11 @@ impl PathRoots {
     /// The home directory.
     pub fn home(&self) -> Option<&Path> {
         self.home.as_deref()
+    }
+
+    /// What bash puts in the place of a tilde; `None` if there is no home directory, or its path is not UTF-8.
+    pub fn tilde(&self) -> Option<&str> {
+        self.written_home.as_deref()?.to_str()
     }
 
     /// The absolute paths of the workspace.

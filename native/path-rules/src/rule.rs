@@ -3,6 +3,7 @@
 use super::pattern::PathPattern;
 use super::roots::PathRoots;
 use beamai_bash_reader::CharClass;
+use beamai_workspace::decode_path;
 use std::path::{Path, PathBuf};
 
 /// Maximum number of alternatives that braces make.
@@ -61,6 +62,24 @@ impl PathRule {
     pub fn may_match(&self, text: &[CharClass]) -> bool {
         self.0.iter().any(|one| one.may_match(text))
     }
+}
+
+/// The pattern for a path alone, without others that wildcards could match. The path is written as
+/// [`encode_path`](beamai_workspace::encode_path) does; `None` if it has both special characters and bytes that are not UTF-8.
+pub fn literal_pattern(path: &str) -> Option<String> {
+    let is_encoded = decode_path(path).as_os_str() != path;
+    let is_special = |char: char| "*?[]{}".contains(char) || char == '\\' && !is_encoded;
+    if is_encoded && path.contains(is_special) {
+        return None;
+    }
+    // At the beginning, these mean something else.
+    let is_other = ["~", "!", "domain:"].iter().any(|start| path.starts_with(start));
+    let mut pattern = if is_other { "./" } else { "" }.to_owned();
+    for char in path.chars() {
+        pattern.extend(is_special(char).then_some('\\'));
+        pattern.push(char);
+    }
+    Some(pattern)
 }
 
 /// The alternatives of a text with braces, as bash has them: `a{b,c{d,e}}` is `ab`, `acd` and `ace`.
@@ -160,6 +179,29 @@ mod tests {
     fn matches(pattern: &str, path: &str) -> bool {
         let dir = std::path::PathBuf::from(path);
         PathRule::new(pattern, &PathRoots::default()).unwrap().matches(&dir, &PathRoots::default())
+    }
+
+    #[test]
+    fn a_rule_for_one_path_alone_matches_no_other() {
+        for (path, other) in [
+            ("a/b", "a/c"),
+            ("a*", "ab"),
+            ("x/a[1]?", "x/a11"),
+            ("{a,b}", "a"),
+            ("}[!-]\\", "}!\\"),
+            ("~/x", "x"),
+            ("!x", "x"),
+            ("domain:x", "x"),
+            ("x:*", "x:y"),
+            ("caf\\xE9/y", "caf/y"),
+        ] {
+            let (path, other) = (decode_path(path), decode_path(other));
+            let pattern = literal_pattern(&beamai_workspace::encode_path(&path)).unwrap();
+            let rule = PathRule::new(&pattern, &PathRoots::default().with_home("/h")).unwrap();
+            let matches = |path: &Path| rule.matches(path, &PathRoots::default());
+            assert!(matches(&path) && !matches(&other), "{pattern}");
+        }
+        assert_eq!(literal_pattern("\\xE9*"), None);
     }
 
     #[test]

@@ -46,7 +46,7 @@ impl RulePattern {
     pub(super) fn new(tool: &str, text: &str, roots: &PathRoots) -> Result<Self, String> {
         let kind = kind(tool).ok_or_else(|| format!("{tool} takes no pattern; write {tool} alone"))?;
         let pattern = match tool {
-            "Bash" => CommandPattern::new(text).map(Self::Command),
+            "Bash" => CommandPattern::new(text, roots.tilde()).map(Self::Command),
             "WebFetch" => UrlPattern::new(text).map(Self::Url),
             NETWORK => host(text).map(Self::Host),
             "WebSearch" | "Skill" | "Task" => name(text).map(Self::Text),

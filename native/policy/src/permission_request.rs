@@ -1,6 +1,7 @@
 //! Permission requests: what an operation wants to do.
 
 use beamai_base::Result;
+use beamai_path_rules::literal_pattern;
 use beamai_text::{extent, one_line};
 use beamai_workspace::WorkspacePath;
 
@@ -135,6 +136,16 @@ impl PermissionRequest {
             Operand::Url { action, url } => return format!("{}({action} {url})", self.rule),
         };
         format!("{}({text})", self.rule)
+    }
+
+    /// The rule that allows the request; for a file, no other file. `None` if no pattern matches that file alone.
+    pub fn wanted(&self) -> Option<String> {
+        match &self.operand {
+            Operand::File(file) | Operand::Project(file) => {
+                Some(format!("{}({})", self.rule, literal_pattern(&file.path)?))
+            }
+            _ => Some(self.subject()),
+        }
     }
 
     /// A description for the person who is asked, always on one line.

@@ -99,7 +99,7 @@ impl PermissionRule {
         match &self.pattern {
             None => true,
             Some(RulePattern::Command(pattern)) => {
-                let found = analyse(example);
+                let found = analyse(example, roots.tilde());
                 pattern.is_whole(example)
                     || found.programs.iter().any(|program| {
                         pattern.allows(program) || pattern.holds(&program.words) == Certainty::Surely

@@ -12,8 +12,9 @@ use super::words::{Certainty, CommandPattern};
 use beamai_bash_reader::{
     Analysis, CharClass, CodePath, Doubt, Invocation, InvocationKind, Word, analyse, is_message, is_telling,
 };
-use beamai_path_rules::{PathRule, clean, is_outside};
-use std::path::PathBuf;
+use beamai_path_rules::{PathRule, clean, is_outside, literal_pattern};
+use beamai_workspace::encode_path;
+use std::path::{Path, PathBuf};
 
 /// Programs that neither read nor write the files that their arguments name.
 const BLIND: &str = "echo printf export unset read kill sleep cd pushd popd exit return true false : wait";
@@ -74,13 +75,13 @@ pub(super) fn open(policy: &Policy) -> Option<Option<String>> {
 impl<'a> CommandCase<'a> {
     /// A command given as text.
     pub(super) fn of(policy: &'a Policy, line: &'a CommandLine) -> Self {
-        Self::with(policy, line, analyse(&line.command))
+        Self::with(policy, line, analyse(&line.command, policy.roots.tilde()))
     }
 
     /// The analysis of something that a command starts.
     pub(super) fn with(policy: &'a Policy, line: &'a CommandLine, found: Analysis) -> Self {
         let open = open(policy);
-        let start = clean(std::path::Path::new(&line.directory));
+        let start = clean(Path::new(&line.directory));
         let mut directories = Some(vec![start.clone()]);
         for word in &found.directories {
             match (word.text(), &mut directories) {
@@ -162,7 +163,7 @@ impl<'a> CommandCase<'a> {
             return Some(file.shown());
         }
         // For a rule about all files, any word matches. If the sandbox enforces it, words are not judged.
-        if self.policy.is_enforced && pattern.covers(std::path::Path::new("."), &self.policy.roots) {
+        if self.policy.is_enforced && pattern.covers(Path::new("."), &self.policy.roots) {
             return None;
         }
         let touching = |program: &&Invocation| {
@@ -182,15 +183,20 @@ impl<'a> CommandCase<'a> {
             return if self.may_denote(word, pattern) { Certainty::Maybe } else { Certainty::No };
         };
         let roots = &self.policy.roots;
+        let matches = |path: &Path| {
+            pattern.matches(path, roots)
+                || roots.resolved(path).is_some_and(|path| pattern.matches(&path, roots))
+        };
         let means = |text: &str| match &self.directories {
-            Some(directories) => directories.iter().any(|directory| {
-                let path = roots.meant(directory, text);
-                pattern.matches(&path, roots)
-                    || roots.resolved(&path).is_some_and(|path| pattern.matches(&path, roots))
-            }),
+            Some(directories) => directories.iter().any(|directory| matches(&roots.meant(directory, text))),
             None => false,
         };
-        if names(&text).into_iter().any(means) {
+        // Some programs expand a tilde themselves.
+        let in_home = |text: &str| match (text.strip_prefix("~/"), roots.tilde()) {
+            (Some(rest), Some(home)) => matches(&roots.meant(Path::new(home), rest)),
+            _ => false,
+        };
+        if names(&text).into_iter().any(|text| means(text) || in_home(text)) {
             return Certainty::Surely;
         }
         match self.directories.is_none() && self.may_denote(word, pattern) {
@@ -341,9 +347,21 @@ impl<'a> CommandCase<'a> {
         let shown = file.shown();
         let why = "a redirection writes to a file, which rules for commands do not cover".to_owned();
         let mut judgement = self.by_default(&format!("> {shown}"), Some(why));
-        judgement.wanted =
-            vec![if file.text().is_some() { format!("Write({shown})") } else { "Bash".into() }];
+        judgement.wanted = self.wanted_for_file(file, "Write");
         Some(judgement)
+    }
+
+    /// The rule for a file that a redirection opens. No rule about files helps where it is outside the workspace or unknown.
+    fn wanted_for_file(&self, file: &Word, tool: &str) -> Vec<String> {
+        let mut paths = file.text().and_then(|text| self.paths(&text)).unwrap_or_default();
+        paths.sort();
+        paths.dedup();
+        let alone = |path: &PathBuf| Some(format!("{tool}({})", literal_pattern(&encode_path(path))?));
+        vec![match &paths[..] {
+            [] => "Bash".to_owned(),
+            [path] => alone(path).unwrap_or_else(|| tool.to_owned()),
+            _ => tool.to_owned(),
+        }]
     }
 
     /// What needs approval for a file that the shell itself reads.
@@ -355,7 +373,7 @@ impl<'a> CommandCase<'a> {
         }
         let shown = file.shown();
         let mut judgement = self.by_default(&format!("< {shown}"), None);
-        judgement.wanted = vec![format!("Read({shown})")];
+        judgement.wanted = self.wanted_for_file(file, "Read");
         Some(judgement)
     }
 
@@ -365,7 +383,7 @@ impl<'a> CommandCase<'a> {
         let mut paths = Vec::new();
         for directory in self.directories.as_ref()? {
             let path = roots.meant(directory, text);
-            let place = beamai_workspace::encode_path(&path);
+            let place = encode_path(&path);
             let resolved = roots.lead(&place)?;
             paths.extend([path, resolved]);
         }

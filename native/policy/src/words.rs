@@ -37,13 +37,19 @@ const WITH_SUBCOMMANDS: [&str; 5] = ["cargo", "git", "go", "kubectl", "npm"];
 const UNKNOWN: &str = "\u{fffc}";
 
 impl CommandPattern {
+    /// The pattern of a rule in which tildes stand for `home`.
+    ///
     /// # Errors
     /// The problem, as the end of a sentence.
-    pub(super) fn new(text: &str) -> Result<Self, String> {
+    pub(super) fn new(text: &str, home: Option<&str>) -> Result<Self, String> {
         let text = text.trim();
+        // Wildcards in quotes are none.
+        if let Some(words) = plain(text, home).filter(|words| !words.is_empty()) {
+            return Ok(Self::Exact { words, text: text.to_owned() });
+        }
         if let Some(prefix) = text.strip_suffix(":*") {
             check_program(prefix.split(' ').next().unwrap_or_default())?;
-            let words = plain(prefix).filter(|words| !words.is_empty());
+            let words = plain(prefix, home).filter(|words| !words.is_empty());
             return words.map(Self::Prefix).ok_or_else(|| {
                 "before :* there must be a program's name and perhaps arguments, as in git:* or npm run:*"
                     .into()
@@ -56,15 +62,13 @@ impl CommandPattern {
             return Err("\":*\" belongs at the end, as in git:*".into());
         }
         if text.contains(['*', '?']) {
-            let glob = Glob::new(text).map_err(|error| error.kind().to_string())?;
-            let name = text.split(' ').next().unwrap_or_default().to_owned();
-            check_program(&name)?;
+            let (name, arguments) = text.split_at(text.find(' ').unwrap_or(text.len()));
+            check_program(name)?;
+            let (name, arguments) = (with_home(name, home), with_home(arguments, home));
+            let glob = Glob::new(&format!("{name}{arguments}")).map_err(|error| error.kind().to_string())?;
             return Ok(Self::Glob { glob: glob.compile_matcher(), name });
         }
-        Ok(match plain(text) {
-            Some(words) => Self::Exact { words, text: text.to_owned() },
-            None => Self::Whole(text.to_owned()),
-        })
+        Ok(Self::Whole(text.to_owned()))
     }
 
     /// Whether the pattern is exactly this command.
@@ -98,24 +102,20 @@ impl CommandPattern {
         }
     }
 
-    /// For a glob whose program is a path relative to `top` or the home directory: the same globs with the absolute path that this
-    /// means, as named and without links.
-    pub(super) fn absolute(&self, top: &Path, home: Option<&Path>) -> Vec<Self> {
-        let Self::Glob { glob, name: whole } = self else { return Vec::new() };
-        if !whole.contains('/') || whole.starts_with('/') || self.name().is_some() {
+    /// For a glob whose program is a path: the same globs with the absolute paths that this means in `top`, as named and without
+    /// links.
+    pub(super) fn absolute(&self, top: &Path) -> Vec<Self> {
+        let Self::Glob { glob, name } = self else { return Vec::new() };
+        if !name.contains('/') || self.name().is_some() {
             return Vec::new();
         }
-        let (top, name) = match (whole.strip_prefix("~/"), home) {
-            (Some(rest), Some(home)) => (home, rest.trim_start_matches('/')),
-            _ => (top, &**whole),
-        };
-        let start = name.find(WILDCARDS).and_then(|at| name[..at].rfind('/')).map_or(0, |slash| slash + 1);
-        let directory = clean(&top.join(&name[..start]));
+        let (directory, rest) = split_at_wildcard(name);
+        let directory = clean(&top.join(directory));
         let real = directory.canonicalize().ok().filter(|real| *real != directory);
-        let arguments = &glob.glob().glob()[whole.len()..];
+        let arguments = &glob.glob().glob()[name.len()..];
         let absolute = |directory: PathBuf| {
-            let directory = globset::escape(&directory.to_string_lossy());
-            let name = clean(&Path::new(&directory).join(&name[start..])).to_string_lossy().into_owned();
+            let directory = escaped(&directory.to_string_lossy());
+            let name = clean(&Path::new(&directory).join(rest)).to_string_lossy().into_owned();
             let glob = Glob::new(&format!("{name}{arguments}")).ok()?.compile_matcher();
             Some(Self::Glob { glob, name })
         };
@@ -310,9 +310,61 @@ fn joined(name: &str, args: &[Word], filler: &str) -> String {
     text
 }
 
-/// The words of a text that consists of a name and arguments without expansions.
-fn plain(text: &str) -> Option<Vec<String>> {
-    words(text)?.iter().map(Word::text).collect()
+/// The words of a text that consists of a name and arguments without other expansions than tildes.
+fn plain(text: &str, home: Option<&str>) -> Option<Vec<String>> {
+    words(text, home)?.iter().map(Word::text).collect()
+}
+
+/// A glob with the home directory in the place of tildes where bash expands them: at the beginning of a word, and after `=` and `:` in
+/// one that looks like an assignment.
+fn with_home(glob: &str, home: Option<&str>) -> String {
+    let Some(home) = home.map(escaped) else { return glob.to_owned() };
+    let is_name = |text: &str| {
+        text.starts_with(|char: char| !"-/.".contains(char))
+            && text.chars().all(|char| char.is_ascii_alphanumeric() || "_+*?[]".contains(char))
+    };
+    let expanded = |word: &str| {
+        let value = word.split_once('=').filter(|(name, _)| is_name(name)).map(|(name, _)| name.len() + 1);
+        let begins = |at: usize| {
+            at == 0 || value == Some(at) || value.is_some_and(|value| at > value) && word[..at].ends_with(':')
+        };
+        let ends =
+            |rest: &str| rest.is_empty() || rest.starts_with('/') || value.is_some() && rest.starts_with(':');
+        let char = |(at, char): (usize, char)| match char == '~' && begins(at) && ends(&word[at + 1..]) {
+            true => home.clone(),
+            false => char.into(),
+        };
+        word.char_indices().map(char).collect::<String>()
+    };
+    glob.split(' ').map(expanded).collect::<Vec<_>>().join(" ")
+}
+
+/// A text as a glob that matches it alone.
+fn escaped(text: &str) -> String {
+    let mut glob = String::with_capacity(text.len());
+    for char in text.chars() {
+        glob.extend("*?[]{}!\\".contains(char).then_some('\\'));
+        glob.push(char);
+    }
+    glob
+}
+
+/// The directory before the first wildcard of a glob, without escapes, and the rest of the glob.
+fn split_at_wildcard(glob: &str) -> (String, &str) {
+    let (mut directory, mut name, mut rest) = (String::new(), String::new(), glob);
+    let mut chars = glob.chars();
+    while let Some(char) = chars.next() {
+        match char {
+            '\\' => name.extend(chars.next()),
+            char if WILDCARDS.contains(&char) => break,
+            char => name.push(char),
+        }
+        if char == '/' {
+            directory.push_str(&std::mem::take(&mut name));
+            rest = chars.as_str();
+        }
+    }
+    (directory, rest)
 }
 
 #[cfg(test)]
@@ -320,16 +372,18 @@ mod tests {
     use super::*;
     use beamai_bash_reader::analyse;
 
+    const HOME: Option<&str> = Some("/h [x]");
+
     fn program(command: &str) -> Invocation {
-        analyse(command).programs.pop().unwrap()
+        analyse(command, HOME).programs.pop().unwrap()
     }
 
     fn allows(pattern: &str, command: &str) -> bool {
-        CommandPattern::new(pattern).unwrap().allows(&program(command))
+        CommandPattern::new(pattern, HOME).unwrap().allows(&program(command))
     }
 
     fn holds(pattern: &str, command: &str) -> Certainty {
-        CommandPattern::new(pattern).unwrap().holds(&program(command).words)
+        CommandPattern::new(pattern, HOME).unwrap().holds(&program(command).words)
     }
 
     #[test]
@@ -348,6 +402,28 @@ mod tests {
         assert!(allows("npm run *", "npm run build") && !allows("npm run *", "npm test"));
         assert!(allows("npm run *", "npm run $x") && !allows("npm run ?", "npm run $x"));
         assert!(allows("*", "anything at all"));
+    }
+
+    #[test]
+    fn a_tilde_is_the_home_directory_unless_it_is_quoted() {
+        for rule in ["dd if=~/x", "dd 'if=/h [x]/x'", "dd if=~/?", "dd *"] {
+            assert!(allows(rule, "dd if=~/x"), "{rule}");
+        }
+        for rule in ["dd 'if=~/x'", "dd if'='~/x", "dd if=''~/x"] {
+            assert!(allows(rule, r"dd if=\~/x") && !allows(rule, "dd if=~/x"), "{rule}");
+        }
+        assert!(!allows("dd if=~/x", "dd 'if=~/x'"));
+        assert!(allows("~/bin/*", "~/bin/x") && !allows("~/bin/*", "'~/bin/x'"));
+        assert_eq!(holds("~/x", "'~/x'"), Certainty::No);
+        assert_eq!(holds("rm ~/x:*", "rm '/h [x]/x'"), Certainty::Surely);
+    }
+
+    #[test]
+    fn wildcards_in_quotes_stand_for_themselves() {
+        for rule in ["rm '*.bak'", r"rm \*.bak", "rm \"*\".bak"] {
+            assert!(allows(rule, "rm '*.bak'"), "{rule}");
+            assert!(!allows(rule, "rm a.bak") && !allows(rule, "rm *.bak"), "{rule}");
+        }
     }
 
     #[test]
@@ -409,11 +485,11 @@ mod tests {
 
     #[test]
     fn a_pattern_that_means_nothing_says_what_is_accepted() {
-        assert!(CommandPattern::new("").unwrap_err().contains("write Bash"));
-        assert!(CommandPattern::new(":*").unwrap_err().contains("git:*"));
-        assert!(CommandPattern::new("a | b:*").unwrap_err().contains("npm run:*"));
-        assert!(CommandPattern::new("{git,hg} push:*").unwrap_err().contains("one rule for each"));
-        assert!(CommandPattern::new("$HOME/bin/*").unwrap_err().contains("~/"));
-        assert!(CommandPattern::new("git stash drop stash@{0}").is_ok());
+        assert!(CommandPattern::new("", HOME).unwrap_err().contains("write Bash"));
+        assert!(CommandPattern::new(":*", HOME).unwrap_err().contains("git:*"));
+        assert!(CommandPattern::new("a | b:*", HOME).unwrap_err().contains("npm run:*"));
+        assert!(CommandPattern::new("{git,hg} push:*", HOME).unwrap_err().contains("one rule for each"));
+        assert!(CommandPattern::new("$HOME/bin/*", HOME).unwrap_err().contains("~/"));
+        assert!(CommandPattern::new("git stash drop stash@{0}", HOME).is_ok());
     }
 }

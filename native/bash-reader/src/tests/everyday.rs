@@ -141,7 +141,7 @@ const COMMANDS: [&str; 132] = [
 #[test]
 fn everyday_commands_are_not_doubted() {
     let doubted = COMMANDS.iter().filter_map(|command| {
-        let found = analyse(command);
+        let found = analyse(command, super::HOME);
         // What programs do by their options is no matter of the shell.
         let is_own = |program: &&Invocation| program.name().is_some_and(|name| is_own(&name));
         let hazards = found.programs.iter().filter(is_own).filter_map(|program| program.hazard.clone());

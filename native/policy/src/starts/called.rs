@@ -28,8 +28,8 @@ pub(super) fn arguments(start: &ProgramStart) -> Vec<String> {
 }
 
 /// Analyses the words of a start as if a shell ran them.
-pub(super) fn read(start: &ProgramStart) -> Analysis {
-    started(&[vec![base(&start.called)], arguments(start)].concat())
+pub(super) fn read(start: &ProgramStart, home: Option<&str>) -> Analysis {
+    started(&[vec![base(&start.called)], arguments(start)].concat(), home)
 }
 
 /// A program's words, for patterns. If the arguments are incomplete, the last word stands for any others.
@@ -254,8 +254,7 @@ pub(super) fn spellings(start: &ProgramStart, directories: &[PathBuf], roots: &P
     for path in below.filter(|path| path.is_relative()) {
         let path = path.to_string_lossy();
         spellings.push(format!("./{path}"));
-        // A tilde at the beginning of a rule is the home directory.
-        spellings.extend((path.contains('/') && !path.starts_with('~')).then(|| path.into_owned()));
+        spellings.extend(path.contains('/').then(|| path.into_owned()));
     }
     spellings
 }
@@ -264,7 +263,7 @@ pub(super) fn spellings(start: &ProgramStart, directories: &[PathBuf], roots: &P
 pub(super) fn written(path: &Path, given: &[OsString]) -> String {
     let path = encode_path(path);
     let program = system_name(&path).unwrap_or(&path).to_owned();
-    let arguments = given.iter().skip(1).map(|text| text.to_string_lossy().into_owned());
+    let arguments = given.iter().skip(1).map(|text| encode_path(Path::new(text)));
     let words = [program].into_iter().chain(arguments).map(|word| Word::literal(&word).shown());
     words.collect::<Vec<_>>().join(" ")
 }

@@ -24,7 +24,7 @@ use super::shell::{CommandCase, open};
 use super::words::CommandPattern;
 use super::{PermissionRequests, Policy};
 use beamai_base::Result;
-use beamai_bash_reader::{Analysis, Invocation, InvocationKind, is_shell, started};
+use beamai_bash_reader::{Analysis, Invocation, InvocationKind, Word, is_shell, started};
 use beamai_isolation::{ProgramStart, StartCoverage, Starter};
 use beamai_text::extent;
 use std::cell::LazyCell;
@@ -142,7 +142,7 @@ impl StartRules {
                 coverage
             };
         }
-        let found = called::read(start);
+        let found = self.read(start);
         let is_read = start.has_all_arguments && found.doubts.is_empty() && found.programs.len() > 1;
         if is_shell(&name) && !is_read {
             return StartCoverage::Everything;
@@ -229,6 +229,11 @@ impl StartRules {
         }
     }
 
+    /// Analyses the words of a start as if a shell ran them.
+    fn read(&self, start: &ProgramStart) -> Analysis {
+        called::read(start, self.policy().roots.tilde())
+    }
+
     /// Whether the command's text starts this. Always true if the starter is not a shell.
     fn is_foreseen(&self, start: &ProgramStart) -> bool {
         let by_shell = is_shell(&called::base(&start.starter.program));
@@ -264,13 +269,25 @@ impl StartRules {
         let name = called::base(&start.called);
         let is_systems = !start.is_writable && called::is_called_by_its_name(start);
         // An unknown option may do more, and some variables make it start something else.
-        if is_systems && is_free_wrapper(&name, start) {
+        if is_systems && self.is_free_wrapper(&name, start) {
             return StartVerdict::Start(StartCoverage::Judged);
         }
-        if is_systems && is_harmless(start) {
+        if is_systems && is_harmless(&self.read(start)) {
             return StartVerdict::Start(table::coverage(&name));
         }
         self.asked(start, None, None)
+    }
+
+    /// Whether a program only starts the one of its command line, which is judged by itself.
+    fn is_free_wrapper(&self, name: &str, start: &ProgramStart) -> bool {
+        // Reading the command line costs more than a look at the table.
+        if table::coverage(name) != StartCoverage::Judged || is_shell(name) {
+            return false;
+        }
+        let found = self.read(start);
+        let is_wrapper =
+            found.programs.first().is_some_and(|program| program.standing == InvocationKind::Wrapper);
+        is_wrapper && found.doubts.is_empty()
     }
 
     /// Judges the text of a shell as a command. If rules allow all of it, the shell starts, and its programs are expected.
@@ -279,7 +296,7 @@ impl StartRules {
         if !is_shell(&name) || start.is_writable || !start.has_all_arguments {
             return None;
         }
-        let found = called::read(start);
+        let found = self.read(start);
         let is_read = found.programs.first().is_some_and(|shell| shell.standing == InvocationKind::Wrapper);
         if !is_read || !found.opens_nothing() {
             return None;
@@ -330,7 +347,7 @@ impl StartRules {
         if self.policy().default == PolicyMode::Deny && rule.is_none() {
             return StartVerdict::Refuse(None);
         }
-        StartVerdict::Ask { wanted: wanted(start), rule, why }
+        StartVerdict::Ask { wanted: wanted(start, self.policy().roots.tilde()), rule, why }
     }
 }
 
@@ -368,7 +385,7 @@ fn cut(mut text: String, most: usize) -> String {
 }
 
 /// The rules that would allow a start: by its name, and its first argument if that looks like a subcommand.
-fn wanted(start: &ProgramStart) -> Vec<String> {
+fn wanted(start: &ProgramStart, home: Option<&str>) -> Vec<String> {
     // A rule cannot name it.
     if start.called.to_str().is_none() {
         return Vec::new();
@@ -383,33 +400,21 @@ fn wanted(start: &ProgramStart) -> Vec<String> {
         false => called::base(&start.called),
     };
     let given = called::arguments(start);
-    let inner = started(&[vec![name.clone()], given.clone()].concat());
+    let inner = started(&[vec![name.clone()], given.clone()].concat(), home);
     if is_shell(&name) && inner.programs.len() > 1 && inner.doubts.is_empty() {
         // Rules for the programs of its text, since these are judged.
         let judged = inner.programs[1..].iter().filter(|program| program.standing == InvocationKind::Judged);
-        let names = judged.filter_map(|program| Some(format!("Bash({}:*)", program.name()?)));
+        let names =
+            judged.filter_map(|program| Some(format!("Bash({}:*)", Word::literal(&program.name()?).shown())));
         return names.collect::<BTreeSet<_>>().into_iter().collect();
     }
     let sub = given.into_iter().next().filter(is_plain);
-    let words = [Some(name), sub].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let words = [Some(Word::literal(&name).shown()), sub].into_iter().flatten().collect::<Vec<_>>().join(" ");
     vec![format!("Bash({words}:*)")]
 }
 
-/// Whether a program only starts the one of its command line, which is judged by itself.
-fn is_free_wrapper(name: &str, start: &ProgramStart) -> bool {
-    // Reading the command line costs more than a look at the table.
-    if table::coverage(name) != StartCoverage::Judged || is_shell(name) {
-        return false;
-    }
-    let found = called::read(start);
-    let is_wrapper =
-        found.programs.first().is_some_and(|program| program.standing == InvocationKind::Wrapper);
-    is_wrapper && found.doubts.is_empty()
-}
-
 /// Whether a program does the same as a harmless builtin.
-fn is_harmless(start: &ProgramStart) -> bool {
-    let found = called::read(start);
+fn is_harmless(found: &Analysis) -> bool {
     matches!(&*found.programs, [program] if program.standing == InvocationKind::Harmless)
 }
 
@@ -479,7 +484,7 @@ fn is_in(file: &Path, directories: &str) -> bool {
 /// Whether a shell's text runs only parts. For git, few of its commands count: git's own texts name only the remote side and
 /// credential helpers, while a text that git is told to run (`rebase --exec`, `bisect run`, aliases) could name any.
 fn runs_parts(parts: &ProgramParts, given: &[String]) -> bool {
-    let found = started(&[vec!["sh".to_owned()], given.to_vec()].concat());
+    let found = started(&[vec!["sh".to_owned()], given.to_vec()].concat(), None);
     let is_git = table::has(parts.directories, "git-core");
     let is_part = |program: &Invocation| {
         let Some(name) = program.name() else { return false };

@@ -46,7 +46,7 @@ impl ProgramRule {
             Some(name) => (places.of_name(name), Vec::new()),
             None => Default::default(),
         };
-        let absolute = pattern.absolute(&places.top, places.home.as_deref());
+        let absolute = pattern.absolute(&places.top);
         Some(Self { text: rule.text.clone(), pattern, files, paths, absolute })
     }
 }
@@ -67,8 +67,6 @@ struct ProgramPlaces {
     directories: Vec<PathBuf>,
     /// The directory that relative paths start from.
     top: PathBuf,
-    /// The directory that `~/` stands for.
-    home: Option<PathBuf>,
 }
 
 impl ProgramPlaces {
@@ -82,7 +80,7 @@ impl ProgramPlaces {
         let mut directories: Vec<PathBuf> = SYSTEM_DIRECTORIES.iter().map(PathBuf::from).chain(own).collect();
         directories.sort();
         directories.dedup();
-        Self { directories, top, home: roots.home().map(PathBuf::from) }
+        Self { directories, top }
     }
 
     /// The files of this name.
@@ -96,10 +94,7 @@ impl ProgramPlaces {
 
     /// The file at a path, and the path's other spellings.
     fn of_path(&self, path: &str) -> (Vec<FileIdentity>, Vec<String>) {
-        let written = match (path.strip_prefix("~/"), &self.home) {
-            (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
-            _ => self.top.join(path),
-        };
+        let written = self.top.join(path);
         // Where the path leaves a linked directory by `..`, these are two.
         let path = clean(&written);
         let real = written.parent().and_then(|parent| parent.canonicalize().ok());
@@ -137,7 +132,7 @@ mod tests {
         {
             symlink(target, top.join("bin").join(link)).unwrap();
         }
-        (dir, ProgramPlaces { directories: vec![top.join("bin"), top.join("none")], home: None, top })
+        (dir, ProgramPlaces { directories: vec![top.join("bin"), top.join("none")], top })
     }
 
     #[test]
@@ -161,16 +156,15 @@ mod tests {
 
     #[test]
     fn a_path_leads_where_the_system_leads_it() {
-        let (_dir, mut places) = places();
+        let (_dir, places) = places();
         let top = places.top.clone();
-        places.home = Some(top.join("bin"));
         std::fs::create_dir_all(top.join("d/e")).unwrap();
         symlink("d/e", top.join("link")).unwrap();
         std::fs::write(top.join("d/tool"), "tool").unwrap();
         let tool = identity(&top.join("d/tool")).unwrap();
         let text = |path: &str| top.join(path).to_string_lossy().into_owned();
         assert_eq!(places.of_path("link/../tool"), (vec![tool], vec![text("tool"), text("d/tool")]));
-        for path in ["~/mawk", "~//mawk", "~/./mawk"] {
+        for path in ["bin/mawk", "bin//mawk", "./bin/./mawk"] {
             assert_eq!(places.of_path(path).0, places.of_name("mawk"), "{path}");
         }
     }

@@ -99,17 +99,17 @@ fn a_pattern_of_a_relative_path_holds_where_its_links_lead() {
     std::fs::create_dir_all(top.join("bin")).unwrap();
     symlink("bin", top.join("sbin")).unwrap();
     for pattern in ["./sbin/* -x", "~/sbin/* -x", "~//s?in/tool -x", "~/./sbin/t* -x"] {
-        let pattern = CommandPattern::new(pattern).unwrap();
+        let pattern = CommandPattern::new(pattern, top.to_str()).unwrap();
         let holds = |name: &str| {
             let words = called::words(top.join(name).to_str().unwrap(), &["-x".into()], true);
-            pattern.absolute(&top, Some(&top)).iter().any(|pattern| pattern.allows_words(&words))
+            pattern.absolute(&top).iter().any(|pattern| pattern.allows_words(&words))
         };
         assert!(holds("sbin/tool") && !holds("tool"), "{pattern:?}");
         // The directory before the first wildcard has two names.
         let CommandPattern::Glob { name, .. } = &pattern else { panic!("{pattern:?}") };
         assert_eq!(holds("bin/tool"), name.contains("sbin"), "{pattern:?}");
     }
-    for other in ["/bin/*", "tool*", "./bin/tool *", "bin/tool:*"] {
-        assert!(CommandPattern::new(other).unwrap().absolute(&top, Some(&top)).is_empty(), "{other}");
+    for other in ["tool*", "./bin/tool *", "bin/tool:*"] {
+        assert!(CommandPattern::new(other, None).unwrap().absolute(&top).is_empty(), "{other}");
     }
 }

@@ -28,6 +28,8 @@ const FILES: [&str; 6] = ["null", "x1", "x2.txt", "-v", "a[$(rm file)]", "a b"];
 
 /// The user as which commands run where this program may choose.
 const NOBODY: u32 = 65534;
+/// The home directory.
+pub(super) const HOME: &str = "/home/judge";
 
 /// How long a command may take.
 const LONGEST: Duration = Duration::from_secs(5);
@@ -111,7 +113,7 @@ impl Recorder {
         bash.args(["--noprofile", "--norc", "-c", DRIVER])
             .env_clear()
             .env("PATH", self.shims())
-            .env("HOME", "/home/judge")
+            .env("HOME", HOME)
             .env("LC_ALL", "C.UTF-8")
             .env("FUNCNEST", "5")
             .env("LD_PRELOAD", self.library())

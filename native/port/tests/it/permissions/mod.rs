@@ -375,6 +375,61 @@ fn a_refused_start_names_who_made_it_where_everything_is_covered() {
     assert!(refused["by"].as_str().unwrap().ends_with("sh -c 'rm -rf x; true'"), "{answer:?}");
 }
 
+/// Ends the first thread of its process, and starts a program from another one.
+const WITHOUT_FIRST_THREAD: &str = "
+import ctypes, os, threading, time
+def start():
+    time.sleep(0.5)
+    try: os.execv('/usr/bin/touch', ['touch', 'made'])
+    except PermissionError: os._exit(7)
+threading.Thread(target=start).start()
+ctypes.CDLL(None).syscall(60, 0)
+";
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn a_refused_start_is_listed_after_the_first_thread_has_ended() {
+    let fixture = Fixture::new();
+    std::fs::write(fixture.path("start.py"), WITHOUT_FIRST_THREAD).unwrap();
+    for policy in [&["--allow", "Bash(python3:*)"][..], &["--default", "allow"]] {
+        let policy = [policy, &["--deny", "Bash(touch:*)"]].concat();
+        let answer = fixture.run(&policy, "python3 start.py");
+        assert_eq!(answer.value["exit_code"], 7, "{answer:?}");
+        assert!(!fixture.path("made").exists(), "{answer:?}");
+        assert_eq!(answer.value["refused"][0]["command"], "touch made", "{answer:?}");
+    }
+    let answer = fixture.run(&["--default", "allow"], "python3 start.py");
+    assert!(answer.is_ok && fixture.path("made").exists(), "{answer:?}");
+}
+
+/// Rules and words in which a tilde or a wildcard is quoted, and whether the rule allows the command. Without quotes, they are others.
+#[test]
+fn a_rule_reads_quotes_as_bash_does() {
+    let fixture = Fixture::new();
+    let in_home = format!("dd if={}", fixture.path("~/none").display());
+    for (rule, command, is_allowed) in [
+        ("dd if=~/none", "dd if=~/none", true),
+        ("dd if=~/none", &in_home, true),
+        ("dd if=~/none", "dd if'='~/none", false),
+        ("dd if=~/none", "dd if=''~/none", false),
+        ("dd if=~/none", r"dd if=\~/none", false),
+        ("dd 'if=~/none'", "dd if=~/none", false),
+        ("dd 'if=~/none'", "dd if=''~/none", true),
+        ("cat '*'", "cat *", false),
+        ("cat '*'", "cat a", false),
+        ("cat '*'", r"cat \*", true),
+    ] {
+        let is_run = |rule: &str| {
+            let answer = fixture.run(&["--allow", rule], command);
+            !matches!(answer.reason(), Some("denied" | "needs_approval"))
+        };
+        assert_eq!(is_run(&format!("Bash({rule})")), is_allowed, "{rule}: {command}");
+        let asked = fixture.run(&[], command);
+        let wanted = asked.value["details"]["wanted"][0].as_str().unwrap_or_default().to_owned();
+        assert!(is_run(&wanted), "{wanted}: {command}: {asked:?}");
+    }
+}
+
 /// A deny rule holds for the file that its name leads to, and for what a `#!` line makes of it. The command's own text does
 /// not show what the script starts.
 #[test]
