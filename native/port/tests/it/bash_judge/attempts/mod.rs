@@ -1,9 +1,10 @@
 //! Commands of the kinds that are easily read in another way than bash does: here-documents, evaluated values, variables
-//! that builtins set, options of wrappers, redirections, functions.
+//! that builtins set, options of wrappers, redirections, functions, tildes.
 
 mod everyday;
 mod functions;
 mod redirections;
+mod tildes;
 mod values;
 mod wrappers;
 
@@ -12,7 +13,7 @@ use super::generator::Generator;
 impl Generator {
     /// A command of one of these kinds.
     pub(crate) fn attempt(&mut self) -> String {
-        match self.below(20) {
+        match self.below(22) {
             0..=6 => self.evaluation(),
             7..=8 => self.setting(),
             9..=10 => self.document(),
@@ -20,6 +21,7 @@ impl Generator {
             13 => self.pattern(),
             14..=15 => self.redirected(),
             16..=17 => self.function(),
+            18..=19 => self.with_tildes(),
             _ => self.everyday(),
         }
     }
