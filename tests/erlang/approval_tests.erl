@@ -21,7 +21,7 @@ the_request_has_the_diff_and_the_rules_for_always_test() ->
         {error, #{details := Details}} = beamai_kernel:invoke(Kernel, <<"file_edit">>, ?EDIT),
         ?assertMatch(#{reason := denied, answer := declined}, Details),
         Request = receive {asked, R} -> R end,
-        ?assertMatch(#{diff := <<"--- a/a\n+++ b/a\n@@ -1 +1 @@\n-one\n+1\n">>, always := [<<"Edit(a)">>]}, Request)
+        ?assertMatch(#{diff := <<"--- a/a\n+++ b/a\n@@ -1 +1 @@\n-one\n+1\n">>, always := [<<"Edit(./a)">>]}, Request)
     end).
 
 nobody_is_asked_for_what_must_fail_test() ->

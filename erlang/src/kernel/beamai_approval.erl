@@ -7,6 +7,8 @@
 
 %% The approval of the call whose attempts this process makes, and whether the current attempt has asked yet.
 -define(GIVEN, {?MODULE, given}).
+%% Maximum number of characters of a rule in an error.
+-define(LONGEST_RULE, 4000).
 
 %% The argument of `approve'. `rule' is the canonical tool name, `subject' the action to be allowed, such as
 %% `<<"Bash(git status)">>'.
@@ -113,13 +115,7 @@ approve(_Kernel, #{approve := Approve}) when Approve =/= undefined -> Approve;
 approve(Kernel, _Context) -> maps:get(approve, Kernel, none).
 
 ask(none, #{message := Message} = Request, _Memory, _Scope) ->
-    {Open, Close} = beamai_syntax:either({"<<\"", "\">>"}, {"\"", "\""}),
-    Rules = lists:join(", ", [[Open, Rule, Close] || Rule <- rules(Request)]),
-    Configure = unicode:characters_to_binary([
-        "allow it with a rule, ",
-        beamai_syntax:either(["permissions => #{allow => [", Rules, "]}"], ["permissions: %{allow: [", Rules, "]}"]),
-        ", or give the kernel or the context an approve callback"
-    ]),
+    Configure = unicode:characters_to_binary([remedy(Request), ", or give the kernel or the context an approve callback"]),
     #{details := Details} = Refusal = refusal(Request, needs_approval, [beamai_error:excerpt(Message), ". Nobody can be asked: ", Configure]),
     %% A model cannot configure the kernel; see beamai_display:error_for_model/1.
     {error, Refusal#{details := Details#{configure => Configure, answer => nobody}}};
@@ -186,6 +182,16 @@ kept(Request, Answer, Outcome) ->
     Outcome.
 
 %%% Asking
+
+%% What the host changes in the permissions so that the call needs no approval. No allow rule overrides one that asks.
+remedy(#{matched_rule := Rule}) when is_binary(Rule) ->
+    ["remove the rule ", Rule];
+remedy(Request) ->
+    Rules = lists:join(", ", [beamai_syntax:show(Rule, ?LONGEST_RULE) || Rule <- rules(Request)]),
+    beamai_syntax:either(
+        ["allow it with a rule, permissions => #{allow => [", Rules, "]}"],
+        ["allow it with a rule, permissions: %{allow: [", Rules, "]}"]
+    ).
 
 %% The rules that would allow the call; all of them are needed.
 rules(#{wanted := Wanted}) -> Wanted;

@@ -26,16 +26,18 @@ impl HostHint {
     /// How the host allows what these permission rules are about.
     pub fn allow<'r>(rules: impl IntoIterator<Item = &'r str>) -> Self {
         let rules: Vec<&str> = rules.into_iter().collect();
-        let all = |one: &dyn Fn(&str) -> String, between| {
-            rules.iter().map(|rule| one(rule)).collect::<Vec<_>>().join(between)
-        };
+        let terms: Vec<String> = rules.iter().map(|rule| format!("<<\"{}\"/utf8>>", escaped(rule))).collect();
         Self::new(
-            format!(
-                "Allow it with permissions => #{{allow => [{}]}}",
-                all(&|rule| format!("<<\"{}\"/utf8>>", escaped(rule)), ", ")
-            ),
-            format!("Allow it with {}", all(&|rule| format!("--allow {}", quoted(rule)), " ")),
+            format!("Allow it with permissions => #{{allow => [{}]}}", terms.join(", ")),
+            format!("Allow it with {}", Self::options(rules.iter().copied())),
         )
+    }
+
+    /// The options that allow what these permission rules are about, as words of a shell.
+    pub fn options<'r>(rules: impl IntoIterator<Item = &'r str>) -> String {
+        let options: Vec<String> =
+            rules.into_iter().map(|rule| format!("--allow {}", quoted(rule))).collect();
+        options.join(" ")
     }
 
     /// The sentence in the terms of this host.

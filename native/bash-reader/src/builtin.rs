@@ -155,16 +155,17 @@ fn waits(args: &[Word], out: &mut Analysis) -> bool {
 fn prints(args: &[Word], out: &mut Analysis) -> bool {
     let text = |at: usize| args.get(at).and_then(Word::text);
     let mut at = 0;
-    if text(at).as_deref() == Some("-v") {
-        if !args.get(1).is_some_and(|name| assign(name, false, out)) {
+    while text(at).as_deref() == Some("-v") {
+        if !args.get(at + 1).is_some_and(|name| assign(name, false, out)) {
             return false;
         }
-        at = 2;
+        at += 2;
     }
-    at += usize::from(text(at).as_deref() == Some("--"));
+    let has_end = text(at).as_deref() == Some("--");
+    at += usize::from(has_end);
     let Some(format) = args.get(at) else { return true };
     let is_option =
-        at == 0 && format.first().is_none_or(|char| char == '-') && format.text().as_deref() != Some("-");
+        !has_end && format.first().is_none_or(|char| char == '-') && format.text().as_deref() != Some("-");
     let has_values = args.len() > at + 1 || format.may_split();
     !is_option && (!has_values || format.text().is_some_and(|format| !counts(&format)))
 }

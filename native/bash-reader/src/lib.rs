@@ -163,6 +163,15 @@ pub fn words(text: &str, home: Option<&str>) -> Option<Vec<Word>> {
     (analysis.programs.is_empty() && analysis.doubts.is_empty()).then_some(words)
 }
 
+/// The words of a text of a name and arguments, each as a glob in which what is quoted is escaped; `None` for any other text. A word
+/// with another expansion than that of a tilde is `None`. Alternatives in braces stay, as globs have them.
+pub fn globs(text: &str, home: Option<&str>) -> Option<Vec<Option<String>>> {
+    let mut analysis = Analysis::of(home);
+    let words = parser::raw_words(text, &mut analysis).ok()?;
+    let globs = words.into_iter().map(|word| word.with_braces(home).glob()).collect();
+    (analysis.programs.is_empty() && analysis.doubts.is_empty()).then_some(globs)
+}
+
 impl Invocation {
     /// The name that it is started by, if known.
     pub fn name(&self) -> Option<String> {

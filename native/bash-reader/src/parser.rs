@@ -74,11 +74,18 @@ pub(super) fn read(text: &str, depth: usize, out: &mut Analysis) -> Result<()> {
 
 /// Parses a text that consists of words only.
 pub(super) fn words(text: &str, out: &mut Analysis) -> Result<Vec<Word>> {
+    let home = out.home.clone();
+    let words = raw_words(text, out)?.into_iter();
+    Ok(words.flat_map(|word| word.expand(home.as_deref()).unwrap_or_default()).collect())
+}
+
+/// The words of a text that consists of words only, before the expansion of braces and tildes.
+pub(super) fn raw_words(text: &str, out: &mut Analysis) -> Result<Vec<RawWord>> {
     let mut words = Vec::new();
     parse(text, 0, out, |parser| {
         parser.blanks();
         while parser.cursor.peek().is_some_and(|char| !ends_word(char)) {
-            words.extend(parser.word()?.expand(parser.home()).unwrap_or_default());
+            words.push(parser.word()?);
             parser.blanks();
         }
         parser.end()

@@ -77,10 +77,16 @@ impl RawWord {
         // What bash makes of braces is no assignment.
         let may_assign = words.len() == 1 && words[0].len() == length;
         let words = words.into_iter().map(|pieces| {
-            let pieces = tilde::expand(&with_literal_brackets(pieces), may_assign, home);
+            let pieces = with_literal_brackets(tilde::expand(&pieces, may_assign, home));
             Word { pieces: pieces.into_iter().filter(is_text).collect(), has_quotes }
         });
         Some(words.filter(|word| word.has_quotes || !word.pieces.is_empty()).collect())
+    }
+
+    /// The word with its tildes expanded, but not its braces.
+    pub(super) fn with_braces(self, home: Option<&str>) -> Word {
+        let pieces = with_literal_brackets(tilde::expand(&self.pieces, true, home));
+        Word { pieces: pieces.into_iter().filter(is_text).collect(), has_quotes: self.has_quotes }
     }
 
     /// Name and value, if the word is an assignment (`=` or `+=`).
@@ -198,6 +204,23 @@ impl Word {
             WordPiece::Char { char, quoted } if *quoted || !is_wild(*char) => Some(*char),
             _ => None,
         })
+    }
+
+    /// The word as a glob, in which quoted characters are escaped; `None` if it has an expansion. Braces without a comma are literal.
+    pub(super) fn glob(&self) -> Option<String> {
+        let has_alternatives = self.pieces.contains(&WordPiece::Char { char: ',', quoted: false });
+        let mut glob = String::with_capacity(self.pieces.len());
+        for piece in &self.pieces {
+            let WordPiece::Char { char, quoted } = *piece else { return None };
+            let is_special = match char {
+                '{' | '}' | ',' => quoted || !has_alternatives,
+                '*' | '?' | '[' | ']' | '!' => quoted,
+                char => char == '\\',
+            };
+            glob.extend(is_special.then_some('\\'));
+            glob.push(char);
+        }
+        Some(glob)
     }
 
     /// What is known of each character.

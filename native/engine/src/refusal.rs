@@ -1,12 +1,15 @@
 //! Errors of calls that needed an approval and did not get it.
 
-use beamai_base::{CONFIGURE, Reason, ToolError, excerpt};
+use beamai_base::{CONFIGURE, HostHint, Reason, ToolError, excerpt};
 use serde_json::Value;
 use std::borrow::Cow;
 
 /// Nobody could be asked.
 pub fn nobody_to_ask(request: &Value, why: &str) -> ToolError {
-    let configure = format!("allow it with {}", wanted(request));
+    let configure = match request["matched_rule"].as_str() {
+        Some(rule) => format!("remove the rule {rule}, which no other rule overrides"),
+        None => format!("allow it with {}", wanted(request)),
+    };
     let message = format!("{}: this needs an approval, and {why}; {configure}", what(request));
     let error = ToolError::new(Reason::NeedsApproval, message).with(CONFIGURE, configure);
     about(request, error.with(ANSWER, "nobody"))
@@ -36,10 +39,9 @@ fn what(request: &Value) -> Cow<'_, str> {
 /// The options that would allow the requested action.
 fn wanted(request: &Value) -> String {
     let own = [request["rule"].clone()];
-    let several = request["wanted"].as_array().or_else(|| request["subjects"].as_array());
+    let several = request["wanted"].as_array().or_else(|| request["always"].as_array());
     let rules = several.map_or(&own[..], Vec::as_slice);
-    let options = rules.iter().filter_map(Value::as_str).map(|rule| format!("--allow '{rule}'"));
-    options.collect::<Vec<_>>().join(" ")
+    HostHint::options(rules.iter().filter_map(Value::as_str))
 }
 
 fn about(request: &Value, mut error: ToolError) -> ToolError {
@@ -58,8 +60,11 @@ mod tests {
 
     #[test]
     fn every_rule_that_is_needed_is_named() {
-        let request = json!({"rule": "Edit", "message": "m", "subjects": ["Edit(a)", "Write(b)"]});
-        let configure = nobody_to_ask(&request, "w").details[CONFIGURE].clone();
-        assert_eq!(configure, "allow it with --allow 'Edit(a)' --allow 'Write(b)'");
+        let configure = |request| nobody_to_ask(&request, "w").details[CONFIGURE].clone();
+        let request = json!({"rule": "Edit", "message": "m", "always": ["Edit(a)", "Bash(rm '*')"]});
+        assert_eq!(configure(request), r"allow it with --allow 'Edit(a)' --allow 'Bash(rm '\''*'\'')'");
+        let request = json!({"rule": "Edit", "message": "m", "matched_rule": "Edit(x)"});
+        assert_eq!(configure(request), "remove the rule Edit(x), which no other rule overrides");
+        assert_eq!(configure(json!({"rule": "Edit", "message": "m"})), "allow it with --allow 'Edit'");
     }
 }

@@ -9,5 +9,6 @@ mod pattern;
 mod roots;
 mod rule;
 
+pub use pattern::check_classes;
 pub use roots::{PathRoots, clean, is_outside};
 pub use rule::{PathRule, literal_pattern};

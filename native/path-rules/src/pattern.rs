@@ -272,8 +272,11 @@ impl NamePattern {
     }
 }
 
-/// Checks the classes of a component for what globs read in several ways. A `]` at its beginning does not end a class.
-fn check_classes(part: &str) -> Result<(), String> {
+/// Checks the classes of a glob for what globs read in several ways. A `]` at its beginning does not end a class.
+///
+/// # Errors
+/// The problem, as the end of a sentence.
+pub fn check_classes(part: &str) -> Result<(), String> {
     let mut chars = part.chars();
     while let Some(char) = chars.next() {
         if char == '\\' {

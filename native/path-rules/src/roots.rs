@@ -1,6 +1,6 @@
 //! Paths of rules and commands, and the directories that they are relative to.
 
-use beamai_workspace::{Workspace, decode_path};
+use beamai_workspace::{Workspace, decode_path, encode_path};
 use std::path::{Component, Path, PathBuf};
 
 /// The directories that patterns and paths are relative to.
@@ -61,19 +61,18 @@ impl PathRoots {
     }
 
     /// The target of a path in the workspace; `None` if it leads outside.
-    pub fn lead(&self, path: &str) -> Option<PathBuf> {
-        match &self.workspace {
-            Some(workspace) => Some(decode_path(&workspace.parse_path(path).ok()?.destination().ok()?)),
-            None => Some(decode_path(path)),
-        }
+    pub fn lead(&self, path: &Path) -> Option<PathBuf> {
+        let Some(workspace) = &self.workspace else { return Some(path.to_owned()) };
+        // File tools read a tilde at the beginning as the home directory.
+        let start = if path.as_os_str().as_encoded_bytes().starts_with(b"~") { "./" } else { "" };
+        let text = format!("{start}{}", encode_path(path));
+        Some(decode_path(&workspace.parse_path(&text).ok()?.destination().ok()?))
     }
 
     /// The target of a path in the workspace with every link followed; `None` if it is the path itself.
     pub fn resolved(&self, path: &Path) -> Option<PathBuf> {
-        let text = beamai_workspace::encode_path(path);
-        let resolved = self.workspace.as_ref()?.parse_path(&text).ok()?.destination().ok()?;
-        let resolved = decode_path(&resolved);
-        (resolved != path).then_some(resolved)
+        self.workspace.as_ref()?;
+        self.lead(path).filter(|resolved| resolved != path)
     }
 }
 

@@ -72,8 +72,8 @@ pub fn literal_pattern(path: &str) -> Option<String> {
     if is_encoded && path.contains(is_special) {
         return None;
     }
-    // At the beginning, these mean something else.
-    let is_other = ["~", "!", "domain:"].iter().any(|start| path.starts_with(start));
+    // At the beginning, these mean something else, and without a slash, a name is one at any depth.
+    let is_other = path.starts_with(['~', '!']) || path.starts_with("domain:") || !path.contains('/');
     let mut pattern = if is_other { "./" } else { "" }.to_owned();
     for char in path.chars() {
         pattern.extend(is_special(char).then_some('\\'));
@@ -186,6 +186,7 @@ mod tests {
         for (path, other) in [
             ("a/b", "a/c"),
             ("a*", "ab"),
+            ("a", "x/a"),
             ("x/a[1]?", "x/a11"),
             ("{a,b}", "a"),
             ("}[!-]\\", "}!\\"),

@@ -383,8 +383,7 @@ impl<'a> CommandCase<'a> {
         let mut paths = Vec::new();
         for directory in self.directories.as_ref()? {
             let path = roots.meant(directory, text);
-            let place = encode_path(&path);
-            let resolved = roots.lead(&place)?;
+            let resolved = roots.lead(&path)?;
             paths.extend([path, resolved]);
         }
         (!paths.iter().any(|path| is_outside(path))).then_some(paths)

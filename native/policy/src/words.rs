@@ -1,7 +1,7 @@
 //! Patterns of commands: exact, prefix (`git:*`), glob.
 
-use beamai_bash_reader::{Invocation, Word, system_name, words};
-use beamai_path_rules::clean;
+use beamai_bash_reader::{Invocation, Word, globs, system_name, words};
+use beamai_path_rules::{check_classes, clean};
 use globset::{Glob, GlobMatcher};
 use std::path::{Path, PathBuf};
 
@@ -27,8 +27,11 @@ pub(super) enum Certainty {
     Surely,
 }
 
-/// The characters that begin a wildcard.
-const WILDCARDS: [char; 4] = ['*', '?', '[', '{'];
+/// The characters that begin a wildcard, and the one that escapes them.
+const WILDCARDS: [char; 5] = ['*', '?', '[', '{', '\\'];
+
+const UNEXPANDED: &str =
+    "a rule is about words after their expansion; write the path, or ~/ for the home directory";
 
 /// Programs whose first operand is their subcommand. Elsewhere any operand can be the one that a rule means.
 const WITH_SUBCOMMANDS: [&str; 5] = ["cargo", "git", "go", "kubectl", "npm"];
@@ -47,6 +50,9 @@ impl CommandPattern {
         if let Some(words) = plain(text, home).filter(|words| !words.is_empty()) {
             return Ok(Self::Exact { words, text: text.to_owned() });
         }
+        if home.is_none() && globs(text, None) != globs(text, Some("/")) {
+            return Err("there is no home directory for ~ to mean".into());
+        }
         if let Some(prefix) = text.strip_suffix(":*") {
             check_program(prefix.split(' ').next().unwrap_or_default())?;
             let words = plain(prefix, home).filter(|words| !words.is_empty());
@@ -61,14 +67,20 @@ impl CommandPattern {
         if text.contains(":*") {
             return Err("\":*\" belongs at the end, as in git:*".into());
         }
-        if text.contains(['*', '?']) {
-            let (name, arguments) = text.split_at(text.find(' ').unwrap_or(text.len()));
-            check_program(name)?;
-            let (name, arguments) = (with_home(name, home), with_home(arguments, home));
-            let glob = Glob::new(&format!("{name}{arguments}")).map_err(|error| error.kind().to_string())?;
-            return Ok(Self::Glob { glob: glob.compile_matcher(), name });
+        match globs(text, home).map(|words| words.into_iter().collect::<Option<Vec<_>>>()) {
+            Some(Some(words)) if !words.is_empty() => Self::glob(&words),
+            Some(None) if text.contains(['*', '?']) => Err(UNEXPANDED.into()),
+            // Only a name and arguments can be a pattern for others.
+            _ => Ok(Self::Whole(text.to_owned())),
         }
-        Ok(Self::Whole(text.to_owned()))
+    }
+
+    /// The pattern of a rule with wildcards.
+    fn glob(words: &[String]) -> Result<Self, String> {
+        check_program(&words[0])?;
+        words.iter().try_for_each(|word| check_classes(word))?;
+        let glob = Glob::new(&words.join(" ")).map_err(|error| error.kind().to_string())?;
+        Ok(Self::Glob { glob: glob.compile_matcher(), name: words[0].clone() })
     }
 
     /// Whether the pattern is exactly this command.
@@ -220,10 +232,7 @@ fn check_program(name: &str) -> Result<(), String> {
         return Err("braces are no alternatives in a rule about commands; write one rule for each".into());
     }
     if name.starts_with('$') {
-        return Err(
-            "a rule is about words after their expansion; write the path, or ~/ for the home directory"
-                .into(),
-        );
+        return Err(UNEXPANDED.into());
     }
     Ok(())
 }
@@ -315,30 +324,6 @@ fn plain(text: &str, home: Option<&str>) -> Option<Vec<String>> {
     words(text, home)?.iter().map(Word::text).collect()
 }
 
-/// A glob with the home directory in the place of tildes where bash expands them: at the beginning of a word, and after `=` and `:` in
-/// one that looks like an assignment.
-fn with_home(glob: &str, home: Option<&str>) -> String {
-    let Some(home) = home.map(escaped) else { return glob.to_owned() };
-    let is_name = |text: &str| {
-        text.starts_with(|char: char| !"-/.".contains(char))
-            && text.chars().all(|char| char.is_ascii_alphanumeric() || "_+*?[]".contains(char))
-    };
-    let expanded = |word: &str| {
-        let value = word.split_once('=').filter(|(name, _)| is_name(name)).map(|(name, _)| name.len() + 1);
-        let begins = |at: usize| {
-            at == 0 || value == Some(at) || value.is_some_and(|value| at > value) && word[..at].ends_with(':')
-        };
-        let ends =
-            |rest: &str| rest.is_empty() || rest.starts_with('/') || value.is_some() && rest.starts_with(':');
-        let char = |(at, char): (usize, char)| match char == '~' && begins(at) && ends(&word[at + 1..]) {
-            true => home.clone(),
-            false => char.into(),
-        };
-        word.char_indices().map(char).collect::<String>()
-    };
-    glob.split(' ').map(expanded).collect::<Vec<_>>().join(" ")
-}
-
 /// A text as a glob that matches it alone.
 fn escaped(text: &str) -> String {
     let mut glob = String::with_capacity(text.len());
@@ -412,7 +397,8 @@ mod tests {
         for rule in ["dd 'if=~/x'", "dd if'='~/x", "dd if=''~/x"] {
             assert!(allows(rule, r"dd if=\~/x") && !allows(rule, "dd if=~/x"), "{rule}");
         }
-        assert!(!allows("dd if=~/x", "dd 'if=~/x'"));
+        assert!(!allows("dd if=~/x", "dd 'if=~/x'") && !allows("dd '~'/*", "dd ~/x"));
+        assert!(allows("dd '~'/*", "dd '~/x'") && allows("dd ~/'a b'*", "dd ~/'a b'c"));
         assert!(allows("~/bin/*", "~/bin/x") && !allows("~/bin/*", "'~/bin/x'"));
         assert_eq!(holds("~/x", "'~/x'"), Certainty::No);
         assert_eq!(holds("rm ~/x:*", "rm '/h [x]/x'"), Certainty::Surely);
@@ -424,6 +410,25 @@ mod tests {
             assert!(allows(rule, "rm '*.bak'"), "{rule}");
             assert!(!allows(rule, "rm a.bak") && !allows(rule, "rm *.bak"), "{rule}");
         }
+        for (rule, command, other) in [
+            ("cat 'a b' *", "cat 'a b' z", "cat a z"),
+            ("'cat' -'n' *", "cat -n z", "cat z"),
+            ("cat x'*'*", "cat 'x*y'", "cat xay"),
+            ("cat '*' ?", "cat '*' z", "cat q z"),
+            (r"cat '\'*", r"cat '\x'", "cat x"),
+            ("cat {a,'b*'}?", "cat 'b*x'", "cat bbx"),
+            ("git stash drop stash@{?}", "git stash drop 'stash@{0}'", "git stash drop stash@0"),
+        ] {
+            assert!(allows(rule, command) && !allows(rule, other), "{rule}");
+            assert_eq!(holds(rule, command), Certainty::Surely, "{rule}");
+        }
+        assert!(matches!(CommandPattern::new("for f in *; do a; done", HOME), Ok(CommandPattern::Whole(_))));
+        assert!(CommandPattern::new("rm $x *", HOME).unwrap_err().contains("after their expansion"));
+        assert!(CommandPattern::new("rm [[:digit:]]*", HOME).unwrap_err().contains("named class"));
+        assert!(CommandPattern::new("rm ~/x", None).unwrap_err().contains("no home directory"));
+        assert!(CommandPattern::new("cat x~*", None).is_ok() && CommandPattern::new("#", None).is_ok());
+        assert!(CommandPattern::new("~/x:*", None).unwrap_err().contains("no home directory"));
+        assert!(allows("rm [ab]", "rm b") && !allows("rm [ab]", "rm c") && allows("[ -f x ]", "[ -f x ]"));
     }
 
     #[test]

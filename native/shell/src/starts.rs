@@ -147,6 +147,7 @@ impl StartMonitor {
         let stopped = json!({"command": command, "by": by});
         let hint = match &rule {
             Some(rule) => held_by(rule),
+            None if wanted.is_empty() => HostHint::allow(["Bash"]),
             None => HostHint::allow(wanted.iter().map(String::as_str)),
         };
         let error = ToolError::new(Reason::NeedsApproval, message)

@@ -53,7 +53,7 @@ fn the_question_shows_the_diff_and_a_rule_for_always() {
     let fixture = Fixture::new(json!({}));
     let asked = fixture.asked("file_edit", edit("two"));
     assert_eq!(asked["diff"], PATCH);
-    assert_eq!(asked["always"], json!(["Edit(a.txt)"]));
+    assert_eq!(asked["always"], json!(["Edit(./a.txt)"]));
     assert_eq!(fixture.asked("file_patch", json!({"patch": PATCH}))["diff"], PATCH);
     let written = fixture.asked("file_write", json!({"path": "d/new", "content": "x\n"}));
     assert_eq!(written["diff"], "--- /dev/null\n+++ b/d/new\n@@ -0,0 +1 @@\n+x\n");
@@ -137,8 +137,8 @@ fn the_rule_for_always_allows_such_calls_and_says_no_more_than_it_must() {
         ("web_fetch", page.clone(), json!(["WebFetch(domain:docs.example.com)"])),
         ("web_fetch", local, json!(["WebFetch(http://127.0.0.1:8080/*)"])),
         ("git_commit", json!({"message": "Say (so)"}), json!(["GitCommit"])),
-        ("git_add", json!({"path": "a.txt"}), json!(["GitAdd(a.txt)"])),
-        ("file_write", json!({"path": "[a]*.txt", "content": ""}), json!([r"Write(\[a\]\*.txt)"])),
+        ("git_add", json!({"path": "a.txt"}), json!(["GitAdd(./a.txt)"])),
+        ("file_write", json!({"path": "[a]*.txt", "content": ""}), json!([r"Write(./\[a\]\*.txt)"])),
         ("file_write", json!({"path": "./~/{x}!", "content": ""}), json!([r"Write(./~/\{x\}!)"])),
         ("web_search", json!({"query": "a*"}), json!(["WebSearch"])),
     ] {

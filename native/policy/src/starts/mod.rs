@@ -224,7 +224,7 @@ impl StartRules {
             StartCoverage::Judged if self.is_approved(start) => StartVerdict::Start(self.approve(start)),
             StartCoverage::Judged => match self.is_foreseen(start) {
                 true => self.by_rules(start),
-                false => self.asked(start, None, Some("the command's text did not show it".to_owned())),
+                false => self.unforeseen(),
             },
         }
     }
@@ -340,6 +340,15 @@ impl StartRules {
         let is_shim =
             start.called.parent().and_then(|parent| parent.file_name()).is_some_and(|name| name == "shims");
         Some(if names_script || is_shim { StartCoverage::Everything } else { table::coverage(&name) })
+    }
+
+    /// The verdict on a start that the command's text does not show. No rule for the program helps.
+    fn unforeseen(&self) -> StartVerdict {
+        if self.policy().default == PolicyMode::Deny {
+            return StartVerdict::Refuse(None);
+        }
+        let why = Some("the command's text did not show it".to_owned());
+        StartVerdict::Ask { wanted: Vec::new(), rule: None, why }
     }
 
     /// The verdict if no rule allows a start.

@@ -251,7 +251,7 @@ fn what_rules_allow_runs_and_the_rest_is_refused_with_its_reason() {
     assert_eq!(asked["details"]["command"], "git log; npm test > out");
     let message = asked["message"].as_str().unwrap();
     assert!(message.contains("wants to run: git log; npm test > out"), "{message}");
-    assert!(message.ends_with("--allow 'Bash(npm test)' --allow 'Write(out)'"), "{message}");
+    assert!(message.ends_with("--allow 'Bash(npm test)' --allow 'Write(./out)'"), "{message}");
 }
 
 #[test]
