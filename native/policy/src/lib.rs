@@ -79,6 +79,7 @@ impl Policy {
         let text = text.whole(rules, rule_of)?;
         let (allow, ask, deny): (Vec<PermissionRule>, Vec<PermissionRule>, Vec<PermissionRule>) =
             (list(&text.allow)?, list(&text.ask)?, list(&text.deny)?);
+        ask.iter().chain(&deny).try_for_each(PermissionRule::check_reach)?;
         let denied_starts = DeniedStarts::by(&deny, &roots);
         Ok(Self { allow, ask, deny, default: text.default, roots, denied_starts, ..Self::default() })
     }

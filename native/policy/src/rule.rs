@@ -62,6 +62,18 @@ impl PermissionRule {
         Ok(Self { text: text.to_owned(), tool: tool.to_owned(), pattern })
     }
 
+    /// Checks a rule that denies or asks: with wildcards, it must not be about exactly its text.
+    pub(super) fn check_reach(&self) -> Result<()> {
+        match self.command() {
+            Some(CommandPattern::Whole(text)) if text.contains(['*', '?']) => {
+                let why = "with wildcards it is about a name and arguments; write one rule for each program, and quotes around what \
+                           bash would act on, as in curl 'a&b'*";
+                Err(malformed(&self.text, why))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The pattern of a rule about files; without one in the rule, every file.
     pub(super) fn files(&self) -> Option<&PathRule> {
         match &self.pattern {

@@ -278,6 +278,19 @@ fn an_exact_rule_covers_what_its_words_do_but_no_redirection() {
 }
 
 #[test]
+fn a_rule_with_wildcards_that_denies_is_about_a_name_and_arguments() {
+    for text in ["Bash(curl http://x/?a=b&c=*)", "Bash(cat * | sh)", "Bash(echo \"*)"] {
+        let malformed = |policy: Result<Policy>| policy.unwrap_err().message.contains("name and arguments");
+        assert!(malformed(try_policy(&[], &[], &[text], PolicyMode::Auto)), "{text}");
+        assert!(malformed(try_policy(&[], &[text], &[], PolicyMode::Auto)), "{text}");
+        assert!(try_policy(&[text], &[], &[], PolicyMode::Auto).is_ok(), "{text}");
+    }
+    let denied = policy(&[], &[], &["Bash(curl 'http://x/?a=b&c='*)", "Bash(cat a | sh)"], PolicyMode::Allow);
+    assert!(matches!(shell(&denied, "curl 'http://x/?a=b&c=d'").verdict, Verdict::Deny(_)));
+    assert!(matches!(shell(&denied, "cat a | sh").verdict, Verdict::Deny(_)));
+}
+
+#[test]
 fn what_is_asked_names_the_rules_that_would_allow_it() {
     let none = policy(&[], &[], &[], PolicyMode::Auto);
     assert_eq!(shell(&none, "git log; ls > x").wanted, ["Bash(git log)", "Bash(ls)", "Write(./x)"]);
