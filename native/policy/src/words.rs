@@ -12,8 +12,9 @@ pub(super) enum CommandPattern {
     Exact { words: Vec<String>, text: String },
     /// These words, and any further ones.
     Prefix(Vec<String>),
-    /// A glob over the words joined with spaces. `name` is the first word of the pattern.
-    Glob { glob: GlobMatcher, name: String },
+    /// A glob over the words joined with spaces, and one in which a space within a word is no boundary of words. `name` is the first word
+    /// of the pattern.
+    Glob { glob: GlobMatcher, strict: GlobMatcher, name: String },
     /// A command that is more than a name and arguments, and matches only as a whole.
     Whole(String),
 }
@@ -35,6 +36,9 @@ const UNEXPANDED: &str =
 
 /// Programs whose first operand is their subcommand. Elsewhere any operand can be the one that a rule means.
 const WITH_SUBCOMMANDS: [&str; 5] = ["cargo", "git", "go", "kubectl", "npm"];
+
+/// The boundary of words in a strict glob: the unit separator, which no word of an allowed command has.
+const BOUNDARY: &str = "\u{1f}";
 
 /// Placeholder for unknown text in comparisons. It does not occur in names.
 const UNKNOWN: &str = "\u{fffc}";
@@ -79,8 +83,12 @@ impl CommandPattern {
     fn glob(words: &[String]) -> Result<Self, String> {
         check_program(&words[0])?;
         words.iter().try_for_each(|word| check_classes(word))?;
-        let glob = Glob::new(&words.join(" ")).map_err(|error| error.kind().to_string())?;
-        Ok(Self::Glob { glob: glob.compile_matcher(), name: words[0].clone() })
+        let compiled = |text: String| match Glob::new(&text) {
+            Ok(glob) => Ok(glob.compile_matcher()),
+            Err(error) => Err(error.kind().to_string()),
+        };
+        let (glob, strict) = (compiled(words.join(" "))?, compiled(words.join(BOUNDARY))?);
+        Ok(Self::Glob { glob, strict, name: words[0].clone() })
     }
 
     /// Whether the pattern is exactly this command.
@@ -117,19 +125,21 @@ impl CommandPattern {
     /// For a glob whose program is a path: the same globs with the absolute paths that this means in `top`, as named and without
     /// links.
     pub(super) fn absolute(&self, top: &Path) -> Vec<Self> {
-        let Self::Glob { glob, name } = self else { return Vec::new() };
+        let Self::Glob { glob, strict, name } = self else { return Vec::new() };
         if !name.contains('/') || self.name().is_some() {
             return Vec::new();
         }
         let (directory, rest) = split_at_wildcard(name);
         let directory = clean(&top.join(directory));
         let real = directory.canonicalize().ok().filter(|real| *real != directory);
-        let arguments = &glob.glob().glob()[name.len()..];
+        let with_name = |of: &GlobMatcher, new: &str| {
+            let arguments = &of.glob().glob()[name.len()..];
+            Some(Glob::new(&format!("{new}{arguments}")).ok()?.compile_matcher())
+        };
         let absolute = |directory: PathBuf| {
             let directory = escaped(&directory.to_string_lossy());
             let name = clean(&Path::new(&directory).join(rest)).to_string_lossy().into_owned();
-            let glob = Glob::new(&format!("{name}{arguments}")).ok()?.compile_matcher();
-            Some(Self::Glob { glob, name })
+            Some(Self::Glob { glob: with_name(glob, &name)?, strict: with_name(strict, &name)?, name })
         };
         [Some(directory), real].into_iter().flatten().filter_map(absolute).collect()
     }
@@ -160,12 +170,13 @@ impl CommandPattern {
         match self {
             Self::Exact { words, .. } => words.len() == given.len() && starts_with(words),
             Self::Prefix(words) => starts_with(words),
-            Self::Glob { glob, .. } => {
+            Self::Glob { strict, .. } => {
                 let name = system_name(&name).unwrap_or(&name);
+                let has_boundary = |word: &Word| word.pattern().flatten().any(|char| BOUNDARY.contains(char));
                 // Unknown text may have any length, so the glob has to match with none and with some of it.
-                ["", UNKNOWN, "\u{fffc}\u{fffc}\u{fffc}"]
-                    .iter()
-                    .all(|filler| glob.is_match(joined(name, &given[1..], filler)))
+                let matches = |filler: &&str| strict.is_match(joined(name, &given[1..], filler, BOUNDARY));
+                !given.iter().any(has_boundary)
+                    && ["", UNKNOWN, "\u{fffc}\u{fffc}\u{fffc}"].iter().all(matches)
             }
             Self::Whole(_) => false,
         }
@@ -178,8 +189,9 @@ impl CommandPattern {
         let base = name.rsplit('/').next().unwrap_or_default();
         match self {
             Self::Whole(_) => Certainty::No,
-            Self::Glob { glob, name: wanted } => match (
-                glob.is_match(joined(base, args, UNKNOWN)) || glob.is_match(joined(&name, args, UNKNOWN)),
+            Self::Glob { glob, name: wanted, .. } => match (
+                glob.is_match(joined(base, args, UNKNOWN, " "))
+                    || glob.is_match(joined(&name, args, UNKNOWN, " ")),
                 args.iter().any(|word| word.text().is_none()),
             ) {
                 (true, _) => Certainty::Surely,
@@ -306,11 +318,11 @@ fn is_long(text: &str, wanted: &str) -> bool {
     text == wanted || (name.len() > 2 && name.starts_with("--") && wanted.starts_with(name))
 }
 
-/// Name and arguments joined with spaces, with `filler` for unknown text.
-fn joined(name: &str, args: &[Word], filler: &str) -> String {
+/// Name and arguments joined, with `filler` for unknown text.
+fn joined(name: &str, args: &[Word], filler: &str, between: &str) -> String {
     let mut text = name.to_owned();
     for word in args {
-        text.push(' ');
+        text.push_str(between);
         word.pattern().for_each(|char| match char {
             Some(char) => text.push(char),
             None => text.push_str(filler),
@@ -422,6 +434,9 @@ mod tests {
             assert!(allows(rule, command) && !allows(rule, other), "{rule}");
             assert_eq!(holds(rule, command), Certainty::Surely, "{rule}");
         }
+        assert!(allows("cat 'a b' *", "cat 'a b' z") && !allows("cat 'a b' *", "cat a b z"));
+        assert!(!allows("cat a *", "cat 'a z'") && !allows("cat a *", r"cat $'a\x1fz'"));
+        assert_eq!(holds("cat a *", "cat 'a z'"), Certainty::Surely);
         assert!(matches!(CommandPattern::new("for f in *; do a; done", HOME), Ok(CommandPattern::Whole(_))));
         assert!(CommandPattern::new("rm $x *", HOME).unwrap_err().contains("after their expansion"));
         assert!(CommandPattern::new("rm [[:digit:]]*", HOME).unwrap_err().contains("named class"));
