@@ -164,7 +164,7 @@ pub fn words(text: &str, home: Option<&str>) -> Option<Vec<Word>> {
 }
 
 /// The words of a text of a name and arguments, each as a glob in which what is quoted is escaped; `None` for any other text. A word
-/// with another expansion than that of a tilde is `None`. Alternatives in braces stay, as globs have them.
+/// with another expansion than that of a tilde is `None`.
 pub fn globs(text: &str, home: Option<&str>) -> Option<Vec<Option<String>>> {
     let mut analysis = Analysis::of(home);
     let words = parser::raw_words(text, &mut analysis).ok()?;

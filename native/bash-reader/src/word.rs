@@ -206,16 +206,23 @@ impl Word {
         })
     }
 
-    /// The word as a glob, in which quoted characters are escaped; `None` if it has an expansion. Braces without a comma are literal.
+    /// The word as a glob, in which quoted characters are escaped; `None` if it has an expansion, alternatives in braces included.
     pub(super) fn glob(&self) -> Option<String> {
-        let has_alternatives = self.pieces.contains(&WordPiece::Char { char: ',', quoted: false });
+        let plain = |char| WordPiece::Char { char, quoted: false };
+        let has_dots = self.pieces.windows(2).any(|pair| pair == [plain('.'), plain('.')]);
+        if self.pieces.contains(&plain('{')) && (has_dots || self.pieces.contains(&plain(','))) {
+            return None;
+        }
         let mut glob = String::with_capacity(self.pieces.len());
+        let mut may_be_class = false;
         for piece in &self.pieces {
             let WordPiece::Char { char, quoted } = *piece else { return None };
+            may_be_class |= char == '[' && !quoted;
             let is_special = match char {
-                '{' | '}' | ',' => quoted || !has_alternatives,
+                '{' | '}' | '\\' => true,
                 '*' | '?' | '[' | ']' | '!' => quoted,
-                char => char == '\\',
+                '^' | '-' => quoted && may_be_class,
+                _ => false,
             };
             glob.extend(is_special.then_some('\\'));
             glob.push(char);

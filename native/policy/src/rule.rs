@@ -65,7 +65,7 @@ impl PermissionRule {
     /// Checks a rule that denies or asks: with wildcards, it must not be about exactly its text.
     pub(super) fn check_reach(&self) -> Result<()> {
         match self.command() {
-            Some(CommandPattern::Whole(text)) if text.contains(['*', '?']) => {
+            Some(CommandPattern::Whole(text)) if text.contains(['*', '?', '[']) => {
                 let why = "with wildcards it is about a name and arguments; write one rule for each program, and quotes around what \
                            bash would act on, as in curl 'a&b'*";
                 Err(malformed(&self.text, why))

@@ -351,17 +351,15 @@ impl<'a> CommandCase<'a> {
         Some(judgement)
     }
 
-    /// The rule for a file that a redirection opens. No rule about files helps where it is outside the workspace or unknown.
+    /// The rule for the file alone that a redirection opens. There is none where it may be one of several, or is outside the workspace.
     fn wanted_for_file(&self, file: &Word, tool: &str) -> Vec<String> {
-        let mut paths = file.text().and_then(|text| self.paths(&text)).unwrap_or_default();
+        let Some(text) = file.text() else { return vec!["Bash".to_owned()] };
+        let mut paths = self.paths(&text).unwrap_or_default();
         paths.sort();
         paths.dedup();
-        let alone = |path: &PathBuf| Some(format!("{tool}({})", literal_pattern(&encode_path(path))?));
-        vec![match &paths[..] {
-            [] => "Bash".to_owned(),
-            [path] => alone(path).unwrap_or_else(|| tool.to_owned()),
-            _ => tool.to_owned(),
-        }]
+        let [path] = &paths[..] else { return Vec::new() };
+        let pattern = literal_pattern(&encode_path(path));
+        pattern.map(|pattern| format!("{tool}({pattern})")).into_iter().collect()
     }
 
     /// What needs approval for a file that the shell itself reads.

@@ -279,7 +279,13 @@ fn an_exact_rule_covers_what_its_words_do_but_no_redirection() {
 
 #[test]
 fn a_rule_with_wildcards_that_denies_is_about_a_name_and_arguments() {
-    for text in ["Bash(curl http://x/?a=b&c=*)", "Bash(cat * | sh)", "Bash(echo \"*)"] {
+    for text in [
+        "Bash(curl http://x/?a=b&c=*)",
+        "Bash(cat * | sh)",
+        "Bash(cat ~root/x [z])",
+        "Bash(cat [xz] {a,b})",
+        "Bash(echo \"*)",
+    ] {
         let malformed = |policy: Result<Policy>| policy.unwrap_err().message.contains("name and arguments");
         assert!(malformed(try_policy(&[], &[], &[text], PolicyMode::Auto)), "{text}");
         assert!(malformed(try_policy(&[], &[text], &[], PolicyMode::Auto)), "{text}");

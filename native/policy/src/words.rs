@@ -31,8 +31,8 @@ pub(super) enum Certainty {
 /// The characters that begin a wildcard, and the one that escapes them.
 const WILDCARDS: [char; 5] = ['*', '?', '[', '{', '\\'];
 
-const UNEXPANDED: &str =
-    "a rule is about words after their expansion; write the path, or ~/ for the home directory";
+const UNEXPANDED: &str = "a rule is about words after their expansion; write what it comes to, in one rule for each \
+                          alternative, or ~/ for the home directory";
 
 /// Programs whose first operand is their subcommand. Elsewhere any operand can be the one that a rule means.
 const WITH_SUBCOMMANDS: [&str; 5] = ["cargo", "git", "go", "kubectl", "npm"];
@@ -87,7 +87,8 @@ impl CommandPattern {
             Ok(glob) => Ok(glob.compile_matcher()),
             Err(error) => Err(error.kind().to_string()),
         };
-        let (glob, strict) = (compiled(words.join(" "))?, compiled(words.join(BOUNDARY))?);
+        let apart = words.iter().map(|word| within_word(word)).collect::<Vec<_>>().join(BOUNDARY);
+        let (glob, strict) = (compiled(words.join(" "))?, compiled(apart)?);
         Ok(Self::Glob { glob, strict, name: words[0].clone() })
     }
 
@@ -125,21 +126,25 @@ impl CommandPattern {
     /// For a glob whose program is a path: the same globs with the absolute paths that this means in `top`, as named and without
     /// links.
     pub(super) fn absolute(&self, top: &Path) -> Vec<Self> {
-        let Self::Glob { glob, strict, name } = self else { return Vec::new() };
-        if !name.contains('/') || self.name().is_some() {
+        let Self::Glob { glob, strict, name: own } = self else { return Vec::new() };
+        if !own.contains('/') || self.name().is_some() {
             return Vec::new();
         }
-        let (directory, rest) = split_at_wildcard(name);
+        let (directory, rest) = split_at_wildcard(own);
         let directory = clean(&top.join(directory));
         let real = directory.canonicalize().ok().filter(|real| *real != directory);
-        let with_name = |of: &GlobMatcher, new: &str| {
-            let arguments = &of.glob().glob()[name.len()..];
+        let with_name = |of: &GlobMatcher, own: &str, new: &str| {
+            let arguments = &of.glob().glob()[own.len()..];
             Some(Glob::new(&format!("{new}{arguments}")).ok()?.compile_matcher())
         };
         let absolute = |directory: PathBuf| {
             let directory = escaped(&directory.to_string_lossy());
             let name = clean(&Path::new(&directory).join(rest)).to_string_lossy().into_owned();
-            Some(Self::Glob { glob: with_name(glob, &name)?, strict: with_name(strict, &name)?, name })
+            Some(Self::Glob {
+                glob: with_name(glob, own, &name)?,
+                strict: with_name(strict, &within_word(own), &within_word(&name))?,
+                name,
+            })
         };
         [Some(directory), real].into_iter().flatten().filter_map(absolute).collect()
     }
@@ -336,6 +341,25 @@ fn plain(text: &str, home: Option<&str>) -> Option<Vec<String>> {
     words(text, home)?.iter().map(Word::text).collect()
 }
 
+/// A glob in which `?` and negated classes do not match the boundary of words.
+fn within_word(glob: &str) -> String {
+    let mut within = String::with_capacity(glob.len());
+    let mut chars = glob.chars().peekable();
+    while let Some(char) = chars.next() {
+        match char {
+            '\\' => within.extend([char].into_iter().chain(chars.next())),
+            '?' => within.push_str(&format!("[!{BOUNDARY}]")),
+            '[' if chars.next_if(|next| matches!(next, '!' | '^')).is_some() => {
+                within.push_str("[!");
+                within.extend(chars.next());
+                within.push_str(BOUNDARY);
+            }
+            char => within.push(char),
+        }
+    }
+    within
+}
+
 /// A text as a glob that matches it alone.
 fn escaped(text: &str) -> String {
     let mut glob = String::with_capacity(text.len());
@@ -428,7 +452,10 @@ mod tests {
             ("cat x'*'*", "cat 'x*y'", "cat xay"),
             ("cat '*' ?", "cat '*' z", "cat q z"),
             (r"cat '\'*", r"cat '\x'", "cat x"),
-            ("cat {a,'b*'}?", "cat 'b*x'", "cat bbx"),
+            ("cat a?b", "cat axb", "cat a b"),
+            ("cat a[!x]b", "cat ayb", "cat a b"),
+            ("cat a[!]x]b", "cat ayb", "cat a b"),
+            ("cat a[^x]b", "cat ayb", "cat a b"),
             ("git stash drop stash@{?}", "git stash drop 'stash@{0}'", "git stash drop stash@0"),
         ] {
             assert!(allows(rule, command) && !allows(rule, other), "{rule}");
@@ -438,7 +465,12 @@ mod tests {
         assert!(!allows("cat a *", "cat 'a z'") && !allows("cat a *", r"cat $'a\x1fz'"));
         assert_eq!(holds("cat a *", "cat 'a z'"), Certainty::Surely);
         assert!(matches!(CommandPattern::new("for f in *; do a; done", HOME), Ok(CommandPattern::Whole(_))));
-        assert!(CommandPattern::new("rm $x *", HOME).unwrap_err().contains("after their expansion"));
+        for text in ["rm $x *", "cat .env{,.local}*", "cat x{1..3}*", "cat {~/a,~/b}*", "cat ~root/*"] {
+            assert!(CommandPattern::new(text, HOME).unwrap_err().contains("after their expansion"), "{text}");
+        }
+        for text in [r"cat [\^a]", "cat [a'-'c]", "cat ['^'a]*"] {
+            assert!(CommandPattern::new(text, HOME).unwrap_err().contains("in a class"), "{text}");
+        }
         assert!(CommandPattern::new("rm [[:digit:]]*", HOME).unwrap_err().contains("named class"));
         assert!(CommandPattern::new("rm ~/x", None).unwrap_err().contains("no home directory"));
         assert!(CommandPattern::new("cat x~*", None).is_ok() && CommandPattern::new("#", None).is_ok());
