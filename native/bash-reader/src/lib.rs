@@ -163,8 +163,7 @@ pub fn words(text: &str, home: Option<&str>) -> Option<Vec<Word>> {
     (analysis.programs.is_empty() && analysis.doubts.is_empty()).then_some(words)
 }
 
-/// The words of a text of a name and arguments, each as a glob in which what is quoted is escaped; `None` for any other text. A word
-/// with another expansion than that of a tilde is `None`.
+/// As [`words`], with each word as a glob. Quoted characters are escaped in it. A word with any expansion but a tilde's is `None`.
 pub fn globs(text: &str, home: Option<&str>) -> Option<Vec<Option<String>>> {
     let mut analysis = Analysis::of(home);
     let words = parser::raw_words(text, &mut analysis).ok()?;

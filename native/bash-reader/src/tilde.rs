@@ -54,7 +54,8 @@ fn begins(pieces: &[WordPiece], at: usize, value: Option<AssignedValue>) -> bool
     })
 }
 
-/// What stands for a tilde and the name after it, and how many pieces these are. Quotes in them make the tilde literal.
+/// Expands a tilde with the name after it. Returns the number of pieces read, and the result. A quote in the name makes the tilde
+/// literal.
 fn prefix(pieces: &[WordPiece], is_assigned: bool, home: Option<&str>) -> (usize, Vec<WordPiece>) {
     let ends = |piece: &WordPiece| match piece {
         WordPiece::Char { char: '/', .. } => true,

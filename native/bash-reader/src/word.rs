@@ -9,7 +9,7 @@ pub(super) enum WordPiece {
     Char { char: char, quoted: bool },
     /// The result of an expansion, known only at run time. Unquoted, it may be several words or none.
     Unknown { quoted: bool, source: ExpansionSource },
-    /// Quotes with nothing in them, which come to no text but separate what is beside them. Only in a [`RawWord`].
+    /// Empty quotes. They add no text, but a tilde beside them is literal. Only in a [`RawWord`].
     EmptyQuotes,
 }
 
@@ -74,7 +74,7 @@ impl RawWord {
     pub(super) fn expand(self, home: Option<&str>) -> Option<Vec<Word>> {
         let (has_quotes, length) = (self.has_quotes, self.pieces.len());
         let words = super::brace::expand(self.pieces)?;
-        // What bash makes of braces is no assignment.
+        // Bash treats no word that comes from braces as an assignment.
         let may_assign = words.len() == 1 && words[0].len() == length;
         let words = words.into_iter().map(|pieces| {
             let pieces = with_literal_brackets(tilde::expand(&pieces, may_assign, home));

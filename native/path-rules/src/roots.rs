@@ -45,7 +45,7 @@ impl PathRoots {
         self.home.as_deref()
     }
 
-    /// What bash puts in the place of a tilde; `None` if there is no home directory, or its path is not UTF-8.
+    /// The text that bash expands a tilde to; `None` if there is no home directory, or its path is not UTF-8.
     pub fn tilde(&self) -> Option<&str> {
         self.written_home.as_deref()?.to_str()
     }

@@ -12,8 +12,8 @@ pub(super) enum CommandPattern {
     Exact { words: Vec<String>, text: String },
     /// These words, and any further ones.
     Prefix(Vec<String>),
-    /// A glob over the words joined with spaces, and one in which a space within a word is no boundary of words. `name` is the first word
-    /// of the pattern.
+    /// `glob` matches the words joined with spaces, for deny and ask rules. `strict` keeps words apart, for allow rules. `name` is the first
+    /// word of the pattern.
     Glob { glob: GlobMatcher, strict: GlobMatcher, name: String },
     /// A command that is more than a name and arguments, and matches only as a whole.
     Whole(String),
