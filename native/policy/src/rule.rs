@@ -64,8 +64,11 @@ impl PermissionRule {
 
     /// Checks a rule that denies or asks: with wildcards, it must not be about exactly its text.
     pub(super) fn check_reach(&self) -> Result<()> {
+        let has_wildcards = |text: &str| {
+            text.contains(['*', '?', '[']) || ["@(", "+(", "!("].iter().any(|list| text.contains(list))
+        };
         match self.command() {
-            Some(CommandPattern::Whole(text)) if text.contains(['*', '?', '[']) => {
+            Some(CommandPattern::Whole(text)) if has_wildcards(text) => {
                 let why = "with wildcards it is about a name and arguments; write one rule for each program, and quotes around what \
                            bash would act on, as in curl 'a&b'*";
                 Err(malformed(&self.text, why))

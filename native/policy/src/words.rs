@@ -34,6 +34,12 @@ const WILDCARDS: [char; 5] = ['*', '?', '[', '{', '\\'];
 const UNEXPANDED: &str = "a rule is about words after their expansion; write what it comes to, in one rule for each \
                           alternative, or ~/ for the home directory";
 
+/// Words at which bash starts no program: a rule cannot begin with them.
+const RESERVED: [&str; 20] = [
+    "!", "{", "}", "[[", "((", "if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done",
+    "case", "esac", "select", "function", "coproc",
+];
+
 /// Programs whose first operand is their subcommand. Elsewhere any operand can be the one that a rule means.
 const WITH_SUBCOMMANDS: [&str; 5] = ["cargo", "git", "go", "kubectl", "npm"];
 
@@ -57,8 +63,9 @@ impl CommandPattern {
         if home.is_none() && globs(text, None) != globs(text, Some("/")) {
             return Err("there is no home directory for ~ to mean".into());
         }
+        let first = text.split_whitespace().next().unwrap_or_default();
         if let Some(prefix) = text.strip_suffix(":*") {
-            check_program(prefix.split(' ').next().unwrap_or_default())?;
+            check_program(first.strip_suffix(":*").unwrap_or(first))?;
             let words = plain(prefix, home).filter(|words| !words.is_empty());
             return words.map(Self::Prefix).ok_or_else(|| {
                 "before :* there must be a program's name and perhaps arguments, as in git:* or npm run:*"
@@ -72,7 +79,7 @@ impl CommandPattern {
             return Err("\":*\" belongs at the end, as in git:*".into());
         }
         match globs(text, home).map(|words| words.into_iter().collect::<Option<Vec<_>>>()) {
-            Some(Some(words)) if !words.is_empty() => Self::glob(&words),
+            Some(Some(words)) if !words.is_empty() => check_program(first).and_then(|()| Self::glob(&words)),
             Some(None) if text.contains(['*', '?']) => Err(UNEXPANDED.into()),
             // Only a name and arguments can be a pattern for others.
             _ => Ok(Self::Whole(text.to_owned())),
@@ -81,7 +88,6 @@ impl CommandPattern {
 
     /// The pattern of a rule with wildcards.
     fn glob(words: &[String]) -> Result<Self, String> {
-        check_program(&words[0])?;
         words.iter().try_for_each(|word| check_classes(word))?;
         let compiled = |text: String| match Glob::new(&text) {
             Ok(glob) => Ok(glob.compile_matcher()),
@@ -243,8 +249,17 @@ impl CommandPattern {
     }
 }
 
-/// Checks the name of a program for what a rule does not expand.
+/// Checks that the first word of a rule can be the name of a program, and for what a rule does not expand.
 fn check_program(name: &str) -> Result<(), String> {
+    let variable = name.split(['=', '+', '[']).next().unwrap_or_default();
+    let is_assignment = name.contains('=')
+        && variable.starts_with(|char: char| char.is_ascii_alphabetic() || char == '_')
+        && variable.chars().all(|char| char.is_ascii_alphanumeric() || char == '_');
+    if is_assignment || RESERVED.contains(&name) {
+        return Err(format!(
+            "{name} is no program; a rule is about one program and its arguments, whatever stands before it"
+        ));
+    }
     if name.contains('{') && name.contains(',') {
         return Err("braces are no alternatives in a rule about commands; write one rule for each".into());
     }
@@ -470,6 +485,12 @@ mod tests {
         }
         for text in [r"cat [\^a]", "cat [a'-'c]", "cat ['^'a]*"] {
             assert!(CommandPattern::new(text, HOME).unwrap_err().contains("in a class"), "{text}");
+        }
+        for text in ["X=1 rm *", "X+=1 rm:*", "! rm *", "if rm:*", "{ rm *", "[[ -f:*"] {
+            assert!(CommandPattern::new(text, HOME).unwrap_err().contains("is no program"), "{text}");
+        }
+        for text in ["'!' *", "[ -f:*", "time rm:*", "./a=b *", "./X=1:*"] {
+            assert!(CommandPattern::new(text, HOME).is_ok(), "{text}");
         }
         assert!(CommandPattern::new("rm [[:digit:]]*", HOME).unwrap_err().contains("named class"));
         assert!(CommandPattern::new("rm ~/x", None).unwrap_err().contains("no home directory"));

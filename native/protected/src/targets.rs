@@ -10,6 +10,10 @@ use std::path::Path;
 /// Maximum depth of submodules' repositories in a repository's `modules`.
 const DEPTH_OF_MODULES: u8 = 4;
 
+/// Maximum bytes of a directory's path beneath the root under rules that may match. Longer ones are hidden: Linux
+/// opens no path of 4,096 bytes, so that files further down could not be found. There is room for one more name.
+pub(super) const LONGEST_PATH: usize = 3_584;
+
 /// Names that make a directory a repository.
 const MARKS: [&str; 4] = ["HEAD", "commondir", "objects", "refs"];
 
@@ -154,8 +158,9 @@ impl<'a> ScanTargets<'a> {
             return EntryMeaning::default();
         }
         if !self.rules.is_empty() {
+            let is_too_deep = is_directory && path.as_os_str().len() > LONGEST_PATH;
             let path = self.seen(path);
-            if self.denied_paths.hides(&path, is_directory) {
+            if is_too_deep || self.denied_paths.hides(&path, is_directory) {
                 return EntryMeaning { is_hidden: true, ..EntryMeaning::default() };
             }
             if !is_read_only && self.denied_paths.protects(&path, is_directory) {

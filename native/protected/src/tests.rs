@@ -66,6 +66,17 @@ fn what_patterns_match_is_found_and_nothing_else() {
 }
 
 #[test]
+fn directories_at_paths_that_are_too_long_are_hidden_where_patterns_may_match() {
+    let dir = TempDir::new().unwrap();
+    let names: Vec<String> = (0..17).map(|_| "x".repeat(210)).collect();
+    let long = names.join("/");
+    write(&dir, &format!("{long}/k.pem"));
+    let hidden: Vec<String> = vec![long];
+    assert_eq!(found(&dir, &["Read(**/*.key)"]).hidden, hidden);
+    assert!(found(&dir, &[]).hidden.is_empty());
+}
+
+#[test]
 fn repositories_are_found_with_those_of_submodules_and_work_trees() {
     let dir = TempDir::new().unwrap();
     for file in [

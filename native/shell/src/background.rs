@@ -9,6 +9,7 @@ use super::starts::StartMonitor;
 use super::{not_started, random_name, spec};
 use beamai_base::{Reason, Result, ToolError, panics};
 use beamai_isolation::Isolation;
+use beamai_port_tools::shell::output::RefusedStarts;
 use beamai_port_tools::shell::{BackgroundOutput, PrintedOutput, Shell, ShellOutput};
 use beamai_process::{CancelWaker, Child, Launcher, Pause, RunOptions, collect};
 use beamai_tool::CallContext;
@@ -90,7 +91,7 @@ fn started(id: String, isolation: Option<Isolation>) -> ShellOutput {
         signal: None,
         printed: PrintedOutput::default(),
         killed: None,
-        refused: Vec::new(),
+        refused: RefusedStarts::default(),
         network: None,
         network_off: None,
         foreign_files: None,

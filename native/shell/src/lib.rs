@@ -25,6 +25,7 @@ pub use registry::{EndingCommands, end_session};
 
 use beamai_base::{CancelToken, HostHint, Reason, Result, ToolError};
 use beamai_isolation::{Isolation, StartCoverage, StartJudge};
+use beamai_port_tools::shell::output::RefusedStarts;
 use beamai_port_tools::shell::{PrintedOutput, Shell, ShellKill, ShellOutput, ShellPoll};
 use beamai_process::{
     CancelWaker, CommandReport, ExitStatus, KillCause, Launcher, MemoryExcess, NetworkAttempts, Pause,
@@ -285,7 +286,7 @@ fn output(
         signal: exit.and_then(signal),
         printed,
         killed,
-        refused: Vec::new(),
+        refused: RefusedStarts::default(),
         network: None,
         network_off: None,
         foreign_files: None,

@@ -7,7 +7,7 @@ use beamai_base::{CancelToken, HostHint, Reason, ToolError, excerpt};
 use beamai_isolation::{HeldStart, ProgramStart, StartCoverage, StartDecision, StartJudge, Starter};
 use beamai_policy::starts::{asked_about, shown, shown_starter};
 use beamai_policy::{NETWORK, StartRules, StartVerdict};
-use beamai_port_tools::shell::output::RefusedStart;
+use beamai_port_tools::shell::output::{RefusedStart, RefusedStarts};
 use beamai_process::Pause;
 use beamai_text::one_line;
 use beamai_tool::{CallContext, Progress};
@@ -40,7 +40,7 @@ pub(super) struct StartMonitor {
 struct StartLog {
     /// Programs that the command's shell has started.
     ran: Vec<String>,
-    refused: Vec<RefusedStart>,
+    refused: RefusedStarts,
     /// The start for which the command was ended.
     stopped: Option<StoppingStart>,
     /// Starts held until the command has ended.
@@ -108,7 +108,7 @@ impl StartMonitor {
     }
 
     /// The starts refused so far.
-    pub(super) fn refused(&self) -> Vec<RefusedStart> {
+    pub(super) fn refused(&self) -> RefusedStarts {
         lock(&self.noted).refused.clone()
     }
 
@@ -169,11 +169,13 @@ impl StartMonitor {
             rule,
             reason,
         };
-        let mut noted = lock(&self.noted);
+        let RefusedStarts { listed, more } = &mut lock(&self.noted).refused;
         // A shell tries several directories of the PATH, and each attempt is a start.
         let is_known = |other: &RefusedStart| (&other.command, &other.by) == (&refused.command, &refused.by);
-        if noted.refused.len() < MOST_REFUSED && !noted.refused.iter().any(is_known) {
-            noted.refused.push(refused);
+        match listed.iter().any(is_known) {
+            true => {}
+            false if listed.len() < MOST_REFUSED => listed.push(refused),
+            false => *more = Some(more.unwrap_or_default().saturating_add(1)),
         }
     }
 

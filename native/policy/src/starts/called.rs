@@ -259,6 +259,16 @@ pub(super) fn spellings(start: &ProgramStart, directories: &[PathBuf], roots: &P
     spellings
 }
 
+/// A start for display, as bash would write it: with the name that it is given, if that is not the program's.
+pub(super) fn written_start(start: &ProgramStart) -> String {
+    let command = written(&start.called, &start.arguments);
+    let name = start.arguments.first().map(Path::new).filter(|name| base(name) != base(&start.called));
+    match name {
+        Some(name) => format!("exec -a {} {command}", Word::literal(&encode_path(name)).shown()),
+        None => command,
+    }
+}
+
 /// A command for display: with the path of its program, unless that is of the system.
 pub(super) fn written(path: &Path, given: &[OsString]) -> String {
     let path = encode_path(path);

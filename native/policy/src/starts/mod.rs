@@ -366,7 +366,7 @@ const ASKED: usize = 4_000;
 
 /// A start as a command for display, shortened.
 pub fn shown(start: &ProgramStart) -> String {
-    cut(called::written(&start.called, &start.arguments), SHOWN)
+    cut(called::written_start(start), SHOWN)
 }
 
 /// The starter as a command for display, shortened.
@@ -376,7 +376,7 @@ pub fn shown_starter(start: &ProgramStart) -> String {
 
 /// A start as a command for a question, shortened, and what a person must know of its size.
 pub fn asked_about(start: &ProgramStart) -> (String, String) {
-    let whole = called::written(&start.called, &start.arguments);
+    let whole = called::written_start(start);
     let size = match start.has_all_arguments {
         true => extent(&whole),
         false => format!("{}, and more that was not read", extent(&whole)),

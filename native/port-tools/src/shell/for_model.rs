@@ -124,6 +124,9 @@ fn aftermath(result: Fields<'_>, is_cut: bool, call: &ModelCall<'_>, page: &mut 
         let by = of("reason").or(of("rule")).unwrap_or("not permitted");
         page.note(&format!("not started: {} ({by})", of("command").or(of("program")).unwrap_or_default()));
     }
+    if let Some(more) = result.count("refused_more").filter(|count| *count > 0) {
+        page.note(&format!("not started: others, in {}", quantity(more, "attempt", "attempts")));
+    }
     if let Some(line) = network(result) {
         page.note(&line);
     }

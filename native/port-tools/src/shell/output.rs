@@ -26,9 +26,9 @@ pub struct ShellOutput {
     /// Number of processes that the command left running, and that were killed; absent if there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub killed: Option<u32>,
-    /// Programs that were prevented from starting, up to 20; absent if there were none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub refused: Vec<RefusedStart>,
+    /// Programs that were prevented from starting.
+    #[serde(flatten)]
+    pub refused: RefusedStarts,
     /// Names that the command reached, and names that were refused. Absent unless network access is limited to names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<Vec<NetworkUse>>,
@@ -46,6 +46,17 @@ pub struct ShellOutput {
     /// every command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
+}
+
+/// The program starts that rules or a person refused while the command ran.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RefusedStarts {
+    /// Programs that were prevented from starting, each once, up to 20; absent if there were none.
+    #[serde(rename = "refused", skip_serializing_if = "Vec::is_empty")]
+    pub listed: Vec<RefusedStart>,
+    /// Number of attempts to start further ones, in each directory of the PATH; absent if there were none.
+    #[serde(rename = "refused_more", skip_serializing_if = "Option::is_none")]
+    pub more: Option<u64>,
 }
 
 /// A program start that a rule or a person refused while the command ran.
@@ -102,9 +113,9 @@ pub struct BackgroundOutput {
     /// Number of processes that were killed at the end; absent while it runs, and if there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub killed: Option<u32>,
-    /// Programs that were prevented from starting so far, up to 20; absent if there were none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub refused: Vec<RefusedStart>,
+    /// Programs that were prevented from starting so far.
+    #[serde(flatten)]
+    pub refused: RefusedStarts,
     /// Names reached and refused so far; absent unless network access is limited to names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<Vec<NetworkUse>>,

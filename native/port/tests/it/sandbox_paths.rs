@@ -242,6 +242,33 @@ fn what_globs_match_is_hidden_however_deep_it_lies_and_whoever_opens_it() {
     assert_says(prepare, "mv a/b/deep.pem open; cat open", "SECRET", "");
 }
 
+/// Linux opens no path of 4,096 bytes, so that only what is above such a path can be hidden.
+#[test]
+fn what_is_too_deep_to_be_searched_is_hidden() {
+    for depth in [1, 17, 18, 19, 20, 21, 30] {
+        let way = |step: &str| {
+            format!(
+                "d=$(printf 'x%.0s' {{1..200}}); for i in {{1..{depth}}}; do {step}cd $d || exit 0; done 2>/dev/null;"
+            )
+        };
+        let (read, write) =
+            (way("") + "cat k.pem", way("") + "{ echo NEW > locked; cat locked; } 2>/dev/null");
+        for denied in [&[][..], &["Read(**/*.pem)", "Edit(**/locked)"]] {
+            let globs = Globs::new(denied, json!("required"));
+            globs.run(&(way("mkdir $d && ") + "echo SECRET > k.pem; echo OLD > locked"));
+            let said = (globs.run(&read), globs.run(&write));
+            let is_reached = said.1 == "OLD\n";
+            match denied {
+                [] => assert_eq!(said, ("SECRET\n".into(), "NEW\n".into()), "{depth}"),
+                _ => assert!(
+                    said.0.is_empty() && (is_reached || depth > 17 && said.1.is_empty()),
+                    "{depth}: {said:?}"
+                ),
+            }
+        }
+    }
+}
+
 #[test]
 fn what_globs_match_is_not_carried_off_for_a_later_command() {
     for (mv, cat) in [("mv a z", "cat z/b/deep.pem"), ("mv a/b/vault open", "cat open/x")] {

@@ -375,6 +375,27 @@ fn a_refused_start_names_who_made_it_where_everything_is_covered() {
     assert!(refused["by"].as_str().unwrap().ends_with("sh -c 'rm -rf x; true'"), "{answer:?}");
 }
 
+#[test]
+fn refused_starts_beyond_those_that_are_listed_are_counted() {
+    let fixture = Fixture::new();
+    let policy = ["--default", "allow", "--deny", "Bash(touch:*)"];
+    let answer = fixture.run(&policy, "python3 -c 'import subprocess\nfor n in range(25):\n  try: subprocess.run([\"touch\", str(n % 23)])\n  except PermissionError: pass'");
+    assert_eq!(answer.value["refused"].as_array().map(Vec::len), Some(20), "{answer:?}");
+    // A program is tried in each directory of the PATH.
+    assert!(answer.value["refused_more"].as_u64().is_some_and(|more| more >= 3), "{answer:?}");
+    let answer = fixture
+        .run(&policy, "python3 -c 'import subprocess; subprocess.run([\"touch\", \"x\"])' 2>/dev/null");
+    assert_eq!(answer.value.get("refused_more"), None, "{answer:?}");
+}
+
+#[test]
+fn a_refused_start_is_shown_with_the_name_that_was_given_to_it() {
+    let fixture = Fixture::new();
+    let policy = ["--default", "allow", "--deny", "Bash(git push:*)"];
+    let answer = fixture.run(&policy, "perl -e 'exec {\"git\"} \"git-push\", \"x y\"'");
+    assert_eq!(answer.value["refused"][0]["command"], "exec -a git-push git 'x y'", "{answer:?}");
+}
+
 /// Ends the first thread of its process, and starts a program from another one.
 const WITHOUT_FIRST_THREAD: &str = "
 import ctypes, os, threading, time
