@@ -214,7 +214,9 @@ fn counted(text: &str, functions: &[String]) -> ExpansionSource {
     let last = inner.rsplit('|').next().unwrap_or_default().trim_matches([' ', '\t']);
     let (command, file) = last.split_once('<').map_or((last, None), |(command, file)| (command, Some(file)));
     let command = command.trim_end_matches([' ', '\t']);
-    let is_file = file.is_none_or(|file| !file.contains(['<', '>']) && !file.trim().contains([' ', '\t']));
+    let is_file = file.is_none_or(|file| {
+        !file.contains(['<', '>']) && !file.trim_matches([' ', '\t']).contains([' ', '\t'])
+    });
     let is_sequence = command
         .strip_prefix("seq ")
         .is_some_and(|numbers| numbers.bytes().all(|byte| byte.is_ascii_digit() || byte == b' '));

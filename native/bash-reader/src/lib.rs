@@ -155,6 +155,25 @@ pub fn started(words: &[String], home: Option<&str>) -> Analysis {
     analysis
 }
 
+/// Whether bash can read a text as commands.
+pub fn can_be_read(text: &str) -> bool {
+    parser::read(text, 0, &mut Analysis::default()).is_ok()
+}
+
+/// What bash takes for blanks between words, and the end of a line. Other white space belongs to words.
+pub const BLANKS: [char; 3] = [' ', '\t', '\n'];
+
+/// A text without the blanks around it. One after a backslash belongs to a word.
+pub fn trimmed(text: &str) -> &str {
+    let text = text.trim_start_matches(BLANKS);
+    let kept = text.trim_end_matches(BLANKS);
+    let backslashes = kept.len() - kept.trim_end_matches('\\').len();
+    match backslashes % 2 {
+        0 => kept,
+        _ => &text[..text.len().min(kept.len() + 1)],
+    }
+}
+
 /// The words of a text that consists of a name and arguments only; `None` for any other text. Tildes in it stand for `home`, as for
 /// [`analyse`].
 pub fn words(text: &str, home: Option<&str>) -> Option<Vec<Word>> {

@@ -79,16 +79,20 @@ pub(super) fn words(text: &str, out: &mut Analysis) -> Result<Vec<Word>> {
     Ok(words.flat_map(|word| word.expand(home.as_deref()).unwrap_or_default()).collect())
 }
 
-/// The words of a text that consists of words only, before the expansion of braces and tildes.
+/// The words of a text that consists of words only, without a comment, before the expansion of braces and tildes.
 pub(super) fn raw_words(text: &str, out: &mut Analysis) -> Result<Vec<RawWord>> {
     let mut words = Vec::new();
     parse(text, 0, out, |parser| {
-        parser.blanks();
-        while parser.cursor.peek().is_some_and(|char| !ends_word(char)) {
-            words.push(parser.word()?);
-            parser.blanks();
+        loop {
+            while matches!(parser.cursor.peek(), Some(' ' | '\t')) {
+                parser.cursor.next();
+            }
+            match parser.cursor.peek() {
+                Some('#') => return Err(parser.unexpected()),
+                Some(char) if !ends_word(char) => words.push(parser.word()?),
+                _ => return parser.end(),
+            }
         }
-        parser.end()
     })?;
     Ok(words)
 }

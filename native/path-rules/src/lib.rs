@@ -11,4 +11,4 @@ mod rule;
 
 pub use pattern::check_classes;
 pub use roots::{PathRoots, clean, is_outside};
-pub use rule::{PathRule, literal_pattern};
+pub use rule::{PathRule, literal_pattern, literal_patterns};

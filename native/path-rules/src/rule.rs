@@ -82,6 +82,15 @@ pub fn literal_pattern(path: &str) -> Option<String> {
     Some(pattern)
 }
 
+/// The pattern for two paths of one file, as [`literal_pattern`]: a rule allows a file whose path leads through links only under both.
+pub fn literal_patterns(one: &str, other: &str) -> Option<String> {
+    let alternative = |path| Some(literal_pattern(path)?.replace(',', r"\,"));
+    match one == other {
+        true => literal_pattern(one),
+        false => Some(format!("{{{},{}}}", alternative(one)?, alternative(other)?)),
+    }
+}
+
 /// The alternatives of a text with braces, as bash has them: `a{b,c{d,e}}` is `ab`, `acd` and `ace`.
 ///
 /// # Errors

@@ -1,7 +1,7 @@
 //! Permission requests: what an operation wants to do.
 
 use beamai_base::Result;
-use beamai_path_rules::literal_pattern;
+use beamai_path_rules::literal_patterns;
 use beamai_text::{extent, one_line};
 use beamai_workspace::WorkspacePath;
 
@@ -142,7 +142,7 @@ impl PermissionRequest {
     pub fn wanted(&self) -> Option<String> {
         match &self.operand {
             Operand::File(file) | Operand::Project(file) => {
-                Some(format!("{}({})", self.rule, literal_pattern(&file.path)?))
+                Some(format!("{}({})", self.rule, literal_patterns(&file.written, &file.path)?))
             }
             _ => Some(self.subject()),
         }

@@ -62,19 +62,10 @@ impl PermissionRule {
         Ok(Self { text: text.to_owned(), tool: tool.to_owned(), pattern })
     }
 
-    /// Checks a rule that denies or asks: with wildcards, it must not be about exactly its text.
+    /// Checks that a rule that denies or asks is about more than exactly its text.
     pub(super) fn check_reach(&self) -> Result<()> {
-        let has_wildcards = |text: &str| {
-            text.contains(['*', '?', '[']) || ["@(", "+(", "!("].iter().any(|list| text.contains(list))
-        };
-        match self.command() {
-            Some(CommandPattern::Whole(text)) if has_wildcards(text) => {
-                let why = "with wildcards it is about a name and arguments; write one rule for each program, and quotes around what \
-                           bash would act on, as in curl 'a&b'*";
-                Err(malformed(&self.text, why))
-            }
-            _ => Ok(()),
-        }
+        let Some(pattern) = self.command() else { return Ok(()) };
+        pattern.check_reach().map_err(|why| malformed(&self.text, &why))
     }
 
     /// The pattern of a rule about files; without one in the rule, every file.

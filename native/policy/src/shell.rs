@@ -12,7 +12,7 @@ use super::words::{Certainty, CommandPattern};
 use beamai_bash_reader::{
     Analysis, CharClass, CodePath, Doubt, Invocation, InvocationKind, Word, analyse, is_message, is_telling,
 };
-use beamai_path_rules::{PathRule, clean, is_outside, literal_pattern};
+use beamai_path_rules::{PathRule, clean, is_outside, literal_pattern, literal_patterns};
 use beamai_workspace::encode_path;
 use std::path::{Path, PathBuf};
 
@@ -261,7 +261,10 @@ impl<'a> CommandCase<'a> {
                 None => self.by_default("", None),
             },
             (false, _) => {
-                let wanted = open.iter().flat_map(|judgement| judgement.wanted.clone()).collect();
+                // Rules for some parts do not help.
+                let is_complete = open.iter().all(|judgement| !judgement.wanted.is_empty());
+                let wanted =
+                    open.iter().filter(|_| is_complete).flat_map(|part| part.wanted.clone()).collect();
                 Judgement { wanted, ..open.swap_remove(0) }
             }
         }
@@ -357,8 +360,13 @@ impl<'a> CommandCase<'a> {
         let mut paths = self.paths(&text).unwrap_or_default();
         paths.sort();
         paths.dedup();
-        let [path] = &paths[..] else { return Vec::new() };
-        let pattern = literal_pattern(&encode_path(path));
+        let is_one = self.directories.as_ref().is_some_and(|all| all.len() == 1);
+        let pattern = match &paths[..] {
+            [path] => literal_pattern(&encode_path(path)),
+            // Its path leads through links.
+            [one, other] if is_one => literal_patterns(&encode_path(one), &encode_path(other)),
+            _ => None,
+        };
         pattern.map(|pattern| format!("{tool}({pattern})")).into_iter().collect()
     }
 

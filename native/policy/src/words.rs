@@ -1,8 +1,10 @@
 //! Patterns of commands: exact, prefix (`git:*`), glob.
 
-use beamai_bash_reader::{Invocation, Word, globs, system_name, words};
+use crate::bytes;
+use beamai_bash_reader::{BLANKS, Invocation, Word, can_be_read, globs, system_name, trimmed, words};
 use beamai_path_rules::{check_classes, clean};
 use globset::{Glob, GlobMatcher};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// A compiled pattern.
@@ -12,11 +14,23 @@ pub(super) enum CommandPattern {
     Exact { words: Vec<String>, text: String },
     /// These words, and any further ones.
     Prefix(Vec<String>),
-    /// `glob` matches the words joined with spaces, for deny and ask rules. `strict` keeps words apart, for allow rules. `name` is the first
-    /// word of the pattern.
-    Glob { glob: GlobMatcher, strict: GlobMatcher, name: String },
+    /// Words with wildcards.
+    Glob(Box<CommandGlob>),
     /// A command that is more than a name and arguments, and matches only as a whole.
     Whole(String),
+}
+
+/// The words of a pattern with wildcards, compiled.
+#[derive(Debug, Clone)]
+pub(super) struct CommandGlob {
+    /// For deny and ask rules: the words joined with spaces.
+    wide: GlobMatcher,
+    /// For allow rules: the words kept apart.
+    strict: GlobMatcher,
+    /// The first word alone.
+    named: GlobMatcher,
+    /// Its text.
+    pub(super) name: String,
 }
 
 /// How certainly a pattern matches a program.
@@ -34,6 +48,12 @@ const WILDCARDS: [char; 5] = ['*', '?', '[', '{', '\\'];
 const UNEXPANDED: &str = "a rule is about words after their expansion; write what it comes to, in one rule for each \
                           alternative, or ~/ for the home directory";
 
+const COMPOUND: &str = "with wildcards it is about a name and arguments; write one rule for each program, and quotes around what \
+                        bash would act on, as in curl 'a&b'*";
+
+const TIMED: &str = "bash has no program time but a word before any command; write the rule for that command, and /usr/bin/time for the \
+                     program";
+
 /// Words at which bash starts no program: a rule cannot begin with them.
 const RESERVED: [&str; 20] = [
     "!", "{", "}", "[[", "((", "if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done",
@@ -49,13 +69,29 @@ const BOUNDARY: &str = "\u{1f}";
 /// Placeholder for unknown text in comparisons. It does not occur in names.
 const UNKNOWN: &str = "\u{fffc}";
 
+impl CommandGlob {
+    /// For deny and ask rules: whether it matches a program with one of these names.
+    fn holds(&self, names: [&str; 2], args: &[Word]) -> Certainty {
+        let is_known = args.iter().all(|word| word.text().is_some());
+        let may_be_named = || self.name.contains('*') || names.iter().any(|name| self.named.is_match(name));
+        match names.iter().any(|name| self.wide.is_match(joined(name, args, UNKNOWN, " "))) {
+            true => Certainty::Surely,
+            false if !is_known && may_be_named() => Certainty::Maybe,
+            false => Certainty::No,
+        }
+    }
+}
+
 impl CommandPattern {
     /// The pattern of a rule in which tildes stand for `home`.
     ///
     /// # Errors
     /// The problem, as the end of a sentence.
     pub(super) fn new(text: &str, home: Option<&str>) -> Result<Self, String> {
-        let text = text.trim();
+        let text = trimmed(text);
+        if text.contains('\0') {
+            return Err("it has a NUL character, which no command has".into());
+        }
         // Wildcards in quotes are none.
         if let Some(words) = plain(text, home).filter(|words| !words.is_empty()) {
             return Ok(Self::Exact { words, text: text.to_owned() });
@@ -63,7 +99,7 @@ impl CommandPattern {
         if home.is_none() && globs(text, None) != globs(text, Some("/")) {
             return Err("there is no home directory for ~ to mean".into());
         }
-        let first = text.split_whitespace().next().unwrap_or_default();
+        let first = text.split(BLANKS).next().unwrap_or_default();
         if let Some(prefix) = text.strip_suffix(":*") {
             check_program(first.strip_suffix(":*").unwrap_or(first))?;
             let words = plain(prefix, home).filter(|words| !words.is_empty());
@@ -89,20 +125,38 @@ impl CommandPattern {
     /// The pattern of a rule with wildcards.
     fn glob(words: &[String]) -> Result<Self, String> {
         words.iter().try_for_each(|word| check_classes(word))?;
-        let compiled = |text: String| match Glob::new(&text) {
+        let compiled = |text: &str| match Glob::new(text) {
             Ok(glob) => Ok(glob.compile_matcher()),
             Err(error) => Err(error.kind().to_string()),
         };
         let apart = words.iter().map(|word| within_word(word)).collect::<Vec<_>>().join(BOUNDARY);
-        let (glob, strict) = (compiled(words.join(" "))?, compiled(apart)?);
-        Ok(Self::Glob { glob, strict, name: words[0].clone() })
+        let (wide, strict, named) = (compiled(&words.join(" "))?, compiled(&apart)?, compiled(&words[0])?);
+        Ok(Self::Glob(Box::new(CommandGlob { wide, strict, named, name: words[0].clone() })))
+    }
+
+    /// Checks the pattern of a rule that denies or asks: it should not be about exactly its text where it could be about a program.
+    ///
+    /// # Errors
+    /// The problem, as the end of a sentence.
+    pub(super) fn check_reach(&self) -> Result<(), String> {
+        let has_wildcards = |text: &str| {
+            text.contains(['*', '?', '[']) || ["@(", "+(", "!("].iter().any(|list| text.contains(list))
+        };
+        match self {
+            Self::Prefix(words) if words[0] == "time" => Err(TIMED.into()),
+            Self::Glob(glob) if glob.name == "time" => Err(TIMED.into()),
+            Self::Whole(text) if has_wildcards(text) => Err(COMPOUND.into()),
+            Self::Whole(text) if !can_be_read(text) => Err("bash cannot read it as a command".into()),
+            Self::Whole(text) if globs(text, Some("/")).is_some() => Err(UNEXPANDED.into()),
+            _ => Ok(()),
+        }
     }
 
     /// Whether the pattern is exactly this command.
     pub(super) fn is_whole(&self, command: &str) -> bool {
         match self {
-            Self::Exact { text, .. } | Self::Whole(text) => text == command.trim(),
-            Self::Prefix(_) | Self::Glob { .. } => false,
+            Self::Exact { text, .. } | Self::Whole(text) => text == trimmed(command),
+            Self::Prefix(_) | Self::Glob(_) => false,
         }
     }
 
@@ -115,7 +169,7 @@ impl CommandPattern {
     pub(super) fn may_name_paths(&self) -> bool {
         match self {
             Self::Exact { words, .. } | Self::Prefix(words) => words[0].contains('/'),
-            Self::Glob { name, .. } => name.contains('/') || name.starts_with('*'),
+            Self::Glob(glob) => glob.name.contains('/') || glob.name.starts_with('*'),
             Self::Whole(_) => false,
         }
     }
@@ -124,7 +178,7 @@ impl CommandPattern {
     pub(super) fn name(&self) -> Option<&str> {
         match self {
             Self::Exact { words, .. } | Self::Prefix(words) => words.first().map(String::as_str),
-            Self::Glob { name, .. } => Some(&**name).filter(|name| !name.contains(WILDCARDS)),
+            Self::Glob(glob) => Some(&*glob.name).filter(|name| !name.contains(WILDCARDS)),
             Self::Whole(_) => None,
         }
     }
@@ -132,7 +186,8 @@ impl CommandPattern {
     /// For a glob whose program is a path: the same globs with the absolute paths that this means in `top`, as named and without
     /// links.
     pub(super) fn absolute(&self, top: &Path) -> Vec<Self> {
-        let Self::Glob { glob, strict, name: own } = self else { return Vec::new() };
+        let Self::Glob(glob) = self else { return Vec::new() };
+        let CommandGlob { wide, strict, name: own, .. } = &**glob;
         if !own.contains('/') || self.name().is_some() {
             return Vec::new();
         }
@@ -146,11 +201,12 @@ impl CommandPattern {
         let absolute = |directory: PathBuf| {
             let directory = escaped(&directory.to_string_lossy());
             let name = clean(&Path::new(&directory).join(rest)).to_string_lossy().into_owned();
-            Some(Self::Glob {
-                glob: with_name(glob, own, &name)?,
+            Some(Self::Glob(Box::new(CommandGlob {
+                wide: with_name(wide, own, &name)?,
                 strict: with_name(strict, &within_word(own), &within_word(&name))?,
+                named: Glob::new(&name).ok()?.compile_matcher(),
                 name,
-            })
+            })))
         };
         [Some(directory), real].into_iter().flatten().filter_map(absolute).collect()
     }
@@ -159,7 +215,7 @@ impl CommandPattern {
     pub(super) fn has_arguments(&self) -> bool {
         match self {
             Self::Exact { words, .. } | Self::Prefix(words) => words.len() > 1,
-            Self::Glob { .. } | Self::Whole(_) => false,
+            Self::Glob(_) | Self::Whole(_) => false,
         }
     }
 
@@ -181,11 +237,12 @@ impl CommandPattern {
         match self {
             Self::Exact { words, .. } => words.len() == given.len() && starts_with(words),
             Self::Prefix(words) => starts_with(words),
-            Self::Glob { strict, .. } => {
+            Self::Glob(glob) => {
                 let name = system_name(&name).unwrap_or(&name);
                 let has_boundary = |word: &Word| word.pattern().flatten().any(|char| BOUNDARY.contains(char));
                 // Unknown text may have any length, so the glob has to match with none and with some of it.
-                let matches = |filler: &&str| strict.is_match(joined(name, &given[1..], filler, BOUNDARY));
+                let matches =
+                    |filler: &&str| glob.strict.is_match(joined(name, &given[1..], filler, BOUNDARY));
                 !given.iter().any(has_boundary)
                     && ["", UNKNOWN, "\u{fffc}\u{fffc}\u{fffc}"].iter().all(matches)
             }
@@ -200,15 +257,7 @@ impl CommandPattern {
         let base = name.rsplit('/').next().unwrap_or_default();
         match self {
             Self::Whole(_) => Certainty::No,
-            Self::Glob { glob, name: wanted, .. } => match (
-                glob.is_match(joined(base, args, UNKNOWN, " "))
-                    || glob.is_match(joined(&name, args, UNKNOWN, " ")),
-                args.iter().any(|word| word.text().is_none()),
-            ) {
-                (true, _) => Certainty::Surely,
-                (false, true) if wanted.contains('*') || *wanted == base => Certainty::Maybe,
-                _ => Certainty::No,
-            },
+            Self::Glob(glob) => glob.holds([base, &name], args),
             Self::Exact { words: wanted, .. } if wanted.len() == 1 => named(wanted, &name, || match args {
                 [] => Certainty::Surely,
                 _ if args.iter().all(|word| word.may_be("")) => Certainty::Maybe,
@@ -232,7 +281,7 @@ impl CommandPattern {
     pub(super) fn may_hold_for(&self, name: &str) -> bool {
         match self {
             Self::Exact { words, .. } | Self::Prefix(words) => is_named(words, name),
-            Self::Glob { .. } => true,
+            Self::Glob(_) => true,
             Self::Whole(_) => false,
         }
     }
@@ -242,7 +291,7 @@ impl CommandPattern {
             Self::Exact { words, .. } | Self::Prefix(words) => {
                 first.may_be(&words[0]) || first.may_split() || first.may_be(&format!("/bin/{}", words[0]))
             }
-            Self::Glob { .. } => true,
+            Self::Glob(_) => true,
             Self::Whole(_) => false,
         };
         if may_be { Certainty::Maybe } else { Certainty::No }
@@ -339,7 +388,7 @@ fn is_long(text: &str, wanted: &str) -> bool {
 }
 
 /// Name and arguments joined, with `filler` for unknown text.
-fn joined(name: &str, args: &[Word], filler: &str, between: &str) -> String {
+fn joined(name: &str, args: &[Word], filler: &str, between: &str) -> OsString {
     let mut text = name.to_owned();
     for word in args {
         text.push_str(between);
@@ -348,7 +397,7 @@ fn joined(name: &str, args: &[Word], filler: &str, between: &str) -> String {
             None => text.push_str(filler),
         });
     }
-    text
+    bytes::word(&text)
 }
 
 /// The words of a text that consists of a name and arguments without other expansions than tildes.
@@ -486,6 +535,23 @@ mod tests {
         for text in [r"cat [\^a]", "cat [a'-'c]", "cat ['^'a]*"] {
             assert!(CommandPattern::new(text, HOME).unwrap_err().contains("in a class"), "{text}");
         }
+        for (rule, is_error) in [
+            ("time rm *", true),
+            ("time:*", true),
+            ("/usr/bin/time:*", false),
+            ("time rm x", false),
+            ("rm 'a", true),
+            ("rm $x", true),
+            ("rm $'\\xff'", true),
+            ("a | b", false),
+            ("@(a|b)", true),
+        ] {
+            let pattern = CommandPattern::new(rule, HOME).unwrap();
+            assert_eq!(pattern.check_reach().is_err(), is_error, "{rule}");
+        }
+        assert!(
+            CommandPattern::new("rm a #b:*", HOME).is_err() && CommandPattern::new("rm\0:*", HOME).is_err()
+        );
         for text in ["X=1 rm *", "X+=1 rm:*", "! rm *", "if rm:*", "{ rm *", "[[ -f:*"] {
             assert!(CommandPattern::new(text, HOME).unwrap_err().contains("is no program"), "{text}");
         }
@@ -497,6 +563,32 @@ mod tests {
         assert!(CommandPattern::new("cat x~*", None).is_ok() && CommandPattern::new("#", None).is_ok());
         assert!(CommandPattern::new("~/x:*", None).unwrap_err().contains("no home directory"));
         assert!(allows("rm [ab]", "rm b") && !allows("rm [ab]", "rm c") && allows("[ -f x ]", "[ -f x ]"));
+    }
+
+    /// Of white space, bash takes only blanks and line ends for what is between words.
+    #[test]
+    fn other_white_space_belongs_to_words() {
+        for char in ['\r', '\x0b', '\x0c', '\u{85}', '\u{a0}', '\u{2003}', '\u{2028}', '\u{3000}', '\u{feff}']
+        {
+            for (rule, command) in [
+                ("a b", format!("a b{char}")),
+                ("a b", format!("{char}a b")),
+                ("a | b", format!("a | b{char}")),
+            ] {
+                let pattern = CommandPattern::new(rule, HOME).unwrap();
+                assert!(!pattern.is_whole(&command) && !allows(rule, &command), "{command:?}");
+            }
+            assert!(allows(&format!("a b{char}"), &format!("a 'b{char}'")), "{char:?}");
+            assert_eq!(holds(&format!("a b{char}"), &format!("a 'b{char}'")), Certainty::Surely, "{char:?}");
+        }
+        assert!(CommandPattern::new(" a b\n", HOME).unwrap().is_whole("\ta b "));
+        assert!(allows("a b\\ ", "a 'b '") && !allows("a b\\ ", "a b"));
+    }
+
+    #[test]
+    fn a_wildcard_in_a_name_keeps_no_argument_from_being_hidden() {
+        assert_eq!(holds("kil[l] -9 *", "kill $x 1"), Certainty::Maybe);
+        assert_eq!(holds("kil[l] -9 *", "kilt $x 1"), Certainty::No);
     }
 
     #[test]

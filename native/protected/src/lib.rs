@@ -44,9 +44,9 @@ pub struct ProtectedPaths {
     /// Directories of git repositories, or files in their place: `.git`, and the directories of submodules and linked
     /// work trees inside.
     pub repositories: Vec<String>,
-    /// Paths that cannot be read. Nothing beneath them is listed.
+    /// Paths that cannot be read. Beneath them, only repositories are listed.
     pub hidden: Vec<String>,
-    /// Paths that cannot be written. Nothing beneath them is listed here.
+    /// Paths that cannot be written. Beneath them, only repositories and hidden paths are listed.
     pub read_only: Vec<String>,
     /// Device and inode numbers of these three.
     pub identities: Vec<(u64, u64)>,
@@ -61,7 +61,7 @@ pub struct ProtectedPaths {
     /// Directories that were not looked into for that reason.
     #[serde(skip)]
     pub skipped: Arc<BTreeSet<PathBuf>>,
-    /// Why repositories inside of the directories of others may be missing.
+    /// Why repositories in hidden directories and inside of the directories of others may be missing.
     pub cut_inside: Option<String>,
 }
 

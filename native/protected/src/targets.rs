@@ -25,6 +25,8 @@ pub(super) enum DirectoryRole {
         /// Whether it is read-only, with everything in it.
         is_read_only: bool,
     },
+    /// A hidden directory. Commands may have made a repository there before it was.
+    Hidden,
     /// The directory of a git repository.
     Repository,
     /// In the directory of a git repository. Commands may have made a repository of its own there.
@@ -95,7 +97,7 @@ impl<'a> ScanTargets<'a> {
         let name = path.file_name().unwrap_or_default();
         match parent {
             DirectoryRole::Plain { is_read_only } => {
-                let is_mark = is_mark(name) && !is_read_only;
+                let is_mark = is_mark(name);
                 let makes_repository = is_mark && makes_repository(path, &exists);
                 let begins_repository = is_mark && !makes_repository && begins_repository(path, &exists);
                 let plain = self.meaning_in_plain(is_read_only, path, kind);
@@ -115,7 +117,7 @@ impl<'a> ScanTargets<'a> {
         }
     }
 
-    /// How to treat an entry in the directory of a repository.
+    /// How to treat an entry in a hidden directory, or in the directory of a repository.
     fn meaning_inside(
         &self,
         parent: DirectoryRole,
@@ -142,6 +144,7 @@ impl<'a> ScanTargets<'a> {
             DirectoryRole::Modules(depth) if depth > 0 => {
                 EntryMeaning::descend_as(DirectoryRole::Modules(depth - 1))
             }
+            DirectoryRole::Hidden => EntryMeaning::descend_as(DirectoryRole::Hidden),
             _ => EntryMeaning::descend_as(DirectoryRole::Inside),
         }
     }
@@ -149,9 +152,9 @@ impl<'a> ScanTargets<'a> {
     fn meaning_in_plain(&self, is_read_only: bool, path: &Path, kind: FileType) -> EntryMeaning {
         let is_directory = kind == FileType::Directory;
         if path.file_name().is_some_and(|name| name == ".git") {
-            // A read-only directory needs no further protection.
-            let descend = (is_directory && !is_read_only).then_some(DirectoryRole::Repository);
-            return EntryMeaning { is_repository: !is_read_only, descend, ..EntryMeaning::default() };
+            // Also where all is read-only: it may not have been when a command made this.
+            let descend = is_directory.then_some(DirectoryRole::Repository);
+            return EntryMeaning { is_repository: true, descend, ..EntryMeaning::default() };
         }
         if kind == FileType::Symlink {
             // Nothing can be mounted over a link, and its target has a path of its own.
@@ -161,7 +164,8 @@ impl<'a> ScanTargets<'a> {
             let is_too_deep = is_directory && path.as_os_str().len() > LONGEST_PATH;
             let path = self.seen(path);
             if is_too_deep || self.denied_paths.hides(&path, is_directory) {
-                return EntryMeaning { is_hidden: true, ..EntryMeaning::default() };
+                let descend = is_directory.then_some(DirectoryRole::Hidden);
+                return EntryMeaning { is_hidden: true, descend, ..EntryMeaning::default() };
             }
             if !is_read_only && self.denied_paths.protects(&path, is_directory) {
                 let descend = is_directory.then_some(DirectoryRole::Plain { is_read_only: true });
@@ -210,9 +214,14 @@ fn has_only_files(name: &OsStr) -> bool {
 }
 
 impl DirectoryRole {
-    /// Whether it is the directory of a git repository, or in one.
+    /// Whether only repositories are looked for in it, with limits of their own: it is hidden, or of a git repository.
     pub(super) fn is_inside(self) -> bool {
         !matches!(self, Self::Plain { .. })
+    }
+
+    /// Whether it is the directory of a git repository, or in one.
+    pub(super) fn is_of_repository(self) -> bool {
+        self.is_inside() && self != Self::Hidden
     }
 }
 

@@ -54,7 +54,7 @@ pub(super) struct DirectoryIndex {
     /// Maximum number of protected paths.
     most_found: usize,
     plain: Extent,
-    /// The directories of repositories, which have a limit of their own.
+    /// The directories of repositories and hidden ones, which have a limit of their own.
     inside: Extent,
 }
 
@@ -224,7 +224,7 @@ impl DirectoryIndex {
             watch.read_events(|event| match self.watched.get(&event.watch) {
                 Some(parent) if event.is_of_mode => _ = modes.insert(parent.join(event.name)),
                 _ if self.is_of_interest(&event, scan) => _ = events.insert(event),
-                Some(parent) if self.is_inside(parent) && !of_files.contains(parent) => {
+                Some(parent) if self.is_of_repository(parent) && !of_files.contains(parent) => {
                     of_files.insert(parent.clone());
                 }
                 _ => {}
@@ -256,8 +256,8 @@ impl DirectoryIndex {
         self.directories.contains_key(directory) && scan::enter(&self.root, directory).is_err()
     }
 
-    fn is_inside(&self, directory: &Path) -> bool {
-        self.directories.get(directory).is_some_and(|directory| directory.role.is_inside())
+    fn is_of_repository(&self, directory: &Path) -> bool {
+        self.directories.get(directory).is_some_and(|directory| directory.role.is_of_repository())
     }
 
     /// Adds directories that had only files, and may have others now.
@@ -364,7 +364,7 @@ impl DirectoryIndex {
         kind: FileType,
         scan: &Scan<'_>,
     ) -> Option<DirectoryRole> {
-        if kind == FileType::Symlink && parent.is_inside() {
+        if kind == FileType::Symlink && parent.is_of_repository() {
             self.links.insert(path.to_owned());
         }
         let meaning = scan.targets.meaning(parent, path, kind, |path| scan::exists(&self.root, path));

@@ -5,19 +5,21 @@
 use super::asking::{self, MOST_OPEN, PendingQuestion, StartChoice, lock};
 use beamai_base::{CancelToken, HostHint, Reason, ToolError, excerpt};
 use beamai_isolation::{HeldStart, ProgramStart, StartCoverage, StartDecision, StartJudge, Starter};
-use beamai_policy::starts::{asked_about, shown, shown_starter};
+use beamai_policy::starts::{asked_about, shown, shown_starter, written};
 use beamai_policy::{NETWORK, StartRules, StartVerdict};
 use beamai_port_tools::shell::output::{RefusedStart, RefusedStarts};
 use beamai_process::Pause;
 use beamai_text::one_line;
 use beamai_tool::{CallContext, Progress};
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-/// Maximum number of refused starts in a result.
+/// Maximum number of refused starts in a result, and of those that are counted once each. Beyond, each attempt counts.
 const MOST_REFUSED: usize = 20;
+const MOST_COUNTED: usize = 10_000;
 /// Maximum number of earlier starts that an error lists.
 const MOST_NAMED: usize = 20;
 /// Maximum number of arguments that a request shows, and maximum bytes of each.
@@ -41,6 +43,8 @@ struct StartLog {
     /// Programs that the command's shell has started.
     ran: Vec<String>,
     refused: RefusedStarts,
+    /// Hashes of all refused starts with their starters.
+    known: HashSet<blake3::Hash>,
     /// The start for which the command was ended.
     stopped: Option<StoppingStart>,
     /// Starts held until the command has ended.
@@ -164,17 +168,22 @@ impl StartMonitor {
     fn note_refused(&self, start: &ProgramStart, rule: Option<String>, reason: Option<String>) {
         let refused = RefusedStart {
             program: start.called.to_string_lossy().into_owned(),
-            command: shown(start),
-            by: shown_starter(start),
+            command: one_line(&shown(start)),
+            by: one_line(&shown_starter(start)),
             rule,
             reason,
         };
-        let RefusedStarts { listed, more } = &mut lock(&self.noted).refused;
+        let hash = blake3::hash(format!("{}\0{}", written(start), refused.by).as_bytes());
+        let StartLog { known, refused: RefusedStarts { listed, more }, .. } = &mut *lock(&self.noted);
         // A shell tries several directories of the PATH, and each attempt is a start.
-        let is_known = |other: &RefusedStart| (&other.command, &other.by) == (&refused.command, &refused.by);
-        match listed.iter().any(is_known) {
-            true => {}
-            false if listed.len() < MOST_REFUSED => listed.push(refused),
+        if known.contains(&hash) {
+            return;
+        }
+        if known.len() < MOST_COUNTED {
+            known.insert(hash);
+        }
+        match listed.len() < MOST_REFUSED {
+            true => listed.push(refused),
             false => *more = Some(more.unwrap_or_default().saturating_add(1)),
         }
     }

@@ -2,6 +2,7 @@
 
 use super::program_rule::ProgramRule;
 use super::table;
+use crate::bytes::text;
 use beamai_bash_reader::{Analysis, Word, started, system_name};
 use beamai_isolation::{
     FileIdentity, Interpreter, NamedFile, ProgramStart, Starter, interpreter_arguments, is_loader,
@@ -9,7 +10,7 @@ use beamai_isolation::{
 };
 use beamai_path_rules::{PathRoots, clean};
 use beamai_workspace::encode_path;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -24,12 +25,19 @@ pub(super) fn base(path: &Path) -> String {
 
 /// The arguments after the program's name.
 pub(super) fn arguments(start: &ProgramStart) -> Vec<String> {
-    start.arguments.iter().skip(1).map(|text| text.to_string_lossy().into_owned()).collect()
+    start.arguments.iter().skip(1).map(|word| text(word)).collect()
 }
 
 /// Analyses the words of a start as if a shell ran them.
 pub(super) fn read(start: &ProgramStart, home: Option<&str>) -> Analysis {
     started(&[vec![base(&start.called)], arguments(start)].concat(), home)
+}
+
+/// A path as text, and as the text of a word where that is another one.
+fn both(path: &OsStr) -> impl Iterator<Item = String> {
+    let (shown, word) = (path.to_string_lossy().into_owned(), text(path));
+    let word = Some(word).filter(|word| *word != shown);
+    [shown].into_iter().chain(word)
 }
 
 /// A program's words, for patterns. If the arguments are incomplete, the last word stands for any others.
@@ -85,18 +93,18 @@ pub(super) fn is_meant_by(rule: &ProgramRule, forms: &[CommandForm], start: &Pro
 /// All forms of a start, for deny and ask rules: under the name called, each link, the file and the first argument, as each
 /// interpreter gets it, and what these run in turn.
 pub(super) fn denied_forms(start: &ProgramStart) -> Vec<CommandForm> {
-    let argued = start.arguments.first().map(|name| name.to_string_lossy().into_owned());
+    let argued = start.arguments.first().map(|name| text(name));
     // As a login shell is called. Programs of many names skip the dash.
     let logged_in = argued.as_deref().and_then(|name| name.strip_prefix('-')).map(str::to_owned);
     let paths = [&start.called].into_iter().chain(&start.links).chain([&start.file]);
     let mut names: Vec<String> =
-        paths.map(|path| path.to_string_lossy().into_owned()).chain(argued).chain(logged_in).collect();
+        paths.flat_map(|path| both(path.as_os_str())).chain(argued).chain(logged_in).collect();
     names.dedup();
     let own = CommandForm { names, identity: Some(start.identity), arguments: None, is_by_name: false };
     let mut forms = Vec::with_capacity(2);
     add_with_inner(own, &start.loaded, start, &mut forms);
     for NamedFile { names, identity } in &start.elf_interpreters {
-        let names = names.iter().map(|name| name.to_string_lossy().into_owned()).collect();
+        let names = names.iter().flat_map(|name| both(name.as_os_str())).collect();
         let form = CommandForm { names, identity: Some(*identity), arguments: None, is_by_name: false };
         add_with_inner(form, &NamedFile::default(), start, &mut forms);
     }
@@ -110,14 +118,13 @@ pub(super) fn denied_forms(start: &ProgramStart) -> Vec<CommandForm> {
 /// in the script's first line if that is an option.
 fn add_interpreter(start: &ProgramStart, chain: &[Interpreter], forms: &mut Vec<CommandForm>) {
     let Some(Interpreter { program, argument, loaded }) = chain.last() else { return };
-    let names: Vec<String> = program.names.iter().map(|name| name.to_string_lossy().into_owned()).collect();
+    let names: Vec<String> = program.names.iter().flat_map(|name| both(name.as_os_str())).collect();
     let is_option = argument.as_ref().is_some_and(|text| text.as_encoded_bytes().starts_with(b"-"));
     let mut scripts = vec![start.given.clone(), start.called.clone().into(), base(&start.called).into()];
     scripts.dedup();
     for script in scripts {
         let given = interpreter_arguments(chain, &script, &start.arguments);
-        let given: Vec<String> =
-            given.iter().skip(1).map(|text| text.to_string_lossy().into_owned()).collect();
+        let given: Vec<String> = given.iter().skip(1).map(|word| text(word)).collect();
         let form = |given| CommandForm {
             names: names.clone(),
             identity: Some(program.identity),

@@ -364,9 +364,14 @@ impl StartRules {
 const SHOWN: usize = 200;
 const ASKED: usize = 4_000;
 
-/// A start as a command for display, shortened.
+/// A start as a command for display.
+pub fn written(start: &ProgramStart) -> String {
+    called::written_start(start)
+}
+
+/// The same, shortened.
 pub fn shown(start: &ProgramStart) -> String {
-    cut(called::written_start(start), SHOWN)
+    cut(written(start), SHOWN)
 }
 
 /// The starter as a command for display, shortened.
@@ -376,7 +381,7 @@ pub fn shown_starter(start: &ProgramStart) -> String {
 
 /// A start as a command for a question, shortened, and what a person must know of its size.
 pub fn asked_about(start: &ProgramStart) -> (String, String) {
-    let whole = called::written_start(start);
+    let whole = written(start);
     let size = match start.has_all_arguments {
         true => extent(&whole),
         false => format!("{}, and more that was not read", extent(&whole)),
@@ -395,8 +400,8 @@ fn cut(mut text: String, most: usize) -> String {
 
 /// The rules that would allow a start: by its name, and its first argument if that looks like a subcommand.
 fn wanted(start: &ProgramStart, home: Option<&str>) -> Vec<String> {
-    // A rule cannot name it.
-    if start.called.to_str().is_none() {
+    // A rule cannot name it, or does not cover it under another name.
+    if start.called.to_str().is_none() || !called::is_called_by_its_name(start) {
         return Vec::new();
     }
     let is_plain = |text: &String| {

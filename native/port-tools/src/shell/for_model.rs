@@ -125,7 +125,7 @@ fn aftermath(result: Fields<'_>, is_cut: bool, call: &ModelCall<'_>, page: &mut 
         page.note(&format!("not started: {} ({by})", of("command").or(of("program")).unwrap_or_default()));
     }
     if let Some(more) = result.count("refused_more").filter(|count| *count > 0) {
-        page.note(&format!("not started: others, in {}", quantity(more, "attempt", "attempts")));
+        page.note(&format!("not started: {more} more"));
     }
     if let Some(line) = network(result) {
         page.note(&line);

@@ -54,7 +54,7 @@ pub struct RefusedStarts {
     /// Programs that were prevented from starting, each once, up to 20; absent if there were none.
     #[serde(rename = "refused", skip_serializing_if = "Vec::is_empty")]
     pub listed: Vec<RefusedStart>,
-    /// Number of attempts to start further ones, in each directory of the PATH; absent if there were none.
+    /// Number of further ones; absent if there were none.
     #[serde(rename = "refused_more", skip_serializing_if = "Option::is_none")]
     pub more: Option<u64>,
 }

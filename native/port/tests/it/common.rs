@@ -76,6 +76,12 @@ impl Env {
         self
     }
 
+    /// The same workspace under another sandbox, and with these rules that deny.
+    pub(crate) fn now_denying(mut self, denied: &[&str], sandbox: Value) -> Self {
+        self.host = host(self.dir.path(), json!({"default": "allow", "deny": denied}), sandbox);
+        self
+    }
+
     /// Whether an attempt of the port program's own succeeds as a command.
     pub(crate) fn attack(&self, attempt: &str) -> bool {
         match self.call(json!({"command": format!("exec {PROGRAM} attack {attempt}")})) {

@@ -2,6 +2,7 @@
 //! the program runs when git is used outside; planted under one, it does not, and the result says what was taken out.
 
 mod around;
+mod denied;
 mod ended;
 mod inside;
 mod leftovers;

@@ -82,8 +82,8 @@ fn told(found: &ProtectedPaths) -> Option<String> {
     let Some(why) = &found.cut else {
         let why = found.cut_inside.as_ref()?;
         return Some(format!(
-            "not all in the directories of git repositories in {} was looked at: {why}; repositories further down in \
-             them are not protected",
+            "not all in hidden directories and in those of git repositories in {} was looked at: {why}; repositories \
+             further down in them are not protected",
             found.root
         ));
     };
@@ -144,17 +144,22 @@ pub(super) struct MountPlanner<'s, 'a> {
     stage: &'s mut LayerContext<'a>,
     /// Paths that are already pinned.
     pinned: HashSet<PathBuf>,
+    /// The last path that was hidden. What lies in it cannot be reached.
+    hidden: Option<PathBuf>,
 }
 
 impl<'s, 'a> MountPlanner<'s, 'a> {
     /// `real` is the root without links.
     fn new(root: PathBuf, real: &Path, stage: &'s mut LayerContext<'a>) -> Result<Self, Errno> {
         let fd = point(real)?;
-        Ok(Self { root, fd, stage, pinned: HashSet::new() })
+        Ok(Self { root, fd, stage, pinned: HashSet::new(), hidden: None })
     }
 
-    /// Protects a path that was found. If it has disappeared since, it needs no protection.
+    /// Protects a path that was found, after those above it. If it has disappeared since, it needs no protection.
     fn protect(&mut self, path: &Path, what: ProtectionKind) -> Result<(), Errno> {
+        if self.hidden.as_ref().is_some_and(|hidden| path.starts_with(hidden)) {
+            return Ok(());
+        }
         let done = match what {
             ProtectionKind::Repository => git::protect(self, path),
             ProtectionKind::ReadOnly => self.seal(path),
@@ -187,7 +192,9 @@ impl<'s, 'a> MountPlanner<'s, 'a> {
         }
         self.pin_the_way(path)?;
         let fd = self.point(path)?;
-        nothing::denied(kind(fd.as_fd())?)?.attach(fd.as_fd())
+        nothing::denied(kind(fd.as_fd())?)?.attach(fd.as_fd())?;
+        self.hidden = Some(path.to_owned());
+        Ok(())
     }
 
     /// Opens a path below the root, as seen through the mounts so far.
