@@ -13,7 +13,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, FileExt};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::LazyLock;
 
 /// Suffixes of complete and of incomplete journals.
@@ -50,11 +50,7 @@ impl StateDir {
 
     /// The path with links resolved, as far as it exists.
     pub(super) fn real(&self) -> PathBuf {
-        let above = self.path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
-        above.map_or_else(
-            || self.path.clone(),
-            |(above, real)| real.join(self.path.strip_prefix(above).unwrap_or(Path::new(""))),
-        )
+        real(&self.path)
     }
 
     /// Opens the directory, and creates it if it is missing.
@@ -87,12 +83,26 @@ pub(super) fn is_own(file: impl AsFd, without: u32) -> Result<bool, Errno> {
     Ok(stat.st_uid == rustix::process::geteuid().as_raw() && (stat.st_mode as u32) & without == 0)
 }
 
+/// A path with links resolved, as far as it exists.
+fn real(path: &Path) -> PathBuf {
+    let above = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
+    above.map_or_else(
+        || path.to_owned(),
+        |(above, real)| real.join(path.strip_prefix(above).unwrap_or(Path::new(""))),
+    )
+}
+
+/// A path without `..`, which mounts cannot follow.
+fn without_parents(path: PathBuf) -> PathBuf {
+    if path.components().any(|part| part == Component::ParentDir) { real(&path) } else { path }
+}
+
 /// The directories for journals, the preferred one first.
 pub(super) fn state_dirs() -> &'static [StateDir; 2] {
     static PLACES: LazyLock<[StateDir; 2]> = LazyLock::new(|| {
         let given = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
         let home = || std::env::home_dir().filter(|home| home.is_absolute());
-        let state = given.or_else(|| home().map(|home| home.join(".local/state")));
+        let state = given.or_else(|| home().map(|home| home.join(".local/state"))).map(without_parents);
         let own = format!("beamai-state-{}", rustix::process::geteuid().as_raw());
         // Without a home directory, only /tmp: all processes must agree on it, so TMPDIR does not count.
         let temp = || StateDir::new("/tmp".into(), &own);
