@@ -54,9 +54,10 @@ fn domain(text: &str) -> Result<String, String> {
     let host = Host::parse(text.trim()).map_err(|_| wrong())?;
     let name = canonical(host.clone());
     let is_name = matches!(host, Host::Domain(_));
-    match name.is_empty()
-        || (is_name && !name.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c)))
-    {
+    // RFC 1035, section 2.3.4.
+    let is_label = |label: &str| (1..=63).contains(&label.len());
+    let is_host = name.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c));
+    match name.is_empty() || (is_name && !(is_host && name.split('.').all(is_label))) {
         true => Err(wrong()),
         false => Ok(name),
     }

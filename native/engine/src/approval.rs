@@ -31,6 +31,9 @@ pub(crate) fn request(
         format!("{tool}\0{subject}\0{}", digest.map_or(String::new(), |hash| hash.to_hex().to_string()));
     let mut wanted = judgement.wanted.clone();
     wanted.dedup();
+    if !wanted.is_empty() && !policy.would_allow(&wanted, permissions) {
+        wanted.clear();
+    }
     let mut request = json!({
         "tool": tool,
         "rule": permissions.first.rule,

@@ -6,9 +6,10 @@
 use super::roots::PathRoots;
 use beamai_base::PathWay;
 use beamai_bash_reader::CharClass;
-use beamai_workspace::decode_path;
+use beamai_workspace::escaped_byte;
 use globset::{GlobBuilder, GlobMatcher};
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
 /// A compiled alternative.
@@ -141,12 +142,22 @@ impl PathPattern {
             || literal.starts_with(directory)
     }
 
+    /// Whether one of its names is `.git`, perhaps with wildcards in it.
+    pub(super) fn names_repository(&self) -> bool {
+        let is_git = |name: &NamePattern| match name {
+            NamePattern::Depth | NamePattern::Any => false,
+            name => name.fits(OsStr::new(".git")),
+        };
+        self.names.iter().any(is_git)
+    }
+
     /// The absolute path that the pattern names; without a slash, in the top directory of the workspace. `None` for a
     /// pattern with wildcards, and for a directory that contains the workspace.
     pub(super) fn place(&self, roots: &PathRoots) -> Option<PathBuf> {
         let (literal, rest) = self.split();
         // `dir/**` means the same as `dir`.
-        let is_all = rest.iter().all(|name| matches!(name, NamePattern::Any | NamePattern::Depth));
+        let rest = if let [rest @ .., NamePattern::Any] = rest { rest } else { rest };
+        let is_all = rest.iter().all(|name| matches!(name, NamePattern::Depth));
         let top = roots.top().filter(|_| is_all && names_of(&literal).next().is_some())?;
         let place = top.join(literal);
         (!top.starts_with(&place)).then_some(place)
@@ -248,16 +259,20 @@ impl NamePattern {
             "*" => return Ok(Self::Any),
             _ => {}
         }
-        if let Some(name) = literal_name(text) {
-            return Ok(Self::Name(name));
-        }
-        if decode_path(text).as_os_str() != text {
-            return Err(format!("{text:?} has wildcards beside a byte such as \\xFF; write ? for that byte"));
-        }
         if let Some(wild) = wild_bytes(text) {
-            return Ok(Self::Wild(wild));
+            let bytes =
+                wild.iter().map(|one| if let WildByte::Byte(byte) = one { Some(*byte) } else { None });
+            let name = bytes.collect::<Option<Vec<u8>>>().map(OsString::from_vec);
+            return match name {
+                Some(name) if name == "." || name == ".." => Err(format!("{text:?} is no name of a file")),
+                Some(name) => Ok(Self::Name(name)),
+                None => Ok(Self::Wild(wild)),
+            };
         }
         check_classes(text)?;
+        if has_byte(text) {
+            return Err(format!("{text:?} has a class beside a byte such as \\xFF; write ? for that byte"));
+        }
         let glob = GlobBuilder::new(text).literal_separator(true).backslash_escape(true).build();
         Ok(Self::Glob(glob.map_err(|error| error.kind().to_string())?.compile_matcher()))
     }
@@ -319,21 +334,36 @@ fn has_dash_after_range(class: &str) -> bool {
     false
 }
 
-/// The bytes of a component with wildcards; `None` if it has character classes, or ends in the middle of an escape. Compiling a glob
-/// takes a thousand times as long.
+/// The bytes of a component, with what is escaped; `None` if it has character classes, or ends in the middle of an escape. Bytes that
+/// are not UTF-8 are written as file tools show them, `\xFF`. Compiling a glob takes a thousand times as long.
 fn wild_bytes(part: &str) -> Option<Vec<WildByte>> {
     let mut wild = Vec::with_capacity(part.len());
-    let mut bytes = part.bytes();
-    while let Some(byte) = bytes.next() {
-        wild.push(match byte {
-            b'[' => return None,
-            b'*' => WildByte::Any,
-            b'?' => WildByte::One,
-            b'\\' => WildByte::Byte(bytes.next()?),
-            byte => WildByte::Byte(byte),
-        });
+    let mut rest = part.as_bytes();
+    while let [first, after @ ..] = rest {
+        let (one, left) = match (first, escaped_byte(rest)) {
+            (_, Some(byte)) => (WildByte::Byte(byte), &rest[4..]),
+            (b'[', _) => return None,
+            (b'*', _) => (WildByte::Any, after),
+            (b'?', _) => (WildByte::One, after),
+            (b'\\', _) => (WildByte::Byte(*after.first()?), &after[1..]),
+            (byte, _) => (WildByte::Byte(*byte), after),
+        };
+        wild.push(one);
+        rest = left;
     }
     Some(wild)
+}
+
+/// Whether a pattern has a byte such as `\xFF`.
+fn has_byte(part: &str) -> bool {
+    let mut rest = part.as_bytes();
+    while let [first, after @ ..] = rest {
+        if escaped_byte(rest).is_some() {
+            return true;
+        }
+        rest = if *first == b'\\' { after.get(1..).unwrap_or_default() } else { after };
+    }
+    false
 }
 
 /// Whether a whole name fits. If the rest of the name does not fit, the last `*` takes one byte more; to try an earlier `*` again would
@@ -363,38 +393,22 @@ fn fits_wildly(wild: &[WildByte], name: &[u8]) -> bool {
     wild[at..].iter().all(|byte| *byte == WildByte::Any)
 }
 
-/// The name that a component of a pattern stands for, with what is escaped; `None` if it has wildcards. Bytes that are not UTF-8 are
-/// written as file tools show them, `\xFF`.
-fn literal_name(part: &str) -> Option<OsString> {
-    let decoded = decode_path(part);
-    if decoded.as_os_str() != part && !part.contains(['*', '?', '[']) {
-        return Some(decoded.into());
-    }
-    let mut name = String::with_capacity(part.len());
-    let mut chars = part.chars();
-    while let Some(char) = chars.next() {
-        match char {
-            '*' | '?' | '[' => return None,
-            '\\' => name.push(chars.next()?),
-            char => name.push(char),
-        }
-    }
-    Some(name.into())
-}
-
 /// The characters of a pattern. Each wildcard counts as any text, and so does the path to where the pattern begins.
 fn loose(body: &str) -> Vec<CharClass> {
     let name = body.trim_end_matches("/**").trim_start_matches("**/");
     let special = |char: char| "?[]{},\\!".contains(char);
-    let mut loose: Vec<CharClass> = name
-        .replace("**", "?")
-        .chars()
-        .map(|char| match char {
-            '*' => CharClass::Name,
-            char if special(char) => CharClass::Any,
-            char => CharClass::Is(char),
-        })
-        .collect();
+    let (mut loose, mut rest) = (Vec::with_capacity(name.len()), name);
+    while let Some(char) = rest.chars().next() {
+        let (class, length) = match char {
+            '\\' if escaped_byte(rest.as_bytes()).is_some() => (CharClass::Any, 4),
+            '*' if rest.starts_with("**") => (CharClass::Any, 2),
+            '*' => (CharClass::Name, 1),
+            char if special(char) => (CharClass::Any, 1),
+            char => (CharClass::Is(char), char.len_utf8()),
+        };
+        loose.push(class);
+        rest = &rest[length..];
+    }
     loose.dedup_by(|a, b| a == b && *a == CharClass::Any);
     loose
 }

@@ -31,9 +31,9 @@ impl PathRoots {
         self.workspace.as_ref()
     }
 
-    /// Resolves a path that a program gets in `directory`, without `.` and `..`: relative if it is in the workspace.
-    pub fn meant(&self, directory: &Path, text: &str) -> PathBuf {
-        let path = directory.join(decode_path(text));
+    /// Resolves a path as a program gets it in `directory`, without `.` and `..`: relative if it is in the workspace.
+    pub fn meant(&self, directory: &Path, path: impl AsRef<Path>) -> PathBuf {
+        let path = directory.join(path);
         let roots = self.workspace.iter().flat_map(Workspace::root_paths);
         let inside =
             roots.into_iter().find_map(|root| clean(&path).strip_prefix(root).ok().map(Path::to_owned));

@@ -3,7 +3,7 @@
 use super::pattern::PathPattern;
 use super::roots::PathRoots;
 use beamai_bash_reader::CharClass;
-use beamai_workspace::decode_path;
+use beamai_workspace::escaped_byte;
 use std::path::{Path, PathBuf};
 
 /// Maximum number of alternatives that braces make.
@@ -43,6 +43,11 @@ impl PathRule {
         self.0.iter().filter_map(|one| one.place(roots))
     }
 
+    /// Whether it reaches into `.git`, which it does only if it names that.
+    pub fn names_repository(&self) -> bool {
+        self.0.iter().any(PathPattern::names_repository)
+    }
+
     /// Whether the literal part of an alternative names this path of the workspace, or something in it.
     pub fn names_within(&self, path: &Path, roots: &PathRoots) -> bool {
         self.0.iter().any(|one| one.names_within(path, roots))
@@ -65,29 +70,25 @@ impl PathRule {
 }
 
 /// The pattern for a path alone, without others that wildcards could match. The path is written as
-/// [`encode_path`](beamai_workspace::encode_path) does; `None` if it has both special characters and bytes that are not UTF-8.
-pub fn literal_pattern(path: &str) -> Option<String> {
-    let is_encoded = decode_path(path).as_os_str() != path;
-    let is_special = |char: char| "*?[]{}".contains(char) || char == '\\' && !is_encoded;
-    if is_encoded && path.contains(is_special) {
-        return None;
-    }
+/// [`encode_path`](beamai_workspace::encode_path) does.
+pub fn literal_pattern(path: &str) -> String {
     // At the beginning, these mean something else, and without a slash, a name is one at any depth.
     let is_other = path.starts_with(['~', '!']) || path.starts_with("domain:") || !path.contains('/');
     let mut pattern = if is_other { "./" } else { "" }.to_owned();
-    for char in path.chars() {
-        pattern.extend(is_special(char).then_some('\\'));
+    for (at, char) in path.char_indices() {
+        let is_byte = escaped_byte(&path.as_bytes()[at..]).is_some();
+        pattern.extend(("*?[]{}\\".contains(char) && !is_byte).then_some('\\'));
         pattern.push(char);
     }
-    Some(pattern)
+    pattern
 }
 
 /// The pattern for two paths of one file, as [`literal_pattern`]: a rule allows a file whose path leads through links only under both.
-pub fn literal_patterns(one: &str, other: &str) -> Option<String> {
-    let alternative = |path| Some(literal_pattern(path)?.replace(',', r"\,"));
+pub fn literal_patterns(one: &str, other: &str) -> String {
+    let alternative = |path| literal_pattern(path).replace(',', r"\,");
     match one == other {
         true => literal_pattern(one),
-        false => Some(format!("{{{},{}}}", alternative(one)?, alternative(other)?)),
+        false => format!("{{{},{}}}", alternative(one), alternative(other)),
     }
 }
 
@@ -183,7 +184,7 @@ fn check(text: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use beamai_workspace::Workspace;
+    use beamai_workspace::{Workspace, decode_path};
 
     fn matches(pattern: &str, path: &str) -> bool {
         let dir = std::path::PathBuf::from(path);
@@ -204,14 +205,16 @@ mod tests {
             ("domain:x", "x"),
             ("x:*", "x:y"),
             ("caf\\xE9/y", "caf/y"),
+            ("caf\\xE9*", "caf\\xE9x"),
+            ("dev\\x5Cx2dsda.swap", "dev-sda.swap"),
+            ("\\x5Cx41\\", "A\\"),
         ] {
             let (path, other) = (decode_path(path), decode_path(other));
-            let pattern = literal_pattern(&beamai_workspace::encode_path(&path)).unwrap();
+            let pattern = literal_pattern(&beamai_workspace::encode_path(&path));
             let rule = PathRule::new(&pattern, &PathRoots::default().with_home("/h")).unwrap();
             let matches = |path: &Path| rule.matches(path, &PathRoots::default());
             assert!(matches(&path) && !matches(&other), "{pattern}");
         }
-        assert_eq!(literal_pattern("\\xE9*"), None);
     }
 
     #[test]
@@ -279,7 +282,31 @@ mod tests {
         let rule = PathRule::new("a/n\\xFF", &PathRoots::default()).unwrap();
         let path = Path::new(OsStr::from_bytes(b"a/n\xff"));
         assert!(rule.matches(path, &PathRoots::default()));
-        assert!(PathRule::new("n*\\xFF", &PathRoots::default()).unwrap_err().contains("write ?"));
+        let matches = |text: &str| {
+            PathRule::new(text, &PathRoots::default()).unwrap().matches(path, &PathRoots::default())
+        };
+        assert!(matches("n*\\xFF") && matches("?\\xFF") && !matches("m*\\xFF") && !matches("n\\\\xFF"));
+        for wrong in ["[n]\\xFF", "a/\\x2e\\x2e"] {
+            assert!(PathRule::new(wrong, &PathRoots::default()).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_escaped_backslash_begins_no_byte() {
+        assert!(matches("dev\\\\x2dsda", "dev\\x2dsda") && matches("dev\\x5Cx2dsda", "dev\\x2dsda"));
+        assert!(matches("dev*\\\\x2d*", "dev\\x2dsda") && matches("dev\\x2dsda", "dev-sda"));
+        assert!(!matches("dev\\x2dsda", "dev\\x2dsda") && !matches("dev\\\\x2dsda", "dev-sda"));
+    }
+
+    #[test]
+    fn a_rule_reaches_into_git_if_it_names_it() {
+        let names = |text: &str| PathRule::new(text, &PathRoots::default()).unwrap().names_repository();
+        for text in [".git", "**/.git/**", "r/.git/x", ".gi?/x", "*/.g*", "{a,.git}/x"] {
+            assert!(names(text), "{text}");
+        }
+        for text in ["**", "*", "**/*.pem", ".github", "a/*/b"] {
+            assert!(!names(text), "{text}");
+        }
     }
 
     #[test]
@@ -294,6 +321,10 @@ mod tests {
         let inside = |name: &str| Some(workspace.path().join(name).display().to_string());
         assert_eq!(place(".env"), inside(".env"));
         assert_eq!(place("**/.env"), inside(".env"));
+        assert_eq!(
+            (place("s/*"), place("s/**/*"), place("s/*/*"), place("s/*/**")),
+            (inside("s"), inside("s"), None, None)
+        );
         assert_eq!(place("./secrets/**"), inside("secrets"));
         assert_eq!(place("secrets/key"), inside("secrets/key"));
         assert_eq!(place("~/.ssh/**"), Some("/home/x/.ssh".into()));

@@ -6,6 +6,11 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 /// The characters that stand for the bytes from 0x80 to 0xFF.
 const STAND_INS: std::ops::RangeInclusive<char> = '\u{10ff80}'..='\u{10ffff}';
 
+/// Whether a text has characters that stand for bytes.
+pub(crate) fn has_stand_ins(text: &str) -> bool {
+    text.chars().any(|char| STAND_INS.contains(&char))
+}
+
 /// The text of a word.
 pub(crate) fn text(word: &OsStr) -> String {
     let mut text = String::with_capacity(word.len());

@@ -76,6 +76,26 @@ impl DeniedPaths {
         all.map(|(_, rule)| rule.as_str()).collect()
     }
 
+    /// The same for what is in a `.git`, into which a rule reaches only if it names it.
+    #[must_use]
+    pub fn within_repositories(&self) -> Self {
+        let named = |patterns: &[PathRule]| -> Vec<PathRule> {
+            patterns.iter().filter(|pattern| pattern.names_repository()).cloned().collect()
+        };
+        let patterns = DeniedPatterns {
+            unread: named(&self.patterns.unread),
+            unchanged: named(&self.patterns.unchanged),
+            rules: Vec::new(),
+            roots: self.patterns.roots.clone(),
+        };
+        Self { patterns: Arc::new(patterns), ..Self::default() }
+    }
+
+    /// Whether it matches nothing.
+    pub fn is_empty(&self) -> bool {
+        self.patterns.unread.is_empty() && self.patterns.unchanged.is_empty()
+    }
+
     /// Whether a file cannot be read, or a directory with all that is in it. The path is relative to the workspace if it
     /// is in it, and absolute otherwise.
     pub fn hides(&self, path: &Path, is_directory: bool) -> bool {

@@ -127,9 +127,10 @@ impl Policy {
         Ok(policy)
     }
 
-    /// Whether further allow rules would allow all of these requests.
+    /// Whether further allow rules, also about files, would allow all of these requests.
     pub fn would_allow(&self, rules: &[String], permissions: &PermissionRequests) -> bool {
-        let names: Vec<&str> = permissions.iter().map(|permission| &*permission.rule).collect();
+        let own = permissions.iter().map(|permission| &*permission.rule);
+        let names: Vec<&str> = own.chain(["Read", "Edit", "Write"]).collect();
         let names = RuleNames { rules: &names, rule_of: &|_| None };
         let parsed = rules.iter().map(|rule| {
             let text = Examples { rule: rule.clone(), matching: Vec::new(), no_match: Vec::new() };

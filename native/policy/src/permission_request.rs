@@ -142,7 +142,7 @@ impl PermissionRequest {
     pub fn wanted(&self) -> Option<String> {
         match &self.operand {
             Operand::File(file) | Operand::Project(file) => {
-                Some(format!("{}({})", self.rule, literal_patterns(&file.written, &file.path)?))
+                Some(format!("{}({})", self.rule, literal_patterns(&file.written, &file.path)))
             }
             _ => Some(self.subject()),
         }

@@ -13,7 +13,7 @@ use beamai_bash_reader::{
     Analysis, CharClass, CodePath, Doubt, Invocation, InvocationKind, Word, analyse, is_message, is_telling,
 };
 use beamai_path_rules::{PathRule, clean, is_outside, literal_pattern, literal_patterns};
-use beamai_workspace::encode_path;
+use beamai_workspace::{decode_path, encode_path};
 use std::path::{Path, PathBuf};
 
 /// Programs that neither read nor write the files that their arguments name.
@@ -81,7 +81,7 @@ impl<'a> CommandCase<'a> {
     /// The analysis of something that a command starts.
     pub(super) fn with(policy: &'a Policy, line: &'a CommandLine, found: Analysis) -> Self {
         let open = open(policy);
-        let start = clean(Path::new(&line.directory));
+        let start = clean(&decode_path(&line.directory));
         let mut directories = Some(vec![start.clone()]);
         for word in &found.directories {
             match (word.text(), &mut directories) {
@@ -365,9 +365,9 @@ impl<'a> CommandCase<'a> {
             [path] => literal_pattern(&encode_path(path)),
             // Its path leads through links.
             [one, other] if is_one => literal_patterns(&encode_path(one), &encode_path(other)),
-            _ => None,
+            _ => return Vec::new(),
         };
-        pattern.map(|pattern| format!("{tool}({pattern})")).into_iter().collect()
+        vec![format!("{tool}({pattern})")]
     }
 
     /// What needs approval for a file that the shell itself reads.

@@ -1,7 +1,9 @@
 //! Patterns of commands: exact, prefix (`git:*`), glob.
 
 use crate::bytes;
-use beamai_bash_reader::{BLANKS, Invocation, Word, can_be_read, globs, system_name, trimmed, words};
+use beamai_bash_reader::{
+    BLANKS, Invocation, Word, analyse, can_be_read, globs, system_name, trimmed, words,
+};
 use beamai_path_rules::{check_classes, clean};
 use globset::{Glob, GlobMatcher};
 use std::ffi::OsString;
@@ -51,6 +53,8 @@ const UNEXPANDED: &str = "a rule is about words after their expansion; write wha
 const COMPOUND: &str = "with wildcards it is about a name and arguments; write one rule for each program, and quotes around what \
                         bash would act on, as in curl 'a&b'*";
 
+const SINGLE: &str = "it would be about exactly this text; write the name and arguments of its program alone";
+
 const TIMED: &str = "bash has no program time but a word before any command; write the rule for that command, and /usr/bin/time for the \
                      program";
 
@@ -91,6 +95,9 @@ impl CommandPattern {
         let text = trimmed(text);
         if text.contains('\0') {
             return Err("it has a NUL character, which no command has".into());
+        }
+        if bytes::has_stand_ins(text) {
+            return Err("it has a private character, of U+10FF80 and above, which is not compared; write ? for its bytes".into());
         }
         // Wildcards in quotes are none.
         if let Some(words) = plain(text, home).filter(|words| !words.is_empty()) {
@@ -144,10 +151,13 @@ impl CommandPattern {
         };
         match self {
             Self::Prefix(words) if words[0] == "time" => Err(TIMED.into()),
+            Self::Exact { text, .. } if text.split(BLANKS).next() == Some("time") => Err(TIMED.into()),
+            Self::Exact { text, .. } => check_program(text.split(BLANKS).next().unwrap_or_default()),
             Self::Glob(glob) if glob.name == "time" => Err(TIMED.into()),
             Self::Whole(text) if has_wildcards(text) => Err(COMPOUND.into()),
             Self::Whole(text) if !can_be_read(text) => Err("bash cannot read it as a command".into()),
             Self::Whole(text) if globs(text, Some("/")).is_some() => Err(UNEXPANDED.into()),
+            Self::Whole(text) if analyse(text, Some("/")).programs.len() < 2 => Err(SINGLE.into()),
             _ => Ok(()),
         }
     }
@@ -539,7 +549,15 @@ mod tests {
             ("time rm *", true),
             ("time:*", true),
             ("/usr/bin/time:*", false),
-            ("time rm x", false),
+            ("time rm x", true),
+            ("rm x # y", true),
+            ("rm x;", true),
+            ("rm x > y", true),
+            ("{ rm x; }", true),
+            ("X=1 rm x", true),
+            ("if", true),
+            ("rm x; rm y", false),
+            ("rm '#x'", false),
             ("rm 'a", true),
             ("rm $x", true),
             ("rm $'\\xff'", true),
@@ -552,6 +570,8 @@ mod tests {
         assert!(
             CommandPattern::new("rm a #b:*", HOME).is_err() && CommandPattern::new("rm\0:*", HOME).is_err()
         );
+        assert!(CommandPattern::new("rm \u{10ff80}", HOME).is_err());
+        assert!(CommandPattern::new("rm \u{10ff7f}", HOME).is_ok());
         for text in ["X=1 rm *", "X+=1 rm:*", "! rm *", "if rm:*", "{ rm *", "[[ -f:*"] {
             assert!(CommandPattern::new(text, HOME).unwrap_err().contains("is no program"), "{text}");
         }

@@ -60,12 +60,15 @@ pub(super) struct ScanTargets<'a> {
     root: &'a Path,
     is_workspace: bool,
     denied_paths: &'a DeniedPaths,
+    /// Those that reach into `.git`.
+    denied_in_git: DeniedPaths,
     pub(super) rules: Vec<&'a str>,
 }
 
 impl<'a> ScanTargets<'a> {
     pub(super) fn new(root: &'a Path, is_workspace: bool, denied_paths: &'a DeniedPaths) -> Self {
-        Self { root, is_workspace, denied_paths, rules: denied_paths.rules_in(root) }
+        let (rules, denied_in_git) = (denied_paths.rules_in(root), denied_paths.within_repositories());
+        Self { root, is_workspace, denied_paths, denied_in_git, rules }
     }
 
     pub(super) fn root(&self) -> &Path {
@@ -76,10 +79,16 @@ impl<'a> ScanTargets<'a> {
         if self.rules.is_empty() { BOUNDS_OF_REPOSITORIES } else { BOUNDS_OF_PATTERNS }
     }
 
+    /// Whether rules may match in the directories of repositories.
+    pub(super) fn reaches_into_git(&self) -> bool {
+        !self.denied_in_git.is_empty()
+    }
+
     /// Whether a name that is not a directory's can matter.
     pub(super) fn concerns(&self, parent: DirectoryRole, name: &OsStr) -> bool {
         match parent {
             DirectoryRole::Plain { .. } => name == ".git" || is_mark(name) || !self.rules.is_empty(),
+            _ if parent.is_of_repository() && self.reaches_into_git() => true,
             DirectoryRole::Repository => name == ".git",
             _ => name == ".git" || is_mark(name),
         }
@@ -87,6 +96,25 @@ impl<'a> ScanTargets<'a> {
 
     /// How to treat an entry. `exists` checks whether a path exists.
     pub(super) fn meaning(
+        &self,
+        parent: DirectoryRole,
+        path: &Path,
+        kind: FileType,
+        exists: impl Fn(&Path) -> bool,
+    ) -> EntryMeaning {
+        let meaning = self.meaning_for_git(parent, path, kind, exists);
+        let is_in_git = parent.is_of_repository() || path.file_name().is_some_and(|name| name == ".git");
+        if !is_in_git || kind == FileType::Symlink || !self.reaches_into_git() {
+            return meaning;
+        }
+        let (seen, is_directory) = (self.seen(path), kind == FileType::Directory);
+        let is_hidden = self.denied_in_git.hides(&seen, is_directory);
+        let is_read_only = !is_hidden && self.denied_in_git.protects(&seen, is_directory);
+        EntryMeaning { is_hidden, is_read_only, ..meaning }
+    }
+
+    /// How to treat an entry but for the rules that reach into `.git`.
+    fn meaning_for_git(
         &self,
         parent: DirectoryRole,
         path: &Path,
@@ -136,7 +164,7 @@ impl<'a> ScanTargets<'a> {
                 b"objects" => DirectoryRole::Objects,
                 _ => DirectoryRole::Inside,
             }),
-            DirectoryRole::Objects if has_only_files(name) => {
+            DirectoryRole::Objects if has_only_files(name) && !self.reaches_into_git() => {
                 EntryMeaning::descend_as(DirectoryRole::ObjectFiles)
             }
             DirectoryRole::Modules(_) if exists(&path.join("HEAD")) => repository(),

@@ -77,6 +77,19 @@ fn directories_at_paths_that_are_too_long_are_hidden_where_patterns_may_match() 
 }
 
 #[test]
+fn matches_beyond_the_limit_keep_no_repository_from_being_found() {
+    let dir = TempDir::new().unwrap();
+    for n in 0..20 {
+        write(&dir, &format!("{n:02}.pem"));
+    }
+    write(&dir, "y/.git/HEAD");
+    let bounds = ScanBounds { found: 10, ..BOUNDS_OF_REPOSITORIES };
+    let found = walked(&dir, &["Read(**/*.pem)"], bounds);
+    assert_eq!((found.hidden.len(), &*found.repositories), (10, &["y/.git".to_owned()][..]));
+    assert!(found.cut.unwrap().contains("more than 10"));
+}
+
+#[test]
 fn repositories_are_found_with_those_of_submodules_and_work_trees() {
     let dir = TempDir::new().unwrap();
     for file in [

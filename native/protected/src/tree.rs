@@ -54,6 +54,8 @@ pub(super) struct DirectoryIndex {
     /// Maximum number of protected paths.
     most_found: usize,
     plain: Extent,
+    /// The limit by which not all that rules match is listed, if that is another one.
+    unmatched: Option<ScanCutoff>,
     /// The directories of repositories and hidden ones, which have a limit of their own.
     inside: Extent,
 }
@@ -150,6 +152,7 @@ impl DirectoryIndex {
             exempt: HashSet::new(),
             most_found: 0,
             plain: Extent::default(),
+            unmatched: None,
             inside: Extent::default(),
         };
         tree.exempt(known);
@@ -173,7 +176,7 @@ impl DirectoryIndex {
             begun: texts(self.begun.difference(&self.repositories)),
             links: texts(&self.links),
             closed: texts(&self.closed),
-            cut: self.plain.cut.as_ref().map(|cut| cut.why.clone()),
+            cut: self.plain.cut.as_ref().or(self.unmatched.as_ref()).map(|cut| cut.why.clone()),
             skipped: Arc::clone(&self.skipped),
             cut_inside: self.inside.cut.as_ref().map(|cut| cut.why.clone()),
         }
@@ -203,7 +206,7 @@ impl DirectoryIndex {
             (scan.check)()?;
             self.rescan(path, scan)?;
         }
-        let cuts = [&self.plain.cut, &self.inside.cut];
+        let cuts = [&self.plain.cut, &self.unmatched, &self.inside.cut];
         if cuts.into_iter().flatten().any(|cut| cut.when.elapsed() > PATIENCE) {
             self.rebuild(scan)?;
         }
@@ -288,7 +291,7 @@ impl DirectoryIndex {
         self.watch = self.watch.as_ref().and_then(|_| InotifyWatch::new().ok());
         self.exempt(self.remembered());
         self.forget(Path::new(""));
-        (self.plain, self.inside) = Default::default();
+        (self.plain, self.unmatched, self.inside) = Default::default();
         self.descend(PathBuf::new(), DirectoryRole::Plain { is_read_only: false }, scan)
     }
 
@@ -367,7 +370,14 @@ impl DirectoryIndex {
         if kind == FileType::Symlink && parent.is_of_repository() {
             self.links.insert(path.to_owned());
         }
-        let meaning = scan.targets.meaning(parent, path, kind, |path| scan::exists(&self.root, path));
+        let mut meaning = scan.targets.meaning(parent, path, kind, |path| scan::exists(&self.root, path));
+        if parent.is_of_repository() {
+            // A rule about a directory matches all that is in it.
+            let is_beneath =
+                |set: &BTreeSet<PathBuf>| path.ancestors().skip(1).any(|above| set.contains(above));
+            meaning.is_hidden &= !is_beneath(&self.hidden);
+            meaning.is_read_only &= !is_beneath(&self.hidden) && !is_beneath(&self.read_only);
+        }
         self.keep(path, meaning)
     }
 
@@ -386,23 +396,32 @@ impl DirectoryIndex {
         if let (true, Some(directory)) = (makes_repository, path.parent()) {
             self.repositories.insert(directory.to_owned());
         }
-        let sets = [
-            (is_repository, &mut self.repositories),
-            (is_hidden, &mut self.hidden),
-            (is_read_only, &mut self.read_only),
-        ];
-        for (is_wanted, set) in sets {
-            if is_wanted {
-                set.insert(path.to_owned());
+        if is_repository {
+            self.repositories.insert(path.to_owned());
+        }
+        if self.repositories.len() + self.begun.len() > self.most_found {
+            self.plain.note_cutoff(&format!("more than {} repositories were found", self.bounds.found));
+        }
+        let is_full = self.hidden.len() + self.read_only.len() >= self.bounds.found;
+        match is_full && (is_hidden || is_read_only) {
+            // Repositories are looked for all the same.
+            true => self.note_unmatched(&format!(
+                "rules match more than {} files and directories",
+                self.bounds.found
+            )),
+            false => {
+                let sets = [(is_hidden, &mut self.hidden), (is_read_only, &mut self.read_only)];
+                sets.into_iter()
+                    .filter(|(is_wanted, _)| *is_wanted)
+                    .for_each(|(_, set)| _ = set.insert(path.to_owned()));
             }
         }
-        if self.repositories.len() + self.begun.len() + self.hidden.len() + self.read_only.len()
-            > self.most_found
-        {
-            self.plain
-                .note_cutoff(&format!("more than {} files and directories were found", self.bounds.found));
-        }
         descend
+    }
+
+    /// Records that what rules match may not all be listed.
+    fn note_unmatched(&mut self, why: &str) {
+        self.unmatched.get_or_insert_with(|| ScanCutoff { why: why.to_owned(), when: Instant::now() });
     }
 
     fn extent(&mut self, role: DirectoryRole) -> &mut Extent {
@@ -445,6 +464,11 @@ impl DirectoryIndex {
             }
             let (bounds, rank) = (self.bounds, self.rank(&path, role));
             if rank > 0 && self.extent(role).is_over(bounds) {
+                if role.is_of_repository() && scan.targets.reaches_into_git() {
+                    self.note_unmatched(
+                        "the directories of its repositories are too many for rules about .git",
+                    );
+                }
                 let rest = std::mem::take(&mut queues[rank]);
                 if !role.is_inside() {
                     let skipped = Arc::make_mut(&mut self.skipped);

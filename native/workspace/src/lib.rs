@@ -27,7 +27,7 @@ pub use cached::is_local;
 pub use guard::{Access, AccessGuard};
 pub use location::expect_at;
 pub use lock::{WriteGuard, lock_all};
-pub use path::{decode as decode_path, encode as encode_path};
+pub use path::{decode as decode_path, encode as encode_path, escaped_byte};
 pub use tree::{ParentDir, Tree, open_entry};
 pub use write::{Expected, Replacement};
 

@@ -70,7 +70,8 @@ fn push_escaping_lookalikes(out: &mut String, text: &str) {
 }
 
 /// The byte of an escape `\xHH` at the start of `bytes`.
-fn escaped_byte(bytes: &[u8]) -> Option<u8> {
+/// The byte that a text form begins with an escape of, `\xHH`.
+pub fn escaped_byte(bytes: &[u8]) -> Option<u8> {
     let [b'\\', b'x', high, low, ..] = bytes else { return None };
     let digit = |byte: &u8| char::from(*byte).to_digit(16);
     u8::try_from(digit(high)? * 16 + digit(low)?).ok()

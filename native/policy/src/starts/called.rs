@@ -147,10 +147,9 @@ fn add_with_inner(form: CommandForm, loaded: &NamedFile, start: &ProgramStart, f
     let inner = [
         is_loader.then(|| loaded_form(&given(), loaded)).flatten(),
         is_multiple.then(|| applet_form(given())).flatten(),
-        git_form(&form, &given),
     ];
-    // Each has fewer arguments, so this ends.
-    for inner in inner.into_iter().flatten() {
+    // Each has fewer arguments or another name, so this ends.
+    for inner in inner.into_iter().flatten().chain(git_forms(&form, &given)) {
         add_with_inner(inner, &NamedFile::default(), start, forms);
     }
     forms.push(form);
@@ -186,18 +185,23 @@ fn applet_form(given: Vec<String>) -> Option<CommandForm> {
     Some(CommandForm { names: vec![name], identity: None, arguments, is_by_name: false })
 }
 
-/// `git X …` for `git-X …`: git and its copies are that command by this name, and git starts such a program for it.
-fn git_form(form: &CommandForm, given: &dyn Fn() -> Vec<String>) -> Option<CommandForm> {
-    let mut names = form.names.iter();
-    let command =
-        names.find_map(|name| base_name(name).strip_prefix("git-")).filter(|name| !name.is_empty())?;
+/// `git X …` for each name `git-X …`: git and its copies are that command by this name, and git starts such a program for it.
+fn git_forms(form: &CommandForm, given: &dyn Fn() -> Vec<String>) -> Vec<CommandForm> {
+    let commands = form.names.iter().filter_map(|name| base_name(name).strip_prefix("git-"));
+    let mut commands: Vec<&str> = commands.filter(|name| !name.is_empty()).collect();
+    commands.dedup();
     let is_part = |name: &String| {
         let directory = name.rsplit('/').nth(1);
         base_name(name) == "git" || directory == Some("git-core")
     };
-    let arguments = Some([vec![command.to_owned()], given()].concat());
     let is_by_name = !form.names.iter().any(is_part);
-    Some(CommandForm { names: vec!["git".to_owned()], identity: form.identity, arguments, is_by_name })
+    let git = |command: &str| CommandForm {
+        names: vec!["git".to_owned()],
+        identity: form.identity,
+        arguments: Some([vec![command.to_owned()], given()].concat()),
+        is_by_name,
+    };
+    commands.into_iter().map(git).collect()
 }
 
 fn base_name(name: &str) -> &str {
@@ -255,7 +259,7 @@ pub(super) fn is_called_by_its_name(start: &ProgramStart) -> bool {
 /// The paths by which a rule can name the called file: absolute, and relative to each directory that the command may run
 /// in.
 pub(super) fn spellings(start: &ProgramStart, directories: &[PathBuf], roots: &PathRoots) -> Vec<String> {
-    let meant = roots.meant(Path::new(""), &start.called.to_string_lossy());
+    let meant = roots.meant(Path::new(""), &start.called);
     let below = directories.iter().filter_map(|directory| meant.strip_prefix(clean(directory)).ok());
     let mut spellings = vec![start.called.to_string_lossy().into_owned()];
     for path in below.filter(|path| path.is_relative()) {

@@ -415,8 +415,11 @@ fn wanted(start: &ProgramStart, home: Option<&str>) -> Vec<String> {
     };
     let given = called::arguments(start);
     let inner = started(&[vec![name.clone()], given.clone()].concat(), home);
-    if is_shell(&name) && inner.programs.len() > 1 && inner.doubts.is_empty() {
-        // Rules for the programs of its text, since these are judged.
+    if is_shell(&name) && !is_script(&given) {
+        // Rules for the programs of its text, since these are judged; none helps where it is not certain which they are.
+        if inner.programs.len() < 2 || !inner.doubts.is_empty() {
+            return Vec::new();
+        }
         let judged = inner.programs[1..].iter().filter(|program| program.standing == InvocationKind::Judged);
         let names =
             judged.filter_map(|program| Some(format!("Bash({}:*)", Word::literal(&program.name()?).shown())));

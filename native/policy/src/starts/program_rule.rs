@@ -75,8 +75,7 @@ impl ProgramPlaces {
         let top = roots.top().unwrap_or_else(|| "/".into());
         let path = std::env::var_os("PATH").unwrap_or_default();
         let own = std::env::split_paths(&path).filter(|directory| directory.is_absolute());
-        let own =
-            own.filter(|directory| !roots.meant(Path::new(""), &directory.to_string_lossy()).is_relative());
+        let own = own.filter(|directory| !roots.meant(Path::new(""), directory).is_relative());
         let mut directories: Vec<PathBuf> = SYSTEM_DIRECTORIES.iter().map(PathBuf::from).chain(own).collect();
         directories.sort();
         directories.dedup();

@@ -248,13 +248,14 @@ fn what_is_too_deep_to_be_searched_is_hidden() {
     for depth in [1, 17, 18, 19, 20, 21, 30] {
         let way = |step: &str| {
             format!(
-                "d=$(printf 'x%.0s' {{1..200}}); for i in {{1..{depth}}}; do {step}cd $d || exit 0; done 2>/dev/null;"
+                "cd w; d=$(printf 'x%.0s' {{1..200}}); for i in {{1..{depth}}}; do {step}cd $d || exit 0; done 2>/dev/null;"
             )
         };
         let (read, write) =
             (way("") + "cat k.pem", way("") + "{ echo NEW > locked; cat locked; } 2>/dev/null");
         for denied in [&[][..], &["Read(**/*.pem)", "Edit(**/locked)"]] {
             let globs = Globs::new(denied, json!("required"));
+            fs::create_dir(globs.dir.path().join("w")).unwrap();
             globs.run(&(way("mkdir $d && ") + "echo SECRET > k.pem; echo OLD > locked"));
             let said = (globs.run(&read), globs.run(&write));
             let is_reached = said.1 == "OLD\n";
@@ -265,6 +266,40 @@ fn what_is_too_deep_to_be_searched_is_hidden() {
                     "{depth}: {said:?}"
                 ),
             }
+        }
+    }
+}
+
+#[test]
+fn rules_that_name_git_hold_in_its_directories() {
+    let files = ["r/.git/token", "r/.git/info/deep/x", ".git/modules/m/token", ".git/other"];
+    for (rule, closed) in [
+        ("Read(**/.git/token)", &files[..1]),
+        ("Read(**/.git/**)", &files[..]),
+        ("Read(**/.git)", &files[..]),
+        ("Read(r*/.git/**)", &files[..2]),
+        ("Read(.git/modules/*/token)", &files[2..3]),
+        ("Read(.git/**/token)", &files[2..3]),
+        ("Read(.git/mod*/**)", &files[2..3]),
+        ("Read(.git/*/*/*)", &files[2..3]),
+        ("Edit(**/.git/token)", &files[..1]),
+        ("Edit(*/.git/info/**)", &files[1..2]),
+        ("Read(**/token)", &[]),
+    ] {
+        let globs = Globs::new(&[rule], json!("required"));
+        for file in files {
+            globs.write(file, "SECRET\n");
+            for name in ["HEAD", "objects/x", "refs/x"] {
+                globs.write(&format!("r/.git/{name}"), "");
+                globs.write(&format!(".git/{name}"), "");
+            }
+        }
+        let is_read = rule.starts_with("Read");
+        for file in files {
+            let said = globs.run(&format!("cat {file}; echo NEW > {file}; true"));
+            let is_closed = closed.contains(&file);
+            assert_eq!(said.is_empty(), is_closed && is_read, "{rule} {file}: {said}");
+            assert_eq!(globs.read(file) == "SECRET\n", is_closed, "{rule} {file}");
         }
     }
 }

@@ -414,6 +414,39 @@ fn bytes_that_are_not_utf_8_are_bytes_for_rules() {
 }
 
 #[test]
+fn a_program_of_git_is_each_of_its_names() {
+    let fixture = Fixture::new();
+    let policy = ["--default", "allow", "--deny", "Bash(git push:*)"];
+    for program in ["git", "git-receive-pack", "git-upload-pack"] {
+        let answer = fixture.run(&policy, &format!("perl -e 'exec {{\"{program}\"}} \"git-push\", \"x\"'"));
+        assert_eq!(answer.value["refused"][0]["rule"], "Bash(git push:*)", "{program}: {answer:?}");
+    }
+    let answer = fixture.run(&policy, "perl -e 'exec {\"git-receive-pack\"} \"git-status\"'");
+    assert_eq!(answer.value["refused"], json!(null), "{answer:?}");
+}
+
+/// A backslash is a character of a name, and what tools would show as a byte is none.
+#[test]
+fn paths_in_commands_are_as_bash_has_them() {
+    let fixture = Fixture::new();
+    std::fs::create_dir_all(fixture.path("src")).unwrap();
+    std::os::unix::fs::symlink("src", fixture.path("\\x6fut")).unwrap();
+    for (policy, command) in [
+        (&["--allow", "Bash(true)", "--allow", "Write(out/**)"][..], "true; echo evil > '\\x6fut/f'"),
+        (&["--allow", "Bash", "--ask", "Write(src/**)"], "true; echo evil > '\\x6fut/f'"),
+        (&["--allow", "Bash", "--ask", "Write(src/**)"], "cd '\\x6fut' && echo evil > f"),
+        (&["--allow", "Bash", "--ask", "Write(dev\\x5Cx2d)"], "echo evil > 'dev\\x2d'"),
+    ] {
+        let answer = fixture.run(policy, command);
+        assert_eq!(answer.reason(), Some("needs_approval"), "{policy:?} {command}: {answer:?}");
+    }
+    let answer = fixture.run(&["--allow", "Bash(true)"], "true > '\\x41'");
+    assert!(answer.value.to_string().contains(r"Write(./\\x5Cx41)"), "{answer:?}");
+    let answer = fixture.run(&["--allow", "Bash(true)", "--allow", r"Write(./\x5Cx41)"], "true > '\\x41'");
+    assert!(answer.is_ok, "{answer:?}");
+}
+
+#[test]
 fn a_refused_start_is_shown_with_the_name_that_was_given_to_it() {
     let fixture = Fixture::new();
     let policy = ["--default", "allow", "--deny", "Bash(git push:*)"];
