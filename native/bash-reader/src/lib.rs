@@ -155,11 +155,6 @@ pub fn started(words: &[String], home: Option<&str>) -> Analysis {
     analysis
 }
 
-/// Whether bash can read a text as commands.
-pub fn can_be_read(text: &str) -> bool {
-    parser::read(text, 0, &mut Analysis::default()).is_ok()
-}
-
 /// What bash takes for blanks between words, and the end of a line. Other white space belongs to words.
 pub const BLANKS: [char; 3] = [' ', '\t', '\n'];
 

@@ -361,6 +361,13 @@ impl Confinement {
         !is_tmp(&self.workspace) && !self.writable.iter().any(is_tmp)
     }
 
+    /// The paths that the host makes writable beneath a protected one, relative to it.
+    pub(super) fn writable_beneath(&self, path: &Path) -> impl Iterator<Item = PathBuf> {
+        self.writable
+            .iter()
+            .filter_map(move |writable| Path::new(writable).strip_prefix(path).ok().map(Path::to_owned))
+    }
+
     /// Whether the host makes a protected path writable.
     pub(super) fn is_writable(&self, path: &Path) -> bool {
         self.writable.iter().any(|writable| Path::new(writable) == path)

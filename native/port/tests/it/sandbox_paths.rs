@@ -603,6 +603,25 @@ fn what_the_host_shows_is_not_hidden() {
 }
 
 #[test]
+fn what_the_host_gives_to_be_written_in_what_is_read_only_is_written() {
+    for rule in ["Edit(**/kept/**)", "Edit(o/kept)", "Write(o/kept/**)"] {
+        let globs = Globs::new(&[rule], json!("required"));
+        globs.write("o/kept/out/old", "OLD");
+        globs.write("o/kept/f", "OLD");
+        let script = "echo NEW > o/kept/out/old; echo NEW > o/kept/out/new; echo NEW > o/kept/f; true";
+        globs.run(script);
+        let read =
+            |globs: &Globs| ["o/kept/out/old", "o/kept/out/new", "o/kept/f"].map(|file| globs.read(file));
+        assert_eq!(read(&globs), ["OLD", "", "OLD"], "{rule}");
+        let sandbox = json!({"mode": "required", "writable": [globs.dir.path().join("o/kept/out")]});
+        let rules = json!({"default": "allow", "allow": ["Bash(bash script)"], "deny": [rule]});
+        let globs = Globs { host: crate::common::host(globs.dir.path(), rules, sandbox), ..globs };
+        globs.run(script);
+        assert_eq!(read(&globs), ["NEW\n", "NEW\n", "OLD"], "{rule}");
+    }
+}
+
+#[test]
 fn more_than_can_be_protected_is_refused_or_said() {
     let globs = Globs::new(&GLOBS, json!("required"));
     for number in 0..5_000 {

@@ -100,12 +100,27 @@ fn protect(path: &Path, stage: &mut LayerContext<'_>) -> Result<(), Errno> {
         return Ok(());
     }
     match point(path) {
-        Ok(fd) => fix(fd.as_fd(), READ_ONLY),
+        Ok(fd) => {
+            let lifted = stage.confinement.writable_beneath(path);
+            make_read_only(fd.as_fd(), lifted, |lifted| point(&path.join(lifted)))
+        }
         Err(Errno::NOENT) => keep_absent(path, stage),
         // A component of the path is not a directory, so there is nothing to protect.
         Err(Errno::NOTDIR) => Ok(()),
         Err(errno) => Err(errno),
     }
+}
+
+/// Makes `fd` read-only, but for the paths in it that the host makes writable. `open` opens one of these.
+fn make_read_only(
+    fd: BorrowedFd<'_>,
+    lifted: impl Iterator<Item = PathBuf>,
+    open: impl Fn(&Path) -> Result<OwnedFd, Errno>,
+) -> Result<(), Errno> {
+    let copied = |path: PathBuf| Ok((MountCopy::of(open(&path)?.as_fd())?.with(TAME)?, path));
+    let lifted = lifted.map(copied).collect::<Result<Vec<_>, Errno>>()?;
+    fix(fd, READ_ONLY)?;
+    lifted.into_iter().try_for_each(|(copy, path)| copy.attach(open(&path)?.as_fd()))
 }
 
 /// Bind-mounts `fd` over itself with further attributes.
@@ -242,9 +257,10 @@ impl<'s, 'a> MountPlanner<'s, 'a> {
             return nothing::denied(kind)?.attach(fd.as_fd());
         }
         if is_empty(&path, kind) {
-            self.stage.placeholders.push(Placeholder { path: path.into(), is_made: false });
+            self.stage.placeholders.push(Placeholder { path: path.clone().into(), is_made: false });
         }
-        fix(fd.as_fd(), READ_ONLY)
+        let lifted = self.stage.confinement.writable_beneath(&path);
+        make_read_only(fd.as_fd(), lifted, |lifted| self.point(&relative.join(lifted)))
     }
 
     /// Creates an empty file or directory and makes it read-only.
