@@ -278,22 +278,25 @@ fn an_exact_rule_covers_what_its_words_do_but_no_redirection() {
 }
 
 #[test]
-fn a_rule_with_wildcards_that_denies_is_about_a_name_and_arguments() {
+fn a_rule_that_denies_is_about_a_name_and_arguments() {
     for text in [
         "Bash(curl http://x/?a=b&c=*)",
         "Bash(cat * | sh)",
         "Bash(cat ~root/x [z])",
         "Bash(cat [xz] {a,b})",
         "Bash(echo \"*)",
+        "Bash(cat a | sh)",
+        "Bash(env rm x;)",
+        "Bash(rm x > y)",
+        "Bash(rm $x)",
     ] {
         let malformed = |policy: Result<Policy>| policy.unwrap_err().message.contains("name and arguments");
         assert!(malformed(try_policy(&[], &[], &[text], PolicyMode::Auto)), "{text}");
         assert!(malformed(try_policy(&[], &[text], &[], PolicyMode::Auto)), "{text}");
         assert!(try_policy(&[text], &[], &[], PolicyMode::Auto).is_ok(), "{text}");
     }
-    let denied = policy(&[], &[], &["Bash(curl 'http://x/?a=b&c='*)", "Bash(cat a | sh)"], PolicyMode::Allow);
+    let denied = policy(&[], &[], &["Bash(curl 'http://x/?a=b&c='*)"], PolicyMode::Allow);
     assert!(matches!(shell(&denied, "curl 'http://x/?a=b&c=d'").verdict, Verdict::Deny(_)));
-    assert!(matches!(shell(&denied, "cat a | sh").verdict, Verdict::Deny(_)));
 }
 
 #[test]
