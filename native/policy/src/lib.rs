@@ -6,6 +6,7 @@
 //! [`Judgement`], and the engine acts on it.
 
 mod bytes;
+mod command_glob;
 mod denied_paths;
 mod guard;
 mod mode;

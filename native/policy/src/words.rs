@@ -1,11 +1,9 @@
 //! Patterns of commands: exact, prefix (`git:*`), glob.
 
+use super::command_glob::CommandGlob;
 use crate::bytes;
 use beamai_bash_reader::{BLANKS, Invocation, Word, globs, system_name, trimmed, words};
-use beamai_path_rules::{check_classes, clean};
-use globset::{Glob, GlobMatcher};
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A compiled pattern.
 #[derive(Debug, Clone)]
@@ -20,19 +18,6 @@ pub(super) enum CommandPattern {
     Whole(String),
 }
 
-/// The words of a pattern with wildcards, compiled.
-#[derive(Debug, Clone)]
-pub(super) struct CommandGlob {
-    /// For deny and ask rules: the words joined with spaces.
-    wide: GlobMatcher,
-    /// For allow rules: the words kept apart.
-    strict: GlobMatcher,
-    /// The first word alone.
-    named: GlobMatcher,
-    /// Its text.
-    pub(super) name: String,
-}
-
 /// How certainly a pattern matches a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Certainty {
@@ -41,9 +26,6 @@ pub(super) enum Certainty {
     Maybe,
     Surely,
 }
-
-/// The characters that begin a wildcard, and the one that escapes them.
-const WILDCARDS: [char; 5] = ['*', '?', '[', '{', '\\'];
 
 const UNEXPANDED: &str = "a rule is about words after their expansion; write what it comes to, in one rule for each \
                           alternative, or ~/ for the home directory";
@@ -62,25 +44,6 @@ const RESERVED: [&str; 20] = [
 
 /// Programs whose first operand is their subcommand. Elsewhere any operand can be the one that a rule means.
 const WITH_SUBCOMMANDS: [&str; 5] = ["cargo", "git", "go", "kubectl", "npm"];
-
-/// The boundary of words in a strict glob: the unit separator, which no word of an allowed command has.
-const BOUNDARY: &str = "\u{1f}";
-
-/// Placeholder for unknown text in comparisons. It does not occur in names.
-const UNKNOWN: &str = "\u{fffc}";
-
-impl CommandGlob {
-    /// For deny and ask rules: whether it matches a program with one of these names.
-    fn holds(&self, names: [&str; 2], args: &[Word]) -> Certainty {
-        let is_known = args.iter().all(|word| word.text().is_some());
-        let may_be_named = || self.name.contains('*') || names.iter().any(|name| self.named.is_match(name));
-        match names.iter().any(|name| self.wide.is_match(joined(name, args, UNKNOWN, " "))) {
-            true => Certainty::Surely,
-            false if !is_known && may_be_named() => Certainty::Maybe,
-            false => Certainty::No,
-        }
-    }
-}
 
 impl CommandPattern {
     /// The pattern of a rule in which tildes stand for `home`.
@@ -118,23 +81,14 @@ impl CommandPattern {
             return Err("\":*\" belongs at the end, as in git:*".into());
         }
         match globs(text, home).map(|words| words.into_iter().collect::<Option<Vec<_>>>()) {
-            Some(Some(words)) if !words.is_empty() => check_program(first).and_then(|()| Self::glob(&words)),
+            Some(Some(words)) if !words.is_empty() => {
+                check_program(first)?;
+                CommandGlob::new(&words).map(|glob| Self::Glob(Box::new(glob)))
+            }
             Some(None) if text.contains(['*', '?']) => Err(UNEXPANDED.into()),
             // Only a name and arguments can be a pattern for others.
             _ => Ok(Self::Whole(text.to_owned())),
         }
-    }
-
-    /// The pattern of a rule with wildcards.
-    fn glob(words: &[String]) -> Result<Self, String> {
-        words.iter().try_for_each(|word| check_classes(word))?;
-        let compiled = |text: &str| match Glob::new(text) {
-            Ok(glob) => Ok(glob.compile_matcher()),
-            Err(error) => Err(error.kind().to_string()),
-        };
-        let apart = words.iter().map(|word| within_word(word)).collect::<Vec<_>>().join(BOUNDARY);
-        let (wide, strict, named) = (compiled(&words.join(" "))?, compiled(&apart)?, compiled(&words[0])?);
-        Ok(Self::Glob(Box::new(CommandGlob { wide, strict, named, name: words[0].clone() })))
     }
 
     /// Checks the pattern of a rule that denies or asks: it has to be about a program, because one for exactly a text is passed by a blank.
@@ -169,7 +123,7 @@ impl CommandPattern {
     pub(super) fn may_name_paths(&self) -> bool {
         match self {
             Self::Exact { words, .. } | Self::Prefix(words) => words[0].contains('/'),
-            Self::Glob(glob) => glob.name.contains('/') || glob.name.starts_with('*'),
+            Self::Glob(glob) => glob.may_name_paths(),
             Self::Whole(_) => false,
         }
     }
@@ -178,7 +132,7 @@ impl CommandPattern {
     pub(super) fn name(&self) -> Option<&str> {
         match self {
             Self::Exact { words, .. } | Self::Prefix(words) => words.first().map(String::as_str),
-            Self::Glob(glob) => Some(&*glob.name).filter(|name| !name.contains(WILDCARDS)),
+            Self::Glob(glob) => glob.name(),
             Self::Whole(_) => None,
         }
     }
@@ -187,28 +141,7 @@ impl CommandPattern {
     /// links.
     pub(super) fn absolute(&self, top: &Path) -> Vec<Self> {
         let Self::Glob(glob) = self else { return Vec::new() };
-        let CommandGlob { wide, strict, name: own, .. } = &**glob;
-        if !own.contains('/') || self.name().is_some() {
-            return Vec::new();
-        }
-        let (directory, rest) = split_at_wildcard(own);
-        let directory = clean(&top.join(directory));
-        let real = directory.canonicalize().ok().filter(|real| *real != directory);
-        let with_name = |of: &GlobMatcher, own: &str, new: &str| {
-            let arguments = &of.glob().glob()[own.len()..];
-            Some(Glob::new(&format!("{new}{arguments}")).ok()?.compile_matcher())
-        };
-        let absolute = |directory: PathBuf| {
-            let directory = escaped(&directory.to_string_lossy());
-            let name = clean(&Path::new(&directory).join(rest)).to_string_lossy().into_owned();
-            Some(Self::Glob(Box::new(CommandGlob {
-                wide: with_name(wide, own, &name)?,
-                strict: with_name(strict, &within_word(own), &within_word(&name))?,
-                named: Glob::new(&name).ok()?.compile_matcher(),
-                name,
-            })))
-        };
-        [Some(directory), real].into_iter().flatten().filter_map(absolute).collect()
+        glob.absolute(top).into_iter().map(|glob| Self::Glob(Box::new(glob))).collect()
     }
 
     /// Whether it has words besides the program's name.
@@ -237,15 +170,7 @@ impl CommandPattern {
         match self {
             Self::Exact { words, .. } => words.len() == given.len() && starts_with(words),
             Self::Prefix(words) => starts_with(words),
-            Self::Glob(glob) => {
-                let name = system_name(&name).unwrap_or(&name);
-                let has_boundary = |word: &Word| word.pattern().flatten().any(|char| BOUNDARY.contains(char));
-                // Unknown text may have any length, so the glob has to match with none and with some of it.
-                let matches =
-                    |filler: &&str| glob.strict.is_match(joined(name, &given[1..], filler, BOUNDARY));
-                !given.iter().any(has_boundary)
-                    && ["", UNKNOWN, "\u{fffc}\u{fffc}\u{fffc}"].iter().all(matches)
-            }
+            Self::Glob(glob) => glob.allows(&name, &given[1..]),
             Self::Whole(_) => false,
         }
     }
@@ -387,69 +312,9 @@ fn is_long(text: &str, wanted: &str) -> bool {
     text == wanted || (name.len() > 2 && name.starts_with("--") && wanted.starts_with(name))
 }
 
-/// Name and arguments joined, with `filler` for unknown text.
-fn joined(name: &str, args: &[Word], filler: &str, between: &str) -> OsString {
-    let mut text = name.to_owned();
-    for word in args {
-        text.push_str(between);
-        word.pattern().for_each(|char| match char {
-            Some(char) => text.push(char),
-            None => text.push_str(filler),
-        });
-    }
-    bytes::word(&text)
-}
-
 /// The words of a text that consists of a name and arguments without other expansions than tildes.
 fn plain(text: &str, home: Option<&str>) -> Option<Vec<String>> {
     words(text, home)?.iter().map(Word::text).collect()
-}
-
-/// A glob in which `?` and negated classes do not match the boundary of words.
-fn within_word(glob: &str) -> String {
-    let mut within = String::with_capacity(glob.len());
-    let mut chars = glob.chars().peekable();
-    while let Some(char) = chars.next() {
-        match char {
-            '\\' => within.extend([char].into_iter().chain(chars.next())),
-            '?' => within.push_str(&format!("[!{BOUNDARY}]")),
-            '[' if chars.next_if(|next| matches!(next, '!' | '^')).is_some() => {
-                within.push_str("[!");
-                within.extend(chars.next());
-                within.push_str(BOUNDARY);
-            }
-            char => within.push(char),
-        }
-    }
-    within
-}
-
-/// A text as a glob that matches it alone.
-fn escaped(text: &str) -> String {
-    let mut glob = String::with_capacity(text.len());
-    for char in text.chars() {
-        glob.extend("*?[]{}!\\".contains(char).then_some('\\'));
-        glob.push(char);
-    }
-    glob
-}
-
-/// The directory before the first wildcard of a glob, without escapes, and the rest of the glob.
-fn split_at_wildcard(glob: &str) -> (String, &str) {
-    let (mut directory, mut name, mut rest) = (String::new(), String::new(), glob);
-    let mut chars = glob.chars();
-    while let Some(char) = chars.next() {
-        match char {
-            '\\' => name.extend(chars.next()),
-            char if WILDCARDS.contains(&char) => break,
-            char => name.push(char),
-        }
-        if char == '/' {
-            directory.push_str(&std::mem::take(&mut name));
-            rest = chars.as_str();
-        }
-    }
-    (directory, rest)
 }
 
 #[cfg(test)]

@@ -98,16 +98,15 @@ fn a_pattern_of_a_relative_path_holds_where_its_links_lead() {
     let top = top.path().canonicalize().unwrap().join("a [b]");
     std::fs::create_dir_all(top.join("bin")).unwrap();
     symlink("bin", top.join("sbin")).unwrap();
-    for pattern in ["./sbin/* -x", "~/sbin/* -x", "~//s?in/tool -x", "~/./sbin/t* -x"] {
-        let pattern = CommandPattern::new(pattern, top.to_str()).unwrap();
+    for text in ["./sbin/* -x", "~/sbin/* -x", "~//s?in/tool -x", "~/./sbin/t* -x"] {
+        let pattern = CommandPattern::new(text, top.to_str()).unwrap();
         let holds = |name: &str| {
             let words = called::words(top.join(name).to_str().unwrap(), &["-x".into()], true);
             pattern.absolute(&top).iter().any(|pattern| pattern.allows_words(&words))
         };
         assert!(holds("sbin/tool") && !holds("tool"), "{pattern:?}");
         // The directory before the first wildcard has two names.
-        let CommandPattern::Glob(glob) = &pattern else { panic!("{pattern:?}") };
-        assert_eq!(holds("bin/tool"), glob.name.contains("sbin"), "{pattern:?}");
+        assert_eq!(holds("bin/tool"), text.contains("/sbin"), "{text}");
     }
     for other in ["tool*", "./bin/tool *", "bin/tool:*"] {
         assert!(CommandPattern::new(other, None).unwrap().absolute(&top).is_empty(), "{other}");
