@@ -16,6 +16,8 @@ pub struct DeniedPaths {
     pub read_only: Vec<PathBuf>,
     /// Programs that do not start.
     pub starts: DeniedStarts,
+    /// Paths that the host shows, and those of them that it makes writable, as rules see them.
+    lifted: [Vec<PathBuf>; 2],
     patterns: Arc<DeniedPatterns>,
 }
 
@@ -35,6 +37,7 @@ impl PartialEq for DeniedPaths {
             [denied.patterns.unread.clone(), denied.patterns.unchanged.clone()]
         };
         (&self.hidden, &self.read_only) == (&other.hidden, &other.read_only)
+            && self.lifted == other.lifted
             && patterns(self) == patterns(other)
             && self.starts.rules().eq(other.starts.rules())
     }
@@ -65,7 +68,30 @@ impl DeniedPaths {
         // A pattern that matches everything also matches files that do not exist yet.
         let is_all = write.iter().any(|(_, pattern)| pattern.covers(Path::new("."), roots));
         read_only.extend(roots.top().filter(|_| is_all));
-        Self { hidden: places(&read), read_only, starts, patterns: Arc::new(patterns) }
+        Self {
+            hidden: places(&read),
+            read_only,
+            starts,
+            lifted: Default::default(),
+            patterns: Arc::new(patterns),
+        }
+    }
+
+    /// The same where the host shows some absolute paths, and makes some of them writable. That lifts the rules that match such a path,
+    /// and no others within it.
+    #[must_use]
+    pub fn lifted_by(
+        &self,
+        shown: impl Iterator<Item = PathBuf>,
+        writable: impl Iterator<Item = PathBuf>,
+    ) -> Self {
+        let seen = |path: PathBuf| self.patterns.roots.meant(Path::new(""), path);
+        Self { lifted: [shown.map(seen).collect(), writable.map(seen).collect()], ..self.clone() }
+    }
+
+    /// Whether the host shows exactly this path, or makes it writable.
+    pub fn is_lifted(&self, path: &Path, to_write: bool) -> bool {
+        self.lifted[usize::from(to_write)].iter().any(|lifted| lifted == path)
     }
 
     /// The rules whose patterns may match something beneath a directory.
@@ -88,7 +114,7 @@ impl DeniedPaths {
             rules: Vec::new(),
             roots: self.patterns.roots.clone(),
         };
-        Self { patterns: Arc::new(patterns), ..Self::default() }
+        Self { patterns: Arc::new(patterns), lifted: self.lifted.clone(), ..Self::default() }
     }
 
     /// Whether it matches nothing.
@@ -99,19 +125,27 @@ impl DeniedPaths {
     /// Whether a file cannot be read, or a directory with all that is in it. The path is relative to the workspace if it
     /// is in it, and absolute otherwise.
     pub fn hides(&self, path: &Path, is_directory: bool) -> bool {
-        self.patterns.any(&self.patterns.unread, path, is_directory)
+        self.any(&self.patterns.unread, &self.lifted[0], path, is_directory)
     }
 
     /// Whether a file that is there cannot be changed, or a directory with all that is in it.
     pub fn protects(&self, path: &Path, is_directory: bool) -> bool {
-        self.patterns.any(&self.patterns.unchanged, path, is_directory)
+        self.any(&self.patterns.unchanged, &self.lifted[1], path, is_directory)
     }
-}
 
-impl DeniedPatterns {
-    fn any(&self, patterns: &[PathRule], path: &Path, is_directory: bool) -> bool {
+    /// Whether any pattern matches a path, but for those that match the lifted path around it.
+    fn any(&self, patterns: &[PathRule], lifted: &[PathBuf], path: &Path, is_directory: bool) -> bool {
+        let roots = &self.patterns.roots;
+        let matches = |pattern: &PathRule, path: &Path, is_directory: bool| {
+            pattern.matches(path, roots) || is_directory && pattern.covers(path, roots)
+        };
+        let lifted = lifted
+            .iter()
+            .filter(|lifted| path.starts_with(lifted))
+            .max_by_key(|lifted| lifted.as_os_str().len());
         patterns.iter().any(|pattern| {
-            pattern.matches(path, &self.roots) || is_directory && pattern.covers(path, &self.roots)
+            matches(pattern, path, is_directory)
+                && !lifted.is_some_and(|lifted| matches(pattern, lifted, true))
         })
     }
 }

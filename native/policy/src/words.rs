@@ -225,6 +225,9 @@ impl CommandPattern {
 
 /// Checks that the first word of a rule can be the name of a program, and for what a rule does not expand.
 fn check_program(name: &str) -> Result<(), String> {
+    if matches!(name, "''" | "\"\"" | "/" | "." | ".." | "~") || name.ends_with('/') {
+        return Err(format!("{name} is no program"));
+    }
     let variable = name.split(['=', '+', '[']).next().unwrap_or_default();
     let is_assignment = name.contains('=')
         && variable.starts_with(|char: char| char.is_ascii_alphabetic() || char == '_')

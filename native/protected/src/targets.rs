@@ -123,7 +123,7 @@ impl<'a> ScanTargets<'a> {
     ) -> EntryMeaning {
         let is_directory = kind == FileType::Directory;
         let name = path.file_name().unwrap_or_default();
-        match parent {
+        match self.lifted(parent, path) {
             DirectoryRole::Plain { is_read_only } => {
                 let is_mark = is_mark(name);
                 let makes_repository = is_mark && makes_repository(path, &exists);
@@ -142,6 +142,18 @@ impl<'a> ScanTargets<'a> {
                 makes_repository: is_mark(name) && makes_repository(path, &exists),
                 ..self.meaning_inside(parent, path, is_directory, &exists)
             },
+        }
+    }
+
+    /// The role of a parent for an entry, which is an ordinary one for what the host lifts in a hidden or read-only directory.
+    fn lifted(&self, parent: DirectoryRole, path: &Path) -> DirectoryRole {
+        let is_lifted = |to_write| self.denied_paths.is_lifted(&self.seen(path), to_write);
+        match parent {
+            DirectoryRole::Hidden if is_lifted(false) => DirectoryRole::Plain { is_read_only: false },
+            DirectoryRole::Plain { is_read_only: true } if is_lifted(true) => {
+                DirectoryRole::Plain { is_read_only: false }
+            }
+            parent => parent,
         }
     }
 

@@ -141,7 +141,10 @@ impl Confinement {
         confinement.deny(&denied_paths.hidden, &denied_paths.read_only);
         confinement.resolve_listed()?;
         confinement.exec_guard = !denied_paths.starts.is_empty();
-        confinement.find(denied_paths, check)?;
+        let listed = |paths: &[OsString]| paths.iter().map(PathBuf::from).collect::<Vec<_>>().into_iter();
+        let writable = listed(&confinement.writable);
+        let shown = listed(&confinement.readable).chain(writable.clone());
+        confinement.find(&denied_paths.lifted_by(shown, writable), check)?;
         Ok(Arc::new(confinement))
     }
 

@@ -622,6 +622,32 @@ fn what_the_host_gives_to_be_written_in_what_is_read_only_is_written() {
 }
 
 #[test]
+fn what_the_host_lifts_lifts_no_other_rule_within() {
+    for (option, rules) in [
+        ("readable", ["Read(o/kept/**)", "Read(*.pem)"]),
+        ("writable", ["Read(o/kept/**)", "Read(*.pem)"]),
+        ("writable", ["Edit(o/kept/**)", "Edit(*.pem)"]),
+        ("writable", ["Edit(**/kept/**)", "Edit(**/out/*.pem)"]),
+    ] {
+        let globs = Globs::new(&[], json!("required"));
+        globs.write("o/kept/out/k.pem", "KEY");
+        globs.write("o/kept/out/plain", "PLAIN");
+        globs.write("o/kept/f", "F");
+        let sandbox = json!({"mode": "required", option: [globs.dir.path().join("o/kept/out")]});
+        let policy = json!({"default": "allow", "allow": ["Bash(bash script)"], "deny": rules});
+        let globs = Globs { host: crate::common::host(globs.dir.path(), policy, sandbox), ..globs };
+        let said = globs.run("cat o/kept/out/plain o/kept/out/k.pem o/kept/f; for f in o/kept/out/k.pem o/kept/f; do echo NEW > $f; done; true");
+        let is_hidden = rules[0].starts_with("Read");
+        assert_eq!(said, if is_hidden { "PLAIN" } else { "PLAINKEYF" }, "{option} {rules:?}");
+        assert_eq!(
+            (globs.read("o/kept/out/k.pem"), globs.read("o/kept/f")),
+            ("KEY".into(), "F".into()),
+            "{option} {rules:?}"
+        );
+    }
+}
+
+#[test]
 fn more_than_can_be_protected_is_refused_or_said() {
     let globs = Globs::new(&GLOBS, json!("required"));
     for number in 0..5_000 {

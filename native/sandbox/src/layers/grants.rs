@@ -76,7 +76,8 @@ impl Grants {
             grants.writable_beneath(root, confinement.exec_writable)?;
         }
         for path in &confinement.readable {
-            grants.add(path.into(), rights.read)?;
+            let hidden = grants.hidden.clone();
+            grants.readable_beneath(path.into(), &hidden, rights.read)?;
         }
         let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev;
         NODES.into_iter().try_for_each(|path| grants.add(path.into(), device))?;
