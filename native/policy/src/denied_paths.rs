@@ -102,7 +102,7 @@ impl DeniedPaths {
         all.map(|(_, rule)| rule.as_str()).collect()
     }
 
-    /// The same for what is in a `.git`, into which a rule reaches only if it names it.
+    /// The patterns that hold inside a `.git`: those that name it.
     #[must_use]
     pub fn within_repositories(&self) -> Self {
         let named = |patterns: &[PathRule]| -> Vec<PathRule> {

@@ -444,7 +444,7 @@ mod tests {
         assert!(allows("rm [ab]", "rm b") && !allows("rm [ab]", "rm c") && allows("[ -f x ]", "[ -f x ]"));
     }
 
-    /// Of white space, bash takes only blanks and line ends for what is between words.
+    /// Bash separates words at spaces, tabs and line ends only.
     #[test]
     fn other_white_space_belongs_to_words() {
         for char in ['\r', '\x0b', '\x0c', '\u{85}', '\u{a0}', '\u{2003}', '\u{2028}', '\u{3000}', '\u{feff}']

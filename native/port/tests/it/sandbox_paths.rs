@@ -242,7 +242,7 @@ fn what_globs_match_is_hidden_however_deep_it_lies_and_whoever_opens_it() {
     assert_says(prepare, "mv a/b/deep.pem open; cat open", "SECRET", "");
 }
 
-/// Linux opens no path of 4,096 bytes, so that only what is above such a path can be hidden.
+/// Linux opens no path of 4,096 bytes. So the sandbox hides a directory above the files that it cannot reach.
 #[test]
 fn what_is_too_deep_to_be_searched_is_hidden() {
     for depth in [1, 17, 18, 19, 20, 21, 30] {

@@ -20,7 +20,7 @@ fn what_deny_rules_keep_from_the_next_command_is_cleaned() {
         for (sandbox, rules) in [("off", &[][..]), (REQUIRED, &[]), (REQUIRED, &[rule])] {
             let (outside, env) = (Outside::new(), Env::with("off"));
             program(&env, &outside);
-            // Where there are no mounts, nothing can be made beside what is denied.
+            // In the tier `landlock`, a command cannot create names beside a denied path.
             for made in ["w", "a/b"] {
                 fs::create_dir_all(env.path().join(made)).unwrap();
             }
@@ -44,7 +44,7 @@ fn what_deny_rules_keep_from_the_next_command_is_cleaned() {
             }
             let cleaned = result["planted"].as_array().map_or(0, Vec::len);
             assert!(cleaned >= if sandbox == "off" { 0 } else { 2 }, "{rules:?}: {result}");
-            // What was cleaned, and is hidden now, keeps no command from running.
+            // The next command runs, although the repository is hidden from it now.
             assert_eq!(env.run("true")["exit_code"], 0, "{rules:?}");
         }
     }
