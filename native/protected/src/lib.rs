@@ -61,6 +61,8 @@ pub struct ProtectedPaths {
     /// Directories that were not looked into for that reason.
     #[serde(skip)]
     pub skipped: Arc<BTreeSet<PathBuf>>,
+    /// Why paths that rules match may be missing although every directory was looked into.
+    pub unmatched: Option<String>,
     /// Why repositories in hidden directories and inside of the directories of others may be missing.
     pub cut_inside: Option<String>,
 }
@@ -232,6 +234,13 @@ fn note(root: &Path, found: &ProtectedPaths, known: &[PathBuf], is_noted: bool) 
         journal::write_note(root, text.as_bytes()).is_ok()
     } else {
         is_noted && journal::write_note(root, b"").is_err()
+    }
+}
+
+impl ProtectedPaths {
+    /// Why paths that rules match may be missing.
+    pub fn missed_by_rules(&self) -> Option<&str> {
+        self.cut.as_deref().or(self.unmatched.as_deref())
     }
 }
 

@@ -86,7 +86,7 @@ fn matches_beyond_the_limit_keep_no_repository_from_being_found() {
     let bounds = ScanBounds { found: 10, ..BOUNDS_OF_REPOSITORIES };
     let found = walked(&dir, &["Read(**/*.pem)"], bounds);
     assert_eq!((found.hidden.len(), &*found.repositories), (10, &["y/.git".to_owned()][..]));
-    assert!(found.cut.unwrap().contains("more than 10"));
+    assert!(found.unmatched.unwrap().contains("more than 10"));
 }
 
 #[test]
@@ -269,7 +269,7 @@ fn what_is_too_much_is_said() {
         (ScanBounds { found: 7, ..wide }, "more than 7 "),
     ] {
         let found = walked(&dir, &RULES, bounds);
-        assert!(found.cut.as_ref().is_some_and(|cut| cut.contains(word)), "{found:?}");
+        assert!(found.missed_by_rules().is_some_and(|cut| cut.contains(word)), "{found:?}");
     }
 }
 

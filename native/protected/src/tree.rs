@@ -176,7 +176,8 @@ impl DirectoryIndex {
             begun: texts(self.begun.difference(&self.repositories)),
             links: texts(&self.links),
             closed: texts(&self.closed),
-            cut: self.plain.cut.as_ref().or(self.unmatched.as_ref()).map(|cut| cut.why.clone()),
+            cut: self.plain.cut.as_ref().map(|cut| cut.why.clone()),
+            unmatched: self.unmatched.as_ref().map(|cut| cut.why.clone()),
             skipped: Arc::clone(&self.skipped),
             cut_inside: self.inside.cut.as_ref().map(|cut| cut.why.clone()),
         }

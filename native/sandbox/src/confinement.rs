@@ -244,7 +244,9 @@ impl Confinement {
 
     fn check_whole(&self, root: &Path, found: &ProtectedPaths, denied_paths: &DeniedPaths) -> Result<()> {
         let rules = denied_paths.rules_in(root);
-        let (Some(why), SandboxMode::Required, false) = (&found.cut, self.mode, rules.is_empty()) else {
+        let (Some(why), SandboxMode::Required, false) =
+            (found.missed_by_rules(), self.mode, rules.is_empty())
+        else {
             return Ok(());
         };
         let message = format!(

@@ -79,19 +79,22 @@ fn in_order(found: &ProtectedPaths) -> Vec<(PathBuf, ProtectionKind)> {
 }
 
 fn told(found: &ProtectedPaths) -> Option<String> {
-    let Some(why) = &found.cut else {
-        let why = found.cut_inside.as_ref()?;
-        return Some(format!(
-            "not all in hidden directories and in those of git repositories in {} was looked at: {why}; repositories \
-             further down in them are not protected",
-            found.root
-        ));
+    let root = &found.root;
+    let text = match (&found.cut, &found.unmatched, &found.cut_inside) {
+        (Some(why), _, _) => format!(
+            "not all of {root} was looked at, nearest directories first: {why}; git repositories further away, and what \
+             deny rules match there, are not protected"
+        ),
+        (None, Some(why), _) => {
+            format!("not all that deny rules match in {root} is protected, nearest directories first: {why}")
+        }
+        (None, None, Some(why)) => format!(
+            "not all in hidden directories and in those of git repositories in {root} was looked at: {why}; \
+             repositories further down in them are not protected"
+        ),
+        (None, None, None) => return None,
     };
-    Some(format!(
-        "not all of {} was looked at, nearest directories first: {why}; git repositories further away, and what deny \
-         rules match there, are not protected",
-        found.root
-    ))
+    Some(text)
 }
 
 /// Makes a path read-only, or keeps it from being created.
