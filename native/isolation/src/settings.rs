@@ -182,6 +182,11 @@ impl SandboxSettings {
                  workspace"
             ));
         }
+        if let Some(path) = self.readable.iter().chain(&self.writable).find(|path| is_root(path)) {
+            return refuse(format!(
+                "sandbox: {path:?} in readable or writable is the whole machine; name the directories that commands need"
+            ));
+        }
         if let Some(name) = self.without.iter().find(|name| !DISPENSABLE.contains(&name.as_str())) {
             return refuse(format!(
                 "sandbox: {name:?} in without is not a layer that can be done without; these can: {}",
@@ -203,6 +208,11 @@ impl SandboxSettings {
         }
         Ok(())
     }
+}
+
+/// Whether an absolute path leads to `/` by its names.
+fn is_root(text: &str) -> bool {
+    text.starts_with('/') && text.split('/').all(|name| matches!(name, "" | "." | ".."))
 }
 
 fn is_path(text: &str) -> bool {
@@ -262,6 +272,7 @@ mod tests {
         }
         for (value, part) in [
             (json!({"writable": ["~/x"]}), "~/x"),
+            (json!({"readable": ["/./"]}), "the whole machine"),
             (json!({"env": ["A=B"]}), "A=B"),
             (json!({"without": ["seccomp"]}), "seccomp"),
             (json!({"memory": 5}), "memory"),

@@ -77,8 +77,9 @@ impl PathPattern {
     /// # Errors
     /// The problem, as the end of a sentence.
     pub(super) fn new(text: &str, roots: &PathRoots) -> Result<Self, String> {
-        let (above, body) = match text.strip_prefix("~/") {
-            Some(rest) => (Some(roots.home().ok_or("there is no home directory for ~/ to mean")?), rest),
+        let in_home = text.strip_prefix("~/").or((text == "~").then_some(""));
+        let (above, body) = match in_home {
+            Some(rest) => (Some(roots.home().ok_or("there is no home directory for ~ to mean")?), rest),
             None => (None, text),
         };
         // Empty names and "." lead nowhere.

@@ -327,6 +327,7 @@ mod tests {
         );
         assert_eq!(place("./secrets/**"), inside("secrets"));
         assert_eq!(place("secrets/key"), inside("secrets/key"));
+        assert_eq!((place("~"), place("~/")), (Some("/home/x".into()), Some("/home/x".into())));
         assert_eq!(place("~/.ssh/**"), Some("/home/x/.ssh".into()));
         assert_eq!(place("~/.ssh/*"), Some("/home/x/.ssh".into()));
         assert_eq!(place("/etc/passwd"), Some("/etc/passwd".into()));

@@ -1,5 +1,6 @@
 //! The paths that deny rules keep from programs, for the sandbox to enforce: programs open files without asking.
 
+use super::lifted_paths::LiftedPaths;
 use super::rule::PermissionRule;
 use super::starts::DeniedStarts;
 use beamai_path_rules::{PathRoots, PathRule};
@@ -16,8 +17,7 @@ pub struct DeniedPaths {
     pub read_only: Vec<PathBuf>,
     /// Programs that do not start.
     pub starts: DeniedStarts,
-    /// Paths that the host shows, and those of them that it makes writable, as rules see them.
-    lifted: [Vec<PathBuf>; 2],
+    lifted: LiftedPaths,
     patterns: Arc<DeniedPatterns>,
 }
 
@@ -77,21 +77,16 @@ impl DeniedPaths {
         }
     }
 
-    /// The same where the host shows some absolute paths, and makes some of them writable. That lifts the rules that match such a path,
+    /// The same where the host shows some absolute paths, and makes others writable. That lifts the rules that match such a path,
     /// and no others within it.
     #[must_use]
-    pub fn lifted_by(
-        &self,
-        shown: impl Iterator<Item = PathBuf>,
-        writable: impl Iterator<Item = PathBuf>,
-    ) -> Self {
-        let seen = |path: PathBuf| self.patterns.roots.meant(Path::new(""), path);
-        Self { lifted: [shown.map(seen).collect(), writable.map(seen).collect()], ..self.clone() }
+    pub fn lifted_by(&self, readable: &[PathBuf], writable: &[PathBuf]) -> Self {
+        Self { lifted: LiftedPaths::new(readable, writable, &self.patterns.roots), ..self.clone() }
     }
 
     /// Whether the host shows exactly this path, or makes it writable.
     pub fn is_lifted(&self, path: &Path, to_write: bool) -> bool {
-        self.lifted[usize::from(to_write)].iter().any(|lifted| lifted == path)
+        self.lifted.contains(path, to_write)
     }
 
     /// The rules whose patterns may match something beneath a directory.
@@ -125,27 +120,20 @@ impl DeniedPaths {
     /// Whether a file cannot be read, or a directory with all that is in it. The path is relative to the workspace if it
     /// is in it, and absolute otherwise.
     pub fn hides(&self, path: &Path, is_directory: bool) -> bool {
-        self.any(&self.patterns.unread, &self.lifted[0], path, is_directory)
+        self.any(&self.patterns.unread, false, path, is_directory)
     }
 
     /// Whether a file that is there cannot be changed, or a directory with all that is in it.
     pub fn protects(&self, path: &Path, is_directory: bool) -> bool {
-        self.any(&self.patterns.unchanged, &self.lifted[1], path, is_directory)
+        self.any(&self.patterns.unchanged, true, path, is_directory)
     }
 
-    /// Whether any pattern matches a path, but for those that match the lifted path around it.
-    fn any(&self, patterns: &[PathRule], lifted: &[PathBuf], path: &Path, is_directory: bool) -> bool {
+    /// Whether any pattern matches a path and is not lifted there.
+    fn any(&self, patterns: &[PathRule], to_write: bool, path: &Path, is_directory: bool) -> bool {
         let roots = &self.patterns.roots;
-        let matches = |pattern: &PathRule, path: &Path, is_directory: bool| {
-            pattern.matches(path, roots) || is_directory && pattern.covers(path, roots)
-        };
-        let lifted = lifted
-            .iter()
-            .filter(|lifted| path.starts_with(lifted))
-            .max_by_key(|lifted| lifted.as_os_str().len());
         patterns.iter().any(|pattern| {
-            matches(pattern, path, is_directory)
-                && !lifted.is_some_and(|lifted| matches(pattern, lifted, true))
+            (pattern.matches(path, roots) || is_directory && pattern.covers(path, roots))
+                && !self.lifted.lifts(pattern, path, to_write, roots)
         })
     }
 }

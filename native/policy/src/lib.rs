@@ -9,6 +9,7 @@ mod bytes;
 mod command_glob;
 mod denied_paths;
 mod guard;
+mod lifted_paths;
 mod mode;
 mod network;
 mod pattern;
@@ -37,11 +38,13 @@ pub use verdict::{Judgement, Verdict};
 use beamai_base::Result;
 use beamai_isolation::{SandboxMode, SandboxSettings};
 use beamai_path_rules::PathRoots;
-use beamai_workspace::Workspace;
+use beamai_workspace::{Workspace, decode_path};
 use guard::FileGuard;
+use lifted_paths::LiftedPaths;
 use pattern::RulePattern;
 use rule::{PermissionRule, RuleNames};
 use secret_paths::{SecretPaths, naming};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A policy that has been checked.
@@ -53,6 +56,7 @@ pub struct Policy {
     default: PolicyMode,
     roots: PathRoots,
     secrets: SecretPaths,
+    lifted: LiftedPaths,
     /// Whether a sandbox enforces deny rules for files, so that they need not be judged by the words of a command.
     is_enforced: bool,
     denied_starts: DeniedStarts,
@@ -86,16 +90,18 @@ impl Policy {
         Ok(Self { allow, ask, deny, default: text.default, roots, denied_starts, ..Self::default() })
     }
 
-    /// The policy for a host with this sandbox: tools refuse the secrets that the sandbox hides from commands, and file
-    /// rules that the sandbox enforces are not judged by the words of commands.
+    /// The policy for a host with this sandbox: tools refuse the secrets that the sandbox hides from commands, file rules that the
+    /// sandbox enforces are not judged by the words of commands, and words may name what it shows or makes writable.
     #[must_use]
     pub fn with_sandbox(self, sandbox: &SandboxSettings) -> Self {
-        let shown: Vec<String> = sandbox.readable.iter().chain(&sandbox.writable).cloned().collect();
-        let secrets = self
-            .roots
-            .workspace()
-            .map_or_else(SecretPaths::default, |workspace| SecretPaths::within(workspace, &shown));
-        Self { secrets, is_enforced: sandbox.mode == SandboxMode::Required, ..self }
+        let Some(workspace) = self.roots.workspace() else { return self };
+        let absolute = |paths: &[String]| -> Vec<PathBuf> {
+            paths.iter().map(|path| workspace.path().join(decode_path(path))).collect()
+        };
+        let (readable, writable) = (absolute(&sandbox.readable), absolute(&sandbox.writable));
+        let secrets = SecretPaths::within(workspace, readable.iter().chain(&writable));
+        let lifted = LiftedPaths::new(&readable, &writable, &self.roots);
+        Self { secrets, lifted, is_enforced: sandbox.mode == SandboxMode::Required, ..self }
     }
 
     /// This policy as the paths of its rules lead now: a deny or ask rule whose path leads through links is also about what it leads

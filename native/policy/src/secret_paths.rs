@@ -23,13 +23,13 @@ impl SecretPaths {
 
     /// The places within a workspace. If the workspace itself is such a place, or inside one, the host chose that on purpose.
     /// `shown` are the paths that the sandbox makes readable.
-    pub(super) fn within(workspace: &Workspace, shown: &[String]) -> Self {
+    pub(super) fn within<'p>(workspace: &Workspace, shown: impl Iterator<Item = &'p PathBuf>) -> Self {
         let inside = |path: &Path| {
             let mut names = workspace.root_paths().into_iter();
             names.find_map(|root| path.strip_prefix(root).ok()).map(Path::to_owned)
         };
         let places = secrets::all(|place| inside(place).filter(|place| !place.as_os_str().is_empty()));
-        let shown = shown.iter().filter_map(|path| inside(&workspace.path().join(decode_path(path))));
+        let shown = shown.filter_map(|path| inside(path));
         Self::new(places.into_iter().collect(), shown.collect())
     }
 

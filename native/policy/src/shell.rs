@@ -1,6 +1,7 @@
 //! Judges a shell command: every program that it runs, and every file that its redirections open.
 
 use super::Policy;
+use super::lifted_paths::LiftedPaths;
 use super::mode::PolicyMode;
 use super::pattern::RulePattern;
 use super::permission_request::CommandLine;
@@ -12,7 +13,7 @@ use super::words::{Certainty, CommandPattern};
 use beamai_bash_reader::{
     Analysis, CharClass, CodePath, Doubt, Invocation, InvocationKind, Word, analyse, is_message, is_telling,
 };
-use beamai_path_rules::{PathRule, clean, is_outside, literal_pattern, literal_patterns};
+use beamai_path_rules::{PathRoots, PathRule, clean, is_outside, literal_pattern, literal_patterns};
 use beamai_workspace::{decode_path, encode_path};
 use std::path::{Path, PathBuf};
 
@@ -23,11 +24,18 @@ const BLIND: &str = "echo printf export unset read kill sleep cd pushd popd exit
 const READERS: &str = "cat head tail more grep egrep fgrep rg wc ls stat diff cmp od hexdump strings sha256sum sha1sum md5sum \
                        cksum test [ cut du basename dirname realpath";
 
-/// The access that a file rule is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum RuleAccess {
-    Read,
-    Write,
+/// A rule about files, and what lifts it.
+#[derive(Clone, Copy)]
+struct FileRule<'r> {
+    pattern: &'r PathRule,
+    to_write: bool,
+    lifted: &'r LiftedPaths,
+}
+
+impl FileRule<'_> {
+    fn matches(&self, path: &Path, roots: &PathRoots) -> bool {
+        self.pattern.matches(path, roots) && !self.lifted.lifts(self.pattern, path, self.to_write, roots)
+    }
 }
 
 /// A command to judge.
@@ -112,7 +120,7 @@ impl<'a> CommandCase<'a> {
 
     /// The deny rule that certainly matches.
     fn refused(&self) -> Option<Judgement> {
-        self.held(&self.policy.deny, Certainty::Surely)
+        self.held(&self.policy.deny, Certainty::Surely, &self.policy.lifted)
             .map(|(rule, part)| Judgement::on(Verdict::Deny(Some(rule.text.clone())), &part, None))
     }
 
@@ -121,25 +129,26 @@ impl<'a> CommandCase<'a> {
         let ask = |rule: &PermissionRule, part: &str, why| {
             Judgement::on(Verdict::Ask(Some(rule.text.clone())), part, why)
         };
-        if let Some((rule, part)) = self.held(&self.policy.ask, Certainty::Maybe) {
+        if let Some((rule, part)) = self.held(&self.policy.ask, Certainty::Maybe, &LiftedPaths::default()) {
             return Some(ask(rule, &part, None));
         }
-        let (rule, part) = self.held(&self.policy.deny, Certainty::Maybe)?;
+        let (rule, part) = self.held(&self.policy.deny, Certainty::Maybe, &self.policy.lifted)?;
         let why = "what it denies may be hidden in it".to_owned();
         Some(ask(rule, &part, Some(why)))
     }
 
-    /// The first rule that matches with at least this certainty, and the part that it matches.
+    /// The first rule that matches with at least this certainty and is not lifted, and the part that it matches.
     fn held<'r>(
         &self,
         rules: &'r [PermissionRule],
         least: Certainty,
+        lifted: &LiftedPaths,
     ) -> Option<(&'r PermissionRule, String)> {
         rules.iter().find_map(|rule| {
-            let access = if rule.tool == "Read" { RuleAccess::Read } else { RuleAccess::Write };
+            let to_write = rule.tool != "Read";
             let part = match (&rule.pattern, rule.files()) {
                 (Some(RulePattern::Command(pattern)), _) => self.part_of_command(pattern, least),
-                (_, Some(pattern)) => self.part_of_path(pattern, access, least),
+                (_, Some(pattern)) => self.part_of_path(FileRule { pattern, to_write, lifted }, least),
                 _ => None,
             };
             Some((rule, part?))
@@ -154,38 +163,38 @@ impl<'a> CommandCase<'a> {
         self.found.programs.iter().find(holds).map(Invocation::shown)
     }
 
-    fn part_of_path(&self, pattern: &PathRule, access: RuleAccess, least: Certainty) -> Option<String> {
-        let redirected = match access {
-            RuleAccess::Read => self.found.reads.iter().chain(&self.found.inputs).collect::<Vec<_>>(),
-            RuleAccess::Write => self.found.writes.iter().collect(),
+    fn part_of_path(&self, rule: FileRule<'_>, least: Certainty) -> Option<String> {
+        let redirected = match rule.to_write {
+            false => self.found.reads.iter().chain(&self.found.inputs).collect::<Vec<_>>(),
+            true => self.found.writes.iter().collect(),
         };
-        if let Some(file) = redirected.into_iter().find(|file| self.denotes(file, pattern) >= least) {
+        if let Some(file) = redirected.into_iter().find(|file| self.denotes(file, rule) >= least) {
             return Some(file.shown());
         }
         // For a rule about all files, any word matches. If the sandbox enforces it, words are not judged.
-        if self.policy.is_enforced && pattern.covers(Path::new("."), &self.policy.roots) {
+        if self.policy.is_enforced && rule.pattern.covers(Path::new("."), &self.policy.roots) {
             return None;
         }
         let touching = |program: &&Invocation| {
             let base = program.system_name().unwrap_or_default();
             let is_other = program.standing == InvocationKind::Wrapper && !matches!(&*base, "xargs" | "env");
-            let is_free = has(BLIND, &base) || access == RuleAccess::Write && has(READERS, &base);
-            let names =
-                |(at, word): (usize, &Word)| !is_note(program, at) && self.denotes(word, pattern) >= least;
+            let is_free = has(BLIND, &base) || rule.to_write && has(READERS, &base);
+            // A program is read when it starts, not written.
+            let is_used = |at| !is_note(program, at) && (at > 0 || !rule.to_write);
+            let names = |(at, word): (usize, &Word)| is_used(at) && self.denotes(word, rule) >= least;
             !is_other && !is_free && program.words.iter().enumerate().any(names)
         };
         self.found.programs.iter().find(touching).map(Invocation::shown)
     }
 
-    /// Whether a word names a file that a pattern matches.
-    fn denotes(&self, word: &Word, pattern: &PathRule) -> Certainty {
+    /// Whether a word names a file that a rule matches.
+    fn denotes(&self, word: &Word, rule: FileRule<'_>) -> Certainty {
         let Some(text) = word.text() else {
-            return if self.may_denote(word, pattern) { Certainty::Maybe } else { Certainty::No };
+            return if self.may_denote(word, rule.pattern) { Certainty::Maybe } else { Certainty::No };
         };
         let roots = &self.policy.roots;
         let matches = |path: &Path| {
-            pattern.matches(path, roots)
-                || roots.resolved(path).is_some_and(|path| pattern.matches(&path, roots))
+            rule.matches(path, roots) || roots.resolved(path).is_some_and(|path| rule.matches(&path, roots))
         };
         let means = |text: &str| match &self.directories {
             Some(directories) => directories.iter().any(|directory| matches(&roots.meant(directory, text))),
@@ -199,7 +208,7 @@ impl<'a> CommandCase<'a> {
         if names(&text).into_iter().any(|text| means(text) || in_home(text)) {
             return Certainty::Surely;
         }
-        match self.directories.is_none() && self.may_denote(word, pattern) {
+        match self.directories.is_none() && self.may_denote(word, rule.pattern) {
             true => Certainty::Maybe,
             false => Certainty::No,
         }

@@ -454,6 +454,48 @@ fn a_bare_rule_that_denies_a_file_tool_means_every_file_to_commands() {
 }
 
 #[test]
+fn words_may_name_what_the_sandbox_lifts() {
+    let with = |deny: &str, (readable, writable): (&str, &str)| {
+        let policy = policy(&["Bash"], &[], &[deny], PolicyMode::Auto);
+        let lifted = LiftedPaths::new(&[readable.into()], &[writable.into()], &policy.roots);
+        Policy { lifted, ..policy }
+    };
+    let denied = Verdict::Deny(Some("Read(/s)".into()));
+    let shown = with("Read(/s)", ("/s/pub", "/s/out"));
+    for command in ["cat /s/pub", "cat /s/pub/x", "cd /s/pub; cat x", "cat < /s/pub/x", "cat /s/out/x"] {
+        assert_eq!(name(&shown, command), "allow", "{command}");
+        assert_eq!(shell(&with("Read(/s)", ("/o", "/o")), command).verdict, denied, "{command}");
+    }
+    for command in ["cat /s/x", "cat /s/pub/../x", "cat /s/public", "cat /s", "cd /s/pub; cat ../x"] {
+        assert_eq!(shell(&shown, command).verdict, denied, "{command}");
+    }
+    let writable = with("Edit(/s)", ("/s/pub", "/s/out"));
+    assert_eq!(name(&writable, "touch /s/out/x"), "allow");
+    assert_eq!(shell(&writable, "touch /s/pub/x").verdict, Verdict::Deny(Some("Edit(/s)".into())));
+    // Another rule holds, and so does one that asks.
+    let both = Policy {
+        lifted: shown.lifted.clone(),
+        ..policy(&["Bash"], &["Read(/s)"], &["Read(/s/pub/key)"], PolicyMode::Auto)
+    };
+    assert_eq!(shell(&both, "cat /s/pub/x").verdict, Verdict::Ask(Some("Read(/s)".into())));
+    assert_eq!(shell(&both, "cat /s/pub/key").verdict, Verdict::Deny(Some("Read(/s/pub/key)".into())));
+}
+
+#[test]
+fn a_program_that_cannot_be_changed_can_be_started() {
+    for tool in ["Edit", "Write"] {
+        let rule = format!("{tool}(/run.sh)");
+        let policy = policy(&["Bash"], &[], &[&rule], PolicyMode::Auto);
+        assert_eq!(name(&policy, "/run.sh x"), "allow", "{rule}");
+        for command in ["touch /run.sh", "/run.sh /run.sh", "sh /run.sh", "echo > /run.sh"] {
+            assert_eq!(shell(&policy, command).verdict, Verdict::Deny(Some(rule.clone())), "{command}");
+        }
+    }
+    let unread = policy(&["Bash"], &[], &["Read(/run.sh)"], PolicyMode::Auto);
+    assert_eq!(shell(&unread, "/run.sh").verdict, Verdict::Deny(Some("Read(/run.sh)".into())));
+}
+
+#[test]
 fn places_of_secrets_are_kept_from_tools_until_a_rule_or_the_sandbox_names_them() {
     let secrets = |policy: Policy, readable: &[&str]| {
         let places = [".ssh", ".netrc"].map(std::path::PathBuf::from).into();

@@ -1,6 +1,6 @@
 //! The confinement of a program: the host's sandbox settings, applied to one workspace and session.
 
-use beamai_base::{Entry, HostHint, PathWay, Reason, Result, ToolError};
+use beamai_base::{Entry, HostHint, PathWay, Reason, Result, ToolError, identity_at};
 use beamai_isolation::secrets::{self, PresentSecrets};
 use beamai_isolation::{Planted, SandboxMode, SandboxSettings, Tier};
 use beamai_planted::{RepositorySnapshot, remove_planted};
@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
+use std::time::SystemTime;
 
 /// Default maximum number of processes and threads.
 const PROCESSES: u32 = 2_048;
@@ -42,10 +43,12 @@ pub struct Confinement {
     pub trusted: Option<TrustedAuthorities>,
     /// Whether UNIX sockets may be opened.
     pub unix_sockets: bool,
-    /// Absolute paths that are visible although a directory above them is hidden.
+    /// Absolute paths that are visible although they or a directory above them are hidden, and read-only unless they are writable, too.
     pub readable: Vec<OsString>,
     /// Further writable paths, absolute.
     pub writable: Vec<OsString>,
+    /// What was at these paths. Mounts show it even if something else is there by now.
+    pub listed: Vec<ListedIdentity>,
     /// Read-only paths, absolute, also within the workspace. Those that do not exist cannot be created.
     pub read_only: Vec<OsString>,
     /// Absolute paths that git reads settings or hooks from because its settings say so; read-only if mounts can make
@@ -71,6 +74,9 @@ pub struct Confinement {
     /// and the host's writable paths.
     pub exec_writable: bool,
 }
+
+/// Device and inode number, and the time of creation, because the number may be used again.
+pub type ListedIdentity = (u64, u64, Option<SystemTime>);
 
 /// Certificate authorities for programs to trust.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -141,10 +147,9 @@ impl Confinement {
         confinement.deny(&denied_paths.hidden, &denied_paths.read_only);
         confinement.resolve_listed()?;
         confinement.exec_guard = !denied_paths.starts.is_empty();
-        let listed = |paths: &[OsString]| paths.iter().map(PathBuf::from).collect::<Vec<_>>().into_iter();
-        let writable = listed(&confinement.writable);
-        let shown = listed(&confinement.readable).chain(writable.clone());
-        confinement.find(&denied_paths.lifted_by(shown, writable), check)?;
+        let listed = |paths: &[OsString]| paths.iter().map(PathBuf::from).collect::<Vec<_>>();
+        let lifted = denied_paths.lifted_by(&listed(&confinement.readable), &listed(&confinement.writable));
+        confinement.find(&lifted, check)?;
         Ok(Arc::new(confinement))
     }
 
@@ -197,6 +202,7 @@ impl Confinement {
                 if !way.exists() {
                     return Err(absent(option, Path::new(path)));
                 }
+                self.listed.push(identity(&way.end));
                 *path = way.end.into();
             }
         }
@@ -298,6 +304,7 @@ impl Confinement {
                 unix_sockets: true,
                 readable: Vec::new(),
                 writable: Vec::new(),
+                listed: Vec::new(),
                 read_only: Vec::new(),
                 git_sources: Vec::new(),
                 hidden: Vec::new(),
@@ -341,6 +348,7 @@ impl Confinement {
             unix_sockets: sandbox.unix_sockets,
             readable: listed(&sandbox.readable),
             writable: listed(&sandbox.writable),
+            listed: Vec::new(),
             read_only: Vec::new(),
             git_sources: Vec::new(),
             secrets: hidden.len(),
@@ -377,6 +385,12 @@ impl Confinement {
     pub(super) fn is_writable(&self, path: &Path) -> bool {
         self.writable.iter().any(|writable| Path::new(writable) == path)
     }
+}
+
+fn identity(path: &Path) -> ListedIdentity {
+    let created = path.symlink_metadata().and_then(|found| found.created()).ok();
+    let (device, inode) = identity_at(path);
+    (device, inode, created)
 }
 
 fn replaceable(option: &str, path: &Path, link: &Path, end: &Path) -> ToolError {

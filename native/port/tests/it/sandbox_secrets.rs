@@ -394,3 +394,31 @@ fn what_the_host_names_through_a_link_is_held_as_under_its_own_name() {
         assert!(home.join("real/on/the/way/netrc").is_symlink(), "{command}");
     }
 }
+
+#[test]
+fn the_host_shows_a_part_of_a_place_of_secrets_in_a_hidden_home() {
+    let home = elsewhere();
+    fs::create_dir_all(home.path().join(".ssh/sub")).unwrap();
+    for file in [".ssh/config", ".ssh/id", ".ssh/sub/x", "plain"] {
+        fs::write(home.path().join(file), format!("{file}\n")).unwrap();
+    }
+    let settings = elsewhere();
+    let file = settings.path().join("settings.json");
+    let shown = [home.path().join(".ssh/config"), home.path().join(".ssh/sub")];
+    for (deny, expected) in [
+        (&[][..], ".ssh/config\n.ssh/sub/x\nplain\n"),
+        (&["Read(~)"][..], ".ssh/config\n.ssh/sub/x\n"),
+        (&["Read(~/**)"], ".ssh/config\n.ssh/sub/x\n"),
+    ] {
+        let policy = json!({"permissions": {"deny": deny}, "sandbox": {"readable": shown}});
+        fs::write(&file, policy.to_string()).unwrap();
+        let script = "cd; cat .ssh/config .ssh/id .ssh/sub/x plain; true";
+        let dir = TempDir::new().unwrap();
+        fs::write(dir.path().join("script"), script).unwrap();
+        assert_eq!(
+            run_with(dir.path(), home.path(), &required(), Some(&file), "bash script"),
+            expected,
+            "{deny:?}"
+        );
+    }
+}

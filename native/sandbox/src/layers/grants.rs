@@ -33,6 +33,8 @@ pub(super) struct Grants {
     hidden: Vec<PathBuf>,
     /// Paths that are not writable.
     read_only: Vec<PathBuf>,
+    /// Paths that the host makes visible, and not writable.
+    shown: Vec<PathBuf>,
 }
 
 /// The rights to read and to write.
@@ -55,20 +57,22 @@ impl Grants {
             })
         };
         let named = |paths: &[OsString]| paths.iter().map(PathBuf::from).collect::<Vec<_>>().into_iter();
-        // Paths that the host makes visible or writable are not denied.
-        let is_denied = |path: &PathBuf| {
-            !confinement.readable.iter().chain(&confinement.writable).any(|shown| shown == path)
-        };
-        let denied = |paths: &mut dyn Iterator<Item = PathBuf>| -> Vec<PathBuf> {
+        // Paths that the host makes visible are not hidden, and those that it makes writable are neither hidden nor read-only.
+        let denied = |paths: &mut dyn Iterator<Item = PathBuf>, lifted: &[&[OsString]]| -> Vec<PathBuf> {
+            let is_denied = |path: &PathBuf| !lifted.iter().copied().flatten().any(|lifted| lifted == path);
             paths.filter(is_denied).map(|path| real(&path)).collect()
         };
+        let mut hidden = named(&confinement.hidden).chain(matched(|found| &found.hidden));
+        let mut read_only = named(&confinement.read_only).chain(matched(|found| &found.read_only));
+        let mut readable = named(&confinement.readable);
         let mut grants = Self {
             rules: Vec::new(),
             fixed: Vec::new(),
             rights,
             held: named(&confinement.held).collect(),
-            hidden: denied(&mut named(&confinement.hidden).chain(matched(|found| &found.hidden))),
-            read_only: denied(&mut named(&confinement.read_only).chain(matched(|found| &found.read_only))),
+            hidden: denied(&mut hidden, &[&confinement.readable, &confinement.writable]),
+            read_only: denied(&mut read_only, &[&confinement.writable]),
+            shown: denied(&mut readable, &[&confinement.writable]),
         };
         let writable = writable(confinement, workspace);
         grants.machine(&writable)?;
@@ -119,13 +123,14 @@ impl Grants {
         if is_among(&path, &self.hidden) {
             return Ok(());
         }
-        if is_among(&path, &self.read_only) {
+        if self.shown.contains(&path) || is_among(&path, &self.read_only) {
             let hidden = self.hidden.clone();
             return self.readable_beneath(path, &hidden, read);
         }
         let is_above = |denied: &[PathBuf]| denied.iter().any(|denied| denied.starts_with(&path));
         let holds = self.held.iter().any(|held| held.parent().is_some_and(|above| above.starts_with(&path)));
-        match (is_above(&self.hidden) || holds, is_above(&self.read_only)) {
+        let has_fixed = is_above(&self.read_only) || is_above(&self.shown);
+        match (is_above(&self.hidden) || holds, has_fixed) {
             (false, false) => return self.add(path, read | self.rights.write),
             (false, true) => self.add(path.clone(), read)?,
             (true, _) => self.add(path.clone(), AccessFs::ReadDir.into())?,
@@ -197,6 +202,7 @@ mod tests {
             held: Vec::new(),
             hidden: paths(hidden),
             read_only: paths(read_only),
+            shown: Vec::new(),
         };
         grants.writable_beneath(root.to_owned(), true).unwrap();
         grants

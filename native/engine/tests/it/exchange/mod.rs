@@ -80,12 +80,12 @@ fn round(tool: &Tool, fixture: &Fixture, kind: Kind, policy: Policy, time: Durat
         turn += 1;
         match policy.call(&host, tool.name, args) {
             Ok(result) => {
-                assert!(!result.contains(fixture::SECRET), "{}, {kind:?}, {policy:?}: {result}", tool.name);
+                assert!(!result.contains(tool.secret), "{}, {kind:?}, {policy:?}: {result}", tool.name);
                 let is_empty = tool.is_search && !result.contains(fixture::HARMLESS);
                 *(if is_empty { &mut tried.refused } else { &mut tried.done }) += 1;
             }
             Err(error) => {
-                assert!(!error.contains(fixture::SECRET), "{}, {kind:?}, {policy:?}: {error}", tool.name);
+                assert!(!error.contains(tool.secret), "{}, {kind:?}, {policy:?}: {error}", tool.name);
                 tried.refused += 1;
                 tried.why = error;
             }

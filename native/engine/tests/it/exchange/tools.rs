@@ -1,6 +1,6 @@
 //! The tools that open files, and how each is called.
 
-use super::fixture::{Fixture, HARMLESS, Kind};
+use super::fixture::{Fixture, HARMLESS, Kind, SECRET};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -10,12 +10,20 @@ pub(crate) struct Tool {
     /// Whether it leaves out what it may not show, rather than refusing the call.
     pub(crate) is_search: bool,
     pub(crate) args: fn(Kind, usize) -> Value,
+    /// What no answer may contain.
+    pub(crate) secret: &'static str,
     /// Makes ready for the next call.
     pub(crate) tidy: fn(&Fixture, Kind),
 }
 
-const READS: Tool =
-    Tool { name: "", kinds: &Kind::ALL, is_search: false, args: |_, _| Value::Null, tidy: |_, _| {} };
+const READS: Tool = Tool {
+    name: "",
+    kinds: &Kind::ALL,
+    is_search: false,
+    args: |_, _| Value::Null,
+    secret: SECRET,
+    tidy: |_, _| {},
+};
 const LISTS: Tool = Tool { kinds: &Kind::OF_DIRECTORIES, is_search: true, ..READS };
 
 pub(crate) fn file_read() -> Tool {

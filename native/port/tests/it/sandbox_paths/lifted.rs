@@ -66,3 +66,61 @@ fn what_the_host_lifts_lifts_no_other_rule_within() {
         );
     }
 }
+
+#[test]
+fn what_the_host_shows_is_not_writable() {
+    let rules = [
+        &["Edit(o/kept)"][..],
+        &["Write(o/kept/**)", "Read(o/kept)"],
+        &["Edit(*.txt)"],
+        &["Read(o/kept)"],
+        &[],
+    ];
+    for rules in rules {
+        for (readable, writable) in
+            [(&["o/kept", "o/kept/f.txt"][..], &[][..]), (&["o/kept"], &["o/kept", "o/kept/f.txt"])]
+        {
+            let globs = Globs::new(&[], json!("required"));
+            globs.write("o/kept/f.txt", "OLD");
+            let absolute =
+                |paths: &[&str]| paths.iter().map(|path| globs.dir.path().join(path)).collect::<Vec<_>>();
+            let sandbox =
+                json!({"mode": "required", "readable": absolute(readable), "writable": absolute(writable)});
+            let policy = json!({"default": "allow", "allow": ["Bash(bash script)"], "deny": rules});
+            let globs = Globs { host: crate::common::host(globs.dir.path(), policy, sandbox), ..globs };
+            assert_eq!(globs.run("cat o/kept/f.txt; echo NEW > o/kept/f.txt; touch o/kept/new; true"), "OLD");
+            let expected = if writable.is_empty() { ("OLD", false) } else { ("NEW\n", true) };
+            let is_made = globs.dir.path().join("o/kept/new").exists();
+            assert_eq!(
+                (&*globs.read("o/kept/f.txt"), is_made),
+                expected,
+                "{rules:?} {readable:?} {writable:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_the_host_puts_in_place_of_what_it_shows_is_shown_instead() {
+    let globs = Globs::new(&["Read(o/kept)"], json!({"readable": ["o/kept/pub", "o/kept/file"]}));
+    globs.write("o/kept/pub/f", "OLD");
+    globs.write("o/kept/file", "OLD");
+    let at = |path: &str| globs.dir.path().join(path);
+    let cat = "cat o/kept/pub/f o/kept/file";
+    assert_eq!(globs.run(cat), "OLDOLD");
+    // Moved away, it is under the rule.
+    fs::rename(at("o/kept/pub"), at("o/kept/private")).unwrap();
+    fs::rename(at("o/kept/file"), at("o/kept/other")).unwrap();
+    globs.write("o/kept/pub/f", "NEW");
+    globs.write("o/kept/file", "NEW");
+    globs.write("o/kept/private/key", "KEY");
+    assert_eq!(globs.run(&format!("{cat}; cat o/kept/pub/key o/kept/private/* o/kept/other")), "NEWNEW");
+    // The directory that is made next often gets the same number.
+    for text in ["1", "2", "3"] {
+        fs::remove_dir_all(at("o/kept/pub")).unwrap();
+        globs.write("o/kept/pub/f", text);
+        fs::remove_file(at("o/kept/file")).unwrap();
+        globs.write("o/kept/file", text);
+        assert_eq!(globs.run(cat), text.repeat(2));
+    }
+}
