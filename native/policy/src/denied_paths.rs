@@ -123,6 +123,15 @@ impl DeniedPaths {
         self.any(&self.patterns.unread, false, path, is_directory)
     }
 
+    /// Whether an absolute path, or a directory above it, cannot be read.
+    pub fn hides_at_or_above(&self, path: &Path) -> bool {
+        let seen = self.patterns.roots.meant(Path::new(""), path);
+        // The workspace itself has no name.
+        let above =
+            seen.ancestors().map(|path| if path.as_os_str().is_empty() { Path::new(".") } else { path });
+        above.into_iter().any(|path| self.hides(path, true))
+    }
+
     /// Whether a file that is there cannot be changed, or a directory with all that is in it.
     pub fn protects(&self, path: &Path, is_directory: bool) -> bool {
         self.any(&self.patterns.unchanged, true, path, is_directory)

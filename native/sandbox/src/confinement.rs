@@ -43,7 +43,8 @@ pub struct Confinement {
     pub trusted: Option<TrustedAuthorities>,
     /// Whether UNIX sockets may be opened.
     pub unix_sockets: bool,
-    /// Absolute paths that are visible although they or a directory above them are hidden, and read-only unless they are writable, too.
+    /// Absolute paths that are visible although they or a directory above them would be hidden, and read-only unless they are
+    /// writable, too.
     pub readable: Vec<OsString>,
     /// Further writable paths, absolute.
     pub writable: Vec<OsString>,
@@ -150,6 +151,7 @@ impl Confinement {
         let listed = |paths: &[OsString]| paths.iter().map(PathBuf::from).collect::<Vec<_>>();
         let lifted = denied_paths.lifted_by(&listed(&confinement.readable), &listed(&confinement.writable));
         confinement.find(&lifted, check)?;
+        confinement.forget_what_is_visible(denied_paths);
         Ok(Arc::new(confinement))
     }
 
@@ -189,8 +191,7 @@ impl Confinement {
             return Ok(());
         }
         let real = |path: &OsString| Path::new(path).canonicalize().unwrap_or_else(|_| PathBuf::from(path));
-        let roots = [&self.workspace].into_iter().chain(&self.temp).chain(&self.writable);
-        let roots: Vec<PathBuf> = roots.map(real).collect();
+        let roots: Vec<PathBuf> = self.writable().map(real).collect();
         for (option, list) in [("readable", &mut self.readable), ("writable", &mut self.writable)] {
             for path in list {
                 let way = PathWay::of(Path::new(path), Entry::at);
@@ -207,6 +208,23 @@ impl Confinement {
             }
         }
         Ok(())
+    }
+
+    /// Removes the readable paths that nothing hides: they are as writable as what is around them.
+    fn forget_what_is_visible(&mut self, denied_paths: &DeniedPaths) {
+        let writable: Vec<PathBuf> = self.writable().map(PathBuf::from).collect();
+        let hidden: Vec<PathBuf> = self.hidden.iter().map(PathBuf::from).collect();
+        self.readable.retain(|path| {
+            let path = Path::new(path);
+            !writable.iter().any(|root| path.starts_with(root))
+                || hidden.iter().any(|hidden| path.starts_with(hidden))
+                || denied_paths.hides_at_or_above(path)
+        });
+    }
+
+    /// The directories that commands may write to on the machine.
+    fn writable(&self) -> impl Iterator<Item = &OsString> {
+        [&self.workspace].into_iter().chain(&self.temp).chain(&self.writable)
     }
 
     /// Finds the protected paths in writable directories.
@@ -229,13 +247,13 @@ impl Confinement {
 
     /// After a command has ended, removes files that it planted for the person's own git.
     pub fn remove_planted(&self) -> Vec<Planted> {
-        let writable = [&self.workspace].into_iter().chain(&self.temp).chain(&self.writable);
         let denied = self.found.iter().flat_map(|found| {
             let paths = found.hidden.iter().chain(&found.read_only);
             paths.map(|path| decode_path(&found.root).join(decode_path(path)))
         });
         let hidden = self.hidden.iter().chain(&self.read_only).map(PathBuf::from);
-        remove_planted(&self.before, &writable.map(PathBuf::from).collect::<Vec<_>>(), hidden.chain(denied))
+        let writable: Vec<PathBuf> = self.writable().map(PathBuf::from).collect();
+        remove_planted(&self.before, &writable, hidden.chain(denied))
     }
 
     /// Whether there is something to check after a command.
