@@ -437,6 +437,8 @@ fn builtins_set_no_variable_that_changes_what_is_run() {
         "set -k",
         "set -o posix",
         "shopt -s extglob",
+        "shopt -s nocaseglob",
+        "shopt -s globstar",
         "unset PATH",
         "unset -f x",
         "f() { a; }; unset f; f",

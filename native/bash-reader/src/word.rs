@@ -138,12 +138,6 @@ impl RawWord {
 
 /// Marks unclosed brackets as literal, as in `[ -f x ]`.
 fn with_literal_brackets(mut pieces: Vec<WordPiece>) -> Vec<WordPiece> {
-    let closes = |piece: &WordPiece| {
-        matches!(
-            piece,
-            WordPiece::Char { char: ']', quoted: false } | WordPiece::Unknown { quoted: false, .. }
-        )
-    };
     let end = pieces.iter().rposition(closes).unwrap_or(0);
     for piece in &mut pieces[end..] {
         if let WordPiece::Char { char: '[', quoted } = piece {
@@ -151,6 +145,18 @@ fn with_literal_brackets(mut pieces: Vec<WordPiece>) -> Vec<WordPiece> {
         }
     }
     pieces
+}
+
+/// The number of pieces after an opening bracket, up to the last one in the same name that may close it.
+fn class_end(pieces: &[WordPiece]) -> usize {
+    let is_slash = |piece: &WordPiece| matches!(piece, WordPiece::Char { char: '/', .. });
+    let name = &pieces[..pieces.iter().position(is_slash).unwrap_or(pieces.len())];
+    name.iter().rposition(closes).map_or(0, |last| last + 1)
+}
+
+/// Whether a piece may close a class in brackets.
+fn closes(piece: &WordPiece) -> bool {
+    matches!(piece, WordPiece::Char { char: ']', quoted: false } | WordPiece::Unknown { quoted: false, .. })
 }
 
 /// Whether a piece comes to text.
@@ -200,9 +206,9 @@ impl Word {
 
     /// The text as a pattern: known characters, and `None` for unknown text and wildcards.
     pub fn pattern(&self) -> impl Iterator<Item = Option<char>> {
-        self.pieces.iter().map(|piece| match piece {
-            WordPiece::Char { char, quoted } if *quoted || !is_wild(*char) => Some(*char),
-            _ => None,
+        self.glyphs().into_iter().map(|glyph| match glyph {
+            CharClass::Is(char) => Some(char),
+            CharClass::Name | CharClass::Any => None,
         })
     }
 
@@ -230,14 +236,25 @@ impl Word {
         Some(glob)
     }
 
-    /// What is known of each character.
+    /// What is known of each character. What may be a class in brackets, or several with what is between them, is one text.
     pub fn glyphs(&self) -> Vec<CharClass> {
-        let glyph = |piece: &WordPiece| match piece {
-            WordPiece::Char { char, quoted } if *quoted || !is_wild(*char) => CharClass::Is(*char),
-            WordPiece::Char { .. } => CharClass::Name,
-            WordPiece::Unknown { .. } | WordPiece::EmptyQuotes => CharClass::Any,
-        };
-        self.pieces.iter().map(glyph).collect()
+        let mut glyphs = Vec::with_capacity(self.pieces.len());
+        let mut rest = &self.pieces[..];
+        while let [piece, others @ ..] = rest {
+            rest = others;
+            glyphs.push(match piece {
+                WordPiece::Char { char: '[', quoted: false } => {
+                    let (class, after) = rest.split_at(class_end(rest));
+                    rest = after;
+                    let is_known = class.iter().all(|piece| matches!(piece, WordPiece::Char { .. }));
+                    if is_known { CharClass::Name } else { CharClass::Any }
+                }
+                WordPiece::Char { char, quoted } if *quoted || !is_wild(*char) => CharClass::Is(*char),
+                WordPiece::Char { .. } => CharClass::Name,
+                WordPiece::Unknown { .. } | WordPiece::EmptyQuotes => CharClass::Any,
+            });
+        }
+        glyphs
     }
 
     /// Whether it contains an expansion.

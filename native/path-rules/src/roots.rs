@@ -1,6 +1,7 @@
 //! Paths of rules and commands, and the directories that they are relative to.
 
-use beamai_workspace::{Workspace, decode_path, encode_path};
+use beamai_base::{Entry, PathWay};
+use beamai_workspace::Workspace;
 use std::path::{Component, Path, PathBuf};
 
 /// The directories that patterns and paths are relative to.
@@ -33,11 +34,26 @@ impl PathRoots {
 
     /// Resolves a path as a program gets it in `directory`, without `.` and `..`: relative if it is in the workspace.
     pub fn meant(&self, directory: &Path, path: impl AsRef<Path>) -> PathBuf {
-        let path = directory.join(path);
-        let roots = self.workspace.iter().flat_map(Workspace::root_paths);
-        let inside =
-            roots.into_iter().find_map(|root| clean(&path).strip_prefix(root).ok().map(Path::to_owned));
-        inside.unwrap_or_else(|| clean(&path))
+        let path = clean(&directory.join(path));
+        // One that leaves the workspace may come back.
+        let path = match (is_outside(&path), self.top()) {
+            (true, Some(top)) => clean(&top.join(path)),
+            _ => path,
+        };
+        self.within(&path)
+    }
+
+    /// Where a path that a program gets in `directory` leads now: links are followed, also those before a `..`. Relative if it is in the
+    /// workspace.
+    pub fn leads(&self, directory: &Path, path: impl AsRef<Path>) -> PathBuf {
+        let path = self.top().unwrap_or_else(|| "/".into()).join(directory).join(path);
+        self.within(&PathWay::of(&path, Entry::at).end)
+    }
+
+    /// An absolute path as rules see it.
+    fn within(&self, path: &Path) -> PathBuf {
+        let inside = self.tops().find_map(|root| path.strip_prefix(root).ok());
+        inside.unwrap_or(path).to_owned()
     }
 
     /// The home directory.
@@ -58,21 +74,6 @@ impl PathRoots {
     /// Absolute path of the workspace.
     pub fn top(&self) -> Option<PathBuf> {
         self.workspace.as_ref().map(|workspace| workspace.path().to_owned())
-    }
-
-    /// The target of a path in the workspace; `None` if it leads outside.
-    pub fn lead(&self, path: &Path) -> Option<PathBuf> {
-        let Some(workspace) = &self.workspace else { return Some(path.to_owned()) };
-        // File tools read a tilde at the beginning as the home directory.
-        let start = if path.as_os_str().as_encoded_bytes().starts_with(b"~") { "./" } else { "" };
-        let text = format!("{start}{}", encode_path(path));
-        Some(decode_path(&workspace.parse_path(&text).ok()?.destination().ok()?))
-    }
-
-    /// The target of a path in the workspace with every link followed; `None` if it is the path itself.
-    pub fn resolved(&self, path: &Path) -> Option<PathBuf> {
-        self.workspace.as_ref()?;
-        self.lead(path).filter(|resolved| resolved != path)
     }
 }
 

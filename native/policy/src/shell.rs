@@ -15,6 +15,7 @@ use beamai_bash_reader::{
 };
 use beamai_path_rules::{PathRoots, PathRule, clean, is_outside, literal_pattern, literal_patterns};
 use beamai_workspace::{decode_path, encode_path};
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// Programs that neither read nor write the files that their arguments name.
@@ -193,16 +194,18 @@ impl<'a> CommandCase<'a> {
             return if self.may_denote(word, rule.pattern) { Certainty::Maybe } else { Certainty::No };
         };
         let roots = &self.policy.roots;
-        let matches = |path: &Path| {
-            rule.matches(path, roots) || roots.resolved(path).is_some_and(|path| rule.matches(&path, roots))
+        let matches = |directory: &Path, text: &str| {
+            let text = of_process(text);
+            rule.matches(&roots.meant(directory, &*text), roots)
+                || rule.matches(&roots.leads(directory, &*text), roots)
         };
         let means = |text: &str| match &self.directories {
-            Some(directories) => directories.iter().any(|directory| matches(&roots.meant(directory, text))),
+            Some(directories) => directories.iter().any(|directory| matches(directory, text)),
             None => false,
         };
         // Some programs expand a tilde themselves.
         let in_home = |text: &str| match (text.strip_prefix("~/"), roots.tilde()) {
-            (Some(rest), Some(home)) => matches(&roots.meant(Path::new(home), rest)),
+            (Some(rest), Some(home)) => matches(Path::new(home), rest),
             _ => false,
         };
         if names(&text).into_iter().any(|text| means(text) || in_home(text)) {
@@ -217,12 +220,17 @@ impl<'a> CommandCase<'a> {
     /// Whether a partly known word can name a file that a pattern matches, in any of the directories.
     fn may_denote(&self, word: &Word, pattern: &PathRule) -> bool {
         let glyphs = word.glyphs();
+        let (above, rest) = known_directory(&glyphs);
+        let roots = &self.policy.roots;
         let below = |directory: &PathBuf| {
-            let way = directory.to_string_lossy().into_owned() + "/";
-            let way = way.chars().filter(|_| !directory.as_os_str().is_empty()).map(CharClass::Is);
-            pattern.may_match(&way.chain(glyphs.iter().copied()).collect::<Vec<_>>())
+            [roots.meant(directory, &above), roots.leads(directory, &above)].into_iter().any(|directory| {
+                let way = directory.join("").to_string_lossy().into_owned();
+                let way = way.chars().map(CharClass::Is);
+                pattern.may_match(&way.chain(rest.iter().copied()).collect::<Vec<_>>())
+            })
         };
         match &self.directories {
+            Some(_) if leaves(&rest) => true,
             Some(directories) => directories.iter().any(below),
             None => pattern.may_match(&[&[CharClass::Any, CharClass::Is('/')], &*glyphs].concat()),
         }
@@ -397,9 +405,7 @@ impl<'a> CommandCase<'a> {
         let roots = &self.policy.roots;
         let mut paths = Vec::new();
         for directory in self.directories.as_ref()? {
-            let path = roots.meant(directory, text);
-            let resolved = roots.lead(&path)?;
-            paths.extend([path, resolved]);
+            paths.extend([roots.meant(directory, text), roots.leads(directory, text)]);
         }
         (!paths.iter().any(|path| is_outside(path))).then_some(paths)
     }
@@ -432,6 +438,33 @@ impl<'a> CommandCase<'a> {
 /// Whether a word is a message for git, as in `git commit -m`, which names no file.
 fn is_note(program: &Invocation, at: usize) -> bool {
     at > 0 && program.system_name().as_deref() == Some("git") && is_message(&program.words[1..], at - 1)
+}
+
+/// The directory that a partly known word begins with, as far as it is known, and the rest of the word.
+fn known_directory(glyphs: &[CharClass]) -> (String, Vec<CharClass>) {
+    let known: String = glyphs
+        .iter()
+        .map_while(|glyph| if let CharClass::Is(char) = glyph { Some(*char) } else { None })
+        .collect();
+    let directory = known.rfind('/').map_or("", |at| &known[..=at]).to_owned();
+    let rest = glyphs[directory.chars().count()..].to_vec();
+    (directory, rest)
+}
+
+/// Whether a path with a part that is not known has the name `..`.
+fn leaves(glyphs: &[CharClass]) -> bool {
+    glyphs.split(|glyph| *glyph == CharClass::Is('/')).any(|name| name == [CharClass::Is('.'); 2])
+}
+
+/// The path for the process's own directories in `/proc`: as it is from the current directory, or from the top.
+fn of_process(text: &str) -> Cow<'_, str> {
+    let names: Vec<&str> = text.splitn(5, '/').collect();
+    match names[..] {
+        ["", "proc", _, "cwd"] => ".".into(),
+        ["", "proc", _, "cwd", rest] => format!("./{rest}").into(),
+        ["", "proc", _, "root", rest] => format!("/{rest}").into(),
+        _ => text.into(),
+    }
 }
 
 /// The texts within an argument that can be file names: the whole argument, and the rest after `=`, `:`, `@` or a short

@@ -11,9 +11,20 @@ fn rule_of(name: &str) -> Option<String> {
 }
 
 fn try_policy(allow: &[&str], ask: &[&str], deny: &[&str], default: PolicyMode) -> Result<Policy> {
+    policy_in("/", allow, ask, deny, default)
+}
+
+/// A policy for a workspace.
+fn policy_in(
+    workspace: &str,
+    allow: &[&str],
+    ask: &[&str],
+    deny: &[&str],
+    default: PolicyMode,
+) -> Result<Policy> {
     let list = |rules: &[&str]| rules.iter().map(|rule| (*rule).into()).collect();
     let text = PolicyText { allow: list(allow), ask: list(ask), deny: list(deny), default, settings: None };
-    Policy::new(&text, &RULES, &rule_of, &Workspace::open(std::path::Path::new("/")).unwrap())
+    Policy::new(&text, &RULES, &rule_of, &Workspace::open(std::path::Path::new(workspace)).unwrap())
 }
 
 fn policy(allow: &[&str], ask: &[&str], deny: &[&str], default: PolicyMode) -> Policy {
@@ -198,7 +209,7 @@ fn name(policy: &Policy, command: &str) -> &'static str {
 
 #[test]
 fn a_command_is_allowed_when_rules_cover_every_part() {
-    let git = policy(&["Bash(git:*)", "Write(out/**)"], &[], &[], PolicyMode::Auto);
+    let git = policy_in("/usr", &["Bash(git:*)", "Write(out/**)"], &[], &[], PolicyMode::Auto).unwrap();
     for command in
         ["git status", "git log && git diff", "timeout 5 git log", "git log > out/x", "git log 2>/dev/null"]
     {
@@ -479,6 +490,87 @@ fn words_may_name_what_the_sandbox_lifts() {
     };
     assert_eq!(shell(&both, "cat /s/pub/x").verdict, Verdict::Ask(Some("Read(/s)".into())));
     assert_eq!(shell(&both, "cat /s/pub/key").verdict, Verdict::Deny(Some("Read(/s/pub/key)".into())));
+}
+
+#[test]
+fn words_are_about_files_however_they_spell_them() {
+    let top = tempfile::TempDir::new().unwrap();
+    let path = |name: &str| top.path().join(name);
+    for dir in ["w/s/deep", "w/out", "home", "ext"] {
+        std::fs::create_dir_all(path(dir)).unwrap();
+    }
+    for file in ["w/.env", "w/s/q", "w/s/x", "home/k", "ext/b.pem", "w/plain"] {
+        std::fs::write(path(file), "").unwrap();
+    }
+    for (target, link) in [("../s/deep", "w/out/ld"), ("../ext/b.pem", "w/le"), ("../ext", "w/lx")] {
+        std::os::unix::fs::symlink(target, path(link)).unwrap();
+    }
+    let w = path("w").canonicalize().unwrap();
+    let ext = path("ext").canonicalize().unwrap();
+    let w = w.to_str().unwrap();
+    let pem = format!("Read({}/*.pem)", ext.display());
+    let rules = ["Read(.env)", "Read(s/q)", &pem];
+    let asking = policy_in(w, &["Bash(cat:*)"], &rules, &[], PolicyMode::Auto).unwrap();
+    for word in [
+        ".env",
+        ".en?",
+        ".en[v]",
+        ".[!.]nv",
+        ".en[a-z]",
+        ".en[[:alpha:]]",
+        ".e?[v]",
+        "[.]env",
+        ".en[v$x",
+        "s/[q]",
+        "[s]/q",
+        "../w/s/q",
+        "../w/s/?",
+        "../w/../w/[s]/q",
+        "s/deep/../q",
+        "out/ld/../q",
+        "out/ld/../?",
+        "*/../s/q",
+        "/proc/self/cwd/s/q",
+        "/proc/thread-self/cwd/s/*",
+        "../ext/b.pem",
+        "../ext/*.pem",
+        "le",
+        "lx/b.pem",
+        "lx/*.pem",
+        "../w/../ext/b.[p]em",
+    ] {
+        for command in [format!("cat {word}"), format!("cat < {word}"), format!("cat x {word} y")] {
+            assert_eq!(name(&asking, &command), "ask", "{command}");
+        }
+    }
+    for command in [
+        "cat plain",
+        "cat s/x",
+        "cat ../w/plain",
+        "cat out/ld/../x",
+        "cat [p]lain",
+        "cat out/[a]x",
+        "cat 's/[q]'",
+    ] {
+        assert_eq!(name(&asking, command), "allow", "{command}");
+    }
+    let writing = policy_in(w, &["Bash(echo:*)", "Write(out/**)"], &[], &[], PolicyMode::Auto).unwrap();
+    for (file, verdict) in [
+        ("out/q", "allow"),
+        ("../w/out/q", "allow"),
+        ("out/ld/../q", "ask"),
+        ("out/ld/q", "ask"),
+        ("out/../q", "ask"),
+        ("../w/q", "ask"),
+        ("../out/q", "ask"),
+    ] {
+        assert_eq!(name(&writing, &format!("echo x > {file}")), verdict, "{file}");
+    }
+    let denying = policy_in(w, &["Bash"], &[], &["Edit(s/q)", &pem], PolicyMode::Auto).unwrap();
+    for command in ["tee ../w/s/q", "echo x > ../w/s/q", "rm out/ld/../q", "cat ../ext/b.pem", "cat lx/b.pem"]
+    {
+        assert_eq!(name(&denying, command), "deny", "{command}");
+    }
 }
 
 #[test]
