@@ -11,6 +11,7 @@ mod denied_paths;
 mod guard;
 mod lifted_paths;
 mod mode;
+mod named_files;
 mod network;
 mod pattern;
 mod permission_request;

@@ -3,6 +3,7 @@
 use super::Policy;
 use super::lifted_paths::LiftedPaths;
 use super::mode::PolicyMode;
+use super::named_files::{FileRule, NamedFiles};
 use super::pattern::RulePattern;
 use super::permission_request::CommandLine;
 use super::repository;
@@ -11,11 +12,10 @@ use super::starts::has;
 use super::verdict::{Judgement, Verdict};
 use super::words::{Certainty, CommandPattern};
 use beamai_bash_reader::{
-    Analysis, CharClass, CodePath, Doubt, Invocation, InvocationKind, Word, analyse, is_message, is_telling,
+    Analysis, CodePath, Doubt, Invocation, InvocationKind, Word, analyse, is_message, is_telling,
 };
-use beamai_path_rules::{PathRoots, PathRule, clean, is_outside, literal_pattern, literal_patterns};
+use beamai_path_rules::{clean, is_outside, literal_pattern, literal_patterns};
 use beamai_workspace::{decode_path, encode_path};
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// Programs that neither read nor write the files that their arguments name.
@@ -24,20 +24,6 @@ const BLIND: &str = "echo printf export unset read kill sleep cd pushd popd exit
 /// Programs that do not write to the files that their arguments name.
 const READERS: &str = "cat head tail more grep egrep fgrep rg wc ls stat diff cmp od hexdump strings sha256sum sha1sum md5sum \
                        cksum test [ cut du basename dirname realpath";
-
-/// A rule about files, and what lifts it.
-#[derive(Clone, Copy)]
-struct FileRule<'r> {
-    pattern: &'r PathRule,
-    to_write: bool,
-    lifted: &'r LiftedPaths,
-}
-
-impl FileRule<'_> {
-    fn matches(&self, path: &Path, roots: &PathRoots) -> bool {
-        self.pattern.matches(path, roots) && !self.lifted.lifts(self.pattern, path, self.to_write, roots)
-    }
-}
 
 /// A command to judge.
 pub(super) struct CommandCase<'a> {
@@ -169,7 +155,9 @@ impl<'a> CommandCase<'a> {
             false => self.found.reads.iter().chain(&self.found.inputs).collect::<Vec<_>>(),
             true => self.found.writes.iter().collect(),
         };
-        if let Some(file) = redirected.into_iter().find(|file| self.denotes(file, rule) >= least) {
+        if let Some(file) =
+            redirected.into_iter().find(|file| self.named_files().denotes(file, rule) >= least)
+        {
             return Some(file.shown());
         }
         // For a rule about all files, any word matches. If the sandbox enforces it, words are not judged.
@@ -182,58 +170,15 @@ impl<'a> CommandCase<'a> {
             let is_free = has(BLIND, &base) || rule.to_write && has(READERS, &base);
             // A program is read when it starts, not written.
             let is_used = |at| !is_note(program, at) && (at > 0 || !rule.to_write);
-            let names = |(at, word): (usize, &Word)| is_used(at) && self.denotes(word, rule) >= least;
+            let names =
+                |(at, word): (usize, &Word)| is_used(at) && self.named_files().denotes(word, rule) >= least;
             !is_other && !is_free && program.words.iter().enumerate().any(names)
         };
         self.found.programs.iter().find(touching).map(Invocation::shown)
     }
 
-    /// Whether a word names a file that a rule matches.
-    fn denotes(&self, word: &Word, rule: FileRule<'_>) -> Certainty {
-        let Some(text) = word.text() else {
-            return if self.may_denote(word, rule.pattern) { Certainty::Maybe } else { Certainty::No };
-        };
-        let roots = &self.policy.roots;
-        let matches = |directory: &Path, text: &str| {
-            let text = of_process(text);
-            rule.matches(&roots.meant(directory, &*text), roots)
-                || rule.matches(&roots.leads(directory, &*text), roots)
-        };
-        let means = |text: &str| match &self.directories {
-            Some(directories) => directories.iter().any(|directory| matches(directory, text)),
-            None => false,
-        };
-        // Some programs expand a tilde themselves.
-        let in_home = |text: &str| match (text.strip_prefix("~/"), roots.tilde()) {
-            (Some(rest), Some(home)) => matches(Path::new(home), rest),
-            _ => false,
-        };
-        if names(&text).into_iter().any(|text| means(text) || in_home(text)) {
-            return Certainty::Surely;
-        }
-        match self.directories.is_none() && self.may_denote(word, rule.pattern) {
-            true => Certainty::Maybe,
-            false => Certainty::No,
-        }
-    }
-
-    /// Whether a partly known word can name a file that a pattern matches, in any of the directories.
-    fn may_denote(&self, word: &Word, pattern: &PathRule) -> bool {
-        let glyphs = word.glyphs();
-        let (above, rest) = known_directory(&glyphs);
-        let roots = &self.policy.roots;
-        let below = |directory: &PathBuf| {
-            [roots.meant(directory, &above), roots.leads(directory, &above)].into_iter().any(|directory| {
-                let way = directory.join("").to_string_lossy().into_owned();
-                let way = way.chars().map(CharClass::Is);
-                pattern.may_match(&way.chain(rest.iter().copied()).collect::<Vec<_>>())
-            })
-        };
-        match &self.directories {
-            Some(_) if leaves(&rest) => true,
-            Some(directories) => directories.iter().any(below),
-            None => pattern.may_match(&[&[CharClass::Any, CharClass::Is('/')], &*glyphs].concat()),
-        }
+    fn named_files(&self) -> NamedFiles<'_> {
+        NamedFiles { roots: &self.policy.roots, directories: self.directories.as_deref() }
     }
 
     /// Whether rules cover all of it.
@@ -374,7 +319,7 @@ impl<'a> CommandCase<'a> {
     /// The rule for the file alone that a redirection opens. There is none where it may be one of several, or is outside the workspace.
     fn wanted_for_file(&self, file: &Word, tool: &str) -> Vec<String> {
         let Some(text) = file.text() else { return vec!["Bash".to_owned()] };
-        let mut paths = self.paths(&text).unwrap_or_default();
+        let mut paths = self.named_files().paths(&text).unwrap_or_default();
         paths.sort();
         paths.dedup();
         let is_one = self.directories.as_ref().is_some_and(|all| all.len() == 1);
@@ -389,7 +334,7 @@ impl<'a> CommandCase<'a> {
 
     /// What needs approval for a file that the shell itself reads.
     fn unread(&self, file: &Word) -> Option<Judgement> {
-        let is_inside = file.text().is_some_and(|text| self.paths(&text).is_some());
+        let is_inside = file.text().is_some_and(|text| self.named_files().paths(&text).is_some());
         let is_free = self.policy.default == PolicyMode::Auto && is_inside;
         if self.open.is_some() || is_free || self.path_rule(file, "Read").is_some() {
             return None;
@@ -400,19 +345,9 @@ impl<'a> CommandCase<'a> {
         Some(judgement)
     }
 
-    /// The paths that a text can mean; `None` if one of them is outside the workspace or unknown.
-    fn paths(&self, text: &str) -> Option<Vec<PathBuf>> {
-        let roots = &self.policy.roots;
-        let mut paths = Vec::new();
-        for directory in self.directories.as_ref()? {
-            paths.extend([roots.meant(directory, text), roots.leads(directory, text)]);
-        }
-        (!paths.iter().any(|path| is_outside(path))).then_some(paths)
-    }
-
     /// The allow rule for a tool that covers a file.
     fn path_rule(&self, file: &Word, tool: &str) -> Option<&str> {
-        let paths = self.paths(&file.text()?)?;
+        let paths = self.named_files().paths(&file.text()?)?;
         let covers = |rule: &&PermissionRule| match &rule.pattern {
             _ if rule.tool != tool || !repository::covers_all(rule, &paths) => false,
             None => true,
@@ -438,43 +373,4 @@ impl<'a> CommandCase<'a> {
 /// Whether a word is a message for git, as in `git commit -m`, which names no file.
 fn is_note(program: &Invocation, at: usize) -> bool {
     at > 0 && program.system_name().as_deref() == Some("git") && is_message(&program.words[1..], at - 1)
-}
-
-/// The directory that a partly known word begins with, as far as it is known, and the rest of the word.
-fn known_directory(glyphs: &[CharClass]) -> (String, Vec<CharClass>) {
-    let known: String = glyphs
-        .iter()
-        .map_while(|glyph| if let CharClass::Is(char) = glyph { Some(*char) } else { None })
-        .collect();
-    let directory = known.rfind('/').map_or("", |at| &known[..=at]).to_owned();
-    let rest = glyphs[directory.chars().count()..].to_vec();
-    (directory, rest)
-}
-
-/// Whether a path with a part that is not known has the name `..`.
-fn leaves(glyphs: &[CharClass]) -> bool {
-    glyphs.split(|glyph| *glyph == CharClass::Is('/')).any(|name| name == [CharClass::Is('.'); 2])
-}
-
-/// The path for the process's own directories in `/proc`: as it is from the current directory, or from the top.
-fn of_process(text: &str) -> Cow<'_, str> {
-    let names: Vec<&str> = text.splitn(5, '/').collect();
-    match names[..] {
-        ["", "proc", _, "cwd"] => ".".into(),
-        ["", "proc", _, "cwd", rest] => format!("./{rest}").into(),
-        ["", "proc", _, "root", rest] => format!("/{rest}").into(),
-        _ => text.into(),
-    }
-}
-
-/// The texts within an argument that can be file names: the whole argument, and the rest after `=`, `:`, `@` or a short
-/// option.
-fn names(text: &str) -> Vec<&str> {
-    let mut names = vec![text];
-    names.extend(text.match_indices(['=', ':', '@', ',']).take(16).map(|(at, _)| &text[at + 1..]));
-    if text.starts_with('-') && !text.starts_with("--") {
-        names.extend(text.char_indices().nth(2).map(|(at, _)| &text[at..]));
-    }
-    names.retain(|name| !name.is_empty());
-    names
 }

@@ -543,6 +543,19 @@ fn words_are_about_files_however_they_spell_them() {
             assert_eq!(name(&asking, &command), "ask", "{command}");
         }
     }
+    let open = policy_in(w, &["Bash"], &rules, &[], PolicyMode::Auto).unwrap();
+    for command in [
+        "x=v; curl -T.en$x",
+        "x=v; dd if=.en$x",
+        "x=q; dd if=../w/s/$x",
+        "x=q; curl -T../w/s/$x",
+        "cd $x; cat ../w/s/q",
+        "x=.; cat $x/s/q",
+        "cat $y/../q",
+    ] {
+        assert_eq!(name(&open, command), "ask", "{command}");
+    }
+    assert_eq!(name(&open, "x=v; curl -T.ab$x; cat x$y"), "allow");
     for command in [
         "cat plain",
         "cat s/x",

@@ -1,0 +1,144 @@
+//! The files that the words of a command name, as rules see them.
+
+use super::lifted_paths::LiftedPaths;
+use super::words::Certainty;
+use beamai_bash_reader::{CharClass, Word};
+use beamai_path_rules::{PathRoots, PathRule, is_outside};
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+/// A rule about files, and what lifts it.
+#[derive(Clone, Copy)]
+pub(super) struct FileRule<'r> {
+    pub(super) pattern: &'r PathRule,
+    pub(super) to_write: bool,
+    pub(super) lifted: &'r LiftedPaths,
+}
+
+impl FileRule<'_> {
+    fn matches(&self, path: &Path, roots: &PathRoots) -> bool {
+        self.pattern.matches(path, roots) && !self.lifted.lifts(self.pattern, path, self.to_write, roots)
+    }
+}
+
+/// What words mean in the directories that a command may run in.
+pub(super) struct NamedFiles<'a> {
+    pub(super) roots: &'a PathRoots,
+    /// `None` if one of them is unknown.
+    pub(super) directories: Option<&'a [PathBuf]>,
+}
+
+impl NamedFiles<'_> {
+    /// Whether a word names a file that a rule matches.
+    pub(super) fn denotes(&self, word: &Word, rule: FileRule<'_>) -> Certainty {
+        let Some(text) = word.text() else {
+            return if self.may_denote(word, rule.pattern) { Certainty::Maybe } else { Certainty::No };
+        };
+        let roots = self.roots;
+        let matches = |directory: &Path, text: &str| {
+            let text = of_process(text);
+            rule.matches(&roots.meant(directory, &*text), roots)
+                || rule.matches(&roots.leads(directory, &*text), roots)
+        };
+        let means = |text: &str| match self.directories {
+            Some(directories) => directories.iter().any(|directory| matches(directory, text)),
+            None => false,
+        };
+        // Some programs expand a tilde themselves.
+        let in_home = |text: &str| match (text.strip_prefix("~/"), roots.tilde()) {
+            (Some(rest), Some(home)) => matches(Path::new(home), rest),
+            _ => false,
+        };
+        if names(&text).into_iter().any(|text| means(text) || in_home(text)) {
+            return Certainty::Surely;
+        }
+        match self.directories.is_none() && self.may_denote(word, rule.pattern) {
+            true => Certainty::Maybe,
+            false => Certainty::No,
+        }
+    }
+
+    /// Whether a partly known word can name a file that a pattern matches, in any of the directories.
+    fn may_denote(&self, word: &Word, pattern: &PathRule) -> bool {
+        partly_known_names(&word.glyphs()).into_iter().any(|name| self.may_be_file(name, pattern))
+    }
+
+    fn may_be_file(&self, glyphs: &[CharClass], pattern: &PathRule) -> bool {
+        let (above, rest) = known_directory(glyphs);
+        let roots = self.roots;
+        let below = |directory: &PathBuf| {
+            [roots.meant(directory, &above), roots.leads(directory, &above)].into_iter().any(|directory| {
+                let way = directory.join("").to_string_lossy().into_owned();
+                let way = way.chars().map(CharClass::Is);
+                pattern.may_match(&way.chain(rest.iter().copied()).collect::<Vec<_>>())
+            })
+        };
+        match self.directories {
+            _ if leaves(&rest) => true,
+            Some(directories) => directories.iter().any(below),
+            None => {
+                leaves(glyphs) || pattern.may_match(&[&[CharClass::Any, CharClass::Is('/')], glyphs].concat())
+            }
+        }
+    }
+
+    /// The paths that a text can mean; `None` if one of them is outside the workspace or unknown.
+    pub(super) fn paths(&self, text: &str) -> Option<Vec<PathBuf>> {
+        let roots = self.roots;
+        let mut paths = Vec::new();
+        for directory in self.directories? {
+            paths.extend([roots.meant(directory, text), roots.leads(directory, text)]);
+        }
+        (!paths.iter().any(|path| is_outside(path))).then_some(paths)
+    }
+}
+
+/// The directory that a partly known word begins with, as far as it is known, and the rest of the word.
+fn known_directory(glyphs: &[CharClass]) -> (String, Vec<CharClass>) {
+    let known: String = glyphs
+        .iter()
+        .map_while(|glyph| if let CharClass::Is(char) = glyph { Some(*char) } else { None })
+        .collect();
+    let directory = known.rfind('/').map_or("", |at| &known[..=at]).to_owned();
+    let rest = glyphs[directory.chars().count()..].to_vec();
+    (directory, rest)
+}
+
+/// Whether a path with a part that is not known has the name `..`.
+fn leaves(glyphs: &[CharClass]) -> bool {
+    glyphs.split(|glyph| *glyph == CharClass::Is('/')).any(|name| name == [CharClass::Is('.'); 2])
+}
+
+/// The path for the process's own directories in `/proc`: as it is from the current directory, or from the top.
+fn of_process(text: &str) -> Cow<'_, str> {
+    let names: Vec<&str> = text.splitn(5, '/').collect();
+    match names[..] {
+        ["", "proc", _, "cwd"] => ".".into(),
+        ["", "proc", _, "cwd", rest] => format!("./{rest}").into(),
+        ["", "proc", _, "root", rest] => format!("/{rest}").into(),
+        _ => text.into(),
+    }
+}
+
+/// As [`names`], for an argument that is not fully known. Only bash matches wildcards, and it takes the whole argument.
+fn partly_known_names(glyphs: &[CharClass]) -> Vec<&[CharClass]> {
+    let mut names = vec![glyphs];
+    let ends = |glyph: &CharClass| matches!(glyph, CharClass::Is('=' | ':' | '@' | ','));
+    let starts = glyphs.iter().enumerate().filter(|(_, glyph)| ends(glyph)).map(|(at, _)| at + 1).take(16);
+    let is_short = matches!(glyphs, [CharClass::Is('-'), CharClass::Is(option), ..] if *option != '-');
+    let starts = starts.chain(is_short.then_some(2));
+    names.extend(starts.map(|at| &glyphs[at..]).filter(|name| name.contains(&CharClass::Any)));
+    names
+}
+
+/// The texts within an argument that can be file names: the whole argument, and the rest after `=`, `:`, `@` or a short
+/// option.
+fn names(text: &str) -> Vec<&str> {
+    let mut names = vec![text];
+    names.extend(text.match_indices(['=', ':', '@', ',']).take(16).map(|(at, _)| &text[at + 1..]));
+    if text.starts_with('-') && !text.starts_with("--") {
+        names.extend(text.char_indices().nth(2).map(|(at, _)| &text[at..]));
+    }
+    names.retain(|name| !name.is_empty());
+    names
+}
