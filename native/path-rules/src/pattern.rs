@@ -402,6 +402,8 @@ fn loose(body: &str) -> Vec<CharClass> {
     while let Some(char) = rest.chars().next() {
         let (class, length) = match char {
             '\\' if escaped_byte(rest.as_bytes()).is_some() => (CharClass::Any, 4),
+            // No directory at all, too.
+            '*' if rest.starts_with("**/") => (CharClass::Any, 3),
             '*' if rest.starts_with("**") => (CharClass::Any, 2),
             '*' => (CharClass::Name, 1),
             char if special(char) => (CharClass::Any, 1),

@@ -7,17 +7,21 @@ use beamai_path_rules::{PathRoots, PathRule, is_outside};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-/// A rule about files, and what lifts it.
+/// Number of characters of an argument after which it has no short option any more.
+const MOST_OPTIONS: usize = 16;
+
+/// A rule about files, and what lifts it if it denies.
 #[derive(Clone, Copy)]
 pub(super) struct FileRule<'r> {
     pub(super) pattern: &'r PathRule,
     pub(super) to_write: bool,
-    pub(super) lifted: &'r LiftedPaths,
+    pub(super) lifted: Option<&'r LiftedPaths>,
 }
 
 impl FileRule<'_> {
     fn matches(&self, path: &Path, roots: &PathRoots) -> bool {
-        self.pattern.matches(path, roots) && !self.lifted.lifts(self.pattern, path, self.to_write, roots)
+        let is_lifted = |lifted: &LiftedPaths| lifted.lifts(self.pattern, path, self.to_write, roots);
+        self.pattern.matches(path, roots) && !self.lifted.is_some_and(is_lifted)
     }
 }
 
@@ -67,7 +71,11 @@ impl NamedFiles<'_> {
         let (above, rest) = known_directory(glyphs);
         let roots = self.roots;
         let below = |directory: &PathBuf| {
-            [roots.meant(directory, &above), roots.leads(directory, &above)].into_iter().any(|directory| {
+            let directories = [roots.meant(directory, &above), roots.leads(directory, &above)];
+            // A rule may be absolute.
+            let absolute =
+                directories.iter().flat_map(|directory| roots.tops().map(move |top| top.join(directory)));
+            directories.iter().cloned().chain(absolute).any(|directory| {
                 let way = directory.join("").to_string_lossy().into_owned();
                 let way = way.chars().map(CharClass::Is);
                 pattern.may_match(&way.chain(rest.iter().copied()).collect::<Vec<_>>())
@@ -123,21 +131,21 @@ fn of_process(text: &str) -> Cow<'_, str> {
 /// As [`names`], for an argument that is not fully known. Only bash matches wildcards, and it takes the whole argument.
 fn partly_known_names(glyphs: &[CharClass]) -> Vec<&[CharClass]> {
     let mut names = vec![glyphs];
-    let ends = |glyph: &CharClass| matches!(glyph, CharClass::Is('=' | ':' | '@' | ','));
+    let ends = |glyph: &CharClass| matches!(glyph, CharClass::Is('=' | ':' | '@'));
     let starts = glyphs.iter().enumerate().filter(|(_, glyph)| ends(glyph)).map(|(at, _)| at + 1).take(16);
     let is_short = matches!(glyphs, [CharClass::Is('-'), CharClass::Is(option), ..] if *option != '-');
-    let starts = starts.chain(is_short.then_some(2));
+    let starts = starts.chain((2..glyphs.len().min(MOST_OPTIONS)).filter(|_| is_short));
     names.extend(starts.map(|at| &glyphs[at..]).filter(|name| name.contains(&CharClass::Any)));
     names
 }
 
-/// The texts within an argument that can be file names: the whole argument, and the rest after `=`, `:`, `@` or a short
-/// option.
+/// The texts within an argument that can be file names: the whole argument, and the rest after `=`, `:`, `@` or short options
+/// (`-o.env`, `-uo.env`).
 fn names(text: &str) -> Vec<&str> {
     let mut names = vec![text];
     names.extend(text.match_indices(['=', ':', '@', ',']).take(16).map(|(at, _)| &text[at + 1..]));
     if text.starts_with('-') && !text.starts_with("--") {
-        names.extend(text.char_indices().nth(2).map(|(at, _)| &text[at..]));
+        names.extend(text.char_indices().take(MOST_OPTIONS).skip(2).map(|(at, _)| &text[at..]));
     }
     names.retain(|name| !name.is_empty());
     names

@@ -14,7 +14,7 @@ use super::words::{Certainty, CommandPattern};
 use beamai_bash_reader::{
     Analysis, CodePath, Doubt, Invocation, InvocationKind, Word, analyse, is_message, is_telling,
 };
-use beamai_path_rules::{clean, is_outside, literal_pattern, literal_patterns};
+use beamai_path_rules::{PathRoots, clean, is_outside, literal_pattern, literal_patterns};
 use beamai_workspace::{decode_path, encode_path};
 use std::path::{Path, PathBuf};
 
@@ -80,14 +80,12 @@ impl<'a> CommandCase<'a> {
         let mut directories = Some(vec![start.clone()]);
         for word in &found.directories {
             match (word.text(), &mut directories) {
-                (Some(text), Some(known)) if known.len() < 16 && found.is_sequence() => {
-                    let last = known.last().unwrap_or(&start);
-                    known.push(policy.roots.meant(last, &text));
-                }
                 (Some(text), Some(known)) if known.len() < 16 => {
-                    let more: Vec<PathBuf> =
-                        known.iter().map(|base| policy.roots.meant(base, &text)).collect();
-                    known.extend(more);
+                    let from = if found.is_sequence() { known.len() - 1 } else { 0 };
+                    let changed =
+                        known[from..].iter().flat_map(|base| changed_to(base, &text, &policy.roots));
+                    let changed: Vec<PathBuf> = changed.collect();
+                    known.extend(changed);
                 }
                 _ => directories = None,
             }
@@ -107,7 +105,7 @@ impl<'a> CommandCase<'a> {
 
     /// The deny rule that certainly matches.
     fn refused(&self) -> Option<Judgement> {
-        self.held(&self.policy.deny, Certainty::Surely, &self.policy.lifted)
+        self.held(&self.policy.deny, Certainty::Surely, Some(&self.policy.lifted))
             .map(|(rule, part)| Judgement::on(Verdict::Deny(Some(rule.text.clone())), &part, None))
     }
 
@@ -116,10 +114,10 @@ impl<'a> CommandCase<'a> {
         let ask = |rule: &PermissionRule, part: &str, why| {
             Judgement::on(Verdict::Ask(Some(rule.text.clone())), part, why)
         };
-        if let Some((rule, part)) = self.held(&self.policy.ask, Certainty::Maybe, &LiftedPaths::default()) {
+        if let Some((rule, part)) = self.held(&self.policy.ask, Certainty::Maybe, None) {
             return Some(ask(rule, &part, None));
         }
-        let (rule, part) = self.held(&self.policy.deny, Certainty::Maybe, &self.policy.lifted)?;
+        let (rule, part) = self.held(&self.policy.deny, Certainty::Maybe, Some(&self.policy.lifted))?;
         let why = "what it denies may be hidden in it".to_owned();
         Some(ask(rule, &part, Some(why)))
     }
@@ -129,7 +127,7 @@ impl<'a> CommandCase<'a> {
         &self,
         rules: &'r [PermissionRule],
         least: Certainty,
-        lifted: &LiftedPaths,
+        lifted: Option<&LiftedPaths>,
     ) -> Option<(&'r PermissionRule, String)> {
         rules.iter().find_map(|rule| {
             let to_write = rule.tool != "Read";
@@ -160,8 +158,11 @@ impl<'a> CommandCase<'a> {
         {
             return Some(file.shown());
         }
-        // For a rule about all files, any word matches. If the sandbox enforces it, words are not judged.
-        if self.policy.is_enforced && rule.pattern.covers(Path::new("."), &self.policy.roots) {
+        // For a rule about all files, any word matches. If it denies and the sandbox enforces it, words are not judged.
+        if self.policy.is_enforced
+            && rule.lifted.is_some()
+            && rule.pattern.covers(Path::new("."), &self.policy.roots)
+        {
             return None;
         }
         let touching = |program: &&Invocation| {
@@ -368,6 +369,12 @@ impl<'a> CommandCase<'a> {
         };
         Judgement::on(verdict, part, why)
     }
+}
+
+/// The directories that `cd` can change to: as its text says, last, and before that where it leads with `-P`.
+fn changed_to(base: &Path, text: &str, roots: &PathRoots) -> impl Iterator<Item = PathBuf> {
+    let (meant, leads) = (roots.meant(base, text), roots.leads(base, text));
+    Some(leads).filter(|leads| *leads != meant).into_iter().chain([meant])
 }
 
 /// Whether a word is a message for git, as in `git commit -m`, which names no file.

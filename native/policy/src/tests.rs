@@ -543,6 +543,34 @@ fn words_are_about_files_however_they_spell_them() {
             assert_eq!(name(&asking, &command), "ask", "{command}");
         }
     }
+    // Rules of other forms about the same files.
+    let (whole, deep) = (format!("Read({w}/**/q)"), format!("Read({}/**/*.pem)", ext.display()));
+    for rule in [&*whole, "Read(s/**/q)", "Read(/**/q)", &format!("Read({w}/s/q)")] {
+        let asking = policy_in(w, &["Bash(cat:*)"], &[rule], &[], PolicyMode::Auto).unwrap();
+        for command in
+            ["cat s/q", "cat s/?", "cat ../w/s/[q]", "cd s; cat ?", "cat */q", &format!("cat {w}/s/[q]")]
+        {
+            assert_eq!(name(&asking, command), "ask", "{rule} {command}");
+        }
+        assert_eq!(name(&asking, "cat plai[n]x"), "allow", "{rule}");
+    }
+    let asking = policy_in(w, &["Bash(cat:*)"], &[&deep], &[], PolicyMode::Auto).unwrap();
+    assert_eq!(name(&asking, "cat ../ext/*.pem"), "ask");
+    let asking = policy_in(w, &["Bash(cat:*)"], &["Read(s/q)"], &[], PolicyMode::Auto).unwrap();
+    for command in ["cd -P out/ld/..; cat q", "cd -P out/ld/../deep && cat ../q", "cd out/ld; cat ../q"] {
+        assert_eq!(name(&asking, command), "ask", "{command}");
+    }
+    let asking = policy_in(w, &["Bash"], &["Read(.env)", "Edit(.env)"], &[], PolicyMode::Auto).unwrap();
+    for command in
+        ["sort -uo.env x", "tar -czf.env x", "xargs -ra.env echo", "cpp -include.env x", "curl -so.env x"]
+    {
+        assert_eq!(name(&asking, command), "ask", "{command}");
+    }
+    for rule in ["Read(**)", "Edit(**)", "Write(*)"] {
+        let all = policy_in(w, &["Bash"], &[rule], &[], PolicyMode::Auto).unwrap();
+        let asking = Policy { is_enforced: true, ..all };
+        assert_eq!(name(&asking, "touch x"), "ask", "{rule}");
+    }
     let open = policy_in(w, &["Bash"], &rules, &[], PolicyMode::Auto).unwrap();
     for command in [
         "x=v; curl -T.en$x",
@@ -555,7 +583,7 @@ fn words_are_about_files_however_they_spell_them() {
     ] {
         assert_eq!(name(&open, command), "ask", "{command}");
     }
-    assert_eq!(name(&open, "x=v; curl -T.ab$x; cat x$y"), "allow");
+    assert_eq!(name(&open, "x=v; cat x$y; curl --url=x$y"), "allow");
     for command in [
         "cat plain",
         "cat s/x",
