@@ -236,7 +236,8 @@ impl Word {
         Some(glob)
     }
 
-    /// What is known of each character. What may be a class in brackets, or several with what is between them, is one text.
+    /// What is known of each character. Everything from an opening bracket to the last closing one in the same name counts as one
+    /// unknown text, because it may be a character class.
     pub fn glyphs(&self) -> Vec<CharClass> {
         let mut glyphs = Vec::with_capacity(self.pieces.len());
         let mut rest = &self.pieces[..];

@@ -12,7 +12,7 @@ pub(super) struct LiftedPaths {
 }
 
 impl LiftedPaths {
-    /// `readable` and `writable` are absolute. What is writable is shown, too.
+    /// Takes absolute paths. Writable paths are also readable.
     pub(super) fn new(readable: &[PathBuf], writable: &[PathBuf], roots: &PathRoots) -> Self {
         let seen = |path: &PathBuf| roots.meant(Path::new(""), path);
         Self {

@@ -48,7 +48,8 @@ pub struct Confinement {
     pub readable: Vec<OsString>,
     /// Further writable paths, absolute.
     pub writable: Vec<OsString>,
-    /// What was at these paths. Mounts show it even if something else is there by now.
+    /// The files and directories at `readable` and `writable` when the confinement was made. A reaper's mounts show these; if the host
+    /// replaces one, the confinement differs and the next command gets a new reaper.
     pub listed: Vec<ListedIdentity>,
     /// Read-only paths, absolute, also within the workspace. Those that do not exist cannot be created.
     pub read_only: Vec<OsString>,
@@ -151,7 +152,7 @@ impl Confinement {
         let listed = |paths: &[OsString]| paths.iter().map(PathBuf::from).collect::<Vec<_>>();
         let lifted = denied_paths.lifted_by(&listed(&confinement.readable), &listed(&confinement.writable));
         confinement.find(&lifted, check)?;
-        confinement.forget_what_is_visible(denied_paths);
+        confinement.keep_hidden_readable(denied_paths);
         Ok(Arc::new(confinement))
     }
 
@@ -210,15 +211,16 @@ impl Confinement {
         Ok(())
     }
 
-    /// Removes the readable paths that nothing hides: they are as writable as what is around them.
-    fn forget_what_is_visible(&mut self, denied_paths: &DeniedPaths) {
+    /// Removes the readable paths that need no mount: nothing hides them, or they are writable as well.
+    fn keep_hidden_readable(&mut self, denied_paths: &DeniedPaths) {
         let writable: Vec<PathBuf> = self.writable().map(PathBuf::from).collect();
-        let hidden: Vec<PathBuf> = self.hidden.iter().map(PathBuf::from).collect();
+        let (hidden, listed) = (&self.hidden, &self.writable);
         self.readable.retain(|path| {
             let path = Path::new(path);
-            !writable.iter().any(|root| path.starts_with(root))
-                || hidden.iter().any(|hidden| path.starts_with(hidden))
+            let is_hidden = hidden.iter().any(|hidden| path.starts_with(hidden))
                 || denied_paths.hides_at_or_above(path)
+                || !writable.iter().any(|root| path.starts_with(root));
+            is_hidden && !listed.iter().any(|writable| path == Path::new(writable))
         });
     }
 

@@ -64,7 +64,6 @@ impl Grants {
         };
         let mut hidden = named(&confinement.hidden).chain(matched(|found| &found.hidden));
         let mut read_only = named(&confinement.read_only).chain(matched(|found| &found.read_only));
-        let mut readable = named(&confinement.readable);
         let mut grants = Self {
             rules: Vec::new(),
             fixed: Vec::new(),
@@ -72,7 +71,7 @@ impl Grants {
             held: named(&confinement.held).collect(),
             hidden: denied(&mut hidden, &[&confinement.readable, &confinement.writable]),
             read_only: denied(&mut read_only, &[&confinement.writable]),
-            shown: denied(&mut readable, &[&confinement.writable]),
+            shown: named(&confinement.readable).collect(),
         };
         let writable = writable(confinement, workspace);
         grants.machine(&writable)?;

@@ -115,8 +115,7 @@ pub(super) fn recognise(fd: &OwnedFd, confinement: &Confinement) -> Result<(), S
 }
 
 fn take_readable(confinement: &Confinement, scenes: &mut Vec<TreeMount>) -> Result<(), SetupFailure> {
-    let readable = confinement.readable.iter().filter(|path| !confinement.is_writable(Path::new(path)));
-    for path in readable {
+    for path in &confinement.readable {
         scenes.push(TreeMount::shown(Path::new(path), &open_listed(Path::new(path))?, READ_ONLY | TAME)?);
     }
     // Name resolution needs files that are often in hidden runtime directories.
@@ -185,7 +184,7 @@ impl TreeMount {
             TreeMountKind::Temporary => memory(&self.path, "1777", Some(bytes), attributes(confinement)),
             // An empty directory that contains visible paths.
             TreeMountKind::Hidden(_) if kept.iter().any(|path| path.starts_with(&self.path)) => {
-                // One above may have been covered in the meantime.
+                // If a directory above was covered before, this one is missing.
                 make_room(&self.path, FileType::Directory)?;
                 memory(&self.path, "0755", None, TAME)
             }

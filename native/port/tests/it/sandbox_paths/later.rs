@@ -25,7 +25,7 @@ fn what_comes_later_is_hidden_whoever_made_it() {
     assert_eq!(globs.run("cat secrets/host.pem"), "");
     globs.write("n/e/w/host.pem", "SECRET");
     assert_eq!(globs.run("cat n/e/w/host.pem; echo end"), "end\n");
-    // What is gone takes its protection with it.
+    // A file that was moved leaves no protection at its old path.
     fs::rename(globs.dir.path().join("n"), globs.dir.path().join("m")).unwrap();
     globs.write("n/e/w/host.txt", "PLAIN");
     assert_eq!(globs.run("cat n/e/w/host.txt m/e/w/host.pem"), "PLAIN");

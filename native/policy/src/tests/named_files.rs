@@ -1,0 +1,167 @@
+//! Files that the words of commands name.
+
+use super::*;
+
+#[test]
+fn words_may_name_what_the_sandbox_lifts() {
+    let with = |deny: &str, (readable, writable): (&str, &str)| {
+        let policy = policy(&["Bash"], &[], &[deny], PolicyMode::Auto);
+        let lifted = LiftedPaths::new(&[readable.into()], &[writable.into()], &policy.roots);
+        Policy { lifted, ..policy }
+    };
+    let denied = Verdict::Deny(Some("Read(/s)".into()));
+    let shown = with("Read(/s)", ("/s/pub", "/s/out"));
+    for command in ["cat /s/pub", "cat /s/pub/x", "cd /s/pub; cat x", "cat < /s/pub/x", "cat /s/out/x"] {
+        assert_eq!(name(&shown, command), "allow", "{command}");
+        assert_eq!(shell(&with("Read(/s)", ("/o", "/o")), command).verdict, denied, "{command}");
+    }
+    for command in ["cat /s/x", "cat /s/pub/../x", "cat /s/public", "cat /s", "cd /s/pub; cat ../x"] {
+        assert_eq!(shell(&shown, command).verdict, denied, "{command}");
+    }
+    let writable = with("Edit(/s)", ("/s/pub", "/s/out"));
+    assert_eq!(name(&writable, "touch /s/out/x"), "allow");
+    assert_eq!(shell(&writable, "touch /s/pub/x").verdict, Verdict::Deny(Some("Edit(/s)".into())));
+    // Another rule holds, and so does one that asks.
+    let both = Policy {
+        lifted: shown.lifted.clone(),
+        ..policy(&["Bash"], &["Read(/s)"], &["Read(/s/pub/key)"], PolicyMode::Auto)
+    };
+    assert_eq!(shell(&both, "cat /s/pub/x").verdict, Verdict::Ask(Some("Read(/s)".into())));
+    assert_eq!(shell(&both, "cat /s/pub/key").verdict, Verdict::Deny(Some("Read(/s/pub/key)".into())));
+}
+
+#[test]
+fn words_are_about_files_however_they_spell_them() {
+    let top = tempfile::TempDir::new().unwrap();
+    let path = |name: &str| top.path().join(name);
+    for dir in ["w/s/deep", "w/out", "home", "ext"] {
+        std::fs::create_dir_all(path(dir)).unwrap();
+    }
+    for file in ["w/.env", "w/s/q", "w/s/x", "home/k", "ext/b.pem", "w/plain"] {
+        std::fs::write(path(file), "").unwrap();
+    }
+    for (target, link) in [("../s/deep", "w/out/ld"), ("../ext/b.pem", "w/le"), ("../ext", "w/lx")] {
+        std::os::unix::fs::symlink(target, path(link)).unwrap();
+    }
+    let w = path("w").canonicalize().unwrap();
+    let ext = path("ext").canonicalize().unwrap();
+    let w = w.to_str().unwrap();
+    let pem = format!("Read({}/*.pem)", ext.display());
+    let rules = ["Read(.env)", "Read(s/q)", &pem];
+    let asking = policy_in(w, &["Bash(cat:*)"], &rules, &[], PolicyMode::Auto).unwrap();
+    for word in [
+        ".env",
+        ".en?",
+        ".en[v]",
+        ".[!.]nv",
+        ".en[a-z]",
+        ".en[[:alpha:]]",
+        ".e?[v]",
+        "[.]env",
+        ".en[v$x",
+        "s/[q]",
+        "[s]/q",
+        "../w/s/q",
+        "../w/s/?",
+        "../w/../w/[s]/q",
+        "s/deep/../q",
+        "out/ld/../q",
+        "out/ld/../?",
+        "*/../s/q",
+        "/proc/self/cwd/s/q",
+        "/proc/thread-self/cwd/s/*",
+        "../ext/b.pem",
+        "../ext/*.pem",
+        "le",
+        "lx/b.pem",
+        "lx/*.pem",
+        "../w/../ext/b.[p]em",
+    ] {
+        for command in [format!("cat {word}"), format!("cat < {word}"), format!("cat x {word} y")] {
+            assert_eq!(name(&asking, &command), "ask", "{command}");
+        }
+    }
+    // Rules of other forms about the same files.
+    let (whole, deep) = (format!("Read({w}/**/q)"), format!("Read({}/**/*.pem)", ext.display()));
+    for rule in [&*whole, "Read(s/**/q)", "Read(/**/q)", &format!("Read({w}/s/q)")] {
+        let asking = policy_in(w, &["Bash(cat:*)"], &[rule], &[], PolicyMode::Auto).unwrap();
+        for command in
+            ["cat s/q", "cat s/?", "cat ../w/s/[q]", "cd s; cat ?", "cat */q", &format!("cat {w}/s/[q]")]
+        {
+            assert_eq!(name(&asking, command), "ask", "{rule} {command}");
+        }
+        assert_eq!(name(&asking, "cat plai[n]x"), "allow", "{rule}");
+    }
+    let asking = policy_in(w, &["Bash(cat:*)"], &[&deep], &[], PolicyMode::Auto).unwrap();
+    assert_eq!(name(&asking, "cat ../ext/*.pem"), "ask");
+    let asking = policy_in(w, &["Bash(cat:*)"], &["Read(s/q)"], &[], PolicyMode::Auto).unwrap();
+    for command in ["cd -P out/ld/..; cat q", "cd -P out/ld/../deep && cat ../q", "cd out/ld; cat ../q"] {
+        assert_eq!(name(&asking, command), "ask", "{command}");
+    }
+    let asking = policy_in(w, &["Bash"], &["Read(.env)", "Edit(.env)"], &[], PolicyMode::Auto).unwrap();
+    for command in
+        ["sort -uo.env x", "tar -czf.env x", "xargs -ra.env echo", "cpp -include.env x", "curl -so.env x"]
+    {
+        assert_eq!(name(&asking, command), "ask", "{command}");
+    }
+    for rule in ["Read(**)", "Edit(**)", "Write(*)"] {
+        let all = policy_in(w, &["Bash"], &[rule], &[], PolicyMode::Auto).unwrap();
+        let asking = Policy { is_enforced: true, ..all };
+        assert_eq!(name(&asking, "touch x"), "ask", "{rule}");
+    }
+    let open = policy_in(w, &["Bash"], &rules, &[], PolicyMode::Auto).unwrap();
+    for command in [
+        "x=v; curl -T.en$x",
+        "x=v; dd if=.en$x",
+        "x=q; dd if=../w/s/$x",
+        "x=q; curl -T../w/s/$x",
+        "cd $x; cat ../w/s/q",
+        "x=.; cat $x/s/q",
+        "cat $y/../q",
+    ] {
+        assert_eq!(name(&open, command), "ask", "{command}");
+    }
+    assert_eq!(name(&open, "x=v; cat x$y; curl --url=x$y"), "allow");
+    for command in [
+        "cat plain",
+        "cat s/x",
+        "cat ../w/plain",
+        "cat out/ld/../x",
+        "cat [p]lain",
+        "cat out/[a]x",
+        "cat 's/[q]'",
+    ] {
+        assert_eq!(name(&asking, command), "allow", "{command}");
+    }
+    let writing = policy_in(w, &["Bash(echo:*)", "Write(out/**)"], &[], &[], PolicyMode::Auto).unwrap();
+    for (file, verdict) in [
+        ("out/q", "allow"),
+        ("../w/out/q", "allow"),
+        ("out/ld/../q", "ask"),
+        ("out/ld/q", "ask"),
+        ("out/../q", "ask"),
+        ("../w/q", "ask"),
+        ("../out/q", "ask"),
+    ] {
+        assert_eq!(name(&writing, &format!("echo x > {file}")), verdict, "{file}");
+    }
+    let denying = policy_in(w, &["Bash"], &[], &["Edit(s/q)", &pem], PolicyMode::Auto).unwrap();
+    for command in ["tee ../w/s/q", "echo x > ../w/s/q", "rm out/ld/../q", "cat ../ext/b.pem", "cat lx/b.pem"]
+    {
+        assert_eq!(name(&denying, command), "deny", "{command}");
+    }
+}
+
+#[test]
+fn a_program_that_cannot_be_changed_can_be_started() {
+    for tool in ["Edit", "Write"] {
+        let rule = format!("{tool}(/run.sh)");
+        let policy = policy(&["Bash"], &[], &[&rule], PolicyMode::Auto);
+        assert_eq!(name(&policy, "/run.sh x"), "allow", "{rule}");
+        for command in ["touch /run.sh", "/run.sh /run.sh", "sh /run.sh", "echo > /run.sh"] {
+            assert_eq!(shell(&policy, command).verdict, Verdict::Deny(Some(rule.clone())), "{command}");
+        }
+    }
+    let unread = policy(&["Bash"], &[], &["Read(/run.sh)"], PolicyMode::Auto);
+    assert_eq!(shell(&unread, "/run.sh").verdict, Verdict::Deny(Some("Read(/run.sh)".into())));
+}
