@@ -29,8 +29,8 @@ const SET: &str = "+euxvEbChmTo:";
 const SET_NAMES: [&str; 9] =
     ["pipefail", "errexit", "nounset", "xtrace", "verbose", "errtrace", "functrace", "noclobber", "monitor"];
 
-/// Options of `shopt` that make patterns match no further file name, as seen from here. `nocaseglob` and `globstar` would.
-const SHOPT: [&str; 4] = ["nullglob", "failglob", "dotglob", "inherit_errexit"];
+/// Options of `shopt` that make patterns match no further file name. `nocaseglob`, `globstar` and `dotglob` would.
+const SHOPT: [&str; 3] = ["nullglob", "failglob", "inherit_errexit"];
 
 const NAMES: &str = "it can set any variable, or run what its subscript holds";
 

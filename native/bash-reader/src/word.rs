@@ -174,6 +174,8 @@ pub(super) fn is_name_char(char: char, is_first: bool) -> bool {
 pub enum CharClass {
     /// This character.
     Is(char),
+    /// Nothing, before a character that is not a dot: at the beginning of a name, wildcards of bash match no dot.
+    NoDot,
     /// Any text within a file name.
     Name,
     /// Any text.
@@ -208,7 +210,7 @@ impl Word {
     pub fn pattern(&self) -> impl Iterator<Item = Option<char>> {
         self.glyphs().into_iter().map(|glyph| match glyph {
             CharClass::Is(char) => Some(char),
-            CharClass::Name | CharClass::Any => None,
+            CharClass::NoDot | CharClass::Name | CharClass::Any => None,
         })
     }
 

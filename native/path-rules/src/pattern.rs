@@ -423,7 +423,8 @@ fn overlap(a: &[CharClass], b: &[CharClass]) -> bool {
     }
     let is_open = |glyph: &CharClass| !matches!(glyph, CharClass::Is(_));
     let below = |rest: &[CharClass]| {
-        let named = rest.iter().take_while(|glyph| **glyph == CharClass::Name).count();
+        let named =
+            rest.iter().take_while(|glyph| matches!(glyph, CharClass::Name | CharClass::NoDot)).count();
         matches!(rest.get(named), None | Some(CharClass::Any | CharClass::Is('/')))
     };
     // Whether an unknown glyph can stand for another one.
@@ -435,6 +436,7 @@ fn overlap(a: &[CharClass], b: &[CharClass]) -> bool {
         next[b.len()] = below(&a[i..]);
         for j in (0..b.len()).rev() {
             next[j] = match (a[i], b[j]) {
+                (CharClass::NoDot, other) => other != CharClass::Is('.') && row[j],
                 (CharClass::Is(x), CharClass::Is(y)) => x == y && row[j + 1],
                 (CharClass::Is(_), open) => next[j + 1] || takes(open, a[i]) && row[j],
                 (open, CharClass::Is(_)) => row[j] || takes(open, b[j]) && next[j + 1],

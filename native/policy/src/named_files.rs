@@ -64,7 +64,7 @@ impl NamedFiles<'_> {
 
     /// Whether a partly known word can name a file that a pattern matches, in any of the directories.
     fn may_denote(&self, word: &Word, pattern: &PathRule) -> bool {
-        partly_known_names(&word.glyphs()).into_iter().any(|name| self.may_be_file(name, pattern))
+        partly_known_names(&word.glyphs()).iter().any(|name| self.may_be_file(name, pattern))
     }
 
     fn may_be_file(&self, glyphs: &[CharClass], pattern: &PathRule) -> bool {
@@ -129,14 +129,25 @@ fn of_process(text: &str) -> Cow<'_, str> {
 }
 
 /// As [`names`], for an argument that is not fully known. Only bash matches wildcards, and it takes the whole argument.
-fn partly_known_names(glyphs: &[CharClass]) -> Vec<&[CharClass]> {
-    let mut names = vec![glyphs];
+fn partly_known_names(glyphs: &[CharClass]) -> Vec<Vec<CharClass>> {
     let ends = |glyph: &CharClass| matches!(glyph, CharClass::Is('=' | ':' | '@'));
     let starts = glyphs.iter().enumerate().filter(|(_, glyph)| ends(glyph)).map(|(at, _)| at + 1).take(16);
     let is_short = matches!(glyphs, [CharClass::Is('-'), CharClass::Is(option), ..] if *option != '-');
     let starts = starts.chain((2..glyphs.len().min(MOST_OPTIONS)).filter(|_| is_short));
-    names.extend(starts.map(|at| &glyphs[at..]).filter(|name| name.contains(&CharClass::Any)));
-    names
+    let within = starts.map(|at| glyphs[at..].to_vec()).filter(|name| name.contains(&CharClass::Any));
+    std::iter::once(without_hidden(glyphs)).chain(within).collect()
+}
+
+/// A pattern of bash, whose wildcards match no dot at the beginning of a name.
+fn without_hidden(glyphs: &[CharClass]) -> Vec<CharClass> {
+    let mut last = CharClass::Is('/');
+    let mut pattern = Vec::with_capacity(glyphs.len());
+    for glyph in glyphs {
+        pattern.extend((last == CharClass::Is('/') && *glyph == CharClass::Name).then_some(CharClass::NoDot));
+        pattern.push(*glyph);
+        last = *glyph;
+    }
+    pattern
 }
 
 /// The texts within an argument that can be file names: the whole argument, and the rest after `=`, `:`, `@` or short options

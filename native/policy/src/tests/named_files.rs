@@ -57,7 +57,7 @@ fn words_are_about_files_however_they_spell_them() {
         ".en[a-z]",
         ".en[[:alpha:]]",
         ".e?[v]",
-        "[.]env",
+        ".[e]nv",
         ".en[v$x",
         "s/[q]",
         "[s]/q",
@@ -149,6 +149,36 @@ fn words_are_about_files_however_they_spell_them() {
     for command in ["tee ../w/s/q", "echo x > ../w/s/q", "rm out/ld/../q", "cat ../ext/b.pem", "cat lx/b.pem"]
     {
         assert_eq!(name(&denying, command), "deny", "{command}");
+    }
+}
+
+/// As bash does, unless `dotglob` or `GLOBIGNORE` is set, which ask by themselves.
+#[test]
+fn wildcards_at_the_beginning_of_a_name_match_no_dot() {
+    for rule in
+        ["Read(.env)", "Read(**/.env)", "Read(.env*)", "Read(/w/.env)", "Read(src/.env)", "Read(.config/**)"]
+    {
+        let policy = policy(&["Bash"], &[rule], &[], PolicyMode::Auto);
+        for command in
+            ["ls *", "cat [A-Z]*", "wc -l *.[ch]", "wc -l src/*", "cat ?env src/[!a]env [.]env", "ls */*"]
+        {
+            assert_eq!(name(&policy, command), "allow", "{rule}: {command}");
+        }
+    }
+    let policy = policy(&["Bash"], &["Read(.env)"], &[], PolicyMode::Auto);
+    for command in [
+        "cat .*",
+        "cat .e[n]v",
+        "cat ./.?nv",
+        "cat */.env*",
+        "cat src/.en?",
+        "cat $x*",
+        "cat {,x}.e*",
+        "cat \"$x\"*",
+        "shopt -s dotglob; cat *",
+        "GLOBIGNORE=x; cat *",
+    ] {
+        assert_eq!(name(&policy, command), "ask", "{command}");
     }
 }
 
