@@ -316,7 +316,7 @@ async def nobody(world, mode):
     async with connect(world, mode) as client:
         write = {"path": "w.txt", "content": "x"}
         error = await fails(client, "file_write", write, "permission_denied", "needs_approval")
-        assert "--allow 'Write'" in error["message"], error
+        assert "--allow 'Write(./w.txt)'" in error["message"], error
         value = await succeeds(client, "human_input", {"questions": [{"question": "Well?"}]})
         assert value["outcome"] == "no_frontend", value
 
