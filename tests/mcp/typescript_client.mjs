@@ -132,7 +132,7 @@ async function over(name, connect, place, stop) {
     const alone = client();
     await connect(alone);
     const error = await fails(alone, 'file_write', { path: 'v', content: '' }, 'permission_denied', 'needs_approval');
-    assert(error.message.includes("--allow 'Write(./w.txt)'"), error.message);
+    assert(error.message.includes("--allow 'Write(./v)'"), error.message);
     const questions = [{ question: 'Well?' }];
     assert.equal((await succeeds(alone, 'human_input', { questions })).outcome, 'no_frontend');
     await leave(alone);

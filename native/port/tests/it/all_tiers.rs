@@ -399,6 +399,7 @@ const DIFFERS: &[(&str, &str)] = &[
     ("sandbox_secrets::secrets_are_hidden_unless_the_host_shows_them", "hidden files"),
     ("sandbox_files::the_temporary_directory_of_the_machine_may_be_the_workspace", "files that rules deny"),
     ("sandbox_limits::memory_of_nobody", "shared memory and queues"),
+    ("sandbox_limits::memory_that_calls_of_system_v_keep", "shared memory and queues"),
     ("sandbox_limits::memory_that_looks_like_files", "`/tmp` and `/dev/shm`"),
     ("sandbox_files::devices_of_the_machine_are_not_there", "hidden files"),
     ("sandbox_secrets::what_is_hidden_is_a_document_where_programs_read_one", "hidden files"),

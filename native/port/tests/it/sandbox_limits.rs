@@ -148,6 +148,16 @@ fn memory_of_nobody() {
     }
 }
 
+/// Segments that no process has attached, and semaphores, where the Linux kernel does not limit them.
+#[test]
+fn memory_that_calls_of_system_v_keep() {
+    let command = "python3 -c \"import ctypes, time; c=ctypes.CDLL(None); \
+                   print(all(c.semget(0, 32000, 0o1600) >= 0 for _ in range(200)), flush=True); time.sleep(50)\"";
+    let error =
+        Env::under(json!({"memory": 256 << 20})).fails(json!({"command": command, "timeout": 40_000}));
+    assert_eq!(error.reason, Reason::OutOfMemory, "{error:?}");
+}
+
 #[test]
 fn a_swarm_of_short_processes_does_not_keep_the_memory_from_being_looked_at() {
     let env = Env::under(json!({"memory": 128 << 20}));

@@ -26,6 +26,8 @@ pub(super) struct MemoryMeter {
     most: Option<u32>,
     /// Whether this process is the init of a pid namespace.
     has_pids: bool,
+    /// Whether it has an IPC namespace.
+    has_ipc: bool,
     next: Instant,
 }
 
@@ -46,6 +48,7 @@ impl MemoryMeter {
             limit,
             most,
             has_pids: profile.has_pids(),
+            has_ipc: profile.has_ipc(),
             next: Instant::now() + pause(limit, Duration::ZERO),
         })
     }
@@ -80,7 +83,8 @@ impl MemoryMeter {
         let all: Vec<(Pid, ProcessUsage)> =
             pids.into_iter().filter_map(|pid| Some((pid, whole(pid)?))).collect();
         let threads = all.iter().map(|(_, used)| used.threads).sum();
-        let sum = all.iter().fold(0_u64, |sum, (_, used)| sum.saturating_add(used.memory.0));
+        let kept = if self.has_ipc { shared_memory::of_no_process() } else { 0 };
+        let sum = all.iter().fold(kept, |sum, (_, used)| sum.saturating_add(used.memory.0));
         let shareable = all.iter().fold(0_u64, |sum, (_, used)| sum.saturating_add(used.shareable.0));
         // Mapped objects may be empty, but they hold no more than all shared memory of the machine.
         let machine = shared_memory::of_the_machine();
@@ -93,7 +97,7 @@ impl MemoryMeter {
         if most <= self.limit {
             return (most, threads);
         }
-        (exactly(&all, objects), threads)
+        (exactly(&all, objects).saturating_add(kept), threads)
     }
 }
 

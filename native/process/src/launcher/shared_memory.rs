@@ -1,4 +1,4 @@
-//! Shared memory that belongs to no file: anonymous shared memory, segments of System V, and memory files.
+//! Memory that belongs to no file and not to one process: anonymous shared memory, memory files, and what System V's calls keep.
 //!
 //! Its pages stay until the last mapping of the object is gone, also those that are in no page table any more, for
 //! instance after `MADV_DONTNEED`. The Linux kernel counts these for no process, and tells the size of an object only
@@ -42,6 +42,29 @@ fn mapped(line: &str) -> Option<((String, u64), u64)> {
     Some((object, offset.saturating_add(hex(end)?.saturating_sub(hex(start)?))))
 }
 
+/// Bytes of what System V's calls of this process's IPC namespace keep without any process: segments that none has attached,
+/// semaphores, and messages.
+pub(super) fn of_no_process() -> u64 {
+    let text = |name| std::fs::read_to_string(format!("/proc/sysvipc/{name}")).unwrap_or_default();
+    detached(&text("shm")) + column(&text("sem"), 3) * SEMAPHORE + column(&text("msg"), 3)
+}
+
+/// Bytes of a semaphore in the Linux kernel: each has a cache line.
+const SEMAPHORE: u64 = 64;
+
+/// Bytes in memory and swapped out of the segments that no process has attached, from `/proc/sysvipc/shm`.
+fn detached(segments: &str) -> u64 {
+    let is_detached = |line: &&str| line.split_ascii_whitespace().nth(6) == Some("0");
+    let lines: Vec<&str> = segments.lines().filter(is_detached).collect();
+    column(&lines.join("\n"), 14) + column(&lines.join("\n"), 15)
+}
+
+/// The sum of a column; headings do not count.
+fn column(table: &str, at: usize) -> u64 {
+    let value = |line: &str| line.split_ascii_whitespace().nth(at)?.parse::<u64>().ok();
+    table.lines().filter_map(value).fold(0, u64::saturating_add)
+}
+
 /// An upper bound for all shared memory of the machine: what is in memory, and all that is swapped out.
 pub(super) fn of_the_machine() -> u64 {
     let known = rustix::system::sysinfo();
@@ -70,6 +93,18 @@ mod tests {
         objects.add(MAPS);
         objects.add(MAPS);
         assert_eq!(objects.total(), 0x8000 + 0x1000 + 0x1000);
+    }
+
+    #[test]
+    fn segments_count_while_no_process_has_them() {
+        let table = "       key      shmid perms  size  cpid  lpid nattch   uid   gid  cuid  cgid  atime  dtime  ctime   rss  swap\n\
+                              77          0  1600  4096     1     1      0     0     0     0     0      1      2      3  4096     7\n\
+                              78          1  1600  8192     1     1      2     0     0     0     0      1      2      3  8192     0\n";
+        assert_eq!(detached(table), 4103);
+        assert_eq!(
+            column("       key      semid perms      nsems\n  0  0  600  250\n  0  1  600  8\n", 3),
+            258
+        );
     }
 
     #[test]
