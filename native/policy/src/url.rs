@@ -2,7 +2,7 @@
 
 use beamai_base::Domains;
 use globset::{GlobBuilder, GlobMatcher};
-use url::Url;
+use url::{Host, Url};
 
 /// A compiled pattern.
 #[derive(Debug, Clone)]
@@ -23,7 +23,9 @@ impl UrlPattern {
         if !text.starts_with("http://") && !text.starts_with("https://") {
             return Err("write domain:example.com, or an address that begins with http:// or https://".into());
         }
-        if let Some(host) = text.split('/').nth(2).filter(|host| host.contains(['*', '?', '[', '{'])) {
+        if let Some(host) =
+            text.split('/').nth(2).filter(|host| host.contains(['*', '?', '{']) || host.find('[') > Some(0))
+        {
             return Err(format!("{host:?} has wildcards in the name of the host; write domain:example.com"));
         }
         let glob = GlobBuilder::new(&spelled(text)?).literal_separator(false).build();
@@ -39,24 +41,31 @@ impl UrlPattern {
     }
 }
 
-/// A text of an address with the same escapes as in any other spelling of it (RFC 3986, section 6.2.2): letters, digits and `-._~` have
-/// none, what addresses cannot contain has them, and their digits are upper case.
-fn normal(text: &str) -> String {
+/// A text of an address, or of a pattern for some, with the same escapes as in any other spelling of it. As in RFC 3986, section
+/// 6.2.2, letters, digits and `-._~` have none, what addresses cannot contain has them, and their digits are upper case. Other
+/// characters have none, either, because most servers take both for the same: only `/`, `?`, `#` and `%` keep their escapes, in a query
+/// `&`, `=`, `+`, `#` and `%`.
+fn normal(text: &str, is_pattern: bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(char) = rest.chars().next() {
+    let mut kept = "/?#%";
+    while let Some(first) = rest.chars().next() {
         let code = rest.strip_prefix('%').and_then(|code| u8::from_str_radix(code.get(..2)?, 16).ok());
-        match code {
-            Some(byte) if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) => {
-                out.push(char::from(byte))
+        let decoded = code.map(char::from).filter(|char| char.is_ascii_graphic() && !kept.contains(*char));
+        match (code, decoded.unwrap_or(first)) {
+            (Some(byte), _) if decoded.is_none() => out.push_str(&format!("%{byte:02X}")),
+            (_, char) if char.is_ascii_graphic() && !"\"<>`'|^".contains(char) => {
+                out.extend((is_pattern && decoded.is_some() && "*?[]{},\\".contains(char)).then_some('\\'));
+                out.push(char);
             }
-            Some(byte) => out.push_str(&format!("%{byte:02X}")),
-            None if char.is_ascii_graphic() && !"\"<>`'|^".contains(char) => out.push(char),
-            None => {
+            (_, char) => {
                 char.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| out.push_str(&format!("%{byte:02X}")))
             }
         }
-        rest = &rest[if code.is_some() { 3 } else { char.len_utf8() }..];
+        if first == '?' {
+            kept = "&=+#%";
+        }
+        rest = &rest[if code.is_some() { 3 } else { first.len_utf8() }..];
     }
     out
 }
@@ -72,26 +81,31 @@ fn spelled(text: &str) -> Result<String, String> {
     if !server.username().is_empty() || server.password().is_some() {
         return Err("user names and passwords are not compared; write the address without them".into());
     }
-    if path.split(['/', '?', '#']).any(|name| matches!(&*normal(name), "." | "..")) {
+    if path.split(['/', '?', '#']).any(|name| matches!(&*normal(name, true), "." | "..")) {
         return Err("addresses are requested without the names . and ..; write what they lead to".into());
     }
     let path = path.split('#').next().unwrap_or_default();
-    Ok(format!("{}/{}", origin(&server), normal(path)))
+    Ok(format!("{}/{}", globset::escape(&origin(&server)), normal(path, true)))
 }
 
 /// What a client sends of an address: everything but the fragment.
 fn requested(url: &Url) -> String {
     let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
-    format!("{}{}", origin(url), normal(&format!("{}{query}", url.path())))
+    format!("{}{}", origin(url), normal(&format!("{}{query}", url.path()), false))
 }
 
-/// Scheme, host without the dot of the root, and port.
+/// Scheme, host and port. A name is without the dot of the root, and an IPv4 address mapped to IPv6 is itself.
 fn origin(url: &Url) -> String {
-    let origin = url.origin().ascii_serialization();
-    match url.host_str().and_then(|host| host.strip_suffix('.')) {
-        Some(host) => origin.replacen(&format!("{host}."), host, 1),
-        None => origin,
-    }
+    let host = match url.host() {
+        Some(Host::Ipv6(address)) => match address.to_ipv4_mapped() {
+            Some(address) => address.to_string(),
+            None => format!("[{address}]"),
+        },
+        Some(host) => host.to_string().trim_end_matches('.').to_owned(),
+        None => String::new(),
+    };
+    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    format!("{}://{host}{port}", url.scheme())
 }
 
 #[cfg(test)]
@@ -141,7 +155,41 @@ mod tests {
             let parsed = Url::parse(&format!("https://go.dev/{address}")).unwrap();
             assert!(matches(&format!("https://go.dev/{pattern}"), parsed.as_str()), "{pattern} {parsed}");
         }
-        assert!(!matches("https://go.dev/a/b", "https://go.dev/a%2Fb"));
+        for char in "!$&'()+,:;=@".chars() {
+            let escaped = format!("%{:02x}", u32::from(char));
+            for (pattern, address) in [(char.to_string(), &escaped), (escaped.clone(), &char.to_string())] {
+                let address = format!("https://go.dev/a{address}b/x");
+                assert!(matches(&format!("https://go.dev/a{pattern}b/*"), &address), "{pattern} {address}");
+            }
+        }
+        for (pattern, address) in
+            [("a%2A", "a*"), ("a%5b%5D", "a[]"), ("a\\*", "a%2a"), ("x\\?q=%3a/", "x?q=:%2F")]
+        {
+            assert!(
+                matches(&format!("https://go.dev/{pattern}"), &format!("https://go.dev/{address}")),
+                "{pattern}"
+            );
+        }
+        for (pattern, address) in [
+            ("a/b", "a%2Fb"),
+            ("a%2A", "ab"),
+            ("a%3Fb", "a?b"),
+            ("x\\?a&b=c", "x?a%26b=c"),
+            ("x\\?a=%2b", "x?a=+"),
+        ] {
+            assert!(
+                !matches(&format!("https://go.dev/{pattern}"), &format!("https://go.dev/{address}")),
+                "{pattern}"
+            );
+        }
+        for (pattern, address) in [
+            ("http://127.0.0.1:80/x", "http://[::ffff:127.0.0.1]/x"),
+            ("http://[::ffff:7f00:1]:8/x", "http://127.1:8/x"),
+            ("http://[::1]:8/x", "http://[0::1]:8/x"),
+        ] {
+            assert!(matches(pattern, Url::parse(address).unwrap().as_str()), "{pattern}");
+        }
+        assert!(!matches("http://[::1]/x", "http://127.0.0.1/x"));
         assert!(matches("https://BÜCHER.example:443/x", "https://xn--bcher-kva.example/x"));
         for (pattern, address) in [("x", "x#f"), ("*.pem", "a.pem#f"), ("x\\?k=1", "x?k=1#z"), ("x#f", "x")] {
             assert!(

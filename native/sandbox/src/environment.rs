@@ -44,7 +44,9 @@ pub fn environment(
 }
 
 fn passed(host: impl Iterator<Item = Variable>) -> Vec<Variable> {
-    let mut passed: Vec<Variable> = host.filter(|(name, _)| is_passed(name)).collect();
+    // The places of secrets in a home directory are known only if its path is absolute.
+    let is_known = |(name, value): &Variable| name != "HOME" || Path::new(value).is_absolute();
+    let mut passed: Vec<Variable> = host.filter(|each| is_passed(&each.0) && is_known(each)).collect();
     if !passed.iter().any(|(name, _)| name == "PATH") {
         passed.push(("PATH".into(), DEFAULT_PATH.into()));
     }
@@ -74,6 +76,14 @@ mod tests {
             ("LD_PRELOAD", "x"),
         ]);
         assert_eq!(passed(host.into_iter()), pairs(&[("LC_ALL", "C"), ("PATH", "/bin"), ("TERM", "dumb")]));
+    }
+
+    #[test]
+    fn a_relative_home_is_not_passed_on() {
+        for (home, is_passed) in [("/h", true), ("h", false), ("../h", false), ("", false)] {
+            let all = passed(pairs(&[("HOME", home)]).into_iter());
+            assert_eq!(all.iter().any(|(name, _)| name == "HOME"), is_passed, "{home}");
+        }
     }
 
     #[test]
