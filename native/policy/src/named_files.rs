@@ -10,18 +10,25 @@ use std::path::{Path, PathBuf};
 /// Number of characters of an argument after which it has no short option any more.
 const MOST_OPTIONS: usize = 16;
 
+/// A name that only wildcards match.
+const ANY_NAME: &str = "\u{1}";
+
 /// A rule about files, and what lifts it if it denies.
 #[derive(Clone, Copy)]
 pub(super) struct FileRule<'r> {
     pub(super) pattern: &'r PathRule,
     pub(super) to_write: bool,
     pub(super) lifted: Option<&'r LiftedPaths>,
+    /// Whether a directory counts as all that is in it (`cp x src` for `src/**`).
+    pub(super) has_directories: bool,
 }
 
 impl FileRule<'_> {
     fn matches(&self, path: &Path, roots: &PathRoots) -> bool {
         let is_lifted = |lifted: &LiftedPaths| lifted.lifts(self.pattern, path, self.to_write, roots);
-        self.pattern.matches(path, roots) && !self.lifted.is_some_and(is_lifted)
+        let is_meant = |path: &Path| self.pattern.matches(path, roots);
+        (is_meant(path) || self.has_directories && is_meant(&path.join(ANY_NAME)))
+            && !self.lifted.is_some_and(is_lifted)
     }
 }
 

@@ -25,6 +25,9 @@ const BLIND: &str = "echo printf export unset read kill sleep cd pushd popd exit
 const READERS: &str = "cat head tail more grep egrep fgrep rg wc ls stat diff cmp od hexdump strings sha256sum sha1sum md5sum \
                        cksum test [ cut du basename dirname realpath";
 
+/// Options of `find` that start a program.
+const EXEC: [&str; 4] = ["-exec", "-execdir", "-ok", "-okdir"];
+
 /// A command to judge.
 pub(super) struct CommandCase<'a> {
     policy: &'a Policy,
@@ -133,7 +136,10 @@ impl<'a> CommandCase<'a> {
             let to_write = rule.tool != "Read";
             let part = match (&rule.pattern, rule.files()) {
                 (Some(RulePattern::Command(pattern)), _) => self.part_of_command(pattern, least),
-                (_, Some(pattern)) => self.part_of_path(FileRule { pattern, to_write, lifted }, least),
+                (_, Some(pattern)) => {
+                    let has_directories = lifted.is_none() || !self.policy.is_enforced;
+                    self.part_of_path(FileRule { pattern, to_write, lifted, has_directories }, least)
+                }
                 _ => None,
             };
             Some((rule, part?))
@@ -168,11 +174,15 @@ impl<'a> CommandCase<'a> {
         let touching = |program: &&Invocation| {
             let base = program.system_name().unwrap_or_default();
             let is_other = program.standing == InvocationKind::Wrapper && !matches!(&*base, "xargs" | "env");
-            let is_free = has(BLIND, &base) || rule.to_write && has(READERS, &base);
-            // A program is read when it starts, not written.
-            let is_used = |at| !is_note(program, at) && (at > 0 || !rule.to_write);
-            let names =
-                |(at, word): (usize, &Word)| is_used(at) && self.named_files().denotes(word, rule) >= least;
+            let is_free = has(BLIND, &base)
+                || rule.to_write && (has(READERS, &base) || is_printing(&base, &program.words));
+            // A program is read when it starts, not written. One without a path is none of these files.
+            let is_path = |word: &Word| word.text().is_none_or(|text| text.contains('/'));
+            let is_used =
+                |at, word: &Word| !is_note(program, at) && (at > 0 || !rule.to_write && is_path(word));
+            let names = |(at, word): (usize, &Word)| {
+                is_used(at, word) && self.named_files().denotes(word, rule) >= least
+            };
             !is_other && !is_free && program.words.iter().enumerate().any(names)
         };
         self.found.programs.iter().find(touching).map(Invocation::shown)
@@ -197,7 +207,7 @@ impl<'a> CommandCase<'a> {
             match self.covering(program).or(is_whole) {
                 Some(text) => _ = rule.get_or_insert_with(|| text.to_owned()),
                 None if program.standing == InvocationKind::Harmless => {}
-                None if program.hazard.is_none() && self.open.is_some() => {}
+                None if self.hazard(program).is_none() && self.open.is_some() => {}
                 None => open.push(self.uncovered(program)),
             }
         }
@@ -247,7 +257,7 @@ impl<'a> CommandCase<'a> {
     /// The rule that covers a program.
     fn covering(&self, program: &Invocation) -> Option<&str> {
         let covers = |rule: &&PermissionRule| match &rule.pattern {
-            Some(RulePattern::Command(pattern)) => match &program.hazard {
+            Some(RulePattern::Command(pattern)) => match self.hazard(program) {
                 Some(_) => pattern.is_exact(program),
                 None => pattern.allows(program),
             },
@@ -256,9 +266,21 @@ impl<'a> CommandCase<'a> {
         self.policy.allow.iter().find(covers).map(|rule| &*rule.text)
     }
 
+    /// Why a program can do more than its words say. Where no guard decides about starts, `find` may get `-exec` from an expansion.
+    fn hazard(&self, program: &Invocation) -> Option<String> {
+        let may_start = |word: &Word| {
+            word.has_unknown() && (word.may_split() || EXEC.iter().any(|exec| word.may_be(exec)))
+        };
+        let is_hidden = !self.policy.is_enforced
+            && program.system_name().is_some_and(|name| name == "find")
+            && program.words.iter().any(may_start);
+        let why = || "what find starts may be hidden in it".to_owned();
+        program.hazard.clone().or_else(|| is_hidden.then(why))
+    }
+
     fn uncovered(&self, program: &Invocation) -> Judgement {
         let shown = program.shown();
-        let mut judgement = self.by_default(&shown, program.hazard.clone());
+        let mut judgement = self.by_default(&shown, self.hazard(program));
         let known = program.words.iter().all(|word| word.text().is_some());
         judgement.wanted = vec![if known { format!("Bash({shown})") } else { "Bash".to_owned() }];
         judgement
@@ -272,6 +294,8 @@ impl<'a> CommandCase<'a> {
         let found = self.found.doubts.iter().filter(|doubt| !self.is_waived(doubt));
         let found = found.map(|doubt| (doubt.part.clone(), doubt.why.clone()));
         let lost = match &self.directories {
+            // Only file rules matter, and words are compared with them in all directories.
+            _ if self.open.is_some() => None,
             None => Some((String::new(), "the directory that it changes to is not known".to_owned())),
             Some(all) if all.iter().any(|path| is_outside(path)) => {
                 Some((String::new(), "it changes to a directory outside the workspace".to_owned()))
@@ -323,6 +347,10 @@ impl<'a> CommandCase<'a> {
         let mut paths = self.named_files().paths(&text).unwrap_or_default();
         paths.sort();
         paths.dedup();
+        // A rule for a directory would be about all that is in it.
+        let is_directory =
+            |path: &PathBuf| self.policy.roots.top().is_some_and(|top| top.join(path).is_dir());
+        paths.retain(|path| !is_directory(path));
         let is_one = self.directories.as_ref().is_some_and(|all| all.len() == 1);
         let pattern = match &paths[..] {
             [path] => literal_pattern(&encode_path(path)),
@@ -375,6 +403,18 @@ impl<'a> CommandCase<'a> {
 fn changed_to(base: &Path, text: &str, roots: &PathRoots) -> impl Iterator<Item = PathBuf> {
     let (meant, leads) = (roots.meant(base, text), roots.leads(base, text));
     Some(leads).filter(|leads| *leads != meant).into_iter().chain([meant])
+}
+
+/// Whether a program is `sed` that only prints lines, as in `sed -n 1,50p file`.
+fn is_printing(base: &str, words: &[Word]) -> bool {
+    let [_, option, script, files @ ..] = words else { return false };
+    let is_print = |text: &str| {
+        text.ends_with('p') && text.trim_end_matches('p').bytes().all(|byte| b"0123456789,$".contains(&byte))
+    };
+    base == "sed"
+        && option.text().as_deref() == Some("-n")
+        && script.text().is_some_and(|text| is_print(&text))
+        && files.iter().all(|file| file.text().is_some_and(|text| !text.starts_with('-')))
 }
 
 /// Whether a word is a message for git, as in `git commit -m`, which names no file.

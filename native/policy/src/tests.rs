@@ -318,6 +318,42 @@ fn what_is_asked_names_the_rules_that_would_allow_it() {
     assert_eq!(shell(&none, "git log; ls > x").wanted, ["Bash(git log)", "Bash(ls)", "Write(./x)"]);
 }
 
+/// It would be about all that is in the directory, and the redirection fails.
+#[test]
+fn no_rule_is_offered_for_a_redirection_into_a_directory() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::create_dir(directory.path().join("d")).unwrap();
+    std::os::unix::fs::symlink("d", directory.path().join("l")).unwrap();
+    let top = directory.path().to_str().unwrap();
+    let policy = policy_in(top, &["Bash(echo:*)"], &[], &[], PolicyMode::Auto).unwrap();
+    for target in [".", "d", "d/", "d/..", "l", &format!("{top}/d")] {
+        assert_eq!(shell(&policy, &format!("echo x > {target}")).wanted, Vec::<String>::new(), "{target}");
+    }
+    assert_eq!(shell(&policy, "echo x > d/f").wanted, ["Write(d/f)"]);
+}
+
+#[test]
+fn without_a_guard_find_may_start_what_an_expansion_gives_it() {
+    let find = policy(&["Bash(find:*)"], &[], &[], PolicyMode::Auto);
+    let open = policy(&["Bash"], &[], &["Bash(touch:*)"], PolicyMode::Auto);
+    for command in [
+        "x=-exec; find . $x touch p \\;",
+        "find . -ex${y}ec touch p \\;",
+        "find . \"$@\"",
+        "find . \"${x:--exec}\" touch p \\;",
+        "timeout 5 find . $x",
+    ] {
+        for policy in [&find, &open] {
+            assert_eq!(name(policy, command), "ask", "{command}");
+            let guarded = Policy { is_enforced: true, ..policy.clone() };
+            assert!(command.starts_with("timeout") || name(&guarded, command) == "allow", "{command}");
+        }
+    }
+    for command in ["find src -name '*.c'", "find \"src/$x\" -type f", "find src/*/ -newer x"] {
+        assert_eq!((name(&find, command), name(&open, command)), ("allow", "allow"), "{command}");
+    }
+}
+
 #[test]
 fn where_everything_is_allowed_the_command_itself_is_the_rule_that_is_missing() {
     let (command, deny) = ("\"$(pwd)/tool\" log", ["Bash(git push:*)"]);

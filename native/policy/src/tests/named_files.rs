@@ -152,6 +152,57 @@ fn words_are_about_files_however_they_spell_them() {
     }
 }
 
+/// Where rules do not deny, or the sandbox does not enforce them.
+#[test]
+fn a_directory_is_named_for_what_is_in_it() {
+    let writing = policy(&["Bash"], &["Edit(src/**)"], &[], PolicyMode::Auto);
+    for command in [
+        "cp z src",
+        "cp z src/",
+        "mv z src/.",
+        "install z ./src",
+        "ln -s ../z src/",
+        "cp -r s/. src",
+        "cp -t src z",
+        "rm -rf src",
+        "cp z s*",
+        "cd src; touch .",
+        "sed -ni 1p src/a",
+        "sed -n 1p src/a -i",
+        "sed -n 1p $x src/a",
+        "sed 1p src/a",
+    ] {
+        assert_eq!(name(&writing, command), "ask", "{command}");
+    }
+    for command in [
+        "ls src",
+        "grep -r x src",
+        "cp src/../z out",
+        "cp z source",
+        "sed -n '1,50p' src/a",
+        "sed -n '$p' src/a x",
+    ] {
+        assert_eq!(name(&writing, command), "allow", "{command}");
+    }
+    let reading = policy(&["Bash"], &["Read(s/*)"], &[], PolicyMode::Auto);
+    assert_eq!((name(&reading, "grep -r x s"), name(&reading, "grep -r x t")), ("ask", "allow"));
+    let denying = policy(&["Bash"], &[], &["Read(s/**)"], PolicyMode::Auto);
+    assert_eq!(name(&denying, "cp -r s t"), "deny");
+    let enforced = Policy { is_enforced: true, ..denying };
+    assert_eq!((name(&enforced, "cp -r s t"), name(&enforced, "cat s/q")), ("allow", "deny"));
+}
+
+#[test]
+fn other_directories_do_not_matter_where_every_command_is_allowed() {
+    let policy = policy(&["Bash"], &["Read(s/q)", "Read(/tmp/q)"], &["Edit(.git/**)"], PolicyMode::Auto);
+    for command in ["cd /tmp && ls", "cd .. && ls", "cd $x && make", "cd /usr && cat q"] {
+        assert_eq!(name(&policy, command), "allow", "{command} {:?}", shell(&policy, command));
+    }
+    for command in ["cd /tmp && cat q", "cd $x && cat q", "cd $x && cat s/q", "cd / && cat tmp/q"] {
+        assert_eq!(name(&policy, command), "ask", "{command}");
+    }
+}
+
 /// As bash does, unless `dotglob` or `GLOBIGNORE` is set, which ask by themselves.
 #[test]
 fn wildcards_at_the_beginning_of_a_name_match_no_dot() {
