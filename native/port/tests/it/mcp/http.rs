@@ -63,8 +63,12 @@ impl Server {
     }
 
     fn post(&self, headers: &[(&str, &str)], message: &Value) -> Answer {
+        self.post_to("/mcp", headers, message)
+    }
+
+    fn post_to(&self, target: &str, headers: &[(&str, &str)], message: &Value) -> Answer {
         let usual = [("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream")];
-        self.exchange("POST /mcp", &[&usual, headers].concat(), &message.to_string())
+        self.exchange(&format!("POST {target}"), &[&usual, headers].concat(), &message.to_string())
     }
 
     /// Begins a session.
@@ -114,6 +118,13 @@ fn pages_and_names_of_others_are_kept_out() {
     assert_eq!(server.post(&[("Origin", &own[0]), ("Origin", "http://evil.example")], &hello).status, 400);
     for host in [&format!("localhost:{port}"), "localhost", &format!("[::1]:{port}")] {
         assert_eq!(server.post(&[("Host", host)], &hello).status, 200, "{host}");
+    }
+    for (target, status) in
+        [("http://evil.example/mcp", 403), ("http://me@localhost/mcp", 400), ("http://localhost/mcp", 200)]
+    {
+        for host in ["localhost", "evil.example"] {
+            assert_eq!(server.post_to(target, &[("Host", host)], &hello).status, status, "{target} {host}");
+        }
     }
 }
 
