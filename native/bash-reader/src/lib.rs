@@ -30,7 +30,7 @@ mod wrapper;
 
 pub use git::is_message;
 pub use plain::plain;
-pub use run::is_shell;
+pub use run::{FIND_EXEC, is_shell};
 pub use variable::is_telling;
 pub use word::{CharClass, Word};
 

@@ -23,6 +23,9 @@ pub fn is_shell(name: &str) -> bool {
     SHELLS.contains(&name)
 }
 
+/// Options of `find` that start a program.
+pub const FIND_EXEC: [&str; 4] = ["-exec", "-execdir", "-ok", "-okdir"];
+
 /// Shells, which run the text given with `-c`.
 const SHELLS: [&str; 10] = ["bash", "sh", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish", "yash"];
 
@@ -191,7 +194,7 @@ impl InvocationCollector<'_> {
     fn find(&mut self, words: Vec<Word>, depth: usize) -> Result<()> {
         let is = |word: &Word, names: &[&str]| word.text().is_some_and(|text| names.contains(&&*text));
         let mut rest = &words[..];
-        while let Some(at) = rest.iter().position(|word| is(word, &["-exec", "-execdir", "-ok", "-okdir"])) {
+        while let Some(at) = rest.iter().position(|word| is(word, &FIND_EXEC)) {
             rest = &rest[at + 1..];
             let inner = rest.iter().take_while(|word| !is(word, &[";", "+"])).cloned();
             let inner: Vec<Word> = inner.map(|word| wrapper::filled(word, "{}")).collect();

@@ -12,7 +12,7 @@ use super::starts::has;
 use super::verdict::{Judgement, Verdict};
 use super::words::{Certainty, CommandPattern};
 use beamai_bash_reader::{
-    Analysis, CodePath, Doubt, Invocation, InvocationKind, Word, analyse, is_message, is_telling,
+    Analysis, CodePath, Doubt, FIND_EXEC, Invocation, InvocationKind, Word, analyse, is_message, is_telling,
 };
 use beamai_path_rules::{PathRoots, clean, is_outside, literal_pattern, literal_patterns};
 use beamai_workspace::{decode_path, encode_path};
@@ -24,9 +24,6 @@ const BLIND: &str = "echo printf export unset read kill sleep cd pushd popd exit
 /// Programs that do not write to the files that their arguments name.
 const READERS: &str = "cat head tail more grep egrep fgrep rg wc ls stat diff cmp od hexdump strings sha256sum sha1sum md5sum \
                        cksum test [ cut du basename dirname realpath";
-
-/// Options of `find` that start a program.
-const EXEC: [&str; 4] = ["-exec", "-execdir", "-ok", "-okdir"];
 
 /// A command to judge.
 pub(super) struct CommandCase<'a> {
@@ -269,7 +266,7 @@ impl<'a> CommandCase<'a> {
     /// Why a program can do more than its words say. Where no guard decides about starts, `find` may get `-exec` from an expansion.
     fn hazard(&self, program: &Invocation) -> Option<String> {
         let may_start = |word: &Word| {
-            word.has_unknown() && (word.may_split() || EXEC.iter().any(|exec| word.may_be(exec)))
+            word.has_unknown() && (word.may_split() || FIND_EXEC.iter().any(|exec| word.may_be(exec)))
         };
         let is_hidden = !self.policy.is_enforced
             && program.system_name().is_some_and(|name| name == "find")
