@@ -41,33 +41,40 @@ impl UrlPattern {
     }
 }
 
-/// A text of an address, or of a pattern for some, with the same escapes as in any other spelling of it. As in RFC 3986, section
-/// 6.2.2, letters, digits and `-._~` have none, what addresses cannot contain has them, and their digits are upper case. Other
-/// characters have none, either, because most servers take both for the same: only `/`, `?`, `#` and `%` keep their escapes, in a query
-/// `&`, `=`, `+`, `#` and `%`.
+/// The path and query of an address, or of a pattern for some, as in any other spelling of it. As in RFC 3986, section 6.2.2, letters,
+/// digits and `-._~` have no escapes, what addresses cannot contain has them, and their digits are upper case. What most servers take
+/// for the same is the same, too: other characters with and without their escapes, and `//` and `/` in a path.
 fn normal(text: &str, is_pattern: bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    let mut kept = "/?#%";
+    let mut in_query = false;
     while let Some(first) = rest.chars().next() {
         let code = rest.strip_prefix('%').and_then(|code| u8::from_str_radix(code.get(..2)?, 16).ok());
-        let decoded = code.map(char::from).filter(|char| char.is_ascii_graphic() && !kept.contains(*char));
-        match (code, decoded.unwrap_or(first)) {
-            (Some(byte), _) if decoded.is_none() => out.push_str(&format!("%{byte:02X}")),
-            (_, char) if char.is_ascii_graphic() && !"\"<>`'|^".contains(char) => {
-                out.extend((is_pattern && decoded.is_some() && "*?[]{},\\".contains(char)).then_some('\\'));
-                out.push(char);
-            }
-            (_, char) => {
-                char.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| out.push_str(&format!("%{byte:02X}")))
-            }
-        }
-        if first == '?' {
-            kept = "&=+#%";
-        }
         rest = &rest[if code.is_some() { 3 } else { first.len_utf8() }..];
+        match code {
+            Some(byte) if keeps_escape(byte, in_query) => out.push_str(&format!("%{byte:02X}")),
+            Some(byte) => push(char::from(byte), is_pattern, &mut out),
+            None if first == '/' && !in_query && out.ends_with('/') => {}
+            None => push(first, false, &mut out),
+        }
+        in_query |= first == '?';
     }
     out
+}
+
+/// Whether the escape of a byte means something else than the byte.
+fn keeps_escape(byte: u8, in_query: bool) -> bool {
+    !byte.is_ascii_graphic() || if in_query { "&=+#%" } else { "/?#%" }.contains(char::from(byte))
+}
+
+/// Adds a character, with an escape if addresses cannot contain it. In a pattern it stands for itself.
+fn push(char: char, in_pattern: bool, out: &mut String) {
+    if char.is_ascii_graphic() && !"\"<>`'|^".contains(char) {
+        out.extend((in_pattern && "*?[]{},\\".contains(char)).then_some('\\'));
+        out.push(char);
+    } else {
+        char.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| out.push_str(&format!("%{byte:02X}")));
+    }
 }
 
 /// The pattern in the form that parsed addresses have.
@@ -85,7 +92,7 @@ fn spelled(text: &str) -> Result<String, String> {
         return Err("addresses are requested without the names . and ..; write what they lead to".into());
     }
     let path = path.split('#').next().unwrap_or_default();
-    Ok(format!("{}/{}", globset::escape(&origin(&server)), normal(path, true)))
+    Ok(globset::escape(&origin(&server)) + &normal(&format!("/{path}"), true))
 }
 
 /// What a client sends of an address: everything but the fragment.
@@ -162,9 +169,15 @@ mod tests {
                 assert!(matches(&format!("https://go.dev/a{pattern}b/*"), &address), "{pattern} {address}");
             }
         }
-        for (pattern, address) in
-            [("a%2A", "a*"), ("a%5b%5D", "a[]"), ("a\\*", "a%2a"), ("x\\?q=%3a/", "x?q=:%2F")]
-        {
+        for (pattern, address) in [
+            ("a%2A", "a*"),
+            ("a%5b%5D", "a[]"),
+            ("a\\*", "a%2a"),
+            ("x\\?q=%3a/", "x?q=:%2F"),
+            ("a/*", "/a//b"),
+            ("a/{b,c//d}", "a/c/d"),
+            ("x\\?u=a//b", "x?u=a//b"),
+        ] {
             assert!(
                 matches(&format!("https://go.dev/{pattern}"), &format!("https://go.dev/{address}")),
                 "{pattern}"
@@ -176,6 +189,8 @@ mod tests {
             ("a%3Fb", "a?b"),
             ("x\\?a&b=c", "x?a%26b=c"),
             ("x\\?a=%2b", "x?a=+"),
+            ("x\\?u=a/b", "x?u=a//b"),
+            ("a/b", "a%2F/b"),
         ] {
             assert!(
                 !matches(&format!("https://go.dev/{pattern}"), &format!("https://go.dev/{address}")),
