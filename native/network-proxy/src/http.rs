@@ -190,7 +190,9 @@ fn added(
 ) -> Result<Vec<(HeaderName, HeaderValue)>, ConnectError> {
     let refuse = |why: &str| upstream.refuse(&on.to.to_string(), why);
     let headers = upstream.credentials.headers(&on.to, on.is_encrypted);
-    if !headers.is_empty() && request.method() == Method::TRACE {
+    // Servers may compare methods without case, and one calls it TRACK.
+    let is_trace = ["TRACE", "TRACK"].iter().any(|name| request.method().as_str().eq_ignore_ascii_case(name));
+    if !headers.is_empty() && is_trace {
         return Err(refuse("the answer to TRACE would show the host's credentials"));
     }
     let read = |header: &CredentialHeader| {

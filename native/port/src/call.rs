@@ -8,6 +8,7 @@ use crate::attended_call;
 use crate::options::{self, HostOptions};
 use crate::tool_flags;
 use beamai_base::ToolError;
+use beamai_base::json::parse_bounded;
 use beamai_engine::CallRequest;
 use beamai_engine::catalogue::{self, ToolOrigin};
 use beamai_engine::display::Display;
@@ -184,7 +185,7 @@ fn of_json(json: &str) -> Result<Map<String, Value>, UsageError> {
             UsageError(format!("the arguments cannot be read from standard input: {error}"))
         })?;
     }
-    match serde_json::from_str(&text) {
+    match parse_bounded(text.as_bytes()) {
         Ok(Value::Object(map)) => Ok(map),
         Ok(_) => {
             Err(UsageError(
@@ -192,6 +193,7 @@ fn of_json(json: &str) -> Result<Map<String, Value>, UsageError> {
                     .into(),
             ))
         }
+        Err(error) if error.is_data() => Err(UsageError(format!("the JSON of the arguments {error}"))),
         Err(error) => Err(UsageError(format!(
             "the arguments are not JSON from line {}, column {} on; they can be given as flags, too, see --help after the tool's name",
             error.line(),

@@ -58,8 +58,10 @@ fn they_are_added_for_their_name_and_port_only() {
     assert_eq!(authorization(&server), vec![expected(); 5]);
     assert_eq!(authorization(&other), [None, None]);
     // The answer would have the request in it.
-    let result = fixture.run(&format!("curl -sS -X TRACE http://{at}/"));
-    assert!(used(&result, at)["why"].as_str().unwrap().contains("TRACE"), "{result}");
+    for method in ["TRACE", "trace", "Track"] {
+        let result = fixture.run(&format!("curl -sS -X {method} http://{at}/"));
+        assert!(used(&result, at)["why"].as_str().unwrap().contains("TRACE"), "{result}");
+    }
     // A request that says it is for this server, in a connection to the other one.
     let (said, _) = fixture.said(&[
         &format!("CONNECT {0} HTTP/1.1\r\nHost: {0}\r\n\r\n", other.authority),
