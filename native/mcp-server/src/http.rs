@@ -7,7 +7,7 @@ use crate::server::{ConnectionServer, SharedState};
 use beamai_base::json::count_values;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited, combinators::BoxBody};
 use hyper::body::{Body, Bytes, Incoming};
-use hyper::header::{HOST, HeaderMap, HeaderValue, ORIGIN};
+use hyper::header::{HOST, HeaderMap, ORIGIN};
 use hyper::http::uri::Authority;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -177,9 +177,12 @@ async fn received(
     request: Request<Incoming>,
 ) -> Response<BoxBody<Bytes, Infallible>> {
     let (mut head, body) = request.into_parts();
-    // A target with a host replaces the header (RFC 9112, section 3.2.2).
-    if let Some(host) = head.uri.authority().and_then(|host| HeaderValue::from_str(host.as_str()).ok()) {
-        head.headers.insert(HOST, host);
+    let target = head.uri.authority().map(Authority::as_str);
+    if target.is_some_and(|target| head.headers.get(HOST).is_none_or(|host| host != target)) {
+        return plain(
+            StatusCode::BAD_REQUEST,
+            "the target of a request and its Host are the same\n".to_owned(),
+        );
     }
     if !has_plain_host(&head.headers) {
         return plain(

@@ -45,6 +45,9 @@ impl NamedFiles<'_> {
         let Some(text) = word.text() else {
             return if self.may_denote(word, rule.pattern) { Certainty::Maybe } else { Certainty::No };
         };
+        if is_beneath_descriptor(&text) {
+            return if self.may_denote(word, rule.pattern) { Certainty::Maybe } else { Certainty::No };
+        }
         let roots = self.roots;
         let matches = |directory: &Path, text: &str| {
             let text = of_process(text);
@@ -90,6 +93,11 @@ impl NamedFiles<'_> {
         };
         match self.directories {
             _ if leaves(&rest) => true,
+            // It leads wherever a process is, or a descriptor.
+            _ if above.starts_with("/proc/") || above.starts_with("/dev/") => {
+                let name = rest.rsplit(|glyph| *glyph == CharClass::Is('/')).next().unwrap_or_default();
+                pattern.may_match(&[&[CharClass::Any, CharClass::Is('/')], name].concat())
+            }
             Some(directories) => directories.iter().any(below),
             None => {
                 leaves(glyphs) || pattern.may_match(&[&[CharClass::Any, CharClass::Is('/')], glyphs].concat())
@@ -122,6 +130,19 @@ fn known_directory(glyphs: &[CharClass]) -> (String, Vec<CharClass>) {
 /// Whether a path with a part that is not known has the name `..`.
 fn leaves(glyphs: &[CharClass]) -> bool {
     glyphs.split(|glyph| *glyph == CharClass::Is('/')).any(|name| name == [CharClass::Is('.'); 2])
+}
+
+/// Whether a path leads through a descriptor to a directory, which is not known.
+pub(super) fn is_beneath_descriptor(text: &str) -> bool {
+    let names: Vec<&str> = text.split('/').filter(|name| !matches!(*name, "" | ".")).collect();
+    let is_below = matches!(
+        names[..],
+        ["dev", "fd", _, _, ..]
+            | ["dev", "stdin" | "stdout" | "stderr", _, ..]
+            | ["proc", _, "fd", _, _, ..]
+            | ["proc", _, "task", ..]
+    );
+    is_below && text.starts_with('/')
 }
 
 /// The path for the process's own directories in `/proc`: as it is from the current directory, or from the top.

@@ -32,7 +32,8 @@ fn words_may_name_what_the_sandbox_lifts() {
 
 #[test]
 fn words_are_about_files_however_they_spell_them() {
-    let top = tempfile::TempDir::new().unwrap();
+    // Its name ends as no file below does.
+    let top = tempfile::Builder::new().suffix("-top").tempdir().unwrap();
     let path = |name: &str| top.path().join(name);
     for dir in ["w/s/deep", "w/out", "home", "ext"] {
         std::fs::create_dir_all(path(dir)).unwrap();
@@ -190,6 +191,35 @@ fn a_directory_is_named_for_what_is_in_it() {
     assert_eq!(name(&denying, "cp -r s t"), "deny");
     let enforced = Policy { is_enforced: true, ..denying };
     assert_eq!((name(&enforced, "cp -r s t"), name(&enforced, "cat s/q")), ("allow", "deny"));
+}
+
+/// A descriptor, or the directory of a process, leads anywhere.
+#[test]
+fn paths_through_descriptors_may_be_any() {
+    let asking = policy(&["Bash"], &["Read(s/q)", "Read(/w/s/q)", "Edit(src/**)"], &[], PolicyMode::Auto);
+    for command in [
+        "exec 3<..; cat /dev/fd/3/w/s/q",
+        "exec 3</; cat /proc/self/fd/3/w/s/q",
+        "cat /dev/stdin/q < s",
+        "cat //dev/./fd/3/../s/q",
+        "echo x > /dev/fd/3/w/src/a.c",
+        "rm -r /dev/fd/3/src",
+        "cd /dev/fd/3 3<..; touch w/src/new",
+        "cd /dev/stdin < s; cat q",
+        "cat /proc/*/cwd/s/q",
+        "cat /proc/self/task/*/cwd/s/q",
+        "cat /proc/self/task/7/cwd/s/q",
+        "cat /proc/$x/root/w/s/q",
+    ] {
+        assert_eq!(name(&asking, command), "ask", "{command}");
+    }
+    let reading = policy(&["Bash"], &["Read(s/q)"], &[], PolicyMode::Auto);
+    for command in ["cat /dev/stdin < x", "cat /dev/fd/3 3< x", "cat /proc/self/status", "echo x > /dev/null"]
+    {
+        assert_eq!(name(&reading, command), "allow", "{command}");
+    }
+    let denying = policy(&["Bash"], &[], &["Read(s/q)"], PolicyMode::Auto);
+    assert_eq!(name(&denying, "exec 3<..; cat /dev/fd/3/w/s/q"), "ask");
 }
 
 #[test]

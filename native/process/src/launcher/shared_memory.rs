@@ -46,11 +46,15 @@ fn mapped(line: &str) -> Option<((String, u64), u64)> {
 /// semaphores, and messages.
 pub(super) fn of_no_process() -> u64 {
     let text = |name| std::fs::read_to_string(format!("/proc/sysvipc/{name}")).unwrap_or_default();
-    detached(&text("shm")) + column(&text("sem"), 3) * SEMAPHORE + column(&text("msg"), 3)
+    let messages = text("msg");
+    let cells = column(&text("sem"), 3).saturating_add(column(&messages, 4));
+    [detached(&text("shm")), cells.saturating_mul(CELL), column(&messages, 3)]
+        .into_iter()
+        .fold(0, u64::saturating_add)
 }
 
-/// Bytes of a semaphore in the Linux kernel: each has a cache line.
-const SEMAPHORE: u64 = 64;
+/// Bytes that the Linux kernel needs for a semaphore, and for a message besides its text.
+const CELL: u64 = 64;
 
 /// Bytes in memory and swapped out of the segments that no process has attached, from `/proc/sysvipc/shm`.
 fn detached(segments: &str) -> u64 {
