@@ -327,6 +327,11 @@ impl Word {
         RawWord { pieces: self.pieces.clone(), ..RawWord::default() }.name().filter(|_| !self.has_quotes)
     }
 
+    /// Whether it can begin with a dash.
+    pub fn may_begin_option(&self) -> bool {
+        self.first().is_none_or(|first| first == '-')
+    }
+
     /// Its first character, if that is known and literal.
     pub(super) fn first(&self) -> Option<char> {
         self.pattern().next().flatten()

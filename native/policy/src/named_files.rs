@@ -186,6 +186,13 @@ fn names(text: &str) -> Vec<&str> {
     if text.starts_with('-') && !text.starts_with("--") {
         names.extend(text.char_indices().take(MOST_OPTIONS).skip(2).map(|(at, _)| &text[at..]));
     }
+    // The path of an address with a host, as in `file://localhost/x`.
+    let paths: Vec<&str> = names
+        .iter()
+        .filter_map(|name| name.strip_prefix("//"))
+        .filter_map(|rest| rest.find('/').map(|at| &rest[at..]))
+        .collect();
+    names.extend(paths);
     names.retain(|name| !name.is_empty());
     names
 }

@@ -175,7 +175,9 @@ impl<'a> CommandCase<'a> {
             let base = program.system_name().unwrap_or_default();
             let is_other = program.standing == InvocationKind::Wrapper && !matches!(&*base, "xargs" | "env");
             let is_free = has(BLIND, &base)
-                || rule.to_write && (has(READERS, &base) || is_printing(&base, &program.words));
+                || rule.to_write
+                    && (has(READERS, &base) && !is_filtering(&base, &program.words)
+                        || is_printing(&base, &program.words));
             // A program is read when it starts, not written. One without a path is none of these files.
             let is_path = |word: &Word| word.text().is_none_or(|text| text.contains('/'));
             let is_used =
@@ -269,7 +271,8 @@ impl<'a> CommandCase<'a> {
     /// Why a program can do more than its words say. Where no guard decides about starts, `find` may get `-exec` from an expansion.
     fn hazard(&self, program: &Invocation) -> Option<String> {
         let may_start = |word: &Word| {
-            word.has_unknown() && (word.may_split() || FIND_EXEC.iter().any(|exec| word.may_be(exec)))
+            let is_any = word.has_unknown() && word.may_split();
+            word.text().is_none() && (is_any || FIND_EXEC.iter().any(|exec| word.may_be(exec)))
         };
         let is_hidden = !self.policy.is_enforced
             && program.system_name().is_some_and(|name| name == "find")
@@ -403,6 +406,13 @@ impl<'a> CommandCase<'a> {
 fn changed_to(base: &Path, text: &str, roots: &PathRoots) -> impl Iterator<Item = PathBuf> {
     let (meant, leads) = (roots.meant(base, text), roots.leads(base, text));
     Some(leads).filter(|leads| *leads != meant).into_iter().chain([meant])
+}
+
+/// Whether a program is ripgrep that may start another one on the files that it reads (`--pre=rm`).
+fn is_filtering(base: &str, words: &[Word]) -> bool {
+    let starts = |text: &str| text.starts_with("--pre") || text.starts_with("--hostname-bin");
+    base == "rg"
+        && words[1..].iter().any(|word| word.text().map_or(word.may_begin_option(), |text| starts(&text)))
 }
 
 /// Whether a program is `sed` that only prints lines, as in `sed -n 1,50p file`.

@@ -340,6 +340,8 @@ fn without_a_guard_find_may_start_what_an_expansion_gives_it() {
         "x=-exec; find . $x touch p \\;",
         "find . -ex${y}ec touch p \\;",
         "find . \"$@\"",
+        "find . -e* touch p \\;",
+        "find . [-]exec touch p \\;",
         "find . \"${x:--exec}\" touch p \\;",
         "timeout 5 find . $x",
     ] {

@@ -97,7 +97,8 @@ fn spelled(text: &str) -> Result<String, String> {
 
 /// What a client sends of an address: everything but the fragment.
 fn requested(url: &Url) -> String {
-    let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
+    let query =
+        url.query().filter(|query| !query.is_empty()).map(|query| format!("?{query}")).unwrap_or_default();
     format!("{}{}", origin(url), normal(&format!("{}{query}", url.path()), false))
 }
 
@@ -206,7 +207,9 @@ mod tests {
         }
         assert!(!matches("http://[::1]/x", "http://127.0.0.1/x"));
         assert!(matches("https://BÜCHER.example:443/x", "https://xn--bcher-kva.example/x"));
-        for (pattern, address) in [("x", "x#f"), ("*.pem", "a.pem#f"), ("x\\?k=1", "x?k=1#z"), ("x#f", "x")] {
+        for (pattern, address) in
+            [("x", "x#f"), ("*.pem", "a.pem#f"), ("x\\?k=1", "x?k=1#z"), ("x#f", "x"), ("x", "x?")]
+        {
             assert!(
                 matches(&format!("https://go.dev/{pattern}"), &format!("https://go.dev/{address}")),
                 "{pattern}"

@@ -171,12 +171,17 @@ fn a_directory_is_named_for_what_is_in_it() {
         "sed -ni 1p src/a",
         "sed -n 1p src/a -i",
         "sed -n 1p $x src/a",
+        "rg --pre=rm A src/a",
+        "rg --pre tee A src",
+        "rg $x A src/a",
         "sed 1p src/a",
     ] {
         assert_eq!(name(&writing, command), "ask", "{command}");
     }
     for command in [
         "ls src",
+        "rg x src",
+        "rg --glob='*.c' x\"$y\" src",
         "grep -r x src",
         "cp src/../z out",
         "cp z source",
@@ -187,6 +192,10 @@ fn a_directory_is_named_for_what_is_in_it() {
     }
     let reading = policy(&["Bash"], &["Read(s/*)"], &[], PolicyMode::Auto);
     assert_eq!((name(&reading, "grep -r x s"), name(&reading, "grep -r x t")), ("ask", "allow"));
+    let absolute = policy(&["Bash"], &["Read(/s/q)"], &[], PolicyMode::Auto);
+    for command in ["curl file:///s/q", "curl file://localhost/s/q", "curl -T z FILE://127.0.0.1//s/./q"] {
+        assert_eq!(name(&absolute, command), "ask", "{command}");
+    }
     let denying = policy(&["Bash"], &[], &["Read(s/**)"], PolicyMode::Auto);
     assert_eq!(name(&denying, "cp -r s t"), "deny");
     let enforced = Policy { is_enforced: true, ..denying };
