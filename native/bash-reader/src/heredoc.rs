@@ -16,18 +16,20 @@ pub(super) struct Heredoc {
 /// Operators, longest first.
 const OPERATORS: [&str; 12] = ["&>>", "<<<", "<<-", "&>", "<<", ">>", ">|", "<>", "<&", ">&", "<", ">"];
 
-/// Files to which writing is always allowed.
+/// Files to which writing is always allowed. A command that makes a file that it reads its output or error is doubted.
 const SINKS: [&str; 4] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
 
 impl CommandParser<'_> {
     /// Reads a redirection, if one comes next.
     pub(super) fn redirection(&mut self, simple: &mut SimpleCommand) -> Result<bool> {
+        let mut descriptor = None;
         let digits = self.cursor.upcoming().take_while(char::is_ascii_digit).count();
         let is_operator = |char| matches!(char, '<' | '>');
         if digits > 0 && self.cursor.ahead(digits).is_some_and(is_operator) {
             if digits > 3 {
                 return Err(ParseError::new("the number of a redirection is unusual"));
             }
+            descriptor = self.cursor.upcoming().take(digits).collect::<String>().parse().ok();
             (0..digits).for_each(|_| _ = self.cursor.next());
         } else if self.cursor.starts_with("<(") || self.cursor.starts_with(">(") {
             return Ok(false);
@@ -42,7 +44,10 @@ impl CommandParser<'_> {
         }
         match operator {
             "<<" | "<<-" => self.here(operator == "<<-")?,
-            _ => self.target(operator, simple)?,
+            _ => {
+                let descriptor = descriptor.unwrap_or_else(|| u32::from(!operator.starts_with('<')));
+                self.target(operator, descriptor, simple)?;
+            }
         }
         Ok(true)
     }
@@ -60,12 +65,18 @@ impl CommandParser<'_> {
         Ok(())
     }
 
-    fn target(&mut self, operator: &str, simple: &mut SimpleCommand) -> Result<()> {
+    fn target(&mut self, operator: &str, descriptor: u32, simple: &mut SimpleCommand) -> Result<()> {
         let words = self.word()?.expand(self.home()).unwrap_or_default();
         let [word] =
             <[_; 1]>::try_from(words).map_err(|_| ParseError::new("a redirection names no single file"))?;
         let text = word.text();
-        if operator == "<<<" || is_duplicate(operator, text.as_deref()) {
+        if operator == "<<<" {
+            return Ok(());
+        }
+        let is_stream = |text: &str| matches!(text.trim_end_matches('-'), "1" | "2");
+        let is_moved = matches!(operator, "<" | "<&" | ">&") && !text.as_deref().is_some_and(is_stream);
+        self.out.moves_streams |= is_moved && matches!(descriptor, 1 | 2);
+        if is_duplicate(operator, text.as_deref()) {
             return Ok(());
         }
         // After `>&` bash expands the name twice, even in quotes.

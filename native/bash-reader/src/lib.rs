@@ -66,6 +66,8 @@ pub struct Analysis {
     takes_input: bool,
     /// Names that it unsets.
     unset: Vec<String>,
+    /// Whether a redirection makes its output or error something else than a file that it writes.
+    moves_streams: bool,
 }
 
 impl Analysis {
@@ -134,6 +136,12 @@ pub fn analyse(command: &str, home: Option<&str>) -> Analysis {
     let mut analysis = Analysis::of(home);
     if let Err(ParseError(why)) = parser::read(command, 0, &mut analysis) {
         analysis.doubt(String::new(), &why);
+    }
+    if analysis.moves_streams && !(analysis.reads.is_empty() && analysis.inputs.is_empty()) {
+        analysis.doubt(
+            String::new(),
+            "its output or error may be a file that it reads, and /dev/stdout and /dev/stderr write there",
+        );
     }
     if analysis.takes_input {
         let inputs = std::mem::take(&mut analysis.inputs);

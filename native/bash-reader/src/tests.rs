@@ -469,6 +469,41 @@ fn builtins_set_no_variable_that_changes_what_is_run() {
     }
 }
 
+/// `/dev/stdout` opens again what the output is, for writing.
+#[test]
+fn an_output_that_may_be_a_file_that_is_read_is_doubted() {
+    for command in [
+        "echo x 2<f > /dev/stderr",
+        "echo x 02<f >> /dev/stderr",
+        "echo x 1<f > /dev/stdout",
+        "echo x 3<f 2<&3 >| /dev/stderr",
+        "echo x <f 2<&0 > /dev/stderr",
+        "echo x <f 2>&0 &> /dev/stderr",
+        "echo x 3<f 2>&3- > /dev/stderr",
+        "exec 2<f; echo x > /dev/stderr",
+        "exec 2<f 1>/dev/stderr",
+        "{ echo x > /dev/stderr; } 2<f",
+        "f() { echo x > /dev/stderr; }; f 2<f",
+        "bash -c 'echo x > /dev/stderr' 2<f",
+        "eval 'echo x > /dev/stderr' 2<f",
+        "exec {n}<f; echo x 2<&$n > /dev/stderr",
+        "cp a /dev/stderr 2<f",
+    ] {
+        doubted(command);
+    }
+    for command in [
+        "a > /dev/stderr",
+        "a < f > /dev/stdout",
+        "a < f 2>&1 1>&2",
+        "a < f >&2",
+        "a 3>&1 1>&2 2>&3 3>&-",
+        "a < f 2>&- 2> g",
+        "while read -r -u 3 x; do a; done 3< f 2>&1",
+    ] {
+        assert!(is_sure(command), "{command}: {:?}", analyse(command, HOME));
+    }
+}
+
 #[test]
 fn redirections_that_bash_expands_twice_are_doubted() {
     for command in ["a >& '$(b)'", "a >& \"$x\"", "a >& x*", "a <& x"] {

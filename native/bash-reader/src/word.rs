@@ -238,8 +238,7 @@ impl Word {
         Some(glob)
     }
 
-    /// What is known of each character. Everything from an opening bracket to the last closing one in the same name counts as one
-    /// unknown text, because it may be a character class.
+    /// What is known of each character. A class in brackets is one unknown text, up to the last closing bracket of the name.
     pub fn glyphs(&self) -> Vec<CharClass> {
         let mut glyphs = Vec::with_capacity(self.pieces.len());
         let mut rest = &self.pieces[..];

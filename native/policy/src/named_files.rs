@@ -133,7 +133,7 @@ fn leaves(glyphs: &[CharClass]) -> bool {
 }
 
 /// Whether a path leads through a descriptor to a directory, which is not known.
-pub(super) fn is_beneath_descriptor(text: &str) -> bool {
+fn is_beneath_descriptor(text: &str) -> bool {
     let names: Vec<&str> = text.split('/').filter(|name| !matches!(*name, "" | ".")).collect();
     let is_below = matches!(
         names[..],

@@ -3,7 +3,7 @@
 use super::Policy;
 use super::lifted_paths::LiftedPaths;
 use super::mode::PolicyMode;
-use super::named_files::{FileRule, NamedFiles, is_beneath_descriptor};
+use super::named_files::{FileRule, NamedFiles};
 use super::pattern::RulePattern;
 use super::permission_request::CommandLine;
 use super::repository;
@@ -80,15 +80,17 @@ impl<'a> CommandCase<'a> {
         let mut directories = Some(vec![start.clone()]);
         for word in &found.directories {
             match (word.text(), &mut directories) {
-                // A path of a descriptor that leads to a directory.
-                (Some(text), Some(known))
-                    if known.len() < 16 && !is_beneath_descriptor(&format!("{text}/x")) =>
-                {
+                (Some(text), Some(known)) if known.len() < 16 => {
                     let from = if found.is_sequence() { known.len() - 1 } else { 0 };
                     let changed =
                         known[from..].iter().flat_map(|base| changed_to(base, &text, &policy.roots));
                     let changed: Vec<PathBuf> = changed.collect();
                     known.extend(changed);
+                    // Paths from there lead through descriptors and processes.
+                    let is_open = |path: &PathBuf| path.starts_with("/proc") || path.starts_with("/dev");
+                    if known.iter().any(is_open) {
+                        directories = None;
+                    }
                 }
                 _ => directories = None,
             }

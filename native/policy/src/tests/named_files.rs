@@ -213,14 +213,23 @@ fn paths_through_descriptors_may_be_any() {
         "cat //dev/./fd/3/../s/q",
         "echo x > /dev/fd/3/w/src/a.c",
         "rm -r /dev/fd/3/src",
-        "cd /dev/fd/3 3<..; touch w/src/new",
-        "cd /dev/stdin < s; cat q",
         "cat /proc/*/cwd/s/q",
         "cat /proc/self/task/*/cwd/s/q",
         "cat /proc/self/task/7/cwd/s/q",
         "cat /proc/$x/root/w/s/q",
     ] {
         assert_eq!(name(&asking, command), "ask", "{command}");
+    }
+    let top = tempfile::tempdir().unwrap();
+    let rules = ["Read(s/q)", "Edit(src/**)"];
+    let within = policy_in(top.path().to_str().unwrap(), &["Bash"], &rules, &[], PolicyMode::Auto).unwrap();
+    for command in [
+        "cd /dev/fd/3 3<..; touch w/src/new",
+        "cd /dev/stdin < s; cat q",
+        "cd /dev/fd; cat 3/w/s/q",
+        "cd /proc/self; cd fd; cat 3/q",
+    ] {
+        assert_eq!(name(&within, command), "ask", "{command}");
     }
     let reading = policy(&["Bash"], &["Read(s/q)"], &[], PolicyMode::Auto);
     for command in ["cat /dev/stdin < x", "cat /dev/fd/3 3< x", "cat /proc/self/status", "echo x > /dev/null"]

@@ -46,15 +46,21 @@ fn mapped(line: &str) -> Option<((String, u64), u64)> {
 /// semaphores, and messages.
 pub(super) fn of_no_process() -> u64 {
     let text = |name| std::fs::read_to_string(format!("/proc/sysvipc/{name}")).unwrap_or_default();
-    let messages = text("msg");
-    let cells = column(&text("sem"), 3).saturating_add(column(&messages, 4));
-    [detached(&text("shm")), cells.saturating_mul(CELL), column(&messages, 3)]
+    [detached(&text("shm")), column(&text("sem"), 3).saturating_mul(SEMAPHORE), messages(&text("msg"))]
         .into_iter()
         .fold(0, u64::saturating_add)
 }
 
-/// Bytes that the Linux kernel needs for a semaphore, and for a message besides its text.
-const CELL: u64 = 64;
+/// Bytes of a semaphore in the Linux kernel: each has a cache line.
+const SEMAPHORE: u64 = 64;
+
+/// Bytes that the Linux kernel sets before the text of a message.
+const HEADER: u64 = 48;
+
+/// At most the bytes of all messages, from `/proc/sysvipc/msg`. The Linux kernel rounds each up to less than twice of what it needs.
+fn messages(queues: &str) -> u64 {
+    column(queues, 4).saturating_mul(HEADER).saturating_add(column(queues, 3)).saturating_mul(2)
+}
 
 /// Bytes in memory and swapped out of the segments that no process has attached, from `/proc/sysvipc/shm`.
 fn detached(segments: &str) -> u64 {
@@ -109,6 +115,13 @@ mod tests {
             column("       key      semid perms      nsems\n  0  0  600  250\n  0  1  600  8\n", 3),
             258
         );
+    }
+
+    #[test]
+    fn messages_count_for_what_the_kernel_takes() {
+        let table =
+            "       key      msqid perms      cbytes       qnum\n  0  0  600  9770  10\n  0  1  600  0  4\n";
+        assert_eq!(messages(table), 2 * (9770 + 14 * 48));
     }
 
     #[test]
