@@ -17,7 +17,7 @@ pub(super) struct Heredoc {
 const OPERATORS: [&str; 12] = ["&>>", "<<<", "<<-", "&>", "<<", ">>", ">|", "<>", "<&", ">&", "<", ">"];
 
 /// Files to which writing is always allowed. A command that makes a file that it reads its output or error is doubted.
-const SINKS: [&str; 4] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
+pub(super) const SINKS: [&str; 4] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
 
 impl CommandParser<'_> {
     /// Reads a redirection, if one comes next.

@@ -297,6 +297,11 @@ fn can_change(variable: &str) -> String {
     format!("the variable {variable} can change what is run")
 }
 
+/// Whether a shell may always open this path to write.
+pub fn is_sink(path: &str) -> bool {
+    heredoc::SINKS.contains(&path)
+}
+
 /// Directories of system programs, which rules name without a path.
 pub const SYSTEM_DIRECTORIES: [&str; 6] =
     ["/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/", "/usr/local/sbin/"];

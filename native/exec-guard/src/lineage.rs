@@ -1,7 +1,7 @@
 //! Which start each process comes from, and what that start covers.
 
 use super::task::{self, FileId, ProcessInfo, ProgramImage};
-use beamai_isolation::StartCoverage;
+use beamai_isolation::{StartCoverage, Starter};
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -40,6 +40,12 @@ impl AllowedStart {
         });
         arguments.truncate(cut.unwrap_or(arguments.len()));
         Self { program, has_all_arguments: is_all && cut.is_none(), arguments, coverage }
+    }
+
+    /// A process that comes from it.
+    pub(super) fn starter(&self, pid: i32) -> Starter {
+        let Self { program, arguments, has_all_arguments, coverage } = self.clone();
+        Starter { pid, program, arguments, has_all_arguments, directory: None, coverage }
     }
 
     /// The coverage of a process that comes from one of the two starts, when it is unknown which.

@@ -18,7 +18,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 
 /// Maximum number of symbolic links on one path; the Linux kernel's limit.
-const MAX_LINKS: usize = 40;
+pub(super) const MAX_LINKS: usize = 40;
 /// `PROC_SUPER_MAGIC`: the file system type of `/proc`.
 const PROC: u64 = 0x9fa0;
 

@@ -1,6 +1,7 @@
 //! The thread that decides about the starts beneath one reaper.
 
 use super::expected_start::{ExpectedProgram, ExpectedStart};
+use super::file_open;
 use super::lineage::{AllowedStart, Lineage, PendingStart};
 use super::listener::{Notification, NotificationListener};
 use super::memory::ArgumentList;
@@ -14,11 +15,12 @@ use super::writable::{UnwritableDirs, WriteProtection};
 use beamai_isolation::{Isolation, ProgramStart, StartCoverage, StartDecision, Starter};
 use beamai_sandbox::Confinement;
 use rustix::io::Errno;
+use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// The port's handle of the supervisor thread, which ends when the reaper and all processes beneath it have ended.
 #[derive(Clone)]
@@ -30,6 +32,8 @@ pub(super) struct OrderState {
     lineage: Mutex<Lineage>,
     unwritable: UnwritableDirs,
     found: ProgramCache,
+    /// The start of its own program, once it was allowed.
+    own: OnceLock<Arc<AllowedStart>>,
 }
 
 impl OrderState {
@@ -39,6 +43,7 @@ impl OrderState {
             lineage: Mutex::default(),
             unwritable: UnwritableDirs::default(),
             found: ProgramCache::default(),
+            own: OnceLock::new(),
         }
     }
 
@@ -119,7 +124,7 @@ struct Supervisor {
     guard: GuardHandle,
 }
 
-/// The answer to a start.
+/// The answer to a notification.
 enum StartResponse {
     GoOn,
     Fail(Errno),
@@ -144,6 +149,9 @@ impl Supervisor {
 
     fn answer(&self, report: &Notification) -> Result<StartResponse, Errno> {
         let Some(watch) = self.guard.current().clone() else { return Ok(StartResponse::Fail(Errno::ACCESS)) };
+        if file_open::is_open(report) {
+            return self.opened(report, &watch);
+        }
         let [.., number, _, token] = report.arguments;
         if report.call == libc::SYS_execve && token == watch.vouched.token {
             return self.first(report, &watch, number);
@@ -194,6 +202,32 @@ impl Supervisor {
         }
     }
 
+    /// A file that is opened to write. Only those of the order's own program are judged: what other programs write is their own. A
+    /// process that cannot be looked into is another program.
+    fn opened(&self, report: &Notification, watch: &OrderState) -> Result<StartResponse, Errno> {
+        if watch.covers_everything() {
+            return Ok(StartResponse::GoOn);
+        }
+        let Ok(task) = task::process_of(report.thread).and_then(ProcessInfo::of) else {
+            return Ok(StartResponse::GoOn);
+        };
+        let origin = watch.lineage().origin(&task);
+        let own = watch.own.get().filter(|own| origin.is_some_and(|origin| Arc::ptr_eq(own, &origin)));
+        let Some(own) = own else { return Ok(StartResponse::GoOn) };
+        let path = file_open::opened(report)?;
+        if !self.listener.waits(report.id) {
+            return Ok(StartResponse::Later);
+        }
+        let may_write = |path: OsString| {
+            let file = file_open::file(report, &self.view.root, &path);
+            watch.vouched.judge.writes(&path, file.as_deref(), &own.starter(task.pid))
+        };
+        match path.is_none_or(may_write) {
+            true => Ok(StartResponse::GoOn),
+            false => Ok(StartResponse::Fail(Errno::ACCESS)),
+        }
+    }
+
     /// The first start of an order. A replacement for the program is allowed only if nobody has to be asked; otherwise the
     /// program itself starts, and starts it in turn.
     fn first(
@@ -233,6 +267,9 @@ impl Supervisor {
             }
         };
         let origin = Arc::new(AllowedStart::new(path.clone(), arguments.clone(), true, coverage));
+        if matches!(first, ExpectedProgram::Program(_)) {
+            _ = watch.own.set(Arc::clone(&origin));
+        }
         watch.expect(PendingStart { thread: report.thread, task, file, origin });
         Ok(StartResponse::GoOn)
     }
@@ -243,11 +280,7 @@ impl Supervisor {
         let pid = task.pid;
         let origin = if watch.covers_everything() { None } else { watch.lineage().origin(task) };
         match origin {
-            Some(origin) => {
-                let AllowedStart { program, arguments, has_all_arguments, coverage } =
-                    AllowedStart::clone(&origin);
-                Starter { pid, program, arguments, has_all_arguments, directory: None, coverage }
-            }
+            Some(origin) => origin.starter(pid),
             None => Starter {
                 program: std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default(),
                 arguments: if watch.covers_everything() { task::arguments(pid) } else { Vec::new() },

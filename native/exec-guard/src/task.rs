@@ -148,6 +148,21 @@ pub(super) fn directory(thread: i32) -> Option<PathBuf> {
     std::fs::read_link(path(thread, "cwd")).ok()
 }
 
+/// The access mode of a descriptor; `None` if it is not open.
+pub(super) fn access(thread: i32, descriptor: u32) -> Option<OFlags> {
+    let mut room = [0; 4096];
+    let text = read(&path(thread, &format!("fdinfo/{descriptor}")), &mut room).ok()?;
+    let text = String::from_utf8_lossy(text);
+    let flags = text.lines().find_map(|line| line.strip_prefix("flags:"))?;
+    let flags = u32::from_str_radix(flags.trim(), 8).ok()?;
+    Some(OFlags::from_bits_retain(flags) & OFlags::RWMODE)
+}
+
+/// What a descriptor leads to.
+pub(super) fn link(thread: i32, descriptor: u32) -> Option<OsString> {
+    std::fs::read_link(path(thread, &format!("fd/{descriptor}"))).ok().map(PathBuf::into_os_string)
+}
+
 fn path(pid: i32, name: &str) -> String {
     let mut path = String::with_capacity(32);
     _ = write!(path, "/proc/{pid}/{name}");

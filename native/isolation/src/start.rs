@@ -1,8 +1,8 @@
 //! Program starts in the sandbox, and the decisions about them.
 //!
 //! The exec guard (the crate `beamai-exec-guard`) reports every `execve` and `execveat` before it happens, with the
-//! file and the process that starts it. A judge, which runs in the port outside of the sandbox, decides whether the
-//! program may start.
+//! file and the process that starts it, and every file that a shell opens to write. A judge, which runs in the port outside
+//! of the sandbox, decides whether the program may start.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -182,6 +182,13 @@ pub trait StartJudge: Send + Sync {
     /// Whether a start goes on whoever makes it. Only asked where an order covers everything; what is not admitted is decided about.
     fn admits(&self, _: &ProgramStart) -> bool {
         false
+    }
+
+    /// Whether the command's own shell, or a part of it, may open a file to write, by this path as it gave it, which leads to this file
+    /// (`None`: unknown). Where the path is a descriptor of the shell that is open for reading only, it is the path of that
+    /// descriptor's file. What is refused fails with `EACCES`.
+    fn writes(&self, _path: &OsStr, _file: Option<&Path>, _by: &Starter) -> bool {
+        true
     }
 
     /// Takes a start that needs approval. Dropping `held` refuses it.

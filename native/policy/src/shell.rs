@@ -67,6 +67,26 @@ pub(super) fn open(policy: &Policy) -> Option<Option<String>> {
     rule.map(|rule| Some(rule.text.clone())).or_else(|| (policy.default == PolicyMode::Allow).then_some(None))
 }
 
+/// The allow rule for a tool that covers all these paths.
+fn path_rule<'p>(policy: &'p Policy, paths: &[PathBuf], tool: &str) -> Option<&'p str> {
+    let covers = |rule: &&PermissionRule| match &rule.pattern {
+        _ if rule.tool != tool || !repository::covers_all(rule, paths) => false,
+        None => true,
+        Some(RulePattern::Path(pattern)) => paths.iter().all(|path| pattern.matches(path, &policy.roots)),
+        Some(_) => false,
+    };
+    policy.allow.iter().find(covers).map(|rule| &*rule.text)
+}
+
+/// Whether rules let a shell write to a file that its path leads to while the command runs.
+pub(super) fn may_write(policy: &Policy, file: &Path) -> bool {
+    let file = policy.roots.meant(Path::new(""), file);
+    let is_asked = |rule: &PermissionRule| {
+        rule.tool != "Read" && rule.files().is_some_and(|pattern| pattern.matches(&file, &policy.roots))
+    };
+    !policy.ask.iter().any(is_asked) && path_rule(policy, std::slice::from_ref(&file), "Write").is_some()
+}
+
 impl<'a> CommandCase<'a> {
     /// A command given as text.
     pub(super) fn of(policy: &'a Policy, line: &'a CommandLine) -> Self {
@@ -381,16 +401,7 @@ impl<'a> CommandCase<'a> {
 
     /// The allow rule for a tool that covers a file.
     fn path_rule(&self, file: &Word, tool: &str) -> Option<&str> {
-        let paths = self.named_files().paths(&file.text()?)?;
-        let covers = |rule: &&PermissionRule| match &rule.pattern {
-            _ if rule.tool != tool || !repository::covers_all(rule, &paths) => false,
-            None => true,
-            Some(RulePattern::Path(pattern)) => {
-                paths.iter().all(|path| pattern.matches(path, &self.policy.roots))
-            }
-            Some(_) => false,
-        };
-        self.policy.allow.iter().find(covers).map(|rule| &*rule.text)
+        path_rule(self.policy, &self.named_files().paths(&file.text()?)?, tool)
     }
 
     /// The mode's verdict on a part that no rule covers. It never allows what is not understood.

@@ -5,7 +5,7 @@
 use super::asking::{self, MOST_OPEN, PendingQuestion, StartChoice, lock};
 use beamai_base::{CancelToken, HostHint, Reason, ToolError, excerpt};
 use beamai_isolation::{HeldStart, ProgramStart, StartCoverage, StartDecision, StartJudge, Starter};
-use beamai_policy::starts::{asked_about, shown, shown_starter, written};
+use beamai_policy::starts::{asked_about, shown, shown_process, written};
 use beamai_policy::{NETWORK, StartRules, StartVerdict};
 use beamai_port_tools::shell::output::{RefusedStart, RefusedStarts};
 use beamai_process::Pause;
@@ -13,7 +13,7 @@ use beamai_text::one_line;
 use beamai_tool::{CallContext, Progress};
 use serde_json::{Value, json};
 use std::collections::HashSet;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -169,11 +169,28 @@ impl StartMonitor {
         let refused = RefusedStart {
             program: start.called.to_string_lossy().into_owned(),
             command: one_line(&shown(start)),
-            by: one_line(&shown_starter(start)),
+            by: one_line(&shown_process(&start.starter)),
             rule,
             reason,
         };
-        let hash = blake3::hash(format!("{}\0{}", written(start), refused.by).as_bytes());
+        self.list_refused(refused, &written(start));
+    }
+
+    /// Lists a file that a shell was not allowed to open.
+    fn note_unwritten(&self, path: &OsStr, by: &Starter) {
+        let file = path.to_string_lossy();
+        let refused = RefusedStart {
+            program: file.clone().into_owned(),
+            command: one_line(&format!("> {file}")),
+            by: one_line(&shown_process(by)),
+            rule: None,
+            reason: Some("the text of the command, or a rule, does not have it write there".to_owned()),
+        };
+        self.list_refused(refused, &format!("> {file}"));
+    }
+
+    fn list_refused(&self, refused: RefusedStart, whole: &str) {
+        let hash = blake3::hash(format!("{whole}\0{}", refused.by).as_bytes());
         let StartLog { known, refused: RefusedStarts { listed, more }, .. } = &mut *lock(&self.noted);
         // A shell tries several directories of the PATH, and each attempt is a start.
         if known.contains(&hash) {
@@ -207,7 +224,8 @@ impl StartMonitor {
     /// Ends the command because of a start, which is held until then.
     fn stop(&self, start: &ProgramStart, verdict: AskReason, held: Box<dyn HeldStart>) {
         let AskReason { rule, why, wanted } = verdict;
-        let stopped = StoppingStart { command: shown(start), by: shown_starter(start), rule, why, wanted };
+        let stopped =
+            StoppingStart { command: shown(start), by: shown_process(&start.starter), rule, why, wanted };
         {
             let mut noted = lock(&self.noted);
             if noted.has_ended {
@@ -243,7 +261,7 @@ impl StartMonitor {
 
     /// The approval request for the host.
     fn request(&self, id: &str, start: &ProgramStart, verdict: &AskReason) -> Value {
-        let ((shown, size), by) = (asked_about(start), shown_starter(start));
+        let ((shown, size), by) = (asked_about(start), shown_process(&start.starter));
         let because = verdict.why.as_ref().map(|why| format!(", because {why}")).unwrap_or_default();
         let directory = start.starter.directory.as_deref().unwrap_or(Path::new("?")).to_string_lossy();
         json!({
@@ -343,6 +361,15 @@ impl StartJudge for CommandStartJudge {
 
     fn admits(&self, start: &ProgramStart) -> bool {
         self.0.rules.admits(start)
+    }
+
+    fn writes(&self, path: &OsStr, file: Option<&Path>, by: &Starter) -> bool {
+        let Self(starts) = self;
+        let may_write = starts.rules.writes(path, file);
+        if !may_write {
+            starts.note_unwritten(path, by);
+        }
+        may_write
     }
 
     fn hold(&self, start: ProgramStart, held: Box<dyn HeldStart>) {

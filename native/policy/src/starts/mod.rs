@@ -20,15 +20,16 @@ pub use table::{ProgramEntry, ProgramKind, ProgramParts, TABLE};
 use super::mode::PolicyMode;
 use super::permission_request::{CommandLine, Operand};
 use super::rule::PermissionRule;
-use super::shell::{CommandCase, open};
+use super::shell::{CommandCase, may_write, open};
 use super::words::CommandPattern;
 use super::{PermissionRequests, Policy};
 use beamai_base::Result;
-use beamai_bash_reader::{Analysis, Invocation, InvocationKind, Word, is_shell, started};
+use beamai_bash_reader::{Analysis, Invocation, InvocationKind, Word, is_shell, is_sink, started};
 use beamai_isolation::{ProgramStart, StartCoverage, Starter};
 use beamai_text::extent;
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -212,6 +213,16 @@ impl StartRules {
         self.deny.rule(start).is_none()
     }
 
+    /// Whether the command's shell may open a file to write, by this path, which leads to this file (`None`: unknown). Its text shows
+    /// the paths, and rules cover them; the command may since have made a link there.
+    pub fn writes(&self, path: &OsStr, file: Option<&Path>) -> bool {
+        let path = crate::bytes::text(path);
+        let is_shown = || lock(&self.foreseen).writes.iter().any(|word| word.may_be(&path));
+        self.approval != CommandApproval::Parts
+            || is_sink(&path)
+            || is_shown() && file.is_some_and(|file| may_write(&self.policy(), file))
+    }
+
     /// Decides about a start.
     pub fn judge(&self, start: &ProgramStart) -> StartVerdict {
         if let Some(rule) = self.deny.rule(start) {
@@ -374,9 +385,9 @@ pub fn shown(start: &ProgramStart) -> String {
     cut(written(start), SHOWN)
 }
 
-/// The starter as a command for display, shortened.
-pub fn shown_starter(start: &ProgramStart) -> String {
-    cut(called::written(&start.starter.program, &start.starter.arguments), SHOWN)
+/// A process as a command for display, shortened.
+pub fn shown_process(process: &Starter) -> String {
+    cut(called::written(&process.program, &process.arguments), SHOWN)
 }
 
 /// A start as a command for a question, shortened, and what a person must know of its size.

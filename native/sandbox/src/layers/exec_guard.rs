@@ -1,4 +1,5 @@
-//! A filter that passes every program start to the port for a decision (see `guard`).
+//! A filter that passes every program start, and files that shells open to write, to the port for a decision (see the crate
+//! `beamai-exec-guard`).
 
 use super::{Layer, LayerContext};
 use crate::{Confinement, SetupFailure};
@@ -6,10 +7,9 @@ use libc::sock_filter;
 use rustix::io::Errno;
 use std::os::fd::{FromRawFd, OwnedFd};
 
-/// Offsets of the call's number, architecture and first argument in the filter's data.
+/// Offsets of the call's number and architecture in the filter's data.
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
-const FIRST_ARGUMENT: u32 = if cfg!(target_endian = "little") { 16 } else { 20 };
 /// First number of x32 calls.
 const OTHER_NUMBERS: u32 = 0x4000_0000;
 /// The Linux kernel's constant for this architecture.
@@ -55,35 +55,97 @@ fn may_be_looked_into(stage: &LayerContext<'_>) -> bool {
     }
 }
 
-/// Reports both exec calls. Also prevents processes from disguising a program start: no test or build changes the
-/// memory layout that the Linux kernel reports for a process.
+/// The offset of the lower half of an argument.
+const fn argument(nth: u32) -> u32 {
+    16 + 8 * nth + if cfg!(target_endian = "little") { 0 } else { 4 }
+}
+
+/// `open`, where it exists; elsewhere a number that no call has.
+#[cfg(target_arch = "x86_64")]
+const OPEN: u32 = libc::SYS_open as u32;
+#[cfg(not(target_arch = "x86_64"))]
+const OPEN: u32 = OTHER_NUMBERS;
+
+/// Positions in the filter that jumps lead to.
+const NEXT: usize = 0;
+const NATIVE_CALL: usize = 3;
+const PRCTL: usize = 11;
+const OPENAT_CALL: usize = 14;
+const OPEN_CALL: usize = 18;
+const FLAGS: usize = 21;
+const REPORT: usize = 26;
+const ALLOW: usize = 27;
+
+/// A filter as it is written.
+struct FilterProgram(Vec<sock_filter>);
+
+impl FilterProgram {
+    fn push(&mut self, code: u32, k: u32) -> &mut Self {
+        self.0.push(sock_filter { code: code as u16, jt: 0, jf: 0, k });
+        self
+    }
+
+    fn load(&mut self, offset: u32) -> &mut Self {
+        self.push(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, offset)
+    }
+
+    fn answer(&mut self, action: u32) -> &mut Self {
+        self.push(libc::BPF_RET | libc::BPF_K, action)
+    }
+
+    /// Jumps forward if a comparison with `k` holds, and if it does not.
+    fn jump(&mut self, comparison: u32, k: u32, then: usize, otherwise: usize) -> &mut Self {
+        let own = self.0.len();
+        let distance = |to: usize| to.checked_sub(own + 1).and_then(|by| u8::try_from(by).ok()).unwrap_or(0);
+        let code = (libc::BPF_JMP | comparison | libc::BPF_K) as u16;
+        self.0.push(sock_filter { code, jt: distance(then), jf: distance(otherwise), k });
+        self
+    }
+}
+
+/// Reports both exec calls, and each call that opens a file as a redirection of a shell does: one that is made if it is not there,
+/// with a descriptor that programs inherit. Files that only their maker can read (`O_EXCL`, mode 0600) are temporary ones of shells.
+/// Also prevents processes from disguising a program start: no test or build changes the memory layout that the Linux kernel
+/// reports for a process.
 fn filter() -> Vec<sock_filter> {
-    let statement = |code: u32, k: u32| sock_filter { code: code as u16, jt: 0, jf: 0, k };
-    let load = |offset| statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, offset);
-    let answer = |action| statement(libc::BPF_RET | libc::BPF_K, action);
-    let jump = |code: u32, k: u32, jt: u8, jf: u8| sock_filter {
-        code: (libc::BPF_JMP | code | libc::BPF_K) as u16,
-        jt,
-        jf,
-        k,
-    };
-    let equal = |number: libc::c_long, jt| jump(libc::BPF_JEQ, number as u32, jt, 0);
-    vec![
-        load(ARCHITECTURE),
-        jump(libc::BPF_JEQ, NATIVE, 1, 0),
-        answer(libc::SECCOMP_RET_KILL_PROCESS),
-        load(NUMBER),
-        jump(libc::BPF_JGE, OTHER_NUMBERS, 5, 0),
-        equal(libc::SYS_execve, 6),
-        equal(libc::SYS_execveat, 5),
-        equal(libc::SYS_prctl, 1),
-        answer(libc::SECCOMP_RET_ALLOW),
-        load(FIRST_ARGUMENT),
-        jump(libc::BPF_JEQ, libc::PR_SET_MM.cast_unsigned(), 0, 2),
-        answer(libc::SECCOMP_RET_ERRNO | libc::EPERM.cast_unsigned()),
-        answer(libc::SECCOMP_RET_USER_NOTIF),
-        answer(libc::SECCOMP_RET_ALLOW),
-    ]
+    let (equal, has) = (libc::BPF_JEQ, libc::BPF_JSET);
+    let mut filter = FilterProgram(Vec::with_capacity(ALLOW + 1));
+    filter
+        .load(ARCHITECTURE)
+        .jump(equal, NATIVE, NATIVE_CALL, NEXT)
+        .answer(libc::SECCOMP_RET_KILL_PROCESS)
+        .load(NUMBER)
+        .jump(libc::BPF_JGE, OTHER_NUMBERS, ALLOW, NEXT)
+        .jump(equal, libc::SYS_execve as u32, REPORT, NEXT)
+        .jump(equal, libc::SYS_execveat as u32, REPORT, NEXT)
+        .jump(equal, libc::SYS_prctl as u32, PRCTL, NEXT)
+        .jump(equal, libc::SYS_openat as u32, OPENAT_CALL, NEXT)
+        .jump(equal, OPEN, OPEN_CALL, NEXT)
+        .answer(libc::SECCOMP_RET_ALLOW)
+        // PRCTL
+        .load(argument(0))
+        .jump(equal, libc::PR_SET_MM.cast_unsigned(), NEXT, ALLOW)
+        .answer(libc::SECCOMP_RET_ERRNO | libc::EPERM.cast_unsigned())
+        // OPENAT_CALL: the mode is kept, then the flags are looked at.
+        .load(argument(3))
+        .push(libc::BPF_ST, 0)
+        .load(argument(2))
+        .push(libc::BPF_JMP | libc::BPF_JA, (FLAGS - OPEN_CALL) as u32)
+        // OPEN_CALL
+        .load(argument(2))
+        .push(libc::BPF_ST, 0)
+        .load(argument(1))
+        // FLAGS
+        .jump(has, libc::O_CLOEXEC.cast_unsigned(), ALLOW, NEXT)
+        .jump(has, libc::O_CREAT.cast_unsigned(), NEXT, ALLOW)
+        .jump(has, libc::O_EXCL.cast_unsigned(), NEXT, REPORT)
+        .push(libc::BPF_LD | libc::BPF_MEM, 0)
+        .jump(equal, 0o600, ALLOW, REPORT)
+        // REPORT
+        .answer(libc::SECCOMP_RET_USER_NOTIF)
+        // ALLOW
+        .answer(libc::SECCOMP_RET_ALLOW);
+    filter.0
 }
 
 /// Installs the filter. A waiting call can only be interrupted by a fatal signal.

@@ -538,3 +538,35 @@ fn env_starts_the_interpreter_of_a_script_and_nothing_else() {
     assert!(case.asks(&by(&other, &["touch", other_text])));
     assert!(case.asks(&by(&other, &["python3", other_text])));
 }
+
+#[test]
+fn a_shell_writes_only_the_files_that_its_text_shows_and_rules_cover() {
+    let rules = json!({"allow": ["Bash(echo:*)", "Write(out/**)", "Write(b c)"], "ask": ["Edit(out/kept)"]});
+    let shown = case(rules, "echo a > out/a; cd out && echo b >> '../b c'; echo c 2> /dev/null", false);
+    let top = shown.dir.path().canonicalize().unwrap();
+    let judge = shown.rules.unwrap();
+    for (path, file, may_write) in [
+        ("out/a", Some("out/a"), true),
+        ("out/a", Some("out/link"), true),
+        ("out/a", Some("out/kept"), false),
+        ("out/a", Some("src/a"), false),
+        ("out/a", Some(".git/config"), false),
+        ("out/a", Some("/etc/passwd"), false),
+        ("out/a", None, false),
+        ("../b c", Some("b c"), true),
+        ("/dev/null", None, true),
+        ("/dev/tty", None, true),
+        ("./out/a", Some("out/a"), false),
+        ("out/b", Some("out/b"), false),
+        ("/dev/fd/3", Some("out/a"), false),
+        ("", None, false),
+    ] {
+        let file = file.map(|file| top.join(file));
+        assert_eq!(judge.writes(OsStr::new(path), file.as_deref()), may_write, "{path} {file:?}");
+    }
+    let any = case(json!({"allow": ["Bash"], "deny": ["Bash(rm:*)"]}), "echo a", false);
+    let whole = case(json!({"deny": ["Bash(rm:*)"]}), "echo a", true);
+    for judge in [any.rules, whole.rules] {
+        assert!(judge.unwrap().writes(OsStr::new("x"), None));
+    }
+}

@@ -2,13 +2,14 @@
 
 mod held;
 mod lineage;
+mod opened;
 mod seen;
 mod supervision;
 
 use crate::common::PROGRAM;
 use beamai_base::CancelToken;
 use beamai_isolation::{
-    HeldStart, Isolation, ProgramStart, SandboxSettings, StartCoverage, StartDecision, StartJudge,
+    HeldStart, Isolation, ProgramStart, SandboxSettings, StartCoverage, StartDecision, StartJudge, Starter,
 };
 use beamai_policy::DeniedPaths;
 use beamai_process::{
@@ -17,9 +18,10 @@ use beamai_process::{
 };
 use beamai_sandbox::Confinement;
 use beamai_workspace::Workspace;
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -32,11 +34,18 @@ struct Recorder {
     decide: Box<Decide>,
     starts: Mutex<Vec<ProgramStart>>,
     held: Mutex<Held>,
+    /// Paths that shells opened to write, and the files that they led to. Those named `refused` are.
+    written: Mutex<Vec<(String, PathBuf)>>,
 }
 
 impl Recorder {
     fn new(decide: impl Fn(&ProgramStart) -> StartDecision + Send + Sync + 'static) -> Arc<Self> {
-        Arc::new(Self { decide: Box::new(decide), starts: Mutex::default(), held: Mutex::default() })
+        Arc::new(Self {
+            decide: Box::new(decide),
+            starts: Mutex::default(),
+            held: Mutex::default(),
+            written: Mutex::default(),
+        })
     }
 
     /// Lets everything start, covering nothing.
@@ -73,6 +82,14 @@ impl StartJudge for Recorder {
     fn decide(&self, start: &ProgramStart) -> StartDecision {
         self.starts.lock().unwrap().push(start.clone());
         (self.decide)(start)
+    }
+
+    fn writes(&self, path: &OsStr, file: Option<&Path>, by: &Starter) -> bool {
+        let path = path.to_str().unwrap();
+        if by.program.ends_with("bash") {
+            self.written.lock().unwrap().push((path.to_owned(), file.unwrap().to_owned()));
+        }
+        !path.ends_with("refused")
     }
 
     fn hold(&self, start: ProgramStart, held: Box<dyn HeldStart>) {

@@ -446,6 +446,29 @@ fn paths_in_commands_are_as_bash_has_them() {
     assert!(answer.is_ok, "{answer:?}");
 }
 
+/// A link is made after the command was judged, before its shell opens the file.
+#[test]
+fn a_redirection_writes_only_where_a_rule_allows_it_when_the_file_is_opened() {
+    let policy = ["Bash(ln:*)", "Bash(mkdir:*)", "Bash(echo:*)", "Write(out/**)"];
+    let policy: Vec<&str> = policy.iter().flat_map(|rule| ["--allow", rule]).collect();
+    for (command, file, is_written) in [
+        ("ln -s ../src/f out/l; echo x > out/l", "src/f", false),
+        ("ln -s ../.git/f out/l; echo x >> out/l", ".git/f", false),
+        ("ln -s ../src out/l; { echo x; } 2> out/l/f", "src/f", false),
+        ("ln -s f out/l; echo x > out/l", "out/f", true),
+        ("ln -s ../src out/l && (echo x > out/l/f); f() { echo x; } &>> out/l/f; f", "src/f", false),
+        ("mkdir out/d && echo x > out/d/f 2> /dev/null; echo x > out/f", "out/f", true),
+    ] {
+        let fixture = Fixture::new();
+        std::fs::create_dir(fixture.path("out")).unwrap();
+        let answer = fixture.run(&policy, command);
+        assert_eq!(fixture.path(file).exists(), is_written, "{command}: {answer:?}");
+        assert_eq!(answer.value["refused"].is_array(), !is_written, "{command}: {answer:?}");
+        let allowed = fixture.run(&["--allow", "Bash"], command);
+        assert!(fixture.path(file).exists(), "{command}: {allowed:?}");
+    }
+}
+
 #[test]
 fn a_refused_start_is_shown_with_the_name_that_was_given_to_it() {
     let fixture = Fixture::new();

@@ -1,0 +1,87 @@
+//! A file that a process opens to write in the way of a shell's redirection.
+
+use super::listener::Notification;
+use super::memory::ProcessMemory;
+use super::resolver::{MAX_LINKS, open_followed};
+use super::task;
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+
+/// Whether a notification is about an opened file, and not about a start.
+pub(super) fn is_open(report: &Notification) -> bool {
+    path_of(report).is_some()
+}
+
+/// The path that a process opens, as it gave it. `None` if it is one of its own descriptors that is open for writing already: what
+/// that leads to was decided when it was opened.
+///
+/// # Errors
+/// As for [`ProcessMemory::path`].
+pub(super) fn opened(report: &Notification) -> Result<Option<OsString>, Errno> {
+    let address = path_of(report).ok_or(Errno::NOSYS)?;
+    let path = OsString::from_vec(ProcessMemory(report.thread).path(address)?);
+    let Some(descriptor) = path.to_str().and_then(descriptor) else { return Ok(Some(path)) };
+    match task::access(report.thread, descriptor) {
+        Some(access) if access != OFlags::RDONLY => Ok(None),
+        // For what is open for reading only, the path would not tell what is written.
+        _ => Ok(Some(task::link(report.thread, descriptor).unwrap_or(path))),
+    }
+}
+
+/// The file that a path leads to, by its path in the sandbox without links; `None` if it is in no directory there.
+pub(super) fn file(report: &Notification, root: &OwnedFd, path: &OsStr) -> Option<PathBuf> {
+    let mut path = task::directory(report.thread)?.join(path);
+    for _ in 0..=MAX_LINKS {
+        let (above, name) = (path.parent()?, path.file_name()?);
+        let above = open_followed(root, above.as_os_str().as_bytes()).ok()?;
+        let real = rustix::fs::readlink(format!("/proc/self/fd/{}", above.as_raw_fd()), Vec::new()).ok()?;
+        let real = PathBuf::from(OsString::from_vec(real.into_bytes()));
+        match rustix::fs::readlinkat(&above, name, Vec::new()) {
+            Ok(target) => path = real.join(OsStr::from_bytes(target.as_bytes())),
+            Err(_) => return Some(real.join(name)),
+        }
+    }
+    None
+}
+
+/// Where the path of an open call is in memory.
+fn path_of(report: &Notification) -> Option<u64> {
+    #[cfg(target_arch = "x86_64")]
+    if report.call == libc::SYS_open {
+        return Some(report.arguments[0]);
+    }
+    (report.call == libc::SYS_openat).then_some(report.arguments[1])
+}
+
+/// The descriptor that a path stands for.
+fn descriptor(path: &str) -> Option<u32> {
+    match path {
+        "/dev/stdin" => Some(0),
+        "/dev/stdout" => Some(1),
+        "/dev/stderr" => Some(2),
+        path => path.strip_prefix("/dev/fd/").or_else(|| path.strip_prefix("/proc/self/fd/"))?.parse().ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descriptors_have_several_paths() {
+        for (path, expected) in [
+            ("/dev/stderr", Some(2)),
+            ("/dev/fd/63", Some(63)),
+            ("/proc/self/fd/0", Some(0)),
+            ("/dev/fd/3/x", None),
+            ("/dev/null", None),
+            ("dev/fd/3", None),
+        ] {
+            assert_eq!(descriptor(path), expected, "{path}");
+        }
+    }
+}

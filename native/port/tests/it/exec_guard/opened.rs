@@ -1,0 +1,75 @@
+//! Every file that a shell opens to write is seen, and can be refused.
+
+use super::{Fixture, Recorder};
+use std::fs;
+use std::path::PathBuf;
+
+/// The files that a shell opens for a command, by their paths.
+fn written(command: &str) -> (Fixture, Vec<(String, PathBuf)>) {
+    let (fixture, judge) = (Fixture::new(), Recorder::all());
+    fixture.put("there", "as it was\n");
+    fixture.run(&judge, command);
+    let written = judge.written.lock().unwrap().clone();
+    (fixture, written)
+}
+
+#[test]
+fn each_redirection_is_seen_as_the_shell_opens_it() {
+    for (command, expected) in [
+        ("echo x > a", &["a"][..]),
+        ("echo x >> a; echo y >| ./b; : <> c", &["a", "./b", "c"]),
+        ("set -C; echo x > a", &["a"]),
+        ("cat &> a; { echo x; } 2>&1 > b; (exec 3> c)", &["a", "b", "c"]),
+        ("n=a; echo x > $n$n; f() { echo y; } > b; f", &["aa", "b"]),
+        ("exec {d}> a; echo x >&$d", &["a"]),
+        ("cd /tmp && echo x > $OLDPWD/a; : < there", &["/a"]),
+        ("cat <<< x; cat << END\n$(seq 30000)\nEND\n: > /dev/null", &["/dev/null"]),
+        ("echo x > >(cat); echo x > /dev/stdout; echo x > /dev/fd/2", &[]),
+        ("echo x | tee a; touch b; cp there c; cc --version > /dev/null", &["/dev/null"]),
+    ] {
+        let (_fixture, found) = written(command);
+        assert_eq!(found.len(), expected.len(), "{command}: {found:?}");
+        let is_it = |((found, _), expected): (&(String, PathBuf), &&str)| found.ends_with(expected);
+        assert!(found.iter().zip(expected).all(is_it), "{command}: {found:?}");
+    }
+}
+
+#[test]
+fn a_descriptor_that_only_reads_is_opened_again_by_its_file() {
+    for command in
+        ["exec 2< there; echo x > /dev/stderr", "echo x 3< there > /dev/fd/3", "cat 2< there &> /dev/stderr"]
+    {
+        let (fixture, found) = written(command);
+        let there = fixture.path().join("there");
+        assert_eq!(found, [(there.to_str().unwrap().to_owned(), there)], "{command}");
+    }
+}
+
+#[test]
+fn a_refused_file_is_neither_made_nor_changed() {
+    let (fixture, judge) = (Fixture::new(), Recorder::all());
+    fixture.put("old.refused", "as it was\n");
+    let ran = fixture
+        .run(&judge, "echo x > refused; echo x >> old.refused; echo x 3< old.refused > /dev/fd/3; echo on");
+    assert_eq!(ran.stdout, "on\n", "{ran:?}");
+    assert_eq!(ran.stderr.matches("Permission denied").count(), 3, "{ran:?}");
+    assert!(!fixture.path().join("refused").exists());
+    assert_eq!(fs::read_to_string(fixture.path().join("old.refused")).unwrap(), "as it was\n");
+}
+
+#[test]
+fn a_file_is_told_by_where_its_path_leads_when_it_is_opened() {
+    for (command, expected) in [
+        ("echo x > a", "a"),
+        ("mkdir d; cd d; echo x > ../b", "b"),
+        ("ln -s there l; echo x > l", "there"),
+        ("ln -s new l; ln -s l m; echo x > ./m", "new"),
+        ("mkdir -p d/e; ln -s d/e l; echo x > l/../a", "d/a"),
+        ("mkdir d; ln -s $PWD/d l; ln -s ../there d/m; echo x > l/m", "there"),
+        ("cd /tmp; echo x > $OLDPWD/a", "a"),
+    ] {
+        let (fixture, found) = written(command);
+        let files: Vec<_> = found.into_iter().map(|(_, file)| file).collect();
+        assert_eq!(files, [fixture.path().join(expected)], "{command}");
+    }
+}
