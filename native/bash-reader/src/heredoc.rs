@@ -89,6 +89,9 @@ impl CommandParser<'_> {
         {
             self.doubt("a redirection opens a connection");
         }
+        if operator != "<" && text.as_deref().is_some_and(is_descriptor) {
+            self.doubt("a redirection opens again what a descriptor leads to");
+        }
         let is_sink = text.as_deref().is_some_and(|text| SINKS.contains(&text));
         if matches!(operator, "<" | "<>") {
             simple.reads.push(word.clone());
@@ -134,6 +137,13 @@ impl CommandParser<'_> {
 fn end_char(piece: &WordPiece) -> Option<char> {
     let WordPiece::Char { char, .. } = piece else { return None };
     Some(*char).filter(|char| char.is_ascii_alphanumeric() || "_-.".contains(*char))
+}
+
+/// Whether a path leads to an open descriptor.
+fn is_descriptor(path: &str) -> bool {
+    path == "/dev/stdin"
+        || path.starts_with("/dev/fd/")
+        || path.starts_with("/proc/") && path.contains("/fd/")
 }
 
 /// Whether a redirection only duplicates an open descriptor.

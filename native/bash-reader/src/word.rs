@@ -252,7 +252,9 @@ impl Word {
                     if is_known { CharClass::Name } else { CharClass::Any }
                 }
                 WordPiece::Char { char, quoted } if *quoted || !is_wild(*char) => CharClass::Is(*char),
-                WordPiece::Char { .. } => CharClass::Name,
+                WordPiece::Char { .. } | WordPiece::Unknown { source: ExpansionSource::Number, .. } => {
+                    CharClass::Name
+                }
                 WordPiece::Unknown { .. } | WordPiece::EmptyQuotes => CharClass::Any,
             });
         }

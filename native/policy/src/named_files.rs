@@ -42,12 +42,8 @@ pub(super) struct NamedFiles<'a> {
 impl NamedFiles<'_> {
     /// Whether a word names a file that a rule matches.
     pub(super) fn denotes(&self, word: &Word, rule: FileRule<'_>) -> Certainty {
-        let Some(text) = word.text() else {
-            return if self.may_denote(word, rule.pattern) { Certainty::Maybe } else { Certainty::No };
-        };
-        if is_beneath_descriptor(&text) {
-            return if self.may_denote(word, rule.pattern) { Certainty::Maybe } else { Certainty::No };
-        }
+        let possible = || if self.may_denote(word, rule.pattern) { Certainty::Maybe } else { Certainty::No };
+        let Some(text) = word.text().filter(|text| !is_beneath_descriptor(text)) else { return possible() };
         let roots = self.roots;
         let matches = |directory: &Path, text: &str| {
             let text = of_process(text);
@@ -66,18 +62,18 @@ impl NamedFiles<'_> {
         if names(&text).into_iter().any(|text| means(text) || in_home(text)) {
             return Certainty::Surely;
         }
-        match self.directories.is_none() && self.may_denote(word, rule.pattern) {
-            true => Certainty::Maybe,
-            false => Certainty::No,
-        }
+        if self.directories.is_none() { possible() } else { Certainty::No }
     }
 
-    /// Whether a partly known word can name a file that a pattern matches, in any of the directories.
+    /// Whether a partly known word can name a file that a pattern matches, in any of the directories. An expansion can lead anywhere,
+    /// also out of the directory before it.
     fn may_denote(&self, word: &Word, pattern: &PathRule) -> bool {
-        partly_known_names(&word.glyphs()).iter().any(|name| self.may_be_file(name, pattern))
+        let glyphs = word.glyphs();
+        glyphs.contains(&CharClass::Any) || self.may_match(&without_hidden(&glyphs), pattern)
     }
 
-    fn may_be_file(&self, glyphs: &[CharClass], pattern: &PathRule) -> bool {
+    /// Whether a pattern of bash can match such a file.
+    fn may_match(&self, glyphs: &[CharClass], pattern: &PathRule) -> bool {
         let (above, rest) = known_directory(glyphs);
         let roots = self.roots;
         let below = |directory: &PathBuf| {
@@ -135,13 +131,15 @@ fn leaves(glyphs: &[CharClass]) -> bool {
 /// Whether a path leads through a descriptor to a directory, which is not known.
 fn is_beneath_descriptor(text: &str) -> bool {
     let names: Vec<&str> = text.split('/').filter(|name| !matches!(*name, "" | ".")).collect();
-    let is_below = matches!(
-        names[..],
-        ["dev", "fd", _, _, ..]
-            | ["dev", "stdin" | "stdout" | "stderr", _, ..]
-            | ["proc", _, "fd", _, _, ..]
-            | ["proc", _, "task", ..]
-    );
+    let is_back = matches!(names[..], ["dev" | "proc", ..]) && names.contains(&"..");
+    let is_below = is_back
+        || matches!(
+            names[..],
+            ["dev", "fd", _, _, ..]
+                | ["dev", "stdin" | "stdout" | "stderr", _, ..]
+                | ["proc", _, "fd", _, _, ..]
+                | ["proc", _, "task", ..]
+        );
     is_below && text.starts_with('/')
 }
 
@@ -154,16 +152,6 @@ fn of_process(text: &str) -> Cow<'_, str> {
         ["", "proc", _, "root", rest] => format!("/{rest}").into(),
         _ => text.into(),
     }
-}
-
-/// As [`names`], for an argument that is not fully known. Only bash matches wildcards, and it takes the whole argument.
-fn partly_known_names(glyphs: &[CharClass]) -> Vec<Vec<CharClass>> {
-    let ends = |glyph: &CharClass| matches!(glyph, CharClass::Is('=' | ':' | '@'));
-    let starts = glyphs.iter().enumerate().filter(|(_, glyph)| ends(glyph)).map(|(at, _)| at + 1).take(16);
-    let is_short = matches!(glyphs, [CharClass::Is('-'), CharClass::Is(option), ..] if *option != '-');
-    let starts = starts.chain((2..glyphs.len().min(MOST_OPTIONS)).filter(|_| is_short));
-    let within = starts.map(|at| glyphs[at..].to_vec()).filter(|name| name.contains(&CharClass::Any));
-    std::iter::once(without_hidden(glyphs)).chain(within).collect()
 }
 
 /// A pattern of bash, whose wildcards match no dot at the beginning of a name.
