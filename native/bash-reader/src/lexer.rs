@@ -118,6 +118,7 @@ impl CommandParser<'_> {
                 let source = counted(&self.cursor.since(start), &self.out.functions);
                 word.push_source(in_quotes, source);
             }
+            Some('{') if self.cursor.take("{HOME}") => self.home_directory(word, in_quotes),
             Some('{') => {
                 self.cursor.next();
                 let (source, is_list) = self.deeper(Self::parameter)?;
@@ -135,9 +136,14 @@ impl CommandParser<'_> {
             Some('[') => return Err(ParseError::new("$[…] is an old form of arithmetic")),
             Some(char) if is_name_char(char, true) => {
                 let name = self.name();
-                let source = self.out.values.source(&name);
-                word.push_source(in_quotes, source);
-                word.is_joined |= !in_quotes && self.is_in_braces();
+                let is_joined = !in_quotes && self.is_in_braces();
+                word.is_joined |= is_joined;
+                if name == "HOME" && !is_joined {
+                    self.home_directory(word, in_quotes);
+                } else {
+                    let source = self.out.values.source(&name);
+                    word.push_source(in_quotes, source);
+                }
             }
             // Looking for the end of the quotes, bash takes the second dollar sign for the beginning of `$(…)`.
             Some('$') if in_quotes && matches!(self.cursor.ahead(1), Some('(' | '{' | '[')) => {
@@ -162,6 +168,23 @@ impl CommandParser<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The value of `HOME`, which nothing assigns without a doubt. Bash splits it where it is not quoted.
+    fn home_directory(&mut self, word: &mut RawWord, in_quotes: bool) {
+        let is_known = self.out.has_variables;
+        let is_whole = |home: &&str| {
+            is_known
+                && (in_quotes
+                    || home.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte)))
+        };
+        match self.home().filter(is_whole).map(str::to_owned) {
+            Some(home) => home.chars().for_each(|char| word.push(char, true)),
+            None => {
+                let source = self.out.values.source("HOME");
+                word.push_source(in_quotes, source);
+            }
+        }
     }
 
     /// Whether the next character can be part of a brace expansion.

@@ -60,6 +60,8 @@ pub struct Analysis {
     values: values::Values,
     /// The home directory, which tildes stand for.
     home: Option<String>,
+    /// Whether `$HOME` stands for it, too: in a rule, no variable has a value.
+    has_variables: bool,
     /// Functions that are certainly defined.
     functions: Vec<String>,
     /// Whether a builtin reads files that redirections open.
@@ -130,10 +132,10 @@ impl ParseError {
     }
 }
 
-/// Analyses a command. Tildes in it stand for `home`, which is the value of `HOME` that its shell gets; what they stand for is
+/// Analyses a command. Tildes and `$HOME` in it stand for `home`, which is the value of `HOME` that its shell gets; what they stand for is
 /// unknown if that is `None`.
 pub fn analyse(command: &str, home: Option<&str>) -> Analysis {
-    let mut analysis = Analysis::of(home);
+    let mut analysis = Analysis { has_variables: true, ..Analysis::of(home) };
     if let Err(ParseError(why)) = parser::read(command, 0, &mut analysis) {
         analysis.doubt(String::new(), &why);
     }
@@ -155,7 +157,7 @@ pub fn analyse(command: &str, home: Option<&str>) -> Analysis {
 
 /// Analyses a program started with these words. Tildes in a text that it runs stand for `home`, as for [`analyse`].
 pub fn started(words: &[String], home: Option<&str>) -> Analysis {
-    let mut analysis = Analysis::of(home);
+    let mut analysis = Analysis { has_variables: true, ..Analysis::of(home) };
     let known = words.iter().map(|text| Word::literal(text)).collect();
     if let Err(ParseError(why)) = run::words(&mut analysis, known) {
         analysis.doubt(String::new(), &why);

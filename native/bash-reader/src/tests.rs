@@ -622,3 +622,46 @@ fn a_long_word_takes_time_by_its_length() {
         assert!(!analyse(&command, HOME).programs.iter().any(|program| program.shown().is_empty()));
     }
 }
+
+#[test]
+fn the_home_directory_is_known_by_its_variable_unless_the_command_assigns_it() {
+    let words = |command: &str, home: &str| -> Vec<Option<String>> {
+        analyse(command, Some(home)).programs[0].words.iter().map(Word::text).collect()
+    };
+    for command in
+        ["cat $HOME/x", "cat ${HOME}/x", "cat \"$HOME\"/x", "cat \"${HOME}/x\"", "cat \"$HOME/x\" < $HOME/y"]
+    {
+        assert_eq!(words(command, "/h"), [Some("cat".into()), Some("/h/x".into())], "{command}");
+    }
+    assert_eq!(words("cat \"$HOME\"", "/h x"), [Some("cat".into()), Some("/h x".into())]);
+    for (command, home) in [
+        ("cat $HOME", "/h x"),
+        ("cat $HOME", "/h*"),
+        ("cat ${HOME%x}", "/h"),
+        ("cat ${HOME:-x}", "/h"),
+        ("cat $HOMES", "/h"),
+        ("cat ${#HOME}", "/h"),
+    ] {
+        assert_eq!(words(command, home), [Some("cat".into()), None], "{command} {home}");
+    }
+    for command in [
+        "HOME=/x; cat $HOME/x",
+        "cat $HOME/x; HOME=/x",
+        "read HOME; cat $HOME/x",
+        "for HOME in a b; do cat $HOME/x; done",
+        "printf -v HOME x; cat $HOME/x",
+        "export HOME=/x; cat $HOME",
+        "declare HOME=/x; cat $HOME",
+        "unset HOME; cat $HOME/x",
+        "((HOME=1)); cat $HOME/x",
+        "HOME[0]=/x; cat $HOME",
+        "mapfile HOME; cat $HOME",
+        "env HOME=/x bash -c 'cat $HOME/x'",
+        "cat {$HOME,x}y",
+    ] {
+        let found = analyse(command, Some("/h"));
+        let has_hazard = found.programs.iter().any(|program| program.hazard.is_some());
+        assert!(has_hazard || !found.doubts.is_empty(), "{command}: {found:?}");
+    }
+    assert_eq!(super::words("cat $HOME", Some("/h")).unwrap()[1].text(), None);
+}
