@@ -12,6 +12,9 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
+/// Number of directories above the end of a partly known path that are compared. A longer one may match.
+const MOST_STARTS: usize = 64;
+
 /// A compiled alternative.
 #[derive(Debug, Clone)]
 pub(super) struct PathPattern {
@@ -193,21 +196,22 @@ impl PathPattern {
         is_whole || self.matches(directory, roots)
     }
 
-    /// Whether a partly known text can be, or end with, a matching path.
-    pub(super) fn may_match(&self, text: &[CharClass]) -> bool {
-        // For a pattern with a fixed start, only the path to that start can come before it.
-        let roams = |before: &[CharClass]| {
-            self.anchor == PatternAnchor::Nowhere
-                || matches!(before.first(), Some(CharClass::Is('/' | '~' | '.')))
-                || before.contains(&CharClass::Any)
-                || before.windows(2).any(|pair| pair == [CharClass::Is('.'); 2])
+    /// Whether a partly known path can match. As for [`Self::matches`], it is relative if it is in the workspace; the beginning of one
+    /// that begins with unknown text can be any directory.
+    pub(super) fn may_match(&self, path: &[CharClass]) -> bool {
+        let is_absolute = path.first() == Some(&CharClass::Is('/'));
+        let can_begin = match (self.anchor, path.first()) {
+            (PatternAnchor::Nowhere, _) | (_, Some(CharClass::Any)) => true,
+            (PatternAnchor::Workspace, _) => !is_absolute,
+            (PatternAnchor::Root, _) => is_absolute,
         };
-        let begins = |at: usize| match at.checked_sub(1).map(|last| text[last]) {
-            None | Some(CharClass::Any | CharClass::Is('=' | '@' | ':')) => true,
-            Some(CharClass::Is('/')) => roams(&text[..at]),
-            Some(_) => false,
+        let begins = |at: usize| {
+            let is_deep = self.anchor == PatternAnchor::Nowhere || path[..at].contains(&CharClass::Any);
+            at == 0 || is_deep && path[at - 1] == CharClass::Is('/')
         };
-        (0..text.len()).filter(|at| begins(*at)).take(64).any(|at| overlap(&text[at..], &self.loose))
+        let starts: Vec<usize> = (0..path.len()).filter(|at| begins(*at)).collect();
+        can_begin
+            && (starts.len() > MOST_STARTS || starts.iter().any(|at| overlap(&path[*at..], &self.loose)))
     }
 
     /// Whether a path, or a directory above it, matches these names.

@@ -63,9 +63,10 @@ impl PathRule {
         self.0.iter().any(|one| one.covers(directory, roots))
     }
 
-    /// Whether a partly known text can be, or end with, a matching path.
-    pub fn may_match(&self, text: &[CharClass]) -> bool {
-        self.0.iter().any(|one| one.may_match(text))
+    /// Whether a partly known path can match. It is relative if it is in the workspace, and absolute otherwise; what follows unknown
+    /// text may be in any directory.
+    pub fn may_match(&self, path: &[CharClass]) -> bool {
+        self.0.iter().any(|one| one.may_match(path))
     }
 }
 

@@ -119,8 +119,10 @@ fn known_directory(glyphs: &[CharClass]) -> (String, Vec<CharClass>) {
         .map_while(|glyph| if let CharClass::Is(char) = glyph { Some(*char) } else { None })
         .collect();
     let directory = known.rfind('/').map_or("", |at| &known[..=at]).to_owned();
-    let rest = glyphs[directory.chars().count()..].to_vec();
-    (directory, rest)
+    // Empty names and "." lead nowhere.
+    let rest = glyphs[directory.chars().count()..].split(|glyph| *glyph == CharClass::Is('/'));
+    let rest: Vec<_> = rest.filter(|name| !matches!(name, [] | [CharClass::Is('.')])).collect();
+    (directory, rest.join(&CharClass::Is('/')))
 }
 
 /// Whether a path with a part that is not known has the name `..`.

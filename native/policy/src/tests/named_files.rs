@@ -62,6 +62,8 @@ fn words_are_about_files_however_they_spell_them() {
         ".en[v$x",
         "s/[q]",
         "[s]/q",
+        "[s]/.//q",
+        "./s/./?",
         "../w/s/q",
         "../w/s/?",
         "../w/../w/[s]/q",
@@ -136,6 +138,7 @@ fn words_are_about_files_however_they_spell_them() {
         "cat out/ld/../x",
         "cat [p]lain",
         "cat out/[a]x",
+        "cat out/[a]/q",
         "cat 's/[q]'",
     ] {
         assert_eq!(name(&asking, command), "allow", "{command}");
