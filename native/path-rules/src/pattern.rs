@@ -196,6 +196,11 @@ impl PathPattern {
         is_whole || self.matches(directory, roots)
     }
 
+    /// Whether it is about the workspace, and files of other places only by the way.
+    pub(super) fn is_relative(&self) -> bool {
+        self.anchor != PatternAnchor::Root
+    }
+
     /// Whether a partly known path can match. As for [`Self::matches`], it is relative if it is in the workspace; the beginning of one
     /// that begins with unknown text can be any directory.
     pub(super) fn may_match(&self, path: &[CharClass]) -> bool {

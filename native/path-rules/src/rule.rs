@@ -63,6 +63,11 @@ impl PathRule {
         self.0.iter().any(|one| one.covers(directory, roots))
     }
 
+    /// Whether it is about the workspace, and files of other places only by the way: no alternative is absolute, or leads out by links.
+    pub fn is_relative(&self) -> bool {
+        self.0.iter().all(PathPattern::is_relative)
+    }
+
     /// Whether a partly known path can match. It is relative if it is in the workspace, and absolute otherwise; what follows unknown
     /// text may be in any directory.
     pub fn may_match(&self, path: &[CharClass]) -> bool {

@@ -159,7 +159,10 @@ impl<'a> CommandCase<'a> {
             let part = match (&rule.pattern, rule.files()) {
                 (Some(RulePattern::Command(pattern)), _) => self.part_of_command(pattern, least),
                 (_, Some(pattern)) => {
-                    let has_directories = lifted.is_none() || !self.policy.is_enforced;
+                    // Where the sandbox keeps a file, nothing that only the run shows is asked about.
+                    let is_enforced = lifted.is_some() && self.policy.is_enforced;
+                    let least = if is_enforced && pattern.is_relative() { Certainty::Surely } else { least };
+                    let has_directories = !is_enforced;
                     self.part_of_path(FileRule { pattern, to_write, lifted, has_directories }, least)
                 }
                 _ => None,

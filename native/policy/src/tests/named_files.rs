@@ -306,3 +306,27 @@ fn a_program_that_cannot_be_changed_can_be_started() {
     let unread = policy(&["Bash"], &[], &["Read(/run.sh)"], PolicyMode::Auto);
     assert_eq!(shell(&unread, "/run.sh").verdict, Verdict::Deny(Some("Read(/run.sh)".into())));
 }
+
+/// A program cannot open such a file, so that only what certainly names it is refused before.
+#[test]
+fn words_that_may_name_what_the_sandbox_keeps_do_not_ask() {
+    for rule in ["Read(.env)", "Read(secrets/**)", "Edit(src/**)", "Read(**/*.pem)"] {
+        let denying = policy(&["Bash"], &[], &[rule], PolicyMode::Auto);
+        let enforced = Policy { is_enforced: true, ..denying.clone() };
+        let asking = Policy { is_enforced: true, ..policy(&["Bash"], &[rule], &[], PolicyMode::Auto) };
+        for command in
+            ["for f in a b; do sort \"$f\"; done", "sort ?*/* .*", "find . | xargs sort", "cd $x; sort y"]
+        {
+            assert_eq!(name(&enforced, command), "allow", "{rule} {command}");
+            assert_eq!(
+                [&denying, &asking].map(|policy| name(policy, command)),
+                ["ask"; 2],
+                "{rule} {command}"
+            );
+        }
+    }
+    let absolute = policy(&["Bash"], &[], &["Read(/srv/*.pem)"], PolicyMode::Auto);
+    assert_eq!(name(&Policy { is_enforced: true, ..absolute }, "sort $x"), "ask");
+    let enforced = Policy { is_enforced: true, ..policy(&["Bash"], &[], &["Read(.env)"], PolicyMode::Auto) };
+    assert_eq!(name(&enforced, "cat .env"), "deny");
+}
