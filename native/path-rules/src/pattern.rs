@@ -196,9 +196,14 @@ impl PathPattern {
         is_whole || self.matches(directory, roots)
     }
 
-    /// Whether it is about the workspace, and files of other places only by the way.
-    pub(super) fn is_relative(&self) -> bool {
-        self.anchor != PatternAnchor::Root
+    /// Whether it is about the workspace, and files of other places only by the way. If files are made, it is about one place, where it
+    /// matches no names that nothing has yet.
+    pub(super) fn is_of_workspace(&self, are_made: bool, roots: &PathRoots) -> bool {
+        match self.anchor {
+            PatternAnchor::Root => false,
+            PatternAnchor::Nowhere => !are_made,
+            PatternAnchor::Workspace => !are_made || self.place(roots).is_some(),
+        }
     }
 
     /// Whether a partly known path can match. As for [`Self::matches`], it is relative if it is in the workspace; the beginning of one

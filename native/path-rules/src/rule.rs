@@ -63,9 +63,10 @@ impl PathRule {
         self.0.iter().any(|one| one.covers(directory, roots))
     }
 
-    /// Whether it is about the workspace, and files of other places only by the way: no alternative is absolute, or leads out by links.
-    pub fn is_relative(&self) -> bool {
-        self.0.iter().all(PathPattern::is_relative)
+    /// Whether a sandbox can keep all that it is about: no alternative is absolute, or followed through links; if files that do not
+    /// exist yet are meant, too, each names one place.
+    pub fn is_of_workspace(&self, are_made: bool, roots: &PathRoots) -> bool {
+        self.0.iter().all(|one| one.is_of_workspace(are_made, roots))
     }
 
     /// Whether a partly known path can match. It is relative if it is in the workspace, and absolute otherwise; what follows unknown

@@ -161,7 +161,8 @@ impl<'a> CommandCase<'a> {
                 (_, Some(pattern)) => {
                     // Where the sandbox keeps a file, nothing that only the run shows is asked about.
                     let is_enforced = lifted.is_some() && self.policy.is_enforced;
-                    let least = if is_enforced && pattern.is_relative() { Certainty::Surely } else { least };
+                    let is_kept = is_enforced && pattern.is_of_workspace(to_write, &self.policy.roots);
+                    let least = if is_kept { Certainty::Surely } else { least };
                     let has_directories = !is_enforced;
                     self.part_of_path(FileRule { pattern, to_write, lifted, has_directories }, least)
                 }
