@@ -66,7 +66,11 @@ impl CommandParser<'_> {
     }
 
     fn target(&mut self, operator: &str, descriptor: u32, simple: &mut SimpleCommand) -> Result<()> {
-        let words = self.word()?.expand(self.home()).unwrap_or_default();
+        let is_substitution = self.cursor.starts_with(">(");
+        let word = self.word()?;
+        // What the other command does with what it gets is its own.
+        let is_pipe = is_substitution && word.pieces.len() == 1;
+        let words = word.expand(self.home()).unwrap_or_default();
         let [word] =
             <[_; 1]>::try_from(words).map_err(|_| ParseError::new("a redirection names no single file"))?;
         let text = word.text();
@@ -82,7 +86,7 @@ impl CommandParser<'_> {
         // After `>&` bash expands the name twice, even in quotes.
         let is_plain =
             |text: &str| text.chars().all(|char| char.is_ascii_alphanumeric() || "_-./".contains(char));
-        if word.may_split() || operator == ">&" && !text.as_deref().is_some_and(is_plain) {
+        if operator == ">&" && !text.as_deref().is_some_and(is_plain) {
             self.doubt("where a redirection leads shows only when it runs");
         }
         if text.as_deref().is_some_and(|text| text.starts_with("/dev/tcp/") || text.starts_with("/dev/udp/"))
@@ -92,7 +96,7 @@ impl CommandParser<'_> {
         if operator != "<" && text.as_deref().is_some_and(is_descriptor) {
             self.doubt("a redirection opens again what a descriptor leads to");
         }
-        let is_sink = text.as_deref().is_some_and(|text| SINKS.contains(&text));
+        let is_sink = is_pipe || text.as_deref().is_some_and(|text| SINKS.contains(&text));
         if matches!(operator, "<" | "<>") {
             simple.reads.push(word.clone());
         }

@@ -221,6 +221,10 @@ impl CommandParser<'_> {
                 Some(char) => text.push(char),
             }
         }
+        // Expanding braces, bash takes such quotes for the end of those around.
+        if in_quotes && text.contains(&'"') && text.contains(&'{') {
+            return Err(ParseError::new("quotes and braces within backquotes are unclear"));
+        }
         word.push_unknown(in_quotes);
         let text = text.into_iter().collect::<String>();
         self.inner(&text, |parser| parser.list(ListEnd::End))

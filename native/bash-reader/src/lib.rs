@@ -228,6 +228,8 @@ impl Invocation {
 
 /// Whether words can expand to these texts. A word that may split can expand to any number of texts.
 fn foresee(words: &[Word], texts: &[String], is_all: bool) -> bool {
+    // The last of an incomplete list may be cut.
+    let texts = if is_all { texts } else { &texts[..texts.len().saturating_sub(1)] };
     let mut reached = vec![false; texts.len() + 1];
     reached[0] = true;
     for word in words {

@@ -192,7 +192,7 @@ fn what_cannot_be_told_is_a_doubt() {
         "a {b,c",
         "zsh -c a",
         "sh -c 'a {b,c}'",
-        "echo > $x",
+        "echo >& $x",
         "echo > /dev/tcp/a/1",
         "x=(a b)'c' d",
         "a >( ) b",
@@ -664,4 +664,18 @@ fn the_home_directory_is_known_by_its_variable_unless_the_command_assigns_it() {
         assert!(has_hazard || !found.doubts.is_empty(), "{command}: {found:?}");
     }
     assert_eq!(super::words("cat $HOME", Some("/h")).unwrap()[1].text(), None);
+}
+
+#[test]
+fn a_redirection_may_write_a_file_that_only_the_run_shows() {
+    for (command, may_be) in
+        [("echo > $x", "anything/at all"), ("echo >> a/$x.txt", "a/b.txt"), ("echo &> *.txt", "b.txt")]
+    {
+        let found = analyse(command, Some("/h"));
+        assert!(found.doubts.is_empty() && found.writes.len() == 1, "{command}: {found:?}");
+        assert!(found.writes[0].text().is_none() && found.writes[0].may_be(may_be), "{command}: {found:?}");
+    }
+    assert!(analyse("echo > >(cat)", None).writes.is_empty());
+    assert_eq!(analyse("echo > >(cat)x", None).writes.len(), 1);
+    assert!(!analyse("echo \"a `b \"{c,d}\"`\"", None).doubts.is_empty());
 }

@@ -48,7 +48,7 @@ pub fn permission_rules(bytes: &[u8]) {
         Operand::Project(FilePath { is_tree: true, ..file() }),
         Operand::Name(subject.to_owned()),
         Operand::Query(subject.to_owned()),
-        Operand::Url { action: FETCH.to_owned(), url: subject.to_owned() },
+        Operand::Url { action: FETCH.to_owned(), url: subject.to_owned(), sent: None },
         Operand::Command(CommandLine::plain(subject)),
     ] {
         let permission = permission(tool, operand);

@@ -327,7 +327,7 @@ impl Host {
     }
 
     /// Adds the diff that the call would make to the request. A call that would fail returns its error instead of
-    /// asking. Both need to read the files, so they are skipped if the files may not be read.
+    /// asking. Both need to read the files: where that needs an approval, too, only the person learns what is in them.
     fn tried(
         &self,
         mut request: Value,
@@ -336,12 +336,17 @@ impl Host {
         cx: &CallContext,
     ) -> Result<Value, Interrupt> {
         let Some(reads) = approval::reads(permissions) else { return Ok(request) };
-        if !matches!(self.policy.judge_all(&reads).0.verdict, Verdict::Allow(_)) {
-            return Ok(request);
-        }
-        self.policy.hold(&reads, &cx.guard, &cx.workspace, false);
-        if let Some(diff) = prepared.preview(cx)? {
-            approval::show_diff(&mut request, &diff);
+        let is_asked = match self.policy.judge_all(&reads).0.verdict {
+            Verdict::Allow(_) => false,
+            Verdict::Ask(_) => true,
+            Verdict::Deny(_) => return Ok(request),
+        };
+        self.policy.hold(&reads, &cx.guard, &cx.workspace, is_asked);
+        match prepared.preview(cx) {
+            Ok(Some(diff)) => approval::show_diff(&mut request, &diff),
+            Ok(None) => {}
+            Err(_) if is_asked => {}
+            Err(error) => return Err(error),
         }
         Ok(request)
     }

@@ -2,7 +2,7 @@
 
 use super::listener::Notification;
 use super::memory::ProcessMemory;
-use super::resolver::{MAX_LINKS, open_followed};
+use super::resolver::{MAX_LINKS, is_of_proc, open_for_all};
 use super::task;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -32,12 +32,13 @@ pub(super) fn opened(report: &Notification) -> Result<Option<OsString>, Errno> {
     }
 }
 
-/// The file that a path leads to, by its path in the sandbox without links; `None` if it is in no directory there.
+/// The file that a path leads to, by its path in the sandbox without links; `None` if it is in no directory there, and if it leads through
+/// a process's own files in `/proc`: they are another's here.
 pub(super) fn file(report: &Notification, root: &OwnedFd, path: &OsStr) -> Option<PathBuf> {
     let mut path = task::directory(report.thread)?.join(path);
     for _ in 0..=MAX_LINKS {
         let (above, name) = (path.parent()?, path.file_name()?);
-        let above = open_followed(root, above.as_os_str().as_bytes()).ok()?;
+        let above = open_for_all(root, above).ok().filter(|above| !is_of_proc(above))?;
         let real = rustix::fs::readlink(format!("/proc/self/fd/{}", above.as_raw_fd()), Vec::new()).ok()?;
         let real = PathBuf::from(OsString::from_vec(real.into_bytes()));
         match rustix::fs::readlinkat(&above, name, Vec::new()) {

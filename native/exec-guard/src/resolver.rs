@@ -441,12 +441,17 @@ pub(super) fn open_followed(root: &OwnedFd, path: &[u8]) -> Result<OwnedFd, Errn
     open(root, Path::new(OsStr::from_bytes(path)), ResolveFlags::empty(), OFlags::empty())
 }
 
+/// The same, but not following what leads elsewhere for each process.
+pub(super) fn open_for_all(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
+    open(root, path, ResolveFlags::NO_MAGICLINKS, OFlags::empty())
+}
+
 fn open(root: &OwnedFd, path: &Path, resolve: ResolveFlags, flags: OFlags) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::CLOEXEC | flags;
     rustix::fs::openat2(root, path, flags, Mode::empty(), ResolveFlags::IN_ROOT | resolve)
 }
 
-fn is_of_proc(fd: &OwnedFd) -> bool {
+pub(super) fn is_of_proc(fd: &OwnedFd) -> bool {
     #[allow(clippy::cast_sign_loss, clippy::unnecessary_cast)]
     rustix::fs::fstatfs(fd).is_ok_and(|found| found.f_type as u64 == PROC)
 }

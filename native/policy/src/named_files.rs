@@ -112,6 +112,12 @@ impl NamedFiles<'_> {
     }
 }
 
+/// The path of any file in the directory that a partly known word begins with, if it begins with one.
+pub(super) fn any_in_directory(word: &Word) -> Option<String> {
+    let (directory, _) = known_directory(&word.glyphs());
+    (!directory.is_empty()).then(|| directory + ANY_NAME)
+}
+
 /// The directory that a partly known word begins with, as far as it is known, and the rest of the word.
 fn known_directory(glyphs: &[CharClass]) -> (String, Vec<CharClass>) {
     let known: String = glyphs

@@ -103,6 +103,8 @@ pub enum Operand {
         action: String,
         /// The address, without credentials.
         url: String,
+        /// A digest of what is sent besides the address, if anything is: an approval holds for that alone.
+        sent: Option<String>,
     },
     /// A query to a search engine.
     Query(String),
@@ -132,8 +134,11 @@ impl PermissionRequest {
             Operand::File(file) | Operand::Project(file) => &file.path,
             Operand::Command(line) => &line.typed,
             Operand::Name(text) | Operand::Query(text) => text,
-            Operand::Url { action, url } if action == FETCH => url,
-            Operand::Url { action, url } => return format!("{}({action} {url})", self.rule),
+            Operand::Url { action, url, .. } if action == FETCH => url,
+            Operand::Url { action, url, sent: None } => return format!("{}({action} {url})", self.rule),
+            Operand::Url { action, url, sent: Some(sent) } => {
+                return format!("{}({action} {url}, digest {sent})", self.rule);
+            }
         };
         format!("{}({text})", self.rule)
     }
@@ -144,6 +149,7 @@ impl PermissionRequest {
             Operand::File(file) | Operand::Project(file) => {
                 Some(format!("{}({})", self.rule, literal_patterns(&file.written, &file.path)))
             }
+            Operand::Url { url, .. } => Some(format!("{}({url})", self.rule)),
             _ => Some(self.subject()),
         }
     }
@@ -161,7 +167,9 @@ impl PermissionRequest {
                 one_line(&file.path)
             ),
             Operand::Command(line) => format!("{tool} wants to run: {}", one_line(&line.typed)),
-            Operand::Url { action, url } => format!("{tool} wants to {} {}", one_line(action), one_line(url)),
+            Operand::Url { action, url, .. } => {
+                format!("{tool} wants to {} {}", one_line(action), one_line(url))
+            }
             Operand::Query(query) => format!("{tool} wants to search the web for: {}", one_line(query)),
         }
     }

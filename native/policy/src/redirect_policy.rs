@@ -16,7 +16,7 @@ impl RedirectPolicy {
     /// Judges reading an address, for the operation with that canonical name.
     pub fn verdict(&self, rule: &str, url: &str) -> Verdict {
         let Some(policy) = &self.0 else { return Verdict::Allow(None) };
-        let operand = Operand::Url { action: FETCH.to_owned(), url: url.to_owned() };
+        let operand = Operand::Url { action: FETCH.to_owned(), url: url.to_owned(), sent: None };
         let permission = PermissionRequest {
             rule: rule.to_owned(),
             touches: &[],

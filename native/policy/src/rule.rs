@@ -129,7 +129,7 @@ fn operands(example: &str) -> [Operand; 3] {
     [
         Operand::File(FilePath::plain(example)),
         Operand::Name(example.to_owned()),
-        Operand::Url { action: super::FETCH.to_owned(), url: example.to_owned() },
+        Operand::Url { action: super::FETCH.to_owned(), url: example.to_owned(), sent: None },
     ]
 }
 

@@ -3,7 +3,7 @@
 use super::Policy;
 use super::lifted_paths::LiftedPaths;
 use super::mode::PolicyMode;
-use super::named_files::{FileRule, NamedFiles};
+use super::named_files::{FileRule, NamedFiles, any_in_directory};
 use super::pattern::RulePattern;
 use super::permission_request::CommandLine;
 use super::repository;
@@ -359,7 +359,11 @@ impl<'a> CommandCase<'a> {
         if self.open.is_some() {
             return None;
         }
-        if let Some(covering) = self.path_rule(file, "Write") {
+        let covering = match self.policy.is_enforced {
+            true => self.some_write_rule(file),
+            false => self.path_rule(file, "Write"),
+        };
+        if let Some(covering) = covering {
             rule.get_or_insert_with(|| covering.to_owned());
             return None;
         }
@@ -406,6 +410,14 @@ impl<'a> CommandCase<'a> {
     /// The allow rule for a tool that covers a file.
     fn path_rule(&self, file: &Word, tool: &str) -> Option<&str> {
         path_rule(self.policy, &self.named_files().paths(&file.text()?)?, tool)
+    }
+
+    /// The allow rule that covers a file that a redirection may write. Where it leads is judged again when the shell opens it, so that it
+    /// suffices if a rule covers it in one of the directories.
+    fn some_write_rule(&self, file: &Word) -> Option<&str> {
+        let text = file.text().or_else(|| any_in_directory(file))?;
+        let paths = self.named_files().paths(&text)?;
+        paths.iter().find_map(|path| path_rule(self.policy, std::slice::from_ref(path), "Write"))
     }
 
     /// The mode's verdict on a part that no rule covers. It never allows what is not understood.

@@ -6,7 +6,7 @@ use beamai_policy::{RedirectPolicy, Verdict};
 use beamai_port_tools::web::{
     fetch::WebFetch,
     fetched::Redirect,
-    request::{FetchRequest, without_credentials},
+    request::{FetchRequest, HARMLESS, without_credentials},
 };
 use beamai_tool::Operation;
 use serde_json::json;
@@ -14,8 +14,6 @@ use url::Url;
 
 /// Maximum number of redirects.
 const MOST: usize = 10;
-/// Headers of the caller that may be sent to servers that the caller did not choose.
-const HARMLESS: [&str; 4] = ["accept", "accept-language", "content-type", "user-agent"];
 
 /// The final response, with its body still to be received.
 #[derive(Debug)]

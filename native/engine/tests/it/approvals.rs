@@ -101,6 +101,33 @@ fn what_may_not_be_read_is_not_told_by_trying() {
 }
 
 #[test]
+fn a_change_of_what_is_read_by_approval_is_shown_and_holds_for_what_was_shown() {
+    for permissions in [json!({"ask": ["Read(a.txt)"]}), json!({"default": "ask"})] {
+        let fixture = Fixture::new(permissions);
+        for (tool, args) in [
+            ("file_write", json!({"path": "a.txt", "content": "new\n"})),
+            (
+                "file_edit",
+                json!({"path": "a.txt", "old_string": "two", "new_string": "2", "replace_all": true}),
+            ),
+            ("file_patch", json!({"patch": "*** Begin Patch\n*** Delete File: a.txt\n*** End Patch\n"})),
+        ] {
+            let asked = fixture.asked(tool, args.clone());
+            assert!(asked["diff"].as_str().is_some_and(|diff| diff.contains("a.txt")), "{tool} {asked}");
+            let text = format!("one\ntwo\n{tool} two\n");
+            std::fs::write(fixture.dir.path().join("a.txt"), &text).unwrap();
+            match fixture.outcome(tool, args, Some(&asked["fingerprint"])) {
+                CallOutcome::Error(error) => {
+                    assert_eq!(error.reason, Reason::NeedsApproval, "{tool}: {error}")
+                }
+                other => panic!("{tool}: {other:?}"),
+            }
+            assert_eq!(std::fs::read_to_string(fixture.dir.path().join("a.txt")).unwrap(), text, "{tool}");
+        }
+    }
+}
+
+#[test]
 fn what_was_approved_is_done_and_nothing_else() {
     let fixture = Fixture::new(json!({}));
     let asked = fixture.asked("file_edit", edit("two"));

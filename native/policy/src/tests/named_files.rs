@@ -307,6 +307,36 @@ fn a_program_that_cannot_be_changed_can_be_started() {
     assert_eq!(shell(&unread, "/run.sh").verdict, Verdict::Deny(Some("Read(/run.sh)".into())));
 }
 
+/// What a redirection leads to is judged again when the shell opens it.
+#[test]
+fn a_redirection_is_covered_where_a_rule_may_cover_it() {
+    let top = tempfile::tempdir().unwrap();
+    std::fs::create_dir(top.path().join("out")).unwrap();
+    let rules = ["Bash(echo:*)", "Write(out/**)"];
+    let off = policy_in(top.path().to_str().unwrap(), &rules, &[], &[], PolicyMode::Auto).unwrap();
+    let enforced = Policy { is_enforced: true, ..off.clone() };
+    for command in [
+        "cd out && echo x > y",
+        "(cd out; echo x >> y)",
+        "for i in 1 2; do echo $i > out/$i; done",
+        "echo x > \"out/$y.txt\"",
+        "echo x > out/*",
+    ] {
+        assert_eq!([&enforced, &off].map(|policy| name(policy, command)), ["allow", "ask"], "{command}");
+    }
+    for command in [
+        "echo x > y",
+        "echo x > $y",
+        "echo x > src/$y",
+        "cd $y; echo x > out/z",
+        "echo x > ../z",
+        "cd out; echo x > ../z",
+    ] {
+        assert_eq!([&enforced, &off].map(|policy| name(policy, command)), ["ask"; 2], "{command}");
+    }
+    assert_eq!([&enforced, &off].map(|policy| name(policy, "echo x > >(echo y)")), ["allow"; 2]);
+}
+
 /// A program cannot open such a file, so that only what certainly names it is refused before.
 #[test]
 fn words_that_may_name_what_the_sandbox_keeps_do_not_ask() {

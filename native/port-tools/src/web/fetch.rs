@@ -164,7 +164,7 @@ impl Operation for WebFetch {
             touches: &[],
             allowed_by: &[],
             is_safe: false,
-            operand: Operand::Url { action: action(&plan), url: plan.url.into() },
+            operand: Operand::Url { action: action(&plan), sent: sent(&plan), url: plan.url.into() },
         })
     }
 
@@ -177,21 +177,58 @@ impl Operation for WebFetch {
     }
 }
 
+/// Headers that say who the caller is.
+const IDENTIFYING: [&str; 2] = ["authorization", "cookie"];
+
+/// Number of headers that a question names.
+const MOST_NAMED: usize = 10;
+
 /// What a person must know to approve the call besides the URL: what it sends, and whether the server's identity is
 /// checked.
 fn action(plan: &FetchRequest) -> String {
-    let mut action = match (plan.method, &plan.body) {
-        ("GET", None) => FETCH.to_owned(),
-        (method, None) => format!("send {method} to"),
-        (method, Some(body)) => format!("send {method} with {} bytes to", body.len()),
+    let body = plan.body.as_ref().map(|body| format!("{} bytes", body.len()));
+    let sent: Vec<String> = body.into_iter().chain(named_headers(plan)).collect();
+    let mut action = match (plan.method, &*sent.join(" and ")) {
+        ("GET", "") => FETCH.to_owned(),
+        (method, "") => format!("send {method} to"),
+        (method, sent) => format!("send {method} with {sent} to"),
     };
-    if plan.credentials.is_some() {
+    if plan.credentials.is_some() || plan.telling_headers().any(|(name, _)| IDENTIFYING.contains(&&**name)) {
         action = format!("use credentials and {action}");
     }
     if plan.url.scheme() == "https" && !plan.verify_tls {
         action = format!("skip the check of the certificate and {action}");
     }
     action
+}
+
+fn named_headers(plan: &FetchRequest) -> Option<String> {
+    let headers: Vec<_> = plan.telling_headers().collect();
+    let size: usize = headers.iter().map(|(_, value)| value.len()).sum();
+    let names: Vec<&str> = headers.iter().take(MOST_NAMED).map(|(name, _)| &**name).collect();
+    let more = match headers.len().saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => format!(", {more} more"),
+    };
+    (!headers.is_empty()).then(|| format!("the headers {}{more} ({size} bytes)", names.join(", ")))
+}
+
+/// A digest of what the request sends besides its address.
+fn sent(plan: &FetchRequest) -> Option<String> {
+    let mut hash = blake3::Hasher::new();
+    let mut add = |part: &[u8]| _ = hash.update(&part.len().to_le_bytes()).update(part);
+    let credentials = plan.credentials.iter().map(|given| (given.header, &*given.value));
+    let headers = plan.telling_headers().map(|(name, value)| (&**name, &**value));
+    let fields: Vec<(&str, &str)> = credentials.chain(headers).collect();
+    if fields.is_empty() && plan.body.is_none() {
+        return None;
+    }
+    for (name, value) in fields {
+        add(name.as_bytes());
+        add(value.as_bytes());
+    }
+    add(plan.body.as_deref().unwrap_or_default());
+    Some(hash.finalize().to_hex()[..16].to_owned())
 }
 
 #[cfg(test)]
@@ -217,6 +254,18 @@ mod tests {
             "web_fetch wants to skip the check of the certificate and use credentials and send POST with 3 bytes to \
              https://example.com/a"
         );
+        let headers = json!({"X-A": "secret", "Accept": "text/plain"});
+        assert_eq!(
+            question(json!({"url": "http://a.example", "headers": headers})),
+            "web_fetch wants to send GET with the headers x-a (6 bytes) to http://a.example/"
+        );
+        assert_eq!(
+            question(
+                json!({"url": "http://a.example", "headers": {"Cookie": "a=b"}, "method": "PUT", "body": "ab"})
+            ),
+            "web_fetch wants to use credentials and send PUT with 2 bytes and the headers cookie (3 bytes) to \
+             http://a.example/"
+        );
     }
 
     #[test]
@@ -228,5 +277,24 @@ mod tests {
             "WebFetch(send DELETE to http://a.example/)"
         );
         assert!(!permission(json!({"url": "http://a.example"})).is_safe);
+        let url = "http://a.example";
+        let mut all: Vec<String> = [
+            json!({"url": url}),
+            json!({"url": url, "method": "POST", "body": "aaa"}),
+            json!({"url": url, "method": "POST", "body": "bbb"}),
+            json!({"url": url, "method": "POST", "body": "bbb", "headers": {"X-A": "aaa"}}),
+            json!({"url": url, "headers": {"X-A": "aaa"}}),
+            json!({"url": url, "headers": {"X-A": "bbb"}}),
+            json!({"url": url, "headers": {"Authorization": "bbb"}}),
+            json!({"url": "http://a:b@a.example"}),
+            json!({"url": "http://a:c@a.example"}),
+        ]
+        .map(subject)
+        .into();
+        assert_eq!(subject(json!({"url": url, "headers": {"Accept": "text/plain"}})), all[0]);
+        let count = all.len();
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), count);
     }
 }

@@ -40,7 +40,15 @@ pub struct FetchRequest {
     pub verify_tls: bool,
 }
 
+/// Headers that only describe the answer, or what the body is.
+pub const HARMLESS: [&str; 4] = ["accept", "accept-language", "content-type", "user-agent"];
+
 impl FetchRequest {
+    /// Its headers without the harmless ones: names in lower case, and values.
+    pub fn telling_headers(&self) -> impl Iterator<Item = &(String, String)> {
+        self.headers.iter().filter(|(name, _)| !HARMLESS.contains(&&**name))
+    }
+
     /// Validates a call.
     ///
     /// # Errors

@@ -78,8 +78,12 @@ static int run(const char *path, char *const argv[], char *const envp[]) {
         if (!strncmp(*variable, "GIT_X=", 6)) record("variable", "GIT_X", 0);
     record("run", path, argv[0] ? argv + 1 : 0);
     if (is_known && is_one(base, REAL)) return pass(base, argv, envp);
-    if (is_known && is_one(base, FORWARD) && argv[0] && argv[1] && argv[1][0] != '-')
-        return run(argv[1], argv + 1, envp);
+    if (is_known && is_one(base, FORWARD) && argv[0] && argv[1] && argv[1][0] != '-') {
+        argv++;
+        /* sudo takes these for variables. */
+        while (!strcmp(base, "sudo") && *argv && **argv != '/' && strchr(*argv, '=')) argv++;
+        if (*argv && **argv != '-') return run(*argv, argv, envp);
+    }
     if (!strcmp(base, "say"))
         for (char *const *word = argv + 1; *word; word++)
             if (write(1, *word, strlen(*word)) < 0 || write(1, " ", 1) < 0) break;

@@ -87,7 +87,10 @@ impl StartJudge for Recorder {
     fn writes(&self, path: &OsStr, file: Option<&Path>, by: &Starter) -> bool {
         let path = path.to_str().unwrap();
         if by.program.ends_with("bash") {
-            self.written.lock().unwrap().push((path.to_owned(), file.unwrap().to_owned()));
+            self.written
+                .lock()
+                .unwrap()
+                .push((path.to_owned(), file.map(Path::to_owned).unwrap_or_default()));
         }
         !path.ends_with("refused")
     }

@@ -73,3 +73,20 @@ fn a_file_is_told_by_where_its_path_leads_when_it_is_opened() {
         assert_eq!(files, [fixture.path().join(expected)], "{command}");
     }
 }
+
+/// The port has descriptors with these numbers, too.
+#[test]
+fn what_a_link_to_a_descriptor_leads_to_is_not_known() {
+    for command in [
+        "exec 3< there; ln -s /proc/self/fd/3 l; echo x > l",
+        "ln -s /proc/self/fd l; echo x > l/3 3< there",
+        "ln -s /dev/fd/3 l; ln -s l m; echo x > m 3< there",
+        "ln -s /proc/thread-self/fd l; echo x > l/0 < there",
+        "ln -s /proc l; echo x > l/self/fd/3 3< there",
+        "ln -s /proc/self/cwd l; echo x > l/there",
+    ] {
+        let (_fixture, found) = written(command);
+        assert_eq!(found.len(), 1, "{command}: {found:?}");
+        assert_eq!(found[0].1, PathBuf::new(), "{command}: {found:?}");
+    }
+}

@@ -467,6 +467,22 @@ fn a_redirection_writes_only_where_a_rule_allows_it_when_the_file_is_opened() {
         let allowed = fixture.run(&["--allow", "Bash"], command);
         assert!(fixture.path(file).exists(), "{command}: {allowed:?}");
     }
+    let policy =
+        ["--allow", "Bash(ln:*)", "--allow", "Bash(echo:*)", "--allow", "Write", "--ask", "Write(src/**)"];
+    for command in [
+        "exec 3< src/f; ln -s /proc/self/fd/3 l; echo x > l",
+        "exec < src/f; ln -s /dev/stdin l; echo x >> l",
+        "for fd in 3 4 5 6 7 8 9 10 11 12; do ln -sf /proc/self/fd/$fd l; eval \"exec $fd< src/f\"; echo x > l; done",
+    ] {
+        let fixture = Fixture::new();
+        std::fs::write(fixture.path("src/f"), "as it was").unwrap();
+        let answer = fixture.run(&policy, command);
+        assert_eq!(
+            std::fs::read_to_string(fixture.path("src/f")).unwrap(),
+            "as it was",
+            "{command}: {answer:?}"
+        );
+    }
 }
 
 #[test]
