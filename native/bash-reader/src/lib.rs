@@ -44,6 +44,8 @@ pub struct Analysis {
     pub programs: Vec<Invocation>,
     /// Files that its redirections write to.
     pub writes: Vec<Word>,
+    /// Files that redirections in texts of other shells write to (`bash -c`).
+    pub foreign_writes: Vec<Word>,
     /// Files that its redirections read from, if the shell itself may read them.
     pub reads: Vec<Word>,
     /// Files that its redirections open for programs to read.
@@ -259,7 +261,10 @@ impl Analysis {
 
     /// Whether redirections open no file.
     pub fn opens_nothing(&self) -> bool {
-        self.writes.is_empty() && self.reads.is_empty() && self.inputs.is_empty()
+        self.writes.is_empty()
+            && self.foreign_writes.is_empty()
+            && self.reads.is_empty()
+            && self.inputs.is_empty()
     }
 
     /// Records a doubt, up to a maximum number.

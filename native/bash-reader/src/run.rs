@@ -187,8 +187,11 @@ impl InvocationCollector<'_> {
         }
         // The other shell does not know this one's functions.
         let functions = std::mem::take(&mut self.out.functions);
+        let own = self.out.writes.len();
         let result = self.text(&text, depth);
         self.out.functions = functions;
+        let foreign = self.out.writes.split_off(own);
+        self.out.foreign_writes.extend(foreign);
         result
     }
 

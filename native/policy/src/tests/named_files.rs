@@ -331,6 +331,9 @@ fn a_redirection_is_covered_where_a_rule_may_cover_it() {
         "cd $y; echo x > out/z",
         "echo x > ../z",
         "cd out; echo x > ../z",
+        "bash -c 'cd out && echo x > y'",
+        "env bash -c 'echo x > \"out/$y\"'",
+        "eval \"bash -c 'echo x > out/*'\"",
     ] {
         assert_eq!([&enforced, &off].map(|policy| name(policy, command)), ["ask"; 2], "{command}");
     }
