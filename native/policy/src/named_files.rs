@@ -90,7 +90,7 @@ impl NamedFiles<'_> {
         match self.directories {
             _ if leaves(&rest) => true,
             // It leads wherever a process is, or a descriptor.
-            _ if above.starts_with("/proc/") || above.starts_with("/dev/") => {
+            _ if ["/proc", "/dev"].iter().any(|top| Path::new(&above).starts_with(top)) => {
                 let name = rest.rsplit(|glyph| *glyph == CharClass::Is('/')).next().unwrap_or_default();
                 pattern.may_match(&[&[CharClass::Any, CharClass::Is('/')], name].concat())
             }
