@@ -24,7 +24,7 @@ pub(super) struct FileRule<'r> {
 }
 
 impl FileRule<'_> {
-    fn matches(&self, path: &Path, roots: &PathRoots) -> bool {
+    pub(super) fn matches(&self, path: &Path, roots: &PathRoots) -> bool {
         let is_lifted = |lifted: &LiftedPaths| lifted.lifts(self.pattern, path, self.to_write, roots);
         let is_meant = |path: &Path| self.pattern.matches(path, roots);
         (is_meant(path) || self.has_directories && is_meant(&path.join(ANY_NAME)))

@@ -81,10 +81,14 @@ fn path_rule<'p>(policy: &'p Policy, paths: &[PathBuf], tool: &str) -> Option<&'
 /// Whether rules let a shell write to a file that its path leads to while the command runs.
 pub(super) fn may_write(policy: &Policy, file: &Path) -> bool {
     let file = policy.roots.meant(Path::new(""), file);
-    let is_asked = |rule: &PermissionRule| {
-        rule.tool != "Read" && rule.files().is_some_and(|pattern| pattern.matches(&file, &policy.roots))
+    let holds = |rule: &PermissionRule, lifted| {
+        let to_write = rule.tool != "Read";
+        let rule = rule.files().map(|pattern| FileRule { pattern, to_write, lifted, has_directories: false });
+        to_write && rule.is_some_and(|rule| rule.matches(&file, &policy.roots))
     };
-    !policy.ask.iter().any(is_asked) && path_rule(policy, std::slice::from_ref(&file), "Write").is_some()
+    !policy.ask.iter().any(|rule| holds(rule, None))
+        && !policy.deny.iter().any(|rule| holds(rule, Some(&policy.lifted)))
+        && path_rule(policy, std::slice::from_ref(&file), "Write").is_some()
 }
 
 impl<'a> CommandCase<'a> {

@@ -541,7 +541,7 @@ fn env_starts_the_interpreter_of_a_script_and_nothing_else() {
 
 #[test]
 fn a_shell_writes_only_the_files_that_its_text_shows_and_rules_cover() {
-    let rules = json!({"allow": ["Bash(echo:*)", "Write(out/**)", "Write(b c)"], "ask": ["Edit(out/kept)"]});
+    let rules = json!({"allow": ["Bash(echo:*)", "Write(out/**)", "Write(b c)"], "ask": ["Edit(out/kept)"], "deny": ["Write(*.lock)"]});
     let shown = case(rules, "echo a > out/a; cd out && echo b >> '../b c'; echo c 2> /dev/null", false);
     let top = shown.dir.path().canonicalize().unwrap();
     let judge = shown.rules.unwrap();
@@ -549,6 +549,7 @@ fn a_shell_writes_only_the_files_that_its_text_shows_and_rules_cover() {
         ("out/a", Some("out/a"), true),
         ("out/a", Some("out/link"), true),
         ("out/a", Some("out/kept"), false),
+        ("out/a", Some("out/new.lock"), false),
         ("out/a", Some("src/a"), false),
         ("out/a", Some(".git/config"), false),
         ("out/a", Some("/etc/passwd"), false),
