@@ -76,6 +76,7 @@ impl NamedFiles<'_> {
     fn may_match(&self, glyphs: &[CharClass], pattern: &PathRule) -> bool {
         let (above, rest) = known_directory(glyphs);
         let roots = self.roots;
+        let anywhere = [&[CharClass::Any, CharClass::Is('/')], &rest[..]].concat();
         let below = |directory: &PathBuf| {
             let directories = [roots.meant(directory, &above), roots.leads(directory, &above)];
             // A rule may be absolute.
@@ -84,7 +85,11 @@ impl NamedFiles<'_> {
             directories.iter().cloned().chain(absolute).any(|directory| {
                 let way = directory.join("").to_string_lossy().into_owned();
                 let way = way.chars().map(CharClass::Is);
-                pattern.may_match(&way.chain(rest.iter().copied()).collect::<Vec<_>>())
+                // A wildcard beyond the workspace can match the directories that lead to it.
+                is_outside(&directory)
+                    && !roots.tops().any(|top| directory.starts_with(top))
+                    && pattern.may_match(&anywhere)
+                    || pattern.may_match(&way.chain(rest.iter().copied()).collect::<Vec<_>>())
             })
         };
         match self.directories {
