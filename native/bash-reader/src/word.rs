@@ -261,6 +261,15 @@ impl Word {
         glyphs
     }
 
+    /// The text that bash leaves of it if its wildcards match no file; `None` if an expansion is in it.
+    pub fn unmatched(&self) -> Option<String> {
+        let char = |piece: &WordPiece| match piece {
+            WordPiece::Char { char, .. } => Some(*char),
+            _ => None,
+        };
+        self.pieces.iter().map(char).collect()
+    }
+
     /// Whether it contains an expansion.
     pub fn has_unknown(&self) -> bool {
         self.pieces.iter().any(|piece| matches!(piece, WordPiece::Unknown { .. }))

@@ -69,7 +69,14 @@ impl NamedFiles<'_> {
     /// also out of the directory before it.
     fn may_denote(&self, word: &Word, pattern: &PathRule) -> bool {
         let glyphs = word.glyphs();
-        glyphs.contains(&CharClass::Any) || self.may_match(&without_hidden(&glyphs), pattern)
+        // Wildcards that match nothing stay as they are, and may be the name of a link.
+        let is_link = |directory: &PathBuf| {
+            let text = word.unmatched();
+            text.is_some_and(|text| pattern.matches(&self.roots.leads(directory, text), self.roots))
+        };
+        glyphs.contains(&CharClass::Any)
+            || self.may_match(&without_hidden(&glyphs), pattern)
+            || self.directories.is_some_and(|all| all.iter().any(is_link))
     }
 
     /// Whether a pattern of bash can match such a file.

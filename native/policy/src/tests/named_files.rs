@@ -41,7 +41,9 @@ fn words_are_about_files_however_they_spell_them() {
     for file in ["w/.env", "w/s/q", "w/s/x", "home/k", "ext/b.pem", "w/plain"] {
         std::fs::write(path(file), "").unwrap();
     }
-    for (target, link) in [("../s/deep", "w/out/ld"), ("../ext/b.pem", "w/le"), ("../ext", "w/lx")] {
+    for (target, link) in
+        [("../s/deep", "w/out/ld"), ("../ext/b.pem", "w/le"), ("../ext", "w/lx"), ("../s", "w/out/[l]")]
+    {
         std::os::unix::fs::symlink(target, path(link)).unwrap();
     }
     let w = path("w").canonicalize().unwrap();
@@ -71,6 +73,7 @@ fn words_are_about_files_however_they_spell_them() {
         "../[w]/s/?",
         "~/../w/*/q",
         "/*/*/*/s/q",
+        "out/[l]/q",
         "s/deep/../q",
         "out/ld/../q",
         "out/ld/../?",
