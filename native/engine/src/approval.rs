@@ -89,7 +89,7 @@ fn rule_for(permission: &PermissionRequest) -> Option<String> {
         Operand::File(_) | Operand::Project(_) => permission.wanted(),
         Operand::Name(name) => is_literal(name).then(|| permission.subject()),
         // A rule for a domain also covers requests that send data, so it is not offered where one is about to.
-        Operand::Url { action, url, .. } if action == FETCH => {
+        Operand::Url { action, url, .. } if action.starts_with(FETCH) => {
             server(url).map(|server| format!("{rule}({server})"))
         }
         Operand::Url { .. } => None,

@@ -2,7 +2,7 @@
 
 use super::auth::Auth;
 use super::fetched::WebFetchOutput;
-use super::request::FetchRequest;
+use super::request::{FetchRequest, HARMLESS};
 use beamai_base::Result;
 use beamai_policy::{FETCH, Operand, PermissionRequest};
 use beamai_tool::{
@@ -187,13 +187,16 @@ const MOST_NAMED: usize = 10;
 /// checked.
 fn action(plan: &FetchRequest) -> String {
     let body = plan.body.as_ref().map(|body| format!("{} bytes", body.len()));
-    let sent: Vec<String> = body.into_iter().chain(named_headers(plan)).collect();
+    let has = |names: &[&str]| plan.given_headers().iter().any(|(name, _)| names.contains(&&**name));
+    let sent: Vec<String> = body.into_iter().chain(named_headers(plan.given_headers())).collect();
+    let is_plain = plan.given_headers().iter().all(|(name, _)| HARMLESS.contains(&&**name));
     let mut action = match (plan.method, &*sent.join(" and ")) {
         ("GET", "") => FETCH.to_owned(),
+        ("GET", sent) if plan.body.is_none() && is_plain => format!("{FETCH}, with {sent},"),
         (method, "") => format!("send {method} to"),
         (method, sent) => format!("send {method} with {sent} to"),
     };
-    if plan.credentials.is_some() || plan.telling_headers().any(|(name, _)| IDENTIFYING.contains(&&**name)) {
+    if plan.credentials.is_some() || has(&IDENTIFYING) {
         action = format!("use credentials and {action}");
     }
     if plan.url.scheme() == "https" && !plan.verify_tls {
@@ -202,8 +205,8 @@ fn action(plan: &FetchRequest) -> String {
     action
 }
 
-fn named_headers(plan: &FetchRequest) -> Option<String> {
-    let headers: Vec<_> = plan.telling_headers().collect();
+/// Names and size of headers, if there are any.
+fn named_headers(headers: &[(String, String)]) -> Option<String> {
     let size: usize = headers.iter().map(|(_, value)| value.len()).sum();
     let names: Vec<&str> = headers.iter().take(MOST_NAMED).map(|(name, _)| &**name).collect();
     let more = match headers.len().saturating_sub(MOST_NAMED) {
@@ -215,14 +218,14 @@ fn named_headers(plan: &FetchRequest) -> Option<String> {
 
 /// A digest of what the request sends besides its address.
 fn sent(plan: &FetchRequest) -> Option<String> {
-    let mut hash = blake3::Hasher::new();
-    let mut add = |part: &[u8]| _ = hash.update(&part.len().to_le_bytes()).update(part);
     let credentials = plan.credentials.iter().map(|given| (given.header, &*given.value));
-    let headers = plan.telling_headers().map(|(name, value)| (&**name, &**value));
+    let headers = plan.headers.iter().map(|(name, value)| (&**name, &**value));
     let fields: Vec<(&str, &str)> = credentials.chain(headers).collect();
     if fields.is_empty() && plan.body.is_none() {
         return None;
     }
+    let mut hash = blake3::Hasher::new();
+    let mut add = |part: &[u8]| _ = hash.update(&part.len().to_le_bytes()).update(part);
     for (name, value) in fields {
         add(name.as_bytes());
         add(value.as_bytes());
@@ -254,7 +257,7 @@ mod tests {
             "web_fetch wants to skip the check of the certificate and use credentials and send POST with 3 bytes to \
              https://example.com/a"
         );
-        let headers = json!({"X-A": "secret", "Accept": "text/plain"});
+        let headers = json!({"X-A": "secret"});
         assert_eq!(
             question(json!({"url": "http://a.example", "headers": headers})),
             "web_fetch wants to send GET with the headers x-a (6 bytes) to http://a.example/"
@@ -286,12 +289,14 @@ mod tests {
             json!({"url": url, "headers": {"X-A": "aaa"}}),
             json!({"url": url, "headers": {"X-A": "bbb"}}),
             json!({"url": url, "headers": {"Authorization": "bbb"}}),
+            json!({"url": url, "headers": {"Accept": "text/plain"}}),
+            json!({"url": url, "headers": {"Accept": "text/html"}}),
+            json!({"url": url, "method": "POST", "body": "bbb", "headers": {"Content-Type": "text/xml"}}),
             json!({"url": "http://a:b@a.example"}),
             json!({"url": "http://a:c@a.example"}),
         ]
         .map(subject)
         .into();
-        assert_eq!(subject(json!({"url": url, "headers": {"Accept": "text/plain"}})), all[0]);
         let count = all.len();
         all.sort();
         all.dedup();

@@ -30,8 +30,10 @@ pub struct FetchRequest {
     pub url: Url,
     /// Its method.
     pub method: &'static str,
-    /// Names in lower case.
+    /// Names in lower case: those of the caller, then the type of the body where the caller gave none.
     pub headers: Vec<(String, String)>,
+    /// How many of them are the caller's.
+    pub given: usize,
     /// Its body.
     pub body: Option<Vec<u8>>,
     /// Credentials, for the first server only.
@@ -44,9 +46,9 @@ pub struct FetchRequest {
 pub const HARMLESS: [&str; 4] = ["accept", "accept-language", "content-type", "user-agent"];
 
 impl FetchRequest {
-    /// Its headers without the harmless ones: names in lower case, and values.
-    pub fn telling_headers(&self) -> impl Iterator<Item = &(String, String)> {
-        self.headers.iter().filter(|(name, _)| !HARMLESS.contains(&&**name))
+    /// The caller's headers.
+    pub fn given_headers(&self) -> &[(String, String)] {
+        &self.headers[..self.given]
     }
 
     /// Validates a call.
@@ -64,6 +66,7 @@ impl FetchRequest {
         Ok(Self {
             url,
             method: call.method.as_str(),
+            given: call.headers.as_ref().map_or(0, |headers| headers.len()),
             headers: headers(call)?,
             body: call.body.clone().map(String::into_bytes),
             credentials: given.or(in_address),
