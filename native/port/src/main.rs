@@ -19,6 +19,7 @@ mod terminal;
 mod told_to_end;
 mod tool_flags;
 mod tools;
+mod unique_keys;
 
 use std::process::ExitCode;
 

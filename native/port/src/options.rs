@@ -3,6 +3,7 @@
 use crate::args::{self, UsageError};
 use crate::settings_file::{self, UserSettings};
 use crate::tool_flags::quoted;
+use crate::unique_keys::UniqueKeys;
 use beamai_base::{HostPattern, Reason, Result as ToolResult, ToolError};
 use beamai_engine::HostSettings;
 use beamai_engine::catalogue;
@@ -225,9 +226,13 @@ impl HostOptions {
     /// Has the rules of a settings file added to those of the command line, and takes its other parts as they are.
     fn load(&mut self, file: &Path, text: String) -> Result<(), UsageError> {
         let wrong = |why: String| settings_file::wrong(file, &why);
-        let mut settings: Value = serde_json::from_str(&text).map_err(|error: serde_json::Error| {
-            wrong(format!("it is not JSON from line {}, column {} on", error.line(), error.column()))
-        })?;
+        let UniqueKeys(mut settings) =
+            serde_json::from_str(&text).map_err(|error: serde_json::Error| match error.is_data() {
+                true => wrong(error.to_string()),
+                false => {
+                    wrong(format!("it is not JSON from line {}, column {} on", error.line(), error.column()))
+                }
+            })?;
         if !PARTS.iter().any(|part| settings.get(part).is_some()) {
             return Err(wrong(format!("it has none of the keys {}", PARTS.join(", "))));
         }
