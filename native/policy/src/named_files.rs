@@ -13,6 +13,9 @@ const MOST_OPTIONS: usize = 16;
 /// A name that only wildcards match.
 const ANY_NAME: &str = "\u{1}";
 
+/// Number of entries of directories that wildcards are compared with.
+const MOST_ENTRIES: usize = 20_000;
+
 /// A rule about files, and what lifts it if it denies.
 #[derive(Clone, Copy)]
 pub(super) struct FileRule<'r> {
@@ -74,9 +77,24 @@ impl NamedFiles<'_> {
             let text = word.unmatched();
             text.is_some_and(|text| pattern.matches(&self.roots.leads(directory, text), self.roots))
         };
-        glyphs.contains(&CharClass::Any)
-            || self.may_match(&without_hidden(&glyphs), pattern)
+        if glyphs.contains(&CharClass::Any) {
+            return true;
+        }
+        let glyphs = without_hidden(&glyphs);
+        self.may_match(&glyphs, pattern)
             || self.directories.is_some_and(|all| all.iter().any(is_link))
+            || self.leads_to(&glyphs, pattern)
+    }
+
+    /// Whether a file that wildcards match now leads to one that a pattern matches.
+    fn leads_to(&self, glyphs: &[CharClass], pattern: &PathRule) -> bool {
+        let top = self.roots.top().unwrap_or_else(|| "/".into());
+        self.directories.into_iter().flatten().any(|directory| match matched(&top.join(directory), glyphs) {
+            Some(files) => {
+                files.iter().any(|file| pattern.matches(&self.roots.leads(Path::new(""), file), self.roots))
+            }
+            None => true,
+        })
     }
 
     /// Whether a pattern of bash can match such a file.
@@ -122,6 +140,58 @@ impl NamedFiles<'_> {
         }
         (!paths.iter().any(|path| is_outside(path))).then_some(paths)
     }
+}
+
+/// The files that a pattern of bash matches from a directory; `None` if there is too much to look through.
+fn matched(directory: &Path, glyphs: &[CharClass]) -> Option<Vec<PathBuf>> {
+    let start = if glyphs.first() == Some(&CharClass::Is('/')) { Path::new("/") } else { directory };
+    let mut found = vec![start.to_owned()];
+    let mut left = MOST_ENTRIES;
+    for name in glyphs.split(|glyph| *glyph == CharClass::Is('/')).filter(|name| !name.is_empty()) {
+        let literal: Option<String> = name
+            .iter()
+            .map(|glyph| if let CharClass::Is(char) = glyph { Some(*char) } else { None })
+            .collect();
+        if let Some(name) = literal {
+            found.iter_mut().for_each(|path| path.push(&*name));
+            continue;
+        }
+        let mut next = Vec::new();
+        for entry in found.iter().filter_map(|path| std::fs::read_dir(path).ok()).flatten().flatten() {
+            left = left.checked_sub(1)?;
+            let text = entry.file_name();
+            if fits(name, &text.to_string_lossy().chars().collect::<Vec<_>>()) {
+                next.push(entry.path());
+            }
+        }
+        found = next;
+    }
+    Some(found)
+}
+
+/// Whether a name with wildcards can be this one.
+fn fits(glyphs: &[CharClass], name: &[char]) -> bool {
+    if glyphs.first() == Some(&CharClass::NoDot) && name.first() == Some(&'.') {
+        return false;
+    }
+    let glyphs: Vec<_> = glyphs.iter().filter(|glyph| **glyph != CharClass::NoDot).collect();
+    // Where the last wildcard is, and the first character after what it stands for so far.
+    let (mut at, mut next, mut wild) = (0, 0, None);
+    while at < name.len() {
+        match (glyphs.get(next), wild) {
+            (Some(CharClass::Is(char)), _) if *char == name[at] => (at, next) = (at + 1, next + 1),
+            (Some(CharClass::Name | CharClass::Any), _) => {
+                wild = Some((next, at));
+                next += 1;
+            }
+            (_, Some((star, end))) => {
+                wild = Some((star, end + 1));
+                (at, next) = (end + 1, star + 1);
+            }
+            (_, None) => return false,
+        }
+    }
+    glyphs[next..].iter().all(|glyph| !matches!(glyph, CharClass::Is(_)))
 }
 
 /// The path of any file in the directory that a partly known word begins with, if it begins with one.
@@ -203,4 +273,28 @@ fn names(text: &str) -> Vec<&str> {
     names.extend(paths);
     names.retain(|name| !name.is_empty());
     names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_fits_wildcards_as_in_bash() {
+        let fits = |pattern: &str, name: &str| {
+            let glyph = |char| if char == '*' { CharClass::Name } else { CharClass::Is(char) };
+            let glyphs: Vec<_> = pattern.chars().map(glyph).collect();
+            fits(&without_hidden(&glyphs), &name.chars().collect::<Vec<_>>())
+        };
+        for (pattern, name) in [("*", "a"), ("a*", "a"), ("a*b*c", "axbybzc"), ("*.c", "x.c"), (".*", ".env")]
+        {
+            assert!(fits(pattern, name), "{pattern} {name}");
+        }
+        for (pattern, name) in
+            [("*", ".env"), ("a*", "b"), ("*a", "ab"), ("a*b*c", "acb"), ("a", "ab"), ("*env", ".env")]
+        {
+            assert!(!fits(pattern, name), "{pattern} {name}");
+        }
+        assert!(!fits(&"*a".repeat(100), &"a".repeat(99)));
+    }
 }
