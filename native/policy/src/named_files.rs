@@ -74,8 +74,9 @@ impl NamedFiles<'_> {
         let glyphs = word.glyphs();
         // Wildcards that match nothing stay as they are, and may be the name of a link.
         let is_link = |directory: &PathBuf| {
-            let text = word.unmatched();
-            text.is_some_and(|text| pattern.matches(&self.roots.leads(directory, text), self.roots))
+            let text = word.unmatched().unwrap_or_default();
+            let leads = |name: &str| pattern.matches(&self.roots.leads(directory, name), self.roots);
+            names(&text).into_iter().any(leads)
         };
         if glyphs.contains(&CharClass::Any) {
             return true;
