@@ -327,7 +327,7 @@ impl Host {
     }
 
     /// Adds the diff that the call would make to the request. A call that would fail returns its error instead of
-    /// asking. Both need to read the files: where that needs an approval, too, only the person learns what is in them.
+    /// asking. Both need to read the files. If reading needs an approval too, only the person sees their contents.
     fn tried(
         &self,
         mut request: Value,

@@ -16,8 +16,8 @@ pub(super) fn is_open(report: &Notification) -> bool {
     path_of(report).is_some()
 }
 
-/// The path that a process opens, as it gave it. `None` if it is one of its own descriptors that is open for writing already: what
-/// that leads to was decided when it was opened.
+/// The path that a process opens, as it gave it. `None` if the path stands for a descriptor of the process that is already open for
+/// writing: that file was decided when it was opened.
 ///
 /// # Errors
 /// As for [`ProcessMemory::path`].
@@ -27,7 +27,7 @@ pub(super) fn opened(report: &Notification) -> Result<Option<OsString>, Errno> {
     let Some(descriptor) = path.to_str().and_then(descriptor) else { return Ok(Some(path)) };
     match task::access(report.thread, descriptor) {
         Some(access) if access != OFlags::RDONLY => Ok(None),
-        // For what is open for reading only, the path would not tell what is written.
+        // The path does not name the file behind a descriptor that is open for reading only.
         _ => Ok(Some(task::link(report.thread, descriptor).unwrap_or(path))),
     }
 }

@@ -32,7 +32,7 @@ pub(super) struct OrderState {
     lineage: Mutex<Lineage>,
     unwritable: UnwritableDirs,
     found: ProgramCache,
-    /// The start of its own program, once it was allowed.
+    /// The allowed start of the order's program. Its processes are those whose files are judged.
     own: OnceLock<Arc<AllowedStart>>,
 }
 

@@ -103,7 +103,7 @@ pub enum Operand {
         action: String,
         /// The address, without credentials.
         url: String,
-        /// A digest of what is sent besides the address, if anything is: an approval holds for that alone.
+        /// A digest of headers, body and credentials, if there are any. An approval holds for these alone.
         sent: Option<String>,
     },
     /// A query to a search engine.
