@@ -13,6 +13,7 @@ mod builtin;
 mod compound;
 mod cursor;
 mod git;
+mod glyphs;
 mod heredoc;
 mod lexer;
 mod options;
@@ -29,10 +30,11 @@ mod word;
 mod wrapper;
 
 pub use git::is_message;
+pub use glyphs::{CharClass, fits};
 pub use plain::plain;
 pub use run::{FIND_EXEC, is_shell};
 pub use variable::is_telling;
-pub use word::{CharClass, Word};
+pub use word::Word;
 
 /// Maximum length of a part in messages, in characters.
 const SHOWN: usize = 200;

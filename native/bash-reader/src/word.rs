@@ -1,5 +1,6 @@
 //! A word of a command as bash reads it: known characters, characters that match file names, unknown text.
 
+use super::glyphs::{CharClass, fits};
 use super::{ansi_c, parser, tilde};
 
 /// A piece of a word.
@@ -169,19 +170,6 @@ pub(super) fn is_name_char(char: char, is_first: bool) -> bool {
     char == '_' || char.is_ascii_alphabetic() || (!is_first && char.is_ascii_digit())
 }
 
-/// What is known of a character of a word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CharClass {
-    /// This character.
-    Is(char),
-    /// Nothing, before a character that is not a dot: at the beginning of a name, wildcards of bash match no dot.
-    NoDot,
-    /// Any text within a file name.
-    Name,
-    /// Any text.
-    Any,
-}
-
 /// A word that a program gets, as far as it is known before the command runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word {
@@ -291,27 +279,7 @@ impl Word {
 
     /// Whether the text can be this one.
     pub fn may_be(&self, text: &str) -> bool {
-        let text: Vec<char> = text.chars().collect();
-        let (mut at, mut retry) = (0, None);
-        let pattern: Vec<Option<char>> = self.pattern().collect();
-        let mut next = 0;
-        while at < text.len() {
-            match pattern.get(next) {
-                Some(Some(char)) if *char == text[at] => (at, next) = (at + 1, next + 1),
-                Some(None) => {
-                    retry = Some((next, at));
-                    next += 1;
-                }
-                _ => match retry {
-                    Some((star, from)) => {
-                        (at, next) = (from + 1, star + 1);
-                        retry = Some((star, from + 1));
-                    }
-                    None => return false,
-                },
-            }
-        }
-        pattern[next..].iter().all(Option::is_none)
+        fits(&self.glyphs(), text)
     }
 
     /// Name and value, if the text begins as an assignment.

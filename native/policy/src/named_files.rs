@@ -2,7 +2,7 @@
 
 use super::lifted_paths::LiftedPaths;
 use super::words::Certainty;
-use beamai_bash_reader::{CharClass, Word};
+use beamai_bash_reader::{CharClass, Word, fits};
 use beamai_path_rules::{PathRoots, PathRule, is_outside};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ pub(super) struct NamedFiles<'a> {
 impl NamedFiles<'_> {
     /// Whether a word names a file that a rule matches.
     pub(super) fn denotes(&self, word: &Word, rule: FileRule<'_>) -> Certainty {
-        let possible = || if self.may_denote(word, rule.pattern) { Certainty::Maybe } else { Certainty::No };
+        let possible = || if self.may_denote(word, rule) { Certainty::Maybe } else { Certainty::No };
         let Some(text) = word.text().filter(|text| !is_beneath_descriptor(text)) else { return possible() };
         let roots = self.roots;
         let matches = |directory: &Path, text: &str| {
@@ -68,33 +68,27 @@ impl NamedFiles<'_> {
         if self.directories.is_none() { possible() } else { Certainty::No }
     }
 
-    /// Whether a partly known word can name a file that a pattern matches, in any of the directories. An expansion can lead anywhere,
+    /// Whether a partly known word can name a file that a rule matches, in any of the directories. An expansion can lead anywhere,
     /// also out of the directory before it.
-    fn may_denote(&self, word: &Word, pattern: &PathRule) -> bool {
+    fn may_denote(&self, word: &Word, rule: FileRule<'_>) -> bool {
         let glyphs = word.glyphs();
-        // Wildcards that match nothing stay as they are, and may be the name of a link.
-        let is_link = |directory: &PathBuf| {
-            let text = word.unmatched().unwrap_or_default();
-            let leads = |name: &str| pattern.matches(&self.roots.leads(directory, name), self.roots);
-            names(&text).into_iter().any(leads)
-        };
-        if glyphs.contains(&CharClass::Any) {
-            return true;
+        glyphs.contains(&CharClass::Any) || {
+            let glyphs = without_hidden(&glyphs);
+            self.may_match(&glyphs, rule.pattern) || self.leads_to(&glyphs, word, rule)
         }
-        let glyphs = without_hidden(&glyphs);
-        self.may_match(&glyphs, pattern)
-            || self.directories.is_some_and(|all| all.iter().any(is_link))
-            || self.leads_to(&glyphs, pattern)
     }
 
-    /// Whether a file that wildcards match now leads to one that a pattern matches.
-    fn leads_to(&self, glyphs: &[CharClass], pattern: &PathRule) -> bool {
-        let top = self.roots.top().unwrap_or_else(|| "/".into());
-        self.directories.into_iter().flatten().any(|directory| match matched(&top.join(directory), glyphs) {
-            Some(files) => {
-                files.iter().any(|file| pattern.matches(&self.roots.leads(Path::new(""), file), self.roots))
-            }
-            None => true,
+    /// Whether what wildcards match now leads to a file that a rule matches. Those that match nothing stay as they are, and may be the
+    /// name of a link.
+    fn leads_to(&self, glyphs: &[CharClass], word: &Word, rule: FileRule<'_>) -> bool {
+        let roots = self.roots;
+        let leads = |directory: &Path, name: &Path| rule.matches(&roots.leads(directory, name), roots);
+        let unmatched = word.unmatched().unwrap_or_default();
+        let top = roots.top().unwrap_or_else(|| "/".into());
+        self.directories.into_iter().flatten().any(|directory| {
+            let files = matched(&top.join(directory), glyphs);
+            files.is_none_or(|files| files.iter().any(|file| leads(Path::new(""), file)))
+                || names(&unmatched).into_iter().any(|name| leads(directory, Path::new(name)))
         })
     }
 
@@ -161,38 +155,13 @@ fn matched(directory: &Path, glyphs: &[CharClass]) -> Option<Vec<PathBuf>> {
         for entry in found.iter().filter_map(|path| std::fs::read_dir(path).ok()).flatten().flatten() {
             left = left.checked_sub(1)?;
             let text = entry.file_name();
-            if fits(name, &text.to_string_lossy().chars().collect::<Vec<_>>()) {
+            if fits(name, &text.to_string_lossy()) {
                 next.push(entry.path());
             }
         }
         found = next;
     }
     Some(found)
-}
-
-/// Whether a name with wildcards can be this one.
-fn fits(glyphs: &[CharClass], name: &[char]) -> bool {
-    if glyphs.first() == Some(&CharClass::NoDot) && name.first() == Some(&'.') {
-        return false;
-    }
-    let glyphs: Vec<_> = glyphs.iter().filter(|glyph| **glyph != CharClass::NoDot).collect();
-    // Where the last wildcard is, and the first character after what it stands for so far.
-    let (mut at, mut next, mut wild) = (0, 0, None);
-    while at < name.len() {
-        match (glyphs.get(next), wild) {
-            (Some(CharClass::Is(char)), _) if *char == name[at] => (at, next) = (at + 1, next + 1),
-            (Some(CharClass::Name | CharClass::Any), _) => {
-                wild = Some((next, at));
-                next += 1;
-            }
-            (_, Some((star, end))) => {
-                wild = Some((star, end + 1));
-                (at, next) = (end + 1, star + 1);
-            }
-            (_, None) => return false,
-        }
-    }
-    glyphs[next..].iter().all(|glyph| !matches!(glyph, CharClass::Is(_)))
 }
 
 /// The path of any file in the directory that a partly known word begins with, if it begins with one.
@@ -274,28 +243,4 @@ fn names(text: &str) -> Vec<&str> {
     names.extend(paths);
     names.retain(|name| !name.is_empty());
     names
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_fits_wildcards_as_in_bash() {
-        let fits = |pattern: &str, name: &str| {
-            let glyph = |char| if char == '*' { CharClass::Name } else { CharClass::Is(char) };
-            let glyphs: Vec<_> = pattern.chars().map(glyph).collect();
-            fits(&without_hidden(&glyphs), &name.chars().collect::<Vec<_>>())
-        };
-        for (pattern, name) in [("*", "a"), ("a*", "a"), ("a*b*c", "axbybzc"), ("*.c", "x.c"), (".*", ".env")]
-        {
-            assert!(fits(pattern, name), "{pattern} {name}");
-        }
-        for (pattern, name) in
-            [("*", ".env"), ("a*", "b"), ("*a", "ab"), ("a*b*c", "acb"), ("a", "ab"), ("*env", ".env")]
-        {
-            assert!(!fits(pattern, name), "{pattern} {name}");
-        }
-        assert!(!fits(&"*a".repeat(100), &"a".repeat(99)));
-    }
 }

@@ -121,6 +121,12 @@ fn words_are_about_files_however_they_spell_them() {
     {
         assert_eq!(name(&asking, command), "ask", "{command}");
     }
+    let asking = policy_in(w, &["Bash"], &["Edit(s/**)"], &[], PolicyMode::Auto).unwrap();
+    for command in
+        ["cp -tout/[l] x", "cp --target-directory=out/[l] x", "cp x out/[l]", "mv x out/?d", "rm -r o*/ld"]
+    {
+        assert_eq!(name(&asking, command), "ask", "{command}");
+    }
     for rule in ["Read(**)", "Edit(**)", "Write(*)"] {
         let all = policy_in(w, &["Bash"], &[rule], &[], PolicyMode::Auto).unwrap();
         let asking = Policy { is_enforced: true, ..all };
