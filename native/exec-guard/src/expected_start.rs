@@ -1,6 +1,6 @@
 //! The first start of an order, which the reaper vouches for.
 
-use beamai_isolation::{StartCoverage, StartJudge};
+use beamai_isolation::{GuardJudge, StartCoverage};
 use rustix::rand::GetRandomFlags;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ pub struct ExpectedStart {
     /// The arguments for `candidates`.
     pub words: Vec<OsString>,
     /// Decides about all further starts.
-    pub judge: Arc<dyn StartJudge>,
+    pub judge: Arc<dyn GuardJudge>,
 }
 
 /// A program and its arguments.

@@ -1,7 +1,7 @@
 //! Settings and reports of the sandbox, as plain data and three traits, and the secrets that it hides.
 //!
 //! [`SandboxSettings`] are the host's settings, [`Isolation`] reports the layers that were active for a command, and
-//! [`Planted`] a file that a command left for the person's own git. A [`StartJudge`] decides about each program that is
+//! [`Planted`] a file that a command left for the person's own git. A [`GuardJudge`] decides about each program that is
 //! started in the sandbox, an [`Outlet`] serves its network connections. [`secrets`] lists where people and tools keep
 //! secrets. Nothing here starts a process.
 
@@ -21,6 +21,6 @@ pub use network::{Network, NetworkUse, Outlet};
 pub use planted::Planted;
 pub use settings::{DISPENSABLE, IsolationReporting, SANDBOXES, SandboxMode, SandboxSettings, Tier};
 pub use start::{
-    FileIdentity, HeldStart, Interpreter, NamedFile, ProgramStart, StartCoverage, StartDecision, StartJudge,
+    FileIdentity, GuardJudge, HeldStart, Interpreter, NamedFile, ProgramStart, StartCoverage, StartDecision,
     Starter, interpreter_arguments, is_loader, loaded_arguments,
 };

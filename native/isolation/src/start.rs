@@ -166,16 +166,17 @@ pub enum StartDecision {
     Start(StartCoverage),
     /// Fails with `EACCES`.
     Refuse,
-    /// Waits: the guard passes it to [`StartJudge::hold`] and continues with other starts.
+    /// Waits: the guard passes it to [`GuardJudge::hold`] and continues with other starts.
     Hold,
 }
 
-/// Decides about the program starts of one command. Called on the guard's thread, so it must not block.
+/// Decides what the exec guard reports of one command: the programs that start, and the files that its shell opens to write. Called on
+/// the guard's thread, so it must not block.
 ///
-/// It is only asked about existing executable files. Two cases need no special treatment: the start of the order's own
+/// About starts, it is only asked about existing executable files. Two cases need no special treatment: the start of the order's own
 /// program is not judged; and the start of a shortcut, in place of a shell, is judged like a start by that shell: if it
 /// is not allowed at once, it fails, and the shell starts the same program.
-pub trait StartJudge: Send + Sync {
+pub trait GuardJudge: Send + Sync {
     /// Decides about a start.
     fn decide(&self, start: &ProgramStart) -> StartDecision;
 
@@ -195,9 +196,9 @@ pub trait StartJudge: Send + Sync {
     fn hold(&self, start: ProgramStart, held: Box<dyn HeldStart>);
 }
 
-impl std::fmt::Debug for dyn StartJudge {
+impl std::fmt::Debug for dyn GuardJudge {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("StartJudge")
+        f.write_str("GuardJudge")
     }
 }
 

@@ -4,7 +4,7 @@
 //! `cargo run --release -p beamai-port --example exec_guard_cost -- [ROUNDS]`
 
 use beamai_base::CancelToken;
-use beamai_isolation::{HeldStart, ProgramStart, StartCoverage, StartDecision, StartJudge};
+use beamai_isolation::{GuardJudge, HeldStart, ProgramStart, StartCoverage, StartDecision};
 use beamai_isolation::{SandboxMode, SandboxSettings};
 use beamai_policy::DeniedPaths;
 use beamai_process::{
@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 /// Lets everything start, as a judge does that has nothing to look up.
 struct Anything;
 
-impl StartJudge for Anything {
+impl GuardJudge for Anything {
     fn decide(&self, _: &ProgramStart) -> StartDecision {
         StartDecision::Start(StartCoverage::Judged)
     }

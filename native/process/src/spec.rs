@@ -2,7 +2,7 @@
 
 use super::message::Order;
 use beamai_exec_guard::{ExpectedStart, ProgramArgs, token};
-use beamai_isolation::{StartCoverage, StartJudge};
+use beamai_isolation::{GuardJudge, StartCoverage};
 use beamai_sandbox::Confinement;
 use beamai_sandbox::SetupFailure;
 use rustix::io::Errno;
@@ -44,7 +44,7 @@ pub struct ProgramSpec {
     pub confinement: Arc<Confinement>,
     /// Decides about all program starts below it, and about the shortcut. Required if the confinement has an exec
     /// guard.
-    pub judge: Option<Arc<dyn StartJudge>>,
+    pub judge: Option<Arc<dyn GuardJudge>>,
     /// The coverage of the start of the program itself, which is not judged.
     pub coverage: StartCoverage,
 }

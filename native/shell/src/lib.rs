@@ -24,7 +24,7 @@ pub use asking::StartAnswer;
 pub use registry::{EndingCommands, end_session};
 
 use beamai_base::{CancelToken, HostHint, Reason, Result, ToolError};
-use beamai_isolation::{Isolation, StartCoverage, StartJudge};
+use beamai_isolation::{GuardJudge, Isolation, StartCoverage};
 use beamai_port_tools::shell::output::RefusedStarts;
 use beamai_port_tools::shell::{PrintedOutput, Shell, ShellKill, ShellOutput, ShellPoll};
 use beamai_process::{
@@ -42,7 +42,7 @@ use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
 use serde_json::{Value, json};
 use shortcut::shortcut;
-use starts::{CommandStartJudge, StartMonitor};
+use starts::{CommandJudge, StartMonitor};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -182,7 +182,7 @@ fn spec(
         lingers: shell.run_in_background,
         shortcut,
         confinement: confinement(cx, by_name)?,
-        judge: starts.map(|starts| Arc::new(CommandStartJudge(Arc::clone(starts))) as Arc<dyn StartJudge>),
+        judge: starts.map(|starts| Arc::new(CommandJudge(Arc::clone(starts))) as Arc<dyn GuardJudge>),
         coverage: starts.map_or(StartCoverage::Everything, |starts| starts.coverage()),
     })
 }

@@ -4,7 +4,7 @@
 
 use super::asking::{self, MOST_OPEN, PendingQuestion, StartChoice, lock};
 use beamai_base::{CancelToken, HostHint, Reason, ToolError, excerpt};
-use beamai_isolation::{HeldStart, ProgramStart, StartCoverage, StartDecision, StartJudge, Starter};
+use beamai_isolation::{GuardJudge, HeldStart, ProgramStart, StartCoverage, StartDecision, Starter};
 use beamai_policy::starts::{asked_about, shown, shown_process, written};
 use beamai_policy::{NETWORK, StartRules, StartVerdict};
 use beamai_port_tools::shell::output::{RefusedStart, RefusedStarts};
@@ -341,9 +341,9 @@ fn arguments(given: &[OsString]) -> Vec<String> {
 }
 
 /// Connects the monitor to the exec guard, which sees starts through the Linux kernel.
-pub(super) struct CommandStartJudge(pub(super) Arc<StartMonitor>);
+pub(super) struct CommandJudge(pub(super) Arc<StartMonitor>);
 
-impl StartJudge for CommandStartJudge {
+impl GuardJudge for CommandJudge {
     fn decide(&self, start: &ProgramStart) -> StartDecision {
         let Self(starts) = self;
         match starts.rules.judge(start) {

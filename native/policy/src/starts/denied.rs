@@ -3,7 +3,7 @@
 use super::called;
 use super::program_rule::{self, ProgramRule};
 use crate::rule::PermissionRule;
-use beamai_isolation::{HeldStart, ProgramStart, StartCoverage, StartDecision, StartJudge};
+use beamai_isolation::{GuardJudge, HeldStart, ProgramStart, StartCoverage, StartDecision};
 use beamai_path_rules::PathRoots;
 use std::sync::Arc;
 
@@ -21,8 +21,8 @@ impl DeniedStarts {
     }
 
     /// The judge for programs that the host itself chose to start; `None` if there are no such deny rules.
-    pub fn judge(&self) -> Option<Arc<dyn StartJudge>> {
-        (!self.is_empty()).then(|| Arc::new(self.prepared()) as Arc<dyn StartJudge>)
+    pub fn judge(&self) -> Option<Arc<dyn GuardJudge>> {
+        (!self.is_empty()).then(|| Arc::new(self.prepared()) as Arc<dyn GuardJudge>)
     }
 
     /// Whether there are no such rules.
@@ -66,7 +66,7 @@ impl PreparedRules {
 
 /// For programs that the host itself chose to start, such as language servers: they may start everything that no rule
 /// denies.
-impl StartJudge for PreparedRules {
+impl GuardJudge for PreparedRules {
     fn decide(&self, start: &ProgramStart) -> StartDecision {
         match self.rule(start) {
             Some(_) => StartDecision::Refuse,

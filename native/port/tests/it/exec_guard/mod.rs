@@ -9,7 +9,7 @@ mod supervision;
 use crate::common::PROGRAM;
 use beamai_base::CancelToken;
 use beamai_isolation::{
-    HeldStart, Isolation, ProgramStart, SandboxSettings, StartCoverage, StartDecision, StartJudge, Starter,
+    GuardJudge, HeldStart, Isolation, ProgramStart, SandboxSettings, StartCoverage, StartDecision, Starter,
 };
 use beamai_policy::DeniedPaths;
 use beamai_process::{
@@ -78,7 +78,7 @@ impl Recorder {
     }
 }
 
-impl StartJudge for Recorder {
+impl GuardJudge for Recorder {
     fn decide(&self, start: &ProgramStart) -> StartDecision {
         self.starts.lock().unwrap().push(start.clone());
         (self.decide)(start)
@@ -172,7 +172,7 @@ impl Fixture {
             lingers: false,
             shortcut: None,
             confinement: Arc::new(confinement),
-            judge: Some(Arc::clone(judge) as Arc<dyn StartJudge>),
+            judge: Some(Arc::clone(judge) as Arc<dyn GuardJudge>),
             coverage: StartCoverage::Judged,
         }
     }

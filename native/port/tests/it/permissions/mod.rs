@@ -3,8 +3,10 @@
 #![cfg(target_os = "linux")]
 
 mod attacks;
+mod files;
 mod fixture;
 mod other_names;
+mod starts;
 
 use attacks::{
     Attack, BY_GIT, BY_OPTIONS, COMPANY, DETOURS, Effect, OTHER_MEANS, SECRETS, SPELLINGS, UNCOVERED,
@@ -210,30 +212,6 @@ fn settings_of_another_repository_run_nothing() {
     }
 }
 
-#[test]
-fn a_denied_file_is_neither_read_nor_changed_by_tools_whatever_its_name() {
-    let fixture = Fixture::new();
-    let absolute = fixture.path("k.pem").display().to_string();
-    for name in ["k.pem", "./k.pem", "src/../k.pem", "link", "src/link", &absolute] {
-        let edit = json!({"path": name, "old_string": "the", "new_string": "a"});
-        let patch = format!("--- a/{name}\n+++ b/{name}\n@@ -1 +1 @@\n-the secret key\n+x\n");
-        let calls: [(&str, Value); 4] = [
-            ("file_read", json!({"path": name})),
-            ("file_grep", json!({"pattern": "secret", "path": name})),
-            ("file_edit", edit),
-            ("file_patch", json!({"patch": patch})),
-        ];
-        for (tool, args) in calls.iter().filter(|(tool, _)| *tool != "file_patch" || name != absolute) {
-            let refused = fixture.call(LAX, tool, args);
-            assert_eq!(refused.reason(), Some("denied"), "{tool} {name}: {refused:?}");
-            assert!(!refused.value.to_string().contains("secret key"), "{tool} {name}: {refused:?}");
-            assert_eq!(std::fs::read_to_string(fixture.path("k.pem")).unwrap(), SECRET, "{tool} {name}");
-            assert!(fixture.call(OPEN, tool, args).is_ok, "{tool} {name} does not even work");
-            std::fs::write(fixture.path("k.pem"), SECRET).unwrap();
-        }
-    }
-}
-
 /// What is meant to run does.
 #[test]
 fn what_rules_allow_runs_and_the_rest_is_refused_with_its_reason() {
@@ -280,21 +258,6 @@ fn a_malformed_rule_is_an_error_before_anything_runs() {
     assert!(!fixture.path("x").exists());
 }
 
-/// A diff leaves out what may not be read.
-#[test]
-fn a_diff_leaves_out_what_may_not_be_read() {
-    let fixture = Fixture::new();
-    std::fs::write(fixture.path("a.txt"), "one\n").unwrap();
-    std::fs::write(fixture.path("k.pem"), "another secret key\n").unwrap();
-    assert!(fixture.run(OPEN, "git add a.txt k.pem").is_ok);
-    let diff = |policy: &[&str]| fixture.call(policy, "git_diff", &json!({"staged": true})).value;
-    assert!(diff(OPEN)["content"].as_str().unwrap().contains("another secret key"));
-    let guarded = diff(TIGHT);
-    let content = guarded["content"].as_str().unwrap();
-    assert!(content.contains("+one") && !content.contains("secret"), "{guarded}");
-    assert!(guarded["notes"][0].as_str().unwrap().contains("permission rules"), "{guarded}");
-}
-
 #[test]
 fn effects_are_seen() {
     let fixture = Fixture::new();
@@ -302,97 +265,6 @@ fn effects_are_seen() {
         let answer = fixture.run(OPEN, "true");
         assert!(!fixture.has(effect, &answer), "{effect:?} without a cause");
     }
-}
-
-/// What an allowed program starts is no part of it; only a rule of its own, or a runner, covers it.
-#[test]
-fn an_allowed_program_starts_nothing_but_its_parts() {
-    const PROGRAMS: &[&str] =
-        &["awk", "sed", "tar", "find", "xargs", "env", "vi", "ssh", "sort", "git", "printf"];
-    let rules: Vec<String> =
-        PROGRAMS.iter().flat_map(|name| ["--allow".to_owned(), format!("Bash({name}:*)")]).collect();
-    let rules: Vec<&str> = rules.iter().map(String::as_str).collect();
-    check_all(attacks::BY_ALLOWED, &[&rules]);
-}
-
-/// A part that is a tool of many uses counts only in the use that its program has for it.
-#[test]
-fn parts_do_not_do_what_variables_and_texts_tell_them() {
-    let policy = ["zgrep", "tar", "groff", "printf"].map(|name| format!("Bash({name}:*)"));
-    let policy: Vec<&str> = policy.iter().flat_map(|rule| ["--allow", rule]).collect();
-    let attacks = attacks::BY_PARTS
-        .iter()
-        .filter(|(command, _)| !command.contains("groff") || Path::new("/usr/bin/groff").exists());
-    check_all(&attacks.copied().collect::<Vec<_>>(), &[&policy]);
-    let fixture = Fixture::new();
-    let archived =
-        fixture.run(&policy, "tar -czf all.tgz plain.txt && tar -I 'gzip -9' -cf most.tgz plain.txt");
-    assert!(archived.is_ok && fixture.path("most.tgz").exists(), "{archived:?}");
-    let found = fixture.run(&policy, "zgrep -e \"it's\" -e two -e three plain.txt");
-    assert!(found.value["stdout"].as_str().is_some_and(|text| text.contains("three")), "{found:?}");
-}
-
-/// The call ends with what was stopped, what had run, and the rule to add.
-#[test]
-fn a_start_that_nobody_can_be_asked_about_ends_the_command() {
-    let fixture = Fixture::new();
-    let policy = ["--allow", "Bash(git:*)", "--allow", "Bash(awk:*)", "--allow", "Bash(touch:*)"];
-    let answer = fixture.run(&policy, "touch before; awk 'BEGIN { system(\"rm -rf x\") }'; touch after");
-    assert_eq!(answer.reason(), Some("needs_approval"), "{answer:?}");
-    let details = &answer.value["details"];
-    assert_eq!(details["started"][0], "touch before");
-    assert_eq!(details["stopped"]["command"], "sh -c 'rm -rf x'");
-    assert_eq!(details["wanted"], json!(["Bash(rm:*)"]));
-    assert!(answer.value["message"].as_str().unwrap().contains("Bash(rm:*)"), "{answer:?}");
-    assert!(fixture.path("x").exists() && fixture.path("before").exists() && !fixture.path("after").exists());
-    let allowed = [&policy[..], &["--allow", "Bash(rm:*)"]].concat();
-    let answer = fixture.run(&allowed, "awk 'BEGIN { system(\"rm -rf x\") }'");
-    assert!(answer.is_ok && !fixture.path("x").exists(), "{answer:?}");
-}
-
-#[test]
-fn what_is_denied_is_refused_beneath_a_runner_and_listed() {
-    let fixture = Fixture::new();
-    std::fs::write(fixture.path("Makefile"), "all:\n\t-rm -rf x\n\ttouch made\n").unwrap();
-    for policy in [&["--allow", "Bash(make:*)"][..], &["--default", "allow"]] {
-        let policy = [policy, &["--deny", "Bash(rm -rf:*)"]].concat();
-        let answer = fixture.run(&policy, "make");
-        assert!(answer.is_ok && fixture.path("made").exists() && fixture.path("x").exists(), "{answer:?}");
-        assert_eq!(answer.value["refused"][0]["rule"], "Bash(rm -rf:*)", "{answer:?}");
-        assert_eq!(answer.value["refused"][0]["command"], "rm -rf x", "{answer:?}");
-        std::fs::remove_file(fixture.path("made")).unwrap();
-    }
-    assert!(fixture.run(&["--allow", "Bash(make:*)"], "make").is_ok && !fixture.path("x").exists());
-}
-
-#[test]
-fn a_refused_start_names_who_made_it_where_everything_is_covered() {
-    let fixture = Fixture::new();
-    let policy = ["--default", "allow", "--deny", "Bash(rm -rf:*)"];
-    let answer = fixture.run(&policy, "awk 'BEGIN { system(\"rm -rf x; true\") }'");
-    let refused = &answer.value["refused"][0];
-    assert_eq!(refused["command"], "rm -rf x", "{answer:?}");
-    assert!(refused["by"].as_str().unwrap().ends_with("sh -c 'rm -rf x; true'"), "{answer:?}");
-}
-
-#[test]
-fn refused_starts_beyond_those_that_are_listed_are_counted() {
-    let fixture = Fixture::new();
-    let policy = ["--default", "allow", "--deny", "Bash(touch:*)"];
-    let answer = fixture.run(&policy, "python3 -c 'import subprocess\nfor n in range(25):\n  try: subprocess.run([\"touch\", str(n % 23)])\n  except PermissionError: pass'");
-    assert_eq!(answer.value["refused"].as_array().map(Vec::len), Some(20), "{answer:?}");
-    assert_eq!(answer.value["refused_more"], 3, "{answer:?}");
-    let answer = fixture
-        .run(&policy, "python3 -c 'import subprocess; subprocess.run([\"touch\", \"x\"])' 2>/dev/null");
-    assert_eq!(answer.value.get("refused_more"), None, "{answer:?}");
-}
-
-#[test]
-fn refused_starts_that_begin_alike_are_several() {
-    let fixture = Fixture::new();
-    let policy = ["--default", "allow", "--deny", "Bash(touch:*)"];
-    let answer = fixture.run(&policy, "perl -e '$p = chr(97) x 3000; for (qw(b c d)) { if (!fork) { exec {q(touch)} q(touch), $p.$_ } wait }'");
-    assert_eq!(answer.value["refused"].as_array().map(Vec::len), Some(3), "{answer:?}");
 }
 
 /// In a glob, `?` is one byte.
@@ -411,18 +283,6 @@ fn bytes_that_are_not_utf_8_are_bytes_for_rules() {
         let answer = fixture.run(&policy, &format!("perl -e 'exec {{q(touch)}} q(touch), qq({word})'"));
         assert_eq!(answer.value["refused"].is_array(), is_refused, "{rule} {word}: {answer:?}");
     }
-}
-
-#[test]
-fn a_program_of_git_is_each_of_its_names() {
-    let fixture = Fixture::new();
-    let policy = ["--default", "allow", "--deny", "Bash(git push:*)"];
-    for program in ["git", "git-receive-pack", "git-upload-pack"] {
-        let answer = fixture.run(&policy, &format!("perl -e 'exec {{\"{program}\"}} \"git-push\", \"x\"'"));
-        assert_eq!(answer.value["refused"][0]["rule"], "Bash(git push:*)", "{program}: {answer:?}");
-    }
-    let answer = fixture.run(&policy, "perl -e 'exec {\"git-receive-pack\"} \"git-status\"'");
-    assert_eq!(answer.value["refused"], json!(null), "{answer:?}");
 }
 
 /// A backslash is a character of a name, and what tools would show as a byte is none.
@@ -444,80 +304,6 @@ fn paths_in_commands_are_as_bash_has_them() {
     assert!(answer.value.to_string().contains(r"Write(./\\x5Cx41)"), "{answer:?}");
     let answer = fixture.run(&["--allow", "Bash(true)", "--allow", r"Write(./\x5Cx41)"], "true > '\\x41'");
     assert!(answer.is_ok, "{answer:?}");
-}
-
-/// A link is made after the command was judged, before its shell opens the file.
-#[test]
-fn a_redirection_writes_only_where_a_rule_allows_it_when_the_file_is_opened() {
-    let policy = ["Bash(ln:*)", "Bash(mkdir:*)", "Bash(echo:*)", "Write(out/**)"];
-    let policy: Vec<&str> = policy.iter().flat_map(|rule| ["--allow", rule]).collect();
-    for (command, file, is_written) in [
-        ("ln -s ../src/f out/l; echo x > out/l", "src/f", false),
-        ("ln -s ../.git/f out/l; echo x >> out/l", ".git/f", false),
-        ("ln -s ../src out/l; { echo x; } 2> out/l/f", "src/f", false),
-        ("ln -s f out/l; echo x > out/l", "out/f", true),
-        ("ln -s ../src out/l && (echo x > out/l/f); f() { echo x; } &>> out/l/f; f", "src/f", false),
-        ("mkdir out/d && echo x > out/d/f 2> /dev/null; echo x > out/f", "out/f", true),
-    ] {
-        let fixture = Fixture::new();
-        std::fs::create_dir(fixture.path("out")).unwrap();
-        let answer = fixture.run(&policy, command);
-        assert_eq!(fixture.path(file).exists(), is_written, "{command}: {answer:?}");
-        assert_eq!(answer.value["refused"].is_array(), !is_written, "{command}: {answer:?}");
-        let allowed = fixture.run(&["--allow", "Bash"], command);
-        assert!(fixture.path(file).exists(), "{command}: {allowed:?}");
-    }
-    let policy =
-        ["--allow", "Bash(ln:*)", "--allow", "Bash(echo:*)", "--allow", "Write", "--ask", "Write(src/**)"];
-    for command in [
-        "exec 3< src/f; ln -s /proc/self/fd/3 l; echo x > l",
-        "exec < src/f; ln -s /dev/stdin l; echo x >> l",
-        "for fd in 3 4 5 6 7 8 9 10 11 12; do ln -sf /proc/self/fd/$fd l; eval \"exec $fd< src/f\"; echo x > l; done",
-    ] {
-        let fixture = Fixture::new();
-        std::fs::write(fixture.path("src/f"), "as it was").unwrap();
-        let answer = fixture.run(&policy, command);
-        assert_eq!(
-            std::fs::read_to_string(fixture.path("src/f")).unwrap(),
-            "as it was",
-            "{command}: {answer:?}"
-        );
-    }
-}
-
-#[test]
-fn a_refused_start_is_shown_with_the_name_that_was_given_to_it() {
-    let fixture = Fixture::new();
-    let policy = ["--default", "allow", "--deny", "Bash(git push:*)"];
-    let answer = fixture.run(&policy, "perl -e 'exec {\"git\"} \"git-push\", \"x y\"'");
-    assert_eq!(answer.value["refused"][0]["command"], "exec -a git-push git 'x y'", "{answer:?}");
-}
-
-/// Ends the first thread of its process, and starts a program from another one.
-const WITHOUT_FIRST_THREAD: &str = "
-import ctypes, os, threading, time
-def start():
-    time.sleep(0.5)
-    try: os.execv('/usr/bin/touch', ['touch', 'made'])
-    except PermissionError: os._exit(7)
-threading.Thread(target=start).start()
-ctypes.CDLL(None).syscall(60, 0)
-";
-
-#[test]
-#[cfg(target_arch = "x86_64")]
-fn a_refused_start_is_listed_after_the_first_thread_has_ended() {
-    let fixture = Fixture::new();
-    std::fs::write(fixture.path("start.py"), WITHOUT_FIRST_THREAD).unwrap();
-    for policy in [&["--allow", "Bash(python3:*)"][..], &["--default", "allow"]] {
-        let policy = [policy, &["--deny", "Bash(touch:*)"]].concat();
-        let answer = fixture.run(&policy, "python3 start.py");
-        assert_eq!(answer.value["exit_code"], 7, "{answer:?}");
-        assert!(!fixture.path("made").exists(), "{answer:?}");
-        assert_eq!(answer.value["refused"][0]["command"], "touch made", "{answer:?}");
-    }
-    let answer = fixture.run(&["--default", "allow"], "python3 start.py");
-    assert!(answer.is_ok && fixture.path("made").exists(), "{answer:?}");
 }
 
 /// Rules and words in which a tilde or a wildcard is quoted, and whether the rule allows the command. Without quotes, they are others.
@@ -545,36 +331,6 @@ fn a_rule_reads_quotes_as_bash_does() {
         let asked = fixture.run(&[], command);
         let wanted = asked.value["details"]["wanted"][0].as_str().unwrap_or_default().to_owned();
         assert!(is_run(&wanted), "{wanted}: {command}: {asked:?}");
-    }
-}
-
-/// A deny rule holds for the file that its name leads to, and for what a `#!` line makes of it. The command's own text does
-/// not show what the script starts.
-#[test]
-fn what_is_denied_does_not_start_by_another_name() {
-    let run = |rule: &str, script: &str| {
-        let fixture = Fixture::new();
-        std::fs::write(fixture.path("script"), script).unwrap();
-        let answer = fixture.run(&["--default", "allow", "--deny", rule], "sh script");
-        (fixture, answer)
-    };
-    for &(rule, (script, effect)) in attacks::BY_OTHER_NAMES {
-        let (fixture, answer) = run("Bash(no-such-program:*)", script);
-        assert!(
-            fixture.has(effect, &answer),
-            "{script:?} does not even work where it is allowed: {answer:?}"
-        );
-        let (fixture, answer) = run(rule, script);
-        assert!(!fixture.has(effect, &answer), "{script:?} gets past {rule}: {answer:?}");
-        assert_eq!(answer.value["refused"][0]["rule"], rule, "{script:?}: {answer:?}");
-    }
-    // Another program of the same kind, and another command of the same program.
-    for (rule, script) in [
-        ("Bash(mawk:*)", "perl -e 'exit 0'"),
-        ("Bash(git push:*)", "git tag one && \"$(git --exec-path)/git-tag\" other"),
-    ] {
-        let (_, answer) = run(rule, script);
-        assert!(answer.is_ok && answer.value["exit_code"] == 0, "{script:?}: {answer:?}");
     }
 }
 

@@ -1,0 +1,81 @@
+//! Files of rules, in tools and in redirections.
+
+use super::*;
+
+#[test]
+fn a_denied_file_is_neither_read_nor_changed_by_tools_whatever_its_name() {
+    let fixture = Fixture::new();
+    let absolute = fixture.path("k.pem").display().to_string();
+    for name in ["k.pem", "./k.pem", "src/../k.pem", "link", "src/link", &absolute] {
+        let edit = json!({"path": name, "old_string": "the", "new_string": "a"});
+        let patch = format!("--- a/{name}\n+++ b/{name}\n@@ -1 +1 @@\n-the secret key\n+x\n");
+        let calls: [(&str, Value); 4] = [
+            ("file_read", json!({"path": name})),
+            ("file_grep", json!({"pattern": "secret", "path": name})),
+            ("file_edit", edit),
+            ("file_patch", json!({"patch": patch})),
+        ];
+        for (tool, args) in calls.iter().filter(|(tool, _)| *tool != "file_patch" || name != absolute) {
+            let refused = fixture.call(LAX, tool, args);
+            assert_eq!(refused.reason(), Some("denied"), "{tool} {name}: {refused:?}");
+            assert!(!refused.value.to_string().contains("secret key"), "{tool} {name}: {refused:?}");
+            assert_eq!(std::fs::read_to_string(fixture.path("k.pem")).unwrap(), SECRET, "{tool} {name}");
+            assert!(fixture.call(OPEN, tool, args).is_ok, "{tool} {name} does not even work");
+            std::fs::write(fixture.path("k.pem"), SECRET).unwrap();
+        }
+    }
+}
+
+/// A diff leaves out what may not be read.
+#[test]
+fn a_diff_leaves_out_what_may_not_be_read() {
+    let fixture = Fixture::new();
+    std::fs::write(fixture.path("a.txt"), "one\n").unwrap();
+    std::fs::write(fixture.path("k.pem"), "another secret key\n").unwrap();
+    assert!(fixture.run(OPEN, "git add a.txt k.pem").is_ok);
+    let diff = |policy: &[&str]| fixture.call(policy, "git_diff", &json!({"staged": true})).value;
+    assert!(diff(OPEN)["content"].as_str().unwrap().contains("another secret key"));
+    let guarded = diff(TIGHT);
+    let content = guarded["content"].as_str().unwrap();
+    assert!(content.contains("+one") && !content.contains("secret"), "{guarded}");
+    assert!(guarded["notes"][0].as_str().unwrap().contains("permission rules"), "{guarded}");
+}
+
+/// A link is made after the command was judged, before its shell opens the file.
+#[test]
+fn a_redirection_writes_only_where_a_rule_allows_it_when_the_file_is_opened() {
+    let policy = ["Bash(ln:*)", "Bash(mkdir:*)", "Bash(echo:*)", "Write(out/**)"];
+    let policy: Vec<&str> = policy.iter().flat_map(|rule| ["--allow", rule]).collect();
+    for (command, file, is_written) in [
+        ("ln -s ../src/f out/l; echo x > out/l", "src/f", false),
+        ("ln -s ../.git/f out/l; echo x >> out/l", ".git/f", false),
+        ("ln -s ../src out/l; { echo x; } 2> out/l/f", "src/f", false),
+        ("ln -s f out/l; echo x > out/l", "out/f", true),
+        ("ln -s ../src out/l && (echo x > out/l/f); f() { echo x; } &>> out/l/f; f", "src/f", false),
+        ("mkdir out/d && echo x > out/d/f 2> /dev/null; echo x > out/f", "out/f", true),
+    ] {
+        let fixture = Fixture::new();
+        std::fs::create_dir(fixture.path("out")).unwrap();
+        let answer = fixture.run(&policy, command);
+        assert_eq!(fixture.path(file).exists(), is_written, "{command}: {answer:?}");
+        assert_eq!(answer.value["refused"].is_array(), !is_written, "{command}: {answer:?}");
+        let allowed = fixture.run(&["--allow", "Bash"], command);
+        assert!(fixture.path(file).exists(), "{command}: {allowed:?}");
+    }
+    let policy =
+        ["--allow", "Bash(ln:*)", "--allow", "Bash(echo:*)", "--allow", "Write", "--ask", "Write(src/**)"];
+    for command in [
+        "exec 3< src/f; ln -s /proc/self/fd/3 l; echo x > l",
+        "exec < src/f; ln -s /dev/stdin l; echo x >> l",
+        "for fd in 3 4 5 6 7 8 9 10 11 12; do ln -sf /proc/self/fd/$fd l; eval \"exec $fd< src/f\"; echo x > l; done",
+    ] {
+        let fixture = Fixture::new();
+        std::fs::write(fixture.path("src/f"), "as it was").unwrap();
+        let answer = fixture.run(&policy, command);
+        assert_eq!(
+            std::fs::read_to_string(fixture.path("src/f")).unwrap(),
+            "as it was",
+            "{command}: {answer:?}"
+        );
+    }
+}
