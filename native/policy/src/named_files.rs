@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 /// Number of characters of an argument after which it has no short option any more.
 const MOST_OPTIONS: usize = 16;
 
+/// What programs put around the name of a file.
+const MARKS: [char; 7] = ['<', '>', '+', '|', '"', '\'', ' '];
+
 /// A name that only wildcards match.
 const ANY_NAME: &str = "\u{1}";
 
@@ -227,20 +230,24 @@ fn without_hidden(glyphs: &[CharClass]) -> Vec<CharClass> {
 }
 
 /// The texts within an argument that can be file names: the whole argument, and the rest after `=`, `:`, `@` or short options
-/// (`-o.env`, `-uo.env`).
+/// (`-o.env`, `-uo.env`), also without what programs put around a name (`x=<.env`, `x=".env";type=y`, `+.env`).
 fn names(text: &str) -> Vec<&str> {
     let mut names = vec![text];
     names.extend(text.match_indices(['=', ':', '@', ',']).take(16).map(|(at, _)| &text[at + 1..]));
     if text.starts_with('-') && !text.starts_with("--") {
         names.extend(text.char_indices().take(MOST_OPTIONS).skip(2).map(|(at, _)| &text[at..]));
     }
-    // The path of an address with a host, as in `file://localhost/x`.
-    let paths: Vec<&str> = names
+    let further: Vec<&str> = names
         .iter()
-        .filter_map(|name| name.strip_prefix("//"))
-        .filter_map(|rest| rest.find('/').map(|at| &rest[at..]))
+        .flat_map(|name| {
+            let bare = name.split(';').next().unwrap_or_default().trim_matches(MARKS);
+            // The path of an address with a host, as in `file://localhost/x`.
+            let path = name.strip_prefix("//").and_then(|rest| Some(&rest[rest.find('/')?..]));
+            [Some(bare), path]
+        })
+        .flatten()
         .collect();
-    names.extend(paths);
+    names.extend(further);
     names.retain(|name| !name.is_empty());
     names
 }

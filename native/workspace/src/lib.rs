@@ -16,6 +16,7 @@ mod names;
 mod path;
 mod relocation;
 mod resolve;
+mod spelling;
 mod tree;
 mod write;
 
@@ -28,6 +29,7 @@ pub use guard::{Access, AccessGuard};
 pub use location::expect_at;
 pub use lock::{WriteGuard, lock_all};
 pub use path::{decode as decode_path, encode as encode_path, escaped_byte};
+pub use spelling::ignores_case;
 pub use tree::{ParentDir, Tree, open_entry};
 pub use write::{Expected, Replacement};
 
@@ -96,7 +98,12 @@ impl PinnedRoot {
     }
 
     fn anchor(&self) -> BaseDir<'_> {
-        BaseDir { dir: self.dir.as_fd(), path: &self.path, alias: &self.alias }
+        BaseDir {
+            dir: self.dir.as_fd(),
+            path: &self.path,
+            alias: &self.alias,
+            has_one_spelling: self.is_local,
+        }
     }
 
     fn outside(&self, text: &str, advice: &str) -> ToolError {

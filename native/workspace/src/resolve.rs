@@ -4,7 +4,7 @@
 //! absolute link that may still point inside, a component-wise walk does the same in user space: every step opens one
 //! name without following it, and links are read and resolved by hand.
 
-use super::{location, names};
+use super::{location, names, spelling};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use std::collections::VecDeque;
@@ -26,6 +26,8 @@ pub(super) struct BaseDir<'a> {
     pub(super) path: &'a Path,
     /// Another path of the directory that absolute links may use.
     pub(super) alias: &'a Path,
+    /// Whether a file in it is found by one spelling of its name only.
+    pub(super) has_one_spelling: bool,
 }
 
 impl BaseDir<'_> {
@@ -139,7 +141,11 @@ pub(super) fn open_located(
     flags: OFlags,
 ) -> Result<(OwnedFd, PathBuf), Errno> {
     for _ in 0..MAX_RACES {
-        let handle = open(anchor, path, flags)?;
+        // The Linux kernel reports the spelling by which a file was opened.
+        let handle = match anchor.has_one_spelling {
+            true => open(anchor, path, flags)?,
+            false => open_by_walk(anchor, path, flags)?.0,
+        };
         match location::of(anchor, handle.as_fd()) {
             Ok(real) => return Ok((handle, real)),
             // The file was replaced between open and lookup; try again.
@@ -254,7 +260,10 @@ impl PathResolution<'_> {
         while let Some(name) = self.pending.pop_front() {
             if name == ".." {
                 self.leave()?;
-            } else if self.follow_link(&name)? {
+                continue;
+            }
+            let name = self.listed(name);
+            if self.follow_link(&name)? {
                 // The link's target is pending now.
             } else if self.pending.is_empty() {
                 return Ok(self.end(name));
@@ -273,6 +282,14 @@ impl PathResolution<'_> {
         };
         self.leave()?;
         Ok(self.end(name))
+    }
+
+    /// The name as its directory spells it.
+    fn listed(&self, name: OsString) -> OsString {
+        match self.anchor.has_one_spelling || self.is_imagined() {
+            true => name,
+            false => spelling::listed(self.here(), &name),
+        }
     }
 
     fn leave(&mut self) -> Result<(), Errno> {

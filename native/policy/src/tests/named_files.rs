@@ -92,6 +92,12 @@ fn words_are_about_files_however_they_spell_them() {
         "le",
         "lx/b.pem",
         "lx/*.pem",
+        "'<s/q'",
+        "' out/ld/../q'",
+        "'+>>s/q'",
+        "'x=<s/q'",
+        "'x=@\"s/q\";type=y'",
+        "'s/q |'",
         "../w/../ext/b.[p]em",
     ] {
         for command in [format!("cat {word}"), format!("cat < {word}"), format!("cat x {word} y")] {

@@ -5,10 +5,10 @@ use super::mount::{MountCopy, READ_ONLY, TAME, failed, kind, point};
 use super::nothing;
 use super::placeholders::Placeholder;
 use super::{Layer, LayerContext};
-use crate::SetupFailure;
-use beamai_isolation::LayerOff;
+use crate::{Confinement, SetupFailure};
+use beamai_isolation::{LayerOff, SandboxMode};
 use beamai_protected::ProtectedPaths;
-use beamai_workspace::decode_path;
+use beamai_workspace::{decode_path, ignores_case};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use std::collections::HashSet;
@@ -24,6 +24,7 @@ impl Layer for Protected {
 
     fn enter(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
         let confinement = stage.confinement;
+        self.expect_single_names(stage)?;
         for found in &confinement.found {
             stage.partly.extend(told(found).map(|why| LayerOff::new(self.name(), why)));
             let root = decode_path(&found.root);
@@ -49,6 +50,34 @@ impl Layer for Protected {
         }
         Ok(())
     }
+}
+
+impl Protected {
+    /// Checks that a mount over a file's name covers the file.
+    fn expect_single_names(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
+        let Some(file) = not_covered(stage.confinement) else { return Ok(()) };
+        let (shown, mode) = (file.display(), stage.confinement.mode);
+        if mode == SandboxMode::Required {
+            let step = format!("keep {shown} from being opened {OTHERWISE}");
+            return Err(SetupFailure::new(&step, Errno::OPNOTSUPP));
+        }
+        stage.partly.push(LayerOff::new(self.name(), format!("{shown} can be opened {OTHERWISE}")));
+        Ok(())
+    }
+}
+
+/// How a file can be opened beside a mount over its name.
+const OTHERWISE: &str = "by its name in another case, which its file system ignores (use tier landlock: --sandbox required:landlock, \
+                     sandbox => #{tier => landlock}; or a rule about its directory)";
+
+/// A file that rules deny, or that keeps secrets, and that has other names than the one that a mount covers.
+fn not_covered(confinement: &Confinement) -> Option<PathBuf> {
+    let found = confinement.found.iter().flat_map(|found| {
+        let root = decode_path(&found.root);
+        found.hidden.iter().chain(&found.read_only).map(move |path| root.join(decode_path(path)))
+    });
+    let named = confinement.hidden.iter().chain(&confinement.read_only).map(PathBuf::from);
+    found.chain(named).find(|path| path.is_file() && ignores_case(path))
 }
 
 /// A path relative to a directory that has two names: the host may have named it through a link.
