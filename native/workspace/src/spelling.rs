@@ -12,10 +12,22 @@ use std::path::Path;
 /// The name under which the directory lists what it finds by `name`. It stays as it is if nothing is found, or if nothing that is listed
 /// can be meant.
 pub(super) fn listed(dir: BorrowedFd<'_>, name: &OsStr) -> OsString {
+    if has_one_spelling(dir, name) {
+        return name.to_owned();
+    }
     match names_of(dir, name) {
         Ok(names) => meant(name, names, |other| is_same(dir, name, other)),
         Err(_) => name.to_owned(),
     }
+}
+
+/// Whether a directory surely finds a name by one spelling only: nothing by the other case, where there are only letters that have one.
+/// It takes a look-up instead of a listing.
+fn has_one_spelling(dir: BorrowedFd<'_>, name: &OsStr) -> bool {
+    let other = other_case(name);
+    name.is_ascii()
+        && other != name
+        && statat(dir, &other, AtFlags::SYMLINK_NOFOLLOW).err() == Some(Errno::NOENT)
 }
 
 /// Whether a file can also be opened by its name in another case, so that a mount over this name leaves the other one open.
