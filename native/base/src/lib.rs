@@ -14,6 +14,7 @@ pub mod panics;
 mod path_way;
 mod secret;
 mod settings;
+mod spelling;
 
 pub use cancel::CancelToken;
 pub use destination::{Destination, HostPattern};
@@ -25,3 +26,4 @@ pub use nearest::{nearest, ratio};
 pub use path_way::{Entry, PathStep, PathWay, identity_at};
 pub use secret::Secret;
 pub use settings::SettingsMap;
+pub use spelling::{ignores_case, is_local, listed_name};

@@ -1,5 +1,6 @@
 //! How a path is resolved: what lies at each name of it, and where its links lead.
 
+use super::spelling;
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
@@ -10,7 +11,7 @@ const MOST_LINKS: usize = 40;
 /// The way that an absolute path takes.
 #[derive(Debug)]
 pub struct PathWay {
-    /// The names that are looked up, in order.
+    /// The names that are looked up, in order, as their directories spell them.
     pub steps: Vec<PathStep>,
     /// The directories that it leaves by `..`, without links.
     pub left: Vec<PathBuf>,
@@ -56,8 +57,12 @@ impl PathWay {
                     way.end.pop();
                 }
                 Some(Component::Normal(name)) => {
-                    let path = way.end.join(name);
-                    let entry = entry_at(&path);
+                    let entry = entry_at(&way.end.join(name));
+                    let name = match entry {
+                        Entry::Nothing => name.to_owned(),
+                        _ => spelling::listed_at(&way.end, name),
+                    };
+                    let path = way.end.join(&name);
                     match &entry {
                         Entry::Link(target) if followed < MOST_LINKS => {
                             followed += 1;

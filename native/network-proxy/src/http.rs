@@ -174,11 +174,23 @@ async fn forward(
     let server = upstream.open(&on.to).await?;
     let mut request = forwarded(request, &on);
     for (name, value) in added {
+        remove_alike(request.headers_mut(), &name);
         request.headers_mut().insert(name, value);
     }
     match on.is_encrypted {
         true => exchange(upstream.encrypt(&on.to, server).await?, request, on.to, upstream).await,
         false => exchange(server, request, on.to, upstream).await,
+    }
+}
+
+/// Removes what a program behind the server may take for a header of this name: CGI makes one variable of `x-key` and `x_key`
+/// (RFC 3875, 4.1.18).
+fn remove_alike(headers: &mut HeaderMap, name: &HeaderName) {
+    let plain = |name: &HeaderName| name.as_str().replace('_', "-");
+    let alike: Vec<HeaderName> =
+        headers.keys().filter(|other| plain(other) == plain(name)).cloned().collect();
+    for other in alike {
+        headers.remove(other);
     }
 }
 
@@ -302,6 +314,8 @@ mod tests {
             headers.insert(name, HeaderValue::from_static(value));
         }
         strip(&mut headers);
+        headers.insert("x_key", HeaderValue::from_static("1"));
+        remove_alike(&mut headers, &HeaderName::from_static("x-key"));
         let left: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
         assert_eq!(left, ["host", "accept"]);
     }

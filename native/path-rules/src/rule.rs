@@ -17,9 +17,12 @@ impl PathRule {
     /// Compiles a pattern, as docs/permissions.md describes it under "Rules about files".
     ///
     /// # Errors
-    /// The problem, as the end of a sentence: an empty pattern or alternative, `..`, a brace without its counterpart, more than 256
+    /// The problem, as the end of a sentence: an empty pattern or alternative, a NUL character, `..`, a brace without its counterpart, more than 256
     /// alternatives, a malformed class, `~/` without a home directory.
     pub fn new(text: &str, roots: &PathRoots) -> Result<Self, String> {
+        if text.contains('\0') {
+            return Err("it has a NUL character, which no path has".into());
+        }
         let mut alternatives = Vec::new();
         expand(text, &mut alternatives)?;
         alternatives.iter().try_for_each(|text| check(text))?;
@@ -293,7 +296,7 @@ mod tests {
             PathRule::new(text, &PathRoots::default()).unwrap().matches(path, &PathRoots::default())
         };
         assert!(matches("n*\\xFF") && matches("?\\xFF") && !matches("m*\\xFF") && !matches("n\\\\xFF"));
-        for wrong in ["[n]\\xFF", "a/\\x2e\\x2e"] {
+        for wrong in ["[n]\\xFF", "a/\\x2e\\x2e", "a\0"] {
             assert!(PathRule::new(wrong, &PathRoots::default()).is_err(), "{wrong}");
         }
     }

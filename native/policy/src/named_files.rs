@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 const MOST_OPTIONS: usize = 16;
 
 /// What programs put around the name of a file.
-const MARKS: [char; 7] = ['<', '>', '+', '|', '"', '\'', ' '];
+const MARKS: [char; 6] = ['<', '>', '+', '|', '"', '\''];
 
 /// A name that only wildcards match.
 const ANY_NAME: &str = "\u{1}";
@@ -240,7 +240,8 @@ fn names(text: &str) -> Vec<&str> {
     let further: Vec<&str> = names
         .iter()
         .flat_map(|name| {
-            let bare = name.split(';').next().unwrap_or_default().trim_matches(MARKS);
+            let is_mark = |char: char| char.is_whitespace() || MARKS.contains(&char);
+            let bare = name.split(';').next().unwrap_or_default().trim_matches(is_mark);
             // The path of an address with a host, as in `file://localhost/x`.
             let path = name.strip_prefix("//").and_then(|rest| Some(&rest[rest.find('/')?..]));
             [Some(bare), path]

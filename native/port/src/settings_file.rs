@@ -14,6 +14,9 @@ use std::path::{Path, PathBuf};
 /// In place of a path: no file is read, not even the user's own. Use `./none` for a file of this name.
 pub(crate) const NONE: &str = "none";
 
+/// The owner of directories above a user namespace, in which their users have no number.
+const NOBODY: u32 = 65_534;
+
 /// The settings file of the user.
 #[derive(Clone)]
 pub(crate) struct UserSettings {
@@ -44,10 +47,18 @@ impl UserSettings {
 /// The absolute paths of files that contain credentials, for the sandbox to hide.
 ///
 /// # Errors
-/// If tools could read one: it must not be in the workspace.
+/// If tools could read one: it must not be in the workspace, nor have another name.
 pub(crate) fn hidden(files: &[PathBuf], workspace: &WorkspaceId) -> ToolResult<Vec<String>> {
     let mut all = Vec::new();
     for file in files {
+        if file.metadata().is_ok_and(|found| found.nlink() > 1) {
+            let message = format!(
+                "the settings file {} contains credentials and has several names (hard links), one of which tools could read; \
+                 make it a copy",
+                file.display()
+            );
+            return Err(ToolError::new(Reason::InvalidArgument, message));
+        }
         let named = std::path::absolute(file).into_iter();
         for path in named.chain(file.canonicalize()) {
             if path.starts_with(&workspace.path) {
@@ -103,11 +114,13 @@ pub(crate) fn of_user() -> Result<Option<UserSettings>, UsageError> {
         }
         Ok(metadata) => metadata,
     };
-    let own = [rustix::process::geteuid().as_raw(), 0];
-    if !own.contains(&metadata.uid()) || metadata.mode() & 0o002 != 0 {
-        let why = "other users can change it, so it is not read: make it yours and take away their write permission, or \
-                   use --settings none";
-        return Err(wrong(&path, why));
+    if let Some(at) = changeable(&path) {
+        let why = format!(
+            "other users can change {}, so it is not read: make that yours and take away their write permission, or use \
+             --settings none",
+            at.display()
+        );
+        return Err(wrong(&path, &why));
     }
     if metadata.nlink() > 1 {
         let why = "it has several names (hard links), one of which tools could reach, so it is not read: make it a copy, or \
@@ -115,6 +128,24 @@ pub(crate) fn of_user() -> Result<Option<UserSettings>, UsageError> {
         return Err(wrong(&path, why));
     }
     Ok(Some(UserSettings { text: read(&path)?, path }))
+}
+
+/// What of a file other users can change: itself, or a directory above it, where they could put another one in its place.
+fn changeable(path: &Path) -> Option<PathBuf> {
+    let real = path.canonicalize().ok()?;
+    let above = [path, &*real].into_iter().flat_map(|path| path.ancestors().skip(1));
+    std::iter::once(&*real).chain(above).find(|at| others_can_change(at)).map(Path::to_owned)
+}
+
+/// Whether users other than this one and root can change a file or directory. The members of this user's first group count as this user.
+fn others_can_change(path: &Path) -> bool {
+    let Ok(found) = path.metadata() else { return true };
+    let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    let is_own = [user, 0].contains(&found.uid()) || found.is_dir() && found.uid() == NOBODY;
+    // In a directory with the sticky bit, nobody can remove or rename what is another's.
+    let is_kept = found.is_dir() && found.mode() & 0o1000 != 0;
+    let by_group = if found.gid() == group { 0 } else { 0o020 };
+    !is_own || !is_kept && found.mode() & (0o002 | by_group) != 0
 }
 
 /// Its path according to the XDG base directory specification, which ignores relative directories.

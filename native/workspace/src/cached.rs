@@ -27,26 +27,14 @@ impl WorkspacePath {
     }
 }
 
-pub use imp::is_local;
-
 #[cfg(target_os = "linux")]
 mod imp {
-    use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, Stat, fstat, fstatfs, openat2};
+    use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat2};
     use rustix::io::{ReadWriteFlags, preadv2};
     use std::fs::File;
     use std::io::IoSliceMut;
-    use std::os::fd::{AsFd, BorrowedFd};
+    use std::os::fd::BorrowedFd;
     use std::path::Path;
-
-    /// ext2 to ext4, XFS, Btrfs, F2FS, tmpfs, ramfs and overlayfs, as statfs(2) names them.
-    const LOCAL: [u64; 7] =
-        [0xEF53, 0x5846_5342, 0x9123_683E, 0xF2F5_2010, 0x0102_1994, 0x8584_58F6, 0x794C_7630];
-
-    /// Whether a directory is on a local file system.
-    pub fn is_local(dir: impl AsFd) -> bool {
-        #[allow(clippy::cast_sign_loss, clippy::unnecessary_cast)]
-        fstatfs(dir).is_ok_and(|stat| LOCAL.contains(&(stat.f_type as u64)))
-    }
 
     pub(super) fn open(dir: BorrowedFd<'_>, path: &Path, most: u64) -> Option<(File, Stat)> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
@@ -74,12 +62,8 @@ mod imp {
 mod imp {
     use rustix::fs::Stat;
     use std::fs::File;
-    use std::os::fd::{AsFd, BorrowedFd};
+    use std::os::fd::BorrowedFd;
     use std::path::Path;
-
-    pub fn is_local(_: impl AsFd) -> bool {
-        false
-    }
 
     pub(super) fn open(_: BorrowedFd<'_>, _: &Path, _: u64) -> Option<(File, Stat)> {
         None

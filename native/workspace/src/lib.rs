@@ -16,7 +16,6 @@ mod names;
 mod path;
 mod relocation;
 mod resolve;
-mod spelling;
 mod tree;
 mod write;
 
@@ -24,16 +23,14 @@ mod write;
 mod tests;
 
 pub use batch::Batch;
-pub use cached::is_local;
 pub use guard::{Access, AccessGuard};
 pub use location::expect_at;
 pub use lock::{WriteGuard, lock_all};
 pub use path::{decode as decode_path, encode as encode_path, escaped_byte};
-pub use spelling::ignores_case;
 pub use tree::{ParentDir, Tree, open_entry};
 pub use write::{Expected, Replacement};
 
-use beamai_base::{HostHint, Reason, Result, ToolError, excerpt};
+use beamai_base::{HostHint, Reason, Result, ToolError, excerpt, is_local};
 use guard::GuardSlot;
 use resolve::BaseDir;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
@@ -92,18 +89,13 @@ impl PinnedRoot {
             alias: path.to_owned(),
             device: stat.st_dev as u64,
             inode: stat.st_ino as u64,
-            is_local: cached::is_local(&dir),
+            is_local: is_local(&dir),
             dir,
         })
     }
 
     fn anchor(&self) -> BaseDir<'_> {
-        BaseDir {
-            dir: self.dir.as_fd(),
-            path: &self.path,
-            alias: &self.alias,
-            has_one_spelling: self.is_local,
-        }
+        BaseDir { dir: self.dir.as_fd(), path: &self.path, alias: &self.alias }
     }
 
     fn outside(&self, text: &str, advice: &str) -> ToolError {

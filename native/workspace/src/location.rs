@@ -41,7 +41,7 @@ pub(super) fn absolute(anchor: &BaseDir<'_>, inside: &Path) -> Result<Option<Vec
 /// # Errors
 /// `STALE` if it is elsewhere, and those of the operating system.
 pub fn expect_at(top: BorrowedFd<'_>, below: &[u8], handle: BorrowedFd<'_>) -> Result<(), Errno> {
-    let anchor = BaseDir { dir: top, path: Path::new(""), alias: Path::new(""), has_one_spelling: true };
+    let anchor = BaseDir { dir: top, path: Path::new(""), alias: Path::new("") };
     absolute(&anchor, Path::new(OsStr::from_bytes(below)))?.map_or(Ok(()), |path| expect(&path, handle))
 }
 

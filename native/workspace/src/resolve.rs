@@ -4,7 +4,8 @@
 //! absolute link that may still point inside, a component-wise walk does the same in user space: every step opens one
 //! name without following it, and links are read and resolved by hand.
 
-use super::{location, names, spelling};
+use super::{location, names};
+use beamai_base::{is_local, listed_name};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use std::collections::VecDeque;
@@ -26,8 +27,6 @@ pub(super) struct BaseDir<'a> {
     pub(super) path: &'a Path,
     /// Another path of the directory that absolute links may use.
     pub(super) alias: &'a Path,
-    /// Whether a file in it is found by one spelling of its name only.
-    pub(super) has_one_spelling: bool,
 }
 
 impl BaseDir<'_> {
@@ -141,11 +140,11 @@ pub(super) fn open_located(
     flags: OFlags,
 ) -> Result<(OwnedFd, PathBuf), Errno> {
     for _ in 0..MAX_RACES {
-        // The Linux kernel reports the spelling by which a file was opened.
-        let handle = match anchor.has_one_spelling {
-            true => open(anchor, path, flags)?,
-            false => open_by_walk(anchor, path, flags)?.0,
-        };
+        let mut handle = open(anchor, path, flags)?;
+        // Linux reports the spelling by which a file was opened.
+        if !is_local(anchor.dir) || !is_local(&handle) {
+            handle = open_by_walk(anchor, path, flags)?.0;
+        }
         match location::of(anchor, handle.as_fd()) {
             Ok(real) => return Ok((handle, real)),
             // The file was replaced between open and lookup; try again.
@@ -262,7 +261,7 @@ impl PathResolution<'_> {
                 self.leave()?;
                 continue;
             }
-            let name = self.listed(name);
+            let name = self.listed(name)?;
             if self.follow_link(&name)? {
                 // The link's target is pending now.
             } else if self.pending.is_empty() {
@@ -285,10 +284,10 @@ impl PathResolution<'_> {
     }
 
     /// The name as its directory spells it.
-    fn listed(&self, name: OsString) -> OsString {
-        match self.anchor.has_one_spelling || self.is_imagined() {
-            true => name,
-            false => spelling::listed(self.here(), &name),
+    fn listed(&self, name: OsString) -> Result<OsString, Errno> {
+        match self.is_imagined() {
+            true => Ok(name),
+            false => listed_name(self.here(), &name),
         }
     }
 

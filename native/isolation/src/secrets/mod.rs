@@ -241,7 +241,8 @@ impl PresentSecrets {
         if real != path {
             self.steps.extend(PathWay::of(path, Entry::at).turns().map(Path::to_owned));
         }
-        self.paths.insert(real.clone());
+        // The directory may spell it otherwise.
+        self.paths.extend([PathWay::of(&real, Entry::at).end, real.clone()]);
         Some((real, kind))
     }
 }

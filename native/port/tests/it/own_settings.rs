@@ -74,9 +74,18 @@ fn it_is_not_taken_from_where_tools_or_other_users_can_change_it() {
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o666)).unwrap();
     let writable = fixture.read(fixture.workspace.path(), &[]);
     assert_eq!(writable.status.code(), Some(2), "{writable:?}");
-    assert!(said(&writable).contains("other users can change it"), "{}", said(&writable));
-
+    assert!(said(&writable).contains("other users can change"), "{}", said(&writable));
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+
+    let above = fixture.config.path().join("beamai");
+    std::fs::set_permissions(&above, std::fs::Permissions::from_mode(0o777)).unwrap();
+    let replaceable = fixture.read(fixture.workspace.path(), &[]);
+    let why = format!("other users can change {},", above.display());
+    assert!(replaceable.status.code() == Some(2) && said(&replaceable).contains(&why), "{replaceable:?}");
+    std::fs::set_permissions(&above, std::fs::Permissions::from_mode(0o1777)).unwrap();
+    let kept = fixture.read(fixture.workspace.path(), &[]);
+    assert!(!said(&kept).contains("other users can change"), "{kept:?}");
+
     std::fs::hard_link(&file, fixture.config.path().join("other")).unwrap();
     let shared = fixture.read(fixture.workspace.path(), &[]);
     assert_eq!(shared.status.code(), Some(2), "{shared:?}");

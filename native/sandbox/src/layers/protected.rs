@@ -6,9 +6,10 @@ use super::nothing;
 use super::placeholders::Placeholder;
 use super::{Layer, LayerContext};
 use crate::{Confinement, SetupFailure};
+use beamai_base::ignores_case;
 use beamai_isolation::{LayerOff, SandboxMode};
 use beamai_protected::ProtectedPaths;
-use beamai_workspace::{decode_path, ignores_case};
+use beamai_workspace::decode_path;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use std::collections::HashSet;
@@ -53,31 +54,28 @@ impl Layer for Protected {
 }
 
 impl Protected {
-    /// Checks that a mount over a file's name covers the file.
+    /// Checks that a mount over a name covers what lies there.
     fn expect_single_names(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
-        let Some(file) = not_covered(stage.confinement) else { return Ok(()) };
-        let (shown, mode) = (file.display(), stage.confinement.mode);
+        let Some(path) = not_covered(stage.confinement) else { return Ok(()) };
+        let (shown, mode) = (path.display(), stage.confinement.mode);
         if mode == SandboxMode::Required {
-            let step = format!("keep {shown} from being opened {OTHERWISE}");
+            let step = format!("cover {shown}, which is found in another case, too (tier landlock can)");
             return Err(SetupFailure::new(&step, Errno::OPNOTSUPP));
         }
-        stage.partly.push(LayerOff::new(self.name(), format!("{shown} can be opened {OTHERWISE}")));
+        let why = format!("{shown} is found in another case, too, which no mount covers (tier landlock can)");
+        stage.partly.push(LayerOff::new(self.name(), why));
         Ok(())
     }
 }
 
-/// How a file can be opened beside a mount over its name.
-const OTHERWISE: &str = "by its name in another case, which its file system ignores (use tier landlock: --sandbox required:landlock, \
-                     sandbox => #{tier => landlock}; or a rule about its directory)";
-
-/// A file that rules deny, or that keeps secrets, and that has other names than the one that a mount covers.
+/// A path that rules deny, or that keeps secrets, and that has other names than the one that a mount covers.
 fn not_covered(confinement: &Confinement) -> Option<PathBuf> {
     let found = confinement.found.iter().flat_map(|found| {
         let root = decode_path(&found.root);
         found.hidden.iter().chain(&found.read_only).map(move |path| root.join(decode_path(path)))
     });
     let named = confinement.hidden.iter().chain(&confinement.read_only).map(PathBuf::from);
-    found.chain(named).find(|path| path.is_file() && ignores_case(path))
+    found.chain(named).find(|path| ignores_case(path))
 }
 
 /// A path relative to a directory that has two names: the host may have named it through a link.

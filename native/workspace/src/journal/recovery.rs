@@ -3,7 +3,7 @@
 use super::ledger::{Ledger, StateDir, is_own, is_owner_gone, state_dirs};
 use super::record::Record;
 use super::undo::{self, UndoReport};
-use crate::{cached, names};
+use crate::names;
 use rustix::fs::{FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use std::ffi::OsStr;
@@ -92,7 +92,7 @@ fn date(state_dir: &StateDir) -> Option<i64> {
 fn is_local(state_dir: &StateDir) -> bool {
     let above = state_dir.path().ancestors();
     let mut opened = above.filter_map(|above| rustix::fs::open(above, OFlags::PATH, Mode::empty()).ok());
-    opened.next().is_some_and(cached::is_local)
+    opened.next().is_some_and(beamai_base::is_local)
 }
 
 /// The result of recovery in one directory.
