@@ -77,14 +77,14 @@ impl PathWay {
         way
     }
 
-    /// The way of an absolute path if it leads through links as they are now.
-    pub fn through_links(path: &Path) -> Option<Self> {
-        if is_surely_without_links(path) {
+    /// The way of an absolute path without `..` if it leads elsewhere: through links as they are now, or to names that their
+    /// directories spell otherwise.
+    pub fn leading_elsewhere(path: &Path) -> Option<Self> {
+        if surely_leads_nowhere_else(path) {
             return None;
         }
         let way = Self::of(path, Entry::at);
-        let has_links = way.links().next().is_some();
-        has_links.then_some(way)
+        (way.links().next().is_some() || way.end != path).then_some(way)
     }
 
     /// The paths of the links on it, in order.
@@ -121,15 +121,17 @@ pub fn identity_at(path: &Path) -> (u64, u64) {
 
 /// Whether the kernel says that no link is on a path, in one call instead of one for each name.
 #[cfg(target_os = "linux")]
-fn is_surely_without_links(path: &Path) -> bool {
+fn surely_leads_nowhere_else(path: &Path) -> bool {
     use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
     let flags = OFlags::PATH | OFlags::CLOEXEC;
-    let found = openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS);
-    matches!(found, Ok(_) | Err(rustix::io::Errno::NOENT))
+    match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        Ok(found) => spelling::is_local(found),
+        Err(error) => error == rustix::io::Errno::NOENT,
+    }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn is_surely_without_links(_: &Path) -> bool {
+fn surely_leads_nowhere_else(_: &Path) -> bool {
     false
 }
 

@@ -108,12 +108,11 @@ fn names_of(dir: BorrowedFd<'_>, name: &OsStr) -> Result<Vec<OsString>, Errno> {
     entries.map(|entry| Ok(OsStr::from_bytes(entry?.file_name().to_bytes()).to_owned())).collect()
 }
 
-/// The one of these names that `name` stands for: itself, the same file, or the same letters.
+/// The one of these names that `name` stands for: itself, the same letters, or the same file, which may have several names.
 fn meant(name: &OsStr, names: Vec<OsString>, is_same: impl Fn(&OsStr) -> bool) -> Option<OsString> {
+    let own = folded(name);
     let find = |is_it: &dyn Fn(&OsStr) -> bool| names.iter().find(|other| is_it(other)).cloned();
-    find(&|other| other == name)
-        .or_else(|| find(&is_same))
-        .or_else(|| find(&|other| folded(other) == folded(name)))
+    find(&|other| other == name).or_else(|| find(&|other| folded(other) == own)).or_else(|| find(&is_same))
 }
 
 fn is_same(dir: BorrowedFd<'_>, name: &OsStr, other: &OsStr) -> bool {
@@ -148,7 +147,7 @@ mod tests {
             ("STRASSE", "", Some("Straße")),
             ("STRAẞE", "", Some("Straße")),
             ("OTHER~1", "other", Some("other")),
-            ("KEY", "other", Some("other")),
+            ("KEY", "other", Some("key")),
             ("OTHER~1", "", None),
         ] {
             let found = meant(name.as_ref(), names(), |other| other == same);

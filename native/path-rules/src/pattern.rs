@@ -112,7 +112,7 @@ impl PathPattern {
     /// The pattern for what it leads to now, if its literal path leads through links.
     pub(super) fn followed(&self, roots: &PathRoots) -> Option<Self> {
         let (literal, rest) = self.split();
-        let end = PathWay::through_links(&roots.top()?.join(literal))?.end;
+        let end = PathWay::leading_elsewhere(&roots.top()?.join(literal))?.end;
         let above = names_of(&end).map(|name| NamePattern::Name(name.to_owned()));
         let names = above.chain(rest.iter().cloned()).collect();
         let mut loose = loose(&end.to_string_lossy());

@@ -228,7 +228,7 @@ impl Search<'_> {
         let is_plain =
             || path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
         let is_beneath = || self.roots.iter().any(|root| path.starts_with(root));
-        self.links.is_empty() && is_plain() && !is_beneath() && PathWay::through_links(path).is_none()
+        self.links.is_empty() && is_plain() && !is_beneath() && PathWay::leading_elsewhere(path).is_none()
     }
 }
 

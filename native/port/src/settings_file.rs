@@ -4,7 +4,7 @@
 //! permissions.
 
 use crate::args::UsageError;
-use beamai_base::{Reason, Result as ToolResult, ToolError, describe};
+use beamai_base::{Entry, PathWay, Reason, Result as ToolResult, ToolError, describe};
 use beamai_workspace::WorkspaceId;
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -130,21 +130,24 @@ pub(crate) fn of_user() -> Result<Option<UserSettings>, UsageError> {
     Ok(Some(UserSettings { text: read(&path)?, path }))
 }
 
-/// What of a file other users can change: itself, or a directory above it, where they could put another one in its place.
+/// What of a file other users can change: itself, a link that leads to it, or a directory on the way, where they could put another one in
+/// its place.
 fn changeable(path: &Path) -> Option<PathBuf> {
-    let real = path.canonicalize().ok()?;
-    let above = [path, &*real].into_iter().flat_map(|path| path.ancestors().skip(1));
-    std::iter::once(&*real).chain(above).find(|at| others_can_change(at)).map(Path::to_owned)
+    let way = PathWay::of(path, Entry::at);
+    let on_the_way = way.steps.iter().flat_map(|step| [step.path.parent(), Some(&*step.path)]).flatten();
+    on_the_way.chain([&*way.end]).find(|at| others_can_change(at)).map(Path::to_owned)
 }
 
-/// Whether users other than this one and root can change a file or directory. The members of this user's first group count as this user.
+/// Whether users other than this one and root can change what lies at a path. The members of this user's first group count as this user,
+/// unless an access control list has further users, whose rights the group's bits show (acl(5)).
 fn others_can_change(path: &Path) -> bool {
-    let Ok(found) = path.metadata() else { return true };
+    let Ok(found) = path.symlink_metadata() else { return true };
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     let is_own = [user, 0].contains(&found.uid()) || found.is_dir() && found.uid() == NOBODY;
     // In a directory with the sticky bit, nobody can remove or rename what is another's.
-    let is_kept = found.is_dir() && found.mode() & 0o1000 != 0;
-    let by_group = if found.gid() == group { 0 } else { 0o020 };
+    let is_kept = found.is_symlink() || found.is_dir() && found.mode() & 0o1000 != 0;
+    let has_list = rustix::fs::lgetxattr(path, "system.posix_acl_access", &mut [0; 0]).is_ok();
+    let by_group = if found.gid() == group && !has_list { 0 } else { 0o020 };
     !is_own || !is_kept && found.mode() & (0o002 | by_group) != 0
 }
 

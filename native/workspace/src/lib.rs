@@ -30,7 +30,7 @@ pub use path::{decode as decode_path, encode as encode_path, escaped_byte};
 pub use tree::{ParentDir, Tree, open_entry};
 pub use write::{Expected, Replacement};
 
-use beamai_base::{HostHint, Reason, Result, ToolError, excerpt, is_local};
+use beamai_base::{Entry, HostHint, PathWay, Reason, Result, ToolError, excerpt, is_local};
 use guard::GuardSlot;
 use resolve::BaseDir;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
@@ -79,7 +79,8 @@ impl PinnedRoot {
     fn open(path: &Path) -> Result<Self> {
         let shown = path::encode(path);
         let fail = |error: std::io::Error| ToolError::io("open directory", &shown, error);
-        let real = path.canonicalize().map_err(fail)?;
+        // Without links, and as directories spell it.
+        let real = PathWay::of(&path.canonicalize().map_err(fail)?, Entry::at).end;
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let dir = rustix::fs::open(&real, flags, Mode::empty()).map_err(|error| fail(error.into()))?;
         let stat = rustix::fs::fstat(&dir).map_err(|error| fail(error.into()))?;

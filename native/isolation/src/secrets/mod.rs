@@ -182,7 +182,8 @@ fn homes() -> Vec<PathBuf> {
     let all =
         named.into_iter().chain(listed_home()).filter(|home| home.is_absolute() && home.parent().is_some());
     // Both as given and resolved, because paths occur in both forms.
-    let both = all.flat_map(|home| [home.canonicalize().ok(), Some(home)].into_iter().flatten());
+    let resolved = |home: &PathBuf| Some(PathWay::of(&home.canonicalize().ok()?, Entry::at).end);
+    let both = all.flat_map(|home| [resolved(&home), Some(home)].into_iter().flatten());
     both.collect::<BTreeSet<_>>().into_iter().collect()
 }
 

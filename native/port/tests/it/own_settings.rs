@@ -82,6 +82,19 @@ fn it_is_not_taken_from_where_tools_or_other_users_can_change_it() {
     let replaceable = fixture.read(fixture.workspace.path(), &[]);
     let why = format!("other users can change {},", above.display());
     assert!(replaceable.status.code() == Some(2) && said(&replaceable).contains(&why), "{replaceable:?}");
+    // Also where a link leads through it and out again.
+    let through = fixture.config.path().join("through");
+    std::fs::create_dir_all(through.join("in")).unwrap();
+    std::fs::set_permissions(&through, std::fs::Permissions::from_mode(0o777)).unwrap();
+    std::fs::set_permissions(&above, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let kept = fixture.config.path().join("kept.json");
+    std::fs::rename(&file, &kept).unwrap();
+    std::os::unix::fs::symlink("../through/in/../../kept.json", &file).unwrap();
+    let led = fixture.read(fixture.workspace.path(), &[]);
+    let why = format!("other users can change {},", through.display());
+    assert!(led.status.code() == Some(2) && said(&led).contains(&why), "{led:?}");
+    std::fs::rename(&kept, &file).unwrap();
+
     std::fs::set_permissions(&above, std::fs::Permissions::from_mode(0o1777)).unwrap();
     let kept = fixture.read(fixture.workspace.path(), &[]);
     assert!(!said(&kept).contains("other users can change"), "{kept:?}");
