@@ -60,11 +60,11 @@ pub fn listed_name(dir: BorrowedFd<'_>, name: &OsStr) -> Result<OsString, Errno>
     if is_local(dir) || has_one_spelling(dir, name) {
         return Ok(name.to_owned());
     }
-    let names = match names_of(dir, name) {
+    let own = match identity(dir, name) {
         Err(Errno::NOENT) => return Ok(name.to_owned()),
-        names => names?,
+        own => own?,
     };
-    meant(name, names, |other| is_same(dir, name, other)).ok_or(Errno::ACCESS)
+    meant(name, names_in(dir)?, |other| identity(dir, other) == Ok(own)).ok_or(Errno::ACCESS)
 }
 
 /// As [`listed_name`], for a name in the directory at a path, as far as it can be told.
@@ -100,12 +100,22 @@ fn has_one_spelling(dir: BorrowedFd<'_>, name: &OsStr) -> bool {
         && statat(dir, &other, AtFlags::SYMLINK_NOFOLLOW).err() == Some(Errno::NOENT)
 }
 
-/// What a directory lists, if it finds something by this name.
-fn names_of(dir: BorrowedFd<'_>, name: &OsStr) -> Result<Vec<OsString>, Errno> {
-    statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
+/// What a directory lists.
+fn names_in(dir: BorrowedFd<'_>) -> Result<Vec<OsString>, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let entries = Dir::new(rustix::fs::openat(dir, ".", flags, Mode::empty())?)?;
-    entries.map(|entry| Ok(OsStr::from_bytes(entry?.file_name().to_bytes()).to_owned())).collect()
+    let name = |entry: &rustix::fs::DirEntry| OsStr::from_bytes(entry.file_name().to_bytes()).to_owned();
+    entries
+        .map(|entry| Ok(name(&entry?)))
+        .filter(|name| !matches!(name, Ok(name) if name == "." || name == ".."))
+        .collect()
+}
+
+/// Device and inode number of what a directory finds by a name.
+fn identity(dir: BorrowedFd<'_>, name: &OsStr) -> Result<(u64, u64), Errno> {
+    let found = statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    #[allow(clippy::useless_conversion, clippy::unnecessary_cast)]
+    Ok((found.st_dev as u64, found.st_ino as u64))
 }
 
 /// The one of these names that `name` stands for: itself, the same letters, or the same file, which may have several names.
@@ -113,11 +123,6 @@ fn meant(name: &OsStr, names: Vec<OsString>, is_same: impl Fn(&OsStr) -> bool) -
     let own = folded(name);
     let find = |is_it: &dyn Fn(&OsStr) -> bool| names.iter().find(|other| is_it(other)).cloned();
     find(&|other| other == name).or_else(|| find(&|other| folded(other) == own)).or_else(|| find(&is_same))
-}
-
-fn is_same(dir: BorrowedFd<'_>, name: &OsStr, other: &OsStr) -> bool {
-    let identity = |name| statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| (stat.st_dev, stat.st_ino));
-    !matches!(other.as_bytes(), b"." | b"..") && identity(name).is_ok_and(|own| identity(other) == Ok(own))
 }
 
 /// A name whose letters have one case. The capital of `ß` is `SS` as well as `ẞ`.
