@@ -1,6 +1,6 @@
 //! A text of which some characters are known.
 
-/// What is known of a character of a word.
+/// A known character of a word, or what can stand in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CharClass {
     /// This character.

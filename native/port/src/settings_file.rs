@@ -144,7 +144,7 @@ fn others_can_change(path: &Path) -> bool {
     let Ok(found) = path.symlink_metadata() else { return true };
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     let is_own = [user, 0].contains(&found.uid()) || found.is_dir() && found.uid() == NOBODY;
-    // In a directory with the sticky bit, nobody can remove or rename what is another's.
+    // In a directory with the sticky bit, a user can remove and rename only files of their own.
     let is_kept = found.is_symlink() || found.is_dir() && found.mode() & 0o1000 != 0;
     let has_list = rustix::fs::lgetxattr(path, "system.posix_acl_access", &mut [0; 0]).is_ok();
     let by_group = if found.gid() == group && !has_list { 0 } else { 0o020 };

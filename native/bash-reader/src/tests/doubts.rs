@@ -1,4 +1,4 @@
-//! What cannot be told before a command runs, and what can.
+//! Commands that the reader doubts because it cannot know what they start, and ordinary ones that it does not doubt.
 
 use super::*;
 

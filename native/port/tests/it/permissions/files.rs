@@ -26,7 +26,7 @@ fn a_denied_file_is_neither_read_nor_changed_by_tools_whatever_its_name() {
     }
 }
 
-/// A diff leaves out what may not be read.
+/// A diff does not show files that the rules keep from being read.
 #[test]
 fn a_diff_leaves_out_what_may_not_be_read() {
     let fixture = Fixture::new();

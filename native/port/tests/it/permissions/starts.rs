@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What an allowed program starts is no part of it; only a rule of its own, or a runner, covers it.
+/// A rule for a program covers the program and its parts. What else it starts needs a rule of its own, or a runner above it.
 #[test]
 fn an_allowed_program_starts_nothing_but_its_parts() {
     const PROGRAMS: &[&str] =
@@ -30,7 +30,7 @@ fn parts_do_not_do_what_variables_and_texts_tell_them() {
     assert!(found.value["stdout"].as_str().is_some_and(|text| text.contains("three")), "{found:?}");
 }
 
-/// The call ends with what was stopped, what had run, and the rule to add.
+/// The error names what was stopped, what had run before, and the rule to add.
 #[test]
 fn a_start_that_nobody_can_be_asked_about_ends_the_command() {
     let fixture = Fixture::new();
