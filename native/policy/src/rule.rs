@@ -7,6 +7,7 @@ use super::words::{Certainty, CommandPattern};
 use beamai_base::{Reason, Result, ToolError, nearest};
 use beamai_bash_reader::analyse;
 use beamai_path_rules::{PathRoots, PathRule};
+use beamai_text::is_hidden;
 use std::sync::LazyLock;
 
 /// The prefix of names of MCP servers' tools.
@@ -53,6 +54,12 @@ impl PermissionRule {
     }
 
     fn parse(text: &str, names: &RuleNames<'_>, roots: &PathRoots) -> Result<Self, String> {
+        if let Some(char) = text.chars().find(|char| is_unseen(*char)) {
+            return Err(format!(
+                "it has {}, which nobody sees; remove it, or write ? if it is meant",
+                code(char)
+            ));
+        }
         let (tool, pattern) = split(text)?;
         let is_canonical = names.rules.contains(&tool);
         if !is_canonical {
@@ -144,6 +151,17 @@ impl CommandLine {
 fn malformed(rule: &str, why: &str) -> ToolError {
     let message = format!("permission rule {rule:?} is not valid: {why}");
     ToolError::new(Reason::InvalidArgument, message).with("rule", rule)
+}
+
+/// Whether nobody sees the character in a rule, which then matches something else than it seems to: a zero-width space, an order mark.
+/// The joiners are letters of some scripts.
+fn is_unseen(char: char) -> bool {
+    is_hidden(char) && !char.is_control() && !matches!(char, '\u{200c}' | '\u{200d}')
+}
+
+/// The character as Unicode numbers it.
+pub(super) fn code(char: char) -> String {
+    format!("U+{:04X}", u32::from(char))
 }
 
 /// Name and pattern.

@@ -110,10 +110,24 @@ fn a_malformed_rule_is_an_error_that_says_what_is_accepted() {
         ("Raed", "did you mean Read?"),
         ("Wrte(x)", "did you mean Write?"),
         ("own_tool(x)", "takes no pattern"),
+        ("Read(sec\u{200b}ret)", "U+200B, which nobody sees"),
+        ("\u{feff}Bash", "U+FEFF"),
+        ("Bash(rm\u{a0}-rf:*)", "U+00A0, a space that separates no words"),
     ] {
         let error = try_policy(&[bad], &[], &[], PolicyMode::Auto).unwrap_err();
         assert_eq!(error.reason, Reason::InvalidArgument, "{bad}");
         assert!(error.message.contains(says), "{bad}: {}", error.message);
+    }
+}
+
+#[test]
+fn a_rule_may_have_the_joiners_and_spaces_of_file_names() {
+    for rule in [
+        "Read(\u{646}\u{645}\u{6cc}\u{200c}\u{62e}.txt)",
+        "Read(Shot 9.41\u{202f}AM.png)",
+        "Bash(cat '9\u{202f}AM')",
+    ] {
+        assert!(try_policy(&[rule], &[], &[], PolicyMode::Auto).is_ok(), "{rule}");
     }
 }
 

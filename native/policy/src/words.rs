@@ -1,6 +1,7 @@
 //! Patterns of commands: exact, prefix (`git:*`), glob.
 
 use super::command_glob::CommandGlob;
+use super::rule::code;
 use crate::bytes;
 use beamai_bash_reader::{BLANKS, Invocation, Word, globs, system_name, trimmed, words};
 use std::path::Path;
@@ -225,6 +226,12 @@ impl CommandPattern {
 
 /// Checks that the first word of a rule can be the name of a program, and for what a rule does not expand.
 fn check_program(name: &str) -> Result<(), String> {
+    if let Some(space) = name.chars().find(|char| char.is_whitespace() && !char.is_ascii()) {
+        return Err(format!(
+            "it has {}, a space that separates no words; write an ordinary one",
+            code(space)
+        ));
+    }
     if matches!(name, "''" | "\"\"" | "/" | "." | ".." | "~") || name.ends_with('/') {
         return Err(format!("{name} is no program"));
     }

@@ -204,6 +204,9 @@ impl Confinement {
                 if !way.exists() {
                     return Err(absent(option, Path::new(path)));
                 }
+                if way.end == Path::new("/") {
+                    return Err(whole_machine(option, Path::new(path)));
+                }
                 self.listed.push(identity(&way.end));
                 *path = way.end.into();
             }
@@ -433,6 +436,14 @@ fn absent(option: &str, path: &Path) -> ToolError {
         "nothing was run: the option {option} of the sandbox names {path}, where nothing is to be found"
     );
     unusable(message, format!("Create {path}, or take it out of {option}"))
+}
+
+fn whole_machine(option: &str, path: &Path) -> ToolError {
+    let message = format!(
+        "nothing was run: the option {option} of the sandbox names {}, which leads to /, the whole machine",
+        path.display()
+    );
+    unusable(message, format!("Name the directories that commands need in {option}"))
 }
 
 /// A path that the host lists cannot be used.

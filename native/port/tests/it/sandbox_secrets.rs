@@ -367,6 +367,22 @@ fn a_listed_path_that_does_not_exist_is_named_and_takes_no_layer_away() {
 }
 
 #[test]
+fn a_listed_path_that_leads_to_the_whole_machine_is_refused() {
+    let workspace = elsewhere();
+    let settings = tempfile::NamedTempFile::new().unwrap();
+    for (option, path) in [("readable", "/usr/.."), ("writable", "/usr/..")] {
+        fs::write(settings.path(), json!({"sandbox": {option: [path]}}).to_string()).unwrap();
+        let refused =
+            result_with(workspace.path(), workspace.path(), &required(), Some(settings.path()), "echo ran");
+        let expected = format!(
+            "nothing was run: the option {option} of the sandbox names {path}, which leads to /, the whole machine. \
+             Name the directories that commands need in {option}"
+        );
+        assert_eq!(refused["message"], expected);
+    }
+}
+
+#[test]
 fn what_the_host_names_through_a_link_is_held_as_under_its_own_name() {
     let (home, workspace) = (elsewhere(), elsewhere());
     let [home, workspace] = [&home, &workspace].map(|dir| dir.path().canonicalize().unwrap());

@@ -121,7 +121,11 @@ fn refused(settings: &SearchSettings, status: u16, body: &[u8]) -> ToolError {
         (300..=399, _) => Some("Check base_url in the web settings"),
         _ => None,
     };
-    let said = String::from_utf8_lossy(body);
+    let mut said = String::from_utf8_lossy(body).into_owned();
+    if !key(settings).is_empty() {
+        // A server's page about an error may quote the request.
+        said = said.replace(key(settings), "[api_key]");
+    }
     let said: String = said.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(300).collect();
     let error = unexpected(settings, &format!("it answered {status}{advice}"));
     let error = error.with("status_code", status).with("content", said);

@@ -138,6 +138,13 @@ fn a_refusal_of_the_engine_is_an_error_that_says_what_to_check() {
 }
 
 #[test]
+fn a_refusal_that_quotes_the_key_does_not_show_it() {
+    let server = engine("500 Oops", json!({"error": "x-subscription-token: key-1"}));
+    let error = search(with("brave", &server), json!({"query": "q"})).unwrap_err();
+    assert_eq!(error.details["content"], json!({"error": "x-subscription-token: [api_key]"}).to_string());
+}
+
+#[test]
 fn an_answer_that_is_no_list_of_results_is_an_error() {
     let html = TestServer::fixed("200 OK", &[("Content-Type", "text/html")], "<p>hello");
     let error = search(with("searxng", &html), json!({"query": "q"})).unwrap_err();
