@@ -6,10 +6,20 @@ const fn plain(char: char) -> WordPiece {
     WordPiece::Char { char, quoted: false }
 }
 
+/// Whether bash treats a word as an assignment if it looks like one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Assigns {
+    No,
+    Maybe,
+    Yes,
+}
+
 /// Replaces tildes where bash does: at the beginning of a word, and after `=` and `:` in one that looks like an assignment. Every
-/// tilde that is left stands for itself. Without a home directory, what they stand for is unknown text.
-pub(super) fn expand(pieces: &[WordPiece], may_assign: bool, home: Option<&str>) -> Vec<WordPiece> {
-    let value = if may_assign { value(pieces) } else { None };
+/// tilde that is left stands for itself. Without a home directory, what they stand for is unknown text, and so it is where bash may
+/// leave them.
+pub(super) fn expand(pieces: &[WordPiece], assigns: Assigns, home: Option<&str>) -> Vec<WordPiece> {
+    let value = if assigns == Assigns::No { None } else { value(pieces) };
+    let home = home.filter(|_| assigns == Assigns::Yes || value.is_none());
     let mut expanded = Vec::with_capacity(pieces.len());
     let mut at = 0;
     while at < pieces.len() {
@@ -136,6 +146,10 @@ mod tests {
         }
         for text in ["~", "~/x", "a=~/x"] {
             assert_eq!(read(text, None), [None], "{text}");
+        }
+        // Bash expands neither sequence, but this is not looked into.
+        for (text, expanded) in [("a=~/x{1..2f}", "a=/h/x{1..2f}"), ("a[1]=~/{1[..}", "a[1]=/h/{1[..}")] {
+            assert!(words(text, Some("/h")).unwrap()[0].may_be(expanded), "{text}");
         }
         assert!(words("~*", Some("/h")).unwrap()[0].may_split());
     }

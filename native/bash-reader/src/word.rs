@@ -1,7 +1,8 @@
 //! A word of a command as bash reads it: known characters, characters that match file names, unknown text.
 
 use super::glyphs::{CharClass, fits};
-use super::{ansi_c, parser, tilde};
+use super::tilde::{self, Assigns};
+use super::{ansi_c, parser};
 
 /// A piece of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,10 +76,16 @@ impl RawWord {
     pub(super) fn expand(self, home: Option<&str>) -> Option<Vec<Word>> {
         let (has_quotes, length) = (self.has_quotes, self.pieces.len());
         let words = super::brace::expand(self.pieces)?;
-        // Bash treats no word that comes from braces as an assignment.
-        let may_assign = words.len() == 1 && words[0].len() == length;
+        // Bash treats no word that comes from braces as an assignment, and does not expand every sequence.
+        let is_counted =
+            |piece: &WordPiece| matches!(piece, WordPiece::Unknown { source: ExpansionSource::Counted, .. });
+        let assigns = match &words[..] {
+            [word] if word.len() == length => Assigns::Yes,
+            [word] if !word.iter().any(is_counted) => Assigns::Maybe,
+            _ => Assigns::No,
+        };
         let words = words.into_iter().map(|pieces| {
-            let pieces = with_literal_brackets(tilde::expand(&pieces, may_assign, home));
+            let pieces = with_literal_brackets(tilde::expand(&pieces, assigns, home));
             Word { pieces: pieces.into_iter().filter(is_text).collect(), has_quotes }
         });
         Some(words.filter(|word| word.has_quotes || !word.pieces.is_empty()).collect())
@@ -86,7 +93,7 @@ impl RawWord {
 
     /// The word with its tildes expanded, but not its braces.
     pub(super) fn with_braces(self, home: Option<&str>) -> Word {
-        let pieces = with_literal_brackets(tilde::expand(&self.pieces, true, home));
+        let pieces = with_literal_brackets(tilde::expand(&self.pieces, Assigns::Yes, home));
         Word { pieces: pieces.into_iter().filter(is_text).collect(), has_quotes: self.has_quotes }
     }
 
@@ -128,7 +135,7 @@ impl RawWord {
             WordPiece::Unknown { source, .. } => Some(WordPiece::Unknown { quoted: true, source }),
             WordPiece::EmptyQuotes => None,
         };
-        let pieces = tilde::expand(&self.pieces, true, home);
+        let pieces = tilde::expand(&self.pieces, Assigns::Yes, home);
         Word { pieces: pieces.into_iter().filter_map(quoted).collect(), has_quotes: true }
     }
 
