@@ -366,8 +366,8 @@ longest_call() ->
     Response = binary:copy(Call, 16384 div byte_size(Call)),
     true = is_binary(beamai_nif:parse_text(Rules, Response, true)),
     Calls = [{"judge", fun() -> allow = beamai_nif:judge(Env, <<"some_tool">>, false) end},
-             {"call_now, 8 KB", fun() -> true = is_binary(beamai_nif:call_now(Env, Noop)) end},
-             {"call_now, file of 32 KB", fun() -> true = is_binary(beamai_nif:call_now(Env, Read)) end},
+             {"call_now, 8 KB", fun() -> at_once(Env, Noop) end},
+             {"call_now, file of 32 KB", fun() -> at_once(Env, Read) end},
              {"parse_text_now, 16 KB", fun() -> true = is_binary(beamai_nif:parse_text_now(Rules, Response, true)) end},
              {"start", fun() -> {ok, _} = beamai_nif:start(Env, Noop, Ref), put(started, Ref) end},
              {"cancel", fun() -> ok = beamai_nif:cancel(Job) end},
@@ -379,9 +379,11 @@ longest_call() ->
 %% The machine takes the processor away now and then, which is no time of the call's own: of several rounds, the
 %% one in which that happened least counts.
 longest(Name, Call) ->
+    put(deferrals, 0),
     Call(),
     answered(),
     Longest = lists:min([longest_of(20000, Call, 0) || _ <- lists:seq(1, 5)]),
+    true = get(deferrals) < 100,
     io:format("~-44ts ~12ts ~12ts ~7ts ~6ts~n",
               ["longest " ++ Name ++ " of 20,000", us(Longest), "", "", "1 ms"]).
 
@@ -392,11 +394,23 @@ longest_of(Count, Call, Longest) ->
     answered(),
     longest_of(Count - 1, Call, max(Longest, Time)).
 
-%% Waits for the answer of a job, so that their queue never fills.
+%% A call that finds that it would have to wait is made elsewhere, and then the next one need not: once a second, for a look at places of
+%% secrets, and after a mount.
+at_once(Env, Call) ->
+    case beamai_nif:call_now(Env, Call) of
+        defer -> put(deferred, {Env, Call}), put(deferrals, 1 + get(deferrals));
+        Reply when is_binary(Reply) -> ok
+    end.
+
+%% Waits for the answer of a job, so that their queue never fills, and for a call that was deferred.
 answered() ->
-    case get(started) of
+    case erase(started) of
         undefined -> ok;
-        Ref -> receive {Ref, Reply} when is_binary(Reply) -> erase(started) end
+        Ref -> receive {Ref, Reply} when is_binary(Reply) -> ok end
+    end,
+    case erase(deferred) of
+        undefined -> ok;
+        {Env, Call} -> true = is_binary(beamai_nif:call(Env, Call))
     end.
 
 %%% Measuring

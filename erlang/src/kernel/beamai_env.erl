@@ -67,24 +67,11 @@ workspace(Path) ->
 %% there would give tools access to the whole disk, or to all files of its user.
 -spec default_workspace() -> {ok, workspace()} | {error, beamai_error:t()}.
 default_workspace() ->
-    case workspace(".") of
-        {ok, Current} ->
-            case [What || {Path, What} <- too_wide(), is_same(Path, Current)] of
-                [] -> {ok, Current};
-                [What | _] -> {error, unnamed(What)}
-            end;
-        {error, _} = Error ->
-            Error
-    end.
-
-too_wide() ->
-    Homes = [os:getenv("HOME", "") | lists:append([Home || {ok, Home} <- [init:get_argument(home)]])],
-    [{"/", "the root of the file system"} | [{Home, "the home directory"} || Home <- Homes]].
-
-is_same(Path, #{<<"device">> := Device, <<"inode">> := Inode}) ->
-    case workspace(Path) of
-        {ok, #{<<"device">> := Device, <<"inode">> := Inode}} -> true;
-        _ -> false
+    {ok, Path} = absolute("."),
+    case binary_to_term(beamai_nif:too_wide(Path), [safe]) of
+        {ok, null} -> workspace(Path);
+        {ok, What} -> {error, unnamed(What)};
+        Failed -> opened(Failed)
     end.
 
 unnamed(What) ->

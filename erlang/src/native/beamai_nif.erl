@@ -6,7 +6,7 @@
 -module(beamai_nif).
 
 -export([call_now/2, call/2, start/3, cancel/1, judge/3, pin/1, explain/2, explain_own/3]).
--export([workspace/1, tools/1, schema/1, display/1, for_model/1, running/0, recover/1]).
+-export([workspace/1, too_wide/1, tools/1, schema/1, display/1, for_model/1, running/0, recover/1]).
 -export([parse_text_now/3, parse_text/3, stream_new/1, stream_feed_now/3, stream_feed/3, stream_end/2]).
 -export([system_prompt/1, format_result/1, format_error/1]).
 -export([json_decode_now/1, json_decode/1, json_encode_now/1, json_encode/1, front_matter/1]).
@@ -16,7 +16,7 @@
 
 -on_load(load/0).
 -nifs([call_now/2, call/2, start/3, cancel/1, judge/3, pin/1, explain/2, explain_own/3]).
--nifs([workspace/1, tools/1, schema/1, display/1, for_model/1, running/0, recover/1]).
+-nifs([workspace/1, too_wide/1, tools/1, schema/1, display/1, for_model/1, running/0, recover/1]).
 -nifs([parse_text_now/3, parse_text/3, stream_new/1, stream_feed_now/3, stream_feed/3, stream_end/2]).
 -nifs([system_prompt/1, format_result/1, format_error/1]).
 -nifs([json_decode_now/1, json_decode/1, json_encode_now/1, json_encode/1, front_matter/1]).
@@ -122,6 +122,10 @@ explain_own(_Env, _Tool, _RequiresPermission) -> ?NOT_LOADED.
 %% @doc Identifies a directory: `{ok, #{path, device, inode}}' with binary keys.
 -spec workspace(Path :: binary()) -> reply().
 workspace(_Path) -> ?NOT_LOADED.
+
+%% @doc What a directory is that is no workspace unless the host names it: `{ok, What}', or `{ok, null}' for any other.
+-spec too_wide(Path :: binary()) -> reply().
+too_wide(_Path) -> ?NOT_LOADED.
 
 %% @doc The catalogue of a dialect: `{ok, [Tool]}'.
 -spec tools(Dialect :: binary()) -> reply().

@@ -3,7 +3,7 @@
 use crate::approval;
 use crate::catalogue;
 use beamai_base::{CancelToken, Reason, Result, Secret, ToolError, excerpt, panics};
-use beamai_isolation::{HostCredentials, SandboxMode, SandboxSettings};
+use beamai_isolation::{HostCredentials, SandboxMode, SandboxSettings, secrets};
 use beamai_policy::{
     DeniedPaths, Judgement, NetworkPolicy, Operand, PermissionRequest, PermissionRequests, Policy,
     PolicyText, ReadGuards, RedirectPolicy, StartRules, Verdict,
@@ -248,7 +248,7 @@ impl Host {
     /// an error.
     pub fn call(&self, call: CallRequest, run: CallOptions) -> CallOutcome {
         let name = call.tool.clone();
-        let ended = panics::caught(|| self.now().try_call(call, run)).unwrap_or_else(|panic| {
+        let ended = panics::caught(|| self.ready(&call, &run)?.try_call(call, run)).unwrap_or_else(|panic| {
             let message = format!("the tool crashed: {panic}; this is a defect of the tool");
             Err(Interrupt::Failed(ToolError::new(Reason::Crash, message)))
         });
@@ -264,7 +264,24 @@ impl Host {
         }
     }
 
-    /// These settings as the paths of permission rules lead now.
+    /// These settings as links lead now, once what a call relies on is known and in order.
+    fn ready(&self, call: &CallRequest, run: &CallOptions) -> Result<Cow<'_, Self>, Interrupt> {
+        let tool = self.find(&call.tool, call.dialect.as_deref())?;
+        if tool.traits().pace == ExecutionClass::Instant {
+            return Ok(Cow::Borrowed(self));
+        }
+        if run.must_not_wait && !(secrets::is_fresh() && self.workspace.is_local()) {
+            return Err(Interrupt::Defer);
+        }
+        // Complete or undo changes of dead processes first, so that no tool sees them half done.
+        if !journal::recover_if_needed(run.must_not_wait) {
+            return Err(Interrupt::Defer);
+        }
+        self.workspace.expect_in_place()?;
+        Ok(self.now())
+    }
+
+    /// These settings as the paths of permission rules and links to secrets lead now.
     fn now(&self) -> Cow<'_, Self> {
         let policy = self.policy.now();
         if Arc::ptr_eq(&policy, &self.policy) {
@@ -277,16 +294,6 @@ impl Host {
     fn try_call(&self, call: CallRequest, run: CallOptions) -> Result<CallOutcome, Interrupt> {
         let tool = self.find(&call.tool, call.dialect.as_deref())?;
         let mut cx = self.context(&call, &**tool, run)?;
-        // Complete or undo changes of dead processes first, so that no tool sees them half done.
-        if tool.traits().pace != ExecutionClass::Instant && !journal::recover_if_needed(cx.must_not_wait) {
-            return Err(Interrupt::Defer);
-        }
-        if tool.traits().pace != ExecutionClass::Instant {
-            if cx.must_not_wait && !self.workspace.is_local() {
-                return Err(Interrupt::Defer);
-            }
-            self.workspace.expect_in_place()?;
-        }
         // Long-running tools may ask depending on what they work on; for them the cost of a digest is negligible.
         let may_ask =
             tool.traits().pace == ExecutionClass::Long || self.policy.may_ask(tool.requires_permission());

@@ -6,10 +6,12 @@
 
 mod approval;
 pub mod catalogue;
+mod default_workspace;
 pub mod display;
 #[doc(hidden)]
 pub mod fuzz;
 mod host;
 pub mod refusal;
 
+pub use default_workspace::too_wide;
 pub use host::{CallOptions, CallOutcome, CallRequest, CallSession, Host, HostSettings, listing};

@@ -35,3 +35,9 @@ fn for_model<'a>(env: Env<'a>, request: Binary<'a>) -> Term<'a> {
 fn workspace<'a>(env: Env<'a>, path: Binary<'a>) -> Term<'a> {
     binary(env, &beamai_wire::workspace(Path::new(OsStr::from_bytes(&path))))
 }
+
+/// What the directory at a path is, given as raw bytes, if it is no workspace unless the host names it.
+#[rustler::nif(schedule = "DirtyIo")]
+fn too_wide<'a>(env: Env<'a>, path: Binary<'a>) -> Term<'a> {
+    binary(env, &beamai_wire::too_wide(Path::new(OsStr::from_bytes(&path))))
+}

@@ -105,20 +105,21 @@ impl Policy {
         Self { secrets, lifted, is_enforced: sandbox.mode == SandboxMode::Required, ..self }
     }
 
-    /// This policy as the paths of its rules lead now: a deny or ask rule whose path leads through links is also about what it leads
-    /// to. The same policy if there is none.
+    /// This policy as links lead now: a deny or ask rule whose path leads through links is also about what it leads to, and so is a
+    /// place of secrets. The same policy if there is nothing of the kind.
     #[must_use]
     pub fn now(self: &Arc<Self>) -> Arc<Self> {
         let followed = |rules: &[PermissionRule]| -> Vec<PermissionRule> {
             rules.iter().filter_map(|rule| rule.followed(&self.roots)).collect()
         };
-        let (ask, deny) = (followed(&self.ask), followed(&self.deny));
-        if ask.is_empty() && deny.is_empty() {
+        let (ask, deny, secrets) = (followed(&self.ask), followed(&self.deny), self.secrets.now());
+        if ask.is_empty() && deny.is_empty() && secrets.is_none() {
             return Arc::clone(self);
         }
         let mut policy = Self::clone(self);
         policy.ask.extend(ask);
         policy.deny.extend(deny);
+        policy.secrets = secrets.unwrap_or(policy.secrets);
         Arc::new(policy)
     }
 

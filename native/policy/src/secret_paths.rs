@@ -3,34 +3,55 @@
 use super::pattern::RulePattern;
 use super::permission_request::{FilePath, Operand, PermissionRequest};
 use super::rule::PermissionRule;
-use beamai_isolation::secrets;
+use beamai_isolation::secrets::{self, KnownSecrets};
 use beamai_path_rules::{PathRoots, PathRule, clean};
 use beamai_workspace::{Workspace, decode_path};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Places of secrets within a workspace, and the exceptions that the host makes. Paths are relative to the workspace.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SecretPaths {
-    places: BTreeSet<PathBuf>,
+    places: Arc<BTreeSet<PathBuf>>,
     shown: Vec<PathBuf>,
+    /// The paths of the workspace.
+    roots: Vec<PathBuf>,
+    /// What was looked at last, and the places that it has in the workspace.
+    last: Arc<Mutex<Option<LastLook>>>,
 }
 
-impl SecretPaths {
-    pub(super) fn new(places: BTreeSet<PathBuf>, shown: Vec<PathBuf>) -> Self {
-        Self { places, shown }
-    }
+type LastLook = (Arc<KnownSecrets>, Arc<BTreeSet<PathBuf>>);
 
+impl SecretPaths {
     /// The places within a workspace. If the workspace itself is such a place, or inside one, the host chose that on purpose.
     /// `shown` are the paths that the sandbox makes readable.
     pub(super) fn within<'p>(workspace: &Workspace, shown: impl Iterator<Item = &'p PathBuf>) -> Self {
-        let inside = |path: &Path| {
-            let mut names = workspace.root_paths().into_iter();
-            names.find_map(|root| path.strip_prefix(root).ok()).map(Path::to_owned)
+        let roots: Vec<PathBuf> = workspace.root_paths().into_iter().map(Path::to_owned).collect();
+        let shown = shown.filter_map(|path| inside(path, &roots)).collect();
+        let none = Self { shown, roots, ..Self::default() };
+        none.now().unwrap_or(none)
+    }
+
+    #[cfg(test)]
+    pub(super) fn at(places: BTreeSet<PathBuf>, shown: Vec<PathBuf>) -> Self {
+        Self { places: Arc::new(places), shown, ..Self::default() }
+    }
+
+    /// The same as secrets lie now, if that has changed: a link may have been made that leads into the workspace.
+    pub(super) fn now(&self) -> Option<Self> {
+        let known = secrets::known();
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let places = match &*last {
+            Some((seen, places)) if Arc::ptr_eq(seen, &known) => Arc::clone(places),
+            _ => {
+                let place =
+                    |path: &Path| inside(path, &self.roots).filter(|path| !path.as_os_str().is_empty());
+                let places = Arc::new(known.all(place).into_iter().collect());
+                Arc::clone(&last.insert((known, places)).1)
+            }
         };
-        let places = secrets::all(|place| inside(place).filter(|place| !place.as_os_str().is_empty()));
-        let shown = shown.filter_map(|path| inside(path));
-        Self::new(places.into_iter().collect(), shown.collect())
+        (places != self.places).then(|| Self { places, ..self.clone() })
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -82,6 +103,11 @@ pub(super) fn naming<'r>(
         Some(RulePattern::Path(pattern)) => Some(pattern),
         _ => None,
     })
+}
+
+/// A path relative to the workspace with these roots, if it lies there.
+fn inside(path: &Path, roots: &[PathBuf]) -> Option<PathBuf> {
+    roots.iter().find_map(|root| path.strip_prefix(root).ok()).map(Path::to_owned)
 }
 
 fn paths(file: &FilePath) -> [PathBuf; 2] {

@@ -522,7 +522,7 @@ fn a_bare_rule_that_denies_a_file_tool_means_every_file_to_commands() {
 fn places_of_secrets_are_kept_from_tools_until_a_rule_or_the_sandbox_names_them() {
     let secrets = |policy: Policy, readable: &[&str]| {
         let places = [".ssh", ".netrc"].map(std::path::PathBuf::from).into();
-        Policy { secrets: SecretPaths::new(places, readable.iter().map(Into::into).collect()), ..policy }
+        Policy { secrets: SecretPaths::at(places, readable.iter().map(Into::into).collect()), ..policy }
     };
     let at = |policy: &Policy, rule: &str, path: &str| verdict(policy, &file(rule, path, path)).parts().0;
     let open = secrets(policy(&["Read", "Edit(**)", "Read(**/id_rsa)"], &[], &[], PolicyMode::Allow), &[]);

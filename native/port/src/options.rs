@@ -5,8 +5,7 @@ use crate::settings_file::{self, UserSettings};
 use crate::tool_flags::quoted;
 use crate::unique_keys::UniqueKeys;
 use beamai_base::{HostPattern, Reason, Result as ToolResult, ToolError};
-use beamai_engine::HostSettings;
-use beamai_engine::catalogue;
+use beamai_engine::{HostSettings, catalogue, too_wide};
 use beamai_isolation::{Network, SandboxMode, SandboxSettings, Tier};
 use beamai_policy::PolicyText;
 use beamai_tool::Limits;
@@ -284,8 +283,7 @@ fn network(file: Network, is_all: bool, names: Vec<HostPattern>) -> Network {
     }
 }
 
-/// The given workspace, or the current directory. `/` and the home directory must be given explicitly: a program that
-/// was started there usually does not mean to give tools access to the whole disk, or to all files of its user.
+/// The given workspace, or the current directory, unless that is [too wide](too_wide).
 fn workspace(named: Option<&Path>) -> ToolResult<WorkspaceId> {
     let absolute = |path: &Path| {
         let named = std::path::absolute(path);
@@ -296,15 +294,7 @@ fn workspace(named: Option<&Path>) -> ToolResult<WorkspaceId> {
         return Ok(Workspace::open(&absolute(path)?)?.named());
     }
     let current = Workspace::open(&absolute(&current_directory())?)?.named();
-    let is_current = |path: &Path| {
-        Workspace::open(path)
-            .is_ok_and(|other| (other.id().device, other.id().inode) == (current.device, current.inode))
-    };
-    let what = match std::env::home_dir() {
-        _ if is_current(Path::new("/")) => "the root of the file system",
-        Some(home) if is_current(&home) => "the home directory",
-        _ => return Ok(current),
-    };
+    let Some(what) = too_wide(&current) else { return Ok(current) };
     let message = format!(
         "the current directory is {what}, which is a workspace only where it is named: pass --workspace DIR with the \
          directory that the tools may work in"

@@ -143,6 +143,11 @@ pub fn workspace(path: &Path) -> Vec<u8> {
     answer(Workspace::open(path).map(|workspace| json!(workspace.named())))
 }
 
+/// What a directory is that is no workspace unless the host names it: `{ok, What}`, or `{ok, null}` for any other.
+pub fn too_wide(path: &Path) -> Vec<u8> {
+    answer(Workspace::open(path).map(|workspace| json!(beamai_engine::too_wide(&workspace.named()))))
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SchemaRequest {

@@ -21,7 +21,7 @@ mod protocol;
 mod reply;
 
 pub use arguments::{check_arguments, nearest};
-pub use dispatch::{DispatchResult, Dispatcher, display, schema, tools, workspace};
+pub use dispatch::{DispatchResult, Dispatcher, display, schema, too_wide, tools, workspace};
 pub use etf::{decode, encode};
 pub use for_model::for_model;
 pub use front_matter::front_matter;

@@ -2,7 +2,7 @@
 //!
 //! [`places`] lists them all, whether they exist or not. [`present`] returns those that exist, with links resolved, the targets
 //! of links in them, and what leads there. The sandbox hides these paths from commands and does not let them remove the links.
-//! File tools refuse [`all`].
+//! File tools refuse those that [`known`] returns.
 
 mod table;
 
@@ -12,7 +12,7 @@ use std::ffi::OsStr;
 use std::fs::FileType;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 /// How long a result of [`present`] is reused.
@@ -113,8 +113,8 @@ fn places_with(home: &Path, variable: impl Fn(&'static str) -> Option<PathBuf>) 
 }
 
 /// The secrets of this user, as last determined.
-#[derive(PartialEq)]
-struct KnownSecrets {
+#[derive(Debug, PartialEq)]
+pub struct KnownSecrets {
     /// Every place, by its name. Not sorted: comparing hundreds of paths by their components would take longer than the rest.
     named: Vec<PathBuf>,
     present: Arc<PresentSecrets>,
@@ -141,26 +141,56 @@ impl KnownSecrets {
         present.paths.retain(is_apart);
         Self { named: all, present: Arc::new(present) }
     }
+
+    /// The secrets as they are now, given those that were found before.
+    fn after(before: Option<Arc<Self>>) -> Arc<Self> {
+        let mut now = Self::now();
+        let Some(before) = before else { return Arc::new(now) };
+        if now.present.is_incomplete {
+            Arc::make_mut(&mut now.present).keep(&before.present);
+        }
+        if *before == now { before } else { Arc::new(now) }
+    }
+
+    /// Applies `select` to every known place of secrets of this user and of the machine, and to the resolved paths of those that
+    /// exist. Returns the results that are not `None`.
+    pub fn all<T>(&self, select: impl Fn(&Path) -> Option<T>) -> Vec<T> {
+        let of_user = self.named.iter().chain(&self.present.paths).map(PathBuf::as_path);
+        of_user.chain(OF_THE_MACHINE.iter().map(Path::new)).filter_map(select).collect()
+    }
 }
 
-fn known() -> Arc<KnownSecrets> {
-    static LAST: Mutex<Option<(Instant, Arc<KnownSecrets>)>> = Mutex::new(None);
-    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-    match &*last {
-        Some((when, known)) if when.elapsed() < FRESH => Arc::clone(known),
-        // Frequent calls share one value as long as nothing has changed.
-        before => {
-            let mut now = KnownSecrets::now();
-            if let (Some((_, known)), true) = (before, now.present.is_incomplete) {
-                Arc::make_mut(&mut now.present).keep(&known.present);
-            }
-            let known = match before {
-                Some((_, known)) if **known == now => Arc::clone(known),
-                _ => Arc::new(now),
-            };
-            Arc::clone(&last.insert((Instant::now(), known)).1)
-        }
+/// What was found last, and when.
+static LAST: RwLock<Option<(Instant, Arc<KnownSecrets>)>> = RwLock::new(None);
+
+fn last() -> Option<(Instant, Arc<KnownSecrets>)> {
+    LAST.read().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+fn fresh() -> Option<Arc<KnownSecrets>> {
+    last().filter(|(when, _)| when.elapsed() < FRESH).map(|(_, known)| known)
+}
+
+/// Whether [`known`] answers at once, without a look at the file system.
+pub fn is_fresh() -> bool {
+    fresh().is_some()
+}
+
+/// The secrets of this user. Refreshed after one second; the same value as before if nothing has changed.
+pub fn known() -> Arc<KnownSecrets> {
+    static LOOK: Mutex<()> = Mutex::new(());
+    if let Some(known) = fresh() {
+        return known;
     }
+    let _alone = LOOK.lock().unwrap_or_else(PoisonError::into_inner);
+    // Another thread may have looked in the meantime.
+    if let Some(known) = fresh() {
+        return known;
+    }
+    let known = KnownSecrets::after(last().map(|(_, known)| known));
+    let looked = Some((Instant::now(), Arc::clone(&known)));
+    *LAST.write().unwrap_or_else(PoisonError::into_inner) = looked;
+    known
 }
 
 /// The secrets that exist. Refreshed after one second.
@@ -168,16 +198,8 @@ pub fn present() -> Arc<PresentSecrets> {
     Arc::clone(&known().present)
 }
 
-/// Applies `select` to every known place of secrets of this user and of the machine, and to the resolved paths of those that
-/// exist. Returns the results that are not `None`.
-pub fn all<T>(select: impl Fn(&Path) -> Option<T>) -> Vec<T> {
-    let known = known();
-    let of_user = known.named.iter().chain(&known.present.paths).map(PathBuf::as_path);
-    of_user.chain(OF_THE_MACHINE.iter().map(Path::new)).filter_map(select).collect()
-}
-
 /// The home directories of this user, from the environment and from the system's user list.
-fn homes() -> Vec<PathBuf> {
+pub fn homes() -> Vec<PathBuf> {
     let named = std::env::var_os("HOME").map(PathBuf::from);
     let all =
         named.into_iter().chain(listed_home()).filter(|home| home.is_absolute() && home.parent().is_some());

@@ -144,6 +144,26 @@ fn the_root_and_the_home_directory_are_workspaces_only_by_name() {
     std::fs::remove_dir_all(link.parent().unwrap()).unwrap();
 }
 
+/// The home directory in the list of users is one, too, whatever `HOME` says. The user's own is not written to.
+#[test]
+fn the_home_directory_of_the_list_of_users_is_a_workspace_only_by_name() {
+    let users = std::fs::read_to_string("/etc/passwd").unwrap();
+    let uid = rustix::process::geteuid().as_raw().to_string();
+    let is_own = |fields: &Vec<&str>| fields.get(2) == Some(&&*uid);
+    let own = users.lines().map(|line| line.split(':').collect::<Vec<_>>()).find(is_own);
+    let home = own.expect("the list has this user")[5];
+    for other in ["/nonexistent", "relative", "/usr", ""] {
+        let mut command = Command::new(PROGRAM);
+        command.args(["call", "file_list", "{}"]).current_dir(home).env("HOME", other);
+        let refused = command.output().unwrap();
+        let said = stdout(&refused);
+        assert!(
+            said.contains("the home directory, which is a workspace only where it is named"),
+            "{other}: {said}"
+        );
+    }
+}
+
 /// The same value for a program, and nothing that a terminal obeys or that reorders what a person reads.
 #[test]
 fn hidden_characters_of_results_are_escapes_in_json() {
