@@ -26,9 +26,11 @@ def workspace(place):
     return files, source
 
 
-def call(tool, arguments, *options, home="/nonexistent"):
-    command = [PORT, "call", tool, "-", "--workspace", place, *options]
-    done = subprocess.run(command, input=json.dumps(arguments), capture_output=True, text=True, env={**os.environ, "HOME": home}, check=False)
+def call(tool, arguments, *options, home="/nonexistent", workspace=None):
+    command = [PORT, "call", tool, "-", "--workspace", workspace or place, *options]
+    environment = {**os.environ, "HOME": home}
+    environment.pop("XDG_CONFIG_HOME", None)
+    done = subprocess.run(command, input=json.dumps(arguments), capture_output=True, text=True, env=environment, check=False)
     return done.stdout + done.stderr
 
 
@@ -43,8 +45,9 @@ def check(what, is_right, answer):
 DENY = ["--deny", "Read(secrets/**)", "--deny", "Read(*.pem)", "--deny", "Edit(src/**)"]
 ALLOW = ["--allow", "Read", "--allow", "Edit", "--allow", "Write", "--allow", "Bash"]
 top = tempfile.mkdtemp(prefix="beamai-spelling-", dir="/var/tmp")
-place = f"{top}/folding"
+place, elsewhere = f"{top}/folding", f"{top}/elsewhere"
 os.mkdir(place)
+os.mkdir(elsewhere)
 files, source = workspace(place)
 for path in ["secrets/key", "SECRETS/key", "secrets/KEY", "k.pem", "K.PEM"]:
     check("control", SECRET in (answer := call("file_read", {"path": path}, *ALLOW)), answer)
@@ -73,6 +76,23 @@ for script, rule in [("cat K.PEM", "Read(*.pem)"), ("cat SECRETS/KEY", "Read(sec
     check("told", "protected_paths" in answer, answer)
 answer = call("shell_exec", {"command": "cat KEY", "cwd": "secrets"}, *ALLOW, "--ask", "Read(secrets/**)")
 check("words", SECRET not in answer and "needs an approval" in answer, answer)
+# A rule about what is missing, where the home directory or the rule spells a directory otherwise.
+for rule in ["~/new.c", f"{place}/SRC/new.c", "SRC/new.c"]:
+    answer = call("file_write", {"path": "src/new.c", "content": "x"}, *ALLOW, "--deny", f"Write({rule})", home=f"{place}/SRC")
+    check("missing", "new.c" not in files.nodes[source] and "permission_denied" in answer, answer)
+# Settings, by other spellings of the directories on the way.
+settings = files.add(files.add(files.add(1, "Home"), ".config"), "beamai")
+files.add(settings, "settings.json", b'{"permissions": {"allow": ["Write"]}}')
+for home, inside in [("HOME", "Home"), ("Home", "Home/.config/beamai"), ("HOME", "Home/.CONFIG/beamai")]:
+    answer = call("file_write", {"path": "x", "content": "x"}, home=f"{place}/{home}", workspace=f"{place}/{inside}")
+    check("own settings", "your settings file" in answer and "in the workspace" in answer, answer)
+credentials = json.dumps({"sandbox": {"credentials": {"http://vm:9": {"X-Key": SECRET}}}})
+files.add(files.nodes[1]["Home"], "st.json", credentials.encode())
+for named in ["Home/st.json", "HOME/st.json", "HOME/ST.json"]:
+    answer = call("file_read", {"path": "st.json"}, "--settings", f"{place}/{named}", workspace=f"{place}/Home")
+    check("credentials in the workspace", SECRET not in answer and "contains credentials" in answer, answer)
+    answer = call("shell_exec", {"command": f"cat {place}/Home/st.json"}, *ALLOW, "--settings", f"{place}/{named}", "--sandbox", "required:landlock", workspace=elsewhere)
+    check("credentials elsewhere", SECRET not in answer and "Permission denied" in answer, answer)
 place = top
 for path in ["folding/SECRETS/key", "folding/K.PEM"]:
     check("control", SECRET in (answer := call("file_read", {"path": path}, *ALLOW)), answer)
@@ -80,6 +100,7 @@ for path in ["folding/SECRETS/key", "folding/K.PEM"]:
     check("mounted below", SECRET not in answer, answer)
 subprocess.run(["umount", "-l", f"{top}/folding"], check=True)
 os.rmdir(f"{top}/folding")
+os.rmdir(elsewhere)
 os.rmdir(top)
 print(f"{checks} checks, {failed} failed")
 sys.stdout.flush()

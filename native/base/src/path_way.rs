@@ -126,7 +126,9 @@ fn surely_leads_nowhere_else(path: &Path) -> bool {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
         Ok(found) => spelling::is_local(found),
-        Err(error) => error == rustix::io::Errno::NOENT,
+        // The kernel has come upon no link, but its directories may be spelled otherwise.
+        Err(rustix::io::Errno::NOENT) => path.parent().is_none_or(surely_leads_nowhere_else),
+        Err(_) => false,
     }
 }
 

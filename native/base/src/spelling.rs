@@ -91,11 +91,12 @@ fn open(dir: &Path) -> Result<OwnedFd, Errno> {
     rustix::fs::openat(CWD, dir, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
 }
 
-/// Whether a directory surely finds a name by one spelling only: nothing by the other case, where there are only letters that have one.
-/// It takes a look-up instead of a listing.
+/// Whether a directory surely finds a name by one spelling only: nothing by the other case, where there are only letters that have one,
+/// and no dot or space at the end, which some leave out. It takes a look-up instead of a listing.
 fn has_one_spelling(dir: BorrowedFd<'_>, name: &OsStr) -> bool {
     let other = other_case(name);
     name.is_ascii()
+        && !matches!(name.as_bytes(), [.., b'.' | b' '])
         && other != name
         && statat(dir, &other, AtFlags::SYMLINK_NOFOLLOW).err() == Some(Errno::NOENT)
 }

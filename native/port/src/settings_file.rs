@@ -29,9 +29,7 @@ pub(crate) struct UserSettings {
 impl UserSettings {
     /// Fails if tools could change the file: it must not be in the workspace.
     pub(crate) fn check_outside(&self, workspace: &WorkspaceId) -> ToolResult<()> {
-        let within = |path: &Path| path.starts_with(&workspace.path);
-        let resolved = self.path.canonicalize();
-        if !within(&self.path) && !resolved.is_ok_and(|path| within(&path)) {
+        if !paths(&self.path).iter().any(|path| path.starts_with(&workspace.path)) {
             return Ok(());
         }
         let message = format!(
@@ -59,8 +57,7 @@ pub(crate) fn hidden(files: &[PathBuf], workspace: &WorkspaceId) -> ToolResult<V
             );
             return Err(ToolError::new(Reason::InvalidArgument, message));
         }
-        let named = std::path::absolute(file).into_iter();
-        for path in named.chain(file.canonicalize()) {
+        for path in paths(file) {
             if path.starts_with(&workspace.path) {
                 let message = format!(
                     "the settings file {} contains credentials and is in the workspace {}, where tools can read it; put \
@@ -74,6 +71,12 @@ pub(crate) fn hidden(files: &[PathBuf], workspace: &WorkspaceId) -> ToolResult<V
         }
     }
     Ok(all)
+}
+
+/// The absolute paths of a file: as it is named, and where links and the spelling of its directories lead.
+fn paths(file: &Path) -> Vec<PathBuf> {
+    let named = std::path::absolute(file).into_iter();
+    named.flat_map(|path| [PathWay::of(&path, Entry::at).end, path]).chain(file.canonicalize()).collect()
 }
 
 /// An error in a settings file.
@@ -100,20 +103,32 @@ fn unreadable(error: &std::io::Error) -> String {
 /// The user's own settings file, if there is one.
 ///
 /// # Errors
-/// If it cannot be read, other users can change it, or it has another name.
+/// If it is no file, cannot be read, other users can change it, or it has another name.
 pub(crate) fn of_user() -> Result<Option<UserSettings>, UsageError> {
     let Some(path) = user_path(std::env::var_os("XDG_CONFIG_HOME"), std::env::home_dir()) else {
         return Ok(None);
     };
     let metadata = match std::fs::metadata(&path) {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            return Ok(None);
+            return match PathWay::of(&path, Entry::at).links().find(|link| !link.exists()) {
+                None => Ok(None),
+                Some(link) => {
+                    let link = link.display();
+                    Err(wrong(
+                        &path,
+                        &format!("the link {link} leads nowhere; mend it, or use --settings none"),
+                    ))
+                }
+            };
         }
         Err(error) => {
             return Err(wrong(&path, &format!("{}; --settings none does without it", unreadable(&error))));
         }
         Ok(metadata) => metadata,
     };
+    if !metadata.is_file() {
+        return Err(wrong(&path, "it is not a file; --settings none does without it"));
+    }
     if let Some(at) = changeable(&path) {
         let why = format!(
             "other users can change {}, so it is not read: make that yours and take away their write permission, or use \
