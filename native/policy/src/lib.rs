@@ -36,8 +36,8 @@ pub use starts::{DeniedStarts, StartRules, StartVerdict};
 pub use text::{Examples, PolicyText, RuleText};
 pub use verdict::{Judgement, Verdict};
 
-use beamai_base::Result;
-use beamai_isolation::{SandboxMode, SandboxSettings};
+use beamai_base::{Entry, PathWay, Result};
+use beamai_isolation::{SandboxMode, SandboxSettings, secrets};
 use beamai_path_rules::PathRoots;
 use beamai_workspace::{Workspace, decode_path};
 use guard::FileGuard;
@@ -45,7 +45,7 @@ use lifted_paths::LiftedPaths;
 use pattern::RulePattern;
 use rule::{PermissionRule, RuleNames};
 use secret_paths::{SecretPaths, naming};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A policy that has been checked.
@@ -91,10 +91,11 @@ impl Policy {
         Ok(Self { allow, ask, deny, default: text.default, roots, denied_starts, ..Self::default() })
     }
 
-    /// The policy for a host with this sandbox: tools refuse the secrets that the sandbox hides from commands, file rules that the
-    /// sandbox enforces are not judged by the words of commands, and words may name what it shows or makes writable.
+    /// The policy for a host with this sandbox: tools refuse the secrets that the sandbox hides from commands and changes of the user's
+    /// own settings, file rules that the sandbox enforces are not judged by the words of commands, and words may name what it shows or
+    /// makes writable.
     #[must_use]
-    pub fn with_sandbox(self, sandbox: &SandboxSettings) -> Self {
+    pub fn with_sandbox(mut self, sandbox: &SandboxSettings) -> Self {
         let Some(workspace) = self.roots.workspace() else { return self };
         let absolute = |paths: &[String]| -> Vec<PathBuf> {
             paths.iter().map(|path| workspace.path().join(decode_path(path))).collect()
@@ -102,6 +103,9 @@ impl Policy {
         let (readable, writable) = (absolute(&sandbox.readable), absolute(&sandbox.writable));
         let secrets = SecretPaths::within(workspace, readable.iter().chain(&writable));
         let lifted = LiftedPaths::new(&readable, &writable, &self.roots);
+        let settings = own_settings_in(workspace, &writable);
+        self.deny
+            .extend(settings.iter().filter_map(|path| PermissionRule::against_changes(path, &self.roots)));
         Self { secrets, lifted, is_enforced: sandbox.mode == SandboxMode::Required, ..self }
     }
 
@@ -271,6 +275,17 @@ impl Policy {
             (PolicyMode::Deny, _) => Verdict::Deny(None),
         }
     }
+}
+
+/// The user's own settings that could be made or changed in a workspace or at a path that is writable, also through links.
+fn own_settings_in(workspace: &Workspace, writable: &[PathBuf]) -> Vec<PathBuf> {
+    let end = |path: &Path| PathWay::of(path, Entry::at).end;
+    let roots = workspace.root_paths().into_iter().chain(writable.iter().map(PathBuf::as_path));
+    let roots: Vec<PathBuf> = roots.flat_map(|root| [end(root), root.to_owned()]).collect();
+    let is_there = |path: &PathBuf| {
+        [end(path), path.clone()].iter().any(|path| roots.iter().any(|root| path.starts_with(root)))
+    };
+    secrets::own_settings().into_iter().filter(is_there).collect()
 }
 
 #[cfg(test)]

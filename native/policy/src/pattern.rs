@@ -50,7 +50,7 @@ impl RulePattern {
             "WebFetch" => UrlPattern::new(text).map(Self::Url),
             NETWORK => host(text).map(Self::Host),
             "WebSearch" | "Skill" | "Task" => name(text).map(Self::Text),
-            _ => PathRule::new(text, roots).map(Self::Path),
+            _ => file(text, roots).map(Self::Path),
         };
         pattern.map_err(|why| format!("{why} ({tool} takes {kind})"))
     }
@@ -97,6 +97,18 @@ pub(super) fn covers_repository(rule: &PermissionRule, operand: &Operand) -> boo
 /// The path as given, and the path it leads to.
 fn paths(file: &FilePath) -> [std::path::PathBuf; 2] {
     [clean(&decode_path(&file.written)), clean(&decode_path(&file.path))]
+}
+
+/// Quotes and blanks belong to a path; around it, they are meant otherwise.
+fn file(text: &str, roots: &PathRoots) -> Result<PathRule, String> {
+    let is_quoted =
+        ['"', '\''].iter().any(|quote| text.len() > 1 && text.starts_with(*quote) && text.ends_with(*quote));
+    if is_quoted || text.trim() != text {
+        return Err(
+            "quotes and blanks around a path would be part of it; write it without them, or ? for one".into(),
+        );
+    }
+    PathRule::new(text, roots)
 }
 
 fn host(text: &str) -> Result<HostPattern, String> {

@@ -6,8 +6,10 @@ use super::text::Examples;
 use super::words::{Certainty, CommandPattern};
 use beamai_base::{Reason, Result, ToolError, nearest};
 use beamai_bash_reader::analyse;
-use beamai_path_rules::{PathRoots, PathRule};
-use beamai_text::is_hidden;
+use beamai_path_rules::{PathRoots, PathRule, literal_pattern};
+use beamai_text::{is_hidden, is_unseen};
+use beamai_workspace::encode_path;
+use std::path::Path;
 use std::sync::LazyLock;
 
 /// The prefix of names of MCP servers' tools.
@@ -54,7 +56,7 @@ impl PermissionRule {
     }
 
     fn parse(text: &str, names: &RuleNames<'_>, roots: &PathRoots) -> Result<Self, String> {
-        if let Some(char) = text.chars().find(|char| is_unseen(*char)) {
+        if let Some(char) = unseen(text) {
             return Err(format!(
                 "it has {}, which nobody sees; remove it, or write ? if it is meant",
                 code(char)
@@ -67,6 +69,14 @@ impl PermissionRule {
         }
         let pattern = pattern.map(|pattern| RulePattern::new(tool, pattern, roots)).transpose()?;
         Ok(Self { text: text.to_owned(), tool: tool.to_owned(), pattern })
+    }
+
+    /// The rule that denies changes of the file at an absolute path; `None` if the path has a NUL character.
+    pub(super) fn against_changes(path: &Path, roots: &PathRoots) -> Option<Self> {
+        let pattern = literal_pattern(&encode_path(path));
+        let text = format!("Edit({pattern})");
+        let pattern = RulePattern::Path(PathRule::new(&pattern, roots).ok()?);
+        Some(Self { text, tool: "Edit".to_owned(), pattern: Some(pattern) })
     }
 
     /// Checks that a rule that denies or asks is about more than exactly its text.
@@ -153,10 +163,17 @@ fn malformed(rule: &str, why: &str) -> ToolError {
     ToolError::new(Reason::InvalidArgument, message).with("rule", rule)
 }
 
-/// Whether nobody sees the character in a rule, which then matches something else than it seems to: a zero-width space, an order mark.
-/// The joiners are letters of some scripts.
-fn is_unseen(char: char) -> bool {
-    is_hidden(char) && !char.is_control() && !matches!(char, '\u{200c}' | '\u{200d}')
+/// The first character that nobody sees, so that the rule matches something else than it seems to: a zero-width space, a carriage return.
+/// Joiners and variation selectors are part of some scripts and of emoji, and follow no ASCII character there.
+fn unseen(text: &str) -> Option<char> {
+    let before = std::iter::once('a').chain(text.chars());
+    let is_unseen = |(before, char): &(char, char)| match char {
+        '\t' | '\n' => false,
+        '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}' => before.is_ascii(),
+        // Spaces that are no ASCII can be seen as such.
+        char => is_hidden(*char) || !char.is_whitespace() && is_unseen(*char),
+    };
+    before.zip(text.chars()).find(is_unseen).map(|(_, char)| char)
 }
 
 /// The character as Unicode numbers it.
@@ -175,10 +192,21 @@ fn split(text: &str) -> Result<(&str, Option<&str>), String> {
             None => return Err(format!("the parenthesis is not closed; {SHAPE}")),
         },
     };
-    let is_name = |char: char| !char.is_whitespace() && !char.is_control() && !"\"'`,;()".contains(char);
-    match !tool.is_empty() && tool.chars().all(is_name) {
+    match is_name(tool) {
         true => Ok((tool, pattern)),
         false => Err(SHAPE.to_owned()),
+    }
+}
+
+/// Whether it can be the name of a tool. Servers name their tools as they like.
+fn is_name(tool: &str) -> bool {
+    let is_plain = |char: char| !char.is_whitespace() && !char.is_control() && !"\"'`,;()".contains(char);
+    let is_own = |char: char| char.is_alphanumeric() || matches!(char, '_' | '-' | '.');
+    match tool.strip_prefix(SERVERS) {
+        Some(rest) => rest.chars().all(is_plain),
+        None => {
+            tool.starts_with(|char: char| char.is_alphanumeric() || char == '_') && tool.chars().all(is_own)
+        }
     }
 }
 

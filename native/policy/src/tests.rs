@@ -113,6 +113,17 @@ fn a_malformed_rule_is_an_error_that_says_what_is_accepted() {
         ("Read(sec\u{200b}ret)", "U+200B, which nobody sees"),
         ("\u{feff}Bash", "U+FEFF"),
         ("Bash(rm\u{a0}-rf:*)", "U+00A0, a space that separates no words"),
+        ("Bash(rm\r:*)", "U+000D, which nobody sees"),
+        ("Bash(rm\u{200d}:*)", "U+200D"),
+        ("Read(.env\u{fe0f})", "U+FE0F"),
+        ("Read(\u{2800}x)", "U+2800"),
+        ("Read(\".env\")", "quotes and blanks around a path"),
+        ("Read(.env )", "quotes and blanks around a path"),
+        ("Bash[rm:*]", "Tool or Tool(pattern)"),
+        ("Read/.env", "Tool or Tool(pattern)"),
+        ("deny:Read", "Tool or Tool(pattern)"),
+        (".env", "Tool or Tool(pattern)"),
+        ("*", "Tool or Tool(pattern)"),
     ] {
         let error = try_policy(&[bad], &[], &[], PolicyMode::Auto).unwrap_err();
         assert_eq!(error.reason, Reason::InvalidArgument, "{bad}");

@@ -4,10 +4,10 @@ use crate::args::{self, UsageError};
 use crate::settings_file::{self, UserSettings};
 use crate::tool_flags::quoted;
 use crate::unique_keys::UniqueKeys;
-use beamai_base::{HostPattern, Reason, Result as ToolResult, ToolError};
+use beamai_base::{HostPattern, Reason, Result as ToolResult, ToolError, nearest};
 use beamai_engine::{HostSettings, catalogue, too_wide};
 use beamai_isolation::{Network, SandboxMode, SandboxSettings, Tier};
-use beamai_policy::PolicyText;
+use beamai_policy::{PolicyText, RuleText};
 use beamai_tool::Limits;
 use beamai_tool::SkillSettings;
 use beamai_tool::lsp_settings::LspSettings;
@@ -134,15 +134,17 @@ impl HostOptions {
     pub(crate) fn of(matches: &ArgMatches) -> Result<Self, UsageError> {
         let text = |name: &str| matches.get_one::<String>(name).map_or("", String::as_str);
         let texts = |name: &str| matches.get_many::<String>(name).unwrap_or_default();
-        let rules = |name: &str| texts(name).map(|rule| rule.as_str().into()).collect();
+        let rules = |name: &str| -> Result<Vec<RuleText>, UsageError> {
+            texts(name).map(|rule| named_tool(rule).map(|()| rule.as_str().into())).collect()
+        };
         let mut options = Self {
             dialect: text("dialect").to_owned(),
             workspace: matches.get_one::<PathBuf>("workspace").cloned(),
             ..Self::default()
         };
-        options.policy.allow = rules("allow");
-        options.policy.ask = rules("ask");
-        options.policy.deny = rules("deny");
+        options.policy.allow = rules("allow")?;
+        options.policy.ask = rules("ask")?;
+        options.policy.deny = rules("deny")?;
         options.policy.default = one_of("mode", text("default"), "auto, allow, ask, deny")?;
         if let Some(mode) = matches.get_one::<String>("sandbox") {
             let named: SandboxSettings = mode.parse().map_err(UsageError)?;
@@ -281,6 +283,22 @@ fn network(file: Network, is_all: bool, names: Vec<HostPattern>) -> Network {
         (false, false, Network::Names(known)) => Network::Names(known.into_iter().chain(names).collect()),
         (false, false, _) => Network::Names(names),
     }
+}
+
+/// Checks that there is the tool that a rule of the command line names; a file may be shared with hosts that have others.
+fn named_tool(rule: &str) -> Result<(), UsageError> {
+    let tool = rule.split('(').next().unwrap_or_default();
+    let is_name = !tool.is_empty() && tool.chars().all(|char| char.is_alphanumeric() || "_-.".contains(char));
+    // What is no name at all is reported when the rule is parsed.
+    if !is_name || catalogue::canonical_rule(tool).is_some() || tool.starts_with("mcp__") {
+        return Ok(());
+    }
+    let near = nearest(tool, catalogue::rules().iter().copied()).join(", ");
+    let meant = match near.is_empty() {
+        true => format!("a rule for a program is Bash({tool}:*), one for a file Read({tool})"),
+        false => format!("did you mean {near}?"),
+    };
+    Err(UsageError(format!("permission rule {rule:?} is not valid: there is no tool {tool}; {meant}")))
 }
 
 /// The given workspace, or the current directory, unless that is [too wide](too_wide).

@@ -35,7 +35,8 @@ pub fn is_hidden(character: char) -> bool {
 
 /// Whether a reader cannot see the character or takes it for an ordinary space: hidden characters, variation selectors, blank
 /// symbols, other spaces, and code points that Unicode has not assigned or reserves for private use.
-fn is_unseen(character: char) -> bool {
+#[must_use]
+pub fn is_unseen(character: char) -> bool {
     let is_blank = matches!(character, '\u{2800}' | '\u{fe00}'..='\u{fe0f}' | '\u{16fe4}' | '\u{1d159}');
     let is_space = character != ' ' && character.is_whitespace();
     is_hidden(character) || is_blank || is_space || !is_assigned(character)

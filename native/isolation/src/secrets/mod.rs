@@ -202,18 +202,28 @@ pub fn present() -> Arc<PresentSecrets> {
 pub fn homes() -> Vec<PathBuf> {
     let named = std::env::var_os("HOME").map(PathBuf::from);
     let all =
-        named.into_iter().chain(listed_home()).filter(|home| home.is_absolute() && home.parent().is_some());
+        named.into_iter().chain(listed_homes()).filter(|home| home.is_absolute() && home.parent().is_some());
     // Both as given and resolved, because paths occur in both forms.
     let resolved = |home: &PathBuf| Some(PathWay::of(&home.canonicalize().ok()?, Entry::at).end);
     let both = all.flat_map(|home| [resolved(&home), Some(home)].into_iter().flatten());
     both.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-fn listed_home() -> Option<PathBuf> {
+/// Where the own settings of this user can be, which the command line reads for all calls: beneath `XDG_CONFIG_HOME`, and beneath
+/// `.config` in each home directory (XDG base directory specification).
+pub fn own_settings() -> Vec<PathBuf> {
+    let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let usual = homes().into_iter().map(|home| home.join(".config"));
+    config.into_iter().chain(usual).map(|config| config.join("beamai/settings.json")).collect()
+}
+
+/// Those of the list of users, which may have several entries for one user (passwd(5)).
+fn listed_homes() -> Vec<PathBuf> {
     let uid = rustix::process::geteuid().as_raw().to_string();
-    let list = std::fs::read_to_string("/etc/passwd").ok()?;
-    let mut lines = list.lines().map(|line| line.split(':'));
-    lines.find_map(|mut fields| (fields.nth(2)? == uid).then(|| fields.nth(2).map(PathBuf::from))?)
+    let list = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let fields = list.lines().map(|line| line.split(':').collect::<Vec<_>>());
+    let own = fields.filter(|fields| fields.get(2) == Some(&&*uid));
+    own.filter_map(|fields| fields.get(5).map(PathBuf::from)).collect()
 }
 
 impl PresentSecrets {
@@ -431,6 +441,6 @@ mod tests {
 
     #[test]
     fn the_home_of_the_list_of_users_counts_too() {
-        assert!(listed_home().is_some_and(|home| home.is_absolute()));
+        assert!(listed_homes().first().is_some_and(|home| home.is_absolute()));
     }
 }

@@ -144,6 +144,25 @@ fn the_root_and_the_home_directory_are_workspaces_only_by_name() {
     std::fs::remove_dir_all(link.parent().unwrap()).unwrap();
 }
 
+/// A host may have tools of any name, so that only the command line can tell.
+#[test]
+fn a_rule_of_the_command_line_names_a_tool_that_exists() {
+    let workspace = tempfile::tempdir().unwrap();
+    let run = |rule: &str| {
+        let mut command = Command::new(PROGRAM);
+        command.args(["call", "file_list", "{}", "--settings", "none", "--deny", rule, "--workspace"]);
+        command.arg(workspace.path()).output().unwrap()
+    };
+    for (rule, meant) in [("rm", "a rule for a program is Bash(rm:*)"), ("Raed(x)", "did you mean Read?")] {
+        let refused = run(rule);
+        let said = String::from_utf8_lossy(&refused.stderr);
+        assert!(refused.status.code() == Some(2) && said.contains(meant), "{rule}: {said}");
+    }
+    for rule in ["Read(x)", "Task", "mcp__files__write", "mcp__files__*"] {
+        assert!(run(rule).status.success(), "{rule}");
+    }
+}
+
 /// The home directory in the list of users is one, too, whatever `HOME` says. The user's own is not written to.
 #[test]
 fn the_home_directory_of_the_list_of_users_is_a_workspace_only_by_name() {

@@ -1,6 +1,6 @@
 //! The settings file that a person keeps in the usual place.
 
-use crate::common::PROGRAM;
+use crate::common::{PROGRAM, required};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -126,4 +126,78 @@ fn commands_do_not_see_it() {
     let output =
         command.arg(fixture.workspace.path()).env("XDG_CONFIG_HOME", fixture.config.path()).output().unwrap();
     assert!(output.status.success() && !said(&output).contains("Read(secret)"), "{output:?}");
+}
+
+#[test]
+fn a_place_that_leads_nowhere_or_is_no_file_is_an_error() {
+    let fixture = Fixture::new(DENYING);
+    let (beamai, workspace) = (fixture.config.path().join("beamai"), fixture.workspace.path());
+    let file = beamai.join("settings.json");
+    std::fs::remove_file(&file).unwrap();
+    std::os::unix::fs::symlink("missing", &file).unwrap();
+    assert!(said(&fixture.read(workspace, &[])).contains("settings.json leads nowhere"));
+    std::fs::remove_file(&file).unwrap();
+    std::fs::create_dir(&file).unwrap();
+    assert!(said(&fixture.read(workspace, &[])).contains("it is not a file"));
+    std::fs::remove_dir_all(&beamai).unwrap();
+    std::os::unix::fs::symlink("missing", &beamai).unwrap();
+    assert!(said(&fixture.read(workspace, &[])).contains("beamai leads nowhere"));
+    std::fs::remove_file(&beamai).unwrap();
+    assert!(fixture.read(workspace, &[]).status.success());
+}
+
+/// What is made there would hold for all later calls of the person.
+#[test]
+fn tools_do_not_make_it_where_it_is_missing() {
+    for (workspace, made) in
+        [("", ".config/beamai"), (".config", "beamai"), (".config/beamai", "."), ("dot", "b")]
+    {
+        let home = TempDir::new().unwrap();
+        let home = home.path().canonicalize().unwrap();
+        let config = home.join(".config");
+        std::fs::create_dir_all(home.join("dot")).unwrap();
+        std::fs::create_dir_all(if workspace == ".config/beamai" {
+            config.join("beamai")
+        } else {
+            config.clone()
+        })
+        .unwrap();
+        if workspace == "dot" {
+            std::os::unix::fs::symlink("../dot/b", config.join("beamai")).unwrap();
+        }
+        let workspace = home.join(workspace);
+        let path = format!("{made}/settings.json");
+        // In a script, so that no word of the command names the file.
+        std::fs::write(workspace.join("script"), format!("mkdir -p {made}; echo {{}} > {path}")).unwrap();
+        let run = |tool: &str, args: serde_json::Value, sandbox: &str| {
+            let mut command = Command::new(PROGRAM);
+            command.args(["call", tool, &args.to_string(), "--default", "allow", "--settings", "none"]);
+            command.args(["--sandbox", sandbox, "--workspace"]).arg(&workspace);
+            command.env("HOME", &home).env_remove("XDG_CONFIG_HOME").output().unwrap()
+        };
+        for sandbox in [required(), "required:landlock".to_owned()] {
+            run("shell_exec", serde_json::json!({"command": "sh script"}), &sandbox);
+            assert!(!home.join(".config/beamai/settings.json").exists(), "{} {sandbox}", workspace.display());
+        }
+        let refused = run("file_write", serde_json::json!({"path": path, "content": "{}"}), &required());
+        assert!(said(&refused).contains("permission_denied"), "{}", said(&refused));
+        let kept = run("file_write", serde_json::json!({"path": "other", "content": "{}"}), &required());
+        assert!(kept.status.success(), "{}", said(&kept));
+        // Where the place is another one, the same script makes the file.
+        std::fs::remove_file(config.join("beamai")).ok();
+        let mut command = Command::new(PROGRAM);
+        command.args([
+            "call",
+            "shell_exec",
+            r#"{"command": "sh script"}"#,
+            "--default",
+            "allow",
+            "--settings",
+            "none",
+        ]);
+        command.args(["--sandbox", &required(), "--workspace"]).arg(&workspace).env("HOME", "/nonexistent");
+        command.env_remove("XDG_CONFIG_HOME");
+        assert!(command.status().unwrap().success());
+        assert!(workspace.join(&path).exists(), "{}", workspace.display());
+    }
 }
