@@ -103,9 +103,8 @@ impl Policy {
         let (readable, writable) = (absolute(&sandbox.readable), absolute(&sandbox.writable));
         let secrets = SecretPaths::within(workspace, readable.iter().chain(&writable));
         let lifted = LiftedPaths::new(&readable, &writable, &self.roots);
-        let settings = own_settings_in(workspace, &writable);
-        self.deny
-            .extend(settings.iter().filter_map(|path| PermissionRule::against_changes(path, &self.roots)));
+        let own = own_settings_in(workspace, &writable);
+        self.deny.extend(own.iter().filter_map(|path| PermissionRule::against_changes(path, &self.roots)));
         Self { secrets, lifted, is_enforced: sandbox.mode == SandboxMode::Required, ..self }
     }
 
@@ -277,15 +276,27 @@ impl Policy {
     }
 }
 
-/// The user's own settings that could be made or changed in a workspace or at a path that is writable, also through links.
+/// What must not change so that nothing in a workspace or at a writable path becomes the user's own settings, also through links: the
+/// directory of the settings, or the file, if the directory is not all there is to it.
 fn own_settings_in(workspace: &Workspace, writable: &[PathBuf]) -> Vec<PathBuf> {
     let end = |path: &Path| PathWay::of(path, Entry::at).end;
     let roots = workspace.root_paths().into_iter().chain(writable.iter().map(PathBuf::as_path));
     let roots: Vec<PathBuf> = roots.flat_map(|root| [end(root), root.to_owned()]).collect();
-    let is_there = |path: &PathBuf| {
-        [end(path), path.clone()].iter().any(|path| roots.iter().any(|root| path.starts_with(root)))
-    };
-    secrets::own_settings().into_iter().filter(is_there).collect()
+    let mut kept = Vec::new();
+    for file in secrets::own_settings() {
+        let Some(directory) = file.parent() else { continue };
+        let (file_end, directory_end) = (end(&file), end(directory));
+        if !roots.iter().any(|root| file.starts_with(root) || file_end.starts_with(root)) {
+            continue;
+        }
+        let has_root =
+            roots.iter().any(|root| root.starts_with(directory) || root.starts_with(&directory_end));
+        kept.extend((!has_root).then(|| directory.to_owned()));
+        // Where a link leads to the file, its target is elsewhere.
+        let is_elsewhere = file_end.parent() != Some(&directory_end);
+        kept.extend((has_root || is_elsewhere).then(|| file.clone()));
+    }
+    kept
 }
 
 #[cfg(test)]

@@ -71,7 +71,7 @@ impl PermissionRule {
         Ok(Self { text: text.to_owned(), tool: tool.to_owned(), pattern })
     }
 
-    /// The rule that denies changes of the file at an absolute path; `None` if the path has a NUL character.
+    /// The rule that denies changes at an absolute path; `None` if the path has a NUL character.
     pub(super) fn against_changes(path: &Path, roots: &PathRoots) -> Option<Self> {
         let pattern = literal_pattern(&encode_path(path));
         let text = format!("Edit({pattern})");
