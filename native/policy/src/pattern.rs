@@ -99,16 +99,42 @@ fn paths(file: &FilePath) -> [std::path::PathBuf; 2] {
     [clean(&decode_path(&file.written)), clean(&decode_path(&file.path))]
 }
 
-/// Quotes and blanks belong to a path; around it, they are meant otherwise.
+/// The pattern of a path, unless it seems to mean something else: quotes and blanks around it would be part of it.
 fn file(text: &str, roots: &PathRoots) -> Result<PathRule, String> {
-    let is_quoted =
-        ['"', '\''].iter().any(|quote| text.len() > 1 && text.starts_with(*quote) && text.ends_with(*quote));
+    const QUOTES: [(char, char); 4] =
+        [('"', '"'), ('\'', '\''), ('\u{201c}', '\u{201d}'), ('\u{2018}', '\u{2019}')];
+    let is_quoted = QUOTES
+        .iter()
+        .any(|(open, close)| text.strip_prefix(*open).is_some_and(|rest| rest.ends_with(*close)));
     if is_quoted || text.trim() != text {
         return Err(
             "quotes and blanks around a path would be part of it; write it without them, or ? for one".into(),
         );
     }
+    if text.contains('{') && ["{ ", ", ", " }"].iter().any(|blank| text.contains(blank)) {
+        return Err("blanks around alternatives in braces would be part of them; write {a,b}".into());
+    }
+    if !has_pairs(text) {
+        return Err("a parenthesis has no counterpart; write one rule for each path, and ? for a parenthesis that is meant".into());
+    }
     PathRule::new(text, roots)
+}
+
+/// Whether each parenthesis has its counterpart.
+fn has_pairs(text: &str) -> bool {
+    let mut open = 0_usize;
+    text.chars().all(|char| match char {
+        '(' => {
+            open += 1;
+            true
+        }
+        ')' if open == 0 => false,
+        ')' => {
+            open -= 1;
+            true
+        }
+        _ => true,
+    }) && open == 0
 }
 
 fn host(text: &str) -> Result<HostPattern, String> {

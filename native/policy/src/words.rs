@@ -56,11 +56,17 @@ impl CommandPattern {
         if text.contains('\0') {
             return Err("it has a NUL character, which no command has".into());
         }
+        if text.contains([' ', '\t'])
+            && text.split(BLANKS).any(|word| word.starts_with(['\u{2013}', '\u{2014}']))
+        {
+            return Err("it has a dash before an option that is no hyphen; write -".into());
+        }
         if bytes::has_stand_ins(text) {
             return Err("it has a private character, of U+10FF80 and above, which is not compared; write ? for its bytes".into());
         }
         // Wildcards in quotes are none.
         if let Some(words) = plain(text, home).filter(|words| !words.is_empty()) {
+            check_marks(&words[0])?;
             return Ok(Self::Exact { words, text: text.to_owned() });
         }
         if home.is_none() && globs(text, None) != globs(text, Some("/")) {
@@ -69,7 +75,8 @@ impl CommandPattern {
         let first = text.split(BLANKS).next().unwrap_or_default();
         if let Some(prefix) = text.strip_suffix(":*") {
             check_program(first.strip_suffix(":*").unwrap_or(first))?;
-            let words = plain(prefix, home).filter(|words| !words.is_empty());
+            let is_name = |name: &String| name.contains('/') || !name.contains(BLANKS);
+            let words = plain(prefix, home).filter(|words| words.first().is_some_and(is_name));
             return words.map(Self::Prefix).ok_or_else(|| {
                 "before :* there must be a program's name and perhaps arguments, as in git:* or npm run:*"
                     .into()
@@ -224,6 +231,16 @@ impl CommandPattern {
     }
 }
 
+/// Checks that no mark of the language of rules is in the name of a program.
+fn check_marks(name: &str) -> Result<(), String> {
+    match name.contains(':') || name.ends_with(',') {
+        false => Ok(()),
+        true => Err(format!(
+            "{name} is no program; write the program and its arguments before :*, as in git:* or npm run:*, and one rule for each program"
+        )),
+    }
+}
+
 /// Checks that the first word of a rule can be the name of a program, and for what a rule does not expand.
 fn check_program(name: &str) -> Result<(), String> {
     if let Some(space) = name.chars().find(|char| char.is_whitespace() && !char.is_ascii()) {
@@ -232,6 +249,7 @@ fn check_program(name: &str) -> Result<(), String> {
             code(space)
         ));
     }
+    check_marks(name)?;
     if matches!(name, "''" | "\"\"" | "/" | "." | ".." | "~") || name.ends_with('/') {
         return Err(format!("{name} is no program"));
     }

@@ -118,6 +118,20 @@ fn shared_memory_of_a_command_is_not_there_for_the_next() {
     assert!(!env.attack("shared_memory 77"));
 }
 
+/// Whoever else opens the file would wait, or find that it cannot be opened.
+#[test]
+fn no_file_is_leased() {
+    let take = "python3 -c 'import fcntl; fcntl.fcntl(open(\"leased\"), fcntl.F_SETLEASE, fcntl.F_WRLCK)'";
+    let landlock = json!({"mode": "required", "tier": "landlock"});
+    for (sandbox, is_taken) in [(json!("off"), true), (json!("required"), false), (landlock, false)] {
+        let env = Env::under(sandbox.clone());
+        std::fs::write(env.path().join("leased"), "").unwrap();
+        let done = env.run(take);
+        assert_eq!(done["exit_code"] == 0, is_taken, "{sandbox}: {done}");
+        assert!(is_taken || done["stderr"].as_str().unwrap().contains("PermissionError"), "{done}");
+    }
+}
+
 #[test]
 fn a_command_has_three_descriptors() {
     for sandbox in ["off", "required"] {

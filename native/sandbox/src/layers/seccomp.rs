@@ -299,6 +299,8 @@ fn refused(families: &[libc::c_int]) -> Built<Rules> {
         rules.entry(*number).or_default().extend(together(*group, *user)?);
     }
     rules.insert(libc::SYS_ioctl, TERMINAL.into_iter().map(request).collect::<Built<_>>()?);
+    // A lease (fcntl(2)) on a file that may only be read keeps everybody else from opening it, beamai included.
+    rules.insert(libc::SYS_fcntl, vec![request(libc::F_SETLEASE as u64)?]);
     rules.insert(libc::SYS_socket, vec![family_not_in(families)?, netlink_but_routes()?]);
     if !families.contains(&libc::AF_UNIX) {
         rules.insert(libc::SYS_socketpair, datagrams()?);
