@@ -123,7 +123,7 @@ explain_own(_Env, _Tool, _RequiresPermission) -> ?NOT_LOADED.
 -spec workspace(Path :: binary()) -> reply().
 workspace(_Path) -> ?NOT_LOADED.
 
-%% @doc What a directory is that is no workspace unless the host names it: `{ok, What}', or `{ok, null}' for any other.
+%% @doc Whether a directory is a workspace only where the host names it: `{ok, <<"the home directory">>}', or `{ok, null}'.
 -spec too_wide(Path :: binary()) -> reply().
 too_wide(_Path) -> ?NOT_LOADED.
 

@@ -36,7 +36,7 @@ fn workspace<'a>(env: Env<'a>, path: Binary<'a>) -> Term<'a> {
     binary(env, &beamai_wire::workspace(Path::new(OsStr::from_bytes(&path))))
 }
 
-/// What the directory at a path is, given as raw bytes, if it is no workspace unless the host names it.
+/// Whether the directory at a path, given as raw bytes, is a workspace only where the host names it.
 #[rustler::nif(schedule = "DirtyIo")]
 fn too_wide<'a>(env: Env<'a>, path: Binary<'a>) -> Term<'a> {
     binary(env, &beamai_wire::too_wide(Path::new(OsStr::from_bytes(&path))))

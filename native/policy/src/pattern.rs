@@ -122,19 +122,12 @@ fn file(text: &str, roots: &PathRoots) -> Result<PathRule, String> {
 
 /// Whether each parenthesis has its counterpart.
 fn has_pairs(text: &str) -> bool {
-    let mut open = 0_usize;
-    text.chars().all(|char| match char {
-        '(' => {
-            open += 1;
-            true
-        }
-        ')' if open == 0 => false,
-        ')' => {
-            open -= 1;
-            true
-        }
-        _ => true,
-    }) && open == 0
+    let open = text.chars().try_fold(0_usize, |open, char| match char {
+        '(' => Some(open + 1),
+        ')' => open.checked_sub(1),
+        _ => Some(open),
+    });
+    open == Some(0)
 }
 
 fn host(text: &str) -> Result<HostPattern, String> {

@@ -103,7 +103,7 @@ fn unreadable(error: &std::io::Error) -> String {
 /// The user's own settings file, if there is one.
 ///
 /// # Errors
-/// If it is no file, cannot be read, other users can change it, or it has another name.
+/// If it is not a regular file, cannot be read, can be changed by other users, or has hard links.
 pub(crate) fn of_user() -> Result<Option<UserSettings>, UsageError> {
     let Some(path) = user_path(std::env::var_os("XDG_CONFIG_HOME"), std::env::home_dir()) else {
         return Ok(None);

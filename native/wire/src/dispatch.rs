@@ -143,7 +143,7 @@ pub fn workspace(path: &Path) -> Vec<u8> {
     answer(Workspace::open(path).map(|workspace| json!(workspace.named())))
 }
 
-/// What a directory is that is no workspace unless the host names it: `{ok, What}`, or `{ok, null}` for any other.
+/// Whether a directory is a workspace only where the host names it: `{ok, <<"the home directory">>}`, or `{ok, null}`.
 pub fn too_wide(path: &Path) -> Vec<u8> {
     answer(Workspace::open(path).map(|workspace| json!(beamai_engine::too_wide(&workspace.named()))))
 }

@@ -160,7 +160,7 @@ impl KnownSecrets {
     }
 }
 
-/// What was found last, and when.
+/// The last result of a look, with its time.
 static LAST: RwLock<Option<(Instant, Arc<KnownSecrets>)>> = RwLock::new(None);
 
 fn last() -> Option<(Instant, Arc<KnownSecrets>)> {

@@ -163,7 +163,7 @@ fn a_rule_of_the_command_line_names_a_tool_that_exists() {
     }
 }
 
-/// The home directory in the list of users is one, too, whatever `HOME` says. The user's own is not written to.
+/// `HOME` may be wrong. The test only lists the user's real home directory.
 #[test]
 fn the_home_directory_of_the_list_of_users_is_a_workspace_only_by_name() {
     let users = std::fs::read_to_string("/etc/passwd").unwrap();

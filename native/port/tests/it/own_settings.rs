@@ -146,7 +146,7 @@ fn a_place_that_leads_nowhere_or_is_no_file_is_an_error() {
     assert!(fixture.read(workspace, &[]).status.success());
 }
 
-/// What is made there would hold for all later calls of the person.
+/// A settings file that a tool made would apply to all later calls of the person.
 #[test]
 fn tools_do_not_make_it_where_it_is_missing() {
     for (workspace, made) in

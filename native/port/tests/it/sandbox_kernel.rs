@@ -118,7 +118,7 @@ fn shared_memory_of_a_command_is_not_there_for_the_next() {
     assert!(!env.attack("shared_memory 77"));
 }
 
-/// Whoever else opens the file would wait, or find that it cannot be opened.
+/// A lease makes every other program that opens the file wait, or fail.
 #[test]
 fn no_file_is_leased() {
     let take = "python3 -c 'import fcntl; fcntl.fcntl(open(\"leased\"), fcntl.F_SETLEASE, fcntl.F_WRLCK)'";
