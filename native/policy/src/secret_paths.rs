@@ -17,7 +17,7 @@ pub(super) struct SecretPaths {
     shown: Vec<PathBuf>,
     /// The paths of the workspace.
     roots: Vec<PathBuf>,
-    /// What was looked at last, and the places that it has in the workspace.
+    /// The known places at the last look, and those of them that are in the workspace.
     last: Arc<Mutex<Option<LastLook>>>,
 }
 

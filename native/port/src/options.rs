@@ -289,7 +289,7 @@ fn network(file: Network, is_all: bool, names: Vec<HostPattern>) -> Network {
 fn named_tool(rule: &str) -> Result<(), UsageError> {
     let tool = rule.split('(').next().unwrap_or_default();
     let is_name = !tool.is_empty() && tool.chars().all(|char| char.is_alphanumeric() || "_-.".contains(char));
-    // What is no name at all is reported when the rule is parsed.
+    // The parser of rules reports a text that cannot be a name.
     if !is_name || catalogue::canonical_rule(tool).is_some() || tool.starts_with("mcp__") {
         return Ok(());
     }
