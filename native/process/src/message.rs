@@ -3,10 +3,10 @@
 use super::signal_name;
 use beamai_isolation::Isolation;
 use beamai_sandbox::SetupFailure;
-use beamai_sandbox::layers::{NetworkAttempts, Placeholder};
+use beamai_sandbox::layers::NetworkAttempts;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use std::ffi::CStr;
+use std::ffi::{CStr, OsString};
 
 /// Port to reaper: run this program. Sent with the descriptors of the directory, stdout, stderr and, if it is a pipe,
 /// stdin. Encoded as counted strings, each followed by a NUL, because arguments and environment need not be UTF-8; and
@@ -78,8 +78,8 @@ pub(super) type Setup = Result<EnteredLayers, SetupFailure>;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct EnteredLayers {
     pub(super) isolation: Isolation,
-    /// Placeholders created on the machine as mount points; removed with the reaper.
-    pub(super) placeholders: Vec<Placeholder>,
+    /// The placeholders that the reaper covers.
+    pub(super) placeholders: Vec<OsString>,
 }
 
 /// How the main process of a command ended.

@@ -47,6 +47,7 @@ mod sandbox_paths;
 mod sandbox_secrets;
 mod secrets;
 mod serve;
+mod several_programs;
 mod shell;
 mod shell_shortcut;
 mod terminal;

@@ -13,7 +13,7 @@ use beamai_sandbox::{
     Confinement, SetupFailure,
     layers::{
         AttemptCounters, ForbiddenNames, HostIdentity, LayerContext, MountCovers, NetworkAttempts,
-        SandboxProfile, SignalScope,
+        Placeholders, SandboxProfile, SignalScope,
     },
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -42,6 +42,9 @@ pub(super) struct Reaper {
 /// The reaper's handles on its layers.
 #[derive(Default)]
 struct ReaperLayers {
+    /// Kept until the reaper exits, so that no launcher removes them.
+    #[expect(dead_code, reason = "holds locks")]
+    placeholders: Placeholders,
     forbidden_names: ForbiddenNames,
     signal_scope: Option<SignalScope>,
     /// Whether it counts processes because the Linux kernel does not.
@@ -194,14 +197,23 @@ impl Reaper {
             attempts,
             ..
         } = stage;
+        let covered = placeholders.paths();
         let covers = self.profile.has_mounts().then(|| MountCovers::now(&self.confinement));
         let attempted = None;
-        *kept = ReaperLayers { forbidden_names, signal_scope, counts_processes, covers, attempts, attempted };
+        *kept = ReaperLayers {
+            placeholders,
+            forbidden_names,
+            signal_scope,
+            counts_processes,
+            covers,
+            attempts,
+            attempted,
+        };
         *handed = ReaperSockets { listener, proxy };
         // The command may run as the same user: it must not be able to trace its reaper or read its memory.
         rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
             .map_err(|errno| SetupFailure::new("shield the reaper", errno))?;
-        Ok(EnteredLayers { isolation, placeholders })
+        Ok(EnteredLayers { isolation, placeholders: covered })
     }
 
     /// Runs the program to its end. `None` if the launcher has died: for the port, this reaper is lost with it.
@@ -321,19 +333,12 @@ impl Reaper {
                 Ok(None) => {
                     self.strike(tended);
                     has_struck = true;
-                    self.wait_for_a_death();
+                    self.signals.wait_briefly();
                 }
                 Err(Errno::INTR) => {}
                 Err(_) => return,
             }
         }
-    }
-
-    /// Waits briefly for a child to exit. The timeout covers exits that are not signalled to any parent.
-    fn wait_for_a_death(&self) {
-        let mut fds = [PollFd::from_borrowed_fd(self.signals.fd(), PollFlags::IN)];
-        _ = poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 5_000_000 }));
-        self.signals.take();
     }
 
     fn strike(&self, tended: &mut CommandState) {

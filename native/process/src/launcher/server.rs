@@ -10,22 +10,26 @@ use crate::{
 };
 use beamai_sandbox::{
     Confinement, SetupFailure,
-    layers::{self as sandbox, HostIdentity, PlaceholderCounts, SandboxProfile},
+    layers::{self as sandbox, CoveredPlaceholders, HostIdentity, SandboxProfile},
 };
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::io::retry_on_intr;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process};
 use std::collections::HashSet;
 use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+/// How long the launcher waits for killed reapers before it exits.
+const LAST: Duration = Duration::from_secs(5);
 
 /// The launcher's state.
 pub(super) struct LauncherServer {
     socket: OwnedFd,
     signals: Signals,
     reapers: HashSet<Pid>,
-    placeholders: PlaceholderCounts,
+    placeholders: CoveredPlaceholders,
     /// Why the machine refuses namespaces to this process, if it has.
     refusal: Option<SetupFailure>,
 }
@@ -50,7 +54,7 @@ impl LauncherServer {
             socket,
             signals,
             reapers: HashSet::new(),
-            placeholders: PlaceholderCounts::default(),
+            placeholders: CoveredPlaceholders::default(),
             refusal: None,
         }
     }
@@ -81,9 +85,14 @@ impl LauncherServer {
         }
     }
 
-    /// Cleans up. The reapers notice that their own sockets are closed.
+    /// Cleans up. The reapers end with the launcher; those that cover placeholders have to end before these are removed.
     fn end(&mut self) -> LoopTurn {
-        self.placeholders.remove_all();
+        self.placeholders.reapers().for_each(|reaper| _ = kill_process(reaper, Signal::KILL));
+        let until = Instant::now() + LAST;
+        while self.placeholders.reapers().next().is_some() && Instant::now() < until {
+            self.signals.wait_briefly();
+            self.pick_up();
+        }
         LoopTurn::End
     }
 
@@ -99,7 +108,7 @@ impl LauncherServer {
 
     fn has_request(&self) -> Result<bool, Errno> {
         let mut fds = [PollFd::from_borrowed_fd(self.socket.as_fd(), PollFlags::IN)];
-        Ok(retry_on_intr(|| poll(&mut fds, Some(&rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 })))? > 0)
+        Ok(retry_on_intr(|| poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })))? > 0)
     }
 
     fn reply(&self, setup: &Setup, control: Option<&OwnedFd>) -> Result<(), Errno> {

@@ -1,5 +1,6 @@
 //! Signals as a pollable descriptor, and their dispositions for a command.
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 
@@ -32,6 +33,13 @@ impl Signals {
 
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
+    }
+
+    /// Waits briefly for the exit of a child. The timeout covers exits that are not signalled to any parent.
+    pub(super) fn wait_briefly(&self) {
+        let mut fds = [PollFd::from_borrowed_fd(self.fd(), PollFlags::IN)];
+        _ = poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 5_000_000 }));
+        self.take();
     }
 
     /// Reads pending signals; true if SIGTERM was among them.

@@ -37,7 +37,11 @@ fn protect_directory(guard: &mut MountPlanner<'_, '_>, path: &Path) -> Result<()
     guard.pin(path)?;
     for name in SEALED {
         if guard.kind(&path.join(name)).is_some_and(|kind| kind != FileType::Symlink) {
-            guard.seal(&path.join(name))?;
+            match guard.seal(&path.join(name)) {
+                // A placeholder of another port program, which has just removed it.
+                Err(Errno::NOENT) => {}
+                sealed => sealed?,
+            }
         }
     }
     seal_what_is_absent(guard, path)

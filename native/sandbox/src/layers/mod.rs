@@ -43,7 +43,7 @@ pub use forbidden_names::{ForbiddenNames, FoundIntruders};
 pub use landlock::version as landlock_version;
 pub use limits::kernel_is_at_least;
 pub use network::PROXY;
-pub use placeholders::{Placeholder, PlaceholderCounts};
+pub use placeholders::{CoveredPlaceholders, Placeholders};
 pub use reads::{ReadableDir, limit_reads};
 pub use signals::SignalScope;
 pub use starts::forbid_starts;
@@ -98,8 +98,8 @@ pub struct LayerContext<'a> {
     pub(super) outside: &'a HostIdentity,
     pub(super) confinement: &'a Confinement,
     pub(super) profile: SandboxProfile,
-    /// Placeholders created on the machine as mount points.
-    pub placeholders: Vec<Placeholder>,
+    /// Placeholders on the machine, as mount points.
+    pub placeholders: Placeholders,
     /// Files that must not be created while a command runs.
     pub forbidden_names: ForbiddenNames,
     /// Active layers that are only partly effective.
@@ -123,7 +123,7 @@ impl<'a> LayerContext<'a> {
             outside,
             confinement,
             profile,
-            placeholders: Vec::new(),
+            placeholders: Placeholders::default(),
             forbidden_names: ForbiddenNames::default(),
             partly: Vec::new(),
             listener: None,

@@ -3,7 +3,7 @@
 use super::git;
 use super::mount::{MountCopy, READ_ONLY, TAME, failed, kind, point};
 use super::nothing;
-use super::placeholders::Placeholder;
+use super::placeholders::is_placeholder;
 use super::{Layer, LayerContext};
 use crate::{Confinement, SetupFailure};
 use beamai_base::ignores_case;
@@ -129,7 +129,11 @@ fn protect(path: &Path, stage: &mut LayerContext<'_>) -> Result<(), Errno> {
     if stage.confinement.is_writable(path) {
         return Ok(());
     }
-    match point(path) {
+    let opened = match path.parent() {
+        Some(parent) => directory(parent).and_then(|parent| stage.placeholders.hold(parent.as_fd(), path)),
+        None => Ok(()),
+    };
+    match opened.and_then(|()| point(path)) {
         Ok(fd) => {
             let lifted = stage.confinement.writable_beneath(path);
             make_read_only(fd.as_fd(), lifted, |lifted| point(&path.join(lifted)))
@@ -162,24 +166,21 @@ fn fix(fd: BorrowedFd<'_>, attributes: u64) -> Result<(), Errno> {
 /// directory takes its place, which git does not see.
 fn keep_absent(file: &Path, stage: &mut LayerContext<'_>) -> Result<(), Errno> {
     let mut path = file;
-    while let Some(parent) = path.parent().filter(|parent| !parent.exists()) {
+    while let Some(parent) = path.parent().filter(|parent| !parent.exists() || is_placeholder(parent)) {
         path = parent;
     }
-    let is_file = path == file;
-    let created = match is_file {
-        true => std::fs::File::create_new(path).map(drop),
-        false => std::fs::create_dir(path),
-    };
-    match created {
-        Ok(()) => stage.placeholders.push(Placeholder { path: path.into(), is_made: true }),
+    let kind = if path == file { FileType::RegularFile } else { FileType::Directory };
+    let made = path.parent().ok_or(Errno::NOTDIR).and_then(directory);
+    match made.and_then(|parent| stage.placeholders.make(parent.as_fd(), path, kind)) {
+        Ok(()) => nothing::cover(path, kind),
         // If it cannot be created here, the command cannot create it either.
-        Err(error) => match Errno::from_io_error(&error) {
-            Some(Errno::ROFS | Errno::ACCESS | Errno::PERM | Errno::NOTDIR) => return Ok(()),
-            Some(Errno::EXIST) => {}
-            errno => return Err(errno.unwrap_or(Errno::IO)),
-        },
+        Err(Errno::ROFS | Errno::ACCESS | Errno::PERM | Errno::NOTDIR) => Ok(()),
+        Err(errno) => Err(errno),
     }
-    nothing::cover(path, if is_file { FileType::RegularFile } else { FileType::Directory })
+}
+
+fn directory(path: &Path) -> Result<OwnedFd, Errno> {
+    rustix::fs::open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
 }
 
 /// Arranges mounts below one directory, without following links.
@@ -280,14 +281,13 @@ impl<'s, 'a> MountPlanner<'s, 'a> {
             return Ok(());
         }
         self.pin_the_way(relative)?;
+        let parent = self.point(relative.parent().unwrap_or(Path::new("")))?;
+        self.stage.placeholders.hold(parent.as_fd(), &path)?;
         let fd = self.point(relative)?;
         let kind = kind(fd.as_fd())?;
         if kind == FileType::Fifo {
             // A read-only mount does not keep anybody from writing to it.
             return nothing::denied(kind)?.attach(fd.as_fd());
-        }
-        if is_empty(&path, kind) {
-            self.stage.placeholders.push(Placeholder { path: path.clone().into(), is_made: false });
         }
         let lifted = self.stage.confinement.writable_beneath(&path);
         make_read_only(fd.as_fd(), lifted, |lifted| self.point(&relative.join(lifted)))
@@ -300,22 +300,12 @@ impl<'s, 'a> MountPlanner<'s, 'a> {
             return Ok(());
         }
         let parent = self.point(relative.parent().unwrap_or(Path::new("")))?;
-        let name = relative.file_name().unwrap_or_default();
-        let created = match kind {
-            FileType::Directory => rustix::fs::mkdirat(&parent, name, Mode::from_raw_mode(0o755)),
-            _ => {
-                let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-                rustix::fs::openat(&parent, name, flags, Mode::from_raw_mode(0o644)).map(drop)
-            }
-        };
-        match created {
-            Ok(()) => self.stage.placeholders.push(Placeholder { path: path.into(), is_made: true }),
-            Err(Errno::EXIST) => {}
+        match self.stage.placeholders.make(parent.as_fd(), &path, kind) {
+            Ok(()) => fix(self.point(relative)?.as_fd(), READ_ONLY),
             // If it cannot be created here, the command cannot create it either.
-            Err(Errno::ROFS | Errno::ACCESS) => return Ok(()),
-            Err(errno) => return Err(errno),
+            Err(Errno::ROFS | Errno::ACCESS) => Ok(()),
+            Err(errno) => Err(errno),
         }
-        fix(self.point(relative)?.as_fd(), READ_ONLY)
     }
 
     /// Registers a file as forbidden: if a command creates it, the file is removed and the command is ended.
@@ -336,11 +326,4 @@ fn if_there(done: Result<(), Errno>) -> Result<(), Errno> {
 fn kind_at(directory: BorrowedFd<'_>, name: &Path) -> Option<FileType> {
     let stat = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
     Some(FileType::from_raw_mode(stat.st_mode))
-}
-
-fn is_empty(path: &Path, kind: FileType) -> bool {
-    match kind {
-        FileType::Directory => std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none()),
-        _ => std::fs::metadata(path).is_ok_and(|found| found.len() == 0),
-    }
 }
