@@ -2,6 +2,7 @@
 
 use super::directory::OpenDirectory;
 use super::pointers::directory_of;
+use super::repository::beneath;
 use super::trees::{linked_tree, own_directories};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -16,6 +17,8 @@ const OWN: [&str; 6] = ["hooks", "info", "logs", "objects", "refs", "rr-cache"];
 
 /// The directories of a repository, which may lie anywhere.
 pub(super) struct RepositoryLayout {
+    /// Where it was found.
+    pub(super) path: PathBuf,
     /// Its own, and the one with the settings that its work trees share.
     pub(super) directories: Vec<PathBuf>,
     /// The work trees that its files tell of; settings can name others.
@@ -29,7 +32,7 @@ impl RepositoryLayout {
         let own = own.canonicalize().unwrap_or(own);
         let linked = OpenDirectory::root(&own).ok().and_then(|directory| linked_tree(&own, &directory));
         let trees = linked.into_iter().chain([root.join(work_tree(path))]).collect();
-        Self { directories: own_directories(&own), trees }
+        Self { path: beneath(root, path), directories: own_directories(&own), trees }
     }
 
     /// Those of the repositories around a directory. Git takes the nearest one there, but may be used in each.

@@ -36,6 +36,7 @@ mod pointers;
 mod references;
 mod refused;
 mod repository;
+mod rights;
 mod sequence;
 mod settings;
 mod shared;
@@ -58,7 +59,7 @@ use files::KnownFiles;
 use findings::Findings;
 use known::KnownSettings;
 use pointers::{TreesOfPointers, trees_of_pointers};
-use repository::Cleaner;
+use repository::{Cleaner, still_there};
 use sequence::SequenceCommands;
 use sources::ConfigSources;
 use std::collections::BTreeSet;
@@ -190,10 +191,17 @@ impl SnapshotRoot {
         self.path.canonicalize().unwrap_or_else(|_| self.path.clone())
     }
 
+    /// A path as results name it: paths of other directories are absolute. `real` is that of this one.
+    fn told(&self, real: &Path, path: &Path) -> String {
+        let path = path.strip_prefix(real).unwrap_or(path);
+        let path = if self.is_workspace { path.to_owned() } else { self.path.join(path) };
+        encode_path(&path)
+    }
+
     /// Records the files that git's settings name.
     fn note_trusted(&mut self, top: &OpenDirectory, real: &Path, start: &Start<'_>) {
         let repositories = &self.found.repositories;
-        self.sources = ConfigSources::of(real, start.writable, top, repositories, start.links);
+        self.sources = ConfigSources::of(real, start.writable, top, repositories, start.links, start.is_held);
         for trusted in self.sources.trusted.iter_mut().filter(|trusted| trusted.way.exists()) {
             // A mount does not make these read-only.
             let is_root = start.writable.contains(&trusted.way.end);
@@ -263,6 +271,28 @@ impl SnapshotRoot {
         with_all_open(protected_paths_anew(&self.path, self.is_workspace, denied_paths, &self.found)?)
     }
 
+    /// Gives rights back that a command has taken away, so that settings can be read, and tells of those that could not be read.
+    fn opened_again(&self) -> Findings {
+        let (mut findings, real) = (Findings::default(), self.real());
+        let mut record = |path: &Path, setting: &str, outcome: String| {
+            let path = self.told(&real, path);
+            findings.push(Planted { path, setting: setting.to_owned(), outcome });
+        };
+        for (path, done) in self.sources.modes.restore() {
+            let outcome = match done {
+                Ok(()) => "its mode is as it was".to_owned(),
+                Err(errno) => still_there(errno),
+            };
+            record(&path, "keeps git's settings from being read", outcome);
+        }
+        for path in &self.sources.closed {
+            let outcome = "could not be checked: nobody could read it when the command started; look at the hooks and files that \
+                           it names before you use git";
+            record(path, "unknown", outcome.to_owned());
+        }
+        findings
+    }
+
     /// What could not be looked at after a command.
     fn unchecked<'n>(&'n self, now: &'n ProtectedPaths) -> impl Iterator<Item = Planted> {
         let cuts = [(&self.found.cut, &now.cut), (&self.found.cut_inside, &now.cut_inside)];
@@ -305,6 +335,7 @@ pub fn remove_planted(
     let (mut all, mut cleaners) = (Findings::default(), Vec::new());
     let hooks = before.relative_hooks();
     for root in &before.roots {
+        all.extend(root.opened_again());
         // The call has ended, so nothing can cancel this.
         let now = root.now_that_all_is_listed(&before.denied_paths);
         match (now, OpenDirectory::root(&root.path)) {

@@ -16,7 +16,7 @@ use super::way::way_of;
 use super::{SnapshotRoot, sequence};
 use beamai_isolation::Planted;
 use beamai_protected::ProtectedPaths;
-use beamai_workspace::{decode_path, encode_path};
+use beamai_workspace::decode_path;
 use rustix::fs::FileType;
 use rustix::io::Errno;
 use std::collections::BTreeSet;
@@ -425,11 +425,8 @@ impl<'c> Cleaner<'c> {
     }
 
     pub(super) fn record(&mut self, path: &Path, setting: &str, outcome: String) {
-        // Paths of other directories are absolute.
-        let path = path.strip_prefix(&self.real).unwrap_or(path);
-        let path = if self.root.is_workspace { path.to_owned() } else { self.root.path.join(path) };
         let setting = setting.chars().take(MOST_SHOWN).collect();
-        self.findings.push(Planted { path: encode_path(&path), setting, outcome });
+        self.findings.push(Planted { path: self.root.told(&self.real, path), setting, outcome });
     }
 }
 

@@ -8,6 +8,7 @@ use super::hooks::RelativeHooks;
 use super::known::KnownSettings;
 use super::layout::RepositoryLayout;
 use super::pathname::expanded;
+use super::rights::{KnownModes, is_closed};
 use super::way::{KnownLinks, known_way_of};
 use beamai_base::PathWay;
 use beamai_workspace::decode_path;
@@ -35,6 +36,10 @@ pub(super) struct ConfigSources {
     pub(super) relative_hooks: RelativeHooks,
     /// The directories of repositories elsewhere whose settings have been followed, links resolved.
     pub(super) elsewhere: BTreeSet<PathBuf>,
+    /// What git reads settings from, although it could not be read.
+    pub(super) closed: Vec<PathBuf>,
+    /// The modes of what git reads settings from, unless mounts keep them.
+    pub(super) modes: KnownModes,
 }
 
 /// A path by which git finds settings or hooks.
@@ -70,6 +75,8 @@ struct Search<'s> {
     /// Writable directories, links resolved.
     roots: &'s [PathBuf],
     links: &'s KnownLinks,
+    /// What git reads settings from.
+    read: BTreeSet<PathBuf>,
     seen: BTreeSet<(PathBuf, TrustedKind)>,
     /// Paths of hooks, which are relative to the work tree.
     hooks: BTreeSet<PathBuf>,
@@ -86,6 +93,7 @@ impl ConfigSources {
         top: &OpenDirectory,
         repositories: &[String],
         links: &KnownLinks,
+        is_held: bool,
     ) -> Self {
         let mut search = Search::new(roots, links);
         for config in own_configs() {
@@ -107,6 +115,7 @@ impl ConfigSources {
         let mut bases = Vec::new();
         for layout in layouts {
             search.trees.clear();
+            search.read.insert(layout.path.clone());
             layout.directories.iter().for_each(|path| search.note_repository(path));
             bases.extend(layout.of_hooks(&search.trees));
         }
@@ -124,7 +133,9 @@ impl ConfigSources {
                 relative_hooks.insert((hooks, is_own), directories);
             }
         }
-        Self { trusted: search.trusted, relative_hooks, elsewhere }
+        let closed = search.read.iter().filter(|path| is_closed(path)).cloned().collect();
+        let modes = if is_held { KnownModes::default() } else { KnownModes::of(&search.read) };
+        Self { trusted: search.trusted, relative_hooks, elsewhere, closed, modes }
     }
 
     /// Absolute paths of those that exist, links resolved, which commands could write.
@@ -142,14 +153,16 @@ impl ConfigSources {
 
 impl<'s> Search<'s> {
     fn new(roots: &'s [PathBuf], links: &'s KnownLinks) -> Self {
-        let (seen, hooks, trees, trusted) = Default::default();
-        Self { roots, links, seen, hooks, trees, trusted }
+        let (read, seen, hooks, trees, trusted) = Default::default();
+        Self { roots, links, read, seen, hooks, trees, trusted }
     }
 
     /// Notes what leads on from a repository's directory.
     fn note_repository(&mut self, path: &Path) {
-        let Ok(directory) = OpenDirectory::root(path) else { return };
-        self.note_own_links(path, &directory);
+        self.read.extend([path.to_owned(), path.join("commondir")]);
+        if let Ok(directory) = OpenDirectory::root(path) {
+            self.note_own_links(path, &directory);
+        }
         CONFIGS.iter().for_each(|name| self.follow(&path.join(name), DEPTH));
     }
 
@@ -172,6 +185,7 @@ impl<'s> Search<'s> {
     }
 
     fn follow(&mut self, config: &Path, depth: usize) {
+        self.read.insert(config.to_owned());
         self.take(&references(config), config.parent().unwrap_or(config), depth);
     }
 

@@ -2,6 +2,7 @@
 //! table; and what is said where a tier is not to be had.
 
 mod denied;
+mod rights;
 
 use crate::common::{LAYERS, PROGRAM, is_root};
 use seccompiler::{
