@@ -99,25 +99,36 @@ fn paths(file: &FilePath) -> [std::path::PathBuf; 2] {
     [clean(&decode_path(&file.written)), clean(&decode_path(&file.path))]
 }
 
-/// The pattern of a path, unless it seems to mean something else: quotes and blanks around it would be part of it.
+/// The pattern of a path, unless it seems to mean something else than it does.
 fn file(text: &str, roots: &PathRoots) -> Result<PathRule, String> {
+    let is_in_braces = text.contains('{');
+    let has = |any: &[&str]| any.iter().any(|part| text.contains(part));
+    let mistake = if is_quoted(text) || text.trim() != text {
+        "quotes and blanks around a path would be part of it; write it without them, or ? for one"
+    } else if is_in_braces && has(&["{ ", ", ", " }"]) {
+        "blanks around alternatives in braces would be part of them; write {a,b}"
+    } else if !has_pairs(text) {
+        "a parenthesis has no counterpart; write one rule for each path, and ? for a parenthesis that is meant"
+    } else if has(&[", ", "; ", "|"]) {
+        "a rule is about one path; write one rule for each, or {a,b}, and ? for a mark that is meant"
+    } else if is_variable(text) {
+        "variables are not expanded; write the path, which may begin with ~/, or ? for a $ that is meant"
+    } else {
+        return PathRule::new(text, roots);
+    };
+    Err(mistake.to_owned())
+}
+
+fn is_quoted(text: &str) -> bool {
     const QUOTES: [(char, char); 4] =
         [('"', '"'), ('\'', '\''), ('\u{201c}', '\u{201d}'), ('\u{2018}', '\u{2019}')];
-    let is_quoted = QUOTES
-        .iter()
-        .any(|(open, close)| text.strip_prefix(*open).is_some_and(|rest| rest.ends_with(*close)));
-    if is_quoted || text.trim() != text {
-        return Err(
-            "quotes and blanks around a path would be part of it; write it without them, or ? for one".into(),
-        );
-    }
-    if text.contains('{') && ["{ ", ", ", " }"].iter().any(|blank| text.contains(blank)) {
-        return Err("blanks around alternatives in braces would be part of them; write {a,b}".into());
-    }
-    if !has_pairs(text) {
-        return Err("a parenthesis has no counterpart; write one rule for each path, and ? for a parenthesis that is meant".into());
-    }
-    PathRule::new(text, roots)
+    QUOTES.iter().any(|(open, close)| text.strip_prefix(*open).is_some_and(|rest| rest.ends_with(*close)))
+}
+
+/// Whether a path begins as with a variable of the environment. Names such as `$types` are common in programs.
+fn is_variable(text: &str) -> bool {
+    let Some(name) = text.strip_prefix('$') else { return false };
+    name.starts_with(|char: char| char == '{' || char.is_ascii_uppercase())
 }
 
 /// Whether each parenthesis has its counterpart.

@@ -123,6 +123,10 @@ fn a_malformed_rule_is_an_error_that_says_what_is_accepted() {
         ("Read(.env),Read(x)", "one rule for each path"),
         ("Read(.env))", "one rule for each path"),
         ("Read({.npmrc, .env})", "{a,b}"),
+        ("Read(.npmrc, .env)", "one rule for each"),
+        ("Edit(.npmrc|.env)", "one rule for each"),
+        ("Read($PWD/.env)", "variables are not expanded"),
+        ("Read(${HOME}/.netrc)", "variables are not expanded"),
         ("Bash(\"rm:*\")", "before :*"),
         ("Bash(\"rm -rf\":*)", "before :*"),
         ("Bash(rm:)", "before :*"),
@@ -146,6 +150,8 @@ fn a_rule_may_have_the_joiners_and_spaces_of_file_names() {
     for rule in [
         "Read(\u{646}\u{645}\u{6cc}\u{200c}\u{62e}.txt)",
         "Read(Shot 9.41\u{202f}AM.png)",
+        "Read(main.c,v)",
+        "Read($types/*)",
         "Bash(cat '9\u{202f}AM')",
     ] {
         assert!(try_policy(&[rule], &[], &[], PolicyMode::Auto).is_ok(), "{rule}");

@@ -3,6 +3,8 @@
 use crate::args::{self, UsageError};
 use crate::{call, completions, doctor, help, man, mcp, serve, tools};
 use beamai_base::{excerpt, nearest};
+use beamai_text::printable;
+
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Command};
 use std::ffi::OsString;
@@ -44,7 +46,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     match parse(arguments).and_then(|matches| dispatch(&matches).map_err(CommandLineError::Usage)) {
         Ok(code) => code,
         Err(CommandLineError::Usage(usage)) => {
-            eprintln!("{}: {usage}", args::program());
+            eprintln!("{}: {}", args::program(), printable(&usage.to_string()));
             ExitCode::from(2)
         }
         // Includes help and version.

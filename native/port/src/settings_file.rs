@@ -5,6 +5,7 @@
 
 use crate::args::UsageError;
 use beamai_base::{Entry, PathWay, Reason, Result as ToolResult, ToolError, describe};
+use beamai_isolation::secrets::OWN_SETTINGS;
 use beamai_workspace::WorkspaceId;
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -170,7 +171,7 @@ fn others_can_change(path: &Path) -> bool {
 fn user_path(config: Option<OsString>, home: Option<PathBuf>) -> Option<PathBuf> {
     let config = config.map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || home.filter(|home| home.is_absolute()).map(|home| home.join(".config"));
-    Some(config.or_else(home)?.join("beamai/settings.json"))
+    Some(config.or_else(home)?.join(OWN_SETTINGS))
 }
 
 #[cfg(test)]

@@ -209,12 +209,15 @@ pub fn homes() -> Vec<PathBuf> {
     both.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
+/// The path of this user's own settings beneath a directory for settings (XDG base directory specification).
+pub const OWN_SETTINGS: &str = "beamai/settings.json";
+
 /// Where the own settings of this user can be, which the command line reads for all calls: beneath `XDG_CONFIG_HOME`, and beneath
 /// `.config` in each home directory (XDG base directory specification).
 pub fn own_settings() -> Vec<PathBuf> {
     let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let usual = homes().into_iter().map(|home| home.join(".config"));
-    config.into_iter().chain(usual).map(|config| config.join("beamai/settings.json")).collect()
+    config.into_iter().chain(usual).map(|config| config.join(OWN_SETTINGS)).collect()
 }
 
 /// Those of the list of users, which may have several entries for one user (passwd(5)).
