@@ -4,7 +4,7 @@
 
 use super::way::way_of;
 use beamai_base::PathWay;
-use rustix::fs::{Access, CWD, FileType, Mode, OFlags, ResolveFlags, Stat};
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::AsRawFd;
@@ -55,16 +55,12 @@ impl KnownModes {
     }
 }
 
-/// Whether a path cannot be read because of a mode that this user may have set.
-pub(super) fn is_closed(path: &Path) -> bool {
-    let is_refused = rustix::fs::access(path, Access::READ_OK) == Err(Errno::ACCESS);
-    is_refused && path_reached(path).is_some_and(|reached| own(&reached).is_some())
-}
-
-/// The last name on the way to a path that can be looked up.
-fn path_reached(path: &Path) -> Option<PathBuf> {
+/// Whether this user may not read a path because of a mode that this user may have set: that of the last file or directory on the way
+/// that can be looked up.
+pub(super) fn is_own_doing(path: &Path) -> bool {
     let found = |path: &PathBuf| rustix::fs::lstat(path).is_ok();
-    way_of(path).steps.into_iter().map(|step| step.path).take_while(found).last()
+    let reached = way_of(path).steps.into_iter().map(|step| step.path).take_while(found).last();
+    reached.is_some_and(|reached| own(&reached).is_some())
 }
 
 /// What lies at a path, if it is this user's and no link.

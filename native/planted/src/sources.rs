@@ -8,11 +8,12 @@ use super::hooks::RelativeHooks;
 use super::known::KnownSettings;
 use super::layout::RepositoryLayout;
 use super::pathname::expanded;
-use super::rights::{KnownModes, is_closed};
+use super::rights::{KnownModes, is_own_doing};
 use super::way::{KnownLinks, known_way_of};
 use beamai_base::PathWay;
 use beamai_workspace::decode_path;
-use rustix::fs::{CWD, FileType, Mode, OFlags};
+use rustix::fs::{Access, CWD, FileType, Mode, OFlags};
+use rustix::io::Errno;
 use std::collections::{BTreeSet, HashMap};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
@@ -77,6 +78,8 @@ struct Search<'s> {
     links: &'s KnownLinks,
     /// What git reads settings from.
     read: BTreeSet<PathBuf>,
+    /// What of it this user may not read.
+    refused: Vec<PathBuf>,
     seen: BTreeSet<(PathBuf, TrustedKind)>,
     /// Paths of hooks, which are relative to the work tree.
     hooks: BTreeSet<PathBuf>,
@@ -115,7 +118,7 @@ impl ConfigSources {
         let mut bases = Vec::new();
         for layout in layouts {
             search.trees.clear();
-            search.read.insert(layout.path.clone());
+            search.note_read(&layout.path);
             layout.directories.iter().for_each(|path| search.note_repository(path));
             bases.extend(layout.of_hooks(&search.trees));
         }
@@ -133,9 +136,9 @@ impl ConfigSources {
                 relative_hooks.insert((hooks, is_own), directories);
             }
         }
-        let closed = search.read.iter().filter(|path| is_closed(path)).cloned().collect();
+        search.refused.retain(|path| is_own_doing(path));
         let modes = if is_held { KnownModes::default() } else { KnownModes::of(&search.read) };
-        Self { trusted: search.trusted, relative_hooks, elsewhere, closed, modes }
+        Self { trusted: search.trusted, relative_hooks, elsewhere, closed: search.refused, modes }
     }
 
     /// Absolute paths of those that exist, links resolved, which commands could write.
@@ -153,13 +156,13 @@ impl ConfigSources {
 
 impl<'s> Search<'s> {
     fn new(roots: &'s [PathBuf], links: &'s KnownLinks) -> Self {
-        let (read, seen, hooks, trees, trusted) = Default::default();
-        Self { roots, links, read, seen, hooks, trees, trusted }
+        let (read, refused, seen, hooks, trees, trusted) = Default::default();
+        Self { roots, links, read, refused, seen, hooks, trees, trusted }
     }
 
     /// Notes what leads on from a repository's directory.
     fn note_repository(&mut self, path: &Path) {
-        self.read.extend([path.to_owned(), path.join("commondir")]);
+        [path, &path.join("commondir")].into_iter().for_each(|path| self.note_read(path));
         if let Ok(directory) = OpenDirectory::root(path) {
             self.note_own_links(path, &directory);
         }
@@ -186,7 +189,20 @@ impl<'s> Search<'s> {
 
     fn follow(&mut self, config: &Path, depth: usize) {
         self.read.insert(config.to_owned());
-        self.take(&references(config), config.parent().unwrap_or(config), depth);
+        match references(config) {
+            Ok(references) => self.take(&references, config.parent().unwrap_or(config), depth),
+            Err(Errno::ACCESS) => self.refused.push(config.to_owned()),
+            // Git cannot read it either.
+            Err(_) => {}
+        }
+    }
+
+    /// Notes a path by which git finds settings.
+    fn note_read(&mut self, path: &Path) {
+        if rustix::fs::access(path, Access::READ_OK) == Err(Errno::ACCESS) {
+            self.refused.push(path.to_owned());
+        }
+        self.read.insert(path.to_owned());
     }
 
     /// Notes what settings in a directory refer to.
@@ -282,7 +298,7 @@ fn own_configs() -> Vec<PathBuf> {
 
 /// Directories whose hooks git copies into new repositories.
 pub(super) fn templates() -> Vec<PathBuf> {
-    let of_files = own_configs().into_iter().map(|config| references(&config));
+    let of_files = own_configs().into_iter().filter_map(|config| references(&config).ok());
     let all = of_files.chain([Arc::new(References::of(environment::entries()))]);
     let named = all.flat_map(|references| {
         references.templates.iter().flat_map(|path| expanded(path)).collect::<Vec<_>>()
@@ -297,37 +313,37 @@ fn in_tree(path: &Path) -> PathBuf {
     path.strip_prefix("/proc/self/cwd").unwrap_or(path).to_owned()
 }
 
-/// What a config file refers to; empty if git cannot read it.
-fn references(path: &Path) -> Arc<References> {
+/// What a config file refers to.
+fn references(path: &Path) -> Result<Arc<References>, Errno> {
     type Stamp = (u64, u64, i64, i64, u64);
     type Kept = HashMap<PathBuf, (Stamp, Arc<References>)>;
     static KEPT: Mutex<Option<Kept>> = Mutex::new(None);
-    let Ok(found) = std::fs::metadata(path) else { return Arc::default() };
+    let found = std::fs::metadata(path).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
     let stamp = (found.dev(), found.ino(), found.ctime(), found.ctime_nsec(), found.size());
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     let kept = kept.get_or_insert_default();
     if let Some((then, references)) = kept.get(path)
         && *then == stamp
     {
-        return Arc::clone(references);
+        return Ok(Arc::clone(references));
     }
-    let Some(references) = read(path).map(Arc::new) else { return Arc::default() };
+    let references = Arc::new(read(path)?);
     if kept.len() >= MOST_KEPT {
         kept.clear();
     }
     kept.insert(path.to_owned(), (stamp, Arc::clone(&references)));
-    references
+    Ok(references)
 }
 
-/// `None` if it is not read now, and may be another time.
-fn read(path: &Path) -> Option<References> {
+/// The same, read from the file; empty if it has no settings. Fails if it may be read another time.
+fn read(path: &Path) -> Result<References, Errno> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let text = rustix::fs::openat(CWD, path, flags, Mode::empty()).and_then(read_all);
-    if text == Err(UNREAD) {
-        return None;
-    }
-    let entries = text.ok().and_then(|text| config::read(&text).ok());
-    Some(References::of(entries.unwrap_or_default()))
+    let entries = match text {
+        Err(errno @ (UNREAD | Errno::ACCESS)) => return Err(errno),
+        text => text.ok().and_then(|text| config::read(&text).ok()),
+    };
+    Ok(References::of(entries.unwrap_or_default()))
 }
 
 impl References {
