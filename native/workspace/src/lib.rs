@@ -39,8 +39,9 @@ use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A workspace as plain data: its path and the identity of the directory when it was pinned.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -119,6 +120,8 @@ impl PinnedRoot {
 pub struct Workspace {
     root: Arc<PinnedRoot>,
     temp: Option<Arc<PinnedRoot>>,
+    /// The temporary directory that was opened last, also by clones: most calls are of the same session.
+    last_temp: Arc<Mutex<Option<Arc<PinnedRoot>>>>,
     guard: GuardSlot,
 }
 
@@ -175,7 +178,7 @@ impl Workspace {
     }
 
     fn new(root: PinnedRoot) -> Self {
-        Self { root: Arc::new(root), temp: None, guard: GuardSlot::default() }
+        Self { root: Arc::new(root), temp: None, last_temp: Arc::default(), guard: GuardSlot::default() }
     }
 
     /// The same workspace without a guard: for a new call, and for data that outlives one.
@@ -216,12 +219,18 @@ impl Workspace {
     /// # Errors
     /// `no_temp_dir` when it is gone or has been replaced by a link; otherwise as [`Workspace::open`].
     pub fn with_temp(&self, path: &Path) -> Result<Self> {
-        if !path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        let Some(found) = path.symlink_metadata().ok().filter(std::fs::Metadata::is_dir) else {
             let message =
                 format!("the session's temporary directory {} is gone; call again", path::encode(path));
             return Err(ToolError::new(Reason::NoTempDir, message));
+        };
+        let mut last = self.last_temp.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_same =
+            |temp: &PinnedRoot| temp.alias == path && (temp.device, temp.inode) == (found.dev(), found.ino());
+        if !last.as_deref().is_some_and(is_same) {
+            *last = Some(Arc::new(PinnedRoot::open(path)?));
         }
-        Ok(Self { temp: Some(Arc::new(PinnedRoot::open(path)?)), ..self.clone() })
+        Ok(Self { temp: last.clone(), ..self.clone() })
     }
 
     /// The same workspace without a temporary directory.
