@@ -24,6 +24,8 @@ mod unique_keys;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    beamai_process::ignore_signals_of_writes();
     // Internal: the launcher of processes is this program, started by itself.
     #[cfg(target_os = "linux")]
     if std::env::args_os().nth(1).is_some_and(|command| command == "launcher") {

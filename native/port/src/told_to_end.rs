@@ -17,10 +17,10 @@ const PRINTING: Duration = Duration::from_secs(2);
 /// The signal that has ended a call; zero for none.
 static SIGNAL: AtomicU8 = AtomicU8::new(0);
 
-/// Waits for SIGTERM, SIGINT or SIGHUP, and returns its number. A signal that cannot be handled keeps its default effect.
+/// Waits for SIGTERM, SIGINT, SIGHUP or SIGQUIT, and returns its number. A signal that cannot be handled keeps its default effect.
 /// `is_ready` is called when it would not be missed.
 async fn signal_when(is_ready: impl FnOnce()) -> u8 {
-    let kinds = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()];
+    let kinds = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup(), SignalKind::quit()];
     let ignored = ignored_signals();
     let opened = kinds.map(|kind| {
         let number = u8::try_from(kind.as_raw_value()).unwrap_or_default();
@@ -28,7 +28,7 @@ async fn signal_when(is_ready: impl FnOnce()) -> u8 {
         (number, if is_ignored { None } else { signal(kind).ok() })
     });
     is_ready();
-    let [term, int, hangup] = opened.map(|(number, opened)| async move {
+    let [term, int, hangup, quit] = opened.map(|(number, opened)| async move {
         match opened {
             Some(mut told) => _ = told.recv().await,
             None => std::future::pending().await,
@@ -39,6 +39,7 @@ async fn signal_when(is_ready: impl FnOnce()) -> u8 {
         number = term => number,
         number = int => number,
         number = hangup => number,
+        number = quit => number,
     }
 }
 
@@ -49,7 +50,7 @@ fn ignored_signals() -> u64 {
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default()
 }
 
-/// Waits for SIGTERM, SIGINT or SIGHUP.
+/// Waits for SIGTERM, SIGINT, SIGHUP or SIGQUIT.
 pub(crate) async fn by_signal() {
     signal_when(|| ()).await;
 }

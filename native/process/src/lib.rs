@@ -43,7 +43,7 @@ pub use client::{Launcher, program, set_program};
 pub use collect::{
     CancelWaker, OutputSink, OutputStream, ProgressListener, RunEnd, RunOptions, RunResult, collect,
 };
-pub use launcher::launcher_main;
+pub use launcher::{ignore_signals_of_writes, launcher_main};
 pub use message::{CommandReport, ExitStatus, KillCause, MemoryExcess};
 pub use pause::Pause;
 pub use running::end_all;

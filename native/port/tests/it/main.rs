@@ -23,6 +23,7 @@ mod edits_killed;
 mod exec_guard;
 mod exhaustion;
 mod fetch;
+mod file_size_limit;
 mod for_people;
 mod foreign_files;
 mod git_worker;

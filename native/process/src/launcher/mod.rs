@@ -16,6 +16,7 @@ mod shortcut;
 mod signals;
 mod start;
 
+pub use signals::ignore_signals_of_writes;
 use std::process::ExitCode;
 
 /// The launcher's main function, for the port's hidden subcommand `launcher`. Expects the port's socket as standard

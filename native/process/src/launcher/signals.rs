@@ -54,8 +54,11 @@ impl Signals {
     }
 }
 
-/// Resets all signals to their default, whatever the parent ignored, except SIGPIPE, which is ignored because writes
-/// report it as an error.
+/// Ignored, because writes report the same as an error: that nobody reads any more, and that a file would be larger than the limit
+/// (setrlimit(2)).
+const IGNORED: [libc::c_int; 2] = [libc::SIGPIPE, libc::SIGXFSZ];
+
+/// Resets all signals to their default, whatever the parent ignored, except those that are ignored here, too.
 pub(super) fn reset() {
     // The Linux kernel's structure, at its largest size on any architecture: no handler, no flags, empty mask.
     let default = [0_u64; 8];
@@ -64,16 +67,25 @@ pub(super) fn reset() {
         // threads; this process has only one. SIGKILL and SIGSTOP are refused, as expected.
         unsafe { libc::syscall(libc::SYS_rt_sigaction, number, default.as_ptr(), 0_usize, 8_usize) };
     }
-    // SAFETY: a standard disposition.
-    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+    ignore_signals_of_writes();
 }
 
-/// Unblocks all signals and resets SIGPIPE, for a program that is about to be executed in this process.
+/// Ignores the signals that a write can cause, so that it fails instead of ending this process.
+pub fn ignore_signals_of_writes() {
+    for number in IGNORED {
+        // SAFETY: a standard disposition.
+        unsafe { libc::signal(number, libc::SIG_IGN) };
+    }
+}
+
+/// Unblocks all signals and resets those that are ignored, for a program that is about to be executed in this process.
 pub(super) fn release() -> Result<(), Errno> {
     let none = set_of(&[]);
-    // SAFETY: the set is initialized and outlives the call; SIGPIPE gets a standard disposition.
+    // SAFETY: the set is initialized and outlives the call; the signals get a standard disposition.
     unsafe {
-        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+        for number in IGNORED {
+            libc::signal(number, libc::SIG_DFL);
+        }
         match libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut()) {
             0 => Ok(()),
             _ => Err(last_error()),

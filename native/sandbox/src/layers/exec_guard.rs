@@ -22,6 +22,10 @@ const NATIVE: u32 = 0xc000_00f3;
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
 const NATIVE: u32 = 0;
 
+/// What cannot be done where the port does not see the processes of commands.
+const HIDDEN: &str = "have starts decided outside, because /proc hides processes of others (mount it with hidepid=0, or with \
+                      gid=GROUP for a group of this user)";
+
 pub(super) struct ExecGuard;
 
 impl Layer for ExecGuard {
@@ -36,6 +40,9 @@ impl Layer for ExecGuard {
 
     fn enter(&self, stage: &mut LayerContext<'_>) -> Result<(), SetupFailure> {
         let failure = |errno| SetupFailure::new("have starts decided outside", errno);
+        if !stage.outside.sees_processes {
+            return Err(SetupFailure::new(HIDDEN, Errno::OPNOTSUPP));
+        }
         if NATIVE == 0 || !may_be_looked_into(stage) {
             return Err(failure(Errno::OPNOTSUPP));
         }

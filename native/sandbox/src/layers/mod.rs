@@ -55,6 +55,7 @@ use beamai_isolation::{Isolation, LayerOff, SandboxMode, Tier};
 use rustix::io::Errno;
 use rustix::process::{getegid, geteuid};
 use std::os::fd::OwnedFd;
+use std::sync::LazyLock;
 
 /// A sandbox layer.
 pub(super) trait Layer: Sync {
@@ -141,12 +142,16 @@ pub struct HostIdentity {
     /// User id of the port on the machine.
     pub uid: u32,
     pub(super) gid: u32,
+    /// Whether `/proc` shows the processes of others: of the reaper, too, whose memory nobody may read (`hidepid`, proc(5)).
+    pub(super) sees_processes: bool,
 }
 
 impl HostIdentity {
     /// This process, before it enters any namespace.
     pub fn here() -> Self {
-        Self { uid: geteuid().as_raw(), gid: getegid().as_raw() }
+        static SEES_PROCESSES: LazyLock<bool> =
+            LazyLock::new(|| geteuid().is_root() || !proc::hides_processes());
+        Self { uid: geteuid().as_raw(), gid: getegid().as_raw(), sees_processes: *SEES_PROCESSES }
     }
 }
 

@@ -471,7 +471,7 @@ fn the_end_of_input_ends_everything() {
 
 #[test]
 fn a_program_that_is_told_to_end_leaves_nothing_behind() {
-    for name in ["-TERM", "-INT", "-HUP"] {
+    for name in ["-TERM", "-INT", "-HUP", "-QUIT"] {
         let (world, mark) = (World::new(), marker());
         let mut client = world.connected(&["--allow", "Bash"]);
         client.begin(1, "shell_exec", sleeper(&mark));
@@ -488,7 +488,7 @@ const PLANT: &str = "git init -q r && git -C r config core.fsmonitor x && touch 
 
 #[test]
 fn a_program_that_is_told_to_end_cleans_up_before_it_ends() {
-    for (name, in_background) in ["-TERM", "-INT", "-HUP"].iter().zip([false, false, true]) {
+    for (name, in_background) in ["-TERM", "-INT", "-HUP", "-QUIT"].iter().zip([false, false, true, false]) {
         let world = World::new();
         let mut client = world.connected(&["--allow", "Bash"]);
         client.begin(1, "shell_exec", json!({"command": PLANT, "run_in_background": in_background}));

@@ -29,7 +29,13 @@ fn send(signal: &str, pid: u32) {
 
 #[test]
 fn a_call_that_is_told_to_end_cleans_up_before_it_ends() {
-    for (signal, code) in [("-INT", Some(130)), ("-TERM", Some(143)), ("-HUP", Some(129)), ("-KILL", None)] {
+    for (signal, code) in [
+        ("-INT", Some(130)),
+        ("-TERM", Some(143)),
+        ("-HUP", Some(129)),
+        ("-QUIT", Some(131)),
+        ("-KILL", None),
+    ] {
         let (env, outside) = (Env::with("off"), Outside::new());
         program(&env, &outside);
         let child = planting(&env, 100_000);
