@@ -79,6 +79,9 @@ impl PathRule {
     }
 }
 
+/// What means something in a pattern, or could be taken for that, unless a backslash stands before it.
+const MARKS: &str = "*?[]{}\\,;|()\"'`$%^&#:\u{2018}\u{2019}\u{201c}\u{201d}";
+
 /// The pattern for a path alone, without others that wildcards could match. The path is written as
 /// [`encode_path`](beamai_workspace::encode_path) does.
 pub fn literal_pattern(path: &str) -> String {
@@ -87,7 +90,12 @@ pub fn literal_pattern(path: &str) -> String {
     let mut pattern = if is_other { "./" } else { "" }.to_owned();
     for (at, char) in path.char_indices() {
         let is_byte = escaped_byte(&path.as_bytes()[at..]).is_some();
-        pattern.extend(("*?[]{}\\".contains(char) && !is_byte).then_some('\\'));
+        let is_marked = match char.is_whitespace() {
+            // A blank that seems to be between two paths, or around one.
+            true => path[at + char.len_utf8()..].chars().next().is_none_or(|next| "./~".contains(next)),
+            false => MARKS.contains(char) && !is_byte,
+        };
+        pattern.extend(is_marked.then_some('\\'));
         pattern.push(char);
     }
     pattern
@@ -95,10 +103,9 @@ pub fn literal_pattern(path: &str) -> String {
 
 /// The pattern for two paths of one file, as [`literal_pattern`]: a rule allows a file whose path leads through links only under both.
 pub fn literal_patterns(one: &str, other: &str) -> String {
-    let alternative = |path| literal_pattern(path).replace(',', r"\,");
     match one == other {
         true => literal_pattern(one),
-        false => format!("{{{},{}}}", alternative(one), alternative(other)),
+        false => format!("{{{},{}}}", literal_pattern(one), literal_pattern(other)),
     }
 }
 

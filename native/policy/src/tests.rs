@@ -125,8 +125,24 @@ fn a_malformed_rule_is_an_error_that_says_what_is_accepted() {
         ("Read({.npmrc, .env})", "{a,b}"),
         ("Read(.npmrc, .env)", "one rule for each"),
         ("Edit(.npmrc|.env)", "one rule for each"),
-        ("Read($PWD/.env)", "variables are not expanded"),
-        ("Read(${HOME}/.netrc)", "variables are not expanded"),
+        ("Read(*.pem,*.key)", "one rule for each"),
+        ("Read(.env;.npmrc)", "one rule for each"),
+        ("Read(src/** data/**)", "one rule for each"),
+        ("Read(.env .npmrc)", "one rule for each"),
+        ("Read(.env & .npmrc)", "one rule for each"),
+        ("Read([\".env\",\".npmrc\"])", "one rule for each"),
+        ("Read($PWD/.env)", "are not expanded"),
+        ("Read(${HOME}/.netrc)", "are not expanded"),
+        ("Read($(pwd)/.env)", "are not expanded"),
+        ("Read(`pwd`/.env)", "are not expanded"),
+        ("Read(%PWD%/.env)", "are not expanded"),
+        ("Read(path:.env)", "whole files"),
+        ("Read(file:///w/.env)", "whole files"),
+        ("Read(src/a.pem:1-10)", "whole files"),
+        ("Read(src/a.pem#L1)", "whole files"),
+        ("Read(^.env$)", "whole files"),
+        ("Bash(cat,rm:*)", "one rule for each program"),
+        ("Bash(/bin/cat,/bin/rm)", "one rule for each program"),
         ("Bash(\"rm:*\")", "before :*"),
         ("Bash(\"rm -rf\":*)", "before :*"),
         ("Bash(rm:)", "before :*"),
@@ -152,9 +168,54 @@ fn a_rule_may_have_the_joiners_and_spaces_of_file_names() {
         "Read(Shot 9.41\u{202f}AM.png)",
         "Read(main.c,v)",
         "Read($types/*)",
+        "Read(Smith\\, John\\;.pdf)",
+        "Read(a[,]b)",
+        "Read(My Documents/[!a] {b,c} d)",
+        "Read(100%/x)",
         "Bash(cat '9\u{202f}AM')",
     ] {
         assert!(try_policy(&[rule], &[], &[], PolicyMode::Auto).is_ok(), "{rule}");
+    }
+}
+
+#[test]
+fn the_rule_for_one_path_is_none_of_the_mistakes() {
+    let names = [
+        "a, b",
+        "a,b;c|d",
+        "$HOME/x",
+        "x .y",
+        "a ",
+        " a",
+        "x /y",
+        "it's (1).txt",
+        "a)b(c",
+        "\"q\"",
+        "a:12",
+        "a#L1",
+        "^a$",
+        "`x`",
+        "%a%",
+        "path:x",
+        "[a,b]",
+        "{a, b}",
+        "a & b",
+        "\u{201c}q\u{201d}",
+        "a** b",
+    ];
+    for path in names {
+        for rule in [
+            format!("Read({})", beamai_path_rules::literal_pattern(path)),
+            format!("Read({})", beamai_path_rules::literal_patterns(path, "/other, place")),
+        ] {
+            let policy = try_policy(&[&rule], &[], &[], PolicyMode::Auto);
+            let policy = policy.unwrap_or_else(|error| panic!("{rule}: {}", error.message));
+            let RulePattern::Path(pattern) = policy.allow[0].pattern.as_ref().unwrap() else {
+                panic!("{rule}")
+            };
+            assert!(pattern.matches(std::path::Path::new(path), &policy.roots), "{rule}");
+            assert!(!pattern.matches(std::path::Path::new("a"), &policy.roots), "{rule}");
+        }
     }
 }
 

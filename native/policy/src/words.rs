@@ -233,7 +233,7 @@ impl CommandPattern {
 
 /// Checks that no mark of the language of rules is in the name of a program.
 fn check_marks(name: &str) -> Result<(), String> {
-    match name.contains(':') || name.ends_with(',') {
+    match name.contains([':', ',']) {
         false => Ok(()),
         true => Err(format!(
             "{name} is no program; write the program and its arguments before :*, as in git:* or npm run:*, and one rule for each program"
