@@ -13,6 +13,7 @@ mod lifted_paths;
 mod mode;
 mod named_files;
 mod network;
+mod path_mistakes;
 mod pattern;
 mod permission_request;
 mod redirect_policy;

@@ -1,0 +1,89 @@
+//! Patterns of paths that would do something else than a person means by them. A deny rule of that kind denies nothing, and nobody
+//! would notice.
+
+/// What is wrong with a pattern, if it seems to mean something else than it does. What follows a backslash is meant.
+pub(super) fn path_mistake(text: &str) -> Option<&'static str> {
+    let seen = without_escapes(text);
+    Some(if is_quoted(&seen) || seen.trim() != seen {
+        "quotes and blanks around a path would be part of it; write it without them, or ? for one"
+    } else if seen.contains('{') && ["{ ", ", ", " }"].iter().any(|blank| seen.contains(blank)) {
+        "blanks around alternatives in braces would be part of them; write {a,b}"
+    } else if !has_pairs(&seen) {
+        "a parenthesis has no counterpart; write one rule for each path, and ? for a parenthesis that is meant"
+    } else if lists_paths(&seen) {
+        "a rule is about one path; write one rule for each, or {a,b}, and \\ before a mark or a blank that is meant"
+    } else if is_variable(&seen) {
+        "variables and commands are not expanded; write the path, which may begin with ~/, or \\ before a mark that is meant"
+    } else if is_position(&seen) {
+        "a rule is about whole files, by their paths alone; write the path, or \\ before a mark that is meant"
+    } else {
+        return None;
+    })
+}
+
+/// The text without its backslashes and what follows them.
+fn without_escapes(text: &str) -> String {
+    let mut is_escaped = false;
+    let is_seen = |char: &char| {
+        let was_escaped = is_escaped;
+        is_escaped = !was_escaped && *char == '\\';
+        !was_escaped && !is_escaped
+    };
+    text.chars().filter(is_seen).collect()
+}
+
+fn is_quoted(text: &str) -> bool {
+    const QUOTES: [(char, char); 4] =
+        [('"', '"'), ('\'', '\''), ('\u{201c}', '\u{201d}'), ('\u{2018}', '\u{2019}')];
+    QUOTES.iter().any(|(open, close)| text.strip_prefix(*open).is_some_and(|rest| rest.ends_with(*close)))
+}
+
+/// Whether a text lists several paths: with a mark outside of braces and brackets, with a blank before what begins a path, or as JSON.
+/// `file,v` is a file of RCS.
+fn lists_paths(text: &str) -> bool {
+    let mut depth = 0_usize;
+    let outside: String = text
+        .chars()
+        .filter(|char| {
+            depth += usize::from(matches!(char, '{' | '['));
+            let is_outside = depth == 0;
+            depth = depth.saturating_sub(usize::from(matches!(char, '}' | ']')));
+            is_outside
+        })
+        .collect();
+    let outside = outside.strip_suffix(",v").unwrap_or(&outside);
+    let is_list = text.len() > 3 && text.starts_with('[') && text.ends_with(']') && text.contains(',');
+    is_list
+        || outside.contains([',', ';', '|'])
+        || [" .", " *", " /", " ~", " & ", "** "].iter().any(|start| outside.contains(start))
+}
+
+/// Whether a path begins as with a variable of the environment or a command. Names such as `$types` are common in programs.
+fn is_variable(text: &str) -> bool {
+    let name = text.strip_prefix('$').unwrap_or_default();
+    name.starts_with(|char: char| matches!(char, '{' | '(') || char.is_ascii_uppercase())
+        || text.starts_with('`')
+        || text.strip_prefix('%').is_some_and(|rest| rest.contains('%'))
+}
+
+/// Whether a text has something besides a path: its kind before it, a line behind it, or the ends of a regular expression.
+fn is_position(text: &str) -> bool {
+    let is_number = |text: &str| text.starts_with(|char: char| char.is_ascii_digit());
+    let has_line = text.rsplit_once(':').is_some_and(|(_, line)| is_number(line))
+        || text.rsplit_once("#L").is_some_and(|(_, line)| is_number(line));
+    let kinds = ["path:", "file:", "glob:", "regex:"];
+    has_line
+        || text.starts_with('^')
+        || text.ends_with('$')
+        || kinds.iter().any(|kind| text.starts_with(kind))
+}
+
+/// Whether each parenthesis has its counterpart.
+fn has_pairs(text: &str) -> bool {
+    let open = text.chars().try_fold(0_usize, |open, char| match char {
+        '(' => Some(open + 1),
+        ')' => open.checked_sub(1),
+        _ => Some(open),
+    });
+    open == Some(0)
+}

@@ -1,0 +1,140 @@
+//! Rules that are refused because they would not do what a person means by them.
+
+use super::*;
+
+#[test]
+fn a_malformed_rule_is_an_error_that_says_what_is_accepted() {
+    for (bad, says) in [
+        ("", "Tool or Tool(pattern)"),
+        ("Bash(git", "not closed"),
+        ("Bash git)", "none opens"),
+        ("(x)", "Tool or Tool(pattern)"),
+        ("a b", "Tool or Tool(pattern)"),
+        ("Bash()", "write Bash"),
+        ("Bash(:*)", "git:*"),
+        ("Bash(git:* log)", "at the end"),
+        ("Read()", "empty"),
+        ("Read(!x)", "another list"),
+        ("Read([a)", "unclosed"),
+        ("WebFetch(github.com)", "domain:example.com"),
+        ("GitCommit(x)", "takes no pattern"),
+        ("shell_exec", "write Bash"),
+        ("bash", "did you mean Bash?"),
+        ("Raed", "did you mean Read?"),
+        ("Wrte(x)", "did you mean Write?"),
+        ("own_tool(x)", "takes no pattern"),
+        ("Read(sec\u{200b}ret)", "U+200B, which nobody sees"),
+        ("\u{feff}Bash", "U+FEFF"),
+        ("Bash(rm\u{a0}-rf:*)", "U+00A0, a space that separates no words"),
+        ("Bash(rm\r:*)", "U+000D, which nobody sees"),
+        ("Bash(rm\u{200d}:*)", "U+200D"),
+        ("Read(.env\u{fe0f})", "U+FE0F"),
+        ("Read(\u{2800}x)", "U+2800"),
+        ("Read(\".env\")", "quotes and blanks around a path"),
+        ("Read(.env )", "quotes and blanks around a path"),
+        ("Read(\u{201c}.env\u{201d})", "quotes and blanks around a path"),
+        ("Read(.env),Read(x)", "one rule for each path"),
+        ("Read(.env))", "one rule for each path"),
+        ("Read({.npmrc, .env})", "{a,b}"),
+        ("Read(.npmrc, .env)", "one rule for each"),
+        ("Edit(.npmrc|.env)", "one rule for each"),
+        ("Read(*.pem,*.key)", "one rule for each"),
+        ("Read(.env;.npmrc)", "one rule for each"),
+        ("Read(src/** data/**)", "one rule for each"),
+        ("Read(.env .npmrc)", "one rule for each"),
+        ("Read(.env & .npmrc)", "one rule for each"),
+        ("Read([\".env\",\".npmrc\"])", "one rule for each"),
+        ("Read($PWD/.env)", "are not expanded"),
+        ("Read(${HOME}/.netrc)", "are not expanded"),
+        ("Read($(pwd)/.env)", "are not expanded"),
+        ("Read(`pwd`/.env)", "are not expanded"),
+        ("Read(%PWD%/.env)", "are not expanded"),
+        ("Read(path:.env)", "whole files"),
+        ("Read(file:///w/.env)", "whole files"),
+        ("Read(src/a.pem:1-10)", "whole files"),
+        ("Read(src/a.pem#L1)", "whole files"),
+        ("Read(^.env$)", "whole files"),
+        ("Bash(cat,rm:*)", "one rule for each program"),
+        ("Bash(/bin/cat,/bin/rm)", "one rule for each program"),
+        ("Bash(\"rm:*\")", "before :*"),
+        ("Bash(\"rm -rf\":*)", "before :*"),
+        ("Bash(rm:)", "before :*"),
+        ("Bash(rm: *)", "before :*"),
+        ("Bash(rm, mv)", "one rule for each program"),
+        ("Bash(rm \u{2013}rf:*)", "write -"),
+        ("Bash[rm:*]", "Tool or Tool(pattern)"),
+        ("Read/.env", "Tool or Tool(pattern)"),
+        ("deny:Read", "Tool or Tool(pattern)"),
+        (".env", "Tool or Tool(pattern)"),
+        ("*", "Tool or Tool(pattern)"),
+    ] {
+        let error = try_policy(&[bad], &[], &[], PolicyMode::Auto).unwrap_err();
+        assert_eq!(error.reason, Reason::InvalidArgument, "{bad}");
+        assert!(error.message.contains(says), "{bad}: {}", error.message);
+    }
+}
+
+#[test]
+fn a_rule_may_have_the_joiners_and_spaces_of_file_names() {
+    for rule in [
+        "Read(\u{646}\u{645}\u{6cc}\u{200c}\u{62e}.txt)",
+        "Read(Shot 9.41\u{202f}AM.png)",
+        "Read(main.c,v)",
+        "Read($types/*)",
+        "Read(Smith\\, John\\;.pdf)",
+        "Read(a[,]b)",
+        "Read(My Documents/[!a] {b,c} d)",
+        "Read(100%/x)",
+        "Bash(cat '9\u{202f}AM')",
+    ] {
+        assert!(try_policy(&[rule], &[], &[], PolicyMode::Auto).is_ok(), "{rule}");
+    }
+}
+
+#[test]
+fn the_rule_for_one_path_is_none_of_the_mistakes() {
+    let names = [
+        "a, b",
+        "a,b;c|d",
+        "$HOME/x",
+        "x .y",
+        "a ",
+        " a",
+        "x /y",
+        "it's (1).txt",
+        "a)b(c",
+        "\"q\"",
+        "a:12",
+        "a#L1",
+        "^a$",
+        "`x`",
+        "%a%",
+        "path:x",
+        "[a,b]",
+        "{a, b}",
+        "a & b",
+        "\u{201c}q\u{201d}",
+        "a** b",
+    ];
+    for path in names {
+        for rule in [
+            format!("Read({})", beamai_path_rules::literal_pattern(path)),
+            format!("Read({})", beamai_path_rules::literal_patterns(path, "/other, place")),
+        ] {
+            let policy = try_policy(&[&rule], &[], &[], PolicyMode::Auto);
+            let policy = policy.unwrap_or_else(|error| panic!("{rule}: {}", error.message));
+            let RulePattern::Path(pattern) = policy.allow[0].pattern.as_ref().unwrap() else {
+                panic!("{rule}")
+            };
+            assert!(pattern.matches(std::path::Path::new(path), &policy.roots), "{rule}");
+            assert!(!pattern.matches(std::path::Path::new("a"), &policy.roots), "{rule}");
+        }
+    }
+}
+
+#[test]
+fn a_hosts_own_tool_may_have_any_other_name() {
+    for name in ["own_tool", "reads", "Calendar", "db.query"] {
+        assert!(try_policy(&[name], &[], &[], PolicyMode::Auto).is_ok(), "{name}");
+    }
+}
