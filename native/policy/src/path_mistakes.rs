@@ -1,7 +1,7 @@
 //! Patterns of paths that would do something else than a person means by them. A deny rule of that kind denies nothing, and nobody
 //! would notice.
 
-/// What is wrong with a pattern, if it seems to mean something else than it does. What follows a backslash is meant.
+/// The mistake in a pattern, with what to write instead; `None` if there is none. A character after a backslash is taken literally.
 pub(super) fn path_mistake(text: &str) -> Option<&'static str> {
     let seen = without_escapes(text);
     Some(if is_quoted(&seen) || seen.trim() != seen {

@@ -2,6 +2,7 @@
 //! table; and what is said where a tier is not to be had.
 
 mod denied;
+mod hidden_processes;
 mod rights;
 
 use crate::common::{LAYERS, PROGRAM, is_root};
@@ -193,35 +194,6 @@ fn doctor_names_settings_of_the_kernel() {
     let report = doctor(command);
     assert_eq!(obstacles(&report), ["no_user_namespaces"], "{report:#}");
     assert_eq!(report["tier"], "landlock");
-}
-
-/// A plain user's port then does not see the process that starts a command.
-#[test]
-fn a_proc_that_hides_processes_is_named_where_rules_need_it() {
-    if !is_root() {
-        return;
-    }
-    let dir = TempDir::new().unwrap();
-    std::os::unix::fs::chown(dir.path(), Some(23_460), Some(23_460)).unwrap();
-    let said = |option: &str| {
-        let mut port = Command::new("unshare");
-        let script = format!("mount -t proc -o {option} proc /proc && exec \"$@\"");
-        port.args(["--mount", "--pid", "--fork", "sh", "-c", &script, "sh"]);
-        port.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/plain_user.sh")).arg("23460");
-        port.arg(Path::new(PROGRAM).parent().unwrap()).args([
-            PROGRAM,
-            "call",
-            "shell_exec",
-            "--settings",
-            "none",
-        ]);
-        port.args(["--allow", "Bash", "--deny", "Bash(rm:*)", "--sandbox", "required", "--command", "id -u"]);
-        let output = port.arg("--workspace").arg(dir.path()).output().unwrap();
-        String::from_utf8(output.stdout).unwrap()
-    };
-    let refused = said("hidepid=2");
-    assert!(refused.contains("exec_guard") && refused.contains("hidepid=0"), "{refused}");
-    assert!(said("hidepid=0").contains("23460"));
 }
 
 #[test]

@@ -58,7 +58,7 @@ impl Signals {
 /// (setrlimit(2)).
 const IGNORED: [libc::c_int; 2] = [libc::SIGPIPE, libc::SIGXFSZ];
 
-/// Resets all signals to their default, whatever the parent ignored, except those that are ignored here, too.
+/// Resets all signals to their default, also those that the parent ignored, and then ignores [`IGNORED`].
 pub(super) fn reset() {
     // The Linux kernel's structure, at its largest size on any architecture: no handler, no flags, empty mask.
     let default = [0_u64; 8];

@@ -22,7 +22,7 @@ const NATIVE: u32 = 0xc000_00f3;
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
 const NATIVE: u32 = 0;
 
-/// What cannot be done where the port does not see the processes of commands.
+/// The failed step if the port cannot see the processes of commands.
 const HIDDEN: &str = "have starts decided outside, because /proc hides processes of others (mount it with hidepid=0, or with \
                       gid=GROUP for a group of this user)";
 

@@ -69,16 +69,17 @@ impl Placeholders {
                 opened => opened?,
             };
             match rustix::fs::flock(&fd, FlockOperation::NonBlockingLockShared) {
-                Err(Errno::WOULDBLOCK) => std::thread::sleep(PAUSE),
-                // Where nobody can lock it, nobody removes it.
-                Ok(()) | Err(Errno::NOLCK | Errno::NOSYS | Errno::OPNOTSUPP)
-                    if is_at(&fd, directory, name) =>
-                {
-                    self.0.push((path.to_owned(), fd));
-                    return Ok(());
-                }
+                // If no process can lock it, none removes it.
                 Ok(()) | Err(Errno::NOLCK | Errno::NOSYS | Errno::OPNOTSUPP) => {}
+                Err(Errno::WOULDBLOCK) => {
+                    std::thread::sleep(PAUSE);
+                    continue;
+                }
                 Err(errno) => return Err(errno),
+            }
+            if is_at(&fd, directory, name) {
+                self.0.push((path.to_owned(), fd));
+                return Ok(());
             }
         }
         Err(Errno::BUSY)
@@ -92,7 +93,7 @@ pub(super) fn is_placeholder(directory: &Path) -> bool {
 }
 
 fn create(directory: BorrowedFd<'_>, name: &OsStr, kind: FileType) -> Result<(), Errno> {
-    // Other users' reapers have to be able to lock it, whatever this user's mask is.
+    // Reapers of other users must be able to read it, to lock it.
     let mask = rustix::process::umask(Mode::WGRP | Mode::WOTH);
     let created = match kind {
         FileType::Directory => rustix::fs::mkdirat(directory, name, MARK | Mode::from_raw_mode(0o755)),
@@ -151,7 +152,7 @@ impl CoveredPlaceholders {
     /// Removes those that nobody covers any more after a reaper has exited.
     pub fn remove(&mut self, reaper: Pid) {
         for path in self.0.remove(&reaper).unwrap_or_default() {
-            // Whoever still covers one removes it. One that cannot be removed stays, as an empty file.
+            // One that another reaper covers is removed after that reaper. One that cannot be removed stays, as an empty file.
             _ = remove_uncovered(Path::new(&path));
         }
     }
