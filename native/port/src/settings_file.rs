@@ -127,6 +127,11 @@ pub(crate) fn of_user() -> Result<Option<UserSettings>, UsageError> {
         }
         Ok(metadata) => metadata,
     };
+    // While commands run that may not create it, an empty file is in its place.
+    #[cfg(target_os = "linux")]
+    if beamai_sandbox::layers::is_placeholder(&path) {
+        return Ok(None);
+    }
     if !metadata.is_file() {
         return Err(wrong(&path, "it is not a file; --settings none does without it"));
     }

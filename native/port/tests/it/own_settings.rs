@@ -1,9 +1,9 @@
 //! The settings file that a person keeps in the usual place.
 
-use crate::common::{PROGRAM, required};
+use crate::common::{PROGRAM, required, wait_until};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
 const DENYING: &str = r#"{"permissions": {"deny": ["Read(secret)"]}}"#;
@@ -204,4 +204,28 @@ fn tools_do_not_make_it_where_it_is_missing() {
         assert!(command.status().unwrap().success());
         assert!(workspace.join(&path).exists(), "{}", workspace.display());
     }
+}
+
+#[test]
+fn the_empty_file_that_keeps_commands_from_making_it_gives_no_settings() {
+    let fixture = Fixture::new("");
+    let (config, workspace) = (fixture.config.path(), fixture.workspace.path());
+    let beamai = config.join("beamai");
+    let file = beamai.join("settings.json");
+    std::fs::remove_file(&file).unwrap();
+    let mut running = Command::new(PROGRAM);
+    let command = "touch started; until test -e go; do sleep 0.01; done";
+    running.args(["call", "shell_exec", "--command", command, "--allow", "Bash", "--sandbox", &required()]);
+    running.arg("--workspace").arg(&beamai).env("XDG_CONFIG_HOME", config).stdout(Stdio::null());
+    let mut running = running.spawn().unwrap();
+    wait_until(|| beamai.join("started").exists());
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "");
+    let meanwhile = fixture.read(workspace, &[]);
+    std::fs::write(beamai.join("go"), "").unwrap();
+    assert!(running.wait().unwrap().success());
+    assert!(meanwhile.status.success(), "{}", said(&meanwhile));
+    wait_until(|| !file.exists());
+    // An empty file of the person is a mistake.
+    std::fs::write(&file, "").unwrap();
+    assert_eq!(fixture.read(workspace, &[]).status.code(), Some(2));
 }

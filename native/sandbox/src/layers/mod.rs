@@ -43,7 +43,7 @@ pub use forbidden_names::{ForbiddenNames, FoundIntruders};
 pub use landlock::version as landlock_version;
 pub use limits::kernel_is_at_least;
 pub use network::PROXY;
-pub use placeholders::{CoveredPlaceholders, Placeholders};
+pub use placeholders::{CoveredPlaceholders, Placeholders, is_placeholder};
 pub use reads::{ReadableDir, limit_reads};
 pub use signals::SignalScope;
 pub use starts::forbid_starts;

@@ -86,9 +86,9 @@ impl Placeholders {
     }
 }
 
-/// Whether a directory is a placeholder: as good as missing.
-pub(super) fn is_placeholder(directory: &Path) -> bool {
-    let found = rustix::fs::lstat(directory);
+/// Whether a path is a placeholder: as good as missing.
+pub fn is_placeholder(path: &Path) -> bool {
+    let found = rustix::fs::lstat(path);
     found.is_ok_and(|found| is_marked(&found) && found.st_mtime == DATE)
 }
 
