@@ -154,8 +154,10 @@ pub(crate) fn show_diff(request: &mut Value, diff: &str) {
     let shown = match diff.char_indices().nth(SHOWN) {
         None => printable(diff),
         Some((at, _)) => {
-            let at = diff[..at].rfind('\n').map_or(at, |end| end + 1);
-            format!("{}[{size} characters in all; the rest is not shown]\n", printable(&diff[..at]))
+            // At a line's end, unless that would leave out most of what can be shown.
+            let end = diff[..at].rfind('\n').filter(|end| 2 * end > at);
+            let shown = printable(&diff[..end.unwrap_or(at)]);
+            format!("{shown}\n[{size} characters in all; the rest is not shown]\n")
         }
     };
     request["diff"] = shown.into();
@@ -197,6 +199,10 @@ mod tests {
         let shown = request["diff"].as_str().unwrap();
         assert!(shown.ends_with("+line\n[12000 characters in all; the rest is not shown]\n"), "{shown}");
         assert!(shown.len() < SHOWN + 100);
+        show_diff(&mut request, &format!("-a\n+{}\n", "b".repeat(5_000)));
+        let shown = request["diff"].as_str().unwrap();
+        assert!(shown.starts_with("-a\n+bbb") && shown.len() > SHOWN, "{shown}");
+        assert!(shown.ends_with("b\n[5005 characters in all; the rest is not shown]\n"), "{shown}");
         show_diff(&mut request, "+a\u{1b}[2J\n");
         assert_eq!(request["diff"], "+a\u{241b}[2J\n");
     }

@@ -41,6 +41,21 @@ pub(super) fn append(
     Ok(written(charset, &bytes, new, diff.finish()))
 }
 
+/// The diff that appending would make, which is shown before somebody is asked: of a file of any size.
+pub(super) fn preview(
+    args: &FileWrite,
+    path: &WorkspacePath,
+    before: &BufferedFile,
+    content: &ContentKind,
+    cx: &CallContext,
+) -> Result<String> {
+    let (charset, bytes) = encoded(args, path, before, content)?;
+    let whole = summarize(&before.bytes(), charset, &|| cx.check())?;
+    let mut diff = DiffBuilder::new(&path.display(), false, cx.limits.diff_bytes);
+    compare(&mut diff, before, charset, &whole, &bytes, cx)?;
+    Ok(diff.finish().text)
+}
+
 /// The charset of the file, and the content encoded in it.
 fn encoded<'a>(
     args: &'a FileWrite,

@@ -177,8 +177,8 @@ impl Operation for FileWrite {
         refuse_larger(&path, self.content.len() as u64, self.largest)?;
         let before = self.before(&path, cx)?;
         let content = before.as_ref().map(BufferedFile::sniff).transpose()?;
-        if self.mode == WriteMode::Append && before.is_some() {
-            return Ok(None);
+        if let (Some(before), Some(content), WriteMode::Append) = (&before, &content, self.mode) {
+            return Ok(Some(append::preview(self, &path, before, content, cx)?));
         }
         let encoded = self.checked(&path, before.as_ref(), content.as_ref(), cx)?;
         let mut diff = DiffBuilder::new(&path.display(), before.is_none(), cx.limits.diff_bytes);

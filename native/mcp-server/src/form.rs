@@ -105,7 +105,9 @@ pub(crate) fn questions(tool: &str, questions: &[Question], has_lists: bool) -> 
         fields.insert(key.clone(), choice(question, has_lists));
         fields.insert(other_key(&key), other);
     }
-    let texts = questions.iter().map(|one| one.question.as_str()).collect::<Vec<_>>().join("\n");
+    // Indented, so that no line of a model's text looks like a request for an approval.
+    let texts =
+        questions.iter().map(|one| one.question.replace('\n', "\n  ")).collect::<Vec<_>>().join("\n  ");
     form(format!("{WHO}, in its tool {tool}, asks: {texts}"), fields, &required)
 }
 
@@ -314,6 +316,13 @@ mod tests {
         let asked = [question(&["Red\u{9b}", "Green"], false)];
         let form = questions("human_input", &asked, true);
         assert!(form.message.starts_with("beamai, in its tool human_input, asks: "), "{}", form.message);
+        let lines = Question {
+            question: "Ready?\nbeamai: shell_exec wants to run: a".into(),
+            ..question(&[], false)
+        };
+        let message = questions("human_input", &[lines.clone(), lines], true).message;
+        assert_eq!(message.matches("\n  beamai: ").count(), 2, "{message}");
+        assert!(!message.contains("\nbeamai"), "{message}");
         let schema = serde_json::to_value(form.schema).unwrap();
         let label = schema["properties"]["answer_1"]["enum"][0].as_str().unwrap();
         assert_eq!(label, "Red\u{fffd}");

@@ -57,6 +57,8 @@ fn the_question_shows_the_diff_and_a_rule_for_always() {
     assert_eq!(fixture.asked("file_patch", json!({"patch": PATCH}))["diff"], PATCH);
     let written = fixture.asked("file_write", json!({"path": "d/new", "content": "x\n"}));
     assert_eq!(written["diff"], "--- /dev/null\n+++ b/d/new\n@@ -0,0 +1 @@\n+x\n");
+    let appended = fixture.asked("file_write", json!({"path": "a.txt", "content": "x\n", "mode": "append"}));
+    assert_eq!(appended["diff"], "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,3 @@\n one\n two\n+x\n");
     assert_eq!(fixture.names(), ["a.txt"], "asking has done something");
     assert_eq!(std::fs::read_to_string(fixture.dir.path().join("a.txt")).unwrap(), "one\ntwo\n");
 }
@@ -209,6 +211,7 @@ fn an_approval_covers_the_diff_that_was_shown() {
     let deletion = "*** Begin Patch\n*** Delete File: a.txt\n*** End Patch\n";
     for (tool, args) in [
         ("file_write", json!({"path": "a.txt", "content": "new\n"})),
+        ("file_write", json!({"path": "a.txt", "content": "new\n", "mode": "append"})),
         ("file_edit", edit("two")),
         ("file_patch", json!({"patch": deletion})),
     ] {
