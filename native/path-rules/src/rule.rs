@@ -91,8 +91,11 @@ pub fn literal_pattern(path: &str) -> String {
     for (at, char) in path.char_indices() {
         let is_byte = escaped_byte(&path.as_bytes()[at..]).is_some();
         let is_marked = match char.is_whitespace() {
-            // A blank that seems to be between two paths, or around one.
-            true => path[at + char.len_utf8()..].chars().next().is_none_or(|next| "./~".contains(next)),
+            // White space that seems to be between two paths, or around one.
+            true => {
+                let next = path[at + char.len_utf8()..].chars().next();
+                matches!(char, '\t' | '\n') || next.is_none_or(|next| "./~".contains(next))
+            }
             false => MARKS.contains(char) && !is_byte,
         };
         pattern.extend(is_marked.then_some('\\'));

@@ -46,6 +46,11 @@ impl CommandGlob {
         Ok(Self { wide, strict, named, name: words[0].clone() })
     }
 
+    /// All words.
+    pub(super) fn text(&self) -> &str {
+        self.wide.glob().glob()
+    }
+
     /// The first word, if it has no wildcards.
     pub(super) fn name(&self) -> Option<&str> {
         Some(&*self.name).filter(|name| !name.contains(WILDCARDS))
@@ -96,7 +101,14 @@ impl CommandGlob {
     pub(super) fn holds(&self, names: [&str; 2], args: &[Word]) -> Certainty {
         let is_known = args.iter().all(|word| word.text().is_some());
         let may_be_named = || self.name.contains('*') || names.iter().any(|name| self.named.is_match(name));
-        match names.iter().any(|name| self.wide.is_match(joined(name, args, UNKNOWN, " "))) {
+        // At the end, `*` is also about no further word.
+        let end = if self.text().ends_with(" *") { " " } else { "" };
+        let matches = |name: &&str| {
+            let mut text = joined(name, args, UNKNOWN, " ");
+            text.push(end);
+            self.wide.is_match(text)
+        };
+        match names.iter().any(matches) {
             true => Certainty::Surely,
             false if !is_known && may_be_named() => Certainty::Maybe,
             false => Certainty::No,

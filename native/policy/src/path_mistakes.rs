@@ -1,6 +1,8 @@
 //! Patterns of paths that would do something else than a person means by them. A deny rule of that kind denies nothing, and nobody
 //! would notice.
 
+use beamai_workspace::escaped_byte;
+
 /// The mistake in a pattern, with what to write instead; `None` if there is none. A character after a backslash is taken literally.
 pub(super) fn path_mistake(text: &str) -> Option<&'static str> {
     let seen = without_escapes(text);
@@ -16,6 +18,10 @@ pub(super) fn path_mistake(text: &str) -> Option<&'static str> {
         "variables and commands are not expanded; write the path, which may begin with ~/, or \\ before a mark that is meant"
     } else if is_position(&seen) {
         "a rule is about whole files, by their paths alone; write the path, or \\ before a mark that is meant"
+    } else if is_expression(text, &seen) {
+        "regular expressions and extended globs are not understood; write * or ? for what varies, {a,b} for alternatives, and / between names"
+    } else if has_depth_in_name(&seen) {
+        "** stands for directories between slashes; write * in a name, as in src/**/*.py"
     } else {
         return None;
     })
@@ -54,7 +60,7 @@ fn lists_paths(text: &str) -> bool {
     let outside = outside.strip_suffix(",v").unwrap_or(&outside);
     let is_list = text.len() > 3 && text.starts_with('[') && text.ends_with(']') && text.contains(',');
     is_list
-        || outside.contains([',', ';', '|'])
+        || outside.contains([',', ';', '|', '\n', '\t'])
         || [" .", " *", " /", " ~", " & ", "** "].iter().any(|start| outside.contains(start))
 }
 
@@ -66,16 +72,37 @@ fn is_variable(text: &str) -> bool {
         || text.strip_prefix('%').is_some_and(|rest| rest.contains('%'))
 }
 
-/// Whether a text has something besides a path: its kind before it, a line behind it, or the ends of a regular expression.
+/// Whether a text has something besides a path: a word for its kind before it, a line behind it, or the ends of a regular expression.
 fn is_position(text: &str) -> bool {
     let is_number = |text: &str| text.starts_with(|char: char| char.is_ascii_digit());
     let has_line = text.rsplit_once(':').is_some_and(|(_, line)| is_number(line))
         || text.rsplit_once("#L").is_some_and(|(_, line)| is_number(line));
-    let kinds = ["path:", "file:", "glob:", "regex:"];
+    let is_kind = |kind: &str| kind.chars().all(|char| char.is_ascii_alphabetic() || char == '_');
+    // These have errors of their own.
+    let is_other = text.starts_with("domain:") || text.ends_with(":*");
     has_line
         || text.starts_with('^')
         || text.ends_with('$')
-        || kinds.iter().any(|kind| text.starts_with(kind))
+        || !is_other && text.split_once(':').is_some_and(|(kind, _)| is_kind(kind))
+}
+
+/// Whether a text is a regular expression, such as `.*\.pem`, an extended glob, such as `*.y?(a)ml`, or has backslashes between names.
+fn is_expression(text: &str, seen: &str) -> bool {
+    let mut rest = text.as_bytes();
+    while let [first, after @ ..] = rest {
+        let is_literal = escaped_byte(rest).is_some();
+        let is_letter = after.first().is_some_and(|next| next.is_ascii_alphanumeric() || *next == b'.');
+        if *first == b'\\' && is_letter && !is_literal {
+            return true;
+        }
+        rest = if *first == b'\\' { after.get(1..).unwrap_or_default() } else { after };
+    }
+    ["?(", "*(", "+(", "@(", "!(", ".+", "]+"].iter().any(|mark| seen.contains(mark))
+}
+
+/// Whether `**` is a part of a name in a path, where it would be like `*`.
+fn has_depth_in_name(text: &str) -> bool {
+    text.contains('/') && text.split(['/', '{', '}', ',']).any(|name| name.contains("**") && name != "**")
 }
 
 /// Whether each parenthesis has its counterpart.

@@ -50,6 +50,9 @@ impl RulePattern {
             "Bash" => CommandPattern::new(text, roots.tilde()).map(Self::Command),
             "WebFetch" => UrlPattern::new(text).map(Self::Url),
             NETWORK => host(text).map(Self::Host),
+            "Skill" | "Task" if is_no_name(text) => {
+                Err("a rule is about one name; write it without other marks, and * for what varies".into())
+            }
             "WebSearch" | "Skill" | "Task" => name(text).map(Self::Text),
             _ => file(text, roots).map(Self::Path),
         };
@@ -111,6 +114,14 @@ fn host(text: &str) -> Result<HostPattern, String> {
     let domain =
         text.strip_prefix("domain:").ok_or_else(|| format!("write domain:example.com, not {text:?}"))?;
     HostPattern::domain(domain)
+}
+
+/// Whether a text has more than a name with wildcards: quotes, several names, what other kinds of rules end with.
+fn is_no_name(text: &str) -> bool {
+    text.trim() != text
+        || text.contains([';', '|', '"', '\'', '`', '$', '^', '&', '(', ')', '\n'])
+        || text.contains(',') && !text.contains('{')
+        || [":*", " *", "/"].iter().any(|end| text.ends_with(end))
 }
 
 fn name(text: &str) -> Result<GlobMatcher, String> {

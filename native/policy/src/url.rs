@@ -23,10 +23,24 @@ impl UrlPattern {
         if !text.starts_with("http://") && !text.starts_with("https://") {
             return Err("write domain:example.com, or an address that begins with http:// or https://".into());
         }
-        if let Some(host) =
-            text.split('/').nth(2).filter(|host| host.contains(['*', '?', '{']) || host.find('[') > Some(0))
+        if [" http", ",http", ";http", "|http", "\n", "\t"].iter().any(|next| text.contains(next)) {
+            return Err(
+                "a rule is about one address, or those that a glob matches; write one rule for each".into()
+            );
+        }
+        if text.contains("/^") || text.ends_with('$') || text.ends_with(":*") || text.contains("/$") {
+            return Err("regular expressions and variables are not understood; write a glob, as in https://example.com/doc/*, and %5E, \
+                        %24 or %3A for a mark that is meant"
+                .into());
+        }
+        if let Some(host) = text
+            .split('/')
+            .nth(2)
+            .filter(|host| host.contains(['*', '?', '{', '\\']) || host.find('[') > Some(0))
         {
-            return Err(format!("{host:?} has wildcards in the name of the host; write domain:example.com"));
+            return Err(format!(
+                "{host:?} has wildcards or a backslash in the name of the host; write domain:example.com"
+            ));
         }
         let glob = GlobBuilder::new(&spelled(text)?).literal_separator(false).build();
         Ok(Self::Glob(glob.map_err(|error| error.kind().to_string())?.compile_matcher()))

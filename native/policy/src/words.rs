@@ -34,6 +34,11 @@ const UNEXPANDED: &str = "a rule is about words after their expansion; write wha
 const COMPOUND: &str = "a rule that denies or asks is about a name and arguments; write one rule for each program, and quotes around \
                         what bash would act on, as in curl 'a&b'*";
 
+const QUOTED: &str = "quotes around a program and its arguments make one word of them; write them without";
+
+const EXPRESSION: &str =
+    "regular expressions are not understood; write a program and its arguments, as in rm:* or rm *";
+
 const TIMED: &str = "bash has no program time but a word before any command; write the rule for that command, and /usr/bin/time for the \
                      program";
 
@@ -76,6 +81,9 @@ impl CommandPattern {
         if let Some(prefix) = text.strip_suffix(":*") {
             check_program(first.strip_suffix(":*").unwrap_or(first))?;
             let is_name = |name: &String| name.contains('/') || !name.contains(BLANKS);
+            if has_alternatives(prefix) {
+                return Err(UNEXPANDED.into());
+            }
             let words = plain(prefix, home).filter(|words| words.first().is_some_and(is_name));
             return words.map(Self::Prefix).ok_or_else(|| {
                 "before :* there must be a program's name and perhaps arguments, as in git:* or npm run:*"
@@ -104,13 +112,35 @@ impl CommandPattern {
     /// # Errors
     /// The problem, as the end of a sentence.
     pub(super) fn check_reach(&self) -> Result<(), String> {
-        if let Self::Exact { text, .. } = self {
-            check_program(text.split(BLANKS).next().unwrap_or_default())?;
+        match self {
+            Self::Exact { words, text } => {
+                check_program(text.split(BLANKS).next().unwrap_or_default())?;
+                if words[0].contains(BLANKS) && !words[0].contains('/') {
+                    return Err(QUOTED.into());
+                }
+                if has_alternatives(text) {
+                    return Err(UNEXPANDED.into());
+                }
+            }
+            Self::Prefix(words) => check_last(words)?,
+            Self::Glob(_) | Self::Whole(_) => {}
+        }
+        if self.ends_expression() {
+            return Err(EXPRESSION.into());
         }
         match self {
             Self::Whole(_) => Err(COMPOUND.into()),
             _ if self.name() == Some("time") => Err(TIMED.into()),
             _ => Ok(()),
+        }
+    }
+
+    /// Whether it ends as a regular expression does.
+    fn ends_expression(&self) -> bool {
+        match self {
+            Self::Exact { text, .. } => text.ends_with('$'),
+            Self::Glob(glob) => glob.text().ends_with('$'),
+            Self::Prefix(_) | Self::Whole(_) => false,
         }
     }
 
@@ -241,6 +271,21 @@ fn check_marks(name: &str) -> Result<(), String> {
     }
 }
 
+/// Checks that the last word before `:*` can be a whole one.
+fn check_last(words: &[String]) -> Result<(), String> {
+    match words {
+        [_, .., last] if last.ends_with('=') || last.len() > 1 && last.ends_with('/') => Err(format!(
+            ":* stands for further words, not for the rest of {last:?}; write {last}* for what begins with it"
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Whether braces in a text have alternatives.
+fn has_alternatives(text: &str) -> bool {
+    globs(text, Some("/")).is_some_and(|words| words.contains(&None)) && plain(text, Some("/")).is_some()
+}
+
 /// Checks that the first word of a rule can be the name of a program, and for what a rule does not expand.
 fn check_program(name: &str) -> Result<(), String> {
     if let Some(space) = name.chars().find(|char| char.is_whitespace() && !char.is_ascii()) {
@@ -268,6 +313,15 @@ fn check_program(name: &str) -> Result<(), String> {
     if name.starts_with('$') {
         return Err(UNEXPANDED.into());
     }
+    let has_escaped_letter = |text: &str| {
+        text.split('\\').skip(1).any(|rest| rest.starts_with(|char: char| char.is_ascii_alphanumeric()))
+    };
+    // Before the first letter, a backslash keeps bash from taking an alias.
+    if name.starts_with(['^', '!']) || has_escaped_letter(name.strip_prefix('\\').unwrap_or(name)) {
+        return Err(format!(
+            "{name} is no program: regular expressions are not understood; write rm:* or rm *"
+        ));
+    }
     Ok(())
 }
 
@@ -290,20 +344,24 @@ fn has_all(wanted: &[String], args: &[Word]) -> Certainty {
     let known: Vec<&str> = texts.iter().flatten().map(String::as_str).collect();
     let otherwise = if known.len() < texts.len() { Certainty::Maybe } else { Certainty::No };
     let mut operands = known.iter().filter(|text| !is_cluster(text) || text.len() < 2);
-    let has = |word: &String| match is_cluster(word) {
-        true => word[1..].chars().all(|letter| known.iter().any(|text| has_letter(text, letter))),
-        false if word.starts_with('-') => known.iter().any(|text| is_long(text, word)),
-        false => operands.any(|text| text == word),
+    let mut may_be_value = false;
+    let mut has = |word: &String| {
+        let follows_option = std::mem::replace(&mut may_be_value, word.starts_with('-'));
+        match is_cluster(word) {
+            true => word[1..].chars().all(|letter| known.iter().any(|text| has_letter(text, letter))),
+            false if word.starts_with('-') => known.iter().any(|text| is_long(text, word)),
+            false => follows_option && is_value(word, &known) || operands.any(|text| text == word),
+        }
     };
     let is_subcommand = || wanted.first().is_none_or(|word| may_be_subcommand(program, word, &known));
-    if wanted.iter().all(has) && is_subcommand() { Certainty::Surely } else { otherwise }
+    if wanted.iter().all(&mut has) && is_subcommand() { Certainty::Surely } else { otherwise }
 }
 
 /// Whether a word of a rule can be the subcommand among these arguments: options, each with a value perhaps, come before it.
 /// Arguments that name the program again may be another command of it (`git bisect run git push`).
 fn may_be_subcommand(program: &str, word: &str, args: &[&str]) -> bool {
     let base = program.rsplit('/').next().unwrap_or_default();
-    if !WITH_SUBCOMMANDS.contains(&base) || word.starts_with('-') || args.contains(&base) {
+    if !WITH_SUBCOMMANDS.contains(&base) || word.starts_with(['-', '+']) || args.contains(&base) {
         return true;
     }
     let mut may_be_value = false;
@@ -317,6 +375,14 @@ fn may_be_subcommand(program: &str, word: &str, args: &[&str]) -> bool {
         }
     }
     false
+}
+
+/// Whether a word can be the value of an option, which may stand before the subcommand.
+fn is_value(word: &str, args: &[&str]) -> bool {
+    let is_next = |pair: &[&str]| pair[0].starts_with('-') && pair[1] == word;
+    let is_joined =
+        |arg: &&str| arg.starts_with("--") && arg.split_once('=').is_some_and(|(_, value)| value == word);
+    args.windows(2).any(is_next) || args.iter().any(is_joined)
 }
 
 /// Whether a word is a cluster of short options.
@@ -517,6 +583,9 @@ mod tests {
         assert_eq!(holds("git status", "git status"), Certainty::Surely);
         assert_eq!(holds("git status", "git status -s"), Certainty::No);
         assert_eq!(holds("rm *", "rm x"), Certainty::Surely);
+        assert_eq!(holds("git push *", "git push"), Certainty::Surely);
+        assert_eq!(holds("git push *", "git pushx"), Certainty::No);
+        assert!(!allows("git push *", "git push"));
     }
 
     #[test]
@@ -527,6 +596,13 @@ mod tests {
             ("git push --force:*", &["git push a --force b", "git -c a=b push a --forc"]),
             ("git remote add:*", &["git remote -v add x y"]),
             ("cargo publish:*", &["cargo +nightly publish", "cargo --config a publish"]),
+            ("cargo +nightly publish:*", &["cargo +nightly publish x"]),
+            ("kubectl config -n prod:*", &["kubectl -n prod config view", "kubectl config view -n prod"]),
+            (
+                "kubectl config --context prod:*",
+                &["kubectl --context=prod config", "kubectl config --context prod"],
+            ),
+            ("npm publish --access public x:*", &["npm --access public publish x"]),
             ("rm precious:*", &["rm other precious"]),
             ("docker run:*", &["docker container run x"]),
         ] {
@@ -544,6 +620,7 @@ mod tests {
             ("git add:*", &["git remote add x y", "git worktree add x"]),
             ("npm publish:*", &["npm run publish"]),
             ("cargo test:*", &["cargo run test"]),
+            ("kubectl config -n prod:*", &["kubectl -n prod get config"]),
         ] {
             for command in commands {
                 assert_eq!(holds(rule, command), Certainty::No, "{rule} {command}");

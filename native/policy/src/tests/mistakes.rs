@@ -54,6 +54,33 @@ fn a_malformed_rule_is_an_error_that_says_what_is_accepted() {
         ("Read(src/a.pem:1-10)", "whole files"),
         ("Read(src/a.pem#L1)", "whole files"),
         ("Read(^.env$)", "whole files"),
+        ("Read(.env\n.npmrc)", "one rule for each"),
+        ("Read(a\tb)", "one rule for each"),
+        ("Skill(a,deploy)", "one name"),
+        ("Skill(\"deploy\")", "one name"),
+        ("Skill(deploy:*)", "one name"),
+        ("Skill(^deploy$)", "one name"),
+        ("Task(reviewer )", "one name"),
+        ("WebFetch(https://a.b/x,https://c.d/y)", "one address"),
+        ("WebFetch(https://a.b/x https://c.d/y)", "one address"),
+        ("WebFetch(https://a.b/^x$)", "write a glob"),
+        ("WebFetch(https://a.b/$X)", "write a glob"),
+        ("WebFetch(https://a.b/c:*)", "write a glob"),
+        ("WebFetch(https://127\\.0\\.0\\.1/*)", "backslash"),
+        ("Read(file_path:.env)", "whole files"),
+        ("Read(C:/Users/x)", "whole files"),
+        ("Read(:(top).env)", "whole files"),
+        ("Read(.*\\.pem)", "regular expressions"),
+        ("Read(id_\\w+)", "regular expressions"),
+        ("Read(secrets\\key)", "regular expressions"),
+        ("Read(.env.[a-z]+)", "regular expressions"),
+        ("Read(*.y?(a)ml)", "regular expressions"),
+        ("Read(a/!(x))", "extended globs"),
+        ("Read(src/**.py)", "between slashes"),
+        ("Read({a,b}/x**)", "between slashes"),
+        ("Bash(git {push,pull}:*)", "in one rule for each"),
+        ("Bash(!rm *)", "regular expressions"),
+        ("Bash(rm\\s+-rf *)", "regular expressions"),
         ("Bash(cat,rm:*)", "one rule for each program"),
         ("Bash(/bin/cat,/bin/rm)", "one rule for each program"),
         ("Bash(\"rm:*\")", "before :*"),
@@ -83,6 +110,15 @@ fn a_rule_may_have_the_joiners_and_spaces_of_file_names() {
         "Read($types/*)",
         "Read(Smith\\, John\\;.pdf)",
         "Read(a[,]b)",
+        "Read(**.py)",
+        "Read(a/{**,b}/c)",
+        "Read(@scope/x)",
+        "Read(a+b/c.d)",
+        "Bash(\\rm:*)",
+        "Bash(touch {a,b})",
+        "Skill({create,make}-*)",
+        "Task(code reviewer)",
+        "WebFetch(https://a.b/x,y/*?q=$z)",
         "Read(My Documents/[!a] {b,c} d)",
         "Read(100%/x)",
         "Bash(cat '9\u{202f}AM')",
@@ -115,6 +151,8 @@ fn the_rule_for_one_path_is_none_of_the_mistakes() {
         "a & b",
         "\u{201c}q\u{201d}",
         "a** b",
+        "a\n.b",
+        "a\tb",
     ];
     for path in names {
         for rule in [
@@ -136,5 +174,27 @@ fn the_rule_for_one_path_is_none_of_the_mistakes() {
 fn a_hosts_own_tool_may_have_any_other_name() {
     for name in ["own_tool", "reads", "Calendar", "db.query"] {
         assert!(try_policy(&[name], &[], &[], PolicyMode::Auto).is_ok(), "{name}");
+    }
+}
+
+#[test]
+fn a_rule_that_denies_is_about_words_that_a_command_can_have() {
+    for (rule, says) in [
+        ("Bash(\"rm *\")", "write them without"),
+        ("Bash(^rm$)", "regular expressions"),
+        ("Bash(rm .*$)", "regular expressions"),
+        ("Bash(rm x$)", "regular expressions"),
+        ("Bash(\\brm\\b)", "regular expressions"),
+        ("Bash(git {push,pull})", "in one rule for each"),
+        ("Bash(dd if=:*)", "write if=*"),
+        ("Bash(cat secrets/:*)", "write secrets/*"),
+    ] {
+        for (deny, ask) in [(&[rule][..], &[][..]), (&[], &[rule])] {
+            let error = try_policy(&[], ask, deny, PolicyMode::Auto).unwrap_err();
+            assert!(error.message.contains(says), "{rule}: {}", error.message);
+        }
+    }
+    for rule in ["Bash(rm -rf /:*)", "Bash('a b/c')", "Bash(git stash drop 'stash@{0}':*)"] {
+        assert!(try_policy(&[], &[], &[rule], PolicyMode::Auto).is_ok(), "{rule}");
     }
 }
