@@ -39,17 +39,20 @@ enum Content {
     ApplyOptions,
     /// The branch or the object that is checked out at the end.
     Start,
+    /// Words that scripts of older versions evaluate.
+    Quoted,
     /// A file that another program uses if it is there: the number of a process to end, or settings with commands.
     Foreign,
 }
 
 use Content::{
-    ApplyOptions, Author, Branch, Foreign, Ids, Labels, Number, Sequence, Signature, Start, Text, Updates,
+    ApplyOptions, Author, Branch, Foreign, Ids, Labels, Number, Quoted, Sequence, Signature, Start, Text,
+    Updates,
 };
 
 /// Files directly in a repository's directory: of `git bisect` (`builtin/bisect.c`), `git instaweb` (`git-instaweb.sh`) and lazygit.
-const IN_DIRECTORY: [(Content, &str); 3] =
-    [(Start, "BISECT_START"), (Foreign, "pid"), (Foreign, "lazygit.yml")];
+const IN_DIRECTORY: [(Content, &str); 4] =
+    [(Start, "BISECT_START"), (Quoted, "BISECT_NAMES"), (Foreign, "pid"), (Foreign, "lazygit.yml")];
 
 /// The files in `rebase-merge` and `sequencer` (git's `sequencer.c`, `builtin/rebase.c`), and in `rebase-apply`
 /// (`builtin/am.c`, `builtin/rebase.c`).
@@ -132,6 +135,7 @@ fn fault_of(directory: &OpenDirectory, name: &OsStr, content: Option<Content>) -
         Some(Number) => "not a number",
         Some(Ids) => "not an object",
         Some(Start) => "not a branch or an object",
+        Some(Quoted) => "not quoted as git quotes",
         Some(Branch | Labels | Updates) => "a reference outside of refs",
         Some(Author) => "not an author",
         Some(Signature | ApplyOptions) => "options that git would not have passed",
@@ -168,6 +172,7 @@ impl Content {
             Text | Sequence => true,
             Foreign => false,
             Start => is_branch(line),
+            Quoted => words(line.trim_ascii_end()).is_some(),
             Number => line.iter().all(u8::is_ascii_digit),
             Ids => text.split(u8::is_ascii_whitespace).all(is_id),
             Branch => line == b"detached HEAD" || is_beneath_refs(line),
@@ -281,6 +286,9 @@ mod tests {
             ("done", "exec anything\n".to_owned()),
             ("BISECT_START", "feature/ä\n".to_owned()),
             ("BISECT_START", format!("{id}\n")),
+            ("BISECT_NAMES", " 'src/it'\\''s' 'b c'\n".to_owned()),
+            ("BISECT_NAMES", "'--' 'f' \n".to_owned()),
+            ("BISECT_NAMES", "\n".to_owned()),
             ("0001", "From\n".to_owned()),
             ("git-rebase-todo.lock", String::new()),
         ] {
@@ -313,6 +321,8 @@ mod tests {
             ("apply-opt", "'-p1\0'"),
             ("BISECT_START", "-f\n"),
             ("BISECT_START", "main --force"),
+            ("BISECT_NAMES", " 'a' $(x)\n"),
+            ("BISECT_NAMES", "'a'\nx\n"),
             ("pid", "1"),
             ("some-file", ""),
             ("some-file.lock", ""),

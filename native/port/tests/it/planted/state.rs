@@ -471,6 +471,16 @@ fn a_bisection_ends_with_no_option() {
     assert_taken_out(&begun, "echo -f > r/.git/BISECT_START", "r", person, "r/.git/BISECT_START");
 }
 
+/// Scripts of git before 2.34 evaluate the file; this stands for theirs.
+#[test]
+fn paths_of_a_bisection_are_nothing_that_a_shell_evaluates() {
+    let begun = made("r")
+        + "; cd r; echo 2 > f; git commit -qam 2; echo 3 > f; git commit -qam 3; git bisect start HEAD HEAD~2 -- f";
+    let person = "eval 'true \"$@\"' -- $(cat .git/BISECT_NAMES)";
+    let command = "echo '; touch MARK' > r/.git/BISECT_NAMES";
+    assert_taken_out(&begun, command, "r", person, "r/.git/BISECT_NAMES");
+}
+
 #[test]
 fn a_command_names_no_process_for_the_web_server_of_git_to_end() {
     let person = "test -e .git/pid && touch MARK";
