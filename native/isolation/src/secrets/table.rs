@@ -100,6 +100,14 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
     store("Earth Engine, Copernicus, NGC, Comet", "Earth Engine docs, ee.Authenticate; cdsapi README; NGC CLI docs; Comet docs, configuration", &[(Config, "earthengine"), (named("CDSAPI_RC", ".cdsapirc"), ""), (named("NGC_CLI_HOME", ""), ".ngc"), (named("COMET_CONFIG", ".comet.config"), "")]),
     store("Ollama, LM Studio", "Ollama FAQ", &[(Home, ".ollama/id_ed25519"), (Home, ".ollama/history"), (Home, ".lmstudio/.internal")]),
     store("Replicate, Modal", "Modal docs, configuration", &[(Home, ".modal.toml"), (Config, "replicate"), (named("MODAL_CONFIG_PATH", ".modal.toml"), "")]),
+    store("OpenClaw", "OpenClaw docs, configuration, environment variables", &[(named("OPENCLAW_STATE_DIR", ".openclaw"), ""), (Only("OPENCLAW_CONFIG_PATH"), ""), (Home, ".clawdbot"), (Home, ".moltbot")]),
+    store("Pi, Hermes Agent, Kimi Code", "pi-coding-agent README, authentication; Hermes Agent docs, configuration; Kimi CLI docs, configuration files", &[
+        (named("PI_CODING_AGENT_DIR", ".pi/agent"), "auth.json"), (named("PI_CODING_AGENT_DIR", ".pi/agent"), "sessions"), (named("HERMES_HOME", ".hermes"), ".env"),
+        (named("HERMES_HOME", ".hermes"), "auth.json"), (Home, ".kimi/config.toml"), (Home, ".kimi/credentials"), (Home, ".kimi/sessions")]),
+    store("mcp-remote", "mcp-remote README", &[(named("MCP_REMOTE_CONFIG_DIR", ".mcp-auth"), "")]),
+    store("MLflow, ClearML", "MLflow source, mlflow/utils/credentials.py; ClearML docs, clearml.conf", &[(Home, ".mlflow/credentials"), (named("CLEARML_CONFIG_FILE", "clearml.conf"), "")]),
+    store("Vast.ai, RunPod, E2B, Truss", "Vast.ai CLI, authentication; runpodctl README; E2B CLI docs; Truss docs", &[(Config, "vastai/vast_api_key"), (Home, ".vast_api_key"), (Home, ".runpod/config.toml"),
+        (Home, ".e2b/config.json"), (Home, ".trussrc")]),
 
     // Browsers, in their own places and in those of snap and flatpak.
     store("Firefox and its kin", "Mozilla support, profiles", &[
@@ -150,6 +158,7 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
     store("Docker", "docker(1), config.json", &[(named("DOCKER_CONFIG", ".docker"), ""), (Home, "snap/docker"), (Only("DOCKER_CERT_PATH"), ""), (Only("MACHINE_STORAGE_PATH"), "")]),
     store("Podman, Buildah, Skopeo", "containers-auth.json(5)", &[(named("REGISTRY_AUTH_FILE", ".config/containers/auth.json"), ""), (Config, "containers/auth.json"), (Only("XDG_RUNTIME_DIR"), "containers/auth.json"), (Data, "containers/cache/auth.json")]),
     store("ORAS, regctl, crane", "regctl docs, config", &[(Home, ".regctl"), (Only("REGCTL_CONFIG"), ""), (Home, ".oras"), (Home, ".config/oras")]),
+    store("Julia, Dart", "Julia Pkg docs, authentication; dart pub token", &[(Home, ".julia/servers"), (Home, ".pub-cache/credentials.json")]),
 
     // Cloud and infrastructure command lines.
     store("AWS CLI", "AWS CLI user guide, configuration files", &[(Home, ".aws"), (named("AWS_SHARED_CREDENTIALS_FILE", ".aws/credentials"), ""), (named("AWS_CONFIG_FILE", ".aws/config"), ""), (Home, ".boto"), (named("SAML2AWS_CONFIGFILE", ".saml2aws"), ""), (Home, ".chalice"), (Home, ".elasticbeanstalk"), (named("BOTO_CONFIG", ".boto"), ""), (Only("AWS_LOGIN_CACHE_DIRECTORY"), ""), (Only("AWS_WEB_IDENTITY_TOKEN_FILE"), "")]),
@@ -179,6 +188,10 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
     store("Sentry, Datadog, New Relic, Stripe, Twilio, Ngrok, Shopify, Expo", "each command line's docs, login", &[
         (Home, ".sentryclirc"), (Only("SENTRY_PROPERTIES"), ""), (Home, ".datadogrc"), (Home, ".dogrc"), (Home, ".newrelic"), (Config, "stripe"), (Home, ".twilio-cli"), (Config, "ngrok"), (Home, ".ngrok2"), (Home, "snap/ngrok"), (Config, "shopify-cli-kit-nodejs"), (Home, ".expo")]),
     store("Depot, Earthly, CircleCI, Travis, Buildkite", "each command line's docs, login", &[(Config, "depot"), (Home, ".earthly"), (Home, ".circleci"), (named("TRAVIS_CONFIG_PATH", ".travis"), ""), (Config, "buildkite.yaml"), (Home, ".buildkite.yaml")]),
+    store("NATS", "NATS ADR-21, contexts; nsc docs", &[(Config, "nats/context"), (named("NKEYS_PATH", ".local/share/nats/nsc/keys"), ""), (Home, ".nkeys")]),
+    store("Coder, Convex, Attic", "Coder CLI reference; Convex CLI docs; Attic docs", &[(named("CODER_CONFIG_DIR", ".config/coderv2"), "session"), (Home, ".convex/config.json"), (Config, "attic/config.toml")]),
+    store("Confluent, Redpanda, Temporal", "Confluent CLI; rpk docs, rpk.yaml; Temporal CLI, environment configuration", &[(Home, ".confluent/config.json"), (Config, "rpk/rpk.yaml"), (Config, "temporalio")]),
+    store("Prefect, DVC", "Prefect docs, profiles; dvc config", &[(named("PREFECT_HOME", ".prefect"), "profiles.toml"), (Config, "dvc/config")]),
 
     // Forges.
     store("git", "git-credential-store(1), FILES; git-credential-cache(1); git-config(1), http.cookieFile", &[(Home, ".git-credentials"), (Home, ".gitcookies"), (Config, "git/credentials"), (Home, ".git-credential-cache"), (Cache, "git/credential")]),
@@ -239,6 +252,8 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
         (Data, "networkmanagement"), (Home, ".cert"), (Config, "mullvad"), (Config, "nordvpn"), (Config, "protonvpn"), (Config, "Proton"), (Config, "zerotier")]),
     store("Remote desktops", "Remmina docs; FreeRDP docs; vncpasswd(1)", &[(Config, "remmina"), (Data, "remmina"), (Home, ".remmina"), (Config, "freerdp"), (Home, ".vnc"), (Config, "tigervnc"), (Home, ".config/rustdesk"), (Home, ".anydesk"), (Config, "teamviewer"), (Home, ".putty"), (Config, "putty")]),
     store("File transfer", "FileZilla docs, sitemanager.xml; smbclient(1); davfs2(5)", &[(Config, "filezilla"), (Home, ".filezilla"), (Home, ".smbcredentials"), (Home, ".smb"), (Home, ".davfs2"), (Home, ".ftpconfig"), (Config, "syncthing"), (State, "syncthing"), (Config, "Nextcloud"), (Data, "Nextcloud"), (Config, "transmission-daemon"), (Home, ".duplicacy"), (Home, ".dropbox"), (Home, ".megaCmd"), (Config, "onedrive")]),
+    store("Postman, Insomnia", "Postman and Insomnia docs, local data", &[(Config, "Postman"), (Config, "Insomnia")]),
+    store("IPFS", "Kubo docs, configuration", &[(named("IPFS_PATH", ".ipfs"), "config"), (named("IPFS_PATH", ".ipfs"), "keystore")]),
 
     // Backups and object stores.
     store("rclone, s3cmd, MinIO", "rclone docs, config; s3cmd usage; mc docs", &[(named("RCLONE_CONFIG", ".config/rclone/rclone.conf"), ""), (Config, "rclone"), (Home, ".rclone.conf"), (named("S3CMD_CONFIG", ".s3cfg"), ""), (Home, ".s3ql"), (Home, ".mc/config.json"), (Home, ".mcli"), (Home, ".b2_account_info"), (Config, "b2"), (Home, ".passwd-s3fs"), (named("MC_CONFIG_DIR", ".mc"), "config.json"), (named("B2_ACCOUNT_INFO", ".b2_account_info"), "")]),
