@@ -7,6 +7,7 @@
 
 mod bytes;
 mod command_glob;
+mod command_mistakes;
 mod denied_paths;
 mod guard;
 mod lifted_paths;

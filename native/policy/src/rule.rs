@@ -1,5 +1,6 @@
 //! One rule: a tool's canonical name, optionally with a pattern.
 
+use super::command_mistakes::check_reach;
 use super::pattern::RulePattern;
 use super::permission_request::{CommandLine, FilePath, Operand};
 use super::text::Examples;
@@ -82,7 +83,7 @@ impl PermissionRule {
     /// Checks that a rule that denies or asks is about more than exactly its text.
     pub(super) fn check_reach(&self) -> Result<()> {
         let Some(pattern) = self.command() else { return Ok(()) };
-        pattern.check_reach().map_err(|why| malformed(&self.text, &why))
+        check_reach(pattern).map_err(|why| malformed(&self.text, &why))
     }
 
     /// The pattern of a rule about files; without one in the rule, every file.

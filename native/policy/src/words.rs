@@ -1,7 +1,7 @@
 //! Patterns of commands: exact, prefix (`git:*`), glob.
 
 use super::command_glob::CommandGlob;
-use super::rule::code;
+use super::command_mistakes::{UNEXPANDED, check_marks, check_program, has_alternatives};
 use crate::bytes;
 use beamai_bash_reader::{BLANKS, Invocation, Word, globs, system_name, trimmed, words};
 use std::path::Path;
@@ -27,26 +27,6 @@ pub(super) enum Certainty {
     Maybe,
     Surely,
 }
-
-const UNEXPANDED: &str = "a rule is about words after their expansion; write what it comes to, in one rule for each \
-                          alternative, or ~/ for the home directory";
-
-const COMPOUND: &str = "a rule that denies or asks is about a name and arguments; write one rule for each program, and quotes around \
-                        what bash would act on, as in curl 'a&b'*";
-
-const QUOTED: &str = "quotes around a program and its arguments make one word of them; write them without";
-
-const EXPRESSION: &str =
-    "regular expressions are not understood; write a program and its arguments, as in rm:* or rm *";
-
-const TIMED: &str = "bash has no program time but a word before any command; write the rule for that command, and /usr/bin/time for the \
-                     program";
-
-/// Words at which bash starts no program: a rule cannot begin with them.
-const RESERVED: [&str; 20] = [
-    "!", "{", "}", "[[", "((", "if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done",
-    "case", "esac", "select", "function", "coproc",
-];
 
 /// Programs whose first operand is their subcommand. Elsewhere any operand can be the one that a rule means.
 const WITH_SUBCOMMANDS: [&str; 5] = ["cargo", "git", "go", "kubectl", "npm"];
@@ -104,43 +84,6 @@ impl CommandPattern {
             Some(None) if text.contains(['*', '?']) => Err(UNEXPANDED.into()),
             // Only a name and arguments can be a pattern for others.
             _ => Ok(Self::Whole(text.to_owned())),
-        }
-    }
-
-    /// Checks the pattern of a rule that denies or asks: it has to be about a program, because one for exactly a text is passed by a blank.
-    ///
-    /// # Errors
-    /// The problem, as the end of a sentence.
-    pub(super) fn check_reach(&self) -> Result<(), String> {
-        match self {
-            Self::Exact { words, text } => {
-                check_program(text.split(BLANKS).next().unwrap_or_default())?;
-                if words[0].contains(BLANKS) && !words[0].contains('/') {
-                    return Err(QUOTED.into());
-                }
-                if has_alternatives(text) {
-                    return Err(UNEXPANDED.into());
-                }
-            }
-            Self::Prefix(words) => check_last(words)?,
-            Self::Glob(_) | Self::Whole(_) => {}
-        }
-        if self.ends_expression() {
-            return Err(EXPRESSION.into());
-        }
-        match self {
-            Self::Whole(_) => Err(COMPOUND.into()),
-            _ if self.name() == Some("time") => Err(TIMED.into()),
-            _ => Ok(()),
-        }
-    }
-
-    /// Whether it ends as a regular expression does.
-    fn ends_expression(&self) -> bool {
-        match self {
-            Self::Exact { text, .. } => text.ends_with('$'),
-            Self::Glob(glob) => glob.text().ends_with('$'),
-            Self::Prefix(_) | Self::Whole(_) => false,
         }
     }
 
@@ -261,70 +204,6 @@ impl CommandPattern {
     }
 }
 
-/// Checks that no mark of the language of rules is in the name of a program.
-fn check_marks(name: &str) -> Result<(), String> {
-    match name.contains([':', ',']) {
-        false => Ok(()),
-        true => Err(format!(
-            "{name} is no program; write the program and its arguments before :*, as in git:* or npm run:*, and one rule for each program"
-        )),
-    }
-}
-
-/// Checks that the last word before `:*` can be a whole one.
-fn check_last(words: &[String]) -> Result<(), String> {
-    match words {
-        [_, .., last] if last.ends_with('=') || last.len() > 1 && last.ends_with('/') => Err(format!(
-            ":* stands for further words, not for the rest of {last:?}; write {last}* for what begins with it"
-        )),
-        _ => Ok(()),
-    }
-}
-
-/// Whether braces in a text have alternatives.
-fn has_alternatives(text: &str) -> bool {
-    globs(text, Some("/")).is_some_and(|words| words.contains(&None)) && plain(text, Some("/")).is_some()
-}
-
-/// Checks that the first word of a rule can be the name of a program, and for what a rule does not expand.
-fn check_program(name: &str) -> Result<(), String> {
-    if let Some(space) = name.chars().find(|char| char.is_whitespace() && !char.is_ascii()) {
-        return Err(format!(
-            "it has {}, a space that separates no words; write an ordinary one",
-            code(space)
-        ));
-    }
-    check_marks(name)?;
-    if matches!(name, "''" | "\"\"" | "/" | "." | ".." | "~") || name.ends_with('/') {
-        return Err(format!("{name} is no program"));
-    }
-    let variable = name.split(['=', '+', '[']).next().unwrap_or_default();
-    let is_assignment = name.contains('=')
-        && variable.starts_with(|char: char| char.is_ascii_alphabetic() || char == '_')
-        && variable.chars().all(|char| char.is_ascii_alphanumeric() || char == '_');
-    if is_assignment || RESERVED.contains(&name) {
-        return Err(format!(
-            "{name} is no program; a rule is about one program and its arguments, whatever stands before it"
-        ));
-    }
-    if name.contains('{') && name.contains(',') {
-        return Err("braces are no alternatives in a rule about commands; write one rule for each".into());
-    }
-    if name.starts_with('$') {
-        return Err(UNEXPANDED.into());
-    }
-    let has_escaped_letter = |text: &str| {
-        text.split('\\').skip(1).any(|rest| rest.starts_with(|char: char| char.is_ascii_alphanumeric()))
-    };
-    // Before the first letter, a backslash keeps bash from taking an alias.
-    if name.starts_with(['^', '!']) || has_escaped_letter(name.strip_prefix('\\').unwrap_or(name)) {
-        return Err(format!(
-            "{name} is no program: regular expressions are not understood; write rm:* or rm *"
-        ));
-    }
-    Ok(())
-}
-
 /// Whether the first word is this name, or the last component of this path.
 fn is_named(wanted: &[String], name: &str) -> bool {
     wanted[0] == name || name.rsplit('/').next() == Some(&wanted[0])
@@ -407,12 +286,13 @@ fn is_long(text: &str, wanted: &str) -> bool {
 }
 
 /// The words of a text that consists of a name and arguments without other expansions than tildes.
-fn plain(text: &str, home: Option<&str>) -> Option<Vec<String>> {
+pub(super) fn plain(text: &str, home: Option<&str>) -> Option<Vec<String>> {
     words(text, home)?.iter().map(Word::text).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::command_mistakes::check_reach;
     use super::*;
     use beamai_bash_reader::analyse;
 
@@ -515,7 +395,7 @@ mod tests {
             ("@(a|b)", true),
         ] {
             let pattern = CommandPattern::new(rule, HOME).unwrap();
-            assert_eq!(pattern.check_reach().is_err(), is_error, "{rule}");
+            assert_eq!(check_reach(&pattern).is_err(), is_error, "{rule}");
         }
         assert!(
             CommandPattern::new("rm a #b:*", HOME).is_err() && CommandPattern::new("rm\0:*", HOME).is_err()
