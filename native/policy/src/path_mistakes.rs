@@ -97,7 +97,7 @@ fn is_expression(text: &str, seen: &str) -> bool {
         }
         rest = if *first == b'\\' { after.get(1..).unwrap_or_default() } else { after };
     }
-    ["?(", "*(", "+(", "@(", "!(", ".+", "]+"].iter().any(|mark| seen.contains(mark))
+    text.contains("\\**") || ["?(", "*(", "+(", "@(", "!(", ".+", "]+"].iter().any(|mark| seen.contains(mark))
 }
 
 /// Whether `**` is a part of a name in a path, where it would be like `*`.

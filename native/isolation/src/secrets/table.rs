@@ -108,6 +108,7 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
     store("MLflow, ClearML", "MLflow source, mlflow/utils/credentials.py; ClearML docs, clearml.conf", &[(Home, ".mlflow/credentials"), (named("CLEARML_CONFIG_FILE", "clearml.conf"), "")]),
     store("Vast.ai, RunPod, E2B, Truss", "Vast.ai CLI, authentication; runpodctl README; E2B CLI docs; Truss docs", &[(Config, "vastai/vast_api_key"), (Home, ".vast_api_key"), (Home, ".runpod/config.toml"),
         (Home, ".e2b/config.json"), (Home, ".trussrc")]),
+    store("Fabric, Daytona", "fabric README, setup; Daytona CLI docs", &[(Config, "fabric/.env"), (Config, "daytona/config.json")]),
 
     // Browsers, in their own places and in those of snap and flatpak.
     store("Firefox and its kin", "Mozilla support, profiles", &[
@@ -252,7 +253,8 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
         (Data, "networkmanagement"), (Home, ".cert"), (Config, "mullvad"), (Config, "nordvpn"), (Config, "protonvpn"), (Config, "Proton"), (Config, "zerotier")]),
     store("Remote desktops", "Remmina docs; FreeRDP docs; vncpasswd(1)", &[(Config, "remmina"), (Data, "remmina"), (Home, ".remmina"), (Config, "freerdp"), (Home, ".vnc"), (Config, "tigervnc"), (Home, ".config/rustdesk"), (Home, ".anydesk"), (Config, "teamviewer"), (Home, ".putty"), (Config, "putty")]),
     store("File transfer", "FileZilla docs, sitemanager.xml; smbclient(1); davfs2(5)", &[(Config, "filezilla"), (Home, ".filezilla"), (Home, ".smbcredentials"), (Home, ".smb"), (Home, ".davfs2"), (Home, ".ftpconfig"), (Config, "syncthing"), (State, "syncthing"), (Config, "Nextcloud"), (Data, "Nextcloud"), (Config, "transmission-daemon"), (Home, ".duplicacy"), (Home, ".dropbox"), (Home, ".megaCmd"), (Config, "onedrive")]),
-    store("Postman, Insomnia", "Postman and Insomnia docs, local data", &[(Config, "Postman"), (Config, "Insomnia")]),
+    store("Postman, Insomnia, HTTPie", "Postman and Insomnia docs, local data; HTTPie docs, sessions", &[(Config, "Postman"), (Config, "Insomnia"), (named("HTTPIE_CONFIG_DIR", ".config/httpie"), "sessions")]),
+    store("toot, spotify-player", "toot docs, settings; spotify-player README", &[(Config, "toot/config.json"), (Cache, "spotify-player/credentials.json")]),
     store("IPFS", "Kubo docs, configuration", &[(named("IPFS_PATH", ".ipfs"), "config"), (named("IPFS_PATH", ".ipfs"), "keystore")]),
 
     // Backups and object stores.

@@ -73,6 +73,7 @@ fn a_malformed_rule_is_an_error_that_says_what_is_accepted() {
         ("Read(.*\\.pem)", "regular expressions"),
         ("Read(id_\\w+)", "regular expressions"),
         ("Read(secrets\\key)", "regular expressions"),
+        ("Read(secrets\\**)", "regular expressions"),
         ("Read(.env.[a-z]+)", "regular expressions"),
         ("Read(*.y?(a)ml)", "regular expressions"),
         ("Read(a/!(x))", "extended globs"),
