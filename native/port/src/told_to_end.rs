@@ -12,7 +12,7 @@ use tokio::signal::unix::{SignalKind, signal};
 #[cfg(target_os = "linux")]
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long a call may take to print its result after its command has ended.
-const PRINTING: Duration = Duration::from_secs(2);
+const PRINTING: Duration = Duration::from_secs(5);
 
 /// The signal that has ended a call; zero for none.
 static SIGNAL: AtomicU8 = AtomicU8::new(0);
@@ -82,7 +82,7 @@ pub(crate) fn exit_code() -> Option<ExitCode> {
 }
 
 /// Ends all commands and servers, and waits until what they left is removed. Nothing can be started any more. Returns
-/// whether anything was running.
+/// whether anything was ever running.
 #[cfg(target_os = "linux")]
 pub(crate) fn end_commands() -> bool {
     let (had_any, all_ended) = beamai_process::end_all(PATIENCE);

@@ -21,12 +21,12 @@ struct RunningPrograms {
 }
 
 /// Kills all programs that may leave something to remove, and waits until it is removed. No more can be started. Returns
-/// whether there were any, and whether all have ended in time.
+/// whether any was ever started, which may have ended meanwhile, and whether all have ended in time.
 pub fn end_all(patience: Duration) -> (bool, bool) {
     let mut running = lock();
     running.is_ending = true;
     running.controls.values().flatten().for_each(kill);
-    let had_any = !running.controls.is_empty();
+    let had_any = running.next > 0;
     let waited = ENDED.wait_timeout_while(running, patience, |running| !running.controls.is_empty());
     let all_ended = waited.unwrap_or_else(PoisonError::into_inner).0.controls.is_empty();
     (had_any, all_ended)
