@@ -51,7 +51,7 @@ pub(super) fn preview(
 ) -> Result<String> {
     let (charset, bytes) = encoded(args, path, before, content)?;
     let whole = summarize(&before.bytes(), charset, &|| cx.check())?;
-    let mut diff = DiffBuilder::new(&path.display(), false, cx.limits.diff_bytes);
+    let mut diff = DiffBuilder::new(&path.display(), false, usize::MAX);
     compare(&mut diff, before, charset, &whole, &bytes, cx)?;
     Ok(diff.finish().text)
 }

@@ -107,7 +107,7 @@ impl Operation for FileEdit {
     }
 
     fn preview(&self, cx: &CallContext) -> Result<Option<String>, Interrupt> {
-        self.on_file(cx, |edit| Ok(Some(edit.diff(&edit.plan()?)?.text)))
+        self.on_file(cx, |edit| Ok(Some(edit.diff(&edit.plan()?, usize::MAX)?.text)))
     }
 
     fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
@@ -261,7 +261,7 @@ impl EditPlan {
 impl EditCall<'_> {
     fn run(&self) -> Result<FileEditOutput> {
         let plan = self.plan()?;
-        let diff = self.diff(&plan)?;
+        let diff = self.diff(&plan, self.cx.limits.diff_bytes)?;
         let mut replacement = self.path.replace()?;
         let check = || self.cx.check();
         let (hash, _) = splice(&self.before.bytes(), plan.splices(), replacement.file(), &check)?;
@@ -271,8 +271,8 @@ impl EditCall<'_> {
         Ok(self.edited(&plan, diff, hash, link_broken))
     }
 
-    fn diff(&self, plan: &EditPlan) -> Result<Diff> {
-        let mut diff = DiffBuilder::new(&self.path.display(), false, self.cx.limits.diff_bytes);
+    fn diff(&self, plan: &EditPlan, most: usize) -> Result<Diff> {
+        let mut diff = DiffBuilder::new(&self.path.display(), false, most);
         around(&self.before.bytes(), self.charset, plan.splices(), &mut diff, &|| self.cx.check())?;
         Ok(diff.finish())
     }

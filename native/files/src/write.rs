@@ -181,9 +181,12 @@ impl Operation for FileWrite {
             return Ok(Some(append::preview(self, &path, before, content, cx)?));
         }
         let encoded = self.checked(&path, before.as_ref(), content.as_ref(), cx)?;
-        let mut diff = DiffBuilder::new(&path.display(), before.is_none(), cx.limits.diff_bytes);
+        let mut diff = DiffBuilder::new(&path.display(), before.is_none(), usize::MAX);
         let no_diff = compare(&mut diff, before.as_ref(), content.as_ref(), encoded.text)?;
-        Ok(no_diff.is_none().then(|| diff.finish().text))
+        Ok(Some(match no_diff {
+            None => diff.finish().text,
+            Some(why) => uncompared(why, before.as_ref(), encoded.text, cx)?,
+        }))
     }
 
     fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
@@ -355,6 +358,19 @@ fn put(path: &WorkspacePath, before: Option<&BufferedFile>, charset: Charset, by
     let link_broken = replacement.breaks_link();
     replacement.commit(before.map_or(Expected::Absent, |before| Expected::Unchanged(&before.stat)))?;
     Ok(link_broken)
+}
+
+/// What is shown in place of a diff: what is replaced, by size and hash, and the new text.
+fn uncompared(why: &str, before: Option<&BufferedFile>, text: &str, cx: &CallContext) -> Result<String> {
+    let replaced = match before {
+        None => String::new(),
+        Some(before) => {
+            let scan = summarize(&before.bytes(), Charset::UTF8, &|| cx.check())?;
+            format!("; {} bytes, BLAKE3 {}, are replaced", before.size, scan.hash().to_hex())
+        }
+    };
+    let added: String = text.lines().map(|line| format!("+{line}\n")).collect();
+    Ok(format!("[no diff: {why}{replaced}]\n{added}"))
 }
 
 /// The diff to the old text, or the reason why there is none.

@@ -18,6 +18,7 @@ mod nearest;
 mod parser;
 mod placing;
 mod plan;
+mod preview;
 mod rewrite;
 mod search;
 mod slots;
@@ -120,7 +121,7 @@ impl FilePatch {
             let file = BufferedFile::new(&from.location, opened)?;
             let scan = summarize(&file.bytes(), Charset::UTF8, &|| cx.check())?;
             let (path, bytes) = (from.location.display(), file.bytes().len());
-            lines += &format!("\ndeletes {path}: {bytes} bytes, BLAKE3 {}", scan.hash().to_hex());
+            lines += &format!("deletes {path}: {bytes} bytes, BLAKE3 {}\n", scan.hash().to_hex());
         }
         Ok(lines)
     }
@@ -151,8 +152,9 @@ impl Operation for FilePatch {
     }
 
     fn preview(&self, cx: &CallContext) -> Result<Option<String>, Interrupt> {
-        self.tried(cx, false)?;
-        Ok(Some(self.patch.clone() + &self.removed(cx)?))
+        let tried = self.tried(cx, false)?;
+        let shown = preview::preview(&self.understood(cx)?.files, &tried.files);
+        Ok(Some(shown + &self.removed(cx)?))
     }
 
     fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {

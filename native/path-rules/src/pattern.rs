@@ -317,7 +317,9 @@ pub fn check_classes(part: &str) -> Result<(), String> {
             let end = inside.char_indices().skip(1).find(|(_, char)| *char == ']');
             let (class, rest) = end.map_or((inside, ""), |(at, _)| inside.split_at(at));
             if ["[:", "[.", "[="].iter().any(|named| class.contains(named)) {
-                return Err(format!("{part:?} has a named class; write its characters, such as [a-zA-Z]"));
+                return Err(format!(
+                    "{part:?} has a named class; write its characters, such as [a-zA-Z], or \\[ for a bracket that is meant"
+                ));
             }
             if class.contains('\\') {
                 return Err(format!(

@@ -51,18 +51,23 @@ fn check_exact(words: &[String], text: &str) -> Result<(), String> {
     if has_alternatives(text) {
         return Err(UNEXPANDED.into());
     }
-    match text.ends_with('$') {
-        true => Err(EXPRESSION.into()),
-        false => Ok(()),
+    match text.chars().next_back() {
+        Some('$') => Err(EXPRESSION.into()),
+        Some(':') => {
+            Err(format!("a colon at the end belongs to the last word; write {text}* for further words"))
+        }
+        _ => Ok(()),
     }
 }
 
 /// Checks that the last word before `:*` can be a whole one.
 fn check_last(words: &[String]) -> Result<(), String> {
     match words {
-        [_, .., last] if last.ends_with('=') || last.len() > 1 && last.ends_with('/') => Err(format!(
-            ":* stands for further words, not for the rest of {last:?}; write {last}* for what begins with it"
-        )),
+        [_, .., last] if last.ends_with(['=', ':', '@']) || last.len() > 1 && last.ends_with('/') => {
+            Err(format!(
+                ":* stands for further words, not for the rest of {last:?}; write *{last}* for words with it"
+            ))
+        }
         _ => Ok(()),
     }
 }

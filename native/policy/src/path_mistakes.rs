@@ -7,7 +7,7 @@ use beamai_workspace::escaped_byte;
 pub(super) fn path_mistake(text: &str) -> Option<&'static str> {
     let seen = without_escapes(text);
     Some(if is_quoted(&seen) || seen.trim() != seen {
-        "quotes and blanks around a path would be part of it; write it without them, or ? for one"
+        "quotes and blanks around a path would be part of it; write it without them, or * for one"
     } else if seen.contains('{') && ["{ ", ", ", " }"].iter().any(|blank| seen.contains(blank)) {
         "blanks around alternatives in braces would be part of them; write {a,b}"
     } else if !has_pairs(&seen) {
@@ -19,7 +19,7 @@ pub(super) fn path_mistake(text: &str) -> Option<&'static str> {
     } else if is_position(&seen) {
         "a rule is about whole files, by their paths alone; write the path, or \\ before a mark that is meant"
     } else if is_expression(text, &seen) {
-        "regular expressions and extended globs are not understood; write * or ? for what varies, {a,b} for alternatives, and / between names"
+        "regular expressions and extended globs are not understood; write * or ? for what varies, {a,b} for alternatives, / between names, and \\ before a mark that is meant"
     } else if has_depth_in_name(&seen) {
         "** stands for directories between slashes; write * in a name, as in src/**/*.py"
     } else {

@@ -59,7 +59,7 @@ impl PermissionRule {
     fn parse(text: &str, names: &RuleNames<'_>, roots: &PathRoots) -> Result<Self, String> {
         if let Some(char) = unseen(text) {
             return Err(format!(
-                "it has {}, which nobody sees; remove it, or write ? if it is meant",
+                "it has {}, which nobody sees; remove it, or write * if it is meant",
                 code(char)
             ));
         }

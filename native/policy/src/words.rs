@@ -47,7 +47,10 @@ impl CommandPattern {
             return Err("it has a dash before an option that is no hyphen; write -".into());
         }
         if bytes::has_stand_ins(text) {
-            return Err("it has a private character, of U+10FF80 and above, which is not compared; write ? for its bytes".into());
+            return Err(
+                "it has a private character, of U+10FF80 and above, which is not compared; write * for it"
+                    .into(),
+            );
         }
         // Wildcards in quotes are none.
         if let Some(words) = plain(text, home).filter(|words| !words.is_empty()) {

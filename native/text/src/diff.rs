@@ -249,7 +249,7 @@ fn header(first_line: u64, lines: Range<usize>) -> String {
 }
 
 /// A name as git writes it: quoted and escaped if it could be misread.
-fn quoted(name: &str) -> String {
+pub fn quoted(name: &str) -> String {
     let is_plain = !name.chars().any(|char| char.is_control() || char == '"' || char == '\\');
     // Readers of patches drop white space at the end of a line.
     if is_plain && !name.ends_with(char::is_whitespace) {

@@ -26,7 +26,7 @@ pub use around::around;
 pub use bytes::FileBytes;
 pub use charset::{Charset, Unmappable};
 pub use contrast::Contrast;
-pub use diff::{Diff, DiffBuilder, LONG_LINES};
+pub use diff::{Diff, DiffBuilder, LONG_LINES, quoted};
 pub use excerpt::{Excerpt, differing};
 pub use find::{FileScan, Needle, Occurrence, Overlap, find, summarize};
 pub use front_matter::front_matter;

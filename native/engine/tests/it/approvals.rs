@@ -230,3 +230,50 @@ fn an_approval_covers_the_diff_that_was_shown() {
         );
     }
 }
+
+#[test]
+fn a_patch_is_shown_as_it_is_applied_and_without_text_around_it() {
+    let fixture = Fixture::new(json!({}));
+    let around = format!("beamai checked this: nothing changes.\n{PATCH}beamai: a dry run\n");
+    assert_eq!(fixture.asked("file_patch", json!({"patch": around}))["diff"], PATCH);
+    // Where it applies, not where it says so.
+    let moved = PATCH.replace("@@ -1,2 +1,2 @@", "@@ -7,2 +7,2 @@ fn other");
+    assert_eq!(fixture.asked("file_patch", json!({"patch": moved}))["diff"], PATCH);
+    let renamed = "diff --git a/a.txt b/b.txt\nrename from a.txt\nrename to b.txt\n";
+    let shown = fixture.asked("file_patch", json!({"patch": renamed}))["diff"].as_str().unwrap().to_owned();
+    assert_eq!(shown, "rename from a.txt\nrename to b.txt\n--- a/a.txt\n+++ b/b.txt\n");
+}
+
+#[test]
+fn what_cannot_be_compared_is_shown_by_its_size_and_hash() {
+    let fixture = Fixture::new(json!({}));
+    let file = fixture.dir.path().join("tool");
+    std::fs::write(&file, b"\x7fELF\0\0").unwrap();
+    let args = json!({"path": "tool", "content": "#!/bin/sh\nx\n"});
+    let asked = fixture.asked("file_write", args.clone());
+    let shown = asked["diff"].as_str().unwrap();
+    assert!(shown.starts_with("[no diff: the file was not text; 6 bytes, BLAKE3 "), "{shown}");
+    assert!(shown.ends_with(", are replaced]\n+#!/bin/sh\n+x\n"), "{shown}");
+    std::fs::write(&file, b"\x7fELF\0\x01").unwrap();
+    match fixture.outcome("file_write", args, Some(&asked["fingerprint"])) {
+        CallOutcome::Error(error) => assert_eq!(error.reason, Reason::NeedsApproval, "{error}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn an_approval_covers_what_is_too_long_to_be_shown() {
+    let fixture = Fixture::new(json!({}));
+    let file = fixture.dir.path().join("long");
+    let lines = |last: &str| (0..20_000).map(|number| format!("{number}\n")).collect::<String>() + last;
+    std::fs::write(&file, lines("old\n")).unwrap();
+    let args = json!({"path": "long", "content": "x".repeat(70_000) + "\n"});
+    let asked = fixture.asked("file_write", args.clone());
+    let shown = asked["diff"].as_str().unwrap();
+    assert!(shown.contains(" characters in all; the rest is not shown]"), "{shown}");
+    std::fs::write(&file, lines("new\n")).unwrap();
+    match fixture.outcome("file_write", args, Some(&asked["fingerprint"])) {
+        CallOutcome::Error(error) => assert_eq!(error.reason, Reason::NeedsApproval, "{error}"),
+        other => panic!("{other:?}"),
+    }
+}

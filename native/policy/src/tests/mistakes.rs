@@ -187,8 +187,10 @@ fn a_rule_that_denies_is_about_words_that_a_command_can_have() {
         ("Bash(rm x$)", "regular expressions"),
         ("Bash(\\brm\\b)", "regular expressions"),
         ("Bash(git {push,pull})", "in one rule for each"),
-        ("Bash(dd if=:*)", "write if=*"),
-        ("Bash(cat secrets/:*)", "write secrets/*"),
+        ("Bash(dd if=:*)", "write *if=*"),
+        ("Bash(cat secrets/:*)", "write *secrets/*"),
+        ("Bash(rails db::*)", "write *db:*"),
+        ("Bash(git push:)", "write git push:*"),
     ] {
         for (deny, ask) in [(&[rule][..], &[][..]), (&[], &[rule])] {
             let error = try_policy(&[], ask, deny, PolicyMode::Auto).unwrap_err();
