@@ -41,7 +41,7 @@ pub(super) fn append(
     Ok(written(charset, &bytes, new, diff.finish()))
 }
 
-/// The diff that appending would make, which is shown before somebody is asked: of a file of any size.
+/// The diff that appending would make, for the question about it. There is one for files of any size.
 pub(super) fn preview(
     args: &FileWrite,
     path: &WorkspacePath,

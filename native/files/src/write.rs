@@ -360,7 +360,7 @@ fn put(path: &WorkspacePath, before: Option<&BufferedFile>, charset: Charset, by
     Ok(link_broken)
 }
 
-/// What is shown in place of a diff: what is replaced, by size and hash, and the new text.
+/// Shown where the texts cannot be compared: size and hash of the old file, and the new text.
 fn uncompared(why: &str, before: Option<&BufferedFile>, text: &str, cx: &CallContext) -> Result<String> {
     let replaced = match before {
         None => String::new(),

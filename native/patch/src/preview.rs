@@ -1,4 +1,5 @@
-//! What a person sees before a patch is applied: what was understood of it and where it applies, without the rest of its text.
+//! The diff that a person is asked about before a patch is applied. It is made from the parsed patch, with the lines where its hunks
+//! apply, so that text around the hunks is not shown.
 
 use super::diff::{FileDiff, Hunk, LineTag};
 use super::target::PatchOperation;
