@@ -3,7 +3,9 @@
 use super::buffered_file::{BufferedFile, no_text};
 use super::write::{FileWrite, FileWriteOutput, WriteOperation};
 use beamai_base::{Reason, Result, ToolError};
-use beamai_text::{Charset, ContentKind, Diff, DiffBuilder, FileScan, Splice, around, summarize};
+use beamai_text::{
+    Charset, ContentKind, Diff, DiffBuilder, FileScan, Splice, around, encoding_line, summarize,
+};
 use beamai_tool::CallContext;
 use beamai_workspace::WorkspacePath;
 use rustix::fs::Stat;
@@ -53,7 +55,7 @@ pub(super) fn preview(
     let whole = summarize(&before.bytes(), charset, &|| cx.check())?;
     let mut diff = DiffBuilder::new(&path.display(), false, usize::MAX);
     compare(&mut diff, before, charset, &whole, &bytes, cx)?;
-    Ok(diff.finish().text)
+    Ok(encoding_line(&charset.name()) + &diff.finish().text)
 }
 
 /// The charset of the file, and the content encoded in it.

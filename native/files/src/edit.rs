@@ -6,8 +6,8 @@ use super::{check_hash, expect_hash, is_false, lock, missing, need_to_change, pl
 use beamai_base::{Reason, Result, ToolError};
 use beamai_policy::PermissionRequest;
 use beamai_text::{
-    Charset, Diff, DiffBuilder, FileScan, LineEnding, Needle, Occurrence, Overlap, Splice, around, find,
-    splice, summarize,
+    Charset, Diff, DiffBuilder, FileScan, LineEnding, Needle, Occurrence, Overlap, Splice, around,
+    encoding_line, find, splice, summarize,
 };
 use beamai_tool::{
     CallContext, Interrupt, Operation, Traits,
@@ -107,7 +107,10 @@ impl Operation for FileEdit {
     }
 
     fn preview(&self, cx: &CallContext) -> Result<Option<String>, Interrupt> {
-        self.on_file(cx, |edit| Ok(Some(edit.diff(&edit.plan()?, usize::MAX)?.text)))
+        self.on_file(cx, |edit| {
+            let diff = edit.diff(&edit.plan()?, usize::MAX)?;
+            Ok(Some(encoding_line(&edit.charset.name()) + &diff.text))
+        })
     }
 
     fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {

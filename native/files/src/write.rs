@@ -5,7 +5,9 @@ use super::buffered_file::BufferedFile;
 use super::{append, check_hash, expect_hash, is_false, lock, need_to_change, placeholder, refuse_larger};
 use beamai_base::{Reason, Result, ToolError};
 use beamai_policy::PermissionRequest;
-use beamai_text::{Charset, ContentKind, DiffBuilder, Needle, Overlap, find, placeholders, summarize};
+use beamai_text::{
+    Charset, ContentKind, DiffBuilder, Needle, Overlap, encoding_line, find, placeholders, summarize,
+};
 use beamai_tool::{
     CallContext, Interrupt, Operation, Traits,
     for_model::{Fields, ModelCall, ModelPage},
@@ -183,10 +185,12 @@ impl Operation for FileWrite {
         let encoded = self.checked(&path, before.as_ref(), content.as_ref(), cx)?;
         let mut diff = DiffBuilder::new(&path.display(), before.is_none(), usize::MAX);
         let no_diff = compare(&mut diff, before.as_ref(), content.as_ref(), encoded.text)?;
-        Ok(Some(match no_diff {
+        let shown = match no_diff {
             None => diff.finish().text,
             Some(why) => uncompared(why, before.as_ref(), encoded.text, cx)?,
-        }))
+        };
+        let note = encoded.note.map_or_else(String::new, |note| format!("[{note}]\n"));
+        Ok(Some(note + &encoding_line(&encoded.charset.name()) + &shown))
     }
 
     fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {

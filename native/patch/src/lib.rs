@@ -104,14 +104,22 @@ impl FilePatch {
         Ok(FilePatchOutput { applied: is_applied, files, permissions })
     }
 
-    /// One line for each file that the patch deletes without listing its content: its size and hash, so that an approval covers the
-    /// content.
-    fn removed(&self, cx: &CallContext) -> Result<String> {
+    /// One line for each file that the patch deletes, renames or copies without listing its content: its size and hash, so that an
+    /// approval covers the content.
+    fn whole_files(&self, cx: &CallContext) -> Result<String> {
         let understood = self.understood(cx)?;
         let pairs = understood.files.iter().zip(&understood.targets);
-        let removed = pairs.filter(|(file, _)| matches!(file.change, DiffChange::Remove(_)));
+        let whole = pairs.filter_map(|(file, target)| {
+            let verb = match target.operation {
+                PatchOperation::Deleted if matches!(file.change, DiffChange::Remove(_)) => "deletes",
+                PatchOperation::Renamed => "renames",
+                PatchOperation::Copied => "copies",
+                _ => return None,
+            };
+            Some((verb, target.from.as_ref()?))
+        });
         let mut lines = String::new();
-        for from in removed.filter_map(|(_, target)| target.from.as_ref()) {
+        for (verb, from) in whole {
             let opened = match missing::open(&from.location) {
                 Ok(opened) => opened,
                 // An earlier part of the patch makes it.
@@ -121,7 +129,7 @@ impl FilePatch {
             let file = BufferedFile::new(&from.location, opened)?;
             let scan = summarize(&file.bytes(), Charset::UTF8, &|| cx.check())?;
             let (path, bytes) = (from.location.display(), file.bytes().len());
-            lines += &format!("deletes {path}: {bytes} bytes, BLAKE3 {}\n", scan.hash().to_hex());
+            lines += &format!("{verb} {path}: {bytes} bytes, BLAKE3 {}\n", scan.hash().to_hex());
         }
         Ok(lines)
     }
@@ -154,7 +162,7 @@ impl Operation for FilePatch {
     fn preview(&self, cx: &CallContext) -> Result<Option<String>, Interrupt> {
         let tried = self.tried(cx, false)?;
         let shown = preview::preview(&self.understood(cx)?.files, &tried.files);
-        Ok(Some(shown + &self.removed(cx)?))
+        Ok(Some(shown + &self.whole_files(cx)?))
     }
 
     fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {

@@ -4,7 +4,7 @@
 use super::diff::{FileDiff, Hunk, LineTag};
 use super::target::PatchOperation;
 use super::verdict::{FileVerdict, HunkVerdict};
-use beamai_text::quoted;
+use beamai_text::{encoding_line, quoted};
 
 /// The patch as it is applied.
 pub(super) fn preview(files: &[FileDiff], verdicts: &[FileVerdict]) -> String {
@@ -33,6 +33,7 @@ fn part(file: &FileDiff, verdict: &FileVerdict) -> String {
         Some(true) => "new mode 100755\n",
         Some(false) => "new mode 100644\n",
     };
+    text += &verdict.encoding.as_deref().map_or_else(String::new, encoding_line);
     text += &format!("--- {from}\n+++ {to}\n");
     text.extend(file.hunks.iter().zip(&verdict.hunks).map(|(hunk, verdict)| lines(hunk, verdict)));
     text

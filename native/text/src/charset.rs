@@ -148,6 +148,12 @@ impl Charset {
     }
 }
 
+/// The line above a diff that a person is asked about, with the encoding of the file; empty for UTF-8. In other encodings a
+/// character can have bytes that mean something else to a shell: U+FF0D is `0x81` and a pipe in Shift_JIS.
+pub fn encoding_line(name: &str) -> String {
+    if name == "utf-8" { String::new() } else { format!("[the file is encoded in {name}]\n") }
+}
+
 impl fmt::Debug for Charset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Charset({}{})", self.name(), if self.has_bom { ", bom" } else { "" })

@@ -24,7 +24,7 @@ mod window;
 
 pub use around::around;
 pub use bytes::FileBytes;
-pub use charset::{Charset, Unmappable};
+pub use charset::{Charset, Unmappable, encoding_line};
 pub use contrast::Contrast;
 pub use diff::{Diff, DiffBuilder, LONG_LINES, quoted};
 pub use excerpt::{Excerpt, differing};

@@ -2,6 +2,7 @@
 
 use beamai_base::Reason;
 use beamai_engine::{CallOptions, CallOutcome, CallRequest, Host};
+use beamai_text::Charset;
 use beamai_workspace::Workspace;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -209,11 +210,13 @@ fn a_dry_run_of_a_patch_needs_to_read_the_files_only() {
 #[test]
 fn an_approval_covers_the_diff_that_was_shown() {
     let deletion = "*** Begin Patch\n*** Delete File: a.txt\n*** End Patch\n";
+    let copy = "diff --git a/a.txt b/b.txt\ncopy from a.txt\ncopy to b.txt\n";
     for (tool, args) in [
         ("file_write", json!({"path": "a.txt", "content": "new\n"})),
         ("file_write", json!({"path": "a.txt", "content": "new\n", "mode": "append"})),
         ("file_edit", edit("two")),
         ("file_patch", json!({"patch": deletion})),
+        ("file_patch", json!({"patch": copy})),
     ] {
         let fixture = Fixture::new(json!({}));
         let asked = fixture.asked(tool, args.clone());
@@ -241,7 +244,34 @@ fn a_patch_is_shown_as_it_is_applied_and_without_text_around_it() {
     assert_eq!(fixture.asked("file_patch", json!({"patch": moved}))["diff"], PATCH);
     let renamed = "diff --git a/a.txt b/b.txt\nrename from a.txt\nrename to b.txt\n";
     let shown = fixture.asked("file_patch", json!({"patch": renamed}))["diff"].as_str().unwrap().to_owned();
-    assert_eq!(shown, "rename from a.txt\nrename to b.txt\n--- a/a.txt\n+++ b/b.txt\n");
+    let expected =
+        "rename from a.txt\nrename to b.txt\n--- a/a.txt\n+++ b/b.txt\nrenames a.txt: 8 bytes, BLAKE3 ";
+    assert!(shown.starts_with(expected), "{shown}");
+}
+
+#[test]
+fn the_question_says_the_encoding_of_a_file_that_is_not_utf_8() {
+    let fixture = Fixture::new(json!({}));
+    let shift_jis = Charset::labelled("shift_jis", b"").unwrap();
+    let japanese = shift_jis.encode("# これは日本語のスクリプトです。\necho 一\n").unwrap();
+    std::fs::write(fixture.dir.path().join("j.sh"), &japanese).unwrap();
+    // In Shift_JIS, a wide hyphen is the byte 0x81 and a pipe.
+    let patch = "--- a/j.sh\n+++ b/j.sh\n@@ -2 +2 @@\n-echo 一\n+echo 一 － sh\n";
+    for (tool, args, line) in [
+        ("file_edit", json!({"path": "j.sh", "old_string": "echo 一", "new_string": "echo 一 － sh"}), 1),
+        ("file_write", json!({"path": "j.sh", "content": "echo － sh\n"}), 1),
+        ("file_write", json!({"path": "j.sh", "content": "echo － sh\n", "mode": "append"}), 1),
+        ("file_patch", json!({"patch": patch}), 1),
+        ("file_write", json!({"path": "j.sh", "content": "echo 😀\n"}), 0),
+    ] {
+        let asked = fixture.asked(tool, args);
+        let shown = asked["diff"].as_str().unwrap();
+        let expected = [
+            "[written as utf-8: shift_jis, in which the file was,",
+            "[the file is encoded in shift_jis]\n--- ",
+        ];
+        assert!(shown.starts_with(expected[line]), "{tool}: {shown}");
+    }
 }
 
 #[test]
