@@ -58,7 +58,7 @@ ask_user(Questions) ->
 ask([], Answers) ->
     {ok, Answers};
 ask([#{<<"question">> := Text} = Question | Rest], Answers) ->
-    say("~ts~n", [printable(Text)]),
+    say("The model asks: ~ts~n", [indented(Text)]),
     _ = lists:foldl(fun option/2, 1, maps:get(<<"options">>, Question, [])),
     case line("> ") of
         {ok, <<>>} -> ask([Question | Rest], Answers);
@@ -67,8 +67,12 @@ ask([#{<<"question">> := Text} = Question | Rest], Answers) ->
     end.
 
 option(#{<<"label">> := Label, <<"description">> := Description}, Number) ->
-    say("  ~b. ~ts~ts  ~ts~n", [Number, printable(Label), recommended(Number, Label), printable(Description)]),
+    say("  ~b. ~ts~ts  ~ts~n", [Number, indented(Label), recommended(Number, Label), indented(Description)]),
     Number + 1.
+
+%% With all lines but the first indented, so that no line of a model's text looks like one of ours.
+indented(Text) ->
+    string:replace(printable(Text), "\n", "\n      ", all).
 
 %% The first option is the recommended one; some models already write that into its label.
 recommended(1, Label) ->

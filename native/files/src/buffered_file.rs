@@ -10,7 +10,8 @@ use std::fs::File;
 /// An open file, with its content if it is small.
 #[derive(Debug)]
 pub struct BufferedFile {
-    pub(super) stat: Stat,
+    /// Its metadata when it was opened.
+    pub stat: Stat,
     pub(super) size: u64,
     file: File,
     content: Option<Vec<u8>>,

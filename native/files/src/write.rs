@@ -21,6 +21,10 @@ use std::io::Write;
 /// Maximum size in bytes of texts that are compared for a diff.
 const COMPARED: u64 = super::IN_MEMORY;
 
+/// Why a diff does not show all that a new text changes in a file.
+const UNSHOWN: &str =
+    "bytes that the file's encoding does not have, or has in another form, are replaced as well";
+
 /// Number of attempts if another program keeps changing the file.
 pub(super) const TRIES: usize = 10;
 
@@ -184,10 +188,9 @@ impl Operation for FileWrite {
         }
         let encoded = self.checked(&path, before.as_ref(), content.as_ref(), cx)?;
         let mut diff = DiffBuilder::new(&path.display(), before.is_none(), usize::MAX);
-        let no_diff = compare(&mut diff, before.as_ref(), content.as_ref(), encoded.text)?;
-        let shown = match no_diff {
-            None => diff.finish().text,
-            Some(why) => uncompared(why, before.as_ref(), encoded.text, cx)?,
+        let shown = match compare(&mut diff, before.as_ref(), content.as_ref(), encoded.text)? {
+            TextComparison::Whole | TextComparison::Lossy => diff.finish().text,
+            TextComparison::None(why) => uncompared(why, before.as_ref(), encoded.text, cx)?,
         };
         let note = encoded.note.map_or_else(String::new, |note| format!("[{note}]\n"));
         Ok(Some(note + &encoding_line(&encoded.charset.name()) + &shown))
@@ -248,19 +251,24 @@ impl FileWrite {
     ) -> Result<FileWriteOutput> {
         let EncodedContent { charset, text, bytes, note } = self.checked(path, before, content, cx)?;
         let mut diff = DiffBuilder::new(&path.display(), before.is_none(), cx.limits.diff_bytes);
-        let no_diff = compare(&mut diff, before, content, text)?;
+        let compared = compare(&mut diff, before, content, text)?;
         let hash = blake3::Hasher::new().update(charset.bom()).update(&bytes).finalize();
         let link_broken = put(path, before, charset, &bytes)?;
         cx.seen_files.wrote(path, Some(hash));
         let diff = diff.finish();
-        let note = note.or_else(|| no_diff.map(|why| format!("no diff: {why}")));
+        let note = note.or_else(|| match compared {
+            TextComparison::Whole => None,
+            TextComparison::Lossy => Some(UNSHOWN.to_owned()),
+            TextComparison::None(why) => Some(format!("no diff: {why}")),
+        });
+        let has_diff = !matches!(compared, TextComparison::None(_));
         Ok(FileWriteOutput {
             operation: if before.is_some() { WriteOperation::Updated } else { WriteOperation::Created },
             bytes_written: (charset.bom().len() + bytes.len()) as u64,
-            additions: diff.additions.filter(|_| no_diff.is_none()),
-            deletions: diff.deletions.filter(|_| no_diff.is_none()),
+            additions: diff.additions.filter(|_| has_diff),
+            deletions: diff.deletions.filter(|_| has_diff),
             diff_truncated: diff.is_truncated,
-            diff: no_diff.is_none().then_some(diff.text),
+            diff: has_diff.then_some(diff.text),
             hash: Some(hash.to_hex().to_string()),
             encoding: charset.name(),
             link_broken,
@@ -377,27 +385,44 @@ fn uncompared(why: &str, before: Option<&BufferedFile>, text: &str, cx: &CallCon
     Ok(format!("[no diff: {why}{replaced}]\n{added}"))
 }
 
-/// The diff to the old text, or the reason why there is none.
+/// How far a diff of a file and its new text goes.
+enum TextComparison {
+    Whole,
+    /// The text is compared, but its bytes do not all come from the text.
+    Lossy,
+    /// There is no diff, for this reason.
+    None(&'static str),
+}
+
+/// Adds the difference to the old text.
 fn compare(
     diff: &mut DiffBuilder,
     before: Option<&BufferedFile>,
     content: Option<&ContentKind>,
     text: &str,
-) -> Result<Option<&'static str>> {
+) -> Result<TextComparison> {
     let old_size = before.map_or(0, |before| before.size);
     if old_size > COMPARED || text.len() as u64 > COMPARED {
-        return Ok(Some("the texts are too large to be compared"));
+        return Ok(TextComparison::None("the texts are too large to be compared"));
     }
     let Some(before) = before else {
         diff.compare("", text);
-        return Ok(None);
+        return Ok(TextComparison::Whole);
     };
-    let Some(ContentKind::Text(charset)) = content else { return Ok(Some("the file was not text")) };
+    let Some(ContentKind::Text(charset)) = content else {
+        return Ok(TextComparison::None("the file was not text"));
+    };
     let mut scratch = Vec::new();
     let bytes = before.bytes();
     let old = bytes.read(charset.bom().len() as u64..old_size, &mut scratch)?;
-    diff.compare(&charset.decode(old).0, text);
-    Ok(None)
+    let (shown, has_errors) = charset.decode(old);
+    diff.compare(&shown, text);
+    let is_whole = !has_errors && charset.encode(&shown).is_ok_and(|again| *again == *old);
+    if is_whole {
+        return Ok(TextComparison::Whole);
+    }
+    diff.leave_out(UNSHOWN);
+    Ok(TextComparison::Lossy)
 }
 
 fn gone(path: &WorkspacePath) -> ToolError {

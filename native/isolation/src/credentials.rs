@@ -68,6 +68,11 @@ impl HostCredentials {
         origin.map_or(&[], |origin| &origin.headers)
     }
 
+    /// Whether there are headers for some port of a name.
+    pub fn has_any_at(&self, host: &str) -> bool {
+        self.0.iter().any(|origin| origin.to.host() == host)
+    }
+
     /// Whether there are headers for a destination, by HTTPS or in clear text.
     pub fn has_any_for(&self, to: &Destination) -> bool {
         self.0.iter().any(|origin| origin.to == *to)

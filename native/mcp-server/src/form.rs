@@ -1,6 +1,6 @@
 //! Forms for a client's user, and their results.
 
-use beamai_text::{one_line, printable};
+use beamai_text::{indented, one_line, printable};
 use beamai_tool::question::{Answer, Answers, Choice, Question};
 use rmcp::model::{ElicitResult, ElicitationAction, ElicitationSchema};
 use serde_json::{Map, Value, json};
@@ -97,7 +97,7 @@ pub(crate) fn questions(tool: &str, questions: &[Question], has_lists: bool) -> 
     for (key, question) in keys().zip(&questions) {
         if question.options.is_empty() {
             required.push(key.clone());
-            fields.insert(key, text(question, &question.question));
+            fields.insert(key, text(question, &indented(&question.question)));
             continue;
         }
         let other =
@@ -105,9 +105,7 @@ pub(crate) fn questions(tool: &str, questions: &[Question], has_lists: bool) -> 
         fields.insert(key.clone(), choice(question, has_lists));
         fields.insert(other_key(&key), other);
     }
-    // Indented, so that no line of a model's text looks like a request for an approval.
-    let texts =
-        questions.iter().map(|one| one.question.replace('\n', "\n  ")).collect::<Vec<_>>().join("\n  ");
+    let texts = questions.iter().map(|one| indented(&one.question)).collect::<Vec<_>>().join("\n      ");
     form(format!("{WHO}, in its tool {tool}, asks: {texts}"), fields, &required)
 }
 
@@ -183,9 +181,9 @@ fn text(question: &Question, description: &str) -> Value {
 }
 
 fn choice(question: &Question, has_lists: bool) -> Value {
-    let mut description = question.question.clone();
+    let mut description = indented(&question.question);
     for choice in &question.options {
-        description += &format!("\n- {}: {}", choice.label, choice.description);
+        description += &format!("\n- {}: {}", indented(&choice.label), indented(&choice.description));
     }
     let labels: Vec<&str> = question.options.iter().map(|choice| choice.label.as_str()).collect();
     let mut field = text(question, &description);
@@ -321,7 +319,7 @@ mod tests {
             ..question(&[], false)
         };
         let message = questions("human_input", &[lines.clone(), lines], true).message;
-        assert_eq!(message.matches("\n  beamai: ").count(), 2, "{message}");
+        assert_eq!(message.matches("\n      beamai: ").count(), 2, "{message}");
         assert!(!message.contains("\nbeamai"), "{message}");
         let schema = serde_json::to_value(form.schema).unwrap();
         let label = schema["properties"]["answer_1"]["enum"][0].as_str().unwrap();

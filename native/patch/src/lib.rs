@@ -34,7 +34,7 @@ pub use verdict::{FilePatchOutput, FileVerdict, HunkVerdict, PatchProblem};
 use beamai_base::{Reason, Result, ToolError};
 use beamai_files::{buffered_file::BufferedFile, missing};
 use beamai_policy::PermissionRequest;
-use beamai_text::{Charset, summarize};
+use beamai_text::{Charset, name_in_sentence, summarize};
 use beamai_tool::{
     CallContext, ExecutionClass, Interrupt, Operation, SeenFiles, Traits,
     for_model::{Fields, ModelCall, ModelPage},
@@ -60,6 +60,17 @@ pub struct FilePatch {
     understood: OnceLock<Result<Arc<ParsedPatch>>>,
 }
 
+/// Why a patch is planned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PatchPurpose {
+    /// To see whether it applies.
+    Check,
+    /// To show a person what it would do.
+    Show,
+    /// To change the files.
+    Apply,
+}
+
 /// A parsed patch and its files, as checked by the policy.
 #[derive(Debug)]
 struct ParsedPatch {
@@ -83,19 +94,20 @@ impl FilePatch {
         self.understood.get_or_init(understand).clone()
     }
 
-    /// Plans the whole patch, and applies it if `is_applied`.
-    fn tried(&self, cx: &CallContext, is_applied: bool) -> Result<FilePatchOutput, Interrupt> {
+    /// Plans the whole patch, and applies it if that is the purpose.
+    fn tried(&self, cx: &CallContext, purpose: PatchPurpose) -> Result<FilePatchOutput, Interrupt> {
         let understood = self.understood(cx)?;
         let (files, targets) = (&understood.files, &understood.targets);
         let spots = targets.iter().flat_map(|target| target.from.iter().chain(&target.to));
         let locations: Vec<_> = spots.map(|spot| &spot.location).collect();
         let _guards = lock_all(&locations, || cx.check())?;
-        let (mut plan, files) = PatchPlan::new(files, targets, cx)?;
+        let (mut plan, files) = PatchPlan::new(files, targets, cx, purpose == PatchPurpose::Show)?;
         if let Some(failure) = verdict::failure(&files) {
             return Err(failure.into());
         }
         let changes = plan.changes()?;
         cx.check()?;
+        let is_applied = purpose == PatchPurpose::Apply;
         if is_applied {
             changes.commit()?;
             take_note(&cx.seen_files, targets, &files);
@@ -104,8 +116,8 @@ impl FilePatch {
         Ok(FilePatchOutput { applied: is_applied, files, permissions })
     }
 
-    /// One line for each file that the patch deletes, renames or copies without listing its content: its size and hash, so that an
-    /// approval covers the content.
+    /// One line for each file that the patch deletes, renames, copies or makes executable without listing its content: its size, mode
+    /// and hash, so that an approval covers them.
     fn whole_files(&self, cx: &CallContext) -> Result<String> {
         let understood = self.understood(cx)?;
         let pairs = understood.files.iter().zip(&understood.targets);
@@ -114,6 +126,7 @@ impl FilePatch {
                 PatchOperation::Deleted if matches!(file.change, DiffChange::Remove(_)) => "deletes",
                 PatchOperation::Renamed => "renames",
                 PatchOperation::Copied => "copies",
+                PatchOperation::Updated if file.executable.is_some() => "sets the mode of",
                 _ => return None,
             };
             Some((verb, target.from.as_ref()?))
@@ -128,8 +141,13 @@ impl FilePatch {
             };
             let file = BufferedFile::new(&from.location, opened)?;
             let scan = summarize(&file.bytes(), Charset::UTF8, &|| cx.check())?;
-            let (path, bytes) = (from.location.display(), file.bytes().len());
-            lines += &format!("{verb} {path}: {bytes} bytes, BLAKE3 {}\n", scan.hash().to_hex());
+            let (path, mode, bytes) =
+                (from.location.display(), file.stat.st_mode & 0o7777, file.bytes().len());
+            lines += &format!(
+                "{verb} {}: {bytes} bytes, mode {mode:o}, BLAKE3 {}\n",
+                name_in_sentence(&path),
+                scan.hash().to_hex()
+            );
         }
         Ok(lines)
     }
@@ -156,13 +174,12 @@ impl Operation for FilePatch {
     }
 
     fn run(self, cx: &CallContext) -> Result<FilePatchOutput, Interrupt> {
-        self.tried(cx, !self.dry_run)
+        self.tried(cx, if self.dry_run { PatchPurpose::Check } else { PatchPurpose::Apply })
     }
 
     fn preview(&self, cx: &CallContext) -> Result<Option<String>, Interrupt> {
-        let tried = self.tried(cx, false)?;
-        let shown = preview::preview(&self.understood(cx)?.files, &tried.files);
-        Ok(Some(shown + &self.whole_files(cx)?))
+        let tried = self.tried(cx, PatchPurpose::Show)?;
+        Ok(Some(preview::preview(&tried.files) + &self.whole_files(cx)?))
     }
 
     fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {

@@ -13,7 +13,7 @@ use super::target::{PatchOperation, PatchTarget};
 use super::verdict::{FileVerdict, HunkVerdict};
 use beamai_base::{ErrorKind, Reason, Result, ToolError};
 use beamai_files::missing;
-use beamai_text::{Charset, FileBytes, splice, summarize};
+use beamai_text::{Charset, DiffBuilder, FileBytes, around, splice, summarize};
 use beamai_tool::CallContext;
 use beamai_workspace::Replacement;
 
@@ -24,6 +24,8 @@ pub(super) struct PatchPlan<'p> {
     pub(super) versions: Vec<FileVersion<'p>>,
     /// Index of the current diff, in a patch with several.
     series: Option<usize>,
+    /// Whether the changes are to be shown to a person.
+    is_shown: bool,
 }
 
 /// A new content for a path.
@@ -45,6 +47,8 @@ pub(super) struct FileOutcome {
     hash: Option<blake3::Hash>,
     is_adapted: bool,
     breaks_link: bool,
+    /// The hunks of a diff of its change.
+    shown: Option<String>,
     problem: Option<ToolError>,
 }
 
@@ -64,8 +68,9 @@ impl<'p> PatchPlan<'p> {
         files: &'p [FileDiff],
         targets: &'p [PatchTarget],
         cx: &'p CallContext,
+        is_shown: bool,
     ) -> Result<(Self, Vec<FileVerdict>)> {
-        let mut plan = Self { cx, slots: Slots::default(), versions: vec![], series: None };
+        let mut plan = Self { cx, slots: Slots::default(), versions: vec![], series: None, is_shown };
         let mut verdicts = Vec::with_capacity(files.len());
         for (diff, target) in files.iter().zip(targets) {
             cx.check()?;
@@ -109,12 +114,16 @@ impl<'p> PatchPlan<'p> {
             text.push_str(&line.text);
             text.push_str(if line.is_open { "" } else { "\n" });
         }
-        let cuts = [ByteEdit { range: 0..0, with: text.into_bytes() }];
+        let cuts = [ByteEdit { range: 0..0, line: 1, with: text.into_bytes() }];
         // The file that is replaced may be executable.
         let (wanted, has_model) = (diff.executable == Some(true), self.slots[to].original.is_some());
         let executable = (wanted || has_model).then_some(wanted);
-        let mut outcome =
-            FileOutcome { hunks: created(diff), charset: Some(Charset::UTF8), ..FileOutcome::default() };
+        let mut outcome = FileOutcome {
+            hunks: created(diff),
+            charset: Some(Charset::UTF8),
+            shown: self.shown(&FileBytes::Memory(b""), Charset::UTF8, &cuts)?,
+            ..FileOutcome::default()
+        };
         self.make(to, to, &FileBytes::Memory(b""), &cuts, executable, &mut outcome)?;
         self.slots[to].arrive();
         Ok(outcome)
@@ -244,12 +253,23 @@ impl<'p> PatchPlan<'p> {
         let fitted = fit(diff, content.bytes(), charset, &|| self.cx.check())?;
         let hunks = fitted.hunks.clone();
         let outcome = FileOutcome {
+            shown: self.shown(&content.bytes(), charset, &fitted.cuts)?,
             hunks,
             charset: Some(charset),
             is_adapted: fitted.is_adapted,
             ..FileOutcome::default()
         };
         Ok((outcome, fitted))
+    }
+
+    /// The hunks of a diff that shows what the edits do to the bytes, line ends included; none if nobody is asked.
+    fn shown(&self, bytes: &FileBytes<'_>, charset: Charset, cuts: &[ByteEdit]) -> Result<Option<String>> {
+        if !self.is_shown {
+            return Ok(None);
+        }
+        let mut diff = DiffBuilder::with_header(String::new(), usize::MAX);
+        around(bytes, charset, cuts.iter().map(ByteEdit::splice), &mut diff, &|| self.cx.check())?;
+        Ok(Some(diff.finish().text))
     }
 
     /// Writes a draft for a path, with the attributes of the file at `like`.
@@ -333,6 +353,7 @@ fn verdict(diff: &FileDiff, target: &PatchTarget, outcome: FileOutcome) -> FileV
         line_endings_adapted: outcome.is_adapted,
         link_broken: outcome.breaks_link,
         note: target.note.clone(),
+        shown: outcome.shown,
         problem: outcome.problem.map(Into::into),
     }
 }

@@ -25,13 +25,15 @@ pub(super) struct OriginalFile<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ByteEdit {
     pub(super) range: Range<u64>,
+    /// Number of the line where it begins.
+    pub(super) line: u64,
     pub(super) with: Vec<u8>,
 }
 
 impl ByteEdit {
     /// The edit in the form of the text crate.
     pub(super) fn splice(&self) -> Splice<'_> {
-        Splice { range: self.range.clone(), line: 0, with: &self.with }
+        Splice { range: self.range.clone(), line: self.line, with: &self.with }
     }
 }
 
@@ -76,7 +78,7 @@ pub(super) fn rewrite(
     for line in &hunk.lines {
         rewriter.take(line, is_at_mark);
     }
-    let cuts = rewriter.cuts(hunk_match.range.start, hunk_match.range.end);
+    let cuts = rewriter.cuts(hunk_match);
     Ok(cuts.map(|cuts| HunkRewrite { cuts, is_adapted: !is_exact }))
 }
 
@@ -170,8 +172,9 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// The edits. `start` and `end` are the byte range of the match.
-    fn cuts(mut self, start: u64, end: u64) -> Result<Vec<ByteEdit>, Unmappable> {
+    /// The edits.
+    fn cuts(mut self, hunk_match: &HunkMatch) -> Result<Vec<ByteEdit>, Unmappable> {
+        let Range { start, end } = hunk_match.range;
         self.keep_open_end();
         let mut cuts = Vec::with_capacity(self.groups.len());
         for (old, new) in std::mem::take(&mut self.groups) {
@@ -187,7 +190,7 @@ impl<'a> Rewriter<'a> {
                 true => self.old.get(old.start).map_or(end, |line| line.range.start),
                 false => self.old[old.end - 1].range.end,
             };
-            cuts.push(ByteEdit { range: from..to, with });
+            cuts.push(ByteEdit { range: from..to, line: hunk_match.line + old.start as u64, with });
         }
         Ok(cuts)
     }

@@ -52,6 +52,10 @@ pub struct FileVerdict {
     /// Why it cannot be applied.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<PatchProblem>,
+    /// The hunks of a diff of its change, for a person who is asked about the patch.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(super) shown: Option<String>,
 }
 
 /// Result for a hunk.
@@ -166,6 +170,7 @@ mod tests {
             link_broken: false,
             note: None,
             problem,
+            shown: None,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use beamai_base::Result;
 use beamai_path_rules::literal_patterns;
-use beamai_text::{extent, one_line};
+use beamai_text::{extent, name_in_sentence, one_line};
 use beamai_workspace::WorkspacePath;
 
 /// A request for permission by an operation.
@@ -143,6 +143,16 @@ impl PermissionRequest {
         format!("{}({text})", self.rule)
     }
 
+    /// [`Self::subject`] for the person who is asked, on one line.
+    fn subject_in_sentence(&self) -> String {
+        match &self.operand {
+            Operand::File(file) | Operand::Project(file) => {
+                format!("{}({})", self.rule, name_in_sentence(&file.path))
+            }
+            _ => one_line(&self.subject()),
+        }
+    }
+
     /// The rule that allows the request; for a file, no other file. `None` if no pattern matches that file alone.
     pub fn wanted(&self) -> Option<String> {
         match &self.operand {
@@ -160,11 +170,13 @@ impl PermissionRequest {
         match &self.operand {
             Operand::None => format!("{tool} wants to run"),
             Operand::Name(name) => format!("{tool} wants to use {}", one_line(name)),
-            Operand::File(file) if self.is_safe => format!("{tool} wants to read {}", one_line(&file.path)),
-            Operand::File(file) => format!("{tool} wants to change {}", one_line(&file.path)),
+            Operand::File(file) if self.is_safe => {
+                format!("{tool} wants to read {}", name_in_sentence(&file.path))
+            }
+            Operand::File(file) => format!("{tool} wants to change {}", name_in_sentence(&file.path)),
             Operand::Project(file) => format!(
                 "{tool} wants to read {} with a program that may run code of the project it is in",
-                one_line(&file.path)
+                name_in_sentence(&file.path)
             ),
             Operand::Command(line) => format!("{tool} wants to run: {}", one_line(&line.typed)),
             Operand::Url { action, url, .. } => {
@@ -214,7 +226,7 @@ impl PermissionRequests {
         if self.more.is_empty() {
             return self.first.question(tool);
         }
-        let subjects = self.iter().take(Self::NAMED).map(|permission| one_line(&permission.subject()));
+        let subjects = self.iter().take(Self::NAMED).map(PermissionRequest::subject_in_sentence);
         let named = subjects.collect::<Vec<_>>().join(", ");
         match (1 + self.more.len()).saturating_sub(Self::NAMED) {
             0 => format!("{tool} wants to do all of: {named}"),

@@ -94,7 +94,8 @@ pub(super) fn may_write(policy: &Policy, file: &Path) -> bool {
 impl<'a> CommandCase<'a> {
     /// A command given as text.
     pub(super) fn of(policy: &'a Policy, line: &'a CommandLine) -> Self {
-        Self::with(policy, line, analyse(&line.command, policy.roots.tilde()))
+        let has_own_home = line.variables.iter().any(|name| name == "HOME");
+        Self::with(policy, line, analyse(&line.command, policy.roots.tilde().filter(|_| !has_own_home)))
     }
 
     /// The analysis of something that a command starts.

@@ -118,7 +118,7 @@ type ConnectionAnswer = Result<(), String>;
 #[derive(Default)]
 struct ConnectionLog {
     uses: Vec<NetworkUse>,
-    /// Answers so far, by the rule that would have allowed the connection.
+    /// Answers so far, by destination.
     decided: HashMap<String, ConnectionAnswer>,
     /// Connections that wait for an answer, by the same key.
     waiting: HashMap<String, Vec<oneshot::Sender<ConnectionAnswer>>>,
@@ -144,7 +144,7 @@ impl ConnectionLog {
 /// An open request.
 struct ConnectionQuestion {
     connections: Arc<ConnectionMonitor>,
-    wanted: String,
+    to: String,
 }
 
 impl PendingQuestion for ConnectionQuestion {
@@ -158,7 +158,7 @@ impl PendingQuestion for ConnectionQuestion {
     }
 
     fn answered(self: Box<Self>, id: &str, decision: StartChoice, reason: Option<String>) {
-        let Self { connections, wanted } = *self;
+        let Self { connections, to } = *self;
         let answer = match (decision, reason) {
             (StartChoice::Allow, _) => Ok(()),
             (StartChoice::Deny, Some(reason)) => Err(reason),
@@ -166,8 +166,8 @@ impl PendingQuestion for ConnectionQuestion {
         };
         let mut noted = lock(&connections.noted);
         noted.open.retain(|open| open != id);
-        noted.decided.insert(wanted.clone(), answer.clone());
-        let waiting = noted.waiting.remove(&wanted).unwrap_or_default();
+        noted.decided.insert(to.clone(), answer.clone());
+        let waiting = noted.waiting.remove(&to).unwrap_or_default();
         drop(noted);
         connections.pause.end();
         // The program may have closed its connection in the meantime.
@@ -222,7 +222,7 @@ impl ConnectionMonitor {
         }
     }
 
-    /// Asks once per name, for all connections to it.
+    /// Asks once per name and port, for all connections to it.
     fn ask(
         self: &Arc<Self>,
         asker: &Progress,
@@ -231,12 +231,13 @@ impl ConnectionMonitor {
         wanted: String,
     ) -> PendingAnswer {
         let (tell, told) = oneshot::channel();
+        let name = to.to_string();
         let id = {
             let mut noted = lock(&self.noted);
-            if let Some(answer) = noted.decided.get(&wanted) {
+            if let Some(answer) = noted.decided.get(&name) {
                 return PendingAnswer::Now(answer.clone());
             }
-            if let Some(waiting) = noted.waiting.get_mut(&wanted) {
+            if let Some(waiting) = noted.waiting.get_mut(&name) {
                 waiting.push(tell);
                 return PendingAnswer::Later(told);
             }
@@ -245,21 +246,26 @@ impl ConnectionMonitor {
             }
             let id = asking::next_id();
             noted.open.push(id.clone());
-            noted.waiting.insert(wanted.clone(), vec![tell]);
+            noted.waiting.insert(name.clone(), vec![tell]);
             id
         };
         self.pause.begin();
         let request = self.request(to, rule.as_deref(), &wanted);
-        let asked = ConnectionQuestion { connections: Arc::clone(self), wanted };
+        let asked = ConnectionQuestion { connections: Arc::clone(self), to: name };
         asking::ask(asker, &id, request, Box::new(asked));
         PendingAnswer::Later(told)
     }
 
     /// The approval request for the host.
     fn request(&self, to: &Destination, rule: Option<&str>, wanted: &str) -> Value {
-        let with = match self.credentials.has_any_for(to) {
-            true => "; the host's credentials for it are added to its requests",
-            false => "",
+        let with = match () {
+            () if self.credentials.has_any_for(to) => {
+                "; the host's credentials for it are added to its requests"
+            }
+            () if self.credentials.has_any_at(&to.host()) => {
+                "; the host's credentials are added to requests to another port of it, which a rule for the name covers"
+            }
+            () => "",
         };
         // A rule that asks takes precedence over one that would allow it.
         let helpful: Vec<&str> = rule.is_none().then_some(wanted).into_iter().collect();
@@ -293,8 +299,8 @@ impl Gate for ConnectionGate {
         match self.0.judge(to) {
             NetworkVerdict::Allow => true,
             NetworkVerdict::Refuse(..) => false,
-            NetworkVerdict::Ask { wanted, .. } => {
-                lock(&self.0.noted).decided.get(&wanted).is_some_and(Result::is_ok)
+            NetworkVerdict::Ask { .. } => {
+                lock(&self.0.noted).decided.get(&to.to_string()).is_some_and(Result::is_ok)
             }
         }
     }

@@ -5,7 +5,7 @@
 use super::asking::{self, MOST_OPEN, PendingQuestion, StartChoice, lock};
 use beamai_base::{CancelToken, HostHint, Reason, ToolError, excerpt};
 use beamai_isolation::{GuardJudge, HeldStart, ProgramStart, StartCoverage, StartDecision, Starter};
-use beamai_policy::starts::{asked_about, shown, shown_process, written};
+use beamai_policy::starts::{asked_about, shown, shown_directory, shown_process, written};
 use beamai_policy::{NETWORK, StartRules, StartVerdict};
 use beamai_port_tools::shell::output::{RefusedStart, RefusedStarts};
 use beamai_process::Pause;
@@ -270,7 +270,7 @@ impl StartMonitor {
             "message": format!(
                 "a running command's {} wants to start in {}: {}{size}{because}",
                 one_line(&by),
-                one_line(&directory),
+                one_line(&shown_directory(start)),
                 one_line(&shown)
             ),
             "matched_rule": verdict.rule,

@@ -54,7 +54,11 @@ impl DiffBuilder {
     /// A diff of the file `name`, which is new if `is_new`. Its hunks have at most `most` bytes.
     pub fn new(name: &str, is_new: bool, most: usize) -> Self {
         let old = if is_new { "/dev/null".to_owned() } else { quoted(&format!("a/{name}")) };
-        let header = format!("--- {old}\n+++ {}\n", quoted(&format!("b/{name}")));
+        Self::with_header(format!("--- {old}\n+++ {}\n", quoted(&format!("b/{name}"))), most)
+    }
+
+    /// A diff with this header, which may be empty. Its hunks have at most `most` bytes.
+    pub fn with_header(header: String, most: usize) -> Self {
         Self { header, text: String::new(), most, cut: None, has_excerpts: false, counts: Some((0, 0)) }
     }
 

@@ -33,7 +33,10 @@ pub use front_matter::front_matter;
 pub use lines::{LineEnding, LineStats, line_breaks};
 pub use placeholder::placeholders;
 pub use resemble::{NearLine, Resemblance, resemble};
-pub use shown::{escaped, extent, is_hidden, is_unseen, json, literal, one_line, printable, visible};
+pub use shown::{
+    escaped, extent, indented, is_hidden, is_unseen, json, literal, name_in_sentence, one_line, printable,
+    visible,
+};
 pub use sniff::{ContentKind, HEAD, sniff};
 pub use splice::{Splice, splice};
 pub use window::LineWindow;

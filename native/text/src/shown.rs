@@ -54,6 +54,12 @@ pub fn printable(text: &str) -> String {
     text.chars().map(|character| if character == '\n' { character } else { visible(character) }).collect()
 }
 
+/// [`printable`] with all lines but the first indented, so that no line of a model's text looks like one of ours.
+#[must_use]
+pub fn indented(text: &str) -> String {
+    printable(text).replace('\n', "\n      ")
+}
+
 /// A hidden character as its control picture (U+2400 block), or as U+FFFD if there is none; tabs are kept.
 #[must_use]
 pub fn visible(character: char) -> char {
@@ -70,6 +76,13 @@ pub fn visible(character: char) -> char {
 #[must_use]
 pub fn one_line(text: &str) -> String {
     if text.chars().any(is_unseen) { literal(text) } else { text.to_owned() }
+}
+
+/// A name within a sentence: in quotes if something in it could be read as a part of the sentence. For approval prompts.
+#[must_use]
+pub fn name_in_sentence(name: &str) -> String {
+    let is_plain = |char: char| (char.is_alphanumeric() || "/._-+@~=%".contains(char)) && !is_unseen(char);
+    if !name.is_empty() && name.chars().all(is_plain) { name.to_owned() } else { literal(name) }
 }
 
 /// The text in quotes, with escapes for the characters that a reader would not see: `"a\nb\u{202e}"`.

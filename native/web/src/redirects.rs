@@ -140,8 +140,8 @@ impl<'a> RedirectFollower<'a> {
         Ok(true)
     }
 
-    /// Whether a redirect may be followed. Permission for a URL does not cover redirects to another server; rules must
-    /// allow those.
+    /// Whether a redirect may be followed: where a rule allows it, and after an approval on the same server, unless a rule asks
+    /// that the approval was not about.
     fn may_go(&mut self, to: &Url) -> Result<bool> {
         match self.redirect_policy.verdict(WebFetch::RULE, to.as_str()) {
             Verdict::Allow(_) => Ok(true),
@@ -152,14 +152,27 @@ impl<'a> RedirectFollower<'a> {
                     .with("url", to.as_str())
                     .with("matched_rule", rule))
             }
-            Verdict::Ask(_) if is_same_place(&self.plan.url, to) => Ok(true),
+            Verdict::Ask(rule)
+                if is_same_place(&self.plan.url, to) && self.is_approved_under(rule.as_deref()) =>
+            {
+                Ok(true)
+            }
             Verdict::Ask(_) => {
+                let server = if is_same_place(&self.plan.url, to) { "" } else { " another server," };
                 self.notes.push(format!(
-                    "the server redirects to {to}, another server, which this call has no permission to fetch; fetch it in a \
-                     call of its own if that is what you want"
+                    "the server redirects to {to},{server} which this call has no permission to fetch; fetch it in a call of its \
+                     own if that is what you want"
                 ));
                 Ok(false)
             }
+        }
+    }
+
+    /// Whether the call itself was approved by a person, and a rule that asks about a redirect asked about the call, too.
+    fn is_approved_under(&self, rule: Option<&str>) -> bool {
+        match self.redirect_policy.verdict(WebFetch::RULE, self.plan.url.as_str()) {
+            Verdict::Ask(own) => rule.is_none() || own.as_deref() == rule,
+            Verdict::Allow(_) | Verdict::Deny(_) => false,
         }
     }
 

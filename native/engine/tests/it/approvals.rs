@@ -245,7 +245,7 @@ fn a_patch_is_shown_as_it_is_applied_and_without_text_around_it() {
     let renamed = "diff --git a/a.txt b/b.txt\nrename from a.txt\nrename to b.txt\n";
     let shown = fixture.asked("file_patch", json!({"patch": renamed}))["diff"].as_str().unwrap().to_owned();
     let expected =
-        "rename from a.txt\nrename to b.txt\n--- a/a.txt\n+++ b/b.txt\nrenames a.txt: 8 bytes, BLAKE3 ";
+        "rename from a.txt\nrename to b.txt\n--- a/a.txt\n+++ b/b.txt\nrenames a.txt: 8 bytes, mode ";
     assert!(shown.starts_with(expected), "{shown}");
 }
 

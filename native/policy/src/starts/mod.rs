@@ -27,6 +27,7 @@ use beamai_base::Result;
 use beamai_bash_reader::{Analysis, Invocation, InvocationKind, Word, is_shell, is_sink, started};
 use beamai_isolation::{ProgramStart, StartCoverage, Starter};
 use beamai_text::extent;
+use beamai_workspace::encode_path;
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -132,7 +133,7 @@ impl StartRules {
     }
 
     /// The coverage of an approved start, which is the same as by a rule. If it is a shell with a text or a wrapper with a
-    /// command line, the person has seen what it starts, so that is approved too.
+    /// command line, and the question showed all of it, the person has seen what it starts, so that is approved too.
     pub fn approve(&self, start: &ProgramStart) -> StartCoverage {
         let name = called::base(&start.called);
         let coverage = if start.is_writable { StartCoverage::Everything } else { table::coverage(&name) };
@@ -143,8 +144,11 @@ impl StartRules {
                 coverage
             };
         }
+        if !start.has_all_arguments || is_long(&written(start)) {
+            return StartCoverage::Judged;
+        }
         let found = self.read(start);
-        let is_read = start.has_all_arguments && found.doubts.is_empty() && found.programs.len() > 1;
+        let is_read = found.doubts.is_empty() && found.programs.len() > 1;
         if is_shell(&name) && !is_read {
             return StartCoverage::Everything;
         }
@@ -387,7 +391,14 @@ pub fn shown(start: &ProgramStart) -> String {
 
 /// A process as a command for display, shortened.
 pub fn shown_process(process: &Starter) -> String {
-    cut(called::written(&process.program, &process.arguments), SHOWN)
+    let shown = cut(called::written(&process.program, &process.arguments), SHOWN);
+    if process.has_all_arguments || shown.ends_with('…') { shown } else { shown + " …" }
+}
+
+/// The directory of a start for a question, as bash would write it.
+pub fn shown_directory(start: &ProgramStart) -> String {
+    let directory = start.starter.directory.as_deref();
+    directory.map_or_else(|| "?".to_owned(), |path| Word::literal(&encode_path(path)).shown())
 }
 
 /// A start as a command for a question, shortened, and what a person must know of its size.
@@ -397,8 +408,13 @@ pub fn asked_about(start: &ProgramStart) -> (String, String) {
         true => extent(&whole),
         false => format!("{}, and more that was not read", extent(&whole)),
     };
-    let rest = if whole.chars().nth(ASKED).is_some() { "; not all of it is shown" } else { "" };
+    let rest = if is_long(&whole) { "; not all of it is shown" } else { "" };
     (cut(whole, ASKED), size + rest)
+}
+
+/// Whether a question does not show all of a command.
+fn is_long(command: &str) -> bool {
+    command.chars().nth(ASKED).is_some()
 }
 
 fn cut(mut text: String, most: usize) -> String {

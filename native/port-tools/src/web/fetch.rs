@@ -199,7 +199,8 @@ fn action(plan: &FetchRequest) -> String {
     if plan.credentials.is_some() || has(&IDENTIFYING) {
         action = format!("use credentials and {action}");
     }
-    if plan.url.scheme() == "https" && !plan.verify_tls {
+    // Also for a URL in clear text: the server may redirect to https.
+    if !plan.verify_tls {
         action = format!("skip the check of the certificate and {action}");
     }
     action

@@ -4,7 +4,7 @@
 
 mod line;
 
-use beamai_text::printable;
+use beamai_text::{indented, printable};
 use beamai_tool::question::{Answer, Answers, Choice, Question};
 use line::TypedLine;
 use serde_json::Value;
@@ -73,11 +73,11 @@ impl Terminal {
 const RECOMMENDED: &str = " (Recommended)";
 
 fn ask(question: &Question) -> Option<Answer> {
-    eprintln!("{}", printable(&question.question));
+    eprintln!("The model asks: {}", indented(&question.question));
     for (number, Choice { label, description }) in (1..).zip(&question.options) {
         let is_marked = number != 1 || label.ends_with(RECOMMENDED);
         let recommended = if is_marked { "" } else { RECOMMENDED };
-        eprintln!("  {number}. {}{recommended}  {}", printable(label), printable(description));
+        eprintln!("  {number}. {}{recommended}  {}", indented(label), indented(description));
     }
     loop {
         match line::read(prompt(question)) {
