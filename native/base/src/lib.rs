@@ -15,6 +15,7 @@ mod path_way;
 mod secret;
 mod settings;
 mod spelling;
+mod temp_dir;
 
 pub use cancel::CancelToken;
 pub use destination::{Destination, HostPattern};
@@ -27,3 +28,4 @@ pub use path_way::{Entry, PathStep, PathWay, identity_at};
 pub use secret::Secret;
 pub use settings::SettingsMap;
 pub use spelling::{ignores_case, is_local, listed_name};
+pub use temp_dir::temp_dir;

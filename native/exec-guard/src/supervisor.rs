@@ -281,11 +281,15 @@ impl Supervisor {
         let origin = if watch.covers_everything() { None } else { watch.lineage().origin(task) };
         match origin {
             Some(origin) => origin.starter(pid),
-            None => Starter {
-                program: std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default(),
-                arguments: if watch.covers_everything() { task::arguments(pid) } else { Vec::new() },
-                ..unknown(pid)
-            },
+            None => {
+                let ArgumentList { list: arguments, is_all: has_all_arguments } =
+                    match watch.covers_everything() {
+                        true => task::arguments(pid),
+                        false => ArgumentList { list: Vec::new(), is_all: false },
+                    };
+                let program = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
+                Starter { program, arguments, has_all_arguments, ..unknown(pid) }
+            }
         }
     }
 }

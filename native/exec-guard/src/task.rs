@@ -1,6 +1,7 @@
 //! Reads threads and processes from `/proc`. The values are reliable only if the notification is found to be still pending
 //! afterwards.
 
+use super::memory::ArgumentList;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags, statx};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
@@ -136,11 +137,13 @@ pub(super) fn file_id(at: impl std::os::fd::AsFd, path: &str) -> Result<FileId, 
 }
 
 /// The arguments of a process, as its memory has them now, shortened.
-pub(super) fn arguments(pid: i32) -> Vec<OsString> {
+pub(super) fn arguments(pid: i32) -> ArgumentList {
     let mut room = [0; 1024];
+    let most = room.len();
     let text = read(&path(pid, "cmdline"), &mut room).unwrap_or_default();
     let words = text.strip_suffix(b"\0").unwrap_or(text).split(|byte| *byte == 0);
-    words.filter(|_| !text.is_empty()).map(|word| OsStr::from_bytes(word).to_owned()).collect()
+    let list = words.filter(|_| !text.is_empty()).map(|word| OsStr::from_bytes(word).to_owned()).collect();
+    ArgumentList { list, is_all: !text.is_empty() && text.len() < most }
 }
 
 /// The working directory of a thread, by its path in the sandbox.

@@ -129,7 +129,7 @@ impl FilePatch {
                 PatchOperation::Updated if file.executable.is_some() => "sets the mode of",
                 _ => return None,
             };
-            Some((verb, target.from.as_ref()?))
+            Some((verb, target.from.as_ref().or(target.to.as_ref())?))
         });
         let mut lines = String::new();
         for (verb, from) in whole {

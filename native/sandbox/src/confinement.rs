@@ -1,6 +1,6 @@
 //! The confinement of a program: the host's sandbox settings, applied to one workspace and session.
 
-use beamai_base::{Entry, HostHint, PathWay, Reason, Result, ToolError, identity_at};
+use beamai_base::{Entry, HostHint, PathWay, Reason, Result, ToolError, identity_at, temp_dir};
 use beamai_isolation::secrets::{self, PresentSecrets};
 use beamai_isolation::{Planted, SandboxMode, SandboxSettings, Tier};
 use beamai_planted::{RepositorySnapshot, remove_planted};
@@ -146,6 +146,7 @@ impl Confinement {
         let id = workspace.id();
         let mut confinement = Self::new(workspace.path(), (id.device, id.inode), sandbox);
         confinement.temp = workspace.temp_path().map(OsString::from);
+        confinement.hide_other_sessions();
         confinement.deny(&denied_paths.hidden, &denied_paths.read_only);
         confinement.resolve_listed()?;
         confinement.exec_guard = !denied_paths.starts.is_empty();
@@ -165,6 +166,19 @@ impl Confinement {
             file: openssl_probe::probe().cert_file.map(OsString::from),
         });
         Self { has_proxy: true, trusted, ..self.clone() }
+    }
+
+    /// Hides the directory of temporary files, where sessions have theirs, as `/tmp` is; each command has its own session's on top.
+    /// One that has more than temporary files in it stays.
+    fn hide_other_sessions(&mut self) {
+        let Ok(all) = temp_dir().canonicalize() else { return };
+        let home = std::env::home_dir().and_then(|home| home.canonicalize().ok());
+        let is_wide = Path::new(&self.workspace).starts_with(&all)
+            || home.is_some_and(|home| home.starts_with(&all))
+            || secrets::is_of_system(&all);
+        if !is_wide && !all.starts_with("/tmp") {
+            self.hidden.push(all.into());
+        }
     }
 
     /// Denies what these paths lead to, and holds the links on them, and the directories that they leave by `..`: without them, a

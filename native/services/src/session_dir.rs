@@ -1,6 +1,7 @@
 //! A session's private temporary directory.
 
 use crate::leftovers;
+use beamai_base::temp_dir;
 use std::fs::{self, Permissions};
 use std::io::{ErrorKind, Result};
 use std::os::unix::fs::PermissionsExt;
@@ -12,7 +13,7 @@ const PREFIX: &str = "beamai-";
 
 /// Deletes the directories of servers that were killed.
 pub fn sweep() {
-    leftovers::sweep(&std::env::temp_dir(), PREFIX);
+    leftovers::sweep(&temp_dir(), PREFIX);
 }
 
 /// A directory that only this user can access, deleted on drop.
@@ -29,7 +30,7 @@ impl SessionDir {
     /// Those of the operating system.
     pub fn new() -> Result<Self> {
         let private = || Permissions::from_mode(0o700);
-        let outer = tempfile::Builder::new().prefix(PREFIX).permissions(private()).tempdir()?;
+        let outer = tempfile::Builder::new().prefix(PREFIX).permissions(private()).tempdir_in(temp_dir())?;
         leftovers::sign(outer.path())?;
         let inner = outer.path().join("tmp");
         fs::create_dir(&inner)?;

@@ -1,6 +1,6 @@
 //! The file for output that does not fit into a result.
 
-use beamai_base::{Result, ToolError, describe};
+use beamai_base::{Result, ToolError, describe, temp_dir};
 use beamai_workspace::{Workspace, WorkspacePath, encode_path};
 use rustix::fs::Mode;
 use std::fs::File;
@@ -126,7 +126,7 @@ fn own_directory() -> Result<WorkspacePath> {
 }
 
 fn make_directory() -> Result<Workspace> {
-    let path = std::env::temp_dir().join(format!("beamai-{}", super::random_name()?));
+    let path = temp_dir().join(format!("beamai-{}", super::random_name()?));
     rustix::fs::mkdir(&path, Mode::RWXU)
         .map_err(|errno| ToolError::io("create the directory", encode_path(&path), errno))?;
     Workspace::open(&path)

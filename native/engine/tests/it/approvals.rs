@@ -217,6 +217,9 @@ fn an_approval_covers_the_diff_that_was_shown() {
         ("file_edit", edit("two")),
         ("file_patch", json!({"patch": deletion})),
         ("file_patch", json!({"patch": copy})),
+        // Without context: only the place would change.
+        ("file_patch", json!({"patch": "--- a/a.txt\n+++ b/a.txt\n@@ -2,0 +3 @@\n+x\n"})),
+        ("file_patch", json!({"patch": "diff --git a/a.txt b/a.txt\nold mode 100644\nnew mode 100755\n"})),
     ] {
         let fixture = Fixture::new(json!({}));
         let asked = fixture.asked(tool, args.clone());
@@ -247,6 +250,64 @@ fn a_patch_is_shown_as_it_is_applied_and_without_text_around_it() {
     let expected =
         "rename from a.txt\nrename to b.txt\n--- a/a.txt\n+++ b/b.txt\nrenames a.txt: 8 bytes, mode ";
     assert!(shown.starts_with(expected), "{shown}");
+}
+
+#[test]
+fn a_patch_is_shown_with_the_line_ends_that_it_writes() {
+    let fixture = Fixture::new(json!({}));
+    let shown = |text: &str, hunk: &str| {
+        std::fs::write(fixture.dir.path().join("a.txt"), text).unwrap();
+        let patch = format!("--- a/a.txt\n+++ b/a.txt\n{hunk}");
+        fixture.asked("file_patch", json!({"patch": patch}))["diff"].as_str().unwrap().to_owned()
+    };
+    // The added line gets the line end of its neighbours.
+    let added = shown("# a\r\n# b\r\n", "@@ -1,2 +1,3 @@\n # a\n+rm -f x \\\n # b\n");
+    assert!(added.ends_with(" # a\u{240d}\n+rm -f x \\\u{240d}\n # b\u{240d}\n"), "{added}");
+    let removed = shown("#!/bin/sh\r\nx\n", "@@ -1,2 +1,2 @@\n-#!/bin/sh\n-x\n+#!/bin/sh\n+x\n");
+    assert!(removed.contains("-#!/bin/sh\u{240d}\n+#!/bin/sh\n"), "{removed}");
+    let open = shown("one\ntwo", "@@ -1,2 +1,2 @@\n one\n-two\n+2\n");
+    assert!(open.ends_with("+2\n\\ No newline at end of file\n"), "{open}");
+    // An insertion is shown where it is made.
+    let inserted = shown("one\ntwo\n", "@@ -1,0 +2 @@\n+x\n");
+    assert!(inserted.ends_with("@@ -1,2 +1,3 @@\n one\n+x\n two\n"), "{inserted}");
+}
+
+#[test]
+fn a_new_text_is_not_shown_as_the_same_if_its_bytes_are_others() {
+    let fixture = Fixture::new(json!({}));
+    let old = ["é ü ö\n".repeat(5).as_bytes(), b"x = \xff\xfe\x80\n"].concat();
+    std::fs::write(fixture.dir.path().join("f"), &old).unwrap();
+    let args = json!({"path": "f", "content": String::from_utf8_lossy(&old)});
+    let asked = fixture.asked("file_write", args.clone());
+    assert!(asked["diff"].as_str().unwrap().contains("are replaced as well"), "{asked}");
+    match fixture.outcome("file_write", args, Some(&asked["fingerprint"])) {
+        CallOutcome::Ok(written, _) => {
+            assert_eq!((&written["additions"], &written["diff_truncated"]), (&Value::Null, &json!(true)));
+            assert!(written["note"].as_str().unwrap().contains("are replaced as well"), "{written}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_name_is_no_part_of_the_sentence_about_it() {
+    let fixture = Fixture::new(json!({}));
+    let odd = "a), Edit(b";
+    std::fs::write(fixture.dir.path().join(odd), "x\n").unwrap();
+    let patch = format!("diff --git a/{odd} b/c\nrename from {odd}\nrename to c\n");
+    let asked = fixture.asked("file_patch", json!({"patch": patch}));
+    let expected = "file_patch wants to do all of: Edit(\"a), Edit(b\"), Write(c)";
+    assert!(asked["message"].as_str().unwrap().starts_with(expected), "{asked}");
+    let asked = fixture.asked("file_write", json!({"path": odd, "content": "y\n"}));
+    assert!(asked["message"].as_str().unwrap().contains("wants to change \"a), Edit(b\""), "{asked}");
+}
+
+#[test]
+fn a_home_directory_of_the_call_is_not_taken_for_the_hosts() {
+    let fixture = Fixture::new(json!({}));
+    let args = json!({"command": "touch ~/x", "env": {"HOME": "/elsewhere"}});
+    let message = fixture.asked("shell_exec", args)["message"].as_str().unwrap().to_owned();
+    assert!(message.contains("touch …/x") && !message.contains("touch /"), "{message}");
 }
 
 #[test]

@@ -124,6 +124,44 @@ fn under_a_filter_like_dockers_the_second_tier_works_and_says_what_is_off() {
 }
 
 #[test]
+fn other_sessions_are_hidden_wherever_temporary_files_are() {
+    let (dir, temp) = (TempDir::new().unwrap(), TempDir::new_in("/var/tmp").unwrap());
+    let other = temp.path().join("beamai-other/tmp");
+    std::fs::create_dir_all(&other).unwrap();
+    std::fs::write(other.join("note"), "theirs").unwrap();
+    let command = format!(
+        "cat {}/note 2>/dev/null; echo own > \"${{TMPDIR:-/tmp}}/x\"; cat \"${{TMPDIR:-/tmp}}/x\"",
+        other.display()
+    );
+    for (filters, sandbox, expected) in [
+        (no_user_namespaces(), "off", "theirsown\n"),
+        (Vec::new(), "required", "own\n"),
+        (docker(), "required:landlock", "own\n"),
+    ] {
+        let mut port = under(Command::new(PROGRAM), filters);
+        port.args(["call", "--default", "allow", "--sandbox", sandbox, "--workspace"]).arg(dir.path());
+        port.args(["shell_exec", &json!({"command": command}).to_string()]).env("TMPDIR", temp.path());
+        let output = port.output().unwrap();
+        let result: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+        assert_eq!(result["stdout"], expected, "{sandbox} {result}");
+    }
+}
+
+#[test]
+fn a_temporary_directory_without_a_path_is_not_the_workspace() {
+    let dir = TempDir::new().unwrap();
+    for named in ["", "relative"] {
+        let mut port = under(Command::new(PROGRAM), docker());
+        port.args(["call", "--default", "allow", "--sandbox", "required:landlock", "shell_exec"]);
+        port.arg(json!({"command": "echo $TMPDIR; ls -A"}).to_string());
+        let output = port.current_dir(dir.path()).env("TMPDIR", named).output().unwrap();
+        let result: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+        let said = result["stdout"].as_str().unwrap();
+        assert!(said.starts_with("/tmp/beamai-") && said.lines().count() == 1, "{named:?} {result}");
+    }
+}
+
+#[test]
 fn under_a_filter_like_dockers_the_full_tier_is_refused_with_what_to_do() {
     let dir = TempDir::new().unwrap();
     for sandbox in ["required", "required:full"] {

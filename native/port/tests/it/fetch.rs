@@ -164,3 +164,30 @@ fn a_redirect_leads_nowhere_that_rules_keep_from_fetches() {
         assert_eq!(target.connections(), 2);
     }
 }
+
+#[test]
+fn a_redirect_on_the_same_server_needs_the_permission_that_the_call_had() {
+    let server = Server::sending_to("/secret");
+    let at = |path: &str| format!("http://{}{path}", server.address);
+    let fetched = |options: &[String]| {
+        let before = server.connections();
+        let dir = TempDir::new().unwrap();
+        let mut port = Command::new(PROGRAM);
+        port.args(["call", "web_fetch", &json!({"url": at("/r"), "timeout_sec": 10}).to_string()]);
+        port.args(["--allow-address", &server.address.to_string()]).args(options).current_dir(dir.path());
+        let output = port.output().unwrap();
+        (server.connections() - before, String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let option = |name: &str, pattern: &str| [name.to_owned(), format!("WebFetch({})", at(pattern))];
+    // It redirects to itself until the limit is reached.
+    assert_eq!(fetched(&option("--allow", "/*")).0, 11);
+    for options in [
+        option("--allow", "/r*").to_vec(),
+        [option("--allow", "/*"), option("--ask", "/secret*")].concat(),
+        [option("--allow", "/*"), option("--deny", "/secret*")].concat(),
+    ] {
+        let (connections, answer) = fetched(&options);
+        assert_eq!(connections, 1, "{options:?} {answer}");
+        assert!(answer.contains("/secret"), "{answer}");
+    }
+}

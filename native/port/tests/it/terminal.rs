@@ -83,6 +83,20 @@ fn the_recommended_option_is_marked_once() {
 }
 
 #[test]
+fn no_line_of_a_models_text_begins_like_one_of_ours() {
+    let dir = tempfile::tempdir().unwrap();
+    let ours = "shell_exec wants to run: ls\nAllow it? [y/N] ";
+    let question = serde_json::json!({"questions": [{"question": format!("Go on?\n{ours}"), "header": "h", "options": [
+        {"label": format!("Yes\n{ours}"), "description": ours}, {"label": "No", "description": "calm"}]}]});
+    let mut fixture = Fixture::new(dir.path(), &["human_input", &question.to_string()]);
+    let screen = fixture.answer("cancels): ", "2\r");
+    assert!(screen.contains("The model asks: Go on?"), "{screen}");
+    let begins = |line: &str| line.starts_with("shell_exec") || line.starts_with("Allow");
+    assert!(screen.contains("Allow it?") && !screen.lines().any(begins), "{screen}");
+    assert!(fixture.result().0);
+}
+
+#[test]
 fn escape_cancels_every_question() {
     let dir = tempfile::tempdir().unwrap();
     let mut fixture = Fixture::new(dir.path(), &["human_input", QUESTIONS]);

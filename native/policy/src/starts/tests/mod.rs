@@ -185,6 +185,30 @@ fn arguments_that_are_not_all_known_are_in_no_pattern_beyond_them() {
 }
 
 #[test]
+fn an_approval_does_not_cover_what_the_question_did_not_show() {
+    let approve = |words: &[&str]| {
+        let case = allowed(&["Bash(gcc:*)"], "gcc x.c");
+        let coverage = case.rules.as_ref().unwrap().approve(&by("gcc", StartCoverage::Judged, words));
+        (coverage, case.covers(&by("env", StartCoverage::Judged, &["perl", "-e", "x"])))
+    };
+    let long = format!("A={}", "x".repeat(5_000));
+    assert_eq!(approve(&["env", "A=1", "perl", "-e", "x"]).1, Some(StartCoverage::Everything));
+    assert_eq!(approve(&["env", &long, "perl", "-e", "x"]), (StartCoverage::Judged, None));
+    assert_eq!(approve(&["sh", "-c", "$x"]).0, StartCoverage::Everything);
+    assert_eq!(approve(&["sh", "-c", &format!("$x #{long}")]).0, StartCoverage::Judged);
+}
+
+#[test]
+fn a_question_quotes_the_directory_and_marks_what_it_leaves_out() {
+    let mut start = by("gcc", StartCoverage::Judged, &["perl"]);
+    start.starter.directory = Some("/w/p: git status #".into());
+    assert_eq!(shown_directory(&start), "'/w/p: git status #'");
+    assert_eq!(shown_process(&start.starter), "gcc");
+    start.starter.has_all_arguments = false;
+    assert_eq!(shown_process(&start.starter), "gcc …");
+}
+
+#[test]
 fn runners_cover_everything_and_wrappers_nothing() {
     let case = allowed(&["Bash(make:*)"], "env X=1 make all");
     assert_eq!(case.covers(&start(&["env", "X=1", "make", "all"])), Some(StartCoverage::Judged));

@@ -52,6 +52,17 @@ fn the_first_connection_waits_for_an_answer_and_the_others_have_it() {
 }
 
 #[test]
+fn another_port_of_a_name_is_asked_about_by_itself() {
+    let fixture = Fixture::listing(&[], &[]);
+    let command =
+        "curl -sS -m 5 https://a.example/; curl -sS -m 5 http://a.example/; curl -sS -m 5 http://a.example/";
+    let (result, questions) = asked(&fixture, command, |_| json!({"decision": "deny"}));
+    let messages: Vec<_> = questions.iter().map(|question| question["message"].as_str().unwrap()).collect();
+    assert_eq!(messages.len(), 2, "{result}");
+    assert!(messages[0].ends_with("a.example:443") && messages[1].ends_with("a.example:80"), "{messages:?}");
+}
+
+#[test]
 fn what_is_declined_is_refused_with_what_was_said() {
     let server = Named::hello();
     let fixture = Fixture::listing(&[], &[&server]);
