@@ -56,7 +56,7 @@ impl McpServer {
     pub fn new(settings: HostSettings, dialect: String, format: ResultFormat) -> Result<Self> {
         let host = Host::new(&settings, Arc::new(services().for_command_line()))?;
         let shared = Arc::new(SharedState::new(host, settings, dialect, format));
-        beamai_services::sweep();
+        beamai_private_dir::sweep();
         Ok(Self { shared, runtime: runtime()? })
     }
 

@@ -2,7 +2,8 @@
 
 use beamai_base::{CancelToken, Reason, ToolError};
 use beamai_engine::{CallOptions, CallOutcome, CallRequest, CallSession, Host, HostSettings};
-use beamai_services::{SessionDir, services};
+use beamai_private_dir::PrivateDir;
+use beamai_services::services;
 use beamai_tool::{SessionState, Tool};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,7 +21,7 @@ pub(crate) struct McpSession {
 
 #[derive(Default)]
 struct SessionResources {
-    temp: Option<SessionDir>,
+    temp: Option<PrivateDir>,
     /// Subjects approved for the rest of the session.
     allowed: BTreeSet<String>,
     /// The host with the rules that were added for the rest of the session.
@@ -130,8 +131,8 @@ impl McpSession {
         if held.has_ended {
             return Err(ToolError::new(Reason::Cancelled, "the session has ended"));
         }
-        if !held.temp.as_ref().is_some_and(SessionDir::is_there) {
-            let made = SessionDir::new().map_err(|error| {
+        if !held.temp.as_ref().is_some_and(PrivateDir::is_there) {
+            let made = PrivateDir::new().map_err(|error| {
                 ToolError::new(Reason::Io, format!("no temporary directory could be made: {error}"))
             })?;
             held.temp = Some(made);

@@ -7,8 +7,8 @@ use crate::told_to_end;
 use beamai_base::{CancelToken, Reason, Result as ToolResult, ToolError};
 use beamai_engine::{CallOptions, CallOutcome, CallRequest, CallSession, Host, HostSettings};
 use beamai_engine::{catalogue, refusal};
-use beamai_isolation::{SandboxMode, SandboxSettings, Tier};
-use beamai_services::{SessionDir, services};
+use beamai_private_dir::PrivateDir;
+use beamai_services::services;
 use beamai_tool::question::Answers;
 use beamai_tool::{Door, Progress};
 use serde_json::Value;
@@ -29,25 +29,13 @@ pub(crate) fn run(mut settings: HostSettings, mut call: CallRequest) -> ToolResu
         beamai_protected::do_not_watch();
         told_to_end::cancel_on_signal(&cancel);
         options::warn(&settings.sandbox);
-        temp = temp_dir(&settings.sandbox)?;
+        temp = PrivateDir::where_needed(&settings.sandbox)?;
     }
     if let Some(path) = temp.as_ref().and_then(|dir| dir.path().to_str()) {
         call.session = Some(CallSession { temp_dir: Some(path.to_owned()), ..CallSession::default() });
     }
     let host = Arc::new(Host::new(&settings, Arc::new(services().for_command_line()))?);
     attended(&host, call, Terminal::of_this_program().map(Arc::new).as_ref(), &cancel)
-}
-
-/// A temporary directory for calls that might otherwise have none: without mounts, `/tmp` is shared with other users.
-fn temp_dir(sandbox: &SandboxSettings) -> ToolResult<Option<SessionDir>> {
-    let has_mounts = sandbox.mode == SandboxMode::Required && sandbox.tier == Tier::Full;
-    if has_mounts || sandbox.mode == SandboxMode::Off {
-        return Ok(None);
-    }
-    let made = SessionDir::new().map_err(|error| {
-        ToolError::new(Reason::Io, format!("no temporary directory could be made: {error}"))
-    });
-    made.map(Some)
 }
 
 /// Makes the call, and repeats it with the user's responses. Each kind of request is made at most once.

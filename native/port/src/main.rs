@@ -59,5 +59,6 @@ fn main() -> ExitCode {
     beamai_process::set_program("/proc/self/exe");
     let ended = cli::run(std::env::args_os().collect());
     told_to_end::end_commands();
+    beamai_private_dir::delete_all();
     told_to_end::exit_code().unwrap_or(ended)
 }

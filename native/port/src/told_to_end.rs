@@ -67,6 +67,7 @@ pub(crate) fn cancel_on_signal(cancel: &CancelToken) {
         if end_commands() {
             std::thread::sleep(PRINTING);
         }
+        beamai_private_dir::delete_all();
         std::process::exit(128 + i32::from(number));
     };
     // Without a thread, signals keep their default effect.

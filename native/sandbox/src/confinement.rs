@@ -157,6 +157,12 @@ impl Confinement {
         Ok(Arc::new(confinement))
     }
 
+    /// Adds a temporary directory, which is empty.
+    #[must_use]
+    pub fn with_temp(&self, path: &Path) -> Self {
+        Self { temp: Some(path.into()), ..self.clone() }
+    }
+
     /// Adds a proxy socket, whose connections are served outside, and an authority for programs to trust, as PEM.
     #[must_use]
     pub fn with_proxy(&self, authority: Option<String>) -> Self {

@@ -1,15 +1,9 @@
-//! All services of a port program: the implementations of tools that start processes or open connections, and the
-//! temporary directory of a session.
+//! All services of a port program: the implementations of tools that start processes or open connections.
 //!
 //! On Linux, all are available. Elsewhere commands, language servers and MCP servers are described but not run, because
 //! their sandbox needs Linux.
 
 #![forbid(unsafe_code)]
-
-mod leftovers;
-mod session_dir;
-
-pub use session_dir::{SessionDir, sweep};
 
 use beamai_tool::Services;
 

@@ -3,6 +3,7 @@
 use super::plan::ServerPlan;
 use beamai_base::{Result, ToolError};
 use beamai_isolation::{SandboxMode, StartCoverage};
+use beamai_private_dir::PrivateDir;
 use beamai_process::{Child, Launcher, ProgramSpec, Stdin};
 use beamai_sandbox::environment;
 use rustix::fs::OFlags;
@@ -28,7 +29,11 @@ const PASSED: [&str; 10] = [
 
 /// A server's process.
 #[derive(Debug)]
-pub(super) struct LanguageServerProcess(Child);
+pub(super) struct LanguageServerProcess {
+    child: Child,
+    /// Deleted after the process: a field is dropped after those before it.
+    _temp: Option<PrivateDir>,
+}
 
 /// The standard streams of a server's process, in blocking mode.
 pub(super) struct BlockingStreams {
@@ -44,16 +49,20 @@ pub(super) struct BlockingStreams {
 /// [ending](LanguageServerProcess::ending) says so.
 pub(super) fn start(plan: &ServerPlan) -> Result<(LanguageServerProcess, BlockingStreams)> {
     let sandbox = &plan.identity.view.sandbox;
+    let temp = PrivateDir::where_needed(sandbox)?;
     let spec = ProgramSpec {
         program: plan.identity.spec.program.clone(),
         by_path: false,
         arguments: plan.identity.spec.arguments.iter().map(OsString::from).collect(),
-        environment: environment(None, sandbox, passed(sandbox.mode)),
+        environment: environment(temp.as_ref().map(PrivateDir::path), sandbox, passed(sandbox.mode)),
         directory: plan.workspace.top().open_dir()?,
         stdin: Stdin::Pipe,
         lingers: false,
         shortcut: None,
-        confinement: Arc::clone(&plan.confinement),
+        confinement: match &temp {
+            Some(temp) => Arc::new(plan.confinement.with_temp(temp.path())),
+            None => Arc::clone(&plan.confinement),
+        },
         judge: plan.identity.view.denied_paths.starts.judge(),
         coverage: StartCoverage::Everything,
     };
@@ -63,18 +72,18 @@ pub(super) fn start(plan: &ServerPlan) -> Result<(LanguageServerProcess, Blockin
         stdout: blocking(child.stdout.take())?,
         stderr: blocking(child.stderr.take())?,
     };
-    Ok((LanguageServerProcess(child), streams))
+    Ok((LanguageServerProcess { child, _temp: temp }, streams))
 }
 
 impl LanguageServerProcess {
     /// Kills the server and everything that it started.
     pub(super) fn kill(&self) {
-        self.0.kill();
+        self.child.kill();
     }
 
     /// Waits until all of the server's processes have exited, and describes the exit. Call once.
     pub(super) fn ending(&self) -> String {
-        self.0.ending()
+        self.child.ending()
     }
 }
 

@@ -148,6 +148,24 @@ fn other_sessions_are_hidden_wherever_temporary_files_are() {
 }
 
 #[test]
+fn a_language_server_has_a_temporary_directory_and_leaves_nothing_in_it() {
+    let (dir, temp) = (TempDir::new().unwrap(), TempDir::new_in("/var/tmp").unwrap());
+    std::fs::write(dir.path().join("go.mod"), "module x\ngo 1.19\n").unwrap();
+    std::fs::write(
+        dir.path().join("a.go"),
+        "package main\n\nfunc foo(a int) int { return a }\n\nfunc main() { foo(1) }\n",
+    )
+    .unwrap();
+    let mut port = under(Command::new(PROGRAM), docker());
+    let args = json!({"operation": "hover", "path": "a.go", "line": 3, "character": 6});
+    port.args(["call", "--sandbox", "required:landlock", "lsp", &args.to_string()]);
+    let output = port.current_dir(dir.path()).env("TMPDIR", temp.path()).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("func foo(a int) int"), "{said}");
+    assert_eq!(std::fs::read_dir(temp.path()).unwrap().count(), 0);
+}
+
+#[test]
 fn a_temporary_directory_without_a_path_is_not_the_workspace() {
     let dir = TempDir::new().unwrap();
     for named in ["", "relative"] {

@@ -1,11 +1,18 @@
-//! A session's private temporary directory.
+//! Temporary directories that only this user can access: of sessions, and of servers for which the sandbox has no private `/tmp`.
+//! Those of programs that were killed are deleted by [`sweep`].
 
-use crate::leftovers;
-use beamai_base::temp_dir;
+#![forbid(unsafe_code)]
+
+mod leftovers;
+
+use beamai_base::{Reason, ToolError, temp_dir};
+use beamai_isolation::{SandboxMode, SandboxSettings, Tier};
+use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
 use std::io::{ErrorKind, Result};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::TempDir;
 
 /// Common prefix of their names.
@@ -17,13 +24,14 @@ pub fn sweep() {
 }
 
 /// A directory that only this user can access, deleted on drop.
-pub struct SessionDir {
+#[derive(Debug)]
+pub struct PrivateDir {
     /// Inaccessible to others from its creation, so that nobody can open the inner one at any time.
     outer: Option<TempDir>,
     inner: PathBuf,
 }
 
-impl SessionDir {
+impl PrivateDir {
     /// Creates one in the system's directory for temporary files.
     ///
     /// # Errors
@@ -35,7 +43,23 @@ impl SessionDir {
         let inner = outer.path().join("tmp");
         fs::create_dir(&inner)?;
         fs::set_permissions(&inner, private())?;
+        live().insert(outer.path().to_owned());
         Ok(Self { outer: Some(outer), inner })
+    }
+
+    /// Creates one if programs under this sandbox may otherwise have none: without mounts, `/tmp` is shared with other users.
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn where_needed(sandbox: &SandboxSettings) -> beamai_base::Result<Option<Self>> {
+        let has_mounts = sandbox.mode == SandboxMode::Required && sandbox.tier == Tier::Full;
+        if has_mounts || sandbox.mode == SandboxMode::Off {
+            return Ok(None);
+        }
+        sweep();
+        Self::new().map(Some).map_err(|error| {
+            ToolError::new(Reason::Io, format!("no temporary directory could be made: {error}"))
+        })
     }
 
     /// Its absolute path.
@@ -49,11 +73,26 @@ impl SessionDir {
     }
 }
 
-impl Drop for SessionDir {
+impl Drop for PrivateDir {
     fn drop(&mut self) {
         let Some(outer) = self.outer.take() else { return };
-        delete(&outer.keep());
+        let path = outer.keep();
+        if live().remove(&path) {
+            delete(&path);
+        }
     }
+}
+
+/// The directories of this program.
+fn live() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    static LIVE: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    LIVE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Deletes the directories that are still there when the program ends, such as those of servers that were kept for another call.
+pub fn delete_all() {
+    let all = std::mem::take(&mut *live());
+    all.iter().for_each(|path| delete(path));
 }
 
 /// Deletes a directory recursively. Links are removed, not followed. Failures are reported.
@@ -86,7 +125,7 @@ mod tests {
 
     #[test]
     fn it_is_private_and_goes_with_what_is_in_it() {
-        let dir = SessionDir::new().unwrap();
+        let dir = PrivateDir::new().unwrap();
         let path = dir.path().to_owned();
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o700);
         assert_eq!(path.parent().unwrap().metadata().unwrap().permissions().mode() & 0o777, 0o700);

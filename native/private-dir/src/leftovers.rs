@@ -4,7 +4,6 @@
 //! it belongs to this namespace and the process has exited. Directories of other namespaces and machines, which may
 //! share the file system, are kept. The Erlang side uses the same format.
 
-use crate::session_dir;
 use std::fs;
 use std::io::Result;
 use std::os::unix::fs::MetadataExt;
@@ -32,7 +31,7 @@ pub(crate) fn sweep(directory: &Path, prefix: &str) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let is_one = entry.file_name().to_str().is_some_and(|name| name.starts_with(prefix));
         if is_one && is_private(&entry.path()) && is_left(&entry.path(), &here) {
-            session_dir::delete(&entry.path());
+            super::delete(&entry.path());
         }
     }
 }
