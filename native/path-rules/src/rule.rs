@@ -86,7 +86,9 @@ const MARKS: &str = "*?[]{}\\,;|()\"'`$%^&#:\u{2018}\u{2019}\u{201c}\u{201d}";
 /// [`encode_path`](beamai_workspace::encode_path) does.
 pub fn literal_pattern(path: &str) -> String {
     // At the beginning, these mean something else, and without a slash, a name is one at any depth.
-    let is_other = path.starts_with(['~', '!']) || path.starts_with("domain:") || !path.contains('/');
+    let is_assigned = path.split_once('=').is_some_and(|(name, _)| !name.contains('/'));
+    let is_other =
+        path.starts_with(['~', '!']) || path.starts_with("domain:") || is_assigned || !path.contains('/');
     let mut pattern = if is_other { "./" } else { "" }.to_owned();
     for (at, char) in path.char_indices() {
         let is_byte = escaped_byte(&path.as_bytes()[at..]).is_some();

@@ -10,6 +10,9 @@ pub(super) const UNEXPANDED: &str = "a rule is about words after their expansion
 const COMPOUND: &str = "a rule that denies or asks is about a name and arguments; write one rule for each program, and quotes around \
                         what bash would act on, as in curl 'a&b'*";
 
+const EVERY: &str =
+    "it is about every program, and not about redirections and assignments; write Bash for every command";
+
 const TIMED: &str = "bash has no program time but a word before any command; write the rule for that command, and /usr/bin/time for the \
                      program";
 
@@ -30,15 +33,44 @@ const RESERVED: [&str; 20] = [
 /// The problem, as the end of a sentence.
 pub(super) fn check_reach(pattern: &CommandPattern) -> Result<(), String> {
     match pattern {
-        CommandPattern::Exact { words, text } => check_exact(words, text)?,
+        CommandPattern::Exact { words, text } => {
+            check_words(text)?;
+            check_exact(words, text)?;
+        }
         CommandPattern::Prefix(words) => check_last(words)?,
+        CommandPattern::Glob(glob) if glob.text() == "*" => return Err(EVERY.into()),
         CommandPattern::Glob(glob) if glob.text().ends_with('$') => return Err(EXPRESSION.into()),
-        CommandPattern::Glob(_) => {}
+        CommandPattern::Glob(glob) => check_words(glob.text())?,
         CommandPattern::Whole(_) => return Err(COMPOUND.into()),
     }
     match pattern.name() {
         Some("time") => Err(TIMED.into()),
         _ => Ok(()),
+    }
+}
+
+/// Checks the words of a pattern for forms of other languages: regular expressions, lists, marks between words.
+fn check_words(text: &str) -> Result<(), String> {
+    let words = || text.split(BLANKS).filter(|word| !word.is_empty());
+    let name = words().next().unwrap_or_default();
+    let in_top = name.starts_with('/') && !name[1..].contains('/');
+    let is_varied = |word: &str| word.contains(".+") || word.starts_with('-') && word.ends_with(".*");
+    if in_top && text.ends_with('/') || words().any(is_varied) {
+        return Err(EXPRESSION.into());
+    }
+    let begins_again = |part: &str| part.trim_start().split(BLANKS).next() == Some(name);
+    if text.split(',').skip(1).any(begins_again) {
+        return Err("a rule is about one program and its arguments; write one rule for each".into());
+    }
+    let is_joined = |word: &&str| {
+        let (before, after) = word.split_once(':').unwrap_or_default();
+        after.starts_with('-')
+            && !before.is_empty()
+            && before.chars().all(|char| char.is_ascii_alphanumeric())
+    };
+    match words().skip(1).find(is_joined) {
+        Some(word) => Err(format!("{word} is one word; write a blank for the colon")),
+        None => Ok(()),
     }
 }
 
@@ -82,6 +114,9 @@ pub(super) fn has_alternatives(text: &str) -> bool {
 /// # Errors
 /// The problem, as the end of a sentence.
 pub(super) fn check_marks(name: &str) -> Result<(), String> {
+    if name.starts_with(['\u{201c}', '\u{2018}', '\u{ab}']) {
+        return Err(QUOTED.into());
+    }
     match name.contains([':', ',']) {
         false => Ok(()),
         true => Err(format!(

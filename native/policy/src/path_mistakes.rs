@@ -14,6 +14,8 @@ pub(super) fn path_mistake(text: &str) -> Option<&'static str> {
         "a parenthesis has no counterpart; write one rule for each path, and ? for a parenthesis that is meant"
     } else if lists_paths(&seen) {
         "a rule is about one path; write one rule for each, or {a,b}, and \\ before a mark or a blank that is meant"
+    } else if is_other_home(&seen) {
+        "~ stands for the own home directory only, as ~/; write the other one's path, or ./~ for a name that begins so"
     } else if is_variable(&seen) {
         "variables and commands are not expanded; write the path, which may begin with ~/, or \\ before a mark that is meant"
     } else if is_position(&seen) {
@@ -60,8 +62,19 @@ fn lists_paths(text: &str) -> bool {
     let outside = outside.strip_suffix(",v").unwrap_or(&outside);
     let is_list = text.len() > 3 && text.starts_with('[') && text.ends_with(']') && text.contains(',');
     is_list
+        || outside
+            .split_once(':')
+            .is_some_and(|(one, other)| one.contains(['.', '/']) && other.starts_with(['.', '/', '~']))
         || outside.contains([',', ';', '|', '\n', '\t'])
         || [" .", " *", " /", " ~", " & ", "** "].iter().any(|start| outside.contains(start))
+}
+
+/// Whether a path begins with the home directory of a named user.
+fn is_other_home(text: &str) -> bool {
+    let name = text.strip_prefix('~').and_then(|rest| rest.split_once('/')).map(|(name, _)| name);
+    name.is_some_and(|name| {
+        !name.is_empty() && name.chars().all(|char| char.is_ascii_alphanumeric() || "_-.".contains(char))
+    })
 }
 
 /// Whether a path begins as with a variable of the environment or a command. Names such as `$types` are common in programs.
@@ -71,6 +84,9 @@ fn is_variable(text: &str) -> bool {
         || text.starts_with('`')
         || text.strip_prefix('%').is_some_and(|rest| rest.contains('%'))
 }
+
+/// Names of arguments that other agents' rules have before a path.
+const KINDS: [&str; 5] = ["file", "file_path", "glob", "path", "pattern"];
 
 /// Whether a text has something besides a path: a word for its kind before it, a line behind it, or the ends of a regular expression.
 fn is_position(text: &str) -> bool {
@@ -84,6 +100,8 @@ fn is_position(text: &str) -> bool {
         || text.starts_with('^')
         || text.ends_with('$')
         || !is_other && text.split_once(':').is_some_and(|(kind, _)| is_kind(kind))
+        || text.split_once('=').is_some_and(|(kind, _)| KINDS.contains(&kind))
+        || text.contains(" # ")
 }
 
 /// Whether a text is a regular expression, such as `.*\.pem`, an extended glob, such as `*.y?(a)ml`, or has backslashes between names.
@@ -97,7 +115,11 @@ fn is_expression(text: &str, seen: &str) -> bool {
         }
         rest = if *first == b'\\' { after.get(1..).unwrap_or_default() } else { after };
     }
-    text.contains("\\**") || ["?(", "*(", "+(", "@(", "!(", ".+", "]+"].iter().any(|mark| seen.contains(mark))
+    let inside = |open: char, close: char| text.strip_prefix(open).and_then(|rest| rest.strip_suffix(close));
+    inside('(', ')').is_some()
+        || inside('/', '/').is_some_and(|name| name.contains(".*") && !name.contains('/'))
+        || text.contains("\\**")
+        || ["?(", "*(", "+(", "@(", "!(", ".+", "]+"].iter().any(|mark| seen.contains(mark))
 }
 
 /// Whether `**` is a part of a name in a path, where it would be like `*`.

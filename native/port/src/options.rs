@@ -294,9 +294,16 @@ fn named_tool(rule: &str) -> Result<(), UsageError> {
         return Ok(());
     }
     let near = nearest(tool, catalogue::rules().iter().copied()).join(", ");
-    let meant = match near.is_empty() {
-        true => format!("a rule for a program is Bash({tool}:*), one for a file Read({tool})"),
-        false => format!("did you mean {near}?"),
+    let pattern = rule.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
+    let meant = match pattern {
+        _ if !near.is_empty() => format!("did you mean {near}?"),
+        None => format!("a rule for a program is Bash({tool}:*), one for a file Read({tool})"),
+        Some(pattern) => {
+            let all = if pattern.contains('*') { "" } else { ":*" };
+            format!(
+                "a rule for a command is Bash({pattern}{all}), one for a file Read({pattern}) or Edit({pattern})"
+            )
+        }
     };
     Err(UsageError(format!("permission rule {rule:?} is not valid: there is no tool {tool}; {meant}")))
 }

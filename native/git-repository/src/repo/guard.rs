@@ -48,9 +48,12 @@ fn directory(git_dir: &WorkspacePath, cx: &GitCall) -> GitResult<()> {
     let top = walk.list(b"")?;
     for (name, kind) in &top {
         match kind {
-            // By far the largest part of a repository, so not worth walking if the process is confined: links cannot
-            // lead out of the sandbox, and a process that blocks is killed.
-            FileType::Directory if cx.is_confined && name == b"objects" => {}
+            // By far the largest part of a repository, so most of it is not worth walking if the process is confined: links
+            // cannot lead out of the sandbox, and a process that blocks is killed.
+            FileType::Directory if cx.is_confined && name == b"objects" => {
+                walk.below(b"objects/info")?;
+                walk.below(b"objects/pack")?;
+            }
             FileType::Directory if !ENTERED.contains(&name.as_slice()) => {}
             FileType::Directory => walk.below(name)?,
             FileType::Symlink if NEVER_OPENED.contains(&name.as_slice()) => {}

@@ -90,6 +90,13 @@ fn a_malformed_rule_is_an_error_that_says_what_is_accepted() {
         ("Bash(rm: *)", "before :*"),
         ("Bash(rm, mv)", "one rule for each program"),
         ("Bash(rm \u{2013}rf:*)", "write -"),
+        ("Bash(\u{201c}rm *\u{201d})", "write them without"),
+        ("Read((*.pem))", "regular expressions"),
+        ("Read(/.*pem/)", "regular expressions"),
+        ("Read(path=src/**)", "whole files"),
+        ("Read(.env # secret)", "whole files"),
+        ("Read(.env:.env.local)", "one rule for each"),
+        ("Read(~somebody/file)", "own home directory"),
         ("Bash[rm:*]", "Tool or Tool(pattern)"),
         ("Read/.env", "Tool or Tool(pattern)"),
         ("deny:Read", "Tool or Tool(pattern)"),
@@ -191,13 +198,28 @@ fn a_rule_that_denies_is_about_words_that_a_command_can_have() {
         ("Bash(cat secrets/:*)", "write *secrets/*"),
         ("Bash(rails db::*)", "write *db:*"),
         ("Bash(git push:)", "write git push:*"),
+        ("Bash(*)", "write Bash"),
+        ("Bash(rm -rf.*)", "regular expressions"),
+        ("Bash(rm .+)", "regular expressions"),
+        ("Bash(/rm -rf.*/)", "regular expressions"),
+        ("Bash(/git push/)", "regular expressions"),
+        ("Bash(git push, git pull)", "one rule for each"),
+        ("Bash(git push,git pull)", "one rule for each"),
+        ("Bash(docker run:--privileged)", "a blank for the colon"),
     ] {
         for (deny, ask) in [(&[rule][..], &[][..]), (&[], &[rule])] {
             let error = try_policy(&[], ask, deny, PolicyMode::Auto).unwrap_err();
             assert!(error.message.contains(says), "{rule}: {}", error.message);
         }
     }
-    for rule in ["Bash(rm -rf /:*)", "Bash('a b/c')", "Bash(git stash drop 'stash@{0}':*)"] {
+    for rule in [
+        "Bash(rm -rf /:*)",
+        "Bash('a b/c')",
+        "Bash(git stash drop 'stash@{0}':*)",
+        "Bash(/bin/ls /tmp/)",
+        "Bash(cat notes.*)",
+        "Bash(java -XX:-UseX *)",
+    ] {
         assert!(try_policy(&[], &[], &[rule], PolicyMode::Auto).is_ok(), "{rule}");
     }
 }

@@ -522,3 +522,22 @@ fn a_lock_does_not_stay_when_the_program_is_ended_from_outside() {
         assert!(is_in_time, "{signal:?}: no program was ended while it wrote");
     }
 }
+
+#[test]
+fn what_is_no_file_among_the_objects_is_refused_instead_of_read() {
+    for name in ["info/alternates", "info/commit-graph", "pack/multi-pack-index"] {
+        let env = Env::with("required");
+        repository(env.path(), "own");
+        let path = env.path().join(".git/objects").join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        rustix::fs::mkfifoat(CWD, &path, rustix::fs::Mode::RWXU).unwrap();
+        let began = Instant::now();
+        match tool(&env.host, "git_log", json!({})) {
+            CallOutcome::Ok(value, _) => {
+                assert!(value.to_string().contains("is not a file"), "{name}: {value}");
+            }
+            other => panic!("{name}: {other:?}"),
+        }
+        assert!(began.elapsed() < Duration::from_secs(60), "{name}");
+    }
+}
