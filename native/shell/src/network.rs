@@ -271,7 +271,8 @@ impl ConnectionMonitor {
         let helpful: Vec<&str> = rule.is_none().then_some(wanted).into_iter().collect();
         json!({
             "rule": NETWORK,
-            "subject": wanted,
+            // With its port, so that an approval is about no other one.
+            "subject": format!("{NETWORK}(domain:{to})"),
             "message": format!("a running command wants to connect to {to}{with}"),
             "matched_rule": rule,
             "wanted": helpful,

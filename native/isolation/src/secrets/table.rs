@@ -254,6 +254,7 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
     store("Remote desktops", "Remmina docs; FreeRDP docs; vncpasswd(1)", &[(Config, "remmina"), (Data, "remmina"), (Home, ".remmina"), (Config, "freerdp"), (Home, ".vnc"), (Config, "tigervnc"), (Home, ".config/rustdesk"), (Home, ".anydesk"), (Config, "teamviewer"), (Home, ".putty"), (Config, "putty")]),
     store("File transfer", "FileZilla docs, sitemanager.xml; smbclient(1); davfs2(5)", &[(Config, "filezilla"), (Home, ".filezilla"), (Home, ".smbcredentials"), (Home, ".smb"), (Home, ".davfs2"), (Home, ".ftpconfig"), (Config, "syncthing"), (State, "syncthing"), (Config, "Nextcloud"), (Data, "Nextcloud"), (Config, "transmission-daemon"), (Home, ".duplicacy"), (Home, ".dropbox"), (Home, ".megaCmd"), (Config, "onedrive")]),
     store("Postman, Insomnia, HTTPie", "Postman and Insomnia docs, local data; HTTPie docs, sessions", &[(Config, "Postman"), (Config, "Insomnia"), (named("HTTPIE_CONFIG_DIR", ".config/httpie"), "sessions")]),
+    store("WakaTime, Grok CLI", "WakaTime plugin docs, ~/.wakatime.cfg; grok-cli README, user settings", &[(Home, ".wakatime.cfg"), (Only("WAKATIME_HOME"), ".wakatime.cfg"), (Home, ".grok/user-settings.json")]),
     store("toot, spotify-player", "toot docs, settings; spotify-player README", &[(Config, "toot/config.json"), (Cache, "spotify-player/credentials.json")]),
     store("IPFS", "Kubo docs, configuration", &[(named("IPFS_PATH", ".ipfs"), "config"), (named("IPFS_PATH", ".ipfs"), "keystore")]),
 
