@@ -11,6 +11,7 @@ use beamai_base::{Destination, HostPattern};
 use beamai_path_rules::{PathRoots, PathRule, clean};
 use beamai_workspace::decode_path;
 use globset::{GlobBuilder, GlobMatcher};
+use std::path::Path;
 
 /// A compiled pattern.
 #[derive(Debug, Clone)]
@@ -106,8 +107,19 @@ fn paths(file: &FilePath) -> [std::path::PathBuf; 2] {
 fn file(text: &str, roots: &PathRoots) -> Result<PathRule, String> {
     match path_mistake(text) {
         Some(mistake) => Err(mistake.to_owned()),
+        None if is_at_wrong_top(text, roots) => Err(format!(
+            "{text} begins at the top of the machine, where nothing has that name; write .{text} for the workspace"
+        )),
         None => PathRule::new(text, roots),
     }
+}
+
+/// Whether a path from the top of the machine can only be meant from the top of the workspace, as in the rules of other agents.
+fn is_at_wrong_top(text: &str, roots: &PathRoots) -> bool {
+    let first = text.strip_prefix('/').and_then(|rest| rest.split('/').next()).unwrap_or_default();
+    let is_name = !first.is_empty() && !first.contains(['*', '?', '[', '{', '\\']);
+    let is_in = |top: &Path| top.join(first).symlink_metadata().is_ok();
+    is_name && !is_in(Path::new("/")) && roots.workspace().is_some_and(|workspace| is_in(workspace.path()))
 }
 
 fn host(text: &str) -> Result<HostPattern, String> {

@@ -81,6 +81,8 @@ pub struct CommandLine {
     pub variables: Vec<String>,
     /// The directory that it runs in, relative to the workspace.
     pub directory: String,
+    /// Whether it goes on after the call.
+    pub is_background: bool,
 }
 
 /// What an operation works on, as rules and messages show it.
@@ -178,7 +180,10 @@ impl PermissionRequest {
                 "{tool} wants to read {} with a program that may run code of the project it is in",
                 name_in_sentence(&file.path)
             ),
-            Operand::Command(line) => format!("{tool} wants to run: {}", one_line(&line.typed)),
+            Operand::Command(line) => {
+                let how = if line.is_background { " in the background" } else { "" };
+                format!("{tool} wants to run{how}: {}", one_line(&line.typed))
+            }
             Operand::Url { action, url, .. } => {
                 format!("{tool} wants to {} {}", one_line(action), one_line(url))
             }

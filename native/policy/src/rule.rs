@@ -155,7 +155,7 @@ impl CommandLine {
     /// A command by itself, in the workspace.
     pub fn plain(command: &str) -> Self {
         let (typed, command) = (command.to_owned(), command.to_owned());
-        Self { typed, command, variables: vec![], directory: ".".to_owned() }
+        Self { typed, command, variables: vec![], directory: ".".to_owned(), is_background: false }
     }
 }
 

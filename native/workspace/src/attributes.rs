@@ -6,8 +6,8 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::os::fd::BorrowedFd;
 
-const SET_USER_ID: u32 = 0o4000;
-const SET_GROUP_ID: u32 = 0o2000;
+/// The bits that let a program run as the file's owner or group.
+const SET_ID: u32 = 0o6000;
 
 /// Copies owner, mode and attributes of the file `name` in `parent` to `draft`, as far as the operating system permits.
 /// Nobody gains access: whoever could not read or change the old file cannot read or change the new one.
@@ -17,19 +17,16 @@ pub(super) fn copy(parent: BorrowedFd<'_>, name: &OsStr, stat: &Stat, draft: &Fi
     rustix::fs::fchmod(draft, Mode::from_raw_mode(mode))
 }
 
-/// Keeps owner and group. Returns the mode to set, which depends on the owner and group that the draft ended up with.
+/// Keeps owner and group, and as a write by a plain user does, no set-id bits. Returns the mode to set, which depends on the owner and group that the draft ended up with.
 fn keep_owner(draft: &File, stat: &Stat) -> u32 {
+    let mode = stat.st_mode & !SET_ID;
     let (owner, group) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
-    if rustix::fs::fchown(draft, Some(owner), Some(group)).is_ok() {
-        return stat.st_mode;
-    }
-    let mode = stat.st_mode & !SET_USER_ID;
-    if rustix::fs::fchown(draft, None, Some(group)).is_ok() {
+    if [Some(owner), None].into_iter().any(|owner| rustix::fs::fchown(draft, owner, Some(group)).is_ok()) {
         return mode;
     }
     // The group could not be kept: the draft's group gets only the permissions of "other".
     let everybody = (mode & 0o007) << 3;
-    (mode & !(SET_GROUP_ID | 0o070)) | (mode & everybody)
+    (mode & !0o070) | (mode & everybody)
 }
 
 /// Copies extended attributes, including the access control list. Best effort: many file systems have no attributes,

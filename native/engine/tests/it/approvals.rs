@@ -303,6 +303,29 @@ fn a_name_is_no_part_of_the_sentence_about_it() {
 }
 
 #[test]
+fn the_question_says_that_a_command_goes_on_in_the_background() {
+    let fixture = Fixture::new(json!({}));
+    let asked = fixture.asked("shell_exec", json!({"command": "make", "run_in_background": true}));
+    assert!(asked["message"].as_str().unwrap().contains("wants to run in the background: make"), "{asked}");
+}
+
+#[test]
+fn a_path_from_the_top_of_the_machine_is_not_one_of_the_workspace() {
+    let dir = TempDir::new().unwrap();
+    std::fs::write(dir.path().join(".env"), "x").unwrap();
+    let id = Workspace::open(dir.path()).unwrap().id();
+    let made = |rule: &str| {
+        let settings = json!({"workspace": id, "permissions": {"deny": [rule]}});
+        Host::new(&serde_json::from_value(settings).unwrap(), std::sync::Arc::default()).map(drop)
+    };
+    let error = made("Read(/.env)").unwrap_err();
+    assert!(error.message.contains("write ./.env for the workspace"), "{error}");
+    for rule in ["Read(/etc/passwd)", "Read(/nothing-here)", "Read(./.env)"] {
+        assert!(made(rule).is_ok(), "{rule}");
+    }
+}
+
+#[test]
 fn a_home_directory_of_the_call_is_not_taken_for_the_hosts() {
     let fixture = Fixture::new(json!({}));
     let args = json!({"command": "touch ~/x", "env": {"HOME": "/elsewhere"}});

@@ -147,6 +147,7 @@ impl Operation for Shell {
             command: self.command.clone(),
             variables: self.variables()?.into_iter().map(|(name, _)| name).collect(),
             directory,
+            is_background: self.run_in_background,
         };
         Ok(PermissionRequest {
             rule: Self::RULE.into(),

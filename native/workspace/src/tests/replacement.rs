@@ -108,11 +108,18 @@ fn where_the_owner_cannot_be_kept_nobody_gets_more_than_before() {
     let has_changed = without_privileges(&fixture, || fixture.write("in.txt", "new").unwrap());
     let stat = fs::metadata(fixture.path("in.txt")).unwrap();
     if has_changed {
-        // The group is still the thread's own, so it is kept; the setuid bit is dropped for the new owner.
-        assert_eq!((stat.uid(), stat.mode() & 0o4000), (65534, 0));
+        assert_eq!(stat.uid(), 65534);
     }
-    assert_eq!(stat.mode() & 0o777, 0o772);
+    assert_eq!(stat.mode() & 0o7777, 0o772);
     assert_eq!(fs::read_to_string(fixture.path("in.txt")).unwrap(), "new");
+}
+
+#[test]
+fn a_new_text_does_not_run_as_the_files_owner() {
+    let fixture = Fixture::new();
+    fs::set_permissions(fixture.path("in.txt"), PermissionsExt::from_mode(0o6755)).unwrap();
+    fixture.write("in.txt", "new").unwrap();
+    assert_eq!(fs::metadata(fixture.path("in.txt")).unwrap().mode() & 0o7777, 0o755);
 }
 
 #[test]
