@@ -6,7 +6,7 @@ use super::{append, check_hash, expect_hash, is_false, lock, need_to_change, pla
 use beamai_base::{Reason, Result, ToolError};
 use beamai_policy::PermissionRequest;
 use beamai_text::{
-    Charset, ContentKind, DiffBuilder, Needle, Overlap, encoding_line, find, placeholders, summarize,
+    Charset, ContentKind, DiffBuilder, Needle, Overlap, encoding_line, find, placeholders, quoted, summarize,
 };
 use beamai_tool::{
     CallContext, Interrupt, Operation, Traits,
@@ -189,6 +189,9 @@ impl Operation for FileWrite {
         let encoded = self.checked(&path, before.as_ref(), content.as_ref(), cx)?;
         let mut diff = DiffBuilder::new(&path.display(), before.is_none(), usize::MAX);
         let shown = match compare(&mut diff, before.as_ref(), content.as_ref(), encoded.text)? {
+            TextComparison::Whole if before.is_none() && encoded.text.is_empty() => {
+                format!("--- /dev/null\n+++ {}\n", quoted(&format!("b/{}", path.display())))
+            }
             TextComparison::Whole | TextComparison::Lossy => diff.finish().text,
             TextComparison::None(why) => uncompared(why, before.as_ref(), encoded.text, cx)?,
         };

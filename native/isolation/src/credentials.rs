@@ -68,9 +68,11 @@ impl HostCredentials {
         origin.map_or(&[], |origin| &origin.headers)
     }
 
-    /// Whether there are headers for some port of a name.
+    /// Whether there are headers for some port of a name, or of a name beneath it.
     pub fn has_any_at(&self, host: &str) -> bool {
-        self.0.iter().any(|origin| origin.to.host() == host)
+        let is_at =
+            |name: String| name == host || name.strip_suffix(host).is_some_and(|above| above.ends_with('.'));
+        self.0.iter().any(|origin| is_at(origin.to.host()))
     }
 
     /// Whether there are headers for a destination, by HTTPS or in clear text.

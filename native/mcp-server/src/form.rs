@@ -97,7 +97,7 @@ pub(crate) fn questions(tool: &str, questions: &[Question], has_lists: bool) -> 
     for (key, question) in keys().zip(&questions) {
         if question.options.is_empty() {
             required.push(key.clone());
-            fields.insert(key, text(question, &indented(&question.question)));
+            fields.insert(key, text(question, &question.question));
             continue;
         }
         let other =
@@ -105,7 +105,7 @@ pub(crate) fn questions(tool: &str, questions: &[Question], has_lists: bool) -> 
         fields.insert(key.clone(), choice(question, has_lists));
         fields.insert(other_key(&key), other);
     }
-    let texts = questions.iter().map(|one| indented(&one.question)).collect::<Vec<_>>().join("\n      ");
+    let texts = questions.iter().map(|one| one.question.clone()).collect::<Vec<_>>().join("\n      ");
     form(format!("{WHO}, in its tool {tool}, asks: {texts}"), fields, &required)
 }
 
@@ -147,15 +147,16 @@ fn several(question: &Question, text: &str) -> Answer {
     if parts.iter().all(is_label) { Answer::Several(parts) } else { Answer::One(text.to_owned()) }
 }
 
-/// A question as sent to a client. Its text comes from a model and may be shown on a terminal.
+/// A question as sent to a client. Its text comes from a model and may be shown on a terminal, where none of its lines may look like
+/// one of ours.
 fn shown(question: &Question) -> Question {
     let choice = |choice: &Choice| Choice {
-        label: printable(&choice.label),
-        description: printable(&choice.description),
+        label: indented(&choice.label),
+        description: indented(&choice.description),
     };
     Question {
-        question: printable(&question.question),
-        header: question.header.as_deref().map(printable),
+        question: indented(&question.question),
+        header: question.header.as_deref().map(indented),
         options: question.options.iter().map(choice).collect(),
         multi_select: question.multi_select,
     }
@@ -163,7 +164,7 @@ fn shown(question: &Question) -> Question {
 
 /// The label that was shown as this text, or the text itself.
 fn meant(question: &Question, text: &str) -> String {
-    let label = question.options.iter().map(|choice| &choice.label).find(|label| printable(label) == text);
+    let label = question.options.iter().map(|choice| &choice.label).find(|label| indented(label) == text);
     label.map_or(text, |label| label).to_owned()
 }
 
@@ -181,9 +182,9 @@ fn text(question: &Question, description: &str) -> Value {
 }
 
 fn choice(question: &Question, has_lists: bool) -> Value {
-    let mut description = indented(&question.question);
+    let mut description = question.question.clone();
     for choice in &question.options {
-        description += &format!("\n- {}: {}", indented(&choice.label), indented(&choice.description));
+        description += &format!("\n- {}: {}", choice.label, choice.description);
     }
     let labels: Vec<&str> = question.options.iter().map(|choice| choice.label.as_str()).collect();
     let mut field = text(question, &description);

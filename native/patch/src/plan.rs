@@ -289,6 +289,9 @@ impl<'p> PatchPlan<'p> {
         };
         let (hash, size) =
             splice(bytes, cuts.iter().map(ByteEdit::splice), replacement.file(), &|| self.cx.check())?;
+        // The draft has the mode of the file that it replaces, which is another one.
+        let replaces_other = like != to && model.original.is_none() && self.slots[to].original.is_some();
+        let executable = executable.or(replaces_other.then_some(false));
         if let Some(executable) = executable {
             set_executable(replacement.file(), executable)
                 .map_err(|error| location.error("set the mode of", error))?;

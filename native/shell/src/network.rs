@@ -263,7 +263,7 @@ impl ConnectionMonitor {
                 "; the host's credentials for it are added to its requests"
             }
             () if self.credentials.has_any_at(&to.host()) => {
-                "; the host's credentials are added to requests to another port of it, which a rule for the name covers"
+                "; the host's credentials are added to requests to another port or name of it, which a rule for the name covers"
             }
             () => "",
         };

@@ -326,6 +326,53 @@ fn a_path_from_the_top_of_the_machine_is_not_one_of_the_workspace() {
 }
 
 #[test]
+fn what_is_asked_about_a_command_is_what_runs() {
+    let fixture = Fixture::new(json!({}));
+    std::fs::create_dir(fixture.dir.path().join("--")).unwrap();
+    for (args, shown) in [
+        (json!({"command": "ls", "cwd": "--"}), "wants to run: cd ./-- && ls"),
+        (json!({"command": "ls", "env": {"BASH_ENV": "s.sh"}}), "wants to run: BASH_ENV=s.sh bash -c ls"),
+        (json!({"command": "ls", "env": {"A": "b"}}), "wants to run: A=b ls"),
+    ] {
+        let asked = fixture.asked("shell_exec", args);
+        assert!(asked["message"].as_str().unwrap().contains(shown), "{asked}");
+    }
+}
+
+#[test]
+fn the_question_about_an_empty_file_says_that_it_is_made() {
+    let fixture = Fixture::new(json!({}));
+    let asked = fixture.asked("file_write", json!({"path": "d/e", "content": ""}));
+    assert_eq!(asked["diff"], "--- /dev/null\n+++ b/d/e\n");
+}
+
+#[test]
+fn only_a_control_character_is_shown_as_one() {
+    let fixture = Fixture::new(json!({}));
+    let asked =
+        fixture.asked("file_edit", json!({"path": "a.txt", "old_string": "two", "new_string": "2\u{240d}"}));
+    assert!(asked["diff"].as_str().unwrap().ends_with("+2\u{fffd}\n"), "{asked}");
+}
+
+#[test]
+fn a_file_that_a_patch_puts_in_the_place_of_another_is_not_executable_for_that() {
+    use std::os::unix::fs::PermissionsExt;
+    let fixture = Fixture::new(json!({"default": "allow"}));
+    let path = fixture.dir.path().join("a.txt");
+    std::fs::write(&path, "x\n").unwrap();
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+    let patch = "diff --git a/a.txt b/a.txt\ndeleted file mode 100755\n--- a/a.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n\
+                 diff --git a/f b/f\nnew file mode 100644\n--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+new\n\
+                 diff --git a/f b/a.txt\nrename from f\nrename to a.txt\n";
+    match fixture.outcome("file_patch", json!({"patch": patch}), None) {
+        CallOutcome::Ok(..) => {}
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "new\n");
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o111, 0);
+}
+
+#[test]
 fn a_home_directory_of_the_call_is_not_taken_for_the_hosts() {
     let fixture = Fixture::new(json!({}));
     let args = json!({"command": "touch ~/x", "env": {"HOME": "/elsewhere"}});

@@ -101,19 +101,30 @@ impl Shell {
     fn typed(&self, directory: &str) -> Result<String> {
         let mut before = match directory {
             "." => String::new(),
+            // `cd` would take it for an option.
+            directory if directory.starts_with('-') => {
+                format!("cd {} && ", environment::quoted(&format!("./{directory}")))
+            }
             directory => format!("cd {} && ", environment::quoted(directory)),
         };
-        for (name, value) in self.variables()? {
+        let variables = self.variables()?;
+        // Before a command, these would not be about the shell that runs it.
+        let is_for_shell =
+            variables.iter().any(|(name, _)| name.starts_with("BASH") || FOR_SHELLS.contains(&&**name));
+        for (name, value) in variables {
             before.push_str(&format!("{name}={} ", environment::quoted(&value)));
         }
         let stdin = self.stdin.as_deref().filter(|stdin| !stdin.is_empty());
         let after = stdin.map(|stdin| format!(" <<< {}", shown_input(stdin))).unwrap_or_default();
-        if before.is_empty() && after.is_empty() || plain(&self.command).is_some() {
+        if before.is_empty() && after.is_empty() || !is_for_shell && plain(&self.command).is_some() {
             return Ok(format!("{before}{}{after}", self.command));
         }
         Ok(format!("{before}bash -c {}{after}", environment::quoted(&self.command)))
     }
 }
+
+/// Variables that a shell takes when it starts, besides those that begin with `BASH`.
+const FOR_SHELLS: [&str; 3] = ["ENV", "PS4", "SHELLOPTS"];
 
 /// Input as it would be typed in bash. Long input is shown as its beginning and a hash.
 fn shown_input(stdin: &str) -> String {
@@ -212,7 +223,10 @@ mod tests {
     fn whoever_is_asked_sees_the_variables_with_the_command() {
         let (_dir, cx) = context();
         let shell = shell(json!({"command": "git status", "env": {"BASH_ENV": "./it's", "N": "1"}}));
-        assert_eq!(shell.permission(&cx).unwrap().subject(), r"Bash(BASH_ENV='./it'\''s' N=1 git status)");
+        assert_eq!(
+            shell.permission(&cx).unwrap().subject(),
+            r"Bash(BASH_ENV='./it'\''s' N=1 bash -c 'git status')"
+        );
     }
 
     #[test]
@@ -220,7 +234,10 @@ mod tests {
         let (dir, cx) = context();
         std::fs::create_dir(dir.path().join("src")).unwrap();
         let subject = |call| shell(call).permission(&cx).unwrap().subject();
+        std::fs::create_dir(dir.path().join("--")).unwrap();
         let alike = [
+            [json!({"command": "x", "env": {"BASH_ENV": "f"}}), json!({"command": "BASH_ENV=f x"})],
+            [json!({"command": "x", "cwd": "--"}), json!({"command": "cd -- && x"})],
             [json!({"command": "x; y", "env": {"A": "1"}}), json!({"command": "A=1 x; y"})],
             [json!({"command": "x; y", "cwd": "src"}), json!({"command": "cd src && x; y"})],
             [json!({"command": "x; y", "stdin": "in"}), json!({"command": "x; y <<< in"})],
