@@ -67,8 +67,6 @@ pub fn visible(character: char) -> char {
         '\t' => '\t',
         '\0'..='\u{1f}' => char::from_u32(0x2400 + character as u32).unwrap_or('\u{fffd}'),
         '\u{7f}' => '\u{2421}',
-        // Only a control character is shown as one.
-        '\u{2400}'..='\u{2421}' => '\u{fffd}',
         hidden if is_hidden(hidden) => '\u{fffd}',
         other => other,
     }

@@ -347,14 +347,6 @@ fn the_question_about_an_empty_file_says_that_it_is_made() {
 }
 
 #[test]
-fn only_a_control_character_is_shown_as_one() {
-    let fixture = Fixture::new(json!({}));
-    let asked =
-        fixture.asked("file_edit", json!({"path": "a.txt", "old_string": "two", "new_string": "2\u{240d}"}));
-    assert!(asked["diff"].as_str().unwrap().ends_with("+2\u{fffd}\n"), "{asked}");
-}
-
-#[test]
 fn a_file_that_a_patch_puts_in_the_place_of_another_is_not_executable_for_that() {
     use std::os::unix::fs::PermissionsExt;
     let fixture = Fixture::new(json!({"default": "allow"}));
