@@ -388,12 +388,13 @@ fn uncompared(why: &str, before: Option<&BufferedFile>, text: &str, cx: &CallCon
     Ok(format!("[no diff: {why}{replaced}]\n{added}"))
 }
 
-/// How far a diff of a file and its new text goes.
+/// How much of a change the diff shows.
 enum TextComparison {
+    /// All of it.
     Whole,
-    /// The text is compared, but its bytes do not all come from the text.
+    /// The text, but the old file also has bytes that no text shows.
     Lossy,
-    /// There is no diff, for this reason.
+    /// Nothing, for this reason.
     None(&'static str),
 }
 

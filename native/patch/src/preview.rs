@@ -1,5 +1,5 @@
-//! The diff that a person is asked about before a patch is applied. It is made from the files and what is written to them: neither the
-//! text of the patch nor the numbers in it are shown.
+//! The diff in a question about a patch. It compares the files with the bytes that the patch would write, and shows nothing of the
+//! patch's own text.
 
 use super::target::PatchOperation;
 use super::verdict::FileVerdict;

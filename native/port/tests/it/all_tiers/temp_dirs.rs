@@ -1,4 +1,4 @@
-//! Temporary directories: of other sessions, of language servers, and with a `TMPDIR` that is no absolute path.
+//! Temporary directories of other sessions and of language servers, and a `TMPDIR` that is empty or relative.
 
 use super::{docker, no_user_namespaces, under};
 use crate::common::PROGRAM;
