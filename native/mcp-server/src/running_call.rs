@@ -264,7 +264,8 @@ impl RunningCall<'_> {
             arrived,
             ..CallOptions::default()
         };
-        self.shared.pool.submit(move || {
+        let (pace, id) = (tool.traits().pace, session.id().to_owned());
+        self.shared.pool.submit(pace, Some(&id), move || {
             // Nobody waits for the result of a request that has ended.
             _ = end.send(session.call(&shared.host, &**tool, &call, run));
         })

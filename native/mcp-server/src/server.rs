@@ -7,7 +7,7 @@ use crate::{elicitation, listing, running_call};
 use beamai_base::ToolError;
 use beamai_engine::{Host, HostSettings, catalogue};
 use beamai_tool::Tool;
-use beamai_wire::JobPool;
+use beamai_wire::CallPool;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, Implementation,
     InitializeRequestParams, InitializeResult, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
@@ -18,10 +18,6 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-/// Maximum number of running calls. Most of them wait for a process.
-const MOST_THREADS: usize = 128;
-/// Maximum number of queued calls; further ones are refused as busy.
-const MOST_WAITING: usize = 4096;
 /// Methods whose parameters the library parses; if it cannot, they arrive as custom requests.
 const METHODS: [&str; 3] = ["initialize", "tools/list", "tools/call"];
 
@@ -32,7 +28,7 @@ pub(crate) struct SharedState {
     pub(crate) dialect: String,
     pub(crate) format: ResultFormat,
     pub(crate) sessions: McpSessions,
-    pub(crate) pool: JobPool,
+    pub(crate) pool: CallPool,
     tools: BTreeMap<&'static str, &'static Arc<dyn Tool>>,
     /// The usable tools, for clients that can ask their user, and for those that cannot.
     listed: [Vec<Listed>; 2],
@@ -59,7 +55,7 @@ impl SharedState {
             settings,
             format,
             sessions: McpSessions::default(),
-            pool: JobPool::new("beamai-mcp", MOST_THREADS, MOST_WAITING),
+            pool: CallPool::new("beamai-mcp"),
         }
     }
 

@@ -41,6 +41,11 @@ pub(crate) struct CancelOnDrop {
 }
 
 impl McpSession {
+    /// Its id: unique and unguessable.
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
     /// Whether approvals may be remembered for the session.
     pub(crate) fn is_of_one_client(&self) -> bool {
         !self.is_shared

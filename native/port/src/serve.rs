@@ -9,7 +9,9 @@ use crate::{keeper, told_to_end};
 use beamai_base::{Reason, ToolError};
 use beamai_services::services;
 use beamai_wire::frame::{self, MAX_WRITE, PortRequest, ResponseKind};
-use beamai_wire::{CallOptions, CancelToken, DispatchResult, Dispatcher, JobPool, PoolBusy, Progress};
+use beamai_wire::{
+    CallOptions, CallPool, CallRequest, CancelToken, DispatchResult, Dispatcher, PoolBusy, Progress,
+};
 use clap::{Arg, ArgMatches, Command};
 use std::collections::HashMap;
 use std::fs::File;
@@ -28,10 +30,6 @@ const OWN_VERSION: &str = env!("CARGO_PKG_VERSION");
 const OTHER_VERSION: u8 = 3;
 const INPUT: RawFd = 3;
 const OUTPUT: RawFd = 4;
-/// Maximum number of running calls. Most of them wait for a process.
-const MOST_THREADS: usize = 128;
-/// Maximum number of queued calls; further ones are refused as busy.
-const MOST_WAITING: usize = 4096;
 
 pub(crate) fn command() -> Command {
     Command::new("serve")
@@ -82,7 +80,7 @@ fn descriptor(fd: RawFd) -> Result<File, UsageError> {
 
 struct PortServer {
     shared: Arc<PortState>,
-    pool: JobPool,
+    pool: CallPool,
 }
 
 struct PortState {
@@ -98,7 +96,7 @@ impl PortServer {
             output: Mutex::new(output),
             running: Mutex::default(),
         };
-        Self { shared: Arc::new(shared), pool: JobPool::new("beamai-call", MOST_THREADS, MOST_WAITING) }
+        Self { shared: Arc::new(shared), pool: CallPool::new("beamai-call") }
     }
 
     /// Serves until the end of input, then cancels running calls, and waits until commands have been cleaned up after.
@@ -106,7 +104,7 @@ impl PortServer {
         let mut bytes = Vec::new();
         let ended = loop {
             match frame::read(&mut input, &mut bytes) {
-                Ok(true) => self.take(std::mem::take(&mut bytes)),
+                Ok(true) => self.take(&bytes),
                 Ok(false) => break Ok(()),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => break Err(error),
@@ -117,15 +115,12 @@ impl PortServer {
         ended
     }
 
-    fn take(&self, bytes: Vec<u8>) {
-        match frame::parse(&bytes) {
+    fn take(&self, bytes: &[u8]) {
+        match frame::parse(bytes) {
             Some(PortRequest::Call { id, settings, call }) => {
                 match self.shared.dispatcher.call_at_once(settings, call) {
                     Some(reply) => self.shared.write(ResponseKind::Reply, id, &reply),
-                    None => {
-                        let id = id.to_owned();
-                        self.start(id, bytes);
-                    }
+                    None => self.start(id, settings, call),
                 }
             }
             Some(PortRequest::Cancel { id }) => {
@@ -160,30 +155,41 @@ impl PortServer {
         }
     }
 
-    fn start(&self, id: Vec<u8>, bytes: Vec<u8>) {
+    fn start(&self, id: &[u8], settings: &[u8], call: &[u8]) {
+        let call = match beamai_wire::parse_call(call) {
+            Ok(call) => call,
+            Err(error) => return self.shared.write(ResponseKind::Reply, id, &beamai_wire::error(&error)),
+        };
         let token = CancelToken::new();
-        self.shared.running().insert(id.clone(), token.clone());
-        let shared = Arc::clone(&self.shared);
+        self.shared.running().insert(id.to_owned(), token.clone());
+        let session = call.session.as_ref().and_then(|session| session.id.clone());
+        let pace = self.shared.dispatcher.pace(settings, &call);
+        let (shared, own, settings) = (Arc::clone(&self.shared), id.to_owned(), settings.to_owned());
         let arrived = Instant::now();
-        let refused = id.clone();
-        let job = move || shared.answer(&id, &bytes, token, arrived);
-        if let Err(PoolBusy) = self.pool.submit(job) {
-            let message = format!("{MOST_WAITING} calls are waiting already; try again when some have ended");
-            self.shared.finish(&refused, &beamai_wire::error(&ToolError::new(Reason::Busy, message)));
+        let job = move || shared.answer(&own, &settings, call, token, arrived);
+        if let Err(PoolBusy) = self.pool.submit(pace, session.as_deref(), job) {
+            let message = "too many calls are waiting already; try again when some have ended";
+            self.shared.finish(id, &beamai_wire::error(&ToolError::new(Reason::Busy, message)));
         }
     }
 }
 
 impl PortState {
-    fn answer(self: &Arc<Self>, id: &[u8], bytes: &[u8], cancel: CancelToken, arrived: Instant) {
-        let Some(PortRequest::Call { settings, call, .. }) = frame::parse(bytes) else { return };
+    fn answer(
+        self: &Arc<Self>,
+        id: &[u8],
+        settings: &[u8],
+        call: CallRequest,
+        cancel: CancelToken,
+        arrived: Instant,
+    ) {
         let run = CallOptions {
             cancel,
             progress: Some(self.progress(id)),
             arrived: Some(arrived),
             ..CallOptions::default()
         };
-        match self.dispatcher.call(settings, call, run) {
+        match self.dispatcher.call_parsed(settings, call, run) {
             DispatchResult::Reply(reply) if reply.len() > MAX_WRITE => {
                 self.finish(id, &too_long(reply.len()))
             }

@@ -44,10 +44,16 @@ impl Dispatcher {
 
     /// Runs one call.
     pub fn call(&self, settings: &[u8], call: &[u8], run: CallOptions) -> DispatchResult {
-        match self.prepare(settings, call) {
-            Ok((host, call)) => {
-                reply_to(host.call(call, run)).map_or(DispatchResult::Defer, DispatchResult::Reply)
-            }
+        match parse_call(call) {
+            Ok(call) => self.call_parsed(settings, call, run),
+            Err(error) => DispatchResult::Reply(reply::error(&error)),
+        }
+    }
+
+    /// As [`Dispatcher::call`], of a call that has been [parsed](parse_call).
+    pub fn call_parsed(&self, settings: &[u8], call: CallRequest, run: CallOptions) -> DispatchResult {
+        match self.hosts.get_or_make(settings) {
+            Ok(host) => reply_to(host.call(call, run)).map_or(DispatchResult::Defer, DispatchResult::Reply),
             Err(error) => DispatchResult::Reply(reply::error(&error)),
         }
     }
@@ -76,6 +82,13 @@ impl Dispatcher {
             },
             ExecutionClass::Bounded | ExecutionClass::Long => None,
         }
+    }
+
+    /// How long a call can take. One that is of no known tool, or whose settings are not prepared, counts as long.
+    pub fn pace(&self, settings: &[u8], call: &CallRequest) -> ExecutionClass {
+        let host = self.hosts.get(settings);
+        let tool = host.as_ref().and_then(|host| host.find(&call.tool, call.dialect.as_deref()).ok());
+        tool.map_or(ExecutionClass::Long, |tool| tool.traits().pace)
     }
 
     /// The verdict on a call: `{ok, #{<<"verdict">>, <<"rule">>}}`.
@@ -123,7 +136,11 @@ fn reply_to(outcome: CallOutcome) -> Option<Vec<u8>> {
     }
 }
 
-pub(crate) fn parse_call(call: &[u8]) -> Result<CallRequest> {
+/// A call from its binary.
+///
+/// # Errors
+/// `invalid_argument` if it is not one.
+pub fn parse_call(call: &[u8]) -> Result<CallRequest> {
     let wrong =
         |why: String| ToolError::new(Reason::InvalidArgument, format!("the call is not valid: {why}"));
     let members = decode_members(call).map_err(|error| wrong(error.to_string()))?;

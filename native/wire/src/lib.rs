@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod call_pool;
 mod dispatch;
 mod etf;
 mod for_model;
@@ -21,7 +22,8 @@ mod protocol;
 mod reply;
 
 pub use arguments::{check_arguments, nearest};
-pub use dispatch::{DispatchResult, Dispatcher, display, schema, too_wide, tools, workspace};
+pub use call_pool::CallPool;
+pub use dispatch::{DispatchResult, Dispatcher, display, parse_call, schema, too_wide, tools, workspace};
 pub use etf::{decode, encode};
 pub use for_model::for_model;
 pub use front_matter::front_matter;
@@ -31,7 +33,7 @@ pub use protocol::{ParsedResponse, Protocol, ResponseStream, format_result};
 pub use reply::{error, ok};
 
 pub use beamai_base::CancelToken;
-pub use beamai_engine::CallOptions;
+pub use beamai_engine::{CallOptions, CallRequest};
 pub use beamai_text_protocol::format_error;
 pub use beamai_tool::{Progress, Services};
 pub use beamai_workspace::journal;

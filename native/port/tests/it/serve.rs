@@ -111,8 +111,13 @@ fn framed(body: &[u8]) -> Vec<u8> {
 }
 
 fn call(settings: &[u8], call: &[u8]) -> Vec<u8> {
-    let length = u32::try_from(settings.len()).unwrap().to_be_bytes();
-    [b"\x01\x00\x02id", &length[..], settings, call].concat()
+    call_as("id", settings, call)
+}
+
+/// A call whose reply is for another id than that of [`Port::reply`].
+fn call_as(id: &str, settings: &[u8], call: &[u8]) -> Vec<u8> {
+    let length = |bytes: usize| u32::try_from(bytes).unwrap().to_be_bytes();
+    [b"\x01", &length(id.len())[2..], id.as_bytes(), &length(settings.len()), settings, call].concat()
 }
 
 /// `{ok, Value}` or `{error, Value}`.
@@ -276,4 +281,37 @@ fn json_that_is_absurd_is_refused_on_the_command_line() {
         assert_eq!(write(&json), (Some(code), false), "{}", &json[..json.len().min(80)]);
     }
     assert_eq!(write(r#"{"path": "made", "content": "\ud83d\ude00"}"#), (Some(0), true));
+}
+
+/// A repository whose objects are never read to their end.
+const FIFOS_AS_OBJECTS: &str =
+    "git init -q && git -c user.name=a -c user.email=a@example.com commit -q --allow-empty -m one &&
+    find .git/objects -type f | while read -r object; do rm -f $object && mkfifo $object || exit 1; done";
+
+#[test]
+fn calls_that_wait_for_ever_do_not_hold_those_of_other_sessions_nor_short_ones() {
+    const WAITING: usize = 150;
+    let mut port = Port::new();
+    let made =
+        Command::new("bash").args(["-c", FIFOS_AS_OBJECTS]).current_dir(port.path("ws")).status().unwrap();
+    assert!(made.success());
+    let settings = port.settings("required");
+    let of = |session: &str, tool: &str, args: Value| {
+        encode(&json!({"tool": tool, "args": args, "timeout": 100_000, "session": {"id": session}}))
+    };
+    // The first call prepares the settings.
+    port.assert_answers("nothing");
+    for number in 0..WAITING {
+        let id = format!("w{number}");
+        port.send(&framed(&call_as(&id, &settings, &of("a", "git_log", json!({})))));
+    }
+    let write = json!({"path": "short", "content": "x"});
+    for (session, tool, args) in [
+        ("b", "shell_exec", json!({"command": "echo b"})),
+        ("b", "file_grep", json!({"pattern": "x"})),
+        ("a", "file_write", write),
+    ] {
+        port.send(&framed(&call(&settings, &of(session, tool, args))));
+        port.reply().unwrap_or_else(|error| panic!("{tool}: {error}"));
+    }
 }
