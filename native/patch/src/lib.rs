@@ -120,8 +120,8 @@ impl FilePatch {
     /// and hash, so that an approval covers them.
     fn whole_files(&self, cx: &CallContext) -> Result<String> {
         let understood = self.understood(cx)?;
-        let pairs = understood.files.iter().zip(&understood.targets);
-        let whole = pairs.filter_map(|(file, target)| {
+        let pairs = || understood.files.iter().zip(&understood.targets);
+        let whole = pairs().enumerate().filter_map(|(at, (file, target))| {
             let verb = match target.operation {
                 PatchOperation::Deleted if matches!(file.change, DiffChange::Remove(_)) => "deletes",
                 PatchOperation::Renamed => "renames",
@@ -129,13 +129,18 @@ impl FilePatch {
                 PatchOperation::Updated if file.executable.is_some() => "sets the mode of",
                 _ => return None,
             };
-            Some((verb, target.from.as_ref().or(target.to.as_ref())?))
+            let from = target.from.as_ref().or(target.to.as_ref())?;
+            // Parts of one diff move and copy what was there before it.
+            let is_before =
+                |other: &FileDiff| target.operation == PatchOperation::Updated || other.series != file.series;
+            let is_made = pairs().take(at).any(|(other, made)| is_before(other) && made.makes(from));
+            (!is_made).then_some((verb, from))
         });
         let mut lines = String::new();
         for (verb, from) in whole {
             let opened = match missing::open(&from.location) {
                 Ok(opened) => opened,
-                // An earlier part of the patch makes it.
+                // It is gone, or an earlier part of the patch makes it through a link.
                 Err(error) if error.reason == Reason::NoSuchFile => continue,
                 Err(error) => return Err(error),
             };

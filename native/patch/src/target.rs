@@ -55,6 +55,15 @@ impl PatchPath {
 }
 
 impl PatchTarget {
+    /// Whether it puts a file with another content than the one that was there at a path.
+    pub(super) fn makes(&self, path: &PatchPath) -> bool {
+        let is_other = matches!(
+            self.operation,
+            PatchOperation::Created | PatchOperation::Renamed | PatchOperation::Copied
+        );
+        is_other && self.to.as_ref().is_some_and(|to| to.path == path.path)
+    }
+
     /// The path as shown in results.
     pub(super) fn path(&self) -> String {
         self.to

@@ -56,6 +56,17 @@ impl CommandGlob {
         Some(&*self.name).filter(|name| !name.contains(WILDCARDS))
     }
 
+    /// Words that it matches, without a last one that is `*`; `None` if there are other wildcards than words that are `*`.
+    pub(super) fn sample(&self) -> Option<Vec<String>> {
+        let text = self.text();
+        let words = text.strip_suffix(" *").unwrap_or(text).split(' ');
+        let sample = words.map(|word| match word {
+            "*" => Some("1".to_owned()),
+            word => (!word.contains(WILDCARDS)).then(|| word.to_owned()),
+        });
+        self.name().and_then(|_| sample.collect())
+    }
+
     /// Whether it can match a program by its path.
     pub(super) fn may_name_paths(&self) -> bool {
         self.name.contains('/') || self.name.starts_with('*')

@@ -2,7 +2,7 @@
 
 use super::rule::code;
 use super::words::{CommandPattern, plain};
-use beamai_bash_reader::{BLANKS, globs};
+use beamai_bash_reader::{BLANKS, Invocation, InvocationKind, Word, analyse, globs};
 
 pub(super) const UNEXPANDED: &str = "a rule is about words after their expansion; write what it comes to, in one rule for each \
                                      alternative, or ~/ for the home directory";
@@ -27,6 +27,12 @@ const RESERVED: [&str; 20] = [
     "case", "esac", "select", "function", "coproc",
 ];
 
+/// Programs that have no subcommand with a colon, as package scripts may have one.
+const UNJOINED: [&str; 8] = ["cargo", "docker", "git", "go", "helm", "kubectl", "npm", "podman"];
+
+/// Wrappers that do something without a program to start: they print, or set something.
+const ALONE: [&str; 5] = ["env", "nice", "ionice", "exec", "command"];
+
 /// Checks the pattern of a rule that denies or asks: it has to be about a program, because one for exactly a text is passed by a blank.
 ///
 /// # Errors
@@ -49,27 +55,78 @@ pub(super) fn check_reach(pattern: &CommandPattern) -> Result<(), String> {
     }
 }
 
+/// Checks that the pattern of an allow rule allows something beside all patterns of such rules. One of a wrapper does not cover what it
+/// starts, and one for more than exactly one command no code that a shell runs.
+///
+/// # Errors
+/// The problem, as the end of a sentence.
+pub(super) fn check_effect(
+    pattern: &CommandPattern,
+    all: &[&CommandPattern],
+    home: Option<&str>,
+) -> Result<(), String> {
+    let Some(words) = pattern.sample() else { return Ok(()) };
+    let wrapper = words[0].as_str();
+    let spelled = |words: &[String]| {
+        let words = words.iter().map(|word| Word::literal(word).shown());
+        analyse(&words.collect::<Vec<_>>().join(" "), home).programs
+    };
+    let (alone, followed) = (spelled(&words), spelled(&[&words[..], &["x".to_owned()]].concat()));
+    let is_covered =
+        |program: &Invocation| program.hazard.is_none() && all.iter().any(|rule| rule.allows(program));
+    let is_inner = |program: &&Invocation| {
+        program.standing == InvocationKind::Judged
+            && program.hazard.is_none()
+            && program.words[0].text().is_some_and(|name| name != wrapper)
+            && !is_covered(program)
+    };
+    let allows = |programs: &[Invocation]| {
+        let is_alone = programs.len() == 1 && ALONE.contains(&wrapper);
+        let is_own = |program: &Invocation| {
+            (is_alone || program.standing != InvocationKind::Wrapper)
+                && program.hazard.is_none()
+                && pattern.allows(program)
+        };
+        programs.iter().any(is_own) && !programs.iter().any(|program| is_inner(&program))
+    };
+    if allows(&alone) || allows(&followed) {
+        return Ok(());
+    }
+    let hazard = alone.iter().chain(&followed).find_map(|program| program.hazard.as_deref());
+    let rule = match (alone.iter().find(is_inner), followed.iter().find(is_inner), hazard) {
+        (Some(inner), _, _) => format!("Bash({}:*)", inner.shown().trim_end_matches(" \u{2026}")),
+        (None, None, Some(hazard)) => {
+            return Err(format!(
+                "it would allow nothing, because {hazard}; write exactly one command, without :* and wildcards"
+            ));
+        }
+        (None, Some(_), _) | (None, None, None) => "a rule for each program that it may start".to_owned(),
+    };
+    Err(format!("{wrapper} covers nothing that it starts; write {rule}"))
+}
+
 /// Checks the words of a pattern for forms of other languages: regular expressions, lists, marks between words.
 fn check_words(text: &str) -> Result<(), String> {
     let words = || text.split(BLANKS).filter(|word| !word.is_empty());
     let name = words().next().unwrap_or_default();
     let in_top = name.starts_with('/') && !name[1..].contains('/');
     let is_varied = |word: &str| word.contains(".+") || word.starts_with('-') && word.ends_with(".*");
-    if in_top && text.ends_with('/') || words().any(is_varied) {
+    if name.starts_with(".*") || in_top && text.ends_with('/') || words().any(is_varied) {
         return Err(EXPRESSION.into());
     }
     let begins_again = |part: &str| part.trim_start().split(BLANKS).next() == Some(name);
     if text.split(',').skip(1).any(begins_again) {
         return Err("a rule is about one program and its arguments; write one rule for each".into());
     }
-    let is_joined = |word: &&str| {
+    let is_joined = |(at, word): &(usize, &str)| {
         let (before, after) = word.split_once(':').unwrap_or_default();
-        after.starts_with('-')
+        let is_subcommand = *at == 0 && UNJOINED.contains(&name) && !after.is_empty();
+        (is_subcommand || after.starts_with('-'))
             && !before.is_empty()
             && before.chars().all(|char| char.is_ascii_alphanumeric())
     };
-    match words().skip(1).find(is_joined) {
-        Some(word) => Err(format!("{word} is one word; write a blank for the colon")),
+    match words().skip(1).enumerate().find(is_joined) {
+        Some((_, word)) => Err(format!("{word} is one word; write a blank for the colon")),
         None => Ok(()),
     }
 }

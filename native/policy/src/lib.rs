@@ -89,6 +89,8 @@ impl Policy {
         let (allow, ask, deny): (Vec<PermissionRule>, Vec<PermissionRule>, Vec<PermissionRule>) =
             (list(&text.allow)?, list(&text.ask)?, list(&text.deny)?);
         ask.iter().chain(&deny).try_for_each(PermissionRule::check_reach)?;
+        let commands: Vec<_> = allow.iter().filter_map(PermissionRule::command).collect();
+        allow.iter().try_for_each(|rule| rule.check_effect(&commands, &roots))?;
         let denied_starts = DeniedStarts::by(&deny, &roots);
         Ok(Self { allow, ask, deny, default: text.default, roots, denied_starts, ..Self::default() })
     }

@@ -119,7 +119,7 @@ fn is_expression(text: &str, seen: &str) -> bool {
     inside('(', ')').is_some()
         || inside('/', '/').is_some_and(|name| name.contains(".*") && !name.contains('/'))
         || text.contains("\\**")
-        || ["?(", "*(", "+(", "@(", "!(", ".+", "]+"].iter().any(|mark| seen.contains(mark))
+        || ["?(", "*(", "+(", "@(", "!(", ")?", ".+", "]+"].iter().any(|mark| seen.contains(mark))
 }
 
 /// Whether `**` is a part of a name in a path, where it would be like `*`.

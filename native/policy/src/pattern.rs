@@ -108,7 +108,8 @@ fn file(text: &str, roots: &PathRoots) -> Result<PathRule, String> {
     match path_mistake(text) {
         Some(mistake) => Err(mistake.to_owned()),
         None if is_at_wrong_top(text, roots) => Err(format!(
-            "{text} begins at the top of the machine, where nothing has that name; write .{text} for the workspace"
+            "{text} begins at the top of the machine, where nothing has that name; write ./{} for the workspace",
+            text.trim_start_matches("/./").trim_start_matches('/')
         )),
         None => PathRule::new(text, roots),
     }
@@ -116,7 +117,8 @@ fn file(text: &str, roots: &PathRoots) -> Result<PathRule, String> {
 
 /// Whether a path from the top of the machine can only be meant from the top of the workspace, as in the rules of other agents.
 fn is_at_wrong_top(text: &str, roots: &PathRoots) -> bool {
-    let first = text.strip_prefix('/').and_then(|rest| rest.split('/').next()).unwrap_or_default();
+    let mut names = text.strip_prefix('/').unwrap_or_default().split('/');
+    let first = names.find(|name| !matches!(*name, "" | ".")).unwrap_or_default();
     let is_name = !first.is_empty() && !first.contains(['*', '?', '[', '{', '\\']);
     let is_in = |top: &Path| top.join(first).symlink_metadata().is_ok();
     is_name && !is_in(Path::new("/")) && roots.workspace().is_some_and(|workspace| is_in(workspace.path()))

@@ -1,6 +1,6 @@
 //! One rule: a tool's canonical name, optionally with a pattern.
 
-use super::command_mistakes::check_reach;
+use super::command_mistakes::{check_effect, check_reach};
 use super::pattern::RulePattern;
 use super::permission_request::{CommandLine, FilePath, Operand};
 use super::text::Examples;
@@ -84,6 +84,12 @@ impl PermissionRule {
     pub(super) fn check_reach(&self) -> Result<()> {
         let Some(pattern) = self.command() else { return Ok(()) };
         check_reach(pattern).map_err(|why| malformed(&self.text, &why))
+    }
+
+    /// Checks that a rule that allows has an effect beside the patterns of all such rules.
+    pub(super) fn check_effect(&self, all: &[&CommandPattern], roots: &PathRoots) -> Result<()> {
+        let Some(pattern) = self.command() else { return Ok(()) };
+        check_effect(pattern, all, roots.tilde()).map_err(|why| malformed(&self.text, &why))
     }
 
     /// The pattern of a rule about files; without one in the rule, every file.

@@ -262,7 +262,8 @@ impl<'a> CommandCase<'a> {
         let mut rule = None;
         let mut open = self.uncovered_parts(&mut rule);
         let is_whole = self.whole_rule();
-        let rule = rule.or_else(|| is_whole.map(str::to_owned));
+        let alone = || self.found.programs.iter().find_map(|program| self.covering(program));
+        let rule = rule.or_else(|| is_whole.or_else(alone).map(str::to_owned));
         match (open.is_empty(), &self.open) {
             (true, Some(by)) => Verdict::Allow(rule.or_else(|| by.clone())).into(),
             (true, None) if rule.is_some() => Verdict::Allow(rule).into(),
@@ -320,8 +321,15 @@ impl<'a> CommandCase<'a> {
     fn uncovered(&self, program: &Invocation) -> Judgement {
         let shown = program.shown();
         let mut judgement = self.by_default(&shown, self.hazard(program));
-        let known = program.words.iter().all(|word| word.text().is_some());
-        judgement.wanted = vec![if known { format!("Bash({shown})") } else { "Bash".to_owned() }];
+        let known: Vec<String> =
+            program.words.iter().map_while(|word| word.text().map(|_| word.shown())).collect();
+        let rule = match known.len() {
+            count if count == program.words.len() => format!("Bash({shown})"),
+            // Only a rule for exactly its words covers a hazard.
+            count if count == 0 || judgement.why.is_some() => "Bash".to_owned(),
+            _ => format!("Bash({}:*)", known.join(" ")),
+        };
+        judgement.wanted = vec![rule];
         judgement
     }
 

@@ -211,6 +211,22 @@ fn a_command_is_allowed_when_rules_cover_every_part() {
 }
 
 #[test]
+fn the_rule_that_is_wanted_for_words_that_are_not_known_is_about_their_beginning() {
+    let none = policy(&[], &[], &[], PolicyMode::Auto);
+    for (command, wanted) in [
+        ("wc -l \"$f\"", "Bash(wc -l:*)"),
+        ("git show 'a b' $x y", "Bash(git show 'a b':*)"),
+        ("xargs wc", "Bash(wc:*)"),
+        ("wc -l f", "Bash(wc -l f)"),
+        ("$x y", "Bash"),
+        ("bash $x", "Bash"),
+    ] {
+        assert!(shell(&none, command).wanted.iter().all(|rule| rule == wanted), "{command}");
+        assert_eq!(name(&policy(&[wanted], &[], &[], PolicyMode::Auto), command), "allow", "{command}");
+    }
+}
+
+#[test]
 fn a_deny_rule_finds_its_part_and_names_it() {
     let open = policy(&["Bash"], &[], &["Bash(rm -rf:*)", "Read(**/*.pem)", "Write(.env)"], PolicyMode::Auto);
     let judged = shell(&open, "git status && env X=1 r''m -f -r x");

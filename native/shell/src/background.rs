@@ -95,6 +95,7 @@ fn started(id: String, isolation: Option<Isolation>) -> ShellOutput {
         network: None,
         network_off: None,
         foreign_files: None,
+        held_paths: None,
         duration_ms: 0,
         isolation,
     }

@@ -1,5 +1,6 @@
 //! Tells when a command has failed because files belong to another user.
 
+use super::symptoms::is_printed;
 use beamai_isolation::SandboxMode;
 use beamai_port_tools::shell::ShellOutput;
 use beamai_sandbox::{FOREIGN_REMEDY, ForeignPath};
@@ -10,14 +11,8 @@ const MESSAGES: [&str; 5] = ["permission", "not permitted", "eacces", "not writa
 
 /// Advice for the host, if the command has failed in a workspace with files that root may change and its commands may not.
 pub(super) fn hint(output: &ShellOutput, cx: &CallContext) -> Option<String> {
-    if output.exit_code == Some(0) || cx.sandbox.mode == SandboxMode::Off {
-        return None;
-    }
-    let is_told = |text: &String| {
-        let text = text.to_lowercase();
-        MESSAGES.iter().any(|words| text.contains(words))
-    };
-    if ![&output.printed.stdout, &output.printed.stderr].into_iter().any(is_told) {
+    let can_be = output.exit_code != Some(0) && cx.sandbox.mode != SandboxMode::Off;
+    if !can_be || !is_printed(&MESSAGES, &output.printed) {
         return None;
     }
     let foreign = ForeignPath::within(cx.workspace.path())?;

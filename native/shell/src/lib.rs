@@ -11,6 +11,7 @@ mod capture;
 mod command;
 mod foreign;
 mod head_tail;
+mod held_paths;
 mod network;
 mod offline;
 mod recent;
@@ -18,6 +19,7 @@ mod registry;
 mod shortcut;
 mod spool;
 mod starts;
+mod symptoms;
 mod text;
 
 pub use asking::StartAnswer;
@@ -121,7 +123,8 @@ fn run(shell: &Shell, cx: &CallContext) -> Result<ShellOutput> {
     }
 }
 
-/// Adds hints to the result of a command that has failed without the network, or the permission, that it wanted.
+/// Adds hints to the result of a command that has failed because of the network, another user's files, or a path that is
+/// kept in its place.
 fn with_hints(
     output: ShellOutput,
     cx: &CallContext,
@@ -130,8 +133,9 @@ fn with_hints(
 ) -> ShellOutput {
     let PrintedOutput { stdout, stderr, .. } = &output.printed;
     let hint = |offline: OfflineCommand| offline.hint(output.exit_code, attempts, [stdout, stderr]);
-    let (network_off, foreign_files) = (offline.and_then(hint), foreign::hint(&output, cx));
-    ShellOutput { network_off, foreign_files, ..output }
+    let network_off = offline.and_then(hint);
+    let (foreign_files, held_paths) = (foreign::hint(&output, cx), held_paths::hint(&output, cx));
+    ShellOutput { network_off, foreign_files, held_paths, ..output }
 }
 
 /// Adds what is known of the command's end to the error of a command that was stopped because of a program start.
@@ -290,6 +294,7 @@ fn output(
         network: None,
         network_off: None,
         foreign_files: None,
+        held_paths: None,
         duration_ms: milliseconds(duration),
         isolation,
     }

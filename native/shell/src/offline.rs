@@ -1,5 +1,6 @@
 //! Tells when a command has failed because it has no network, or because it did not use the proxy that leads there.
 
+use super::symptoms::says;
 use beamai_base::{HostHint, HostTerms};
 use beamai_isolation::SandboxMode;
 use beamai_process::{CommandReport, NetworkAttempts, RunResult};
@@ -76,12 +77,8 @@ impl OfflineCommand {
     }
 
     fn has_symptoms(&self, exit_code: Option<i32>, printed: [&str; 2]) -> bool {
-        let is_message = |text: &str| {
-            let text = text.to_lowercase();
-            MESSAGES.iter().any(|words| text.contains(words))
-        };
         self.fetches && exit_code.is_some_and(|code| UNREACHED.contains(&code))
-            || printed.into_iter().any(is_message)
+            || printed.into_iter().any(|text| says(&MESSAGES, text))
     }
 }
 

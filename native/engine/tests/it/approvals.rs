@@ -253,6 +253,26 @@ fn a_patch_is_shown_as_it_is_applied_and_without_text_around_it() {
 }
 
 #[test]
+fn the_hash_of_a_file_that_a_patch_makes_executable_is_not_that_of_another_one() {
+    let fixture = Fixture::new(json!({}));
+    std::fs::write(fixture.dir.path().join("b.txt"), "other\n").unwrap();
+    let patch = "diff --git a/a.txt b/x\nrename from a.txt\nrename to x\n\
+                 diff --git a/b.txt b/a.txt\nrename from b.txt\nrename to a.txt\n\
+                 diff --git a/a.txt b/a.txt\nold mode 100644\nnew mode 100755\n";
+    let asked = fixture.asked("file_patch", json!({"patch": patch}));
+    let shown = asked["diff"].as_str().unwrap();
+    let renamed = |path: &str, bytes: usize| format!("renames {path}: {bytes} bytes, mode ");
+    assert!(shown.contains(&renamed("a.txt", 8)) && shown.contains(&renamed("b.txt", 6)), "{shown}");
+    assert!(shown.contains("new mode 100755") && !shown.contains("sets the mode of"), "{shown}");
+    // A change of what becomes executable is noticed all the same.
+    std::fs::write(fixture.dir.path().join("b.txt"), "evil!\n").unwrap();
+    match fixture.outcome("file_patch", json!({"patch": patch}), Some(&asked["fingerprint"])) {
+        CallOutcome::Error(error) => assert_eq!(error.reason, Reason::NeedsApproval, "{error}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
 fn a_patch_is_shown_with_the_line_ends_that_it_writes() {
     let fixture = Fixture::new(json!({}));
     let shown = |text: &str, hunk: &str| {
@@ -318,8 +338,10 @@ fn a_path_from_the_top_of_the_machine_is_not_one_of_the_workspace() {
         let settings = json!({"workspace": id, "permissions": {"deny": [rule]}});
         Host::new(&serde_json::from_value(settings).unwrap(), std::sync::Arc::default()).map(drop)
     };
-    let error = made("Read(/.env)").unwrap_err();
-    assert!(error.message.contains("write ./.env for the workspace"), "{error}");
+    for rule in ["Read(/.env)", "Read(//.env)", "Read(/./.env)"] {
+        let error = made(rule).unwrap_err();
+        assert!(error.message.contains("write ./.env for the workspace"), "{error}");
+    }
     for rule in ["Read(/etc/passwd)", "Read(/nothing-here)", "Read(./.env)"] {
         assert!(made(rule).is_ok(), "{rule}");
     }

@@ -50,6 +50,8 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
     store("Authenticators", "Authy and GNOME Authenticator, flatpak manifests", &[(Config, "Authy Desktop"), (Home, "snap/authy"), (Home, ".var/app/com.belmoussaoui.Authenticator"), (Data, "authenticator")]),
     store("Python keyring", "keyring README, file backends", &[(Data, "python_keyring")]),
     store("Vault", "Vault CLI, token helper", &[(Home, ".vault-token"), (Home, ".vault"), (Home, ".bao-token"), (named("VAULT_CONFIG_PATH", ".vault"), ""), (Only("BAO_CONFIG_PATH"), "")]),
+    store("aws-vault, Consul, Semgrep", "aws-vault USAGE, file backend; Consul CLI, environment variables; Semgrep docs, settings", &[
+        (Home, ".awsvault"), (Only("AWS_VAULT_FILE_DIR"), ""), (Only("CONSUL_HTTP_TOKEN_FILE"), ""), (named("SEMGREP_SETTINGS_FILE", ".semgrep/settings.yml"), "")]),
     store("Doppler, Infisical", "Doppler CLI guide; Infisical CLI login", &[(Home, ".doppler"), (Home, ".infisical"), (Home, "infisical-keyring"), (named("DOPPLER_CONFIG_DIR", ".doppler"), "")]),
     store("Teleport, Boundary", "Teleport tsh reference; Boundary CLI", &[(named("TELEPORT_HOME", ".tsh"), ""), (Home, ".tctl"), (Home, ".boundary")]),
 
@@ -69,22 +71,27 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
         (named("CODEX_HOME", ".codex"), "history.jsonl"), (named("CODEX_HOME", ".codex"), "sessions"), (named("CODEX_HOME", ".codex"), "archived_sessions"),
         (named("CODEX_HOME", ".codex"), "log"), (named("CODEX_HOME", ".codex"), "shell_snapshots")]),
     store("Gemini CLI", "Gemini CLI configuration, authentication", &[(Home, ".gemini"), (named("GEMINI_CLI_HOME", ""), ".gemini")]),
-    store("Qwen Code", "Qwen Code configuration", &[(Home, ".qwen")]),
+    store("Qwen Code", "Qwen Code configuration", &[(named("QWEN_HOME", ".qwen"), "")]),
     store("opencode", "opencode docs, providers, credentials; config", &[
         (Data, "opencode"), (Config, "opencode/opencode.json"), (Config, "opencode/opencode.jsonc"), (Config, "opencode/config.json"),
         (State, "opencode"), (Home, ".opencode.json"), (Only("OPENCODE_CONFIG"), ""),
         (Only("OPENCODE_CONFIG_DIR"), "opencode.json"), (Only("OPENCODE_CONFIG_DIR"), "opencode.jsonc")]),
     store("Crush", "Crush README, configuration", &[(Config, "crush"), (Data, "crush"), (Only("CRUSH_GLOBAL_CONFIG"), "crush.json"), (Only("CRUSH_GLOBAL_DATA"), "crush.json")]),
+    store("Mistral Vibe, iFlow, Kilo", "each command line's docs, configuration", &[(named("VIBE_HOME", ".vibe"), ".env"), (Home, ".iflow"), (Data, "kilo")]),
+    store("nanobot, PicoClaw", "each README, configuration", &[(Home, ".nanobot/config.json"), (Home, ".picoclaw/config.json")]),
+    store("Gmail MCP server, Google Workspace CLI", "each README, authentication", &[(Home, ".gmail-mcp"), (Config, "gws")]),
+    store("clasp, GAM, bq, pydata", "clasp README; GAM wiki; bq reference; pydata-google-auth docs", &[(Home, ".clasprc.json"), (Home, ".gam"), (Home, ".bigquery.v2.token"), (Config, "pydata")]),
     store("Cursor", "Cursor docs, MCP, CLI configuration", &[(Config, "Cursor"), (Config, "cursor"), (Home, ".cursor/mcp.json"), (Home, ".cursor/cli-config.json"),
-        (Home, ".cursor/chats"), (Home, ".cursor/projects")]),
+        (Home, ".cursor/chats"), (Home, ".cursor/projects"),
+        (Only("CURSOR_CONFIG_DIR"), "cli-config.json"), (Only("CURSOR_CONFIG_DIR"), "mcp.json")]),
     store("Windsurf", "Windsurf docs, MCP", &[(Home, ".codeium"), (Config, "Windsurf")]),
     store("Aider", "Aider docs, options, .env and .aider.conf.yml", &[(Home, ".aider.conf.yml"), (Home, ".aider.model.settings.yml"), (Home, ".aider"),
         (Home, ".aider.input.history"), (Home, ".aider.chat.history.md"), (Home, ".env")]),
-    store("Goose", "Goose docs, configuration files", &[(Config, "goose"), (Data, "goose"), (State, "goose")]),
+    store("Goose", "Goose docs, configuration files", &[(Config, "goose"), (Data, "goose"), (State, "goose"), (Only("GOOSE_PATH_ROOT"), "")]),
     store("Continue", "Continue docs, configuration", &[(named("CONTINUE_GLOBAL_DIR", ".continue"), "")]),
     store("Cline, Roo, Kilo", "Cline docs, CLI", &[(named("CLINE_DIR", ".cline"), ""), (Only("CLINE_DATA_DIR"), ""), (Home, ".roo"), (Home, ".kilocode")]),
     store("GitHub Copilot", "GitHub docs, Copilot CLI; copilot.vim README", &[(Config, "github-copilot"), (named("COPILOT_HOME", ".copilot"), "")]),
-    store("Augment, Factory", "Auggie CLI docs, authentication; Factory CLI docs", &[(Home, ".augment/session.json"), (Home, ".factory/auth.json")]),
+    store("Augment, Factory", "Auggie CLI docs, authentication; Factory CLI docs", &[(Home, ".augment/session.json"), (Home, ".factory/auth.json"), (Home, ".factory/auth.encrypted")]),
     store("Amp", "Amp manual, configuration", &[(Config, "amp"), (Data, "amp"), (Cache, "amp"), (Only("AMP_SETTINGS_FILE"), "")]),
     store("Amazon Q, Kiro", "Amazon Q Developer CLI; Kiro CLI, data", &[(Data, "amazon-q"), (Data, "kiro-cli"), (Home, ".kiro")]),
     store("Zed", "Zed docs, configuring", &[(Config, "zed"), (Data, "zed")]),
@@ -97,13 +104,14 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
     store("Kaggle, Weights & Biases", "Kaggle API README; wandb docs, login", &[(Home, ".kaggle"), (Config, "kaggle"), (Config, "wandb"), (named("KAGGLE_CONFIG_DIR", ".kaggle"), ""), (named("WANDB_CONFIG_DIR", ".config/wandb"), "")]),
     store("Jupyter", "Jupyter Server docs, security; jupyter(1), paths", &[(named("JUPYTER_CONFIG_DIR", ".jupyter"), "jupyter_server_config.json"), (named("JUPYTER_CONFIG_DIR", ".jupyter"), "jupyter_server_config.py"),
         (named("JUPYTER_CONFIG_DIR", ".jupyter"), "jupyter_notebook_config.json"), (Data, "jupyter/runtime"), (named("JUPYTER_RUNTIME_DIR", ".local/share/jupyter/runtime"), ""), (named("JUPYTER_DATA_DIR", ".local/share/jupyter"), "runtime")]),
-    store("Earth Engine, Copernicus, NGC, Comet", "Earth Engine docs, ee.Authenticate; cdsapi README; NGC CLI docs; Comet docs, configuration", &[(Config, "earthengine"), (named("CDSAPI_RC", ".cdsapirc"), ""), (named("NGC_CLI_HOME", ""), ".ngc"), (named("COMET_CONFIG", ".comet.config"), "")]),
+    store("Earth Engine, Copernicus, NGC, Comet", "Earth Engine docs, ee.Authenticate; cdsapi README; NGC CLI docs; Comet docs, configuration", &[(Config, "earthengine"), (named("CDSAPI_RC", ".cdsapirc"), ""), (Home, ".ecmwfapirc"), (named("NGC_CLI_HOME", ""), ".ngc"), (named("COMET_CONFIG", ".comet.config"), "")]),
     store("Ollama, LM Studio", "Ollama FAQ", &[(Home, ".ollama/id_ed25519"), (Home, ".ollama/history"), (Home, ".lmstudio/.internal")]),
     store("Replicate, Modal", "Modal docs, configuration", &[(Home, ".modal.toml"), (Config, "replicate"), (named("MODAL_CONFIG_PATH", ".modal.toml"), "")]),
     store("OpenClaw", "OpenClaw docs, configuration, environment variables", &[(named("OPENCLAW_STATE_DIR", ".openclaw"), ""), (Only("OPENCLAW_CONFIG_PATH"), ""), (Home, ".clawdbot"), (Home, ".moltbot")]),
     store("Pi, Hermes Agent, Kimi Code", "pi-coding-agent README, authentication; Hermes Agent docs, configuration; Kimi CLI docs, configuration files", &[
         (named("PI_CODING_AGENT_DIR", ".pi/agent"), "auth.json"), (named("PI_CODING_AGENT_DIR", ".pi/agent"), "sessions"), (named("HERMES_HOME", ".hermes"), ".env"),
-        (named("HERMES_HOME", ".hermes"), "auth.json"), (Home, ".kimi/config.toml"), (Home, ".kimi/credentials"), (Home, ".kimi/sessions")]),
+        (named("HERMES_HOME", ".hermes"), "auth.json"), (Home, ".kimi/config.toml"), (Home, ".kimi/credentials"), (Home, ".kimi/sessions"), (Only("KIMI_SHARE_DIR"), "config.toml"),
+        (Only("KIMI_SHARE_DIR"), "credentials"), (Only("KIMI_SHARE_DIR"), "sessions")]),
     store("mcp-remote", "mcp-remote README", &[(named("MCP_REMOTE_CONFIG_DIR", ".mcp-auth"), "")]),
     store("MLflow, ClearML", "MLflow source, mlflow/utils/credentials.py; ClearML docs, clearml.conf", &[(Home, ".mlflow/credentials"), (named("CLEARML_CONFIG_FILE", "clearml.conf"), "")]),
     store("Vast.ai, RunPod, E2B, Truss", "Vast.ai CLI, authentication; runpodctl README; E2B CLI docs; Truss docs", &[(Config, "vastai/vast_api_key"), (Home, ".vast_api_key"), (Home, ".runpod/config.toml"),
@@ -116,7 +124,7 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
         (Home, ".librewolf"), (Home, ".var/app/io.gitlab.librewolf-community"), (Home, ".waterfox"), (Home, ".floorp"), (Home, ".zen"), (Home, ".var/app/app.zen_browser.zen"),
         (Home, ".local/share/torbrowser")]),
     store("Chromium and its kin", "Chromium docs, user data directory", &[
-        (Config, "google-chrome"), (Config, "google-chrome-beta"), (Config, "google-chrome-unstable"), (Config, "google-chrome-for-testing"), (Config, "chromium"),
+        (Config, "net.imput.helium"), (Config, "google-chrome"), (Config, "google-chrome-beta"), (Config, "google-chrome-unstable"), (Config, "google-chrome-for-testing"), (Config, "chromium"),
         (Cache, "google-chrome"), (Cache, "chromium"), (Home, "snap/chromium"), (Home, ".var/app/com.google.Chrome"), (Home, ".var/app/org.chromium.Chromium"),
         (Home, ".var/app/io.github.ungoogled_software.ungoogled_chromium"),
         (Only("CHROME_CONFIG_HOME"), "google-chrome"), (Only("CHROME_CONFIG_HOME"), "google-chrome-beta"), (Only("CHROME_CONFIG_HOME"), "google-chrome-unstable"), (Only("CHROME_CONFIG_HOME"), "chromium"),
@@ -146,6 +154,7 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
         (named("GRADLE_USER_HOME", ".gradle"), "gradle.properties"), (Home, ".sbt/.credentials"), (Home, ".sbt/credentials"), (Home, ".ivy2/.credentials"), (Config, "coursier/credentials.properties")]),
     store("Leiningen, Clojure", "Leiningen docs, DEPLOY.md", &[(named("LEIN_HOME", ".lein"), "credentials.clj.gpg"), (named("LEIN_HOME", ".lein"), "credentials.clj"), (named("LEIN_HOME", ".lein"), "profiles.clj")]),
     store("NuGet", "NuGet docs, nuget.config", &[(Home, ".nuget/NuGet/NuGet.Config"), (Config, "NuGet/NuGet.Config")]),
+    store(".NET user secrets", "ASP.NET Core docs, safe storage of app secrets", &[(Home, ".microsoft/usersecrets")]),
     store("Hex", "mix hex.config; rebar3_hex docs; rebar3 docs, environment configuration", &[(named("HEX_HOME", ".hex"), "hex.config"), (Config, "hex/hex.config"), (Config, "rebar3/hex.config"), (Config, "rebar3/rebar3.config"),
         (Only("REBAR_GLOBAL_CONFIG_DIR"), ".config/rebar3/hex.config"), (Only("REBAR_GLOBAL_CONFIG_DIR"), ".config/rebar3/rebar3.config"), (Only("REBAR_CACHE_DIR"), ".config/rebar3/hex.config")]),
     store("R", "R, Startup", &[(named("R_ENVIRON_USER", ".Renviron"), "")]),
@@ -157,7 +166,7 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
     store("adb", "Android Debug Bridge docs, ADB_VENDOR_KEYS", &[(named("ANDROID_USER_HOME", ".android"), "adbkey")]),
     store("CocoaPods, Artifactory", "CocoaPods guides, trunk; JFrog CLI docs", &[(named("CP_HOME_DIR", ".cocoapods"), ""), (named("JFROG_CLI_HOME_DIR", ".jfrog"), "")]),
     store("Docker", "docker(1), config.json", &[(named("DOCKER_CONFIG", ".docker"), ""), (Home, "snap/docker"), (Only("DOCKER_CERT_PATH"), ""), (Only("MACHINE_STORAGE_PATH"), "")]),
-    store("Podman, Buildah, Skopeo", "containers-auth.json(5)", &[(named("REGISTRY_AUTH_FILE", ".config/containers/auth.json"), ""), (Config, "containers/auth.json"), (Only("XDG_RUNTIME_DIR"), "containers/auth.json"), (Data, "containers/cache/auth.json")]),
+    store("Podman, Buildah, Skopeo", "containers-auth.json(5)", &[(named("REGISTRY_AUTH_FILE", ".config/containers/auth.json"), ""), (Config, "containers/auth.json"), (Only("XDG_RUNTIME_DIR"), "containers/auth.json"), (Data, "containers/cache/auth.json"), (Data, "containers/storage/secrets")]),
     store("ORAS, regctl, crane", "regctl docs, config", &[(Home, ".regctl"), (Only("REGCTL_CONFIG"), ""), (Home, ".oras"), (Home, ".config/oras")]),
     store("Julia, Dart", "Julia Pkg docs, authentication; dart pub token", &[(Home, ".julia/servers"), (Home, ".pub-cache/credentials.json")]),
 
@@ -167,7 +176,7 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
     store("Azure", "Azure CLI docs, configuration; azd docs", &[(named("AZURE_CONFIG_DIR", ".azure"), ""), (named("AZD_CONFIG_DIR", ".azd"), ""), (Data, ".IdentityService"), (Home, ".IdentityService"), (Only("AZURE_CLIENT_CERTIFICATE_PATH"), ""), (Only("AZURE_FEDERATED_TOKEN_FILE"), "")]),
     store("Oracle Cloud", "OCI CLI docs, configuration file", &[(Home, ".oci"), (named("OCI_CLI_CONFIG_FILE", ".oci/config"), "")]),
     store("IBM Cloud", "ibmcloud CLI docs", &[(named("IBMCLOUD_HOME", ".bluemix"), "")]),
-    store("Alibaba, Tencent, Huawei Cloud", "aliyun CLI README; tccli docs; hcloud docs", &[(Home, ".aliyun"), (Home, ".tccli"), (Home, ".hcloud"), (Home, ".huaweicloud")]),
+    store("Alibaba, Tencent, Huawei Cloud", "aliyun CLI README; tccli docs; hcloud docs", &[(Only("ALIBABA_CLOUD_CREDENTIALS_FILE"), ""), (Home, ".alibabacloud"), (Home, ".aliyun"), (Home, ".tccli"), (Home, ".hcloud"), (Home, ".huaweicloud")]),
     store("DigitalOcean", "doctl docs, auth init", &[(Config, "doctl"), (Home, "snap/doctl")]),
     store("Hetzner, Scaleway, Vultr, Linode, OVH, Exoscale, Civo", "each command line's docs, configuration", &[
         (Config, "hcloud"), (Config, "scw"), (Home, ".scwrc"), (Home, ".vultr-cli.yaml"), (Config, "vultr-cli.yaml"), (Config, "linode-cli"), (Home, ".linode-cli"), (named("LINODE_CLI_CONFIG", ".config/linode-cli"), ""),
@@ -188,6 +197,8 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
     store("Databricks, Snowflake", "Databricks CLI docs; SnowSQL docs", &[(Home, ".databrickscfg"), (Home, ".databricks"), (Home, ".snowsql"), (Home, ".snowflake"), (Config, "snowflake"), (Home, ".dbt/profiles.yml"), (named("DATABRICKS_CONFIG_FILE", ".databrickscfg"), ""), (named("SNOWFLAKE_HOME", ".snowflake"), ""), (named("DBT_PROFILES_DIR", ".dbt"), "profiles.yml")]),
     store("Sentry, Datadog, New Relic, Stripe, Twilio, Ngrok, Shopify, Expo", "each command line's docs, login", &[
         (Home, ".sentryclirc"), (Only("SENTRY_PROPERTIES"), ""), (Home, ".datadogrc"), (Home, ".dogrc"), (Home, ".newrelic"), (Config, "stripe"), (Home, ".twilio-cli"), (Config, "ngrok"), (Home, ".ngrok2"), (Home, "snap/ngrok"), (Config, "shopify-cli-kit-nodejs"), (Home, ".expo")]),
+    store("Appwrite, Koyeb, Xata, Infracost, Dagger", "each command line's docs, login", &[(Home, ".appwrite"), (Home, ".koyeb.yaml"), (Config, "xata/credentials"), (Config, "infracost/credentials.yml"),
+        (Config, "dagger/credentials.json")]),
     store("Depot, Earthly, CircleCI, Travis, Buildkite", "each command line's docs, login", &[(Config, "depot"), (Home, ".earthly"), (Home, ".circleci"), (named("TRAVIS_CONFIG_PATH", ".travis"), ""), (Config, "buildkite.yaml"), (Home, ".buildkite.yaml")]),
     store("NATS", "NATS ADR-21, contexts; nsc docs", &[(Config, "nats/context"), (named("NKEYS_PATH", ".local/share/nats/nsc/keys"), ""), (Home, ".nkeys")]),
     store("Coder, Convex, Attic", "Coder CLI reference; Convex CLI docs; Attic docs", &[(named("CODER_CONFIG_DIR", ".config/coderv2"), "session"), (Home, ".convex/config.json"), (Config, "attic/config.toml")]),
@@ -196,11 +207,11 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
 
     // Forges.
     store("git", "git-credential-store(1), FILES; git-credential-cache(1); git-config(1), http.cookieFile", &[(Home, ".git-credentials"), (Home, ".gitcookies"), (Config, "git/credentials"), (Home, ".git-credential-cache"), (Cache, "git/credential")]),
-    store("Git Credential Manager", "Git Credential Manager docs, credential stores", &[(Home, ".gcm"), (Home, ".gcm-store")]),
+    store("Git Credential Manager", "Git Credential Manager docs, credential stores", &[(Home, ".gcm"), (named("GCM_PLAINTEXT_STORE_PATH", ".gcm/store"), ""), (Home, ".gcm-store")]),
     store("beamai", "docs/command-line.md", &[(Config, "beamai")]),
     store("GitHub CLI, hub", "gh help environment; hub(1)", &[(named("GH_CONFIG_DIR", ".config/gh"), ""), (Config, "gh"), (Config, "hub"), (Home, "snap/gh"), (State, "gh"), (named("HUB_CONFIG", ".config/hub"), "")]),
     store("act", "act user guide, configuration file", &[(Home, ".actrc"), (Config, "act/actrc")]),
-    store("GitLab", "glab docs, configuration; GitLab Runner docs", &[(named("GLAB_CONFIG_DIR", ".config/glab-cli"), ""), (Config, "glab-cli"), (Home, ".gitlab-runner"), (Home, ".python-gitlab.cfg")]),
+    store("GitLab", "glab docs, configuration; GitLab Runner docs", &[(Config, "lab"), (named("GLAB_CONFIG_DIR", ".config/glab-cli"), ""), (Config, "glab-cli"), (Home, ".gitlab-runner"), (Home, ".python-gitlab.cfg")]),
     store("Gitea, Forgejo, Codeberg, SourceHut, Bitbucket", "tea docs; fj README; hut docs", &[(Config, "tea"), (Data, "forgejo-cli"), (Config, "hut"), (Home, ".gitea"), (Home, ".bitbucket"), (Config, "berg-cli")]),
     store("Subversion, CVS, Mercurial, Fossil, Perforce", "svnbook, credential caching; cvs(1), .cvspass; hg help config", &[(Home, ".cvspass"), (Home, ".subversion/auth"), (Home, ".hgrc"), (Config, "hg/hgrc"), (Home, ".fossil"), (Config, "fossil.db"), (Home, ".p4tickets"), (Home, ".p4enviro"), (named("HGRCPATH", ".hgrc"), ""), (named("P4TICKETS", ".p4tickets"), ""), (named("P4ENVIRO", ".p4enviro"), ""), (named("CVS_PASSFILE", ".cvspass"), "")]),
     store("Jira, Linear, Phabricator", "jira-cli README; arcanist docs", &[(Config, ".jira"), (Home, ".jira.d"), (Home, ".arcrc"), (Config, "linear")]),
@@ -238,7 +249,7 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
     store("Atuin, McFly, direnv", "Atuin docs, configuration; McFly README", &[(Data, "atuin"), (Config, "atuin"), (Data, "mcfly"), (Home, ".mcfly"), (Data, "hstr"), (named("ATUIN_CONFIG_DIR", ".config/atuin"), "")]),
     store("REPLs", "each program's docs, history", &[
         (named("PYTHON_HISTORY", ".python_history"), ""), (Home, ".python_history"), (Home, ".pythonhist"), (Home, ".ipython/profile_default/history.sqlite"), (Home, ".ptpython"), (Data, "ptpython"), (named("NODE_REPL_HISTORY", ".node_repl_history"), ""),
-        (Home, ".node_repl_history"), (Home, ".ts_node_repl_history"), (Home, ".irb_history"), (Home, ".irb-history"), (Home, ".pry_history"), (Data, "pry"), (Cache, "erlang-history"), (Home, ".erlang-history"), (Home, ".iex_history"),
+        (Home, ".node_repl_history"), (Home, ".ts_node_repl_history"), (Home, ".irb_history"), (Data, "irb/history"), (Home, ".irb-history"), (Home, ".pry_history"), (Data, "pry"), (Cache, "erlang-history"), (Home, ".erlang-history"), (Home, ".iex_history"),
         (Home, ".lua_history"), (Home, ".php_history"), (Config, "psysh"), (Home, ".ghc/ghci_history"), (Data, "ghc"), (Home, ".scala_history"), (Home, ".scala_history_jline3"), (Home, ".jshell_history"), (Home, ".julia/logs"), (named("R_HISTFILE", ".Rhistory"), ""),
         (Home, ".octave_hist"), (named("GDBHISTFILE", ".gdb_history"), ""), (Home, ".lldb"), (Home, ".utop-history"), (Home, ".guile_history"), (Home, ".rebel_readline_history"), (Home, ".clojure/.history"), (Home, ".deno_history.txt"), (Cache, "deno/deno_history.txt"), (Home, ".bun_repl_history"),
         (Home, ".lftp"), (Data, "lftp"), (Home, ".mc/history"), (Home, ".scapy_history"), (Home, ".msf4"), (named("IPYTHONDIR", ".ipython"), "profile_default/history.sqlite")]),
@@ -255,18 +266,20 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
     store("File transfer", "FileZilla docs, sitemanager.xml; smbclient(1); davfs2(5)", &[(Config, "filezilla"), (Home, ".filezilla"), (Home, ".smbcredentials"), (Home, ".smb"), (Home, ".davfs2"), (Home, ".ftpconfig"), (Config, "syncthing"), (State, "syncthing"), (Config, "Nextcloud"), (Data, "Nextcloud"), (Config, "transmission-daemon"), (Home, ".duplicacy"), (Home, ".dropbox"), (Home, ".megaCmd"), (Config, "onedrive")]),
     store("Postman, Insomnia, HTTPie", "Postman and Insomnia docs, local data; HTTPie docs, sessions", &[(Config, "Postman"), (Config, "Insomnia"), (named("HTTPIE_CONFIG_DIR", ".config/httpie"), "sessions")]),
     store("WakaTime, Grok CLI", "WakaTime plugin docs, ~/.wakatime.cfg; grok-cli README, user settings", &[(Home, ".wakatime.cfg"), (Only("WAKATIME_HOME"), ".wakatime.cfg"), (Home, ".grok/user-settings.json")]),
-    store("toot, spotify-player", "toot docs, settings; spotify-player README", &[(Config, "toot/config.json"), (Cache, "spotify-player/credentials.json")]),
+    store("toot, tut, Spotify", "toot docs, settings; tut README; spotify-player README; spotifyd docs", &[(Config, "toot/config.json"), (Config, "tut/accounts.toml"), (Cache, "spotify-player/credentials.json"),
+        (Cache, "spotifyd/credentials.json")]),
+    store("Legendary, Heroic", "Legendary README; Heroic wiki, configuration", &[(Config, "legendary/user.json"), (Config, "heroic/gog_store"), (Config, "heroic/legendaryConfig")]),
     store("IPFS", "Kubo docs, configuration", &[(named("IPFS_PATH", ".ipfs"), "config"), (named("IPFS_PATH", ".ipfs"), "keystore")]),
 
     // Backups and object stores.
     store("rclone, s3cmd, MinIO", "rclone docs, config; s3cmd usage; mc docs", &[(named("RCLONE_CONFIG", ".config/rclone/rclone.conf"), ""), (Config, "rclone"), (Home, ".rclone.conf"), (named("S3CMD_CONFIG", ".s3cfg"), ""), (Home, ".s3ql"), (Home, ".mc/config.json"), (Home, ".mcli"), (Home, ".b2_account_info"), (Config, "b2"), (Home, ".passwd-s3fs"), (named("MC_CONFIG_DIR", ".mc"), "config.json"), (named("B2_ACCOUNT_INFO", ".b2_account_info"), "")]),
-    store("restic, Borg, Duplicity, Kopia", "restic docs, environment variables; borg docs, environment variables", &[(Config, "restic"), (Config, "resticprofile"), (Home, ".restic"), (Config, "borg"), (Config, "borgmatic"), (Home, ".duplicity"), (Config, "duplicity"), (Config, "kopia"), (Config, "duplicati"), (Config, "vorta"), (Data, "Vorta"), (Home, ".tarsnaprc"), (Home, ".tarsnap.key"), (named("BORG_CONFIG_DIR", ".config/borg"), ""), (named("BORG_KEYS_DIR", ".config/borg/keys"), ""), (named("BORG_BASE_DIR", ""), ".config/borg"), (Only("RESTIC_PASSWORD_FILE"), ""), (named("KOPIA_CONFIG_PATH", ".config/kopia/repository.config"), "")]),
+    store("restic, Borg, Duplicity, Kopia", "restic docs, environment variables; borg docs, environment variables", &[(Config, "restic"), (Config, "resticprofile"), (Home, ".restic"), (Config, "borg"), (Only("BORG_KEY_FILE"), ""), (Config, "borgmatic"), (Home, ".duplicity"), (Config, "duplicity"), (Config, "kopia"), (Config, "duplicati"), (Config, "vorta"), (Data, "Vorta"), (Home, ".tarsnaprc"), (Home, ".tarsnap.key"), (named("BORG_CONFIG_DIR", ".config/borg"), ""), (named("BORG_KEYS_DIR", ".config/borg/keys"), ""), (named("BORG_BASE_DIR", ""), ".config/borg"), (Only("RESTIC_PASSWORD_FILE"), ""), (named("KOPIA_CONFIG_PATH", ".config/kopia/repository.config"), "")]),
 
     // Wallets.
     store("Bitcoin and its kin", "Bitcoin Core docs, files.md; Electrum docs", &[(Home, ".bitcoin"), (Home, ".litecoin"), (Home, ".dogecoin"), (Home, ".dashcore"), (Home, ".zcash"), (Home, ".electrum"), (Home, ".electrum-ltc"), (Home, ".electron-cash"), (Home, ".sparrow"), (Home, ".lnd"), (Home, ".lightning"), (Config, "specter"), (Home, ".specter"), (Home, ".wasabi"), (Home, ".walletwasabi"), (named("ELECTRUMDIR", ".electrum"), "")]),
     store("Ethereum and its kin", "geth docs, account management; Foundry book, cast wallet", &[(Home, ".ethereum"), (Home, ".foundry/keystores"), (Home, ".brownie"), (Config, "hardhat-nodejs"), (Data, "io.parity.ethereum"), (Home, ".web3"), (Home, ".eth2"), (Home, ".starknet_accounts"), (Home, ".starkli-wallets")]),
     store("Solana, Monero, Cardano, Cosmos, Sui, Aptos, NEAR, Polkadot", "each command line's docs, key storage", &[
-        (Config, "solana"), (Home, ".monero"), (Home, ".bitmonero"), (Home, "Monero"), (Home, ".shared-ringdb"), (Home, ".cardano"), (Home, ".gaia"), (Home, ".sui"), (Home, ".aptos"), (Home, ".near-credentials"), (Home, ".algorand"), (Home, ".tezos-client"), (Home, ".stellar"), (Config, "stellar"), (Home, ".substrate")]),
+        (Config, "solana"), (Config, "dfx/identity"), (Home, ".monero"), (Home, ".bitmonero"), (Home, "Monero"), (Home, ".shared-ringdb"), (Home, ".cardano"), (Home, ".gaia"), (Home, ".sui"), (Home, ".aptos"), (Home, ".near-credentials"), (Home, ".algorand"), (Home, ".tezos-client"), (Home, ".stellar"), (Config, "stellar"), (Home, ".substrate")]),
     store("Wallet programs", "Exodus, Ledger Live, Trezor Suite and Atomic, data directories", &[(Config, "Exodus"), (Config, "Ledger Live"), (Config, "@trezor"), (Config, "atomic"), (Home, ".atomic"), (Config, "Daedalus"), (Data, "Daedalus"), (Config, "MyCrypto")]),
 
     // Whoever has the cookie can run code on every node that is reached.

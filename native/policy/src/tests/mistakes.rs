@@ -75,6 +75,7 @@ fn a_malformed_rule_is_an_error_that_says_what_is_accepted() {
         ("Read(secrets\\key)", "regular expressions"),
         ("Read(secrets\\**)", "regular expressions"),
         ("Read(.env.[a-z]+)", "regular expressions"),
+        ("Read(.env(.local)?)", "regular expressions"),
         ("Read(*.y?(a)ml)", "regular expressions"),
         ("Read(a/!(x))", "extended globs"),
         ("Read(src/**.py)", "between slashes"),
@@ -206,6 +207,9 @@ fn a_rule_that_denies_is_about_words_that_a_command_can_have() {
         ("Bash(git push, git pull)", "one rule for each"),
         ("Bash(git push,git pull)", "one rule for each"),
         ("Bash(docker run:--privileged)", "a blank for the colon"),
+        ("Bash(git push:origin)", "a blank for the colon"),
+        ("Bash(git push:main*)", "a blank for the colon"),
+        ("Bash(.*rm.*)", "regular expressions"),
     ] {
         for (deny, ask) in [(&[rule][..], &[][..]), (&[], &[rule])] {
             let error = try_policy(&[], ask, deny, PolicyMode::Auto).unwrap_err();
@@ -221,5 +225,50 @@ fn a_rule_that_denies_is_about_words_that_a_command_can_have() {
         "Bash(java -XX:-UseX *)",
     ] {
         assert!(try_policy(&[], &[], &[rule], PolicyMode::Auto).is_ok(), "{rule}");
+    }
+}
+
+#[test]
+fn an_allow_rule_that_can_cover_nothing_says_what_to_write() {
+    let rule = |text: &str| try_policy(&[text], &[], &[], PolicyMode::Auto);
+    for (text, says) in [
+        ("Bash(timeout 60 make:*)", "write Bash(make:*)"),
+        ("Bash(timeout -k 5 60 make test *)", "write Bash(make test:*)"),
+        ("Bash(env FOO=1 python3:*)", "write Bash(python3:*)"),
+        ("Bash(xargs wc:*)", "write Bash(wc:*)"),
+        ("Bash(nohup ./s.sh:*)", "write Bash(./s.sh:*)"),
+        ("Bash(xargs:*)", "a rule for each program"),
+        ("Bash(timeout:*)", "a rule for each program"),
+        ("Bash(timeout * make *)", "write Bash(make:*)"),
+        ("Bash(sudo ls:*)", "write Bash(ls:*)"),
+        ("Bash(find . -exec ls *)", "write Bash(ls:*)"),
+        ("Bash(bash -c:*)", "a rule for each program"),
+        ("Bash(sh -c *)", "a rule for each program"),
+        ("Bash(bash -x:*)", "exactly one command"),
+        ("Bash(source:*)", "exactly one command"),
+    ] {
+        let error = rule(text).unwrap_err();
+        assert!(error.message.contains(says), "{text}: {}", error.message);
+    }
+    for text in [
+        "Bash(timeout 60 make)",
+        "Bash(bash -x s.sh)",
+        "Bash(bash s.sh:*)",
+        "Bash(bash:*)",
+        "Bash(env:*)",
+        "Bash(nice:*)",
+        "Bash(command:*)",
+        "Bash(exec:*)",
+        "Bash(*)",
+        "Bash(* --version)",
+        "Bash(git *)",
+        "Bash(cd:*)",
+        "Bash([ -f:*)",
+        "Bash(ls 'a b':*)",
+    ] {
+        assert!(rule(text).is_ok(), "{text}");
+    }
+    for text in ["Bash(sudo ls:*)", "Bash(find . -exec ls:*)"] {
+        assert!(try_policy(&[text, "Bash(ls:*)"], &[], &[], PolicyMode::Auto).is_ok(), "{text}");
     }
 }

@@ -139,6 +139,9 @@ fn aftermath(result: Fields<'_>, is_cut: bool, call: &ModelCall<'_>, page: &mut 
     if result.non_empty("foreign_files").is_some() {
         page.note("files here belong to another user, and commands cannot change them: use the file tools, or tell the user");
     }
+    if result.non_empty("held_paths").is_some() {
+        page.note("commands cannot move or delete git repositories that were here before, nor protected files: tell the user");
+    }
     for planted in result.objects("planted") {
         let [path, setting, outcome] =
             ["path", "setting", "outcome"].map(|key| planted.text(key).unwrap_or_default());

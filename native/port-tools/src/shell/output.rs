@@ -40,6 +40,9 @@ pub struct ShellOutput {
     /// and there are such files in the workspace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub foreign_files: Option<String>,
+    /// Why a path could be neither moved nor deleted; absent unless the command failed with "Device or resource busy".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held_paths: Option<String>,
     /// Milliseconds from start to end.
     pub duration_ms: u64,
     /// The sandbox layers that were active or missing; absent if none was missing, unless the host asks for a report on

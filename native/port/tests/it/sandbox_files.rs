@@ -433,3 +433,17 @@ fn what_must_not_be_there_is_not_there_while_a_command_runs_either() {
     let error = env.fails(json!({"command": format!("{storm} & {storm} & {storm}"), "timeout": 1000}));
     assert_eq!(error.reason, beamai_base::Reason::Timeout, "{error:?}");
 }
+
+#[test]
+fn a_command_that_cannot_delete_a_repository_which_was_there_before_says_why() {
+    let env = Env::with("required");
+    let own = env.run("git init -q own && rm -rf own && test ! -e own");
+    assert_eq!((own["exit_code"].as_i64(), own.get("held_paths")), (Some(0), None), "{own}");
+    assert_eq!(env.run("git init -q earlier")["exit_code"], 0);
+    for command in ["rm -rf earlier", "mv earlier moved"] {
+        let later = env.run(command);
+        let why = later["held_paths"].as_str().unwrap_or_else(|| panic!("{later}"));
+        assert!(why.contains("git repositories") && env.path().join("earlier/.git").exists(), "{later}");
+    }
+    assert_eq!(env.run("false").get("held_paths"), None);
+}

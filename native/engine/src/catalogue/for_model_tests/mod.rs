@@ -188,6 +188,11 @@ fn a_command_is_its_output_and_what_is_to_be_said() {
         "out\n[exit code 1]\n[files here belong to another user, and commands cannot change them: use the file tools, or tell the user]"
     );
     assert_eq!(
+        ran(json!({"exit_code": 1, "held_paths": "yourself"})),
+        "out\n[exit code 1]\n[commands cannot move or delete git repositories that were here before, nor protected files: tell the \
+         user]"
+    );
+    assert_eq!(
         ran(json!({"id": "b1", "exit_code": null, "stdout": ""})),
         "running in the background as b1; output: BashOutput {\"id\":\"b1\"}; end: KillShell {\"id\":\"b1\"}"
     );
