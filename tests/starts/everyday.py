@@ -35,8 +35,8 @@ SECONDS = 240
 # What every project allows: reading, searching, counting, and changes of files in the workspace.
 COMPANY = (
     "awk basename read wait cat chmod comm cp cut date diff dirname du echo env file find grep head jq ls mkdir mktemp mv nl paste "
-    "printf pwd realpath rev rm rmdir sed seq sha256sum sort split stat tail tar tee test touch tr tree true false "
-    "uniq wc which xxd zip unzip gzip gunzip zcat rg"
+    "printf pwd realpath rev rm rmdir sed seq sha256sum sort split stat tail tar tee test timeout touch tr tree true false "
+    "uniq wc which xargs xxd zip unzip gzip gunzip zcat rg"
 ).split() + ["Write(**)", "Edit(**)"]
 # What differs from run to run: times, process ids, hashes, and names of temporary files.
 UNSTEADY = [

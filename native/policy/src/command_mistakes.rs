@@ -30,9 +30,6 @@ const RESERVED: [&str; 20] = [
 /// Programs that have no subcommand with a colon, as package scripts may have one.
 const UNJOINED: [&str; 8] = ["cargo", "docker", "git", "go", "helm", "kubectl", "npm", "podman"];
 
-/// Wrappers that do something without a program to start: they print, or set something.
-const ALONE: [&str; 5] = ["env", "nice", "ionice", "exec", "command"];
-
 /// Checks the pattern of a rule that denies or asks: it has to be about a program, because one for exactly a text is passed by a blank.
 ///
 /// # Errors
@@ -81,15 +78,15 @@ pub(super) fn check_effect(
             && !is_covered(program)
     };
     let allows = |programs: &[Invocation]| {
-        let is_alone = programs.len() == 1 && ALONE.contains(&wrapper);
         let is_own = |program: &Invocation| {
-            (is_alone || program.standing != InvocationKind::Wrapper)
-                && program.hazard.is_none()
-                && pattern.allows(program)
+            program.standing != InvocationKind::Wrapper && program.hazard.is_none() && pattern.allows(program)
         };
         programs.iter().any(is_own) && !programs.iter().any(|program| is_inner(&program))
     };
-    if allows(&alone) || allows(&followed) {
+    // A rule for a wrapper alone says what holds without it, that it may start what other rules allow.
+    let is_bare =
+        words.len() == 1 && alone.first().is_none_or(|program| program.standing == InvocationKind::Wrapper);
+    if is_bare || allows(&alone) || allows(&followed) {
         return Ok(());
     }
     let hazard = alone.iter().chain(&followed).find_map(|program| program.hazard.as_deref());

@@ -391,6 +391,10 @@ const DIFFERS: &[(&str, &str)] = &[
     ),
     ("sandbox_files::what_a_repository_lacks_is_not_created", "git's settings and hooks"),
     (
+        "sandbox_files::a_command_that_cannot_delete_a_repository_which_was_there_before_says_why",
+        "git's settings and hooks",
+    ),
+    (
         "sandbox_files::what_must_not_be_there_is_not_there_while_a_command_runs_either",
         "git's settings and hooks",
     ),
