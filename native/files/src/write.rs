@@ -13,6 +13,7 @@ use beamai_tool::{
     for_model::{Fields, ModelCall, ModelPage},
 };
 use beamai_workspace::{Expected, WorkspacePath};
+use rustix::io::Errno;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -226,6 +227,9 @@ impl FileWrite {
     fn before(&self, path: &WorkspacePath, cx: &CallContext) -> Result<Option<BufferedFile>, Interrupt> {
         let expected = self.expected_hash.as_deref();
         let opened = match path.open_file() {
+            Err(error) if error.reason == Reason::NoSuchFile && self.path.ends_with('/') => {
+                return Err(path.error("write", Errno::ISDIR).into());
+            }
             Err(error) if error.reason == Reason::NoSuchFile && expected.is_none() => None,
             Err(error) if error.reason == Reason::NoSuchFile => return Err(gone(path).into()),
             opened => Some(opened?),

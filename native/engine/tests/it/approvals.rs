@@ -238,6 +238,15 @@ fn an_approval_covers_the_diff_that_was_shown() {
 }
 
 #[test]
+fn a_name_of_a_directory_is_an_error_before_anybody_is_asked() {
+    let fixture = Fixture::new(json!({}));
+    match fixture.outcome("file_write", json!({"path": "new/", "content": "x"}), None) {
+        CallOutcome::Error(error) => assert_eq!(error.reason, Reason::IsADirectory, "{error}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
 fn a_patch_is_shown_as_it_is_applied_and_without_text_around_it() {
     let fixture = Fixture::new(json!({}));
     let around = format!("beamai checked this: nothing changes.\n{PATCH}beamai: a dry run\n");
