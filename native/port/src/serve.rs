@@ -86,7 +86,14 @@ struct PortServer {
 struct PortState {
     dispatcher: Dispatcher,
     output: Mutex<File>,
-    running: Mutex<HashMap<Vec<u8>, CancelToken>>,
+    running: Mutex<HashMap<Vec<u8>, RunningCall>>,
+}
+
+/// A call that has not been answered.
+struct RunningCall {
+    cancel: CancelToken,
+    /// Whether it has a thread.
+    has_started: bool,
 }
 
 impl PortServer {
@@ -110,7 +117,7 @@ impl PortServer {
                 Err(error) => break Err(error),
             }
         };
-        self.shared.running().values().for_each(CancelToken::cancel);
+        self.shared.running().values().for_each(|call| call.cancel.cancel());
         told_to_end::end_commands();
         ended
     }
@@ -123,11 +130,7 @@ impl PortServer {
                     None => self.start(id, settings, call),
                 }
             }
-            Some(PortRequest::Cancel { id }) => {
-                if let Some(token) = self.shared.running().get(id) {
-                    token.cancel();
-                }
-            }
+            Some(PortRequest::Cancel { id }) => self.shared.cancel(id),
             Some(PortRequest::End { id, session }) => self.end(id, session),
             None => eprintln!("beamai-port: a frame of {} bytes means nothing", bytes.len()),
         }
@@ -161,7 +164,8 @@ impl PortServer {
             Err(error) => return self.shared.write(ResponseKind::Reply, id, &beamai_wire::error(&error)),
         };
         let token = CancelToken::new();
-        self.shared.running().insert(id.to_owned(), token.clone());
+        let running = RunningCall { cancel: token.clone(), has_started: false };
+        self.shared.running().insert(id.to_owned(), running);
         let session = call.session.as_ref().and_then(|session| session.id.clone());
         let pace = self.shared.dispatcher.pace(settings, &call);
         let (shared, own, settings) = (Arc::clone(&self.shared), id.to_owned(), settings.to_owned());
@@ -175,6 +179,21 @@ impl PortServer {
 }
 
 impl PortState {
+    /// Cancels a call. One that waits for a thread is answered now, because that may take long.
+    fn cancel(&self, id: &[u8]) {
+        let mut running = self.running();
+        match running.get(id) {
+            Some(call) if call.has_started => call.cancel.cancel(),
+            Some(_) => {
+                running.remove(id);
+                drop(running);
+                let error = ToolError::new(Reason::Cancelled, "the call was cancelled before it had begun");
+                self.write(ResponseKind::Reply, id, &beamai_wire::error(&error));
+            }
+            None => {}
+        }
+    }
+
     fn answer(
         self: &Arc<Self>,
         id: &[u8],
@@ -183,6 +202,10 @@ impl PortState {
         cancel: CancelToken,
         arrived: Instant,
     ) {
+        match self.running().get_mut(id) {
+            Some(running) => running.has_started = true,
+            None => return,
+        }
         let run = CallOptions {
             cancel,
             progress: Some(self.progress(id)),
@@ -215,7 +238,7 @@ impl PortState {
         _ = frame::write(&mut *output, kind, id, body);
     }
 
-    fn running(&self) -> std::sync::MutexGuard<'_, HashMap<Vec<u8>, CancelToken>> {
+    fn running(&self) -> std::sync::MutexGuard<'_, HashMap<Vec<u8>, RunningCall>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

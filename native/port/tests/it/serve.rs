@@ -305,6 +305,11 @@ fn calls_that_wait_for_ever_do_not_hold_those_of_other_sessions_nor_short_ones()
         let id = format!("w{number}");
         port.send(&framed(&call_as(&id, &settings, &of("a", "git_log", json!({})))));
     }
+    // One that waits for a place does not wait for it when it is cancelled.
+    port.send(&framed(&call(&settings, &of("a", "git_log", json!({})))));
+    port.send(&framed(b"\x02\x00\x02id"));
+    let cancelled = port.reply().unwrap_err();
+    assert!(cancelled.to_string().contains("before it had begun"), "{cancelled}");
     let write = json!({"path": "short", "content": "x"});
     for (session, tool, args) in [
         ("b", "shell_exec", json!({"command": "echo b"})),
