@@ -35,7 +35,7 @@ pub use network::{NETWORK, NetworkPolicy, NetworkVerdict};
 pub use permission_request::{CommandLine, FETCH, FilePath, Operand, PermissionRequest, PermissionRequests};
 pub use redirect_policy::RedirectPolicy;
 pub use starts::{DeniedStarts, StartRules, StartVerdict};
-pub use text::{Examples, PolicyText, RuleText};
+pub use text::{Examples, PolicyText, RuleText, SETTINGS_PARTS, check_parts};
 pub use verdict::{Judgement, Verdict};
 
 use beamai_base::{Entry, PathWay, Result};

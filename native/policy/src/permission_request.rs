@@ -1,9 +1,10 @@
 //! Permission requests: what an operation wants to do.
 
+use super::rule::is_pattern;
 use beamai_base::Result;
-use beamai_path_rules::literal_patterns;
+use beamai_path_rules::{clean, literal_patterns};
 use beamai_text::{extent, name_in_sentence, one_line};
-use beamai_workspace::WorkspacePath;
+use beamai_workspace::{WorkspacePath, decode_path, encode_path};
 
 /// A request for permission by an operation.
 #[derive(Debug, Clone)]
@@ -155,14 +156,21 @@ impl PermissionRequest {
         }
     }
 
-    /// The rule that allows the request; for a file, no other file. `None` if no pattern matches that file alone.
-    pub fn wanted(&self) -> Option<String> {
-        match &self.operand {
+    /// The rule that allows the request, and no other if there is a pattern for it alone.
+    pub fn wanted(&self) -> String {
+        let pattern = match &self.operand {
             Operand::File(file) | Operand::Project(file) => {
-                Some(format!("{}({})", self.rule, literal_patterns(&file.written, &file.path)))
+                let cleaned = |path: &str| encode_path(&clean(&decode_path(path)));
+                literal_patterns(&cleaned(&file.written), &cleaned(&file.path))
             }
-            Operand::Url { url, .. } => Some(format!("{}({url})", self.rule)),
-            _ => Some(self.subject()),
+            Operand::Url { url, .. } => literal_url(url),
+            Operand::Name(text) | Operand::Query(text) => globset::escape(text),
+            Operand::Command(line) => line.typed.clone(),
+            Operand::None => return self.rule.clone(),
+        };
+        match is_pattern(&self.rule, &pattern) {
+            true => format!("{}({pattern})", self.rule),
+            false => self.rule.clone(),
         }
     }
 
@@ -190,6 +198,23 @@ impl PermissionRequest {
             Operand::Query(query) => format!("{tool} wants to search the web for: {}", one_line(query)),
         }
     }
+}
+
+/// An address as a pattern for it alone: what would be a wildcard behind the host, or is refused in a pattern, is percent-encoded. Empty
+/// if the host is an IPv6 address, whose brackets are wildcards.
+fn literal_url(url: &str) -> String {
+    let at = url.match_indices('/').nth(2).map_or(url.len(), |(at, _)| at);
+    let (host, rest) = url.split_at(at);
+    if host.contains('[') {
+        return String::new();
+    }
+    let encoded = |char: char| match char {
+        '*' | '[' | ']' | '{' | '}' | '\\' | '^' | '$' | '!' | ',' | ';' | '|' => {
+            format!("%{:02X}", u32::from(char))
+        }
+        char => char.to_string(),
+    };
+    rest.chars().map(encoded).fold(host.to_owned(), |all, char| all + &char)
 }
 
 /// The permission requests of one call, usually one.

@@ -165,6 +165,11 @@ impl CommandLine {
     }
 }
 
+/// Whether a tool takes a pattern, in any workspace.
+pub(super) fn is_pattern(tool: &str, pattern: &str) -> bool {
+    unseen(pattern).is_none() && RulePattern::new(tool, pattern, &PathRoots::default()).is_ok()
+}
+
 fn malformed(rule: &str, why: &str) -> ToolError {
     let message = format!("permission rule {rule:?} is not valid: {why}");
     ToolError::new(Reason::InvalidArgument, message).with("rule", rule)

@@ -1,7 +1,7 @@
 //! A policy in its serialised form.
 
 use super::mode::PolicyMode;
-use beamai_base::{Reason, Result, SettingsMap, ToolError};
+use beamai_base::{Reason, Result, SettingsMap, ToolError, nearest};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -75,15 +75,30 @@ impl RuleText {
     }
 }
 
-/// Unknown keys, or a list in place of an object, are errors, so that a typing error drops no rules.
-fn check_parts(text: &str) -> std::result::Result<(), String> {
-    let parts: Map<String, Value> = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    for (name, part) in &parts {
-        let is_known = matches!(&**name, "permissions" | "permission");
-        if !is_known && name.to_lowercase().starts_with("perm") {
-            return Err(format!("there is no {name:?}; write \"permissions\""));
+/// The keys of a settings file.
+pub const SETTINGS_PARTS: [&str; 6] = ["permissions", "permission", "sandbox", "web", "skills", "lsp"];
+
+/// Checks the keys of a settings file: unknown ones, or a list in place of an object, are errors, so that a typing error drops no rules.
+/// `$schema` and other keys that begin with a dollar sign are ignored.
+///
+/// # Errors
+/// The problem, with what to write.
+pub fn check_parts(parts: &Map<String, Value>) -> std::result::Result<(), String> {
+    for (name, part) in parts.iter().filter(|(name, _)| !name.starts_with('$')) {
+        if !SETTINGS_PARTS.contains(&&**name) {
+            let instead = match &**name {
+                "allow" | "ask" | "deny" | "default" => {
+                    format!("write it as {{\"permissions\": {{{name:?}: …}}}}")
+                }
+                _ if name.to_lowercase().starts_with("perm") => "write \"permissions\"".to_owned(),
+                _ => match nearest(name, SETTINGS_PARTS.into_iter()).first() {
+                    Some(near) => format!("write {near:?}"),
+                    None => format!("there are: {}", SETTINGS_PARTS.join(", ")),
+                },
+            };
+            return Err(format!("there is no key {name:?}; {instead}"));
         }
-        if is_known && !part.is_object() && !part.is_null() {
+        if name.starts_with("perm") && !part.is_object() && !part.is_null() {
             return Err(format!("{name:?} must be an object"));
         }
     }
@@ -125,7 +140,8 @@ impl PolicyText {
         let wrong = |why: &str| {
             ToolError::new(Reason::InvalidArgument, format!("the settings file is not valid: {why}"))
         };
-        check_parts(&text).map_err(|why| wrong(&why))?;
+        let parts = serde_json::from_str(&text).map_err(|error| wrong(&error.to_string()))?;
+        check_parts(&parts).map_err(|why| wrong(&why))?;
         let file: SettingsFile = serde_json::from_str(&text)
             .map_err(|error| wrong(&check_permissions(&text).err().unwrap_or_else(|| error.to_string())))?;
         if file.permissions.is_none() && file.permission.is_empty() {

@@ -78,7 +78,7 @@ impl Judgement {
         };
         match (self.verdict.parts().1, self.wanted.as_slice()) {
             (Some(rule), _) => remove(rule),
-            (None, []) => HostHint::allow([&*permission.wanted().unwrap_or_else(|| permission.rule.clone())]),
+            (None, []) => HostHint::allow([&*permission.wanted()]),
             (None, wanted) => HostHint::allow(wanted.iter().map(String::as_str)),
         }
     }

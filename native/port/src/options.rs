@@ -7,7 +7,7 @@ use crate::unique_keys::UniqueKeys;
 use beamai_base::{HostPattern, Reason, Result as ToolResult, ToolError, nearest};
 use beamai_engine::{HostSettings, catalogue, too_wide};
 use beamai_isolation::{Network, SandboxMode, SandboxSettings, Tier};
-use beamai_policy::{PolicyText, RuleText};
+use beamai_policy::{PolicyText, RuleText, SETTINGS_PARTS, check_parts};
 use beamai_tool::Limits;
 use beamai_tool::SkillSettings;
 use beamai_tool::lsp_settings::LspSettings;
@@ -234,8 +234,10 @@ impl HostOptions {
                     wrong(format!("it is not JSON from line {}, column {} on", error.line(), error.column()))
                 }
             })?;
-        if !PARTS.iter().any(|part| settings.get(part).is_some()) {
-            return Err(wrong(format!("it has none of the keys {}", PARTS.join(", "))));
+        let parts = settings.as_object().ok_or_else(|| wrong("it is no object".to_owned()))?;
+        check_parts(parts).map_err(wrong)?;
+        if !SETTINGS_PARTS.iter().any(|part| parts.contains_key(*part)) {
+            return Err(wrong(format!("it has none of the keys {}", SETTINGS_PARTS.join(", "))));
         }
         take(&mut settings, "sandbox", &mut self.sandbox).map_err(wrong)?;
         take(&mut settings, "web", &mut self.web).map_err(wrong)?;
@@ -244,9 +246,7 @@ impl HostOptions {
         }
         take(&mut settings, "skills", &mut self.skills).map_err(wrong)?;
         take(&mut settings, "lsp", &mut self.lsp).map_err(wrong)?;
-        let names = settings.as_object().into_iter().flat_map(|parts| parts.keys());
-        // A misspelt key is reported when the rules are parsed.
-        if names.map(|name| name.to_lowercase()).any(|name| name.starts_with("perm")) {
+        if ["permissions", "permission"].iter().any(|part| settings.get(part).is_some()) {
             if self.policy.settings.is_some() {
                 return Err(wrong("another settings file has permissions already; put them into one".into()));
             }
@@ -335,9 +335,6 @@ fn current_directory() -> PathBuf {
     };
     std::env::var_os("PWD").map(PathBuf::from).filter(same).unwrap_or_else(|| ".".into())
 }
-
-/// What a settings file may say.
-const PARTS: [&str; 6] = ["permissions", "permission", "sandbox", "web", "skills", "lsp"];
 
 /// Takes a key of a settings file, if present. Its errors name the key.
 fn take<T: serde::de::DeserializeOwned>(

@@ -177,6 +177,10 @@ fn the_rule_for_always_allows_such_calls_and_says_no_more_than_it_must() {
         let allowing = Fixture::new(json!({"allow": rules}));
         assert!(!matches!(allowing.outcome(tool, args, None), CallOutcome::Ask(_)), "{rules}");
     }
+    let within =
+        json!({"query": "weather", "allowed_domains": ["a.example"], "blocked_domains": ["b.example"]});
+    let asked = fixture.asked("web_search", within);
+    assert_eq!(asked["subject"], "WebSearch(weather site:a.example -site:b.example)", "{asked}");
     // What sends is more than what the rule says to a reader.
     assert_eq!(fixture.asked("web_fetch", post).get("always"), None);
     for command in ["touch 'a*'", "cat 'a?b'", "touch 'x:*'", "rm one; touch 'a*'"] {
@@ -234,6 +238,34 @@ fn an_approval_covers_the_diff_that_was_shown() {
             matches!(fixture.outcome(tool, args, Some(&asked["fingerprint"])), CallOutcome::Ok(..)),
             "{tool}"
         );
+    }
+}
+
+#[test]
+fn the_rule_that_a_refusal_advises_is_valid_and_allows_the_call_alone() {
+    let page = |path: &str| json!({"url": format!("https://a.example/{path}")});
+    for (tool, args, rule) in [
+        ("git_commit", json!({"message": "x"}), "GitCommit"),
+        ("file_write", json!({"path": "src/../w", "content": "x"}), "Write(./w)"),
+        ("web_fetch", page("*"), "WebFetch(https://a.example/%2A)"),
+        ("web_fetch", page("x?q=[1]"), "WebFetch(https://a.example/x?q=%5B1%5D)"),
+        ("web_fetch", page("a:*"), "WebFetch(https://a.example/a:%2A)"),
+        ("web_search", json!({"query": "{a,b} *"}), "WebSearch([{]a,b[}] [*])"),
+    ] {
+        let denying = Fixture::new(json!({"default": "deny"}));
+        match denying.outcome(tool, args.clone(), None) {
+            CallOutcome::Error(error) => {
+                let advice = error.details["configure"].to_string();
+                assert!(advice.contains(rule), "{tool}: {advice}");
+            }
+            other => panic!("{other:?}"),
+        }
+        let allowing = Fixture::new(json!({"default": "deny", "allow": [rule]}));
+        match allowing.outcome(tool, args, None) {
+            CallOutcome::Error(error) => assert_ne!(error.reason, Reason::Denied, "{rule}: {error}"),
+            CallOutcome::Ask(asked) => panic!("{rule}: {asked}"),
+            _ => {}
+        }
     }
 }
 

@@ -89,6 +89,16 @@ impl SearchQuery {
             limit: call.limit,
         })
     }
+
+    /// The query with the domain lists of at most `most` domains, in the words of search engines: `weather site:a.example`.
+    pub fn with_lists_up_to(&self, most: usize) -> String {
+        let list = |domains: &Domains, mark: &str, between: &str| {
+            let all: Vec<String> = domains.iter().map(|domain| format!("{mark}{domain}")).collect();
+            (1..=most).contains(&all.len()).then(|| all.join(between))
+        };
+        let lists = [list(&self.allowed, "site:", " OR "), list(&self.blocked, "-site:", " ")];
+        std::iter::once(self.query.clone()).chain(lists.into_iter().flatten()).collect::<Vec<_>>().join(" ")
+    }
 }
 
 impl Operation for WebSearch {
@@ -108,13 +118,14 @@ impl Operation for WebSearch {
     const ASKS: bool = true;
 
     fn permission(&self, _: &CallContext) -> Result<PermissionRequest> {
-        let question = SearchQuery::of(self)?;
+        // The lists are sent, too.
+        let sent = SearchQuery::of(self)?.with_lists_up_to(usize::MAX);
         Ok(PermissionRequest {
             rule: Self::RULE.into(),
             touches: &[],
             allowed_by: &[],
             is_safe: false,
-            operand: Operand::Query(question.query),
+            operand: Operand::Query(sent),
         })
     }
 

@@ -67,9 +67,13 @@ fn rules_of_settings_are_not_left_out_by_a_slip() {
         r#"{"Permissions": {"deny": ["Bash"]}, "sandbox": "off"}"#,
         r#"{"permissions": [], "sandbox": "off"}"#,
         r#"{"permission": [["Bash", "deny"]]}"#,
+        r#"{"permissions": {"allow": ["Bash"]}, "deny": ["Bash(rm:*)"]}"#,
+        r#"{"sandbox": "off", "network": false}"#,
+        r#"{"sandox": "off", "permissions": {"allow": ["Bash"]}}"#,
     ] {
-        assert_eq!(status(&[text]), Some(1), "{text}");
+        assert_eq!(status(&[text]), Some(2), "{text}");
     }
+    assert_eq!(status(&[r#"{"$schema": "x", "sandbox": "off"}"#]), Some(0));
     assert_eq!(status(&[denying, denying]), Some(2));
 }
 

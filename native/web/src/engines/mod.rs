@@ -175,16 +175,7 @@ fn endpoint(base: &str, path: &str, query: &[(&str, &str)]) -> Result<Url> {
 /// ignore long ones, and results are filtered anyway.
 fn restricted(question: &SearchQuery) -> String {
     const FEW: usize = 8;
-    let allowed: Vec<String> = question.allowed.iter().map(|domain| format!("site:{domain}")).collect();
-    let blocked: Vec<String> = question.blocked.iter().map(|domain| format!("-site:{domain}")).collect();
-    let mut query = question.query.clone();
-    if (1..=FEW).contains(&allowed.len()) {
-        query = format!("{query} {}", allowed.join(" OR "));
-    }
-    if (1..=FEW).contains(&blocked.len()) {
-        query = format!("{query} {}", blocked.join(" "));
-    }
-    query
+    question.with_lists_up_to(FEW)
 }
 
 /// Number of results to request, so that enough remain after filtering by domain.
