@@ -13,7 +13,7 @@ const ADVICE: &str = "only text can be patched";
 /// The content of a file on disk, or produced by an earlier part of the patch.
 pub(super) enum FileSource {
     OnDisk { path: WorkspacePath, file: Box<BufferedFile> },
-    Draft { file: Option<File>, size: u64, charset: Option<Charset> },
+    Draft { file: Option<File>, size: u64, charset: Result<Charset> },
 }
 
 impl FileSource {
@@ -39,8 +39,8 @@ impl FileSource {
         Ok(Self::OnDisk { file: Box::new(BufferedFile::new(path, opened)?), path: path.clone() })
     }
 
-    /// The content of a draft.
-    pub(super) fn draft(file: Option<File>, size: u64, charset: Option<Charset>) -> Self {
+    /// The content of a draft, with its encoding, or why it cannot be changed in parts.
+    pub(super) fn draft(file: Option<File>, size: u64, charset: Result<Charset>) -> Self {
         Self::Draft { file, size, charset }
     }
 
@@ -61,7 +61,7 @@ impl FileSource {
         match self {
             Self::OnDisk { path, file } => file.charset_for_parts(path, ADVICE),
             Self::Draft { charset, .. } => {
-                let charset = charset.unwrap_or(Charset::UTF8);
+                let charset = charset.clone()?;
                 // The patch may have added or removed a byte order mark.
                 let mut scratch = Vec::new();
                 let bytes = self.bytes();

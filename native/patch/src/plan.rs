@@ -33,7 +33,8 @@ pub(super) struct FileVersion<'p> {
     /// The draft; taken when it becomes the final content of its path.
     pub(super) replacement: Option<Replacement<'p>>,
     size: u64,
-    charset: Option<Charset>,
+    /// Its encoding, or why it cannot be changed in parts.
+    charset: Result<Charset>,
     /// The slot whose file provides the mode and attributes.
     like: usize,
     executable: Option<bool>,
@@ -195,6 +196,10 @@ impl<'p> PatchPlan<'p> {
             };
             let executable = diff.executable.or(executable);
             self.make(to, like, &content.bytes(), &fitted.cuts, executable, &mut outcome)?;
+            // Of no importance here, but for later parts of the patch.
+            if let Some(made) = self.versions.last_mut().filter(|_| diff.hunks.is_empty()) {
+                made.charset = content.charset();
+            }
         }
         Ok(outcome)
     }
@@ -224,7 +229,7 @@ impl<'p> PatchPlan<'p> {
             SlotContent::Made(at) => {
                 let version = &self.versions[at];
                 let draft = version.replacement.as_ref().map(Replacement::reader).transpose()?;
-                Ok(FileSource::draft(draft, version.size, version.charset))
+                Ok(FileSource::draft(draft, version.size, version.charset.clone()))
             }
             SlotContent::Nothing if self.slots[slot].original.is_some() => Err(self.slots[slot].is_gone()),
             SlotContent::Nothing => match missing::open(self.slots[slot].location) {
@@ -268,6 +273,10 @@ impl<'p> PatchPlan<'p> {
             return Ok(None);
         }
         let mut diff = DiffBuilder::with_header(String::new(), usize::MAX);
+        // A git diff is about the byte order mark, too; it is shown where it is changed.
+        let is_at_mark = cuts.iter().any(|cut| cut.range.start < charset.bom().len() as u64);
+        let unmarked = Charset::labelled(&charset.name(), b"").filter(|_| is_at_mark);
+        let charset = unmarked.unwrap_or(charset);
         around(bytes, charset, cuts.iter().map(ByteEdit::splice), &mut diff, &|| self.cx.check())?;
         Ok(Some(diff.finish().text))
     }
@@ -298,7 +307,7 @@ impl<'p> PatchPlan<'p> {
         }
         outcome.hash = Some(hash);
         outcome.breaks_link = replacement.breaks_link();
-        let charset = outcome.charset;
+        let charset = Ok(outcome.charset.unwrap_or(Charset::UTF8));
         self.versions.push(FileVersion { replacement: Some(replacement), size, charset, like, executable });
         self.slots[to].now = SlotContent::Made(self.versions.len() - 1);
         Ok(())

@@ -314,6 +314,56 @@ fn the_hash_of_a_file_that_a_patch_makes_executable_is_not_that_of_another_one()
 }
 
 #[test]
+fn an_encoding_is_known_to_later_parts_of_a_patch() {
+    let edit = |name: &str| {
+        format!("diff --git a/{name} b/{name}\n--- a/{name}\n+++ b/{name}\n@@ -2 +2 @@\n-old\n+naïve\n")
+    };
+    let moved = |how: &str| format!("diff --git a/f b/g\n{how} from f\n{how} to g\n");
+    let executable = "diff --git a/f b/f\nold mode 100644\nnew mode 100755\n";
+    for (bytes, wanted) in [
+        (&b"caf\xe9\nold\n"[..], &b"caf\xe9\nna\xefve\n"[..]),
+        (b"\xff\xfec\0\n\0o\0l\0d\0\n\0", b"\xff\xfec\0\n\0n\0a\0\xef\0v\0e\0\n\0"),
+    ] {
+        for (before, name) in [(executable.to_owned(), "f"), (moved("copy"), "g"), (moved("rename"), "g")] {
+            let fixture = Fixture::new(json!({}));
+            std::fs::write(fixture.dir.path().join("f"), bytes).unwrap();
+            let args = json!({"patch": before + &edit(name)});
+            let asked = fixture.asked("file_patch", args.clone());
+            let shown = asked["diff"].as_str().unwrap();
+            assert!(
+                shown.contains("encod") && shown.contains("+naïve") && !shown.contains('\u{fffd}'),
+                "{shown}"
+            );
+            assert!(matches!(
+                fixture.outcome("file_patch", args, Some(&asked["fingerprint"])),
+                CallOutcome::Ok(..)
+            ));
+            assert_eq!(std::fs::read(fixture.dir.path().join(name)).unwrap(), wanted);
+        }
+    }
+    // What is no text is not changed as if it were.
+    let fixture = Fixture::new(json!({}));
+    std::fs::write(fixture.dir.path().join("f"), b"\0\x01\nold\n").unwrap();
+    match fixture.outcome("file_patch", json!({"patch": executable.to_owned() + &edit("f")}), None) {
+        CallOutcome::Error(error) => assert_eq!(error.reason, Reason::BinaryFile, "{error}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_line_before_a_byte_order_mark_is_shown_there() {
+    let fixture = Fixture::new(json!({}));
+    std::fs::write(fixture.dir.path().join("f"), "\u{feff}one\n").unwrap();
+    for how in ["rename", "copy"] {
+        let patch =
+            format!("diff --git a/f b/g\n{how} from f\n{how} to g\n--- a/f\n+++ b/g\n@@ -0,0 +1 @@\n+zero\n");
+        let asked = fixture.asked("file_patch", json!({"patch": patch}));
+        let shown = asked["diff"].as_str().unwrap();
+        assert!(shown.contains("@@ -1 +1,2 @@\n+zero\n ") && shown.contains("one\n"), "{shown}");
+    }
+}
+
+#[test]
 fn a_patch_is_shown_with_the_line_ends_that_it_writes() {
     let fixture = Fixture::new(json!({}));
     let shown = |text: &str, hunk: &str| {
