@@ -81,7 +81,8 @@ impl BeginPatchParser<'_> {
                 ),
             ));
         };
-        Ok(FileDiff { line, series: 0, form: PatchForm::BeginPatch, change, executable: None, hunks })
+        // Each part starts from the result of those before it.
+        Ok(FileDiff { line, series: line, form: PatchForm::BeginPatch, change, executable: None, hunks })
     }
 
     /// The lines of a new file.

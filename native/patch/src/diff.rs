@@ -7,7 +7,7 @@ use super::name::HeaderName;
 pub(super) struct FileDiff {
     /// Line of the patch where this part starts.
     pub(super) line: usize,
-    /// Index of the patch that it belongs to, in a text with several, such as a mailbox.
+    /// The patch that it belongs to, in a text with several, such as a mailbox: all its parts are about the files before it.
     pub(super) series: usize,
     pub(super) form: PatchForm,
     pub(super) change: DiffChange,

@@ -48,6 +48,19 @@ fn several_hunks_of_a_file_are_placed_by_their_lines() {
 }
 
 #[test]
+fn each_part_starts_from_the_result_of_those_before_it() {
+    let fixture = Fixture::with([("dst", "old\n"), ("src", "moved\n")]);
+    fixture.apply(&wrapped("*** Delete File: dst\n*** Add File: dst\n+new\n*** Delete File: dst\n"));
+    assert!(!fixture.path("dst").exists());
+    fixture.apply(&wrapped("*** Add File: dst\n+old\n"));
+    fixture.apply(&wrapped(
+        "*** Update File: dst\n*** Move to: kept\n*** Update File: src\n*** Move to: dst\n*** Update File: dst\n*** Move to: last\n",
+    ));
+    assert_eq!((fixture.get("kept").as_str(), fixture.get("last").as_str()), ("old\n", "moved\n"));
+    assert!(!fixture.path("dst").exists() && !fixture.path("src").exists());
+}
+
+#[test]
 fn lines_in_several_places_are_refused_however_the_header_names_them() {
     let fixture = Fixture::with([("f", "def a\n  x\ndef b\n  x\n")]);
     let error = fixture.refused(&wrapped("*** Update File: f\n@@ def b\n-  x\n+  y\n"));
