@@ -52,6 +52,9 @@ pub(super) fn check_reach(pattern: &CommandPattern) -> Result<(), String> {
     }
 }
 
+/// Stands for any program in a command of which a rule is about the beginning.
+const ANY: &str = "x";
+
 /// Checks that the pattern of an allow rule allows something beside all patterns of such rules. One of a wrapper does not cover what it
 /// starts, and one for more than exactly one command no code that a shell runs.
 ///
@@ -68,38 +71,41 @@ pub(super) fn check_effect(
         let words = words.iter().map(|word| Word::literal(word).shown());
         analyse(&words.collect::<Vec<_>>().join(" "), home).programs
     };
-    let (alone, followed) = (spelled(&words), spelled(&[&words[..], &["x".to_owned()]].concat()));
-    let is_covered =
-        |program: &Invocation| program.hazard.is_none() && all.iter().any(|rule| rule.allows(program));
-    let is_inner = |program: &&Invocation| {
-        program.standing == InvocationKind::Judged
-            && program.hazard.is_none()
-            && program.words[0].text().is_some_and(|name| name != wrapper)
-            && !is_covered(program)
-    };
-    let allows = |programs: &[Invocation]| {
-        let is_own = |program: &Invocation| {
-            program.standing != InvocationKind::Wrapper && program.hazard.is_none() && pattern.allows(program)
-        };
-        programs.iter().any(is_own) && !programs.iter().any(|program| is_inner(&program))
-    };
+    let (alone, followed) = (spelled(&words), spelled(&[&words[..], &[ANY.to_owned()]].concat()));
     // A rule for a wrapper alone says what holds without it, that it may start what other rules allow.
     let is_bare =
         words.len() == 1 && alone.first().is_none_or(|program| program.standing == InvocationKind::Wrapper);
-    if is_bare || allows(&alone) || allows(&followed) {
+    let covers = |programs: &[Invocation]| {
+        programs.iter().any(|program| {
+            program.standing != InvocationKind::Wrapper && program.hazard.is_none() && pattern.allows(program)
+        })
+    };
+    let is_covered = covers(&alone) || covers(&followed);
+    let is_inner = |program: &&Invocation| {
+        program.standing == InvocationKind::Judged
+            && program.hazard.is_none()
+            && program.words[0].text().is_some_and(|name| name != wrapper && name != ANY)
+            && !all.iter().any(|rule| rule.allows(program))
+    };
+    if let Some(inner) = alone.iter().find(is_inner) {
+        let (verb, rule) = (if is_covered { "add" } else { "write" }, inner.shown());
+        let rule = rule.trim_end_matches(" \u{2026}");
+        return Err(format!("{wrapper} covers nothing that it starts; {verb} Bash({rule}:*)"));
+    }
+    if is_bare || is_covered {
         return Ok(());
     }
-    let hazard = alone.iter().chain(&followed).find_map(|program| program.hazard.as_deref());
-    let rule = match (alone.iter().find(is_inner), followed.iter().find(is_inner), hazard) {
-        (Some(inner), _, _) => format!("Bash({}:*)", inner.shown().trim_end_matches(" \u{2026}")),
-        (None, None, Some(hazard)) => {
-            return Err(format!(
-                "it would allow nothing, because {hazard}; write exactly one command, without :* and wildcards"
-            ));
-        }
-        (None, Some(_), _) | (None, None, None) => "a rule for each program that it may start".to_owned(),
-    };
-    Err(format!("{wrapper} covers nothing that it starts; write {rule}"))
+    if followed.iter().any(|program| program.words[0].text().as_deref() == Some(ANY)) {
+        return Err(format!(
+            "{wrapper} covers nothing that it starts; write a rule for each program that it may start"
+        ));
+    }
+    match alone.iter().chain(&followed).find_map(|program| program.hazard.as_deref()) {
+        Some(hazard) => Err(format!(
+            "it would allow nothing, because {hazard}; write exactly one command, without :* and wildcards"
+        )),
+        None => Ok(()),
+    }
 }
 
 /// Checks the words of a pattern for forms of other languages: regular expressions, lists, marks between words.
@@ -108,7 +114,7 @@ fn check_words(text: &str) -> Result<(), String> {
     let name = words().next().unwrap_or_default();
     let in_top = name.starts_with('/') && !name[1..].contains('/');
     let is_varied = |word: &str| word.contains(".+") || word.starts_with('-') && word.ends_with(".*");
-    if name.starts_with(".*") || in_top && text.ends_with('/') || words().any(is_varied) {
+    if in_top && text.ends_with('/') || words().any(is_varied) {
         return Err(EXPRESSION.into());
     }
     let begins_again = |part: &str| part.trim_start().split(BLANKS).next() == Some(name);
@@ -223,5 +229,6 @@ fn is_assignment(word: &str) -> bool {
 fn is_expression(name: &str) -> bool {
     let mut escaped = name.strip_prefix('\\').unwrap_or(name).split('\\').skip(1);
     name.starts_with(['^', '!'])
+        || name.starts_with(".*")
         || escaped.any(|rest| rest.starts_with(|char: char| char.is_ascii_alphanumeric()))
 }

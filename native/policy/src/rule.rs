@@ -16,6 +16,9 @@ use std::sync::LazyLock;
 /// The prefix of names of MCP servers' tools.
 const SERVERS: &str = "mcp__";
 
+/// Names that other agents' rules have for `Bash`, in lower case.
+const SHELLS: [&str; 5] = ["shell", "terminal", "command", "exec", "run"];
+
 /// A rule that has been checked.
 #[derive(Debug, Clone)]
 pub(super) struct PermissionRule {
@@ -66,7 +69,7 @@ impl PermissionRule {
         let (tool, pattern) = split(text)?;
         let is_canonical = names.rules.contains(&tool);
         if !is_canonical {
-            check_name(tool, pattern.is_some(), names)?;
+            check_name(tool, pattern, names)?;
         }
         let pattern = pattern.map(|pattern| RulePattern::new(tool, pattern, roots)).transpose()?;
         Ok(Self { text: text.to_owned(), tool: tool.to_owned(), pattern })
@@ -223,11 +226,16 @@ fn is_name(tool: &str) -> bool {
 }
 
 /// Checks a name that is not canonical. It may belong to a custom tool, unless it looks misspelt.
-fn check_name(tool: &str, has_pattern: bool, names: &RuleNames<'_>) -> Result<(), String> {
+fn check_name(tool: &str, pattern: Option<&str>, names: &RuleNames<'_>) -> Result<(), String> {
+    let spelled =
+        |name: &str| pattern.map_or_else(|| name.to_owned(), |pattern| format!("{name}({pattern})"));
     if let Some(canonical) = (names.rule_of)(tool) {
         return match canonical == tool {
             true => Ok(()),
-            false => Err(format!("rules use canonical names; write {canonical}, which holds for {tool} too")),
+            false => Err(format!(
+                "rules use canonical names; write {}, which holds for {tool} too",
+                spelled(&canonical)
+            )),
         };
     }
     if tool.starts_with(SERVERS) && tool.contains('*') && server(tool).is_none_or(|name| name.contains('*')) {
@@ -240,10 +248,11 @@ fn check_name(tool: &str, has_pattern: bool, names: &RuleNames<'_>) -> Result<()
         .rules
         .iter()
         .find(|rule| tool.starts_with(|char: char| char.is_ascii_uppercase()) && is_slip(tool, rule));
-    if let Some(rule) = same.or(slip) {
-        return Err(format!("there is no tool {tool}; did you mean {rule}?"));
+    let foreign = SHELLS.contains(&&*tool.to_lowercase()) && pattern.is_some();
+    if let Some(rule) = same.or(slip).copied().or(foreign.then_some("Bash")) {
+        return Err(format!("there is no tool {tool}; did you mean {}?", spelled(rule)));
     }
-    if has_pattern {
+    if pattern.is_some() {
         let near = nearest(tool, names.rules.iter().copied());
         let names = if near.is_empty() { names.rules.join(", ") } else { near.join(", ") };
         return Err(format!("{tool} takes no pattern: only built-in tools do; did you mean one of {names}?"));

@@ -21,7 +21,9 @@ fn a_malformed_rule_is_an_error_that_says_what_is_accepted() {
         ("shell_exec", "write Bash"),
         ("bash", "did you mean Bash?"),
         ("Raed", "did you mean Read?"),
-        ("Wrte(x)", "did you mean Write?"),
+        ("Wrte(x)", "did you mean Write(x)?"),
+        ("Shell(rm:*)", "did you mean Bash(rm:*)?"),
+        ("shell_exec(rm:*)", "write Bash(rm:*)"),
         ("own_tool(x)", "takes no pattern"),
         ("Read(sec\u{200b}ret)", "U+200B, which nobody sees"),
         ("\u{feff}Bash", "U+FEFF"),
@@ -238,8 +240,9 @@ fn an_allow_rule_that_can_cover_nothing_says_what_to_write() {
         ("Bash(xargs wc:*)", "write Bash(wc:*)"),
         ("Bash(nohup ./s.sh:*)", "write Bash(./s.sh:*)"),
         ("Bash(timeout * make *)", "write Bash(make:*)"),
-        ("Bash(sudo ls:*)", "write Bash(ls:*)"),
-        ("Bash(find . -exec ls *)", "write Bash(ls:*)"),
+        ("Bash(sudo ls:*)", "add Bash(ls:*)"),
+        ("Bash(find . -exec ls *)", "add Bash(ls:*)"),
+        ("Bash(.*)", "regular expressions"),
         ("Bash(bash -c:*)", "a rule for each program"),
         ("Bash(sh -c *)", "a rule for each program"),
         ("Bash(bash -x:*)", "exactly one command"),
@@ -260,6 +263,7 @@ fn an_allow_rule_that_can_cover_nothing_says_what_to_write() {
         "Bash(time:*)",
         "Bash(nice:*)",
         "Bash(command:*)",
+        "Bash(command -v:*)",
         "Bash(exec:*)",
         "Bash(*)",
         "Bash(* --version)",
@@ -270,7 +274,7 @@ fn an_allow_rule_that_can_cover_nothing_says_what_to_write() {
     ] {
         assert!(rule(text).is_ok(), "{text}");
     }
-    for text in ["Bash(sudo ls:*)", "Bash(find . -exec ls:*)"] {
+    for text in ["Bash(sudo ls:*)", "Bash(find . -exec ls:*)", "Bash(find . -exec *)", "Bash(sudo *)"] {
         assert!(try_policy(&[text, "Bash(ls:*)"], &[], &[], PolicyMode::Auto).is_ok(), "{text}");
     }
 }
