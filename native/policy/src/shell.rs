@@ -13,6 +13,7 @@ use super::verdict::{Judgement, Verdict};
 use super::words::{Certainty, CommandPattern};
 use beamai_bash_reader::{
     Analysis, CodePath, Doubt, FIND_EXEC, Invocation, InvocationKind, Word, analyse, is_message, is_telling,
+    trimmed,
 };
 use beamai_path_rules::{PathRoots, clean, is_outside, literal_pattern, literal_patterns};
 use beamai_workspace::{decode_path, encode_path};
@@ -275,8 +276,11 @@ impl<'a> CommandCase<'a> {
             (false, _) => {
                 // Rules for some parts do not help.
                 let is_complete = open.iter().all(|judgement| !judgement.wanted.is_empty());
-                let wanted =
+                let wanted: Vec<String> =
                     open.iter().filter(|_| is_complete).flat_map(|part| part.wanted.clone()).collect();
+                // A rule for exactly the command needs no other.
+                let whole = wanted.iter().find(|rule| **rule == self.exact_rule()).cloned();
+                let wanted = whole.map_or(wanted, |whole| vec![whole]);
                 Judgement { wanted, ..open.swap_remove(0) }
             }
         }
@@ -291,6 +295,11 @@ impl<'a> CommandCase<'a> {
             .find(is_whole)
             .filter(|_| self.line.variables.is_empty())
             .map(|rule| &*rule.text)
+    }
+
+    /// The text of [`Self::whole_rule`].
+    fn exact_rule(&self) -> String {
+        format!("Bash({})", trimmed(&self.line.command))
     }
 
     /// The rule that covers a program.
@@ -325,8 +334,8 @@ impl<'a> CommandCase<'a> {
             program.words.iter().map_while(|word| word.text().map(|_| word.shown())).collect();
         let rule = match known.len() {
             count if count == program.words.len() => format!("Bash({shown})"),
-            // Only a rule for exactly its words covers a hazard.
-            count if count == 0 || judgement.why.is_some() => "Bash".to_owned(),
+            // A rule for a name covers no hazard.
+            count if count == 0 || judgement.why.is_some() => self.exact_rule(),
             _ => format!("Bash({}:*)", known.join(" ")),
         };
         judgement.wanted = vec![rule];
@@ -350,12 +359,8 @@ impl<'a> CommandCase<'a> {
             Some(_) => None,
         };
         let doubt = |(part, why): (String, String)| {
-            let mut judgement = self.by_default(&part, Some(why));
-            // Bare `Bash` is allowed already, and does not cover commands that cannot be analysed: for this one, only a rule
-            // with exactly its text helps.
-            let rule = self.open.as_ref().map(|_| format!("Bash({})", self.line.command));
-            judgement.wanted = vec![rule.unwrap_or_else(|| "Bash".to_owned())];
-            judgement
+            // For a command that cannot be analysed, only a rule with exactly its text helps, or bare `Bash`.
+            Judgement { wanted: vec![self.exact_rule()], ..self.by_default(&part, Some(why)) }
         };
         telling.chain(found).chain(lost).map(doubt).collect()
     }
@@ -395,7 +400,15 @@ impl<'a> CommandCase<'a> {
     /// The rule for the file alone that a redirection opens. There is none where it may be one of several, or is outside the workspace.
     fn wanted_for_file(&self, file: &Word, tool: &str) -> Vec<String> {
         let Some(text) = file.text() else { return vec!["Bash".to_owned()] };
-        let mut paths = self.named_files().paths(&text).unwrap_or_default();
+        let Some(mut paths) = self.named_files().paths(&text) else {
+            let outer = self.policy.roots.meant(Path::new(""), &text);
+            let is_named = tool == "Write" && self.policy.is_enforced && text.starts_with('/');
+            return if is_named {
+                vec![format!("Write({})", literal_pattern(&encode_path(&outer)))]
+            } else {
+                Vec::new()
+            };
+        };
         paths.sort();
         paths.dedup();
         // A rule for a directory would be about all that is in it.
@@ -434,8 +447,21 @@ impl<'a> CommandCase<'a> {
     /// suffices if a rule covers it in one of the directories.
     fn some_write_rule(&self, file: &Word) -> Option<&str> {
         let text = file.text().or_else(|| any_in_directory(file))?;
-        let paths = self.named_files().paths(&text)?;
+        let Some(paths) = self.named_files().paths(&text) else { return self.outer_write_rule(&text) };
         paths.iter().find_map(|path| path_rule(self.policy, std::slice::from_ref(path), "Write"))
+    }
+
+    /// The allow rule that names a file outside the workspace, as in `Write(/tmp/**)`, by its absolute path.
+    fn outer_write_rule(&self, text: &str) -> Option<&str> {
+        let path = self.policy.roots.meant(Path::new(""), text);
+        let names = |rule: &&PermissionRule| match &rule.pattern {
+            Some(RulePattern::Path(pattern)) if rule.tool == "Write" => {
+                pattern.matches(&path, &self.policy.roots)
+            }
+            _ => false,
+        };
+        let rule = self.policy.allow.iter().find(names).filter(|_| text.starts_with('/'));
+        rule.map(|rule| &*rule.text)
     }
 
     /// The mode's verdict on a part that no rule covers. It never allows what is not understood.

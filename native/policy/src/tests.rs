@@ -212,17 +212,27 @@ fn a_command_is_allowed_when_rules_cover_every_part() {
 
 #[test]
 fn the_rule_that_is_wanted_for_words_that_are_not_known_is_about_their_beginning() {
-    let none = policy(&[], &[], &[], PolicyMode::Auto);
+    let none = policy_in("/usr", &[], &[], &[], PolicyMode::Auto).unwrap();
     for (command, wanted) in [
         ("wc -l \"$f\"", "Bash(wc -l:*)"),
         ("git show 'a b' $x y", "Bash(git show 'a b':*)"),
         ("xargs wc", "Bash(wc:*)"),
         ("wc -l f", "Bash(wc -l f)"),
-        ("$x y", "Bash"),
-        ("bash $x", "Bash"),
+        ("$x y", "Bash($x y)"),
+        ("bash $x", "Bash(bash $x)"),
+        ("cd /etc && ls", "Bash(cd /etc && ls)"),
+        ("git -C /other status", "Bash(git -C /other status)"),
     ] {
-        assert!(shell(&none, command).wanted.iter().all(|rule| rule == wanted), "{command}");
-        assert_eq!(name(&policy(&[wanted], &[], &[], PolicyMode::Auto), command), "allow", "{command}");
+        assert!(
+            shell(&none, command).wanted.iter().all(|rule| rule == wanted),
+            "{command}: {:?}",
+            shell(&none, command)
+        );
+        assert_eq!(
+            name(&policy_in("/usr", &[wanted], &[], &[], PolicyMode::Auto).unwrap(), command),
+            "allow",
+            "{command}"
+        );
     }
 }
 

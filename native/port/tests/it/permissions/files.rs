@@ -79,3 +79,18 @@ fn a_redirection_writes_only_where_a_rule_allows_it_when_the_file_is_opened() {
         );
     }
 }
+
+#[test]
+fn a_rule_may_name_a_file_of_the_private_temporary_directory_for_redirections() {
+    let policy = ["Bash(ln:*)", "Bash(echo:*)", "Bash(cat:*)", "Write(/tmp/log-of-a-test)"];
+    let policy: Vec<&str> = policy.iter().flat_map(|rule| ["--allow", rule]).collect();
+    let fixture = Fixture::new();
+    let logged = fixture.run(&policy, "echo x > /tmp/log-of-a-test; cat /tmp/log-of-a-test");
+    assert_eq!(logged.value["stdout"], "x\n", "{logged:?}");
+    let file = fixture.path("src/f");
+    let linked = format!("ln -s {} /tmp/log-of-a-test; echo x > /tmp/log-of-a-test", file.display());
+    let refused = fixture.run(&policy, &linked);
+    assert!(!file.exists() && refused.value["refused"][0]["command"] == "> /tmp/log-of-a-test", "{refused:?}");
+    let other = fixture.run(&policy, "echo x > /tmp/another-log");
+    assert!(other.value["message"].as_str().unwrap().contains("--allow 'Write(/tmp/another-log)'"), "{other:?}");
+}
