@@ -54,7 +54,7 @@ impl LanguageServer {
     ) -> Result<bool> {
         let fresh = self.wait(cx, Some(until), |state, now| match state.freshness(path, now) {
             Freshness::Fresh => WaitStatus::Done(true),
-            Freshness::Unknown(_) if now >= silence && !state.is_busy() => WaitStatus::Done(false),
+            Freshness::Unknown(_) if now >= silence && !state.is_busy_with(path) => WaitStatus::Done(false),
             Freshness::Unknown(then) => {
                 WaitStatus::Later(Some(then.map_or(silence.max(now), |then| then.min(silence))))
             }

@@ -61,8 +61,9 @@ impl LanguageServer {
             }
             // An extension of clangd: it reports the state of each file.
             "textDocument/clangd.fileStatus" => {
-                let kind = if params["state"] == "idle" { "end" } else { "begin" };
-                self.state().progress(&params["uri"], kind);
+                if let Some(path) = params["uri"].as_str().and_then(path_of) {
+                    self.state().work_on(path, params["state"] != "idle");
+                }
             }
             "experimental/serverStatus" => self.state().loading(params["quiescent"] == false),
             _ => {}

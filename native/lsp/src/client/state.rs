@@ -69,6 +69,8 @@ pub(super) struct ServerState {
     changed: Instant,
     /// Work that the server has begun and not ended.
     progress: HashSet<String>,
+    /// Files that it works on, as far as it says so.
+    worked_on: HashSet<PathBuf>,
     /// Whether the server reports that it is still loading.
     is_loading: bool,
     /// Until when the server may still begin work.
@@ -85,6 +87,7 @@ impl ServerState {
             told: HashMap::new(),
             changed: now,
             progress: HashSet::new(),
+            worked_on: HashSet::new(),
             is_loading: false,
             may_begin_work_until: now,
         }
@@ -126,6 +129,7 @@ impl ServerState {
     /// Records that a file is about to be closed.
     pub(super) fn close(&mut self, path: &Path) {
         self.told.remove(path);
+        self.worked_on.remove(path);
         self.published.remove(path);
         self.note_change();
     }
@@ -164,6 +168,14 @@ impl ServerState {
         }
     }
 
+    /// Records whether the server works on a file.
+    pub(super) fn work_on(&mut self, path: PathBuf, is_at_work: bool) {
+        match is_at_work {
+            true => _ = self.worked_on.insert(path),
+            false => _ = self.worked_on.remove(&path),
+        }
+    }
+
     /// Records whether the server is loading.
     pub(super) fn loading(&mut self, is_loading: bool) {
         self.is_loading = is_loading;
@@ -171,7 +183,12 @@ impl ServerState {
 
     /// Whether the server has unfinished work.
     pub(super) fn is_busy(&self) -> bool {
-        self.is_loading || !self.progress.is_empty()
+        self.is_loading || !self.progress.is_empty() || !self.worked_on.is_empty()
+    }
+
+    /// Whether the server has unfinished work that may concern a file: not that on another file, which may never end.
+    pub(super) fn is_busy_with(&self, path: &Path) -> bool {
+        self.is_loading || !self.progress.is_empty() || self.worked_on.contains(path)
     }
 
     /// Until when work may still begin; `None` when that time has passed.
@@ -185,7 +202,7 @@ impl ServerState {
             return Freshness::Unknown(None);
         };
         let is_of_now = said.version.map_or(said.at > told.at, |version| version >= told.version);
-        if !is_of_now || self.is_busy() {
+        if !is_of_now || self.is_busy_with(path) {
             return Freshness::Unknown(None);
         }
         let since = if said.at > self.changed { said.at + QUIET } else { self.changed + REACTION };
@@ -236,6 +253,8 @@ mod tests {
         state.note_notified(Path::new("/b"), 1);
         assert!(matches!(at(&state, "/a", QUIET), Freshness::Unknown(Some(_))), "b may matter to a");
         assert_eq!(at(&state, "/a", REACTION * 2), Freshness::Fresh);
+        state.work_on("/b".into(), true);
+        assert_eq!(at(&state, "/a", LATER), Freshness::Fresh, "b may never be finished");
         state.progress(&"t".into(), "begin");
         assert_eq!(at(&state, "/a", LATER), Freshness::Unknown(None), "it is at work");
         state.progress(&"t".into(), "end");

@@ -241,6 +241,24 @@ fn c_diagnostics_follow_edits_of_the_file_and_of_its_headers() {
     assert!(!odd.is_empty() && odd.iter().all(|one| one.starts_with("1 ")), "{odd:?}");
 }
 
+#[test]
+fn a_file_that_is_never_finished_holds_no_other_one() {
+    let env = c();
+    assert_eq!(wrong(&env, "main.c"), [""; 0]);
+    env.file("stuck.c", "#include \"pipe.h\"\nint x;\n");
+    rustix::fs::mkfifoat(rustix::fs::CWD, env.path("pipe.h"), rustix::fs::Mode::RWXU).unwrap();
+    let stuck = env.run(
+        "lsp_diagnostics",
+        json!({"path": "stuck.c"}),
+        Some(2_000),
+        beamai_engine::CallOptions::default(),
+    );
+    assert!(stuck.is_err() || stuck.is_ok_and(|answer| answer["complete"] == false));
+    env.file("main.c", "int main(void) { return \"\"; }\n");
+    let answer = wrong(&env, "main.c");
+    assert!(answer.iter().any(|one| one.starts_with("1 ")), "{answer:?}");
+}
+
 /// Everything that the server says, from the file that uses what another one defines.
 fn said_of_shapes(env: &Env) -> String {
     let mut all = String::new();

@@ -90,7 +90,13 @@ fn a_rule_may_name_a_file_of_the_private_temporary_directory_for_redirections() 
     let file = fixture.path("src/f");
     let linked = format!("ln -s {} /tmp/log-of-a-test; echo x > /tmp/log-of-a-test", file.display());
     let refused = fixture.run(&policy, &linked);
-    assert!(!file.exists() && refused.value["refused"][0]["command"] == "> /tmp/log-of-a-test", "{refused:?}");
+    assert!(
+        !file.exists() && refused.value["refused"][0]["command"] == "> /tmp/log-of-a-test",
+        "{refused:?}"
+    );
     let other = fixture.run(&policy, "echo x > /tmp/another-log");
-    assert!(other.value["message"].as_str().unwrap().contains("--allow 'Write(/tmp/another-log)'"), "{other:?}");
+    assert!(
+        other.value["message"].as_str().unwrap().contains("--allow 'Write(/tmp/another-log)'"),
+        "{other:?}"
+    );
 }
