@@ -10,7 +10,7 @@ use super::words::CommandPattern;
 use beamai_base::{Destination, HostPattern};
 use beamai_path_rules::{PathRoots, PathRule, clean};
 use beamai_workspace::decode_path;
-use globset::{GlobBuilder, GlobMatcher};
+use globset::{Glob, GlobBuilder, GlobMatcher};
 use std::path::Path;
 
 /// A compiled pattern.
@@ -111,8 +111,33 @@ fn file(text: &str, roots: &PathRoots) -> Result<PathRule, String> {
             "{text} begins at the top of the machine, where nothing has that name; write ./{} for the workspace",
             text.trim_start_matches("/./").trim_start_matches('/')
         )),
+        None if names_class(text, roots) => Err(format!(
+            "a class in brackets stands for one character, and the workspace has a file of that name; write {}",
+            literal_brackets(text)
+        )),
         None => PathRule::new(text, roots),
     }
+}
+
+/// Whether a path of the workspace has brackets that a pattern takes for a class which matches nothing there, as in
+/// `pages/[id].tsx`.
+fn names_class(text: &str, roots: &PathRoots) -> bool {
+    const MOST_NAMES: usize = 10_000;
+    let Some(workspace) = roots.workspace().filter(|_| !text.starts_with('/')) else { return false };
+    let names: Vec<&str> = text.split('/').collect();
+    let Some(at) = names.iter().position(|name| name.contains('[')) else { return false };
+    let above = names[..at].join("/");
+    if [&above, names[at]].iter().any(|text| text.contains(['*', '?', '{', '\\'])) {
+        return false;
+    }
+    let Ok(entries) = std::fs::read_dir(workspace.path().join(above)) else { return false };
+    let found: Vec<_> = entries.take(MOST_NAMES).filter_map(|entry| Some(entry.ok()?.file_name())).collect();
+    let is_class = |glob: Glob| found.iter().any(|name| glob.compile_matcher().is_match(name));
+    found.iter().any(|name| name == names[at]) && !Glob::new(names[at]).is_ok_and(is_class)
+}
+
+fn literal_brackets(text: &str) -> String {
+    text.replace('[', "\\[").replace(']', "\\]")
 }
 
 /// Whether a path from the top of the machine can only be meant from the top of the workspace, as in the rules of other agents.

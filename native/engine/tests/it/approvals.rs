@@ -421,7 +421,7 @@ fn the_question_says_that_a_command_goes_on_in_the_background() {
 }
 
 #[test]
-fn a_path_from_the_top_of_the_machine_is_not_one_of_the_workspace() {
+fn a_path_that_means_another_one_of_the_workspace_is_an_error() {
     let dir = TempDir::new().unwrap();
     std::fs::write(dir.path().join(".env"), "x").unwrap();
     let id = Workspace::open(dir.path()).unwrap().id();
@@ -432,6 +432,16 @@ fn a_path_from_the_top_of_the_machine_is_not_one_of_the_workspace() {
     for rule in ["Read(/.env)", "Read(//.env)", "Read(/./.env)"] {
         let error = made(rule).unwrap_err();
         assert!(error.message.contains("write ./.env for the workspace"), "{error}");
+    }
+    std::fs::create_dir_all(dir.path().join("src/[id]")).unwrap();
+    for rule in ["Read(src/[id])", "Read(src/[id]/**)"] {
+        let error = made(rule).unwrap_err();
+        assert!(error.message.contains("write src/\\[id\\]"), "{error}");
+    }
+    std::fs::create_dir_all(dir.path().join("src/[ab]")).unwrap();
+    std::fs::create_dir_all(dir.path().join("src/a")).unwrap();
+    for rule in ["Read(src/\\[id\\]/**)", "Read(src/[ab]/**)", "Read(src/[xy]/**)"] {
+        assert!(made(rule).is_ok(), "{rule}");
     }
     for rule in ["Read(/etc/passwd)", "Read(/nothing-here)", "Read(./.env)"] {
         assert!(made(rule).is_ok(), "{rule}");

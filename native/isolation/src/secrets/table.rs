@@ -50,8 +50,9 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
     store("Authenticators", "Authy and GNOME Authenticator, flatpak manifests", &[(Config, "Authy Desktop"), (Home, "snap/authy"), (Home, ".var/app/com.belmoussaoui.Authenticator"), (Data, "authenticator")]),
     store("Python keyring", "keyring README, file backends", &[(Data, "python_keyring")]),
     store("Vault", "Vault CLI, token helper", &[(Home, ".vault-token"), (Home, ".vault"), (Home, ".bao-token"), (named("VAULT_CONFIG_PATH", ".vault"), ""), (Only("BAO_CONFIG_PATH"), "")]),
-    store("aws-vault, Consul, Semgrep", "aws-vault USAGE, file backend; Consul CLI, environment variables; Semgrep docs, settings", &[
-        (Home, ".awsvault"), (Only("AWS_VAULT_FILE_DIR"), ""), (Only("CONSUL_HTTP_TOKEN_FILE"), ""), (named("SEMGREP_SETTINGS_FILE", ".semgrep/settings.yml"), "")]),
+    store("mkcert, Okta", "mkcert README, CAROOT; Okta CLI and SDK configuration", &[(Data, "mkcert/rootCA-key.pem"), (Only("CAROOT"), "rootCA-key.pem"), (Home, ".okta/okta.yaml")]),
+    store("aws-vault, Consul, Nomad, Semgrep", "aws-vault USAGE, file backend; Consul and Nomad CLI, environment variables; Semgrep docs, settings", &[
+        (Only("NOMAD_TOKEN_FILE"), ""), (Home, ".awsvault"), (Only("AWS_VAULT_FILE_DIR"), ""), (Only("CONSUL_HTTP_TOKEN_FILE"), ""), (named("SEMGREP_SETTINGS_FILE", ".semgrep/settings.yml"), "")]),
     store("Doppler, Infisical", "Doppler CLI guide; Infisical CLI login", &[(Home, ".doppler"), (Home, ".infisical"), (Home, "infisical-keyring"), (named("DOPPLER_CONFIG_DIR", ".doppler"), "")]),
     store("Teleport, Boundary", "Teleport tsh reference; Boundary CLI", &[(named("TELEPORT_HOME", ".tsh"), ""), (Home, ".tctl"), (Home, ".boundary")]),
 
@@ -77,6 +78,8 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
         (State, "opencode"), (Home, ".opencode.json"), (Only("OPENCODE_CONFIG"), ""),
         (Only("OPENCODE_CONFIG_DIR"), "opencode.json"), (Only("OPENCODE_CONFIG_DIR"), "opencode.jsonc")]),
     store("Crush", "Crush README, configuration", &[(Config, "crush"), (Data, "crush"), (Only("CRUSH_GLOBAL_CONFIG"), "crush.json"), (Only("CRUSH_GLOBAL_DATA"), "crush.json")]),
+    store("Plandex, Codebuff, Sourcery, Tabby", "each command line's docs, login", &[(Home, ".plandex-home-v2"), (Config, "manicode/credentials.json"), (Config, "sourcery/auth.yaml"),
+        (Home, ".tabby-client/agent/config.toml")]),
     store("Mistral Vibe, iFlow, Kilo", "each command line's docs, configuration", &[(named("VIBE_HOME", ".vibe"), ".env"), (Home, ".iflow"), (Data, "kilo")]),
     store("nanobot, PicoClaw", "each README, configuration", &[(Home, ".nanobot/config.json"), (Home, ".picoclaw/config.json")]),
     store("Gmail MCP server, Google Workspace CLI", "each README, authentication", &[(Home, ".gmail-mcp"), (Config, "gws")]),
@@ -246,7 +249,7 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
         (named("HISTFILE", ".bash_history"), ""), (Home, ".bash_history"), (Home, ".bash_sessions"), (Home, ".sh_history"), (Home, ".ksh_history"), (Home, ".mksh_history"), (Home, ".ash_history"), (Home, ".history"), (Home, ".tcsh_history"),
         (Home, ".zsh_history"), (Home, ".zhistory"), (Home, ".histfile"), (Home, ".zsh_sessions"), (named("ZDOTDIR", ""), ".zsh_history"), (State, "zsh"), (State, "bash"), (Data, "fish/fish_history"),
         (Config, "fish/fish_history"), (Config, "nushell/history.txt"), (Config, "nushell/history.sqlite3"), (State, "elvish"), (Data, "elvish"), (Data, "powershell/PSReadLine"), (Data, "xonsh")]),
-    store("Atuin, McFly, direnv", "Atuin docs, configuration; McFly README", &[(Data, "atuin"), (Config, "atuin"), (Data, "mcfly"), (Home, ".mcfly"), (Data, "hstr"), (named("ATUIN_CONFIG_DIR", ".config/atuin"), "")]),
+    store("Atuin, McFly, direnv", "Atuin docs, configuration; McFly README", &[(Data, "atuin"), (Config, "atuin"), (Only("ATUIN_DB_PATH"), ""), (Data, "mcfly"), (Home, ".mcfly"), (Data, "hstr"), (named("ATUIN_CONFIG_DIR", ".config/atuin"), "")]),
     store("REPLs", "each program's docs, history", &[
         (named("PYTHON_HISTORY", ".python_history"), ""), (Home, ".python_history"), (Home, ".pythonhist"), (Home, ".ipython/profile_default/history.sqlite"), (Home, ".ptpython"), (Data, "ptpython"), (named("NODE_REPL_HISTORY", ".node_repl_history"), ""),
         (Home, ".node_repl_history"), (Home, ".ts_node_repl_history"), (Home, ".irb_history"), (Data, "irb/history"), (Home, ".irb-history"), (Home, ".pry_history"), (Data, "pry"), (Cache, "erlang-history"), (Home, ".erlang-history"), (Home, ".iex_history"),
