@@ -51,7 +51,7 @@ impl RulePattern {
             "Bash" => CommandPattern::new(text, roots.tilde()).map(Self::Command),
             "WebFetch" => UrlPattern::new(text).map(Self::Url),
             NETWORK => host(text).map(Self::Host),
-            "Skill" | "Task" if is_no_name(text) => {
+            "Skill" | "Task" if is_no_name(text) || tool == "Skill" && is_no_skill(text) => {
                 Err("a rule is about one name; write it without other marks, and * for what varies".into())
             }
             "WebSearch" | "Skill" | "Task" => name(text).map(Self::Text),
@@ -161,6 +161,12 @@ fn is_no_name(text: &str) -> bool {
         || text.contains([';', '|', '"', '\'', '`', '$', '^', '&', '(', ')', '\n'])
         || text.contains(',') && !text.contains('{')
         || [":*", " *", "/"].iter().any(|end| text.ends_with(end))
+}
+
+/// Whether a text has characters that are neither of skills' names nor of wildcards.
+fn is_no_skill(text: &str) -> bool {
+    let is_name = |char: char| char.is_alphanumeric() || "-_*?[]{},".contains(char);
+    !text.replace("[!", "[").replace("[^", "[").chars().all(is_name)
 }
 
 fn name(text: &str) -> Result<GlobMatcher, String> {

@@ -444,11 +444,13 @@ impl<'a> CommandCase<'a> {
     }
 
     /// The allow rule that covers a file that a redirection may write. Where it leads is judged again when the shell opens it, so that it
-    /// suffices if a rule covers it in one of the directories.
+    /// suffices if a rule covers where it leads now from one of the directories.
     fn some_write_rule(&self, file: &Word) -> Option<&str> {
         let text = file.text().or_else(|| any_in_directory(file))?;
         let Some(paths) = self.named_files().paths(&text) else { return self.outer_write_rule(&text) };
-        paths.iter().find_map(|path| path_rule(self.policy, std::slice::from_ref(path), "Write"))
+        // From each directory there are two, as it is named and where it leads.
+        let mut leading = paths.chunks(2).filter_map(<[PathBuf]>::last);
+        leading.find_map(|path| path_rule(self.policy, std::slice::from_ref(path), "Write"))
     }
 
     /// The allow rule that names a file outside the workspace, as in `Write(/tmp/**)`, by its absolute path.
