@@ -100,3 +100,16 @@ fn a_rule_may_name_a_file_of_the_private_temporary_directory_for_redirections() 
         "{other:?}"
     );
 }
+
+#[test]
+fn a_redirection_through_a_link_asks_for_the_rule_that_it_needs() {
+    let fixture = Fixture::new();
+    std::os::unix::fs::symlink("src", fixture.path("current")).unwrap();
+    let run = |rule: &str| fixture.run(&["--allow", "Bash(echo:*)", "--allow", rule], "echo x > current/f");
+    let refused = run("Write(current/**)");
+    let advised = "Write({current/f,src/f})";
+    assert!(refused.value["message"].as_str().unwrap().contains(advised), "{refused:?}");
+    assert!(!fixture.path("src/f").exists());
+    let allowed = run(advised);
+    assert!(allowed.is_ok && fixture.path("src/f").exists(), "{allowed:?}");
+}
