@@ -2,7 +2,7 @@
 
 use super::rule::code;
 use super::words::{CommandPattern, plain};
-use beamai_bash_reader::{BLANKS, Invocation, InvocationKind, Word, analyse, globs};
+use beamai_bash_reader::{BLANKS, globs};
 
 pub(super) const UNEXPANDED: &str = "a rule is about words after their expansion; write what it comes to, in one rule for each \
                                      alternative, or ~/ for the home directory";
@@ -49,62 +49,6 @@ pub(super) fn check_reach(pattern: &CommandPattern) -> Result<(), String> {
     match pattern.name() {
         Some("time") => Err(TIMED.into()),
         _ => Ok(()),
-    }
-}
-
-/// Stands for any program in a command of which a rule is about the beginning.
-const ANY: &str = "x";
-
-/// Checks that the pattern of an allow rule allows something beside all patterns of such rules. One of a wrapper does not cover what it
-/// starts, and one for more than exactly one command no code that a shell runs.
-///
-/// # Errors
-/// The problem, as the end of a sentence.
-pub(super) fn check_effect(
-    pattern: &CommandPattern,
-    all: &[&CommandPattern],
-    home: Option<&str>,
-) -> Result<(), String> {
-    let Some(words) = pattern.sample() else { return Ok(()) };
-    let wrapper = words[0].as_str();
-    let spelled = |words: &[String]| {
-        let words = words.iter().map(|word| Word::literal(word).shown());
-        analyse(&words.collect::<Vec<_>>().join(" "), home).programs
-    };
-    let (alone, followed) = (spelled(&words), spelled(&[&words[..], &[ANY.to_owned()]].concat()));
-    // A rule for a wrapper alone says what holds without it, that it may start what other rules allow.
-    let is_bare =
-        words.len() == 1 && alone.first().is_none_or(|program| program.standing == InvocationKind::Wrapper);
-    let covers = |programs: &[Invocation]| {
-        programs.iter().any(|program| {
-            program.standing != InvocationKind::Wrapper && program.hazard.is_none() && pattern.allows(program)
-        })
-    };
-    let is_covered = covers(&alone) || covers(&followed);
-    let is_inner = |program: &&Invocation| {
-        program.standing == InvocationKind::Judged
-            && program.hazard.is_none()
-            && program.words[0].text().is_some_and(|name| name != wrapper && name != ANY)
-            && !all.iter().any(|rule| rule.allows(program))
-    };
-    if let Some(inner) = alone.iter().find(is_inner) {
-        let (verb, rule) = (if is_covered { "add" } else { "write" }, inner.shown());
-        let rule = rule.trim_end_matches(" \u{2026}");
-        return Err(format!("{wrapper} covers nothing that it starts; {verb} Bash({rule}:*)"));
-    }
-    if is_bare || is_covered {
-        return Ok(());
-    }
-    if followed.iter().any(|program| program.words[0].text().as_deref() == Some(ANY)) {
-        return Err(format!(
-            "{wrapper} covers nothing that it starts; write a rule for each program that it may start"
-        ));
-    }
-    match alone.iter().chain(&followed).find_map(|program| program.hazard.as_deref()) {
-        Some(hazard) => Err(format!(
-            "it would allow nothing, because {hazard}; write exactly one command, without :* and wildcards"
-        )),
-        None => Ok(()),
     }
 }
 

@@ -20,6 +20,7 @@ mod permission_request;
 mod redirect_policy;
 mod repository;
 mod rule;
+mod rule_effect;
 mod secret_paths;
 mod shell;
 pub mod starts;

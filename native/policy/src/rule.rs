@@ -1,8 +1,9 @@
 //! One rule: a tool's canonical name, optionally with a pattern.
 
-use super::command_mistakes::{check_effect, check_reach};
+use super::command_mistakes::check_reach;
 use super::pattern::RulePattern;
 use super::permission_request::{CommandLine, FilePath, Operand};
+use super::rule_effect::check_effect;
 use super::text::Examples;
 use super::words::{Certainty, CommandPattern};
 use beamai_base::{Reason, Result, ToolError, nearest};
