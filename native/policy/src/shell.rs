@@ -196,13 +196,17 @@ impl<'a> CommandCase<'a> {
         {
             return Some(file.shown());
         }
-        // For a rule about all files, any word matches. If it denies and the sandbox enforces it, words are not judged.
-        if self.policy.is_enforced
+        // For a rule about all files of the workspace, any word matches. If it denies and the sandbox enforces it, only words for other
+        // files are judged, which are visible in the sandbox if the rule is about a place above the workspace.
+        let is_about_all = self.policy.is_enforced
             && rule.lifted.is_some()
-            && rule.pattern.covers(Path::new("."), &self.policy.roots)
-        {
+            && rule.pattern.covers(Path::new("."), &self.policy.roots);
+        if is_about_all && rule.pattern.is_of_workspace(false, &self.policy.roots) {
             return None;
         }
+        let is_outer = |word: &Word| {
+            word.text().is_some_and(|text| self.policy.roots.meant(Path::new(""), text).is_absolute())
+        };
         let touching = |program: &&Invocation| {
             let base = program.system_name().unwrap_or_default();
             let is_other = program.standing == InvocationKind::Wrapper && !matches!(&*base, "xargs" | "env");
@@ -215,7 +219,9 @@ impl<'a> CommandCase<'a> {
             let is_used =
                 |at, word: &Word| !is_note(program, at) && (at > 0 || !rule.to_write && is_path(word));
             let names = |(at, word): (usize, &Word)| {
-                is_used(at, word) && self.named_files().denotes(word, rule) >= least
+                (!is_about_all || is_outer(word))
+                    && is_used(at, word)
+                    && self.named_files().denotes(word, rule) >= least
             };
             !is_other && !is_free && program.words.iter().enumerate().any(names)
         };
@@ -400,6 +406,15 @@ impl<'a> CommandCase<'a> {
     /// The rule for the file alone that a redirection opens. There is none where it may be one of several, or is outside the workspace.
     fn wanted_for_file(&self, file: &Word, tool: &str) -> Vec<String> {
         let Some(text) = file.text() else { return vec!["Bash".to_owned()] };
+        // After a change of the directory, it is most likely the last one.
+        if let Some([_, .., last]) =
+            self.directories.as_deref().filter(|_| tool == "Write" && self.policy.is_enforced)
+        {
+            let roots = &self.policy.roots;
+            let [meant, leads] =
+                [roots.meant(last, &text), roots.leads(last, &text)].map(|path| encode_path(&path));
+            return vec![format!("{tool}({})", literal_patterns(&meant, &leads))];
+        }
         let Some(mut paths) = self.named_files().paths(&text) else {
             let outer = self.policy.roots.meant(Path::new(""), &text);
             let is_named = tool == "Write" && self.policy.is_enforced && text.starts_with('/');

@@ -396,3 +396,17 @@ fn words_that_may_name_what_the_sandbox_keeps_do_not_ask() {
     let enforced = Policy { is_enforced: true, ..policy(&["Bash"], &[], &["Read(.env)"], PolicyMode::Auto) };
     assert_eq!(name(&enforced, "cat .env"), "deny");
 }
+
+#[test]
+fn a_rule_about_a_place_above_the_workspace_is_about_other_files_in_words() {
+    let dir = tempfile::tempdir().unwrap();
+    let top = dir.path().canonicalize().unwrap();
+    let workspace = top.join("ws");
+    std::fs::create_dir(&workspace).unwrap();
+    let other = format!("cat {}/other/s", top.display());
+    for rule in [format!("Read({}/**)", top.display()), "Read(/**)".to_owned()] {
+        let made = policy_in(workspace.to_str().unwrap(), &["Bash"], &[], &[&rule], PolicyMode::Auto).unwrap();
+        let enforced = made.with_sandbox(&SandboxSettings::default());
+        assert_eq!((name(&enforced, &other), name(&enforced, "cat a")), ("deny", "allow"), "{rule}");
+    }
+}
