@@ -371,7 +371,13 @@ impl StartRules {
         if self.policy().default == PolicyMode::Deny && rule.is_none() {
             return StartVerdict::Refuse(None);
         }
-        StartVerdict::Ask { wanted: wanted(start, self.policy().roots.tilde()), rule, why }
+        // Rules for the programs of a shell's text do not cover the files that it opens, in a directory that is not known here.
+        let is_opening = is_shell(&called::base(&start.called)) && !self.read(start).opens_nothing();
+        let wanted = match is_opening && self.approval == CommandApproval::Parts {
+            true => vec![format!("Bash({})", self.line.command)],
+            false => wanted(start, self.policy().roots.tilde()),
+        };
+        StartVerdict::Ask { wanted, rule, why }
     }
 }
 

@@ -405,7 +405,8 @@ fn a_rule_about_a_place_above_the_workspace_is_about_other_files_in_words() {
     std::fs::create_dir(&workspace).unwrap();
     let other = format!("cat {}/other/s", top.display());
     for rule in [format!("Read({}/**)", top.display()), "Read(/**)".to_owned()] {
-        let made = policy_in(workspace.to_str().unwrap(), &["Bash"], &[], &[&rule], PolicyMode::Auto).unwrap();
+        let made =
+            policy_in(workspace.to_str().unwrap(), &["Bash"], &[], &[&rule], PolicyMode::Auto).unwrap();
         let enforced = made.with_sandbox(&SandboxSettings::default());
         assert_eq!((name(&enforced, &other), name(&enforced, "cat a")), ("deny", "allow"), "{rule}");
     }
