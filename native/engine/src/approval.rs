@@ -86,7 +86,7 @@ fn always(permissions: &PermissionRequests, wanted: &[String]) -> Vec<String> {
 fn rule_for(permission: &PermissionRequest) -> Option<String> {
     let rule = &permission.rule;
     match &permission.operand {
-        Operand::File(_) | Operand::Project(_) => Some(permission.wanted()),
+        Operand::File(_) | Operand::Project(_) => Some(permission.wanted()).filter(|wanted| wanted != rule),
         Operand::Name(name) => is_literal(name).then(|| permission.subject()),
         // A rule for a domain also covers requests that send data, so it is not offered where one is about to.
         Operand::Url { action, url, .. } if action.starts_with(FETCH) => {

@@ -96,7 +96,8 @@ pub fn literal_pattern(path: &str) -> String {
             // White space that seems to be between two paths, or around one.
             true => {
                 let next = path[at + char.len_utf8()..].chars().next();
-                matches!(char, '\t' | '\n') || next.is_none_or(|next| "./~".contains(next))
+                matches!(char, '\t' | '\n')
+                    || next.is_none_or(|next| "./~".contains(next) || MARKS.contains(next))
             }
             false => MARKS.contains(char) && !is_byte,
         };

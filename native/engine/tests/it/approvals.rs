@@ -170,6 +170,8 @@ fn the_rule_for_always_allows_such_calls_and_says_no_more_than_it_must() {
         ("git_add", json!({"path": "a.txt"}), json!(["GitAdd(./a.txt)"])),
         ("file_write", json!({"path": "[a]*.txt", "content": ""}), json!([r"Write(./\[a\]\*.txt)"])),
         ("file_write", json!({"path": "./~/{x}!", "content": ""}), json!([r"Write(./~/\{x\}!)"])),
+        ("file_write", json!({"path": "notes *.txt", "content": ""}), json!([r"Write(./notes\ \*.txt)"])),
+        ("file_write", json!({"path": "Q ?", "content": ""}), json!([r"Write(./Q\ \?)"])),
         ("web_search", json!({"query": "a*"}), json!(["WebSearch"])),
     ] {
         let asked = fixture.asked(tool, args.clone());
@@ -181,6 +183,9 @@ fn the_rule_for_always_allows_such_calls_and_says_no_more_than_it_must() {
         json!({"query": "weather", "allowed_domains": ["a.example"], "blocked_domains": ["b.example"]});
     let asked = fixture.asked("web_search", within);
     assert_eq!(asked["subject"], "WebSearch(weather site:a.example -site:b.example)", "{asked}");
+    // A name that no pattern has is no reason to offer a rule for every file.
+    let unseen = fixture.asked("file_write", json!({"path": "a\u{200b}b", "content": ""}));
+    assert_eq!(unseen.get("always"), None, "{unseen}");
     // What sends is more than what the rule says to a reader.
     assert_eq!(fixture.asked("web_fetch", post).get("always"), None);
     for command in ["touch 'a*'", "cat 'a?b'", "touch 'x:*'", "rm one; touch 'a*'"] {
