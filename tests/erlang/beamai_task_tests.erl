@@ -369,3 +369,13 @@ agents_that_may_write_work_one_after_the_other_test() ->
     ?assertEqual([true, false, false, false], [OnlyReads(N) || N <- [<<"reader">>, <<"any">>, <<"fun">>, <<"nobody">>]]).
 
 task_for(Agent) -> {<<"task">>, #{<<"agent">> => Agent, <<"objective">> => <<"Help.">>}}.
+
+a_pipe_is_no_agent_test() ->
+    beamai_test:in_workspace(fun(Dir) ->
+        File = filename:join([Dir, "reviewer", "AGENT.md"]),
+        ok = filelib:ensure_dir(File),
+        [] = os:cmd("mkfifo '" ++ unicode:characters_to_list(File) ++ "'"),
+        {'EXIT', {{bad_option, agents}, [{_, _, _, Info} | _]}} = (catch beamai_agents:load(#{paths => [Dir]})),
+        #{cause := #{general := Message}} = proplists:get_value(error_info, Info),
+        ?assertNotEqual(nomatch, string:find(Message, "is no file"))
+    end).

@@ -133,6 +133,8 @@ add_file(File, Agents) ->
     Agents#{Name => Definition}.
 
 read(File) ->
+    %% Opening a FIFO would never end.
+    filelib:is_regular(File) orelse bad([show(File), " is no file"]),
     case filelib:file_size(File) =< ?MAX_BYTES andalso file:read_file(File) of
         {ok, Text} -> parsed(File, binary_to_term(beamai_nif:front_matter(Text), [safe]));
         false -> bad([show(File), " is larger than 256 KiB"]);

@@ -49,13 +49,20 @@ with_env(Kernel, #plan{runs = Native} = Plan, Args, Context, Run, Door) ->
         {ok, Env} ->
             Timeout = timeout(Plan, Args),
             Options = #{pace => Native#native.pace, timeout => Timeout, run => Run},
-            Request = with_model(Context, with_credentials(Native, Kernel, with_key(Door, Kernel, request(Native, Args, Timeout)))),
+            Owned = with_owner(Native, Context, request(Native, Args, Timeout)),
+            Request = with_model(Context, with_credentials(Native, Kernel, with_key(Door, Kernel, Owned))),
             in_session(listening(#call{
                 kernel = Kernel, plan = Plan, context = Context, door = Door, env = Env, request = Request, options = Options
             }));
         {error, Error} ->
             {error, Error#{tool := Native#native.name}}
     end.
+
+%% Long calls of one session do not take every thread, whether the session has begun or not.
+with_owner(#native{pace = long}, Context, Request) ->
+    Request#{owner => erlang:phash2(beamai_session:key(Context), 1 bsl 32)};
+with_owner(_Native, _Context, Request) ->
+    Request.
 
 %% @doc The timeout of a call in milliseconds. The tool's own timeout argument takes precedence over the spec's.
 -spec timeout(#plan{}, Args :: map()) -> timeout().

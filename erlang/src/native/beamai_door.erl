@@ -23,6 +23,8 @@
     timeout => pos_integer(),
     approved => binary(),
     session => beamai_session:native(),
+    %% A number for the session that the call counts to.
+    owner => non_neg_integer(),
     %% Answers to the questions that the call asked when it was first made.
     answers => map(),
     %% The report on the work that the call delegated when it was first made.

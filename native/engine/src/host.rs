@@ -89,6 +89,10 @@ pub struct CallRequest {
     /// The session that the call belongs to.
     #[serde(default)]
     pub session: Option<CallSession>,
+    /// A number for the session that the host counts the call to, whether it has begun or not. Long calls of one owner do not
+    /// take every thread.
+    #[serde(default)]
+    pub owner: Option<u64>,
     /// Answers to the questions that the call asked when it was first made.
     #[serde(default)]
     pub answers: Option<Answers>,
@@ -123,6 +127,7 @@ impl CallRequest {
             timeout: None,
             approved: None,
             session: None,
+            owner: None,
             answers: None,
             report: None,
             has_model: false,
@@ -131,6 +136,12 @@ impl CallRequest {
             credentials: None,
             asks_starts: false,
         }
+    }
+
+    /// Whose call it is: the owner's number, or else the session's id.
+    pub fn owner(&self) -> Option<String> {
+        let session = || self.session.as_ref().and_then(|session| session.id.clone());
+        self.owner.map(|owner| owner.to_string()).or_else(session)
     }
 
     /// The answer to an approval request of a running command: allows the start with this id, and adds rules for later

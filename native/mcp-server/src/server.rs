@@ -7,7 +7,7 @@ use crate::{elicitation, listing, running_call};
 use beamai_base::ToolError;
 use beamai_engine::{Host, HostSettings, catalogue};
 use beamai_tool::Tool;
-use beamai_wire::CallPool;
+use beamai_wire::{CallPool, MOST_WAITING_FOR_PROCESSES};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, Implementation,
     InitializeRequestParams, InitializeResult, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
@@ -55,7 +55,7 @@ impl SharedState {
             settings,
             format,
             sessions: McpSessions::default(),
-            pool: CallPool::new("beamai-mcp"),
+            pool: CallPool::new("beamai-mcp", MOST_WAITING_FOR_PROCESSES),
         }
     }
 

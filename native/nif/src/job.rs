@@ -1,7 +1,9 @@
 //! Calls that run on native threads and reply by message.
 
 use crate::call::{DISPATCHER, ok};
-use beamai_wire::{CallOptions, CancelToken, DispatchResult, JobPool, Progress};
+use beamai_wire::{
+    CallOptions, CallPool, CancelToken, DispatchResult, ExecutionClass, INSTANT_BYTES, Progress, parse_call,
+};
 use rustler::env::SavedTerm;
 use rustler::{
     Atom, Binary, Encoder, Env, LocalPid, Monitor, OwnedBinary, OwnedEnv, Reference, Resource, ResourceArc,
@@ -15,12 +17,9 @@ mod atoms {
     rustler::atoms! { busy, progress }
 }
 
-/// Maximum number of queued jobs; further ones fail with `busy`.
-const MOST_WAITING: usize = 4096;
-
-static POOL: LazyLock<JobPool> = LazyLock::new(|| {
+static POOL: LazyLock<CallPool> = LazyLock::new(|| {
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
-    JobPool::new("beamai-job", (4 * cores).max(8), MOST_WAITING)
+    CallPool::new("beamai-job", (4 * cores).max(8))
 });
 
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
@@ -47,11 +46,18 @@ fn start<'a>(env: Env<'a>, settings: Binary<'a>, call: Binary<'a>, reference: Re
     if job.monitor(Some(env), &caller).is_none() {
         job.cancel.cancel();
     }
+    let owner = owner_of(&call);
     let work = JobInput::new(settings, call, reference, caller, &job);
-    match POOL.submit(move || work.run()) {
+    match POOL.submit(ExecutionClass::Long, owner.as_deref(), move || work.run()) {
         Ok(()) => (ok(), job).encode(env),
         Err(beamai_wire::PoolBusy) => atoms::busy().encode(env),
     }
+}
+
+/// Whose call it is. Of a large call that is not looked for, because this is a normal scheduler; such calls count as those of
+/// one owner.
+fn owner_of(call: &[u8]) -> Option<String> {
+    (call.len() <= INSTANT_BYTES).then(|| parse_call(call).ok()).flatten()?.owner()
 }
 
 /// Number of jobs that are running on threads now.

@@ -244,6 +244,14 @@ fn check_name(tool: &str, pattern: Option<&str>, names: &RuleNames<'_>) -> Resul
             "of servers, a rule names one tool, mcp__server__tool, or all of them, mcp__server__*".to_owned()
         );
     }
+    let is_of_names = |char: char| char.is_ascii_alphanumeric() || "_-*".contains(char);
+    if let Some(name) = tool.strip_prefix(SERVERS)
+        && (name.is_empty() || name.ends_with("__") || !name.chars().all(is_of_names))
+    {
+        return Err(format!(
+            "{tool} is the name of no server's tool; write mcp__server__tool as it is listed, with letters, digits, _ and -, or mcp__server__*"
+        ));
+    }
     let same = names.rules.iter().find(|rule| rule.eq_ignore_ascii_case(tool));
     let slip = names
         .rules

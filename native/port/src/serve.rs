@@ -10,7 +10,8 @@ use beamai_base::{Reason, ToolError};
 use beamai_services::services;
 use beamai_wire::frame::{self, MAX_WRITE, PortRequest, ResponseKind};
 use beamai_wire::{
-    CallOptions, CallPool, CallRequest, CancelToken, DispatchResult, Dispatcher, PoolBusy, Progress,
+    CallOptions, CallPool, CallRequest, CancelToken, DispatchResult, Dispatcher, MOST_WAITING_FOR_PROCESSES,
+    PoolBusy, Progress,
 };
 use clap::{Arg, ArgMatches, Command};
 use std::collections::HashMap;
@@ -103,7 +104,7 @@ impl PortServer {
             output: Mutex::new(output),
             running: Mutex::default(),
         };
-        Self { shared: Arc::new(shared), pool: CallPool::new("beamai-call") }
+        Self { shared: Arc::new(shared), pool: CallPool::new("beamai-call", MOST_WAITING_FOR_PROCESSES) }
     }
 
     /// Serves until the end of input, then cancels running calls, and waits until commands have been cleaned up after.
@@ -166,12 +167,12 @@ impl PortServer {
         let token = CancelToken::new();
         let running = RunningCall { cancel: token.clone(), has_started: false };
         self.shared.running().insert(id.to_owned(), running);
-        let session = call.session.as_ref().and_then(|session| session.id.clone());
+        let owner = call.owner();
         let pace = self.shared.dispatcher.pace(settings, &call);
         let (shared, own, settings) = (Arc::clone(&self.shared), id.to_owned(), settings.to_owned());
         let arrived = Instant::now();
         let job = move || shared.answer(&own, &settings, call, token, arrived);
-        if let Err(PoolBusy) = self.pool.submit(pace, session.as_deref(), job) {
+        if let Err(PoolBusy) = self.pool.submit(pace, owner.as_deref(), job) {
             let message = "too many calls are waiting already; try again when some have ended";
             self.shared.finish(id, &beamai_wire::error(&ToolError::new(Reason::Busy, message)));
         }

@@ -5,10 +5,8 @@ use beamai_tool::ExecutionClass;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Maximum number of running long calls. Most of them wait for a process.
-const MOST_LONG: usize = 128;
-/// Maximum number of them in one session; its further ones wait.
-const MOST_OF_A_SESSION: usize = MOST_LONG / 2;
+/// Maximum number of running long calls where most of them wait for a process.
+pub const MOST_WAITING_FOR_PROCESSES: usize = 128;
 /// Maximum number of other running calls.
 const MOST_SHORT: usize = 16;
 /// Maximum number of waiting calls of each kind, and of long ones in each session.
@@ -21,6 +19,8 @@ type Job = Box<dyn FnOnce() + Send>;
 pub struct CallPool {
     short: JobPool,
     long: JobPool,
+    /// Maximum number of running long calls of one session; its further ones wait.
+    most_of_a_session: usize,
     sessions: Arc<Mutex<HashMap<String, SessionJobs>>>,
 }
 
@@ -34,17 +34,18 @@ struct SessionJobs {
 }
 
 impl CallPool {
-    /// A pool whose threads have this name.
-    pub fn new(name: &'static str) -> Self {
+    /// A pool whose threads have this name, at most `most_long` of them for long calls.
+    pub fn new(name: &'static str, most_long: usize) -> Self {
         Self {
             short: JobPool::new(name, MOST_SHORT, MOST_WAITING),
-            long: JobPool::new(name, MOST_LONG, MOST_WAITING),
+            long: JobPool::new(name, most_long, MOST_WAITING),
+            most_of_a_session: most_long / 2,
             sessions: Arc::default(),
         }
     }
 
-    /// Runs the job of a call of this pace and session on a thread, as soon as one is free. Calls without a session
-    /// count as those of one session.
+    /// Runs the job of a call of this pace and [owner](beamai_engine::CallRequest::owner) on a thread, as soon as one is free. Calls
+    /// without an owner count as those of one.
     ///
     /// # Errors
     /// [`PoolBusy`] if too many are waiting; the job has not run.
@@ -65,7 +66,7 @@ impl CallPool {
     fn submit_long(&self, session: &str, job: Job) -> Result<(), PoolBusy> {
         let mut sessions = lock(&self.sessions);
         let own = sessions.entry(session.to_owned()).or_default();
-        if own.started >= MOST_OF_A_SESSION {
+        if own.started >= self.most_of_a_session {
             if own.waiting.len() >= MOST_WAITING {
                 return Err(PoolBusy);
             }
@@ -121,7 +122,7 @@ mod tests {
 
     /// A pool with `number` long calls of session "a" that wait until the result is dropped; one in ten panics then.
     fn held_by_a(number: usize) -> (CallPool, Vec<Sender<()>>) {
-        let pool = CallPool::new("test");
+        let pool = CallPool::new("test", MOST_WAITING_FOR_PROCESSES);
         let hold = |index: usize| {
             let (release, gate) = channel::<()>();
             let job = move || {
@@ -156,7 +157,7 @@ mod tests {
     #[test]
     fn a_session_is_forgotten_when_its_calls_have_ended_though_some_panicked() {
         let (pool, held) = held_by_a(200);
-        assert_eq!(lock(&pool.sessions)["a"].started, MOST_OF_A_SESSION);
+        assert_eq!(lock(&pool.sessions)["a"].started, pool.most_of_a_session);
         drop(held);
         let until = std::time::Instant::now() + PATIENCE;
         while !lock(&pool.sessions).is_empty() {
@@ -167,7 +168,7 @@ mod tests {
 
     #[test]
     fn calls_beyond_those_that_may_wait_are_busy() {
-        let (pool, _held) = held_by_a(MOST_OF_A_SESSION + MOST_WAITING);
+        let (pool, _held) = held_by_a(MOST_WAITING_FOR_PROCESSES / 2 + MOST_WAITING);
         assert_eq!(pool.submit(ExecutionClass::Long, Some("a"), || ()), Err(PoolBusy));
         runs(&pool, ExecutionClass::Long, Some("b")).recv_timeout(PATIENCE).unwrap();
     }

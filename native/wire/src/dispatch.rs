@@ -18,7 +18,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Maximum size of a call on a normal scheduler, in bytes.
-const INSTANT_BYTES: usize = 16 << 10;
+pub const INSTANT_BYTES: usize = 16 << 10;
 /// Maximum size of a file that is read there, in bytes. That takes about 30 microseconds.
 const CACHED_BYTES: u64 = 32 << 10;
 

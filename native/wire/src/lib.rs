@@ -22,18 +22,20 @@ mod protocol;
 mod reply;
 
 pub use arguments::{check_arguments, nearest};
-pub use call_pool::CallPool;
-pub use dispatch::{DispatchResult, Dispatcher, display, parse_call, schema, too_wide, tools, workspace};
+pub use call_pool::{CallPool, MOST_WAITING_FOR_PROCESSES};
+pub use dispatch::{
+    DispatchResult, Dispatcher, INSTANT_BYTES, display, parse_call, schema, too_wide, tools, workspace,
+};
 pub use etf::{decode, encode};
 pub use for_model::for_model;
 pub use front_matter::front_matter;
 pub use json::{json_decode, json_encode};
-pub use pool::{JobPool, PoolBusy};
+pub use pool::PoolBusy;
 pub use protocol::{ParsedResponse, Protocol, ResponseStream, format_result};
 pub use reply::{error, ok};
 
 pub use beamai_base::CancelToken;
 pub use beamai_engine::{CallOptions, CallRequest};
 pub use beamai_text_protocol::format_error;
-pub use beamai_tool::{Progress, Services};
+pub use beamai_tool::{ExecutionClass, Progress, Services};
 pub use beamai_workspace::journal;

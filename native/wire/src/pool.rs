@@ -15,7 +15,7 @@ pub struct PoolBusy;
 
 /// A bounded pool of threads with a bounded FIFO queue. Clones share it.
 #[derive(Clone)]
-pub struct JobPool {
+pub(crate) struct JobPool {
     shared: Arc<PoolInner>,
 }
 
@@ -36,7 +36,7 @@ struct PoolState {
 
 impl JobPool {
     /// A pool of at most `most_threads` threads and at most `most_waiting` queued jobs.
-    pub fn new(name: &'static str, most_threads: usize, most_waiting: usize) -> Self {
+    pub(crate) fn new(name: &'static str, most_threads: usize, most_waiting: usize) -> Self {
         let state = Mutex::new(PoolState::default());
         Self {
             shared: Arc::new(PoolInner { name, most_threads, most_waiting, state, arrived: Condvar::new() }),
@@ -47,7 +47,7 @@ impl JobPool {
     ///
     /// # Errors
     /// [`PoolBusy`] when the queue is full or no thread can be started; the job has not run.
-    pub fn submit(&self, job: impl FnOnce() + Send + 'static) -> Result<(), PoolBusy> {
+    pub(crate) fn submit(&self, job: impl FnOnce() + Send + 'static) -> Result<(), PoolBusy> {
         let mut state = self.shared.lock();
         if state.waiting.len() >= self.shared.most_waiting {
             return Err(PoolBusy);
