@@ -130,7 +130,7 @@ impl FilePatch {
                 _ => return None,
             };
             let from = target.from.as_ref().or(target.to.as_ref())?;
-            // Parts of one diff move and copy what was there before it.
+            // All parts of one diff move and copy files as they were before the diff.
             let is_before =
                 |other: &FileDiff| target.operation == PatchOperation::Updated || other.series != file.series;
             let is_made = pairs().take(at).any(|(other, made)| is_before(other) && made.makes(from));

@@ -183,7 +183,7 @@ fn the_rule_for_always_allows_such_calls_and_says_no_more_than_it_must() {
         json!({"query": "weather", "allowed_domains": ["a.example"], "blocked_domains": ["b.example"]});
     let asked = fixture.asked("web_search", within);
     assert_eq!(asked["subject"], "WebSearch(weather site:a.example -site:b.example)", "{asked}");
-    // A name that no pattern has is no reason to offer a rule for every file.
+    // Where no pattern can name the file, no rule for every file is offered.
     let unseen = fixture.asked("file_write", json!({"path": "a\u{200b}b", "content": ""}));
     assert_eq!(unseen.get("always"), None, "{unseen}");
     // What sends is more than what the rule says to a reader.
@@ -346,7 +346,7 @@ fn an_encoding_is_known_to_later_parts_of_a_patch() {
             assert_eq!(std::fs::read(fixture.dir.path().join(name)).unwrap(), wanted);
         }
     }
-    // What is no text is not changed as if it were.
+    // A binary file is not changed as text.
     let fixture = Fixture::new(json!({}));
     std::fs::write(fixture.dir.path().join("f"), b"\0\x01\nold\n").unwrap();
     match fixture.outcome("file_patch", json!({"patch": executable.to_owned() + &edit("f")}), None) {
