@@ -406,31 +406,20 @@ impl<'a> CommandCase<'a> {
     /// The rule for the file alone that a redirection opens. There is none where it may be one of several, or is outside the workspace.
     fn wanted_for_file(&self, file: &Word, tool: &str) -> Vec<String> {
         let Some(text) = file.text() else { return vec!["Bash".to_owned()] };
-        // After a change of the directory, it is most likely the last one.
-        if let Some([_, .., last]) =
-            self.directories.as_deref().filter(|_| tool == "Write" && self.policy.is_enforced)
-        {
-            let roots = &self.policy.roots;
-            let [meant, leads] =
-                [roots.meant(last, &text), roots.leads(last, &text)].map(|path| encode_path(&path));
-            return vec![format!("{tool}({})", literal_patterns(&meant, &leads))];
-        }
-        let Some(mut paths) = self.named_files().paths(&text) else {
-            let outer = self.policy.roots.meant(Path::new(""), &text);
-            let is_named = tool == "Write" && self.policy.is_enforced && text.starts_with('/');
-            return if is_named {
-                vec![format!("Write({})", literal_pattern(&encode_path(&outer)))]
-            } else {
-                Vec::new()
-            };
+        let (roots, is_held) = (&self.policy.roots, tool == "Write" && self.policy.is_enforced);
+        let directories = self.directories.as_deref().unwrap_or_default();
+        let (mut paths, is_one) = match (directories, self.named_files().paths(&text)) {
+            // After a change of the directory, it is most likely the last one.
+            ([_, .., last], _) if is_held => (vec![roots.meant(last, &text), roots.leads(last, &text)], true),
+            (_, Some(paths)) => (paths, directories.len() == 1),
+            (_, None) if is_held && text.starts_with('/') => (vec![roots.meant(Path::new(""), &text)], true),
+            (_, None) => return Vec::new(),
         };
         paths.sort();
         paths.dedup();
         // A rule for a directory would be about all that is in it.
-        let is_directory =
-            |path: &PathBuf| self.policy.roots.top().is_some_and(|top| top.join(path).is_dir());
+        let is_directory = |path: &PathBuf| roots.top().is_some_and(|top| top.join(path).is_dir());
         paths.retain(|path| !is_directory(path));
-        let is_one = self.directories.as_ref().is_some_and(|all| all.len() == 1);
         let pattern = match &paths[..] {
             [path] => literal_pattern(&encode_path(path)),
             // Its path leads through links.

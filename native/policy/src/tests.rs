@@ -237,6 +237,24 @@ fn the_rule_that_is_wanted_for_words_that_are_not_known_is_about_their_beginning
 }
 
 #[test]
+fn no_rule_for_a_directory_is_wanted_for_a_redirection() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(dir.path().join("sub/inner")).unwrap();
+    let made = policy_in(dir.path().to_str().unwrap(), &["Bash(ls)"], &[], &[], PolicyMode::Auto).unwrap();
+    let enforced = made.with_sandbox(&SandboxSettings::default());
+    for (command, wanted) in [
+        ("cd sub && ls > y", &["Write(sub/y)"][..]),
+        ("ls > /nothing-has-this-name", &["Write(/nothing-has-this-name)"]),
+        ("cd sub && ls > inner", &[]),
+        ("cd sub && ls > .", &[]),
+        ("ls > sub", &[]),
+        ("ls > /usr", &[]),
+    ] {
+        assert_eq!(shell(&enforced, command).wanted, wanted, "{command}");
+    }
+}
+
+#[test]
 fn a_deny_rule_finds_its_part_and_names_it() {
     let open = policy(&["Bash"], &[], &["Bash(rm -rf:*)", "Read(**/*.pem)", "Write(.env)"], PolicyMode::Auto);
     let judged = shell(&open, "git status && env X=1 r''m -f -r x");
