@@ -156,7 +156,7 @@ impl PathPattern {
     }
 
     /// The absolute path that the pattern names; without a slash, in the top directory of the workspace. `None` for a
-    /// pattern with wildcards, and for a directory that contains the workspace.
+    /// pattern with wildcards, for the workspace itself, and for `/`.
     pub(super) fn place(&self, roots: &PathRoots) -> Option<PathBuf> {
         let (literal, rest) = self.split();
         // `dir/**` means the same as `dir`.
@@ -164,7 +164,7 @@ impl PathPattern {
         let is_all = rest.iter().all(|name| matches!(name, NamePattern::Depth));
         let top = roots.top().filter(|_| is_all && names_of(&literal).next().is_some())?;
         let place = top.join(literal);
-        (!top.starts_with(&place)).then_some(place)
+        (place != top && place.parent().is_some()).then_some(place)
     }
 
     /// Whether the literal part of the pattern names this path of the workspace, or something in it.

@@ -40,8 +40,8 @@ impl PathRule {
         self.0.iter().any(|one| one.may_be_in(directory))
     }
 
-    /// The absolute paths that alternatives without wildcards name; without a slash, in the top directory of the workspace. Directories
-    /// that contain the workspace are not among them.
+    /// The absolute paths that alternatives without wildcards name; without a slash, in the top directory of the workspace. The
+    /// workspace and `/` are not among them.
     pub fn places(&self, roots: &PathRoots) -> impl Iterator<Item = PathBuf> {
         self.0.iter().filter_map(|one| one.place(roots))
     }
@@ -64,6 +64,12 @@ impl PathRule {
     /// Whether everything below a directory matches, whatever its name.
     pub fn covers(&self, directory: &Path, roots: &PathRoots) -> bool {
         self.0.iter().any(|one| one.covers(directory, roots))
+    }
+
+    /// Whether it is about all files of the workspace, and a sandbox can keep these and what else it is about.
+    pub fn keeps_workspace(&self, roots: &PathRoots) -> bool {
+        let is_kept = |one: &PathPattern| one.is_of_workspace(false, roots) || one.place(roots).is_some();
+        self.covers(Path::new("."), roots) && self.0.iter().all(is_kept)
     }
 
     /// Whether a sandbox can keep all that it is about: no alternative is absolute, or followed through links; if files that do not

@@ -196,17 +196,11 @@ impl<'a> CommandCase<'a> {
         {
             return Some(file.shown());
         }
-        // For a rule about all files of the workspace, any word matches. If it denies and the sandbox enforces it, only words for other
-        // files are judged, which are visible in the sandbox if the rule is about a place above the workspace.
-        let is_about_all = self.policy.is_enforced
-            && rule.lifted.is_some()
-            && rule.pattern.covers(Path::new("."), &self.policy.roots);
-        if is_about_all && rule.pattern.is_of_workspace(false, &self.policy.roots) {
+        // For a rule about all files of the workspace, any word matches. Where the sandbox keeps them, words are not judged.
+        let roots = &self.policy.roots;
+        if self.policy.is_enforced && rule.lifted.is_some() && rule.pattern.keeps_workspace(roots) {
             return None;
         }
-        let is_outer = |word: &Word| {
-            word.text().is_some_and(|text| self.policy.roots.meant(Path::new(""), text).is_absolute())
-        };
         let touching = |program: &&Invocation| {
             let base = program.system_name().unwrap_or_default();
             let is_other = program.standing == InvocationKind::Wrapper && !matches!(&*base, "xargs" | "env");
@@ -219,9 +213,7 @@ impl<'a> CommandCase<'a> {
             let is_used =
                 |at, word: &Word| !is_note(program, at) && (at > 0 || !rule.to_write && is_path(word));
             let names = |(at, word): (usize, &Word)| {
-                (!is_about_all || is_outer(word))
-                    && is_used(at, word)
-                    && self.named_files().denotes(word, rule) >= least
+                is_used(at, word) && self.named_files().denotes(word, rule) >= least
             };
             !is_other && !is_free && program.words.iter().enumerate().any(names)
         };

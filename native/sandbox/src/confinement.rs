@@ -188,15 +188,25 @@ impl Confinement {
     }
 
     /// Denies what these paths lead to, and holds the links on them, and the directories that they leave by `..`: without them, a
-    /// rule would be about another file.
+    /// rule would be about another file. A hidden directory above the workspace shows the workspace alone.
     fn deny(&mut self, hidden: &[PathBuf], read_only: &[PathBuf]) {
         let workspace = PathBuf::from(&self.workspace);
-        for (paths, list) in [(hidden, &mut self.hidden), (read_only, &mut self.read_only)] {
+        for (paths, list, hides) in
+            [(hidden, &mut self.hidden, true), (read_only, &mut self.read_only, false)]
+        {
             for path in paths {
                 let way = PathWay::of(path, Entry::at);
                 self.held.extend(way.turns().map(OsString::from));
+                let contains_workspace = workspace.starts_with(&way.end);
+                // What commands make in the workspace decides about nothing above it.
+                if contains_workspace && !path.starts_with(&workspace) {
+                    // All there is read-only but the workspace, for which the patterns hold.
+                    let is_above = way.end != workspace && way.end.parent().is_some();
+                    list.extend((hides && is_above).then(|| way.end.into()));
+                    continue;
+                }
                 // Programs could not run without these.
-                let is_needed = workspace.starts_with(&way.end) || secrets::is_of_system(&way.end);
+                let is_needed = contains_workspace || secrets::is_of_system(&way.end);
                 list.push(if is_needed { path.into() } else { way.end.into() });
             }
         }
@@ -276,7 +286,9 @@ impl Confinement {
             let paths = found.hidden.iter().chain(&found.read_only);
             paths.map(|path| decode_path(&found.root).join(decode_path(path)))
         });
-        let hidden = self.hidden.iter().chain(&self.read_only).map(PathBuf::from);
+        let workspace = Path::new(&self.workspace);
+        let is_within = |path: &PathBuf| !workspace.starts_with(path) || workspace == path;
+        let hidden = self.hidden.iter().chain(&self.read_only).map(PathBuf::from).filter(is_within);
         let writable: Vec<PathBuf> = self.writable().map(PathBuf::from).collect();
         remove_planted(&self.before, &writable, hidden.chain(denied))
     }

@@ -398,16 +398,23 @@ fn words_that_may_name_what_the_sandbox_keeps_do_not_ask() {
 }
 
 #[test]
-fn a_rule_about_a_place_above_the_workspace_is_about_other_files_in_words() {
+fn words_are_judged_for_a_place_above_the_workspace_where_no_sandbox_keeps_it() {
     let dir = tempfile::tempdir().unwrap();
     let top = dir.path().canonicalize().unwrap();
     let workspace = top.join("ws");
     std::fs::create_dir(&workspace).unwrap();
     let other = format!("cat {}/other/s", top.display());
-    for rule in [format!("Read({}/**)", top.display()), "Read(/**)".to_owned()] {
-        let made =
-            policy_in(workspace.to_str().unwrap(), &["Bash"], &[], &[&rule], PolicyMode::Auto).unwrap();
+    let above = top.parent().unwrap().display();
+    let kept = format!("Read({}/**)", top.display());
+    for (rule, judged) in [
+        (&*kept, "allow"),
+        ("Read(/**)", "deny"),
+        (&format!("Read({above}/*/**)"), "deny"),
+        (&format!("Read({{**,{above}/*/**}})"), "deny"),
+    ] {
+        let made = policy_in(workspace.to_str().unwrap(), &["Bash"], &[], &[rule], PolicyMode::Auto).unwrap();
+        assert_eq!(["cat a", &other].map(|command| name(&made, command)), ["deny"; 2], "{rule}");
         let enforced = made.with_sandbox(&SandboxSettings::default());
-        assert_eq!((name(&enforced, &other), name(&enforced, "cat a")), ("deny", "allow"), "{rule}");
+        assert_eq!(["cat a", &other].map(|command| name(&enforced, command)), [judged; 2], "{rule}");
     }
 }

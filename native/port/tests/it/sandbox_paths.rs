@@ -364,6 +364,34 @@ fn what_is_named_is_not_moved_off_by_its_directory() {
     assert_eq!(globs.run("cat s/deep/b; cat secrets/a"), "OLD");
 }
 
+/// Neither the workspace's own name nor another one leads to the files beside it.
+#[test]
+fn a_rule_about_a_place_above_the_workspace_holds_beside_it() {
+    let [above, outside] = [(); 2].map(|()| TempDir::new_in("/var/tmp").unwrap());
+    let place = above.path().join("place");
+    fs::create_dir_all(place.join("deep/ws")).unwrap();
+    fs::write(place.join("deep/ws/made"), "OLD").unwrap();
+    fs::write(place.join("deep/beside"), "OLD").unwrap();
+    std::os::unix::fs::symlink(&place, above.path().join("link")).unwrap();
+    let [direct, linked] =
+        ["place", "link"].map(|name| above.path().join(name).join("deep/ws").display().to_string());
+    let script = format!(
+        "import os\nfor path in ['made', '../beside', '{direct}/../beside', '{linked}/../beside']:\n try: \
+         print(open(path).read())\n except OSError: print('-')\nprint(os.listdir())"
+    );
+    fs::write(outside.path().join("script"), script).unwrap();
+    let command = format!("python3 {}", outside.path().join("script").display());
+    for opened in [&direct, &linked] {
+        let run = |denied: &[&str]| run_under(Path::new(opened), denied, "required", &command);
+        assert_eq!(run(&[]), "OLD\nOLD\nOLD\nOLD\n['made']\n");
+        for rule in ["place/**", "place", "link/**", "place/deep/**", "{place,none}/**"] {
+            let rule = format!("Read({}/{rule})", above.path().display());
+            // Names in the workspace stay visible.
+            assert_eq!(run(&[&rule]), "-\n-\n-\n-\n['made']\n", "{opened} {rule}");
+        }
+    }
+}
+
 #[test]
 fn a_rule_that_names_a_link_is_about_what_it_leads_to() {
     let kept = TempDir::new_in("/var/tmp").unwrap();
