@@ -274,11 +274,14 @@ impl<'a> CommandCase<'a> {
             (false, _) => {
                 // Rules for some parts do not help.
                 let is_complete = open.iter().all(|judgement| !judgement.wanted.is_empty());
-                let wanted: Vec<String> =
+                let mut wanted: Vec<String> =
                     open.iter().filter(|_| is_complete).flat_map(|part| part.wanted.clone()).collect();
-                // A rule for exactly the command needs no other.
-                let whole = wanted.iter().find(|rule| **rule == self.exact_rule()).cloned();
-                let wanted = whole.map_or(wanted, |whole| vec![whole]);
+                // A rule for exactly the command needs no other, but for files.
+                let whole = self.exact_rule();
+                if wanted.contains(&whole) {
+                    wanted.retain(|rule| !rule.starts_with("Bash("));
+                    wanted.insert(0, whole);
+                }
                 Judgement { wanted, ..open.swap_remove(0) }
             }
         }

@@ -326,6 +326,7 @@ fn a_rule_that_denies_is_about_a_name_and_arguments() {
 fn what_is_asked_names_the_rules_that_would_allow_it() {
     let none = policy(&[], &[], &[], PolicyMode::Auto);
     assert_eq!(shell(&none, "git log; ls > x").wanted, ["Bash(git log)", "Bash(ls)", "Write(./x)"]);
+    assert_eq!(shell(&none, "git log; $x > x").wanted, ["Bash(git log; $x > x)", "Write(./x)"]);
 }
 
 /// It would be about all that is in the directory, and the redirection fails.
