@@ -82,7 +82,7 @@ on the command line are added to those of the file; --default, --sandbox and --n
   \"sandbox\": \"MODE\" or {\"mode\": \"MODE\", \"tier\": \"full\", \"without\": [], \"network\": false or [\"NAME\"],
              \"credentials\": {\"HOST\": {\"HEADER\": \"…\"}},
              \"unix_sockets\": false, \"readable\": [], \"writable\": [], \"env\": [], \"memory\": BYTES, \"processes\": N, \"cpu\": SECONDS, \"file_size\": BYTES}
-  \"web\": {\"allow_addresses\": [\"IP:PORT\"], \"allowed_domains\": [], \"blocked_domains\": [], \"user_agent\": \"…\",
+  \"web\": {\"allow_addresses\": [\"IP:PORT\"], \"allowed_domains\": [\"DOMAIN\"], \"blocked_domains\": [\"DOMAIN\"], \"user_agent\": \"…\",
           \"search\": {\"provider\": \"searxng\", \"base_url\": \"…\", \"api_key\": \"…\"}}
   \"skills\": {\"paths\": []}
   \"lsp\": {\"servers\": {\"python\": {\"command\": [\"…\"]}}}";

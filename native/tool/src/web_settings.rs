@@ -27,6 +27,10 @@ impl<'de> Deserialize<'de> for WebSettings {
     }
 }
 
+/// An empty list would restrict nothing, as a list that is left out.
+const NO_DOMAIN: &str = "web.allowed_domains is empty; name the domains that web tools may reach, or leave it out for all of them (a deny rule \
+     WebFetch allows none)";
+
 impl WebSettings {
     fn of(value: Value) -> Result<Self, String> {
         let known = ["allow_addresses", "allowed_domains", "blocked_domains", "search", "user_agent"];
@@ -34,11 +38,13 @@ impl WebSettings {
         let addresses = |texts: &[String]| texts.iter().map(|text| address(text)).collect();
         let allowed = "a list of IP:PORT, such as \"127.0.0.1:8080\"";
         let domains = "a list of domains, such as \"example.com\"";
+        let allowed_domains = settings.take_texts("allowed_domains", domains, Domains::parse)?;
+        if allowed_domains.as_ref().is_some_and(Domains::is_empty) {
+            return Err(NO_DOMAIN.to_owned());
+        }
         Ok(Self {
             allow_addresses: settings.take_texts("allow_addresses", allowed, addresses)?.unwrap_or_default(),
-            allowed_domains: settings
-                .take_texts("allowed_domains", domains, Domains::parse)?
-                .unwrap_or_default(),
+            allowed_domains: allowed_domains.unwrap_or_default(),
             blocked_domains: settings
                 .take_texts("blocked_domains", domains, Domains::parse)?
                 .unwrap_or_default(),
@@ -192,6 +198,7 @@ mod tests {
             error(json!({"allowed_domains": "example.com"})),
             r#"web.allowed_domains must be a list of domains, such as "example.com", not "example.com""#
         );
+        assert!(error(json!({"allowed_domains": []})).contains("is empty"));
         let wrong_key = error(json!({"search": {"provider": "brave", "api_key": ["hush"]}}));
         assert_eq!(wrong_key, "web.search.api_key must be a string, not a list");
         assert!(error(json!({"search": {"provider": "searxng"}})).contains("needs a base_url"));
