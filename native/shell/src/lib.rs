@@ -412,6 +412,10 @@ fn not_started(failure: SetupFailure) -> ToolError {
         }
         Errno::STALE => (Reason::Stale, "; the directory was moved just now: try again"),
         Errno::ACCESS => (Reason::AccessDenied, "; the operating system does not permit it"),
+        Errno::NOENT => (
+            Reason::Io,
+            "; the shell or what it needs is missing: does a rule deny Read for system directories such as /usr?",
+        ),
         _ if failure.is_shortage() => (Reason::Busy, "; too much is running: try again later"),
         _ => (Reason::Io, ""),
     };
