@@ -167,10 +167,10 @@ fn matched(directory: &Path, glyphs: &[CharClass]) -> Option<Vec<PathBuf>> {
     Some(found)
 }
 
-/// The path of any file in the directory that a partly known word begins with, if it begins with one.
-pub(super) fn any_in_directory(word: &Word) -> Option<String> {
+/// The path of any file in the directory that a partly known word begins with; without one, in the directory of the command.
+pub(super) fn any_in_directory(word: &Word) -> String {
     let (directory, _) = known_directory(&word.glyphs());
-    (!directory.is_empty()).then(|| directory + ANY_NAME)
+    directory + ANY_NAME
 }
 
 /// The directory that a partly known word begins with, as far as it is known, and the rest of the word.

@@ -445,7 +445,7 @@ impl<'a> CommandCase<'a> {
     /// The allow rule that covers a file that a redirection may write. Where it leads is judged again when the shell opens it, so that it
     /// suffices if a rule covers where it leads now from one of the directories.
     fn some_write_rule(&self, file: &Word) -> Option<&str> {
-        let text = file.text().or_else(|| any_in_directory(file))?;
+        let text = file.text().unwrap_or_else(|| any_in_directory(file));
         let Some(paths) = self.named_files().paths(&text) else { return self.outer_write_rule(&text) };
         // From each directory there are two, as it is named and where it leads.
         let mut leading = paths.chunks(2).filter_map(<[PathBuf]>::last);

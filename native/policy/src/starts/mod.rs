@@ -46,6 +46,8 @@ enum CommandApproval {
     Open,
     /// A rule or a person allowed exactly this command.
     Whole,
+    /// A rule allowed exactly this command, which redirects into files: these need rules of their own.
+    WholeButFiles,
 }
 
 /// The decision about a start.
@@ -101,16 +103,19 @@ impl StartRules {
             return None;
         }
         let case = CommandCase::of(policy, line);
-        let approval = match (is_approved || case.whole_rule().is_some(), is_open) {
-            (true, _) => CommandApproval::Whole,
-            (false, true) => CommandApproval::Open,
-            (false, false) => CommandApproval::Parts,
+        let approval = match (is_approved, case.whole_rule(), is_open) {
+            (false, None, false) => CommandApproval::Parts,
+            (false, None, true) => CommandApproval::Open,
+            (false, Some(_), false) if !case.found.writes.is_empty() => CommandApproval::WholeButFiles,
+            _ => CommandApproval::Whole,
         };
         let directories = case.directories.unwrap_or_else(|| vec![PathBuf::from(&line.directory)]);
-        let asked = if approval == CommandApproval::Whole { &[][..] } else { &policy.ask };
+        let is_whole = matches!(approval, CommandApproval::Whole | CommandApproval::WholeButFiles);
+        let asked = if is_whole { &[][..] } else { &policy.ask };
         let ask = PreparedRules::of(asked, &policy.roots);
         let deny = policy.denied_starts().prepared();
-        if approval != CommandApproval::Parts && ask.is_empty() && deny.is_empty() {
+        let judges_files = matches!(approval, CommandApproval::Parts | CommandApproval::WholeButFiles);
+        if !judges_files && ask.is_empty() && deny.is_empty() {
             return None;
         }
         let (foreseen, approved) = (Mutex::new(case.found), Mutex::default());
@@ -181,11 +186,9 @@ impl StartRules {
 
     /// A description of what is decided when programs start.
     pub fn enforced(&self) -> &'static str {
-        match self.coverage() {
-            StartCoverage::Everything => {
-                "its programs are covered; one that a deny rule names does not start, whoever starts it"
-            }
-            _ => {
+        match self.covers_all_starts() {
+            true => "its programs are covered; one that a deny rule names does not start, whoever starts it",
+            false => {
                 "each program is judged as it starts: one that no rule covers is asked about, or ends the command where \
                  nobody can be asked, and one that a deny rule names does not start"
             }
@@ -195,17 +198,23 @@ impl StartRules {
     /// The coverage of the command itself.
     pub fn coverage(&self) -> StartCoverage {
         match self.approval {
-            CommandApproval::Parts => StartCoverage::Judged,
+            // What its shell writes is told from what the programs write by their starts.
+            CommandApproval::Parts | CommandApproval::WholeButFiles => StartCoverage::Judged,
             CommandApproval::Open if !self.ask.is_empty() => StartCoverage::Judged,
             CommandApproval::Open | CommandApproval::Whole => StartCoverage::Everything,
         }
+    }
+
+    /// Whether all that the command starts is covered, deny rules apart.
+    fn covers_all_starts(&self) -> bool {
+        self.approval == CommandApproval::WholeButFiles || self.coverage() == StartCoverage::Everything
     }
 
     /// Whether programs in the workspace must be executable, because something covers them.
     pub fn covers_workspace_programs(&self) -> bool {
         let covers = |name: &str| name.contains('/') || table::coverage(name) == StartCoverage::Everything;
         let foreseen = lock(&self.foreseen);
-        self.coverage() == StartCoverage::Everything
+        self.covers_all_starts()
             || foreseen.programs.iter().any(|program| {
                 let runs_script = |name: &str| is_shell(name) && is_script(&program.known_arguments());
                 program.system_name().is_none_or(|name| covers(&name) || runs_script(&name))
@@ -218,13 +227,15 @@ impl StartRules {
     }
 
     /// Whether the command's shell may open a file to write, by this path, which leads to this file (`None`: unknown). Its text shows
-    /// the paths, and rules cover them; the command may since have made a link there.
+    /// the paths, unless a rule allows a text that cannot be analysed, and rules cover them; the command may since have made a link there.
     pub fn writes(&self, path: &OsStr, file: Option<&Path>) -> bool {
         let path = crate::bytes::text(path);
-        let is_shown = || lock(&self.foreseen).writes.iter().any(|word| word.may_be(&path));
-        self.approval != CommandApproval::Parts
-            || is_sink(&path)
-            || is_shown() && file.is_some_and(|file| may_write(&self.policy(), file))
+        let is_shown = match self.approval {
+            CommandApproval::Open | CommandApproval::Whole => return true,
+            CommandApproval::WholeButFiles => true,
+            CommandApproval::Parts => lock(&self.foreseen).writes.iter().any(|word| word.may_be(&path)),
+        };
+        is_sink(&path) || is_shown && file.is_some_and(|file| may_write(&self.policy(), file))
     }
 
     /// Decides about a start.
@@ -235,6 +246,7 @@ impl StartRules {
         match start.starter.coverage {
             StartCoverage::Everything => StartVerdict::Start(StartCoverage::Everything),
             StartCoverage::Parts(at) if is_part(at, start) => StartVerdict::Start(StartCoverage::Parts(at)),
+            _ if self.covers_all_starts() => StartVerdict::Start(StartCoverage::Everything),
             StartCoverage::Parts(_) => self.by_rules(start),
             StartCoverage::Judged if self.is_approved(start) => StartVerdict::Start(self.approve(start)),
             StartCoverage::Judged => match self.is_foreseen(start) {

@@ -80,6 +80,30 @@ fn a_redirection_writes_only_where_a_rule_allows_it_when_the_file_is_opened() {
     }
 }
 
+/// Such a rule covers each program that its shell starts, and what these write is their own.
+#[test]
+fn a_rule_for_exactly_a_command_covers_no_file_that_its_shell_writes() {
+    for (command, wide, file, is_written) in [
+        ("date > \"out/$(cat name)\"", "Write(out/**)", "src/f", false),
+        ("$(echo date) > \"out/$(cat name)\"", "Write(out/**)", "src/f", false),
+        ("eval 'date > src/f'; date > out/g", "Write(out/**)", "src/f", false),
+        ("date > \"out/g$(echo)\"", "Write(out/**)", "out/g", true),
+        ("for i in f ../src/g; do date > $i; done", "Write(src/**)", "f", false),
+        ("for i in 1 2; do date > $i.log; done", "Write(**)", "2.log", true),
+        ("date > \"$(echo a).log\"; mkdir out/d", "Write(*.log)", "out/d", false),
+        ("date | env tee src/f > out/g", "Write(out/**)", "src/f", true),
+    ] {
+        let fixture = Fixture::new();
+        std::fs::create_dir(fixture.path("out")).unwrap();
+        std::fs::write(fixture.path("name"), "../src/f").unwrap();
+        let exact = format!("Bash({command})");
+        let answer = fixture.run(&["--allow", &exact, "--allow", wide], command);
+        assert_eq!(fixture.path(file).exists(), is_written, "{command}: {answer:?}");
+        let allowed = fixture.run(&["--allow", &exact, "--allow", "Bash"], command);
+        assert!(fixture.path(file).exists(), "{command}: {allowed:?}");
+    }
+}
+
 #[test]
 fn a_rule_may_name_a_file_of_the_private_temporary_directory_for_redirections() {
     let policy = ["Bash(ln:*)", "Bash(echo:*)", "Bash(cat:*)", "Write(/tmp/log-of-a-test)"];
