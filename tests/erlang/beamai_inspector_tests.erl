@@ -76,6 +76,11 @@ calls_are_served_as_they_are_made_test() ->
     ?assertMatch({404, _}, got(At(["/etc/passwd?token=", Token]))),
     ?assertMatch({400, _}, got(At(["/calls?after=x&token=", Token]))),
     {ok, {{_, 405, _}, _, _}} = httpc:request(post, {binary_to_list(Url), [], "text/plain", "x"}, [], []),
+    %% An address without an end is not kept.
+    {ok, Socket} = gen_tcp:connect({127, 0, 0, 1}, Port, [binary, {active, false}]),
+    ok = gen_tcp:send(Socket, ["GET /", binary:copy(<<"a">>, 100000)]),
+    {ok, <<"HTTP/1.1 414", _/binary>>} = gen_tcp:recv(Socket, 0, 30000),
+    ok = gen_tcp:close(Socket),
     ok = beamai_inspector:stop(Inspector),
     ?assertMatch({error, _}, httpc:request(binary_to_list(Url))),
     [?assertError({bad_option, Key}, beamai_inspector:start_link(#{trace => Trace, Key => bad})) || Key <- [port, title, conversation, colour]],

@@ -82,6 +82,22 @@ a_slow_answer_ends_with_the_time_of_the_call_test_() ->
         end)
     end}.
 
+calls_of_a_session_that_wait_for_ever_hold_no_calls_of_others_test_() ->
+    {timeout, 120, fun() ->
+        serving(hostile_http("drip"), fun(#{options := Silent}) ->
+            serving(hostile_http("counts"), fun(#{options := Healthy}) ->
+                [Waits, Answers] = [connect(Options#{timeout => Limit}) || {Options, Limit} <- [{Silent, infinity}, {Healthy, 60000}]],
+                Invoke = fun(Kernel, Session) -> beamai_kernel:invoke(Kernel, <<"mcp__hostile__go">>, #{}, #{session_id => Session}) end,
+                Calls = [spawn(fun() -> Invoke(Waits, waits) end) || _ <- lists:seq(1, 80)],
+                timer:sleep(1000),
+                ?assertMatch({ok, _, _}, Invoke(Answers, other)),
+                ?assert(lists:all(fun is_process_alive/1, Calls)),
+                [exit(Call, kill) || Call <- Calls],
+                [ok = beamai_mcp:close(Options) || Options <- [Silent, Healthy]]
+            end)
+        end)
+    end}.
+
 a_message_that_cannot_be_read_ends_the_conversation_and_not_the_server_test_() ->
     {timeout, 60, fun() ->
         serving(hostile_http("broken"), fun(#{options := Options}) ->

@@ -211,14 +211,15 @@ tools_that_change_are_seen_on_refresh() ->
 
 a_connection_shows_no_key() ->
     serving(mcp_servers:hostile_http("counts"), fun(#{options := Options} = Served) ->
-        Key = <<"t0ken-t0ken">>,
-        Given = Options#{headers => #{'Authorization' => <<"Bearer ", Key/binary>>}},
+        [Key, Asked] = [<<"t0ken-t0ken">>, <<"qu3ry-qu3ry">>],
+        Url = unicode:characters_to_binary([maps:get(url, Options), "?key=", Asked]),
+        Given = Options#{url := Url, headers => #{'Authorization' => <<"Bearer ", Key/binary>>}},
         {ok, Connection} = beamai_mcp:connect(Given),
         Kernel = beamai_mcp:add(kernel(#{default => allow}), Connection),
         {ok, #{handler := _} = Spec} = beamai_kernel:find_tool(Kernel, <<"mcp__hostile__go">>),
         [
-            ?assertEqual(nomatch, string:find(io_lib:format(Format, [Term]), Key))
-         || Format <- ["~p", "~0tp", "~w"], Term <- [Connection, Kernel, Spec]
+            ?assertEqual(nomatch, string:find(io_lib:format(Format, [Term]), Secret))
+         || Format <- ["~p", "~0tp", "~w"], Term <- [Connection, Kernel, Spec], Secret <- [Key, Asked]
         ],
         Stored = binary_to_term(term_to_binary(Kernel)),
         ?assertEqual(Kernel, Stored),

@@ -14,6 +14,9 @@
 %% Maximum number of calls under way per response; the response has the number of all.
 -define(MOST_RUNNING, 500).
 
+%% Maximum length of a request's address in bytes.
+-define(LONGEST_URI, 4096).
+
 -type source() :: #{
     %% The server answers nothing without this process.
     owner := pid(),
@@ -26,7 +29,9 @@ serve({Port, Source}) ->
     Root = filename:dirname(code:which(?MODULE)),
     Options = [
         {port, Port}, {bind_address, {127, 0, 0, 1}}, {server_name, "beamai"}, {server_root, Root}, {document_root, Root},
-        {modules, [?MODULE]}
+        {modules, [?MODULE]},
+        %% Before the token is known, nothing larger is kept.
+        {max_uri_size, ?LONGEST_URI}
     ],
     case inets:start(httpd, Options) of
         {ok, Server} ->

@@ -58,9 +58,8 @@ with_env(Kernel, #plan{runs = Native} = Plan, Args, Context, Run, Door) ->
             {error, Error#{tool := Native#native.name}}
     end.
 
-%% Long calls of one session do not take every thread, whether the session has begun or not.
 with_owner(#native{pace = long}, Context, Request) ->
-    Request#{owner => erlang:phash2(beamai_session:key(Context), 1 bsl 32)};
+    Request#{owner => beamai_session:number(Context)};
 with_owner(_Native, _Context, Request) ->
     Request.
 

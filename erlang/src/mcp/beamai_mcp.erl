@@ -80,7 +80,7 @@
 }.
 -type connection() :: #{
     name := binary(),
-    %% The server's settings for the port program. They contain the values of `env'; those of `headers' are in funs.
+    %% The server's settings for the port program. They contain the values of `env'; those of `headers' are in funs, and so is a `url' with a query.
     server := map(),
     %% Settings for all tools, besides what the server declares.
     options := map(),
@@ -213,7 +213,8 @@ call(Args, Context, #{server := Server, tool := Tool, name := Name}) ->
         {{ok, Env}, _Door} ->
             Act = #{server => Server, tool => Tool, arguments => Args},
             Heard = fun(Message) -> heard(Message, Name, Env, Context) end,
-            named(Name, native(Env, <<"mcp_call">>, Act, #{timeout => infinity, on_progress => Heard}));
+            Options = #{timeout => infinity, on_progress => Heard, owner => beamai_session:number(Context)},
+            named(Name, native(Env, <<"mcp_call">>, Act, Options));
         {{error, Error}, _Door} ->
             {error, Error#{tool := Name}}
     end.
@@ -256,11 +257,9 @@ native(Env, Act, Args, Options) ->
     asked(Env, Act, Args, Options).
 
 asked(Env, Act, Args, #{timeout := Timeout} = Options) ->
-    Call = maps:merge(
-        #{tool => Act, dialect => ?DIALECT, args => Args},
-        maps:from_list([{timeout, Timeout} || Timeout =/= infinity])
-    ),
-    case beamai_door_port:call(Env, Call, Options#{pace => long, run => none}) of
+    Limit = maps:from_list([{timeout, Timeout} || Timeout =/= infinity]),
+    Call = maps:merge(#{tool => Act, dialect => ?DIALECT, args => Args}, maps:merge(Limit, maps:with([owner], Options))),
+    case beamai_door_port:call(Env, Call, (maps:without([owner], Options))#{pace => long, run => none}) of
         {ok, Value} -> {ok, Value};
         {error, #{<<"message">> := _} = Error} -> {error, beamai_error:from_native(Act, Error)};
         {error, Error} -> {error, Error}

@@ -1,4 +1,4 @@
-%% @doc Validates the options of an MCP server, and keeps its headers secret.
+%% @doc Validates the options of an MCP server, and keeps its headers secret, and its address where that has a query.
 %% @hidden
 -module(beamai_mcp_options).
 
@@ -14,8 +14,10 @@
 ]).
 -define(DEFAULTS, #{start_timeout => 60000, idle_timeout => 3600000, trust_annotations => false}).
 
-%% @doc The server's settings, with the current values of its headers.
+%% @doc The server's settings, with the current values of its headers, and its address.
 -spec revealed(map()) -> {ok, map()} | {error, beamai_error:t()}.
+revealed(#{way := #{http := #{url := Url} = Address}} = Server) when is_function(Url) ->
+    revealed(Server#{way := #{http => Address#{url := Url()}}});
 revealed(#{name := Name, way := #{http := #{headers := Headers} = Address}} = Server) ->
     Values = maps:map(fun(_Header, Secret) -> beamai_secret:reveal_value(Secret) end, Headers),
     case [Header || {Header, error} <- maps:to_list(Values)] of
@@ -80,7 +82,7 @@ option(command, Command) -> filled(command, text(command, Command));
 option(args, Args) when is_list(Args) -> [text(args, Arg) || Arg <- Args];
 option(env, Env) when is_map(Env) ->
     maps:from_list([{variable(Key), text(env, Value)} || {Key, Value} <- maps:to_list(Env)]);
-option(url, Url) -> filled(url, text(url, Url));
+option(url, Url) -> address(filled(url, text(url, Url)));
 option(headers, Headers) when is_map(Headers) ->
     maps:from_list([header(text(headers, Key), Value) || {Key, Value} <- maps:to_list(Headers)]);
 option(allow_addresses, All) when is_list(All) -> [text(allow_addresses, One) || One <- All];
@@ -117,6 +119,13 @@ name(Name) ->
                 "must be up to 32 letters, digits, - and single _ between them, since the names of the tools ",
                 "begin with it, not ", show(Name)
             ])
+    end.
+
+%% A query may have a key in it.
+address(Url) ->
+    case binary:match(Url, <<"?">>) of
+        nomatch -> Url;
+        _ -> fun() -> Url end
     end.
 
 %% The raised error does not contain the value, which may be secret.

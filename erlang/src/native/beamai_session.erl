@@ -14,7 +14,7 @@
 -module(beamai_session).
 -behaviour(gen_server).
 
--export([new_table/0, start_link/1, key/1, touch/2, approved/2, approve/2, rules/2, has_rules/1, add_rule/3]).
+-export([new_table/0, start_link/1, key/1, number/1, touch/2, approved/2, approve/2, rules/2, has_rules/1, add_rule/3]).
 -export([temp_dir/1, existing/1, for_native/2, seen_as/1, with_state/5, close/1]).
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2]).
 -export_type([key/0, native/0]).
@@ -60,6 +60,11 @@ new_table() ->
 key(#{session_id := Id}) when Id =/= undefined -> {id, Id};
 key(#{session_process := Pid}) when is_pid(Pid) -> {process, Pid};
 key(_Context) -> {process, beamai_guard:root()}.
+
+%% @doc The number by which the native side tells a context's session from others: long calls of one do not take every
+%% thread, whether the session has begun or not.
+-spec number(beamai_context:t()) -> non_neg_integer().
+number(Context) -> erlang:phash2(key(Context), 1 bsl 32).
 
 any() ->
     case persistent_term:get(?MODULE, none) of

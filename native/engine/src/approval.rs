@@ -2,6 +2,7 @@
 
 use beamai_policy::{FETCH, Judgement, Operand, PermissionRequest, PermissionRequests, Policy};
 use beamai_text::{one_line, printable};
+use beamai_tool::Preview;
 use serde_json::{Value, json};
 use url::{Host, Url};
 
@@ -148,8 +149,9 @@ pub(crate) fn reads(permissions: &PermissionRequests) -> Option<PermissionReques
     Some(PermissionRequests { first: read(&permissions.first)?, more })
 }
 
-/// Adds the diff that the call would make, cut to the limit. The fingerprint covers all of it.
-pub(crate) fn show_diff(request: &mut Value, diff: &str) {
+/// Adds the diff that the call would make, cut to the limit. The fingerprint covers all of the change.
+pub(crate) fn show_preview(request: &mut Value, preview: &Preview) {
+    let diff = preview.diff();
     let size = diff.chars().count();
     let shown = match diff.char_indices().nth(SHOWN) {
         None => printable(diff),
@@ -161,7 +163,7 @@ pub(crate) fn show_diff(request: &mut Value, diff: &str) {
         }
     };
     request["diff"] = shown.into();
-    let text = format!("{}\0{diff}", request["fingerprint"]);
+    let text = format!("{}\0{}", request["fingerprint"], preview.fingerprint());
     request["fingerprint"] = blake3::hash(text.as_bytes()).to_hex().as_str().into();
 }
 
@@ -195,15 +197,15 @@ mod tests {
     #[test]
     fn a_long_diff_is_cut_at_a_line_with_its_size() {
         let mut request = json!({});
-        show_diff(&mut request, &"+line\n".repeat(2_000));
+        show_preview(&mut request, &Preview::default().with(&"+line\n".repeat(2_000)));
         let shown = request["diff"].as_str().unwrap();
         assert!(shown.ends_with("+line\n[12000 characters in all; the rest is not shown]\n"), "{shown}");
         assert!(shown.len() < SHOWN + 100);
-        show_diff(&mut request, &format!("-a\n+{}\n", "b".repeat(5_000)));
+        show_preview(&mut request, &Preview::default().with(&format!("-a\n+{}\n", "b".repeat(5_000))));
         let shown = request["diff"].as_str().unwrap();
         assert!(shown.starts_with("-a\n+bbb") && shown.len() > SHOWN, "{shown}");
         assert!(shown.ends_with("b\n[5005 characters in all; the rest is not shown]\n"), "{shown}");
-        show_diff(&mut request, "+a\u{1b}[2J\n");
+        show_preview(&mut request, &Preview::default().with("+a\u{1b}[2J\n"));
         assert_eq!(request["diff"], "+a\u{241b}[2J\n");
     }
 }

@@ -361,7 +361,7 @@ impl Host {
         };
         self.policy.hold(&reads, &cx.guard, &cx.workspace, is_asked);
         match prepared.preview(cx) {
-            Ok(Some(diff)) => approval::show_diff(&mut request, &diff),
+            Ok(Some(preview)) => approval::show_preview(&mut request, &preview),
             Ok(None) => {}
             Err(_) if is_asked => {}
             Err(error) => return Err(error),

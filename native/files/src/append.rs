@@ -6,7 +6,7 @@ use beamai_base::{Reason, Result, ToolError};
 use beamai_text::{
     Charset, ContentKind, Diff, DiffBuilder, FileScan, Splice, around, encoding_line, summarize,
 };
-use beamai_tool::CallContext;
+use beamai_tool::{CallContext, Preview};
 use beamai_workspace::WorkspacePath;
 use rustix::fs::Stat;
 use std::borrow::Cow;
@@ -50,12 +50,13 @@ pub(super) fn preview(
     before: &BufferedFile,
     content: &ContentKind,
     cx: &CallContext,
-) -> Result<String> {
+) -> Result<Preview> {
     let (charset, bytes) = encoded(args, path, before, content)?;
     let whole = summarize(&before.bytes(), charset, &|| cx.check())?;
     let mut diff = DiffBuilder::new(&path.display(), false, usize::MAX);
     compare(&mut diff, before, charset, &whole, &bytes, cx)?;
-    Ok(encoding_line(&charset.name()) + &diff.finish().text)
+    let (preview, diff) = (Preview::default().with(&encoding_line(&charset.name())), diff.finish());
+    preview.with_diff(&diff.text, diff.is_truncated, || Ok(whole.hash()))
 }
 
 /// The charset of the file, and the content encoded in it.

@@ -2,7 +2,7 @@
 
 use super::IN_MEMORY;
 use beamai_base::{Reason, Result, ToolError};
-use beamai_text::{Charset, ContentKind, FileBytes, HEAD, sniff};
+use beamai_text::{Charset, Check, ContentKind, FileBytes, HEAD, sniff, summarize};
 use beamai_workspace::WorkspacePath;
 use rustix::fs::Stat;
 use std::fs::File;
@@ -40,6 +40,14 @@ impl BufferedFile {
             Some(content) => FileBytes::Memory(content),
             None => FileBytes::File(&self.file, self.size),
         }
+    }
+
+    /// The BLAKE3 hash of the content.
+    ///
+    /// # Errors
+    /// Those of reading, and of `check`.
+    pub fn hash(&self, check: Check<'_>) -> Result<blake3::Hash> {
+        Ok(summarize(&self.bytes(), Charset::UTF8, check)?.hash())
     }
 
     /// Takes the content of a small file.

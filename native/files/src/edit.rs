@@ -10,7 +10,7 @@ use beamai_text::{
     encoding_line, find, splice, summarize,
 };
 use beamai_tool::{
-    CallContext, Interrupt, Operation, Traits,
+    CallContext, Interrupt, Operation, Preview, Traits,
     for_model::{Fields, ModelCall, ModelPage},
 };
 use beamai_workspace::{Expected, WorkspacePath};
@@ -106,10 +106,11 @@ impl Operation for FileEdit {
         self.on_file(cx, |edit| Ok(edit.run()?))
     }
 
-    fn preview(&self, cx: &CallContext) -> Result<Option<String>, Interrupt> {
+    fn preview(&self, cx: &CallContext) -> Result<Option<Preview>, Interrupt> {
         self.on_file(cx, |edit| {
             let diff = edit.diff(&edit.plan()?, usize::MAX)?;
-            Ok(Some(encoding_line(&edit.charset.name()) + &diff.text))
+            let preview = Preview::default().with(&encoding_line(&edit.charset.name()));
+            Ok(Some(preview.with_diff(&diff.text, diff.is_truncated, || edit.before.hash(&|| cx.check()))?))
         })
     }
 

@@ -9,7 +9,7 @@ use beamai_text::{
     Charset, ContentKind, DiffBuilder, Needle, Overlap, encoding_line, find, placeholders, quoted, summarize,
 };
 use beamai_tool::{
-    CallContext, Interrupt, Operation, Traits,
+    CallContext, Interrupt, Operation, Preview, Traits,
     for_model::{Fields, ModelCall, ModelPage},
 };
 use beamai_workspace::{Expected, WorkspacePath};
@@ -175,7 +175,7 @@ impl Operation for FileWrite {
         }
     }
 
-    fn preview(&self, cx: &CallContext) -> Result<Option<String>, Interrupt> {
+    fn preview(&self, cx: &CallContext) -> Result<Option<Preview>, Interrupt> {
         if let Some(edit) = self.as_edit() {
             return edit.preview(cx);
         }
@@ -189,15 +189,22 @@ impl Operation for FileWrite {
         }
         let encoded = self.checked(&path, before.as_ref(), content.as_ref(), cx)?;
         let mut diff = DiffBuilder::new(&path.display(), before.is_none(), usize::MAX);
-        let shown = match compare(&mut diff, before.as_ref(), content.as_ref(), encoded.text)? {
-            TextComparison::Whole if before.is_none() && encoded.text.is_empty() => {
-                format!("--- /dev/null\n+++ {}\n", quoted(&format!("b/{}", path.display())))
-            }
-            TextComparison::Whole | TextComparison::Lossy => diff.finish().text,
-            TextComparison::None(why) => uncompared(why, before.as_ref(), encoded.text, cx)?,
-        };
         let note = encoded.note.map_or_else(String::new, |note| format!("[{note}]\n"));
-        Ok(Some(note + &encoding_line(&encoded.charset.name()) + &shown))
+        let preview = Preview::default().with(&note).with(&encoding_line(&encoded.charset.name()));
+        let comparison = compare(&mut diff, before.as_ref(), content.as_ref(), encoded.text)?;
+        Ok(Some(match (comparison, &before) {
+            (TextComparison::Whole, None) if encoded.text.is_empty() => {
+                preview.with(&format!("--- /dev/null\n+++ {}\n", quoted(&format!("b/{}", path.display()))))
+            }
+            (TextComparison::Whole | TextComparison::Lossy, Some(before)) => {
+                let diff = diff.finish();
+                preview.with_diff(&diff.text, diff.is_truncated, || before.hash(&|| cx.check()))?
+            }
+            (TextComparison::Whole | TextComparison::Lossy, None) => preview.with(&diff.finish().text),
+            (TextComparison::None(why), before) => {
+                preview.with(&uncompared(why, before.as_ref(), encoded.text, cx)?)
+            }
+        }))
     }
 
     fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {
@@ -384,8 +391,8 @@ fn uncompared(why: &str, before: Option<&BufferedFile>, text: &str, cx: &CallCon
     let replaced = match before {
         None => String::new(),
         Some(before) => {
-            let scan = summarize(&before.bytes(), Charset::UTF8, &|| cx.check())?;
-            format!("; {} bytes, BLAKE3 {}, are replaced", before.size, scan.hash().to_hex())
+            let hash = before.hash(&|| cx.check())?;
+            format!("; {} bytes, BLAKE3 {}, are replaced", before.size, hash.to_hex())
         }
     };
     let added: String = text.lines().map(|line| format!("+{line}\n")).collect();

@@ -73,7 +73,11 @@ impl ConnectionPlan {
     pub(super) fn hidden(&self, error: ErrorData) -> ErrorData {
         match &self.route {
             Route::Stdio(_) => error,
-            Route::Http(remote) => ErrorData { message: remote.hide(&error.message).into(), ..error },
+            Route::Http(remote) => {
+                let mut data = error.data;
+                data.iter_mut().for_each(|data| remote.hide_in_value(data));
+                ErrorData { message: remote.hide(&error.message).into(), data, ..error }
+            }
         }
     }
 

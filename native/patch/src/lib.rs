@@ -34,9 +34,9 @@ pub use verdict::{FilePatchOutput, FileVerdict, HunkVerdict, PatchProblem};
 use beamai_base::{Reason, Result, ToolError};
 use beamai_files::{buffered_file::BufferedFile, missing};
 use beamai_policy::PermissionRequest;
-use beamai_text::{Charset, name_in_sentence, summarize};
+use beamai_text::name_in_sentence;
 use beamai_tool::{
-    CallContext, ExecutionClass, Interrupt, Operation, SeenFiles, Traits,
+    CallContext, ExecutionClass, Interrupt, Operation, Preview, SeenFiles, Traits,
     for_model::{Fields, ModelCall, ModelPage},
 };
 use beamai_workspace::lock_all;
@@ -145,13 +145,13 @@ impl FilePatch {
                 Err(error) => return Err(error),
             };
             let file = BufferedFile::new(&from.location, opened)?;
-            let scan = summarize(&file.bytes(), Charset::UTF8, &|| cx.check())?;
+            let hash = file.hash(&|| cx.check())?;
             let (path, mode, bytes) =
                 (from.location.display(), file.stat.st_mode & 0o7777, file.bytes().len());
             lines += &format!(
                 "{verb} {}: {bytes} bytes, mode {mode:o}, BLAKE3 {}\n",
                 name_in_sentence(&path),
-                scan.hash().to_hex()
+                hash.to_hex()
             );
         }
         Ok(lines)
@@ -182,9 +182,9 @@ impl Operation for FilePatch {
         self.tried(cx, if self.dry_run { PatchPurpose::Check } else { PatchPurpose::Apply })
     }
 
-    fn preview(&self, cx: &CallContext) -> Result<Option<String>, Interrupt> {
+    fn preview(&self, cx: &CallContext) -> Result<Option<Preview>, Interrupt> {
         let tried = self.tried(cx, PatchPurpose::Show)?;
-        Ok(Some(preview::preview(&tried.files) + &self.whole_files(cx)?))
+        Ok(Some(preview::preview(&tried.files).with(&self.whole_files(cx)?)))
     }
 
     fn for_model(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPage) -> Option<()> {

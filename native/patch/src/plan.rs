@@ -14,7 +14,7 @@ use super::verdict::{FileVerdict, HunkVerdict};
 use beamai_base::{ErrorKind, Reason, Result, ToolError};
 use beamai_files::missing;
 use beamai_text::{Charset, DiffBuilder, FileBytes, around, splice, summarize};
-use beamai_tool::CallContext;
+use beamai_tool::{CallContext, Preview};
 use beamai_workspace::Replacement;
 
 /// The state of planning a patch.
@@ -49,7 +49,7 @@ pub(super) struct FileOutcome {
     is_adapted: bool,
     breaks_link: bool,
     /// The hunks of a diff of its change.
-    shown: Option<String>,
+    shown: Option<Preview>,
     problem: Option<ToolError>,
 }
 
@@ -268,7 +268,7 @@ impl<'p> PatchPlan<'p> {
     }
 
     /// The hunks of a diff that shows what the edits do to the bytes, line ends included; none if nobody is asked.
-    fn shown(&self, bytes: &FileBytes<'_>, charset: Charset, cuts: &[ByteEdit]) -> Result<Option<String>> {
+    fn shown(&self, bytes: &FileBytes<'_>, charset: Charset, cuts: &[ByteEdit]) -> Result<Option<Preview>> {
         if !self.is_shown {
             return Ok(None);
         }
@@ -277,8 +277,11 @@ impl<'p> PatchPlan<'p> {
         let is_at_mark = cuts.iter().any(|cut| cut.range.start < charset.bom().len() as u64);
         let unmarked = Charset::labelled(&charset.name(), b"").filter(|_| is_at_mark);
         let charset = unmarked.unwrap_or(charset);
-        around(bytes, charset, cuts.iter().map(ByteEdit::splice), &mut diff, &|| self.cx.check())?;
-        Ok(Some(diff.finish().text))
+        let check = || self.cx.check();
+        around(bytes, charset, cuts.iter().map(ByteEdit::splice), &mut diff, &check)?;
+        let diff = diff.finish();
+        let contents = || Ok(summarize(bytes, Charset::UTF8, &check)?.hash());
+        Preview::default().with_diff(&diff.text, diff.is_truncated, contents).map(Some)
     }
 
     /// Writes a draft for a path, with the attributes of the file at `like`.

@@ -4,13 +4,22 @@
 use super::target::PatchOperation;
 use super::verdict::FileVerdict;
 use beamai_text::{encoding_line, quoted};
+use beamai_tool::Preview;
 
 /// The patch as it is applied.
-pub(super) fn preview(files: &[FileVerdict]) -> String {
-    files.iter().map(part).collect()
+pub(super) fn preview(files: &[FileVerdict]) -> Preview {
+    let with = |preview: Preview, verdict: &FileVerdict| {
+        let preview = preview.with(&head(verdict));
+        match &verdict.shown {
+            Some(shown) => preview.and(shown),
+            None => preview,
+        }
+    };
+    files.iter().fold(Preview::default(), with)
 }
 
-fn part(verdict: &FileVerdict) -> String {
+/// What is before the hunks.
+fn head(verdict: &FileVerdict) -> String {
     let old = verdict.old_path.as_ref().unwrap_or(&verdict.path);
     let from = match verdict.operation {
         PatchOperation::Created => "/dev/null".to_owned(),
@@ -33,6 +42,5 @@ fn part(verdict: &FileVerdict) -> String {
         Some(false) => "new mode 100644\n",
     };
     text += &verdict.encoding.as_deref().map_or_else(String::new, encoding_line);
-    text += &format!("--- {from}\n+++ {to}\n");
-    text + verdict.shown.as_deref().unwrap_or_default()
+    text + &format!("--- {from}\n+++ {to}\n")
 }

@@ -2,6 +2,7 @@
 
 use super::target::PatchOperation;
 use beamai_base::{Reason, ToolError};
+use beamai_tool::Preview;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -55,7 +56,7 @@ pub struct FileVerdict {
     /// The hunks of a diff of its change, for a person who is asked about the patch.
     #[serde(skip)]
     #[schemars(skip)]
-    pub(super) shown: Option<String>,
+    pub(super) shown: Option<Preview>,
 }
 
 /// Result for a hunk.

@@ -5,7 +5,7 @@
 //! operation's own, or a subset of its parameters. The catalogue lists tool bindings; no work is implemented twice.
 
 use crate::{
-    CallContext, Interrupt, Prepared, Tool, Traits,
+    CallContext, Interrupt, Prepared, Preview, Tool, Traits,
     for_model::{Fields, ModelCall, ModelPage},
 };
 use beamai_base::{Reason, Result, ToolError};
@@ -60,7 +60,7 @@ pub trait Operation: Sized + Send + 'static {
     ///
     /// # Errors
     /// Those that the work would fail with.
-    fn preview(&self, _: &CallContext) -> Result<Option<String>, Interrupt> {
+    fn preview(&self, _: &CallContext) -> Result<Option<Preview>, Interrupt> {
         Ok(None)
     }
 
@@ -286,7 +286,7 @@ where
         })
     }
 
-    fn preview(&self, cx: &CallContext) -> Result<Option<String>, Interrupt> {
+    fn preview(&self, cx: &CallContext) -> Result<Option<Preview>, Interrupt> {
         self.operation.preview(cx)
     }
 

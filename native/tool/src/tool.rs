@@ -1,7 +1,7 @@
 //! A tool: a name, a description, parameters, and the work to do.
 
 use crate::{
-    CallContext, Interrupt,
+    CallContext, Interrupt, Preview,
     for_model::{Fields, ModelCall, ModelPage},
 };
 use beamai_base::Result;
@@ -167,7 +167,7 @@ pub trait Prepared: Send {
     ///
     /// # Errors
     /// Those that the work would fail with.
-    fn preview(&self, _: &CallContext) -> Result<Option<String>, Interrupt> {
+    fn preview(&self, _: &CallContext) -> Result<Option<Preview>, Interrupt> {
         Ok(None)
     }
 

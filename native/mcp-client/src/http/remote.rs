@@ -83,12 +83,24 @@ impl RemoteServer {
     /// The same for an error.
     pub(crate) fn hide_in(&self, mut error: ToolError) -> ToolError {
         error.message = self.hide(&error.message);
-        for detail in error.details.values_mut() {
-            if let Value::String(text) = detail {
-                *text = self.hide(text);
-            }
-        }
+        error.details.values_mut().for_each(|detail| self.hide_in_value(detail));
         error
+    }
+
+    /// The same for all texts of a value.
+    pub(crate) fn hide_in_value(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => *text = self.hide(text),
+            Value::Array(values) => values.iter_mut().for_each(|value| self.hide_in_value(value)),
+            Value::Object(fields) => {
+                fields.values_mut().for_each(|value| self.hide_in_value(value));
+                *fields = std::mem::take(fields)
+                    .into_iter()
+                    .map(|(name, value)| (self.hide(&name), value))
+                    .collect();
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
     }
 }
 

@@ -184,8 +184,9 @@ fn nor_is_one_in_an_error_of_the_protocol() {
     let server = beamai_testserver::TestServer::raw(|seen, stream| {
         let asked: Value = serde_json::from_str(&seen.body).unwrap_or_default();
         let message = format!("{} may not", seen.header("x-key").unwrap());
-        let said =
-            json!({"jsonrpc": "2.0", "id": asked["id"], "error": {"code": -32603, "message": message}});
+        let said = json!({"jsonrpc": "2.0", "id": asked["id"], "error": {
+            "code": -32603, "message": message, "data": {&message: [{"x": message}]}
+        }});
         stream.write_all(&answer(
             "200 OK",
             &[("Content-Type", "application/json")],
