@@ -121,6 +121,9 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
         (Home, ".e2b/config.json"), (Home, ".trussrc")]),
     store("Fabric, Daytona", "fabric README, setup; Daytona CLI docs", &[(Config, "fabric/.env"), (Config, "daytona/config.json")]),
 
+    store("Commit writers", "opencommit and aicommits READMEs, configuration", &[(Home, ".opencommit"), (Home, ".aicommits")]),
+    store("Claude Code Router", "claude-code-router README, configuration", &[(Home, ".claude-code-router/config.json")]),
+    store("n8n", "n8n docs, encryption key", &[(Home, ".n8n/config")]),
     // Browsers, in their own places and in those of snap and flatpak.
     store("Firefox and its kin", "Mozilla support, profiles", &[
         (Home, ".mozilla"), (Config, "mozilla"), (Cache, "mozilla"), (Home, "snap/firefox"), (Home, ".var/app/org.mozilla.firefox"),
@@ -173,6 +176,8 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
     store("ORAS, regctl, crane", "regctl docs, config", &[(Home, ".regctl"), (Only("REGCTL_CONFIG"), ""), (Home, ".oras"), (Home, ".config/oras")]),
     store("Julia, Dart", "Julia Pkg docs, authentication; dart pub token", &[(Home, ".julia/servers"), (Home, ".pub-cache/credentials.json")]),
 
+    store("mamba and pixi", "mamba docs, authentication; pixi docs, authentication", &[(Home, ".mamba/auth"), (Home, ".rattler/credentials.json")]),
+    store("Data apps", "Streamlit docs, secrets.toml; dlt docs, credentials", &[(Home, ".streamlit/secrets.toml"), (Home, ".dlt/secrets.toml")]),
     // Cloud and infrastructure command lines.
     store("AWS CLI", "AWS CLI user guide, configuration files", &[(Home, ".aws"), (named("AWS_SHARED_CREDENTIALS_FILE", ".aws/credentials"), ""), (named("AWS_CONFIG_FILE", ".aws/config"), ""), (Home, ".boto"), (named("SAML2AWS_CONFIGFILE", ".saml2aws"), ""), (Home, ".chalice"), (Home, ".elasticbeanstalk"), (named("BOTO_CONFIG", ".boto"), ""), (Only("AWS_LOGIN_CACHE_DIRECTORY"), ""), (Only("AWS_WEB_IDENTITY_TOKEN_FILE"), "")]),
     store("Google Cloud", "gcloud topic configurations; gsutil docs", &[(named("CLOUDSDK_CONFIG", ".config/gcloud"), ""), (Home, ".gsutil"), (Home, ".appcfg_oauth2_tokens"), (Config, "firebase"), (Config, "configstore"), (Home, "snap/google-cloud-sdk"), (Only("GOOGLE_APPLICATION_CREDENTIALS"), ""), (Only("CLOUDSDK_AUTH_CREDENTIAL_FILE_OVERRIDE"), "")]),
@@ -208,6 +213,10 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
     store("Confluent, Redpanda, Temporal", "Confluent CLI; rpk docs, rpk.yaml; Temporal CLI, environment configuration", &[(Home, ".confluent/config.json"), (Config, "rpk/rpk.yaml"), (Config, "temporalio")]),
     store("Prefect, DVC", "Prefect docs, profiles; dvc config", &[(named("PREFECT_HOME", ".prefect"), "profiles.toml"), (Config, "dvc/config")]),
 
+    store("LXD, Incus, Lima", "LXD and Incus docs, remote servers; Lima docs, internals", &[(Config, "lxc/client.key"), (Config, "incus/client.key"), (Home, ".lima/_config/user")]),
+    store("balena", "balena CLI docs, login", &[(Home, ".balena/token")]),
+    store("Further clouds", "docs of the command lines of UpCloud, Clever Cloud, Scalingo and IONOS", &[(Config, "upctl.yaml"), (Config, "clever-cloud"), (Config, "scalingo"), (Config, "ionosctl")]),
+    store("Shodan", "Shodan CLI docs, init", &[(Config, "shodan/api_key")]),
     // Forges.
     store("git", "git-credential-store(1), FILES; git-credential-cache(1); git-config(1), http.cookieFile", &[(Home, ".git-credentials"), (Home, ".gitcookies"), (Config, "git/credentials"), (Home, ".git-credential-cache"), (Cache, "git/credential")]),
     store("Git Credential Manager", "Git Credential Manager docs, credential stores", &[(Home, ".gcm"), (named("GCM_PLAINTEXT_STORE_PATH", ".gcm/store"), ""), (Home, ".gcm-store")]),
@@ -290,7 +299,9 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
 
     store("Kerberos", "kerberos(7), environment variables", &[(Only("KRB5CCNAME"), ""), (Only("KRB5_CLIENT_KTNAME"), ""), (Only("KRB5_KTNAME"), "")]),
 
+    store("Caddy", "Caddy docs, data directory, local authority", &[(Data, "caddy/pki")]),
     // Sessions of desktops.
     store("Desktops", "Xsecurity(7); ICEauthority(5); GNOME online accounts", &[(named("XAUTHORITY", ".Xauthority"), ""), (named("ICEAUTHORITY", ".ICEauthority"), ""), (Config, "goa-1.0"), (Data, "telepathy"), (Config, "pulse/cookie"), (Home, ".pulse-cookie"), (Home, ".dbus")]),
+    store("KDE Connect", "KDE Connect, config directory", &[(Config, "kdeconnect/privateKey.pem")]),
     store("Notes", "Obsidian and Joplin docs, data directory", &[(Config, "joplin-desktop"), (Config, "joplin"), (Config, "Standard Notes"), (Config, "Notion"), (Home, ".tomboy"), (Config, "obsidian")]),
 ];

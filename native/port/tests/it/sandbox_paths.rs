@@ -377,7 +377,7 @@ fn a_rule_about_a_place_above_the_workspace_holds_beside_it() {
         ["place", "link"].map(|name| above.path().join(name).join("deep/ws").display().to_string());
     let script = format!(
         "import os\nfor path in ['made', '../beside', '{direct}/../beside', '{linked}/../beside']:\n try: \
-         print(open(path).read())\n except OSError: print('-')\nprint(os.listdir())"
+         print(open(path).read())\n except OSError: print('-')\ntry: open('../new', 'w')\nexcept OSError: print(os.listdir())"
     );
     fs::write(outside.path().join("script"), script).unwrap();
     let command = format!("python3 {}", outside.path().join("script").display());

@@ -60,7 +60,7 @@ impl Grants {
         // Paths that the host makes visible are not hidden, and those that it makes writable are neither hidden nor read-only.
         let denied = |paths: &mut dyn Iterator<Item = PathBuf>, lifted: &[&[OsString]]| -> Vec<PathBuf> {
             let is_denied = |path: &PathBuf| !lifted.iter().copied().flatten().any(|lifted| lifted == path);
-            paths.filter(is_denied).map(|path| real(&path)).collect()
+            paths.filter(is_denied).map(|path| real(&path)).filter(|path| may_be_there(path)).collect()
         };
         let mut hidden = named(&confinement.hidden).chain(matched(|found| &found.hidden));
         let mut read_only = named(&confinement.read_only).chain(matched(|found| &found.read_only));
@@ -177,6 +177,12 @@ fn writable(confinement: &Confinement, workspace: &Path) -> Vec<PathBuf> {
     [workspace.to_owned()].into_iter().chain(temp).chain(listed).collect()
 }
 
+/// Whether nothing but directories is above a path.
+fn may_be_there(path: &Path) -> bool {
+    let is_other = |above: &Path| above.symlink_metadata().is_ok_and(|found| !found.is_dir());
+    !path.ancestors().skip(1).any(is_other)
+}
+
 /// Resolves the links of a path whose last component need not exist.
 fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| match (path.parent(), path.file_name()) {
@@ -210,6 +216,12 @@ mod tests {
     /// The right that a path has from a rule on it or on a directory above it.
     fn may(grants: &Grants, path: &Path, right: AccessFs) -> bool {
         grants.rules.iter().any(|(above, rights)| path.starts_with(above) && rights.contains(right))
+    }
+
+    #[test]
+    fn nothing_is_beneath_a_file() {
+        let (_dir, root) = tree();
+        assert!(may_be_there(&root.join("a/b/none/below")) && !may_be_there(&root.join("key/below/deeper")));
     }
 
     fn tree() -> (tempfile::TempDir, PathBuf) {

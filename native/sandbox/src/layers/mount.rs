@@ -40,7 +40,7 @@ impl MountCopy {
 
     /// Sets attributes of the copy, recursively.
     pub(super) fn with(self, attributes: u64) -> Result<Self, Errno> {
-        set(self.0.as_fd(), c"", attributes)?;
+        set(self.0.as_fd(), c"", attributes, libc::AT_RECURSIVE)?;
         Ok(self)
     }
 
@@ -53,12 +53,17 @@ impl MountCopy {
 
 /// Sets attributes of all mounts in this namespace.
 pub(super) fn set_everywhere(attributes: u64) -> Result<(), Errno> {
-    set(CWD, c"/", attributes)
+    set(CWD, c"/", attributes, libc::AT_RECURSIVE)
 }
 
-fn set(fd: BorrowedFd<'_>, path: &std::ffi::CStr, attributes: u64) -> Result<(), Errno> {
+/// Makes the mount at a path read-only, and those below stay as they are.
+pub(super) fn set_read_only(path: &Path) -> Result<(), Errno> {
+    set(point(path)?.as_fd(), c"", READ_ONLY, 0)
+}
+
+fn set(fd: BorrowedFd<'_>, path: &std::ffi::CStr, attributes: u64, depth: i32) -> Result<(), Errno> {
     let attr = libc::mount_attr { attr_set: attributes, attr_clr: 0, propagation: 0, userns_fd: 0 };
-    let flags = libc::AT_RECURSIVE | libc::AT_EMPTY_PATH;
+    let flags = depth | libc::AT_EMPTY_PATH;
     // SAFETY: path and structure outlive the call, and its size is given.
     let done = unsafe {
         libc::syscall(

@@ -4,6 +4,7 @@
 use super::devices::Devices;
 use super::mount::{
     MountCopy, NO_EXEC, READ_ONLY, TAME, failed, kind, make_room, memory, point, set_everywhere,
+    set_read_only,
 };
 use super::{Layer, LayerContext, nothing, trust};
 use crate::{Confinement, SetupFailure};
@@ -36,11 +37,14 @@ impl Layer for FileTree {
         // Upper paths first, so that those below stay visible.
         scenes.sort_by_key(|mount| mount.path.components().count());
         let kept: HashSet<PathBuf> = scenes.iter().filter(|s| s.shows()).map(|s| s.path.clone()).collect();
+        let hollow: Vec<PathBuf> =
+            scenes.iter().filter(|s| s.is_hollow(&kept)).map(|s| s.path.clone()).collect();
         for mount in scenes {
             let path = mount.path.clone();
             mount.arrange(&kept, confinement).map_err(failed("mount", &path))?;
         }
-        Ok(())
+        // Now that the mount points in them are made.
+        hollow.iter().try_for_each(|path| set_read_only(path).map_err(failed("seal", path)))
     }
 }
 
@@ -174,16 +178,21 @@ impl TreeMount {
         matches!(self.what, TreeMountKind::Shown(..))
     }
 
+    /// Whether it is an empty directory that contains visible paths.
+    fn is_hollow(&self, kept: &HashSet<PathBuf>) -> bool {
+        matches!(self.what, TreeMountKind::Hidden(_)) && kept.iter().any(|path| path.starts_with(&self.path))
+    }
+
     fn arrange(self, kept: &HashSet<PathBuf>, confinement: &Confinement) -> Result<(), Errno> {
         let bytes = confinement.bounds.memory;
+        let is_hollow = self.is_hollow(kept);
         match self.what {
             TreeMountKind::Shown(taken, kind) => {
                 make_room(&self.path, kind)?;
                 taken.attach(point(&self.path)?.as_fd())
             }
             TreeMountKind::Temporary => memory(&self.path, "1777", Some(bytes), attributes(confinement)),
-            // An empty directory that contains visible paths.
-            TreeMountKind::Hidden(_) if kept.iter().any(|path| path.starts_with(&self.path)) => {
+            TreeMountKind::Hidden(_) if is_hollow => {
                 // If a directory above was covered before, this one is missing.
                 make_room(&self.path, FileType::Directory)?;
                 memory(&self.path, "0755", None, TAME)
