@@ -39,7 +39,7 @@ prompt(Always) ->
         "Allow it? [y]es, for the [s]ession, [a]lways in the session what ~ts allows, by another [r]ule (r RULE), [N]o: ", [Rules]
     ).
 
-decided({ok, Answer}, _Always) when Answer =:= <<"y">>; Answer =:= <<"yes">> -> allow;
+decided({ok, Answer}, _Always) when Answer =:= <<"y">>; Answer =:= <<"Y">>; Answer =:= <<"yes">>; Answer =:= <<"Yes">> -> allow;
 decided({ok, Answer}, _Always) when Answer =:= <<"s">>; Answer =:= <<"session">> -> {allow, session};
 decided({ok, Answer}, [_ | _] = Always) when Answer =:= <<"a">>; Answer =:= <<"always">> -> {allow, {rules, Always}};
 decided({ok, <<"r ", Rule/binary>>}, _Always) -> {allow, {rule, string:trim(Rule)}};

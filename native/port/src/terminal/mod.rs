@@ -38,7 +38,7 @@ impl Terminal {
             eprintln!("{}", printable(diff));
         }
         match line::read("Allow it? [y/N] (Esc cancels): ") {
-            TypedLine::Text(text) if ["y", "yes"].contains(&text.trim()) => Approval::Given,
+            TypedLine::Text(text) if is_yes(&text) => Approval::Given,
             TypedLine::Text(_) => Approval::Declined,
             TypedLine::Cancelled => Approval::Cancelled,
         }
@@ -56,7 +56,7 @@ impl Terminal {
         let prompt =
             format!("Allow it? [y]es, by [r]ule ({}) from here on, [N]o: ", printable(&rules.join(", ")));
         match line::read(&prompt) {
-            TypedLine::Text(text) if ["y", "yes"].contains(&text.trim()) => Some(Vec::new()),
+            TypedLine::Text(text) if is_yes(&text) => Some(Vec::new()),
             TypedLine::Text(text) if ["r", "rule"].contains(&text.trim()) => Some(rules),
             _ => None,
         }
@@ -110,6 +110,11 @@ fn chosen(question: &Question, text: &str) -> Answer {
             labels.map_or_else(|| Answer::One(text.to_owned()), Answer::Several)
         }
     }
+}
+
+/// Whether an answer is yes, in capital letters or not.
+fn is_yes(answer: &str) -> bool {
+    ["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str())
 }
 
 #[cfg(test)]
