@@ -80,7 +80,8 @@
 }.
 -type connection() :: #{
     name := binary(),
-    %% The server's settings for the port program. They contain the values of `env'; those of `headers' are in funs, and so is a `url' with a query.
+    %% The server's settings for the port program. They contain the values of `env'; those of `headers' are in funs, and
+    %% so is a `url' with a query.
     server := map(),
     %% Settings for all tools, besides what the server declares.
     options := map(),

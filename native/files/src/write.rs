@@ -246,7 +246,7 @@ impl FileWrite {
         cx.charge(old_size.saturating_add(self.content.len() as u64))?;
         let Some(opened) = opened else { return Ok(None) };
         let before = BufferedFile::new(path, opened)?;
-        let hash = || Ok(summarize(&before.bytes(), Charset::UTF8, &|| cx.check())?.hash());
+        let hash = || before.hash(&|| cx.check());
         match expected {
             Some(_) => expect_hash(path, expected, hash()?)?,
             // Appending loses nothing, so the old content does not matter.

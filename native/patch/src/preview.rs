@@ -18,7 +18,7 @@ pub(super) fn preview(files: &[FileVerdict]) -> Preview {
     files.iter().fold(Preview::default(), with)
 }
 
-/// What is before the hunks.
+/// The lines that come before the hunks of a file: its names, its mode, its encoding.
 fn head(verdict: &FileVerdict) -> String {
     let old = verdict.old_path.as_ref().unwrap_or(&verdict.path);
     let from = match verdict.operation {
