@@ -19,6 +19,8 @@ use std::path::{Component, Path, PathBuf};
 
 /// Maximum number of symbolic links on one path; the Linux kernel's limit.
 pub(super) const MAX_LINKS: usize = 40;
+/// Maximum number of attempts to open a path while something else is renamed.
+const MAX_RACES: usize = 100;
 /// `PROC_SUPER_MAGIC`: the file system type of `/proc`.
 const PROC: u64 = 0x9fa0;
 
@@ -447,8 +449,15 @@ pub(super) fn open_for_all(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno
 }
 
 fn open(root: &OwnedFd, path: &Path, resolve: ResolveFlags, flags: OFlags) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::PATH | OFlags::CLOEXEC | flags;
-    rustix::fs::openat2(root, path, flags, Mode::empty(), ResolveFlags::IN_ROOT | resolve)
+    let (flags, resolve) = (OFlags::PATH | OFlags::CLOEXEC | flags, ResolveFlags::IN_ROOT | resolve);
+    // With a `..` on the way, openat2(2) fails with `EAGAIN` if something is renamed or mounted meanwhile, wherever that is.
+    for _ in 0..MAX_RACES {
+        match rustix::fs::openat2(root, path, flags, Mode::empty(), resolve) {
+            Err(Errno::AGAIN) => {}
+            opened => return opened,
+        }
+    }
+    Err(Errno::AGAIN)
 }
 
 pub(super) fn is_of_proc(fd: &OwnedFd) -> bool {
@@ -486,4 +495,34 @@ fn read(file: &File, offset: u64, length: usize) -> Result<Vec<u8>, Errno> {
     }
     bytes.truncate(have);
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use tempfile::TempDir;
+
+    /// openat2(2) fails with `EAGAIN` when something is renamed while it resolves a `..`.
+    #[test]
+    fn a_path_is_opened_while_something_else_is_renamed() {
+        let (dir, elsewhere, is_over) =
+            (TempDir::new().unwrap(), TempDir::new().unwrap(), AtomicBool::new(false));
+        std::fs::create_dir(dir.path().join("d")).unwrap();
+        let root = rustix::fs::open(dir.path(), OFlags::PATH, Mode::empty()).unwrap();
+        let names = ["a", "b"].map(|name| elsewhere.path().join(name));
+        std::fs::write(&names[0], "").unwrap();
+        let opened = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for at in (0..2).cycle().take_while(|_| !is_over.load(Ordering::Relaxed)) {
+                    std::fs::rename(&names[at], &names[1 - at]).unwrap();
+                }
+            });
+            let path = Path::new("d/../d/../d/..");
+            let opened = (0..20_000).try_for_each(|_| open_for_all(&root, path).map(drop));
+            is_over.store(true, Ordering::Relaxed);
+            opened
+        });
+        assert_eq!(opened, Ok(()));
+    }
 }
