@@ -48,7 +48,11 @@ pub struct ProtectedPaths {
     pub hidden: Vec<String>,
     /// Paths that cannot be written. Beneath them, only repositories and hidden paths are listed.
     pub read_only: Vec<String>,
-    /// Device and inode numbers of these three.
+    /// Links to what cannot be read.
+    pub hidden_links: Vec<String>,
+    /// Links to what cannot be written.
+    pub read_only_links: Vec<String>,
+    /// Device and inode numbers of the first three.
     pub identities: Vec<(u64, u64)>,
     /// Directories that are repositories but for a name or two. They are not protected.
     pub begun: Vec<String>,

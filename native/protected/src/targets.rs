@@ -51,6 +51,8 @@ pub(super) struct EntryMeaning {
     pub(super) begins_repository: bool,
     pub(super) is_hidden: bool,
     pub(super) is_read_only: bool,
+    /// Whether the two are about what it leads to: it is a link, over which nothing can be mounted.
+    pub(super) is_link: bool,
     /// The role to scan it with.
     pub(super) descend: Option<DirectoryRole>,
 }
@@ -197,8 +199,7 @@ impl<'a> ScanTargets<'a> {
             return EntryMeaning { is_repository: true, descend, ..EntryMeaning::default() };
         }
         if kind == FileType::Symlink {
-            // Nothing can be mounted over a link, and its target has a path of its own.
-            return EntryMeaning::default();
+            return self.meaning_of_link(is_read_only, path);
         }
         if !self.rules.is_empty() {
             let is_too_deep = is_directory && path.as_os_str().len() > LONGEST_PATH;
@@ -216,6 +217,14 @@ impl<'a> ScanTargets<'a> {
             descend: is_directory.then_some(DirectoryRole::Plain { is_read_only }),
             ..EntryMeaning::default()
         }
+    }
+
+    /// How to treat a link, which may lead to a directory.
+    fn meaning_of_link(&self, is_read_only: bool, path: &Path) -> EntryMeaning {
+        let path = self.seen(path);
+        let is_hidden = self.denied_paths.hides(&path, true);
+        let is_read_only = !is_hidden && !is_read_only && self.denied_paths.protects(&path, true);
+        EntryMeaning { is_hidden, is_read_only, is_link: true, ..EntryMeaning::default() }
     }
 
     /// How to treat a directory that cannot be opened: it might contain anything.

@@ -47,6 +47,10 @@ pub(super) struct DirectoryIndex {
     skipped: Arc<BTreeSet<PathBuf>>,
     hidden: BTreeSet<PathBuf>,
     read_only: BTreeSet<PathBuf>,
+    /// Links to what cannot be read.
+    hidden_links: BTreeSet<PathBuf>,
+    /// Links to what cannot be written.
+    read_only_links: BTreeSet<PathBuf>,
     /// Repositories that were found before, those first that have been known for longest.
     known: Vec<PathBuf>,
     /// The same with the directories above them: no limit applies to these.
@@ -148,6 +152,8 @@ impl DirectoryIndex {
             skipped: Arc::default(),
             hidden: BTreeSet::new(),
             read_only: BTreeSet::new(),
+            hidden_links: BTreeSet::new(),
+            read_only_links: BTreeSet::new(),
             known: Vec::new(),
             exempt: HashSet::new(),
             most_found: 0,
@@ -173,6 +179,8 @@ impl DirectoryIndex {
             repositories: texts(&self.repositories),
             hidden: texts(&self.hidden),
             read_only: texts(&self.read_only),
+            hidden_links: texts(&self.hidden_links),
+            read_only_links: texts(&self.read_only_links),
             begun: texts(self.begun.difference(&self.repositories)),
             links: texts(&self.links),
             closed: texts(&self.closed),
@@ -309,6 +317,8 @@ impl DirectoryIndex {
             &mut self.closed,
             &mut self.hidden,
             &mut self.read_only,
+            &mut self.hidden_links,
+            &mut self.read_only_links,
         ];
         for set in sets {
             for gone in beneath(set) {
@@ -389,6 +399,7 @@ impl DirectoryIndex {
             begins_repository,
             is_hidden,
             is_read_only,
+            is_link,
             descend,
         } = meaning;
         if let (true, Some(directory)) = (begins_repository, path.parent()) {
@@ -403,7 +414,11 @@ impl DirectoryIndex {
         if self.repositories.len() + self.begun.len() > self.most_found {
             self.plain.note_cutoff(&format!("more than {} repositories were found", self.bounds.found));
         }
-        let is_full = self.hidden.len() + self.read_only.len() >= self.bounds.found;
+        let (hidden, read_only) = match is_link {
+            true => (&mut self.hidden_links, &mut self.read_only_links),
+            false => (&mut self.hidden, &mut self.read_only),
+        };
+        let is_full = hidden.len() + read_only.len() >= self.bounds.found;
         match is_full && (is_hidden || is_read_only) {
             // Repositories are looked for all the same.
             true => self.note_unmatched(&format!(
@@ -411,7 +426,7 @@ impl DirectoryIndex {
                 self.bounds.found
             )),
             false => {
-                let sets = [(is_hidden, &mut self.hidden), (is_read_only, &mut self.read_only)];
+                let sets = [(is_hidden, hidden), (is_read_only, read_only)];
                 sets.into_iter()
                     .filter(|(is_wanted, _)| *is_wanted)
                     .for_each(|(_, set)| _ = set.insert(path.to_owned()));

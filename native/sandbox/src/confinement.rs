@@ -212,6 +212,24 @@ impl Confinement {
         }
     }
 
+    /// Denies what links lead to that a pattern matches. One that leads to the workspace or to a directory of the system is left out.
+    fn deny_linked(&mut self) {
+        let workspace = PathBuf::from(&self.workspace);
+        let can_be_denied = |path: &PathBuf| {
+            let way = PathWay::of(path, Entry::at);
+            let is_needed = workspace.starts_with(&way.end) || secrets::is_of_system(&way.end);
+            way.exists() && !way.depends_on_process() && !is_needed
+        };
+        for found in self.found.clone() {
+            let root = decode_path(&found.root);
+            let [hidden, read_only] = [&found.hidden_links, &found.read_only_links].map(|links| {
+                let paths = links.iter().map(|link| root.join(decode_path(link)));
+                paths.filter(can_be_denied).collect::<Vec<_>>()
+            });
+            self.deny(&hidden, &read_only);
+        }
+    }
+
     /// Replaces the paths that the host lists by those without links.
     ///
     /// # Errors
@@ -272,6 +290,7 @@ impl Confinement {
             self.check_whole(&root, &found, denied_paths)?;
             self.found.push(found);
         }
+        self.deny_linked();
         let covered: Vec<OsString> = self.found.iter().flat_map(|found| self.hidden_around(found)).collect();
         self.hidden.extend(covered);
         let is_held = self.mode == SandboxMode::Required && self.tier == Tier::Full;

@@ -2,6 +2,7 @@
 
 mod later;
 mod lifted;
+mod linked;
 
 use beamai_base::CancelToken;
 use beamai_engine::{CallOptions, CallOutcome, Host};
