@@ -14,6 +14,7 @@ in_stores_test_() ->
         {Name, Test} <- [
             {"entries come back in their order", fun entries_come_back/1},
             {"logs are apart", fun logs_are_apart/1},
+            {"a log is open once", fun a_log_is_open_once/1},
             {"a run is there again after its VM", fun a_run_is_there_again/1}
         ]
     ].
@@ -46,6 +47,17 @@ logs_are_apart(Store) ->
     Ids = [<<"a">>, <<"A">>, <<"../a">>, <<"a/b">>, <<"ä"/utf8>>, <<0>>, binary:copy(<<"x">>, 5000), <<"=41">>],
     [write(Id, [entry(N)], Store) || {N, Id} <- lists:zip(lists:seq(1, length(Ids)), Ids)],
     [?assertEqual({ok, [entry(N)]}, beamai_store:read(Id, Store)) || {N, Id} <- lists:zip(lists:seq(1, length(Ids)), Ids)].
+
+a_log_is_open_once(Store) ->
+    {ok, Log} = beamai_store:open(<<"a">>, Store),
+    ?assertEqual({error, {in_use, <<"a">>}}, beamai_store:open(<<"a">>, Store)),
+    write(<<"b">>, [entry(1)], Store),
+    ok = beamai_store:close(Log),
+    Self = self(),
+    Pid = spawn(fun() -> {ok, _} = beamai_store:open(<<"a">>, Store), Self ! open, receive never -> ok end end),
+    receive open -> ok end,
+    exit(Pid, kill),
+    write(<<"a">>, [entry(2)], Store).
 
 write(Id, Entries, Store) ->
     {ok, Log} = beamai_store:open(Id, Store),
@@ -217,6 +229,21 @@ a_call_that_was_under_way_is_not_made_again_and_the_model_is_told_test() ->
         {ok, #{content := Told}, _} = beamai_agent:resume(New(), #{}),
         ?assertNotEqual(nomatch, binary:match(Told, <<"may or may not have taken effect">>)),
         receive hangs -> error(again) after 50 -> ok end
+    end).
+
+a_second_run_of_an_agent_is_refused_test() ->
+    beamai_test:in_workspace(fun(Dir) ->
+        Self = self(),
+        Wait = beamai_test:tool(<<"wait">>, fun(_) -> Self ! {waits, self()}, receive go_on -> ok end end),
+        {ok, Agent} = beamai_agent:new(#{
+            llm => beamai_chat:new(scripted, #{turns => [#{tool_calls => [{<<"wait">>, #{}}]}, <<"done">>]}),
+            kernel => beamai_test:kernel([Wait]), store => {beamai_store_file, #{dir => Dir}}, agent_id => <<"a">>
+        }),
+        spawn_link(fun() -> Self ! {ran, beamai_agent:run(Agent, <<"go">>)} end),
+        Waits = receive {waits, Pid} -> Pid end,
+        ?assertMatch({error, {store, {in_use, <<"a">>}}, _}, beamai_agent:run(Agent, <<"go, too">>)),
+        Waits ! go_on,
+        receive {ran, Ran} -> ?assertMatch({ok, #{content := <<"done">>}, _}, Ran) end
     end).
 
 %%% What ends without an answer

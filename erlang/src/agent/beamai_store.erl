@@ -2,7 +2,7 @@
 %%
 %% An entry is a map of plain terms. Once {@link append/2} has returned `ok', the entry must survive a crash. {@link
 %% beamai_store_file} needs only a directory, {@link beamai_store_mnesia} a running Mnesia; custom stores implement this
-%% behaviour. Only one process at a time may have a log open.
+%% behaviour. One process at a time has a log open: {@link open/2} refuses a second one of the same node.
 -module(beamai_store).
 
 -export([new/1, open/2, append/2, close/1, read/2, delete/2]).
@@ -12,7 +12,10 @@
 
 -type t() :: {module(), Options :: map()}.
 -type entry() :: #{type := atom(), _ => _}.
--opaque handle() :: {module(), term()}.
+-opaque handle() :: {module(), term(), Lock :: {term(), reference()}}.
+
+%% Attempts to lock a log, for about a second: a process that has just ended may still hold it.
+-define(ATTEMPTS, 3).
 
 %% Validates the options; returns what is wrong with them.
 -callback check(Options :: map()) -> ok | {error, iodata()}.
@@ -44,23 +47,40 @@ checked(Module, Options, true) ->
         {error, _} = Error -> Error
     end.
 
-%% @doc Opens the log of an agent for appending.
+%% @doc Opens the log of an agent for appending. `{error, {in_use, Id}}' if a process of this node has it open, under the same
+%% options.
 -spec open(Id :: binary(), t()) -> {ok, handle()} | {error, term()}.
-open(Id, {Module, Options}) ->
-    with_module(Module, Module:open(Id, Options)).
+open(Id, {Module, Options} = Store) ->
+    Lock = {{?MODULE, Store, Id}, make_ref()},
+    case global:set_lock(Lock, [node()], ?ATTEMPTS) of
+        true -> locked(Lock, Module, Module:open(Id, Options));
+        false -> {error, {in_use, Id}}
+    end.
+
+locked(Lock, Module, {ok, Handle}) ->
+    {ok, {Module, Handle, Lock}};
+locked(Lock, _Module, {error, _} = Error) ->
+    true = unlock(Lock),
+    Error.
+
+%% The lock of a process that ends goes with it.
+unlock(Lock) ->
+    global:del_lock(Lock, [node()]).
 
 %% @doc Appends an entry; it is stored once this returns `ok'.
 -spec append(entry(), handle()) -> {ok, handle()} | {error, term()}.
-append(Entry, {Module, Handle}) ->
-    with_module(Module, Module:append(Entry, Handle)).
-
-with_module(Module, {ok, Handle}) -> {ok, {Module, Handle}};
-with_module(_Module, {error, _} = Error) -> Error.
+append(Entry, {Module, Handle, Lock}) ->
+    case Module:append(Entry, Handle) of
+        {ok, Next} -> {ok, {Module, Next, Lock}};
+        {error, _} = Error -> Error
+    end.
 
 %% @doc Closes the log.
 -spec close(handle()) -> ok.
-close({Module, Handle}) ->
-    Module:close(Handle).
+close({Module, Handle, Lock}) ->
+    ok = Module:close(Handle),
+    true = unlock(Lock),
+    ok.
 
 %% @doc The stored entries of an agent, oldest first.
 -spec read(Id :: binary(), t()) -> {ok, [entry()]} | {error, term()}.
