@@ -410,7 +410,10 @@ fn not_started(failure: SetupFailure) -> ToolError {
         Errno::TOOBIG | Errno::MSGSIZE => {
             (Reason::TooLarge, "; command and environment are too large: pass data by stdin or in a file")
         }
-        Errno::STALE => (Reason::Stale, "; the directory was moved just now: try again"),
+        Errno::STALE => (
+            Reason::Stale,
+            "; it was moved just now, or a deny rule keeps commands from it: try again, or name another one",
+        ),
         Errno::ACCESS => (Reason::AccessDenied, "; the operating system does not permit it"),
         Errno::NOENT => (
             Reason::Io,
