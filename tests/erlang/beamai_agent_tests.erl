@@ -259,6 +259,43 @@ what_conflicts_is_seen_by_path_test() ->
     ?assertEqual([[1], [2], [3]], Waves([{Write, <<"a">>}, {Shell, <<"b">>}, {Read, <<"c">>}])),
     ?assertEqual([[1], [2], [3]], Waves([{Write, <<"a">>}, {Read, <<"a">>}, {Write, <<"a">>}])).
 
+%% Each call runs after all earlier ones that it conflicts with, and no later than it must.
+levels_are_those_of_a_comparison_of_all_calls_test() ->
+    Places = [anything, [], [<<"a">>], [<<"a">>, <<"b">>], [<<"a">>, <<"b">>, <<"c">>], [<<"a">>, <<"c">>], [<<"d">>]],
+    Random = fun(All) -> lists:nth(rand:uniform(length(All)), All) end,
+    Overlap = fun(One, Other) ->
+        One =:= anything orelse Other =:= anything orelse lists:prefix(One, Other) orelse lists:prefix(Other, One)
+    end,
+    Compared = fun({Access, Place}, Before) ->
+        1 + lists:max([0 | [L || {L, {A, P}} <- Before, {A, Access} =/= {read, read}, Overlap(P, Place)]])
+    end,
+    [
+        lists:foldl(
+            fun(_, {Levels, Before}) ->
+                Touches = {Random([read, read, write]), Random(Places)},
+                {Level, Next} = beamai_call_levels:add(Touches, Levels),
+                ?assertEqual(Compared(Touches, Before), Level, {Touches, Before}),
+                {Next, [{Level, Touches} | Before]}
+            end,
+            {beamai_call_levels:new(), []},
+            lists:seq(1, 30)
+        )
+     || _ <- lists:seq(1, 200)
+    ].
+
+no_call_starts_after_a_cancel_test() ->
+    Me = self(),
+    Ran = counters:new(1, []),
+    Work = beamai_test:tool(<<"work">>, fun(_) -> counters:add(Ran, 1, 1), Me ! works, timer:sleep(100), {ok, <<"done">>} end),
+    spawn_link(fun() ->
+        Agent = agent([calls([{<<"work">>, #{}} || _ <- lists:seq(1, 8)]), <<"done">>], #{kernel => tools([Work])}),
+        Me ! {ended, beamai_agent:run(Agent, <<"go">>, #{run_id => cancelled_in_calls})}
+    end),
+    receive works -> ok end,
+    ok = beamai_kernel:cancel(cancelled_in_calls),
+    receive {ended, Ended} -> ?assertMatch({error, cancelled, _}, Ended) end,
+    ?assertEqual(1, counters:get(Ran, 1)).
+
 two_edits_of_one_file_both_hold_test() ->
     beamai_test:in_workspace(fun(Dir) ->
         ok = file:write_file(filename:join(Dir, "a"), "one two\n"),
@@ -286,6 +323,23 @@ a_budget_of_tokens_holds_where_the_model_counts_none_test() ->
     {ok, Agent} = beamai_agent:new(#{llm => Model, kernel => tools([echo()]), budget => #{max_tokens => 2000}}),
     {error, {out_of_budget, tokens}, After} = beamai_agent:run(Agent, <<"go">>),
     ?assertMatch(#{usage := #{total_tokens := Used}} when Used >= 2000 andalso Used < 4000, beamai_agent:conversation(After)).
+
+counts_that_no_answer_has_end_no_run_and_pass_no_budget_test() ->
+    Turn = fun(Count) -> (calls([{<<"echo">>, #{}}]))#{usage => #{input_tokens => Count, output_tokens => Count, cached_tokens => Count}} end,
+    [
+        begin
+            Agent = agent(fun(_) -> Turn(Bad) end, #{kernel => tools([echo()]), budget => #{max_tokens => 200}}),
+            {error, {out_of_budget, tokens}, After} = beamai_agent:run(Agent, <<"go">>),
+            ?assertMatch(#{usage := #{total_tokens := Used}} when Used >= 200 andalso Used < 1000, beamai_agent:conversation(After))
+        end
+     || Bad <- [1.0e30, -600, 1 bsl 64 - 1, 1 bsl 63 - 1, trunc(1.0e30), <<"7">>]
+    ].
+
+a_cost_that_no_counter_holds_ends_no_run_test() ->
+    Dear = #{default => #{input => 1.0e12, output => 1}},
+    Turns = [#{content => <<"ok">>, usage => #{input_tokens => 1000000000000, output_tokens => 1}}],
+    {ok, Agent} = beamai_agent:new(#{llm => beamai_chat:new(scripted, #{turns => Turns, prices => Dear})}),
+    ?assertMatch({ok, #{usage := #{cost_nano := 1000000000000000000}}, _}, beamai_agent:run(Agent, <<"go">>)).
 
 a_budget_of_time_ends_the_run_and_what_it_waits_for_test() ->
     Never = fun(_) -> timer:sleep(60000), {ok, <<>>} end,

@@ -10,6 +10,9 @@
 -export([run/4, waves/2]).
 -export_type([outcome/0]).
 
+%% Bytes of a path that Linux opens (PATH_MAX).
+-define(LONGEST_PATH, 4096).
+
 -type call() :: beamai_chat_model:call().
 -type outcome() :: {call(), {ok, term()} | {error, term()} | {refused, binary()}}.
 
@@ -19,8 +22,8 @@
     ({wave, [call()]} | {started, call()} | {done, outcome(), Duration :: non_neg_integer()}) -> ok | {error, term()}
 ).
 
-%% `parallel': maximum number of calls that run at the same time.
--type options() :: #{report := report(), parallel => pos_integer()}.
+%% `parallel': maximum number of calls that run at the same time; `whole': the run's tag, with which its calls are cancelled.
+-type options() :: #{report := report(), whole := reference(), parallel => pos_integer()}.
 
 %% @doc Runs the calls and returns their outcomes, in the same order.
 -spec run(beamai_kernel:kernel(), [call()], beamai_context:t(), options()) -> {[outcome()], beamai_context:t()}.
@@ -45,11 +48,12 @@ noted(Kernel, Wave, #{report := Report} = Given, {Done, Context}) ->
     {Without ++ With ++ Done, After}.
 
 invoked(Kernel, Calls, Context, #{report := Report} = Given) ->
+    Numbered = list_to_tuple(Calls),
     Told = fun
-        ({started, Index}) -> Report({started, lists:nth(Index, Calls)});
-        ({done, Index, Result, Duration}) -> Report({done, {lists:nth(Index, Calls), outcome(Result)}, Duration})
+        ({started, Index}) -> Report({started, element(Index, Numbered)});
+        ({done, Index, Result, Duration}) -> Report({done, {element(Index, Numbered), outcome(Result)}, Duration})
     end,
-    Options = (maps:with([parallel], Given))#{ids => [Id || #{id := Id} <- Calls], report => Told},
+    Options = (maps:with([parallel, whole], Given))#{ids => [Id || #{id := Id} <- Calls], report => Told},
     beamai_batch:run(Kernel, [{Name, Args} || #{name := Name, args := Args} <- Calls], Context, Options).
 
 outcome({ok, Result, _Context}) -> {ok, Result};
@@ -62,24 +66,21 @@ not_noted(#{name := Name}, Reason) ->
 %% @doc Groups the calls. Groups run one after the other, the calls of a group in parallel.
 -spec waves(beamai_kernel:kernel(), [{pos_integer(), call()}]) -> [[{pos_integer(), call()}]].
 waves(Kernel, Numbered) ->
-    Placed = lists:foldl(
-        fun({_, Call} = Item, Before) ->
-            Touches = touches(Kernel, Call),
-            Levels = [Level || {Level, Other, _} <- Before, conflict(Other, Touches)],
-            [{1 + lists:max([0 | Levels]), Touches, Item} | Before]
+    {Placed, _Levels} = lists:mapfoldl(
+        fun({Number, Call}, Levels) ->
+            {Level, Next} = beamai_call_levels:add(touches(Kernel, Call), Levels),
+            {{Level, {Number, Call}}, Next}
         end,
-        [],
+        beamai_call_levels:new(),
         Numbered
     ),
-    Last = lists:max([0 | [Level || {Level, _, _} <- Placed]]),
-    [[Item || {L, _, Item} <- lists:reverse(Placed), L =:= Level] || Level <- lists:seq(1, Last)].
+    grouped(lists:keysort(1, Placed)).
 
-conflict({read, _}, {read, _}) -> false;
-conflict({_, One}, {_, Other}) -> overlap(One, Other).
-
-overlap(anything, _) -> true;
-overlap(_, anything) -> true;
-overlap(One, Other) -> lists:prefix(One, Other) orelse lists:prefix(Other, One).
+grouped([]) ->
+    [];
+grouped([{Level, _} | _] = Placed) ->
+    {Wave, Later} = lists:splitwith(fun({L, _}) -> L =:= Level end, Placed),
+    [[Item || {_, Item} <- Wave] | grouped(Later)].
 
 %% An invalid call runs no tool and touches nothing.
 touches(_Kernel, #{invalid := _}) ->
@@ -119,6 +120,8 @@ place_of_native(Access, Spec, Root, Args) ->
     end.
 
 %% Normalizes a path, so that two spellings are not taken for two files.
+path(Path, _Root) when byte_size(Path) > ?LONGEST_PATH ->
+    anything;
 path(Path, Root) ->
     Parts = filename:split(filename:absname(Path, Root)),
     case lists:member(<<"..">>, Parts) of

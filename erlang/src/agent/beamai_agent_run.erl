@@ -210,7 +210,7 @@ broken_off(#run{tag = Tag} = Run, State) ->
 %%% Calls
 
 called(Calls, #run{kernel = Kernel, tag = Tag, reader = Reader} = Run, #state{context = Context, conversation = Conversation} = State) ->
-    Options = (maps:with([parallel], Run#run.controls))#{report => fun(Event) -> reported(Event, Run) end},
+    Options = (maps:with([parallel], Run#run.controls))#{report => fun(Event) -> reported(Event, Run) end, whole => Tag},
     {Outcomes, After} = beamai_agent_calls:run(Kernel, Calls, Context, Options),
     Next = beamai_agent_context:after_calls(Context, After),
     ok = changed(beamai_agent_context:stored(Context, Next), Tag),

@@ -24,6 +24,8 @@
     parallel => pos_integer(),
     %% The ids of the calls, which their contexts contain as `call_id'.
     ids => [term()],
+    %% The tag of a run that the calls belong to: if it has been cancelled, none of them starts.
+    whole => reference(),
     %% Called in the calling process at each call's start and end. The duration is the call's own, in microseconds,
     %% without calls that ran in parallel.
     report => fun(({started, Index :: pos_integer()} | {done, Index :: pos_integer(), beamai_call:result(), Duration :: non_neg_integer()}) -> term())
@@ -69,12 +71,13 @@ run(Kernel, Calls, Context, Options) ->
     lists:foreach(fun well_formed/1, Calls),
     _ = beamai_guard:ready(),
     Tag = make_ref(),
-    Run = enter(Context),
+    Run = enter(Context, maps:get(whole, Options, none)),
+    Indexed = indexed(Options),
     put_batch(#batch{
         tag = Tag,
         kernel = Kernel,
         context = Context,
-        options = Options,
+        options = Indexed,
         run = Run,
         limit = maps:get(parallel, Options, ?PER_SCHEDULER * erlang:system_info(schedulers_online)),
         waiting = [{Index, Name, Args} || {Index, {Name, Args}} <- lists:zip(lists:seq(1, length(Calls)), Calls)]
@@ -82,7 +85,7 @@ run(Kernel, Calls, Context, Options) ->
     try
         until_done(Tag),
         #batch{done = Done} = get_batch(Tag),
-        merge([{Result, context(Index, Options, Context)} || {Index, Result} <- lists:keysort(1, Done)], Context)
+        merge([{Result, context(Index, Indexed, Context)} || {Index, Result} <- lists:keysort(1, Done)], Context)
     after
         stop_workers(Tag),
         erase({?MODULE, Tag}),
@@ -93,8 +96,12 @@ run(Kernel, Calls, Context, Options) ->
 well_formed({_Name, _Args}) -> ok;
 well_formed(Other) -> beamai_validate:raise({bad_call, Other}, ["a call is ", beamai_syntax:either("{Name, Args}", "{name, args}"), ", not ", beamai_error:show(Other, 80)]).
 
-enter(#{run_id := RunId}) when RunId =/= undefined -> beamai_runs:enter(RunId);
-enter(_Context) -> none.
+%% With the ids as a tuple, so that finding one takes the same time for each.
+indexed(#{ids := Ids} = Options) -> Options#{ids := list_to_tuple(Ids)};
+indexed(Options) -> Options.
+
+enter(#{run_id := RunId}, Whole) when RunId =/= undefined -> beamai_runs:enter(RunId, Whole);
+enter(_Context, _Whole) -> none.
 
 leave(_Context, none) -> ok;
 leave(#{run_id := RunId}, Run) -> beamai_runs:leave(RunId, Run).
@@ -113,7 +120,7 @@ merge(Results, Context) ->
     ).
 
 %% The context of a call.
-context(Index, #{ids := Ids}, Context) -> Context#{call_id => lists:nth(Index, Ids)};
+context(Index, #{ids := Ids}, Context) -> Context#{call_id => element(Index, Ids)};
 context(_Index, _Options, Context) -> Context.
 
 report(Event, #batch{options = #{report := Report}}) -> Report(Event);
@@ -155,7 +162,7 @@ start_or_serve(#batch{tag = Tag}) ->
 start_job({alone, Index, Call}, Batch) -> start_worker({next, Index}, Call, Batch);
 start_job({joined, Call, Members}, Batch) -> start_worker({joined, Call, Members}, Call, Batch).
 
-start({Index, Name, Args}, #batch{tag = Tag, kernel = #{tools := Tools}, options = Options} = Batch) ->
+start({Index, Name, Args}, #batch{tag = Tag, kernel = #{tools := Tools} = Kernel, options = Options} = Batch) ->
     Context = context(Index, Options, Batch#batch.context),
     _ = report({started, Index}, Batch),
     Spanned = with_span(Index, beamai_spans:start_tool(Name, Args, Context), Batch),
@@ -164,7 +171,7 @@ start({Index, Name, Args}, #batch{tag = Tag, kernel = #{tools := Tools}, options
             start_worker({done, Index}, #{tool => Name, args => Args, context => Context}, Spanned);
         {ok, #plan{filters = Filters} = Plan} ->
             put_batch(Spanned),
-            Call = #{tool => Name, args => Args, context => Context},
+            Call = #{tool => Name, args => Args, context => Context, reuse => beamai_reuse:scope(Kernel, Plan)},
             Result = beamai_filter:apply_all(Filters, Call, core(Tag, Index, Plan)),
             done(Index, Result, get_batch(Tag));
         {error, _} = Error ->

@@ -8,6 +8,9 @@ use std::path::{Component, Path, PathBuf};
 /// Maximum number of links that the Linux kernel follows in a path.
 const MOST_LINKS: usize = 40;
 
+/// Where programs and libraries lie.
+const OF_PROGRAMS: [&str; 9] = ["/bin", "/gnu", "/lib", "/lib32", "/lib64", "/nix", "/sbin", "/snap", "/usr"];
+
 /// The way that an absolute path takes.
 #[derive(Debug)]
 pub struct PathWay {
@@ -101,6 +104,15 @@ impl PathWay {
     /// Whether it leads through `/proc` or `/dev`, where a name such as `/proc/self/cwd` is another place for each process.
     pub fn depends_on_process(&self) -> bool {
         self.steps.iter().any(|step| ["/proc", "/dev"].iter().any(|top| step.path.starts_with(top)))
+    }
+
+    /// Whether it leads to what every command needs: the workspace and the directories above it, programs and libraries; or nowhere
+    /// in particular. Who can make a link must not decide about these by one.
+    pub fn is_needed_by_commands(&self, workspace: &Path) -> bool {
+        workspace.starts_with(&self.end)
+            || OF_PROGRAMS.iter().any(|top| self.end.starts_with(top))
+            || self.depends_on_process()
+            || self.links().count() > MOST_LINKS
     }
 
     /// Whether anything lies at its end.

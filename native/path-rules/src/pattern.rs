@@ -109,16 +109,21 @@ impl PathPattern {
         Ok(Self { anchor, names, loose: loose(&(start + &texts().collect::<Vec<_>>().join("/"))) })
     }
 
-    /// The pattern for what it leads to now, if its literal path leads through links.
+    /// The pattern for what it leads to now, if its literal path leads through links. A link in the workspace to what every command needs
+    /// counts for nothing.
     pub(super) fn followed(&self, roots: &PathRoots) -> Option<Self> {
         let (literal, rest) = self.split();
-        let end = PathWay::leading_elsewhere(&roots.top()?.join(literal))?.end;
-        let above = names_of(&end).map(|name| NamePattern::Name(name.to_owned()));
+        let top = roots.top()?;
+        let way = PathWay::leading_elsewhere(&top.join(literal))?;
+        let above = names_of(&way.end).map(|name| NamePattern::Name(name.to_owned()));
         let names = above.chain(rest.iter().cloned()).collect();
-        let mut loose = loose(&end.to_string_lossy());
+        let mut loose = loose(&way.end.to_string_lossy());
         loose
             .extend((!rest.is_empty()).then_some([CharClass::Is('/'), CharClass::Any]).into_iter().flatten());
-        Some(Self { anchor: PatternAnchor::Root, names, loose })
+        let followed = Self { anchor: PatternAnchor::Root, names, loose };
+        let is_made_here = way.links().any(|link| link.starts_with(&top));
+        let is_narrow = top.starts_with(&way.end) && !followed.covers(Path::new("."), roots);
+        (!is_made_here || is_narrow || !way.is_needed_by_commands(&top)).then_some(followed)
     }
 
     /// The names before the first wildcard, as a path that is absolute or relative to the workspace, and the rest. A pattern

@@ -5,6 +5,8 @@ use super::words::Certainty;
 use beamai_bash_reader::{CharClass, Word, fits};
 use beamai_path_rules::{PathRoots, PathRule, is_outside};
 use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// Number of characters of an argument after which it has no short option any more.
@@ -16,8 +18,11 @@ const MARKS: [char; 6] = ['<', '>', '+', '|', '"', '\''];
 /// A name that only wildcards match.
 const ANY_NAME: &str = "\u{1}";
 
-/// Number of entries of directories that wildcards are compared with.
+/// Number of entries of directories that the wildcards of a command are compared with, for one rule.
 const MOST_ENTRIES: usize = 20_000;
+
+/// Length of a pattern after which it is not compared: no path of Linux has half as many characters (`PATH_MAX`).
+const MOST_GLYPHS: usize = 8_192;
 
 /// A rule about files, and what lifts it if it denies.
 #[derive(Clone, Copy)]
@@ -40,14 +45,44 @@ impl FileRule<'_> {
 
 /// What words mean in the directories that a command may run in.
 pub(super) struct NamedFiles<'a> {
-    pub(super) roots: &'a PathRoots,
+    roots: &'a PathRoots,
     /// `None` if one of them is unknown.
-    pub(super) directories: Option<&'a [PathBuf]>,
+    directories: Option<&'a [PathBuf]>,
+    /// How many entries of directories wildcards may still be compared with.
+    left: Cell<usize>,
 }
 
-impl NamedFiles<'_> {
+/// The words of a command that name files which one rule matches. A word that comes again, as behind each wrapper, is looked up once.
+pub(super) struct MatchedWords<'a> {
+    pub(super) files: NamedFiles<'a>,
+    pub(super) rule: FileRule<'a>,
+    known: RefCell<HashMap<String, Certainty>>,
+}
+
+impl<'a> MatchedWords<'a> {
+    pub(super) fn new(files: NamedFiles<'a>, rule: FileRule<'a>) -> Self {
+        Self { files, rule, known: RefCell::default() }
+    }
+
+    /// Whether a word names such a file.
+    pub(super) fn denotes(&self, word: &Word) -> Certainty {
+        let Some(text) = word.text() else { return self.files.denotes(word, self.rule) };
+        let known = self.known.borrow().get(&*text).copied();
+        known.unwrap_or_else(|| {
+            let found = self.files.denotes(word, self.rule);
+            self.known.borrow_mut().insert(text, found);
+            found
+        })
+    }
+}
+
+impl<'a> NamedFiles<'a> {
+    pub(super) fn new(roots: &'a PathRoots, directories: Option<&'a [PathBuf]>) -> Self {
+        Self { roots, directories, left: Cell::new(MOST_ENTRIES) }
+    }
+
     /// Whether a word names a file that a rule matches.
-    pub(super) fn denotes(&self, word: &Word, rule: FileRule<'_>) -> Certainty {
+    fn denotes(&self, word: &Word, rule: FileRule<'_>) -> Certainty {
         let possible = || if self.may_denote(word, rule) { Certainty::Maybe } else { Certainty::No };
         let Some(text) = word.text().filter(|text| !is_beneath_descriptor(text)) else { return possible() };
         let roots = self.roots;
@@ -74,8 +109,9 @@ impl NamedFiles<'_> {
     /// Whether a partly known word can name a file that a rule matches, in any of the directories. An expansion can lead anywhere,
     /// also out of the directory before it.
     fn may_denote(&self, word: &Word, rule: FileRule<'_>) -> bool {
-        let glyphs = word.glyphs();
-        glyphs.contains(&CharClass::Any) || {
+        let mut glyphs = word.glyphs().to_vec();
+        glyphs.dedup_by(|one, other| *one == CharClass::Name && one == other);
+        glyphs.contains(&CharClass::Any) || glyphs.len() > MOST_GLYPHS || {
             let glyphs = without_hidden(&glyphs);
             self.may_match(&glyphs, rule.pattern) || self.leads_to(&glyphs, word, rule)
         }
@@ -89,7 +125,7 @@ impl NamedFiles<'_> {
         let unmatched = word.unmatched().unwrap_or_default();
         let top = roots.top().unwrap_or_else(|| "/".into());
         self.directories.into_iter().flatten().any(|directory| {
-            let files = matched(&top.join(directory), glyphs);
+            let files = self.matched(&top.join(directory), glyphs);
             files.is_none_or(|files| files.iter().any(|file| leads(Path::new(""), file)))
                 || names(&unmatched).into_iter().any(|name| leads(directory, Path::new(name)))
         })
@@ -138,33 +174,32 @@ impl NamedFiles<'_> {
         }
         (!paths.iter().any(|path| is_outside(path))).then_some(paths)
     }
-}
 
-/// The files that a pattern of bash matches from a directory; `None` if there is too much to look through.
-fn matched(directory: &Path, glyphs: &[CharClass]) -> Option<Vec<PathBuf>> {
-    let start = if glyphs.first() == Some(&CharClass::Is('/')) { Path::new("/") } else { directory };
-    let mut found = vec![start.to_owned()];
-    let mut left = MOST_ENTRIES;
-    for name in glyphs.split(|glyph| *glyph == CharClass::Is('/')).filter(|name| !name.is_empty()) {
-        let literal: Option<String> = name
-            .iter()
-            .map(|glyph| if let CharClass::Is(char) = glyph { Some(*char) } else { None })
-            .collect();
-        if let Some(name) = literal {
-            found.iter_mut().for_each(|path| path.push(&*name));
-            continue;
-        }
-        let mut next = Vec::new();
-        for entry in found.iter().filter_map(|path| std::fs::read_dir(path).ok()).flatten().flatten() {
-            left = left.checked_sub(1)?;
-            let text = entry.file_name();
-            if fits(name, &text.to_string_lossy()) {
-                next.push(entry.path());
+    /// The files that a pattern of bash matches from a directory; `None` if there is too much to look through.
+    fn matched(&self, directory: &Path, glyphs: &[CharClass]) -> Option<Vec<PathBuf>> {
+        let start = if glyphs.first() == Some(&CharClass::Is('/')) { Path::new("/") } else { directory };
+        let mut found = vec![start.to_owned()];
+        for name in glyphs.split(|glyph| *glyph == CharClass::Is('/')).filter(|name| !name.is_empty()) {
+            let literal: Option<String> = name
+                .iter()
+                .map(|glyph| if let CharClass::Is(char) = glyph { Some(*char) } else { None })
+                .collect();
+            if let Some(name) = literal {
+                found.iter_mut().for_each(|path| path.push(&*name));
+                continue;
             }
+            let mut next = Vec::new();
+            for entry in found.iter().filter_map(|path| std::fs::read_dir(path).ok()).flatten().flatten() {
+                self.left.set(self.left.get().checked_sub(1)?);
+                let text = entry.file_name();
+                if fits(name, &text.to_string_lossy()) {
+                    next.push(entry.path());
+                }
+            }
+            found = next;
         }
-        found = next;
+        Some(found)
     }
-    Some(found)
 }
 
 /// The path of any file in the directory that a partly known word begins with; without one, in the directory of the command.

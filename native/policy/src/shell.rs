@@ -3,7 +3,7 @@
 use super::Policy;
 use super::lifted_paths::LiftedPaths;
 use super::mode::PolicyMode;
-use super::named_files::{FileRule, NamedFiles, any_in_directory};
+use super::named_files::{FileRule, MatchedWords, NamedFiles, any_in_directory};
 use super::pattern::RulePattern;
 use super::permission_request::CommandLine;
 use super::repository;
@@ -148,9 +148,27 @@ impl<'a> CommandCase<'a> {
         if let Some((rule, part)) = self.held(&self.policy.ask, Certainty::Maybe, None) {
             return Some(ask(rule, &part, None));
         }
+        if let (Some(rule), Some(_)) = (self.hidden_ask(), self.whole_rule()) {
+            return Some(ask(rule, "", Some("what it asks about may be hidden in it".to_owned())));
+        }
         let (rule, part) = self.held(&self.policy.deny, Certainty::Maybe, Some(&self.policy.lifted))?;
         let why = "what it denies may be hidden in it".to_owned();
         Some(ask(rule, &part, Some(why)))
+    }
+
+    /// The ask rule that a text which cannot be analysed may be about. No allow rule takes precedence over it. For programs, the exec
+    /// guard asks when they start.
+    fn hidden_ask(&self) -> Option<&PermissionRule> {
+        let is_unseen = |rule: &&PermissionRule| match rule.files() {
+            Some(_) => true,
+            None => !self.policy.is_enforced && rule.command().is_some(),
+        };
+        self.is_doubtful().then(|| self.policy.ask.iter().find(is_unseen)).flatten()
+    }
+
+    /// Whether its text cannot be analysed.
+    pub(super) fn is_doubtful(&self) -> bool {
+        self.found.doubts.iter().any(|doubt| !self.is_waived(doubt))
     }
 
     /// The first rule that matches with at least this certainty and is not lifted, and the part that it matches.
@@ -191,9 +209,8 @@ impl<'a> CommandCase<'a> {
             false => self.found.reads.iter().chain(&self.found.inputs).collect::<Vec<_>>(),
             true => self.found.writes.iter().chain(&self.found.foreign_writes).collect(),
         };
-        if let Some(file) =
-            redirected.into_iter().find(|file| self.named_files().denotes(file, rule) >= least)
-        {
+        let words = MatchedWords::new(self.named_files(), rule);
+        if let Some(file) = redirected.into_iter().find(|file| words.denotes(file) >= least) {
             return Some(file.shown());
         }
         // For a rule about all files of the workspace, any word matches. Where the sandbox keeps them, words are not judged.
@@ -212,16 +229,14 @@ impl<'a> CommandCase<'a> {
             let is_path = |word: &Word| word.text().is_none_or(|text| text.contains('/'));
             let is_used =
                 |at, word: &Word| !is_note(program, at) && (at > 0 || !rule.to_write && is_path(word));
-            let names = |(at, word): (usize, &Word)| {
-                is_used(at, word) && self.named_files().denotes(word, rule) >= least
-            };
+            let names = |(at, word): (usize, &Word)| is_used(at, word) && words.denotes(word) >= least;
             !is_other && !is_free && program.words.iter().enumerate().any(names)
         };
         self.found.programs.iter().find(touching).map(Invocation::shown)
     }
 
     fn named_files(&self) -> NamedFiles<'_> {
-        NamedFiles { roots: &self.policy.roots, directories: self.directories.as_deref() }
+        NamedFiles::new(&self.policy.roots, self.directories.as_deref())
     }
 
     /// Whether rules cover all of it.
@@ -361,7 +376,9 @@ impl<'a> CommandCase<'a> {
         };
         let doubt = |(part, why): (String, String)| {
             // For a command that cannot be analysed, only a rule with exactly its text helps, or bare `Bash`.
-            Judgement { wanted: vec![self.exact_rule()], ..self.by_default(&part, Some(why)) }
+            let helps = self.hidden_ask().is_none();
+            let wanted = helps.then(|| self.exact_rule()).into_iter().collect();
+            Judgement { wanted, ..self.by_default(&part, Some(why)) }
         };
         telling.chain(found).chain(lost).map(doubt).collect()
     }

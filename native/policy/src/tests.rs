@@ -300,6 +300,24 @@ fn an_exact_rule_covers_what_its_words_do_but_no_redirection() {
     assert_eq!(name(&exact, "ls > x"), "ask");
 }
 
+/// What it asks about may be hidden in the text. Where a guard decides about starts, it asks for programs.
+#[test]
+fn an_exact_rule_of_a_text_that_cannot_be_analysed_yields_to_ask_rules() {
+    for (command, hidden, guarded) in [
+        ("echo $\"a\"; cat .env", "Read(.env)", "ask"),
+        ("echo $[1]; x > y", "Edit(prod/**)", "ask"),
+        ("echo $\"a\"; rm x", "Bash(rm:*)", "allow"),
+    ] {
+        let rule = format!("Bash({command})");
+        let asking = policy(&[&rule], &[hidden], &[], PolicyMode::Auto);
+        let judgement = shell(&asking, command);
+        assert_eq!(judgement.verdict, Verdict::Ask(Some(hidden.into())), "{command}");
+        assert!(judgement.wanted.is_empty(), "{command}");
+        assert_eq!(name(&Policy { is_enforced: true, ..asking }, command), guarded, "{command}");
+        assert_eq!(name(&policy(&[&rule], &[], &[], PolicyMode::Auto), command), "allow", "{command}");
+    }
+}
+
 #[test]
 fn a_rule_that_denies_is_about_a_name_and_arguments() {
     for text in [

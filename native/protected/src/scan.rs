@@ -44,6 +44,13 @@ pub(super) fn open(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
     rustix::fs::openat2(root, path, flags, Mode::empty(), resolve)
 }
 
+/// Whether a path beneath a directory leads to something beneath it, links included.
+pub(super) fn leads_within(root: &OwnedFd, directory: &Path, path: &Path) -> bool {
+    let (Ok(opened), Ok(rest)) = (open(root, directory), path.strip_prefix(directory)) else { return false };
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+    rustix::fs::openat2(&opened, rest, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), resolve).is_ok()
+}
+
 /// Opens a directory. Fails with `EACCES` also if it may be listed but not searched: then its entries cannot be looked at.
 pub(super) fn enter(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
     let directory = open(root, path)?;

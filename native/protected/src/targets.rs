@@ -92,6 +92,8 @@ impl<'a> ScanTargets<'a> {
             DirectoryRole::Plain { .. } => name == ".git" || is_mark(name) || !self.rules.is_empty(),
             _ if parent.is_of_repository() && self.reaches_into_git() => true,
             DirectoryRole::Repository => name == ".git",
+            // Its links count.
+            DirectoryRole::Hidden => true,
             _ => name == ".git" || is_mark(name),
         }
     }
@@ -139,10 +141,10 @@ impl<'a> ScanTargets<'a> {
                 ..EntryMeaning::default()
             },
             // Its own names make a repository what it is.
-            DirectoryRole::Repository => self.meaning_inside(parent, path, is_directory, &exists),
+            DirectoryRole::Repository => self.meaning_inside(parent, path, kind, &exists),
             _ => EntryMeaning {
                 makes_repository: is_mark(name) && makes_repository(path, &exists),
-                ..self.meaning_inside(parent, path, is_directory, &exists)
+                ..self.meaning_inside(parent, path, kind, &exists)
             },
         }
     }
@@ -164,14 +166,18 @@ impl<'a> ScanTargets<'a> {
         &self,
         parent: DirectoryRole,
         path: &Path,
-        is_directory: bool,
+        kind: FileType,
         exists: &impl Fn(&Path) -> bool,
     ) -> EntryMeaning {
         let name = path.file_name().unwrap_or_default();
         let repository =
             || EntryMeaning { is_repository: true, ..EntryMeaning::descend_as(DirectoryRole::Repository) };
         match parent {
-            _ if !is_directory => EntryMeaning::default(),
+            // A rule about a directory is about all that is in it.
+            DirectoryRole::Hidden if kind == FileType::Symlink => {
+                EntryMeaning { is_hidden: true, is_link: true, ..EntryMeaning::default() }
+            }
+            _ if kind != FileType::Directory => EntryMeaning::default(),
             DirectoryRole::Repository => EntryMeaning::descend_as(match name.as_encoded_bytes() {
                 b"modules" => DirectoryRole::Modules(DEPTH_OF_MODULES),
                 b"worktrees" => DirectoryRole::WorkTrees,
@@ -223,7 +229,7 @@ impl<'a> ScanTargets<'a> {
     fn meaning_of_link(&self, is_read_only: bool, path: &Path) -> EntryMeaning {
         let path = self.seen(path);
         let is_hidden = self.denied_paths.hides(&path, true);
-        let is_read_only = !is_hidden && !is_read_only && self.denied_paths.protects(&path, true);
+        let is_read_only = !is_hidden && (is_read_only || self.denied_paths.protects(&path, true));
         EntryMeaning { is_hidden, is_read_only, is_link: true, ..EntryMeaning::default() }
     }
 

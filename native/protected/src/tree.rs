@@ -382,6 +382,9 @@ impl DirectoryIndex {
             self.links.insert(path.to_owned());
         }
         let mut meaning = scan.targets.meaning(parent, path, kind, |path| scan::exists(&self.root, path));
+        if meaning.is_link && self.stays_denied(path, meaning.is_hidden) {
+            return None;
+        }
         if parent.is_of_repository() {
             // A rule about a directory matches all that is in it.
             let is_beneath =
@@ -390,6 +393,13 @@ impl DirectoryIndex {
             meaning.is_read_only &= !is_beneath(&self.hidden) && !is_beneath(&self.read_only);
         }
         self.keep(path, meaning)
+    }
+
+    /// Whether a link leads to something in the denied directory that it lies in.
+    fn stays_denied(&self, link: &Path, is_hidden: bool) -> bool {
+        let denied = if is_hidden { &self.hidden } else { &self.read_only };
+        let above = link.ancestors().skip(1).find(|above| denied.contains(*above));
+        above.is_some_and(|above| scan::leads_within(&self.root, above, link))
     }
 
     fn keep(&mut self, path: &Path, meaning: EntryMeaning) -> Option<DirectoryRole> {

@@ -188,17 +188,22 @@ impl Confinement {
     }
 
     /// Denies what these paths lead to, and holds the links on them, and the directories that they leave by `..`: without them, a
-    /// rule would be about another file. A hidden directory above the workspace shows the workspace alone.
+    /// rule would be about another file. A hidden directory above the workspace shows the workspace alone. Left out is what every
+    /// command needs, if a link leads there that commands can make.
     fn deny(&mut self, hidden: &[PathBuf], read_only: &[PathBuf]) {
         let workspace = PathBuf::from(&self.workspace);
+        let writable: Vec<PathBuf> = self.writable().map(PathBuf::from).collect();
+        let can_be_made = |link: &Path| writable.iter().any(|root| link.starts_with(root));
         for (paths, list, hides) in
             [(hidden, &mut self.hidden, true), (read_only, &mut self.read_only, false)]
         {
             for path in paths {
                 let way = PathWay::of(path, Entry::at);
+                if way.links().any(can_be_made) && way.is_needed_by_commands(&workspace) {
+                    continue;
+                }
                 self.held.extend(way.turns().map(OsString::from));
                 let contains_workspace = workspace.starts_with(&way.end);
-                // What commands make in the workspace decides about nothing above it.
                 if contains_workspace && !path.starts_with(&workspace) {
                     // All there is read-only but the workspace, for which the patterns hold.
                     let is_above = way.end != workspace && way.end.parent().is_some();
@@ -212,19 +217,14 @@ impl Confinement {
         }
     }
 
-    /// Denies what links lead to that a pattern matches. One that leads to the workspace or to a directory of the system is left out.
+    /// Denies what links lead to that a pattern matches.
     fn deny_linked(&mut self) {
-        let workspace = PathBuf::from(&self.workspace);
-        let can_be_denied = |path: &PathBuf| {
-            let way = PathWay::of(path, Entry::at);
-            let is_needed = workspace.starts_with(&way.end) || secrets::is_of_system(&way.end);
-            way.exists() && !way.depends_on_process() && !is_needed
-        };
+        let leads_to_something = |path: &PathBuf| PathWay::of(path, Entry::at).exists();
         for found in self.found.clone() {
             let root = decode_path(&found.root);
             let [hidden, read_only] = [&found.hidden_links, &found.read_only_links].map(|links| {
                 let paths = links.iter().map(|link| root.join(decode_path(link)));
-                paths.filter(can_be_denied).collect::<Vec<_>>()
+                paths.filter(leads_to_something).collect::<Vec<_>>()
             });
             self.deny(&hidden, &read_only);
         }

@@ -44,9 +44,9 @@ enum CommandApproval {
     Parts,
     /// A rule or the mode allows every command.
     Open,
-    /// A rule or a person allowed exactly this command.
+    /// A person allowed exactly this command.
     Whole,
-    /// A rule allowed exactly this command, which redirects into files: these need rules of their own.
+    /// A rule allowed exactly this command. The files that its shell writes need rules of their own.
     WholeButFiles,
 }
 
@@ -106,18 +106,20 @@ impl StartRules {
         let approval = match (is_approved, case.whole_rule(), is_open) {
             (false, None, false) => CommandApproval::Parts,
             (false, None, true) => CommandApproval::Open,
-            (false, Some(_), false) if !case.found.writes.is_empty() => CommandApproval::WholeButFiles,
+            (false, Some(_), false) => CommandApproval::WholeButFiles,
             _ => CommandApproval::Whole,
         };
-        let directories = case.directories.unwrap_or_else(|| vec![PathBuf::from(&line.directory)]);
         let is_whole = matches!(approval, CommandApproval::Whole | CommandApproval::WholeButFiles);
-        let asked = if is_whole { &[][..] } else { &policy.ask };
+        // What a text shows has been judged.
+        let is_shown = approval == CommandApproval::Whole || is_whole && !case.is_doubtful();
+        let asked = if is_shown { &[][..] } else { &policy.ask };
         let ask = PreparedRules::of(asked, &policy.roots);
         let deny = policy.denied_starts().prepared();
         let judges_files = matches!(approval, CommandApproval::Parts | CommandApproval::WholeButFiles);
         if !judges_files && ask.is_empty() && deny.is_empty() {
             return None;
         }
+        let directories = case.directories.unwrap_or_else(|| vec![PathBuf::from(&line.directory)]);
         let (foreseen, approved) = (Mutex::new(case.found), Mutex::default());
         let (policy, line) = (Mutex::new(Arc::clone(policy)), line.clone());
         Some(Arc::new(Self { policy, line, approval, deny, ask, directories, foreseen, approved }))
@@ -246,9 +248,12 @@ impl StartRules {
         match start.starter.coverage {
             StartCoverage::Everything => StartVerdict::Start(StartCoverage::Everything),
             StartCoverage::Parts(at) if is_part(at, start) => StartVerdict::Start(StartCoverage::Parts(at)),
-            _ if self.covers_all_starts() => StartVerdict::Start(StartCoverage::Everything),
-            StartCoverage::Parts(_) => self.by_rules(start),
             StartCoverage::Judged if self.is_approved(start) => StartVerdict::Start(self.approve(start)),
+            _ if self.covers_all_starts() => match self.ask.rule(start) {
+                Some(rule) => self.asked(start, Some(rule.to_owned()), None),
+                None => StartVerdict::Start(StartCoverage::Everything),
+            },
+            StartCoverage::Parts(_) => self.by_rules(start),
             StartCoverage::Judged => match self.is_foreseen(start) {
                 true => self.by_rules(start),
                 false => self.unforeseen(),
@@ -264,14 +269,24 @@ impl StartRules {
     /// Whether the command's text starts this. Always true if the starter is not a shell.
     fn is_foreseen(&self, start: &ProgramStart) -> bool {
         let by_shell = is_shell(&called::base(&start.starter.program));
+        !by_shell || self.approval == CommandApproval::Open || self.is_shown(start)
+    }
+
+    /// Whether the command's text shows this start.
+    fn is_shown(&self, start: &ProgramStart) -> bool {
         let (name, given) = (called::base(&start.called), called::arguments(start));
-        let foreseen = lock(&self.foreseen);
-        !by_shell
-            || self.approval == CommandApproval::Open
-            || foreseen
-                .programs
-                .iter()
-                .any(|program| program.foresees(&name, &given, start.has_all_arguments))
+        let is_it = |program: &Invocation| program.foresees(&name, &given, start.has_all_arguments);
+        is_shell(&called::base(&start.starter.program)) && lock(&self.foreseen).programs.iter().any(is_it)
+    }
+
+    /// The files that a shell's text redirects into, where the question does not show all of the text.
+    fn unseen_writes(&self, start: &ProgramStart) -> Option<String> {
+        if !is_shell(&called::base(&start.called)) || !is_long(&written(start)) {
+            return None;
+        }
+        let found = self.read(start);
+        let files: Vec<String> = found.writes.iter().chain(&found.foreign_writes).map(Word::shown).collect();
+        (!files.is_empty()).then(|| format!("it redirects into {}", cut(files.join(", "), ASKED)))
     }
 
     fn by_rules(&self, start: &ProgramStart) -> StartVerdict {
@@ -386,10 +401,11 @@ impl StartRules {
         // Rules for the programs of a shell's text do not cover the files that it opens, in a directory that is not known here.
         let is_opening = is_shell(&called::base(&start.called)) && !self.read(start).opens_nothing();
         let wanted = match is_opening && self.approval == CommandApproval::Parts {
-            true => vec![format!("Bash({})", self.line.command)],
+            true if self.is_shown(start) => vec![format!("Bash({})", self.line.command)],
+            true => Vec::new(),
             false => wanted(start, self.policy().roots.tilde()),
         };
-        StartVerdict::Ask { wanted, rule, why }
+        StartVerdict::Ask { wanted, rule, why: why.or_else(|| self.unseen_writes(start)) }
     }
 }
 

@@ -418,3 +418,21 @@ fn words_are_judged_for_a_place_above_the_workspace_where_no_sandbox_keeps_it() 
         assert_eq!(["cat a", &other].map(|command| name(&enforced, command)), [judged; 2], "{rule}");
     }
 }
+
+#[test]
+fn what_is_looked_up_for_a_command_is_bounded() {
+    let top = tempfile::tempdir().unwrap();
+    for at in 0..3_000 {
+        let dir = top.path().join((at % 60).to_string());
+        std::fs::create_dir_all(&dir).unwrap();
+        std::fs::write(dir.join(at.to_string()), "").unwrap();
+    }
+    let policy =
+        policy_in(top.path().to_str().unwrap(), &["Bash(cat:*)"], &["Read(.env)"], &[], PolicyMode::Auto);
+    let policy = policy.unwrap();
+    let judged = |count| name(&policy, &format!("cat{}", " */*".repeat(count)));
+    assert_eq!([judged(5), judged(10), judged(5_000)], ["allow", "ask", "ask"]);
+    assert_eq!(name(&policy, &format!("cat {}", "*".repeat(20_000))), "allow");
+    assert_eq!(name(&policy, &format!("cat {}", "*a".repeat(10_000))), "ask");
+    assert_eq!(name(&policy, &format!("cat {}", "a b ".repeat(10_000))), "allow");
+}

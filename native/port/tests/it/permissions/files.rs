@@ -92,6 +92,13 @@ fn a_rule_for_exactly_a_command_covers_no_file_that_its_shell_writes() {
         ("for i in 1 2; do date > $i.log; done", "Write(**)", "2.log", true),
         ("date > \"$(echo a).log\"; mkdir out/d", "Write(*.log)", "out/d", false),
         ("date | env tee src/f > out/g", "Write(out/**)", "src/f", true),
+        ("date > $\"src/f\"", "Write(out/**)", "src/f", false),
+        ("echo $[1]; date > src/f", "Write(out/**)", "src/f", false),
+        ("date {fd}> src/f", "Write(out/**)", "src/f", false),
+        ("read x < name; date > \"out/${y:=$x}\"", "Write(out/**)", "src/f", false),
+        ("set -o history; history -s x; history -w src/f", "Write(out/**)", "src/f", false),
+        ("echo $[1]; date > out/f", "Write(out/**)", "out/f", true),
+        ("echo $[1]; touch src/f", "Write(out/**)", "src/f", true),
     ] {
         let fixture = Fixture::new();
         std::fs::create_dir(fixture.path("out")).unwrap();
@@ -101,6 +108,22 @@ fn a_rule_for_exactly_a_command_covers_no_file_that_its_shell_writes() {
         assert_eq!(fixture.path(file).exists(), is_written, "{command}: {answer:?}");
         let allowed = fixture.run(&["--allow", &exact, "--allow", "Bash"], command);
         assert!(fixture.path(file).exists(), "{command}: {allowed:?}");
+    }
+}
+
+/// Its text does not show what an ask rule is about.
+#[test]
+fn an_ask_rule_holds_for_what_an_exact_rule_hides() {
+    for (command, ask, is_removed) in [
+        ("echo $\"a\"; rm src/f", "Bash(rm:*)", false),
+        ("echo $[1]; bash -c 'rm src/f'", "Bash(rm:*)", true),
+        ("echo $\"a\"; rm src/f", "Edit(src/**)", false),
+        ("echo $\"a\"; rm src/f", "Bash(git:*)", true),
+    ] {
+        let fixture = Fixture::new();
+        std::fs::write(fixture.path("src/f"), "").unwrap();
+        let answer = fixture.run(&["--allow", &format!("Bash({command})"), "--ask", ask], command);
+        assert_eq!(!fixture.path("src/f").exists(), is_removed, "{command} {ask}: {answer:?}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! What deny rules with wildcards, or with a name for any depth, match where it is a link.
 
-use super::Globs;
+use super::{CallOptions, CallOutcome, Globs};
 use serde_json::json;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -71,6 +71,53 @@ fn a_link_that_a_command_makes_counts_from_the_next_one_on() {
     assert_eq!(globs.run("cat a/.env kept/own; cat a/plain"), "PLAIN\n");
     fs::remove_file(globs.dir.path().join("a/.env")).unwrap();
     assert_eq!(globs.run("cat kept/own"), "OWN\n");
+}
+
+/// A rule about a directory is about all that is in it, and does not weaken another one.
+#[test]
+fn what_links_in_a_denied_directory_lead_to_is_denied() {
+    let links = vec![("a/deep/k.pem", PathBuf::from("../../kept/own")), ("a/deep/n", "plain".into())];
+    let script = "cat kept/own; cat a/deep/plain; true";
+    for rule in ["Read(a)", "Read(a/**)", "Read(**/deep)", "Read(a/d*p)"] {
+        assert_eq!(said(rule, &links, script), ["OWN\nPLAIN\n", ""], "{rule}");
+    }
+    let script = "echo NEW > kept/own; cat kept/own";
+    assert_eq!(said("Edit(a)", &links, script), ["NEW\n", "OWN\n"]);
+    let globs = Globs::new(&["Read(a/deep)", "Edit(**/*.pem)"], json!("required"));
+    globs.write("kept/own", "OWN\n");
+    globs.write("a/deep/plain", "PLAIN\n");
+    symlink("../../kept/own", globs.dir.path().join("a/deep/k.pem")).unwrap();
+    globs.run("echo NEW > kept/own");
+    assert_eq!(globs.read("kept/own"), "OWN\n");
+}
+
+#[test]
+fn a_link_at_a_rules_own_name_lifts_no_other_rule() {
+    let elsewhere = TempDir::new_in("/var/tmp").unwrap();
+    fs::write(elsewhere.path().join("own"), "OWN\n").unwrap();
+    let read = format!("cat {}/own; true", elsewhere.path().display());
+    for target in ["a", ".", "a/..", "/", "/proc/self/cwd"] {
+        let globs = Globs::new(&["Read(.env)"], json!("required"));
+        globs.write("a/deep/plain", "PLAIN\n");
+        symlink(elsewhere.path().join("own"), globs.dir.path().join("a/deep/.env")).unwrap();
+        symlink(target, globs.dir.path().join(".env")).unwrap();
+        assert_eq!(globs.run(&read), "", "{target}");
+    }
+}
+
+#[test]
+fn a_link_at_a_rules_own_name_to_what_every_command_needs_denies_nothing() {
+    for target in [".", "..", "/", "/usr", "/usr/bin/bash", "/lib64", "/proc/self/fd", ".env/x"] {
+        for rule in ["Read(.env)", "Edit(.env)"] {
+            let globs = Globs::new(&[rule], json!("required"));
+            globs.write("a", "PLAIN\n");
+            symlink(target, globs.dir.path().join(".env")).unwrap();
+            assert_eq!(globs.run("cat a; true"), "PLAIN\n", "{target} {rule}");
+            let read = json!({"tool": "file_read", "args": {"path": "a"}});
+            let read = globs.host.call(serde_json::from_value(read).unwrap(), CallOptions::default());
+            assert!(matches!(&read, CallOutcome::Ok(..)), "{target} {rule}: {read:?}");
+        }
+    }
 }
 
 #[test]
