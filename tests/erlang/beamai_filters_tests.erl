@@ -203,6 +203,117 @@ a_call_that_was_just_made_is_not_made_again_test() ->
     [?assertEqual({error, no}, call(Failing, #{})) || _ <- [1, 2]],
     ?assertEqual(1, ran()).
 
+%% One filter in several kernels, and what may have changed since the call whose result it has.
+
+judged_again_test_() ->
+    [
+        {lists:concat([Name, " ", Kind]), {timeout, 30, fun() -> beamai_test:in_workspace(fun(Dir) -> Test(Dir, filter(Kind, Dir)) end) end}}
+     || Kind <- [debounce, cache],
+        {Name, Test} <- [
+            {"other rules", fun other_rules_are_judged/2},
+            {"another workspace", fun another_workspace_has_other_files/2},
+            {"a link that leads elsewhere", fun a_link_is_followed_again/2},
+            {"another tool of the same name", fun another_tool_has_another_result/2},
+            {"a search", fun a_search_leaves_out_what_is_denied/2},
+            {"what needs approval", fun what_needs_approval_is_asked_each_time/2},
+            {"a session's rule", fun a_rule_of_a_session_counts/2}
+        ]
+    ].
+
+filter(debounce, _Dir) -> beamai_filters:debounce(#{window => 60000});
+filter(cache, Dir) -> beamai_filters:cache(#{workspace => Dir, tools => [<<"file_read">>, <<"file_grep">>, <<"t">>], ttl => 60000}).
+
+%% Files that are old enough to be cached.
+settled(Dir, Files) ->
+    [ok = file:write_file(filename:join(Dir, Name), Text) || {Name, Text} <- Files],
+    timer:sleep(2100).
+
+files(Filter, Options) ->
+    beamai_kernel:add_filter(beamai_kernel:add_tool_module(beamai_kernel:new(Options), beamai_tool_file), Filter).
+
+read(Kernel, Path) -> read(Kernel, Path, #{}).
+
+read(Kernel, Path, Context) ->
+    case beamai_kernel:invoke(Kernel, <<"file_read">>, #{<<"path">> => Path}, Context#{session_id => s}) of
+        {ok, #{<<"content">> := Text}, _} -> Text;
+        {error, #{error_type := Type}} -> Type
+    end.
+
+other_rules_are_judged(Dir, Filter) ->
+    settled(Dir, [{"a", "secret"}]),
+    Open = files(Filter, #{workspace => Dir}),
+    ?assertEqual(<<"secret">>, read(Open, <<"a">>)),
+    [
+        ?assertEqual(permission_denied, read(files(Filter, #{workspace => Dir, permissions => Rules}), <<"a">>))
+     || Rules <- [#{deny => [<<"Read(a)">>]}, #{default => deny}, #{ask => [<<"Read">>]}]
+    ],
+    ?assertEqual(<<"secret">>, read(Open, <<"a">>)).
+
+another_workspace_has_other_files(Dir, Filter) ->
+    beamai_test:in_workspace(fun(Other) ->
+        settled(Dir, [{"a", "one"}]),
+        settled(Other, [{"a", "two"}]),
+        Open = files(Filter, #{workspace => Dir}),
+        ?assertEqual(<<"one">>, read(Open, <<"a">>)),
+        ?assertEqual(<<"two">>, read(files(Filter, #{workspace => Other}), <<"a">>)),
+        ?assertEqual(<<"two">>, read(Open, <<"a">>, #{workspace => Other})),
+        ?assertEqual(<<"one">>, read(Open, <<"a">>))
+    end).
+
+a_link_is_followed_again(Dir, Filter) ->
+    settled(Dir, [{"a", "one"}, {"secret", "two"}]),
+    Kernel = files(Filter, #{workspace => Dir, permissions => #{deny => [<<"Read(secret)">>]}}),
+    Link = filename:join(Dir, "link"),
+    ok = file:make_symlink("a", Link),
+    ?assertEqual(<<"one">>, read(Kernel, <<"link">>)),
+    ok = file:delete(Link),
+    ok = file:make_symlink("secret", Link),
+    ?assertEqual(permission_denied, read(Kernel, <<"link">>)).
+
+another_tool_has_another_result(_Dir, Filter) ->
+    Says = fun(Text, Metadata) ->
+        with(Filter, [#{name => <<"t">>, handler => fun(_) -> {ok, Text} end, metadata => Metadata}])
+    end,
+    {ok, one, _} = call(Says(one, #{}), #{}),
+    {ok, two, _} = call(Says(two, #{}), #{}),
+    ?assertMatch({error, #{error_type := permission_denied}}, call(Says(one, #{requires_permission => true}), #{})).
+
+a_search_leaves_out_what_is_denied(Dir, Filter) ->
+    settled(Dir, [{"a", "word"}, {"secret", "word"}]),
+    Found = fun(Options) ->
+        {ok, #{<<"files">> := Files}, _} = beamai_kernel:invoke(files(Filter, Options#{workspace => Dir}), <<"file_grep">>, #{<<"pattern">> => <<"word">>}, #{session_id => s}),
+        lists:sort(Files)
+    end,
+    ?assertEqual([<<"a">>, <<"secret">>], Found(#{})),
+    ?assertEqual([<<"a">>], Found(#{permissions => #{deny => [<<"Read(secret)">>]}})).
+
+what_needs_approval_is_asked_each_time(Dir, Filter) ->
+    settled(Dir, [{"a", "one"}]),
+    Kernel = files(Filter, #{workspace => Dir, permissions => #{ask => [<<"Read">>]}}),
+    ?assertEqual(<<"one">>, read(Kernel, <<"a">>, #{approve => fun(_) -> allow end})),
+    ?assertEqual(permission_denied, read(Kernel, <<"a">>, #{approve => fun(_) -> deny end})).
+
+a_rule_of_a_session_counts(Dir, Filter) ->
+    settled(Dir, [{"a", "one"}]),
+    Kernel = files(Filter, #{workspace => Dir, permissions => #{default => ask}}),
+    ?assertEqual(permission_denied, read(Kernel, <<"a">>)),
+    ?assertEqual(<<"one">>, read(Kernel, <<"a">>, #{approve => fun(_) -> {allow, {rule, <<"Read(a)">>}} end})),
+    ?assertEqual(<<"one">>, read(Kernel, <<"a">>)),
+    ok = beamai_session:close(s),
+    ?assertEqual(permission_denied, read(Kernel, <<"a">>)).
+
+%% Calls at once, and a filter outside that makes a new call of its own, which nothing may be reused for.
+calls_at_once_are_answered_from_earlier_ones_test() ->
+    Filter = beamai_filters:debounce(#{window => 60000}),
+    Call = fun(Kernel) -> beamai_kernel:invoke_all(Kernel, [{<<"t">>, #{}}], #{session_id => s}) end,
+    Kernel = with(Filter),
+    [{[{ok, #{}}], _} = Call(Kernel) || _ <- [1, 2]],
+    ?assertEqual(1, ran()),
+    New = beamai_filter:new(new, fun(#{tool := Tool, args := Args, context := Context}, Next) -> Next(#{tool => Tool, args => Args, context => Context}) end),
+    Outside = beamai_kernel:add_filter(beamai_kernel:add_filter(beamai_test:kernel([counting(<<"t">>)]), New), Filter),
+    [{[{ok, #{}}], _} = Call(Outside) || _ <- [1, 2]],
+    ?assertEqual(2, ran()).
+
 calls_that_are_too_fast_are_refused_with_the_time_to_wait_test() ->
     Kernel = with(beamai_filters:rate_limit(#{calls => 3, per => 60000})),
     Results = [call(Kernel, #{}) || _ <- lists:seq(1, 8)],
@@ -285,6 +396,18 @@ secrets_are_taken_out_test() ->
         beamai_test:tool(<<"t">>, fun(_) -> {error, {bad, <<"the pin 1234 is wrong">>}} end)
     ]),
     ?assertEqual({error, {bad, <<"the *** is wrong">>}}, call(Failing, #{})).
+
+%% Nothing is lost if different keys become the same one.
+secrets_in_keys_are_taken_out_test() ->
+    Redacted = fun(Value) ->
+        {ok, Result, _} = call(with(beamai_filters:redact(#{patterns => ["pin [0-9]+"]}), [beamai_test:tool(<<"t">>, fun(_) -> {ok, Value} end)]), #{}),
+        Result
+    end,
+    ?assertEqual(#{a => [#{<<"the ***">> => <<"***">>, <<"b">> => 1}]}, Redacted(#{a => [#{<<"the pin 1">> => <<"pin 2">>, <<"b">> => 1}]})),
+    ?assertEqual(
+        #{<<"***">> => kept, <<"*** (2)">> => 1, <<"*** (3)">> => 2, {<<"***">>} => 3, {{<<"***">>}, 2} => 4},
+        Redacted(#{<<"***">> => kept, <<"pin 1">> => 1, <<"pin 2">> => 2, {<<"pin 1">>} => 3, {<<"pin 2">>} => 4})
+    ).
 
 a_long_result_is_cut_where_it_is_longest_test() ->
     Kernel = with(beamai_filters:result_budget(#{bytes => 5000})),

@@ -108,6 +108,25 @@ an_approval_for_the_session_is_remembered_in_it_test() ->
     beamai_session:close(perm_1),
     beamai_session:close(perm_2).
 
+%% The name of a tool does not say what a call does.
+an_approval_for_the_session_holds_for_the_same_arguments_test() ->
+    Me = self(),
+    Pay = tool(<<"pay">>, fun(#{<<"to">> := To}) -> {ok, To} end, #{
+        parameters => #{<<"to">> => #{type => string}}, metadata => #{requires_permission => true}
+    }),
+    Approve = fun(#{message := Message}) -> Me ! {asked, Message}, {allow, session} end,
+    Kernel = kernel([Pay], #{approve => Approve}),
+    Call = fun(To) ->
+        {ok, To, _} = beamai_kernel:invoke(Kernel, <<"pay">>, #{<<"to">> => To}, #{session_id => pays}),
+        receive {asked, Message} -> Message after 0 -> nothing end
+    end,
+    ?assertEqual(<<"pay wants to run with {\"to\":\"bob\"}">>, Call(<<"bob">>)),
+    ?assertEqual(nothing, Call(<<"bob">>)),
+    ?assertEqual(<<"pay wants to run with {\"to\":\"eve\\u{202e}\"}">>, Call(<<"eve\x{202e}"/utf8>>)),
+    Long = Call(binary:copy(<<"x">>, 5000)),
+    ?assertMatch({match, _}, re:run(Long, <<"… \\(1 line, 5009 characters\\); not all of it is shown$"/utf8>>)),
+    beamai_session:close(pays).
+
 without_a_session_id_the_calling_process_is_the_session_test() ->
     Asked = counters:new(1, []),
     Approve = fun(_) -> counters:add(Asked, 1, 1), {allow, session} end,

@@ -2,6 +2,7 @@
 -module(beamai_store_tests).
 
 -include_lib("eunit/include/eunit.hrl").
+-include_lib("kernel/include/file.hrl").
 
 -export([check/1, open/2, append/2, close/1, read/2, delete/2]).
 
@@ -65,6 +66,44 @@ write(Id, Entries, Store) ->
     ok = beamai_store:close(Last).
 
 %%% Files
+
+%% Whatever the umask is. A file that exists keeps its mode.
+a_file_is_its_owners_alone_test() ->
+    beamai_test:in_workspace(fun(Dir) ->
+        Store = {beamai_store_file, #{dir => Dir}},
+        File = filename:join(Dir, "a.log"),
+        write(<<"a">>, [entry(1)], Store),
+        ?assertEqual(8#600, mode(File)),
+        %% Nothing is left of how it was created.
+        ?assertEqual({ok, ["a.log"]}, file:list_dir(Dir)),
+        ok = file:change_mode(File, 8#640),
+        write(<<"a">>, [entry(2)], Store),
+        ?assertEqual(8#640, mode(File)),
+        ?assertEqual({ok, [entry(1), entry(2)]}, beamai_store:read(<<"a">>, Store))
+    end).
+
+%% Who opens a file before its mode changes could read what is written later.
+a_file_is_never_open_to_others_test() ->
+    beamai_test:in_workspace(fun(Dir) ->
+        Watch = spawn_link(fun() -> watch(Dir, []) end),
+        [write(integer_to_binary(N), [entry(N)], {beamai_store_file, #{dir => Dir, sync => false}}) || N <- lists:seq(1, 300)],
+        Watch ! {end_of_watch, self()},
+        receive {modes, Modes} -> ?assertEqual([8#600], Modes) end
+    end).
+
+%% The modes of files seen in the directory.
+watch(Dir, Seen) ->
+    {ok, Names} = file:list_dir(Dir),
+    Modes = [mode(Path) || Name <- Names, Path <- [filename:join(Dir, Name)], filename:extension(Name) =:= ".log", filelib:is_regular(Path)],
+    Now = lists:usort(Modes ++ Seen),
+    receive
+        {end_of_watch, Pid} -> Pid ! {modes, Now}
+    after 0 -> watch(Dir, Now)
+    end.
+
+mode(Path) ->
+    {ok, #file_info{mode = Mode}} = file:read_file_info(Path),
+    Mode band 8#777.
 
 what_a_crash_left_at_the_end_is_cut_off_test() ->
     beamai_test:in_workspace(fun(Dir) ->

@@ -6,7 +6,7 @@
 -export([openai/1, openai_stream/1, anthropic/1, anthropic_stream/1, says/2]).
 
 %% What a request is answered with: {Status, Headers, Body}; {stream, Pieces}, with the end of a chunked body;
-%% {broken, Pieces}, without it; {slow, Ms, Answer}; `close'; `silent'. Answers come from a list, one after the other,
+%% {broken, Pieces}, without it; {endless, Piece}, until the client closes; {slow, Ms, Answer}; `close'; `silent'. Answers come from a list, one after the other,
 %% or from a fun of the request. With the option `keep', a connection serves further requests after a whole answer.
 start(Answers) ->
     start(Answers, #{}).
@@ -188,6 +188,9 @@ answer(Transport, Socket, {hanging, Pieces}) ->
     {error, _} = Transport:recv(Socket, 0);
 answer(Transport, Socket, {broken, Pieces}) ->
     pieces(Transport, Socket, Pieces);
+answer(Transport, Socket, {endless, Piece}) ->
+    pieces(Transport, Socket, []),
+    endless(Transport, Socket, [integer_to_list(iolist_size(Piece), 16), "\r\n", Piece, "\r\n"]);
 answer(Transport, Socket, {stream, Pieces}) ->
     pieces(Transport, Socket, Pieces),
     ok = Transport:send(Socket, "0\r\n\r\n");
@@ -198,6 +201,12 @@ answer(Transport, Socket, {Status, Headers, Body}) ->
         "HTTP/1.1 ", integer_to_list(Status), " Said\r\n", Lines,
         "content-length: ", integer_to_list(byte_size(Text)), "\r\n\r\n", Text
     ]).
+
+endless(Transport, Socket, Chunk) ->
+    case Transport:send(Socket, Chunk) of
+        ok -> endless(Transport, Socket, Chunk);
+        {error, _} -> ok
+    end.
 
 pieces(Transport, Socket, Pieces) ->
     ok = Transport:send(Socket, "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"),

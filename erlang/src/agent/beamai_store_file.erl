@@ -3,6 +3,9 @@
 %% Options: `dir', which is created if it does not exist, and `sync' (default true): whether each entry is flushed to
 %% disk before the run continues. Without it, entries survive a crash of the VM but not a power failure.
 %%
+%% A file contains conversations, so only its owner may read and write it: it is created with mode 0600, whatever the umask
+%% is. The mode of an existing file is not changed.
+%%
 %% A file starts with a magic number, followed by frames: size and CRC-32 of the entry, 32 bits each, then the entry in
 %% the external term format. An incomplete frame at the end, left by a crash, is cut off when the file is opened. A
 %% corrupt frame elsewhere is an error; nothing is dropped silently.
@@ -35,8 +38,42 @@ own_name() -> beamai_syntax:atom(?MODULE).
 open(Id, #{dir := Dir} = Options) ->
     Path = path(Id, Options),
     case filelib:ensure_path(Dir) of
-        ok -> opened(file:open(Path, [read, write, raw, binary]), Path, maps:get(sync, Options, true));
+        ok -> open_file(Path, maps:get(sync, Options, true));
         {error, Reason} -> {error, {Reason, Dir}}
+    end.
+
+open_file(Path, Sync) ->
+    case ensure_file(Path) of
+        ok -> opened(file:open(Path, [read, write, raw, binary]), Path, Sync);
+        {error, Reason} -> {error, {Reason, Path}}
+    end.
+
+ensure_file(Path) ->
+    case file:read_link_info(Path) of
+        {error, enoent} -> create_file(Path, <<Path/binary, ".", (beamai_temp_dir:random_name())/binary>>);
+        _ -> ok
+    end.
+
+%% A file is created with the mode that the umask leaves, and who has opened it keeps it open when the mode changes. So it
+%% is created in a directory that nobody else can enter.
+create_file(Path, Private) ->
+    File = filename:join(Private, <<"log">>),
+    Created = run([
+        fun() -> file:make_dir(Private) end,
+        fun() -> file:change_mode(Private, 8#700) end,
+        fun() -> file:write_file(File, <<>>) end,
+        fun() -> file:change_mode(File, 8#600) end,
+        fun() -> file:rename(File, Path) end
+    ]),
+    _ = file:delete(File),
+    _ = file:del_dir(Private),
+    Created.
+
+run([]) -> ok;
+run([Step | Rest]) ->
+    case Step() of
+        ok -> run(Rest);
+        {error, _} = Error -> Error
     end.
 
 opened({error, Reason}, Path, _Sync) ->

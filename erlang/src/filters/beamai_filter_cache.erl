@@ -26,10 +26,16 @@ cache(#{tools := Tools} = Options) ->
     Ttl = maps:get(ttl, Options, infinity),
     beamai_filter:new(beamai_filter_options:name(Options, cache), fun(#{tool := Tool} = Call, Next) ->
         case lists:member(Tool, Tools) andalso signature(Call, Workspace, Ttl) of
-            {ok, Signature} -> kept({Ref, Signature, key(Call)}, Ttl, Call, Next, {Workspace, Signature});
+            {ok, Signature} -> judged({Ref, Signature}, Ttl, Call, Next, {Workspace, Signature});
             _ -> Next(Call)
         end
     end).
+
+judged(Prefix, Ttl, Call, Next, Seen) ->
+    case beamai_reuse:key(Call) of
+        {ok, Key} -> kept({Prefix, Key}, Ttl, Call, Next, Seen);
+        none -> Next(Call)
+    end.
 
 %% The file is checked before and after the call: if it changed in between, the result is not cached.
 kept(Key, Ttl, #{context := Context} = Call, Next, {Workspace, Signature}) ->
@@ -44,9 +50,6 @@ kept(Key, Ttl, #{context := Context} = Call, Next, {Workspace, Signature}) ->
     end.
 
 is_ok(Result) -> element(1, Result) =:= ok.
-
-key(#{tool := Tool, args := Args, context := Context}) ->
-    crypto:hash(sha256, term_to_binary({Tool, Args, beamai_session:key(Context)}, [deterministic])).
 
 %% The state of the file that the call reads.
 signature(#{args := #{} = Args}, Workspace, Ttl) ->
@@ -75,17 +78,21 @@ for_a_while(_Ttl) -> {ok, ttl}.
 debounce(Options) ->
     Ref = make_ref(),
     Window = maps:get(window, Options, 1000),
-    beamai_filter:new(beamai_filter_options:name(Options, debounce), fun(#{context := Context} = Call, Next) ->
-        case beamai_filter_options:is_for(Call, Options) andalso beamai_filter_state:get({Ref, key(Call)}) of
-            {ok, {ok, Value}} ->
-                {ok, Value, Context};
-            {ok, {error, _} = Error} ->
-                Error;
-            none ->
-                Result = Next(Call),
-                ok = beamai_filter_state:put({Ref, key(Call)}, {element(1, Result), element(2, Result)}, Window),
-                Result;
-            false ->
-                Next(Call)
+    beamai_filter:new(beamai_filter_options:name(Options, debounce), fun(Call, Next) ->
+        case beamai_filter_options:is_for(Call, Options) andalso beamai_reuse:key(Call) of
+            {ok, Key} -> debounced({Ref, Key}, Window, Call, Next);
+            _ -> Next(Call)
         end
     end).
+
+debounced(Key, Window, #{context := Context} = Call, Next) ->
+    case beamai_filter_state:get(Key) of
+        {ok, {ok, Value}} ->
+            {ok, Value, Context};
+        {ok, {error, _} = Error} ->
+            Error;
+        none ->
+            Result = Next(Call),
+            ok = beamai_filter_state:put(Key, {element(1, Result), element(2, Result)}, Window),
+            Result
+    end.

@@ -31,8 +31,8 @@ redact(Options) ->
     Hide = fun(Text) -> lists:foldl(fun hidden/2, Text, Patterns) end,
     beamai_filter:new(beamai_filter_options:name(Options, redact), fun(Call, Next) ->
         case Next(Call) of
-            {ok, Value, Context} -> {ok, in_texts(Hide, Value), Context};
-            {error, Error} -> {error, in_texts(Hide, Error)}
+            {ok, Value, Context} -> {ok, in_texts(Hide, hidden, Value), Context};
+            {error, Error} -> {error, in_texts(Hide, hidden, Error)}
         end
     end).
 
@@ -64,7 +64,7 @@ result_budget(_Other) ->
 within(Bytes, Value, Most) ->
     case total(Value) of
         Total when Total =< Bytes; Most < ?LEAST_BYTES -> Value;
-        _ -> within(Bytes, in_texts(fun(Text) -> cut(Text, Most) end, Value), Most div 2)
+        _ -> within(Bytes, in_texts(fun(Text) -> cut(Text, Most) end, kept, Value), Most div 2)
     end.
 
 cut(Text, Most) when byte_size(Text) =< Most -> Text;
@@ -77,11 +77,28 @@ total(List) when is_list(List) -> lists:sum([total(Part) || Part <- proper(List)
 total(Map) when is_map(Map) -> lists:sum([total(Value) || Value <- maps:values(Map)]);
 total(_Other) -> 0.
 
-%% Map keys are not changed.
-in_texts(Fun, Text) when is_binary(Text) -> Fun(Text);
-in_texts(Fun, Map) when is_map(Map) -> maps:map(fun(_Key, Value) -> in_texts(Fun, Value) end, Map);
-in_texts(Fun, [Head | Tail]) -> [in_texts(Fun, Head) | in_texts(Fun, Tail)];
-in_texts(Fun, Tuple) when is_tuple(Tuple) -> list_to_tuple(in_texts(Fun, tuple_to_list(Tuple)));
-in_texts(_Fun, Other) -> Other.
+%% Changes all texts of a term; those in map keys, too, if `Keys' is `hidden'.
+in_texts(Fun, _Keys, Text) when is_binary(Text) -> Fun(Text);
+in_texts(Fun, kept, Map) when is_map(Map) -> maps:map(fun(_Key, Value) -> in_texts(Fun, kept, Value) end, Map);
+in_texts(Fun, hidden, Map) when is_map(Map) -> with_hidden_keys(Fun, Map);
+in_texts(Fun, Keys, [Head | Tail]) -> [in_texts(Fun, Keys, Head) | in_texts(Fun, Keys, Tail)];
+in_texts(Fun, Keys, Tuple) when is_tuple(Tuple) -> list_to_tuple(in_texts(Fun, Keys, tuple_to_list(Tuple)));
+in_texts(_Fun, _Keys, Other) -> Other.
+
+%% Different keys can become the same text. No value may get lost by that, so the later ones are numbered.
+with_hidden_keys(Fun, Map) ->
+    Pairs = [{in_texts(Fun, hidden, Key), Key, in_texts(Fun, hidden, Value)} || {Key, Value} <- lists:sort(maps:to_list(Map))],
+    {Same, Changed} = lists:partition(fun({New, Key, _}) -> New =:= Key end, Pairs),
+    lists:foldl(
+        fun({New, _, Value}, Put) -> Put#{unused(New, New, 2, Put) => Value} end,
+        maps:from_list([{Key, Value} || {_, Key, Value} <- Same]),
+        Changed
+    ).
+
+unused(Key, First, Number, Map) when is_map_key(Key, Map) -> unused(numbered(First, Number), First, Number + 1, Map);
+unused(Key, _First, _Number, _Map) -> Key.
+
+numbered(Text, Number) when is_binary(Text) -> <<Text/binary, " (", (integer_to_binary(Number))/binary, ")">>;
+numbered(Term, Number) -> {Term, Number}.
 
 proper(List) -> [Part || Part <- List].

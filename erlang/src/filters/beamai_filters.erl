@@ -17,7 +17,9 @@
 
 %% @doc A filter that returns the result of an earlier call again, if tool, arguments and session are the same and the
 %% file in the argument `path' or `file_path' has not changed. Calls without such an argument are cached only with a
-%% `ttl'. `workspace' is that of the kernel, in which relative paths are found; by default the current directory.
+%% `ttl'. `workspace' is that of the kernel, in which relative paths are found; by default the current directory. Calls are
+%% answered only from those of a kernel with the same settings and the same tool, in the same workspace, and only if they
+%% are allowed without asking; all others run.
 -spec cache(beamai_filter_cache:options()) -> beamai_filter:filter().
 cache(Options) ->
     beamai_filter_options:check(Options, [tools, workspace, ttl]),
@@ -25,7 +27,8 @@ cache(Options) ->
     beamai_filter_cache:cache(Options).
 
 %% @doc A filter that answers a repeated call with the result of the previous one, even if that failed: a model in a
-%% loop repeats itself. `window' is in milliseconds, 1000 by default.
+%% loop repeats itself. `window' is in milliseconds, 1000 by default. As with {@link cache/1}, a call that needs approval, is
+%% denied, or comes from a kernel with other settings or from another workspace or session is not answered from earlier ones.
 -spec debounce(#{name => beamai_filter:name(), window => pos_integer(), tools => [binary()] | all}) -> beamai_filter:filter().
 debounce(Options) ->
     beamai_filter_options:check(Options, [window, tools]),
@@ -134,7 +137,7 @@ told(Fun, Entry) ->
     end.
 
 %% @doc A filter that replaces secrets in results and errors by `***'. Option `patterns': regular expressions; by
-%% default those of well-known keys and tokens. Encoded secrets are not found.
+%% default those of well-known keys and tokens. Map keys are changed, too. Encoded secrets are not found.
 -spec redact(#{name => beamai_filter:name(), patterns => [iodata()]}) -> beamai_filter:filter().
 redact(Options) ->
     beamai_filter_options:check(Options, [patterns]),

@@ -52,7 +52,8 @@
 %% no timeout for `approve'.
 %%
 %% `{allow, session}' applies to the same subject, compared as text, in the same session and with the same kernel
-%% settings: another workspace, other rules or another sandbox requires a new approval. `{allow, {rule, Rule}}' applies
+%% settings: another workspace, other rules or another sandbox requires a new approval. For a tool that the subject only names,
+%% it applies to the same arguments. `{allow, {rule, Rule}}' applies
 %% to everything that the rule allows: it is added to the kernel's rules for later calls of the session. A malformed
 %% rule refuses the call.
 -spec decide(Native :: map(), Args :: map(), beamai_kernel:kernel(), beamai_context:t()) ->
@@ -61,10 +62,13 @@ decide(Native, Args, Kernel, Context) ->
     Request = request(Native, Args, Context),
     case beamai_env:in_workspace(Kernel, Context) of
         {ok, Env} ->
-            Memory = memory(Env, Request, Context),
+            IsNamed = is_only_named(Native),
+            Memory = memory(Env, Request, IsNamed, Context),
+            Approve = approve(Kernel, Context),
             case is_remembered(Memory) of
                 true -> allow;
-                false -> ask(approve(Kernel, Context), Request, Memory, {Kernel, Env, Context})
+                false when Approve =:= none -> refused(Request);
+                false -> ask(Approve, shown(Request, IsNamed), Memory, {Kernel, Env, Context})
             end;
         {error, _} = Error ->
             Error
@@ -75,13 +79,26 @@ decide(Native, Args, Kernel, Context) ->
 can_ask(Kernel, Context) ->
     approve(Kernel, Context) =/= none.
 
+%% Whether the subject only names a tool, whose arguments say what the call does: a custom tool, one of an MCP server, or a
+%% sub-agent.
+is_only_named(#{<<"rule">> := Rule} = Native) ->
+    Rule =:= <<"Task">> orelse maps:get(<<"is_own">>, Native, false).
+
+%% A person sees what they decide about.
+shown(#{message := Message, args := Args} = Request, true) when map_size(Args) > 0 ->
+    Request#{message => <<Message/binary, " with ", (beamai_nif:in_question(beamai_json:text(Args)))/binary>>};
+shown(Request, _IsNamed) ->
+    Request.
+
 %% The key under which an approval is remembered: session and subject.
-memory(Env, #{start := #{<<"fingerprint">> := Start}}, Context) ->
-    %% An approval of a program start does not cover calls. Its fingerprint is used as the key, because the shown
-    %% command may be shortened.
-    memory(Env, #{subject => <<"start ", Start/binary>>}, Context);
-memory(Env, #{subject := Subject}, Context) ->
-    {beamai_session:key(Context), <<(crypto:hash(sha256, Env))/binary, Subject/binary>>}.
+memory(Env, Request, IsNamed, Context) ->
+    {beamai_session:key(Context), <<(crypto:hash(sha256, Env))/binary, (remembered(Request, IsNamed))/binary>>}.
+
+%% An approval of a program start does not cover calls. Its fingerprint is used as the key, because the shown command may be
+%% shortened.
+remembered(#{start := #{<<"fingerprint">> := Start}}, _IsNamed) -> <<"start ", Start/binary>>;
+remembered(#{subject := Subject, args := Args}, true) -> <<Subject/binary, 0, (crypto:hash(sha256, term_to_binary(Args)))/binary>>;
+remembered(#{subject := Subject}, false) -> Subject.
 
 is_remembered({Session, What}) -> beamai_session:approved(Session, What).
 
@@ -114,11 +131,12 @@ request(Native, Args, Context) ->
 approve(_Kernel, #{approve := Approve}) when Approve =/= undefined -> Approve;
 approve(Kernel, _Context) -> maps:get(approve, Kernel, none).
 
-ask(none, #{message := Message} = Request, _Memory, _Scope) ->
+refused(#{message := Message} = Request) ->
     Configure = unicode:characters_to_binary([remedy(Request), ", or give the kernel or the context an approve callback"]),
     #{details := Details} = Refusal = refusal(Request, needs_approval, [beamai_error:excerpt(Message), ". Nobody can be asked: ", Configure]),
     %% A model cannot configure the kernel; see beamai_display:error_for_model/1.
-    {error, Refusal#{details := Details#{configure => Configure, answer => nobody}}};
+    {error, Refusal#{details := Details#{configure => Configure, answer => nobody}}}.
+
 ask(Approve, Request, Memory, Scope) ->
     case given(Request) of
         {ok, Answer} -> answered(Answer, Request, Memory, Scope);

@@ -12,8 +12,9 @@
 -export_type([filter/0, name/0, call/0, result/0, next/0, handler/0]).
 
 -type name() :: binary() | atom().
-%% `join' is set by a filter whose calls may share a run; see {@link beamai_filters:batch/1}.
--type call() :: #{tool := binary(), args := map(), context := beamai_context:t(), join => beamai_join:join()}.
+%% `join' is set by a filter whose calls may share a run; see {@link beamai_filters:batch/1}. `reuse' says whether the call
+%% may have the result of an earlier one; see {@link beamai_filters:cache/1}.
+-type call() :: #{tool := binary(), args := map(), context := beamai_context:t(), join => beamai_join:join(), reuse => beamai_reuse:scope()}.
 -type result() :: {ok, term(), beamai_context:t()} | {error, term()}.
 -type next() :: fun((call()) -> result()).
 -type handler() :: fun((call(), next()) -> result()).

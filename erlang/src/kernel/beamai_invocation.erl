@@ -28,7 +28,7 @@ enter(Kernel, Plan, Args, Context) ->
 filtered(Kernel, #plan{filters = []} = Plan, Args, Context, Run) ->
     run(Kernel, Plan, Args, Context, Run);
 filtered(Kernel, #plan{filters = Filters, name = Name} = Plan, Args, Context, Run) ->
-    Call = #{tool => Name, args => Args, context => Context},
+    Call = #{tool => Name, args => Args, context => Context, reuse => beamai_reuse:scope(Kernel, Plan)},
     Core = fun(#{args := A, context := C}) -> run(Kernel, Plan, A, C, Run) end,
     beamai_filter:apply_all(Filters, Call, Core).
 
@@ -88,7 +88,7 @@ judge(Kernel, #plan{name = Name, requires_permission = Requires}, Args, Context)
     case beamai_env:to_judge(Kernel, Context) of
         {ok, Env} ->
             case beamai_env:judge(Env, Name, Requires) of
-                {ask, Request} -> beamai_approval:decide(Request, Args, Kernel, Context);
+                {ask, Request} -> beamai_approval:decide(Request#{<<"is_own">> => true}, Args, Kernel, Context);
                 Verdict -> Verdict
             end;
         {error, _} = Error ->

@@ -5,7 +5,7 @@
 
 -include("beamai_plan.hrl").
 
--export([normalise/1, explain/3, explain/4]).
+-export([normalise/1, explain/3, explain/4, is_allowed/3]).
 -export_type([t/0, rule/0, mode/0, normalised/0, normalised_rule/0, verdict/0]).
 
 -type mode() :: auto | allow | ask | deny.
@@ -127,6 +127,16 @@ explain(Kernel, Name, Args, Context) ->
         {{ok, _Plan}, {error, _} = Error} -> Error;
         {{error, _} = Error, _} -> Error
     end.
+
+%% @private Whether a call with these settings may run without asking. Not so if its arguments are invalid.
+-spec is_allowed(beamai_env:t(), #plan{}, Args :: term()) -> boolean().
+is_allowed(Env, #plan{name = Name} = Plan, Args) when is_map(Args) ->
+    case explained(Name, reply(Env, Plan, Args)) of
+        #{verdict := allow} -> true;
+        _ -> false
+    end;
+is_allowed(_Env, _Plan, _Args) ->
+    false.
 
 reply(Env, #plan{runs = #native{name = Name, dialect = Dialect}}, Args) ->
     Call = #{tool => Name, dialect => Dialect, args => Args},

@@ -10,7 +10,7 @@
 -export([parse_text_now/3, parse_text/3, stream_new/1, stream_feed_now/3, stream_feed/3, stream_end/2]).
 -export([system_prompt/1, format_result/1, format_error/1]).
 -export([json_decode_now/1, json_decode/1, json_encode_now/1, json_encode/1, front_matter/1]).
--export([check_arguments/2, nearest/2]).
+-export([check_arguments/2, nearest/2, in_question/1]).
 -export([priv_file/1, loaded/0]).
 -export_type([env/0, job/0, reply/0, stream/0]).
 
@@ -20,7 +20,7 @@
 -nifs([parse_text_now/3, parse_text/3, stream_new/1, stream_feed_now/3, stream_feed/3, stream_end/2]).
 -nifs([system_prompt/1, format_result/1, format_error/1]).
 -nifs([json_decode_now/1, json_decode/1, json_encode_now/1, json_encode/1, front_matter/1]).
--nifs([check_arguments/2, nearest/2]).
+-nifs([check_arguments/2, nearest/2, in_question/1]).
 
 %% ETF, encoded by {@link beamai_env}.
 -type env() :: binary().
@@ -214,3 +214,8 @@ check_arguments(_Parameters, _Request) -> ?NOT_LOADED.
 %% same order, regardless of case, and names of the same words in another order. None for names of over 256 bytes.
 -spec nearest(Wrong :: binary(), Names :: [binary()]) -> [binary()].
 nearest(_Wrong, _Names) -> ?NOT_LOADED.
+
+%% @doc Arguments, as UTF-8 text, on the line of an approval prompt: what a reader would not see is escaped, and a long text
+%% is cut after 4,000 characters, with its size.
+-spec in_question(binary()) -> binary().
+in_question(_Text) -> ?NOT_LOADED.

@@ -76,11 +76,11 @@ impl CallTool {
         let server = pool::lease(cx, self.server)?;
         let params = CallToolRequestParams::new(self.tool.clone()).with_arguments(self.arguments);
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-        let title = server.plan.title();
+        let (title, secrets) = (server.plan.title(), server.plan.secrets());
         let renewals = server.renewals();
         match server.request(cx, request, cx.progress.clone())? {
             Ok(ServerResult::CallToolResult(result)) => {
-                let ended = outcome::result(&title, result, cx.limits.content_bytes);
+                let ended = outcome::result(&title, result, cx.limits.content_bytes, &secrets);
                 match ended {
                     // Some servers report this for tools that have been removed.
                     Err(error) if server.has_new_tools() && !has(&server, cx, &self.tool) => {
@@ -92,11 +92,13 @@ impl CallTool {
             Ok(_) => {
                 let message = format!(
                     "{title} responded to the call of {:?} with something that is not a tool result",
-                    self.tool
+                    secrets.hide(&self.tool)
                 );
                 Err(ToolError::new(Reason::McpServer, message))
             }
-            Err(error) => Err(outcome::refused(&title, &self.tool, &error, has(&server, cx, &self.tool))),
+            Err(error) => {
+                Err(outcome::refused(&title, &secrets.hide(&self.tool), &error, has(&server, cx, &self.tool)))
+            }
         }
     }
 }

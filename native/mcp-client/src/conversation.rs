@@ -4,6 +4,7 @@ use super::diagnostics::ConversationDiagnostics;
 use super::http::{HttpFailure, HttpTransport, RemoteServer, failure_of};
 use super::listener::NotificationHandler;
 use super::plan::{Launch, Route};
+use super::secrets::Secrets;
 use super::server::{ConnectedPeer, ConnectionPhase, McpServer};
 use super::stdio::{self, McpServerProcess, StdioTransport};
 use beamai_base::{Reason, ToolError};
@@ -48,7 +49,7 @@ impl McpServer {
     }
 
     async fn converse(&self, lifecycle: ClientLifecycleMode) -> Result<ToolError, StartRefused> {
-        let diagnostics = Arc::new(ConversationDiagnostics::default());
+        let diagnostics = Arc::new(ConversationDiagnostics::without(self.plan.secrets()));
         *lock(&self.diagnostics) = Arc::clone(&diagnostics);
         let (end, problem) = match &self.plan.route {
             Route::Stdio(launch) => match self.converse_with_process(launch, &diagnostics, lifecycle).await {
@@ -89,7 +90,7 @@ impl McpServer {
         let connecting = self.plan.start_timeout().min(CONNECTING);
         let http = HttpTransport::with(remote, connecting, diagnostics, &self.calls);
         let problem = self.run_conversation(http, lifecycle).await;
-        (remote.hide_in(self.end_reason(diagnostics, problem.as_ref())), problem)
+        (remote.secrets.hide_in(self.end_reason(diagnostics, problem.as_ref())), problem)
     }
 
     /// Runs a conversation until it ends; returns the error if it could not be started.
@@ -111,7 +112,7 @@ impl McpServer {
                 self.accept_calls(service).await;
                 None
             }
-            Ok(Err(error)) => Some(StartProblem::of(error)),
+            Ok(Err(error)) => Some(StartProblem::of(error, &self.plan.secrets())),
             Err(_) => Some(StartProblem::Told(self.no_response())),
         }
     }
@@ -219,9 +220,10 @@ enum StartProblem {
 }
 
 impl StartProblem {
-    fn of(error: ClientInitializeError) -> Self {
+    fn of(error: ClientInitializeError, secrets: &Secrets) -> Self {
         match error {
             ClientInitializeError::JsonRpcError(error) => {
+                let error = secrets.hide_in_data(error);
                 Self::Refused(format!("it responded to the first request with an error: {error}"))
             }
             ClientInitializeError::TransportError { error, .. } => {

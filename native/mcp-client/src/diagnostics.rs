@@ -1,5 +1,6 @@
 //! Diagnostics of a conversation with a server. They are bounded, whatever the server sends.
 
+use crate::secrets::Secrets;
 use beamai_servers::lock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -16,9 +17,10 @@ const MOST_UNREAD: usize = 1_000;
 /// Maximum bytes of stderr that are kept.
 const STDERR_TAIL: usize = 2 << 10;
 
-/// Diagnostics that explain the end of a conversation.
+/// Diagnostics that explain the end of a conversation, without its secrets.
 #[derive(Default)]
 pub(super) struct ConversationDiagnostics {
+    pub(super) secrets: Secrets,
     fault: Mutex<Option<String>>,
     noise: Mutex<StrayOutput>,
     stderr_tail: Mutex<Vec<u8>>,
@@ -37,6 +39,11 @@ struct StrayOutput {
 }
 
 impl ConversationDiagnostics {
+    /// Diagnostics that do not show these secrets.
+    pub(super) fn without(secrets: Secrets) -> Self {
+        Self { secrets, ..Self::default() }
+    }
+
     /// Why the conversation ended, if that was the server's fault.
     pub(super) fn fault(&self) -> Option<String> {
         lock(&self.fault).clone()
@@ -54,14 +61,14 @@ impl ConversationDiagnostics {
     }
 
     /// Ends the conversation with this reason, if it has none yet.
-    pub(super) fn give_up(&self, why: String) {
-        lock(&self.fault).get_or_insert(why);
+    pub(super) fn give_up(&self, why: &str) {
+        lock(&self.fault).get_or_insert(self.secrets.hide(why));
         self.given_up.notify_one();
     }
 
     /// The same for a message that is too long.
     pub(super) fn give_up_too_long<T>(&self) -> Option<T> {
-        self.give_up(format!("it sent a message of more than {LONGEST} bytes"));
+        self.give_up(&format!("it sent a message of more than {LONGEST} bytes"));
         None
     }
 
@@ -73,8 +80,8 @@ impl ConversationDiagnostics {
     }
 
     /// Records a transient error.
-    pub(super) fn note_trouble(&self, what: String) {
-        *lock(&self.trouble) = Some(what);
+    pub(super) fn note_trouble(&self, what: &str) {
+        *lock(&self.trouble) = Some(self.secrets.hide(what));
     }
 
     /// The last transient error.
@@ -109,7 +116,7 @@ impl ConversationDiagnostics {
     /// Gives up if too many messages are unread.
     pub(super) fn check_unread(&self) -> Option<()> {
         if self.unread.load(Ordering::Relaxed) > MOST_UNREAD {
-            self.give_up(format!("it has not read {MOST_UNREAD} messages"));
+            self.give_up(&format!("it has not read {MOST_UNREAD} messages"));
             return None;
         }
         Some(())
@@ -122,17 +129,18 @@ impl ConversationDiagnostics {
             return Some(());
         }
         if memchr::memmem::find(line, b"\"jsonrpc\"").is_some() {
-            self.give_up(format!("it sent an invalid message: {error}"));
+            self.give_up(&format!("it sent an invalid message: {error}"));
             return None;
         }
         let mut noise = lock(&self.noise);
         if noise.lines == 0 {
-            noise.first = String::from_utf8_lossy(line).trim_end().chars().take(80).collect();
+            let first = self.secrets.hide(&String::from_utf8_lossy(line));
+            noise.first = first.trim_end().chars().take(80).collect();
         }
         noise.lines += 1;
         if noise.lines > MOST_NOISE {
             let first = &noise.first;
-            self.give_up(format!(
+            self.give_up(&format!(
                 "it wrote {MOST_NOISE} lines that are not messages, the first of them {first:?}"
             ));
             return None;
@@ -148,6 +156,28 @@ impl ConversationDiagnostics {
             words.extend_from_slice(&chunk[..count]);
             let surplus = words.len().saturating_sub(STDERR_TAIL);
             words.drain(..surplus);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_server_writes_shows_no_secrets() {
+        let secrets = Secrets::of(std::iter::once("T0KEN-of-many-parts"));
+        let error = serde_json::from_str::<u8>("x").unwrap_err();
+        for before in [0, 60, 70, 79] {
+            let diagnostics = ConversationDiagnostics::without(secrets.clone());
+            let line = format!("{}T0KEN-of-many-parts", "x".repeat(before));
+            while diagnostics.take_noise(line.as_bytes(), &error).is_some() {}
+            diagnostics.note_trouble(&line);
+            let said = [diagnostics.noise(), diagnostics.fault(), diagnostics.trouble()];
+            assert!(
+                said.iter().all(|said| said.as_ref().is_some_and(|said| !said.contains("T0"))),
+                "{said:?}"
+            );
         }
     }
 }

@@ -36,6 +36,7 @@ mod outcome;
 mod plan;
 mod pool;
 mod schema;
+mod secrets;
 mod server;
 mod settings;
 mod stdio;

@@ -59,7 +59,7 @@ pub(super) fn tools(server: &McpServer, cx: &CallContext) -> Result<Vec<Tool>> {
 /// `mcp_server` for ambiguous names, and for schemas that are too large.
 pub(super) fn described(plan: &ConnectionPlan, info: &ServerPeerInfo, tools: &[Tool]) -> Result<Value> {
     let server = &plan.identity.spec.name;
-    let names = name::full(server, tools.iter().map(|tool| &*tool.name))?;
+    let names = name::full(server, tools.iter().map(|tool| &*tool.name), &plan.secrets())?;
     let all = names.iter().zip(tools).map(|(name, tool)| listed(plan, name, tool));
     let instructions: Option<String> =
         info.instructions.as_ref().map(|text| text.chars().take(LONGEST_TEXT).collect());
@@ -82,7 +82,7 @@ fn listed(plan: &ConnectionPlan, name: &str, tool: &Tool) -> Result<Value> {
             let message = format!(
                 "{} describes its tool {:?} with a schema of more than {LONGEST_SCHEMA} bytes or {DEEPEST_SCHEMA} levels",
                 plan.title(),
-                tool.name
+                plan.secrets().hide(&tool.name)
             );
             return Err(ToolError::new(Reason::McpServer, message));
         }

@@ -1,5 +1,6 @@
 //! Names of a server's tools that all providers accept.
 
+use crate::secrets::Secrets;
 use beamai_base::{Reason, Result, ToolError};
 use std::collections::BTreeMap;
 
@@ -11,7 +12,11 @@ const LONGEST: usize = 64;
 ///
 /// # Errors
 /// `mcp_server` if two tools would get the same name, or one has none.
-pub(super) fn full<'a>(server: &str, tools: impl Iterator<Item = &'a str>) -> Result<Vec<String>> {
+pub(super) fn full<'a>(
+    server: &str,
+    tools: impl Iterator<Item = &'a str>,
+    secrets: &Secrets,
+) -> Result<Vec<String>> {
     let mut taken: BTreeMap<String, &str> = BTreeMap::new();
     let mut names = Vec::new();
     for tool in tools {
@@ -20,10 +25,7 @@ pub(super) fn full<'a>(server: &str, tools: impl Iterator<Item = &'a str>) -> Re
             return Err(refused(server, "a tool without a name"));
         }
         if let Some(other) = taken.insert(name.clone(), tool) {
-            return Err(refused(
-                server,
-                &format!("two tools, {other:?} and {tool:?}, that would both be named {name}"),
-            ));
+            return Err(refused(server, &ambiguous(server, &secrets.hide(other), &secrets.hide(tool))));
         }
         names.push(name);
     }
@@ -35,6 +37,11 @@ fn refused(server: &str, what: &str) -> ToolError {
         Reason::McpServer,
         format!("the MCP server {server} has {what}; its tools cannot be told apart"),
     )
+}
+
+/// Two tools with the same name. The name is made of what is shown of them: it may be cut.
+fn ambiguous(server: &str, one: &str, other: &str) -> String {
+    format!("two tools, {one:?} and {other:?}, that would both be named {}", of_tool(server, other))
 }
 
 fn of_tool(server: &str, tool: &str) -> String {
@@ -55,7 +62,9 @@ mod tests {
     #[test]
     fn names_are_what_every_provider_takes() {
         let long = "x".repeat(80);
-        let names = full("files", ["read_text", "admin.tools/list", "größe", &long].into_iter()).unwrap();
+        let names =
+            full("files", ["read_text", "admin.tools/list", "größe", &long].into_iter(), &Secrets::default())
+                .unwrap();
         assert_eq!(
             names[..3],
             ["mcp__files__read_text", "mcp__files__admin_tools_list", "mcp__files__gr__e"]
@@ -67,11 +76,19 @@ mod tests {
 
     #[test]
     fn tools_that_would_have_the_same_name_are_refused_by_name() {
-        let error = full("s", ["a.b", "c", "a/b"].into_iter()).unwrap_err();
+        let error = full("s", ["a.b", "c", "a/b"].into_iter(), &Secrets::default()).unwrap_err();
         for part in ["\"a.b\"", "\"a/b\"", "mcp__s__a_b"] {
             assert!(error.message.contains(part), "{error}");
         }
-        assert!(full("s", ["a", "a"].into_iter()).is_err());
-        assert!(full("s", std::iter::once("")).is_err());
+        assert!(full("s", ["a", "a"].into_iter(), &Secrets::default()).is_err());
+        assert!(full("s", std::iter::once(""), &Secrets::default()).is_err());
+    }
+
+    #[test]
+    fn the_names_of_tools_show_no_secrets() {
+        let secrets = Secrets::of(std::iter::once("T0KEN-of-many-parts"));
+        let long = format!("{}T0KEN-of-many-parts", "x".repeat(40));
+        let error = full("s", [&*long, &long].into_iter(), &secrets).unwrap_err();
+        assert!(error.message.contains("***") && !error.message.contains("T0"), "{error}");
     }
 }

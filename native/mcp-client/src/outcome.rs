@@ -1,5 +1,6 @@
 //! Converts a server's result and its errors for the host.
 
+use crate::secrets::Secrets;
 use beamai_base::json::parse_bounded;
 use beamai_base::{Reason, ToolError};
 use rmcp::model::{CallToolResult, ContentBlock, ErrorCode, ErrorData};
@@ -13,11 +14,16 @@ const LONGEST_ERROR: usize = 16 << 10;
 ///
 /// # Errors
 /// `tool_failed` if the tool reports an error.
-pub(super) fn result(server: &str, result: CallToolResult, most_text: usize) -> Result<Value, ToolError> {
+pub(super) fn result(
+    server: &str,
+    result: CallToolResult,
+    most_text: usize,
+    secrets: &Secrets,
+) -> Result<Value, ToolError> {
     let texts: Vec<&str> = result.content.iter().filter_map(text_of).collect();
     let text = texts.join("\n");
     if result.is_error == Some(true) {
-        return Err(failed(server, &text, &result));
+        return Err(secrets.hide_in(failed(server, &secrets.hide(&text), &result)));
     }
     let mut out = Map::new();
     let says_nothing_new = match &result.structured_content {
@@ -135,7 +141,7 @@ mod tests {
     use super::*;
 
     fn of(written: Value) -> Result<Value, ToolError> {
-        result("the server", serde_json::from_value(written).unwrap(), 10)
+        result("the server", serde_json::from_value(written).unwrap(), 10, &Secrets::default())
     }
 
     #[test]
@@ -169,6 +175,22 @@ mod tests {
         assert_eq!((error.reason, &*error.message), (Reason::ToolFailed, "disk full"));
         let silent = of(json!({"content": [], "isError": true})).unwrap_err();
         assert!(silent.message.contains("gives no reason"));
+    }
+
+    #[test]
+    fn the_error_of_a_tool_shows_no_secrets() {
+        let secret = "T0KEN-of-many-parts";
+        let secrets = Secrets::of(std::iter::once(secret));
+        for before in [0, LONGEST_ERROR - 10] {
+            let text = format!("{}{secret}{}", "x".repeat(before), "y".repeat(50));
+            let written = json!({"isError": true, "structuredContent": {secret: secret}, "content": [
+                {"type": "text", "text": text}, {"type": "resource_link", "uri": secret, "name": "x"}
+            ]});
+            let error =
+                result("the server", serde_json::from_value(written).unwrap(), 10, &secrets).unwrap_err();
+            let said = error.to_value().to_string();
+            assert!(said.contains("***") && !said.contains("T0"), "{said}");
+        }
     }
 
     #[test]

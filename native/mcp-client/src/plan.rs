@@ -1,6 +1,7 @@
 //! Chooses a server and how to reach it.
 
 use super::http::RemoteServer;
+use super::secrets::Secrets;
 use super::settings::{McpServerSettings, StdioSettings, TransportSettings};
 use beamai_base::{Reason, Result, ToolError};
 use beamai_isolation::SandboxSettings;
@@ -10,7 +11,6 @@ use beamai_servers::program;
 use beamai_servers::{ServerIdentity, ServerView};
 use beamai_tool::CallContext;
 use beamai_workspace::Workspace;
-use rmcp::model::ErrorData;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -69,15 +69,11 @@ impl ConnectionPlan {
         }
     }
 
-    /// An error of the server with secrets redacted.
-    pub(super) fn hidden(&self, error: ErrorData) -> ErrorData {
+    /// What a remote server gets from the host, and messages must not show.
+    pub(super) fn secrets(&self) -> Secrets {
         match &self.route {
-            Route::Stdio(_) => error,
-            Route::Http(remote) => {
-                let mut data = error.data;
-                data.iter_mut().for_each(|data| remote.hide_in_value(data));
-                ErrorData { message: remote.hide(&error.message).into(), data, ..error }
-            }
+            Route::Stdio(_) => Secrets::default(),
+            Route::Http(remote) => remote.secrets.clone(),
         }
     }
 

@@ -224,7 +224,7 @@ impl McpServer {
         let answer = wait_for(cx, &events).inspect_err(|_| abandoned.notify_one())?;
         match answer {
             Some(Ok(result)) => Ok(Ok(result)),
-            Some(Err(ServiceError::McpError(error))) => Ok(Err(self.plan.hidden(error))),
+            Some(Err(ServiceError::McpError(error))) => Ok(Err(self.plan.secrets().hide_in_data(error))),
             Some(Err(ServiceError::InputRequiredRoundsExceeded { max_rounds })) => {
                 let message = format!("{} asks for more input after {max_rounds} answers", self.plan.title());
                 Err(ToolError::new(Reason::McpServer, message))
@@ -249,10 +249,7 @@ impl McpServer {
             ServiceError::TransportSend(error) => match failure_of(&*error.error) {
                 Some(failure) => Some(remote.told(failure)),
                 None => {
-                    diagnostics.give_up(format!(
-                        "a new session cannot be started: {}",
-                        remote.hide(&error.to_string())
-                    ));
+                    diagnostics.give_up(&format!("a new session cannot be started: {error}"));
                     None
                 }
             },

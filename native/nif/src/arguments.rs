@@ -14,3 +14,9 @@ fn check_arguments<'a>(env: Env<'a>, parameters: Binary<'a>, request: Binary<'a>
 fn nearest<'a>(wrong: Binary<'a>, names: Vec<Binary<'a>>) -> Vec<String> {
     beamai_wire::nearest(&wrong, &names.iter().map(|name| &**name).collect::<Vec<_>>())
 }
+
+/// Arguments, as text, on the line of an approval prompt.
+#[rustler::nif(schedule = "DirtyCpu")]
+fn in_question(text: &str) -> String {
+    beamai_wire::in_question(text)
+}

@@ -34,8 +34,8 @@ pub use lines::{LineEnding, LineStats, line_breaks};
 pub use placeholder::placeholders;
 pub use resemble::{NearLine, Resemblance, resemble};
 pub use shown::{
-    escaped, extent, indented, is_hidden, is_unseen, json, literal, name_in_sentence, one_line, printable,
-    visible,
+    escaped, extent, in_question, indented, is_hidden, is_unseen, json, literal, name_in_sentence, one_line,
+    printable, visible,
 };
 pub use sniff::{ContentKind, HEAD, sniff};
 pub use splice::{Splice, splice};

@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 /// Length in characters from which an approval prompt states the size of a text.
 const LONG: usize = 1_000;
+/// Maximum characters that an approval prompt shows of arguments.
+const MOST_SHOWN: usize = 4_000;
 
 /// Whether a terminal interprets the character, shows nothing for it, or reorders the text around it: control
 /// characters (C0, C1), line and paragraph separators, bidirectional controls, zero-width characters, tags. This is
@@ -124,6 +126,17 @@ pub fn extent(text: &str) -> String {
     match lines > 1 || characters >= LONG {
         true => format!(" ({lines} {noun}, {characters} characters)"),
         false => String::new(),
+    }
+}
+
+/// A text of any kind on the line of an approval prompt: what a reader would not see is escaped, and a long one is cut, with its size.
+#[must_use]
+pub fn in_question(text: &str) -> String {
+    let mut out = String::new();
+    text.chars().take(MOST_SHOWN).for_each(|character| push_escaped(&mut out, character, is_unseen));
+    match text.chars().nth(MOST_SHOWN) {
+        None => out + &extent(text),
+        Some(_) => out + "…" + &extent(text) + "; not all of it is shown",
     }
 }
 

@@ -4,9 +4,10 @@ use super::failure::HttpFailure;
 use super::remote::RemoteServer;
 use super::stream;
 use crate::diagnostics::{ConversationDiagnostics, LONGEST};
+use crate::secrets::Secrets;
 use beamai_base::json::parse_bounded;
 use beamai_base::{HostHint, Reason, ToolError};
-use beamai_net::{BodyEnd, Deadline, HttpExchange, advice};
+use beamai_net::{BodyEnd, Deadline, HttpExchange, ReceivedBody, advice};
 use hyper::http::StatusCode;
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_client::StreamableHttpPostResponse;
@@ -15,14 +16,15 @@ use std::time::Duration;
 
 /// Maximum size of an error body, in bytes.
 const LONGEST_ERROR: usize = 64 << 10;
-/// Characters of it that are shown.
-const SHOWN: usize = 300;
 /// Timeout for reading an error body.
 const ERROR_TIME: Duration = Duration::from_secs(10);
 
 /// The media type of a response, without parameters.
 pub(super) fn media_type(exchange: &HttpExchange) -> String {
-    let kind = exchange.header("content-type").unwrap_or_default();
+    without_parameters(&exchange.header("content-type").unwrap_or_default())
+}
+
+fn without_parameters(kind: &str) -> String {
     kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
@@ -47,20 +49,33 @@ pub(super) async fn taken(
     diagnostics: &Arc<ConversationDiagnostics>,
 ) -> Result<StreamableHttpPostResponse, HttpFailure> {
     let Some(id) = id_of(message) else { return Ok(StreamableHttpPostResponse::Accepted) };
-    let session = exchange.header("mcp-session-id");
+    let (session, secrets) = (exchange.header("mcp-session-id"), &diagnostics.secrets);
     match media_type(&exchange).as_str() {
         "text/event-stream" => {
             Ok(StreamableHttpPostResponse::Sse(stream::events(exchange, diagnostics)?, session))
         }
-        "application/json" => Ok(StreamableHttpPostResponse::Json(read(exchange, id).await?, session)),
-        other => Err(HttpFailure::answer(format!(
-            "it responded with the content type {other:?}, which is neither JSON nor an event stream; is this the \
-             address of an MCP server?"
-        ))),
+        "application/json" => {
+            Ok(StreamableHttpPostResponse::Json(read(exchange, id, secrets).await?, session))
+        }
+        _ => Err(other_type(&exchange, secrets)),
     }
 }
 
-async fn read(exchange: HttpExchange, id: &RequestId) -> Result<ServerJsonRpcMessage, HttpFailure> {
+fn other_type(exchange: &HttpExchange, secrets: &Secrets) -> HttpFailure {
+    // A secret in lower case could not be recognised.
+    let kind = secrets.excerpt(exchange.header("content-type").unwrap_or_default().as_bytes());
+    HttpFailure::answer(format!(
+        "it responded with the content type {:?}, which is neither JSON nor an event stream; is this the address of an \
+         MCP server?",
+        without_parameters(&kind)
+    ))
+}
+
+async fn read(
+    exchange: HttpExchange,
+    id: &RequestId,
+    secrets: &Secrets,
+) -> Result<ServerJsonRpcMessage, HttpFailure> {
     let body = exchange.receive(LONGEST, &Deadline::endless(&advice::MCP)).await.map_err(HttpFailure)?;
     match body.end {
         BodyEnd::Complete => {}
@@ -75,7 +90,7 @@ async fn read(exchange: HttpExchange, id: &RequestId) -> Result<ServerJsonRpcMes
     let message = parse_bounded(&body.bytes).map_err(|error| {
         HttpFailure::answer(format!(
             "it responded with something that is not a message: {error}: {:?}",
-            shown(&body.bytes)
+            secrets.excerpt(&body.bytes)
         ))
     })?;
     match &message {
@@ -83,7 +98,10 @@ async fn read(exchange: HttpExchange, id: &RequestId) -> Result<ServerJsonRpcMes
         JsonRpcMessage::Error(error) if error.id.as_ref().is_none_or(|of| is_same(of, id)) => {
             Ok(ServerJsonRpcMessage::error(error.error.clone(), Some(id.clone())))
         }
-        _ => Err(HttpFailure::answer(format!("it responded with another message: {:?}", shown(&body.bytes)))),
+        _ => Err(HttpFailure::answer(format!(
+            "it responded with another message: {:?}",
+            secrets.excerpt(&body.bytes)
+        ))),
     }
 }
 
@@ -93,9 +111,10 @@ fn is_same(one: &RequestId, other: &RequestId) -> bool {
 }
 
 /// The body of an error response, cut to a limit.
-pub(super) async fn error_body(exchange: HttpExchange) -> Vec<u8> {
+pub(super) async fn error_body(exchange: HttpExchange) -> ReceivedBody {
     let deadline = Deadline::lasting(ERROR_TIME, &advice::MCP);
-    exchange.receive(LONGEST_ERROR, &deadline).await.map(|body| body.bytes).unwrap_or_default()
+    let none = |_| ReceivedBody { bytes: Vec::new(), end: BodyEnd::Complete };
+    exchange.receive(LONGEST_ERROR, &deadline).await.unwrap_or_else(none)
 }
 
 /// The JSON-RPC error in a body, as a response to the message; and whether the body itself claims to be one.
@@ -120,7 +139,7 @@ pub(super) fn is_about_session(body: &[u8]) -> bool {
 /// The server denies access.
 pub(super) fn access_denied(exchange: &HttpExchange, remote: &RemoteServer) -> HttpFailure {
     let status = exchange.status;
-    let asked = exchange.header("www-authenticate").map(|text| shown(text.as_bytes()));
+    let asked = exchange.header("www-authenticate").map(|text| remote.secrets.excerpt(text.as_bytes()));
     let wants = asked.as_ref().map(|asked| format!(" ({asked})")).unwrap_or_default();
     let message = match (status, remote.has_credentials()) {
         (401, false) => format!("it requires authentication (HTTP 401){wants}"),
@@ -151,23 +170,28 @@ pub(super) fn sse_transport() -> HttpFailure {
 }
 
 /// The server responds with an error status, and perhaps a body.
-pub(super) fn status(status: u16, retry_after: Option<&str>, body: &[u8]) -> HttpFailure {
+pub(super) fn status(
+    status: u16,
+    retry_after: Option<&str>,
+    body: &ReceivedBody,
+    secrets: &Secrets,
+) -> HttpFailure {
     let name = StatusCode::from_u16(status).ok().and_then(|code| code.canonical_reason()).unwrap_or("");
-    let text = match shown(body) {
+    let said = match body.end {
+        BodyEnd::Complete => secrets.excerpt(&body.bytes),
+        _ => secrets.excerpt_of_beginning(&body.bytes),
+    };
+    let text = match said {
         text if text.is_empty() => String::new(),
         text => format!(": {text}"),
     };
     let advice = match (status, retry_after) {
         (404, _) => "; check the path of the url, which is often /mcp".to_owned(),
-        (_, Some(after)) => format!("; it says to try again after {after}"),
+        (_, Some(after)) => {
+            format!("; it says to try again after {}", secrets.excerpt(after.as_bytes()))
+        }
         _ => String::new(),
     };
     let message = format!("it responded with HTTP {status} {name}{text}{advice}");
     HttpFailure(ToolError::new(Reason::McpServer, message).with("status_code", status))
-}
-
-fn shown(body: &[u8]) -> String {
-    let text = String::from_utf8_lossy(body);
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    line.chars().take(SHOWN).collect()
 }

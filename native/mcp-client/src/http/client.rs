@@ -5,6 +5,7 @@ use super::failure::HttpFailure;
 use super::remote::RemoteServer;
 use super::stream::{self, EventStream};
 use crate::diagnostics::ConversationDiagnostics;
+use crate::secrets::Secrets;
 use beamai_base::{Reason, ToolError};
 use beamai_net::{Deadline, HttpExchange, OutgoingRequest, advice};
 use hyper::http::{HeaderName, HeaderValue};
@@ -12,7 +13,6 @@ use rmcp::model::ClientJsonRpcMessage;
 use rmcp::transport::streamable_http_client::{
     StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
 };
-use serde_json::json;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -76,9 +76,9 @@ impl HttpClient {
         let mut url = self.0.remote.url.clone();
         for _ in 0..=MOST_REDIRECTS {
             let exchange = self.ask_at(&url, method, sent, body).await?;
-            match redirect(&exchange, &url, method) {
+            match redirect(&exchange, &url, method, &self.0.remote.secrets) {
                 None => return Ok(exchange),
-                Some(to) => url = to.map_err(|failure| self.hidden(failure))?,
+                Some(to) => url = to?,
             }
         }
         Err(HttpFailure::answer(format!("it redirects more than {MOST_REDIRECTS} times")))
@@ -98,11 +98,17 @@ impl HttpClient {
         let (connecting, answering) =
             (Deadline::lasting(*connecting, &advice::MCP), Deadline::endless(&advice::MCP));
         let exchange = remote.transport.exchange_at_length(&request, &connecting, &answering).await;
-        exchange.map_err(|error| self.hidden(HttpFailure(error)))
+        exchange.map_err(HttpFailure)
     }
 
-    fn hidden(&self, failure: HttpFailure) -> HttpFailure {
-        HttpFailure(self.0.remote.hide_in(failure.0))
+    /// A failure without secrets, which the server may have repeated.
+    fn hidden(&self, refusal: Refusal) -> Refusal {
+        match refusal {
+            StreamableHttpError::Client(HttpFailure(error)) => {
+                HttpFailure(self.0.remote.secrets.hide_in(error)).into()
+            }
+            other => other,
+        }
     }
 
     async fn post(
@@ -143,25 +149,25 @@ impl HttpClient {
     ) -> Result<StreamableHttpPostResponse, Refusal> {
         let status = exchange.status;
         if matches!(status, 401 | 403) {
-            return Err(self.hidden(answer::access_denied(&exchange, &self.0.remote)).into());
+            return Err(answer::access_denied(&exchange, &self.0.remote).into());
         }
         let retry_after = exchange.header("retry-after");
         let body = answer::error_body(exchange).await;
-        if let Some((error, of_this)) = answer::protocol_error(&body, message)
+        if let Some((error, of_this)) = answer::protocol_error(&body.bytes, message)
             && (of_this || !has_session)
         {
             return Ok(StreamableHttpPostResponse::Json(error, None));
         }
-        if has_session && status == 400 && answer::is_about_session(&body) {
+        if has_session && status == 400 && answer::is_about_session(&body.bytes) {
             return Err(self.session_lost(message));
         }
         if answer::is_first(message) && (400..500).contains(&status) && self.is_sse_transport().await {
-            return Err(self.hidden(answer::sse_transport()).into());
+            return Err(answer::sse_transport().into());
         }
-        let failure = self.hidden(answer::status(status, retry_after.as_deref(), &body));
+        let failure = answer::status(status, retry_after.as_deref(), &body, &self.0.remote.secrets);
         if has_session && answer::id_of(message).is_some() && !matches!(status, 408 | 429 | 500..) {
             // A new conversation may succeed, whatever became of this session.
-            self.0.diagnostics.give_up(failure.to_string());
+            self.0.diagnostics.give_up(&failure.to_string());
         }
         Err(failure.into())
     }
@@ -200,7 +206,9 @@ impl HttpClient {
             // A retry would not help.
             status => {
                 if last_event.is_some() {
-                    self.0.diagnostics.note_trouble(format!("it does not resume the stream (HTTP {status})"));
+                    self.0
+                        .diagnostics
+                        .note_trouble(&format!("it does not resume the stream (HTTP {status})"));
                 }
                 Err(StreamableHttpError::ServerDoesNotSupportSse)
             }
@@ -209,13 +217,19 @@ impl HttpClient {
 }
 
 /// The target of a redirect. Credentials of a request must reach one server only, and a POST must stay a POST.
-fn redirect(exchange: &HttpExchange, from: &Url, method: &str) -> Option<Result<Url, HttpFailure>> {
+fn redirect(
+    exchange: &HttpExchange,
+    from: &Url,
+    method: &str,
+    secrets: &Secrets,
+) -> Option<Result<Url, HttpFailure>> {
     let status = exchange.status;
     if !matches!(status, 301 | 302 | 303 | 307 | 308) {
         return None;
     }
-    let to = exchange.header("location").and_then(|location| from.join(&location).ok());
-    let Some(to) = to else {
+    let location = exchange.header("location");
+    let to = location.as_ref().and_then(|location| from.join(location).ok());
+    let (Some(location), Some(to)) = (location, to) else {
         return Some(Err(HttpFailure::answer(format!(
             "it redirects (HTTP {status}) and does not say where to"
         ))));
@@ -223,15 +237,21 @@ fn redirect(exchange: &HttpExchange, from: &Url, method: &str) -> Option<Result<
     let is_same = to.origin() == from.origin() && (matches!(status, 307 | 308) || method == "GET");
     Some(match is_same {
         true => Ok(to),
-        false => Err(other_server(status, &to)),
+        false => Err(other_server(status, &target(&location, from, secrets))),
     })
 }
 
-fn other_server(status: u16, to: &Url) -> HttpFailure {
+/// The target of a redirect without secrets. Within a URL, they may be written in another way.
+fn target(location: &str, from: &Url, secrets: &Secrets) -> String {
+    let hidden = secrets.hide(location);
+    from.join(&hidden).map_or(hidden, String::from)
+}
+
+fn other_server(status: u16, to: &str) -> HttpFailure {
     let message = format!(
         "it redirects to {to} (HTTP {status}), which is not followed; give that as url if it is the server that you mean"
     );
-    HttpFailure(ToolError::new(Reason::McpServer, message).with("location", json!(to.as_str())))
+    HttpFailure(ToolError::new(Reason::McpServer, message).with("location", to))
 }
 
 impl StreamableHttpClient for HttpClient {
@@ -245,7 +265,7 @@ impl StreamableHttpClient for HttpClient {
         _: Option<String>,
         headers: Headers,
     ) -> Result<StreamableHttpPostResponse, Refusal> {
-        self.post(&message, session_id.as_deref(), &headers).await
+        self.post(&message, session_id.as_deref(), &headers).await.map_err(|refusal| self.hidden(refusal))
     }
 
     async fn get_stream(
@@ -258,9 +278,9 @@ impl StreamableHttpClient for HttpClient {
     ) -> Result<EventStream, Refusal> {
         let got = self.get(session_id.as_deref(), last_event_id.as_deref(), &headers).await;
         if let (Err(StreamableHttpError::Client(failure)), Some(_)) = (&got, &last_event_id) {
-            self.0.diagnostics.note_trouble(failure.to_string());
+            self.0.diagnostics.note_trouble(&failure.to_string());
         }
-        got
+        got.map_err(|refusal| self.hidden(refusal))
     }
 
     async fn delete_session(

@@ -1,19 +1,16 @@
 //! URL and headers of a remote server.
 
 use super::failure::HttpFailure;
-use crate::{plan, settings::HttpSettings};
+use crate::{plan, secrets::Secrets, settings::HttpSettings};
 use beamai_base::{Reason, Result, ToolError, domain::is_web};
 use beamai_net::{Transport, is_localhost};
 use beamai_port_tools::web::request::header;
-use serde_json::Value;
 use std::fmt;
 use url::{Host, Url};
 
 /// Headers that the protocol itself sets.
 const OF_PROTOCOL: [&str; 6] =
     ["accept", "content-type", "mcp-session-id", "mcp-protocol-version", "last-event-id", "mcp-method"];
-/// Minimum length of a secret: shorter texts would be replaced everywhere.
-const SHORTEST_SECRET: usize = 6;
 
 /// URL and headers of a remote server.
 #[derive(Clone)]
@@ -22,8 +19,8 @@ pub(crate) struct RemoteServer {
     pub(super) url: Url,
     pub(super) headers: Vec<(String, String)>,
     pub(super) transport: Transport,
-    /// Texts to redact in messages.
-    secrets: Vec<String>,
+    /// Texts that messages must not show.
+    pub(crate) secrets: Secrets,
 }
 
 impl fmt::Debug for RemoteServer {
@@ -74,34 +71,6 @@ impl RemoteServer {
     pub(super) fn has_credentials(&self) -> bool {
         self.headers.iter().any(|(name, _)| name == "authorization")
     }
-
-    /// Redacts secrets in a text from elsewhere, which may repeat them.
-    pub(crate) fn hide(&self, text: &str) -> String {
-        self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret, "***"))
-    }
-
-    /// The same for an error.
-    pub(crate) fn hide_in(&self, mut error: ToolError) -> ToolError {
-        error.message = self.hide(&error.message);
-        error.details.values_mut().for_each(|detail| self.hide_in_value(detail));
-        error
-    }
-
-    /// The same for all texts of a value.
-    pub(crate) fn hide_in_value(&self, value: &mut Value) {
-        match value {
-            Value::String(text) => *text = self.hide(text),
-            Value::Array(values) => values.iter_mut().for_each(|value| self.hide_in_value(value)),
-            Value::Object(fields) => {
-                fields.values_mut().for_each(|value| self.hide_in_value(value));
-                *fields = std::mem::take(fields)
-                    .into_iter()
-                    .map(|(name, value)| (self.hide(&name), value))
-                    .collect();
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        }
-    }
 }
 
 fn parsed(text: &str) -> Result<Url> {
@@ -150,18 +119,16 @@ fn shown(url: &Url) -> String {
     url[..url::Position::AfterPath].to_owned()
 }
 
-fn secrets(url: &Url, headers: &[(String, String)]) -> Vec<String> {
+fn secrets(url: &Url, headers: &[(String, String)]) -> Secrets {
     // Of a scheme and a token, only the token is secret.
     let words =
         headers.iter().flat_map(|(_, value)| std::iter::once(&**value).chain(value.split_whitespace()));
-    let pairs: Vec<_> = url.query_pairs().map(|(_, value)| value.into_owned()).collect();
-    let all = words.chain(url.query()).chain(pairs.iter().map(String::as_str));
-    let mut all: Vec<String> =
-        all.filter(|text| text.len() >= SHORTEST_SECRET && *text != "Bearer").map(str::to_owned).collect();
-    // Longer texts are replaced before their parts.
-    all.sort_by_key(|text| std::cmp::Reverse(text.len()));
-    all.dedup();
-    all
+    // Values of the query, as they are written there, and as they are meant.
+    let written =
+        url.query().into_iter().flat_map(|query| query.split('&')).filter_map(|pair| pair.split_once('='));
+    let meant: Vec<_> = url.query_pairs().map(|(_, value)| value.into_owned()).collect();
+    let values = written.map(|(_, value)| value).chain(meant.iter().map(String::as_str));
+    Secrets::of(words.chain(url.query()).chain(values).filter(|text| *text != "Bearer"))
 }
 
 fn wrong(message: impl Into<String>) -> ToolError {
@@ -171,7 +138,7 @@ fn wrong(message: impl Into<String>) -> ToolError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn remote(address: Value) -> Result<RemoteServer> {
         RemoteServer::of("x", &serde_json::from_value(address).unwrap())
@@ -224,7 +191,7 @@ mod tests {
         let remote = remote(json!({"url": url, "headers": {"authorization": "Bearer t0ken-t0ken"}})).unwrap();
         assert_eq!(remote.title(), "the MCP server x (https://a.example/mcp)");
         assert_eq!(format!("{remote:?}"), remote.title());
-        let echoed = "Bearer t0ken-t0ken; t0ken-t0ken; key=abc%2Fdefgh; abc/defgh; Bearer";
-        assert_eq!(remote.hide(echoed), "***; ***; ***; ***; Bearer");
+        let echoed = "Bearer t0ken-t0ken; t0ken-t0ken; key=abc%2Fdefgh; abc/defgh; abc%2Fdefgh; Bearer";
+        assert_eq!(remote.secrets.hide(echoed), "***; ***; ***; ***; ***; Bearer");
     }
 }

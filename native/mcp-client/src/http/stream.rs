@@ -29,6 +29,7 @@ pub(super) fn events(
     diagnostics: &Arc<ConversationDiagnostics>,
 ) -> Result<EventStream, HttpFailure> {
     if let Some(encoding) = exchange.header("content-encoding").filter(|encoding| encoding != "identity") {
+        let encoding = diagnostics.secrets.excerpt(encoding.as_bytes());
         return Err(HttpFailure::answer(format!(
             "it encodes its answer as {encoding:?}, which it was not asked for"
         )));
@@ -72,7 +73,7 @@ impl EventSource {
                     Err(EventTooLong) => return self.diagnostics.give_up_too_long(),
                 },
                 Err(why) => {
-                    self.diagnostics.note_trouble(format!("the connection broke: {why}"));
+                    self.diagnostics.note_trouble(&format!("the connection broke: {why}"));
                     return None;
                 }
             }

@@ -1,6 +1,7 @@
 //! Conversations over HTTP with servers that have a fixed response for each request.
 
 use crate::{
+    listing,
     plan::{ConnectionPlan, Route},
     server::McpServer,
     settings::McpServerSettings,
@@ -199,6 +200,84 @@ fn nor_is_one_in_an_error_of_the_protocol() {
         error.message.contains("*** may not") && !error.to_value().to_string().contains("t0ken"),
         "{error}"
     );
+}
+
+/// What answers of a server with this text in them are, where an error quotes them.
+fn quoted(mode: usize, id: &Value, text: &str) -> Vec<u8> {
+    let json = ("Content-Type", "application/json");
+    let other = json!({"jsonrpc": "2.0", "id": "other", "result": {"x": text}}).to_string();
+    let error = json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32000, "message": text}}).to_string();
+    match mode {
+        0 => answer("200 OK", &[json], format!("{{{text}").as_bytes()),
+        1 => answer("200 OK", &[json], other.as_bytes()),
+        2 => answer("200 OK", &[json], error.as_bytes()),
+        3 => answer("200 OK", &[("Content-Type", text)], b"x"),
+        4 => answer("200 OK", &[("Content-Type", "text/event-stream"), ("Content-Encoding", text)], b"x"),
+        5 => answer("200 OK", &[json, ("Content-Encoding", text)], b"x"),
+        6 => answer("401 Unauthorized", &[("WWW-Authenticate", text)], b""),
+        7 => answer("403 Forbidden", &[("WWW-Authenticate", text)], b""),
+        8 => answer("400 Bad Request", &[json], error.as_bytes()),
+        9 => answer("400 Bad Request", &[json], json!({"said": text}).to_string().as_bytes()),
+        10 => answer("500 Oops", &[], text.as_bytes()),
+        11 => answer("429 Slow Down", &[("Retry-After", text)], b""),
+        12 => redirect("307 Temporary Redirect", &format!("http://127.0.0.2:9/{text}")),
+        13 => redirect("307 Temporary Redirect", &format!("http://127.0.0.2:9/?{text}")),
+        14 => redirect("307 Temporary Redirect", &format!("http://{text}/")),
+        // Longer than what is read of it.
+        _ => answer("500 Oops", &[], format!("{}{text}", " ".repeat((64 << 10) - 30)).as_bytes()),
+    }
+}
+
+/// The error of a request whose answer [`quoted`] gives.
+fn quoting(mode: usize, repeated: impl Fn(&ReceivedRequest) -> String + Send + Sync + 'static) -> String {
+    let server = beamai_testserver::TestServer::raw(move |seen, stream| {
+        let asked: Value = serde_json::from_str(&seen.body).unwrap_or_default();
+        match &asked["method"] {
+            method if method == "tools/list" => {
+                stream.write_all(&quoted(mode, &asked["id"], &repeated(seen)))
+            }
+            _ => stream.write_all(&friendly(seen)),
+        }
+    });
+    let headers = json!({"authorization": "Bearer T0KEN/of+many\\\"parts-1234567890"});
+    let address = json!({"url": server.url("/mcp?tok=QUERY%2Fs3cret-abcdef&x=1"), "headers": headers});
+    let (cx, own) = (context(), McpServer::start(plan(address).unwrap()).unwrap());
+    own.ready(&cx).unwrap();
+    let error = listing::tools(&own, &cx).unwrap_err();
+    own.stop();
+    own.over(&cx).unwrap();
+    error.to_value().to_string()
+}
+
+/// Whether a text shows a part of a secret, in whatever case.
+fn shows(text: &str) -> bool {
+    let (text, secrets) =
+        (text.to_lowercase(), ["t0ken/of+many", "parts-1234567890", "query%2fs3cret-abcdef"]);
+    secrets.iter().any(|secret| {
+        secret.as_bytes().windows(5).any(|part| memchr::memmem::find(text.as_bytes(), part).is_some())
+    })
+}
+
+#[test]
+fn a_secret_is_hidden_wherever_an_answer_has_it() {
+    for mode in 0..=15 {
+        let said = quoting(mode, |seen| seen.header("authorization").unwrap().to_owned());
+        assert!(!shows(&said), "{mode}: {said}");
+        let said = quoting(mode, |seen| format!("{}.", seen.path.split_once('?').unwrap().1));
+        assert!(!shows(&said), "{mode}: {said}");
+        let said = quoting(mode, |seen| seen.path.split(['=', '&']).nth(1).unwrap().to_owned());
+        assert!(!shows(&said), "{mode}: {said}");
+    }
+}
+
+#[test]
+fn a_secret_is_hidden_before_its_text_is_cut() {
+    for (mode, before) in (0..=14).flat_map(|mode| [270, 280, 290, 298].map(|before| (mode, before))) {
+        let said = quoting(mode, move |seen| {
+            format!("{}{}", "x".repeat(before), &seen.header("authorization").unwrap()["Bearer ".len()..])
+        });
+        assert!(!shows(&said), "{mode}, {before}: {said}");
+    }
 }
 
 #[test]
