@@ -243,6 +243,51 @@ a_dead_caller_drops_the_connection(Form) ->
         beamai_test:eventually(fun() -> chat_server:open(Server) =:= 0 end)
     end).
 
+%% Texts are cut at 500 characters.
+an_error_shows_no_part_of_the_key_test_() ->
+    [
+        {lists:concat([Status, " ", Form]), fun() -> shows_no_part_of_the_key(Status, Form) end}
+     || Status <- [400, 401, 500], Form <- [text, message, object]
+    ].
+
+shows_no_part_of_the_key(Status, Form) ->
+    Key = <<"KQ7zX2mN9/L4vB8rT1wY6cD3fG5hJ0sA">>,
+    Answer = fun(#{body := #{<<"messages">> := [#{<<"content">> := Before}]}}) ->
+        Text = [binary:copy(<<"x">>, binary_to_integer(Before)), Key, binary:copy(<<"y">>, 500)],
+        {Status, [], body(Form, iolist_to_binary(Text))}
+    end,
+    with_server(Answer, fun(Server) ->
+        [
+            begin
+                Model = model(openai, Server, Secret#{max_retries => 0}),
+                {error, #{message := Message}} = beamai_chat:complete(Model, integer_to_binary(Before)),
+                ?assertEqual({Before, Message, nomatch}, {Before, Message, binary:match(Message, parts(Key))})
+            end
+         || Before <- [0 | lists:seq(440, 500, 6)],
+            Secret <- [#{api_key => Key}, #{headers => [{"Authorization", <<"Bearer ", Key/binary>>}]}, #{headers => [{"x-key", Key}]}]
+        ]
+    end).
+
+body(text, Text) -> Text;
+body(message, Text) -> beamai_json:text(#{error => #{message => Text}});
+body(object, Text) -> binary:replace(beamai_json:text(#{detail => Text}), <<"/">>, <<"\\/">>, [global]).
+
+parts(Key) -> [binary:part(Key, At, 6) || At <- lists:seq(0, byte_size(Key) - 6)].
+
+a_page_shows_no_part_of_the_key_test() ->
+    Key = <<"KQ7zX2mN9pL4vB8rT1wY6cD3fG5hJ0sA">>,
+    [
+        with_server([{stream, Pieces}], fun(Server) ->
+            {error, #{reason := invalid_response, message := Message}} =
+                beamai_chat:complete(model(openai_stream, Server, #{api_key => Key}), <<"Hi">>),
+            ?assertEqual({Message, nomatch}, {Message, binary:match(Message, parts(Key))})
+        end)
+     || Pieces <- [
+            [[<<"<html>">>, binary:copy(<<"x">>, 180), Key, <<"</html>">>]],
+            [[<<"<html>No ">>, binary:part(Key, 0, 20)], [binary:part(Key, 20, 12), <<"</html>">>]]
+        ]
+    ].
+
 tries_are_bounded_test() ->
     with_server(fun(_) -> {503, [], <<"down">>} end, fun(Server) ->
         Model = model(openai, Server, #{max_retries => 2}),

@@ -163,6 +163,32 @@ an_estimate_has_the_tools_in_it_and_a_count_of_null_is_none_test() ->
     {ok, #{usage := Usage}} = heard(anthropic, blocks([{#{type => text, text => <<"Yes">>}, []}], end_turn, [Null])),
     ?assertEqual(#{input_tokens => 1, output_tokens => 4, cached_tokens => 0}, Usage).
 
+what_is_no_count_is_estimated_test() ->
+    Asked = fun(Provider, Answer) -> {ok, #{usage := Usage}} = heard(Provider, whole(Answer), #{stream => false}), Usage end,
+    Openai = fun(Input, Output) ->
+        Asked(openai, #{
+            choices => [#{message => #{content => <<"Yes">>}, finish_reason => stop}],
+            usage => #{prompt_tokens => Input, completion_tokens => Output, cached_tokens => Input}
+        })
+    end,
+    Estimated = Openai(null, null),
+    ?assertMatch(#{estimated_tokens := _}, Estimated),
+    [
+        ?assertEqual({Bad, Estimated}, {Bad, Openai(Bad, Bad)})
+     || Bad <- [-600, 1.0e30, 0.4, 1000000000001, 18446744073709551615, <<"7">>, [7], #{}]
+    ],
+    Most = 1000000000000,
+    ?assertEqual(#{input_tokens => Most, output_tokens => 0, cached_tokens => 0}, Openai(Most, 0)),
+    Anthropic = Asked(anthropic, #{
+        content => [#{type => text, text => <<"Yes">>}], stop_reason => end_turn,
+        usage => #{input_tokens => -1, output_tokens => 1.0e30, cache_read_input_tokens => 1.0e30}
+    }),
+    Gemini = Asked(gemini, #{
+        candidates => [#{content => #{parts => [#{text => <<"Yes">>}]}, finishReason => <<"STOP">>}],
+        usageMetadata => #{promptTokenCount => -1, candidatesTokenCount => 1.0e30, thoughtsTokenCount => 1.0e30}
+    }),
+    [?assertEqual(Estimated, Usage) || Usage <- [Anthropic, Gemini]].
+
 a_reason_to_stop_is_kept_as_it_is_test() ->
     Stop = fun(Answer) -> {ok, #{stop := Reason}} = Answer, Reason end,
     Openai = fun(Reason) -> Stop(heard(openai, stream([choice(#{content => <<"Yes">>}, Reason)]))) end,

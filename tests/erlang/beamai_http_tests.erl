@@ -3,6 +3,9 @@
 
 -include_lib("eunit/include/eunit.hrl").
 
+%% A handler of the logger.
+-export([log/2]).
+
 model(Server, Options) ->
     beamai_chat:new(openai, maps:merge(#{base_url => chat_server:url(Server), model => <<"m">>, max_retries => 0}, Options)).
 
@@ -76,6 +79,149 @@ more_exchanges_than_places_are_answered_test_() ->
             [receive {late, Said} -> ?assertEqual(<<"late">>, Said) end || _ <- lists:seq(1, 80)]
         end)
     end}.
+
+%%% Servers that never pause
+
+%% What an exchange with such a server ends with, the milliseconds it took, and the longest mailbox meanwhile.
+flooded(Options, Run) ->
+    Server = chat_server:start([{endless, binary:copy(<<": ping\n">>, 1500)}]),
+    Request = maps:merge(
+        #{
+            url => chat_server:url(Server), headers => [], body => <<"{}">>,
+            connect_timeout => 1000, idle_timeout => 1000, timeout => infinity
+        },
+        Options
+    ),
+    put(most, 0),
+    Take = fun(_Piece, Acc) ->
+        timer:sleep(5),
+        {message_queue_len, Waiting} = process_info(self(), message_queue_len),
+        put(most, max(get(most), Waiting)),
+        Acc
+    end,
+    try timer:tc(fun() -> beamai_http:post(Request, Run, Take, none) end) of
+        {Us, Result} -> {Result, Us div 1000, get(most)}
+    after
+        chat_server:stop(Server)
+    end.
+
+a_server_that_never_pauses_is_ended_by_the_time_test() ->
+    {Result, Ms, Most} = flooded(#{timeout => 200}, none),
+    ?assertEqual({error, {timeout, total}}, Result),
+    ?assert(Ms < 1500),
+    ?assert(Most =< 3).
+
+a_server_that_never_pauses_is_ended_by_a_cancellation_test() ->
+    Run = beamai_runs:enter(flooded),
+    spawn_link(fun() -> timer:sleep(200), ok = beamai_kernel:cancel(flooded) end),
+    {Result, Ms, Most} = flooded(#{}, Run),
+    ?assertEqual({error, cancelled}, Result),
+    ?assert(beamai_runs:cancelled(Run)),
+    beamai_runs:leave(flooded, Run),
+    ?assert(Ms < 1500),
+    ?assert(Most =< 3).
+
+an_answer_that_is_read_slowly_is_whole_test() ->
+    Pieces = [integer_to_binary(N) || N <- lists:seq(1, 300)],
+    [
+        begin
+            Server = chat_server:start([{stream, Pieces}], #{keep => Keep}),
+            Request = #{
+                url => chat_server:url(Server), headers => [], body => <<"{}">>, reuse => Keep,
+                connect_timeout => 1000, idle_timeout => 1000, timeout => 20000
+            },
+            {ok, Read} = beamai_http:post(Request, none, fun(Piece, Acc) -> timer:sleep(2), [Acc, Piece] end, []),
+            ?assertEqual(iolist_to_binary(Pieces), iolist_to_binary(Read)),
+            chat_server:stop(Server)
+        end
+     || Keep <- [true, false]
+    ].
+
+%%% Logs
+
+-define(KEY, "the-secret-key-of-this-test").
+
+%% A logger handler: every event goes to the test.
+log(Event, #{config := Pid}) -> Pid ! {logged, Event}.
+
+logged(Fun) ->
+    ok = logger:add_handler(?MODULE, ?MODULE, #{config => self(), level => warning}),
+    {ok, #{level := Level}} = logger:get_handler_config(default),
+    ok = logger:set_handler_config(default, level, none),
+    try
+        _ = Fun(),
+        events()
+    after
+        ok = logger:set_handler_config(default, level, Level),
+        ok = logger:remove_handler(?MODULE)
+    end.
+
+events() ->
+    receive
+        {logged, Event} -> [Event | events()]
+    after 200 -> []
+    end.
+
+%% A server that sends these parts with pauses, whatever it is asked.
+in_parts(Parts) ->
+    {ok, Listening} = gen_tcp:listen(0, [binary, {active, false}, {nodelay, true}, {ip, {127, 0, 0, 1}}]),
+    {ok, Port} = inet:port(Listening),
+    spawn_link(fun() ->
+        {ok, Socket} = gen_tcp:accept(Listening),
+        {ok, _} = gen_tcp:recv(Socket, 0),
+        [begin ok = gen_tcp:send(Socket, Part), timer:sleep(20) end || Part <- Parts],
+        _ = gen_tcp:recv(Socket, 0, 300)
+    end),
+    url(Port).
+
+with_key(Url) ->
+    beamai_chat:new(openai, #{base_url => Url, model => <<"m">>, api_key => ?KEY, max_retries => 0, idle_timeout => 1000}).
+
+shown(Event) -> [io_lib:format("~p", [Event]), logger_formatter:format(Event, #{})].
+
+the_key_is_not_logged_with_bytes_that_nothing_expects_test() ->
+    Url = in_parts(["HTTP/1.1 204 No\r\n\r", "\n{}"]),
+    Events = logged(fun() -> beamai_chat:complete(with_key(Url), <<"Hi">>) end),
+    ?assertMatch([#{level := warning, msg := {string, "an HTTP connection got data" ++ _}, meta := #{pid := _, time := _}} | _], Events),
+    ?assertEqual(nomatch, string:find([shown(Event) || Event <- Events], ?KEY)).
+
+the_key_is_not_logged_with_a_crash_test() ->
+    Server = chat_server:start([silent]),
+    Caller = spawn(fun() -> beamai_chat:complete(with_key(chat_server:url(Server)), <<"Hi">>) end),
+    asked(Server, 1),
+    Events = logged(fun() ->
+        [sys:terminate(Pid, {broken, sys:get_state(Pid)}) || Pid <- handlers(), element(2, sys:get_state(Pid)) =/= undefined]
+    end),
+    exit(Caller, kill),
+    chat_server:stop(Server),
+    %% Of the process, its end, and its supervisor.
+    ?assert(length(Events) >= 3),
+    [?assertMatch(#{level := error, msg := {string, "the HTTP client failed" ++ _}}, Event) || Event <- Events],
+    ?assertEqual(nomatch, string:find([shown(Event) || Event <- Events], ?KEY)).
+
+handlers() ->
+    [
+        Pid
+     || Pid <- processes(),
+        {dictionary, Words} <- [process_info(Pid, dictionary)],
+        {'$initial_call', {httpc_handler, _, _}} <- Words
+    ].
+
+what_was_added_to_an_event_is_withheld_too_test() ->
+    %% As Elixir's logger does before.
+    Event = #{level => error, msg => {string, ?KEY}, meta => #{pid => self(), crash_reason => {?KEY, []}}},
+    ?assertEqual(ignore, beamai_http_log:withhold(Event, none)),
+    put('$initial_call', {httpc_handler, init, 1}),
+    #{level := error, meta := Meta} = Withheld = beamai_http_log:withhold(Event, none),
+    erase('$initial_call'),
+    ?assertEqual(#{pid => self()}, Meta),
+    ?assertEqual(nomatch, string:find(shown(Withheld), ?KEY)).
+
+what_others_log_passes_unchanged_test() ->
+    ok = beamai_http_log:protect(),
+    Report = #{label => {gen_server, terminate}, state => ?KEY},
+    Events = logged(fun() -> logger:error(Report, #{mine => 1}), logger:warning("~s", [?KEY]) end),
+    ?assertMatch([#{msg := {report, Report}, meta := #{mine := 1}}, #{msg := {"~s", [?KEY]}}], Events).
 
 %%% Proxies
 

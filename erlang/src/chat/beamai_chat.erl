@@ -95,7 +95,8 @@ provider(_Module, #{wire := beamai_chat_gemini}) -> <<"gcp.gemini">>;
 provider(Module, _State) -> atom_to_binary(Module).
 
 %% Budgets must also work for providers without token counts.
-counted({ok, #{usage := Usage, message := Message} = Reply}, Request, Price) ->
+counted({ok, #{usage := Said, message := Message} = Reply}, Request, Price) ->
+    Usage = maps:filter(fun is_count/2, Said),
     Estimates = #{
         input_tokens => fun() -> beamai_tokens:of_request(Request) end,
         output_tokens => fun() -> beamai_tokens:of_message(Message) end
@@ -105,6 +106,10 @@ counted({ok, #{usage := Usage, message := Message} = Reply}, Request, Price) ->
     {ok, Reply#{usage := beamai_cost:counted(Whole, Price)}};
 counted(Result, _Request, _Price) ->
     Result.
+
+%% A custom module may pass on whatever a server said.
+is_count(cost_nano, Cost) -> beamai_cost:is_cost(Cost);
+is_count(_Key, Count) -> beamai_tokens:count(Count, unknown) =/= unknown.
 
 marked(None) when map_size(None) =:= 0 -> None;
 marked(Missing) -> Missing#{estimated_tokens => lists:sum(maps:values(Missing))}.

@@ -19,6 +19,8 @@
 -record(answer, {
     wire :: module(),
     emit :: beamai_chat_model:emit(),
+    %% Gives what error messages must not show.
+    secrets :: fun(() -> [binary()]),
     %% Determined by the first byte: a server may send a whole answer although streaming was requested.
     form = unknown :: unknown | {whole, [binary()]} | {stream, beamai_sse:t()},
     state :: term()
@@ -45,8 +47,8 @@ complete(#{wire := Wire} = Options, Request) ->
     case {key(Options), beamai_chat_options:headers(Options), beamai_json:encode(body(Wire, Options, Request))} of
         {{ok, Key}, {ok, Headers}, {ok, Body}} ->
             Http = http(Wire, Options, Key, Headers, Body),
-            Secrets = [Key || is_binary(Key)] ++ [list_to_binary(Value) || {_, Value} <- Headers],
-            Try = fun() -> hidden(try_it(Wire, Http, Request), Secrets) end,
+            Secrets = fun() -> secrets(Key, Headers) end,
+            Try = fun() -> hidden(try_it(Wire, Http, Request, Secrets), Secrets) end,
             beamai_chat_retry:run(Options, Request, Try);
         {error, _, _} ->
             fault(authentication, "the function in api_key gave no key: printable text without spaces or line breaks");
@@ -68,20 +70,28 @@ http(Wire, Options, Key, Own, Body) ->
     Kept = maps:with([connect_timeout, idle_timeout, timeout, cacertfile, proxy, reuse], Options),
     Kept#{url => Wire:url(Options), headers => Own ++ Default, body => Body}.
 
-%% Removes the key from error messages of the server. Short values, such as a version, are not secret and may be
-%% ordinary words.
+%% The key, and the values of the host's headers. Short values, such as a version, are not secret and may be ordinary
+%% words.
+secrets(Key, Headers) ->
+    All = [Key || is_binary(Key)] ++ lists:append([header_secrets(Name, list_to_binary(Value)) || {Name, Value} <- Headers]),
+    lists:append([beamai_secret:spellings(Secret) || Secret <- All, byte_size(Secret) >= ?SECRET_BYTES]).
+
+%% Of a scheme and a token, the token alone is a secret, too.
+header_secrets("authorization", Value) -> [Value | tl(binary:split(Value, <<" ">>, [global]))];
+header_secrets(_Name, Value) -> [Value].
+
+%% Removes secrets from error messages of the server.
 hidden({error, #{message := Message} = Error}, Secrets) ->
-    Long = [Secret || Secret <- Secrets, byte_size(Secret) >= ?SECRET_BYTES],
-    {error, Error#{message := lists:foldl(fun(Secret, Text) -> beamai_secret:hide(Text, Secret) end, Message, Long)}};
+    {error, Error#{message := beamai_secret:hide(Message, Secrets())}};
 hidden(Result, _Secrets) ->
     Result.
 
-try_it(Wire, Http, #{emit := Emit, run := Run} = Request) ->
-    Answer = #answer{wire = Wire, emit = Emit, state = Wire:begin_stream()},
+try_it(Wire, Http, #{emit := Emit, run := Run} = Request, Secrets) ->
+    Answer = #answer{wire = Wire, emit = Emit, secrets = Secrets, state = Wire:begin_stream()},
     try
         case beamai_http:post(in_time(Http, Request), Run, fun piece/2, Answer) of
             {ok, Whole} -> finished(last_event(Whole));
-            {status, Status, Headers, Body} -> {error, status_error(Status, Headers, Body)};
+            {status, Status, Headers, Body} -> {error, status_error(Status, Headers, Body, Secrets)};
             {error, Error} -> {error, transport_error(Error)}
         end
     catch
@@ -108,7 +118,7 @@ piece(Piece, #answer{form = unknown} = Answer) ->
         <<>> -> Answer;
         <<239, 187, 191, Rest/binary>> -> piece(Rest, Answer);
         <<"{", _/binary>> = Begun -> Answer#answer{form = {whole, [Begun]}};
-        <<"<", _/binary>> = Page -> throw({?MODULE, no_answer(Page)});
+        <<"<", _/binary>> = Page -> throw({?MODULE, no_answer(Page, Answer)});
         Begun -> piece(Begun, Answer#answer{form = {stream, beamai_sse:new()}})
     end;
 piece(Piece, #answer{form = {whole, Pieces}} = Answer) ->
@@ -219,10 +229,9 @@ text(Key, Object) ->
 
 %%% Errors
 
-status_error(Status, Headers, Body) ->
-    Message = [
-        "the server answered ", integer_to_list(Status), ": ", beamai_error:show(said(Body), 500), later(Headers)
-    ],
+status_error(Status, Headers, Body, Secrets) ->
+    Said = beamai_secret:hide(said(Body), Secrets()),
+    Message = ["the server answered ", integer_to_list(Status), ": ", beamai_error:show(Said, 500), later(Headers)],
     Error = (problem(status_reason(Status, Body), Message))#{status => Status},
     case beamai_chat_retry:retry_after(Headers) of
         {ok, Delay} -> Error#{retry_after => Delay};
@@ -270,8 +279,10 @@ transport_error({timeout, total}) -> problem(timeout, "the answer took too long"
 transport_error({too_large, Bytes}) -> problem(too_large, ["the answer is larger than ", integer_to_list(Bytes), " bytes"]);
 transport_error(cancelled) -> problem(cancelled, "the run was cancelled").
 
-no_answer(Page) ->
-    problem(invalid_response, ["the server answered with a page of HTML, not as a chat model: ", beamai_error:show(Page, 200)]).
+%% This is the first piece of the page, and may end anywhere.
+no_answer(Page, #answer{secrets = Secrets}) ->
+    Said = beamai_secret:hide_in_beginning(Page, Secrets()),
+    problem(invalid_response, ["the server answered with a page of HTML, not as a chat model: ", beamai_error:show(Said, 200)]).
 
 problem(Reason, Message) ->
     #{reason => Reason, message => unicode:characters_to_binary(Message)}.
@@ -279,11 +290,11 @@ problem(Reason, Message) ->
 fault(Reason, Message) ->
     {error, problem(Reason, Message)}.
 
-%% @doc A count in an answer; `Default' if it is missing or null.
+%% @doc A count in an answer; `Default' if it is missing or no count.
 -spec count(binary(), term(), Default) -> non_neg_integer() | Default.
 count(Key, Object, Default) ->
     case Object of
-        #{Key := Count} when is_number(Count), Count >= 0 -> trunc(Count);
+        #{Key := Count} -> beamai_tokens:count(Count, Default);
         _ -> Default
     end.
 

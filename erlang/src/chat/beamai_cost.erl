@@ -5,13 +5,16 @@
 %% @hidden
 -module(beamai_cost).
 
--export([price/3, counted/2, amount/1]).
+-export([price/3, counted/2, is_cost/1, amount/1]).
 -export_type([price/0, prices/0]).
 
 %% `cached' is the price of input tokens read from the provider's cache; defaults to that of `input'.
 -type price() :: #{input := number(), output := number(), cached => number()}.
 %% By model name; `default' applies to all others, and to models without a name.
 -type prices() :: #{(Model :: binary()) | default => price()}.
+
+%% Costs must fit into the counters of a budget.
+-define(MOST, 1000000000000000000).
 
 %% @doc The price of a model. Raises `{bad_option, prices}' for a malformed table, or if the model is missing in it.
 -spec price(prices(), Name :: binary() | none, beamai_chat:provider() | module()) -> price().
@@ -52,7 +55,11 @@ counted(Usage, none) ->
 counted(#{input_tokens := Input, output_tokens := Output, cached_tokens := Cached} = Usage, #{input := In, output := Out} = Price) ->
     Read = min(Cached, Input),
     Sum = (Input - Read) * In + Read * maps:get(cached, Price, In) + Output * Out,
-    Usage#{cost_nano => round(Sum * 1000)}.
+    Usage#{cost_nano => min(?MOST, round(Sum * 1000))}.
+
+%% @doc Whether this is a cost of an answer, in billionths.
+-spec is_cost(term()) -> boolean().
+is_cost(Cost) -> is_integer(Cost) andalso Cost >= 0 andalso Cost =< ?MOST.
 
 %% @doc A cost in the currency of the table.
 -spec amount(Nano :: non_neg_integer()) -> float().

@@ -1,7 +1,8 @@
 %% @doc One HTTP exchange with OTP's client: a JSON request, and a response that is read whole or streamed.
 %%
 %% A separate process talks to the client, because an exchange must end when its caller dies: it monitors the caller and
-%% closes the connection. Cookies are not stored and redirects are not followed, because the headers contain a key. With
+%% closes the connection. It reads on only after the caller has taken what came before, so a server that never pauses
+%% fills no mailbox. Cookies are not stored and redirects are not followed, because the headers contain a key. With
 %% `reuse', connections are kept for later exchanges with the same server, proxy and certificates; if a kept connection
 %% turns out to be closed, the request is sent once more over a new one. Servers are verified with the system's
 %% certificates.
@@ -75,8 +76,16 @@ now_ms() -> erlang:monotonic_time(millisecond).
 
 %%% The caller
 
-wait(#{tag := Tag, pid := Pid, monitor := Monitor, run := Run} = Wait, Fun, Acc) ->
-    {Left, Kind} = patience(Wait),
+%% The cancellation and the time come first: while the server does not pause, the mailbox is never empty.
+wait(#{run := Run} = Wait, Fun, Acc) ->
+    case beamai_runs:cancelled(Run) of
+        true -> {error, cancelled};
+        false -> wait(patience(Wait), Wait, Fun, Acc)
+    end.
+
+wait({0, total}, _Wait, _Fun, _Acc) ->
+    {error, {timeout, total}};
+wait({Left, Kind}, #{tag := Tag, pid := Pid, monitor := Monitor, run := Run} = Wait, Fun, Acc) ->
     receive
         {Tag, {piece, Piece}} -> piece(Piece, Wait, Fun, Acc);
         {Tag, done} -> {ok, Acc};
@@ -90,10 +99,14 @@ wait(#{tag := Tag, pid := Pid, monitor := Monitor, run := Run} = Wait, Fun, Acc)
     after Left -> {error, {timeout, Kind}}
     end.
 
-piece(Piece, #{bytes := Bytes} = Wait, Fun, Acc) ->
+piece(Piece, #{bytes := Bytes, pid := Pid, tag := Tag} = Wait, Fun, Acc) ->
     case Bytes + byte_size(Piece) of
-        Total when Total > ?MAX_BYTES -> {error, {too_large, ?MAX_BYTES}};
-        Total -> wait(Wait#{bytes := Total}, Fun, Fun(Piece, Acc))
+        Total when Total > ?MAX_BYTES ->
+            {error, {too_large, ?MAX_BYTES}};
+        Total ->
+            After = Fun(Piece, Acc),
+            Pid ! {Tag, next},
+            wait(Wait#{bytes := Total}, Fun, After)
     end.
 
 patience(#{idle := Idle, until := infinity}) -> {Idle, idle};
@@ -112,6 +125,8 @@ flush(Tag) ->
 %%% The process that talks to the client
 
 exchange(Caller, Tag, Request) ->
+    %% The headers contain the key.
+    _ = process_flag(sensitive, true),
     Watch = erlang:monitor(process, Caller),
     For = for(Request),
     case profile(Request, For) of
@@ -154,7 +169,7 @@ send(#{url := Url, headers := Headers, body := Body} = Request, Profile) ->
         {connect_timeout, maps:get(connect_timeout, Request)}
         | proxy_auth(Request) ++ tls(Request)
     ],
-    Options = [{sync, false}, {stream, self}, {body_format, binary}],
+    Options = [{sync, false}, {stream, {self, once}}, {body_format, binary}],
     try
         Content = {binary_to_list(Url), Close ++ Headers, "application/json", Body},
         httpc:request(post, Content, Http, Options, Profile)
@@ -184,11 +199,15 @@ trusted(_Request) -> [{cacerts, public_key:cacerts_get()}].
 relay(Id, #{tag := Tag, watch := Watch, caller := Caller, profile := Profile} = Exchange) ->
     Begun = Exchange#{again := false},
     receive
-        {http, {Id, stream_start, _Headers}} ->
-            relay(Id, Begun);
+        {http, {Id, stream_start, _Headers, Handler}} ->
+            ok = httpc:stream_next(Handler),
+            relay(Id, Begun#{handler => Handler});
         {http, {Id, stream, Piece}} ->
             Tag ! {Tag, {piece, Piece}},
             relay(Id, Begun);
+        {Tag, next} ->
+            ok = httpc:stream_next(maps:get(handler, Exchange)),
+            relay(Id, Exchange);
         {http, {Id, stream_end, _Headers}} ->
             Tag ! {Tag, done};
         {http, {Id, {{_Version, 200, _Phrase}, _Headers, Body}}} ->
@@ -242,4 +261,4 @@ connection(Text) ->
 client() ->
     {ok, _} = application:ensure_all_started(ssl),
     {ok, _} = application:ensure_all_started(inets),
-    ok.
+    beamai_http_log:protect().

@@ -1,13 +1,21 @@
-%% @doc Estimates token counts that a provider does not return: about four bytes of text per token.
+%% @doc Checks token counts of a provider, and estimates those that it does not return: about four bytes of text per
+%% token.
 %% @hidden
 -module(beamai_tokens).
 
--export([of_request/1, of_tools/1, of_message/1, of_messages/1, of_text/1]).
+-export([count/2, of_request/1, of_tools/1, of_message/1, of_messages/1, of_text/1]).
 
 %% The usual cost of an image, as the equivalent number of bytes of text.
 -define(IMAGE, 6000).
 %% Overhead of a message or call, in bytes.
 -define(FRAME, 16).
+-define(MOST, 1000000000000).
+
+%% @doc What a provider said, if it is a count; otherwise `Default'. Numbers that no answer can have are none: they would
+%% overflow the counters of a budget, or never use it up.
+-spec count(Said :: term(), Default) -> non_neg_integer() | Default.
+count(Said, _Default) when is_integer(Said), Said >= 0, Said =< ?MOST -> Said;
+count(_Said, Default) -> Default.
 
 %% @doc A whole request: system prompt, schemas of the tools, and messages.
 -spec of_request(beamai_chat_model:request()) -> integer().
