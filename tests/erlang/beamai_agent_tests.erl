@@ -259,6 +259,21 @@ what_conflicts_is_seen_by_path_test() ->
     ?assertEqual([[1], [2], [3]], Waves([{Write, <<"a">>}, {Shell, <<"b">>}, {Read, <<"c">>}])),
     ?assertEqual([[1], [2], [3]], Waves([{Write, <<"a">>}, {Read, <<"a">>}, {Write, <<"a">>}])).
 
+calls_on_one_file_through_a_link_are_in_order_test() ->
+    beamai_test:in_workspace(fun(Dir) ->
+        ok = file:make_symlink("a", filename:join(Dir, "l")),
+        ok = file:make_symlink(".", filename:join(Dir, "d")),
+        Kernel = beamai_kernel:add_tool_module(beamai_kernel:new(#{workspace => Dir}), beamai_tool_file),
+        Waves = fun(Paths) ->
+            Call = fun(Path) -> #{id => <<>>, name => <<"file_write">>, args => #{<<"path">> => Path}} end,
+            Numbered = lists:zip(lists:seq(1, length(Paths)), [Call(Path) || Path <- Paths]),
+            [[N || {N, _} <- Wave] || Wave <- beamai_agent_calls:waves(Kernel, Numbered)]
+        end,
+        ?assertEqual([[1], [2]], Waves([<<"a">>, <<"l">>])),
+        ?assertEqual([[1], [2]], Waves([<<"d/a">>, <<"a">>])),
+        ?assertEqual([[1, 2]], Waves([<<"a">>, <<"b">>]))
+    end).
+
 %% Each call runs after all earlier ones that it conflicts with, and no later than it must.
 levels_are_those_of_a_comparison_of_all_calls_test() ->
     Places = [anything, [], [<<"a">>], [<<"a">>, <<"b">>], [<<"a">>, <<"b">>, <<"c">>], [<<"a">>, <<"c">>], [<<"d">>]],

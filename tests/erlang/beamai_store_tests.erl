@@ -270,6 +270,24 @@ a_call_that_was_under_way_is_not_made_again_and_the_model_is_told_test() ->
         receive hangs -> error(again) after 50 -> ok end
     end).
 
+one_result_answers_one_of_several_calls_with_the_same_id_test() ->
+    Call = fun(N) -> #{id => <<"same">>, name => <<"t">>, args => #{<<"n">> => N}} end,
+    Result = #{role => tool, call => <<"same">>, name => <<"t">>, content => <<"did 1">>, outcome => ok},
+    Asked = #{role => assistant, content => <<>>, tool_calls => [Call(1), Call(2), Call(3)]},
+    Conversation = beamai_conversation:add([Asked, Result], beamai_conversation:new()),
+    ?assertEqual({[Call(2), Call(3)], [Result]}, beamai_conversation:unanswered(Conversation)).
+
+a_directory_is_the_same_under_each_spelling_test() ->
+    beamai_test:in_workspace(fun(Dir) ->
+        ok = file:make_symlink(Dir, filename:join(Dir, "link")),
+        {ok, Log} = beamai_store:open(<<"a">>, {beamai_store_file, #{dir => Dir}}),
+        [
+            ?assertEqual({error, {in_use, <<"a">>}}, beamai_store:open(<<"a">>, {beamai_store_file, #{dir => Other}}))
+         || Other <- [unicode:characters_to_list(Dir), <<Dir/binary, "/">>, <<Dir/binary, "/link">>]
+        ],
+        ok = beamai_store:close(Log)
+    end).
+
 a_second_run_of_an_agent_is_refused_test() ->
     beamai_test:in_workspace(fun(Dir) ->
         Self = self(),

@@ -123,8 +123,17 @@ place_of_native(Access, Spec, Root, Args) ->
 path(Path, _Root) when byte_size(Path) > ?LONGEST_PATH ->
     anything;
 path(Path, Root) ->
-    Parts = filename:split(filename:absname(Path, Root)),
-    case lists:member(<<"..">>, Parts) of
-        true -> anything;
-        false -> [Part || Part <- Parts, Part =/= <<".">>]
+    Top = filename:split(Root),
+    Parts = [Part || Part <- filename:split(filename:absname(Path, Root)), Part =/= <<".">>],
+    IsIn = lists:prefix(Top, Parts) andalso not lists:member(<<"..">>, Parts),
+    case IsIn andalso not has_link(Root, lists:nthtail(length(Top), Parts)) of
+        true -> Parts;
+        false -> anything
     end.
+
+%% Whether a link is on the path, so that another path can be the same file's.
+has_link(_Directory, []) ->
+    false;
+has_link(Directory, [Name | Rest]) ->
+    Path = filename:join(Directory, Name),
+    element(1, file:read_link(Path)) =:= ok orelse has_link(Path, Rest).

@@ -87,9 +87,18 @@ unanswered(#{messages := Messages}) ->
     Known = [Id || #{call := Id} <- Results],
     case Before of
         [#{role := assistant, tool_calls := Calls} | _] ->
-            {[Call || #{id := Id} = Call <- Calls, not lists:member(Id, Known)], lists:reverse(Results)};
+            {without_result(Calls, Known), lists:reverse(Results)};
         _ ->
             {[], []}
+    end.
+
+%% A result answers one call, even if a server has given several the same id.
+without_result([], _Known) ->
+    [];
+without_result([#{id := Id} = Call | Calls], Known) ->
+    case lists:member(Id, Known) of
+        true -> without_result(Calls, lists:delete(Id, Known));
+        false -> [Call | without_result(Calls, Known)]
     end.
 
 %% @doc The result for a call whose effect is unknown.

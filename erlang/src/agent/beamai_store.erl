@@ -5,6 +5,8 @@
 %% behaviour. One process at a time has a log open: {@link open/2} refuses a second one of the same node.
 -module(beamai_store).
 
+-include_lib("kernel/include/file.hrl").
+
 -export([new/1, open/2, append/2, close/1, read/2, delete/2]).
 -export_type([t/0, entry/0, handle/0]).
 
@@ -47,15 +49,23 @@ checked(Module, Options, true) ->
         {error, _} = Error -> Error
     end.
 
-%% @doc Opens the log of an agent for appending. `{error, {in_use, Id}}' if a process of this node has it open, under the same
-%% options.
+%% @doc Opens the log of an agent for appending. `{error, {in_use, Id}}' if a process of this node has it open.
 -spec open(Id :: binary(), t()) -> {ok, handle()} | {error, term()}.
 open(Id, {Module, Options} = Store) ->
-    Lock = {{?MODULE, Store, Id}, make_ref()},
+    Lock = {{?MODULE, place(Store), Id}, make_ref()},
     case global:set_lock(Lock, [node()], ?ATTEMPTS) of
         true -> locked(Lock, Module, Module:open(Id, Options));
         false -> {error, {in_use, Id}}
     end.
+
+%% The same directory can be spelt in several ways.
+place({beamai_store_file, #{dir := Dir}} = Store) ->
+    case filelib:ensure_path(Dir) =:= ok andalso file:read_file_info(Dir) of
+        {ok, #file_info{major_device = Device, inode = Inode}} -> {Device, Inode};
+        _ -> Store
+    end;
+place(Store) ->
+    Store.
 
 locked(Lock, Module, {ok, Handle}) ->
     {ok, {Module, Handle, Lock}};

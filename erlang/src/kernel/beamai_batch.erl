@@ -22,8 +22,8 @@
 -type options() :: #{
     %% Maximum number of calls that run at the same time; 8 per scheduler by default.
     parallel => pos_integer(),
-    %% The ids of the calls, which their contexts contain as `call_id'.
-    ids => [term()],
+    %% The ids of the calls, which their contexts contain as `call_id'; a tuple in a batch.
+    ids => [term()] | tuple(),
     %% The tag of a run that the calls belong to: if it has been cancelled, none of them starts.
     whole => reference(),
     %% Called in the calling process at each call's start and end. The duration is the call's own, in microseconds,

@@ -1,7 +1,7 @@
 //! A text of which some characters are known.
 
 /// A known character of a word, or what can stand in its place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CharClass {
     /// This character.
     Is(char),

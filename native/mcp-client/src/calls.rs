@@ -11,12 +11,15 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::{Notify, Semaphore, oneshot};
 
 /// Progress messages of a call that are forwarded immediately, before the rate limit of one per [`PACE`].
 const BURST: u32 = 50;
 /// Minimum average interval between two of them.
 const PACE: Duration = Duration::from_millis(20);
+
+/// Maximum number of questions of one call that wait for an answer.
+const MOST_QUESTIONS: usize = 16;
 
 /// The active calls of a server.
 #[derive(Default)]
@@ -30,6 +33,8 @@ pub(super) struct CallChannel {
     /// Names the server and its tool in questions.
     who: String,
     allowance: Mutex<Allowance>,
+    /// Questions that nobody has answered yet.
+    questions: Semaphore,
     /// The call or the server has ended.
     over: Notify,
 }
@@ -58,7 +63,8 @@ impl CallChannel {
     /// A channel that sends progress and the questions of `who` to the host, if the host wants progress.
     pub(super) fn new(progress: Option<Progress>, who: &str) -> Arc<Self> {
         let allowance = Mutex::new(Allowance { left: BURST, since: Instant::now() });
-        Arc::new(Self { progress, who: who.to_owned(), allowance, over: Notify::new() })
+        let questions = Semaphore::new(MOST_QUESTIONS);
+        Arc::new(Self { progress, who: who.to_owned(), allowance, questions, over: Notify::new() })
     }
 
     /// Forwards progress, rate-limited so that a server cannot flood its caller's mailbox.
@@ -80,6 +86,8 @@ impl CallChannel {
         let (Some(progress), Some(questions)) = (&self.progress, form::questions(message, &schema)) else {
             return declined;
         };
+        // More than a person can see are declined, so that a server cannot fill the memory with them.
+        let Ok(_permit) = self.questions.try_acquire() else { return declined };
         let waiting = PendingElicitation::new();
         progress(json!({"elicitation": waiting.id, "questions": questions}));
         match waiting.answers().await {

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// Number of characters of an argument after which it has no short option any more.
 const MOST_OPTIONS: usize = 16;
@@ -18,8 +19,11 @@ const MARKS: [char; 6] = ['<', '>', '+', '|', '"', '\''];
 /// A name that only wildcards match.
 const ANY_NAME: &str = "\u{1}";
 
-/// Number of entries of directories that the wildcards of a command are compared with, for one rule.
+/// Number of entries of directories that the wildcards of a command are compared with.
 const MOST_ENTRIES: usize = 20_000;
+
+/// Number of comparisons of a word with a rule, for a command.
+const MOST_COMPARISONS: usize = 200_000;
 
 /// Length of a pattern after which it is not compared: no path of Linux has half as many characters (`PATH_MAX`).
 const MOST_GLYPHS: usize = 8_192;
@@ -48,15 +52,49 @@ pub(super) struct NamedFiles<'a> {
     roots: &'a PathRoots,
     /// `None` if one of them is unknown.
     directories: Option<&'a [PathBuf]>,
-    /// How many entries of directories wildcards may still be compared with.
-    left: Cell<usize>,
+    seen: &'a SeenFiles,
 }
+
+type FoundFiles = Option<Rc<[PathBuf]>>;
+
+/// What was looked up for a command, and how much more may be: a command can have many words, and a policy many rules.
+pub(super) struct SeenFiles {
+    entries: Cell<usize>,
+    comparisons: Cell<usize>,
+    /// Where paths from a directory lead.
+    led: RefCell<HashMap<(PathBuf, PathBuf), PathBuf>>,
+    /// Where the files that a pattern matches from a directory lead, if that is elsewhere. `None` if there is too much to look through.
+    elsewhere: RefCell<HashMap<(PathBuf, Vec<CharClass>), FoundFiles>>,
+}
+
+impl Default for SeenFiles {
+    fn default() -> Self {
+        Self {
+            entries: Cell::new(MOST_ENTRIES),
+            comparisons: Cell::new(MOST_COMPARISONS),
+            led: RefCell::default(),
+            elsewhere: RefCell::default(),
+        }
+    }
+}
+
+/// Uses up one; false if there is none.
+fn take(left: &Cell<usize>) -> bool {
+    let next = left.get().checked_sub(1);
+    next.is_some_and(|next| {
+        left.set(next);
+        true
+    })
+}
+
+/// What a word is looked up by.
+type WordKey = (Vec<CharClass>, Option<String>);
 
 /// The words of a command that name files which one rule matches. A word that comes again, as behind each wrapper, is looked up once.
 pub(super) struct MatchedWords<'a> {
     pub(super) files: NamedFiles<'a>,
     pub(super) rule: FileRule<'a>,
-    known: RefCell<HashMap<String, Certainty>>,
+    known: RefCell<HashMap<WordKey, Certainty>>,
 }
 
 impl<'a> MatchedWords<'a> {
@@ -64,21 +102,31 @@ impl<'a> MatchedWords<'a> {
         Self { files, rule, known: RefCell::default() }
     }
 
-    /// Whether a word names such a file.
+    /// Whether a word names such a file. After too many comparisons, any word may.
     pub(super) fn denotes(&self, word: &Word) -> Certainty {
-        let Some(text) = word.text() else { return self.files.denotes(word, self.rule) };
-        let known = self.known.borrow().get(&*text).copied();
+        let key = (word.glyphs().to_vec(), word.text().is_none().then(|| word.unmatched()).flatten());
+        let known = self.known.borrow().get(&key).copied();
         known.unwrap_or_else(|| {
-            let found = self.files.denotes(word, self.rule);
-            self.known.borrow_mut().insert(text, found);
+            let found = match take(&self.files.seen.comparisons) {
+                true => self.files.denotes(word, self.rule),
+                false => Certainty::Maybe,
+            };
+            self.known.borrow_mut().insert(key, found);
             found
         })
     }
 }
 
 impl<'a> NamedFiles<'a> {
-    pub(super) fn new(roots: &'a PathRoots, directories: Option<&'a [PathBuf]>) -> Self {
-        Self { roots, directories, left: Cell::new(MOST_ENTRIES) }
+    pub(super) fn new(roots: &'a PathRoots, directories: Option<&'a [PathBuf]>, seen: &'a SeenFiles) -> Self {
+        Self { roots, directories, seen }
+    }
+
+    /// Where a path from a directory leads.
+    fn leads(&self, directory: &Path, path: &str) -> PathBuf {
+        let mut led = self.seen.led.borrow_mut();
+        let found = led.entry((directory.to_owned(), path.into()));
+        found.or_insert_with(|| self.roots.leads(directory, path)).clone()
     }
 
     /// Whether a word names a file that a rule matches.
@@ -89,7 +137,7 @@ impl<'a> NamedFiles<'a> {
         let matches = |directory: &Path, text: &str| {
             let text = of_process(text);
             rule.matches(&roots.meant(directory, &*text), roots)
-                || rule.matches(&roots.leads(directory, &*text), roots)
+                || rule.matches(&self.leads(directory, &text), roots)
         };
         let means = |text: &str| match self.directories {
             Some(directories) => directories.iter().any(|directory| matches(directory, text)),
@@ -121,14 +169,30 @@ impl<'a> NamedFiles<'a> {
     /// name of a link.
     fn leads_to(&self, glyphs: &[CharClass], word: &Word, rule: FileRule<'_>) -> bool {
         let roots = self.roots;
-        let leads = |directory: &Path, name: &Path| rule.matches(&roots.leads(directory, name), roots);
         let unmatched = word.unmatched().unwrap_or_default();
-        let top = roots.top().unwrap_or_else(|| "/".into());
         self.directories.into_iter().flatten().any(|directory| {
-            let files = self.matched(&top.join(directory), glyphs);
-            files.is_none_or(|files| files.iter().any(|file| leads(Path::new(""), file)))
-                || names(&unmatched).into_iter().any(|name| leads(directory, Path::new(name)))
+            let files = self.elsewhere(directory, glyphs);
+            files.is_none_or(|files| files.iter().any(|file| rule.matches(file, roots)))
+                || names(&unmatched).into_iter().any(|name| rule.matches(&self.leads(directory, name), roots))
         })
+    }
+
+    /// Where the files that a pattern of bash matches from a directory lead, if that is elsewhere: their own names are compared
+    /// without looking. `None` if there is too much to look through.
+    fn elsewhere(&self, directory: &Path, glyphs: &[CharClass]) -> FoundFiles {
+        let key = (directory.to_owned(), glyphs.to_vec());
+        if let Some(known) = self.seen.elsewhere.borrow().get(&key) {
+            return known.clone();
+        }
+        let top = self.roots.top().unwrap_or_else(|| "/".into());
+        let led = |file: &PathBuf| {
+            let end = self.roots.leads(Path::new(""), file);
+            (end != self.roots.meant(Path::new(""), file)).then_some(end)
+        };
+        let found = self.matched(&top.join(directory), glyphs);
+        let found: FoundFiles = found.map(|files| files.iter().filter_map(led).collect());
+        self.seen.elsewhere.borrow_mut().insert(key, found.clone());
+        found
     }
 
     /// Whether a pattern of bash can match such a file.
@@ -137,7 +201,7 @@ impl<'a> NamedFiles<'a> {
         let roots = self.roots;
         let anywhere = [&[CharClass::Any, CharClass::Is('/')], &rest[..]].concat();
         let below = |directory: &PathBuf| {
-            let directories = [roots.meant(directory, &above), roots.leads(directory, &above)];
+            let directories = [roots.meant(directory, &above), self.leads(directory, &above)];
             // A rule may be absolute.
             let absolute =
                 directories.iter().flat_map(|directory| roots.tops().map(move |top| top.join(directory)));
@@ -190,7 +254,7 @@ impl<'a> NamedFiles<'a> {
             }
             let mut next = Vec::new();
             for entry in found.iter().filter_map(|path| std::fs::read_dir(path).ok()).flatten().flatten() {
-                self.left.set(self.left.get().checked_sub(1)?);
+                take(&self.seen.entries).then_some(())?;
                 let text = entry.file_name();
                 if fits(name, &text.to_string_lossy()) {
                     next.push(entry.path());

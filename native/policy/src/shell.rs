@@ -3,7 +3,7 @@
 use super::Policy;
 use super::lifted_paths::LiftedPaths;
 use super::mode::PolicyMode;
-use super::named_files::{FileRule, MatchedWords, NamedFiles, any_in_directory};
+use super::named_files::{FileRule, MatchedWords, NamedFiles, SeenFiles, any_in_directory};
 use super::pattern::RulePattern;
 use super::permission_request::CommandLine;
 use super::repository;
@@ -35,6 +35,7 @@ pub(super) struct CommandCase<'a> {
     pub(super) directories: Option<Vec<PathBuf>>,
     /// If everything is allowed unless denied: the rule that says so.
     open: Option<Option<String>>,
+    seen: SeenFiles,
 }
 
 /// Judges a command.
@@ -121,7 +122,7 @@ impl<'a> CommandCase<'a> {
                 _ => directories = None,
             }
         }
-        Self { policy, line, found, directories, open }
+        Self { policy, line, found, directories, open, seen: SeenFiles::default() }
     }
 
     fn judge(&self) -> Judgement {
@@ -236,7 +237,7 @@ impl<'a> CommandCase<'a> {
     }
 
     fn named_files(&self) -> NamedFiles<'_> {
-        NamedFiles::new(&self.policy.roots, self.directories.as_deref())
+        NamedFiles::new(&self.policy.roots, self.directories.as_deref(), &self.seen)
     }
 
     /// Whether rules cover all of it.

@@ -285,6 +285,9 @@ impl StartRules {
             return None;
         }
         let found = self.read(start);
+        if !found.doubts.is_empty() {
+            return Some("it may redirect into any file, because it cannot be analysed".to_owned());
+        }
         let files: Vec<String> = found.writes.iter().chain(&found.foreign_writes).map(Word::shown).collect();
         (!files.is_empty()).then(|| format!("it redirects into {}", cut(files.join(", "), ASKED)))
     }
@@ -401,6 +404,7 @@ impl StartRules {
         // Rules for the programs of a shell's text do not cover the files that it opens, in a directory that is not known here.
         let is_opening = is_shell(&called::base(&start.called)) && !self.read(start).opens_nothing();
         let wanted = match is_opening && self.approval == CommandApproval::Parts {
+            _ if rule.is_some() => Vec::new(),
             true if self.is_shown(start) => vec![format!("Bash({})", self.line.command)],
             true => Vec::new(),
             false => wanted(start, self.policy().roots.tilde()),

@@ -430,8 +430,12 @@ fn what_is_looked_up_for_a_command_is_bounded() {
     let policy =
         policy_in(top.path().to_str().unwrap(), &["Bash(cat:*)"], &["Read(.env)"], &[], PolicyMode::Auto);
     let policy = policy.unwrap();
-    let judged = |count| name(&policy, &format!("cat{}", " */*".repeat(count)));
+    let judged = |count: usize| {
+        let words: String = (0..count).map(|at| format!(" */{at}*")).collect();
+        name(&policy, &format!("cat{words}"))
+    };
     assert_eq!([judged(5), judged(10), judged(5_000)], ["allow", "ask", "ask"]);
+    assert_eq!(name(&policy, &format!("cat{}", " */*".repeat(5_000))), "allow");
     assert_eq!(name(&policy, &format!("cat {}", "*".repeat(20_000))), "allow");
     assert_eq!(name(&policy, &format!("cat {}", "*a".repeat(10_000))), "ask");
     assert_eq!(name(&policy, &format!("cat {}", "a b ".repeat(10_000))), "allow");
