@@ -256,7 +256,7 @@ impl StartRules {
             StartCoverage::Parts(_) => self.by_rules(start),
             StartCoverage::Judged => match self.is_foreseen(start) {
                 true => self.by_rules(start),
-                false => self.unforeseen(),
+                false => self.unforeseen(start),
             },
         }
     }
@@ -277,6 +277,12 @@ impl StartRules {
         let (name, given) = (called::base(&start.called), called::arguments(start));
         let is_it = |program: &Invocation| program.foresees(&name, &given, start.has_all_arguments);
         is_shell(&called::base(&start.starter.program)) && lock(&self.foreseen).programs.iter().any(is_it)
+    }
+
+    /// The reason for a question, with the files that a shell's text redirects into if the question does not show all of the text.
+    fn with_unseen_writes(&self, start: &ProgramStart, why: Option<String>) -> Option<String> {
+        let all: Vec<String> = why.into_iter().chain(self.unseen_writes(start)).collect();
+        (!all.is_empty()).then(|| all.join(", and "))
     }
 
     /// The files that a shell's text redirects into, where the question does not show all of the text.
@@ -388,12 +394,12 @@ impl StartRules {
     }
 
     /// The verdict on a start that the command's text does not show. No rule for the program helps.
-    fn unforeseen(&self) -> StartVerdict {
+    fn unforeseen(&self, start: &ProgramStart) -> StartVerdict {
         if self.policy().default == PolicyMode::Deny {
             return StartVerdict::Refuse(None);
         }
         let why = Some("the command's text did not show it".to_owned());
-        StartVerdict::Ask { wanted: Vec::new(), rule: None, why }
+        StartVerdict::Ask { wanted: Vec::new(), rule: None, why: self.with_unseen_writes(start, why) }
     }
 
     /// The verdict if no rule allows a start.
@@ -409,7 +415,7 @@ impl StartRules {
             true => Vec::new(),
             false => wanted(start, self.policy().roots.tilde()),
         };
-        StartVerdict::Ask { wanted, rule, why: why.or_else(|| self.unseen_writes(start)) }
+        StartVerdict::Ask { wanted, rule, why: self.with_unseen_writes(start, why) }
     }
 }
 
