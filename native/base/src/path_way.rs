@@ -110,7 +110,7 @@ impl PathWay {
     /// in particular. Who can make a link must not decide about these by one.
     pub fn is_needed_by_commands(&self, workspace: &Path) -> bool {
         workspace.starts_with(&self.end)
-            || OF_PROGRAMS.iter().any(|top| self.end.starts_with(top))
+            || is_of_programs(&self.end)
             || self.depends_on_process()
             || self.links().count() > MOST_LINKS
     }
@@ -124,6 +124,11 @@ impl PathWay {
     pub fn is_directory(&self) -> bool {
         self.steps.last().is_none_or(|step| step.entry == Entry::Directory)
     }
+}
+
+/// Whether a path without links lies where programs and libraries do, such as `/usr`.
+pub fn is_of_programs(path: &Path) -> bool {
+    OF_PROGRAMS.iter().any(|top| path.starts_with(top))
 }
 
 /// Device and inode number of what lies at a path, a link included; zeros if nothing does.

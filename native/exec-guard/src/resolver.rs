@@ -6,6 +6,7 @@ use super::program_cache::{FileStamp, ProgramCache};
 use super::script;
 use super::task::{self, FileId};
 use super::writable::{UnwritableDirs, WriteProtection};
+use beamai_base::while_raced;
 use beamai_isolation::{FileIdentity, Interpreter, NamedFile, is_loader};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, StatVfsMountFlags, fstat, fstatvfs};
 use rustix::io::Errno;
@@ -19,8 +20,6 @@ use std::path::{Component, Path, PathBuf};
 
 /// Maximum number of symbolic links on one path; the Linux kernel's limit.
 pub(super) const MAX_LINKS: usize = 40;
-/// Maximum number of attempts to open a path while something else is renamed.
-const MAX_RACES: usize = 100;
 /// `PROC_SUPER_MAGIC`: the file system type of `/proc`.
 const PROC: u64 = 0x9fa0;
 
@@ -450,14 +449,7 @@ pub(super) fn open_for_all(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno
 
 fn open(root: &OwnedFd, path: &Path, resolve: ResolveFlags, flags: OFlags) -> Result<OwnedFd, Errno> {
     let (flags, resolve) = (OFlags::PATH | OFlags::CLOEXEC | flags, ResolveFlags::IN_ROOT | resolve);
-    // With a `..` on the way, openat2(2) fails with `EAGAIN` if something is renamed or mounted meanwhile, wherever that is.
-    for _ in 0..MAX_RACES {
-        match rustix::fs::openat2(root, path, flags, Mode::empty(), resolve) {
-            Err(Errno::AGAIN) => {}
-            opened => return opened,
-        }
-    }
-    Err(Errno::AGAIN)
+    while_raced(|| rustix::fs::openat2(root, path, flags, Mode::empty(), resolve))
 }
 
 pub(super) fn is_of_proc(fd: &OwnedFd) -> bool {

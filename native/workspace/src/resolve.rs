@@ -159,13 +159,8 @@ pub(super) fn open_located(
 #[cfg(target_os = "linux")]
 fn open_by_kernel(anchor: &BaseDir<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-    for _ in 0..MAX_RACES {
-        match rustix::fs::openat2(anchor.dir, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve) {
-            Err(Errno::AGAIN) => {}
-            other => return other,
-        }
-    }
-    Err(Errno::AGAIN)
+    let flags = flags | OFlags::CLOEXEC;
+    beamai_base::while_raced(|| rustix::fs::openat2(anchor.dir, path, flags, Mode::empty(), resolve))
 }
 
 #[cfg(not(target_os = "linux"))]

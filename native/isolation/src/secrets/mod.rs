@@ -6,7 +6,7 @@
 
 mod table;
 
-use beamai_base::{Entry, PathWay};
+use beamai_base::{Entry, PathWay, is_of_programs};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::FileType;
@@ -33,11 +33,9 @@ pub const OF_THE_MACHINE: [&str; 9] = [
     "/etc/ssl/private",
 ];
 
-/// Directories of the system, which hold nobody's secrets: a place may have a link to a program or to certificates there.
-const OF_THE_SYSTEM: [&str; 14] = [
-    "/bin", "/dev", "/etc", "/gnu", "/lib", "/lib32", "/lib64", "/nix", "/opt", "/proc", "/sbin", "/snap",
-    "/sys", "/usr",
-];
+/// Directories of the system besides those of programs. They hold nobody's secrets: a place may have a link to a program or to
+/// certificates there.
+const OF_THE_SYSTEM: [&str; 5] = ["/dev", "/etc", "/opt", "/proc", "/sys"];
 
 /// A tool, or several of a kind, that keeps secrets.
 struct CredentialStore {
@@ -300,7 +298,7 @@ fn leads_to_system(link: &Path) -> bool {
 
 /// Whether a path without links lies in a directory of the system, such as `/usr`.
 pub fn is_of_system(path: &Path) -> bool {
-    OF_THE_SYSTEM.iter().any(|top| path.starts_with(top))
+    is_of_programs(path) || OF_THE_SYSTEM.iter().any(|top| path.starts_with(top))
 }
 
 fn depth(path: &Path) -> usize {
