@@ -53,7 +53,7 @@ invoked(Kernel, Calls, Context, #{report := Report} = Given) ->
         ({started, Index}) -> Report({started, element(Index, Numbered)});
         ({done, Index, Result, Duration}) -> Report({done, {element(Index, Numbered), outcome(Result)}, Duration})
     end,
-    Options = (maps:with([parallel, whole], Given))#{ids => [Id || #{id := Id} <- Calls], report => Told},
+    Options = (maps:with([parallel, whole], Given))#{ids => list_to_tuple([Id || #{id := Id} <- Calls]), report => Told},
     beamai_batch:run(Kernel, [{Name, Args} || #{name := Name, args := Args} <- Calls], Context, Options).
 
 outcome({ok, Result, _Context}) -> {ok, Result};

@@ -5,8 +5,6 @@
 %% behaviour. One process at a time has a log open: {@link open/2} refuses a second one of the same node.
 -module(beamai_store).
 
--include_lib("kernel/include/file.hrl").
-
 -export([new/1, open/2, append/2, close/1, read/2, delete/2]).
 -export_type([t/0, entry/0, handle/0]).
 
@@ -28,6 +26,9 @@
 %% The entries in order; empty if there is no log.
 -callback read(Id :: binary(), Options :: map()) -> {ok, [entry()]} | {error, Reason :: term()}.
 -callback delete(Id :: binary(), Options :: map()) -> ok | {error, Reason :: term()}.
+%% The same term for all options under which the same logs are found; by default the options themselves.
+-callback place(Options :: map()) -> term().
+-optional_callbacks([place/1]).
 
 %% @doc Creates a store from a module, or a module and its options.
 -spec new(term()) -> {ok, t()} | {error, iodata()}.
@@ -58,14 +59,13 @@ open(Id, {Module, Options} = Store) ->
         false -> {error, {in_use, Id}}
     end.
 
-%% The same directory can be spelt in several ways.
-place({beamai_store_file, #{dir := Dir}} = Store) ->
-    case filelib:ensure_path(Dir) =:= ok andalso file:read_file_info(Dir) of
-        {ok, #file_info{major_device = Device, inode = Inode}} -> {Device, Inode};
-        _ -> Store
-    end;
-place(Store) ->
-    Store.
+%% What tells stores apart.
+place({Module, Options}) ->
+    {module, Module} = code:ensure_loaded(Module),
+    case erlang:function_exported(Module, place, 1) of
+        true -> {Module, Module:place(Options)};
+        false -> {Module, Options}
+    end.
 
 locked(Lock, Module, {ok, Handle}) ->
     {ok, {Module, Handle, Lock}};

@@ -12,7 +12,9 @@
 -module(beamai_store_file).
 -behaviour(beamai_store).
 
--export([check/1, open/2, append/2, close/1, read/2, delete/2]).
+-include_lib("kernel/include/file.hrl").
+
+-export([check/1, open/2, append/2, close/1, read/2, delete/2, place/1]).
 
 -define(MARK, <<"beamai-log-1\n">>).
 -define(SUFFIX, ".log").
@@ -32,6 +34,14 @@ check(_Options) ->
     {error, [own_name(), " needs the option dir, a directory: ", Example]}.
 
 own_name() -> beamai_syntax:atom(?MODULE).
+
+%% @doc Device and inode number of the directory, whose path can be spelt in several ways.
+-spec place(map()) -> term().
+place(#{dir := Dir}) ->
+    case filelib:ensure_path(Dir) =:= ok andalso file:read_file_info(Dir) of
+        {ok, #file_info{major_device = Device, inode = Inode}} -> {Device, Inode};
+        _ -> Dir
+    end.
 
 %% @doc Opens the file of an agent and cuts off an incomplete entry at its end.
 -spec open(Id :: binary(), map()) -> {ok, #log{}} | {error, term()}.

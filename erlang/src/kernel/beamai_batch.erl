@@ -22,8 +22,8 @@
 -type options() :: #{
     %% Maximum number of calls that run at the same time; 8 per scheduler by default.
     parallel => pos_integer(),
-    %% The ids of the calls, which their contexts contain as `call_id'; a tuple in a batch.
-    ids => [term()] | tuple(),
+    %% The ids of the calls, in their order, which their contexts contain as `call_id'.
+    ids => tuple(),
     %% The tag of a run that the calls belong to: if it has been cancelled, none of them starts.
     whole => reference(),
     %% Called in the calling process at each call's start and end. The duration is the call's own, in microseconds,
@@ -72,12 +72,11 @@ run(Kernel, Calls, Context, Options) ->
     _ = beamai_guard:ready(),
     Tag = make_ref(),
     Run = enter(Context, maps:get(whole, Options, none)),
-    Indexed = indexed(Options),
     put_batch(#batch{
         tag = Tag,
         kernel = Kernel,
         context = Context,
-        options = Indexed,
+        options = Options,
         run = Run,
         limit = maps:get(parallel, Options, ?PER_SCHEDULER * erlang:system_info(schedulers_online)),
         waiting = [{Index, Name, Args} || {Index, {Name, Args}} <- lists:zip(lists:seq(1, length(Calls)), Calls)]
@@ -85,7 +84,7 @@ run(Kernel, Calls, Context, Options) ->
     try
         until_done(Tag),
         #batch{done = Done} = get_batch(Tag),
-        merge([{Result, context(Index, Indexed, Context)} || {Index, Result} <- lists:keysort(1, Done)], Context)
+        merge([{Result, context(Index, Options, Context)} || {Index, Result} <- lists:keysort(1, Done)], Context)
     after
         stop_workers(Tag),
         erase({?MODULE, Tag}),
@@ -95,10 +94,6 @@ run(Kernel, Calls, Context, Options) ->
 %% Checked before any call runs.
 well_formed({_Name, _Args}) -> ok;
 well_formed(Other) -> beamai_validate:raise({bad_call, Other}, ["a call is ", beamai_syntax:either("{Name, Args}", "{name, args}"), ", not ", beamai_error:show(Other, 80)]).
-
-%% With the ids as a tuple, so that finding one takes the same time for each.
-indexed(#{ids := Ids} = Options) -> Options#{ids := list_to_tuple(Ids)};
-indexed(Options) -> Options.
 
 enter(#{run_id := RunId}, Whole) when RunId =/= undefined -> beamai_runs:enter(RunId, Whole);
 enter(_Context, _Whole) -> none.
