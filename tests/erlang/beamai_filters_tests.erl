@@ -203,10 +203,11 @@ a_call_that_was_just_made_is_not_made_again_test() ->
     [?assertEqual({error, no}, call(Failing, #{})) || _ <- [1, 2]],
     ?assertEqual(1, ran()).
 
-%% One filter in several kernels, and what may have changed since the call whose result it has.
+%% The same filter is part of several kernels, or rules, files and links have changed since the call whose result the filter has kept.
+%% In parallel, because a file must be two seconds old.
 
 judged_again_test_() ->
-    [
+    {inparallel, [
         {lists:concat([Name, " ", Kind]), {timeout, 30, fun() -> beamai_test:in_workspace(fun(Dir) -> Test(Dir, filter(Kind, Dir)) end) end}}
      || Kind <- [debounce, cache],
         {Name, Test} <- [
@@ -218,7 +219,7 @@ judged_again_test_() ->
             {"what needs approval", fun what_needs_approval_is_asked_each_time/2},
             {"a session's rule", fun a_rule_of_a_session_counts/2}
         ]
-    ].
+    ]}.
 
 filter(debounce, _Dir) -> beamai_filters:debounce(#{window => 60000});
 filter(cache, Dir) -> beamai_filters:cache(#{workspace => Dir, tools => [<<"file_read">>, <<"file_grep">>, <<"t">>], ttl => 60000}).
@@ -234,7 +235,7 @@ files(Filter, Options) ->
 read(Kernel, Path) -> read(Kernel, Path, #{}).
 
 read(Kernel, Path, Context) ->
-    case beamai_kernel:invoke(Kernel, <<"file_read">>, #{<<"path">> => Path}, Context#{session_id => s}) of
+    case beamai_kernel:invoke(Kernel, <<"file_read">>, #{<<"path">> => Path}, Context#{session_id => self()}) of
         {ok, #{<<"content">> := Text}, _} -> Text;
         {error, #{error_type := Type}} -> Type
     end.
@@ -281,7 +282,7 @@ another_tool_has_another_result(_Dir, Filter) ->
 a_search_leaves_out_what_is_denied(Dir, Filter) ->
     settled(Dir, [{"a", "word"}, {"secret", "word"}]),
     Found = fun(Options) ->
-        {ok, #{<<"files">> := Files}, _} = beamai_kernel:invoke(files(Filter, Options#{workspace => Dir}), <<"file_grep">>, #{<<"pattern">> => <<"word">>}, #{session_id => s}),
+        {ok, #{<<"files">> := Files}, _} = beamai_kernel:invoke(files(Filter, Options#{workspace => Dir}), <<"file_grep">>, #{<<"pattern">> => <<"word">>}, #{session_id => self()}),
         lists:sort(Files)
     end,
     ?assertEqual([<<"a">>, <<"secret">>], Found(#{})),
@@ -299,7 +300,7 @@ a_rule_of_a_session_counts(Dir, Filter) ->
     ?assertEqual(permission_denied, read(Kernel, <<"a">>)),
     ?assertEqual(<<"one">>, read(Kernel, <<"a">>, #{approve => fun(_) -> {allow, {rule, <<"Read(a)">>}} end})),
     ?assertEqual(<<"one">>, read(Kernel, <<"a">>)),
-    ok = beamai_session:close(s),
+    ok = beamai_session:close(self()),
     ?assertEqual(permission_denied, read(Kernel, <<"a">>)).
 
 %% Calls at once, and a filter outside that makes a new call of its own, which nothing may be reused for.

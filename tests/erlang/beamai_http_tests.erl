@@ -162,7 +162,7 @@ events() ->
     after 200 -> []
     end.
 
-%% A server that sends these parts with pauses, whatever it is asked.
+%% A server that sends these parts one after the other, with a pause between them. It does not look at the request.
 in_parts(Parts) ->
     {ok, Listening} = gen_tcp:listen(0, [binary, {active, false}, {nodelay, true}, {ip, {127, 0, 0, 1}}]),
     {ok, Port} = inet:port(Listening),

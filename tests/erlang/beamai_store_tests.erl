@@ -82,7 +82,7 @@ a_file_is_its_owners_alone_test() ->
         ?assertEqual({ok, [entry(1), entry(2)]}, beamai_store:read(<<"a">>, Store))
     end).
 
-%% Who opens a file before its mode changes could read what is written later.
+%% A process that has opened the file keeps it open when its mode changes, and could read what is written later.
 a_file_is_never_open_to_others_test() ->
     beamai_test:in_workspace(fun(Dir) ->
         Watch = spawn_link(fun() -> watch(Dir, []) end),

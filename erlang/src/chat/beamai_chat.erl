@@ -107,7 +107,7 @@ counted({ok, #{usage := Said, message := Message} = Reply}, Request, Price) ->
 counted(Result, _Request, _Price) ->
     Result.
 
-%% A custom module may pass on whatever a server said.
+%% A custom module may return the counts of its server unchecked.
 is_count(cost_nano, Cost) -> beamai_cost:is_cost(Cost);
 is_count(_Key, Count) -> beamai_tokens:count(Count, unknown) =/= unknown.
 

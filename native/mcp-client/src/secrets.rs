@@ -9,7 +9,7 @@ use std::sync::Arc;
 const SHORTEST: usize = 6;
 /// Characters of a server's text that an error shows.
 const SHOWN: usize = 300;
-/// What is shown in place of a secret.
+/// The text that replaces a secret.
 const HIDDEN: &str = "***";
 
 /// Texts that must not appear in messages, although a server may repeat them. Each text is hidden before it is cut or

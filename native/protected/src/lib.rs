@@ -48,9 +48,9 @@ pub struct ProtectedPaths {
     pub hidden: Vec<String>,
     /// Paths that cannot be written. Beneath them, only repositories and hidden paths are listed.
     pub read_only: Vec<String>,
-    /// Links to what cannot be read.
+    /// Links that rules match: the files and directories that they lead to cannot be read.
     pub hidden_links: Vec<String>,
-    /// Links to what cannot be written.
+    /// Links that rules match: the files and directories that they lead to cannot be written.
     pub read_only_links: Vec<String>,
     /// Device and inode numbers of the first three.
     pub identities: Vec<(u64, u64)>,

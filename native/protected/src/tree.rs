@@ -47,9 +47,9 @@ pub(super) struct DirectoryIndex {
     skipped: Arc<BTreeSet<PathBuf>>,
     hidden: BTreeSet<PathBuf>,
     read_only: BTreeSet<PathBuf>,
-    /// Links to what cannot be read.
+    /// Links whose targets cannot be read.
     hidden_links: BTreeSet<PathBuf>,
-    /// Links to what cannot be written.
+    /// Links whose targets cannot be written.
     read_only_links: BTreeSet<PathBuf>,
     /// Repositories that were found before, those first that have been known for longest.
     known: Vec<PathBuf>,
