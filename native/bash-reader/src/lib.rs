@@ -139,34 +139,13 @@ impl ParseError {
 /// Analyses a command. Tildes and `$HOME` in it stand for `home`, which is the value of `HOME` that its shell gets; what they stand for is
 /// unknown if that is `None`.
 pub fn analyse(command: &str, home: Option<&str>) -> Analysis {
-    let mut analysis = Analysis { has_variables: true, ..Analysis::of(home) };
-    if let Err(ParseError(why)) = parser::read(command, 0, &mut analysis) {
-        analysis.doubt(String::new(), &why);
-    }
-    if analysis.moves_streams && !(analysis.reads.is_empty() && analysis.inputs.is_empty()) {
-        analysis.doubt(
-            String::new(),
-            "its output or error may be a file that it reads, and /dev/stdout and /dev/stderr write there",
-        );
-    }
-    if analysis.takes_input {
-        let inputs = std::mem::take(&mut analysis.inputs);
-        analysis.reads.extend(inputs);
-    }
-    if !analysis.values.hold() {
-        analysis.doubt(String::new(), "values that only the run shows are evaluated, and can run commands");
-    }
-    analysis
+    Analysis::read(home, |analysis| parser::read(command, 0, analysis))
 }
 
 /// Analyses a program started with these words. Tildes in a text that it runs stand for `home`, as for [`analyse`].
 pub fn started(words: &[String], home: Option<&str>) -> Analysis {
-    let mut analysis = Analysis { has_variables: true, ..Analysis::of(home) };
     let known = words.iter().map(|text| Word::literal(text)).collect();
-    if let Err(ParseError(why)) = run::words(&mut analysis, known) {
-        analysis.doubt(String::new(), &why);
-    }
-    analysis
+    Analysis::read(home, |analysis| run::words(analysis, known))
 }
 
 /// What bash takes for blanks between words, and the end of a line. Other white space belongs to words.
@@ -259,6 +238,34 @@ fn foresee(words: &[Word], texts: &[String], is_all: bool) -> bool {
 impl Analysis {
     fn of(home: Option<&str>) -> Self {
         Self { home: home.map(str::to_owned), ..Self::default() }
+    }
+
+    /// What a reader finds, with what only the whole shows.
+    fn read(home: Option<&str>, reader: impl FnOnce(&mut Self) -> Result<(), ParseError>) -> Self {
+        let mut analysis = Self { has_variables: true, ..Self::of(home) };
+        if let Err(ParseError(why)) = reader(&mut analysis) {
+            analysis.doubt(String::new(), &why);
+        }
+        if analysis.moves_streams && !(analysis.reads.is_empty() && analysis.inputs.is_empty()) {
+            analysis.doubt(
+                String::new(),
+                "its output or error may be a file that it reads, and /dev/stdout and /dev/stderr write there",
+            );
+        }
+        if analysis.takes_input {
+            let inputs = std::mem::take(&mut analysis.inputs);
+            analysis.reads.extend(inputs);
+        }
+        if !analysis.values.hold() {
+            analysis
+                .doubt(String::new(), "values that only the run shows are evaluated, and can run commands");
+        }
+        analysis
+    }
+
+    /// Whether its words show all that it can do: nothing is uncertain, and no builtin can do more than its name says.
+    pub fn is_certain(&self) -> bool {
+        self.doubts.is_empty() && self.programs.iter().all(|program| program.hazard.is_none())
     }
 
     /// Whether redirections open no file.

@@ -12,9 +12,13 @@ fn programs(command: &str) -> Vec<String> {
     analyse(command, HOME).programs.iter().map(Invocation::shown).collect()
 }
 
+/// Whether a command is understood. As the text that a shell is started with, it is not better understood.
+#[track_caller]
 fn is_sure(command: &str) -> bool {
-    let analysis = analyse(command, HOME);
-    analysis.doubts.is_empty() && analysis.programs.iter().all(|program| program.hazard.is_none())
+    let is_certain = analyse(command, HOME).is_certain();
+    let shell = ["bash", "-c", command].map(str::to_owned);
+    assert!(is_certain || !started(&shell, HOME).is_certain(), "{command}");
+    is_certain
 }
 
 #[track_caller]

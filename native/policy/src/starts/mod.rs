@@ -290,8 +290,11 @@ impl StartRules {
         if !is_shell(&called::base(&start.called)) || !is_long(&written(start)) {
             return None;
         }
+        if !start.has_all_arguments {
+            return Some("it may redirect into any file, because not all of it was read".to_owned());
+        }
         let found = self.read(start);
-        if !found.doubts.is_empty() {
+        if !found.is_certain() {
             return Some("it may redirect into any file, because it cannot be analysed".to_owned());
         }
         let files: Vec<String> = found.writes.iter().chain(&found.foreign_writes).map(Word::shown).collect();
@@ -488,7 +491,7 @@ fn wanted(start: &ProgramStart, home: Option<&str>) -> Vec<String> {
     let inner = started(&[vec![name.clone()], given.clone()].concat(), home);
     if is_shell(&name) && !is_script(&given) {
         // Rules for the programs of its text, since these are judged; none helps where it is not certain which they are.
-        if inner.programs.len() < 2 || !inner.doubts.is_empty() {
+        if inner.programs.len() < 2 || !inner.is_certain() {
             return Vec::new();
         }
         let judged = inner.programs[1..].iter().filter(|program| program.standing == InvocationKind::Judged);
@@ -588,7 +591,7 @@ fn runs_parts(parts: &ProgramParts, given: &[String]) -> bool {
         };
         is_own && !table::has(parts.except, &name)
     };
-    found.doubts.is_empty()
+    found.is_certain()
         && found.opens_nothing()
         && found.programs.len() > 1
         && found.programs[1..].iter().all(is_part)

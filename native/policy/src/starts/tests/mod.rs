@@ -434,6 +434,70 @@ fn a_question_names_the_rule_that_would_allow_it() {
     assert_eq!(wanted(&by("git", parts_of("git"), &["rm", "-rf", "x"])), "Bash(rm:*)");
     let own = ProgramStart { is_writable: true, ..by("git", parts_of("git"), &["/w/p", "2"]) };
     assert_eq!(wanted(&own), "Bash(/w/p 2:*)");
+    let shell = |text: &str| wanted(&by("git", parts_of("git"), &["bash", "-c", text]));
+    assert_eq!(shell("rm x; ls"), "Bash(ls:*) Bash(rm:*)");
+    // No rule for a name covers what these can do.
+    for powerful in ["let x=1; rm x", "printf -v 'a[0]' x", "history -w x", "source x", "declare -i x=y; ls"]
+    {
+        assert_eq!(shell(powerful), "", "{powerful}");
+    }
+}
+
+/// Builtins alone need no rule, but a value that bash evaluates again can run commands and write files.
+#[test]
+fn a_shell_whose_text_evaluates_values_that_only_the_run_shows_needs_an_approval() {
+    let case = allowed(&["Bash(ftp:*)"], "ftp");
+    let shell = |text: &str| by("ftp", parts_of("ftp"), &["bash", "-c", text]);
+    let hidden = "x='a[$(echo > keep)]'";
+    for evaluating in [
+        "((x))",
+        "echo $((x))",
+        "y[x]=1",
+        "echo ${y:x}",
+        "for ((;x;)); do break; done",
+        "[[ $x -eq 1 ]]",
+        "[ $x ]",
+    ] {
+        assert!(case.asks(&shell(&format!("{hidden}; {evaluating}"))), "{evaluating}");
+        assert!(case.asks(&shell(evaluating)), "{evaluating}");
+    }
+    for plain in ["x=1; ((x)); echo $((x + 1))", "for i in 1 2; do ((i)); done", "x=a; [ $x ]"] {
+        assert_eq!(case.covers(&shell(plain)), Some(StartCoverage::Judged), "{plain}");
+    }
+    // Nor is such a text a part of a program.
+    let case = allowed(&["Bash(zgrep:*)"], "zgrep x y");
+    let shell = |text: &str| by("zgrep", parts_of("zgrep"), &["sh", "-c", text]);
+    assert!(case.covers(&shell("printf x")).is_some());
+    assert!(case.asks(&shell("printf -v 'a[$(echo > keep)]' x")));
+}
+
+#[test]
+fn a_question_that_does_not_show_all_of_a_text_names_the_files_or_says_that_they_are_not_known() {
+    let case = allowed(&["Bash(awk:*)"], "awk -f x");
+    let padding = format!(": {}\n", "x".repeat(5_000));
+    let shell = |text: &str| by("awk", parts_of("awk"), &["bash", "-c", &(padding.clone() + text)]);
+    let why = |start: &ProgramStart| match case.judge(start) {
+        StartVerdict::Ask { why, .. } => why.unwrap_or_default(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(why(&shell("rm x > a 2> b")), "it redirects into a, b");
+    assert_eq!(why(&shell("rm x")), "");
+    for evaluating in [
+        "printf -v 'a[$(echo > keep)]' x",
+        "[ -v 'a[$(echo > keep)]' ]",
+        "read 'a[$(echo > keep)]'",
+        "let 'x[$(echo > keep)]=1'",
+        "declare -i 'x=a[$(echo > keep)]'",
+        "source /dev/stdin",
+        "history -w keep",
+        "x='a[$(echo > keep)]'; ((x))",
+        "$x",
+    ] {
+        let why = why(&shell(&format!("{evaluating}; rm y > a")));
+        assert_eq!(why, "it may redirect into any file, because it cannot be analysed", "{evaluating}");
+    }
+    let unread = ProgramStart { has_all_arguments: false, ..shell("rm x > a") };
+    assert_eq!(why(&unread), "it may redirect into any file, because not all of it was read");
 }
 
 #[test]

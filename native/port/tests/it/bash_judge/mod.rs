@@ -10,7 +10,7 @@ mod attempts;
 mod generator;
 mod recorder;
 
-use beamai_bash_reader::{Analysis, Invocation, InvocationKind, Word, analyse, is_shell};
+use beamai_bash_reader::{Analysis, Invocation, InvocationKind, Word, analyse, is_shell, started};
 use beamai_engine::{CallRequest, Host};
 use beamai_workspace::Workspace;
 use generator::Generator;
@@ -25,10 +25,6 @@ const THREADS: u64 = 2;
 
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name} is a number")))
-}
-
-fn is_sure(found: &Analysis) -> bool {
-    found.doubts.is_empty() && found.programs.iter().all(|program| program.hazard.is_none())
 }
 
 /// Whether a listed program can be what ran.
@@ -99,8 +95,15 @@ impl Count {
     fn check(&mut self, seed: u64, recorder: &mut Recorder, no_rm: &Host) {
         let command = Generator::new(seed, recorder.shims()).command();
         let found = analyse(&command, Some(recorder::HOME));
+        // The same when a program starts a shell with it.
+        let shell = ["bash", "-c", &command].map(str::to_owned);
+        let started = started(&shell, Some(recorder::HOME));
         // A command that is doubted is never run unasked.
-        if !is_sure(&found) {
+        if !found.is_certain() {
+            if started.is_certain() {
+                self.faults
+                    .push(format!("seed {seed}: {command:?} is doubted, but not as the text of a shell"));
+            }
             return;
         }
         self.sure += 1;
@@ -116,7 +119,8 @@ impl Count {
             done.iter()
                 .any(|did| matches!(did, Did::Ran { name, .. } if name.rsplit('/').next() == Some(wanted)))
         };
-        if let Some(missed) = done.iter().find(|did| !is_listed(&found, did)).filter(|_| !is_run("wrap")) {
+        let is_missed = |did: &&Did| !is_listed(&found, did) || !is_listed(&started, did);
+        if let Some(missed) = done.iter().find(is_missed).filter(|_| !is_run("wrap")) {
             let listed: Vec<String> = found.programs.iter().map(Invocation::shown).collect();
             self.faults.push(format!("seed {seed}: {command:?} did {missed:?}, not in {listed:?}"));
         }
