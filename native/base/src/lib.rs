@@ -25,7 +25,7 @@ pub use error::{CONFIGURE, ErrorKind, Reason, Result, ToolError, describe};
 pub use excerpt::excerpt;
 pub use host_hint::{HostHint, HostTerms};
 pub use nearest::{nearest, ratio};
-pub use path_way::{Entry, PathStep, PathWay, identity_at, is_of_programs};
+pub use path_way::{Entry, EntryIdentity, PathStep, PathWay, entry_identity, identity_at, is_of_programs};
 pub use race::while_raced;
 pub use secret::Secret;
 pub use settings::SettingsMap;

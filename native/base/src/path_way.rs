@@ -4,12 +4,42 @@ use super::spelling;
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
+use std::sync::LazyLock;
+use std::time::SystemTime;
 
 /// Maximum number of links that the Linux kernel follows in a path.
 const MOST_LINKS: usize = 40;
 
 /// Where programs and libraries lie.
 const OF_PROGRAMS: [&str; 9] = ["/bin", "/gnu", "/lib", "/lib32", "/lib64", "/nix", "/sbin", "/snap", "/usr"];
+
+/// Other directories without which hardly any command works.
+const OF_ALL_COMMANDS: [&str; 5] = ["/etc", "/opt", "/run", "/tmp", "/var"];
+
+/// What programs read in `/etc` whatever they do. Every user may read it.
+const SETTINGS_OF_ALL: [&str; 9] = [
+    "/etc/alternatives",
+    "/etc/group",
+    "/etc/hosts",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.preload",
+    "/etc/nsswitch.conf",
+    "/etc/passwd",
+    "/etc/resolv.conf",
+    "/etc/ssl/certs",
+];
+
+/// Directories of programs in the `PATH`, without links.
+static OF_PATH: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).filter_map(|directory| directory.canonicalize().ok()).collect()
+});
+
+/// The home directory and that of temporary files, without links.
+static OF_USER: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
+    let all = [std::env::home_dir(), Some(std::env::temp_dir())];
+    all.into_iter().flatten().filter_map(|directory| directory.canonicalize().ok()).collect()
+});
 
 /// The way that an absolute path takes.
 #[derive(Debug)]
@@ -106,13 +136,22 @@ impl PathWay {
         self.steps.iter().any(|step| ["/proc", "/dev"].iter().any(|top| step.path.starts_with(top)))
     }
 
-    /// Whether it leads to what every command needs: the workspace and the directories above it, programs and libraries; or nowhere
-    /// in particular. Who can make a link must not decide about these by one.
+    /// Whether it leads to what every command needs: the workspace, the home directory, that of temporary files, directories above these,
+    /// a whole directory of the system; programs and libraries, and files that all programs read; or nowhere in particular. Who can make
+    /// a link must not decide about these by one.
     pub fn is_needed_by_commands(&self, workspace: &Path) -> bool {
-        workspace.starts_with(&self.end)
-            || is_of_programs(&self.end)
+        let end = &*self.end;
+        let of_path = || OF_PATH.iter().map(PathBuf::as_path).filter(|own| !own.starts_with(workspace));
+        let whole = || {
+            let named = OF_ALL_COMMANDS.iter().chain(&SETTINGS_OF_ALL).map(Path::new);
+            named.chain(OF_USER.iter().map(PathBuf::as_path)).chain(of_path())
+        };
+        workspace.starts_with(end)
+            || is_of_programs(end)
             || self.depends_on_process()
             || self.links().count() > MOST_LINKS
+            || whole().any(|needed| needed.starts_with(end))
+            || SETTINGS_OF_ALL.iter().map(Path::new).chain(of_path()).any(|needed| end.starts_with(needed))
     }
 
     /// Whether anything lies at its end.
@@ -134,6 +173,16 @@ pub fn is_of_programs(path: &Path) -> bool {
 /// Device and inode number of what lies at a path, a link included; zeros if nothing does.
 pub fn identity_at(path: &Path) -> (u64, u64) {
     std::fs::symlink_metadata(path).map_or((0, 0), |found| (found.dev(), found.ino()))
+}
+
+/// Device and inode number of what lies at a path, a link included, and the time of its creation, because the number may be used again.
+pub type EntryIdentity = (u64, u64, Option<SystemTime>);
+
+/// The identity of what lies at a path; zeros if nothing does.
+pub fn entry_identity(path: &Path) -> EntryIdentity {
+    let created = path.symlink_metadata().and_then(|found| found.created()).ok();
+    let (device, inode) = identity_at(path);
+    (device, inode, created)
 }
 
 /// Whether the kernel says that no link is on a path, in one call instead of one for each name.
@@ -212,5 +261,39 @@ mod tests {
         assert!(way(dir.path().join("link")).depends_on_process());
         assert!(way("/dev/fd/../cwd").depends_on_process());
         assert!(!way(dir.path()).depends_on_process() && !way("/process/x").depends_on_process());
+    }
+
+    #[test]
+    fn what_every_command_needs_is_whole_directories_and_few_files() {
+        let dir = tempfile::tempdir_in("/var/tmp").unwrap();
+        let dir = dir.path().canonicalize().unwrap();
+        let is_needed = |path: &Path| way(path).is_needed_by_commands(&dir.join("workspace"));
+        let home = std::env::home_dir().unwrap().canonicalize().unwrap();
+        for needed in [
+            "/",
+            "/etc",
+            "/opt",
+            "/run",
+            "/tmp",
+            "/var",
+            "/usr/bin/env",
+            "/etc/passwd",
+            "/etc/ssl",
+            "/etc/ssl/certs/x",
+        ] {
+            assert!(is_needed(Path::new(needed)), "{needed}");
+        }
+        assert!(is_needed(&dir) && is_needed(&dir.join("workspace")) && is_needed(&home));
+        for other in ["/etc/app/env", "/opt/app", "/etc/ssl/private/key", "/var/lib/app", "/srv"] {
+            assert!(!is_needed(Path::new(other)), "{other}");
+        }
+        assert!(
+            !is_needed(&dir.join("workspace/x"))
+                && !is_needed(&dir.join("other"))
+                && !is_needed(&home.join(".aws"))
+        );
+        for program in OF_PATH.iter() {
+            assert!(is_needed(program) && is_needed(&program.join("x")), "{}", program.display());
+        }
     }
 }

@@ -3,7 +3,7 @@
 use super::http::RemoteServer;
 use super::secrets::Secrets;
 use super::settings::{McpServerSettings, StdioSettings, TransportSettings};
-use beamai_base::{Reason, Result, ToolError};
+use beamai_base::{EntryIdentity, Reason, Result, ToolError};
 use beamai_isolation::SandboxSettings;
 use beamai_policy::DeniedPaths;
 use beamai_sandbox::Confinement;
@@ -94,8 +94,8 @@ impl Route {
         }
     }
 
-    /// Denied paths in the workspace. A remote server has no access to the workspace at all.
-    fn kept(&self) -> Vec<(String, (u64, u64))> {
+    /// Paths that are kept from it. A remote server has no access to files at all.
+    fn kept(&self) -> Vec<(PathBuf, EntryIdentity)> {
         match self {
             Self::Stdio(launch) => launch.confinement.kept().collect(),
             Self::Http(_) => Vec::new(),

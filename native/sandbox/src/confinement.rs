@@ -1,6 +1,8 @@
 //! The confinement of a program: the host's sandbox settings, applied to one workspace and session.
 
-use beamai_base::{Entry, HostHint, PathWay, Reason, Result, ToolError, identity_at, temp_dir};
+use beamai_base::{
+    Entry, EntryIdentity, HostHint, PathWay, Reason, Result, ToolError, entry_identity, temp_dir,
+};
 use beamai_isolation::secrets::{self, PresentSecrets};
 use beamai_isolation::{Planted, SandboxMode, SandboxSettings, Tier};
 use beamai_planted::{RepositorySnapshot, remove_planted};
@@ -11,7 +13,6 @@ use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
-use std::time::SystemTime;
 
 /// Default maximum number of processes and threads.
 const PROCESSES: u32 = 2_048;
@@ -50,7 +51,7 @@ pub struct Confinement {
     pub writable: Vec<OsString>,
     /// The files and directories at `readable` and `writable` when the confinement was made. A reaper's mounts show these; if the host
     /// replaces one, the confinement differs and the next command gets a new reaper.
-    pub listed: Vec<ListedIdentity>,
+    pub listed: Vec<EntryIdentity>,
     /// Read-only paths, absolute, also within the workspace. Those that do not exist cannot be created.
     pub read_only: Vec<OsString>,
     /// Absolute paths that git reads settings or hooks from because its settings say so; read-only if mounts can make
@@ -76,9 +77,6 @@ pub struct Confinement {
     /// and the host's writable paths.
     pub exec_writable: bool,
 }
-
-/// Device and inode number, and the time of creation, because the number may be used again.
-pub type ListedIdentity = (u64, u64, Option<SystemTime>);
 
 /// Certificate authorities for programs to trust.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -199,7 +197,9 @@ impl Confinement {
         {
             for path in paths {
                 let way = PathWay::of(path, Entry::at);
-                if way.links().any(can_be_made) && way.is_needed_by_commands(&workspace) {
+                let is_temp = self.temp.as_ref().is_some_and(|temp| Path::new(temp).starts_with(&way.end));
+                let is_needed = is_temp || way.is_needed_by_commands(&workspace);
+                if way.links().any(can_be_made) && is_needed {
                     continue;
                 }
                 self.held.extend(way.turns().map(OsString::from));
@@ -211,7 +211,6 @@ impl Confinement {
                     continue;
                 }
                 // Programs could not run without these.
-                let is_needed = contains_workspace || secrets::is_of_system(&way.end);
                 list.push(if is_needed { path.into() } else { way.end.into() });
             }
         }
@@ -255,7 +254,7 @@ impl Confinement {
                 if way.end == Path::new("/") {
                     return Err(whole_machine(option, Path::new(path)));
                 }
-                self.listed.push(identity(&way.end));
+                self.listed.push(entry_identity(&way.end));
                 *path = way.end.into();
             }
         }
@@ -353,11 +352,17 @@ impl Confinement {
         self.readable.iter().chain(&self.writable).any(|shown| Path::new(shown).starts_with(path))
     }
 
-    /// The paths in the workspace that rules currently deny, with device and inode number of what lies there.
-    pub fn kept(&self) -> impl Iterator<Item = (String, (u64, u64))> {
-        self.found.iter().flat_map(|found| {
-            let identities = found.identities.iter().skip(found.repositories.len()).copied();
-            found.hidden.iter().chain(&found.read_only).cloned().zip(identities)
+    /// The paths that programs currently cannot read or write because of rules or secrets, with what lies there. A running program keeps
+    /// access to what comes to such a path later.
+    pub fn kept(&self) -> impl Iterator<Item = (PathBuf, EntryIdentity)> {
+        let found = self.found.iter().flat_map(|found| {
+            let root = decode_path(&found.root);
+            found.hidden.iter().chain(&found.read_only).map(move |path| root.join(decode_path(path)))
+        });
+        let denied = self.hidden.iter().chain(&self.read_only).map(PathBuf::from);
+        found.chain(denied).map(|path| {
+            let identity = entry_identity(&path);
+            (path, identity)
         })
     }
 
@@ -459,12 +464,6 @@ impl Confinement {
     pub(super) fn is_writable(&self, path: &Path) -> bool {
         self.writable.iter().any(|writable| Path::new(writable) == path)
     }
-}
-
-fn identity(path: &Path) -> ListedIdentity {
-    let created = path.symlink_metadata().and_then(|found| found.created()).ok();
-    let (device, inode) = identity_at(path);
-    (device, inode, created)
 }
 
 fn replaceable(option: &str, path: &Path, link: &Path, end: &Path) -> ToolError {

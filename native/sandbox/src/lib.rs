@@ -15,7 +15,7 @@ mod obstacle;
 mod repository;
 
 pub use attack::{attack_main, started};
-pub use confinement::{Confinement, ListedIdentity, ResourceLimits, TrustedAuthorities};
+pub use confinement::{Confinement, ResourceLimits, TrustedAuthorities};
 pub use environment::environment;
 pub use failure::SetupFailure;
 pub use foreign::{FOREIGN_REMEDY, ForeignPath};

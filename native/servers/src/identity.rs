@@ -1,8 +1,10 @@
 //! Identity of servers: whether a running one can be reused.
 
+use beamai_base::EntryIdentity;
 use beamai_isolation::SandboxSettings;
 use beamai_policy::DeniedPaths;
 use beamai_workspace::WorkspaceId;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Identity of a server: its specification and its sandbox.
@@ -23,19 +25,19 @@ pub struct ServerView {
     pub sandbox: Arc<SandboxSettings>,
     /// Paths that rules deny to it.
     pub denied_paths: Arc<DeniedPaths>,
-    /// Denied paths in the workspace, with device and inode number of what lies there; fixed while a server runs.
-    pub kept: Vec<(String, (u64, u64))>,
+    /// Paths that it cannot read or write, with what lies there; fixed while a server runs.
+    pub kept: Vec<(PathBuf, EntryIdentity)>,
 }
 
 impl<W: PartialEq> ServerIdentity<W> {
-    /// Whether this server replaces another: same except for the denied paths in the workspace.
+    /// Whether this server replaces another: same except for the paths that it cannot read or write.
     pub fn replaces(&self, other: &Self) -> bool {
         self.spec == other.spec && self.view.kept != other.view.kept && self.view.has_settings_of(&other.view)
     }
 }
 
 impl ServerView {
-    /// Whether both have the same settings, apart from the denied paths that were found in the workspace.
+    /// Whether both have the same settings, apart from the paths that were found to be kept from them.
     fn has_settings_of(&self, other: &Self) -> bool {
         self.workspace == other.workspace
             && self.sandbox == other.sandbox

@@ -233,7 +233,7 @@ mod tests {
                 workspace: self.cx.workspace.id(),
                 sandbox: Arc::clone(&self.cx.sandbox),
                 denied_paths: Arc::clone(&self.cx.denied_paths),
-                kept: kept.iter().map(|&name| (name.to_owned(), (1, 1))).collect(),
+                kept: kept.iter().map(|&name| (name.into(), (1, 1, None))).collect(),
             };
             let identity = ServerIdentity { spec, view };
             let server = Arc::new(ProbeServer {
