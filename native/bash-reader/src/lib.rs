@@ -60,6 +60,8 @@ pub struct Analysis {
     branches: bool,
     /// Characters that were read so far.
     read: usize,
+    /// Characters of the words of all programs.
+    listed: usize,
     /// Values of its variables.
     values: values::Values,
     /// The home directory, which tildes stand for.

@@ -12,6 +12,8 @@ type Result<T> = std::result::Result<T, ParseError>;
 const MOST_DEPTH: usize = 32;
 /// Maximum number of programs.
 const MOST_PROGRAMS: usize = 2000;
+/// Maximum number of characters of their words: each wrapper in a row repeats those of all that it starts.
+const MOST_LISTED: usize = 1 << 20;
 
 /// Records what a program with these words does.
 pub(super) fn words(out: &mut Analysis, words: Vec<Word>) -> Result<()> {
@@ -68,7 +70,7 @@ impl InvocationCollector<'_> {
     }
 
     fn run(&mut self, words: Vec<Word>, depth: usize) -> Result<()> {
-        if depth > MOST_DEPTH || self.out.programs.len() >= MOST_PROGRAMS {
+        if depth > MOST_DEPTH || self.out.programs.len() >= MOST_PROGRAMS || self.out.listed > MOST_LISTED {
             return Err(ParseError::new("it runs too many programs to look at each"));
         }
         let name = words.first().filter(|word| !word.has_unknown()).and_then(Word::text);
@@ -231,6 +233,7 @@ impl InvocationCollector<'_> {
         // A program outside the system directories may be anything, whatever its name.
         let is_elsewhere = name.is_some_and(|name| super::system_name(&name).is_none());
         let standing = if is_elsewhere { InvocationKind::Judged } else { standing };
+        self.out.listed += words.iter().map(|word| word.pieces.len() + 1).sum::<usize>();
         self.out.programs.push(Invocation { words, standing, hazard });
     }
 }

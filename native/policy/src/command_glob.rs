@@ -1,11 +1,12 @@
 //! Patterns of commands with wildcards.
 
+use super::arguments::Arguments;
 use super::words::Certainty;
 use crate::bytes;
-use beamai_bash_reader::{Word, system_name};
+use beamai_bash_reader::system_name;
 use beamai_path_rules::{check_classes, clean};
 use globset::{Glob, GlobMatcher};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 /// The words of a pattern with wildcards, compiled.
@@ -25,10 +26,7 @@ pub(super) struct CommandGlob {
 const WILDCARDS: [char; 5] = ['*', '?', '[', '{', '\\'];
 
 /// The boundary of words in a strict glob: the unit separator, which no word of an allowed command has.
-const BOUNDARY: &str = "\u{1f}";
-
-/// Placeholder for unknown text in comparisons. It does not occur in names.
-const UNKNOWN: &str = "\u{fffc}";
+pub(super) const BOUNDARY: &str = "\u{1f}";
 
 impl CommandGlob {
     /// The pattern of these words.
@@ -98,46 +96,32 @@ impl CommandGlob {
     }
 
     /// For allow rules: whether it certainly matches a program.
-    pub(super) fn allows(&self, name: &str, args: &[Word]) -> bool {
+    pub(super) fn allows(&self, name: &str, arguments: &Arguments) -> bool {
         let name = system_name(name).unwrap_or(name);
-        let has_boundary = |word: &Word| word.pattern().flatten().any(|char| BOUNDARY.contains(char));
         // Unknown text may have any length, so the glob has to match with none and with some of it.
-        let matches = |filler: &&str| self.strict.is_match(joined(name, args, filler, BOUNDARY));
-        !name.contains(BOUNDARY)
-            && !args.iter().any(has_boundary)
-            && ["", UNKNOWN, "\u{fffc}\u{fffc}\u{fffc}"].iter().all(matches)
+        let matches = |rest: &OsString| self.strict.is_match(joined(name, rest, ""));
+        !name.contains(BOUNDARY) && arguments.apart().is_some_and(|all| all.iter().all(matches))
     }
 
     /// For deny and ask rules: whether it matches a program with one of these names.
-    pub(super) fn holds(&self, names: [&str; 2], args: &[Word]) -> Certainty {
-        let is_known = args.iter().all(|word| word.text().is_some());
+    pub(super) fn holds(&self, names: [&str; 2], arguments: &Arguments) -> Certainty {
         let may_be_named = || self.name.contains('*') || names.iter().any(|name| self.named.is_match(name));
         // At the end, `*` is also about no further word.
         let end = if self.text().ends_with(" *") { " " } else { "" };
-        let matches = |name: &&str| {
-            let mut text = joined(name, args, UNKNOWN, " ");
-            text.push(end);
-            self.wide.is_match(text)
-        };
+        let matches = |name: &&str| self.wide.is_match(joined(name, arguments.spaced(), end));
         match names.iter().any(matches) {
             true => Certainty::Surely,
-            false if !is_known && may_be_named() => Certainty::Maybe,
+            false if may_be_named() && !arguments.are_known() => Certainty::Maybe,
             false => Certainty::No,
         }
     }
 }
 
-/// Name and arguments joined, with `filler` for unknown text.
-fn joined(name: &str, args: &[Word], filler: &str, between: &str) -> OsString {
-    let mut text = name.to_owned();
-    for word in args {
-        text.push_str(between);
-        word.pattern().for_each(|char| match char {
-            Some(char) => text.push(char),
-            None => text.push_str(filler),
-        });
-    }
-    bytes::word(&text)
+fn joined(name: &str, rest: &OsStr, end: &str) -> OsString {
+    let mut text = bytes::word(name);
+    text.push(rest);
+    text.push(end);
+    text
 }
 
 /// A glob in which `?` and negated classes do not match the boundary of words.

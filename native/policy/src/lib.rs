@@ -5,6 +5,7 @@
 //! or a name. This crate has no side effects: an operation states its [`PermissionRequest`]s, the policy answers with a
 //! [`Judgement`], and the engine acts on it.
 
+mod arguments;
 mod bytes;
 mod command_glob;
 mod command_mistakes;

@@ -1,5 +1,6 @@
 //! One rule: a tool's canonical name, optionally with a pattern.
 
+use super::arguments::Arguments;
 use super::command_mistakes::check_reach;
 use super::pattern::RulePattern;
 use super::permission_request::{CommandLine, FilePath, Operand};
@@ -136,7 +137,9 @@ impl PermissionRule {
                 let found = analyse(example, roots.tilde());
                 pattern.is_whole(example)
                     || found.programs.iter().any(|program| {
-                        pattern.allows(program) || pattern.holds(&program.words) == Certainty::Surely
+                        let arguments = Arguments::of(&program.words[1..]);
+                        pattern.allows_words(&program.words[0], &arguments)
+                            || pattern.holds(&program.words[0], &arguments) == Certainty::Surely
                     })
             }
             Some(pattern) => operands(example).iter().any(|operand| pattern.touches(operand, roots)),

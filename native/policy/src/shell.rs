@@ -1,6 +1,7 @@
 //! Judges a shell command: every program that it runs, and every file that its redirections open.
 
 use super::Policy;
+use super::arguments::Arguments;
 use super::lifted_paths::LiftedPaths;
 use super::mode::PolicyMode;
 use super::named_files::{FileRule, MatchedWords, NamedFiles, SeenFiles, any_in_directory};
@@ -167,9 +168,10 @@ impl<'a> CommandCase<'a> {
         self.is_doubtful().then(|| self.policy.ask.iter().find(is_unseen)).flatten()
     }
 
-    /// Whether its text cannot be analysed.
+    /// Whether its text cannot be analysed, or has a builtin that can do more than its name says.
     pub(super) fn is_doubtful(&self) -> bool {
         self.found.doubts.iter().any(|doubt| !self.is_waived(doubt))
+            || self.found.programs.iter().any(|program| program.hazard.is_some())
     }
 
     /// The first rule that matches with at least this certainty and is not lifted, and the part that it matches.
@@ -179,10 +181,11 @@ impl<'a> CommandCase<'a> {
         least: Certainty,
         lifted: Option<&LiftedPaths>,
     ) -> Option<(&'r PermissionRule, String)> {
+        let arguments = self.arguments();
         rules.iter().find_map(|rule| {
             let to_write = rule.tool != "Read";
             let part = match (&rule.pattern, rule.files()) {
-                (Some(RulePattern::Command(pattern)), _) => self.part_of_command(pattern, least),
+                (Some(RulePattern::Command(pattern)), _) => self.part_of_command(pattern, &arguments, least),
                 (_, Some(pattern)) => {
                     // Where the sandbox keeps a file, nothing that only the run shows is asked about.
                     let is_enforced = lifted.is_some() && self.policy.is_enforced;
@@ -197,12 +200,24 @@ impl<'a> CommandCase<'a> {
         })
     }
 
-    fn part_of_command(&self, pattern: &CommandPattern, least: Certainty) -> Option<String> {
+    /// The arguments of each program.
+    fn arguments(&self) -> Vec<Arguments> {
+        self.found.programs.iter().map(|program| Arguments::of(&program.words[1..])).collect()
+    }
+
+    fn part_of_command(
+        &self,
+        pattern: &CommandPattern,
+        arguments: &[Arguments],
+        least: Certainty,
+    ) -> Option<String> {
         if pattern.is_whole(&self.line.command) {
             return Some(self.line.command.clone());
         }
-        let holds = |program: &&Invocation| pattern.holds(&program.words) >= least;
-        self.found.programs.iter().find(holds).map(Invocation::shown)
+        let mut programs = self.found.programs.iter().zip(arguments);
+        let found =
+            programs.find(|(program, arguments)| pattern.holds(&program.words[0], arguments) >= least);
+        found.map(|(program, _)| program.shown())
     }
 
     fn part_of_path(&self, rule: FileRule<'_>, least: Certainty) -> Option<String> {
@@ -321,11 +336,12 @@ impl<'a> CommandCase<'a> {
 
     /// The rule that covers a program.
     fn covering(&self, program: &Invocation) -> Option<&str> {
+        let arguments = Arguments::of(&program.words[1..]);
+        let is_plain = self.hazard(program).is_none();
         let covers = |rule: &&PermissionRule| match &rule.pattern {
-            Some(RulePattern::Command(pattern)) => match self.hazard(program) {
-                Some(_) => pattern.is_exact(program),
-                None => pattern.allows(program),
-            },
+            Some(RulePattern::Command(pattern)) => {
+                (is_plain || pattern.is_exact()) && pattern.allows_words(&program.words[0], &arguments)
+            }
             _ => false,
         };
         self.policy.allow.iter().find(covers).map(|rule| &*rule.text)
@@ -390,7 +406,8 @@ impl<'a> CommandCase<'a> {
         let begins = |way: &&&[&str]| {
             let words = [interpreter.as_str()].into_iter().chain(way.iter().copied()).map(Word::literal);
             let words: Vec<Word> = words.chain([Word::unknown()]).collect();
-            let allows = |pattern: &CommandPattern| pattern.allows_words(&words);
+            let arguments = Arguments::of(&words[1..]);
+            let allows = |pattern: &CommandPattern| pattern.allows_words(&words[0], &arguments);
             self.policy.allow.iter().filter_map(PermissionRule::command).any(allows)
         };
         self.open.is_some() || any_code.iter().any(|way| begins(&way))

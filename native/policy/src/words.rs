@@ -1,5 +1,6 @@
 //! Patterns of commands: exact, prefix (`git:*`), glob.
 
+use super::arguments::Arguments;
 use super::command_glob::CommandGlob;
 use super::command_mistakes::{UNEXPANDED, check_marks, check_program, has_alternatives};
 use crate::bytes;
@@ -98,9 +99,9 @@ impl CommandPattern {
         }
     }
 
-    /// Whether the pattern has exactly the program's words.
-    pub(super) fn is_exact(&self, program: &Invocation) -> bool {
-        matches!(self, Self::Exact { .. }) && self.allows(program)
+    /// Whether it is about exactly one program with its words.
+    pub(super) fn is_exact(&self) -> bool {
+        matches!(self, Self::Exact { .. })
     }
 
     /// Whether it can match a program by its path.
@@ -148,51 +149,54 @@ impl CommandPattern {
 
     /// Whether the pattern certainly matches, as allow rules require.
     pub(super) fn allows(&self, program: &Invocation) -> bool {
-        self.allows_words(&program.words)
+        self.allows_words(&program.words[0], &Arguments::of(&program.words[1..]))
     }
 
-    /// As [`Self::allows`], given a program's words.
-    pub(super) fn allows_words(&self, given: &[Word]) -> bool {
-        let Some(name) = given.first().and_then(Word::text) else { return false };
+    /// As [`Self::allows`], given a program's first word and its arguments.
+    pub(super) fn allows_words(&self, first: &Word, arguments: &Arguments) -> bool {
+        let Some(name) = first.text() else { return false };
         let same_name = |wanted: &str| wanted == name || system_name(&name) == Some(wanted);
-        let starts_with = |pattern: &[String]| {
-            let rest = given[1..].iter().map(Word::text);
-            same_name(&pattern[0])
-                && given.len() >= pattern.len()
-                && rest.zip(&pattern[1..]).all(|(text, wanted)| text.as_ref() == Some(wanted))
+        let begin_with = |wanted: &[String]| {
+            let given = arguments.texts();
+            given.len() >= wanted.len()
+                && given.iter().zip(wanted).all(|(text, wanted)| text.as_ref() == Some(wanted))
         };
         match self {
-            Self::Exact { words, .. } => words.len() == given.len() && starts_with(words),
-            Self::Prefix(words) => starts_with(words),
-            Self::Glob(glob) => glob.allows(&name, &given[1..]),
+            Self::Exact { words, .. } => {
+                same_name(&words[0]) && words.len() == arguments.words.len() + 1 && begin_with(&words[1..])
+            }
+            Self::Prefix(words) => same_name(&words[0]) && begin_with(&words[1..]),
+            Self::Glob(glob) => glob.allows(&name, arguments),
             Self::Whole(_) => false,
         }
     }
 
     /// Whether the pattern matches, for deny and ask rules: whatever the path and the order of options.
-    pub(super) fn holds(&self, words: &[Word]) -> Certainty {
-        let Some((first, args)) = words.split_first() else { return Certainty::No };
+    pub(super) fn holds(&self, first: &Word, arguments: &Arguments) -> Certainty {
         let Some(name) = first.text() else { return self.may_be_named(first) };
         let base = name.rsplit('/').next().unwrap_or_default();
+        let given = &arguments.words;
         match self {
             Self::Whole(_) => Certainty::No,
-            Self::Glob(glob) => glob.holds([base, &name], args),
-            Self::Exact { words: wanted, .. } if wanted.len() == 1 => named(wanted, &name, || match args {
-                [] => Certainty::Surely,
-                _ if args.iter().all(|word| word.may_be("")) => Certainty::Maybe,
-                _ => Certainty::No,
-            }),
+            Self::Glob(glob) => glob.holds([base, &name], arguments),
+            Self::Exact { words: wanted, .. } if wanted.len() == 1 => {
+                named(wanted, &name, || match &given[..] {
+                    [] => Certainty::Surely,
+                    _ if given.iter().all(|word| word.may_be("")) => Certainty::Maybe,
+                    _ => Certainty::No,
+                })
+            }
             Self::Exact { words: wanted, .. } => {
-                named(wanted, &name, || match args.len() + 1 == wanted.len() {
-                    true => has_all(wanted, args),
-                    false => has_all(wanted, args).min(if args.iter().any(Word::may_split) {
+                named(wanted, &name, || match given.len() + 1 == wanted.len() {
+                    true => has_all(wanted, arguments),
+                    false => has_all(wanted, arguments).min(if given.iter().any(Word::may_split) {
                         Certainty::Maybe
                     } else {
                         Certainty::No
                     }),
                 })
             }
-            Self::Prefix(wanted) => named(wanted, &name, || has_all(wanted, args)),
+            Self::Prefix(wanted) => named(wanted, &name, || has_all(wanted, arguments)),
         }
     }
 
@@ -230,9 +234,9 @@ fn named(wanted: &[String], name: &str, rest: impl FnOnce() -> Certainty) -> Cer
 }
 
 /// Whether arguments contain all words that are wanted after the program's name: operands in order, options anywhere.
-fn has_all(wanted: &[String], args: &[Word]) -> Certainty {
+fn has_all(wanted: &[String], arguments: &Arguments) -> Certainty {
     let Some((program, wanted)) = wanted.split_first() else { return Certainty::No };
-    let texts: Vec<Option<String>> = args.iter().map(Word::text).collect();
+    let texts = arguments.texts();
     let known: Vec<&str> = texts.iter().flatten().map(String::as_str).collect();
     let otherwise = if known.len() < texts.len() { Certainty::Maybe } else { Certainty::No };
     let mut operands = known.iter().filter(|text| !is_cluster(text) || text.len() < 2);
@@ -320,7 +324,8 @@ mod tests {
     }
 
     fn holds(pattern: &str, command: &str) -> Certainty {
-        CommandPattern::new(pattern, HOME).unwrap().holds(&program(command).words)
+        let words = program(command).words;
+        CommandPattern::new(pattern, HOME).unwrap().holds(&words[0], &Arguments::of(&words[1..]))
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::program_rule::ProgramRule;
 use super::table;
+use crate::arguments::Arguments;
 use crate::bytes::text;
 use beamai_bash_reader::{Analysis, Word, started, system_name};
 use beamai_isolation::{
@@ -10,6 +11,7 @@ use beamai_isolation::{
 };
 use beamai_path_rules::{PathRoots, clean};
 use beamai_workspace::encode_path;
+use std::cell::OnceCell;
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
@@ -40,10 +42,10 @@ fn both(path: &OsStr) -> impl Iterator<Item = String> {
     [shown].into_iter().chain(word)
 }
 
-/// A program's words, for patterns. If the arguments are incomplete, the last word stands for any others.
-pub(super) fn words(name: &str, arguments: &[String], is_all: bool) -> Vec<Word> {
-    let known = [name].into_iter().chain(arguments.iter().map(String::as_str)).map(Word::literal);
-    known.chain((!is_all).then(Word::unknown)).collect()
+/// Arguments, for patterns. If they are incomplete, the last word stands for any others.
+pub(super) fn compared(given: &[String], is_all: bool) -> Arguments {
+    let known = given.iter().map(|word| Word::literal(word));
+    Arguments::of(&known.chain((!is_all).then(Word::unknown)).collect::<Vec<_>>())
 }
 
 /// A program that runs by a start, as a command under each of its names: the file, an interpreter, or what one of these runs
@@ -56,6 +58,8 @@ pub(super) struct CommandForm {
     arguments: Option<Vec<String>>,
     /// Whether it is a command of git by its name alone: `git-stats` of another project, or a copy of git.
     is_by_name: bool,
+    /// The arguments, for patterns.
+    compared: OnceCell<Arguments>,
 }
 
 impl CommandForm {
@@ -63,10 +67,11 @@ impl CommandForm {
     /// the words are built only if the name fits.
     fn is_meant_by(&self, rule: &ProgramRule, start: &ProgramStart) -> bool {
         // A rule about all of git is about git's own commands.
-        if self.is_by_name && rule.holds(&words("git", &["\u{1}".to_owned()], true)) {
+        let any = || Arguments::of(&[Word::literal("\u{1}")]);
+        if self.is_by_name && rule.holds(&Word::literal("git"), &any()) {
             return false;
         }
-        let holds = |first| rule.holds(&self.words(first, start));
+        let holds = |first| rule.holds(&first, self.compared(start));
         let is_wanted = |name: &str| rule.pattern.may_hold_for(name);
         let is_named = |name: &str| is_wanted(name) && holds(Word::literal(name));
         self.names.iter().any(|name| is_named(name))
@@ -75,13 +80,15 @@ impl CommandForm {
             || self.names.iter().flat_map(|name| unversioned(name, is_wanted)).any(|name| is_named(&name))
     }
 
-    fn words(&self, first: Word, start: &ProgramStart) -> Vec<Word> {
-        let mut words = match &self.arguments {
-            Some(given) => words("", given, start.has_all_arguments),
-            None => words("", &arguments(start), start.has_all_arguments),
-        };
-        words[0] = first;
-        words
+    fn compared(&self, start: &ProgramStart) -> &Arguments {
+        self.compared.get_or_init(|| match &self.arguments {
+            Some(given) => compared(given, start.has_all_arguments),
+            None => compared(&arguments(start), start.has_all_arguments),
+        })
+    }
+
+    fn new(names: Vec<String>, identity: Option<FileIdentity>, arguments: Option<Vec<String>>) -> Self {
+        Self { names, identity, arguments, is_by_name: false, compared: OnceCell::new() }
     }
 }
 
@@ -100,12 +107,12 @@ pub(super) fn denied_forms(start: &ProgramStart) -> Vec<CommandForm> {
     let mut names: Vec<String> =
         paths.flat_map(|path| both(path.as_os_str())).chain(argued).chain(logged_in).collect();
     names.dedup();
-    let own = CommandForm { names, identity: Some(start.identity), arguments: None, is_by_name: false };
+    let own = CommandForm::new(names, Some(start.identity), None);
     let mut forms = Vec::with_capacity(2);
     add_with_inner(own, &start.loaded, start, &mut forms);
     for NamedFile { names, identity } in &start.elf_interpreters {
         let names = names.iter().flat_map(|name| both(name.as_os_str())).collect();
-        let form = CommandForm { names, identity: Some(*identity), arguments: None, is_by_name: false };
+        let form = CommandForm::new(names, Some(*identity), None);
         add_with_inner(form, &NamedFile::default(), start, &mut forms);
     }
     for at in 0..start.interpreters.len() {
@@ -125,12 +132,7 @@ fn add_interpreter(start: &ProgramStart, chain: &[Interpreter], forms: &mut Vec<
     for script in scripts {
         let given = interpreter_arguments(chain, &script, &start.arguments);
         let given: Vec<String> = given.iter().skip(1).map(|word| text(word)).collect();
-        let form = |given| CommandForm {
-            names: names.clone(),
-            identity: Some(program.identity),
-            arguments: Some(given),
-            is_by_name: false,
-        };
+        let form = |given| CommandForm::new(names.clone(), Some(program.identity), Some(given));
         if is_option {
             forms.push(form(given[1..].to_vec()));
         }
@@ -172,7 +174,7 @@ fn loaded_form(given: &[String], loaded: &NamedFile) -> Option<CommandForm> {
     let names = if names.is_empty() { names } else { names.into_iter().chain(told).collect() };
     let identity = Some(loaded.identity).filter(|_| !loaded.names.is_empty());
     let arguments = Some(own_arguments.iter().map(text).collect());
-    Some(CommandForm { names, identity, arguments, is_by_name: false })
+    Some(CommandForm::new(names, identity, arguments))
 }
 
 /// The applet that a program of many names is told to be.
@@ -182,7 +184,7 @@ fn applet_form(given: Vec<String>) -> Option<CommandForm> {
     let name = given.next()?;
     let name = name.strip_prefix(CHOICE).unwrap_or(&name).to_owned();
     let arguments = Some(given.collect());
-    Some(CommandForm { names: vec![name], identity: None, arguments, is_by_name: false })
+    Some(CommandForm::new(vec![name], None, arguments))
 }
 
 /// `git X …` for each name `git-X …`: git and its copies are that command by this name, and git starts such a program for it.
@@ -195,11 +197,9 @@ fn git_forms(form: &CommandForm, given: &dyn Fn() -> Vec<String>) -> Vec<Command
         base_name(name) == "git" || directory == Some("git-core")
     };
     let is_by_name = !form.names.iter().any(is_part);
-    let git = |command: &str| CommandForm {
-        names: vec!["git".to_owned()],
-        identity: form.identity,
-        arguments: Some([vec![command.to_owned()], given()].concat()),
-        is_by_name,
+    let git = |command: &str| {
+        let arguments = Some([vec![command.to_owned()], given()].concat());
+        CommandForm { is_by_name, ..CommandForm::new(vec!["git".to_owned()], form.identity, arguments) }
     };
     commands.into_iter().map(git).collect()
 }

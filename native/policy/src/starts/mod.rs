@@ -251,6 +251,8 @@ impl StartRules {
             StartCoverage::Judged if self.is_approved(start) => StartVerdict::Start(self.approve(start)),
             _ if self.covers_all_starts() => match self.ask.rule(start) {
                 Some(rule) => self.asked(start, Some(rule.to_owned()), None),
+                // Ask rules hold for what a wrapper starts, too.
+                None if !self.ask.is_empty() && is_wrapper(start) => StartVerdict::Start(StartCoverage::Judged),
                 None => StartVerdict::Start(StartCoverage::Everything),
             },
             StartCoverage::Parts(_) => self.by_rules(start),
@@ -370,9 +372,9 @@ impl StartRules {
     /// The coverage under the allow rule that matches, if any.
     fn covering(&self, start: &ProgramStart) -> Option<StartCoverage> {
         let given = called::arguments(start);
-        let is_all = start.has_all_arguments;
+        let arguments = called::compared(&given, start.has_all_arguments);
         let allows =
-            |name: &str, pattern: &CommandPattern| pattern.allows_words(&called::words(name, &given, is_all));
+            |name: &str, pattern: &CommandPattern| pattern.allows_words(&Word::literal(name), &arguments);
         let name = called::base(&start.called);
         let policy = self.policy();
         let paths = LazyCell::new(|| called::spellings(start, &self.directories, &policy.roots));
@@ -502,6 +504,12 @@ fn wanted(start: &ProgramStart, home: Option<&str>) -> Vec<String> {
     let sub = given.into_iter().next().filter(is_plain);
     let words = [Some(Word::literal(&name).shown()), sub].into_iter().flatten().collect::<Vec<_>>().join(" ");
     vec![format!("Bash({words}:*)")]
+}
+
+/// Whether a program is a wrapper, and no shell.
+fn is_wrapper(start: &ProgramStart) -> bool {
+    let name = called::base(&start.called);
+    table::coverage(&name) == StartCoverage::Judged && !is_shell(&name)
 }
 
 /// Whether a program does the same as a harmless builtin.

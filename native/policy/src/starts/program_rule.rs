@@ -5,6 +5,7 @@
 
 use super::called::CommandForm;
 use super::table;
+use crate::arguments::Arguments;
 use crate::rule::PermissionRule;
 use crate::words::{Certainty, CommandPattern};
 use beamai_bash_reader::{SYSTEM_DIRECTORIES, Word};
@@ -27,9 +28,10 @@ pub(super) struct ProgramRule {
 }
 
 impl ProgramRule {
-    /// Whether the pattern matches words, or may match them.
-    pub(super) fn holds(&self, words: &[Word]) -> bool {
-        [&self.pattern].into_iter().chain(&self.absolute).any(|pattern| pattern.holds(words) > Certainty::No)
+    /// Whether the pattern matches a program, or may match it.
+    pub(super) fn holds(&self, first: &Word, arguments: &Arguments) -> bool {
+        let mut patterns = [&self.pattern].into_iter().chain(&self.absolute);
+        patterns.any(|pattern| pattern.holds(first, arguments) > Certainty::No)
     }
 
     /// The rule's own name for a program, if it names that file or path.

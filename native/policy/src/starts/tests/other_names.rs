@@ -101,8 +101,9 @@ fn a_pattern_of_a_relative_path_holds_where_its_links_lead() {
     for text in ["./sbin/* -x", "~/sbin/* -x", "~//s?in/tool -x", "~/./sbin/t* -x"] {
         let pattern = CommandPattern::new(text, top.to_str()).unwrap();
         let holds = |name: &str| {
-            let words = called::words(top.join(name).to_str().unwrap(), &["-x".into()], true);
-            pattern.absolute(&top).iter().any(|pattern| pattern.allows_words(&words))
+            let (first, arguments) =
+                (Word::literal(top.join(name).to_str().unwrap()), called::compared(&["-x".into()], true));
+            pattern.absolute(&top).iter().any(|pattern| pattern.allows_words(&first, &arguments))
         };
         assert!(holds("sbin/tool") && !holds("tool"), "{pattern:?}");
         // The directory before the first wildcard has two names.
