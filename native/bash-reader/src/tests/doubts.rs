@@ -143,6 +143,11 @@ fn size_and_depth_are_bounded() {
         assert!(!analysis.doubts.is_empty() || text == "a;", "{text}");
     }
     assert!(start.elapsed() < std::time::Duration::from_secs(20), "{:?}", start.elapsed());
+    // Each wrapper repeats the words behind it.
+    for wrapper in ["env ", "nohup ", "eval ", "xargs "] {
+        let found = analyse(&format!("exit; {}cat f", wrapper.repeat(95_000 / wrapper.len())), HOME);
+        assert!(!found.is_certain() && found.listed < 2_000_000, "{wrapper}: {}", found.listed);
+    }
     doubted(&format!("{}a{}", "( ".repeat(60), ")".repeat(60)));
     runs(&format!("{}a{}", "( ".repeat(25), ")".repeat(25)), &["a"]);
 }

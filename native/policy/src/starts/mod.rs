@@ -252,7 +252,9 @@ impl StartRules {
             _ if self.covers_all_starts() => match self.ask.rule(start) {
                 Some(rule) => self.asked(start, Some(rule.to_owned()), None),
                 // Ask rules hold for what a wrapper starts, too.
-                None if !self.ask.is_empty() && is_wrapper(start) => StartVerdict::Start(StartCoverage::Judged),
+                None if !self.ask.is_empty() && is_wrapper(start) => {
+                    StartVerdict::Start(StartCoverage::Judged)
+                }
                 None => StartVerdict::Start(StartCoverage::Everything),
             },
             StartCoverage::Parts(_) => self.by_rules(start),

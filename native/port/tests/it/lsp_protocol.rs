@@ -432,6 +432,36 @@ fn what_globs_of_read_rules_match_is_kept_from_servers_also_when_it_comes_later(
     }
 }
 
+/// The mount over a file goes with the file, and a link decides about what it leads to.
+#[test]
+fn a_server_gives_way_when_something_else_is_to_be_kept_from_it() {
+    let elsewhere = tempfile::TempDir::new_in("/var/tmp").unwrap();
+    let file = |name: &str| elsewhere.path().join(name);
+    std::fs::write(file("key"), "SECRET").unwrap();
+    let env = Env::new();
+    let settings = json!({
+        "permissions": {"default": "allow", "deny": ["Read(*.pem)", format!("Read({})", file("key").display())]},
+        "lsp": {"servers": {"fake": fake(&env.log_path(), &talks())}},
+    });
+    let env = env.under(settings);
+    let starts = || {
+        env.hover().unwrap();
+        env.hover().unwrap();
+        env.told("initialize").len()
+    };
+    assert_eq!(starts(), 1);
+    // As editors and git's credential store save a file.
+    std::fs::write(file("new"), "OTHER SECRET").unwrap();
+    std::fs::rename(file("new"), file("key")).unwrap();
+    assert_eq!(starts(), 2);
+    std::fs::write(file("own"), "OWN").unwrap();
+    env.file("deep/plain", "");
+    std::os::unix::fs::symlink(file("own"), env.path("deep/own.pem")).unwrap();
+    assert_eq!(starts(), 3);
+    std::fs::write(file("other"), "OTHER").unwrap();
+    assert_eq!(starts(), 3);
+}
+
 #[test]
 fn a_program_that_a_rule_denies_is_started_by_no_server() {
     for (denied, expected) in [

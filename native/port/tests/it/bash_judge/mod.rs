@@ -95,8 +95,8 @@ impl Count {
     fn check(&mut self, seed: u64, recorder: &mut Recorder, no_rm: &Host) {
         let command = Generator::new(seed, recorder.shims()).command();
         let found = analyse(&command, Some(recorder::HOME));
-        // The same when a program starts a shell with it.
-        let shell = ["bash", "-c", &command].map(str::to_owned);
+        // The same when a program starts a shell with it, which takes no text for options.
+        let shell = ["bash", "-c", &format!(" {command}")].map(str::to_owned);
         let started = started(&shell, Some(recorder::HOME));
         // A command that is doubted is never run unasked.
         if !found.is_certain() {

@@ -119,6 +119,12 @@ fn an_ask_rule_holds_for_what_an_exact_rule_hides() {
         ("echo $[1]; bash -c 'rm src/f'", "Bash(rm:*)", true),
         ("echo $\"a\"; rm src/f", "Edit(src/**)", false),
         ("echo $\"a\"; rm src/f", "Bash(git:*)", true),
+        ("y='a[$(rm src/f)]'; test -v \"$y\"", "Bash(rm:*)", false),
+        ("compgen -W '$(rm src/f)'", "Bash(rm:*)", false),
+        ("source /dev/stdin <<< 'rm src/f'", "Bash(rm:*)", false),
+        ("coproc { env rm src/f; }; wait", "Bash(rm:*)", false),
+        ("x='timeout 9 rm src/f'; eval \"$x\"", "Bash(rm:*)", false),
+        ("coproc { env rm src/f; }; wait", "Bash(git:*)", true),
     ] {
         let fixture = Fixture::new();
         std::fs::write(fixture.path("src/f"), "").unwrap();

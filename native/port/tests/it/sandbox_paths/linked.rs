@@ -38,6 +38,14 @@ fn what_a_matching_link_leads_to_cannot_be_read() {
         said("Read(.env)", &outside, "cat a/deep/.env; cat a/deep/plain; true"),
         ["OWN\nPLAIN\n", "PLAIN\n"]
     );
+    // Of the system, too.
+    let texts = ["/etc/profile", "/etc/shells", "/etc/services", "/etc/fstab"];
+    let text = texts.into_iter().find(|text| Path::new(text).is_file()).unwrap();
+    let of_system = vec![("a/deep/.env", PathBuf::from(text))];
+    let script = format!("for f in {text} a/deep/.env; do [ -z \"$(cat $f)\" ] || echo read; done; id -un");
+    let [free, denied] = said("Read(.env)", &of_system, &script);
+    assert_eq!(free, format!("read\nread\n{denied}"));
+    assert_eq!(denied.lines().count(), 1, "{denied}");
     let directory = vec![("a/deep/secrets", PathBuf::from("../../kept"))];
     let script = "cat a/deep/secrets/own kept/own; cat a/deep/plain";
     assert_eq!(said("Read(**/secrets/**)", &directory, script), ["OWN\nOWN\nPLAIN\n", "PLAIN\n"]);
@@ -122,7 +130,9 @@ fn a_link_at_a_rules_own_name_to_what_every_command_needs_denies_nothing() {
 
 #[test]
 fn a_matching_link_to_what_every_command_needs_denies_nothing() {
-    for target in ["..", "../..", "/", "/usr/bin", "/proc/self/cwd", "nothing", ".env"] {
+    for target in
+        ["..", "../..", "/", "/usr/bin", "/proc/self/cwd", "nothing", ".env", "/etc", "/tmp", "/etc/passwd"]
+    {
         let globs = Globs::new(&["Read(.env)", "Edit(.env)"], json!("required"));
         globs.write("a/plain", "PLAIN\n");
         symlink(Path::new(target), globs.dir.path().join("a/.env")).unwrap();
