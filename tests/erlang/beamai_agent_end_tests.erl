@@ -89,6 +89,40 @@ the_end_of_the_time_ends_what_waits_for_a_person_test() ->
     [Message] = errors(After),
     ?assertNotEqual(nomatch, string:find(Message, "not approved before the time")).
 
+%% A handler that asks, whatever it is answered, and goes on.
+the_end_of_the_time_ends_the_handler_that_asks_test() ->
+    Self = self(),
+    Nested = beamai_test:kernel([guarded(<<"inner">>)], #{approve => silent()}),
+    Asking = [
+        fun(Context) -> beamai_callback:ask_user([<<"Well?">>], Context) end,
+        %% A call that is not of the run.
+        fun(_) -> beamai_kernel:invoke(Nested, <<"inner">>, #{}) end
+    ],
+    [begin
+        Handler = fun(_, Context) -> _ = Ask(Context), Self ! {ran, <<"asks">>}, {ok, 1} end,
+        Asks = beamai_test:tool(<<"asks">>, Handler, #{timeout => 60000}),
+        Agent = agent([calls([<<"asks">>]), <<"never">>], [Asks], #{budget => #{max_time => 1000}}),
+        {Took, {error, {out_of_budget, time}, After}} =
+            timer:tc(fun() -> beamai_agent:run(Agent, <<"go">>, #{context => #{ask_user => silent()}}) end),
+        ?assert(Took >= 1000000 andalso Took < 30000000),
+        ?assertEqual([<<"asks was ended: the time of the run's budget is over">>], errors(After)),
+        Person = asked(),
+        beamai_test:eventually(fun() -> not is_process_alive(Person) end),
+        ?assertNot(has_run(<<"asks">>))
+    end || Ask <- Asking].
+
+%% The time in which a person answers does not count towards the timeout.
+the_time_of_the_budget_ends_a_handler_after_its_question_test() ->
+    Asks = beamai_test:tool(<<"asks">>, fun(_, Context) ->
+        {ok, yes} = beamai_callback:ask_user([<<"Well?">>], Context),
+        timer:sleep(60000)
+    end, #{timeout => 60000}),
+    Agent = agent([calls([<<"asks">>]), <<"never">>], [Asks], #{budget => #{max_time => 3000}}),
+    Answering = #{ask_user => fun(_) -> timer:sleep(1500), {ok, yes} end},
+    {Took, {error, {out_of_budget, time}, After}} = timer:tc(fun() -> beamai_agent:run(Agent, <<"go">>, #{context => Answering}) end),
+    ?assert(Took >= 3000000 andalso Took < 30000000),
+    ?assertEqual([<<"asks was ended: the time of the run's budget is over">>], errors(After)).
+
 a_call_is_not_tried_again_after_the_time_of_the_budget_test() ->
     Count = counters:new(1, []),
     Fails = beamai_test:tool(<<"fails">>, fun(_) -> counters:add(Count, 1, 1), timer:sleep(40), {error, later} end, #{

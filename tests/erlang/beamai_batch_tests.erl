@@ -207,6 +207,22 @@ cancelling_cancels_every_call_test() ->
     after 30000 -> error(not_cancelled)
     end.
 
+nobody_is_asked_after_a_cancel_test() ->
+    Me = self(),
+    Approve = fun(#{tool := Tool}) ->
+        Me ! {asked, Tool},
+        %% The other calls are waiting to ask.
+        timer:sleep(200),
+        ok = beamai_kernel:cancel(batch_3),
+        allow
+    end,
+    Names = [<<"one">>, <<"two">>, <<"three">>],
+    Guarded = [beamai_test:tool(Name, fun(_) -> {ok, 1} end, #{metadata => #{requires_permission => true}}) || Name <- Names],
+    K = beamai_test:kernel(Guarded, #{approve => Approve}),
+    {Results, _} = beamai_kernel:invoke_all(K, [{Name, #{}} || Name <- Names], #{run_id => batch_3}),
+    [?assertMatch({error, #{details := #{reason := cancelled}}}, Result) || Result <- Results],
+    ?assertMatch([{asked, _}], beamai_test:mailbox()).
+
 calls_that_had_not_started_are_cancelled_too_test() ->
     Me = self(),
     Tool = tool(<<"t">>, fun(_) -> Me ! started, forever() end),

@@ -462,6 +462,26 @@ a_call_cancelled_while_it_is_being_approved_never_runs_test() ->
     timer:sleep(20),
     ?assertEqual([], beamai_test:mailbox()).
 
+%% The callback runs in the calling process, so the cancellation takes effect when it returns. The caller searches a long
+%% mailbox for it, in which time a handler that was answered would continue.
+a_handler_gets_no_answer_after_a_cancel_test() ->
+    beamai_test:in_workspace(fun(Dir) ->
+        File = <<Dir/binary, "/went_on">>,
+        Ask = fun(_) -> ok = beamai_kernel:cancel(run_6), {ok, yes} end,
+        Handler = fun(_, Context) ->
+            Answer = beamai_callback:ask_user([<<"sure?">>], Context),
+            ok = file:write_file(File, <<>>),
+            {ok, Answer}
+        end,
+        {Took, Result} = beamai_test:alone(fun() ->
+            [self() ! {other, N} || N <- lists:seq(1, 300000)],
+            timer:tc(fun() -> invoke(Handler, #{timeout => 60000}, #{ask_user => Ask, run_id => run_6}) end)
+        end),
+        ?assertMatch({error, #{details := #{reason := cancelled}}}, Result),
+        ?assert(Took < 30000000),
+        ?assertNot(filelib:is_file(File))
+    end).
+
 cancelling_what_does_not_run_does_nothing_test() ->
     {ok, 1, _} = invoke(fun(_) -> {ok, 1} end, #{}, #{run_id => run_4}),
     ok = beamai_kernel:cancel(run_4),

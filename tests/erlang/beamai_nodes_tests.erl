@@ -3,7 +3,7 @@
 
 -include_lib("eunit/include/eunit.hrl").
 
--export([sleepy/2, echo/2, asks/2, reports/2, boom/2, nested/2, fails/2]).
+-export([sleepy/2, echo/2, asks/2, goes_on/2, reports/2, boom/2, nested/2, fails/2]).
 
 %% Commands have process ids of their own in the sandbox. What they do takes as long as no other process on the machine does.
 -define(FOREVER, (integer_to_list(100000 + list_to_integer(os:getpid())))).
@@ -13,6 +13,14 @@
 sleepy(#{<<"ms">> := Ms}, _Context) -> timer:sleep(Ms), {ok, node()}.
 echo(Args, Context) -> {ok, #{node => node(), args => Args, ids => maps:with([run_id, call_id, session_id], Context)}, #{told => node()}}.
 asks(_Args, Context) -> {ok, {node(), beamai_callback:ask_user([#{question => <<"Well?">>}], Context)}}.
+%% Asks, and goes on whatever it is answered.
+goes_on(#{<<"file">> := File} = Args, Context) ->
+    _ = case Args of
+        #{<<"nested">> := true} -> fails(Args, Context);
+        #{} -> asks(Args, Context)
+    end,
+    ok = file:write_file(File, <<>>),
+    {ok, node()}.
 reports(_Args, Context) ->
     [beamai_callback:progress(#{step => N}, Context) || N <- [1, 2, 3]],
     {ok, node()}.
@@ -34,7 +42,9 @@ tools(Where) ->
     [
         Tool(<<"sleepy">>, {?MODULE, sleepy}, #{timeout => 2000, parameters => #{<<"ms">> => #{type => integer, required => true}}}),
         Tool(<<"echo">>, {?MODULE, echo}, #{tag => <<"far">>}),
+        Tool(<<"long">>, {?MODULE, sleepy}, #{timeout => 60000}),
         Tool(<<"asks">>, {?MODULE, asks}, #{timeout => 1000}),
+        Tool(<<"goes_on">>, {?MODULE, goes_on}, #{timeout => 60000}),
         Tool(<<"reports">>, {?MODULE, reports}, #{}),
         Tool(<<"boom">>, {?MODULE, boom}, #{}),
         Tool(<<"guarded">>, {?MODULE, echo}, #{metadata => #{requires_permission => true}}),
@@ -156,6 +166,102 @@ cancelling_ends_it_there_test_() ->
             is_gone(),
             nothing_left(Node)
         end)
+    end).
+
+%% The callback runs in the calling process, so the cancellation takes effect when it returns.
+a_handler_there_gets_no_answer_after_a_cancel_test_() ->
+    with_nodes(1, fun([Node]) ->
+        beamai_test:in_workspace(fun(Dir) ->
+            File = <<Dir/binary, "/went_on">>,
+            Cancels = fun(_) -> ok = beamai_kernel:cancel(over), allow end,
+            Context = #{run_id => over, approve => Cancels, ask_user => fun(_) -> ok = beamai_kernel:cancel(over), {ok, yes} end},
+            [begin
+                Result = within(3000, fun() -> beamai_kernel:invoke(kernel(Node), <<"goes_on">>, #{<<"file">> => File, <<"nested">> => Nested}, Context) end),
+                ?assertMatch({error, #{details := #{reason := cancelled}}}, Result),
+                nothing_left(Node),
+                ?assertNot(filelib:is_file(File))
+            end || Nested <- [false, true]]
+        end)
+    end).
+
+%% Nobody answers.
+cancelling_an_agent_ends_what_waits_for_a_person_test_() ->
+    with_nodes(1, fun([Node]) ->
+        beamai_test:in_workspace(fun(Dir) ->
+            File = <<Dir/binary, "/went_on">>,
+            [begin
+                {ok, Agent} = agent(Node, [{Name, #{<<"file">> => File, <<"nested">> => Nested}}], #{}),
+                {error, Why, After} = cancelled_when_asked(fun(Context) -> beamai_agent:run(Agent, <<"go">>, #{run_id => over, context => Context}) end),
+                ?assertEqual({cancelled, [<<Name/binary, " was cancelled">>]}, {Why, results(After)}),
+                nothing_left(Node),
+                ?assertNot(filelib:is_file(File))
+            end || {Name, Nested} <- [{<<"guarded">>, false}, {<<"goes_on">>, false}, {<<"goes_on">>, true}]]
+        end)
+    end).
+
+agent(Node, Calls, Options) ->
+    Model = beamai_chat:new(scripted, #{turns => [#{tool_calls => Calls}]}),
+    beamai_agent:new(Options#{llm => Model, kernel => kernel(Node)}).
+
+results(Agent) -> [Text || #{role := tool, content := Text} <- beamai_conversation:messages(beamai_agent:conversation(Agent))].
+
+cancelling_ends_a_start_that_waits_for_a_person_test_() ->
+    with_nodes(1, fun([Node]) ->
+        beamai_test:in_workspace(fun(Dir) ->
+            File = <<Dir/binary, "/went_on">>,
+            K = beamai_kernel:new(#{workspace => Dir, permissions => #{allow => [<<"Bash(awk:*)">>, <<"Bash(tee:*)">>]}}),
+            Shell = beamai_kernel:place(beamai_kernel:add_tool_module(K, beamai_tool_shell), all, Node),
+            %% The command does not continue after the start either.
+            Command = #{<<"command">> => <<"awk 'BEGIN { system(\"touch went_on\") }'; echo x | tee went_on">>},
+            Start = fun(Context) -> beamai_kernel:invoke(Shell, <<"shell_exec">>, Command, Context#{run_id => over}) end,
+            ?assertMatch({error, #{details := #{reason := cancelled}}}, cancelled_when_asked(Start)),
+            nothing_left(Node),
+            ?assertNot(filelib:is_file(File))
+        end)
+    end).
+
+cancelled_when_asked(Call) ->
+    Self = self(),
+    Silent = fun(_) -> Self ! asked, timer:sleep(60000) end,
+    spawn_link(fun() -> Self ! {answer, Call(#{approve => Silent, ask_user => Silent})} end),
+    receive asked -> ok end,
+    ok = beamai_kernel:cancel(over),
+    within(3000, fun() -> receive {answer, Answer} -> Answer end end).
+
+within(Ms, Fun) ->
+    {Micro, Value} = timer:tc(Fun),
+    ?assert(Micro < Ms * 1000),
+    Value.
+
+the_end_of_the_time_ends_a_handler_there_that_asks_test_() ->
+    with_nodes(1, fun([Node]) ->
+        beamai_test:in_workspace(fun(Dir) ->
+            File = <<Dir/binary, "/went_on">>,
+            [begin
+                {ok, Agent} = agent(Node, [{<<"goes_on">>, #{<<"file">> => File, <<"nested">> => Nested}}], #{budget => #{max_time => 1000}}),
+                Silent = fun(_) -> timer:sleep(60000) end,
+                Context = #{approve => Silent, ask_user => Silent},
+                ?assertMatch({error, {out_of_budget, time}, _}, within(4000, fun() -> beamai_agent:run(Agent, <<"go">>, #{context => Context}) end)),
+                nothing_left(Node),
+                ?assertNot(filelib:is_file(File))
+            end || Nested <- [false, true]]
+        end)
+    end).
+
+%% The first call there starts the application.
+a_call_is_cancelled_before_it_has_begun_there_test_() ->
+    with_nodes(1, fun([Node]) ->
+        ok = erpc:call(Node, application, stop, [beamai]),
+        ok = erpc:call(Node, sys, suspend, [application_controller]),
+        Self = self(),
+        spawn_link(fun() -> Self ! {answer, beamai_kernel:invoke(kernel(Node), <<"long">>, #{<<"ms">> => 60000}, #{run_id => early})} end),
+        ok = beamai_test:eventually(fun() -> calls_there(Node) =/= [] end),
+        ok = beamai_kernel:cancel(early),
+        timer:sleep(200),
+        ok = erpc:call(Node, sys, resume, [application_controller]),
+        Answer = within(4000, fun() -> receive {answer, Got} -> Got end end),
+        ?assertMatch({error, #{details := #{reason := cancelled}}}, Answer),
+        nothing_left(Node)
     end).
 
 places_are_found_by_tool_tag_and_session_test_() ->
@@ -353,11 +459,13 @@ is_gone(Left) ->
 nothing_left(Node) -> nothing_left(Node, 40).
 
 nothing_left(Node, Left) ->
-    Running = [P || P <- erpc:call(Node, erlang, processes, []), initial(Node, P) =:= {beamai_node_serve, start, 3}],
-    case Running of
+    case calls_there(Node) of
         [] -> ok;
         _ when Left > 0 -> timer:sleep(50), nothing_left(Node, Left - 1)
     end.
+
+calls_there(Node) ->
+    [P || P <- erpc:call(Node, erlang, processes, []), initial(Node, P) =:= {beamai_node_serve, start, 3}].
 
 initial(Node, Pid) ->
     case erpc:call(Node, erlang, process_info, [Pid, initial_call]) of

@@ -4,7 +4,7 @@
 %% and `details', which always has a `reason'.
 -module(beamai_error).
 
--export([new/4, new/5, cancelled/1, out_of_time/1, from_native/1, from_native/2, retryable/1, show/2, excerpt/1, text/1, readable/1]).
+-export([new/4, new/5, cancelled/1, out_of_time/1, ended_by_time/1, from_native/1, from_native/2, retryable/1, show/2, excerpt/1, text/1, readable/1]).
 -export_type([t/0, error_type/0, reason/0]).
 
 %% Maximum number of characters of a text that a message repeats, and how many of them are its end.
@@ -55,6 +55,11 @@ cancelled(Tool) ->
 -spec out_of_time(Tool :: binary()) -> t().
 out_of_time(Tool) ->
     new(Tool, timeout, timeout, [Tool, " has not run: the time of the run's budget is over"]).
+
+%% @private The error of a call that was ended because the time budget of its run was used up.
+-spec ended_by_time(Tool :: binary()) -> t().
+ended_by_time(Tool) ->
+    new(Tool, timeout, timeout, [Tool, " was ended: the time of the run's budget is over"]).
 
 %% @private Converts an error map of the native side, whose keys and values are binaries. Creates no atoms: unknown
 %% reasons stay binaries.

@@ -263,8 +263,8 @@ serve(Tag) ->
             beamai_guard:unwatch(Worker),
             ended(Worker, Reason, get_batch(Tag));
         {Tag, {callback, From, What}} ->
-            #batch{kernel = Kernel, context = Context} = get_batch(Tag),
-            beamai_callback:serve(From, What, Kernel, Context);
+            #batch{kernel = Kernel, context = Context, run = Run} = get_batch(Tag),
+            beamai_callback:serve(From, What, {Kernel, Context, beamai_runs:cancelled(Run)});
         {Tag, {clock, StopOrGo}} ->
             beamai_callback:clock(StopOrGo)
     end.

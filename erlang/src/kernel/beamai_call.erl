@@ -116,16 +116,22 @@ call_handler({M, F, Extra}, Args, Context) -> apply(M, F, [Args, Context | Extra
 
 %%% The caller, off the short path
 
-wait(#call{tag = Tag, monitor = Monitor} = Call, Left) ->
+%% The time of a question does not count towards the timeout, but towards the budget of an agent's run.
+wait(#call{tag = Tag, monitor = Monitor, context = Context} = Call, OfTimeout) ->
+    Left = beamai_budget:in_time(OfTimeout, Context),
     Started = erlang:monotonic_time(millisecond),
     receive
         {Tag, Body} ->
             received(Body, Call, left(Left, Started));
         {'DOWN', Monitor, process, _Pid, Reason} ->
             {error, killed(Call#call.name, Reason, Call#call.code)}
-    after Left ->
-        stop(Call#call.handler, Tag, Monitor),
-        {error, timed_out(Call#call.name, Call#call.timeout)}
+    after Left -> late(Call)
+    end.
+
+late(#call{name = Name, timeout = Timeout, context = Context} = Call) ->
+    case beamai_budget:is_time_over(Context) of
+        true -> ended(beamai_error:ended_by_time(Name), Call);
+        false -> ended(timed_out(Name, Timeout), Call)
     end.
 
 left(infinity, _Started) ->
@@ -133,42 +139,68 @@ left(infinity, _Started) ->
 left(Left, Started) ->
     max(0, Left - (erlang:monotonic_time(millisecond) - Started)).
 
-received(cancelled, #call{tag = Tag} = Call, _Left) ->
-    stop(Call#call.handler, Tag, Call#call.monitor),
+received(cancelled, #call{tag = Tag, name = Name} = Call, _Left) ->
     beamai_runs:keep(Tag),
-    {error, beamai_error:cancelled(Call#call.name)};
+    ended(beamai_error:cancelled(Name), Call);
 received({clock, stop}, Call, Left) ->
     beamai_callback:clock(stop),
     stopped(Call, Left, 1);
 received({clock, go}, Call, Left) ->
     wait(Call, Left);
 received({callback, From, What}, Call, Left) ->
-    beamai_callback:serve(From, What, Call#call.kernel, Call#call.context),
-    wait(Call, Left);
+    case served(From, What, Call) of
+        answered -> wait(Call, Left);
+        {error, _} = Ended -> Ended
+    end;
 received(Outcome, #call{monitor = Monitor} = Call, _Left) ->
     receive
         {'DOWN', Monitor, process, _Pid, _Reason} -> outcome(Outcome, Call)
     end.
 
+%% If the call is over when a callback of the host returns, the handler gets no answer, because it would continue.
+served(From, What, #call{name = Name, tag = Tag, context = Context} = Call) ->
+    Answer = beamai_callback:answer_to(What, Call#call.kernel, Context),
+    case {beamai_runs:cancelled(Tag), beamai_budget:is_time_over(Context)} of
+        {true, _} ->
+            ended(beamai_error:cancelled(Name), Call);
+        {false, true} ->
+            ended(beamai_error:ended_by_time(Name), Call);
+        {false, false} ->
+            beamai_callback:reply(From, Answer),
+            answered
+    end.
+
+ended(Error, #call{tag = Tag, handler = Handler, monitor = Monitor}) ->
+    stop(Handler, Tag, Monitor),
+    {error, Error}.
+
 %% While a question in a nested call is being answered, the clocks of this call and of its callers are stopped.
 stopped(Call, Left, 0) ->
     beamai_callback:clock(go),
     wait(Call, Left);
-stopped(#call{tag = Tag, monitor = Monitor} = Call, Left, Depth) ->
+stopped(#call{tag = Tag, monitor = Monitor, context = Context} = Call, Left, Depth) ->
     receive
         {Tag, {clock, stop}} ->
             stopped(Call, Left, Depth + 1);
         {Tag, {clock, go}} ->
             stopped(Call, Left, Depth - 1);
         {Tag, {callback, From, What}} ->
-            beamai_callback:serve(From, What, Call#call.kernel, Call#call.context),
-            stopped(Call, Left, Depth);
+            case served(From, What, Call) of
+                answered ->
+                    stopped(Call, Left, Depth);
+                {error, _} = Ended ->
+                    beamai_callback:clock(go),
+                    Ended
+            end;
         {Tag, Body} ->
             beamai_callback:clock(go),
             received(Body, Call, Left);
         {'DOWN', Monitor, process, _Pid, Reason} ->
             beamai_callback:clock(go),
             {error, killed(Call#call.name, Reason, Call#call.code)}
+    after beamai_budget:in_time(infinity, Context) ->
+        beamai_callback:clock(go),
+        ended(beamai_error:ended_by_time(Call#call.name), Call)
     end.
 
 %% Kills the handler and removes its messages from the mailbox. A cancellation is kept.

@@ -5,7 +5,8 @@
 %% process that the run waits for, and so does `approve' for a running command.
 -module(beamai_callback).
 
--export([run/2, clock/1, serve/4, settings/0, settings/2, ask_user/2, ask_user/3, progress/2, event/2, waiting/3]).
+-export([run/2, clock/1, serve/3, answer_to/3, reply/2, settings/0, settings/2]).
+-export([ask_user/2, ask_user/3, progress/2, event/2, waiting/3]).
 -export_type([events/0]).
 
 %% Requests of a handler or worker to the process that it works for.
@@ -141,10 +142,23 @@ request(Caller, Tag, What) ->
         {Reply, Answer} -> Answer
     end.
 
-%% @private Serves a request of a handler or worker in the process that waits for it, and replies.
--spec serve({pid(), reference()}, what(), beamai_kernel:kernel(), beamai_context:t()) -> ok.
-serve({Pid, Reply}, What, Kernel, Context) ->
-    Answer = beamai_guard:nested(fun() -> do(What, Kernel, Context) end),
+%% @private Serves a request of a worker in the process that waits for it. Nobody is asked after a cancellation.
+-spec serve({pid(), reference()}, what(), {beamai_kernel:kernel(), beamai_context:t(), IsCancelled :: boolean()}) -> ok.
+serve(From, {run, _Fun, _Ends}, {_Kernel, _Context, true}) ->
+    reply(From, cancelled);
+serve(From, {ask_user, _Questions}, {_Kernel, _Context, true}) ->
+    reply(From, cancelled);
+serve(From, What, {Kernel, Context, _IsCancelled}) ->
+    reply(From, answer_to(What, Kernel, Context)).
+
+%% @private What the host answers to a request of a handler, in the process that waits for the handler.
+-spec answer_to(what(), beamai_kernel:kernel(), beamai_context:t()) -> term().
+answer_to(What, Kernel, Context) ->
+    beamai_guard:nested(fun() -> do(What, Kernel, Context) end).
+
+%% @private Passes on the host's answer.
+-spec reply({pid(), reference()}, Answer :: term()) -> ok.
+reply({Pid, Reply}, Answer) ->
     Pid ! {Reply, Answer},
     ok.
 

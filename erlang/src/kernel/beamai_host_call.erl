@@ -14,18 +14,22 @@
 -type ends() :: [{RunId :: term(), Until :: integer() | infinity}].
 -type outcome(Value) :: {value, Value} | cancelled | out_of_time | {died, Reason :: term()}.
 
-%% @doc What ends a callback in this context; nothing outside of an agent's run.
+%% @doc What ends a callback in this context; nothing outside of an agent's run. A call from another node is cancelled
+%% here under `node_run'.
 -spec ends(beamai_context:t()) -> ends().
-ends(#{agent_budget := Budget, run_id := RunId}) -> [{RunId, beamai_budget:until(Budget)}];
+ends(#{agent_budget := Budget, run_id := RunId} = Context) -> [{RunId, beamai_budget:until(Budget)} | ends_of_node(Context)];
 ends(_Context) -> [].
 
 %% @doc What ends a callback for a running command: also the cancellation of the command's call.
 -spec ends_of_running(beamai_context:t()) -> ends().
 ends_of_running(Context) ->
     case {ends(Context), Context} of
-        {[], #{run_id := RunId}} when RunId =/= undefined -> [{RunId, infinity}];
+        {[], #{run_id := RunId}} when RunId =/= undefined -> [{RunId, infinity} | ends_of_node(Context)];
         {Ends, _} -> Ends
     end.
+
+ends_of_node(#{node_run := RunId}) -> [{RunId, infinity}];
+ends_of_node(_Context) -> [].
 
 %% @doc Runs the fun until it returns or is ended.
 -spec run(fun(() -> Value), ends()) -> outcome(Value).

@@ -118,7 +118,7 @@ wait(#call{tag = Tag, monitor = Monitor, run = Run} = Call) ->
         {Tag, {progress, Progress}} ->
             served(fun() -> beamai_callback:progress(Progress, Call#call.context) end, Call, fun(ok, Later) -> wait(Later) end);
         {Tag, {ask, From, What}} ->
-            served(fun() -> host(What, Call) end, Call, fun(Outcome, Later) -> reply(Outcome, From, Later) end);
+            asked(What, From, Call);
         {'DOWN', Monitor, process, _Pid, Reason} ->
             ended(Reason, Call);
         {Run, cancelled} when Run =/= none ->
@@ -139,11 +139,42 @@ served(Fun, #call{deadline = Deadline} = Call, Then) ->
     Spent = erlang:monotonic_time(millisecond) - Started,
     Then(Outcome, Call#call{deadline = case Deadline of infinity -> infinity; _ -> Deadline + Spent end}).
 
-reply({ended, Error}, _From, Call) ->
-    stop(Error, Call);
-reply(Answer, {Pid, Reply}, Call) ->
-    Pid ! {Reply, Answer},
-    wait(Call).
+%% Nobody is asked about a call that is over.
+asked(What, From, Call) ->
+    case why_over(Call) of
+        none -> served(fun() -> host(What, Call) end, Call, fun(Outcome, Later) -> reply(Outcome, From, Later) end);
+        Error -> unanswered(Error, From, Call)
+    end.
+
+%% If the call is over when the host has answered, the other node gets no answer, because the call would continue.
+reply({ended, Error}, From, Call) ->
+    unanswered(of_call(Error, Call), From, Call);
+reply(Answer, From, Call) ->
+    case why_over(Call) of
+        none ->
+            beamai_callback:reply(From, Answer),
+            wait(Call);
+        Error ->
+            unanswered(Error, From, Call)
+    end.
+
+%% The handler may have asked about another tool.
+of_call(#{tool := Tool} = Error, Call) ->
+    case {Tool =:= name(Call), why_over(Call)} of
+        {false, #{} = Why} -> Why;
+        {_, _} -> Error
+    end.
+
+why_over(#call{context = Context, run = Run} = Call) ->
+    case {beamai_runs:cancelled(Run), beamai_budget:is_time_over(Context)} of
+        {true, _} -> beamai_error:cancelled(name(Call));
+        {false, true} -> beamai_error:ended_by_time(name(Call));
+        {false, false} -> none
+    end.
+
+unanswered(Error, From, Call) ->
+    beamai_callback:reply(From, ended),
+    stop(Error, Call).
 
 %% Serves a request to the host. Sub-agents and the chat model end with the run by themselves.
 host({approve, Request}, #call{kernel = Kernel, context = Context}) ->
@@ -169,19 +200,23 @@ answer({error, _Error}, #call{stopped = #{} = Why}) ->
 answer({error, _} = Error, _Call) ->
     Error.
 
-%% A stopped call still answers.
-stop(Error, #call{stopped = none} = Call) ->
-    wait(tell_if_stopped(Call#call{stopped = Error, deadline = erlang:monotonic_time(millisecond) + ?GRACE_MS}));
-stop(_Again, Call) ->
-    stopping(Call).
+%% A stopped call still answers. Its cancellation stays in the mailbox for the next receive.
+stop(Error, Call) ->
+    stopping(tell_if_stopped(Call#call{stopped = Error, deadline = erlang:monotonic_time(millisecond) + ?GRACE_MS})).
 
-%% The cancellation stays in the mailbox for the next receive.
 stopping(#call{tag = Tag, monitor = Monitor} = Call) ->
     receive
-        {spawn_reply, Monitor, ok, Pid} -> stopping(started(Pid, Call));
-        {spawn_reply, Monitor, error, Reason} -> {error, lost(Reason, Call)};
-        {Tag, {answer, Answer}} -> answer(Answer, Call);
-        {'DOWN', Monitor, process, _Pid, Reason} -> ended(Reason, Call)
+        {spawn_reply, Monitor, ok, Pid} ->
+            stopping(started(Pid, Call));
+        {spawn_reply, Monitor, error, Reason} ->
+            {error, lost(Reason, Call)};
+        {Tag, {answer, Answer}} ->
+            answer(Answer, Call);
+        {Tag, {ask, From, _What}} ->
+            beamai_callback:reply(From, ended),
+            stopping(Call);
+        {'DOWN', Monitor, process, _Pid, Reason} ->
+            ended(Reason, Call)
     after left(Call#call.deadline) ->
         late(Call)
     end.

@@ -25,6 +25,8 @@ start(Caller, Tag, Request) ->
 watch(#{tag := Tag, caller := OfCaller, pid := Pid, monitor := Monitor} = Watch) ->
     receive
         {Tag, cancel} ->
+            %% The process of the call may not have registered yet.
+            Pid ! {Tag, cancel},
             beamai_runs:cancel({?MODULE, Tag}),
             watch(Watch);
         {Tag, leave} ->
@@ -92,6 +94,7 @@ keep(Hash, Pin) -> persistent_term:put(?PINS, (persistent_term:get(?PINS, #{}))#
 run(Tag, #{kernel := Kernel, plan := Plan, args := Args, context := Context}) ->
     RunId = {?MODULE, Tag},
     Run = beamai_runs:enter(RunId),
+    _ = is_cancelled(Tag) andalso beamai_runs:keep(Run),
     try beamai_invocation:run_here(Kernel, with_services(Tag, Plan), Args, Context, Run) of
         {ok, Value, After} -> {ok, Value, beamai_context:changes(Context, After)};
         {error, _} = Error -> Error
@@ -99,36 +102,60 @@ run(Tag, #{kernel := Kernel, plan := Plan, args := Args, context := Context}) ->
         beamai_runs:leave(RunId, Run)
     end.
 
-%% Requests to the host are sent to the calling node.
+is_cancelled(Tag) ->
+    receive
+        {Tag, cancel} -> true
+    after 0 -> false
+    end.
+
+%% Requests to the host are sent to the calling node. They end with the call, which has another run id here.
 with_host(Tag, #{can_ask := CanAsk, has_progress := HasProgress, has_model := HasModel, left := Left, caller := Caller}, Context) ->
-    maps:merge(
+    Server = self(),
+    Host = maps:merge(
         maps:from_list(
-            [{ask_user, fun(Questions) -> ask(Tag, {ask_user, Questions}) end}] ++
-                [{approve, fun(Request) -> ask(Tag, {approve, Request}) end} || CanAsk] ++
+            [{ask_user, fun(Questions) -> ask(Tag, Server, {ask_user, Questions}) end}] ++
+                [{approve, fun(Request) -> ask(Tag, Server, {approve, Request}) end} || CanAsk] ++
                 [{progress, fun(Progress) -> Tag ! {Tag, {progress, Progress}} end} || HasProgress] ++
                 [{model, #{module => ?MODULE, state => #{}}} || HasModel] ++
                 [{agent_budget, beamai_budget:new(#{max_time => max(1, Left)}, none)} || is_integer(Left)] ++
                 [{session_process, Caller}]
         ),
         Context
-    ).
+    ),
+    Host#{node_run => {?MODULE, Tag}}.
 
 with_services(Tag, #plan{runs = #native{services = Services} = Native} = Plan) ->
     Plan#plan{
         runs = Native#native{
             services = Services#{
-                delegate := fun(Work, _Kernel, _Context, _Run) -> ask(Tag, {delegate, Work}) end,
-                consult := fun(_Tool, Question, _Kernel, _Context, _Run) -> ask(Tag, {consult, Question}) end
+                delegate := fun(Work, _Kernel, _Context, _Run) -> ask(Tag, self(), {delegate, Work}) end,
+                consult := fun(_Tool, Question, _Kernel, _Context, _Run) -> ask(Tag, self(), {consult, Question}) end
             }
         }
     };
 with_services(_Tag, Plan) ->
     Plan.
 
--spec ask(reference(), beamai_node_call:asked()) -> term().
-ask(Tag, What) ->
+%% Asks the host. `Server' is the process of the call, which ends its handler when the call is cancelled.
+-spec ask(reference(), Server :: pid(), beamai_node_call:asked()) -> term().
+ask(Tag, Server, What) ->
     Reply = make_ref(),
     Tag ! {Tag, {ask, {self(), Reply}, What}},
     receive
-        {Reply, {answered, Answer}} -> Answer
+        {Reply, {answered, Answer}} ->
+            Answer;
+        {Reply, ended} ->
+            beamai_runs:cancel({?MODULE, Tag}),
+            _ = Server =:= self() orelse gone(Server),
+            unanswered(What)
     end.
+
+%% A handler would continue with any answer.
+gone(Server) ->
+    Monitor = erlang:monitor(process, Server),
+    receive
+        {'DOWN', Monitor, process, Server, _Reason} -> ok
+    end.
+
+unanswered({Asked, _}) when Asked =:= approve; Asked =:= ask_user -> cancelled;
+unanswered({Work, _}) when Work =:= delegate; Work =:= consult -> {error, beamai_error:cancelled(atom_to_binary(Work))}.

@@ -32,7 +32,8 @@ const SETTINGS_OF_ALL: [&str; 9] = [
 /// Directories of programs in the `PATH`, without links.
 static OF_PATH: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).filter_map(|directory| directory.canonicalize().ok()).collect()
+    let directories = std::env::split_paths(&path).filter(|directory| directory.is_absolute());
+    directories.filter_map(|directory| directory.canonicalize().ok()).collect()
 });
 
 /// The home directory and that of temporary files, without links.
@@ -142,16 +143,18 @@ impl PathWay {
     pub fn is_needed_by_commands(&self, workspace: &Path) -> bool {
         let end = &*self.end;
         let of_path = || OF_PATH.iter().map(PathBuf::as_path).filter(|own| !own.starts_with(workspace));
+        let settings = || SETTINGS_OF_ALL.iter().map(Path::new);
         let whole = || {
-            let named = OF_ALL_COMMANDS.iter().chain(&SETTINGS_OF_ALL).map(Path::new);
-            named.chain(OF_USER.iter().map(PathBuf::as_path)).chain(of_path())
+            let of_system = OF_ALL_COMMANDS.iter().map(Path::new).chain(settings());
+            of_system.chain(OF_USER.iter().map(PathBuf::as_path)).chain(of_path())
         };
         workspace.starts_with(end)
             || is_of_programs(end)
             || self.depends_on_process()
             || self.links().count() > MOST_LINKS
             || whole().any(|needed| needed.starts_with(end))
-            || SETTINGS_OF_ALL.iter().map(Path::new).chain(of_path()).any(|needed| end.starts_with(needed))
+            || settings().any(|needed| end.starts_with(needed))
+            || of_path().any(|directory| end.parent() == Some(directory)) && is_executable(end)
     }
 
     /// Whether anything lies at its end.
@@ -168,6 +171,10 @@ impl PathWay {
 /// Whether a path without links lies where programs and libraries do, such as `/usr`.
 pub fn is_of_programs(path: &Path) -> bool {
     OF_PROGRAMS.iter().any(|top| path.starts_with(top))
+}
+
+fn is_executable(file: &Path) -> bool {
+    file.symlink_metadata().is_ok_and(|found| found.is_file() && found.mode() & 0o111 != 0)
 }
 
 /// Device and inode number of what lies at a path, a link included; zeros if nothing does.
@@ -292,8 +299,13 @@ mod tests {
                 && !is_needed(&dir.join("other"))
                 && !is_needed(&home.join(".aws"))
         );
-        for program in OF_PATH.iter() {
-            assert!(is_needed(program) && is_needed(&program.join("x")), "{}", program.display());
+        for directory in OF_PATH.iter() {
+            let mut entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+            let program = entries.find(|entry| is_executable(entry));
+            assert!(
+                is_needed(directory) && program.is_none_or(|program| is_needed(&program)),
+                "{directory:?}"
+            );
         }
     }
 }
