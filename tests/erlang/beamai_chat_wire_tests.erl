@@ -3,6 +3,8 @@
 
 -include_lib("eunit/include/eunit.hrl").
 
+-export([log/2]).
+
 model(Provider, Server, Options) ->
     Fast = #{base_url => chat_server:url(Server), model => <<"m">>, retry_delay => 1, max_retries => 0},
     beamai_chat:new(Provider, maps:merge(Fast, Options)).
@@ -225,7 +227,7 @@ blocks(Blocks, Stop, Later) ->
 a_malformed_block_is_an_error_and_no_crash_test() ->
     [
         ?assertMatch({error, #{reason := invalid_response}}, heard(anthropic, blocks([{Start, []}], tool_use)))
-     || Start <- [#{type => tool_use, name => <<"one">>, input => #{}}, #{no => type}, null, [], <<"text">>]
+     || Start <- [#{type => tool_use, id => <<"x">>, input => #{}}, #{no => type}, null, [], <<"text">>]
     ],
     List = #{type => tool_use, id => <<"x">>, name => <<"one">>, input => [1]},
     ?assertMatch(
@@ -264,6 +266,105 @@ blocks_of_any_kind_go_back_as_they_came_in_pieces_test() ->
         ],
         Blocks
     ).
+
+%%% Answers of the wrong shape
+
+-define(KEY, <<"sk-Abc0dEf1ghI2jkLmnoPqrs">>).
+
+gemini(Parts) -> #{candidates => [#{content => #{role => model, parts => Parts}, finishReason => <<"STOP">>}]}.
+
+openai(Calls) -> #{choices => [#{message => #{role => assistant, content => null, tool_calls => Calls}, finish_reason => tool_calls}]}.
+
+log(Event, #{config := Pid}) -> Pid ! {logged, Event}.
+
+%% They repeat the key where it is not expected. Nothing of it gets into the error or into the log, and the conversation goes on.
+an_answer_of_the_wrong_shape_is_an_error_without_the_key_test_() ->
+    Key = ?KEY,
+    Use = #{type => tool_use, id => <<"i">>, name => <<"t">>, input => #{}},
+    Thinking = fun(Piece) -> blocks([{#{type => thinking, thinking => <<>>}, [#{type => thinking_delta, thinking => Piece}]}], end_turn) end,
+    Answers = [
+        {anthropic, whole(#{content => null, key => Key})},
+        {anthropic, whole(#{content => Key})},
+        {anthropic, whole(#{content => [#{type => text, text => #{key => Key}}]})},
+        {anthropic, whole(#{content => [#{type => text, text => [255]}]})},
+        {anthropic, whole(#{content => [Use#{name := null, key => Key}]})},
+        {anthropic, whole(#{content => [Use#{name := [Key]}]})},
+        {anthropic, Thinking(#{key => Key})},
+        {anthropic, Thinking([104, 105])},
+        {anthropic, blocks([{#{type => text, text => <<>>}, [#{type => text_delta, text => [Key]}]}], end_turn)},
+        {gemini, whole(gemini([#{text => #{key => Key}}]))},
+        {gemini, stream([gemini([#{text => #{key => Key}}])])},
+        {gemini, stream([gemini([#{text => null, thought => true, key => Key}, #{text => <<"x">>}])])},
+        {gemini, whole(gemini([#{functionCall => #{name => null, args => #{key => Key}}}]))},
+        {gemini, whole(gemini([#{functionCall => Key}]))},
+        {openai, whole(#{choices => [#{message => #{tool_calls => [Key]}}]})},
+        {openai, stream([choice(#{tool_calls => [#{function => Key}]})])}
+    ],
+    [{beamai_json:text(element(tuple_size(Answer), Answer)), fun() -> is_an_error(Provider, Answer) end} || {Provider, Answer} <- Answers].
+
+is_an_error(Provider, Answer) ->
+    Server = chat_server:start([Answer]),
+    ok = logger:add_handler(?MODULE, ?MODULE, #{config => self(), level => debug}),
+    try
+        {ok, Agent} = beamai_agent:new(#{llm => model(Provider, Server, #{api_key => ?KEY}), kernel => beamai_test:kernel([])}),
+        {error, {model, Error}, After} = beamai_agent:run(Agent, <<"Hello?">>),
+        ?assertEqual(#{reason => invalid_response, message => <<"the answer has an unknown shape">>}, Error),
+        {ok, Next} = beamai_agent:new(#{llm => beamai_chat:new(scripted, #{turns => [<<>>, <<"Hi.">>]}), conversation => beamai_agent:conversation(After)}),
+        ?assertMatch({ok, #{content := <<"Hi.">>}, _}, beamai_agent:run(Next, <<"Hello again?">>)),
+        ?assertEqual(nomatch, string:find(io_lib:format("~0tp", [beamai_test:mailbox()]), ?KEY))
+    after
+        ok = logger:remove_handler(?MODULE),
+        chat_server:stop(Server)
+    end.
+
+%% An exception of the host's own function is not the server's.
+what_the_host_raises_is_no_wrong_answer_test() ->
+    Server = chat_server:start([stream([choice(#{content => <<"Yes">>}, stop)])]),
+    try
+        Request = #{messages => [#{role => user, content => <<"?">>}], emit => fun(_) -> error(badarg) end},
+        ?assertError(badarg, beamai_chat:complete(model(openai, Server, #{}), Request))
+    after
+        chat_server:stop(Server)
+    end.
+
+%% What is no id is replaced, and so is the id of another call of the answer. What goes back to the server has the same ids.
+calls_of_one_answer_have_different_ids_test_() ->
+    Given = [<<"a">>, <<"a">>, <<>>, null, 7, [], [1], #{}, none],
+    Openai = [maps:filter(fun(_, V) -> V =/= none end, #{id => Id, type => function, function => #{name => <<"t">>, arguments => <<"{}">>}}) || Id <- Given],
+    Use = [maps:filter(fun(_, V) -> V =/= none end, #{type => tool_use, id => Id, name => <<"t">>, input => #{}}) || Id <- Given],
+    Blocks = [#{type => thinking, thinking => <<"h">>, signature => <<"s">>} | Use],
+    Parts = [#{functionCall => maps:filter(fun(_, V) -> V =/= none end, #{name => <<"t">>, id => Id, args => #{}})} || Id <- Given],
+    Pieces = [choice(#{tool_calls => [Call#{index => Index}]}) || {Index, Call} <- lists:enumerate(Openai)],
+    [
+        {lists:concat([Provider, " ", Form]), fun() -> have_different_ids(Provider, length(Given), Answer) end}
+     || {Provider, Form, Answer} <- [
+            {openai, whole, whole(openai(Openai))},
+            {openai, stream, stream(Pieces ++ [choice(#{}, tool_calls)])},
+            {anthropic, whole, whole(#{content => Blocks, stop_reason => tool_use})},
+            {anthropic, stream, blocks([{Block, []} || Block <- Blocks], tool_use)},
+            {gemini, whole, whole(gemini(Parts))},
+            {gemini, stream, stream([gemini(Parts)])}
+        ]
+    ].
+
+have_different_ids(Provider, Count, Answer) ->
+    {ok, #{message := #{tool_calls := Calls} = Message}} = heard(Provider, Answer),
+    Ids = [Id || #{id := Id} <- Calls],
+    ?assertEqual({Count, <<"a">>}, {length(lists:usort(Ids)), hd(Ids)}),
+    ?assertEqual([], [Id || Id <- Ids, not is_binary(Id) orelse Id =:= <<>>]),
+    case Message of
+        #{raw := {anthropic, Blocks}} -> ?assertEqual(Ids, [Id || #{<<"type">> := <<"tool_use">>, <<"id">> := Id} <- Blocks]);
+        %% An id that is not the server's own is not sent.
+        #{raw := {gemini, Parts}} -> ?assertEqual([<<"a">>], [Id || #{<<"functionCall">> := #{<<"id">> := Id}} <- Parts]);
+        #{} -> ok
+    end.
+
+%% Two calls with the same id, one of which has arguments that are no JSON.
+only_the_malformed_call_of_an_id_is_malformed_test() ->
+    Start = #{type => tool_use, id => <<"a">>, name => <<"t">>, input => #{}},
+    Json = fun(Text) -> [#{type => input_json_delta, partial_json => Text}] end,
+    {ok, #{message := #{tool_calls := [One, Two]}}} = heard(anthropic, blocks([{Start, Json(<<"{">>)}, {Start, Json(<<"{}">>)}], tool_use)),
+    ?assertEqual({true, false}, {is_map_key(invalid, One), is_map_key(invalid, Two)}).
 
 %%% What was said before
 

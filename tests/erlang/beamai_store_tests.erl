@@ -5,6 +5,7 @@
 -include_lib("kernel/include/file.hrl").
 
 -export([check/1, open/2, append/2, close/1, read/2, delete/2]).
+-export([new/1, instructions/1, complete/2]).
 
 entry(N) -> #{type => message, message => #{role => user, content => integer_to_binary(N)}}.
 
@@ -276,6 +277,56 @@ one_result_answers_one_of_several_calls_with_the_same_id_test() ->
     Asked = #{role => assistant, content => <<>>, tool_calls => [Call(1), Call(2), Call(3)]},
     Conversation = beamai_conversation:add([Asked, Result], beamai_conversation:new()),
     ?assertEqual({[Call(2), Call(3)], [Result]}, beamai_conversation:unanswered(Conversation)).
+
+%% A log of an earlier version.
+results_of_calls_with_the_same_id_are_kept_apart_test() ->
+    Call = fun(N) -> #{id => <<"same">>, name => <<"t">>, args => #{<<"n">> => N}} end,
+    Result = fun(Text) -> #{role => tool, call => <<"same">>, name => <<"t">>, content => Text, outcome => ok} end,
+    Asked = #{role => assistant, content => <<>>, tool_calls => [Call(1), Call(2), Call(3)]},
+    Messages = [Asked, Result(<<"did 1">>), Result(<<"did 2">>)],
+    ?assertEqual(Messages, beamai_conversation:messages(beamai_conversation:restored(Messages))),
+    {ok, #{messages := Loaded}} = beamai_conversation:load((beamai_conversation:new())#{messages := Messages}),
+    ?assertEqual(Messages ++ [beamai_conversation:interrupted(Call(3))], Loaded).
+
+%% A model whose calls have the same id, within an answer and in each answer.
+new(_Options) -> #{}.
+instructions(_Kernel) -> <<>>.
+complete(_State, #{messages := Messages}) ->
+    Calls = case length([ok || #{role := assistant} <- Messages]) of
+        Answers when Answers < 2 -> [{<<"free">>, 2 * Answers + 1}, {<<"guarded">>, 2 * Answers + 2}];
+        _ -> []
+    end,
+    Message = #{
+        role => assistant, content => <<"done">>,
+        tool_calls => [#{id => <<"same">>, name => Name, args => #{<<"n">> => N}} || {Name, N} <- Calls]
+    },
+    {ok, beamai_chat_model:reply(Message, #{})}.
+
+calls_with_the_same_id_are_each_made_once_and_approved_test() ->
+    beamai_test:in_workspace(fun(Dir) ->
+        Self = self(),
+        Tool = fun(Name, Metadata) ->
+            beamai_test:tool(Name, fun(#{<<"n">> := N}) -> Self ! {ran, N}, {ok, N} end, #{metadata => Metadata})
+        end,
+        New = fun(Approve) ->
+            {ok, Agent} = beamai_agent:new(#{
+                llm => beamai_chat:new(?MODULE, #{}), store => {beamai_store_file, #{dir => Dir}}, agent_id => <<"a">>,
+                kernel => beamai_test:kernel([Tool(<<"free">>, #{}), Tool(<<"guarded">>, #{requires_permission => true})]),
+                context => #{approve => fun(#{args := #{<<"n">> := N}}) -> Self ! {asked, N}, Approve() end}
+            }),
+            Agent
+        end,
+        Pid = spawn(fun() -> beamai_agent:run(New(fun() -> timer:sleep(60000) end), <<"go">>) end),
+        receive {asked, 2} -> ok end,
+        exit(Pid, kill),
+        ?assertEqual([1], ran()),
+        {ok, #{content := <<"done">>}, After} = beamai_agent:resume(New(fun() -> allow end), #{}),
+        ?assertEqual([2, 3, 4], ran()),
+        [receive {asked, N} -> ok after 0 -> error({not_asked, N}) end || N <- [2, 4]],
+        Contents = fun(Agent) -> [Text || #{role := tool, content := Text} <- beamai_conversation:messages(beamai_agent:conversation(Agent))] end,
+        ?assertEqual([<<"1">>, <<"2">>, <<"3">>, <<"4">>], Contents(After)),
+        ?assertEqual([<<"1">>, <<"2">>, <<"3">>, <<"4">>], Contents(New(fun() -> allow end)))
+    end).
 
 a_directory_is_the_same_under_each_spelling_test() ->
     beamai_test:in_workspace(fun(Dir) ->

@@ -38,12 +38,20 @@ restored(Messages) ->
 
 ordered([#{role := assistant, tool_calls := [_ | _] = Calls} = Message | Rest]) ->
     {Results, After} = lists:splitwith(fun is_result/1, Rest),
-    Known = maps:from_list([{Id, Result} || #{call := Id} = Result <- Results]),
-    [Message | [maps:get(Id, Known) || #{id := Id} <- Calls, is_map_key(Id, Known)]] ++ ordered(After);
+    Known = maps:groups_from_list(fun(#{call := Id}) -> Id end, Results),
+    {OfCalls, _} = lists:mapfoldl(fun result_of/2, Known, Calls),
+    [Message | lists:append(OfCalls)] ++ ordered(After);
 ordered([Message | Rest]) ->
     [Message | ordered(Rest)];
 ordered([]) ->
     [].
+
+%% A log of an earlier version may have several calls with the same id in an answer.
+result_of(#{id := Id}, Left) ->
+    case Left of
+        #{Id := [Result | Rest]} -> {[Result], Left#{Id := Rest}};
+        #{} -> {[], Left}
+    end.
 
 is_result(#{role := Role}) -> Role =:= tool.
 
@@ -73,7 +81,7 @@ is_text(Text) ->
 answered([#{role := assistant, tool_calls := [_ | _] = Calls} = Message | Rest]) ->
     {Results, After} = lists:splitwith(fun is_result/1, Rest),
     Known = [Id || #{call := Id} <- Results],
-    Missing = [interrupted(Call) || #{id := Id} = Call <- Calls, not lists:member(Id, Known)],
+    Missing = [interrupted(Call) || Call <- without_result(Calls, Known)],
     [Message | Results] ++ Missing ++ answered(After);
 answered([Message | Rest]) ->
     [Message | answered(Rest)];

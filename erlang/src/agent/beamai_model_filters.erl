@@ -32,7 +32,7 @@ complete([#{name := Name, handler := Fun} | Rest], Model, Request) ->
         (Other) -> {error, failed(Name, ["handed on ", beamai_error:show(Other, 200), ", which is not a request with messages"])}
     end,
     try Fun(Request, Next) of
-        {ok, #{message := #{role := assistant}, usage := #{}, stop := _}} = Ok -> Ok;
+        {ok, #{message := #{role := assistant}, usage := #{}, stop := _}} = Ok -> beamai_chat_reply:checked(Ok);
         {error, #{reason := _, message := _}} = Error -> Error;
         Other -> {error, failed(Name, ["returned ", beamai_error:show(Other, 200), beamai_syntax:either("; it returns what Next gives, {ok, Reply} or {error, Error}", "; it returns what next gives, {:ok, reply} or {:error, error}")])}
     catch

@@ -73,7 +73,8 @@ complete(Model, Text) when is_binary(Text) ->
 complete(#{module := Module, state := State} = Model, #{messages := [_ | _]} = Request) ->
     Whole = maps:merge(defaults(Request), Request),
     Span = beamai_spans:start_model(provider(Module, State), State, Whole),
-    beamai_spans:stop_model(Span, counted(Module:complete(State, Whole), Whole, maps:get(price, Model, none)));
+    Result = beamai_chat_reply:checked(Module:complete(State, Whole)),
+    beamai_spans:stop_model(Span, counted(Result, Whole, maps:get(price, Model, none)));
 complete(#{module := _, state := _}, Request) ->
     beamai_validate:raise({bad_request, Request}, [
         "a request is a ", beamai_syntax:text(), " or a map with a list of messages, not ", beamai_error:show(Request, 80)

@@ -6,9 +6,10 @@
 -module(beamai_chat_anthropic).
 -behaviour(beamai_chat_wire).
 
--export([defaults/0, url/1, headers/2, tools/2, body/3, whole/1, begin_stream/0, event/3, end_stream/1]).
+-export([defaults/0, url/1, headers/2, tools/2, body/3, whole/1, begin_stream/0, event/2, end_stream/1]).
 
 -import(beamai_chat_http, [count/3, counts/1]).
+-import(beamai_chat_reply, [joined/1]).
 
 -record(stream, {
     %% By index: the start event of each block, and the chunks of its keys, last first.
@@ -118,48 +119,54 @@ id(Id) -> beamai_chat_http:accepted(Id, 128).
 whole(#{<<"type">> := <<"error">>, <<"error">> := Error}) ->
     {error, said(Error)};
 whole(#{<<"content">> := Blocks} = Answer) ->
-    {ok, Reply} = reply(Blocks, maps:get(<<"stop_reason">>, Answer, null), maps:get(<<"usage">>, Answer, #{}), #{}),
+    #stream{stop = Stop} = stopped(Answer, begin_stream()),
+    {ok, Reply} = reply([{Block, valid} || Block <- Blocks], Stop, maps:get(<<"usage">>, Answer, #{})),
     Thought = [Text || #{<<"type">> := <<"thinking">>, <<"thinking">> := Text} <- Blocks, is_binary(Text)],
-    {ok, Reply#{reasoning => iolist_to_binary(Thought)}}.
+    {ok, Reply#{reasoning => joined(Thought)}}.
 
 %% @private
 -spec begin_stream() -> #stream{}.
 begin_stream() -> #stream{}.
 
 %% @private
--spec event(beamai_chat_wire:event(), #stream{}, beamai_chat_model:emit()) ->
-    {ok, #stream{}} | {error, beamai_chat_model:error()}.
-event(#{<<"type">> := <<"error">>, <<"error">> := Error}, _State, _Emit) ->
-    {error, said(Error)};
-event(#{<<"type">> := <<"message_start">>, <<"message">> := Message}, State, _Emit) ->
-    {ok, counted(Message, State)};
-event(#{<<"type">> := <<"content_block_start">>, <<"index">> := Index, <<"content_block">> := Block}, State, _Emit) ->
-    #{<<"type">> := _} = Block,
-    {ok, State#stream{blocks = (State#stream.blocks)#{Index => {Block, #{}}}}};
-event(#{<<"type">> := <<"content_block_delta">>, <<"index">> := Index, <<"delta">> := Delta}, State, Emit) ->
+-spec event(beamai_chat_wire:event(), #stream{}) ->
+    {ok, #stream{}, [beamai_chat_wire:said()]} | {error, beamai_chat_model:error()}.
+event(#{<<"type">> := <<"content_block_delta">>, <<"index">> := Index, <<"delta">> := Delta}, State) ->
     #stream{blocks = #{Index := Block} = Blocks} = State,
-    {ok, State#stream{blocks = Blocks#{Index := delta(Delta, Block, Emit)}}};
-event(#{<<"type">> := <<"message_delta">>} = Event, State, _Emit) ->
-    {ok, stopped(maps:get(<<"delta">>, Event, #{}), counted(Event, State))};
-event(#{<<"type">> := <<"message_stop">>}, State, _Emit) ->
-    {ok, State#stream{done = true}};
-%% Pings, ends of blocks, and unknown events are ignored.
-event(_Other, State, _Emit) ->
-    {ok, State}.
+    {ok, State#stream{blocks = Blocks#{Index := delta(Delta, Block)}}, told(Delta)};
+event(#{<<"type">> := <<"error">>, <<"error">> := Error}, _State) ->
+    {error, said(Error)};
+event(Event, State) ->
+    {ok, after_event(Event, State), []}.
 
-delta(#{<<"type">> := <<"text_delta">>, <<"text">> := Text}, Block, Emit) ->
-    Emit({text, Text}),
+after_event(#{<<"type">> := <<"message_start">>, <<"message">> := Message}, State) ->
+    counted(Message, State);
+after_event(#{<<"type">> := <<"content_block_start">>, <<"index">> := Index, <<"content_block">> := Block}, State) ->
+    #{<<"type">> := _} = Block,
+    State#stream{blocks = (State#stream.blocks)#{Index => {Block, #{}}}};
+after_event(#{<<"type">> := <<"message_delta">>} = Event, State) ->
+    stopped(maps:get(<<"delta">>, Event, #{}), counted(Event, State));
+after_event(#{<<"type">> := <<"message_stop">>}, State) ->
+    State#stream{done = true};
+%% Pings, ends of blocks, and unknown events are ignored.
+after_event(_Other, State) ->
+    State.
+
+told(#{<<"type">> := <<"text_delta">>, <<"text">> := Text}) -> [{text, Text}];
+told(#{<<"type">> := <<"thinking_delta">>, <<"thinking">> := Text}) -> [{reasoning, Text}];
+told(_Other) -> [].
+
+delta(#{<<"type">> := <<"text_delta">>, <<"text">> := Text}, Block) ->
     more(<<"text">>, Text, Block);
-delta(#{<<"type">> := <<"thinking_delta">>, <<"thinking">> := Text}, Block, Emit) ->
-    Emit({reasoning, Text}),
+delta(#{<<"type">> := <<"thinking_delta">>, <<"thinking">> := Text}, Block) ->
     more(<<"thinking">>, Text, Block);
-delta(#{<<"type">> := <<"input_json_delta">>, <<"partial_json">> := Json}, Block, _Emit) ->
+delta(#{<<"type">> := <<"input_json_delta">>, <<"partial_json">> := Json}, Block) ->
     more(<<"input">>, Json, Block);
-delta(#{<<"type">> := <<"signature_delta">>, <<"signature">> := Piece}, Block, _Emit) ->
+delta(#{<<"type">> := <<"signature_delta">>, <<"signature">> := Piece}, Block) ->
     more(<<"signature">>, Piece, Block);
-delta(#{<<"type">> := <<"citations_delta">>, <<"citation">> := Citation}, Block, _Emit) ->
+delta(#{<<"type">> := <<"citations_delta">>, <<"citation">> := Citation}, Block) ->
     more(<<"citations">>, Citation, Block);
-delta(_Other, Block, _Emit) ->
+delta(_Other, Block) ->
     Block.
 
 more(Key, Piece, {Start, Pieces}) ->
@@ -178,16 +185,14 @@ counted(_Event, State) ->
 end_stream(#stream{done = false}) ->
     beamai_chat_http:broke_off();
 end_stream(#stream{blocks = Blocks, stop = Stop, usage = Usage}) ->
-    Whole = [block(Block) || {_Index, Block} <- lists:sort(maps:to_list(Blocks))],
-    Invalid = maps:from_list([{Id, Why} || {#{<<"id">> := Id}, {invalid, Why}} <- Whole]),
-    reply([Block || {Block, _} <- Whole], Stop, Usage, Invalid).
+    reply([block(Block) || {_Index, Block} <- lists:sort(maps:to_list(Blocks))], Stop, Usage).
 
 block({Start, Pieces}) ->
     maps:fold(fun(Key, Came, Block) -> completed(Key, lists:reverse(Came), Block) end, {Start, valid}, Pieces).
 
 %% No chunks at all mean the initial value, an empty object.
 completed(<<"input">>, Pieces, {Start, _}) ->
-    case beamai_chat_http:arguments(iolist_to_binary(Pieces)) of
+    case beamai_chat_http:arguments(joined(Pieces)) of
         #{invalid := Why} -> {Start#{<<"input">> => #{}}, {invalid, Why}};
         #{args := Args} -> {Start#{<<"input">> => Args}, valid}
     end;
@@ -196,26 +201,36 @@ completed(<<"citations">>, Pieces, {#{<<"citations">> := Before} = Start, Validi
 completed(<<"citations">>, Pieces, {Start, Validity}) ->
     {Start#{<<"citations">> => Pieces}, Validity};
 completed(Key, Pieces, {Start, Validity}) ->
-    {Start#{Key => iolist_to_binary([beamai_chat_http:text(Key, Start) | Pieces])}, Validity}.
+    {Start#{Key => joined([beamai_chat_http:text(Key, Start) | Pieces])}, Validity}.
 
-reply(Blocks, Stop, Usage, Invalid) ->
+%% Each block comes with what is wrong with its arguments.
+reply(Read, Stop, Usage) ->
+    Whole = identified(Read),
+    Blocks = [Block || {Block, _} <- Whole],
     Message = #{
         role => assistant,
-        content => iolist_to_binary([Text || #{<<"type">> := <<"text">>, <<"text">> := Text} <- Blocks]),
+        content => joined([Text || #{<<"type">> := <<"text">>, <<"text">> := Text} <- Blocks]),
         tool_calls => beamai_chat_http:cut_off(
-            Stop =:= <<"max_tokens">>, [made(Block, Invalid) || #{<<"type">> := <<"tool_use">>} = Block <- Blocks]
+            Stop =:= <<"max_tokens">>, [made(Block, Validity) || {#{<<"type">> := <<"tool_use">>} = Block, Validity} <- Whole]
         )
     },
     {ok, beamai_chat_model:reply(with_raw(Blocks, Message), with_stop(Stop, #{usage => usage(Usage)}))}.
 
-made(#{<<"id">> := Id, <<"name">> := Name, <<"input">> := Input}, _Invalid) when not is_map(Input) ->
+%% The blocks may be sent back, so a new id is also theirs.
+identified(Read) ->
+    Ids = beamai_chat_reply:ids([maps:get(<<"id">>, Block, none) || {#{<<"type">> := <<"tool_use">>} = Block, _} <- Read]),
+    {Identified, []} = lists:mapfoldl(fun identified/2, Ids, Read),
+    Identified.
+
+identified({#{<<"type">> := <<"tool_use">>} = Block, Validity}, [Id | Ids]) -> {{Block#{<<"id">> => Id}, Validity}, Ids};
+identified(Other, Ids) -> {Other, Ids}.
+
+made(#{<<"id">> := Id, <<"name">> := Name, <<"input">> := Input}, _Validity) when not is_map(Input) ->
     #{id => Id, name => Name, args => #{}, invalid => <<"the arguments are no JSON object">>};
-made(#{<<"id">> := Id, <<"name">> := Name, <<"input">> := Input}, Invalid) ->
-    Call = #{id => Id, name => Name, args => Input},
-    case Invalid of
-        #{Id := Why} -> Call#{invalid => Why};
-        #{} -> Call
-    end.
+made(#{<<"id">> := Id, <<"name">> := Name, <<"input">> := Input}, valid) ->
+    #{id => Id, name => Name, args => Input};
+made(#{<<"id">> := Id, <<"name">> := Name, <<"input">> := Input}, {invalid, Why}) ->
+    #{id => Id, name => Name, args => Input, invalid => Why}.
 
 %% Blocks in the provider's own format must be sent back unchanged.
 with_raw(Blocks, Message) ->

@@ -7,9 +7,10 @@
 -module(beamai_chat_gemini).
 -behaviour(beamai_chat_wire).
 
--export([defaults/0, url/1, headers/2, tools/2, body/3, whole/1, begin_stream/0, event/3, end_stream/1]).
+-export([defaults/0, url/1, headers/2, tools/2, body/3, whole/1, begin_stream/0, event/2, end_stream/1]).
 
 -import(beamai_chat_http, [count/3, counts/1, text/2]).
+-import(beamai_chat_reply, [joined/1]).
 
 -record(stream, {
     %% Last first.
@@ -128,15 +129,15 @@ images(_Message, _Options) ->
 -spec whole(beamai_chat_wire:event()) ->
     {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
 whole(Answer) ->
-    case event(Answer, begin_stream(), fun(_Event) -> ok end) of
-        {ok, State} -> with_reasoning(parts_said(State), end_stream(State));
+    case event(Answer, begin_stream()) of
+        {ok, State, _Said} -> with_reasoning(parts_said(State), end_stream(State));
         {error, _} = Error -> Error
     end.
 
 parts_said(#stream{parts = Parts}) -> lists:reverse(Parts).
 
 with_reasoning(Parts, {ok, Reply}) ->
-    {ok, Reply#{reasoning => iolist_to_binary([Text || #{<<"thought">> := true, <<"text">> := Text} <- Parts])}};
+    {ok, Reply#{reasoning => joined([Text || #{<<"thought">> := true, <<"text">> := Text} <- Parts])}};
 with_reasoning(_Parts, {error, _} = Error) ->
     Error.
 
@@ -145,25 +146,25 @@ with_reasoning(_Parts, {error, _} = Error) ->
 begin_stream() -> #stream{}.
 
 %% @private
--spec event(beamai_chat_wire:event(), #stream{}, beamai_chat_model:emit()) ->
-    {ok, #stream{}} | {error, beamai_chat_model:error()}.
-event(#{<<"error">> := Error}, _State, _Emit) ->
+-spec event(beamai_chat_wire:event(), #stream{}) ->
+    {ok, #stream{}, [beamai_chat_wire:said()]} | {error, beamai_chat_model:error()}.
+event(#{<<"error">> := Error}, _State) ->
     {error, said(Error)};
-event(#{<<"candidates">> := [Candidate | _]} = Event, State, Emit) ->
+event(#{<<"candidates">> := [Candidate | _]} = Event, State) ->
     Parts = parts(Candidate),
-    lists:foreach(fun(Part) -> told(Part, Emit) end, Parts),
-    {ok, finished(Candidate, counted(Event, State#stream{parts = lists:reverse(Parts, State#stream.parts)}))};
-event(#{<<"promptFeedback">> := #{<<"blockReason">> := _}} = Event, State, _Emit) ->
-    {ok, counted(Event, State#stream{finish = <<"PROHIBITED_CONTENT">>})};
-event(Event, State, _Emit) ->
-    {ok, counted(Event, State)}.
+    After = State#stream{parts = lists:reverse(Parts, State#stream.parts)},
+    {ok, finished(Candidate, counted(Event, After)), lists:flatmap(fun told/1, Parts)};
+event(#{<<"promptFeedback">> := #{<<"blockReason">> := _}} = Event, State) ->
+    {ok, counted(Event, State#stream{finish = <<"PROHIBITED_CONTENT">>}), []};
+event(Event, State) ->
+    {ok, counted(Event, State), []}.
 
 parts(#{<<"content">> := #{<<"parts">> := Parts}}) when is_list(Parts) -> [#{} = Part || Part <- Parts];
 parts(_Candidate) -> [].
 
-told(#{<<"thought">> := true, <<"text">> := Text}, Emit) -> Emit({reasoning, Text});
-told(#{<<"text">> := Text}, Emit) when Text =/= <<>> -> Emit({text, Text});
-told(_Part, _Emit) -> ok.
+told(#{<<"thought">> := true, <<"text">> := Text}) -> [{reasoning, Text}];
+told(#{<<"text">> := Text}) when Text =/= <<>> -> [{text, Text}];
+told(_Part) -> [].
 
 finished(#{<<"finishReason">> := Finish}, State) when is_binary(Finish) -> State#stream{finish = Finish};
 finished(_Candidate, State) -> State.
@@ -178,11 +179,11 @@ counted(_Event, State) ->
 end_stream(#stream{finish = none}) ->
     beamai_chat_http:broke_off();
 end_stream(#stream{parts = Reversed, finish = Finish, usage = Usage}) ->
-    Parts = joined_texts([identified(Part) || Part <- lists:reverse(Reversed), maps:get(<<"thought">>, Part, false) =/= true]),
+    Parts = joined_texts(identified([Part || Part <- lists:reverse(Reversed), maps:get(<<"thought">>, Part, false) =/= true])),
     Message = #{
         role => assistant,
-        content => iolist_to_binary([Text || #{<<"text">> := Text} <- Parts]),
-        tool_calls => beamai_chat_http:cut_off(Finish =:= <<"MAX_TOKENS">>, [made(Call) || {Call, _} <- calls(Parts)])
+        content => joined([Text || #{<<"text">> := Text} <- Parts]),
+        tool_calls => beamai_chat_http:cut_off(Finish =:= <<"MAX_TOKENS">>, [made(Part) || #{<<"functionCall">> := _} = Part <- Parts])
     },
     {ok, beamai_chat_model:reply(with_raw([sent(Part) || Part <- Parts], Message), with_stop(Finish, #{usage => usage(Usage)}))}.
 
@@ -194,17 +195,21 @@ joined_texts([Part | Rest]) ->
 joined_texts([]) ->
     [].
 
-%% Results are matched to calls by id, which the server may omit.
-identified(#{<<"functionCall">> := #{<<"id">> := Id}} = Part) when is_binary(Id), Id =/= <<>> -> Part;
-identified(#{<<"functionCall">> := #{}} = Part) -> Part#{own_id => <<"call_", (binary:encode_hex(crypto:strong_rand_bytes(8)))/binary>>};
-identified(Part) -> Part.
+%% Results are matched to calls by id, which the server may omit. An id that was replaced is not sent back, as the server
+%% does not know the new one.
+identified(Parts) ->
+    Ids = beamai_chat_reply:ids([maps:get(<<"id">>, Call, none) || #{<<"functionCall">> := #{} = Call} <- Parts]),
+    {Identified, []} = lists:mapfoldl(fun identified/2, Ids, Parts),
+    Identified.
+
+identified(#{<<"functionCall">> := #{<<"id">> := Id}} = Part, [Id | Ids]) -> {Part#{own_id => Id}, Ids};
+identified(#{<<"functionCall">> := #{} = Call} = Part, [Id | Ids]) ->
+    {Part#{<<"functionCall">> := maps:remove(<<"id">>, Call), own_id => Id}, Ids};
+identified(Part, Ids) -> {Part, Ids}.
 
 sent(Part) -> maps:remove(own_id, Part).
 
-calls(Parts) -> [{Part, Call} || #{<<"functionCall">> := Call} = Part <- Parts].
-
-made(#{<<"functionCall">> := #{<<"name">> := Name} = Call} = Part) ->
-    Id = maps:get(own_id, Part, maps:get(<<"id">>, Call, <<>>)),
+made(#{<<"functionCall">> := #{<<"name">> := Name} = Call, own_id := Id}) ->
     case maps:get(<<"args">>, Call, #{}) of
         #{} = Args -> #{id => Id, name => Name, args => Args};
         null -> #{id => Id, name => Name, args => #{}};

@@ -149,31 +149,39 @@ event(#{data := Data}, #answer{wire = Wire} = Answer) ->
     end.
 
 event_object(Object, Wire, #answer{state = State, emit = Emit} = Answer) ->
-    case understood(fun() -> Wire:event(Object, State, Emit) end) of
-        {ok, After} -> Answer#answer{state = After};
-        {error, Error} -> throw({?MODULE, Error})
+    case understood(fun() -> said_in(Wire:event(Object, State)) end) of
+        {ok, After, Said} ->
+            lists:foreach(Emit, Said),
+            Answer#answer{state = After};
+        {error, Error} ->
+            throw({?MODULE, Error})
     end.
 
-%% Handles answers of unexpected structure.
+said_in({ok, _After, Said} = Read) ->
+    _ = beamai_chat_reply:joined([Text || {_Kind, Text} <- Said]),
+    Read;
+said_in({error, _} = Error) ->
+    Error.
+
+%% Handles answers of unexpected structure, in which any function of a provider's module may raise. The reason of the
+%% exception is dropped: it may have a part of the answer in it, which may repeat the key.
 understood(Read) ->
     try
         Read()
     catch
-        error:Reason when Reason =:= function_clause; Reason =:= badarg; element(1, Reason) =:= badmap;
-            element(1, Reason) =:= badmatch; element(1, Reason) =:= case_clause; element(1, Reason) =:= badkey ->
-            fault(invalid_response, "the answer has an unknown shape")
+        error:_ -> fault(invalid_response, "the answer has an unknown shape")
     end.
 
 finished(#answer{form = {whole, Pieces}, wire = Wire, emit = Emit}) ->
     case beamai_json:decode(iolist_to_binary(lists:reverse(Pieces))) of
-        {ok, #{} = Object} -> announced(understood(fun() -> Wire:whole(Object) end), Emit);
+        {ok, #{} = Object} -> announced(understood(fun() -> beamai_chat_reply:checked(Wire:whole(Object)) end), Emit);
         {ok, _} -> fault(invalid_response, "the answer is no object");
         {error, Why} -> fault(invalid_response, ["the answer: ", Why])
     end;
 finished(#answer{form = unknown}) ->
     fault(connection, "the answer is empty");
 finished(#answer{wire = Wire, state = State}) ->
-    understood(fun() -> Wire:end_stream(State) end).
+    understood(fun() -> beamai_chat_reply:checked(Wire:end_stream(State)) end).
 
 announced({ok, #{message := #{content := Content}} = Reply} = Ok, Emit) ->
     _ = [Emit({reasoning, Text}) || #{reasoning := Text} <- [Reply], Text =/= <<>>],

@@ -7,7 +7,7 @@
 -module(beamai_chat_openai).
 -behaviour(beamai_chat_wire).
 
--export([defaults/0, url/1, headers/2, tools/2, body/3, whole/1, begin_stream/0, event/3, end_stream/1]).
+-export([defaults/0, url/1, headers/2, tools/2, body/3, whole/1, begin_stream/0, event/2, end_stream/1]).
 
 -import(beamai_chat_http, [count/3, counts/1]).
 
@@ -131,25 +131,24 @@ whole(#{<<"choices">> := [#{<<"message">> := Message} = Choice | _]} = Answer) -
 begin_stream() -> #stream{}.
 
 %% @private
--spec event(beamai_chat_wire:event(), #stream{}, beamai_chat_model:emit()) ->
-    {ok, #stream{}} | {error, beamai_chat_model:error()}.
-event(#{<<"type">> := <<"[DONE]">>}, State, _Emit) ->
-    {ok, State#stream{done = true}};
-event(#{<<"error">> := Error}, _State, _Emit) when Error =/= null ->
+-spec event(beamai_chat_wire:event(), #stream{}) ->
+    {ok, #stream{}, [beamai_chat_wire:said()]} | {error, beamai_chat_model:error()}.
+event(#{<<"type">> := <<"[DONE]">>}, State) ->
+    {ok, State#stream{done = true}, []};
+event(#{<<"error">> := Error}, _State) when Error =/= null ->
     {error, said(Error)};
-event(#{<<"choices">> := [#{<<"delta">> := Delta} = Choice | _]} = Event, State, Emit) when is_map(Delta) ->
-    {ok, finished(Choice, counted(Event, delta(Delta, State, Emit)))};
-event(#{<<"choices">> := [Choice | _]} = Event, State, _Emit) ->
-    {ok, finished(Choice, counted(Event, State))};
-event(Event, State, _Emit) ->
-    {ok, counted(Event, State)}.
+event(#{<<"choices">> := [#{<<"delta">> := Delta} = Choice | _]} = Event, State) when is_map(Delta) ->
+    {After, Said} = delta(Delta, State),
+    {ok, finished(Choice, counted(Event, After)), Said};
+event(#{<<"choices">> := [Choice | _]} = Event, State) ->
+    {ok, finished(Choice, counted(Event, State)), []};
+event(Event, State) ->
+    {ok, counted(Event, State), []}.
 
-delta(Delta, #stream{text = Text} = State, Emit) ->
-    Reasoning = thought(Delta),
-    Reasoning =/= <<>> andalso Emit({reasoning, Reasoning}),
+delta(Delta, #stream{text = Text} = State) ->
     Piece = spoken(Delta),
-    Piece =/= <<>> andalso Emit({text, Piece}),
-    lists:foldl(fun tool_call/2, State#stream{text = [Piece | Text]}, list(<<"tool_calls">>, Delta)).
+    Said = [Told || {_Kind, Words} = Told <- [{reasoning, thought(Delta)}, {text, Piece}], Words =/= <<>>],
+    {lists:foldl(fun tool_call/2, State#stream{text = [Piece | Text]}, list(<<"tool_calls">>, Delta)), Said}.
 
 thought(Message) ->
     first(beamai_chat_http:text(<<"reasoning_content">>, Message), beamai_chat_http:text(<<"reasoning">>, Message)).
@@ -231,22 +230,19 @@ list(Key, Object) ->
 -spec end_stream(#stream{}) -> {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
 end_stream(#stream{finish = none, done = false}) ->
     beamai_chat_http:broke_off();
-end_stream(#stream{text = Text, calls = Calls, finish = Finish, usage = Usage}) ->
+end_stream(#stream{text = Text, calls = Reversed, finish = Finish, usage = Usage}) ->
+    Calls = lists:reverse(Reversed),
+    Ids = beamai_chat_reply:ids([Id || #{id := Id} <- Calls]),
     Message = #{
         role => assistant,
         content => iolist_to_binary(lists:reverse(Text)),
-        tool_calls => beamai_chat_http:cut_off(Finish =:= <<"length">>, [made(Call) || Call <- lists:reverse(Calls)])
+        tool_calls => beamai_chat_http:cut_off(Finish =:= <<"length">>, [made(Call, Id) || {Call, Id} <- lists:zip(Calls, Ids)])
     },
     {ok, beamai_chat_model:reply(Message, with_stop(Finish, #{usage => Usage}))}.
 
-made(Call) ->
-    #{id := Id, name := Name, json := Json} = Call,
+made(#{name := Name, json := Json}, Id) ->
     Arguments = beamai_chat_http:arguments(iolist_to_binary(lists:reverse(Json))),
-    Arguments#{id => identified(Id), name => Name}.
-
-%% Some servers omit the id, which is needed to match results to calls in the whole conversation.
-identified(<<>>) -> <<"call_", (binary:encode_hex(crypto:strong_rand_bytes(8)))/binary>>;
-identified(Id) -> Id.
+    Arguments#{id => Id, name => Name}.
 
 with_stop(<<"length">>, Rest) -> Rest#{stop => max_tokens};
 with_stop(<<"content_filter">>, Rest) -> Rest#{stop => refusal};
