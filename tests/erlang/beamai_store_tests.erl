@@ -328,6 +328,35 @@ calls_with_the_same_id_are_each_made_once_and_approved_test() ->
         ?assertEqual([<<"1">>, <<"2">>, <<"3">>, <<"4">>], Contents(New(fun() -> allow end)))
     end).
 
+an_agent_from_before_another_run_does_not_go_on_test_() ->
+    [{atom_to_list(Kind), {timeout, 30, fun() -> with(Kind, fun does_not_go_on/1) end}} || Kind <- [file, mnesia]].
+
+does_not_go_on(Store) ->
+    Self = self(),
+    Silent = fun(#{args := #{<<"n">> := N}}) -> Self ! {asked, N}, timer:sleep(60000) end,
+    Allow = fun(_) -> allow end,
+    Old = agent(Store, Self, Allow),
+    Pid = spawn(fun() -> beamai_agent:run(agent(Store, Self, Silent), <<"go">>) end),
+    receive {asked, 3} -> ok end,
+    exit(Pid, kill),
+    _ = ran(),
+    Interrupted = agent(Store, Self, Allow),
+    {ok, Before} = beamai_store:read(<<"a">>, Store),
+    {error, {store, {outdated, <<"a">>}} = Why, Same} = beamai_agent:run(Old, <<"something else">>),
+    ?assertMatch({_, _}, binary:match(beamai_agent:explain(Why), <<"beamai_agent:new">>)),
+    ?assertMatch({error, {store, {outdated, <<"a">>}}, _}, beamai_agent:run(Same, <<"something else">>)),
+    ?assertEqual({ok, Before}, beamai_store:read(<<"a">>, Store)),
+    {ok, #{content := <<"done">>}, After} = beamai_agent:resume(agent(Store, Self, Allow), #{}),
+    ?assertEqual([3, 4, 5], ran()),
+    %% Its calls would be made again.
+    ?assertMatch({error, {store, {outdated, <<"a">>}}, _}, beamai_agent:resume(Interrupted, #{})),
+    ?assertEqual([], ran()),
+    {ok, #{content := <<"more">>}, Later} = beamai_agent:run(After, <<"more">>),
+    {ok, #{content := <<"more">>}, Last} = beamai_agent:run(Later, <<"more">>),
+    ?assertMatch({error, {store, {outdated, <<"a">>}}, _}, beamai_agent:run(After, <<"more">>)),
+    [Known, Stored] = [beamai_conversation:messages(beamai_agent:conversation(Agent)) || Agent <- [Last, agent(Store, Self, Allow)]],
+    ?assertEqual(Known, Stored).
+
 a_directory_is_the_same_under_each_spelling_test() ->
     beamai_test:in_workspace(fun(Dir) ->
         ok = file:make_symlink(Dir, filename:join(Dir, "link")),

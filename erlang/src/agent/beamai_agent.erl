@@ -47,7 +47,8 @@
     stop_sequences => [binary()],
     parallel => pos_integer(),
     %% What a stored run has not finished.
-    unfinished := none | beamai_agent_log:unfinished()
+    unfinished := none | beamai_agent_log:unfinished(),
+    stored := beamai_agent_log:stored()
 }.
 %% `tool_calls' and `usage' cover the run, including sub-agents' tokens. `context' is where the agent's next run starts.
 %% `output' is the decoded answer, with the option `output'. `cost' is the cost of the run's models that have prices, in
@@ -68,7 +69,8 @@
     | {out_of_budget, tokens | time}
     %% The last answer did not match the schema of `output', and neither did the previous one.
     | {bad_output, Problems :: [binary()]}
-    %% Nothing more is done once the store fails.
+    %% Nothing more is done once the store fails. `{outdated, AgentId}': another run has written to the agent's log since
+    %% this value of the agent was made; {@link new/1} reads the log again.
     | {store, Reason :: term()}
     | cancelled.
 -type event() ::
@@ -174,6 +176,12 @@ explain({model, #{message := Message}}) -> <<"The model failed: ", Message/binar
 explain({max_iterations, Max}) -> <<"Ended: the model had not finished after ", (answers(Max))/binary, ", the limit max_iterations.">>;
 explain({out_of_budget, tokens}) -> <<"Ended: the tokens of its budget are used up.">>;
 explain({out_of_budget, time}) -> <<"Ended: the time of its budget is over.">>;
+explain({store, {outdated, Id}}) ->
+    New = beamai_syntax:either("beamai_agent:new", "Beamai.Agent.new"),
+    beamai_error:text([
+        "Nothing was done: the stored run of ", beamai_error:show(Id, 80), " has changed since this agent was made, or could not be "
+        "stored as a whole. Make the agent anew with ", New, ", which reads what is stored; resume continues a run that was interrupted."
+    ]);
 explain({store, Reason}) ->
     Shown = unicode:characters_to_binary(of_store(Reason)),
     <<"The store failed, so nothing more was done: ", Shown/binary>>;

@@ -7,11 +7,13 @@
 %% @hidden
 -module(beamai_agent_log).
 
--export([restored/1, open/2, close/1, append/2, failure/1]).
--export_type([unfinished/0]).
+-export([restored/1, open/2, close/1, append/2, failure/1, stored/2]).
+-export_type([unfinished/0, stored/0]).
 
 %% Calls of the last answer whose effect is unknown.
 -type unfinished() :: #{unknown := [CallId :: binary()]}.
+%% Number of entries in the log of an agent that this value of the agent has read or written; `unknown' after an error.
+-type stored() :: non_neg_integer() | unknown.
 
 -record(replay, {
     messages = [] :: [beamai_chat_model:message()],
@@ -26,24 +28,38 @@
 
 %%% Writing
 
-%% @doc Opens the agent's log for the run with this tag, in the calling process.
--spec open(Tag :: reference(), #{store := none | beamai_store:t(), agent_id := term(), _ => _}) -> ok | {error, term()}.
+%% @doc Opens the agent's log for the run with this tag, in the calling process. `{error, {outdated, Id}}' if the log has
+%% other entries than the agent knows: a run that went on regardless would separate calls from their results, or repeat
+%% calls.
+-spec open(Tag :: reference(), #{store := none | beamai_store:t(), agent_id := term(), stored := stored(), _ => _}) ->
+    ok | {error, term()}.
 open(_Tag, #{store := none}) ->
     ok;
-open(Tag, #{store := Store, agent_id := Id}) ->
+open(Tag, #{store := Store, agent_id := Id, stored := Stored}) ->
     case beamai_store:open(Id, Store) of
-        {ok, Handle} ->
-            _ = put({?MODULE, Tag}, {ok, Handle}),
-            ok;
-        {error, _} = Error ->
-            Error
+        {ok, Handle} -> opened(Tag, Handle, Stored, is_current(Id, Store, Stored));
+        {error, _} = Error -> Error
+    end.
+
+opened(Tag, Handle, Stored, ok) ->
+    _ = put({?MODULE, Tag}, {ok, Handle, Stored}),
+    ok;
+opened(_Tag, Handle, _Stored, {error, _} = Error) ->
+    ok = beamai_store:close(Handle),
+    Error.
+
+is_current(Id, Store, Stored) ->
+    case beamai_store:read(Id, Store) of
+        {ok, Entries} when length(Entries) =:= Stored -> ok;
+        {ok, _Entries} -> {error, {outdated, Id}};
+        {error, _} = Error -> Error
     end.
 
 %% @doc Closes the log.
 -spec close(Tag :: reference()) -> ok.
 close(Tag) ->
     case erase({?MODULE, Tag}) of
-        {ok, Handle} -> beamai_store:close(Handle);
+        {ok, Handle, _Stored} -> beamai_store:close(Handle);
         _ -> ok
     end.
 
@@ -53,13 +69,13 @@ append(Tag, Entry) ->
     case get({?MODULE, Tag}) of
         undefined -> ok;
         {error, _} = Error -> Error;
-        {ok, Handle} -> appended(Tag, Handle, beamai_store:append(Entry, Handle))
+        {ok, Handle, Stored} -> appended(Tag, Handle, Stored, beamai_store:append(Entry, Handle))
     end.
 
-appended(Tag, _Before, {ok, Handle}) ->
-    _ = put({?MODULE, Tag}, {ok, Handle}),
+appended(Tag, _Before, Stored, {ok, Handle}) ->
+    _ = put({?MODULE, Tag}, {ok, Handle, Stored + 1}),
     ok;
-appended(Tag, Before, {error, _} = Error) ->
+appended(Tag, Before, _Stored, {error, _} = Error) ->
     ok = beamai_store:close(Before),
     _ = put({?MODULE, Tag}, Error),
     Error.
@@ -72,6 +88,15 @@ failure(Tag) ->
         _ -> none
     end.
 
+%% @doc The entries that the agent knows at the end of the run with this tag.
+-spec stored(Tag :: reference(), #{stored := stored(), _ => _}) -> stored().
+stored(Tag, #{stored := Before}) ->
+    case get({?MODULE, Tag}) of
+        {ok, _Handle, Stored} -> Stored;
+        {error, _} -> unknown;
+        undefined -> Before
+    end.
+
 %%% Reading
 
 %% @doc Restores the agent from its store. Raises `{bad_option, store}' if the store cannot be read.
@@ -81,7 +106,7 @@ restored(#{store := none} = Agent) ->
 restored(#{store := Store, agent_id := Id} = Agent) ->
     case beamai_store:read(Id, Store) of
         {ok, []} -> begun(Agent);
-        {ok, Entries} -> replayed(lists:foldl(fun entry/2, #replay{}, Entries), Agent);
+        {ok, Entries} -> replayed(lists:foldl(fun entry/2, #replay{}, Entries), Agent#{stored := length(Entries)});
         {error, Reason} -> beamai_validate:bad_option(store, ["cannot be read: ", beamai_error:show(Reason, 300)])
     end.
 
@@ -100,9 +125,10 @@ begun(Messages, #{tool_calls := Calls, usage := Usage}, Agent) ->
             ok -> [append(Tag, Entry) || Entry <- [#{type => compacted, messages => Messages}, Ended]];
             {error, _} = Error -> [Error]
         end,
+    Stored = stored(Tag, Agent),
     ok = close(Tag),
     case [Reason || {error, Reason} <- Wrote] of
-        [] -> Agent;
+        [] -> Agent#{stored := Stored};
         [Reason | _] -> beamai_validate:bad_option(store, ["cannot be written: ", beamai_error:show(Reason, 300)])
     end.
 

@@ -284,7 +284,8 @@ ended({Outcome, What, State}, Span, #run{agent = Agent, budget = Budget, emit = 
     After = Agent#{
         conversation := beamai_conversation:count(Calls, Usage, Conversation),
         context := Kept,
-        unfinished := unfinished(IsDone)
+        unfinished := unfinished(IsDone),
+        stored := beamai_agent_log:stored(Tag, Agent)
     },
     Counts = #{iterations => Iterations, tool_calls => Calls, usage => Usage},
     ok = beamai_spans:stop_agent(Span, {Outcome, What, Counts}),
