@@ -116,6 +116,28 @@ a_tool_is_required_until_one_was_called_test_() ->
         end)
     end).
 
+%% Whatever the model does.
+a_call_that_the_choice_of_tools_does_not_allow_is_not_made_test() ->
+    Self = self(),
+    Tools = [beamai_test:tool(Name, fun(_) -> Self ! {ran, Name}, {ok, 1} end) || Name <- [<<"one">>, <<"two">>]],
+    Turns = [#{tool_calls => [{<<"one">>, #{}}, {<<"two">>, #{}}]}, <<"Done.">>],
+    Ran = fun(Own, OfRun) ->
+        {ok, Agent} = beamai_agent:new(Own#{llm => beamai_chat:new(scripted, #{turns => Turns}), kernel => beamai_test:kernel(Tools)}),
+        {ok, #{content := <<"Done.">>}, After} = beamai_agent:run(Agent, <<"?">>, OfRun),
+        Results = [{Outcome, Text} || #{role := tool, outcome := Outcome, content := Text} <- maps:get(messages, beamai_agent:conversation(After))],
+        Names = [receive {ran, Name} -> Name after 0 -> none end || _ <- Results],
+        {lists:sort(Names), Results}
+    end,
+    None = <<"no tool may be called in this run: answer without calling one">>,
+    Refused = {[none, none], [{refused, None}, {refused, None}]},
+    ?assertEqual(Refused, Ran(#{tool_choice => none}, #{})),
+    ?assertEqual(Refused, Ran(#{}, #{tool_choice => none})),
+    ?assertEqual(
+        {[none, <<"two">>], [{refused, <<"this answer may call the tool two only">>}, {ok, <<"1">>}]},
+        Ran(#{tool_choice => {tool, <<"two">>}}, #{})
+    ),
+    ?assertMatch({[<<"one">>, <<"two">>], _}, Ran(#{tool_choice => none}, #{tool_choice => auto})).
+
 required(openai) -> <<"required">>;
 required(anthropic) -> #{<<"type">> => <<"any">>};
 required(gemini) -> #{<<"mode">> => <<"ANY">>}.

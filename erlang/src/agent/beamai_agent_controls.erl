@@ -3,7 +3,7 @@
 %% @hidden
 -module(beamai_agent_controls).
 
--export([keys/0, check/2, of_run/3, request/2]).
+-export([keys/0, check/2, of_run/3, request/2, answer/3]).
 -export_type([options/0]).
 
 -import(beamai_validate, [bad_option/2]).
@@ -77,3 +77,19 @@ request(#{tool_choice := Choice} = Options, Calls) when Calls > 0, Choice =/= no
     request(maps:remove(tool_choice, Options), Calls);
 request(Options, _Calls) ->
     maps:remove(parallel, Options).
+
+%% @doc The answer to that request. Models and servers may ignore `tool_choice', so calls that it does not allow are marked
+%% as invalid, and are not run.
+-spec answer(beamai_chat_model:message(), options(), CallsMade :: non_neg_integer()) -> beamai_chat_model:message().
+answer(#{tool_calls := Calls} = Message, Options, CallsMade) ->
+    Choice = maps:get(tool_choice, request(Options, CallsMade), auto),
+    Message#{tool_calls := [allowed(Choice, Call) || Call <- Calls]};
+answer(Message, _Options, _CallsMade) ->
+    Message.
+
+allowed(none, Call) ->
+    Call#{invalid => <<"no tool may be called in this run: answer without calling one">>};
+allowed({tool, Name}, #{name := Other} = Call) when Other =/= Name ->
+    Call#{invalid => <<"this answer may call the tool ", Name/binary, " only">>};
+allowed(_Choice, Call) ->
+    Call.

@@ -154,8 +154,9 @@ asked({error, #{reason := context_overflow} = Error}, _Duration, Run, #state{is_
     end;
 asked({error, Error}, _Duration, Run, State) ->
     failed(Error, Run, State);
-asked({ok, #{message := Message, usage := Usage, stop := Stop}}, Duration, Run, State) ->
-    #run{budget = Budget, emit = Emit, tag = Tag} = Run,
+asked({ok, #{message := Given, usage := Usage, stop := Stop}}, Duration, Run, State) ->
+    #run{budget = Budget, emit = Emit, tag = Tag, controls = Controls} = Run,
+    Message = beamai_agent_controls:answer(Given, Controls, State#state.tool_calls),
     ok = beamai_budget:spend(Usage, Budget),
     _ = beamai_agent_log:append(Tag, #{type => message, message => Message, usage => Usage}),
     Emit({model_answer, #{
