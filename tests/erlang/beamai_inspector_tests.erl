@@ -73,6 +73,11 @@ calls_are_served_as_they_are_made_test() ->
     %% Nobody else gets anything.
     [?assertMatch({403, _}, got(At([Path, Query]))) || Path <- ["/", "/calls", "/export"], Query <- ["", "?token=", "?token=0000", "?token"]],
     ?assertMatch({403, _}, got(Url, [{"host", "evil.example"}])),
+    Own = ["127.0.0.1:", integer_to_binary(Port)],
+    [
+        ?assertEqual(Status, status(Port, ["GET /?token=", Token, " HTTP/1.1\r\n", [["Host: ", Host, "\r\n"] || Host <- Hosts], "\r\n"]))
+     || {Status, Hosts} <- [{<<"200">>, [Own]}, {<<"403">>, ["evil.example", Own]}, {<<"403">>, [Own, "evil.example"]}, {<<"403">>, [Own, Own]}]
+    ],
     ?assertMatch({404, _}, got(At(["/etc/passwd?token=", Token]))),
     ?assertMatch({400, _}, got(At(["/calls?after=x&token=", Token]))),
     {ok, {{_, 405, _}, _, _}} = httpc:request(post, {binary_to_list(Url), [], "text/plain", "x"}, [], []),
@@ -86,6 +91,13 @@ calls_are_served_as_they_are_made_test() ->
     [?assertError({bad_option, Key}, beamai_inspector:start_link(#{trace => Trace, Key => bad})) || Key <- [port, title, conversation, colour]],
     ?assertError({bad_option, trace}, beamai_inspector:start_link(#{})),
     ok = beamai_trace:stop(Trace).
+
+status(Port, Request) ->
+    {ok, Socket} = gen_tcp:connect({127, 0, 0, 1}, Port, [binary, {active, false}]),
+    ok = gen_tcp:send(Socket, Request),
+    {ok, <<"HTTP/1.1 ", Status:3/binary, _/binary>>} = gen_tcp:recv(Socket, 0, 30000),
+    ok = gen_tcp:close(Socket),
+    Status.
 
 a_port_in_use_is_named_test() ->
     {ok, Socket} = gen_tcp:listen(0, [{ip, {127, 0, 0, 1}}]),

@@ -54,11 +54,11 @@ close(Port) ->
     _ = persistent_term:erase({?MODULE, Port}),
     ok.
 
-%% @private Handles a request of `httpd'.
+%% @private Handles a request of `httpd'. One with several `Host' headers is refused, whichever is this server's.
 -spec do(#mod{}) -> {proceed, list()}.
 do(#mod{method = "GET", request_uri = Uri, parsed_header = Headers, init_data = #init_data{sockname = {Port, _}}}) ->
-    case {persistent_term:get({?MODULE, Port}, none), lists:keyfind("host", 1, Headers)} of
-        {#{owner := Owner} = Source, {_, Host}} ->
+    case {persistent_term:get({?MODULE, Port}, none), [Host || {"host", Host} <- Headers]} of
+        {#{owner := Owner} = Source, [Host]} ->
             case is_own(Host, Port) andalso is_process_alive(Owner) of
                 true -> asked(uri_string:parse(Uri), Source);
                 false -> answer(403, "text/plain", <<"wrong host">>)
