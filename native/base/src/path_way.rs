@@ -36,6 +36,14 @@ static OF_PATH: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
     directories.filter_map(|directory| directory.canonicalize().ok()).collect()
 });
 
+/// What links in these directories lead to, as those of package managers do.
+static LINKED_PROGRAMS: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
+    let directories = OF_PATH.iter().filter(|directory| !is_of_programs(directory));
+    let entries = directories.filter_map(|directory| directory.read_dir().ok()).flatten().flatten();
+    let links = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
+    links.filter_map(|link| link.path().canonicalize().ok()).filter(|end| !is_of_programs(end)).collect()
+});
+
 /// The home directory and that of temporary files, without links.
 static OF_USER: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
     let all = [std::env::home_dir(), Some(std::env::temp_dir())];
@@ -143,10 +151,12 @@ impl PathWay {
     pub fn is_needed_by_commands(&self, workspace: &Path) -> bool {
         let end = &*self.end;
         let of_path = || OF_PATH.iter().map(PathBuf::as_path).filter(|own| !own.starts_with(workspace));
+        let linked =
+            || LINKED_PROGRAMS.iter().map(PathBuf::as_path).filter(|own| !own.starts_with(workspace));
         let settings = || SETTINGS_OF_ALL.iter().map(Path::new);
         let whole = || {
             let of_system = OF_ALL_COMMANDS.iter().map(Path::new).chain(settings());
-            of_system.chain(OF_USER.iter().map(PathBuf::as_path)).chain(of_path())
+            of_system.chain(OF_USER.iter().map(PathBuf::as_path)).chain(of_path()).chain(linked())
         };
         workspace.starts_with(end)
             || is_of_programs(end)
@@ -155,6 +165,11 @@ impl PathWay {
             || whole().any(|needed| needed.starts_with(end))
             || settings().any(|needed| end.starts_with(needed))
             || of_path().any(|directory| end.parent() == Some(directory)) && is_executable(end)
+    }
+
+    /// Whether it leads to a `.git` or into one.
+    pub fn is_in_repository(&self) -> bool {
+        self.end.components().any(|part| part.as_os_str() == ".git")
     }
 
     /// Whether anything lies at its end.

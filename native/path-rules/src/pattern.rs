@@ -123,7 +123,9 @@ impl PathPattern {
         let followed = Self { anchor: PatternAnchor::Root, names, loose };
         let is_made_here = way.links().any(|link| link.starts_with(&top));
         let is_narrow = top.starts_with(&way.end) && !followed.covers(Path::new("."), roots);
-        (!is_made_here || is_narrow || !way.is_needed_by_commands(&top)).then_some(followed)
+        // A rule reaches into a repository only if it names it.
+        let is_foreign = way.is_in_repository() && !self.names_repository();
+        (!is_made_here || is_narrow || !(is_foreign || way.is_needed_by_commands(&top))).then_some(followed)
     }
 
     /// The names before the first wildcard, as a path that is absolute or relative to the workspace, and the rest. A pattern

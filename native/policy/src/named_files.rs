@@ -9,6 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 /// Number of characters of an argument after which it has no short option any more.
 const MOST_OPTIONS: usize = 16;
@@ -24,6 +25,9 @@ const MOST_ENTRIES: usize = 20_000;
 
 /// Number of comparisons of a word with a rule, for a command.
 const MOST_COMPARISONS: usize = 200_000;
+
+/// Time for the comparisons of a command, in which the call can neither be cancelled nor end.
+const LONGEST: Duration = Duration::from_secs(2);
 
 /// Length of a pattern after which it is not compared: no path of Linux has half as many characters (`PATH_MAX`).
 const MOST_GLYPHS: usize = 8_192;
@@ -59,6 +63,7 @@ type FoundFiles = Option<Rc<[PathBuf]>>;
 
 /// What was looked up for a command, and how much more may be: a command can have many words, and a policy many rules.
 pub(super) struct SeenFiles {
+    since: Instant,
     entries: Cell<usize>,
     comparisons: Cell<usize>,
     /// Where paths from a directory lead.
@@ -70,11 +75,19 @@ pub(super) struct SeenFiles {
 impl Default for SeenFiles {
     fn default() -> Self {
         Self {
+            since: Instant::now(),
             entries: Cell::new(MOST_ENTRIES),
             comparisons: Cell::new(MOST_COMPARISONS),
             led: RefCell::default(),
             elsewhere: RefCell::default(),
         }
+    }
+}
+
+impl SeenFiles {
+    /// Whether no more may be compared.
+    fn is_over(&self) -> bool {
+        self.comparisons.get() == 0 || self.since.elapsed() > LONGEST
     }
 }
 
@@ -104,13 +117,14 @@ impl<'a> MatchedWords<'a> {
 
     /// Whether a word names such a file. After too many comparisons, any word may.
     pub(super) fn denotes(&self, word: &Word) -> Certainty {
+        if self.files.seen.is_over() {
+            return Certainty::Maybe;
+        }
         let key = (word.glyphs().to_vec(), word.text().is_none().then(|| word.unmatched()).flatten());
         let known = self.known.borrow().get(&key).copied();
         known.unwrap_or_else(|| {
-            let found = match take(&self.files.seen.comparisons) {
-                true => self.files.denotes(word, self.rule),
-                false => Certainty::Maybe,
-            };
+            take(&self.files.seen.comparisons);
+            let found = self.files.denotes(word, self.rule);
             self.known.borrow_mut().insert(key, found);
             found
         })

@@ -199,7 +199,7 @@ impl Confinement {
                 let way = PathWay::of(path, Entry::at);
                 let is_temp = self.temp.as_ref().is_some_and(|temp| Path::new(temp).starts_with(&way.end));
                 let is_needed = is_temp || way.is_needed_by_commands(&workspace);
-                if way.links().any(can_be_made) && is_needed {
+                if way.links().any(can_be_made) && (is_needed || way.is_in_repository()) {
                     continue;
                 }
                 self.held.extend(way.turns().map(OsString::from));

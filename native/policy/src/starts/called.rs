@@ -4,7 +4,7 @@ use super::program_rule::ProgramRule;
 use super::table;
 use crate::arguments::Arguments;
 use crate::bytes::text;
-use beamai_bash_reader::{Analysis, Word, started, system_name};
+use beamai_bash_reader::{Analysis, Word, started, started_as_shown, system_name};
 use beamai_isolation::{
     FileIdentity, Interpreter, NamedFile, ProgramStart, Starter, interpreter_arguments, is_loader,
     loaded_arguments,
@@ -30,9 +30,10 @@ pub(super) fn arguments(start: &ProgramStart) -> Vec<String> {
     start.arguments.iter().skip(1).map(|word| text(word)).collect()
 }
 
-/// Analyses the words of a start as if a shell ran them.
-pub(super) fn read(start: &ProgramStart, home: Option<&str>) -> Analysis {
-    started(&[vec![base(&start.called)], arguments(start)].concat(), home)
+/// Analyses the words of a start as if a shell ran them. `is_shown`: whether it is one that the text of its starter shows.
+pub(super) fn read(start: &ProgramStart, is_shown: bool, home: Option<&str>) -> Analysis {
+    let words = [vec![base(&start.called)], arguments(start)].concat();
+    if is_shown { started_as_shown(&words, home) } else { started(&words, home) }
 }
 
 /// A path as text, and as the text of a word where that is another one.

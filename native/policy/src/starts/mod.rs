@@ -267,7 +267,7 @@ impl StartRules {
 
     /// Analyses the words of a start as if a shell ran them.
     fn read(&self, start: &ProgramStart) -> Analysis {
-        called::read(start, self.policy().roots.tilde())
+        called::read(start, self.is_shown(start), self.policy().roots.tilde())
     }
 
     /// Whether the command's text starts this. Always true if the starter is not a shell.
@@ -301,8 +301,16 @@ impl StartRules {
         if !found.is_certain() {
             return Some("it may redirect into any file, because it cannot be analysed".to_owned());
         }
-        let files: Vec<String> = found.writes.iter().chain(&found.foreign_writes).map(Word::shown).collect();
-        (!files.is_empty()).then(|| format!("it redirects into {}", cut(files.join(", "), ASKED)))
+        let files: Vec<&Word> = found.writes.iter().chain(&found.foreign_writes).collect();
+        if files.is_empty() {
+            return None;
+        }
+        // The question shows the directory that it starts in.
+        if !found.directories.is_empty() || files.iter().any(|file| file.text().is_none()) {
+            return Some("it redirects into files that only the run shows".to_owned());
+        }
+        let files: Vec<String> = files.into_iter().map(Word::shown).collect();
+        Some(format!("it redirects into {}", cut(files.join(", "), ASKED)))
     }
 
     fn by_rules(&self, start: &ProgramStart) -> StartVerdict {

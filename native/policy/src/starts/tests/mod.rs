@@ -461,9 +461,16 @@ fn a_shell_whose_text_evaluates_values_that_only_the_run_shows_needs_an_approval
         assert!(case.asks(&shell(&format!("{hidden}; {evaluating}"))), "{evaluating}");
         assert!(case.asks(&shell(evaluating)), "{evaluating}");
     }
-    for plain in ["x=1; ((x)); echo $((x + 1))", "for i in 1 2; do ((i)); done", "x=a; [ $x ]"] {
-        assert_eq!(case.covers(&shell(plain)), Some(StartCoverage::Judged), "{plain}");
+    // What it inherits may have any value, also where the text seems to set it.
+    for evaluating in ["x=1 true; ((x))", "(x=1); ((x))", "false && x=1; echo $((x))", "x=1 | :; y[x]=1"] {
+        assert!(case.asks(&shell(evaluating)), "{evaluating}");
     }
+    assert_eq!(case.covers(&shell("x=1; echo $x; [ \"$x\" ]")), Some(StartCoverage::Judged));
+    // A text of the command has been judged with what else the command sets.
+    let plain = "i=0; while ((i < 3)); do ((i++)); done; [ $i ]";
+    let case = allowed(&["Bash(ls:*)"], &format!("ls; bash -c '{plain}'"));
+    assert_eq!(case.covers(&start(&["bash", "-c", plain])), Some(StartCoverage::Judged));
+    assert!(case.asks(&by("ftp", parts_of("ftp"), &["bash", "-c", plain])));
     // Nor is such a text a part of a program.
     let case = allowed(&["Bash(zgrep:*)"], "zgrep x y");
     let shell = |text: &str| by("zgrep", parts_of("zgrep"), &["sh", "-c", text]);
@@ -482,6 +489,15 @@ fn a_question_that_does_not_show_all_of_a_text_names_the_files_or_says_that_they
     };
     assert_eq!(why(&shell("rm x > a 2> b")), "it redirects into a, b");
     assert_eq!(why(&shell("rm x")), "");
+    for moving in [
+        "cd d; rm x > a",
+        "(cd d && rm x > a)",
+        "rm x > a; pushd d; rm x > a",
+        "f=a; rm x > $f",
+        "rm x > a$$",
+    ] {
+        assert_eq!(why(&shell(moving)), "it redirects into files that only the run shows", "{moving}");
+    }
     for evaluating in [
         "printf -v 'a[$(echo > keep)]' x",
         "[ -v 'a[$(echo > keep)]' ]",

@@ -5,6 +5,7 @@ use serde_json::json;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use tempfile::TempDir;
 
 /// Makes links and what they lead to, and says what a script prints without a rule and under it.
@@ -137,5 +138,25 @@ fn a_matching_link_to_what_every_command_needs_denies_nothing() {
         globs.write("a/plain", "PLAIN\n");
         symlink(Path::new(target), globs.dir.path().join("a/.env")).unwrap();
         assert_eq!(globs.run("cat script > a/new; cat a/plain"), "PLAIN\n", "{target}");
+    }
+}
+
+/// A rule reaches into a repository only if it names it.
+#[test]
+fn a_matching_link_into_a_repository_denies_nothing_there() {
+    for link in [".env", "a/.env"] {
+        for target in [".git", ".git/HEAD", ".git/index"] {
+            let globs = Globs::new(&["Read(.env)", "Edit(.env)"], json!("required"));
+            globs.write("a/plain", "PLAIN\n");
+            let git = |arguments: &[&str]| {
+                let ran = Command::new("git").args(arguments).current_dir(&globs.dir).status();
+                assert!(ran.unwrap().success(), "{arguments:?}");
+            };
+            git(&["init", "-q"]);
+            git(&["add", "a/plain"]);
+            symlink(globs.dir.path().join(target), globs.dir.path().join(link)).unwrap();
+            let script = "git ls-files; git add a/plain && echo added";
+            assert_eq!(globs.run(script), "a/plain\nadded\n", "{link} {target}");
+        }
     }
 }
