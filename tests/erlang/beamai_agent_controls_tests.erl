@@ -116,7 +116,7 @@ a_tool_is_required_until_one_was_called_test_() ->
         end)
     end).
 
-%% Whatever the model does.
+%% The model makes the call although its request does not allow it.
 a_call_that_the_choice_of_tools_does_not_allow_is_not_made_test() ->
     Self = self(),
     Tools = [beamai_test:tool(Name, fun(_) -> Self ! {ran, Name}, {ok, 1} end) || Name <- [<<"one">>, <<"two">>]],

@@ -89,7 +89,7 @@ the_end_of_the_time_ends_what_waits_for_a_person_test() ->
     [Message] = errors(After),
     ?assertNotEqual(nomatch, string:find(Message, "not approved before the time")).
 
-%% A handler that asks, whatever it is answered, and goes on.
+%% A handler that asks the user, ignores the answer, and continues.
 the_end_of_the_time_ends_the_handler_that_asks_test() ->
     Self = self(),
     Nested = beamai_test:kernel([guarded(<<"inner">>)], #{approve => silent()}),

@@ -327,7 +327,7 @@ what_the_host_raises_is_no_wrong_answer_test() ->
         chat_server:stop(Server)
     end.
 
-%% What is no id is replaced, and so is the id of another call of the answer. What goes back to the server has the same ids.
+%% Ids that are no texts, and those of earlier calls of the answer, are replaced. The server gets the new ids, too.
 calls_of_one_answer_have_different_ids_test_() ->
     Given = [<<"a">>, <<"a">>, <<>>, null, 7, [], [1], #{}, none],
     Openai = [maps:filter(fun(_, V) -> V =/= none end, #{id => Id, type => function, function => #{name => <<"t">>, arguments => <<"{}">>}}) || Id <- Given],

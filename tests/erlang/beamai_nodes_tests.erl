@@ -13,7 +13,7 @@
 sleepy(#{<<"ms">> := Ms}, _Context) -> timer:sleep(Ms), {ok, node()}.
 echo(Args, Context) -> {ok, #{node => node(), args => Args, ids => maps:with([run_id, call_id, session_id], Context)}, #{told => node()}}.
 asks(_Args, Context) -> {ok, {node(), beamai_callback:ask_user([#{question => <<"Well?">>}], Context)}}.
-%% Asks, and goes on whatever it is answered.
+%% A handler that asks the user, by itself or in a nested call, ignores the answer, and writes a file.
 goes_on(#{<<"file">> := File} = Args, Context) ->
     _ = case Args of
         #{<<"nested">> := true} -> fails(Args, Context);

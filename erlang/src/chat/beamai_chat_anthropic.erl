@@ -203,7 +203,7 @@ completed(<<"citations">>, Pieces, {Start, Validity}) ->
 completed(Key, Pieces, {Start, Validity}) ->
     {Start#{Key => joined([beamai_chat_http:text(Key, Start) | Pieces])}, Validity}.
 
-%% Each block comes with what is wrong with its arguments.
+%% Each block is paired with the error in its arguments, if there is one.
 reply(Read, Stop, Usage) ->
     Whole = identified(Read),
     Blocks = [Block || {Block, _} <- Whole],

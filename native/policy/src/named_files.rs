@@ -61,7 +61,7 @@ pub(super) struct NamedFiles<'a> {
 
 type FoundFiles = Option<Rc<[PathBuf]>>;
 
-/// What was looked up for a command, and how much more may be: a command can have many words, and a policy many rules.
+/// What was looked up for a command, and how many more look-ups are allowed. The number of words times that of rules has no other bound.
 pub(super) struct SeenFiles {
     since: Instant,
     entries: Cell<usize>,

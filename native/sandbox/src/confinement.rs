@@ -352,8 +352,8 @@ impl Confinement {
         self.readable.iter().chain(&self.writable).any(|shown| Path::new(shown).starts_with(path))
     }
 
-    /// The paths that programs currently cannot read or write because of rules or secrets, with what lies there. A running program keeps
-    /// access to what comes to such a path later.
+    /// The paths that programs currently cannot read or write because of rules or secrets, with what lies there. A running program can use
+    /// a file that is put at such a path later.
     pub fn kept(&self) -> impl Iterator<Item = (PathBuf, EntryIdentity)> {
         let found = self.found.iter().flat_map(|found| {
             let root = decode_path(&found.root);
