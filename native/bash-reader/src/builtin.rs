@@ -41,7 +41,7 @@ pub(super) fn look(name: &str, args: &[Word], out: &mut Analysis) -> Option<Opti
     let hazard = match name {
         _ if HARMLESS.contains(&name) => None,
         _ if POWERFUL.contains(&name) => Some(format!("{name} can change what commands mean or run code")),
-        "set" => unsure(is_plain_setting(args), "an option of it can change what commands mean"),
+        "set" => unsure(is_plain_setting(args, out), "an option of it can change what commands mean"),
         "shopt" => unsure(is_plain_shopt(args), "an option of it can change what commands mean"),
         "test" | "[" => unsure(is_plain_test(args, out), "it evaluates the name of a variable"),
         "printf" => unsure(prints(args, out), NAMES),
@@ -128,8 +128,18 @@ fn plain_name(word: &Word) -> Option<String> {
     name.chars().enumerate().all(|(at, char)| is_name_char(char, at == 0)).then_some(name)
 }
 
-fn is_plain_setting(args: &[Word]) -> bool {
-    ParsedOptions::read(args, SET).is_some_and(|found| found.values_of(&["o"]).all(is_plain_option))
+fn is_plain_setting(args: &[Word], out: &mut Analysis) -> bool {
+    let Some(options) = ParsedOptions::read(args, SET) else { return false };
+    trace(&options, out);
+    options.values_of(&["o"]).all(is_plain_option)
+}
+
+/// Records whether options of a shell, or of `set`, make it show what it runs.
+pub(super) fn trace(options: &ParsedOptions<'_>, out: &mut Analysis) {
+    let mut named = options.values_of(&["o"]).map(Word::text);
+    if options.letters.contains('x') || named.any(|name| name.is_none_or(|name| name == "xtrace")) {
+        out.values.trace();
+    }
 }
 
 /// Whether a shell option does not affect what is run.

@@ -144,16 +144,17 @@ pub fn analyse(command: &str, home: Option<&str>) -> Analysis {
     Analysis::read(home, |analysis| parser::read(command, 0, analysis))
 }
 
-/// Analyses a program started with these words. Tildes in a text that it runs stand for `home`, as for [`analyse`]. The variables that it
-/// inherits may have any value, also those that its text sets: `x=1 true` does not set `x`.
-pub fn started(words: &[String], home: Option<&str>) -> Analysis {
-    Analysis::read(home, |analysis| {
+/// Analyses a program started with these words. The variables that it inherits may have any value, `HOME` included, also those that its
+/// text sets: `x=1 true` does not set `x`.
+pub fn started(words: &[String]) -> Analysis {
+    Analysis::read(None, |analysis| {
         analysis.values.lose();
         run::words(analysis, literals(words))
     })
 }
 
-/// As [`started`], for a program that a shell starts whose text shows it, so that it inherits what that text sets.
+/// As [`started`], for a program that a shell starts whose text shows it, so that it inherits what that text sets. Tildes in a text that it
+/// runs stand for `home`, as for [`analyse`].
 pub fn started_as_shown(words: &[String], home: Option<&str>) -> Analysis {
     Analysis::read(home, |analysis| run::words(analysis, literals(words)))
 }

@@ -169,7 +169,7 @@ impl InvocationCollector<'_> {
     }
 
     fn shell(&mut self, name: &str, words: Vec<Word>, depth: usize) -> Result<()> {
-        let Some(script) = script(&words) else {
+        let Some(script) = script(&words, self.out) else {
             // Programs of a script are judged when they start; a text from standard input can also write files by itself.
             let is_file = words.get(1).and_then(Word::text).is_some_and(|text| !text.starts_with(['-', '+']));
             let hazard = (!is_file).then(|| "a shell runs what is not looked at".to_owned());
@@ -255,8 +255,9 @@ fn is_common(char: char) -> bool {
 
 /// The text that a shell runs with `-c`, if all options are known. Options may also follow `-c`; the text is the first
 /// operand.
-fn script(words: &[Word]) -> Option<&Word> {
+fn script<'a>(words: &'a [Word], out: &mut Analysis) -> Option<&'a Word> {
     let options = ParsedOptions::read(&words[1..], "ceuxo: norc noprofile")?;
+    builtin::trace(&options, out);
     let is_plain = options.values_of(&["o"]).all(builtin::is_plain_option);
     options.operands.first().filter(|_| is_plain && options.letters.contains('c'))
 }

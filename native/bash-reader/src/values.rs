@@ -37,6 +37,8 @@ pub(super) struct Values {
     scalars: Vec<u16>,
     /// Whether any variable may have been assigned anything.
     is_lost: bool,
+    /// Whether the shell shows what it runs, for which it evaluates `PS4`.
+    is_traced: bool,
 }
 
 impl Values {
@@ -100,9 +102,15 @@ impl Values {
         self.is_lost = true;
     }
 
+    /// Records that the shell shows what it runs (`set -x`). No command may set `PS4`, so that only a lost value matters.
+    pub(super) fn trace(&mut self) {
+        self.is_traced = true;
+    }
+
     /// Whether every use gets values of its kind.
     pub(super) fn hold(&mut self) -> bool {
-        let is_lost = self.is_lost && !(self.uses.is_empty() && self.scalars.is_empty());
+        let is_used = self.is_traced || !(self.uses.is_empty() && self.scalars.is_empty());
+        let is_lost = self.is_lost && is_used;
         !is_lost && !self.scalars.iter().any(|id| self.lists.contains(id)) && {
             self.flow();
             self.uses.iter().all(|(id, least)| self.worst.get(id).is_some_and(|kind| kind <= least))

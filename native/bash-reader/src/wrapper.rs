@@ -76,7 +76,8 @@ impl Wrapper {
         let mut rest = options.operands;
         let mut assigned = Vec::new();
         while let (true, Some((first, more))) = (self.assigns, rest.split_first()) {
-            let text = first.text()?;
+            // A dash alone is an option of `env`, even after `--`.
+            let text = first.text().filter(|text| text != "-")?;
             let Some((name, _)) = text.split_once('=') else { break };
             assigned.push(Some(name.to_owned()).filter(|name| is_name(name))?);
             rest = more;
@@ -150,6 +151,8 @@ mod tests {
             "timeout --what 5 rm",
             "sudo -i rm",
             "env - rm",
+            "env -- - A=1 rm",
+            "env -i -- - rm",
             "env -vS rm",
             "xargs -0I% -i x",
             "xargs --verb rm",

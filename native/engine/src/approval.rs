@@ -9,6 +9,9 @@ use url::{Host, Url};
 /// Maximum characters of a diff in a request.
 const SHOWN: usize = 4_000;
 
+/// Maximum number of rules that a request offers. Nobody reads more, and each is compared with each part of the command.
+const MOST_WANTED: usize = 100;
+
 /// Programs with subcommands as their first argument. A rule offered for one covers its other arguments; for other
 /// programs, only the exact command is offered.
 const WITH_SUBCOMMANDS: [&str; 26] = [
@@ -32,7 +35,7 @@ pub(crate) fn request(
         format!("{tool}\0{subject}\0{}", digest.map_or(String::new(), |hash| hash.to_hex().to_string()));
     let mut wanted = judgement.wanted.clone();
     wanted.dedup();
-    if !wanted.is_empty() && !policy.would_allow(&wanted, permissions) {
+    if wanted.len() > MOST_WANTED || !wanted.is_empty() && !policy.would_allow(&wanted, permissions) {
         wanted.clear();
     }
     let mut request = json!({

@@ -107,15 +107,21 @@ pub fn is_loader(file: &Path) -> bool {
     name.starts_with("ld-linux") || name.starts_with("ld-musl") || name == "ld.so" || name == "ld64.so"
 }
 
-/// The loader's arguments, from the program to load on.
+/// The loader's arguments, from the program to load on. A value may look like an option. Only musl's loader knows `--`, after which the
+/// program follows.
 pub fn loaded_arguments(arguments: &[OsString]) -> &[OsString] {
-    let mut is_value = false;
-    let mut is_own = |text: &OsString| {
-        let was_value = std::mem::replace(&mut is_value, LOADERS_VALUED.iter().any(|option| text == option));
-        was_value || text.as_encoded_bytes().starts_with(b"-")
-    };
-    let own = arguments.iter().skip(1).take_while(|text| is_own(text)).count();
-    arguments.get(1 + own..).unwrap_or_default()
+    let mut rest = arguments.get(1..).unwrap_or_default();
+    while let Some((option, more)) = rest.split_first() {
+        if !option.as_encoded_bytes().starts_with(b"--") {
+            break;
+        }
+        let own = 1 + usize::from(LOADERS_VALUED.iter().any(|valued| option == valued));
+        rest = rest.get(own..).unwrap_or_default();
+        if option == "--" {
+            return more;
+        }
+    }
+    rest
 }
 
 /// The process that starts a program.
@@ -209,4 +215,28 @@ pub trait HeldStart: Send {
 
     /// Makes the start fail with `EACCES`.
     fn refuse(self: Box<Self>);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_to_load_follows_the_loaders_options_and_their_values() {
+        for (given, expected) in [
+            ("./p a", "./p a"),
+            ("--library-path d ./p --argv0", "./p --argv0"),
+            ("--inhibit-rpath --library-path ./p a", "./p a"),
+            ("--argv0 --argv0 --inhibit-cache ./p", "./p"),
+            ("--preload=x --audit x -p a", "-p a"),
+            ("-- --library-path x", "--library-path x"),
+            ("--library-path", ""),
+            ("--inhibit-cache", ""),
+            ("", ""),
+        ] {
+            let words: Vec<OsString> =
+                ["ld.so"].into_iter().chain(given.split_ascii_whitespace()).map(Into::into).collect();
+            assert_eq!(loaded_arguments(&words).join(OsStr::new(" ")), expected, "{given}");
+        }
+    }
 }

@@ -86,7 +86,7 @@ impl Default for SeenFiles {
 
 impl SeenFiles {
     /// Whether no more may be compared.
-    fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         self.comparisons.get() == 0 || self.since.elapsed() > LONGEST
     }
 }

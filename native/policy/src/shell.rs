@@ -221,6 +221,10 @@ impl<'a> CommandCase<'a> {
     }
 
     fn part_of_path(&self, rule: FileRule<'_>, least: Certainty) -> Option<String> {
+        // After too many comparisons nothing is certain, and anything may be.
+        if self.seen.is_over() {
+            return (least <= Certainty::Maybe).then(String::new);
+        }
         let redirected = match rule.to_write {
             false => self.found.reads.iter().chain(&self.found.inputs).collect::<Vec<_>>(),
             true => self.found.writes.iter().chain(&self.found.foreign_writes).collect(),

@@ -157,6 +157,21 @@ fn each_part_of_a_command_that_needs_permission_is_named() {
     assert!(message.contains("; it needs Bash(npm test --all), Bash(rm x)"), "{message}");
 }
 
+/// Each rule is compared with each part, and nobody reads that many.
+#[test]
+fn of_very_many_parts_none_is_offered_as_a_rule() {
+    let fixture = Fixture::new(json!({"allow": ["Bash(cat:*)"]}));
+    let asked = |files: usize| {
+        let files: Vec<String> = (0..files).map(|at| format!(">f{at}")).collect();
+        fixture.asked("shell_exec", json!({"command": format!("cat {}", files.join(" "))}))
+    };
+    assert_eq!(asked(100)["wanted"].as_array().map(Vec::len), Some(100));
+    assert!(asked(101).get("wanted").is_none());
+    let many = asked(8_000);
+    assert!(many.get("wanted").is_none() && many.get("always").is_none());
+    assert!(many["message"].as_str().unwrap().contains("because a redirection writes to a file"));
+}
+
 #[test]
 fn the_rule_for_always_allows_such_calls_and_says_no_more_than_it_must() {
     let page = json!({"url": "https://docs.example.com/a?b=c"});

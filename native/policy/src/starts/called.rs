@@ -4,7 +4,9 @@ use super::program_rule::ProgramRule;
 use super::table;
 use crate::arguments::Arguments;
 use crate::bytes::text;
-use beamai_bash_reader::{Analysis, Word, started, started_as_shown, system_name};
+use beamai_bash_reader::{
+    Analysis, Invocation, InvocationKind, Word, is_shell, started, started_as_shown, system_name,
+};
 use beamai_isolation::{
     FileIdentity, Interpreter, NamedFile, ProgramStart, Starter, interpreter_arguments, is_loader,
     loaded_arguments,
@@ -33,7 +35,7 @@ pub(super) fn arguments(start: &ProgramStart) -> Vec<String> {
 /// Analyses the words of a start as if a shell ran them. `is_shown`: whether it is one that the text of its starter shows.
 pub(super) fn read(start: &ProgramStart, is_shown: bool, home: Option<&str>) -> Analysis {
     let words = [vec![base(&start.called)], arguments(start)].concat();
-    if is_shown { started_as_shown(&words, home) } else { started(&words, home) }
+    if is_shown { started_as_shown(&words, home) } else { started(&words) }
 }
 
 /// A path as text, and as the text of a word where that is another one.
@@ -91,6 +93,18 @@ impl CommandForm {
     fn new(names: Vec<String>, identity: Option<FileIdentity>, arguments: Option<Vec<String>>) -> Self {
         Self { names, identity, arguments, is_by_name: false, compared: OnceCell::new() }
     }
+
+    /// A program that may be any, with any arguments.
+    fn unknown() -> Self {
+        let form = Self::new(Vec::new(), None, Some(Vec::new()));
+        Self { compared: OnceCell::from(Arguments::of(&[Word::unknown()])), ..form }
+    }
+
+    /// A program that another one runs in its own process.
+    fn of_words(program: &Invocation) -> Self {
+        let form = Self::new(program.name().into_iter().collect(), None, Some(program.known_arguments()));
+        Self { compared: OnceCell::from(Arguments::of(&program.words[1..])), ..form }
+    }
 }
 
 /// Whether a deny or ask rule matches a start under any of its names.
@@ -147,22 +161,23 @@ fn add_with_inner(form: CommandForm, loaded: &NamedFile, start: &ProgramStart, f
     let given = || form.arguments.clone().unwrap_or_else(|| arguments(start));
     let is_loader = is_named(|name| is_loader(Path::new(name)));
     let is_multiple = is_named(|name| ["busybox", "toybox", "coreutils"].contains(&name));
-    let inner = [
-        is_loader.then(|| loaded_form(&given(), loaded)).flatten(),
-        is_multiple.then(|| applet_form(given())).flatten(),
-    ];
+    let is_all = start.has_all_arguments;
+    let loaded = is_loader.then(|| loaded_form(&given(), loaded, is_all)).flatten();
+    let applets = if is_multiple { applet_forms(given(), is_all) } else { Vec::new() };
     // Each has fewer arguments or another name, so this ends.
-    for inner in inner.into_iter().flatten().chain(git_forms(&form, &given)) {
+    for inner in loaded.into_iter().chain(applets).chain(git_forms(&form, &given)) {
         add_with_inner(inner, &NamedFile::default(), start, forms);
     }
     forms.push(form);
 }
 
 /// What the loader loads, also under the name that it is told to give it. A name without a slash is looked for in directories
-/// that are not known here.
-fn loaded_form(given: &[String], loaded: &NamedFile) -> Option<CommandForm> {
+/// that are not known here, and so does one that is not among the arguments that are known.
+fn loaded_form(given: &[String], loaded: &NamedFile, is_all: bool) -> Option<CommandForm> {
     let list: Vec<OsString> = [OsString::new()].into_iter().chain(given.iter().map(OsString::from)).collect();
-    let (name, own_arguments) = loaded_arguments(&list).split_first()?;
+    let Some((name, own_arguments)) = loaded_arguments(&list).split_first() else {
+        return (!is_all).then(CommandForm::unknown);
+    };
     let text = |text: &OsString| text.to_string_lossy().into_owned();
     let options = &given[..given.len() - own_arguments.len() - 1];
     let told = options.windows(2).filter(|pair| pair[0] == "--argv0").map(|pair| pair[1].clone());
@@ -178,14 +193,22 @@ fn loaded_form(given: &[String], loaded: &NamedFile) -> Option<CommandForm> {
     Some(CommandForm::new(names, identity, arguments))
 }
 
-/// The applet that a program of many names is told to be.
-fn applet_form(given: Vec<String>) -> Option<CommandForm> {
+/// The applet that a program of many names is told to be, and those that run in its process: of a shell's text, and behind wrappers.
+fn applet_forms(given: Vec<String>, is_all: bool) -> Vec<CommandForm> {
     const CHOICE: &str = "--coreutils-prog=";
     let mut given = given.into_iter().skip_while(|text| text.starts_with('-') && !text.starts_with(CHOICE));
-    let name = given.next()?;
+    let Some(name) = given.next() else { return Vec::new() };
     let name = name.strip_prefix(CHOICE).unwrap_or(&name).to_owned();
-    let arguments = Some(given.collect());
-    Some(CommandForm::new(vec![name], None, arguments))
+    let given: Vec<String> = given.collect();
+    let found = started(&[vec![name.clone()], given.clone()].concat());
+    let is_alone = || match &*found.programs {
+        [program] => program.standing != InvocationKind::Wrapper && !is_shell(&name),
+        _ => false,
+    };
+    let is_read = found.is_certain() && (is_all || is_alone());
+    let inner = found.programs.iter().map(CommandForm::of_words);
+    let own = CommandForm::new(vec![name], None, Some(given));
+    [own].into_iter().chain(inner).chain((!is_read).then(CommandForm::unknown)).collect()
 }
 
 /// `git X …` for each name `git-X …`: git and its copies are that command by this name, and git starts such a program for it.

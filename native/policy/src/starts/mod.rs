@@ -354,7 +354,9 @@ impl StartRules {
         let found = self.read(start);
         let is_wrapper =
             found.programs.first().is_some_and(|program| program.standing == InvocationKind::Wrapper);
-        is_wrapper && found.doubts.is_empty()
+        // What stands before the program sets variables for it, and may be missing where the program is.
+        let is_read = start.has_all_arguments || found.programs.len() > 1;
+        is_wrapper && is_read && found.doubts.is_empty()
     }
 
     /// Judges the text of a shell as a command. If rules allow all of it, the shell starts, and its programs are expected.
@@ -429,14 +431,14 @@ impl StartRules {
             _ if rule.is_some() => Vec::new(),
             true if self.is_shown(start) => vec![format!("Bash({})", self.line.command)],
             true => Vec::new(),
-            false => wanted(start, self.policy().roots.tilde()),
+            false => wanted(start),
         };
         StartVerdict::Ask { wanted, rule, why: self.with_unseen_writes(start, why) }
     }
 }
 
 /// The rules that would allow a start: by its name, and its first argument if that looks like a subcommand.
-fn wanted(start: &ProgramStart, home: Option<&str>) -> Vec<String> {
+fn wanted(start: &ProgramStart) -> Vec<String> {
     // A rule cannot name it, or does not cover it under another name.
     if start.called.to_str().is_none() || !called::is_called_by_its_name(start) {
         return Vec::new();
@@ -451,7 +453,7 @@ fn wanted(start: &ProgramStart, home: Option<&str>) -> Vec<String> {
         false => called::base(&start.called),
     };
     let given = called::arguments(start);
-    let inner = started(&[vec![name.clone()], given.clone()].concat(), home);
+    let inner = started(&[vec![name.clone()], given.clone()].concat());
     if is_shell(&name) && !is_script(&given) {
         // Rules for the programs of its text, since these are judged; none helps where it is not certain which they are.
         if inner.programs.len() < 2 || !inner.is_certain() {
@@ -544,7 +546,7 @@ fn is_in(file: &Path, directories: &str) -> bool {
 /// Whether a shell's text runs only parts. For git, few of its commands count: git's own texts name only the remote side and
 /// credential helpers, while a text that git is told to run (`rebase --exec`, `bisect run`, aliases) could name any.
 fn runs_parts(parts: &ProgramParts, given: &[String]) -> bool {
-    let found = started(&[vec!["sh".to_owned()], given.to_vec()].concat(), None);
+    let found = started(&[vec!["sh".to_owned()], given.to_vec()].concat());
     let is_git = table::has(parts.directories, "git-core");
     let is_part = |program: &Invocation| {
         let Some(name) = program.name() else { return false };

@@ -99,6 +99,43 @@ fn what_the_loader_loads_is_unfolded_in_turn() {
 }
 
 #[test]
+fn what_the_loader_loads_may_be_any_program_where_not_all_of_its_arguments_are_known() {
+    let loader = "/lib64/ld-linux-x86-64.so.2";
+    for words in [&[loader, "--inhibit-cache"][..], &[loader, "--library-path", "1"], &[loader]] {
+        assert!(!denies(&["Bash(touch:*)"], &start(words)), "{words:?}");
+        let cut = ProgramStart { has_all_arguments: false, ..start(words) };
+        assert!(denies(&["Bash(touch:*)"], &cut), "{words:?}");
+    }
+}
+
+/// An applet of busybox starts others without `execve`.
+#[test]
+fn what_an_applet_runs_in_its_process_is_judged_by_its_words() {
+    let busybox = |words: &[&str]| start(&[&["/usr/bin/busybox"], words].concat());
+    let is_denied = |words: &[&str]| denies(&["Bash(touch:*)"], &busybox(words));
+    for words in [
+        &["sh", "-c", "touch x"][..],
+        &["ash", "-c", "exec touch x"],
+        &["ash", "-c", "busybox touch x"],
+        &["sh", "-c", "t=touch; $t x"],
+        &["find", ".", "-exec", "touch", "x", ";"],
+        &["env", "A=1", "timeout", "5", "touch", "x"],
+        &["xargs", "touch"],
+        &["busybox", "sh", "-c", "touch x"],
+    ] {
+        assert!(is_denied(words), "{words:?}");
+    }
+    for words in
+        [&["sh", "-c", "rm touch"][..], &["sh", "touch.sh"], &["find", ".", "-exec", "rm", "{}", ";"]]
+    {
+        assert!(!is_denied(words), "{words:?}");
+    }
+    let cut = |words: &[&str]| ProgramStart { has_all_arguments: false, ..busybox(words) };
+    assert!(denies(&["Bash(touch:*)"], &cut(&["env", "A=1"])));
+    assert!(!denies(&["Bash(touch:*)"], &cut(&["rm", "x"])));
+}
+
+#[test]
 fn an_interpreter_is_judged_with_the_arguments_that_it_gets() {
     let script = |chain: Vec<Interpreter>| ProgramStart {
         given: "./x".into(),

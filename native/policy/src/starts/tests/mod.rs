@@ -256,9 +256,14 @@ fn a_wrapper_needs_no_rule_as_long_as_it_is_understood() {
         &["env", "LD_PRELOAD=./e.so", "ls"],
         &["env", "-S", "ls"],
         &["env", "PYTHONPATH=.", "ls"],
+        &["env", "--", "-", "PYTHONPATH=.", "ls"],
     ] {
         assert!(case.asks(&chrt(other)), "{other:?}");
     }
+    // Further variables may stand before a program that was not read.
+    let cut = |words: &[&str]| ProgramStart { has_all_arguments: false, ..chrt(words) };
+    assert!(case.asks(&cut(&["env", "A=1", "B=1"])) && case.asks(&cut(&["timeout", "5"])));
+    assert_eq!(case.covers(&cut(&["env", "A=1", "ls", "a", "b"])), Some(StartCoverage::Judged));
 }
 
 #[test]
@@ -465,7 +470,14 @@ fn a_shell_whose_text_evaluates_values_that_only_the_run_shows_needs_an_approval
     for evaluating in ["x=1 true; ((x))", "(x=1); ((x))", "false && x=1; echo $((x))", "x=1 | :; y[x]=1"] {
         assert!(case.asks(&shell(evaluating)), "{evaluating}");
     }
-    assert_eq!(case.covers(&shell("x=1; echo $x; [ \"$x\" ]")), Some(StartCoverage::Judged));
+    // So may the home directory, and what a shell shows before it runs something.
+    for evaluating in ["[ $HOME ]", "[ -v ~ ]", "set -x; :", "set -euxo pipefail; :", "set -o xtrace; :"] {
+        assert!(case.asks(&shell(evaluating)), "{evaluating}");
+    }
+    for option in ["-xc", "-exc"] {
+        assert!(case.asks(&by("ftp", parts_of("ftp"), &["bash", option, ":"])), "{option}");
+    }
+    assert_eq!(case.covers(&shell("set -eu; x=1; echo $x; [ \"$x\" ]")), Some(StartCoverage::Judged));
     // A text of the command has been judged with what else the command sets.
     let plain = "i=0; while ((i < 3)); do ((i++)); done; [ $i ]";
     let case = allowed(&["Bash(ls:*)"], &format!("ls; bash -c '{plain}'"));

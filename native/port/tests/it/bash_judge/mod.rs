@@ -97,7 +97,7 @@ impl Count {
         let found = analyse(&command, Some(recorder::HOME));
         // The same when a program starts a shell with it, which takes no text for options.
         let shell = ["bash", "-c", &format!(" {command}")].map(str::to_owned);
-        let started = started(&shell, Some(recorder::HOME));
+        let started = started(&shell);
         // A command that is doubted is never run unasked.
         if !found.is_certain() {
             if started.is_certain() {
