@@ -33,6 +33,12 @@ an_invented_result_ends_the_answer_test() ->
     #{content := <<"I look.">>, tool_calls := [_], raw := {text, Raw}} = heard(Invented),
     ?assertEqual(iolist_to_binary(["I look.\n", ?CALL, "\n"]), Raw),
     ?assertMatch(#{content := <<"Yes.">>, tool_calls := []}, heard("Yes.\nTOOL_RESULT: done")),
+    %% After a call it need not start a line.
+    [
+        ?assertMatch(#{content := <<"I look.", _/binary>>, tool_calls := [_]}, heard(["I look.\n", ?CALL, Mark, " {\"x\": 1}\n", ?CALL]), Mark)
+     || Mark <- ["TOOL_RESULT:", "  TOOL_RESULT:", "\nNow: TOOL_RESULT:", "\n> **TOOL_RESULT:**", "\nTOOL_ERROR:", "\r\nTOOL_RESULT:"]
+    ],
+    ?assertMatch(#{tool_calls := [_]}, heard(["It prints TOOL_RESULT: and so on.\n", ?CALL])),
     %% Not within a call.
     Text = "<TOOL_CALL>\n{\"tool\": \"look\", \"args\": {}}\nat <<END\nTOOL_RESULT: none\nEND\n</TOOL_CALL>",
     ?assertMatch(#{tool_calls := [#{args := #{<<"at">> := <<"TOOL_RESULT: none\n">>}}]}, heard(Text)).
@@ -94,6 +100,7 @@ text_comes_as_it_is_written_test() ->
 what_is_left_out_is_not_shown_test_() ->
     Whole = [
         ["I look.\n", ?CALL, "\nTOOL_RESULT:\n{}\nDone."], ["I look.\n```json\n", ?CALL, "\n```"],
+        ["I look. ", ?CALL, "Now: TOOL_RESULT:\n{}\nDone."], ["I look.\n", ?CALL, " TOOL TOOL_RES"],
         "TOOLS are fine.\n```\nls\n```\nThat is all.\n``", ["Done.\nTOOL_RES"], ["```\na\n```\n```\nb\n```\nc"]
     ],
     [

@@ -101,7 +101,7 @@ protocol_stream(Kernel, Options) ->
 shown(Key, Piece, Emit) ->
     {Protocol, Stream, Before} = get(Key),
     {Pieces, Next} = fed(Protocol, Piece),
-    {Text, After} = beamai_text_answer:feed(iolist_to_binary([T || {text, T} <- Pieces]), Stream),
+    {Text, After} = beamai_text_answer:feed(Pieces, Stream),
     Text =/= <<>> andalso Emit({text, Text}),
     _ = put(Key, {Next, After, [Text | Before]}),
     ok.

@@ -1,7 +1,7 @@
 %% @doc The answer of a text model: its calls in the text protocol, with invented results removed.
 %%
 %% Models are trained on whole dialogues, and sometimes continue with the result of their own call. The answer is cut
-%% before the first line outside of a call that starts with `TOOL_RESULT:'.
+%% before the first `TOOL_RESULT:' or `TOOL_ERROR:' outside of a call that starts a line or comes after a call.
 %% @hidden
 -module(beamai_text_answer).
 
@@ -9,31 +9,35 @@
 -export([begin_stream/1, feed/2]).
 -export_type([options/0, stream/0]).
 
--define(RESULT, <<"TOOL_RESULT:">>).
+-define(RESULTS, [<<"TOOL_RESULT:">>, <<"TOOL_ERROR:">>]).
 -define(FENCE, <<"```">>).
 
 %% `fenced': whether calls in a Markdown code fence are run if the fence ends the answer.
 -type options() :: #{fenced := boolean(), formats => [beamai_protocol:format()], repair => boolean(), _ => _}.
 %% Whether further text is shown, and the text that is held back.
--opaque stream() :: {open | ended, Fenced :: boolean(), Held :: binary()}.
+-opaque stream() :: {open, Fenced :: boolean(), Held :: binary()} | {called, Held :: binary()} | ended.
 
 %% @doc The answer without anything after an invented result.
 -spec own(Text :: binary(), beamai_kernel:kernel(), options()) -> binary().
 own(Text, Kernel, Options) when is_binary(Text) ->
-    case re:run(Text, "^TOOL_RESULT:", [multiline, global, {capture, first}]) of
-        {match, Found} -> until([Start || [{Start, _}] <- Found], Text, Kernel, Options);
-        nomatch -> Text
+    until(binary:matches(Text, ?RESULTS), Text, Kernel, Options).
+
+until([], Text, _Kernel, _Options) ->
+    Text;
+until([{Start, _} | Rest], Text, Kernel, Options) ->
+    Before = binary:part(Text, 0, Start),
+    case is_invented(Before, protocol(Before, Kernel, Options)) of
+        true -> Before;
+        false -> until(Rest, Text, Kernel, Options)
     end.
 
-%% A line within a call, such as a line of a file's text, would leave half of a call before it.
-until([Start | Rest], Text, Kernel, Options) ->
-    Before = binary:part(Text, 0, Start),
-    case [invalid || {invalid, _, _} <- protocol(Before, Kernel, Options)] of
-        [] -> Before;
-        _ -> until(Rest, Text, Kernel, Options)
-    end;
-until([], Text, _Kernel, _Options) ->
-    Text.
+%% Within a call, as in a file's text, half of a call would be left before it.
+is_invented(Before, Parts) ->
+    Kinds = [element(1, Part) || Part <- Parts],
+    not lists:member(invalid, Kinds) andalso (lists:member(tool_call, Kinds) orelse ends_line(Before)).
+
+ends_line(<<>>) -> true;
+ends_line(Text) -> binary:last(Text) =:= $\n.
 
 %% @doc The texts and calls of an answer, in order.
 -spec parts(Text :: binary(), beamai_kernel:kernel(), options()) -> [beamai_protocol:piece()].
@@ -81,21 +85,49 @@ begin_stream(#{fenced := Fenced}) ->
     {open, Fenced, <<>>}.
 
 %% @doc The text that can be displayed: without the start of an invented result, and without a fence that may contain a
-%% call.
--spec feed(Text :: binary(), stream()) -> {Shown :: binary(), stream()}.
-feed(_Text, {ended, _Fenced, _Held} = Stream) ->
-    {<<>>, Stream};
-feed(Text, {open, Fenced, Held}) ->
+%% call. `Pieces' are those of {@link beamai_protocol:stream_feed/2}.
+-spec feed([beamai_protocol:piece()], stream()) -> {Shown :: binary(), stream()}.
+feed(Pieces, Stream) ->
+    {Shown, Next} = lists:mapfoldl(fun piece/2, Stream, Pieces),
+    {iolist_to_binary(Shown), Next}.
+
+piece(_Piece, ended) ->
+    {<<>>, ended};
+piece({text, Text}, {open, Fenced, Held}) ->
     All = <<Held/binary, Text/binary>>,
-    case held_from(All, 0, Fenced) of
-        {result, At} -> {binary:part(All, 0, At), {ended, Fenced, <<>>}};
-        At -> {binary:part(All, 0, At), {open, Fenced, binary:part(All, At, byte_size(All) - At)}}
+    shown(held_from(All, 0, Fenced), All, fun(Rest) -> {open, Fenced, Rest} end);
+piece({text, Text}, {called, Held}) ->
+    All = <<Held/binary, Text/binary>>,
+    shown(held_after_call(All), All, fun(Rest) -> {called, Rest} end);
+piece(_Call, {open, _Fenced, Held}) ->
+    {Held, {called, <<>>}};
+piece(_Call, {called, Held}) ->
+    {Held, {called, <<>>}}.
+
+shown({result, At}, All, _Open) -> {binary:part(All, 0, At), ended};
+shown(At, All, Open) -> {binary:part(All, 0, At), Open(binary:part(All, At, byte_size(All) - At))}.
+
+held_after_call(Text) ->
+    case binary:match(Text, ?RESULTS) of
+        {At, _} -> {result, At};
+        nomatch -> byte_size(Text) - lists:max([beginning(Mark, Text, byte_size(Mark) - 1) || Mark <- ?RESULTS])
+    end.
+
+%% How many bytes at the end of a text may begin a mark.
+beginning(_Mark, _Text, 0) ->
+    0;
+beginning(Mark, Text, Size) when Size > byte_size(Text) ->
+    beginning(Mark, Text, byte_size(Text));
+beginning(Mark, Text, Size) ->
+    case binary:part(Text, byte_size(Text), -Size) =:= binary:part(Mark, 0, Size) of
+        true -> Size;
+        false -> beginning(Mark, Text, Size - 1)
     end.
 
 %% Checks the start of each line.
 held_from(Text, At, Fenced) ->
     Line = binary:part(Text, At, byte_size(Text) - At),
-    case {begins(?RESULT, Line), Fenced andalso begins(?FENCE, Line)} of
+    case {begins_any(?RESULTS, Line), Fenced andalso begins(?FENCE, Line)} of
         {yes, _} -> {result, At};
         {partly, _} when Line =/= <<>> -> At;
         {_, yes} -> after_fence(Text, At, Fenced);
@@ -115,6 +147,10 @@ after_fence(Text, At, Fenced) ->
         {match, [{Start, Size}]} -> held_from(Text, Start + Size, Fenced);
         nomatch -> At
     end.
+
+begins_any(Prefixes, Line) ->
+    Found = [begins(Prefix, Line) || Prefix <- Prefixes],
+    hd([Kind || Kind <- [yes, partly, no], lists:member(Kind, Found)]).
 
 begins(Prefix, Line) ->
     Size = min(byte_size(Prefix), byte_size(Line)),
