@@ -7,7 +7,9 @@
 mod bounded;
 mod called;
 mod denied;
+mod parts;
 mod program_rule;
+mod question;
 mod shown;
 mod table;
 #[cfg(test)]
@@ -15,22 +17,21 @@ mod tests;
 
 pub use denied::DeniedStarts;
 use denied::PreparedRules;
-use shown::{ASKED, cut, is_long};
+use parts::is_part;
+use shown::is_long;
 pub use shown::{asked_about, shown, shown_directory, shown_process, written};
 pub(super) use table::has;
 pub use table::{ProgramEntry, ProgramKind, ProgramParts, TABLE};
 
-use super::mode::PolicyMode;
 use super::permission_request::{CommandLine, Operand};
 use super::rule::PermissionRule;
 use super::shell::{CommandCase, may_write, open};
 use super::words::CommandPattern;
 use super::{PermissionRequests, Policy};
 use beamai_base::Result;
-use beamai_bash_reader::{Analysis, Invocation, InvocationKind, Word, is_shell, is_sink, started};
-use beamai_isolation::{ProgramStart, StartCoverage, Starter};
+use beamai_bash_reader::{Analysis, Invocation, InvocationKind, Word, is_shell, is_sink};
+use beamai_isolation::{ProgramStart, StartCoverage};
 use std::cell::LazyCell;
-use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -284,36 +285,6 @@ impl StartRules {
         is_shell(&called::base(&start.starter.program)) && lock(&self.foreseen).programs.iter().any(is_it)
     }
 
-    /// The reason for a question, with the files that a shell's text redirects into if the question does not show all of the text.
-    fn with_unseen_writes(&self, start: &ProgramStart, why: Option<String>) -> Option<String> {
-        let all: Vec<String> = why.into_iter().chain(self.unseen_writes(start)).collect();
-        (!all.is_empty()).then(|| all.join(", and "))
-    }
-
-    /// The files that a shell's text redirects into, where the question does not show all of the text.
-    fn unseen_writes(&self, start: &ProgramStart) -> Option<String> {
-        if !is_shell(&called::base(&start.called)) || !is_long(&written(start)) {
-            return None;
-        }
-        if !start.has_all_arguments {
-            return Some("it may redirect into any file, because not all of it was read".to_owned());
-        }
-        let found = self.read(start);
-        if !found.is_certain() {
-            return Some("it may redirect into any file, because it cannot be analysed".to_owned());
-        }
-        let files: Vec<&Word> = found.writes.iter().chain(&found.foreign_writes).collect();
-        if files.is_empty() {
-            return None;
-        }
-        // The question shows the directory that it starts in.
-        if !found.directories.is_empty() || files.iter().any(|file| file.text().is_none()) {
-            return Some("it redirects into files that only the run shows".to_owned());
-        }
-        let files: Vec<String> = files.into_iter().map(Word::shown).collect();
-        Some(format!("it redirects into {}", cut(files.join(", "), ASKED)))
-    }
-
     fn by_rules(&self, start: &ProgramStart) -> StartVerdict {
         if let Some(rule) = self.ask.rule(start) {
             return self.asked(start, Some(rule.to_owned()), None);
@@ -410,63 +381,6 @@ impl StartRules {
             start.called.parent().and_then(|parent| parent.file_name()).is_some_and(|name| name == "shims");
         Some(if names_script || is_shim { StartCoverage::Everything } else { table::coverage(&name) })
     }
-
-    /// The verdict on a start that the command's text does not show. No rule for the program helps.
-    fn unforeseen(&self, start: &ProgramStart) -> StartVerdict {
-        if self.policy().default == PolicyMode::Deny {
-            return StartVerdict::Refuse(None);
-        }
-        let why = Some("the command's text did not show it".to_owned());
-        StartVerdict::Ask { wanted: Vec::new(), rule: None, why: self.with_unseen_writes(start, why) }
-    }
-
-    /// The verdict if no rule allows a start.
-    fn asked(&self, start: &ProgramStart, rule: Option<String>, why: Option<String>) -> StartVerdict {
-        if self.policy().default == PolicyMode::Deny && rule.is_none() {
-            return StartVerdict::Refuse(None);
-        }
-        // Rules for the programs of a shell's text do not cover the files that it opens, in a directory that is not known here.
-        let is_opening = is_shell(&called::base(&start.called)) && !self.read(start).opens_nothing();
-        let wanted = match is_opening && self.approval == CommandApproval::Parts {
-            _ if rule.is_some() => Vec::new(),
-            true if self.is_shown(start) => vec![format!("Bash({})", self.line.command)],
-            true => Vec::new(),
-            false => wanted(start),
-        };
-        StartVerdict::Ask { wanted, rule, why: self.with_unseen_writes(start, why) }
-    }
-}
-
-/// The rules that would allow a start: by its name, and its first argument if that looks like a subcommand.
-fn wanted(start: &ProgramStart) -> Vec<String> {
-    // A rule cannot name it, or does not cover it under another name.
-    if start.called.to_str().is_none() || !called::is_called_by_its_name(start) {
-        return Vec::new();
-    }
-    let is_plain = |text: &String| {
-        text.starts_with(|char: char| char.is_ascii_alphanumeric())
-            && text.chars().all(|char| char.is_ascii_alphanumeric() || "-_./:".contains(char))
-            && !text.contains(":*")
-    };
-    let name = match start.is_writable {
-        true => start.called.to_string_lossy().into_owned(),
-        false => called::base(&start.called),
-    };
-    let given = called::arguments(start);
-    let inner = started(&[vec![name.clone()], given.clone()].concat());
-    if is_shell(&name) && !is_script(&given) {
-        // Rules for the programs of its text, since these are judged; none helps where it is not certain which they are.
-        if inner.programs.len() < 2 || !inner.is_certain() {
-            return Vec::new();
-        }
-        let judged = inner.programs[1..].iter().filter(|program| program.standing == InvocationKind::Judged);
-        let names =
-            judged.filter_map(|program| Some(format!("Bash({}:*)", Word::literal(&program.name()?).shown())));
-        return names.collect::<BTreeSet<_>>().into_iter().collect();
-    }
-    let sub = given.into_iter().next().filter(is_plain);
-    let words = [Some(Word::literal(&name).shown()), sub].into_iter().flatten().collect::<Vec<_>>().join(" ");
-    vec![format!("Bash({words}:*)")]
 }
 
 /// Whether a program is a wrapper, and no shell.
@@ -483,87 +397,4 @@ fn is_harmless(found: &Analysis) -> bool {
 /// Whether a shell's first argument is a script.
 fn is_script(given: &[String]) -> bool {
     given.first().is_some_and(|first| !first.starts_with(['-', '+']))
-}
-
-/// Whether a start is a part of its starter.
-fn is_part(at: u16, start: &ProgramStart) -> bool {
-    if start.is_writable || !called::is_called_by_its_name(start) {
-        return false;
-    }
-    let parts = table::parts(at);
-    let name = called::base(&start.called);
-    let given = called::arguments(start);
-    if start.is_loader() {
-        return parts.loads && start.has_all_arguments && lists(&given);
-    }
-    let is_excepted =
-        table::has(parts.except, &name) || given.first().is_some_and(|first| table::has(parts.except, first));
-    let is_its_choice = !is_told(&name, start);
-    let is_named = bounded::is_named(parts, &name, &given, start.has_all_arguments)
-        || is_in(&start.file, parts.directories) && (is_its_choice || table::has(parts.spoken, &name));
-    let is_used =
-        table::has(parts.used, &name) && is_script_of(parts, &start.starter.program) && is_its_choice;
-    let is_own = !is_shell(&name) && (is_again(&name, start) || called::interprets_the_starter(&name, start));
-    !is_excepted && (is_named || is_used || is_own || is_shell(&name) && runs_parts(parts, &given))
-}
-
-/// Whether a program starts itself. The name must match too, because one file may serve as several programs.
-fn is_again(name: &str, start: &ProgramStart) -> bool {
-    let Starter { program, arguments, .. } = &start.starter;
-    let called = arguments.first().map(|first| called::base(Path::new(first)));
-    start.file == *program && (called::base(program) == name || called.as_deref() == Some(name))
-}
-
-/// Whether the loader is called as by `ldd`, to list the libraries of a file without running it.
-fn lists(given: &[String]) -> bool {
-    match given {
-        [one] => one == "--version" || !one.starts_with('-'),
-        [option, file] => option == "--verify" && !file.starts_with('-'),
-        _ => false,
-    }
-}
-
-/// Whether a program is one of the scripts in [`ProgramParts::scripts`].
-fn is_script_of(parts: &ProgramParts, program: &Path) -> bool {
-    table::has(parts.scripts, &called::base(program)) && is_in(program, parts.directories)
-}
-
-/// Whether the starter's arguments name the program, or are not all known. Then starting it is not the starter's own
-/// choice.
-fn is_told(name: &str, start: &ProgramStart) -> bool {
-    // The name may follow an option in the same word.
-    let is_it = |word: &str| word == name || name.contains('-') && word.ends_with(name);
-    let ends = |char: char| !(char.is_ascii_alphanumeric() || "-_.+[".contains(char));
-    let Starter { arguments, has_all_arguments, .. } = &start.starter;
-    !has_all_arguments || arguments.iter().skip(1).any(|told| told.to_string_lossy().split(ends).any(is_it))
-}
-
-fn is_in(file: &Path, directories: &str) -> bool {
-    let mut above = file.components().rev().skip(1);
-    above.any(|part| directories.split_whitespace().any(|directory| part.as_os_str() == directory))
-}
-
-/// Whether a shell's text runs only parts. For git, few of its commands count: git's own texts name only the remote side and
-/// credential helpers, while a text that git is told to run (`rebase --exec`, `bisect run`, aliases) could name any.
-fn runs_parts(parts: &ProgramParts, given: &[String]) -> bool {
-    let found = started(&[vec!["sh".to_owned()], given.to_vec()].concat());
-    let is_git = table::has(parts.directories, "git-core");
-    let is_part = |program: &Invocation| {
-        let Some(name) = program.name() else { return false };
-        let given = program.known_arguments();
-        let is_all = given.len() + 1 == program.words.len();
-        let is_own = match is_git {
-            true => {
-                table::has(parts.spoken, &name)
-                    || name.starts_with("git-credential")
-                    || name == "git" && given.first().is_some_and(|sub| sub.starts_with("credential"))
-            }
-            false => bounded::is_named(parts, &name, &given, is_all),
-        };
-        is_own && !table::has(parts.except, &name)
-    };
-    found.is_certain()
-        && found.opens_nothing()
-        && found.programs.len() > 1
-        && found.programs[1..].iter().all(is_part)
 }
