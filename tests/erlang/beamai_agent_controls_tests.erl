@@ -138,6 +138,89 @@ a_call_that_the_choice_of_tools_does_not_allow_is_not_made_test() ->
     ),
     ?assertMatch({[<<"one">>, <<"two">>], _}, Ran(#{tool_choice => none}, #{tool_choice => auto})).
 
+%% The choices of the requests of a run with these answers, and the calls that ran.
+choices(Choice, Turns) -> choices(Choice, Turns, #{}).
+
+choices(Choice, Turns, Options) ->
+    Self = self(),
+    Ran = fun(Name) -> fun(_) -> Self ! {ran, Name}, {error, failed} end end,
+    Number = #{<<"n">> => #{type => integer}},
+    Tools = [beamai_test:tool(Name, Ran(Name), #{parameters => Number}) || Name <- [<<"one">>, <<"two">>]],
+    Noted = [fun(Request) -> Self ! {choice, maps:get(tool_choice, Request, none)}, Turn end || Turn <- Turns],
+    Model = beamai_chat:new(scripted, #{turns => Noted}),
+    {ok, Agent} = beamai_agent:new(maps:merge(#{llm => Model, kernel => beamai_test:kernel(Tools), tool_choice => Choice}, Options)),
+    Ended = beamai_agent:run(Agent, <<"?">>),
+    {said(choice), said(ran), Ended}.
+
+said(Kind) ->
+    receive
+        {Kind, What} -> [What | said(Kind)]
+    after 0 -> []
+    end.
+
+calls(Calls) -> #{tool_calls => Calls}.
+
+%% The model tries what else there is.
+a_choice_of_tools_holds_until_a_call_is_made_test() ->
+    One = {tool, <<"one">>},
+    Wrong = [
+        calls([{<<"two">>, #{}}]), calls([{<<"other">>, #{}}]), calls([{<<"one">>, #{<<"n">> => <<"many">>}}]),
+        calls([{<<"two">>, #{}}, {<<"two">>, #{}}])
+    ],
+    {Choices, Ran, {ok, #{tool_calls := 7}, _}} =
+        choices(One, Wrong ++ [calls([{<<"one">>, #{}}]), calls([{<<"two">>, #{}}]), <<"Done.">>]),
+    ?assertEqual({[One, One, One, One, One, none, none], [<<"one">>, <<"two">>]}, {Choices, Ran}),
+    {Required, [<<"two">>], _} = choices(required, [calls([{<<"other">>, #{}}]), calls([{<<"two">>, #{}}]), <<"Done.">>]),
+    ?assertEqual([required, required, none], Required),
+    %% It does not give in.
+    ?assertMatch(
+        {[One, One, One], [], {error, {max_iterations, 3}, _}},
+        choices(One, [calls([{<<"two">>, #{}}]) || _ <- [1, 2, 3, 4]], #{max_iterations => 3})
+    ).
+
+a_text_call_that_cannot_be_read_is_none_test() ->
+    Self = self(),
+    Call = fun(Name) -> <<"<TOOL_CALL>\n{\"tool\": \"", Name/binary, "\", \"args\": {}}\n</TOOL_CALL>">> end,
+    Answers = [<<"<TOOL_CALL>\n{\"tool\": \n</TOOL_CALL>">>, Call(<<"two">>), Call(<<"one">>), <<"Done.">>],
+    Count = counters:new(1, []),
+    Complete = fun(_Prompt) -> counters:add(Count, 1, 1), {ok, lists:nth(counters:get(Count, 1), Answers)} end,
+    Tools = [beamai_test:tool(Name, fun(_) -> Self ! {ran, Name}, {ok, 1} end) || Name <- [<<"one">>, <<"two">>]],
+    {ok, Agent} = beamai_agent:new(#{
+        llm => beamai_chat:new(text, #{complete => Complete}), kernel => beamai_test:kernel(Tools), tool_choice => {tool, <<"one">>}
+    }),
+    {ok, #{content := <<"Done.">>}, After} = beamai_agent:run(Agent, <<"?">>),
+    ?assertEqual([<<"one">>], said(ran)),
+    [Unread, Refused, _] = [Text || #{role := tool, content := Text} <- beamai_conversation:messages(beamai_agent:conversation(After))],
+    ?assertEqual({nomatch, match}, {has(Unread, "may call"), has(Refused, "may call the tool one only")}).
+
+has(Text, Part) -> re:run(Text, Part, [{capture, none}]).
+
+%% With a store, and in the agent that the run returned.
+a_choice_of_tools_holds_in_a_resumed_run_test() ->
+    beamai_test:in_workspace(fun(Dir) ->
+        One = {tool, <<"one">>},
+        Options = fun(Id) -> #{max_iterations => 1, store => {beamai_store_file, #{dir => Dir}}, agent_id => Id} end,
+        Refused = [calls([{<<"two">>, #{}}]), calls([{<<"two">>, #{}}]), calls([{<<"one">>, #{}}]), calls([{<<"two">>, #{}}]), <<"Done.">>],
+        {[One], [], {error, _, Failed}} = choices(One, Refused, Options(<<"a">>)),
+        {error, {max_iterations, 1}, Again} = beamai_agent:resume(Failed, #{}),
+        ?assertEqual({[One], []}, {said(choice), said(ran)}),
+        {ok, _, _} = beamai_agent:resume(restored(Again), #{max_iterations => 9}),
+        ?assertEqual({[One, none, none], [<<"one">>, <<"two">>]}, {said(choice), said(ran)}),
+        Made = [calls([{<<"one">>, #{}}]), calls([{<<"two">>, #{}}]), <<"Done.">>, calls([{<<"two">>, #{}}])],
+        {[One], [<<"one">>], {error, _, Called}} = choices(One, Made, Options(<<"b">>)),
+        {ok, _, Done} = beamai_agent:resume(restored(Called), #{max_iterations => 9}),
+        ?assertEqual({[none, none], [<<"two">>]}, {said(choice), said(ran)}),
+        %% Another run begins anew.
+        {error, {max_iterations, 1}, Next} = beamai_agent:run(Done, <<"?">>),
+        {error, {model, _}, _} = beamai_agent:resume(restored(Next), #{}),
+        ?assertEqual({[One], []}, {said(choice), said(ran)})
+    end).
+
+%% The agent as its log has it.
+restored(#{llm := Model, kernel := Kernel, store := Store, agent_id := Id, tool_choice := Choice}) ->
+    {ok, Agent} = beamai_agent:new(#{llm => Model, kernel => Kernel, store => Store, agent_id => Id, tool_choice => Choice, max_iterations => 1}),
+    Agent.
+
 required(openai) -> <<"required">>;
 required(anthropic) -> #{<<"type">> => <<"any">>};
 required(gemini) -> #{<<"mode">> => <<"ANY">>}.

@@ -7,7 +7,7 @@
 %% @hidden
 -module(beamai_agent_calls).
 
--export([run/4, waves/2]).
+-export([run/4, is_made/1, waves/2]).
 -export_type([outcome/0]).
 
 %% Bytes of a path that Linux opens (PATH_MAX).
@@ -58,6 +58,14 @@ invoked(Kernel, Calls, Context, #{report := Report} = Given) ->
 
 outcome({ok, Result, _Context}) -> {ok, Result};
 outcome({error, _} = Error) -> Error.
+
+%% @doc Whether the call was made: its tool exists and accepted the arguments, whatever came of it. A call that permissions
+%% deny is made, because the model can do no more; one that is refused as invalid is not.
+-spec is_made(outcome()) -> boolean().
+is_made({_Call, {refused, _}}) -> false;
+is_made({#{name := Name}, {error, #{tool := Name, details := #{reason := Reason}}}}) ->
+    not lists:member(Reason, [unknown_tool, invalid_argument]);
+is_made(_Outcome) -> true.
 
 not_noted(#{name := Name}, Reason) ->
     Text = [Name, " has not run: the run's store failed: ", beamai_error:show(Reason, 200)],

@@ -12,7 +12,7 @@
     %% A JSON Schema for the last answer. The model gets one chance to correct an answer that does not match. The result
     %% has the decoded value as `output'.
     output => map(),
-    %% `required' and `{tool, Name}' apply until the run has made a call; otherwise it would never end.
+    %% `required' and `{tool, Name}' apply until the run has made a call that they allow; otherwise it would never end.
     tool_choice => beamai_chat_controls:tool_choice(),
     %% Texts at which the provider ends an answer. Maximum number: OpenAI 4, Gemini 5.
     stop_sequences => [binary()],
@@ -71,25 +71,26 @@ of_run(Agent, Settings, #{tools := Tools}) ->
             Options
     end.
 
-%% @doc The request options after this number of calls in the run.
--spec request(options(), CallsMade :: non_neg_integer()) -> beamai_chat_controls:controls().
-request(#{tool_choice := Choice} = Options, Calls) when Calls > 0, Choice =/= none ->
-    request(maps:remove(tool_choice, Options), Calls);
-request(Options, _Calls) ->
+%% @doc The request options, before or after the run has made a call ({@link beamai_agent_calls:is_made/1}).
+-spec request(options(), HasCalled :: boolean()) -> beamai_chat_controls:controls().
+request(#{tool_choice := Choice} = Options, true) when Choice =/= none ->
+    request(maps:remove(tool_choice, Options), true);
+request(Options, _HasCalled) ->
     maps:remove(parallel, Options).
 
 %% @doc The answer to that request. Models and servers may ignore `tool_choice', so calls that it does not allow are marked
 %% as invalid, and are not run.
--spec answer(beamai_chat_model:message(), options(), CallsMade :: non_neg_integer()) -> beamai_chat_model:message().
-answer(#{tool_calls := Calls} = Message, Options, CallsMade) ->
-    Choice = maps:get(tool_choice, request(Options, CallsMade), auto),
+-spec answer(beamai_chat_model:message(), options(), HasCalled :: boolean()) -> beamai_chat_model:message().
+answer(#{tool_calls := Calls} = Message, Options, HasCalled) ->
+    Choice = maps:get(tool_choice, request(Options, HasCalled), auto),
     Message#{tool_calls := [allowed(Choice, Call) || Call <- Calls]};
-answer(Message, _Options, _CallsMade) ->
+answer(Message, _Options, _HasCalled) ->
     Message.
 
 allowed(none, Call) ->
     Call#{invalid => <<"no tool may be called in this run: answer without calling one">>};
-allowed({tool, Name}, #{name := Other} = Call) when Other =/= Name ->
+%% A call that could not be read may have been meant for this tool. It says what is wrong with it.
+allowed({tool, Name}, #{name := Other} = Call) when Other =/= Name, not is_map_key(invalid, Call) ->
     Call#{invalid => <<"this answer may call the tool ", Name/binary, " only">>};
 allowed(_Choice, Call) ->
     Call.

@@ -1,17 +1,18 @@
 %% @doc The log of an agent in its store: what a run writes, and how it is restored.
 %%
-%% Entries are `message' (with `usage', for an answer), `begun' (calls that start), `waiting' and `decided' (before and
-%% after a person was asked about a call), `result', `context' (changes by tools), `compacted' (the messages that
-%% replace all earlier ones) and `ended'. A call with a result is never repeated. A call that has begun but has no
-%% result may have taken effect; a call that still waits has not.
+%% Entries are `message' (with `usage', for an answer, and with `is_input' where a run begins), `begun' (calls that start),
+%% `waiting' and `decided' (before and after a person was asked about a call), `result' (with `is_made': see {@link
+%% beamai_agent_calls:is_made/1}), `context' (changes by tools), `compacted' (the messages that replace all earlier ones) and
+%% `ended'. A call with a result is never repeated. A call that has begun but has no result may have taken effect; a call
+%% that still waits has not.
 %% @hidden
 -module(beamai_agent_log).
 
 -export([restored/1, open/2, close/1, append/2, failure/1, stored/2]).
 -export_type([unfinished/0, stored/0]).
 
-%% Calls of the last answer whose effect is unknown.
--type unfinished() :: #{unknown := [CallId :: binary()]}.
+%% Calls of the last answer whose effect is unknown, and whether the run has made a call.
+-type unfinished() :: #{unknown := [CallId :: binary()], has_called := boolean()}.
 %% Number of entries in the log of an agent that this value of the agent has read or written; `unknown' after an error.
 -type stored() :: non_neg_integer() | unknown.
 
@@ -21,6 +22,7 @@
     waiting = [] :: [binary()],
     context = #{} :: beamai_context:t(),
     is_open = false :: boolean(),
+    has_called = false :: boolean(),
     %% Of finished runs, and of the unfinished one.
     tool_calls = {0, 0} :: {non_neg_integer(), non_neg_integer()},
     usage = {#{}, #{}} :: {map(), map()}
@@ -145,12 +147,14 @@ replayed(#replay{} = Replay, #{context := Context} = Agent) ->
     }.
 
 unfinished(#replay{is_open = false}) -> none;
-unfinished(#replay{begun = Begun, waiting = Waiting}) -> #{unknown => Begun -- Waiting}.
+unfinished(#replay{begun = Begun, waiting = Waiting, has_called = HasCalled}) ->
+    #{unknown => Begun -- Waiting, has_called => HasCalled}.
 
 entry(#{type := message, message := Message} = Entry, #replay{messages = Messages} = Replay) ->
     {Used, Open} = Replay#replay.usage,
     Replay#replay{
         messages = [Message | Messages], is_open = not is_last(Message), begun = [], waiting = [],
+        has_called = Replay#replay.has_called andalso not maps:get(is_input, Entry, false),
         usage = {Used, beamai_conversation:sum(maps:get(usage, Entry, #{}), Open)}
     };
 entry(#{type := begun, calls := Ids}, #replay{begun = Begun} = Replay) ->
@@ -162,9 +166,14 @@ entry(#{type := waiting, call := Id, tool := Tool}, #replay{waiting = Waiting, m
     end;
 entry(#{type := decided, call := Id}, #replay{waiting = Waiting} = Replay) ->
     Replay#replay{waiting = lists:delete(Id, Waiting)};
-entry(#{type := result, message := #{call := Id} = Message}, #replay{messages = Messages, begun = Begun} = Replay) ->
+entry(#{type := result, message := #{call := Id} = Message} = Entry, #replay{messages = Messages, begun = Begun} = Replay) ->
     {Calls, Open} = Replay#replay.tool_calls,
-    Replay#replay{messages = [Message | Messages], begun = lists:delete(Id, Begun), tool_calls = {Calls, Open + 1}};
+    %% Earlier versions did not store whether the call was made.
+    IsMade = maps:get(is_made, Entry, maps:get(outcome, Message) =/= refused),
+    Replay#replay{
+        messages = [Message | Messages], begun = lists:delete(Id, Begun), tool_calls = {Calls, Open + 1},
+        has_called = Replay#replay.has_called orelse IsMade
+    };
 entry(#{type := context, set := Set}, #replay{context = Context} = Replay) ->
     Replay#replay{context = maps:merge(Context, Set)};
 entry(#{type := compacted, messages := Messages}, Replay) ->
@@ -172,7 +181,8 @@ entry(#{type := compacted, messages := Messages}, Replay) ->
 entry(#{type := ended, is_done := IsDone, tool_calls := Made, usage := Usage}, Replay) ->
     {{Calls, _}, {Used, _}} = {Replay#replay.tool_calls, Replay#replay.usage},
     Replay#replay{
-        is_open = not IsDone, tool_calls = {Calls + Made, 0}, usage = {beamai_conversation:sum(Usage, Used), #{}}
+        is_open = not IsDone, has_called = Replay#replay.has_called andalso not IsDone,
+        tool_calls = {Calls + Made, 0}, usage = {beamai_conversation:sum(Usage, Used), #{}}
     };
 %% An entry of a newer version is ignored.
 entry(_Other, Replay) ->

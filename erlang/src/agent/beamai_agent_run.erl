@@ -11,12 +11,12 @@
 %% @doc Runs the agent with an input.
 -spec start(beamai_agent:agent(), Input :: beamai_chat_model:message(), Settings :: map()) -> ended().
 start(Agent, Input, Settings) ->
-    within(Agent, Settings, Input, fun(Run, State) -> loop(Run, said([Input], Run, settled(Run, State))) end).
+    within(Agent, Settings, Input, fun(Run, State) -> loop(Run, begun(Input, Run, settled(Run, State))) end).
 
 %% @doc Continues the unfinished run.
 -spec resume(beamai_agent:agent(), Settings :: map()) -> ended().
-resume(#{unfinished := #{unknown := Unknown}} = Agent, Settings) ->
-    within(Agent, Settings, none, fun(Run, State) -> loop(Run, answered(Unknown, Run, State)) end).
+resume(#{unfinished := #{unknown := Unknown, has_called := HasCalled}} = Agent, Settings) ->
+    within(Agent, Settings, none, fun(Run, State) -> loop(Run, answered(Unknown, Run, State#state{has_called = HasCalled})) end).
 
 within(#{conversation := Conversation, context := Own} = Agent, Settings, Input, Fun) ->
     Given = beamai_context:merge(Own, maps:get(context, Settings, #{})),
@@ -74,35 +74,38 @@ context(#run{agent = #{llm := Model, agent_id := AgentId}, id = Id, budget = Bud
 
 %%% The conversation
 
-said(Messages, #run{tag = Tag, emit = Emit}, #state{conversation = Conversation} = State) ->
-    lists:foreach(
-        fun(Message) ->
-            _ = beamai_agent_log:append(Tag, #{type => message, message => Message}),
-            Emit({message, Message})
-        end,
-        Messages
-    ),
-    State#state{conversation = beamai_conversation:add(Messages, Conversation)}.
+%% In the log, the input shows where a run begins.
+begun(Input, Run, State) ->
+    added(#{type => message, message => Input, is_input => true}, Run, State#state{has_called = false}).
+
+said(Message, Run, State) -> added(#{type => message, message => Message}, Run, State).
+
+added(#{message := Message} = Entry, #run{tag = Tag, emit = Emit}, #state{conversation = Conversation} = State) ->
+    _ = beamai_agent_log:append(Tag, Entry),
+    Emit({message, Message}),
+    State#state{conversation = beamai_conversation:add([Message], Conversation)}.
 
 %% Repairs what an earlier run left open: calls without a result, which providers reject, and an input without an
 %% answer, which providers merge with the next input.
 settled(Run, #state{conversation = Conversation} = State) ->
     {Calls, _} = beamai_conversation:unanswered(Conversation),
-    Closed = results([beamai_conversation:interrupted(Call) || Call <- Calls], Run, State),
+    Closed = interrupted(Calls, Run, State),
     case lists:reverse(beamai_conversation:messages(Closed#state.conversation)) of
-        [#{role := user} | _] -> said([#{role => assistant, content => <<"(There was no answer to this.)">>}], Run, Closed);
+        [#{role := user} | _] -> said(#{role => assistant, content => <<"(There was no answer to this.)">>}, Run, Closed);
         _ -> Closed
     end.
 
-results(Messages, #run{tag = Tag, emit = Emit}, #state{conversation = Conversation} = State) ->
-    lists:foreach(
-        fun(Message) ->
-            _ = beamai_agent_log:append(Tag, #{type => result, message => Message}),
-            Emit({message, Message})
+%% Adds results for calls that may have taken effect.
+interrupted(Calls, Run, State) ->
+    lists:foldl(
+        fun(Call, #state{has_called = HasCalled} = Acc) ->
+            IsMade = not is_map_key(invalid, Call),
+            Entry = #{type => result, message => beamai_conversation:interrupted(Call), is_made => IsMade},
+            added(Entry, Run, Acc#state{has_called = HasCalled orelse IsMade})
         end,
-        Messages
-    ),
-    State#state{conversation = beamai_conversation:add(Messages, Conversation)}.
+        State,
+        Calls
+    ).
 
 %%% The loop
 
@@ -135,7 +138,7 @@ us_since(Started) ->
 request(#run{agent = Agent, system = System, emit = Emit, tag = Tag, budget = Budget, controls = Controls}, State) ->
     Messages = beamai_conversation:messages(State#state.conversation),
     {Kernel, Tools} = beamai_tool_search:offered(Agent, Messages),
-    (beamai_agent_controls:request(Controls, State#state.tool_calls))#{
+    (beamai_agent_controls:request(Controls, State#state.has_called))#{
         messages => Messages,
         system => System,
         kernel => Kernel,
@@ -156,7 +159,7 @@ asked({error, Error}, _Duration, Run, State) ->
     failed(Error, Run, State);
 asked({ok, #{message := Given, usage := Usage, stop := Stop}}, Duration, Run, State) ->
     #run{budget = Budget, emit = Emit, tag = Tag, controls = Controls} = Run,
-    Message = beamai_agent_controls:answer(Given, Controls, State#state.tool_calls),
+    Message = beamai_agent_controls:answer(Given, Controls, State#state.has_called),
     ok = beamai_budget:spend(Usage, Budget),
     _ = beamai_agent_log:append(Tag, #{type => message, message => Message, usage => Usage}),
     Emit({model_answer, #{
@@ -178,7 +181,7 @@ said_last(Text, Stop, #run{controls = #{output := Schema}} = Run, #state{is_refu
     case beamai_agent_output:check(Text, Schema) of
         {ok, Value} -> finished(Stop, Run, State#state{output = {value, Value}});
         {error, Problems} when IsRefused -> {error, {bad_output, Problems}, State};
-        {error, Problems} -> loop(Run, said([beamai_agent_output:again(Problems)], Run, State#state{is_refused = true}))
+        {error, Problems} -> loop(Run, said(beamai_agent_output:again(Problems), Run, State#state{is_refused = true}))
     end;
 said_last(_Text, Stop, Run, State) ->
     finished(Stop, Run, State).
@@ -205,7 +208,7 @@ finished(Stop, #run{tag = Tag}, State) ->
 broken_off(#run{tag = Tag} = Run, State) ->
     case beamai_agent_answer:text(Tag) of
         <<>> -> State;
-        Text -> said([#{role => assistant, content => Text, is_partial => true}], Run, State)
+        Text -> said(#{role => assistant, content => Text, is_partial => true}, Run, State)
     end.
 
 %%% Calls
@@ -218,7 +221,8 @@ called(Calls, #run{kernel = Kernel, tag = Tag, reader = Reader} = Run, #state{co
     State#state{
         conversation = beamai_conversation:add([beamai_agent_result:message(Outcome, Reader) || Outcome <- Outcomes], Conversation),
         context = Next,
-        tool_calls = State#state.tool_calls + length(Calls)
+        tool_calls = State#state.tool_calls + length(Calls),
+        has_called = State#state.has_called orelse lists:any(fun beamai_agent_calls:is_made/1, Outcomes)
     }.
 
 changed(None, _Tag) when map_size(None) =:= 0 ->
@@ -236,7 +240,7 @@ reported({started, Call}, #run{emit = Emit}) ->
     ok;
 reported({done, {Call, Outcome} = Done, Duration}, #run{tag = Tag, emit = Emit, reader = Reader}) ->
     Message = beamai_agent_result:message(Done, Reader),
-    _ = beamai_agent_log:append(Tag, #{type => result, message => Message}),
+    _ = beamai_agent_log:append(Tag, #{type => result, message => Message, is_made => beamai_agent_calls:is_made(Done)}),
     Emit({tool_ended, #{call => Call, outcome => element(1, Outcome), duration_us => Duration}}),
     Emit({tool_result, Call, Outcome}),
     Emit({message, Message}),
@@ -261,7 +265,7 @@ heard(Event, #run{emit = Emit}) ->
 answered(Unknown, Run, #state{conversation = Conversation} = State) ->
     {Calls, _} = beamai_conversation:unanswered(Conversation),
     {Lost, Left} = lists:partition(fun(#{id := Id}) -> lists:member(Id, Unknown) end, Calls),
-    Told = results([beamai_conversation:interrupted(Call) || Call <- Lost], Run, State),
+    Told = interrupted(Lost, Run, State),
     case Left of
         [] -> gone_on(Run, Told);
         _ -> called(Left, Run, Told)
@@ -270,7 +274,7 @@ answered(Unknown, Run, #state{conversation = Conversation} = State) ->
 %% After a partial answer, providers expect a message that asks to continue.
 gone_on(Run, #state{conversation = Conversation} = State) ->
     case lists:last(beamai_conversation:messages(Conversation)) of
-        #{role := assistant} -> said([#{role => user, content => <<"Go on.">>}], Run, State);
+        #{role := assistant} -> said(#{role => user, content => <<"Go on.">>}, Run, State);
         _ -> State
     end.
 
@@ -285,7 +289,7 @@ ended({Outcome, What, State}, Span, #run{agent = Agent, budget = Budget, emit = 
     After = Agent#{
         conversation := beamai_conversation:count(Calls, Usage, Conversation),
         context := Kept,
-        unfinished := unfinished(IsDone),
+        unfinished := unfinished(IsDone, State),
         stored := beamai_agent_log:stored(Tag, Agent)
     },
     Counts = #{iterations => Iterations, tool_calls => Calls, usage => Usage},
@@ -309,8 +313,8 @@ more(#state{output = Output}, Usage) ->
 why(ok, Stop) -> #{stop => Stop};
 why(error, Reason) -> #{reason => Reason}.
 
-unfinished(true) -> none;
-unfinished(false) -> #{unknown => []}.
+unfinished(true, _State) -> none;
+unfinished(false, #state{has_called = HasCalled}) -> #{unknown => [], has_called => HasCalled}.
 
 last(Conversation) ->
     maps:get(content, lists:last(beamai_conversation:messages(Conversation))).

@@ -24,6 +24,8 @@
     context :: beamai_context:t(),
     iteration = 0 :: non_neg_integer(),
     tool_calls = 0 :: non_neg_integer(),
+    %% Whether a call was made, so that `tool_choice' no longer asks for one.
+    has_called = false :: boolean(),
     %% The provider's token count, and the number of messages that it covers.
     counted = none :: none | {non_neg_integer(), non_neg_integer()},
     %% Whether the provider has already rejected this request as too long.
