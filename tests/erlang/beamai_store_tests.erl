@@ -345,6 +345,8 @@ does_not_go_on(Store) ->
     {error, {store, {outdated, <<"a">>}} = Why, Same} = beamai_agent:run(Old, <<"something else">>),
     ?assertMatch({_, _}, binary:match(beamai_agent:explain(Why), <<"beamai_agent:new">>)),
     ?assertMatch({error, {store, {outdated, <<"a">>}}, _}, beamai_agent:run(Same, <<"something else">>)),
+    %% It knows of no run that was interrupted.
+    ?assertMatch({error, {store, {outdated, <<"a">>}}, _}, beamai_agent:resume(Old, #{})),
     ?assertEqual({ok, Before}, beamai_store:read(<<"a">>, Store)),
     {ok, #{content := <<"done">>}, After} = beamai_agent:resume(agent(Store, Self, Allow), #{}),
     ?assertEqual([3, 4, 5], ran()),
@@ -379,6 +381,7 @@ a_second_run_of_an_agent_is_refused_test() ->
         spawn_link(fun() -> Self ! {ran, beamai_agent:run(Agent, <<"go">>)} end),
         Waits = receive {waits, Pid} -> Pid end,
         ?assertMatch({error, {store, {in_use, <<"a">>}}, _}, beamai_agent:run(Agent, <<"go, too">>)),
+        ?assertMatch({error, {store, {in_use, <<"a">>}}, _}, beamai_agent:resume(Agent, #{})),
         Waits ! go_on,
         receive {ran, Ran} -> ?assertMatch({ok, #{content := <<"done">>}, _}, Ran) end
     end).

@@ -223,13 +223,18 @@ pinned(Input, _Settings) -> Input.
 
 %% @doc Continues a stored run that was interrupted by a crash or an error; `idle' if there is none, also after a
 %% cancelled run. Calls with a stored result are not repeated. For calls that were running, the model is told that their
-%% effect is unknown; calls that had not started, or waited for approval, are made now. Budgets start again. Raises
+%% effect is unknown; calls that had not started, or waited for approval, are made now. Budgets start again. An agent from
+%% before another run of its log is an error, `{store, {outdated, AgentId}}', also if it is idle itself. Raises
 %% `{bad_option, Key}'.
 -spec resume(agent(), beamai_agent_options:run()) -> {ok, result(), agent()} | {error, failure(), agent()} | {idle, agent()}.
 resume(Agent, Options) ->
     ok = check(Agent),
     Settings = beamai_agent_options:run(Options),
     case Agent of
-        #{unfinished := none} -> {idle, Agent};
+        #{unfinished := none} -> idle(Agent, beamai_agent_log:check(Agent));
         #{} -> beamai_agent_run:resume(Agent, Settings)
     end.
+
+%% The agent may be from before a run that was interrupted.
+idle(Agent, ok) -> {idle, Agent};
+idle(Agent, {error, Reason}) -> {error, {store, Reason}, Agent}.

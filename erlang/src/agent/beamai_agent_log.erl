@@ -8,7 +8,7 @@
 %% @hidden
 -module(beamai_agent_log).
 
--export([restored/1, open/2, close/1, append/2, failure/1, stored/2]).
+-export([restored/1, open/2, check/1, close/1, append/2, failure/1, stored/2]).
 -export_type([unfinished/0, stored/0]).
 
 %% Calls of the last answer whose effect is unknown, and whether the run has made a call.
@@ -49,6 +49,11 @@ opened(Tag, Handle, Stored, ok) ->
 opened(_Tag, Handle, _Stored, {error, _} = Error) ->
     ok = beamai_store:close(Handle),
     Error.
+
+%% @doc The error of {@link open/2}, for an agent that writes nothing.
+-spec check(#{store := none | beamai_store:t(), agent_id := term(), stored := stored(), _ => _}) -> ok | {error, term()}.
+check(#{store := none}) -> ok;
+check(#{store := Store, agent_id := Id, stored := Stored}) -> beamai_store:alone(Id, Store, fun() -> is_current(Id, Store, Stored) end).
 
 is_current(Id, Store, Stored) ->
     case beamai_store:read(Id, Store) of

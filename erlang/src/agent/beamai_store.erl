@@ -5,7 +5,7 @@
 %% behaviour. One process at a time has a log open: {@link open/2} refuses a second one of the same node.
 -module(beamai_store).
 
--export([new/1, open/2, append/2, close/1, read/2, delete/2]).
+-export([new/1, open/2, alone/3, append/2, close/1, read/2, delete/2]).
 -export_type([t/0, entry/0, handle/0]).
 
 -define(CALLBACKS, [{check, 1}, {open, 2}, {append, 2}, {close, 1}, {read, 2}, {delete, 2}]).
@@ -53,9 +53,23 @@ checked(Module, Options, true) ->
 %% @doc Opens the log of an agent for appending. `{error, {in_use, Id}}' if a process of this node has it open.
 -spec open(Id :: binary(), t()) -> {ok, handle()} | {error, term()}.
 open(Id, {Module, Options} = Store) ->
+    case lock(Id, Store) of
+        {ok, Lock} -> locked(Lock, Module, Module:open(Id, Options));
+        {error, _} = Error -> Error
+    end.
+
+%% @private Runs the fun while no process of this node has the log of the agent open. `{error, {in_use, Id}}' if one has.
+-spec alone(Id :: binary(), t(), fun(() -> Result)) -> Result | {error, {in_use, binary()}}.
+alone(Id, Store, Fun) ->
+    case lock(Id, Store) of
+        {ok, Lock} -> try Fun() after unlock(Lock) end;
+        {error, _} = Error -> Error
+    end.
+
+lock(Id, Store) ->
     Lock = {{?MODULE, place(Store), Id}, make_ref()},
     case global:set_lock(Lock, [node()], ?ATTEMPTS) of
-        true -> locked(Lock, Module, Module:open(Id, Options));
+        true -> {ok, Lock};
         false -> {error, {in_use, Id}}
     end.
 
