@@ -359,6 +359,37 @@ does_not_go_on(Store) ->
     [Known, Stored] = [beamai_conversation:messages(beamai_agent:conversation(Agent)) || Agent <- [Last, agent(Store, Self, Allow)]],
     ?assertEqual(Known, Stored).
 
+a_log_that_was_begun_anew_is_another_one_test_() ->
+    [{atom_to_list(Kind), {timeout, 30, fun() -> with(Kind, fun is_another_one/1) end}} || Kind <- [file, mnesia]].
+
+is_another_one(Store) ->
+    New = fun() -> agent(Store, self(), fun(_) -> allow end) end,
+    {ok, #{content := <<"done">>}, Old} = beamai_agent:run(New(), <<"go">>),
+    ok = beamai_store:delete(<<"a">>, Store),
+    ?assertMatch({error, {store, {outdated, <<"a">>}}, _}, beamai_agent:run(Old, <<"more">>)),
+    %% What is said and done in it is the same.
+    {ok, #{content := <<"done">>}, Again} = beamai_agent:run(New(), <<"go">>),
+    _ = ran(),
+    ?assertEqual(beamai_agent:conversation(Old), beamai_agent:conversation(Again)),
+    {ok, Before} = beamai_store:read(<<"a">>, Store),
+    ?assertMatch({error, {store, {outdated, <<"a">>}}, _}, beamai_agent:run(Old, <<"more">>)),
+    ?assertMatch({error, {store, {outdated, <<"a">>}}, _}, beamai_agent:resume(Old, #{})),
+    ?assertEqual({ok, Before}, beamai_store:read(<<"a">>, Store)),
+    %% The agent may have been stored itself.
+    {ok, #{content := <<"more">>}, _} = beamai_agent:run(binary_to_term(term_to_binary(Again)), <<"more">>).
+
+a_log_of_an_earlier_version_goes_on_test_() ->
+    [{atom_to_list(Kind), {timeout, 30, fun() -> with(Kind, fun goes_on/1) end}} || Kind <- [file, mnesia]].
+
+goes_on(Store) ->
+    Said = #{type => message, message => #{role => assistant, content => <<"yes">>}, usage => #{}},
+    write(<<"a">>, [entry(1), Said, #{type => ended, is_done => true, tool_calls => 0, usage => #{}}], Store),
+    Agent = agent(Store, self(), fun(_) -> allow end),
+    {ok, #{content := <<"done">>}, After} = beamai_agent:run(Agent, <<"go">>),
+    {ok, #{content := <<"more">>}, _} = beamai_agent:run(After, <<"go">>),
+    _ = ran(),
+    ?assertMatch({error, {store, {outdated, <<"a">>}}, _}, beamai_agent:run(Agent, <<"go">>)).
+
 a_directory_is_the_same_under_each_spelling_test() ->
     beamai_test:in_workspace(fun(Dir) ->
         ok = file:make_symlink(Dir, filename:join(Dir, "link")),

@@ -5,16 +5,21 @@
 %% beamai_agent_calls:is_made/1}), `context' (changes by tools), `compacted' (the messages that replace all earlier ones) and
 %% `ended'. A call with a result is never repeated. A call that has begun but has no result may have taken effect; a call
 %% that still waits has not.
+%%
+%% An agent knows its log by a digest over the entries. The first entry has a random value, `log', so that a log that was
+%% deleted and begun anew is another one, even with the same entries. Logs of earlier versions do not have it.
 %% @hidden
 -module(beamai_agent_log).
 
--export([restored/1, open/2, check/1, close/1, append/2, failure/1, stored/2]).
+-export([nothing/0, restored/1, open/2, check/1, close/1, append/2, failure/1, stored/2]).
 -export_type([unfinished/0, stored/0]).
 
 %% Calls of the last answer whose effect is unknown, and whether the run has made a call.
 -type unfinished() :: #{unknown := [CallId :: binary()], has_called := boolean()}.
-%% Number of entries in the log of an agent that this value of the agent has read or written; `unknown' after an error.
--type stored() :: non_neg_integer() | unknown.
+%% Digest over the entries that this value of the agent has read or written; `unknown' after an error.
+-type stored() :: binary() | unknown.
+
+-define(NOTHING, <<>>).
 
 -record(replay, {
     messages = [] :: [beamai_chat_model:message()],
@@ -29,6 +34,14 @@
 }).
 
 %%% Writing
+
+%% @doc The digest of an empty log.
+-spec nothing() -> <<>>.
+nothing() -> ?NOTHING.
+
+digest(Entries) -> lists:foldl(fun digest/2, ?NOTHING, Entries).
+
+digest(Entry, Before) -> crypto:hash(sha256, [Before, term_to_binary(Entry, [deterministic])]).
 
 %% @doc Opens the agent's log for the run with this tag, in the calling process. `{error, {outdated, Id}}' if the log has
 %% other entries than the agent knows: a run that went on regardless would separate calls from their results, or repeat
@@ -57,10 +70,12 @@ check(#{store := Store, agent_id := Id, stored := Stored}) -> beamai_store:alone
 
 is_current(Id, Store, Stored) ->
     case beamai_store:read(Id, Store) of
-        {ok, Entries} when length(Entries) =:= Stored -> ok;
-        {ok, _Entries} -> {error, {outdated, Id}};
+        {ok, Entries} -> is_same(digest(Entries), Stored, Id);
         {error, _} = Error -> Error
     end.
+
+is_same(Stored, Stored, _Id) -> ok;
+is_same(_Other, _Stored, Id) -> {error, {outdated, Id}}.
 
 %% @doc Closes the log.
 -spec close(Tag :: reference()) -> ok.
@@ -76,11 +91,15 @@ append(Tag, Entry) ->
     case get({?MODULE, Tag}) of
         undefined -> ok;
         {error, _} = Error -> Error;
-        {ok, Handle, Stored} -> appended(Tag, Handle, Stored, beamai_store:append(Entry, Handle))
+        {ok, Handle, ?NOTHING} -> append(Tag, Entry#{log => crypto:strong_rand_bytes(16)}, Handle, ?NOTHING);
+        {ok, Handle, Stored} -> append(Tag, Entry, Handle, Stored)
     end.
 
+append(Tag, Entry, Handle, Stored) ->
+    appended(Tag, Handle, digest(Entry, Stored), beamai_store:append(Entry, Handle)).
+
 appended(Tag, _Before, Stored, {ok, Handle}) ->
-    _ = put({?MODULE, Tag}, {ok, Handle, Stored + 1}),
+    _ = put({?MODULE, Tag}, {ok, Handle, Stored}),
     ok;
 appended(Tag, Before, _Stored, {error, _} = Error) ->
     ok = beamai_store:close(Before),
@@ -95,7 +114,7 @@ failure(Tag) ->
         _ -> none
     end.
 
-%% @doc The entries that the agent knows at the end of the run with this tag.
+%% @doc What the agent knows of its log at the end of the run with this tag.
 -spec stored(Tag :: reference(), #{stored := stored(), _ => _}) -> stored().
 stored(Tag, #{stored := Before}) ->
     case get({?MODULE, Tag}) of
@@ -113,7 +132,7 @@ restored(#{store := none} = Agent) ->
 restored(#{store := Store, agent_id := Id} = Agent) ->
     case beamai_store:read(Id, Store) of
         {ok, []} -> begun(Agent);
-        {ok, Entries} -> replayed(lists:foldl(fun entry/2, #replay{}, Entries), Agent#{stored := length(Entries)});
+        {ok, Entries} -> replayed(lists:foldl(fun entry/2, #replay{}, Entries), Agent#{stored := digest(Entries)});
         {error, Reason} -> beamai_validate:bad_option(store, ["cannot be read: ", beamai_error:show(Reason, 300)])
     end.
 

@@ -12,7 +12,7 @@ agent(#{llm := Model, profile := Profile} = Settings, Kernel) ->
     Profiled = profiled(Profile, beamai_agent_tools:able(beamai_tool_search:without_search(Kernel))),
     Ready = beamai_tool_search:with_search(Profiled, listing(Settings, Profiled)),
     Tools = beamai_chat:tools(Model, Ready),
-    beamai_agent_log:restored((maps:without([plugins, agents], Settings))#{kernel => Ready, tools => Tools, unfinished => none, stored => 0}).
+    beamai_agent_log:restored((maps:without([plugins, agents], Settings))#{kernel => Ready, tools => Tools, unfinished => none, stored => beamai_agent_log:nothing()}).
 
 %% @doc The agent for a run with this context: without question tools if nobody can be asked.
 -spec of_run(beamai_agent:agent(), beamai_context:t()) -> beamai_agent:agent().
