@@ -3,7 +3,7 @@
 
 -include_lib("eunit/include/eunit.hrl").
 
--export([sleepy/2, echo/2, asks/2, goes_on/2, reports/2, boom/2, nested/2, fails/2]).
+-export([sleepy/2, echo/2, asks/2, goes_on/2, reports/2, boom/2, nested/2, fails/2, too_late/2]).
 
 %% Commands have process ids of their own in the sandbox. What they do takes as long as no other process on the machine does.
 -define(FOREVER, (integer_to_list(100000 + list_to_integer(os:getpid())))).
@@ -37,6 +37,14 @@ nested(#{<<"file">> := File, <<"sleep">> := Sleep}, Context) ->
     Command = <<"echo $$ > ", File/binary, "; exec sleep ", Sleep/binary>>,
     beamai_kernel:invoke(K, <<"shell_exec">>, #{<<"command">> => Command}, Context).
 
+%% Does its work after its run was cancelled, and before anything on this node could know of it.
+too_late(#{<<"file">> := File}, #{run_id := RunId, home := Home}) ->
+    [Watch] = [P || P <- processes(), process_info(P, initial_call) =:= {initial_call, {beamai_node_serve, start, 3}}],
+    true = erlang:suspend_process(Watch),
+    ok = erpc:call(Home, beamai_kernel, cancel, [RunId]),
+    ok = file:write_file(File, <<>>),
+    {ok, node()}.
+
 tools(Where) ->
     Tool = fun(Name, Handler, More) -> maps:merge(#{name => Name, handler => Handler, node => Where}, More) end,
     [
@@ -48,7 +56,8 @@ tools(Where) ->
         Tool(<<"reports">>, {?MODULE, reports}, #{}),
         Tool(<<"boom">>, {?MODULE, boom}, #{}),
         Tool(<<"guarded">>, {?MODULE, echo}, #{metadata => #{requires_permission => true}}),
-        Tool(<<"nested">>, {?MODULE, nested}, #{timeout => 60000})
+        Tool(<<"nested">>, {?MODULE, nested}, #{timeout => 60000}),
+        Tool(<<"too_late">>, {?MODULE, too_late}, #{timeout => 60000})
     ].
 
 kernel(Where) -> kernel(Where, #{}).
@@ -262,6 +271,15 @@ a_call_is_cancelled_before_it_has_begun_there_test_() ->
         Answer = within(4000, fun() -> receive {answer, Got} -> Got end end),
         ?assertMatch({error, #{details := #{reason := cancelled}}}, Answer),
         nothing_left(Node)
+    end).
+
+what_began_after_a_cancel_there_is_no_success_test_() ->
+    with_nodes(1, fun([Node]) ->
+        beamai_test:in_workspace(fun(Dir) ->
+            File = <<Dir/binary, "/too_late">>,
+            Answer = beamai_kernel:invoke(kernel(Node), <<"too_late">>, #{<<"file">> => File}, #{run_id => late, home => node()}),
+            ?assertMatch({true, {error, #{details := #{reason := cancelled}}}}, {filelib:is_file(File), Answer})
+        end)
     end).
 
 places_are_found_by_tool_tag_and_session_test_() ->

@@ -193,10 +193,14 @@ service(Name, #call{plan = #plan{runs = #native{services = Services}}}) ->
 
 %%% Ending
 
-answer({ok, Value, Changes}, #call{context = Context}) ->
-    {ok, Value, beamai_context:apply_changes(Changes, Context)};
-answer({error, _Error}, #call{stopped = #{} = Why}) ->
+%% A stopped call may have ended before it was told so, with an effect that began after the cancellation.
+answer(_Answer, #call{stopped = #{} = Why}) ->
     {error, Why};
+answer({ok, Value, Changes}, #call{context = Context, run = Run} = Call) ->
+    case beamai_runs:cancelled(Run) of
+        true -> {error, beamai_error:cancelled(name(Call))};
+        false -> {ok, Value, beamai_context:apply_changes(Changes, Context)}
+    end;
 answer({error, _} = Error, _Call) ->
     Error.
 
