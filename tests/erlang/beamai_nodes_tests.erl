@@ -3,7 +3,7 @@
 
 -include_lib("eunit/include/eunit.hrl").
 
--export([sleepy/2, echo/2, asks/2, goes_on/2, reports/2, boom/2, nested/2, fails/2, too_late/2]).
+-export([sleepy/2, echo/2, asks/2, goes_on/2, reports/2, boom/2, nested/2, fails/2, too_late/2, writes/2]).
 
 %% Commands have process ids of their own in the sandbox. What they do takes as long as no other process on the machine does.
 -define(FOREVER, (integer_to_list(100000 + list_to_integer(os:getpid())))).
@@ -44,6 +44,9 @@ too_late(#{<<"file">> := File}, #{run_id := RunId, home := Home}) ->
     ok = erpc:call(Home, beamai_kernel, cancel, [RunId]),
     ok = file:write_file(File, <<>>),
     {ok, node()}.
+writes(#{<<"file">> := File}, _Context) ->
+    ok = file:write_file(File, <<"x">>, [append]),
+    {ok, node()}.
 
 tools(Where) ->
     Tool = fun(Name, Handler, More) -> maps:merge(#{name => Name, handler => Handler, node => Where}, More) end,
@@ -57,7 +60,9 @@ tools(Where) ->
         Tool(<<"boom">>, {?MODULE, boom}, #{}),
         Tool(<<"guarded">>, {?MODULE, echo}, #{metadata => #{requires_permission => true}}),
         Tool(<<"nested">>, {?MODULE, nested}, #{timeout => 60000}),
-        Tool(<<"too_late">>, {?MODULE, too_late}, #{timeout => 60000})
+        Tool(<<"too_late">>, {?MODULE, too_late}, #{timeout => 60000}),
+        Tool(<<"writes">>, {?MODULE, writes}, #{timeout => 500, retry => #{max => 1, delay => 1}}),
+        Tool(<<"writes_if_allowed">>, {?MODULE, writes}, #{timeout => 500, metadata => #{requires_permission => true}})
     ].
 
 kernel(Where) -> kernel(Where, #{}).
@@ -281,6 +286,59 @@ what_began_after_a_cancel_there_is_no_success_test_() ->
             ?assertMatch({true, {error, #{details := #{reason := cancelled}}}}, {filelib:is_file(File), Answer})
         end)
     end).
+
+%% The node is held up, and gets the requests when their calls are over.
+nothing_begins_there_after_the_call_has_ended_test_() ->
+    with_nodes(1, fun([Node]) ->
+        beamai_test:in_workspace(fun(Dir) ->
+            ok = file:write_file(filename:join(Dir, "warm"), <<>>),
+            Write = fun(Tool, Name, Context) -> beamai_kernel:invoke(kernel(Node), Tool, #{<<"file">> => <<Dir/binary, "/", Name/binary>>}, Context) end,
+            {ok, Node, _} = Write(<<"writes">>, <<"warm">>, #{}),
+            Files = beamai_kernel:place(beamai_kernel:add_tool_module(beamai_kernel:new(#{workspace => Dir, permissions => #{default => allow}}), beamai_tool_file), all, Node),
+            Native = fun(Name, Context) -> beamai_kernel:invoke(Files, <<"file_write">>, #{<<"path">> => Name, <<"content">> => <<"x">>}, Context) end,
+            held_up(Node, fun() ->
+                [?assertMatch({error, #{details := #{reason := cancelled}}}, cancelled(Call)) || Call <- [
+                    fun(Context) -> Write(<<"writes">>, <<"cancelled">>, Context) end, fun(Context) -> Native(<<"cancelled_file">>, Context) end
+                ]],
+                [killed(Call) || Call <- [fun() -> Write(<<"writes">>, <<"killed">>, #{}) end, fun() -> Native(<<"killed_file">>, #{}) end]],
+                {error, #{error_type := timeout, message := Message}} = Write(<<"writes">>, <<"over">>, #{}),
+                ?assertMatch({_, _}, binary:match(Message, <<"has not run">>))
+            end),
+            ?assertEqual({ok, ["warm"]}, file:list_dir(Dir)),
+            %% The answer that lets the call begin arrives late.
+            Approve = fun(_) -> ok = signal(Node, "STOP"), allow end,
+            ?assertMatch({error, #{error_type := timeout}}, Write(<<"writes_if_allowed">>, <<"allowed">>, #{approve => Approve})),
+            held_up(Node, fun() -> ok end),
+            ?assertEqual({ok, ["warm"]}, file:list_dir(Dir)),
+            {ok, Node, _} = Write(<<"writes">>, <<"warm">>, #{})
+        end)
+    end).
+
+%% Runs the fun while the node does nothing. Afterwards it has handled what it was sent.
+held_up(Node, Fun) ->
+    ok = signal(Node, "STOP"),
+    try Fun() after signal(Node, "CONT") end,
+    _ = erpc:call(Node, erlang, processes, []),
+    timer:sleep(1000).
+
+signal(Node, Signal) ->
+    Key = {pid_of, Node},
+    Pid = case get(Key) of
+        undefined -> erpc:call(Node, os, getpid, []);
+        Known -> Known
+    end,
+    _ = put(Key, Pid),
+    [] = os:cmd("kill -" ++ Signal ++ " " ++ Pid),
+    ok.
+
+cancelled(Call) ->
+    spawn_link(fun() -> timer:sleep(300), beamai_kernel:cancel(held_up) end),
+    Call(#{run_id => held_up}).
+
+killed(Call) ->
+    Caller = spawn(Call),
+    timer:sleep(300),
+    exit(Caller, kill).
 
 places_are_found_by_tool_tag_and_session_test_() ->
     with_nodes(2, fun([A, B]) ->

@@ -105,6 +105,12 @@ handle(Kernel, #plan{name = Name, runs = Handler, timeout = Timeout, retry = Ret
         {false, false} ->
             beamai_session:touch(Context, Timeout),
             beamai_retry:run(Retry, #{tool => Name, context => Context, run => Run}, fun() ->
-                beamai_call:run(Kernel, {Name, Handler}, Args, Context, beamai_budget:in_time(Timeout, Context), Run)
+                begins(Kernel, {Name, Handler}, Args, Context, Timeout, Run)
             end)
+    end.
+
+begins(Kernel, {Name, _} = Tool, Args, Context, Timeout, Run) ->
+    case beamai_node_begin:ask(Name) of
+        ok -> beamai_call:run(Kernel, Tool, Args, Context, beamai_budget:in_time(Timeout, Context), Run);
+        {error, _} = Error -> Error
     end.

@@ -175,8 +175,14 @@ send(#call{context = Context, request = Request, options = #{run := Run, timeout
     case {beamai_runs:cancelled(Run), beamai_budget:is_time_over(Context), beamai_budget:in_time(Own, Context)} of
         {true, _, _} -> {error, beamai_error:cancelled(tool(Call))};
         {false, true, _} -> {error, beamai_error:out_of_time(tool(Call))};
-        {false, false, Own} -> through_door(Call);
-        {false, false, Less} -> through_door(Call#call{request = Request#{timeout => Less}, options = Options#{timeout := Less}})
+        {false, false, Own} -> begins(Call);
+        {false, false, Less} -> begins(Call#call{request = Request#{timeout => Less}, options = Options#{timeout := Less}})
+    end.
+
+begins(Call) ->
+    case beamai_node_begin:ask(tool(Call)) of
+        ok -> through_door(Call);
+        {error, _} = Error -> Error
     end.
 
 %% Calls that change the session's state go through the session process, which serializes them.

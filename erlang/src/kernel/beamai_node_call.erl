@@ -4,6 +4,9 @@
 %% for it. Meanwhile it serves the call's requests to the host: approvals, questions, sub-agents, the chat model,
 %% progress. Messages arrive at an alias, so none arrives after the call. The other node enforces the timeout; the timer
 %% here is for a node that does not answer.
+%%
+%% The other node asks before the tool begins ({@link beamai_node_begin}). Until it was told to, nothing has been done, and
+%% nothing will be: a call that is over by then ends without waiting for it.
 %% @hidden
 -module(beamai_node_call).
 
@@ -47,6 +50,8 @@
     %% The spawn request, which is also the monitor of the remote process.
     monitor :: reference(),
     pid = none :: none | pid(),
+    %% Whether the other node was told to begin.
+    has_begun = false :: boolean(),
     %% Monotonic milliseconds.
     deadline :: integer() | infinity,
     %% Why it was stopped.
@@ -119,6 +124,8 @@ wait(#call{tag = Tag, monitor = Monitor, run = Run} = Call) ->
             served(fun() -> beamai_callback:progress(Progress, Call#call.context) end, Call, fun(ok, Later) -> wait(Later) end);
         {Tag, {ask, From, What}} ->
             asked(What, From, Call);
+        {Tag, {begins, From}} ->
+            begins(From, Call);
         {'DOWN', Monitor, process, _Pid, Reason} ->
             ended(Reason, Call);
         {Run, cancelled} when Run =/= none ->
@@ -129,6 +136,17 @@ wait(#call{tag = Tag, monitor = Monitor, run = Run} = Call) ->
     end.
 
 name(#call{plan = #plan{name = Name}}) -> Name.
+
+begins(From, Call) ->
+    case {why_over(Call), left(Call#call.deadline)} of
+        {none, 0} ->
+            late(Call);
+        {none, _} ->
+            beamai_callback:reply(From, begins),
+            wait(Call#call{has_begun = true});
+        {Error, _} ->
+            unanswered(Error, From, Call)
+    end.
 
 %% The time that the host takes does not count, in this call and in outer ones.
 served(Fun, #call{deadline = Deadline} = Call, Then) ->
@@ -205,6 +223,8 @@ answer({error, _} = Error, _Call) ->
     Error.
 
 %% A stopped call still answers. Its cancellation stays in the mailbox for the next receive.
+stop(Error, #call{has_begun = false}) ->
+    {error, Error};
 stop(Error, Call) ->
     stopping(tell_if_stopped(Call#call{stopped = Error, deadline = erlang:monotonic_time(millisecond) + ?GRACE_MS})).
 
@@ -217,6 +237,9 @@ stopping(#call{tag = Tag, monitor = Monitor} = Call) ->
         {Tag, {answer, Answer}} ->
             answer(Answer, Call);
         {Tag, {ask, From, _What}} ->
+            beamai_callback:reply(From, ended),
+            stopping(Call);
+        {Tag, {begins, From}} ->
             beamai_callback:reply(From, ended),
             stopping(Call);
         {'DOWN', Monitor, process, _Pid, Reason} ->
@@ -246,6 +269,9 @@ tell_if_stopped(Call) ->
     Call.
 
 %% A broken connection is noticed late; a node that does not answer is treated as lost.
+late(#call{has_begun = false, node = Node} = Call) ->
+    Message = [name(Call), " has not run: the node ", show(Node), " did not answer in time"],
+    {error, beamai_error:new(name(Call), timeout, timeout, Message, #{node => Node})};
 late(#call{stopped = Stopped, node = Node} = Call) ->
     Name = name(Call),
     Message = [Name, " on ", show(Node), " did not answer in time; what it was doing there may still be going on"],
@@ -259,7 +285,7 @@ lost(Reason, #call{node = Node, stopped = Stopped} = Call) ->
     case {Reason, Stopped} of
         {noconnection, _} ->
             beamai_session_nodes:lost(Node),
-            node_lost(Name, Node, ["the node ", show(Node), " is not there, or was lost while ", Name, " was running"]);
+            node_lost(Name, Node, gone(Name, Node, Call#call.has_begun));
         {{undef, [{beamai_node_serve, start, _, _} | _]}, _} ->
             node_lost(Name, Node, [Name, " has not run: the node ", show(Node), " does not have beamai"]);
         {_, #{}} ->
@@ -268,6 +294,9 @@ lost(Reason, #call{node = Node, stopped = Stopped} = Call) ->
             Message = ["the process of ", Name, " on ", show(Node), " ended: ", beamai_exception:ended(Reason, none)],
             beamai_error:new(Name, execution_failed, crash, Message, #{node => Node, class => exit, exception => Reason})
     end.
+
+gone(Name, Node, true) -> ["the node ", show(Node), " was lost while ", Name, " was running"];
+gone(Name, Node, false) -> [Name, " has not run: the node ", show(Node), " is not there"].
 
 node_lost(Name, Node, Message) ->
     beamai_error:new(Name, execution_failed, node_lost, Message, #{node => Node}).

@@ -95,7 +95,7 @@ run(Tag, #{kernel := Kernel, plan := Plan, args := Args, context := Context}) ->
     RunId = {?MODULE, Tag},
     Run = beamai_runs:enter(RunId),
     _ = is_cancelled(Tag) andalso beamai_runs:keep(Run),
-    try beamai_invocation:run_here(Kernel, with_services(Tag, Plan), Args, Context, Run) of
+    try beamai_node_begin:within(Tag, fun() -> beamai_invocation:run_here(Kernel, with_services(Tag, Plan), Args, Context, Run) end) of
         {ok, Value, After} -> {ok, Value, beamai_context:changes(Context, After)};
         {error, _} = Error -> Error
     after
