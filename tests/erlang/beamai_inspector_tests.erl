@@ -80,7 +80,17 @@ calls_are_served_as_they_are_made_test() ->
     ],
     ?assertMatch({404, _}, got(At(["/etc/passwd?token=", Token]))),
     ?assertMatch({400, _}, got(At(["/calls?after=x&token=", Token]))),
-    {ok, {{_, 405, _}, _, _}} = httpc:request(post, {binary_to_list(Url), [], "text/plain", "x"}, [], []),
+    {ok, {{_, 405, _}, _, _}} = httpc:request(post, {binary_to_list(Url), [], "text/plain", ""}, [], []),
+    %% Nobody sends anything to it. The answer comes before the body.
+    [
+        ?assertEqual(Status, status(Port, [Method, " / HTTP/1.1\r\nHost: ", Own, "\r\n", Header, "\r\n\r\n"]))
+     || Method <- ["POST", "GET"],
+        {Status, Header} <- [
+            {<<"413">>, "Content-Length: 1"}, {<<"413">>, "Content-Length: 99999999999"}, {<<"411">>, "Content-Length: -1"},
+            {<<"411">>, "Content-Length: x"}, {<<"501">>, "Transfer-Encoding: chunked"}, {<<"501">>, "transfer-encoding: Chunked"},
+            {<<"501">>, "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked"}, {<<"501">>, "Content-Length: 0\r\nTransfer-Encoding: chunked"}
+        ]
+    ],
     %% An address without an end is not kept.
     {ok, Socket} = gen_tcp:connect({127, 0, 0, 1}, Port, [binary, {active, false}]),
     ok = gen_tcp:send(Socket, ["GET /", binary:copy(<<"a">>, 100000)]),

@@ -3,10 +3,12 @@
 %% Every request must have the token, and this server's name in `Host', so that other web pages cannot read anything.
 %% @hidden
 -module(beamai_inspector_http).
+-behaviour(httpd_custom_api).
 
 -include_lib("inets/include/httpd.hrl").
 
 -export([serve/1, close/1, do/1]).
+-export([request_header/1, response_header/1, response_default_headers/0]).
 -export_type([source/0]).
 
 %% Maximum number of entries per response.
@@ -31,7 +33,7 @@ serve({Port, Source}) ->
         {port, Port}, {bind_address, {127, 0, 0, 1}}, {server_name, "beamai"}, {server_root, Root}, {document_root, Root},
         {modules, [?MODULE]},
         %% Before the token is known, nothing larger is kept.
-        {max_uri_size, ?LONGEST_URI}
+        {max_uri_size, ?LONGEST_URI}, {max_body_size, 1}, {customize, ?MODULE}
     ],
     case inets:start(httpd, Options) of
         {ok, Server} ->
@@ -53,6 +55,22 @@ reason(Reason) -> Reason.
 close(Port) ->
     _ = persistent_term:erase({?MODULE, Port}),
     ok.
+
+%% @private Refuses bodies, before any of them is read: no request has one. The server reads a body in chunks as a whole,
+%% whatever `max_body_size' is, if it is a single chunk. It answers an unknown encoding with 501, and a length above that
+%% size with 413.
+-spec request_header({string(), string()}) -> {true, {string(), string()}}.
+request_header({"transfer-encoding", _}) -> {true, {"transfer-encoding", "refused"}};
+request_header({"content-length", Length}) when Length =/= "0" -> {true, {"content-length", "2"}};
+request_header(Header) -> {true, Header}.
+
+%% @private
+-spec response_header({string(), string()}) -> {true, {string(), string()}}.
+response_header(Header) -> {true, Header}.
+
+%% @private
+-spec response_default_headers() -> [].
+response_default_headers() -> [].
 
 %% @private Handles a request of `httpd'. One with several `Host' headers is refused, whichever is this server's.
 -spec do(#mod{}) -> {proceed, list()}.
