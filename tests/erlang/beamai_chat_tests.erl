@@ -38,6 +38,7 @@ in_each_form_test_() ->
             {"calls come with their arguments", fun calls_come_with_their_arguments/1},
             {"a busy server is asked again when it says", fun a_busy_server_is_asked_again/1},
             {"a broken connection is tried again", fun a_broken_connection_is_tried_again/1},
+            {"each attempt asks for its key", fun each_attempt_asks_for_its_key/1},
             {"an error does not show the key", fun an_error_does_not_show_the_key/1},
             {"silence ends", fun silence_ends/1},
             {"a cancelled run drops the connection", fun a_cancelled_run_drops_the_connection/1},
@@ -195,6 +196,33 @@ a_broken_connection_is_tried_again(Form) ->
         ),
         ?assertEqual(3, length(chat_server:requests(Server)))
     end).
+
+%% The second one was given out while the server was busy, and the third is none.
+each_attempt_asks_for_its_key(Form) ->
+    Busy = fun(Headers) -> {529, [], <<"busy with ", (maps:get(<<"x-own">>, Headers))/binary>>} end,
+    with_server(fun(#{headers := Headers}) -> Busy(Headers) end, fun(Server) ->
+        Asked = counters:new(1, []),
+        Key = fun() ->
+            ok = counters:add(Asked, 1, 1),
+            case counters:get(Asked, 1) of
+                3 -> <<>>;
+                N -> <<"sk-secret-", (integer_to_binary(N))/binary>>
+            end
+        end,
+        Own = fun() -> <<"own-value-", (integer_to_binary(counters:get(Asked, 1)))/binary>> end,
+        Self = self(),
+        {error, #{reason := authentication}} =
+            beamai_chat:complete(model(Form, Server, #{api_key => Key, headers => [{<<"x-own">>, Own}]}), #{
+                messages => hello(), emit => fun(Event) -> Self ! Event end
+            }),
+        Requests = [Headers || #{headers := Headers} <- chat_server:requests(Server)],
+        ?assertEqual([{N, <<"own-value-", N>>} || N <- "12"], [{binary:last(sent_key(Headers)), maps:get(<<"x-own">>, Headers)} || Headers <- Requests]),
+        %% Each error hides what its own attempt sent.
+        [receive {retry, #{message := Message}} -> ?assertNotEqual(nomatch, string:find(Message, <<"busy with ***">>)) end || _ <- [1, 2]]
+    end).
+
+sent_key(#{<<"authorization">> := Key}) -> Key;
+sent_key(#{<<"x-api-key">> := Key}) -> Key.
 
 an_error_does_not_show_the_key(Form) ->
     Refused = {401, [], [<<"{\"error\":{\"message\":\"Incorrect API key provided: ">>, ?KEY, <<"\"}}">>]},

@@ -44,18 +44,21 @@ tools(#{wire := Wire} = Options, Kernel) ->
 -spec complete(beamai_chat_options:checked(), beamai_chat_model:request()) ->
     {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
 complete(#{wire := Wire} = Options, Request) ->
-    case {key(Options), beamai_chat_options:headers(Options), beamai_json:encode(body(Wire, Options, Request))} of
-        {{ok, Key}, {ok, Headers}, {ok, Body}} ->
-            Http = http(Wire, Options, Key, Headers, Body),
+    case beamai_json:encode(body(Wire, Options, Request)) of
+        {ok, Body} -> beamai_chat_retry:run(Options, Request, fun() -> attempt(Wire, Options, Request, Body) end);
+        {error, Why} -> fault(invalid_request, ["the conversation cannot be sent: ", Why])
+    end.
+
+%% A key may expire while the server is busy, so each attempt asks for it.
+attempt(Wire, Options, Request, Body) ->
+    case {key(Options), beamai_chat_options:headers(Options)} of
+        {{ok, Key}, {ok, Headers}} ->
             Secrets = fun() -> secrets(Key, Headers) end,
-            Try = fun() -> hidden(try_it(Wire, Http, Request, Secrets), Secrets) end,
-            beamai_chat_retry:run(Options, Request, Try);
-        {error, _, _} ->
+            hidden(try_it(Wire, http(Wire, Options, Key, Headers, Body), Request, Secrets), Secrets);
+        {error, _} ->
             fault(authentication, "the function in api_key gave no key: printable text without spaces or line breaks");
-        {_, error, _} ->
-            fault(authentication, "a function in headers gave no value: text without line breaks");
-        {_, _, {error, Why}} ->
-            fault(invalid_request, ["the conversation cannot be sent: ", Why])
+        {_, error} ->
+            fault(authentication, "a function in headers gave no value: text without line breaks")
     end.
 
 body(Wire, Options, #{tools := #{rendered := Tools}} = Request) -> Wire:body(Options, Request, Tools);
