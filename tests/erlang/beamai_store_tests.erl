@@ -151,6 +151,87 @@ what_is_wrong_in_the_middle_is_an_error_test() ->
         ?assertEqual({ok, <<"something else altogether">>}, file:read_file(File))
     end).
 
+%% Each is whole, but not what a run writes.
+entries_of_other_shapes_are_an_error_test_() ->
+    [{atom_to_list(Kind), {timeout, 30, fun() -> with(Kind, fun are_an_error/1) end}} || Kind <- [file, mnesia]].
+
+are_an_error(Store) ->
+    Allow = fun(_) -> allow end,
+    {ok, #{content := <<"done">>}, _} = beamai_agent:run(agent(Store, self(), Allow), <<"go">>),
+    {ok, Good} = beamai_store:read(<<"a">>, Store),
+    _ = ran(),
+    Read = fun(Entries) ->
+        ok = beamai_store:delete(<<"a">>, Store),
+        write(<<"a">>, Entries, Store),
+        agent(Store, self(), Allow)
+    end,
+    [
+        ?assertError({bad_option, store}, Read(Before ++ [Bad] ++ After))
+     || Bad <- odd_entries(), {Before, After} <- [{[], []}, {Good, []}, {[], Good}]
+    ],
+    %% Of a newer version.
+    ?assertMatch({idle, _}, beamai_agent:resume(Read([#{type => weather, is => fine}, (entry(1))#{colour => red} | Good]), #{})),
+    ?assertEqual([], ran()).
+
+odd_entries() ->
+    Said = fun(Message) -> #{type => message, message => Message} end,
+    Calls = fun(Calls) -> Said(#{role => assistant, content => <<>>, tool_calls => Calls}) end,
+    Call = #{id => <<"1">>, name => <<"free">>, args => #{}},
+    Raw = fun(Raw) -> Said(#{role => assistant, content => <<>>, raw => Raw}) end,
+    Result = #{role => tool, call => <<"1">>, name => <<"free">>, content => <<"x">>, outcome => ok},
+    [
+        [1, 2], none, #{}, #{type => 5}, Said([a | b]), Said(self()), Said(#{role => root, content => <<"x">>}), Said(#{role => user}),
+        Said(#{role => system, content => <<"x">>}), Said(#{role => user, content => 5}), Said(#{role => user, content => <<"x">>, attachments => 5}),
+        Said(#{role => user, content => <<"x">>, summary => #{pinned => [a | b]}}), Said(Result), (entry(1))#{usage => 5}, (entry(1))#{is_input => 5},
+        (entry(1))#{usage => #{input_tokens => many}}, Calls(5), Calls([5]), Calls([Call | 5]), Calls([Call#{id => 5}]), Calls([maps:remove(args, Call)]),
+        Calls([Call#{invalid => 5}]), Raw(5), Raw({text, 5}), Raw({anthropic, [a | b]}), Raw({gemini, [5]}),
+        #{type => result, message => #{role => user, content => <<"x">>}}, #{type => result, message => Result#{content => 5}},
+        #{type => result, message => Result#{images => [5]}}, #{type => result, message => Result, is_made => 5}, #{type => begun, calls => x},
+        #{type => begun, calls => [x | y]}, #{type => begun}, #{type => waiting}, #{type => decided}, #{type => context, set => 5},
+        #{type => compacted, messages => 5}, #{type => compacted, messages => [5]},
+        #{type => ended, is_done => perhaps, tool_calls => 0, usage => #{}}, #{type => ended, is_done => true, tool_calls => -5, usage => #{}},
+        #{type => ended, is_done => true, tool_calls => 0, usage => []}
+    ].
+
+%% The checksum is right.
+a_frame_that_is_no_entry_is_an_error_and_makes_no_atom_test() ->
+    beamai_test:in_workspace(fun(Dir) ->
+        Store = {beamai_store_file, #{dir => Dir}},
+        File = filename:join(Dir, "a.log"),
+        write(<<"a">>, [entry(1)], Store),
+        {ok, Whole} = file:read_file(File),
+        Frame = fun(Bytes) -> <<(byte_size(Bytes)):32, (erlang:crc32(Bytes)):32, Bytes/binary>> end,
+        Atom = fun(N) -> Name = <<"none_has_this_atom_", (integer_to_binary(N))/binary>>, <<131, 119, (byte_size(Name)), Name/binary>> end,
+        Odd = [<<"no term">>, <<131>>, term_to_binary(binary:copy(<<0>>, 1000000), [compressed]) | [Atom(N) || N <- lists:seq(1, 50)]],
+        At = byte_size(Whole),
+        [
+            begin
+                ok = file:write_file(File, [Whole, Frame(Bytes)]),
+                ?assertMatch({error, {corrupt, _, At}}, beamai_store:read(<<"a">>, Store)),
+                ?assertMatch({error, {corrupt, _, At}}, beamai_store:open(<<"a">>, Store))
+            end
+         || Bytes <- Odd
+        ],
+        ?assertError({bad_option, store}, agent(Store, self(), fun(_) -> allow end)),
+        [?assertError(badarg, binary_to_term(Atom(N), [safe])) || N <- lists:seq(1, 50)]
+    end).
+
+%% A new VM has not loaded the module whose atom a tool put into the context.
+an_atom_of_a_module_that_is_not_loaded_is_read_test_() ->
+    {timeout, 60, fun() -> beamai_test:in_workspace(fun(Dir) ->
+        Source = filename:join(binary_to_list(Dir), "late_module.erl"),
+        ok = file:write_file(Source, "-module(late_module).\n-export([state/0]).\nstate() -> state_of_a_late_module.\n"),
+        {ok, late_module} = compile:file(Source, [{outdir, binary_to_list(Dir)}]),
+        write(<<"a">>, [#{type => context, set => #{state => state_of_a_late_module}}], {beamai_store_file, #{dir => Dir}}),
+        Paths = [binary_to_list(Dir), filename:absname(filename:dirname(code:which(beamai_store_file)))],
+        {ok, Peer, _} = peer:start_link(#{connection => standard_io, args => ["-pa" | Paths]}),
+        Read = fun() -> peer:call(Peer, beamai_store_file, read, [<<"a">>, #{dir => Dir}]) end,
+        ?assertMatch({error, {corrupt, _, _}}, Read()),
+        ok = peer:call(Peer, application, load, [{application, late, [{modules, [late_module]}]}]),
+        ?assertMatch({ok, [#{set := #{state := state_of_a_late_module}}]}, Read()),
+        peer:stop(Peer)
+    end) end}.
+
 %%% Runs
 
 %% Three turns of calls, some of them to be approved; of a call nobody knows of, the model asks for the state.

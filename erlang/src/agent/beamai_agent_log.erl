@@ -132,9 +132,15 @@ restored(#{store := none} = Agent) ->
 restored(#{store := Store, agent_id := Id} = Agent) ->
     case beamai_store:read(Id, Store) of
         {ok, []} -> begun(Agent);
-        {ok, Entries} -> replayed(lists:foldl(fun entry/2, #replay{}, Entries), Agent#{stored := digest(Entries)});
-        {error, Reason} -> beamai_validate:bad_option(store, ["cannot be read: ", beamai_error:show(Reason, 300)])
+        {ok, Entries} -> restored(beamai_agent_entry:damaged(Entries), Entries, Agent);
+        {error, Reason} -> unreadable(Reason)
     end.
+
+restored(none, Entries, Agent) -> replayed(lists:foldl(fun entry/2, #replay{}, Entries), Agent#{stored := digest(Entries)});
+restored(Number, _Entries, #{agent_id := Id}) -> unreadable({corrupt, Id, {entry, Number}}).
+
+-spec unreadable(term()) -> no_return().
+unreadable(Reason) -> beamai_validate:bad_option(store, ["cannot be read: ", beamai_error:show(Reason, 300)]).
 
 %% A conversation given by the host starts the log.
 begun(#{conversation := Conversation} = Agent) ->
