@@ -8,8 +8,7 @@
 %%
 %% A file starts with a magic number, followed by frames: size and CRC-32 of the entry, 32 bits each, then the entry in
 %% the external term format. An incomplete frame at the end, left by a crash, is cut off when the file is opened. A
-%% corrupt frame elsewhere is an error; nothing is dropped silently. Reading makes no atoms: those of an entry must be in use
-%% already, or in a module of a loaded application.
+%% corrupt frame elsewhere is an error; nothing is dropped silently.
 -module(beamai_store_file).
 -behaviour(beamai_store).
 
@@ -184,27 +183,11 @@ frames(_Incomplete, At, Entries, _Path) ->
 frame({ok, Entry}, Rest, {_At, End}, Entries, Path) -> frames(Rest, End, [Entry | Entries], Path);
 frame(error, _Rest, {At, _End}, _Entries, Path) -> {error, {corrupt, Path, At}}.
 
-term(Bytes) ->
-    case known_term(Bytes) of
-        {ok, _} = Known ->
-            Known;
-        error ->
-            ok = load_modules(),
-            known_term(Bytes)
-    end.
-
 %% A compressed term, which is not written here, could take any amount of memory.
-known_term(<<131, 80, _/binary>>) -> error;
-known_term(Bytes) ->
+term(<<131, 80, _/binary>>) -> error;
+term(Bytes) ->
     try
-        {ok, binary_to_term(Bytes, [safe])}
+        {ok, binary_to_term(Bytes)}
     catch
         error:badarg -> error
     end.
-
-%% In interactive mode, the atoms of a module come with its first call.
-load_modules() ->
-    Applications = [Name || {Name, _, _} <- application:loaded_applications()],
-    Modules = [Modules || Name <- Applications, {ok, Modules} <- [application:get_key(Name, modules)]],
-    _ = code:ensure_modules_loaded(lists:append(Modules)),
-    ok.
