@@ -29,8 +29,8 @@ pub fn is_shell(name: &str) -> bool {
 pub const FIND_EXEC: [&str; 4] = ["-exec", "-execdir", "-ok", "-okdir"];
 
 /// Shells, which run the text given with `-c`.
-const SHELLS: [&str; 12] =
-    ["bash", "sh", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish", "yash", "csh", "tcsh"];
+const SHELLS: [&str; 13] =
+    ["bash", "sh", "dash", "zsh", "ksh", "mksh", "ash", "hush", "rbash", "fish", "yash", "csh", "tcsh"];
 
 /// Records what a simple command does.
 pub(super) fn simple(out: &mut Analysis, simple: SimpleCommand, depth: usize) -> Result<()> {

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 const MOST: usize = 1_000;
 /// Maximum number of pages of a list.
 const MOST_PAGES: usize = 200;
-/// Maximum length of a tool's description and of instructions, in characters.
+/// Maximum length of a tool's description and of each text by which a server describes itself, in characters.
 const LONGEST_TEXT: usize = 16_000;
 /// Maximum size of a schema for arguments or results, in bytes of JSON.
 const LONGEST_SCHEMA: usize = 128 << 10;
@@ -61,14 +61,14 @@ pub(super) fn described(plan: &ConnectionPlan, info: &ServerPeerInfo, tools: &[T
     let server = &plan.identity.spec.name;
     let names = name::full(server, tools.iter().map(|tool| &*tool.name), &plan.secrets())?;
     let all = names.iter().zip(tools).map(|(name, tool)| listed(plan, name, tool));
-    let instructions: Option<String> =
-        info.instructions.as_ref().map(|text| text.chars().take(LONGEST_TEXT).collect());
+    let cut = |text: &String| text.chars().take(LONGEST_TEXT).collect::<String>();
+    let own = info.server_info.as_ref();
     Ok(json!({
         "server": {
-            "name": info.server_info.as_ref().map(|one| &one.name),
-            "version": info.server_info.as_ref().map(|one| &one.version),
+            "name": own.map(|one| cut(&one.name)),
+            "version": own.map(|one| cut(&one.version)),
             "protocol": info.protocol_version.as_str(),
-            "instructions": instructions,
+            "instructions": info.instructions.as_ref().map(cut),
         },
         "tools": all.collect::<Result<Vec<_>>>()?,
     }))

@@ -10,6 +10,7 @@
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 
+mod mounts;
 mod scan;
 mod targets;
 mod tree;

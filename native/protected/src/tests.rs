@@ -8,6 +8,7 @@ use beamai_workspace::Workspace;
 use serde_json::json;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use tempfile::TempDir;
 
@@ -391,4 +392,44 @@ fn what_is_known_for_longest_is_remembered_first_also_while_it_is_gone() {
     let tree = DirectoryIndex::walk(&root, BOUNDS_OF_REPOSITORIES, &scan, known).unwrap();
     let remembered = ["gone/.git", "z/.git", "a/.git", "b/.git"].map(std::path::PathBuf::from);
     assert_eq!(tree.remembered(), remembered);
+}
+
+/// Of mounts, inotify reports nothing. They are made where nobody else sees them, by the test itself in namespaces of its own.
+#[test]
+fn what_comes_with_a_mount_and_what_one_has_covered_is_found() {
+    const NAME: &str = "tests::what_comes_with_a_mount_and_what_one_has_covered_is_found";
+    const INSIDE: &str = "BEAMAI_TEST_HAS_MOUNTS";
+    if std::env::var_os(INSIDE).is_some() {
+        return mounts_are_noticed();
+    }
+    let in_namespaces = |options: &[&str]| {
+        let mut command = Command::new("unshare");
+        command.args(options).arg(std::env::current_exe().unwrap()).args([NAME, "--exact", "--nocapture"]);
+        command.env(INSIDE, "1").output().unwrap()
+    };
+    let mut output = in_namespaces(&["--user", "--map-root-user", "--mount"]);
+    if !output.status.success() {
+        // Where user namespaces are refused, root makes the mounts without one.
+        output = in_namespaces(&["--mount"]);
+    }
+    assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"), "{output:?}");
+}
+
+fn mounts_are_noticed() {
+    let dir = TempDir::new().unwrap();
+    let hidden = || found(&dir, &["Read(**/*.pem)"]).hidden.clone();
+    let run = |command: &str| {
+        let done = Command::new("sh").args(["-ec", command]).current_dir(dir.path()).status().unwrap();
+        assert!(done.success(), "{command}");
+    };
+    run("mkdir m 'n o'; touch m/under.pem");
+    assert_eq!(hidden(), ["m/under.pem"]);
+    run("mount -t tmpfs tmpfs m; mkdir m/d; touch m/d/over.pem");
+    assert_eq!(hidden(), ["m/d/over.pem"]);
+    run("touch m/later.pem; mount --bind m 'n o'");
+    assert_eq!(hidden(), ["m/d/over.pem", "m/later.pem", "n o/d/over.pem", "n o/later.pem"]);
+    run("umount -l m; umount 'n o'");
+    assert_eq!(hidden(), ["m/under.pem"]);
+    run("mount -t tmpfs tmpfs /mnt; touch m/new.pem");
+    assert_eq!(hidden(), ["m/new.pem", "m/under.pem"]);
 }

@@ -1,5 +1,6 @@
 //! The directories of an index, and the protected paths in them.
 
+use super::mounts::Mounts;
 use super::scan::{self, DirectoryStamp, Scan};
 use super::targets::{DirectoryRole, EntryMeaning, ScanTargets, is_mark};
 use super::watch::{DirectoryEvent, EventOverflow, InotifyWatch};
@@ -30,6 +31,7 @@ pub(super) struct DirectoryIndex {
     stamp: DirectoryStamp,
     bounds: ScanBounds,
     watch: Option<InotifyWatch>,
+    mounts: Mounts,
     directories: BTreeMap<PathBuf, IndexedDirectory>,
     /// Directories by inotify watch.
     watched: HashMap<i32, PathBuf>,
@@ -141,6 +143,7 @@ impl DirectoryIndex {
             stamp,
             bounds,
             watch,
+            mounts: Mounts::beneath(path),
             directories: BTreeMap::new(),
             watched: HashMap::new(),
             dated: BTreeMap::new(),
@@ -196,6 +199,10 @@ impl DirectoryIndex {
     /// # Errors
     /// Those of the scan's check, after which the index must be discarded.
     pub(super) fn is_current(&mut self, scan: &Scan<'_>) -> Result<bool> {
+        if self.mounts.have_changed() {
+            self.rebuild(scan)?;
+            return Ok(false);
+        }
         let Ok(IndexChanges { names, directories, of_files }) = self.changes(scan) else {
             self.rebuild(scan)?;
             return Ok(false);

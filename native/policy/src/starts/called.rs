@@ -1,12 +1,11 @@
 //! The names and arguments of a start, in the forms that rules use.
 
+use super::applet::Applet;
 use super::program_rule::ProgramRule;
 use super::table;
 use crate::arguments::Arguments;
 use crate::bytes::text;
-use beamai_bash_reader::{
-    Analysis, Invocation, InvocationKind, Word, is_shell, started, started_as_shown, system_name,
-};
+use beamai_bash_reader::{Analysis, Invocation, Word, started, started_as_shown, system_name};
 use beamai_isolation::{
     FileIdentity, Interpreter, NamedFile, ProgramStart, Starter, interpreter_arguments, is_loader,
     loaded_arguments,
@@ -45,10 +44,15 @@ fn both(path: &OsStr) -> impl Iterator<Item = String> {
     [shown].into_iter().chain(word)
 }
 
-/// Arguments, for patterns. If they are incomplete, the last word stands for any others.
+/// Arguments, for patterns. If they are incomplete, the last one may be cut, and stands for any others.
 pub(super) fn compared(given: &[String], is_all: bool) -> Arguments {
-    let known = given.iter().map(|word| Word::literal(word));
+    let known = whole(given, is_all).iter().map(|word| Word::literal(word));
     Arguments::of(&known.chain((!is_all).then(Word::unknown)).collect::<Vec<_>>())
+}
+
+/// The arguments that are known as a whole: of an incomplete list, the last one may be cut.
+pub(super) fn whole(given: &[String], is_all: bool) -> &[String] {
+    if is_all { given } else { &given[..given.len().saturating_sub(1)] }
 }
 
 /// A program that runs by a start, as a command under each of its names: the file, an interpreter, or what one of these runs
@@ -59,6 +63,8 @@ pub(super) struct CommandForm {
     pub(super) identity: Option<FileIdentity>,
     /// Its arguments; `None` means those of the start.
     arguments: Option<Vec<String>>,
+    /// The name that it is given (`argv[0]`), if known.
+    argued: Option<String>,
     /// Whether it is a command of git by its name alone: `git-stats` of another project, or a copy of git.
     is_by_name: bool,
     /// The arguments, for patterns.
@@ -91,7 +97,12 @@ impl CommandForm {
     }
 
     fn new(names: Vec<String>, identity: Option<FileIdentity>, arguments: Option<Vec<String>>) -> Self {
-        Self { names, identity, arguments, is_by_name: false, compared: OnceCell::new() }
+        let argued = names.first().cloned();
+        Self { names, identity, arguments, argued, is_by_name: false, compared: OnceCell::new() }
+    }
+
+    fn argued(self, argued: Option<String>) -> Self {
+        Self { argued, ..self }
     }
 
     /// A program that may be any, with any arguments.
@@ -101,9 +112,9 @@ impl CommandForm {
     }
 
     /// A program that another one runs in its own process.
-    fn of_words(program: &Invocation) -> Self {
+    fn of_words(program: Invocation) -> Self {
         let form = Self::new(program.name().into_iter().collect(), None, Some(program.known_arguments()));
-        Self { compared: OnceCell::from(Arguments::of(&program.words[1..])), ..form }
+        Self { compared: OnceCell::from(Arguments::of(program.words.get(1..).unwrap_or_default())), ..form }
     }
 }
 
@@ -116,19 +127,25 @@ pub(super) fn is_meant_by(rule: &ProgramRule, forms: &[CommandForm], start: &Pro
 /// interpreter gets it, and what these run in turn.
 pub(super) fn denied_forms(start: &ProgramStart) -> Vec<CommandForm> {
     let argued = start.arguments.first().map(|name| text(name));
+    let is_named = start.has_all_arguments || start.arguments.len() > 1;
     // As a login shell is called. Programs of many names skip the dash.
     let logged_in = argued.as_deref().and_then(|name| name.strip_prefix('-')).map(str::to_owned);
     let paths = [&start.called].into_iter().chain(&start.links).chain([&start.file]);
     let mut names: Vec<String> =
-        paths.flat_map(|path| both(path.as_os_str())).chain(argued).chain(logged_in).collect();
+        paths.flat_map(|path| both(path.as_os_str())).chain(argued.clone()).chain(logged_in).collect();
     names.dedup();
-    let own = CommandForm::new(names, Some(start.identity), None);
+    let own = CommandForm::new(names, Some(start.identity), None).argued(argued.clone());
     let mut forms = Vec::with_capacity(2);
+    // The name itself may be cut.
+    forms.extend((!is_named).then(CommandForm::unknown));
     add_with_inner(own, &start.loaded, start, &mut forms);
     for NamedFile { names, identity } in &start.elf_interpreters {
-        let names = names.iter().flat_map(|name| both(name.as_os_str())).collect();
-        let form = CommandForm::new(names, Some(*identity), None);
-        add_with_inner(form, &NamedFile::default(), start, &mut forms);
+        let names: Vec<String> = names.iter().flat_map(|name| both(name.as_os_str())).collect();
+        // Whether it heeds the name of the file that it interprets is up to it.
+        for argued in [None, argued.clone()] {
+            let form = CommandForm::new(names.clone(), Some(*identity), None).argued(argued);
+            add_with_inner(form, &NamedFile::default(), start, &mut forms);
+        }
     }
     for at in 0..start.interpreters.len() {
         add_interpreter(start, &start.interpreters[..=at], &mut forms);
@@ -159,13 +176,16 @@ fn add_interpreter(start: &ProgramStart, chain: &[Interpreter], forms: &mut Vec<
 fn add_with_inner(form: CommandForm, loaded: &NamedFile, start: &ProgramStart, forms: &mut Vec<CommandForm>) {
     let is_named = |test: fn(&str) -> bool| form.names.iter().any(|name| test(base_name(name)));
     let given = || form.arguments.clone().unwrap_or_else(|| arguments(start));
-    let is_loader = is_named(|name| is_loader(Path::new(name)));
-    let is_multiple = is_named(|name| ["busybox", "toybox", "coreutils"].contains(&name));
     let is_all = start.has_all_arguments;
-    let loaded = is_loader.then(|| loaded_form(&given(), loaded, is_all)).flatten();
-    let applets = if is_multiple { applet_forms(given(), is_all) } else { Vec::new() };
+    let inner = [
+        is_named(|name| is_loader(Path::new(name))).then(|| loaded_form(&given(), loaded, is_all)).flatten(),
+        is_named(|name| name == "coreutils").then(|| coreutils_form(&given())).flatten(),
+    ];
+    let applet = Applet::of(&form.names, form.argued.as_deref(), given, is_all);
+    let applets = applet.iter().flat_map(Applet::programs);
+    forms.extend(applets.map(|program| program.map_or_else(CommandForm::unknown, CommandForm::of_words)));
     // Each has fewer arguments or another name, so this ends.
-    for inner in loaded.into_iter().chain(applets).chain(git_forms(&form, &given)) {
+    for inner in inner.into_iter().flatten().chain(git_forms(&form, &given)) {
         add_with_inner(inner, &NamedFile::default(), start, forms);
     }
     forms.push(form);
@@ -178,11 +198,17 @@ fn loaded_form(given: &[String], loaded: &NamedFile, is_all: bool) -> Option<Com
     let Some((name, own_arguments)) = loaded_arguments(&list).split_first() else {
         return (!is_all).then(CommandForm::unknown);
     };
+    if !is_all && own_arguments.is_empty() {
+        // Its path may be cut.
+        return Some(CommandForm::unknown());
+    }
     let text = |text: &OsString| text.to_string_lossy().into_owned();
     let options = &given[..given.len() - own_arguments.len() - 1];
     let told = options.windows(2).filter(|pair| pair[0] == "--argv0").map(|pair| pair[1].clone());
-    let told =
-        told.chain(options.iter().filter_map(|option| option.strip_prefix("--argv0=").map(str::to_owned)));
+    let told: Vec<String> = told
+        .chain(options.iter().filter_map(|option| option.strip_prefix("--argv0=").map(str::to_owned)))
+        .collect();
+    let argued = told.last().cloned().unwrap_or_else(|| text(name));
     let name = Some(text(name)).filter(|name| name.contains('/'));
     let paths = loaded.names.iter().map(|path| path.to_string_lossy().into_owned());
     // Without a path it is not known what is loaded, and then the name alone says nothing.
@@ -190,25 +216,15 @@ fn loaded_form(given: &[String], loaded: &NamedFile, is_all: bool) -> Option<Com
     let names = if names.is_empty() { names } else { names.into_iter().chain(told).collect() };
     let identity = Some(loaded.identity).filter(|_| !loaded.names.is_empty());
     let arguments = Some(own_arguments.iter().map(text).collect());
-    Some(CommandForm::new(names, identity, arguments))
+    Some(CommandForm::new(names, identity, arguments).argued(Some(argued)))
 }
 
-/// The applet that a program of many names is told to be, and those that run in its process: of a shell's text, and behind wrappers.
-fn applet_forms(given: Vec<String>, is_all: bool) -> Vec<CommandForm> {
+/// The program that `coreutils` is told to be.
+fn coreutils_form(given: &[String]) -> Option<CommandForm> {
     const CHOICE: &str = "--coreutils-prog=";
-    let mut given = given.into_iter().skip_while(|text| text.starts_with('-') && !text.starts_with(CHOICE));
-    let Some(name) = given.next() else { return Vec::new() };
-    let name = name.strip_prefix(CHOICE).unwrap_or(&name).to_owned();
-    let given: Vec<String> = given.collect();
-    let found = started(&[vec![name.clone()], given.clone()].concat());
-    let is_alone = || match &*found.programs {
-        [program] => program.standing != InvocationKind::Wrapper && !is_shell(&name),
-        _ => false,
-    };
-    let is_read = found.is_certain() && (is_all || is_alone());
-    let inner = found.programs.iter().map(CommandForm::of_words);
-    let own = CommandForm::new(vec![name], None, Some(given));
-    [own].into_iter().chain(inner).chain((!is_read).then(CommandForm::unknown)).collect()
+    let at = given.iter().position(|text| !text.starts_with('-') || text.starts_with(CHOICE))?;
+    let name = given[at].strip_prefix(CHOICE).unwrap_or(&given[at]).to_owned();
+    Some(CommandForm::new(vec![name], None, Some(given[at + 1..].to_vec())))
 }
 
 /// `git X …` for each name `git-X …`: git and its copies are that command by this name, and git starts such a program for it.
@@ -272,6 +288,14 @@ fn interpreter_by_env(script: &Path) -> Option<String> {
     let is_env = base(Path::new(words.next()?)) == "env";
     let name = words.next().filter(|name| is_env && !name.starts_with('-') && !name.contains('='))?;
     words.next().is_none().then(|| name.to_owned())
+}
+
+/// The applet that a start runs.
+pub(super) fn applet(start: &ProgramStart) -> Option<Applet> {
+    let paths = [&start.called].into_iter().chain(&start.links).chain([&start.file]);
+    let names: Vec<String> = paths.map(|path| path.to_string_lossy().into_owned()).collect();
+    let argued = start.arguments.first().map(|name| text(name));
+    Applet::of(&names, argued.as_deref(), || arguments(start), start.has_all_arguments)
 }
 
 /// Whether the first argument is the name in the path. Multi-call programs choose their function by that argument.

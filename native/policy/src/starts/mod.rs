@@ -4,6 +4,7 @@
 //! with their actual arguments. So even a text that was read wrongly starts nothing that neither a rule nor a person
 //! allowed.
 
+mod applet;
 mod bounded;
 mod called;
 mod denied;
@@ -15,6 +16,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use applet::Applet;
 pub use denied::DeniedStarts;
 use denied::PreparedRules;
 use parts::is_part;
@@ -301,6 +303,9 @@ impl StartRules {
         if let Some(verdict) = self.by_text(start) {
             return verdict;
         }
+        if called::applet(start).is_some_and(|applet| !self.covers_inner(&applet)) {
+            return self.asked(start, None, Some("it runs other programs in its own process".to_owned()));
+        }
         if let Some(coverage) = self.covering(start) {
             return StartVerdict::Start(coverage);
         }
@@ -328,6 +333,11 @@ impl StartRules {
         // What stands before the program sets variables for it, and may be missing where the program is.
         let is_read = start.has_all_arguments || found.programs.len() > 1;
         is_wrapper && is_read && found.doubts.is_empty()
+    }
+
+    /// Whether rules cover all that an applet runs in its process.
+    fn covers_inner(&self, applet: &Applet) -> bool {
+        applet.inner().is_some_and(|inner| CommandCase::with(&self.policy(), &self.line, inner).is_covered())
     }
 
     /// Judges the text of a shell as a command. If rules allow all of it, the shell starts, and its programs are expected.

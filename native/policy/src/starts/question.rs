@@ -1,7 +1,7 @@
 //! The question about a start that no rule allows: why it is asked, which files it may write, and which rules would allow it.
 
 use super::called;
-use super::shown::{ASKED, cut, is_long, written};
+use super::shown::{ASKED, is_long, written};
 use super::{CommandApproval, StartRules, StartVerdict, is_script};
 use crate::mode::PolicyMode;
 use beamai_bash_reader::{InvocationKind, Word, is_shell, started};
@@ -47,7 +47,15 @@ impl StartRules {
 
     /// The files that a shell's text redirects into, where the question does not show all of the text.
     fn unseen_writes(&self, start: &ProgramStart) -> Option<String> {
-        if !is_shell(&called::base(&start.called)) || !is_long(&written(start)) {
+        if !is_long(&written(start)) {
+            return None;
+        }
+        if called::applet(start).is_some() {
+            return Some(
+                "it may redirect into any file, and run other programs in its own process".to_owned(),
+            );
+        }
+        if !is_shell(&called::base(&start.called)) {
             return None;
         }
         if !start.has_all_arguments {
@@ -65,9 +73,21 @@ impl StartRules {
         if !found.directories.is_empty() || files.iter().any(|file| file.text().is_none()) {
             return Some("it redirects into files that only the run shows".to_owned());
         }
-        let files: Vec<String> = files.into_iter().map(Word::shown).collect();
-        Some(format!("it redirects into {}", cut(files.join(", "), ASKED)))
+        Some(format!("it redirects into {}", listed(&files)))
     }
+}
+
+/// Files as a list, of which the last ones are counted where there are too many.
+fn listed(files: &[&Word]) -> String {
+    let mut list = String::new();
+    for (at, file) in files.iter().enumerate() {
+        let shown = file.shown();
+        if at > 0 && list.len() + shown.len() > ASKED {
+            return format!("{list} and {} other files that are not shown", files.len() - at);
+        }
+        list = if at == 0 { shown } else { format!("{list}, {shown}") };
+    }
+    list
 }
 
 /// The rules that would allow a start: by its name, and its first argument if that looks like a subcommand.

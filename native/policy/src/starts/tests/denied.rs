@@ -108,31 +108,58 @@ fn what_the_loader_loads_may_be_any_program_where_not_all_of_its_arguments_are_k
     }
 }
 
+/// A start of busybox by this path, with this name and these arguments.
+fn busybox(path: &str, words: &[&str]) -> ProgramStart {
+    let arguments = words.iter().map(OsString::from).collect();
+    ProgramStart { arguments, file: "/usr/bin/busybox".into(), ..start(&[path]) }
+}
+
 /// An applet of busybox starts others without `execve`.
 #[test]
 fn what_an_applet_runs_in_its_process_is_judged_by_its_words() {
-    let busybox = |words: &[&str]| start(&[&["/usr/bin/busybox"], words].concat());
-    let is_denied = |words: &[&str]| denies(&["Bash(touch:*)"], &busybox(words));
+    let is_denied = |start: &ProgramStart| denies(&["Bash(touch:*)"], start);
     for words in [
         &["sh", "-c", "touch x"][..],
         &["ash", "-c", "exec touch x"],
         &["ash", "-c", "busybox touch x"],
         &["sh", "-c", "t=touch; $t x"],
+        &["sh", "script"],
+        &["sh"],
         &["find", ".", "-exec", "touch", "x", ";"],
         &["env", "A=1", "timeout", "5", "touch", "x"],
         &["xargs", "touch"],
         &["busybox", "sh", "-c", "touch x"],
     ] {
-        assert!(is_denied(words), "{words:?}");
+        assert!(is_denied(&busybox("/usr/bin/busybox", &[&["busybox"], words].concat())), "{words:?}");
+        assert!(is_denied(&busybox("/w/link", words)), "{words:?}");
+        assert!(is_denied(&busybox("/usr/bin/busybox", words)), "{words:?}");
     }
     for words in
-        [&["sh", "-c", "rm touch"][..], &["sh", "touch.sh"], &["find", ".", "-exec", "rm", "{}", ";"]]
+        [&["sh", "-c", "rm touch"][..], &["find", ".", "-exec", "rm", "{}", ";"], &["rm", "-rf", "touch"]]
     {
-        assert!(!is_denied(words), "{words:?}");
+        assert!(!is_denied(&busybox("/usr/bin/busybox", &[&["busybox"], words].concat())), "{words:?}");
+        assert!(!is_denied(&busybox("/w/link", words)), "{words:?}");
     }
-    let cut = |words: &[&str]| ProgramStart { has_all_arguments: false, ..busybox(words) };
-    assert!(denies(&["Bash(touch:*)"], &cut(&["env", "A=1"])));
-    assert!(!denies(&["Bash(touch:*)"], &cut(&["rm", "x"])));
+    // What the system calls by an applet's name starts programs itself.
+    assert!(!is_denied(&busybox("/usr/bin/sh", &["sh", "-c", "touch x"])));
+}
+
+#[test]
+fn what_is_cut_may_be_anything() {
+    let is_denied =
+        |start: ProgramStart| denies(&["Bash(touch:*)"], &ProgramStart { has_all_arguments: false, ..start });
+    for words in
+        [&["busybox", "env", "A=1"][..], &["busybox", "find", "."], &["busybox"], &["//////////"], &[]]
+    {
+        assert!(is_denied(busybox("/usr/bin/busybox", words)), "{words:?}");
+    }
+    let loader = "/lib64/ld-linux-x86-64.so.2";
+    assert!(is_denied(start(&[loader, "--argv0", "x", "/usr/bin/tou"])));
+    assert!(!is_denied(start(&[loader, "--argv0", "x", "/usr/bin/rm", "x"])));
+    let is_denied = |words: &[&str]| {
+        denies(&["Bash(rm -rf:*)"], &ProgramStart { has_all_arguments: false, ..start(words) })
+    };
+    assert!(is_denied(&["rm", "-r"]) && is_denied(&["rm", "a", "b"]) && !is_denied(&["cp", "a", "b"]));
 }
 
 #[test]

@@ -266,6 +266,33 @@ fn a_wrapper_needs_no_rule_as_long_as_it_is_understood() {
     assert_eq!(case.covers(&cut(&["env", "A=1", "ls", "a", "b"])), Some(StartCoverage::Judged));
 }
 
+/// What an applet runs in its process shows no start of its own.
+#[test]
+fn rules_have_to_cover_what_an_applet_runs_too() {
+    let rules = [
+        "Bash(chrt:*)",
+        "Bash(busybox xargs:*)",
+        "Bash(busybox env:*)",
+        "Bash(busybox sh:*)",
+        "Bash(python3 ok.py)",
+    ];
+    let case = allowed(&rules, "chrt -o 0 x");
+    let asks =
+        |words: &[&str]| case.asks(&by("chrt", StartCoverage::Judged, &[&["busybox"], words].concat()));
+    assert!(!asks(&["env", "A=1", "python3", "ok.py"]));
+    for words in [
+        &["env", "PYTHONPATH=l", "python3", "ok.py"][..],
+        &["xargs", "touch"],
+        &["sh", "-c", "touch x"],
+        &["sh", "-c", "echo > x"],
+        &["sh", "script"],
+    ] {
+        assert!(asks(words), "{words:?}");
+    }
+    let cut = by("chrt", StartCoverage::Judged, &["busybox", "env", "A=1", "python3", "ok.py"]);
+    assert!(case.asks(&ProgramStart { has_all_arguments: false, ..cut }));
+}
+
 #[test]
 fn any_other_program_covers_its_parts() {
     let git = parts_of("git");
@@ -524,6 +551,16 @@ fn a_question_that_does_not_show_all_of_a_text_names_the_files_or_says_that_they
         let why = why(&shell(&format!("{evaluating}; rm y > a")));
         assert_eq!(why, "it may redirect into any file, because it cannot be analysed", "{evaluating}");
     }
+    let many: String = (0..100).map(|at| format!("rm x > {}{at}; ", "y".repeat(200))).collect();
+    assert!(
+        why(&shell(&many)).ends_with("y18 and 81 other files that are not shown"),
+        "{}",
+        why(&shell(&many))
+    );
+    let applet = by("awk", parts_of("awk"), &["busybox", "sh", "-c", &(padding.clone() + "rm x")]);
+    assert!(
+        why(&applet).ends_with("it may redirect into any file, and run other programs in its own process")
+    );
     let unread = ProgramStart { has_all_arguments: false, ..shell("rm x > a") };
     assert_eq!(why(&unread), "it may redirect into any file, because not all of it was read");
 }

@@ -1,0 +1,87 @@
+//! The mounts beneath a directory. What is in one comes and goes without an event of inotify, but the Linux kernel tells whoever polls
+//! `/proc/self/mountinfo` that mounts have changed (`proc_pid_mountinfo(5)`).
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+/// The table of mounts, and what it said of a directory.
+pub(super) struct Mounts {
+    /// `None` where there is none, as without `/proc`.
+    table: Option<File>,
+    directory: PathBuf,
+    /// Its lines about the directory and what is beneath it.
+    lines: Vec<Vec<u8>>,
+}
+
+impl Mounts {
+    pub(super) fn beneath(directory: &Path) -> Self {
+        let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+        let mut mounts =
+            Self { table: File::open("/proc/self/mountinfo").ok(), directory, lines: Vec::new() };
+        mounts.lines = mounts.read();
+        mounts
+    }
+
+    /// Whether they have changed since the last look.
+    pub(super) fn have_changed(&mut self) -> bool {
+        if !self.table.as_ref().is_some_and(is_changed) {
+            return false;
+        }
+        let lines = self.read();
+        let are_others = lines != self.lines;
+        self.lines = lines;
+        are_others
+    }
+
+    fn read(&mut self) -> Vec<Vec<u8>> {
+        let mut text = Vec::new();
+        let mut read = |table: &mut File| table.rewind().and_then(|()| table.read_to_end(&mut text));
+        // A table that cannot be read is like one without lines.
+        _ = self.table.as_mut().map(&mut read);
+        let lines = text.split(|byte| *byte == b'\n');
+        let is_beneath = |line: &&[u8]| point(line).is_some_and(|point| point.starts_with(&self.directory));
+        lines.filter(is_beneath).map(<[u8]>::to_vec).collect()
+    }
+}
+
+/// Whether the Linux kernel says that the table has changed since it was asked last, or opened.
+fn is_changed(table: &File) -> bool {
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut polled = [PollFd::new(table, PollFlags::PRI)];
+    // If it cannot tell, it is looked at.
+    poll(&mut polled, Some(&now)).is_err() || polled[0].revents().intersects(PollFlags::PRI | PollFlags::ERR)
+}
+
+/// Where a line says that something is mounted. Blanks and backslashes are octal numbers in it.
+fn point(line: &[u8]) -> Option<PathBuf> {
+    let field = line.split(|byte| *byte == b' ').nth(4)?;
+    let mut path = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let Some((first, more)) = rest.split_first() {
+        let octal =
+            more.get(..3).filter(|_| *first == b'\\').and_then(|digits| std::str::from_utf8(digits).ok());
+        let (byte, taken) = match octal.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+            Some(byte) => (byte, 4),
+            None => (*first, 1),
+        };
+        path.push(byte);
+        rest = &rest[taken..];
+    }
+    Some(OsString::from_vec(path).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mount_points_are_read_as_the_kernel_writes_them() {
+        let line = br"36 35 98:0 /mnt1 /srv/a\040b\134c rw,noatime master:1 - ext3 /dev/root rw";
+        assert_eq!(point(line), Some(PathBuf::from(r"/srv/a b\c")));
+        assert_eq!(point(b"36 35"), None);
+    }
+}
