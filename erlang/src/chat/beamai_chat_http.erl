@@ -45,15 +45,27 @@ tools(#{wire := Wire} = Options, Kernel) ->
     {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
 complete(#{wire := Wire} = Options, Request) ->
     case beamai_json:encode(body(Wire, Options, Request)) of
-        {ok, Body} -> beamai_chat_retry:run(Options, Request, fun() -> attempt(Wire, Options, Request, Body) end);
+        {ok, Body} -> attempts(Wire, Options, Request, Body);
         {error, Why} -> fault(invalid_request, ["the conversation cannot be sent: ", Why])
     end.
 
+%% The server may repeat the key of an earlier attempt, so what each has sent is kept, within a fun, which nothing prints.
+attempts(Wire, Options, Request, Body) ->
+    Sent = {?MODULE, make_ref()},
+    _ = put(Sent, fun() -> [] end),
+    try
+        beamai_chat_retry:run(Options, Request, fun() -> attempt(Wire, Options, Request, Body, Sent) end)
+    after
+        erase(Sent)
+    end.
+
 %% A key may expire while the server is busy, so each attempt asks for it.
-attempt(Wire, Options, Request, Body) ->
+attempt(Wire, Options, Request, Body, Sent) ->
     case {key(Options), beamai_chat_options:headers(Options)} of
         {{ok, Key}, {ok, Headers}} ->
-            Secrets = fun() -> secrets(Key, Headers) end,
+            Before = get(Sent),
+            Secrets = fun() -> secrets(Key, Headers) ++ Before() end,
+            _ = put(Sent, Secrets),
             hidden(try_it(Wire, http(Wire, Options, Key, Headers, Body), Request, Secrets), Secrets);
         {error, _} ->
             fault(authentication, "the function in api_key gave no key: printable text without spaces or line breaks");

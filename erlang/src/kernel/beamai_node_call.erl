@@ -107,6 +107,11 @@ timeout(#plan{timeout = Timeout}, _Args) -> Timeout.
 deadline(infinity) -> infinity;
 deadline(Ms) -> erlang:monotonic_time(millisecond) + Ms + ?GRACE_MS.
 
+%% What has not begun gets no time beyond its own.
+patience(#call{has_begun = true, deadline = Deadline}) -> left(Deadline);
+patience(#call{deadline = infinity}) -> infinity;
+patience(#call{deadline = Deadline}) -> left(Deadline - ?GRACE_MS).
+
 left(infinity) -> infinity;
 left(Deadline) -> max(0, Deadline - erlang:monotonic_time(millisecond)).
 
@@ -131,14 +136,14 @@ wait(#call{tag = Tag, monitor = Monitor, run = Run} = Call) ->
         {Run, cancelled} when Run =/= none ->
             beamai_runs:keep(Run),
             stop(beamai_error:cancelled(name(Call)), Call)
-    after left(Call#call.deadline) ->
+    after patience(Call) ->
         late(Call)
     end.
 
 name(#call{plan = #plan{name = Name}}) -> Name.
 
 begins(From, Call) ->
-    case {why_over(Call), left(Call#call.deadline)} of
+    case {why_over(Call), patience(Call)} of
         {none, 0} ->
             late(Call);
         {none, _} ->

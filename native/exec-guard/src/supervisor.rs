@@ -8,7 +8,7 @@ use super::memory::ArgumentList;
 use super::program_cache::ProgramCache;
 use super::resolver::{Caller, ProgramResolver, ResolvedProgram, SandboxRoot};
 use super::slice;
-use super::target::StartTarget;
+use super::target::{self, StartTarget};
 use super::task::{self, ProcessInfo};
 use super::waiting_start::{AskedStart, WaitingStart};
 use super::writable::{UnwritableDirs, WriteProtection};
@@ -258,6 +258,10 @@ impl Supervisor {
                     directory: None,
                     coverage: vouched.coverage,
                 };
+                // Where `/proc/self` leads, the path of what it loads is known once the shell starts it.
+                if target::loads(&program) {
+                    return Ok(StartResponse::Fail(Errno::ACCESS));
+                }
                 let words = ArgumentList { list: arguments.clone(), is_all: true };
                 let target = StartTarget::with(program, path.clone().into(), words, &resolver);
                 match vouched.judge.decide(&start(target, starter)) {

@@ -41,8 +41,7 @@ impl StartTarget {
         words: ArgumentList,
         resolver: &ProgramResolver<'_>,
     ) -> Self {
-        let is_loaded = is_loader(&program.called) || is_loader(&program.file);
-        let loaded = if is_loaded { loaded(&words.list, resolver) } else { NamedFile::default() };
+        let loaded = if loads(&program) { loaded(&words.list, resolver) } else { NamedFile::default() };
         for at in 0..program.interpreters.len() {
             let (chain, _) = program.interpreters.split_at(at + 1);
             if chain[at].program.names.iter().any(|name| is_loader(name)) {
@@ -52,6 +51,11 @@ impl StartTarget {
         }
         Self { program, words, given, loaded }
     }
+}
+
+/// Whether a program is the dynamic loader.
+pub(super) fn loads(program: &ResolvedProgram) -> bool {
+    is_loader(&program.called) || is_loader(&program.file)
 }
 
 /// The program that the loader loads when it gets these arguments.

@@ -42,6 +42,9 @@ const PAUSE: Duration = Duration::from_millis(1);
 pub struct ProtectedPaths {
     /// The directory.
     pub root: String,
+    /// A number that differs from one of before if other file systems may be mounted in the directory: the mounts of a reaper show those
+    /// that were there when it was made.
+    pub mounts: u64,
     /// Directories of git repositories, or files in their place: `.git`, and the directories of submodules and linked
     /// work trees inside.
     pub repositories: Vec<String>,

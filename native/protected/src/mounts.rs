@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{Read, Seek};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The table of mounts, and what it said of a directory.
 pub(super) struct Mounts {
@@ -15,26 +16,43 @@ pub(super) struct Mounts {
     directory: PathBuf,
     /// Its lines about the directory and what is beneath it.
     lines: Vec<Vec<u8>>,
+    /// The number of the last change; see [`Self::state`].
+    change: u64,
 }
+
+/// Counts the changes that were seen.
+static CHANGES: AtomicU64 = AtomicU64::new(0);
 
 impl Mounts {
     pub(super) fn beneath(directory: &Path) -> Self {
         let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
-        let mut mounts =
-            Self { table: File::open("/proc/self/mountinfo").ok(), directory, lines: Vec::new() };
+        let table = File::open("/proc/self/mountinfo").ok();
+        let mut mounts = Self { table, directory, lines: Vec::new(), change: 0 };
         mounts.lines = mounts.read();
+        // Another index may have seen changes.
+        if !mounts.lines.is_empty() {
+            mounts.change = CHANGES.load(Ordering::Relaxed);
+        }
         mounts
     }
 
-    /// Whether they have changed since the last look.
-    pub(super) fn have_changed(&mut self) -> bool {
+    /// Whether they may have changed since the last look. Another mount may have the same line as one before.
+    pub(super) fn may_have_changed(&mut self) -> bool {
         if !self.table.as_ref().is_some_and(is_changed) {
             return false;
         }
         let lines = self.read();
-        let are_others = lines != self.lines;
+        let have_changed = !(lines.is_empty() && self.lines.is_empty());
+        if have_changed {
+            self.change = CHANGES.fetch_add(1, Ordering::Relaxed) + 1;
+        }
         self.lines = lines;
-        are_others
+        have_changed
+    }
+
+    /// A number that differs between two looks if other mounts may be beneath the directory.
+    pub(super) fn state(&self) -> u64 {
+        self.change
     }
 
     fn read(&mut self) -> Vec<Vec<u8>> {

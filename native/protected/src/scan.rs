@@ -145,6 +145,10 @@ impl DirectoryStamp {
         (self.device, self.inode) == (other.device, other.inode)
     }
 
+    pub(super) fn is_on_device_of(&self, other: &Self) -> bool {
+        self.device == other.device
+    }
+
     /// Whether the directory may change again without a new timestamp, given their granularity.
     pub(super) fn may_change_unseen(&self) -> bool {
         let changed =

@@ -430,6 +430,20 @@ fn mounts_are_noticed() {
     assert_eq!(hidden(), ["m/d/over.pem", "m/later.pem", "n o/d/over.pem", "n o/later.pem"]);
     run("umount -l m; umount 'n o'");
     assert_eq!(hidden(), ["m/under.pem"]);
+    // The line of another mount may be the same as that of the one before.
+    run("mkdir now old new; touch new/k.pem; mount --bind now m");
+    let before = found(&dir, &["Read(**/*.pem)"]);
+    assert_eq!(before.hidden, ["new/k.pem"]);
+    run("umount m; mv now old; mv new now; mount --bind now m");
+    let after = found(&dir, &["Read(**/*.pem)"]);
+    assert_eq!(after.hidden, ["m/k.pem", "now/k.pem"]);
+    assert_ne!(before.mounts, after.mounts, "a reaper of before shows the mounts of before");
+    run("umount m; rm -r now old");
     run("mount -t tmpfs tmpfs /mnt; touch m/new.pem");
+    assert_eq!(hidden(), ["m/new.pem", "m/under.pem"]);
+    // The directory itself is covered, and what covered `m` is not in the mount above it.
+    run("mount -t tmpfs tmpfs m; touch m/covered.pem");
+    assert_eq!(hidden(), ["m/covered.pem"]);
+    run("mount --bind . .");
     assert_eq!(hidden(), ["m/new.pem", "m/under.pem"]);
 }

@@ -6,7 +6,7 @@ use super::targets::{DirectoryRole, EntryMeaning, ScanTargets, is_mark};
 use super::watch::{DirectoryEvent, EventOverflow, InotifyWatch};
 use super::{ScanBounds, texts};
 use crate::ProtectedPaths;
-use beamai_base::{Result, ToolError, identity_at, is_local};
+use beamai_base::{Result, ToolError, identity_at, is_local, mount_at, mount_of};
 use beamai_workspace::encode_path;
 use rustix::fs::FileType;
 use rustix::io::Errno;
@@ -31,6 +31,8 @@ pub(super) struct DirectoryIndex {
     stamp: DirectoryStamp,
     bounds: ScanBounds,
     watch: Option<InotifyWatch>,
+    /// The mount that its path led to.
+    mount: Option<u64>,
     mounts: Mounts,
     directories: BTreeMap<PathBuf, IndexedDirectory>,
     /// Directories by inotify watch.
@@ -138,11 +140,13 @@ impl DirectoryIndex {
         // On other file systems, names change without the local kernel noticing.
         let is_watched = super::WATCHES.load(Ordering::Relaxed) && is_local(&root);
         let watch = if is_watched { InotifyWatch::new().ok() } else { None };
+        let mount = mount_of(&root);
         let mut tree = Self {
             root,
             stamp,
             bounds,
             watch,
+            mount,
             mounts: Mounts::beneath(path),
             directories: BTreeMap::new(),
             watched: HashMap::new(),
@@ -171,7 +175,8 @@ impl DirectoryIndex {
 
     /// Whether the directory at a path is still the one that was scanned.
     pub(super) fn is_of(&self, path: &Path) -> bool {
-        scan::stamp_of(path).is_ok_and(|now| now.is_same_directory(&self.stamp))
+        let is_same = scan::stamp_of(path).is_ok_and(|now| now.is_same_directory(&self.stamp));
+        is_same && mount_at(path) == self.mount
     }
 
     pub(super) fn found(&self, targets: &ScanTargets<'_>) -> ProtectedPaths {
@@ -179,6 +184,7 @@ impl DirectoryIndex {
         ProtectedPaths {
             identities: all.map(|path| identity_at(&targets.root().join(path))).collect(),
             root: encode_path(targets.root()),
+            mounts: self.mounts.state(),
             repositories: texts(&self.repositories),
             hidden: texts(&self.hidden),
             read_only: texts(&self.read_only),
@@ -199,7 +205,7 @@ impl DirectoryIndex {
     /// # Errors
     /// Those of the scan's check, after which the index must be discarded.
     pub(super) fn is_current(&mut self, scan: &Scan<'_>) -> Result<bool> {
-        if self.mounts.have_changed() {
+        if self.mounts.may_have_changed() {
             self.rebuild(scan)?;
             return Ok(false);
         }
@@ -563,7 +569,10 @@ impl DirectoryIndex {
         role: DirectoryRole,
     ) -> Result<Vec<(std::ffi::OsString, FileType)>, Errno> {
         let directory = scan::enter(&self.root, path)?;
-        let watch = self.watch.as_ref().and_then(|inotify| inotify.add(&directory).ok());
+        // Another file system may be mounted here.
+        let is_watched = scan::stamp(&directory)?.is_on_device_of(&self.stamp) || is_local(&directory);
+        let watch = self.watch.as_ref().filter(|_| is_watched);
+        let watch = watch.and_then(|inotify| inotify.add(&directory).ok());
         // A directory mounted in two places has one watch, which belongs to the first.
         let watch = watch.filter(|watch| !self.watched.contains_key(watch));
         match watch {

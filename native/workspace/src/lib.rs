@@ -30,7 +30,9 @@ pub use path::{decode as decode_path, encode as encode_path, escaped_byte};
 pub use tree::{ParentDir, Tree, open_entry};
 pub use write::{Expected, Replacement};
 
-use beamai_base::{Entry, HostHint, PathWay, Reason, Result, ToolError, excerpt, is_local};
+use beamai_base::{
+    Entry, HostHint, PathWay, Reason, Result, ToolError, excerpt, is_local, mount_at, mount_of,
+};
 use guard::GuardSlot;
 use resolve::BaseDir;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
@@ -72,6 +74,8 @@ struct PinnedRoot {
     dir: OwnedFd,
     device: u64,
     inode: u64,
+    /// The mount that the path led to.
+    mount: Option<u64>,
     /// Whether files are on a local file system.
     is_local: bool,
 }
@@ -91,6 +95,7 @@ impl PinnedRoot {
             alias: path.to_owned(),
             device: stat.st_dev as u64,
             inode: stat.st_ino as u64,
+            mount: mount_of(&dir),
             is_local: is_local(&dir),
             dir,
         })
@@ -193,7 +198,7 @@ impl Workspace {
         self.guard.set(guard);
     }
 
-    /// Fails if the workspace was moved, removed or recreated since it was pinned.
+    /// Fails if the workspace was moved, removed, recreated or covered by a mount since it was pinned.
     ///
     /// # Errors
     /// `workspace_gone`.
@@ -202,7 +207,10 @@ impl Workspace {
         let now = rustix::fs::stat(&self.root.path);
         #[allow(clippy::useless_conversion, clippy::unnecessary_cast)]
         match now.map(|now| (now.st_dev as u64, now.st_ino as u64)) {
-            Ok(now) if now == (self.root.device, self.root.inode) => Ok(()),
+            Ok(now) if now == (self.root.device, self.root.inode) => match mount_at(&self.root.path) {
+                mount if mount == self.root.mount => Ok(()),
+                _ => Err(gone(&shown(), "something has been mounted over it")),
+            },
             Ok(_) => Err(gone(&shown(), "another directory is in its place")),
             Err(Errno::NOENT | Errno::NOTDIR) => Err(gone(&shown(), "it no longer exists")),
             Err(error) => Err(ToolError::io("find the workspace", shown(), error)),

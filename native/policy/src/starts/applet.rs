@@ -1,8 +1,17 @@
-//! Applets of busybox and toybox. Their shell, `find` and `xargs` run other applets in their own process, where no `execve` shows them. So
-//! all of their words are judged as they start.
+//! Applets of busybox and toybox. Many of them, such as the shell, `find` and `env`, run others in their own process, where no `execve`
+//! shows them. So only those of a short list are what their words say; every other one may be any program.
 
 use super::called::whole;
-use beamai_bash_reader::{Analysis, Invocation, is_shell, started, system_name};
+use super::table::has;
+use beamai_bash_reader::{Analysis, started, system_name};
+
+/// Applets that start no other program, whatever their arguments are.
+const PLAIN: &str = "[ arch basename base32 base64 cal cat chgrp chmod chown cksum clear cmp comm cp crc32 cut date dd df diff dirname \
+                     dos2unix du echo egrep expand expr factor false fgrep file fold free getconf grep groups gunzip gzip head hexdump \
+                     hostid hostname id kill killall link ln logname ls md5sum mkdir mkfifo mktemp mv nl nproc od paste pgrep pidof \
+                     pkill printenv printf ps pwd readlink realpath rev rm rmdir sed seq sha1sum sha256sum sha512sum shred sleep sort \
+                     split stat strings stty sum sync tac tail tee test touch tr true truncate tsort tty uname unexpand uniq unix2dos \
+                     unlink unzip uptime usleep uudecode uuencode wc which who whoami xxd xzcat yes zcat bunzip2 bzcat bzip2";
 
 /// The applet that a program of many names runs.
 pub(super) struct Applet {
@@ -24,46 +33,29 @@ impl Applet {
             return None;
         }
         let given = given();
-        let known = whole(&given, is_all).iter();
-        let name = argued.map(|name| base(name).trim_start_matches('-')).filter(|name| !is_multiple(name));
-        let words = match name {
+        let known = whole(&given, is_all).to_vec();
+        let words = match argued.map(base).filter(|name| !is_multiple(name)) {
             Some(name) if names.first().and_then(|path| system_name(path)) == Some(name) => return None,
-            Some(name) => [name.to_owned()].into_iter().chain(known.cloned()).collect(),
-            None => known.skip_while(|text| text.starts_with('-')).cloned().collect(),
+            Some(name) => [vec![name.to_owned()], known].concat(),
+            None => known,
         };
         Some(Self { words, is_all })
     }
 
-    /// The programs that it is and runs; `None` is one that may be any.
-    pub(super) fn programs(&self) -> Vec<Option<Invocation>> {
-        let found = started(&self.words);
-        let unknown = (!self.is_known(&found)).then_some(None);
-        found.programs.into_iter().map(Some).chain(unknown).collect()
+    /// The words of the program that it is; `None` if that may be any.
+    pub(super) fn plain(&self) -> Option<&[String]> {
+        self.words.first().filter(|name| has(PLAIN, name)).map(|_| &*self.words)
     }
 
-    /// What it runs beside itself, if that is all known.
-    pub(super) fn inner(&self) -> Option<Analysis> {
-        let mut found = started(&self.words);
-        let is_own = |program: &Invocation| {
-            program.words.len() == self.words.len() && program.name().as_ref() == self.words.first()
-        };
-        if !self.is_known(&found) || !found.opens_nothing() {
-            return None;
-        }
-        let own = found.programs.iter().position(is_own)?;
-        found.programs.remove(own);
-        Some(found)
-    }
-
-    /// Whether its words show all that it runs. Those of a shell with a script do not.
-    fn is_known(&self, found: &Analysis) -> bool {
-        let runs_script = found.programs.len() < 2 && self.words.first().is_some_and(|name| is_shell(name));
-        self.is_all && found.is_certain() && !runs_script
+    /// What it is as a command; `None` if it may be any, or not all of its words are known.
+    pub(super) fn read(&self) -> Option<Analysis> {
+        self.plain().filter(|_| self.is_all).map(started)
     }
 }
 
+/// Both go by the beginning of the name.
 fn is_multiple(name: &str) -> bool {
-    ["busybox", "toybox"].contains(&base(name))
+    ["busybox", "toybox"].iter().any(|multiple| base(name).starts_with(multiple))
 }
 
 fn base(name: &str) -> &str {

@@ -5,7 +5,7 @@ use super::program_rule::ProgramRule;
 use super::table;
 use crate::arguments::Arguments;
 use crate::bytes::text;
-use beamai_bash_reader::{Analysis, Invocation, Word, started, started_as_shown, system_name};
+use beamai_bash_reader::{Analysis, Word, started, started_as_shown, system_name};
 use beamai_isolation::{
     FileIdentity, Interpreter, NamedFile, ProgramStart, Starter, interpreter_arguments, is_loader,
     loaded_arguments,
@@ -111,10 +111,9 @@ impl CommandForm {
         Self { compared: OnceCell::from(Arguments::of(&[Word::unknown()])), ..form }
     }
 
-    /// A program that another one runs in its own process.
-    fn of_words(program: Invocation) -> Self {
-        let form = Self::new(program.name().into_iter().collect(), None, Some(program.known_arguments()));
-        Self { compared: OnceCell::from(Arguments::of(program.words.get(1..).unwrap_or_default())), ..form }
+    /// A program that another one is by its arguments.
+    fn of_words(words: &[String]) -> Self {
+        Self::new(words[..1].to_vec(), None, Some(words[1..].to_vec()))
     }
 }
 
@@ -182,8 +181,8 @@ fn add_with_inner(form: CommandForm, loaded: &NamedFile, start: &ProgramStart, f
         is_named(|name| name == "coreutils").then(|| coreutils_form(&given())).flatten(),
     ];
     let applet = Applet::of(&form.names, form.argued.as_deref(), given, is_all);
-    let applets = applet.iter().flat_map(Applet::programs);
-    forms.extend(applets.map(|program| program.map_or_else(CommandForm::unknown, CommandForm::of_words)));
+    forms
+        .extend(applet.map(|applet| applet.plain().map_or_else(CommandForm::unknown, CommandForm::of_words)));
     // Each has fewer arguments or another name, so this ends.
     for inner in inner.into_iter().flatten().chain(git_forms(&form, &given)) {
         add_with_inner(inner, &NamedFile::default(), start, forms);
@@ -191,15 +190,14 @@ fn add_with_inner(form: CommandForm, loaded: &NamedFile, start: &ProgramStart, f
     forms.push(form);
 }
 
-/// What the loader loads, also under the name that it is told to give it. A name without a slash is looked for in directories
-/// that are not known here, and so does one that is not among the arguments that are known.
+/// What the loader loads, also under the name that it is told to give it. It may be any program where that was not found: the loader looks
+/// for a name without a slash elsewhere, and its path may be cut or lead through another process.
 fn loaded_form(given: &[String], loaded: &NamedFile, is_all: bool) -> Option<CommandForm> {
     let list: Vec<OsString> = [OsString::new()].into_iter().chain(given.iter().map(OsString::from)).collect();
     let Some((name, own_arguments)) = loaded_arguments(&list).split_first() else {
         return (!is_all).then(CommandForm::unknown);
     };
     if !is_all && own_arguments.is_empty() {
-        // Its path may be cut.
         return Some(CommandForm::unknown());
     }
     let text = |text: &OsString| text.to_string_lossy().into_owned();
@@ -209,11 +207,11 @@ fn loaded_form(given: &[String], loaded: &NamedFile, is_all: bool) -> Option<Com
         .chain(options.iter().filter_map(|option| option.strip_prefix("--argv0=").map(str::to_owned)))
         .collect();
     let argued = told.last().cloned().unwrap_or_else(|| text(name));
-    let name = Some(text(name)).filter(|name| name.contains('/'));
     let paths = loaded.names.iter().map(|path| path.to_string_lossy().into_owned());
-    // Without a path it is not known what is loaded, and then the name alone says nothing.
-    let names: Vec<String> = name.into_iter().chain(paths).collect();
-    let names = if names.is_empty() { names } else { names.into_iter().chain(told).collect() };
+    let names = match loaded.names.is_empty() {
+        true => Vec::new(),
+        false => [text(name)].into_iter().chain(paths).chain(told).collect(),
+    };
     let identity = Some(loaded.identity).filter(|_| !loaded.names.is_empty());
     let arguments = Some(own_arguments.iter().map(text).collect());
     Some(CommandForm::new(names, identity, arguments).argued(Some(argued)))

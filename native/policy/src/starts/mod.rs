@@ -303,8 +303,12 @@ impl StartRules {
         if let Some(verdict) = self.by_text(start) {
             return verdict;
         }
-        if called::applet(start).is_some_and(|applet| !self.covers_inner(&applet)) {
-            return self.asked(start, None, Some("it runs other programs in its own process".to_owned()));
+        if called::applet(start).is_some_and(|applet| !self.covers_applet(&applet)) {
+            return self.asked(
+                start,
+                None,
+                Some("it may be another program, which shows no start of its own".to_owned()),
+            );
         }
         if let Some(coverage) = self.covering(start) {
             return StartVerdict::Start(coverage);
@@ -335,9 +339,9 @@ impl StartRules {
         is_wrapper && is_read && found.doubts.is_empty()
     }
 
-    /// Whether rules cover all that an applet runs in its process.
-    fn covers_inner(&self, applet: &Applet) -> bool {
-        applet.inner().is_some_and(|inner| CommandCase::with(&self.policy(), &self.line, inner).is_covered())
+    /// Whether rules cover what an applet does in its process.
+    fn covers_applet(&self, applet: &Applet) -> bool {
+        applet.read().is_some_and(|found| CommandCase::with(&self.policy(), &self.line, found).is_covered())
     }
 
     /// Judges the text of a shell as a command. If rules allow all of it, the shell starts, and its programs are expected.

@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// Whether a start is a part of its starter.
 pub(super) fn is_part(at: u16, start: &ProgramStart) -> bool {
-    if start.is_writable || !called::is_called_by_its_name(start) {
+    if start.is_writable || !called::is_called_by_its_name(start) || called::applet(start).is_some() {
         return false;
     }
     let parts = table::parts(at);

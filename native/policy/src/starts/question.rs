@@ -51,9 +51,7 @@ impl StartRules {
             return None;
         }
         if called::applet(start).is_some() {
-            return Some(
-                "it may redirect into any file, and run other programs in its own process".to_owned(),
-            );
+            return Some("it may redirect into any file, and be another program".to_owned());
         }
         if !is_shell(&called::base(&start.called)) {
             return None;

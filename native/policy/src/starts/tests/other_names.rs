@@ -48,10 +48,10 @@ fn versions_of_other_files_and_of_programs_that_go_by_their_name_stay_apart() {
     std::fs::write(dir.path().join("pip"), "another").unwrap();
     let start_of = |path: PathBuf| start(&[path.to_str().unwrap(), "x"]);
     assert!(!denies(&["Bash(pip:*)"], &start_of(dir.path().join("pip3.11"))));
-    let dir = versioned("busybox", &["tool", "tool-2"]);
-    let called = ProgramStart { file: dir.path().join("busybox"), ..start_of(dir.path().join("tool-2")) };
+    let dir = versioned("bun", &["tool", "tool-2"]);
+    let called = ProgramStart { file: dir.path().join("bun"), ..start_of(dir.path().join("tool-2")) };
     assert!(!denies(&["Bash(tool:*)"], &called));
-    assert!(denies(&["Bash(tool-2:*)"], &called) && denies(&["Bash(busybox:*)"], &called));
+    assert!(denies(&["Bash(tool-2:*)"], &called) && denies(&["Bash(bun:*)"], &called));
 }
 
 /// Whether a rule denies a start of the workspace's `bin/tool` or `deploy.sh` by these names; the last one is the file's.
