@@ -1,7 +1,7 @@
-%% @doc The shapes of the entries of an agent's log, which somebody else may have written or changed.
+%% @doc Checks the shapes of the entries of an agent's log, which somebody else may have written or changed.
 %%
-%% An entry of an unknown type is one of a newer version. Texts may be any binaries here: models and tools may give others than
-%% UTF-8, and a log must be readable with whatever a run has stored.
+%% An entry of an unknown type was written by a newer version. Texts may be any binaries: models and tools can return text that is
+%% not UTF-8, and what a run has stored must stay readable.
 %% @hidden
 -module(beamai_agent_entry).
 
@@ -22,7 +22,7 @@ is_entry(#{type := message} = Entry) ->
     is(message, Entry, fun is_said/1) andalso may(usage, Entry, fun is_usage/1) andalso may(is_input, Entry, fun is_boolean/1);
 is_entry(#{type := begun} = Entry) ->
     is(calls, Entry, all(fun is_anything/1));
-%% A handler may ask about a call of its own, which the host gave any id.
+%% A handler can ask for approval of a call that it makes itself. The host chose the id of such a call, which may be any term.
 is_entry(#{type := waiting} = Entry) ->
     is(call, Entry, fun is_anything/1) andalso is(tool, Entry, fun is_anything/1);
 is_entry(#{type := decided} = Entry) ->

@@ -23,7 +23,7 @@
 -callback open(Id :: binary(), Options :: map()) -> {ok, Handle :: term()} | {error, Reason :: term()}.
 -callback append(entry(), Handle :: term()) -> {ok, Handle :: term()} | {error, Reason :: term()}.
 -callback close(Handle :: term()) -> ok.
-%% The entries in order, each the term that was appended; empty if there is no log.
+%% All entries in the order in which they were appended, each equal to the term that was appended. An empty list if there is no log.
 -callback read(Id :: binary(), Options :: map()) -> {ok, [entry()]} | {error, Reason :: term()}.
 -callback delete(Id :: binary(), Options :: map()) -> ok | {error, Reason :: term()}.
 %% The same term for all options under which the same logs are found; by default the options themselves.

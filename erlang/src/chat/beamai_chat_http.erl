@@ -49,7 +49,8 @@ complete(#{wire := Wire} = Options, Request) ->
         {error, Why} -> fault(invalid_request, ["the conversation cannot be sent: ", Why])
     end.
 
-%% The server may repeat the key of an earlier attempt, so what each has sent is kept, within a fun, which nothing prints.
+%% The server may repeat the key of an earlier attempt, so the keys of all attempts are hidden. They are kept in a fun, because crash reports
+%% print the process dictionary, but not what is in a fun.
 attempts(Wire, Options, Request, Body) ->
     Sent = {?MODULE, make_ref()},
     _ = put(Sent, fun() -> [] end),

@@ -258,7 +258,7 @@ impl Supervisor {
                     directory: None,
                     coverage: vouched.coverage,
                 };
-                // Where `/proc/self` leads, the path of what it loads is known once the shell starts it.
+                // The loader may be given a path through `/proc/self`. Where that leads is only known once the shell starts it.
                 if target::loads(&program) {
                     return Ok(StartResponse::Fail(Errno::ACCESS));
                 }

@@ -61,7 +61,8 @@ pub(super) struct NamedFiles<'a> {
 
 type FoundFiles = Option<Rc<[PathBuf]>>;
 
-/// What was looked up for a command, and how many more look-ups are allowed. The number of words times that of rules has no other bound.
+/// What was looked up for a command, and how many more look-ups are allowed. Each word may be compared with each rule, and nothing else
+/// limits how many comparisons that is.
 pub(super) struct SeenFiles {
     since: Instant,
     entries: Cell<usize>,

@@ -42,8 +42,8 @@ const PAUSE: Duration = Duration::from_millis(1);
 pub struct ProtectedPaths {
     /// The directory.
     pub root: String,
-    /// A number that differs from one of before if other file systems may be mounted in the directory: the mounts of a reaper show those
-    /// that were there when it was made.
+    /// A number that changes when something may have been mounted or unmounted in the directory. A reaper sees only the mounts that were
+    /// there when it started, so a new number means a new reaper.
     pub mounts: u64,
     /// Directories of git repositories, or files in their place: `.git`, and the directories of submodules and linked
     /// work trees inside.

@@ -1,5 +1,5 @@
-//! The mounts beneath a directory. What is in one comes and goes without an event of inotify, but the Linux kernel tells whoever polls
-//! `/proc/self/mountinfo` that mounts have changed (`proc_pid_mountinfo(5)`).
+//! Notices changes of the mounts beneath a directory. Inotify does not report them. The Linux kernel does so to a process that polls
+//! `/proc/self/mountinfo` (`proc_pid_mountinfo(5)`).
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::ffi::OsString;
@@ -9,60 +9,50 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The table of mounts, and what it said of a directory.
-pub(super) struct Mounts {
-    /// `None` where there is none, as without `/proc`.
-    table: Option<File>,
-    directory: PathBuf,
-    /// Its lines about the directory and what is beneath it.
-    lines: Vec<Vec<u8>>,
-    /// The number of the last change; see [`Self::state`].
-    change: u64,
-}
-
 /// Counts the changes that were seen.
 static CHANGES: AtomicU64 = AtomicU64::new(0);
+
+/// The mounts beneath a directory, the one that it is itself included.
+pub(super) struct Mounts {
+    /// `None` without `/proc`.
+    table: Option<File>,
+    directory: PathBuf,
+    is_any: bool,
+    /// A number that differs from an earlier one if other mounts may be there now.
+    pub(super) change: u64,
+}
 
 impl Mounts {
     pub(super) fn beneath(directory: &Path) -> Self {
         let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
         let table = File::open("/proc/self/mountinfo").ok();
-        let mut mounts = Self { table, directory, lines: Vec::new(), change: 0 };
-        mounts.lines = mounts.read();
-        // Another index may have seen changes.
-        if !mounts.lines.is_empty() {
-            mounts.change = CHANGES.load(Ordering::Relaxed);
-        }
+        let mut mounts = Self { table, directory, is_any: false, change: CHANGES.load(Ordering::Relaxed) };
+        mounts.is_any = mounts.look();
         mounts
     }
 
-    /// Whether they may have changed since the last look. Another mount may have the same line as one before.
+    /// Whether they may have changed since the last look. What is mounted in place of another may have the same line in the table, so lines
+    /// are not compared.
     pub(super) fn may_have_changed(&mut self) -> bool {
         if !self.table.as_ref().is_some_and(is_changed) {
             return false;
         }
-        let lines = self.read();
-        let have_changed = !(lines.is_empty() && self.lines.is_empty());
-        if have_changed {
+        let was_any = self.is_any;
+        self.is_any = self.look();
+        let may_have = was_any || self.is_any;
+        if may_have {
             self.change = CHANGES.fetch_add(1, Ordering::Relaxed) + 1;
         }
-        self.lines = lines;
-        have_changed
+        may_have
     }
 
-    /// A number that differs between two looks if other mounts may be beneath the directory.
-    pub(super) fn state(&self) -> u64 {
-        self.change
-    }
-
-    fn read(&mut self) -> Vec<Vec<u8>> {
+    /// Whether there is any mount.
+    fn look(&mut self) -> bool {
         let mut text = Vec::new();
         let mut read = |table: &mut File| table.rewind().and_then(|()| table.read_to_end(&mut text));
-        // A table that cannot be read is like one without lines.
+        // A table that cannot be read is like an empty one.
         _ = self.table.as_mut().map(&mut read);
-        let lines = text.split(|byte| *byte == b'\n');
-        let is_beneath = |line: &&[u8]| point(line).is_some_and(|point| point.starts_with(&self.directory));
-        lines.filter(is_beneath).map(<[u8]>::to_vec).collect()
+        text.split(|byte| *byte == b'\n').filter_map(point).any(|point| point.starts_with(&self.directory))
     }
 }
 

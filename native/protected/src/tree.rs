@@ -184,7 +184,7 @@ impl DirectoryIndex {
         ProtectedPaths {
             identities: all.map(|path| identity_at(&targets.root().join(path))).collect(),
             root: encode_path(targets.root()),
-            mounts: self.mounts.state(),
+            mounts: self.mounts.change,
             repositories: texts(&self.repositories),
             hidden: texts(&self.hidden),
             read_only: texts(&self.read_only),

@@ -1,7 +1,7 @@
-//! Applets of busybox and toybox. Many of them, such as the shell, `find` and `env`, run others in their own process, where no `execve`
-//! shows them. So only those of a short list are what their words say; every other one may be any program.
+//! Applets of busybox and toybox. Many applets, such as the shell, `find` and `env`, can run another applet in their own process, without an
+//! `execve` that the exec guard sees. So only the applets of a short list are judged by their words. Any other applet may be any program.
 
-use super::called::whole;
+use super::called::{base_name, whole};
 use super::table::has;
 use beamai_bash_reader::{Analysis, started, system_name};
 
@@ -34,7 +34,7 @@ impl Applet {
         }
         let given = given();
         let known = whole(&given, is_all).to_vec();
-        let words = match argued.map(base).filter(|name| !is_multiple(name)) {
+        let words = match argued.map(base_name).filter(|name| !is_multiple(name)) {
             Some(name) if names.first().and_then(|path| system_name(path)) == Some(name) => return None,
             Some(name) => [vec![name.to_owned()], known].concat(),
             None => known,
@@ -53,11 +53,7 @@ impl Applet {
     }
 }
 
-/// Both go by the beginning of the name.
+/// Whether a program of this name chooses an applet by its first argument. Both programs look only at the beginning of their name.
 fn is_multiple(name: &str) -> bool {
-    ["busybox", "toybox"].iter().any(|multiple| base(name).starts_with(multiple))
-}
-
-fn base(name: &str) -> &str {
-    name.rsplit('/').next().unwrap_or(name)
+    ["busybox", "toybox"].iter().any(|multiple| base_name(name).starts_with(multiple))
 }

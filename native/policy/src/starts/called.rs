@@ -242,7 +242,8 @@ fn git_forms(form: &CommandForm, given: &dyn Fn() -> Vec<String>) -> Vec<Command
     commands.into_iter().map(git).collect()
 }
 
-fn base_name(name: &str) -> &str {
+/// The last part of a path that is text.
+pub(super) fn base_name(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 

@@ -334,7 +334,7 @@ impl StartRules {
         let found = self.read(start);
         let is_wrapper =
             found.programs.first().is_some_and(|program| program.standing == InvocationKind::Wrapper);
-        // What stands before the program sets variables for it, and may be missing where the program is.
+        // Variables come before the program. Where the program was not read, some of them may not have been read either.
         let is_read = start.has_all_arguments || found.programs.len() > 1;
         is_wrapper && is_read && found.doubts.is_empty()
     }
