@@ -279,6 +279,8 @@ files_that_cannot_be_sent_are_refused_test() ->
         ?assertError({bad_file, "/nowhere"}, Run("/nowhere")),
         ?assertError({bad_file, #{name := <<"x">>}}, Run(#{name => <<"x">>, data => <<0, 1, 2>>})),
         ?assertError({bad_file, #{name := <<"x">>}}, Run(#{name => <<"x">>, data => <<255>>, media_type => <<"text/plain">>})),
+        [?assertError({bad_file, #{name := Name}}, Run(#{name => Name, data => ?PNG})) || Name <- [<<"a", 255>>, "a.png", a]],
+        [?assertError({bad_file, _}, Run(#{name => <<"x">>, data => ?PNG, media_type => Type})) || Type <- [<<255>>, "image/png", a]],
         ?assertError({bad_input, pictures}, beamai_agent:run(Agent, #{text => <<"?">>, pictures => []}))
     end).
 

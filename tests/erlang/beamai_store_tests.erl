@@ -532,11 +532,13 @@ a_failed_run_can_be_resumed_without_a_store_test() ->
 
 check(_Options) -> ok.
 open(_Id, #{counter := Counter}) -> {ok, Counter}.
+append(_Entry, Fails) when is_function(Fails) -> Fails();
 append(Entry, Counter) ->
     case counters:get(Counter, 1) of
         0 -> {error, {full, maps:get(type, Entry)}};
         _ -> ok = counters:sub(Counter, 1, 1), {ok, Counter}
     end.
+close(Fails) when is_function(Fails) -> Fails();
 close(_Handle) -> ok.
 read(_Id, _Options) -> {ok, []}.
 delete(_Id, _Options) -> ok.
@@ -556,6 +558,22 @@ nothing_runs_that_cannot_be_stored_test() ->
     ?assertMatch({result, [_, _]}, Run(3)),
     ?assertMatch({waiting, [1, 2]}, Run(7)),
     ?assertMatch({decided, [1, 2]}, Run(8)).
+
+a_store_that_raises_ends_the_run_with_an_error_test_() ->
+    [
+        {lists:flatten(io_lib:format("~0p", [Reason])), fun() ->
+            Agent = agent({?MODULE, #{counter => Fails}}, self(), fun(_) -> allow end),
+            Failed = {store, {failed, {?MODULE, append}, Reason}},
+            %% Its log is not in use afterwards.
+            [?assertMatch({error, Failed, _}, beamai_agent:run(Agent, <<"go">>)) || _ <- [1, 2]],
+            ?assertMatch(<<"The store failed", _/binary>>, beamai_agent:explain(Failed)),
+            ?assertEqual([], ran())
+        end}
+     || {Fails, Reason} <- [
+            {fun() -> error(full) end, {error, full}}, {fun() -> throw(full) end, {throw, full}}, {fun() -> exit(full) end, {exit, full}},
+            {fun() -> ok end, {returned, ok}}
+        ]
+    ].
 
 options_are_checked_test() ->
     Model = beamai_chat:new(scripted, #{turns => []}),

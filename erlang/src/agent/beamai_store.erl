@@ -54,7 +54,7 @@ checked(Module, Options, true) ->
 -spec open(Id :: binary(), t()) -> {ok, handle()} | {error, term()}.
 open(Id, {Module, Options} = Store) ->
     case lock(Id, Store) of
-        {ok, Lock} -> locked(Lock, Module, Module:open(Id, Options));
+        {ok, Lock} -> locked(Lock, Module, called(value, Module, open, [Id, Options]));
         {error, _} = Error -> Error
     end.
 
@@ -94,24 +94,35 @@ unlock(Lock) ->
 %% @doc Appends an entry; it is stored once this returns `ok'.
 -spec append(entry(), handle()) -> {ok, handle()} | {error, term()}.
 append(Entry, {Module, Handle, Lock}) ->
-    case Module:append(Entry, Handle) of
+    case called(value, Module, append, [Entry, Handle]) of
         {ok, Next} -> {ok, {Module, Next, Lock}};
         {error, _} = Error -> Error
     end.
 
-%% @doc Closes the log.
+%% @doc Closes the log. What was appended is stored, so a store that fails here has lost nothing.
 -spec close(handle()) -> ok.
 close({Module, Handle, Lock}) ->
-    ok = Module:close(Handle),
+    _ = called(done, Module, close, [Handle]),
     true = unlock(Lock),
     ok.
 
 %% @doc The stored entries of an agent, oldest first.
 -spec read(Id :: binary(), t()) -> {ok, [entry()]} | {error, term()}.
 read(Id, {Module, Options}) ->
-    Module:read(Id, Options).
+    called(value, Module, read, [Id, Options]).
 
 %% @doc Removes what is stored of an agent.
 -spec delete(Id :: binary(), t()) -> ok | {error, term()}.
 delete(Id, {Module, Options}) ->
-    Module:delete(Id, Options).
+    called(done, Module, delete, [Id, Options]).
+
+%% What a custom store raises, or returns against its specification, is an error like those that it returns.
+called(Expected, Module, Function, Arguments) ->
+    try {Expected, apply(Module, Function, Arguments)} of
+        {done, ok} -> ok;
+        {value, {ok, _} = Ok} -> Ok;
+        {_, {error, _} = Error} -> Error;
+        {_, Other} -> {error, {failed, {Module, Function}, {returned, Other}}}
+    catch
+        Class:Reason -> {error, {failed, {Module, Function}, {Class, Reason}}}
+    end.

@@ -30,11 +30,11 @@
 
 %% @doc Reads a file. The error says what is wrong with it.
 -spec read(file()) -> {ok, attachment()} | {error, binary()}.
-read(#{name := Name, data := Data} = File) when is_binary(Name), is_binary(Data) ->
-    attachment(Name, maps:get(media_type, File, unknown), Data);
+read(#{name := Name, data := Data} = File) when is_binary(Data) ->
+    named(Name, File, Data);
 read(#{path := Path} = File) ->
     case from_disk(Path) of
-        {ok, Data} -> attachment(maps:get(name, File, name(Path)), maps:get(media_type, File, unknown), Data);
+        {ok, Data} -> named(maps:get(name, File, name(Path)), File, Data);
         {error, _} = Error -> Error
     end;
 read(Path) when is_binary(Path); is_list(Path) ->
@@ -45,17 +45,27 @@ read(Other) ->
 from_disk(Path) ->
     case {is_path(Path) andalso filelib:is_regular(Path), is_path(Path) andalso filelib:file_size(Path)} of
         {true, Size} when Size > ?MAX_BYTES -> too_large(name(Path), Size);
-        {true, _Size} -> named(Path, file:read_file(Path));
+        {true, _Size} -> contents(Path, file:read_file(Path));
         {false, _} -> error_of(beamai_error:show(Path, 200), "is no file")
     end.
 
 is_path(Path) ->
     is_binary(Path) orelse io_lib:char_list(Path).
 
-named(_Path, {ok, Data}) -> {ok, Data};
-named(Path, {error, Reason}) -> error_of(beamai_error:show(Path, 200), file:format_error(Reason)).
+contents(_Path, {ok, Data}) -> {ok, Data};
+contents(Path, {error, Reason}) -> error_of(beamai_error:show(Path, 200), file:format_error(Reason)).
 
 name(Path) -> beamai_error:readable(unicode:characters_to_binary(filename:basename(Path))).
+
+named(Name, File, Data) ->
+    Type = maps:get(media_type, File, unknown),
+    case {is_text(Name), Type =:= unknown orelse is_text(Type)} of
+        {true, true} -> attachment(Name, Type, Data);
+        {true, false} -> error_of(Name, ["has a media_type that is no UTF-8 binary: ", beamai_error:show(Type, 80)]);
+        {false, _} -> error_of("a file", ["has a name that is no UTF-8 binary: ", beamai_error:show(Name, 80)])
+    end.
+
+is_text(Term) -> is_binary(Term) andalso unicode:characters_to_binary(Term) =:= Term.
 
 attachment(Name, _Type, Data) when byte_size(Data) > ?MAX_BYTES ->
     too_large(Name, byte_size(Data));
@@ -64,14 +74,12 @@ attachment(Name, unknown, Data) ->
         unknown -> error_of(Name, "has an unknown media type; give it as media_type");
         Type -> attachment(Name, Type, Data)
     end;
-attachment(Name, Type, Data) when is_binary(Type) ->
-    case {is_text_type(Type), unicode:characters_to_binary(Data)} of
-        {true, Data} -> {ok, #{name => Name, media_type => Type, text => Data}};
-        {true, _} -> error_of(Name, ["is no UTF-8, so it cannot be sent as ", Type]);
+attachment(Name, Type, Data) ->
+    case {is_text_type(Type), is_text(Data)} of
+        {true, true} -> {ok, #{name => Name, media_type => Type, text => Data}};
+        {true, false} -> error_of(Name, ["is no UTF-8, so it cannot be sent as ", Type]);
         {false, _} -> {ok, #{name => Name, media_type => Type, data => base64:encode(Data)}}
-    end;
-attachment(Name, Type, _Data) ->
-    error_of(Name, ["has a media_type that is no binary: ", beamai_error:show(Type, 80)]).
+    end.
 
 is_text_type(<<"text/", _/binary>>) -> true;
 is_text_type(Type) -> Type =:= <<"application/json">>.
@@ -82,7 +90,7 @@ media_type(<<"GIF8", _/binary>>) -> <<"image/gif">>;
 media_type(<<"RIFF", _:4/binary, "WEBP", _/binary>>) -> <<"image/webp">>;
 media_type(<<"%PDF-", _/binary>>) -> <<"application/pdf">>;
 media_type(Data) ->
-    case unicode:characters_to_binary(Data) =:= Data andalso binary:match(Data, <<0>>) =:= nomatch of
+    case is_text(Data) andalso binary:match(Data, <<0>>) =:= nomatch of
         true -> <<"text/plain">>;
         false -> unknown
     end.
@@ -99,7 +107,7 @@ error_of(Name, Text) ->
 -spec is_attachment(term()) -> boolean().
 is_attachment(#{name := Name, media_type := Type} = Given) ->
     Contents = maps:values(maps:with([text, data], Given)),
-    length(Contents) =:= 1 andalso lists:all(fun(Text) -> is_binary(Text) andalso unicode:characters_to_binary(Text) =:= Text end, [Name, Type | Contents]);
+    length(Contents) =:= 1 andalso lists:all(fun is_text/1, [Name, Type | Contents]);
 is_attachment(_Other) ->
     false.
 
