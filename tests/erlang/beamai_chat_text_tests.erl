@@ -41,7 +41,20 @@ an_invented_result_ends_the_answer_test() ->
     ?assertMatch(#{tool_calls := [_]}, heard(["It prints TOOL_RESULT: and so on.\n", ?CALL])),
     %% Not within a call.
     Text = "<TOOL_CALL>\n{\"tool\": \"look\", \"args\": {}}\nat <<END\nTOOL_RESULT: none\nEND\n</TOOL_CALL>",
-    ?assertMatch(#{tool_calls := [#{args := #{<<"at">> := <<"TOOL_RESULT: none\n">>}}]}, heard(Text)).
+    ?assertMatch(#{tool_calls := [#{args := #{<<"at">> := <<"TOOL_RESULT: none\n">>}}]}, heard(Text)),
+    %% A block of YAML goes on as long as it is indented.
+    [
+        begin
+            Block = ["TOOL: look\nARGS:\n  at: |\n    one\n    ", Line, "\n    three\n"],
+            At = iolist_to_binary(["one\n", Line, "\nthree\n"]),
+            ?assertMatch(#{tool_calls := [#{args := #{<<"at">> := At}}]}, heard(Block)),
+            ?assertMatch(#{tool_calls := [#{args := #{<<"at">> := At}}]}, heard([Block, "TOOL_RESULT: none\n", ?CALL])),
+            ?assertMatch(#{tool_calls := [_, #{args := #{<<"at">> := At}}]}, heard([?CALL, "\n", Block]))
+        end
+     || Line <- ["TOOL_RESULT: is what it answers", "it answers TOOL_ERROR: and a text", "TOOL_ERROR:"]
+    ],
+    Own = "TOOL: look\nARGS:\n  at: one\n  TOOL_RESULT: none\n",
+    ?assertMatch(#{tool_calls := [#{args := Args}]} when Args =:= #{<<"at">> => <<"one">>}, heard(Own)).
 
 formats_and_repair_can_be_set_test() ->
     Xml = "<tool name=\"look\"><arg name=\"at\">x</arg></tool>",

@@ -16,6 +16,7 @@ start(_Type, _Args) ->
 
 started() ->
     beamai_catalogue:forget(),
+    ok = beamai_telemetry:refresh(),
     %% Cleaning up can take long, and nothing depends on it.
     _ = spawn(fun beamai_tmp_cleanup:sweep/0),
     _ = spawn(fun beamai_diagnostics:announce/0),

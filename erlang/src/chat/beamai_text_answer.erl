@@ -20,21 +20,36 @@
 %% @doc The answer without anything after an invented result.
 -spec own(Text :: binary(), beamai_kernel:kernel(), options()) -> binary().
 own(Text, Kernel, Options) when is_binary(Text) ->
-    until(binary:matches(Text, ?RESULTS), Text, Kernel, Options).
-
-until([], Text, _Kernel, _Options) ->
-    Text;
-until([{Start, _} | Rest], Text, Kernel, Options) ->
-    Before = binary:part(Text, 0, Start),
-    case is_invented(Before, protocol(Before, Kernel, Options)) of
-        true -> Before;
-        false -> until(Rest, Text, Kernel, Options)
+    case binary:matches(Text, ?RESULTS) of
+        [] -> Text;
+        Marks -> until(Marks, Text, calls(Text, Kernel, Options), Kernel, Options)
     end.
 
-%% Within a call, as in a file's text, half of a call would be left before it.
-is_invented(Before, Parts) ->
-    Kinds = [element(1, Part) || Part <- Parts],
-    not lists:member(invalid, Kinds) andalso (lists:member(tool_call, Kinds) orelse ends_line(Before)).
+until([], Text, _Whole, _Kernel, _Options) ->
+    Text;
+until([{Start, _} | Rest], Text, Whole, Kernel, Options) ->
+    Before = binary:part(Text, 0, Start),
+    case is_invented(Before, calls(Before, Kernel, Options), Whole) of
+        true -> Before;
+        false -> until(Rest, Text, Whole, Kernel, Options)
+    end.
+
+%% Within a call, as in a file's text, half of a call would be left before it: one that cannot be read, or another one than in the whole
+%% answer.
+is_invented(Before, [], _Whole) ->
+    ends_line(Before);
+is_invented(_Before, Calls, Whole) ->
+    not lists:keymember(invalid, 1, Calls) andalso not goes_on(lists:last(Calls), lists:nthtail(min(length(Calls) - 1, length(Whole)), Whole)).
+
+goes_on({tool_call, #{args := Args}}, [{tool_call, #{args := More}} | _]) ->
+    %% As an argument of its own it is one that the model invented in the form of the call.
+    IsResult = fun(Name) -> lists:any(fun(Mark) -> string:prefix(<<Name/binary, ":">>, Mark) =/= nomatch end, ?RESULTS) end,
+    Args =/= More andalso not lists:any(IsResult, maps:keys(More));
+goes_on(_Call, _Whole) ->
+    false.
+
+calls(Text, Kernel, Options) ->
+    [Part || Part <- protocol(Text, Kernel, Options), element(1, Part) =/= text].
 
 ends_line(<<>>) -> true;
 ends_line(Text) -> binary:last(Text) =:= $\n.

@@ -9,21 +9,26 @@
 %% @doc Runs the tool `Name' of the kernel; see {@link beamai_kernel:invoke/4}.
 -spec invoke(beamai_kernel:kernel(), Name :: term(), Args :: term(), beamai_context:t()) ->
     beamai_call:result().
-invoke(#{tools := Tools} = Kernel, Name, Args, Context) ->
-    case beamai_plan:find(Name, Tools) of
-        {ok, Plan} -> enter(Kernel, Plan, Args, Context);
-        {error, _} = Error -> Error
-    end.
-
-enter(Kernel, Plan, Args, #{run_id := RunId} = Context) when RunId =/= undefined ->
+invoke(Kernel, Name, Args, #{run_id := RunId} = Context) when RunId =/= undefined ->
+    %% Before anything of the host runs, such as a handler of events, so that no cancellation is missed.
     Run = beamai_runs:enter(RunId),
     try
-        filtered(Kernel, Plan, Args, Context, Run)
+        traced(Kernel, Name, Args, Context, Run)
     after
         beamai_runs:leave(RunId, Run)
     end;
-enter(Kernel, Plan, Args, Context) ->
-    filtered(Kernel, Plan, Args, Context, none).
+invoke(Kernel, Name, Args, Context) ->
+    traced(Kernel, Name, Args, Context, none).
+
+traced(Kernel, Name, Args, Context, Run) ->
+    Span = beamai_spans:start_tool(Name, Args, Context),
+    beamai_spans:stop_tool(Span, beamai_crash:log(found(Kernel, Name, Args, Context, Run), Context)).
+
+found(#{tools := Tools} = Kernel, Name, Args, Context, Run) ->
+    case beamai_plan:find(Name, Tools) of
+        {ok, Plan} -> filtered(Kernel, Plan, Args, Context, Run);
+        {error, _} = Error -> Error
+    end.
 
 filtered(Kernel, #plan{filters = []} = Plan, Args, Context, Run) ->
     run(Kernel, Plan, Args, Context, Run);

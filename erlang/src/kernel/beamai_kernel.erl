@@ -230,8 +230,7 @@ invoke(Kernel, Name, Args) ->
 invoke(Kernel, Name, Args, Context) ->
     beamai_validate:kernel(Kernel),
     beamai_validate:context(Context),
-    Span = beamai_spans:start_tool(Name, Args, Context),
-    beamai_spans:stop_tool(Span, beamai_crash:log(beamai_invocation:invoke(Kernel, Name, Args, Context), Context)).
+    beamai_invocation:invoke(Kernel, Name, Args, Context).
 
 %% @doc Calls several tools in parallel, each with the given context. Results are in call order; the returned context
 %% has the changes of all calls, applied in call order. Filters and callbacks run in the calling process, one approval

@@ -7,8 +7,8 @@
 %% included only if the application environment has `{telemetry_contents, true}'.
 %%
 %% If the library `telemetry' is available, its handlers receive the events; otherwise those of {@link attach/4}. With
-%% neither, the cost per call is one term lookup. Whether the library is available is determined once; call {@link
-%% refresh/0} after loading it later, or after changing the environment.
+%% neither, the cost per call is one term lookup. Whether the library is available is determined when the application starts; call
+%% {@link refresh/0} after loading it later, or after changing the environment.
 %%
 %% All events have `gen_ai.operation.name', and `gen_ai.agent.id', `gen_ai.conversation.id' (the session) and `run_id'
 %% if the context has them; failures have `error.type'. Further attributes:
@@ -132,17 +132,18 @@ library() ->
 -spec start(beamai_span_attributes:kind(), subject()) -> span().
 start(Kind, Subject) ->
     case persistent_term:get(?MODULE, undefined) of
-        off ->
-            off;
-        #telemetry{only_records = true} = State ->
-            recorded_from(#span{kind = Kind, clock = os:perf_counter(), subject = Subject, state = State});
-        undefined ->
-            ok = refresh(),
-            start(Kind, Subject);
-        #telemetry{} = State ->
-            Span = #span{kind = Kind, clock = os:perf_counter(), subject = Subject, state = State},
-            begun(recorded_from(Span#span{started = erlang:monotonic_time()}), heard_by([beamai, Kind, start], State))
+        %% The application has not started. A lock would make the first calls wait for each other.
+        undefined -> start(Kind, Subject, kept(found()));
+        State -> start(Kind, Subject, State)
     end.
+
+start(_Kind, _Subject, off) ->
+    off;
+start(Kind, Subject, #telemetry{only_records = true} = State) ->
+    recorded_from(#span{kind = Kind, clock = os:perf_counter(), subject = Subject, state = State});
+start(Kind, Subject, #telemetry{} = State) ->
+    Span = #span{kind = Kind, clock = os:perf_counter(), subject = Subject, state = State},
+    begun(recorded_from(Span#span{started = erlang:monotonic_time()}), heard_by([beamai, Kind, start], State)).
 
 %% Within an agent, calls have an id.
 recorded_from(#span{kind = tool, subject = {_Name, _Args, Context}, state = #telemetry{all_starts = false}} = Span) when not is_map_key(call_id, Context) ->

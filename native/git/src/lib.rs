@@ -22,6 +22,7 @@
 
 mod availability;
 mod hooks;
+mod kept;
 mod page;
 mod record;
 mod stage;

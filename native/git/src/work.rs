@@ -1,5 +1,6 @@
 //! Converts each git tool call to a task, for a worker or for this process.
 
+use crate::kept::refuse_kept;
 use crate::stage::refuse_nested;
 use crate::task::Task;
 use beamai_base::{Reason, Result, ToolError};
@@ -77,7 +78,9 @@ pub(crate) fn done<O: GitOperation>(
     cx: &CallContext,
     doer: TaskRunner,
 ) -> Result<O::Output, Interrupt> {
-    let answer = doer(&operation.task(cx)?, cx)?;
+    let task = operation.task(cx)?;
+    refuse_kept(&task, cx)?;
+    let answer = doer(&task, cx)?;
     let unread = |error| ToolError::new(Reason::Crash, format!("an answer of git cannot be read: {error}"));
     Ok(serde_json::from_value(answer).map_err(unread)?)
 }

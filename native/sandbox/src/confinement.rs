@@ -76,6 +76,8 @@ pub struct Confinement {
     /// Whether programs in writable directories may be executed: the workspace, temporary directories, shared memory,
     /// and the host's writable paths.
     pub exec_writable: bool,
+    /// Absolute paths, among those that are shown or writable, beneath which no link is followed.
+    pub without_links: Vec<OsString>,
 }
 
 /// Certificate authorities for programs to trust.
@@ -400,6 +402,7 @@ impl Confinement {
                 },
                 exec_guard: false,
                 exec_writable: true,
+                without_links: Vec::new(),
             })
         });
         Arc::clone(&OFF)
@@ -444,6 +447,7 @@ impl Confinement {
             },
             exec_guard: false,
             exec_writable: true,
+            without_links: Vec::new(),
         }
     }
 

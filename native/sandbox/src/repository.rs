@@ -29,7 +29,8 @@ pub struct RepositoryPaths {
 impl Confinement {
     /// Everything is readable; only the common directory is writable, except for its settings and hooks. There is no
     /// network. In work tree and repository nothing is hidden, because a file that looks empty would be taken for an
-    /// empty one; elsewhere, secrets and paths in deny rules are hidden.
+    /// empty one; elsewhere, secrets and paths in deny rules are hidden. No link in the common directory and in the
+    /// work tree is followed, if mounts can prevent it.
     pub fn of_repository(
         repository: &RepositoryPaths,
         sandbox: &SandboxSettings,
@@ -55,6 +56,14 @@ impl Confinement {
         own.git_sources.sort();
         own.git_sources.dedup();
         own.exec_writable = false;
+        // Where the home directory is in the work tree, its settings may be links.
+        let home = std::env::home_dir().and_then(|home| home.canonicalize().ok());
+        let work_tree = work_tree.filter(|tree| !home.is_some_and(|home| home.starts_with(tree)));
+        own.without_links = [Some(repository.common_dir.as_path()), work_tree]
+            .into_iter()
+            .flatten()
+            .map(OsString::from)
+            .collect();
         Arc::new(own)
     }
 }

@@ -1,8 +1,9 @@
 //! Checks a repository's own directory before libgit2 uses it.
 //!
-//! libgit2 works with paths: it would follow a link in `.git` anywhere, also for writing, and block on a FIFO. A
-//! repository with links out of the workspace, FIFOs or device files is therefore refused. So are objects borrowed from
-//! another repository, and settings included from outside.
+//! libgit2 works with paths: it would follow a link in `.git` anywhere, to files that rules deny and also for writing, and
+//! block on a FIFO. A repository with links, FIFOs or device files is therefore refused. So are objects borrowed from another
+//! repository, and settings included from outside. In the sandbox with mounts, the Linux kernel follows no link there either,
+//! whatever changes after this check.
 
 use super::includes;
 use super::locate::RepoLocation;
@@ -16,7 +17,7 @@ use rustix::fs::FileType;
 use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Directories in a repository that libgit2 uses. Hooks are never run, and the repositories of submodules and linked
 /// work trees are checked separately.
@@ -26,8 +27,9 @@ const ENTERED: [&[u8]; 7] =
 /// Names that often are links and that libgit2 never opens.
 const NEVER_OPENED: [&[u8]; 3] = [b"hooks", b"lfs", b"annex"];
 
-/// Fails if the repository's own directory is not safe to use.
+/// Fails if the repository's own directory is not safe to use, or lies where rules deny reading.
 pub(super) fn check(located: &RepoLocation, cx: &GitCall) -> GitResult<()> {
+    permitted(located, cx)?;
     directory(&located.git_dir, cx)?;
     if located.common_dir.display() != located.git_dir.display() {
         directory(&located.common_dir, cx)?;
@@ -43,14 +45,40 @@ pub(super) fn check(located: &RepoLocation, cx: &GitCall) -> GitResult<()> {
     Ok(())
 }
 
+/// Rules hold for a directory that the work tree names, by a link or a file. Its own `.git` is what the tools are about.
+fn permitted(located: &RepoLocation, cx: &GitCall) -> GitResult<()> {
+    let own = located.root.absolute().join(".git");
+    let elsewhere: Vec<_> = [&located.git_dir, &located.common_dir]
+        .into_iter()
+        .map(WorkspacePath::absolute)
+        .filter(|path| !path.starts_with(&own))
+        .collect();
+    let seen = |path: &PathBuf| {
+        path.strip_prefix(cx.workspace.path()).unwrap_or(path).as_os_str().as_bytes().to_vec()
+    };
+    let denied = cx.denied.of(&elsewhere.iter().map(seen).collect::<Vec<_>>())?;
+    match elsewhere.iter().zip(denied).find(|(_, denied)| *denied) {
+        Some((path, _)) => {
+            let why = format!(
+                "its own directory is {}, which the permissions keep from being read",
+                path.display()
+            );
+            Err(GitError::Unavailable(why))
+        }
+        None => Ok(()),
+    }
+}
+
 fn directory(git_dir: &WorkspacePath, cx: &GitCall) -> GitResult<()> {
     let mut walk = GitDirCheck { git_dir, dirs: Dirs::new(git_dir.open_dir()?), cx };
     let top = walk.list(b"")?;
     for (name, kind) in &top {
         match kind {
-            // By far the largest part of a repository, so most of it is not worth walking if the process is confined: links
-            // cannot lead out of the sandbox, and a process that blocks is killed.
-            FileType::Directory if cx.is_confined && name == b"objects" => {
+            // By far the largest part of a repository, so most of it is not worth walking if the process is confined and there is
+            // nothing that a link could lead to: a process that blocks is killed.
+            FileType::Directory
+                if cx.is_confined && name == b"objects" && (cx.denied.is_none() || has_no_links(git_dir)) =>
+            {
                 walk.below(b"objects/info")?;
                 walk.below(b"objects/pack")?;
             }
@@ -95,23 +123,19 @@ impl GitDirCheck<'_> {
         let git_dir = self.git_dir.join(to_path(path));
         let refuse = |why: &str| Err(GitError::Unavailable(format!("{} {why}", git_dir.display())));
         match kind {
-            FileType::Symlink if leads_out(&git_dir) => refuse("is a link that leads out of the workspace"),
-            // A link to a target inside may still lead to something that is not a regular file.
-            FileType::Symlink if git_dir.stat().is_ok_and(|stat| blocks(stat.st_mode)) => {
-                refuse("is a link to something other than a file")
-            }
+            FileType::Symlink => refuse("is a link, which only git itself follows"),
             FileType::Fifo | FileType::CharacterDevice | FileType::BlockDevice => refuse("is not a file"),
             _ => Ok(()),
         }
     }
 }
 
-fn leads_out(link: &WorkspacePath) -> bool {
-    link.resolved().is_err()
-}
-
-fn blocks(mode: u32) -> bool {
-    !matches!(FileType::from_raw_mode(mode), FileType::RegularFile | FileType::Directory)
+/// Whether the Linux kernel follows no link beneath a directory.
+fn has_no_links(directory: &WorkspacePath) -> bool {
+    /// From its `statfs.h`.
+    const ST_NOSYMFOLLOW: u64 = 0x2000;
+    let mounted = directory.open_dir().ok().and_then(|fd| rustix::fs::fstatvfs(fd).ok());
+    mounted.is_some_and(|mounted| mounted.f_flag.bits() & ST_NOSYMFOLLOW != 0)
 }
 
 fn to_path(path: &[u8]) -> &Path {

@@ -68,6 +68,12 @@ impl RepoLocation {
         }
     }
 
+    /// The reference that `HEAD` names, such as `refs/heads/main`; `None` if it names a commit, or cannot be read.
+    pub fn branch(&self) -> Option<PathBuf> {
+        let name = text(&self.git_dir.join(Path::new("HEAD")), b"ref:").ok()?;
+        Some(OsStr::from_bytes(&name).into())
+    }
+
     /// Whether a path of the work tree is in the workspace.
     pub fn is_inside(&self, path: &[u8]) -> bool {
         crate::changes::is_below(path, &self.above)
@@ -153,12 +159,15 @@ fn located(tree: &Workspace, below: &[u8], above: Vec<u8>, kind: FileType) -> Gi
     Ok(RepoLocation { below: below.to_vec(), above, root, git_dir: dirs.own, common_dir: dirs.common })
 }
 
-/// A repository in a `.git` directory of the work tree, or behind a link that stays inside.
+/// A repository in a `.git` directory of the work tree.
 fn own(tree: &Workspace, dot_git: &WorkspacePath) -> GitResult<GitDirs> {
     let what = "the repository's directory cannot be used";
     dot_git.open_dir().map_err(|error| refuse(what, &error.message))?;
     let resolved = dot_git.resolved().map_err(|error| refuse(what, &error.message))?;
     let own = tree.parse_path(&resolved)?;
+    if own.absolute() != dot_git.absolute() {
+        return Err(refuse(&dot_git.display(), "is a link, which only git itself follows"));
+    }
     match own.join(Path::new("commondir")).stat() {
         Ok(_) => Err(refuse(&own.display(), "is a directory that names another one (commondir)")),
         Err(_) => Ok(GitDirs { common: own.clone(), own }),

@@ -1,5 +1,6 @@
 //! The confinement of workers.
 
+use super::exchanged;
 use beamai_base::ToolError;
 use beamai_git_repository::{GitResult, RepoLocation};
 use beamai_isolation::{SandboxMode, SandboxSettings};
@@ -8,6 +9,7 @@ use beamai_sandbox::{Confinement, ReadableDir, RepositoryPaths};
 use beamai_tool::CallContext;
 use beamai_workspace::{WorkspaceId, WorkspacePath};
 use std::ffi::{OsStr, OsString};
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
@@ -49,8 +51,16 @@ pub(super) fn readable(located: &RepoLocation, cx: &CallContext) -> GitResult<Ve
 }
 
 /// A directory with its device and inode numbers, read from a handle.
+///
+/// # Errors
+/// If it cannot be opened, or a link has come to its path since it was found: what that leads to was not judged.
 pub(super) fn identified(path: &WorkspacePath) -> GitResult<ReadableDir> {
-    let found = rustix::fs::fstat(path.open_dir()?).map_err(std::io::Error::from);
+    let opened = path.open_dir()?;
+    let real = std::fs::read_link(format!("/proc/self/fd/{}", opened.as_raw_fd()));
+    if real.is_ok_and(|real| real != path.absolute()) {
+        return Err(exchanged().into());
+    }
+    let found = rustix::fs::fstat(opened).map_err(std::io::Error::from);
     let found = found.map_err(|error| ToolError::io("look at", path.display(), error))?;
     #[allow(clippy::useless_conversion, clippy::unnecessary_cast)]
     Ok(ReadableDir { path: path.absolute(), device: found.st_dev as u64, inode: found.st_ino as u64 })

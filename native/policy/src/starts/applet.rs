@@ -2,8 +2,17 @@
 //! `execve` that the exec guard sees. So only the applets of a short list are judged by their words. Any other applet may be any program.
 
 use super::called::{base_name, whole};
+use super::program_rule::files_of_name;
 use super::table::has;
 use beamai_bash_reader::{Analysis, started, system_name};
+use beamai_isolation::FileIdentity;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+const MULTIPLE: [&str; 2] = ["busybox", "toybox"];
+
+/// How long the files of these names are not looked up again.
+const FRESH: Duration = Duration::from_secs(1);
 
 /// Applets that start no other program, whatever their arguments are.
 const PLAIN: &str = "[ arch basename base32 base64 cal cat chgrp chmod chown cksum clear cmp comm cp crc32 cut date dd df diff dirname \
@@ -25,11 +34,13 @@ impl Applet {
     /// and for one that the system calls by the applet's name, as where its `sh` is busybox: that one starts programs by `execve`.
     pub(super) fn of(
         names: &[String],
+        identity: Option<FileIdentity>,
         argued: Option<&str>,
         given: impl FnOnce() -> Vec<String>,
         is_all: bool,
     ) -> Option<Self> {
-        if !names.iter().any(|name| is_multiple(name)) {
+        // It may be a hard link, which has no name in common with it.
+        if !names.iter().any(|name| is_multiple(name)) && !identity.is_some_and(is_multiple_file) {
             return None;
         }
         let given = given();
@@ -55,5 +66,15 @@ impl Applet {
 
 /// Whether a program of this name chooses an applet by its first argument. Both programs look only at the beginning of their name.
 fn is_multiple(name: &str) -> bool {
-    ["busybox", "toybox"].iter().any(|multiple| base_name(name).starts_with(multiple))
+    MULTIPLE.iter().any(|multiple| base_name(name).starts_with(multiple))
+}
+
+/// Whether a file is such a program of the system.
+fn is_multiple_file(identity: FileIdentity) -> bool {
+    static FILES: Mutex<Option<(Instant, Vec<FileIdentity>)>> = Mutex::new(None);
+    let mut files = FILES.lock().unwrap_or_else(PoisonError::into_inner);
+    if files.as_ref().is_none_or(|(since, _)| since.elapsed() >= FRESH) {
+        *files = Some((Instant::now(), MULTIPLE.iter().flat_map(|name| files_of_name(name)).collect()));
+    }
+    files.as_ref().is_some_and(|(_, files)| files.contains(&identity))
 }

@@ -180,7 +180,7 @@ fn add_with_inner(form: CommandForm, loaded: &NamedFile, start: &ProgramStart, f
         is_named(|name| is_loader(Path::new(name))).then(|| loaded_form(&given(), loaded, is_all)).flatten(),
         is_named(|name| name == "coreutils").then(|| coreutils_form(&given())).flatten(),
     ];
-    let applet = Applet::of(&form.names, form.argued.as_deref(), given, is_all);
+    let applet = Applet::of(&form.names, form.identity, form.argued.as_deref(), given, is_all);
     forms
         .extend(applet.map(|applet| applet.plain().map_or_else(CommandForm::unknown, CommandForm::of_words)));
     // Each has fewer arguments or another name, so this ends.
@@ -294,7 +294,8 @@ pub(super) fn applet(start: &ProgramStart) -> Option<Applet> {
     let paths = [&start.called].into_iter().chain(&start.links).chain([&start.file]);
     let names: Vec<String> = paths.map(|path| path.to_string_lossy().into_owned()).collect();
     let argued = start.arguments.first().map(|name| text(name));
-    Applet::of(&names, argued.as_deref(), || arguments(start), start.has_all_arguments)
+    let given = || arguments(start);
+    Applet::of(&names, Some(start.identity), argued.as_deref(), given, start.has_all_arguments)
 }
 
 /// Whether the first argument is the name in the path. Multi-call programs choose their function by that argument.

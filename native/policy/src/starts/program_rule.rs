@@ -63,6 +63,11 @@ pub(super) fn prepared(rules: &[PermissionRule], roots: &PathRoots) -> Vec<Progr
     rules.into_iter().filter_map(|rule| ProgramRule::prepared(rule, &places)).collect()
 }
 
+/// The files of a program's name, in the directories of programs.
+pub(super) fn files_of_name(name: &str) -> Vec<FileIdentity> {
+    ProgramPlaces::of(&PathRoots::default()).of_name(name)
+}
+
 /// Where the names of rules are looked up.
 struct ProgramPlaces {
     /// The directories of programs.

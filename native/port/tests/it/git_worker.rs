@@ -105,7 +105,8 @@ fn a_directory_that_may_not_be_entered_is_said_and_the_rest_is_shown() {
 /// A repository in a workspace, one outside, and somebody who exchanges parts of the first with links to the second.
 struct Attack {
     env: Env,
-    outside: TempDir,
+    outside: PathBuf,
+    _temp: Option<TempDir>,
     before: BTreeMap<PathBuf, (Vec<u8>, u32, i64, i64)>,
     parts: &'static [&'static str],
     /// Whether each call has a worker of its own.
@@ -117,11 +118,29 @@ const PARTS: [&str; 5] = [".git", "d", ".git/refs/heads", ".git/objects", ".git/
 
 impl Attack {
     fn new(sandbox: &str) -> Self {
-        let (env, outside) = (Env::with(sandbox), TempDir::new_in("/var/tmp").unwrap());
+        let (env, temp) = (Env::with(sandbox), TempDir::new_in("/var/tmp").unwrap());
+        let outside = temp.path().to_owned();
+        Self { _temp: Some(temp), ..Self::towards(outside, env) }
+    }
+
+    /// Towards a repository in the workspace that a rule denies.
+    fn towards_denied() -> Self {
+        let mut env = Env::with("required");
+        let denied = env.path().join("vault");
+        std::fs::create_dir(&denied).unwrap();
+        let permissions = json!({"default": "allow", "deny": ["Read(vault/**)", "Edit(vault/**)"]});
+        env.host = host(env.path(), permissions, "required");
+        let attack = Self::towards(denied, env);
+        // Its objects and names of branches could be those of the other one.
+        std::fs::write(attack.env.path().join(".git/info/exclude"), "vault\n").unwrap();
+        attack
+    }
+
+    fn towards(outside: PathBuf, env: Env) -> Self {
         repository(env.path(), "own");
-        repository(outside.path(), SECRET);
-        let before = everything(outside.path());
-        Self { env, outside, before, parts: &PARTS, is_fresh: false }
+        repository(&outside, SECRET);
+        let before = everything(&outside);
+        Self { env, outside, _temp: None, before, parts: &PARTS, is_fresh: false }
     }
 
     /// Calls a tool again and again while parts are exchanged. Tells what of the repository outside was changed or shown,
@@ -146,7 +165,7 @@ impl Attack {
     /// Exchanges one part with a link for a moment, and puts it back.
     fn exchange(&self, part: &str, over: &AtomicBool) {
         let (own, link) = (self.env.path().join(part), self.env.path().join("exchanged"));
-        symlink(self.outside.path().join(part), &link).unwrap();
+        symlink(self.outside.join(part), &link).unwrap();
         let end = Instant::now() + Duration::from_millis(40);
         let mut turns = 0_u32;
         while turns % 2 == 1 || (Instant::now() < end && !over.load(Ordering::Relaxed)) {
@@ -191,8 +210,11 @@ impl Attack {
             if answer.contains(SECRET) {
                 return Some(format!("{name} shows {answer}"));
             }
-            if everything(self.outside.path()) != self.before {
-                return Some(format!("{name} changed the repository outside"));
+            let now = everything(&self.outside);
+            if now != self.before {
+                let paths = now.keys().chain(self.before.keys());
+                let changed: Vec<_> = paths.filter(|path| now.get(*path) != self.before.get(*path)).collect();
+                return Some(format!("{name} changed {changed:?}, and answered {answer}"));
             }
         }
         None
@@ -216,7 +238,7 @@ fn resists(name: &str) {
 fn resist(attack: &Attack, name: &str) {
     assert_eq!(attack.on(name, time()), None);
     assert!(!attack.stolen());
-    assert_eq!(everything(attack.outside.path()), attack.before);
+    assert_eq!(everything(&attack.outside), attack.before);
     // And it still works.
     // A lock is not found again where it was made; whoever may exchange these directories can make locks, too.
     for lock in ["index.lock", "HEAD.lock", "refs/heads/main.lock"] {
@@ -253,6 +275,79 @@ fn staging_under_exchange_changes_nothing_outside() {
 #[test]
 fn a_commit_under_exchange_changes_nothing_outside() {
     resists("git_commit");
+}
+
+#[test]
+fn tools_under_exchange_show_and_change_nothing_that_rules_deny() {
+    for name in ["git_status", "git_diff", "git_log", "git_add", "git_commit"] {
+        resist(&Attack::towards_denied(), name);
+    }
+}
+
+/// Links that stay are found by looking, and where there are mounts, they are not followed either.
+#[test]
+fn links_in_a_repository_lead_to_nothing_that_rules_deny() {
+    let attack = Attack::towards_denied();
+    let (own, denied) = (attack.env.path().join(".git"), attack.outside.join(".git"));
+    let head = git(&attack.outside, &["rev-parse", "HEAD"]);
+    let objects = git(&attack.outside, &["cat-file", "--batch-all-objects", "--batch-check=%(objectname)"]);
+    for object in objects.lines() {
+        let path = Path::new("objects").join(&object[..2]).join(&object[2..]);
+        std::fs::create_dir_all(own.join(&path).parent().unwrap()).unwrap();
+        symlink(denied.join(&path), own.join(&path)).unwrap();
+    }
+    for commit in [head.trim(), "HEAD"] {
+        let answer = format!("{:?}", tool(&attack.env.host, "git_diff", json!({"commit": commit})));
+        assert!(!answer.contains(SECRET), "{answer}");
+    }
+    for part in ["HEAD", "refs/heads/main", "packed-refs", "info/attributes", "logs/HEAD", "index", "objects"]
+    {
+        let attack = Attack::towards_denied();
+        let own = attack.env.path().join(".git").join(part);
+        _ = std::fs::remove_file(&own).or_else(|_| std::fs::remove_dir_all(&own));
+        std::fs::write(attack.outside.join("token"), SECRET).unwrap();
+        symlink(attack.outside.join("token"), &own).unwrap();
+        for (name, args) in
+            [("git_log", json!({})), ("git_diff", json!({})), ("git_add", json!({"path": "."}))]
+        {
+            match tool(&attack.env.host, name, args) {
+                CallOutcome::Ok(value, _) => {
+                    assert!(value.to_string().contains("is a link"), "{part}: {value}")
+                }
+                other => assert!(format!("{other:?}").contains("is a link"), "{part}: {other:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn rules_that_name_a_repositorys_own_files_hold_for_staging_and_committing() {
+    let rules = [
+        ("Edit(.git/**)", false, false),
+        ("Write(**/.git/index)", false, false),
+        ("Edit(.git/objects/**)", false, false),
+        ("Edit(.git/refs/heads/main)", true, false),
+        ("Write(.git/logs/**)", true, false),
+        ("Edit(.git/refs/heads/other)", true, true),
+        ("Edit(.git/hooks/**)", true, true),
+        ("Edit(**/index)", true, true),
+    ];
+    for (rule, stages, commits) in rules {
+        let env = Env::with("off");
+        repository(env.path(), "own");
+        let host = host(env.path(), json!({"default": "allow", "deny": [rule]}), "required");
+        for (name, args, may) in
+            [("git_add", json!({"path": "d"}), stages), ("git_commit", json!({"message": "more"}), commits)]
+        {
+            match (tool(&host, name, args), may) {
+                (CallOutcome::Ok(..), true) => {}
+                (CallOutcome::Error(error), false) => {
+                    assert_eq!(error.reason, Reason::Denied, "{rule}: {error:?}")
+                }
+                (other, _) => panic!("{rule}, {name}: {other:?}"),
+            }
+        }
+    }
 }
 
 #[test]

@@ -324,6 +324,11 @@ fn devices_of_the_machine_are_not_there() {
     assert_eq!(result["exit_code"], 0, "{result}");
     assert!(!env.path().join("disk").exists() && env.path().join("pipe").exists());
     assert_eq!(env.stdout("echo x > /dev/null; head -c 3 /dev/zero | wc -c; echo y > /dev/stdout"), "3\ny\n");
+    // With the modes and times that they have anyway, in case they are changed.
+    for change in ["chmod --reference=/dev/null /dev/null", "touch -c -r /dev/zero /dev/zero"] {
+        let result = env.run(change);
+        assert!(result["stderr"].as_str().unwrap().contains("Read-only file system"), "{result}");
+    }
 }
 
 #[test]

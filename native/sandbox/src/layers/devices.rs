@@ -1,6 +1,6 @@
 //! A private `/dev` with harmless devices, its own terminals and its own shared memory.
 
-use super::mount::{MountCopy, failed, make_room, memory, point};
+use super::mount::{MountCopy, READ_ONLY, failed, make_room, memory, point};
 use crate::SetupFailure;
 use rustix::fs::FileType;
 use rustix::mount::MountFlags;
@@ -24,8 +24,9 @@ pub(super) struct Devices(Vec<(&'static str, MountCopy)>);
 
 impl Devices {
     pub(super) fn take() -> Result<Self, SetupFailure> {
+        // They can be written to nevertheless; what is read-only is their modes and times.
         let take = |path: &'static str| {
-            let copy = point(Path::new(path)).and_then(|fd| MountCopy::of(fd.as_fd()));
+            let copy = point(Path::new(path)).and_then(|fd| MountCopy::of(fd.as_fd())?.with(READ_ONLY));
             copy.map(|copy| (path, copy)).map_err(failed("take", Path::new(path)))
         };
         NODES.into_iter().map(take).collect::<Result<_, _>>().map(Self)

@@ -15,6 +15,8 @@ pub(super) const READ_ONLY: u64 = 1;
 pub(super) const TAME: u64 = 2 | 4;
 /// From the Linux kernel's `mount.h`: no execution, nor executable mappings.
 pub(super) const NO_EXEC: u64 = 8;
+/// From the Linux kernel's `mount.h`: no link is followed. Since Linux 5.14.
+const NO_LINKS: u64 = 0x0020_0000;
 
 /// A detached copy of the mounts at and below a path.
 pub(super) struct MountCopy(OwnedFd);
@@ -42,6 +44,14 @@ impl MountCopy {
     pub(super) fn with(self, attributes: u64) -> Result<Self, Errno> {
         set(self.0.as_fd(), c"", attributes, libc::AT_RECURSIVE)?;
         Ok(self)
+    }
+
+    /// Has no link in the copy followed, where the Linux kernel can do that. What relies on it asks `statfs`.
+    pub(super) fn close_links(&self) -> Result<(), Errno> {
+        match set(self.0.as_fd(), c"", NO_LINKS, libc::AT_RECURSIVE) {
+            Ok(()) | Err(Errno::INVAL) => Ok(()),
+            Err(errno) => Err(errno),
+        }
     }
 
     /// Attaches the copy at `target`.

@@ -32,6 +32,8 @@ impl Layer for FileTree {
         let mut scenes = Vec::new();
         take_writable(confinement, &mut scenes)?;
         take_readable(confinement, &mut scenes)?;
+        let is_closed = |mount: &TreeMount| confinement.without_links.iter().any(|path| *path == mount.path);
+        scenes.iter().filter(|mount| is_closed(mount)).try_for_each(TreeMount::close_links)?;
         prepare(confinement)?;
         hide(confinement, &mut scenes);
         // Upper paths first, so that those below stay visible.
@@ -172,6 +174,11 @@ impl TreeMount {
         // For a path with links, its target is the mount point; the links stay.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         Ok(Self { path, what: TreeMountKind::Shown(taken, kind) })
+    }
+
+    fn close_links(&self) -> Result<(), SetupFailure> {
+        let TreeMountKind::Shown(taken, _) = &self.what else { return Ok(()) };
+        taken.close_links().map_err(failed("close the links in", &self.path))
     }
 
     fn shows(&self) -> bool {

@@ -1,0 +1,53 @@
+//! Refuses to change what deny rules that name `.git` keep in a repository's own directory.
+
+use crate::task::Task;
+use beamai_base::{Reason, Result, ToolError};
+use beamai_git_repository::{RepoLocation, locate};
+use beamai_tool::CallContext;
+use beamai_workspace::WorkspacePath;
+use std::path::{Path, PathBuf};
+
+/// A path of an object, for rules about all of them.
+const OBJECT: &str = "objects/00/00000000000000000000000000000000000000";
+
+/// Fails if a task would change something that a rule denies.
+///
+/// # Errors
+/// `denied`, with the first such file.
+pub(crate) fn refuse_kept(task: &Task, cx: &CallContext) -> Result<()> {
+    let rules = cx.denied_paths.within_repositories();
+    if rules.is_empty() {
+        return Ok(());
+    }
+    // Without a repository, the task says so.
+    let Ok(located) = locate(&cx.workspace.unguarded(), task.path()) else { return Ok(()) };
+    let seen = |path: PathBuf| path.strip_prefix(cx.workspace.path()).map(Path::to_owned).unwrap_or(path);
+    match changed(task, &located).into_iter().map(seen).find(|path| rules.protects(path, false)) {
+        Some(path) => {
+            let path = path.display().to_string();
+            let message = format!(
+                "{path} would be changed, which a deny rule for Edit or Write forbids; nothing was done"
+            );
+            Err(ToolError::new(Reason::Denied, message).file(path))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The files that a task changes.
+fn changed(task: &Task, located: &RepoLocation) -> Vec<PathBuf> {
+    let at = |directory: &WorkspacePath, name: &Path| directory.absolute().join(name);
+    let (own, common) = (&located.git_dir, &located.common_dir);
+    let staged = [at(own, Path::new("index")), at(common, Path::new(OBJECT))];
+    match task {
+        Task::Add { .. } => staged.into(),
+        Task::Commit { .. } => {
+            let head = Path::new("HEAD");
+            let log = |name: &Path| Path::new("logs").join(name);
+            let branch = located.branch();
+            let branch = branch.iter().flat_map(|name| [at(common, name), at(common, &log(name))]);
+            staged.into_iter().chain(branch).chain([at(own, head), at(own, &log(head))]).collect()
+        }
+        Task::Status { .. } | Task::Diff { .. } | Task::Log { .. } => Vec::new(),
+    }
+}
