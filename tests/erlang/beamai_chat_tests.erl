@@ -39,6 +39,7 @@ in_each_form_test_() ->
             {"a busy server is asked again when it says", fun a_busy_server_is_asked_again/1},
             {"a broken connection is tried again", fun a_broken_connection_is_tried_again/1},
             {"each attempt asks for its key", fun each_attempt_asks_for_its_key/1},
+            {"an error does not show keys of before", fun an_error_does_not_show_keys_of_before/1},
             {"an error does not show the key", fun an_error_does_not_show_the_key/1},
             {"silence ends", fun silence_ends/1},
             {"a cancelled run drops the connection", fun a_cancelled_run_drops_the_connection/1},
@@ -219,6 +220,18 @@ each_attempt_asks_for_its_key(Form) ->
         ?assertEqual([{N, <<"own-value-", N>>} || N <- "12"], [{binary:last(sent_key(Headers)), maps:get(<<"x-own">>, Headers)} || Headers <- Requests]),
         %% Each error hides what this attempt and those before it sent.
         [receive {retry, #{message := Message}} -> ?assertNotEqual(nomatch, string:find(Message, <<"busy with ***, before with ***">>)) end || _ <- [1, 2]]
+    end).
+
+an_error_does_not_show_keys_of_before(Form) ->
+    Seen = fun(_) -> {401, [], <<"seen: sk-secret-1, sk-secret-2, sk-secret-3 and sk-secret-4">>} end,
+    with_server(fun(Request) -> Seen(Request) end, fun(Server) ->
+        Error = fun(N) ->
+            Model = model(Form, Server, #{api_key => fun() -> <<"sk-secret-", (integer_to_binary(N))/binary>> end}),
+            {error, #{message := Message}} = beamai_chat:complete(Model, #{messages => hello()}),
+            Message
+        end,
+        _ = [Error(N) || N <- [1, 2]],
+        ?assertNotEqual(nomatch, string:find(Error(3), <<"seen: ***, ***, *** and sk-secret-4">>))
     end).
 
 sent_key(#{<<"authorization">> := Key}) -> Key;

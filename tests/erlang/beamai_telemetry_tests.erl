@@ -141,3 +141,14 @@ the_library_gets_the_events_where_it_is_loaded_test() ->
     end,
     {ok, _, _} = beamai_kernel:invoke(tools(), <<"echo">>, #{}),
     ?assertEqual([], seen()).
+
+a_call_that_is_cancelled_while_its_start_is_told_does_not_begin_test() ->
+    Self = self(),
+    Kernel = beamai_kernel:add_tool(beamai_kernel:new(), beamai_test:tool(<<"t">>, fun(_) -> Self ! ran, {ok, done} end)),
+    ok = beamai_telemetry:attach(?FUNCTION_NAME, [[beamai, tool, start]], fun(_, _, _, _) -> beamai_kernel:cancel(r) end, none),
+    try
+        ?assertMatch({error, #{details := #{reason := cancelled}}}, beamai_kernel:invoke(Kernel, <<"t">>, #{}, #{run_id => r})),
+        receive ran -> error(ran) after 0 -> ok end
+    after
+        ok = beamai_telemetry:detach(?FUNCTION_NAME)
+    end.

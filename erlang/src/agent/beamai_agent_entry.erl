@@ -47,7 +47,7 @@ is_said(_Other) ->
     false.
 
 is_result(#{role := tool, call := Id, name := Name, content := Text, outcome := Outcome} = Message) ->
-    lists:all(fun is_binary/1, [Id, Name, Text]) andalso is_atom(Outcome) andalso may(images, Message, all(fun is_image/1)) andalso
+    lists:all(fun is_binary/1, [Id, Name, Text]) andalso lists:member(Outcome, [ok, error, refused]) andalso may(images, Message, all(fun is_image/1)) andalso
         may(object, Message, fun is_map/1);
 is_result(_Other) ->
     false.

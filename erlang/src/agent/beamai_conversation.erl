@@ -61,9 +61,9 @@ is_message(#{role := user, content := Text} = Message) ->
 is_message(#{role := assistant, content := Text} = Message) ->
     Calls = maps:get(tool_calls, Message, []),
     is_text(Text) andalso is_list(Calls) andalso lists:all(fun is_call/1, Calls);
-is_message(#{role := tool, call := Id, name := Name, content := Text, outcome := _} = Message) ->
+is_message(#{role := tool, call := Id, name := Name, content := Text, outcome := Outcome} = Message) ->
     Images = maps:get(images, Message, []),
-    lists:all(fun is_text/1, [Id, Name, Text]) andalso is_list(Images) andalso lists:all(fun is_image/1, Images);
+    lists:member(Outcome, [ok, error, refused]) andalso lists:all(fun is_text/1, [Id, Name, Text]) andalso is_list(Images) andalso lists:all(fun is_image/1, Images);
 is_message(_Other) ->
     false.
 

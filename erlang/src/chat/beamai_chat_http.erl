@@ -11,6 +11,8 @@
 
 %% Minimum length of a secret, in bytes.
 -define(SECRET_BYTES, 8).
+%% How many keys that a process sent are hidden from its errors.
+-define(SENT, 50).
 -define(CUT_OFF, <<
     "the answer reached its limit of tokens before the arguments of this call were whole; call again with shorter "
     "arguments, or with the work in several calls"
@@ -45,28 +47,15 @@ tools(#{wire := Wire} = Options, Kernel) ->
     {ok, beamai_chat_model:reply()} | {error, beamai_chat_model:error()}.
 complete(#{wire := Wire} = Options, Request) ->
     case beamai_json:encode(body(Wire, Options, Request)) of
-        {ok, Body} -> attempts(Wire, Options, Request, Body);
+        {ok, Body} -> beamai_chat_retry:run(Options, Request, fun() -> attempt(Wire, Options, Request, Body) end);
         {error, Why} -> fault(invalid_request, ["the conversation cannot be sent: ", Why])
     end.
 
-%% The server may repeat the key of an earlier attempt, so the keys of all attempts are hidden. They are kept in a fun, because crash reports
-%% print the process dictionary, but not what is in a fun.
-attempts(Wire, Options, Request, Body) ->
-    Sent = {?MODULE, make_ref()},
-    _ = put(Sent, fun() -> [] end),
-    try
-        beamai_chat_retry:run(Options, Request, fun() -> attempt(Wire, Options, Request, Body, Sent) end)
-    after
-        erase(Sent)
-    end.
-
 %% A key may expire while the server is busy, so each attempt asks for it.
-attempt(Wire, Options, Request, Body, Sent) ->
+attempt(Wire, Options, Request, Body) ->
     case {key(Options), beamai_chat_options:headers(Options)} of
         {{ok, Key}, {ok, Headers}} ->
-            Before = get(Sent),
-            Secrets = fun() -> secrets(Key, Headers) ++ Before() end,
-            _ = put(Sent, Secrets),
+            Secrets = sent(secrets(Key, Headers)),
             hidden(try_it(Wire, http(Wire, Options, Key, Headers, Body), Request, Secrets), Secrets);
         {error, _} ->
             fault(authentication, "the function in api_key gave no key: printable text without spaces or line breaks");
@@ -85,6 +74,15 @@ http(Wire, Options, Key, Own, Body) ->
     Default = [Header || {Name, _} = Header <- Wire:headers(Options, Key), not lists:member(Name, Given)],
     Kept = maps:with([connect_timeout, idle_timeout, timeout, cacertfile, proxy, reuse], Options),
     Kept#{url => Wire:url(Options), headers => Own ++ Default, body => Body}.
+
+%% A server may repeat the key of an earlier attempt or request, so the last ones of this process are hidden, too. They are kept in a fun,
+%% because crash reports print the process dictionary, but not what is in a fun.
+sent(Secrets) ->
+    Before = get(?MODULE),
+    Kept = [Secrets | lists:delete(Secrets, if is_function(Before) -> Before(); true -> [] end)],
+    Last = lists:sublist(Kept, ?SENT),
+    _ = put(?MODULE, fun() -> Last end),
+    fun() -> lists:append(Last) end.
 
 %% The key, and the values of the host's headers. Short values, such as a version, are not secret and may be ordinary
 %% words.

@@ -57,6 +57,7 @@ impl ConnectionPlan {
             sandbox: route.sandbox().unwrap_or_else(|| Arc::clone(&cx.sandbox)),
             denied_paths: Arc::clone(&cx.denied_paths),
             kept: route.kept(),
+            mounts: route.mounts(),
         };
         Ok(Self { identity: ServerIdentity { spec: settings, view }, route })
     }
@@ -98,6 +99,13 @@ impl Route {
     fn kept(&self) -> Vec<(PathBuf, EntryIdentity)> {
         match self {
             Self::Stdio(launch) => launch.confinement.kept().collect(),
+            Self::Http(_) => Vec::new(),
+        }
+    }
+
+    fn mounts(&self) -> Vec<u64> {
+        match self {
+            Self::Stdio(launch) => launch.confinement.mounts().collect(),
             Self::Http(_) => Vec::new(),
         }
     }

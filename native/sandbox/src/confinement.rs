@@ -368,6 +368,11 @@ impl Confinement {
         })
     }
 
+    /// The numbers of mounts in the workspace and in each other writable directory ([`ProtectedPaths::mounts`]).
+    pub fn mounts(&self) -> impl Iterator<Item = u64> {
+        self.found.iter().map(|found| found.mounts)
+    }
+
     /// No limits.
     pub fn off() -> Arc<Self> {
         static OFF: LazyLock<Arc<Confinement>> = LazyLock::new(|| {

@@ -27,12 +27,14 @@ pub struct ServerView {
     pub denied_paths: Arc<DeniedPaths>,
     /// Paths that it cannot read or write, with what lies there; fixed while a server runs.
     pub kept: Vec<(PathBuf, EntryIdentity)>,
+    /// A number for each of its directories, another one if something may have been mounted there; a running server does not see that.
+    pub mounts: Vec<u64>,
 }
 
 impl<W: PartialEq> ServerIdentity<W> {
-    /// Whether this server replaces another: same except for the paths that it cannot read or write.
+    /// Whether this server replaces another: same except for the paths that it cannot read or write, and for mounts.
     pub fn replaces(&self, other: &Self) -> bool {
-        self.spec == other.spec && self.view.kept != other.view.kept && self.view.has_settings_of(&other.view)
+        self.spec == other.spec && self.view != other.view && self.view.has_settings_of(&other.view)
     }
 }
 

@@ -229,11 +229,16 @@ mod tests {
         }
 
         fn lease(&self, spec: u32, kept: &[&str]) -> Lease<ProbeServer> {
+            self.lease_among(spec, kept, 0)
+        }
+
+        fn lease_among(&self, spec: u32, kept: &[&str], mounts: u64) -> Lease<ProbeServer> {
             let view = ServerView {
                 workspace: self.cx.workspace.id(),
                 sandbox: Arc::clone(&self.cx.sandbox),
                 denied_paths: Arc::clone(&self.cx.denied_paths),
                 kept: kept.iter().map(|&name| (name.into(), (1, 1, None))).collect(),
+                mounts: vec![mounts],
             };
             let identity = ServerIdentity { spec, view };
             let server = Arc::new(ProbeServer {
@@ -270,6 +275,9 @@ mod tests {
         drop(used);
         world.lease(1, &["secret"]);
         assert!(is_ended(&first) && !is_ended(&second));
+        // One that runs does not see what is mounted later.
+        let third = Arc::clone(&world.lease_among(1, &["secret"], 1).server);
+        assert!(is_ended(&second) && !is_ended(&third));
     }
 
     #[test]

@@ -96,6 +96,7 @@ impl ServerPlan {
                     sandbox: Arc::clone(&cx.sandbox),
                     denied_paths: Arc::clone(&cx.denied_paths),
                     kept: Vec::new(),
+                    mounts: Vec::new(),
                 },
             },
             workspace: cx.workspace.unguarded(),
@@ -116,6 +117,7 @@ impl ServerPlan {
         self.confinement =
             Confinement::within(&self.workspace.without_temp(), sandbox, denied_paths, &|| cx.check())?;
         self.identity.view.kept = self.confinement.kept().collect();
+        self.identity.view.mounts = self.confinement.mounts().collect();
         Ok(())
     }
 
