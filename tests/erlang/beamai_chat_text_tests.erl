@@ -53,8 +53,15 @@ an_invented_result_ends_the_answer_test() ->
         end
      || Line <- ["TOOL_RESULT: is what it answers", "it answers TOOL_ERROR: and a text", "TOOL_ERROR:"]
     ],
-    Own = "TOOL: look\nARGS:\n  at: one\n  TOOL_RESULT: none\n",
-    ?assertMatch(#{tool_calls := [#{args := Args}]} when Args =:= #{<<"at">> => <<"one">>}, heard(Own)).
+    %% As an argument it makes the call one that the model must repeat. So does what else is wrong with it: nothing is cut from it.
+    [
+        ?assertMatch(#{tool_calls := [#{invalid := _}]}, heard(["TOOL: look\nARGS:\n", Arguments]), Arguments)
+     || Arguments <- [
+            "  at: one\n  TOOL_RESULT: none\n", "  at: |\n    one\n    TOOL_RESULT: two\n  other: 1\n", "  at: |\n    one TOOL_ERROR: two\n  at: 1\n",
+            "  at: one\n   TOOL_RESULT: two\n", "  at: |\n    one\n    TOOL_RESULT: two\n bye\n"
+        ]
+    ],
+    ?assertMatch(#{tool_calls := [#{invalid := _}]}, heard(["TOOL: look\nARGS:\n  other: 1\n\nTOOL_RESULT: none\n", ?CALL])).
 
 formats_and_repair_can_be_set_test() ->
     Xml = "<tool name=\"look\"><arg name=\"at\">x</arg></tool>",

@@ -34,19 +34,15 @@ until([{Start, _} | Rest], Text, Whole, Kernel, Options) ->
         false -> until(Rest, Text, Whole, Kernel, Options)
     end.
 
-%% Within a call, as in a file's text, half of a call would be left before it: one that cannot be read, or another one than in the whole
-%% answer.
+%% Within a call, as in a file's text, half of a call would be left before it. There the call is another one than in the whole answer.
 is_invented(Before, [], _Whole) ->
     ends_line(Before);
-is_invented(_Before, Calls, Whole) ->
-    not lists:keymember(invalid, 1, Calls) andalso not goes_on(lists:last(Calls), lists:nthtail(min(length(Calls) - 1, length(Whole)), Whole)).
-
-goes_on({tool_call, #{args := Args}}, [{tool_call, #{args := More}} | _]) ->
-    %% As an argument of its own it is one that the model invented in the form of the call.
-    IsResult = fun(Name) -> lists:any(fun(Mark) -> string:prefix(<<Name/binary, ":">>, Mark) =/= nomatch end, ?RESULTS) end,
-    Args =/= More andalso not lists:any(IsResult, maps:keys(More));
-goes_on(_Call, _Whole) ->
-    false.
+is_invented(Before, Calls, Whole) ->
+    Last = lists:last(Calls),
+    case lists:nthtail(min(length(Calls) - 1, length(Whole)), Whole) of
+        [Last | _] -> element(1, Last) =:= tool_call orelse ends_line(Before);
+        _ -> false
+    end.
 
 calls(Text, Kernel, Options) ->
     [Part || Part <- protocol(Text, Kernel, Options), element(1, Part) =/= text].

@@ -36,6 +36,10 @@ impl From<git2::Error> for GitError {
     fn from(error: git2::Error) -> Self {
         let message = format!("git: {}", error.message());
         Self::Error(match error.code() {
+            git2::ErrorCode::Locked if error.message().ends_with("Permission denied") => ToolError::new(
+                Reason::AccessDenied,
+                format!("{message}; its mode or a rule keeps it from being read"),
+            ),
             git2::ErrorCode::Locked => ToolError::new(
                 Reason::Busy,
                 format!("{message}; another git process is using the repository; try again later"),

@@ -10,6 +10,18 @@ use std::path::{Path, PathBuf};
 /// A path of an object, for rules about all of them.
 const OBJECT: &str = "objects/00/00000000000000000000000000000000000000";
 
+/// Files about a merge or the like, which a commit ends and removes.
+const STATE: [&str; 8] = [
+    "MERGE_HEAD",
+    "MERGE_MSG",
+    "MERGE_MODE",
+    "SQUASH_MSG",
+    "AUTO_MERGE",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "ORIG_HEAD",
+];
+
 /// Fails if a task would change something that a rule denies.
 ///
 /// # Errors
@@ -46,7 +58,14 @@ fn changed(task: &Task, located: &RepoLocation) -> Vec<PathBuf> {
             let log = |name: &Path| Path::new("logs").join(name);
             let branch = located.branch();
             let branch = branch.iter().flat_map(|name| [at(common, name), at(common, &log(name))]);
-            staged.into_iter().chain(branch).chain([at(own, head), at(own, &log(head))]).collect()
+            let ended = STATE.iter().map(|name| at(own, Path::new(name)));
+            let ended = ended.filter(|path| path.symlink_metadata().is_ok());
+            staged
+                .into_iter()
+                .chain(branch)
+                .chain([at(own, head), at(own, &log(head))])
+                .chain(ended)
+                .collect()
         }
         Task::Status { .. } | Task::Diff { .. } | Task::Log { .. } => Vec::new(),
     }

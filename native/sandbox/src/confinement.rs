@@ -368,6 +368,26 @@ impl Confinement {
         })
     }
 
+    /// The absolute paths that programs cannot read, and those that they cannot change, because of rules or secrets.
+    pub fn closed(&self) -> (Vec<PathBuf>, Vec<PathBuf>) {
+        let found = |list: fn(&ProtectedPaths) -> &Vec<String>| {
+            self.found.iter().flat_map(move |found| {
+                let root = decode_path(&found.root);
+                list(found).iter().map(move |path| root.join(decode_path(path)))
+            })
+        };
+        let lifted = |path: &PathBuf| {
+            self.is_writable(path) || self.readable.iter().any(|shown| Path::new(shown) == path)
+        };
+        let named = |list: &[OsString]| list.iter().map(PathBuf::from).collect::<Vec<_>>();
+        let unread = named(&self.hidden).into_iter().chain(found(|found| &found.hidden));
+        let unchanged = named(&self.read_only).into_iter().chain(found(|found| &found.read_only));
+        (
+            unread.filter(|path| !lifted(path)).collect(),
+            unchanged.filter(|path| !self.is_writable(path)).collect(),
+        )
+    }
+
     /// The numbers of mounts in the workspace and in each other writable directory ([`ProtectedPaths::mounts`]).
     pub fn mounts(&self) -> impl Iterator<Item = u64> {
         self.found.iter().map(|found| found.mounts)

@@ -29,12 +29,14 @@ pub struct RepositoryPaths {
 impl Confinement {
     /// Everything is readable; only the common directory is writable, except for its settings and hooks. There is no
     /// network. In work tree and repository nothing is hidden, because a file that looks empty would be taken for an
-    /// empty one; elsewhere, secrets and paths in deny rules are hidden. No link in the common directory and in the
+    /// empty one; [`limit_reads`](crate::limit_reads) keeps the program from reading it. Elsewhere, secrets and paths in deny rules
+    /// are hidden. No link in the common directory and in the
     /// work tree is followed, if mounts can prevent it.
     pub fn of_repository(
         repository: &RepositoryPaths,
         sandbox: &SandboxSettings,
         denied: &DeniedPaths,
+        unchanged: &[PathBuf],
     ) -> Arc<Self> {
         let is_own = |path: &OsString| {
             let path = Path::new(path);
@@ -52,7 +54,8 @@ impl Confinement {
         let dirs = [&repository.common_dir, &repository.git_dir];
         let kept = dirs.into_iter().flat_map(|dir| KEPT.map(|name| dir.join(name)));
         let is_there = |path: &PathBuf| path.symlink_metadata().is_ok_and(|found| !found.is_symlink());
-        own.git_sources = kept.filter(is_there).map(OsString::from).collect();
+        let unchanged = unchanged.iter().filter(|path| path.starts_with(&repository.common_dir)).cloned();
+        own.git_sources = kept.chain(unchanged).filter(is_there).map(OsString::from).collect();
         own.git_sources.sort();
         own.git_sources.dedup();
         own.exec_writable = false;

@@ -16,6 +16,8 @@ use rustix::io::{Errno, retry_on_intr};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -46,6 +48,15 @@ pub(super) struct WorkerKind {
     confinement: Arc<Confinement>,
     /// The directories that it may read; empty for all.
     readable: Vec<ReadableDir>,
+    /// The absolute paths that it must not read.
+    hidden: Vec<PathBuf>,
+}
+
+impl WorkerKind {
+    /// Whether a file that comes later could be read or not: what is beside hidden paths has been permitted one by one.
+    fn is_outdated_soon(&self) -> bool {
+        self.hidden.iter().any(|hidden| self.readable.iter().any(|dir| hidden.starts_with(&dir.path)))
+    }
 }
 
 /// A worker process. Killed on drop.
@@ -74,14 +85,15 @@ pub(super) fn ask(task: &Task, cx: &CallContext) -> Result<Value> {
         Err(GitError::Unavailable(why)) => return task.unavailable(&why),
         Err(GitError::Error(error)) => return Err(error),
     };
-    let confined = confine::confinement(&located, &cx.sandbox, &cx.denied_paths)
+    let (hidden, unchanged) = confine::closed(cx)?;
+    let confined = confine::confinement(&located, &cx.sandbox, &cx.denied_paths, &unchanged)
         .and_then(|confinement| Ok((confinement, confine::readable(&located, cx)?)));
     let (confinement, readable) = match confined {
         Ok(confined) => confined,
         Err(GitError::Unavailable(why)) => return task.unavailable(&why),
         Err(GitError::Error(error)) => return Err(error),
     };
-    let kind = WorkerKind { confinement, readable };
+    let kind = WorkerKind { confinement, readable, hidden };
     let request = frame::encode(&WorkerRequest {
         task: task.clone(),
         workspace: cx.workspace.named(),
@@ -89,6 +101,7 @@ pub(super) fn ask(task: &Task, cx: &CallContext) -> Result<Value> {
         whole_file_bytes: cx.limits.whole_file_bytes,
         remaining: cx.remaining().map(|left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX)),
         is_guarded: !cx.guard.is_open(),
+        hidden: kind.hidden.iter().map(|path| path.as_os_str().as_bytes().to_vec()).collect(),
     });
     let request = request.map_err(|error| ToolError::io("send", "a request to the git worker", error))?;
     let kept = idle::take(&kind);
@@ -119,14 +132,14 @@ fn talk(mut worker: Worker, request: &[u8], common: &WorkspacePath, cx: &CallCon
     }
     match heard {
         Ok(Ok(value)) => {
-            idle::keep(worker);
+            keep(worker);
             Ok(Ok(Ok(value)))
         }
         Ok(Err(failed)) => {
             let error = ToolError::from(failed);
             // Its view may be outdated: directories were exchanged, or settings changed.
             if error.reason != Reason::Io {
-                idle::keep(worker);
+                keep(worker);
             }
             // If a directory was exchanged, it could not remove its lock file either.
             if error.reason != Reason::Busy {
@@ -144,6 +157,13 @@ fn talk(mut worker: Worker, request: &[u8], common: &WorkspacePath, cx: &CallCon
             talk.locks.remove();
             Ok(Err((lost, ending)))
         }
+    }
+}
+
+/// Keeps a worker for the next task, if it would still see what it may.
+fn keep(worker: Worker) {
+    if !worker.kind.is_outdated_soon() {
+        idle::keep(worker);
     }
 }
 

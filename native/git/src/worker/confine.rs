@@ -1,7 +1,7 @@
 //! The confinement of workers.
 
 use super::exchanged;
-use beamai_base::ToolError;
+use beamai_base::{Result, ToolError};
 use beamai_git_repository::{GitResult, RepoLocation};
 use beamai_isolation::{SandboxMode, SandboxSettings};
 use beamai_policy::DeniedPaths;
@@ -11,6 +11,7 @@ use beamai_workspace::{WorkspaceId, WorkspacePath};
 use std::ffi::{OsStr, OsString};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The confinement of a repository's workers: they may write only to the common directory, which contains the git
@@ -22,6 +23,7 @@ pub(super) fn confinement(
     located: &RepoLocation,
     sandbox: &SandboxSettings,
     denied: &DeniedPaths,
+    unchanged: &[PathBuf],
 ) -> GitResult<Arc<Confinement>> {
     if sandbox.mode == SandboxMode::Off {
         return Ok(Confinement::off());
@@ -34,7 +36,16 @@ pub(super) fn confinement(
         device: common.device,
         inode: common.inode,
     };
-    Ok(Confinement::of_repository(&repository, sandbox, denied))
+    Ok(Confinement::of_repository(&repository, sandbox, denied, unchanged))
+}
+
+/// The paths that a worker must not read, and those that it must not change: the same as commands.
+///
+/// # Errors
+/// Those of [`Confinement::within`].
+pub(super) fn closed(cx: &CallContext) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
+    let workspace = cx.workspace.unguarded().without_temp();
+    Ok(Confinement::within(&workspace, &cx.sandbox, &cx.denied_paths, &|| cx.check())?.closed())
 }
 
 /// The directories that a worker may read: work tree, repository and workspace. Empty if it may read everything.

@@ -9,9 +9,9 @@
 //! ```
 //!
 //! libgit2 works with paths, and a path can be exchanged before it is used. In the sandbox that is harmless: everything
-//! is read-only except the repository's own directory. Files that rules deny are not hidden from a worker, since a file
-//! that looks empty would be staged as empty; instead, the port is asked about each path before it is shown. A worker
-//! cannot start programs: its system call filter forbids it.
+//! is read-only except the repository's own directory. Files that rules deny look as they are to a worker, since a file
+//! that looks empty would be staged as empty, but Landlock keeps it from reading them, whatever leads libgit2 there; and the
+//! port is asked about each path before it is shown. A worker cannot start programs: its system call filter forbids it.
 //!
 //! A worker runs one task at a time. It is kept for the next one, and killed when it has been idle for some time, when
 //! its call is cancelled, and when it misses its deadline.
@@ -67,6 +67,8 @@ struct WorkerRequest {
     remaining: Option<u64>,
     /// Whether rules deny reading anything.
     is_guarded: bool,
+    /// Absolute paths that the worker must not read. The same in all its requests.
+    hidden: Vec<Vec<u8>>,
 }
 
 /// A message from a worker.

@@ -3,12 +3,15 @@
 use super::{WorkerMessage, WorkerRequest, confine, exchanged, frame};
 use beamai_base::{Reason, Result, ToolError};
 use beamai_git_repository::{DeniedReads, GitCall};
+use beamai_sandbox::{ReadableDir, SetupFailure};
 use beamai_tool::Limits;
 use beamai_workspace::Workspace;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::cell::RefCell;
+use std::ffi::OsStr;
 use std::io::{Stdin, Stdout};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::rc::Rc;
@@ -20,6 +23,15 @@ struct PortLink {
     to: Stdout,
     /// Whether the sandbox confines this process to the directories that it was given.
     is_confined: bool,
+}
+
+/// Confines this process to its directories, without the paths that the first request hides, and forbids starting programs.
+fn confine_to(own: &[ReadableDir], first: &WorkerRequest) -> Result<(), SetupFailure> {
+    if !own.is_empty() {
+        let hidden: Vec<PathBuf> = first.hidden.iter().map(|path| OsStr::from_bytes(path).into()).collect();
+        beamai_sandbox::limit_reads(own, &settings(), &hidden)?;
+    }
+    beamai_sandbox::forbid_starts()
 }
 
 type Shared = Rc<RefCell<PortLink>>;
@@ -35,22 +47,20 @@ pub fn worker_main() -> ExitCode {
     // Loads the time zone once, before the sandbox hides its file.
     _ = git2::Signature::now("now", "now");
     let is_confined = !own.is_empty();
-    let limited = match is_confined {
-        false => Ok(()),
-        true => beamai_sandbox::limit_reads(&own, &settings()),
-    };
     let mut line = PortLink { from: std::io::stdin(), to: std::io::stdout(), is_confined };
-    if let Err(failure) = limited.and_then(|()| beamai_sandbox::forbid_starts()) {
+    let mut next = line.hear::<WorkerRequest>();
+    if let Ok(Some(first)) = &next
+        && let Err(failure) = confine_to(&own, first)
+    {
         eprintln!("the git worker refuses to run without its confinement: {failure}");
         if failure.is_stale() {
-            _ = line.hear::<WorkerRequest>();
             _ = line.say(&WorkerMessage::Failed(exchanged().into()));
         }
         return ExitCode::FAILURE;
     }
     let line = Rc::new(RefCell::new(line));
     loop {
-        let request = line.borrow_mut().hear();
+        let request = std::mem::replace(&mut next, Ok(None));
         let answered = match request {
             Ok(Some(request)) => answer(&request, &line),
             Ok(None) => return ExitCode::SUCCESS,
@@ -60,6 +70,7 @@ pub fn worker_main() -> ExitCode {
             eprintln!("the git worker lost its port: {error}");
             return ExitCode::FAILURE;
         }
+        next = line.borrow_mut().hear();
     }
 }
 

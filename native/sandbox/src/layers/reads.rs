@@ -2,10 +2,12 @@
 
 use super::landlock::{VERSION, add_fd, errno_of};
 use crate::SetupFailure;
-use landlock::{AccessFs, BitFlags, RestrictionStatus, Ruleset, RulesetAttr, RulesetCreated, RulesetError};
-use rustix::fs::{Mode, OFlags};
+use landlock::{AccessFs, BitFlags, Ruleset, RulesetAttr, RulesetCreated};
+use rustix::fs::{Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
+use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// A directory by path and identity: a path alone could lead elsewhere by the time it is opened.
@@ -19,29 +21,103 @@ pub struct ReadableDir {
     pub inode: u64,
 }
 
+/// Maximum number of Landlock rules. Each costs some microseconds and memory of the Linux kernel.
+const MOST: usize = 20_000;
+
 /// Restricts this thread, and threads that it starts later, to reading and listing the directories `dirs` and the paths
-/// `settings`, recursively. Settings that do not exist are skipped. Writing is not affected. The restriction is
-/// permanent. Without Landlock nothing is restricted: whether it is required has been checked before.
+/// `settings`, recursively, except for the absolute paths `hidden` beneath them, whose names can be listed. No rule of Landlock can
+/// deny, so what is beside these is permitted one by one, and what comes there later is not. Settings that do not exist are skipped.
+/// Writing is not affected. The restriction is permanent. Without Landlock nothing is restricted: whether it is required has been
+/// checked before.
 ///
 /// # Errors
-/// `ENOENT` or `ESTALE` if one of `dirs` does not exist or was replaced; errors of Landlock.
-pub fn limit_reads(dirs: &[ReadableDir], settings: &[PathBuf]) -> Result<(), SetupFailure> {
+/// `ENOENT` or `ESTALE` if one of `dirs` does not exist or was replaced; `E2BIG` if there is too much beside hidden paths; errors of
+/// Landlock.
+pub fn limit_reads(
+    dirs: &[ReadableDir],
+    settings: &[PathBuf],
+    hidden: &[PathBuf],
+) -> Result<(), SetupFailure> {
     let failure = |errno| SetupFailure::new("limit what this process reads", errno);
     let opened = dirs.iter().map(opened).collect::<Result<Vec<_>, _>>().map_err(failure)?;
-    let limited = || -> Result<RestrictionStatus, RulesetError> {
-        let access = AccessFs::from_read(VERSION);
-        let mut rules = Ruleset::default().handle_access(access | AccessFs::Refer)?.create()?;
+    let access = AccessFs::from_read(VERSION);
+    let limited = || -> Result<(), Errno> {
+        let created = Ruleset::default().handle_access(access | AccessFs::Refer).and_then(Ruleset::create);
+        let mut reads =
+            PermittedReads { rules: created.map_err(|error| errno_of(&error))?, access, left: MOST };
         // Any Landlock rule set must explicitly permit moving files between directories.
-        rules = add(rules, Path::new("/"), AccessFs::Refer.into())?;
-        for dir in opened {
-            rules = add_fd(rules, dir, access)?;
+        reads = reads.with(handle(Path::new("/"))?, AccessFs::Refer.into())?;
+        let shown = dirs.iter().map(|dir| &dir.path).zip(opened);
+        let settings = settings.iter().filter_map(|path| Some((path, handle(path).ok()?)));
+        for (path, fd) in shown.chain(settings) {
+            let beneath: Vec<&Path> =
+                hidden.iter().map(PathBuf::as_path).filter(|hidden| hidden.starts_with(path)).collect();
+            reads = reads.beneath(path, fd, &beneath)?;
         }
-        for path in settings {
-            rules = add(rules, path, access)?;
-        }
-        rules.restrict_self()
+        reads.rules.restrict_self().map(drop).map_err(|error| errno_of(&error))
     };
-    limited().map(drop).map_err(|error| failure(errno_of(&error)))
+    limited().map_err(failure)
+}
+
+/// What a rule set permits reading.
+struct PermittedReads {
+    rules: RulesetCreated,
+    access: BitFlags<AccessFs>,
+    /// How many more rules there may be.
+    left: usize,
+}
+
+impl PermittedReads {
+    fn with(self, fd: OwnedFd, access: BitFlags<AccessFs>) -> Result<Self, Errno> {
+        let left = self.left.checked_sub(1).ok_or(Errno::TOOBIG)?;
+        let rules = add_fd(self.rules, fd, access).map_err(|error| errno_of(&error))?;
+        Ok(Self { rules, left, ..self })
+    }
+
+    /// Permits a path, without the hidden ones beneath it. Entries are opened without following links, which somebody may make meanwhile.
+    fn beneath(mut self, path: &Path, fd: OwnedFd, hidden: &[&Path]) -> Result<Self, Errno> {
+        if hidden.is_empty() {
+            let access = self.access;
+            return self.with(fd, access);
+        }
+        let is_directory = FileType::from_raw_mode(rustix::fs::fstat(&fd)?.st_mode) == FileType::Directory;
+        if !is_directory {
+            return Ok(self);
+        }
+        let list = rustix::fs::openat(
+            &fd,
+            c".",
+            OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
+            Mode::empty(),
+        );
+        self = self.with(fd, AccessFs::ReadDir.into())?;
+        // What cannot be listed permits nothing.
+        let Ok(list) = list else { return Ok(self) };
+        if hidden.contains(&path) {
+            return Ok(self);
+        }
+        let Ok(entries) = Dir::read_from(&list) else { return Ok(self) };
+        for entry in entries.flatten() {
+            let name = Path::new(OsStr::from_bytes(entry.file_name().to_bytes()));
+            let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let path = path.join(name);
+            if name == Path::new(".")
+                || name == Path::new("..")
+                || hidden.contains(&path.as_path()) && !path.is_dir()
+            {
+                continue;
+            }
+            // It may be gone by now. Of a link, the target has rules of its own.
+            let Ok(fd) = rustix::fs::openat(&list, entry.file_name(), flags, Mode::empty()) else { continue };
+            if FileType::from_raw_mode(rustix::fs::fstat(&fd)?.st_mode) == FileType::Symlink {
+                continue;
+            }
+            let beneath: Vec<&Path> =
+                hidden.iter().copied().filter(|hidden| hidden.starts_with(&path)).collect();
+            self = self.beneath(&path, fd, &beneath)?;
+        }
+        Ok(self)
+    }
 }
 
 /// Opens the directory itself.
@@ -52,18 +128,6 @@ fn opened(dir: &ReadableDir) -> Result<OwnedFd, Errno> {
     match (found.st_dev as u64, found.st_ino as u64) == (dir.device, dir.inode) {
         true => Ok(opened),
         false => Err(Errno::STALE),
-    }
-}
-
-/// Adds a rule for the target of a path, if it exists.
-fn add(
-    rules: RulesetCreated,
-    path: &Path,
-    access: BitFlags<AccessFs>,
-) -> Result<RulesetCreated, RulesetError> {
-    match handle(path) {
-        Ok(fd) => add_fd(rules, fd, access),
-        Err(_) => Ok(rules),
     }
 }
 
@@ -92,7 +156,7 @@ mod tests {
         let expected = dir(&own);
         std::fs::rename(&own, inside.path().join("moved")).unwrap();
         let refused =
-            |expected: &ReadableDir| limit_reads(std::slice::from_ref(expected), &[]).unwrap_err().errno;
+            |expected: &ReadableDir| limit_reads(std::slice::from_ref(expected), &[], &[]).unwrap_err().errno;
         assert_eq!(refused(&expected), Errno::NOENT.raw_os_error());
         std::os::unix::fs::symlink(outside.path(), &own).unwrap();
         assert_eq!(refused(&expected), Errno::STALE.raw_os_error());
@@ -110,10 +174,31 @@ mod tests {
         // Applies to this thread only.
         let limited = move || {
             assert!(std::fs::read(&link).is_ok());
-            limit_reads(&dirs, &settings).unwrap();
+            limit_reads(&dirs, &settings, &[]).unwrap();
             std::fs::rename(&own, &moved).unwrap();
             (std::fs::read_to_string(moved).unwrap(), std::fs::read(&link).is_err())
         };
         assert_eq!(std::thread::spawn(limited).join().unwrap(), ("own".to_owned(), true));
+    }
+
+    #[test]
+    fn what_is_hidden_cannot_be_read_and_what_lies_beside_it_can() {
+        let top = tempfile::tempdir().unwrap();
+        let at = |name: &str| top.path().join(name);
+        std::fs::create_dir_all(at("d/deep")).unwrap();
+        std::fs::create_dir(at("closed")).unwrap();
+        for file in ["a", "key", "d/key", "d/b", "d/deep/c", "closed/x"] {
+            std::fs::write(at(file), file).unwrap();
+        }
+        std::os::unix::fs::symlink("closed", at("link")).unwrap();
+        let hidden = ["key", "d/key", "closed", "none"].map(at);
+        let dirs = [dir(top.path())];
+        let files = ["a", "d/b", "d/deep/c", "key", "d/key", "closed/x", "link/x"].map(at);
+        let limited = move || {
+            limit_reads(&dirs, &[], &hidden).unwrap();
+            (files.map(|file| std::fs::read(file).is_ok()), std::fs::read_dir(&hidden[2]).unwrap().count())
+        };
+        let expected = ([true, true, true, false, false, false, false], 1);
+        assert_eq!(std::thread::spawn(limited).join().unwrap(), expected);
     }
 }
