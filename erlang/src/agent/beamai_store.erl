@@ -67,7 +67,13 @@ alone(Id, Store, Fun) ->
     end.
 
 lock(Id, Store) ->
-    Lock = {{?MODULE, place(Store), Id}, make_ref()},
+    case place(Store) of
+        {ok, Place} -> lock_at(Place, Id);
+        {error, _} = Error -> Error
+    end.
+
+lock_at(Place, Id) ->
+    Lock = {{?MODULE, Place, Id}, make_ref()},
     case global:set_lock(Lock, [node()], ?ATTEMPTS) of
         true -> {ok, Lock};
         false -> {error, {in_use, Id}}
@@ -77,8 +83,8 @@ lock(Id, Store) ->
 place({Module, Options}) ->
     {module, Module} = code:ensure_loaded(Module),
     case erlang:function_exported(Module, place, 1) of
-        true -> {Module, Module:place(Options)};
-        false -> {Module, Options}
+        true -> tried({Module, place}, fun() -> {ok, {Module, Module:place(Options)}} end);
+        false -> {ok, {Module, Options}}
     end.
 
 locked(Lock, Module, {ok, Handle}) ->
@@ -109,7 +115,11 @@ close({Module, Handle, Lock}) ->
 %% @doc The stored entries of an agent, oldest first.
 -spec read(Id :: binary(), t()) -> {ok, [entry()]} | {error, term()}.
 read(Id, {Module, Options}) ->
-    called(value, Module, read, [Id, Options]).
+    case called(value, Module, read, [Id, Options]) of
+        {ok, Entries} = Read when is_list(Entries), length(Entries) >= 0 -> Read;
+        {ok, _NoList} = Read -> {error, {failed, {Module, read}, {returned, Read}}};
+        {error, _} = Error -> Error
+    end.
 
 %% @doc Removes what is stored of an agent.
 -spec delete(Id :: binary(), t()) -> ok | {error, term()}.
@@ -118,11 +128,18 @@ delete(Id, {Module, Options}) ->
 
 %% What a custom store raises, or returns against its specification, is an error like those that it returns.
 called(Expected, Module, Function, Arguments) ->
-    try {Expected, apply(Module, Function, Arguments)} of
-        {done, ok} -> ok;
-        {value, {ok, _} = Ok} -> Ok;
-        {_, {error, _} = Error} -> Error;
-        {_, Other} -> {error, {failed, {Module, Function}, {returned, Other}}}
+    tried({Module, Function}, fun() ->
+        case {Expected, apply(Module, Function, Arguments)} of
+            {done, ok} -> ok;
+            {value, {ok, _} = Ok} -> Ok;
+            {_, {error, _} = Error} -> Error;
+            {_, Other} -> {error, {failed, {Module, Function}, {returned, Other}}}
+        end
+    end).
+
+tried(What, Fun) ->
+    try
+        Fun()
     catch
-        Class:Reason -> {error, {failed, {Module, Function}, {Class, Reason}}}
+        Class:Reason -> {error, {failed, What, {Class, Reason}}}
     end.

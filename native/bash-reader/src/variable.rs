@@ -9,7 +9,8 @@ const TELLING: &str = "PATH LD_ DYLD BASH SHELL SHOPT IFS ENV GIT EDITOR VISUAL 
     PHP POSIX TAPE ZIP GROFF MODULE PLUGIN ENGINE JULIA GUILE SERVICE DEFAULTS INDEX_URL FIND_LINKS _MIRROR _REGISTRY";
 
 /// Full names of such variables.
-const WHOLE: &str = "CC CXX LD AS AR USER LOGNAME TMP TEMP DISPLAY RANDOM SRANDOM SECONDS OLDPWD PWD FCEDIT HISTCMD EMACS GLOBIGNORE";
+const WHOLE: &str = "CC CXX LD AS AR USER LOGNAME TMP TEMP DISPLAY RANDOM SRANDOM SECONDS OLDPWD PWD FCEDIT HISTCMD EMACS GLOBIGNORE \
+    VIM VIMRUNTIME MIX_EXS MIX_ARCHIVES LSB_OS_RELEASE GREP DIFF CMP AWK CPMOD VARS GDB READELF GET_ID";
 
 /// Names that contain such a part but are harmless.
 const KNOWN: &str = "NODE_ENV RUST_LOG RUST_BACKTRACE GOMAXPROCS GOOS GOARCH FORCE_COLOR PYTHONDONTWRITEBYTECODE \
@@ -72,6 +73,9 @@ mod tests {
             "ANSIBLE_CALLBACK_PLUGINS",
             "XZ_DEFAULTS",
             "PIP_INDEX_URL",
+            "VIMRUNTIME",
+            "MIX_EXS",
+            "GREP",
         ] {
             assert!(is_telling(name), "{name}");
         }
@@ -96,7 +100,7 @@ mod tests {
     #[test]
     fn ordinary_names_are_not() {
         for name in
-            ["X", "FOO", "CI", "LANG", "LC_ALL", "TZ", "NODE_ENV", "PYTHONUNBUFFERED", "file", "i", "VERBOSE"]
+            ["X", "FOO", "CI", "LANG", "LC_ALL", "TZ", "NODE_ENV", "MIX_ENV", "PYTHONUNBUFFERED", "file", "i", "VERBOSE"]
         {
             assert!(!is_telling(name), "{name}");
         }
