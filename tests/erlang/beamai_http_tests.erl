@@ -169,7 +169,7 @@ in_parts(Parts) ->
     spawn_link(fun() ->
         {ok, Socket} = gen_tcp:accept(Listening),
         {ok, _} = gen_tcp:recv(Socket, 0),
-        [begin ok = gen_tcp:send(Socket, Part), timer:sleep(20) end || Part <- Parts],
+        [begin ok = gen_tcp:send(Socket, Part), timer:sleep(100) end || Part <- Parts],
         _ = gen_tcp:recv(Socket, 0, 300)
     end),
     url(Port).

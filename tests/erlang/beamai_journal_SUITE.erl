@@ -178,6 +178,7 @@ gone(Vm) ->
 
 descendants(Pid) ->
     Children = filelib:wildcard("/proc/" ++ integer_to_list(Pid) ++ "/task/*/children"),
-    Read = [element(2, {ok, _} = file:read_file(File)) || File <- Children],
+    %% One that has ended meanwhile has none.
+    Read = [Text || File <- Children, {ok, Text} <- [file:read_file(File)]],
     Pids = [list_to_integer(Text) || Text <- string:lexemes(lists:flatten(io_lib:format("~s", [Read])), " ")],
     Pids ++ lists:flatmap(fun descendants/1, Pids).
