@@ -99,9 +99,20 @@ mod tests {
 
     #[test]
     fn ordinary_names_are_not() {
-        for name in
-            ["X", "FOO", "CI", "LANG", "LC_ALL", "TZ", "NODE_ENV", "MIX_ENV", "PYTHONUNBUFFERED", "file", "i", "VERBOSE"]
-        {
+        for name in [
+            "X",
+            "FOO",
+            "CI",
+            "LANG",
+            "LC_ALL",
+            "TZ",
+            "NODE_ENV",
+            "MIX_ENV",
+            "PYTHONUNBUFFERED",
+            "file",
+            "i",
+            "VERBOSE",
+        ] {
             assert!(!is_telling(name), "{name}");
         }
     }
