@@ -124,7 +124,10 @@ read(Id, {Module, Options}) ->
 %% @doc Removes what is stored of an agent.
 -spec delete(Id :: binary(), t()) -> ok | {error, term()}.
 delete(Id, {Module, Options}) ->
-    called(done, Module, delete, [Id, Options]).
+    case called(done, Module, delete, [Id, Options]) of
+        ok -> ok;
+        {error, _} = Error -> Error
+    end.
 
 %% What a custom store raises, or returns against its specification, is an error like those that it returns.
 called(Expected, Module, Function, Arguments) ->
