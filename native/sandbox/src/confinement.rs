@@ -368,7 +368,8 @@ impl Confinement {
         })
     }
 
-    /// The absolute paths that programs cannot read, and those that they cannot change, because of rules or secrets.
+    /// The absolute paths that programs cannot read, and those that they cannot change, because of rules or secrets. Paths that the host
+    /// shows can be read, and those that it makes writable can be read and changed.
     pub fn closed(&self) -> (Vec<PathBuf>, Vec<PathBuf>) {
         let found = |list: fn(&ProtectedPaths) -> &Vec<String>| {
             self.found.iter().flat_map(move |found| {

@@ -2,8 +2,8 @@
 //!
 //! libgit2 works with paths: it would follow a link in `.git` anywhere, to files that rules deny and also for writing, and
 //! block on a FIFO. A repository with links, FIFOs or device files is therefore refused. So are objects borrowed from another
-//! repository, and settings included from outside. In the sandbox with mounts, the Linux kernel follows no link there either,
-//! whatever changes after this check.
+//! repository, and settings included from outside. Somebody can make a link after this check. In the sandbox, the Linux kernel
+//! then keeps libgit2 from following it (with mounts), and from reading what rules deny.
 
 use super::includes;
 use super::locate::RepoLocation;
@@ -74,11 +74,9 @@ fn directory(git_dir: &WorkspacePath, cx: &GitCall) -> GitResult<()> {
     let top = walk.list(b"")?;
     for (name, kind) in &top {
         match kind {
-            // By far the largest part of a repository, so most of it is not worth walking if the process is confined and there is
-            // nothing that a link could lead to: a process that blocks is killed.
-            FileType::Directory
-                if cx.is_confined && name == b"objects" && (cx.denied.is_none() || has_no_links(git_dir)) =>
-            {
+            // By far the largest part of a repository, so most of it is not worth walking if the process is confined: links
+            // cannot lead to what it must not read, and a process that blocks is killed.
+            FileType::Directory if cx.is_confined && name == b"objects" => {
                 walk.below(b"objects/info")?;
                 walk.below(b"objects/pack")?;
             }
@@ -128,14 +126,6 @@ impl GitDirCheck<'_> {
             _ => Ok(()),
         }
     }
-}
-
-/// Whether the Linux kernel follows no link beneath a directory.
-fn has_no_links(directory: &WorkspacePath) -> bool {
-    /// From its `statfs.h`.
-    const ST_NOSYMFOLLOW: u64 = 0x2000;
-    let mounted = directory.open_dir().ok().and_then(|fd| rustix::fs::fstatvfs(fd).ok());
-    mounted.is_some_and(|mounted| mounted.f_flag.bits() & ST_NOSYMFOLLOW != 0)
 }
 
 fn to_path(path: &[u8]) -> &Path {

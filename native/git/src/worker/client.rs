@@ -53,8 +53,9 @@ pub(super) struct WorkerKind {
 }
 
 impl WorkerKind {
-    /// Whether a file that comes later could be read or not: what is beside hidden paths has been permitted one by one.
-    fn is_outdated_soon(&self) -> bool {
+    /// Whether such a worker serves one call only. What lies beside hidden paths is permitted file by file when it starts, so it
+    /// could not read files that come later.
+    fn is_for_one_call(&self) -> bool {
         self.hidden.iter().any(|hidden| self.readable.iter().any(|dir| hidden.starts_with(&dir.path)))
     }
 }
@@ -160,9 +161,9 @@ fn talk(mut worker: Worker, request: &[u8], common: &WorkspacePath, cx: &CallCon
     }
 }
 
-/// Keeps a worker for the next task, if it would still see what it may.
+/// Keeps a worker for the next task, unless it serves one call only.
 fn keep(worker: Worker) {
-    if !worker.kind.is_outdated_soon() {
+    if !worker.kind.is_for_one_call() {
         idle::keep(worker);
     }
 }

@@ -24,7 +24,7 @@ pub(super) struct Devices(Vec<(&'static str, MountCopy)>);
 
 impl Devices {
     pub(super) fn take() -> Result<Self, SetupFailure> {
-        // They can be written to nevertheless; what is read-only is their modes and times.
+        // Programs can still write to them. On a read-only mount, they cannot change their modes and times.
         let take = |path: &'static str| {
             let copy = point(Path::new(path)).and_then(|fd| MountCopy::of(fd.as_fd())?.with(READ_ONLY));
             copy.map(|copy| (path, copy)).map_err(failed("take", Path::new(path)))

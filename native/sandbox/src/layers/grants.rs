@@ -7,8 +7,6 @@
 use super::devices::NODES;
 use crate::Confinement;
 use beamai_base::identity_at;
-use beamai_protected::ProtectedPaths;
-use beamai_workspace::decode_path;
 use landlock::{AccessFs, BitFlags};
 use rustix::io::Errno;
 use std::ffi::OsString;
@@ -50,28 +48,19 @@ impl Grants {
     /// # Errors
     /// `E2BIG` if denied paths have too many siblings.
     pub(super) fn of(confinement: &Confinement, workspace: &Path, rights: Rights) -> Result<Self, Errno> {
-        let matched = |list: fn(&ProtectedPaths) -> &Vec<String>| {
-            confinement.found.iter().flat_map(move |found| {
-                let root = decode_path(&found.root);
-                list(found).iter().map(move |path| root.join(decode_path(path)))
-            })
+        let named = |paths: &[OsString]| paths.iter().map(PathBuf::from).collect::<Vec<_>>();
+        let denied = |paths: Vec<PathBuf>| -> Vec<PathBuf> {
+            paths.iter().map(|path| real(path)).filter(|path| may_be_there(path)).collect()
         };
-        let named = |paths: &[OsString]| paths.iter().map(PathBuf::from).collect::<Vec<_>>().into_iter();
-        // Paths that the host makes visible are not hidden, and those that it makes writable are neither hidden nor read-only.
-        let denied = |paths: &mut dyn Iterator<Item = PathBuf>, lifted: &[&[OsString]]| -> Vec<PathBuf> {
-            let is_denied = |path: &PathBuf| !lifted.iter().copied().flatten().any(|lifted| lifted == path);
-            paths.filter(is_denied).map(|path| real(&path)).filter(|path| may_be_there(path)).collect()
-        };
-        let mut hidden = named(&confinement.hidden).chain(matched(|found| &found.hidden));
-        let mut read_only = named(&confinement.read_only).chain(matched(|found| &found.read_only));
+        let (hidden, read_only) = confinement.closed();
         let mut grants = Self {
             rules: Vec::new(),
             fixed: Vec::new(),
             rights,
-            held: named(&confinement.held).collect(),
-            hidden: denied(&mut hidden, &[&confinement.readable, &confinement.writable]),
-            read_only: denied(&mut read_only, &[&confinement.writable]),
-            shown: named(&confinement.readable).collect(),
+            held: named(&confinement.held),
+            hidden: denied(hidden),
+            read_only: denied(read_only),
+            shown: named(&confinement.readable),
         };
         let writable = writable(confinement, workspace);
         grants.machine(&writable)?;

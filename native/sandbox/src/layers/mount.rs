@@ -46,7 +46,7 @@ impl MountCopy {
         Ok(self)
     }
 
-    /// Has no link in the copy followed, where the Linux kernel can do that. What relies on it asks `statfs`.
+    /// Has no link in the copy followed, where the Linux kernel can do that.
     pub(super) fn close_links(&self) -> Result<(), Errno> {
         match set(self.0.as_fd(), c"", NO_LINKS, libc::AT_RECURSIVE) {
             Ok(()) | Err(Errno::INVAL) => Ok(()),

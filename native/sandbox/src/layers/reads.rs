@@ -74,7 +74,7 @@ impl PermittedReads {
         Ok(Self { rules, left, ..self })
     }
 
-    /// Permits a path, without the hidden ones beneath it. Entries are opened without following links, which somebody may make meanwhile.
+    /// Permits a path, without the hidden ones at it or beneath it. No link is followed, since somebody may make one meanwhile.
     fn beneath(mut self, path: &Path, fd: OwnedFd, hidden: &[&Path]) -> Result<Self, Errno> {
         if hidden.is_empty() {
             let access = self.access;
@@ -91,7 +91,7 @@ impl PermittedReads {
             Mode::empty(),
         );
         self = self.with(fd, AccessFs::ReadDir.into())?;
-        // What cannot be listed permits nothing.
+        // In a directory that cannot be listed, nothing is permitted.
         let Ok(list) = list else { return Ok(self) };
         if hidden.contains(&path) {
             return Ok(self);
@@ -101,13 +101,10 @@ impl PermittedReads {
             let name = Path::new(OsStr::from_bytes(entry.file_name().to_bytes()));
             let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let path = path.join(name);
-            if name == Path::new(".")
-                || name == Path::new("..")
-                || hidden.contains(&path.as_path()) && !path.is_dir()
-            {
+            if name == Path::new(".") || name == Path::new("..") {
                 continue;
             }
-            // It may be gone by now. Of a link, the target has rules of its own.
+            // The entry may be gone by now. A link needs no rule: what it leads to has one if it may be read.
             let Ok(fd) = rustix::fs::openat(&list, entry.file_name(), flags, Mode::empty()) else { continue };
             if FileType::from_raw_mode(rustix::fs::fstat(&fd)?.st_mode) == FileType::Symlink {
                 continue;
