@@ -27,7 +27,9 @@ pub use excerpt::excerpt;
 pub use host_hint::{HostHint, HostTerms};
 pub use mount::{mount_at, mount_of};
 pub use nearest::{nearest, ratio};
-pub use path_way::{Entry, EntryIdentity, PathStep, PathWay, entry_identity, identity_at, is_of_programs};
+pub use path_way::{
+    Entry, EntryIdentity, PathStep, PathWay, entry_identity, identity_at, is_of_programs, without_parents,
+};
 pub use race::while_raced;
 pub use secret::Secret;
 pub use settings::SettingsMap;

@@ -61,6 +61,14 @@ pub struct PathWay {
     pub end: PathBuf,
 }
 
+/// An absolute path without `..`: as it is if it has none, and otherwise where it leads now, as far as that exists.
+pub fn without_parents(path: PathBuf) -> PathBuf {
+    match path.components().any(|part| part == Component::ParentDir) {
+        true => PathWay::of(&path, Entry::at).end,
+        false => path,
+    }
+}
+
 /// One name on the way.
 #[derive(Debug)]
 pub struct PathStep {

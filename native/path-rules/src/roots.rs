@@ -1,6 +1,6 @@
 //! Paths of rules and commands, and the directories that they are relative to.
 
-use beamai_base::{Entry, PathWay};
+use beamai_base::{Entry, PathWay, without_parents};
 use beamai_workspace::Workspace;
 use std::path::{Component, Path, PathBuf};
 
@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 pub struct PathRoots {
     workspace: Option<Workspace>,
     home: Option<PathBuf>,
-    /// The home directory as `HOME` has it, with `.` and empty names perhaps.
+    /// The home directory as commands have it in `HOME`, with `.` and empty names perhaps.
     written_home: Option<PathBuf>,
 }
 
@@ -17,6 +17,7 @@ impl PathRoots {
     /// A workspace, and the home directory of this process's user, if `HOME` has an absolute path.
     pub fn of(workspace: &Workspace) -> Self {
         let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+        let home = home.map(without_parents);
         Self { workspace: Some(workspace.clone()), home: home.as_deref().map(clean), written_home: home }
     }
 

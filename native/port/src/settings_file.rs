@@ -10,7 +10,7 @@ use beamai_workspace::WorkspaceId;
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// In place of a path: no file is read, not even the user's own. Use `./none` for a file of this name.
 pub(crate) const NONE: &str = "none";
@@ -104,11 +104,16 @@ fn unreadable(error: &std::io::Error) -> String {
 /// The user's own settings file, if there is one.
 ///
 /// # Errors
-/// If it is not a regular file, cannot be read, can be changed by other users, or has hard links.
+/// If its path has `..`, or it is not a regular file, cannot be read, can be changed by other users, or has hard links.
 pub(crate) fn of_user() -> Result<Option<UserSettings>, UsageError> {
     let Some(path) = user_path(std::env::var_os("XDG_CONFIG_HOME"), std::env::home_dir()) else {
         return Ok(None);
     };
+    // Where a `..` follows a link or a directory that tools can exchange, the path leads where they want.
+    if path.components().any(|part| part == Component::ParentDir) {
+        let why = "its path has `..`; write XDG_CONFIG_HOME and HOME without, or use --settings none";
+        return Err(wrong(&path, why));
+    }
     let metadata = match std::fs::metadata(&path) {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return match PathWay::of(&path, Entry::at).links().find(|link| !link.exists()) {

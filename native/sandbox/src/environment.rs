@@ -1,5 +1,6 @@
 //! The environment variables of processes: none that could be secret.
 
+use beamai_base::without_parents;
 use beamai_isolation::{SandboxMode, SandboxSettings, Tier};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -44,9 +45,14 @@ pub fn environment(
 }
 
 fn passed(host: impl Iterator<Item = Variable>) -> Vec<Variable> {
-    // The places of secrets in a home directory are known only if its path is absolute.
-    let is_known = |(name, value): &Variable| name != "HOME" || Path::new(value).is_absolute();
-    let mut passed: Vec<Variable> = host.filter(|each| is_passed(&each.0) && is_known(each)).collect();
+    // The places of secrets in a home directory are known only if its path is absolute. Rules that name it are about the directory that
+    // it was when the host started, also where it leads through a link which a command could exchange.
+    let known = |(name, value): Variable| match name == "HOME" {
+        true if !Path::new(&value).is_absolute() => None,
+        true => Some((name, without_parents(value.into()).into())),
+        false => Some((name, value)),
+    };
+    let mut passed: Vec<Variable> = host.filter(|each| is_passed(&each.0)).filter_map(known).collect();
     if !passed.iter().any(|(name, _)| name == "PATH") {
         passed.push(("PATH".into(), DEFAULT_PATH.into()));
     }

@@ -6,7 +6,7 @@
 
 mod table;
 
-use beamai_base::{Entry, PathWay, is_of_programs};
+use beamai_base::{Entry, PathWay, is_of_programs, without_parents};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::FileType;
@@ -103,7 +103,7 @@ fn places_with(home: &Path, variable: impl Fn(&'static str) -> Option<PathBuf>) 
         let whole = |base: PathBuf| if path.is_empty() { base } else { base.join(path) };
         if let Some(named) = base.variable().and_then(&variable) {
             let named = std::env::split_paths(&named).filter(|named| named.is_absolute());
-            all.extend(named.map(whole));
+            all.extend(named.map(without_parents).map(whole));
         }
         all.extend(base.otherwise().map(|otherwise| whole(home.join(otherwise))));
     }
@@ -203,7 +203,7 @@ pub fn homes() -> Vec<PathBuf> {
         named.into_iter().chain(listed_homes()).filter(|home| home.is_absolute() && home.parent().is_some());
     // Both as given and resolved, because paths occur in both forms.
     let resolved = |home: &PathBuf| Some(PathWay::of(&home.canonicalize().ok()?, Entry::at).end);
-    let both = all.flat_map(|home| [resolved(&home), Some(home)].into_iter().flatten());
+    let both = all.map(without_parents).flat_map(|home| [resolved(&home), Some(home)].into_iter().flatten());
     both.collect::<BTreeSet<_>>().into_iter().collect()
 }
 

@@ -77,12 +77,15 @@ struct ProgramPlaces {
 }
 
 impl ProgramPlaces {
-    /// The system's directories, and those of the `PATH` outside of the workspace.
+    /// The system's directories, and those of the `PATH` that are outside of the workspace or lead there.
     fn of(roots: &PathRoots) -> Self {
         let top = roots.top().unwrap_or_else(|| "/".into());
         let path = std::env::var_os("PATH").unwrap_or_default();
         let own = std::env::split_paths(&path).filter(|directory| directory.is_absolute());
-        let own = own.filter(|directory| !roots.meant(Path::new(""), directory).is_relative());
+        let at = Path::new("");
+        let own = own.filter(|directory| {
+            [roots.meant(at, directory), roots.leads(at, directory)].iter().any(|path| path.is_absolute())
+        });
         let mut directories: Vec<PathBuf> = SYSTEM_DIRECTORIES.iter().map(PathBuf::from).chain(own).collect();
         directories.sort();
         directories.dedup();

@@ -27,6 +27,7 @@ mod file_size_limit;
 mod for_people;
 mod foreign_files;
 mod git_worker;
+mod host_environment;
 mod isolation;
 mod kill;
 mod launcher_lost;

@@ -146,6 +146,22 @@ fn a_place_that_leads_nowhere_or_is_no_file_is_an_error() {
     assert!(fixture.read(workspace, &[]).status.success());
 }
 
+/// A `..` leads where a link or a directory before it leads, and tools may exchange these.
+#[test]
+fn a_place_by_way_of_dots_is_refused() {
+    let fixture = Fixture::new(DENYING);
+    std::fs::create_dir(fixture.workspace.path().join("x")).unwrap();
+    let dots = fixture.workspace.path().join("x/../config");
+    for (variable, other) in [("XDG_CONFIG_HOME", "HOME"), ("HOME", "XDG_CONFIG_HOME")] {
+        let mut command = Command::new(PROGRAM);
+        command.args(["call", "file_read", "--path", "secret", "--workspace"]).arg(fixture.workspace.path());
+        let output = command.env_remove(other).env(variable, &dots).output().unwrap();
+        assert!(output.status.code() == Some(2) && said(&output).contains("has `..`"), "{output:?}");
+        let output = command.args(["--settings", "none"]).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    }
+}
+
 /// A settings file that a tool made would apply to all later calls of the person.
 #[test]
 fn tools_do_not_make_it_where_it_is_missing() {

@@ -4,6 +4,7 @@ use crate::{
     draft::{fresh_name, nameless},
     names,
 };
+use beamai_base::without_parents;
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::Pid;
@@ -13,7 +14,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, FileExt};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 /// Suffixes of complete and of incomplete journals.
@@ -92,16 +93,12 @@ fn real(path: &Path) -> PathBuf {
     )
 }
 
-/// A path without `..`, which mounts cannot follow.
-fn without_parents(path: PathBuf) -> PathBuf {
-    if path.components().any(|part| part == Component::ParentDir) { real(&path) } else { path }
-}
-
 /// The directories for journals, the preferred one first.
 pub(super) fn state_dirs() -> &'static [StateDir; 2] {
     static PLACES: LazyLock<[StateDir; 2]> = LazyLock::new(|| {
         let given = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
         let home = || std::env::home_dir().filter(|home| home.is_absolute());
+        // Mounts cannot follow `..`.
         let state = given.or_else(|| home().map(|home| home.join(".local/state"))).map(without_parents);
         let own = format!("beamai-state-{}", rustix::process::geteuid().as_raw());
         // Without a home directory, only /tmp: all processes must agree on it, so TMPDIR does not count.
