@@ -3,7 +3,7 @@
 
 -include_lib("eunit/include/eunit.hrl").
 
--export([sleepy/2, echo/2, asks/2, goes_on/2, reports/2, boom/2, nested/2, fails/2, too_late/2, writes/2]).
+-export([sleepy/2, echo/2, asks/2, goes_on/2, reports/2, boom/2, nested/2, fails/2, too_late/2, writes/2, writes_last/2]).
 
 %% Commands have process ids of their own in the sandbox. What they do takes as long as no other process on the machine does.
 -define(FOREVER, (integer_to_list(100000 + list_to_integer(os:getpid())))).
@@ -47,6 +47,9 @@ too_late(#{<<"file">> := File}, #{run_id := RunId, home := Home}) ->
 writes(#{<<"file">> := File}, _Context) ->
     ok = file:write_file(File, <<"x">>, [append]),
     {ok, node()}.
+writes_last(Args, Context) ->
+    _ = writes(Args, Context),
+    erlang:halt(1, [{flush, false}]).
 
 tools(Where) ->
     Tool = fun(Name, Handler, More) -> maps:merge(#{name => Name, handler => Handler, node => Where}, More) end,
@@ -62,6 +65,7 @@ tools(Where) ->
         Tool(<<"nested">>, {?MODULE, nested}, #{timeout => 60000}),
         Tool(<<"too_late">>, {?MODULE, too_late}, #{timeout => 60000}),
         Tool(<<"writes">>, {?MODULE, writes}, #{timeout => 500, retry => #{max => 1, delay => 1}}),
+        Tool(<<"writes_last">>, {?MODULE, writes_last}, #{retry => #{max => 1, delay => 1}}),
         Tool(<<"writes_if_allowed">>, {?MODULE, writes}, #{timeout => 500, metadata => #{requires_permission => true}})
     ].
 
@@ -311,6 +315,20 @@ nothing_begins_there_after_the_call_has_ended_test_() ->
             held_up(Node, fun() -> ok end),
             ?assertEqual({ok, ["warm"]}, file:list_dir(Dir)),
             {ok, Node, _} = Write(<<"writes">>, <<"warm">>, #{})
+        end)
+    end).
+
+a_lost_attempt_is_not_said_not_to_have_run_test_() ->
+    with_nodes(1, fun([Node]) ->
+        beamai_test:in_workspace(fun(Dir) ->
+            File = <<Dir/binary, "/file">>,
+            {error, #{message := Message, details := Details}} = beamai_kernel:invoke(kernel(Node), <<"writes_last">>, #{<<"file">> => File}),
+            ?assertEqual({ok, <<"x">>}, file:read_file(File)),
+            ?assertMatch({match, _}, re:run(Message, "^attempt 2 of writes_last has not run: .* attempt 1 may have had an effect: .*was lost while writes_last was running$")),
+            ?assertMatch(#{reason := node_lost}, Details),
+            ?assertNot(is_map_key(has_run, Details)),
+            {error, #{message := Again, details := #{has_run := false}}} = beamai_kernel:invoke(kernel(Node), <<"writes_last">>, #{<<"file">> => File}),
+            ?assertMatch({match, _}, re:run(Again, "^writes_last has not run: "))
         end)
     end).
 

@@ -68,8 +68,7 @@ is_made({#{name := Name}, {error, #{tool := Name, details := #{reason := Reason}
 is_made(_Outcome) -> true.
 
 not_noted(#{name := Name}, Reason) ->
-    Text = [Name, " has not run: the run's store failed: ", beamai_error:show(Reason, 200)],
-    beamai_error:new(Name, execution_failed, io, Text).
+    beamai_error:not_run(Name, execution_failed, io, ["the run's store failed: ", beamai_error:show(Reason, 200)]).
 
 %% @doc Groups the calls. Groups run one after the other, the calls of a group in parallel.
 -spec waves(beamai_kernel:kernel(), [{pos_integer(), call()}]) -> [[{pos_integer(), call()}]].

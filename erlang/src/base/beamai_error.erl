@@ -4,7 +4,7 @@
 %% and `details', which always has a `reason'.
 -module(beamai_error).
 
--export([new/4, new/5, cancelled/1, out_of_time/1, ended_by_time/1, from_native/1, from_native/2, retryable/1, show/2, excerpt/1, text/1, readable/1]).
+-export([new/4, new/5, not_run/4, not_run/5, part_not_run/3, has_not_run/1, cancelled/1, out_of_time/1, ended_by_time/1, from_native/1, from_native/2, retryable/1, show/2, excerpt/1, text/1, readable/1]).
 -export_type([t/0, error_type/0, reason/0]).
 
 %% Maximum number of characters of a text that a message repeats, and how many of them are its end.
@@ -37,6 +37,26 @@ new(Tool, Type, Reason, Message, Details) ->
         details => Details#{reason => Reason}
     }.
 
+%% @private The error of a call, or of one attempt, of which nothing has run: `has_run' is false in its details.
+-spec not_run(Tool :: binary(), error_type(), reason(), Why :: iodata()) -> t().
+not_run(Tool, Type, Reason, Why) ->
+    not_run(Tool, Type, Reason, Why, #{}).
+
+%% @private As {@link not_run/4}, with details.
+-spec not_run(Tool :: binary(), error_type(), reason(), Why :: iodata(), Details :: map()) -> t().
+not_run(Tool, Type, Reason, Why, Details) ->
+    new(Tool, Type, Reason, [Tool, " has not run: ", Why], Details#{has_run => false}).
+
+%% @private Restricts an error of {@link not_run/4} to a part of the call. `What' says what may have run.
+-spec part_not_run(Part :: iodata(), t(), What :: iodata()) -> t().
+part_not_run(Part, #{message := Message, details := Details} = Error, What) ->
+    Error#{message := text([Part, " of ", Message, "; ", What]), details := maps:remove(has_run, Details)}.
+
+%% @private Whether the error says that nothing has run; accepts a handler's own terms.
+-spec has_not_run(term()) -> boolean().
+has_not_run(#{error_type := _, details := #{has_run := false}}) -> true;
+has_not_run(_) -> false.
+
 %% @private Converts a message to UTF-8. If it is not valid Unicode, as with some file names, each byte is taken for a
 %% Latin-1 character.
 -spec text(unicode:chardata()) -> binary().
@@ -54,7 +74,7 @@ cancelled(Tool) ->
 %% @private The error of a call that was not made because the time budget of its run was used up.
 -spec out_of_time(Tool :: binary()) -> t().
 out_of_time(Tool) ->
-    new(Tool, timeout, timeout, [Tool, " has not run: the time of the run's budget is over"]).
+    not_run(Tool, timeout, timeout, "the time of the run's budget is over").
 
 %% @private The error of a call that was ended because the time budget of its run was used up.
 -spec ended_by_time(Tool :: binary()) -> t().

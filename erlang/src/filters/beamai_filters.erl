@@ -97,8 +97,8 @@ whose(run, #{context := #{run_id := RunId}}) -> {run, RunId};
 whose(_Per, #{context := Context}) -> {session, beamai_session:key(Context)}.
 
 too_many(#{tool := Tool}, Most, Per) ->
-    Message = io_lib:format("~ts has not run: this ~ts has made all of its ~b calls; finish without it", [Tool, Per, Most]),
-    beamai_error:new(Tool, permission_denied, call_limit, Message).
+    Why = io_lib:format("this ~ts has made all of its ~b calls; finish without it", [Per, Most]),
+    beamai_error:not_run(Tool, permission_denied, call_limit, Why).
 
 %% @doc A filter that passes a description of each completed call to a fun: `tool', `outcome' (`ok' or the error's
 %% type), `duration_us', `at' (system time in milliseconds), and `run_id', `agent_id', `session_id' and `call_id' if the

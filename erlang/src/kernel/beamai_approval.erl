@@ -260,19 +260,19 @@ waited({value, Answer}, _Request) ->
     Answer;
 waited(cancelled, #{tool := Tool}) ->
     {error, beamai_error:cancelled(Tool)};
-waited(out_of_time, #{tool := Tool, subject := Subject} = Request) ->
-    Text = [beamai_error:excerpt(Subject), " was not approved before the time of the run's budget was over; ", what_ended(Request)],
-    {error, beamai_error:new(Tool, timeout, timeout, Text)};
-waited({unrecorded, Reason}, #{tool := Tool}) ->
-    Text = [Tool, " has not run: the run's store failed: ", show(Reason)],
-    {error, beamai_error:new(Tool, execution_failed, io, Text)};
+waited(out_of_time, #{subject := Subject} = Request) ->
+    Why = [beamai_error:excerpt(Subject), " was not approved before the time of the run's budget was over"],
+    {error, unanswered(timeout, timeout, Why, "; the command was ended", Request)};
+waited({unrecorded, Reason}, Request) ->
+    {error, unanswered(execution_failed, io, ["the run's store failed: ", show(Reason)], "", Request)};
 waited({died, Reason}, Request) ->
     denied(Request, ["the process of the approve callback ended: ", beamai_exception:ended(Reason, none)]).
 
-what_ended(#{tool := Tool} = Request) ->
+%% `OfRunning' is what became of a command that was running.
+unanswered(Type, Reason, Why, OfRunning, #{tool := Tool} = Request) ->
     case is_of_running(Request) of
-        true -> "the command was ended";
-        false -> [Tool, " has not run"]
+        true -> beamai_error:new(Tool, Type, Reason, [Why, OfRunning]);
+        false -> beamai_error:not_run(Tool, Type, Reason, Why)
     end.
 
 call(Approve, Request) ->

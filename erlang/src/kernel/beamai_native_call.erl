@@ -243,6 +243,8 @@ approved(#{<<"fingerprint">> := Fingerprint}, #call{request = Request} = Call) -
 again(Key, {ok, Made}, #call{request = Request} = Call) ->
     With = Call#call{request = Request#{Key => Made}},
     case send(With) of
+        {error, #{details := #{has_run := false}} = Error} when Key =/= answers ->
+            {error, beamai_error:part_not_run("the rest", Error, "what it had done before stays")};
         {Asked, _} when Asked =:= question; Asked =:= delegate; Asked =:= consult ->
             Message = [tool(Call), " asked again for what it had been given; this is a defect of the tool"],
             {error, beamai_error:new(tool(Call), execution_failed, crash, Message)};

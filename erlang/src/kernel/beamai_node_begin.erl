@@ -32,6 +32,5 @@ ask(Tag, Reply, Tool) ->
         {Reply, begins} -> ok;
         {Reply, ended} -> {error, beamai_error:cancelled(Tool)}
     after ?PATIENCE_MS ->
-        Message = [Tool, " has not run: its caller did not answer in time"],
-        {error, beamai_error:new(Tool, execution_failed, node_lost, Message, #{node => node()})}
+        {error, beamai_error:not_run(Tool, execution_failed, node_lost, "its caller did not answer in time", #{node => node()})}
     end.

@@ -275,8 +275,7 @@ tell_if_stopped(Call) ->
 
 %% A broken connection is noticed late; a node that does not answer is treated as lost.
 late(#call{has_begun = false, node = Node} = Call) ->
-    Message = [name(Call), " has not run: the node ", show(Node), " did not answer in time"],
-    {error, beamai_error:new(name(Call), timeout, timeout, Message, #{node => Node})};
+    {error, beamai_error:not_run(name(Call), timeout, timeout, ["the node ", show(Node), " did not answer in time"], #{node => Node})};
 late(#call{stopped = Stopped, node = Node} = Call) ->
     Name = name(Call),
     Message = [Name, " on ", show(Node), " did not answer in time; what it was doing there may still be going on"],
@@ -290,9 +289,9 @@ lost(Reason, #call{node = Node, stopped = Stopped} = Call) ->
     case {Reason, Stopped} of
         {noconnection, _} ->
             beamai_session_nodes:lost(Node),
-            node_lost(Name, Node, gone(Name, Node, Call#call.has_begun));
+            gone(Name, Node, Call#call.has_begun);
         {{undef, [{beamai_node_serve, start, _, _} | _]}, _} ->
-            node_lost(Name, Node, [Name, " has not run: the node ", show(Node), " does not have beamai"]);
+            not_run(Name, Node, "does not have beamai");
         {_, #{}} ->
             Stopped;
         _ ->
@@ -300,11 +299,14 @@ lost(Reason, #call{node = Node, stopped = Stopped} = Call) ->
             beamai_error:new(Name, execution_failed, crash, Message, #{node => Node, class => exit, exception => Reason})
     end.
 
-gone(Name, Node, true) -> ["the node ", show(Node), " was lost while ", Name, " was running"];
-gone(Name, Node, false) -> [Name, " has not run: the node ", show(Node), " is not there"].
+gone(Name, Node, true) ->
+    Message = ["the node ", show(Node), " was lost while ", Name, " was running"],
+    beamai_error:new(Name, execution_failed, node_lost, Message, #{node => Node});
+gone(Name, Node, false) ->
+    not_run(Name, Node, "is not there").
 
-node_lost(Name, Node, Message) ->
-    beamai_error:new(Name, execution_failed, node_lost, Message, #{node => Node}).
+not_run(Name, Node, Why) ->
+    beamai_error:not_run(Name, execution_failed, node_lost, ["the node ", show(Node), " ", Why], #{node => Node}).
 
 show(Node) -> beamai_error:show(Node, 80).
 

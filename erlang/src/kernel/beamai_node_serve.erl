@@ -51,11 +51,11 @@ served(Tag, #{version := Version, plan := #plan{name = Name}} = Request) ->
     end.
 
 other_version(Name, Version, Own) ->
-    Message = [
-        Name, " has not run: the node ", beamai_error:show(node(), 80), " has beamai ", beamai_error:show(Own, 40), ", and the call comes from ",
+    Why = [
+        "the node ", beamai_error:show(node(), 80), " has beamai ", beamai_error:show(Own, 40), ", and the call comes from ",
         beamai_error:show(Version, 40), "; nodes that call one another have the same version"
     ],
-    beamai_error:new(Name, execution_failed, node_lost, Message, #{node => node()}).
+    beamai_error:not_run(Name, execution_failed, node_lost, Why, #{node => node()}).
 
 pinned(Tag, #{kernel := Kernel, plan := #plan{name = Name}, context := Context, caller := Caller} = Request) ->
     case in_own_workspace(Kernel, host(node(Caller)) =:= host(node())) of

@@ -61,7 +61,7 @@ chosen(What, Choose, #{tool := Tool, context := Context} = Call) ->
     end.
 
 bad(Tool, What) ->
-    beamai_error:new(Tool, execution_failed, bad_placement, [Tool, " has not run: the function that chooses its node ", What]).
+    beamai_error:not_run(Tool, execution_failed, bad_placement, ["the function that chooses its node ", What]).
 
 noted(Node, _What, _Context) when Node =:= node() -> {ok, Node};
 noted(Node, What, Context) -> {ok, beamai_session_nodes:note(beamai_session:key(Context), What, Node)}.

@@ -205,7 +205,7 @@ too_long(Tool, Size) ->
     beamai_error:new(Tool, invalid_input, too_large, Message).
 
 lost(Tool, {shutdown, {Unusable, Why}}) when Unusable =:= other_version; Unusable =:= unusable ->
-    beamai_error:new(Tool, execution_failed, door_lost, [Tool, " has not run: ", Why]);
+    beamai_error:not_run(Tool, execution_failed, door_lost, Why);
 lost(Tool, Reason) ->
     Message = [
         "the port program ended while ", Tool, " was running (", beamai_error:show(Reason, 80),
