@@ -3,7 +3,7 @@
 
 -include_lib("eunit/include/eunit.hrl").
 
--export([sleepy/2, echo/2, asks/2, goes_on/2, reports/2, boom/2, nested/2, fails/2, too_late/2, writes/2, writes_last/2]).
+-export([sleepy/2, echo/2, asks/2, goes_on/2, reports/2, reports_on/2, boom/2, nested/2, fails/2, too_late/2, writes/2, writes_last/2]).
 
 %% Commands have process ids of their own in the sandbox. What they do takes as long as no other process on the machine does.
 -define(FOREVER, (integer_to_list(100000 + list_to_integer(os:getpid())))).
@@ -24,6 +24,9 @@ goes_on(#{<<"file">> := File} = Args, Context) ->
 reports(_Args, Context) ->
     [beamai_callback:progress(#{step => N}, Context) || N <- [1, 2, 3]],
     {ok, node()}.
+reports_on(Args, Context) ->
+    ok = beamai_callback:progress(#{}, Context),
+    reports_on(Args, Context).
 boom(_Args, _Context) -> error(boom).
 %% Asks for approval of another call before it fails.
 fails(#{<<"nested">> := Nested}, Context) ->
@@ -60,6 +63,7 @@ tools(Where) ->
         Tool(<<"asks">>, {?MODULE, asks}, #{timeout => 1000}),
         Tool(<<"goes_on">>, {?MODULE, goes_on}, #{timeout => 60000}),
         Tool(<<"reports">>, {?MODULE, reports}, #{}),
+        Tool(<<"reports_on">>, {?MODULE, reports_on}, #{timeout => 100}),
         Tool(<<"boom">>, {?MODULE, boom}, #{}),
         Tool(<<"guarded">>, {?MODULE, echo}, #{metadata => #{requires_permission => true}}),
         Tool(<<"nested">>, {?MODULE, nested}, #{timeout => 60000}),
@@ -162,6 +166,29 @@ callbacks_run_where_the_call_was_made_test_() ->
         {ok, Node, _} = beamai_kernel:invoke(K, <<"reports">>, #{}, #{progress => Self, run_id => run}),
         ?assertEqual([1, 2, 3], [receive {beamai_progress, run, #{step := Step}} -> Step end || _ <- [1, 2, 3]])
     end).
+
+reports_that_wait_there_when_the_time_is_over_are_dropped_test_() ->
+    with_nodes(1, fun([Node]) ->
+        Count = counters:new(1, []),
+        Until_answered = fun(_) ->
+            ok = counters:add(Count, 1, 1),
+            answered()
+        end,
+        ?assertMatch({error, #{error_type := timeout}}, beamai_kernel:invoke(kernel(Node), <<"reports_on">>, #{}, #{progress => Until_answered})),
+        ?assertEqual(1, counters:get(Count, 1)),
+        ?assertEqual([], beamai_test:mailbox()),
+        Cancel = fun(_) -> ok = counters:add(Count, 1, 1), beamai_kernel:cancel(over) end,
+        ?assertMatch({error, #{details := #{reason := cancelled}}},
+            beamai_kernel:invoke(kernel(Node), <<"reports_on">>, #{}, #{progress => Cancel, run_id => over})),
+        ?assertEqual(2, counters:get(Count, 1))
+    end).
+
+%% Only a receive that looks for something fetches what has arrived.
+answered() ->
+    case [answer || {_, {answer, _}} <- beamai_test:mailbox()] of
+        [] -> receive never -> ok after 10 -> answered() end;
+        _ -> ok
+    end.
 
 cancelling_ends_it_there_test_() ->
     with_nodes(1, fun([Node]) ->

@@ -148,8 +148,8 @@ received({clock, stop}, Call, Left) ->
 received({clock, go}, Call, Left) ->
     wait(Call, Left);
 received({callback, From, What}, Call, Left) ->
-    case served(From, What, Call) of
-        answered -> wait(Call, Left);
+    case served(From, What, Call, Left) of
+        {answered, Rest} -> wait(Call, Rest);
         {error, _} = Ended -> Ended
     end;
 received(Outcome, #call{monitor = Monitor} = Call, _Left) ->
@@ -158,17 +158,25 @@ received(Outcome, #call{monitor = Monitor} = Call, _Left) ->
     end.
 
 %% If the call is over when a callback of the host returns, the handler gets no answer, because it would continue.
-served(From, What, #call{name = Name, tag = Tag, context = Context} = Call) ->
+served(From, What, #call{name = Name, tag = Tag, context = Context} = Call, Left) ->
+    Started = erlang:monotonic_time(millisecond),
     Answer = beamai_callback:answer_to(What, Call#call.kernel, Context),
-    case {beamai_runs:cancelled(Tag), beamai_budget:is_time_over(Context)} of
-        {true, _} ->
+    case {beamai_runs:cancelled(Tag), beamai_budget:is_time_over(Context), rest(What, Left, Started)} of
+        {true, _, _} ->
             ended(beamai_error:cancelled(Name), Call);
-        {false, true} ->
+        {false, true, _} ->
             ended(beamai_error:ended_by_time(Name), Call);
-        {false, false} ->
+        {false, false, 0} ->
+            late(Call);
+        {false, false, Rest} ->
             beamai_callback:reply(From, Answer),
-            answered
+            {answered, Rest}
     end.
+
+%% Only the time of questions does not count.
+rest({run, _Fun, _Ends}, Left, _Started) -> Left;
+rest({ask_user, _Questions}, Left, _Started) -> Left;
+rest(_Report, Left, Started) -> left(Left, Started).
 
 ended(Error, #call{tag = Tag, handler = Handler, monitor = Monitor}) ->
     stop(Handler, Tag, Monitor),
@@ -185,8 +193,8 @@ stopped(#call{tag = Tag, monitor = Monitor, context = Context} = Call, Left, Dep
         {Tag, {clock, go}} ->
             stopped(Call, Left, Depth - 1);
         {Tag, {callback, From, What}} ->
-            case served(From, What, Call) of
-                answered ->
+            case served(From, What, Call, infinity) of
+                {answered, infinity} ->
                     stopped(Call, Left, Depth);
                 {error, _} = Ended ->
                     beamai_callback:clock(go),

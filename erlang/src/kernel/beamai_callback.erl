@@ -142,12 +142,18 @@ request(Caller, Tag, What) ->
         {Reply, Answer} -> Answer
     end.
 
-%% @private Serves a request of a worker in the process that waits for it. Nobody is asked after a cancellation.
+%% @private Serves a request of a worker in the process that waits for it. Nobody is asked after a cancellation, and no
+%% progress is reported of calls that are over.
 -spec serve({pid(), reference()}, what(), {beamai_kernel:kernel(), beamai_context:t(), IsCancelled :: boolean()}) -> ok.
 serve(From, {run, _Fun, _Ends}, {_Kernel, _Context, true}) ->
     reply(From, cancelled);
 serve(From, {ask_user, _Questions}, {_Kernel, _Context, true}) ->
     reply(From, cancelled);
+serve(From, {progress, _Progress} = What, {Kernel, Context, IsCancelled}) ->
+    case IsCancelled orelse beamai_budget:is_time_over(Context) of
+        true -> reply(From, ok);
+        false -> reply(From, answer_to(What, Kernel, Context))
+    end;
 serve(From, What, {Kernel, Context, _IsCancelled}) ->
     reply(From, answer_to(What, Kernel, Context)).
 

@@ -126,7 +126,8 @@ wait(#call{tag = Tag, monitor = Monitor, run = Run} = Call) ->
         {Tag, {answer, Answer}} ->
             answer(Answer, Call);
         {Tag, {progress, Progress}} ->
-            served(fun() -> beamai_callback:progress(Progress, Call#call.context) end, Call, fun(ok, Later) -> wait(Later) end);
+            ok = beamai_guard:nested(fun() -> beamai_callback:progress(Progress, Call#call.context) end),
+            reported(Call);
         {Tag, {ask, From, What}} ->
             asked(What, From, Call);
         {Tag, {begins, From}} ->
@@ -153,7 +154,26 @@ begins(From, Call) ->
             unanswered(Error, From, Call)
     end.
 
-%% The time that the host takes does not count, in this call and in outer ones.
+%% Progress that came before the answer or the cancellation of a call that is over is dropped.
+reported(#call{tag = Tag} = Call) ->
+    case {why_over(Call), is_time_over(Call), patience(Call)} of
+        {none, false, _} ->
+            wait(Call);
+        {none, true, 0} ->
+            late(Call);
+        {none, true, _} ->
+            receive
+                {Tag, {answer, Answer}} -> answer(Answer, Call)
+            after 0 -> wait(Call)
+            end;
+        {Error, _, _} ->
+            stop(Error, Call)
+    end.
+
+is_time_over(#call{deadline = infinity}) -> false;
+is_time_over(#call{deadline = Deadline}) -> left(Deadline - ?GRACE_MS) =:= 0.
+
+%% The time that the host takes to answer does not count, in this call and in outer ones.
 served(Fun, #call{deadline = Deadline} = Call, Then) ->
     Started = erlang:monotonic_time(millisecond),
     beamai_callback:clock(stop),

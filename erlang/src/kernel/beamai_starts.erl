@@ -36,9 +36,9 @@ answer(Id, Decision, Context, {ok, Env}) ->
     Call = #{tool => <<"start_answer">>, dialect => ?DIALECT, args => Args, timeout => ?ANSWER_MS},
     Options = #{pace => long, timeout => ?ANSWER_MS, run => none},
     _ = beamai_door_port:call(Env, Call, Options),
-    ok;
+    answered;
 answer(_Id, _Decision, _Context, {error, _Gone}) ->
-    ok.
+    answered.
 
 command_rules(Rules) ->
     [Text || Rule <- Rules, Text <- [text(Rule)], is_of_commands(Text)].

@@ -2,7 +2,7 @@
 %% @hidden
 -module(beamai_door).
 
--export([deadline/1, left/1, progress/2, late/2, stuck/1, busy/1]).
+-export([deadline/1, left/1, is_over/1, progress/2, late/2, stuck/1, busy/1]).
 
 -export_type([call/0, options/0, answer/0, heard/0, pace/0, deadline/0]).
 
@@ -49,8 +49,8 @@
     %% Receives progress, in the calling process.
     on_progress => fun((#{binary() => term()}) -> heard())
 }.
-%% `stop' ends the call with this error.
--type heard() :: ok | {stop, beamai_error:t()}.
+%% `answered': it was a question, whose time does not count. `stop' ends the call with this error.
+-type heard() :: ok | answered | {stop, beamai_error:t()}.
 %% Maps with binary keys, except for errors created by the door itself.
 -type answer() ::
     {ok, term()}
@@ -77,6 +77,11 @@ deadline(#{timeout := Timeout}) when is_integer(Timeout) ->
 left(infinity) -> infinity;
 left(Deadline) when is_integer(Deadline) ->
     min(?LONGEST_MS, max(0, Deadline - erlang:monotonic_time(millisecond))).
+
+%% @doc Whether the timeout has passed, after which the native side only answers.
+-spec is_over(deadline()) -> boolean().
+is_over(infinity) -> false;
+is_over(Deadline) when is_integer(Deadline) -> erlang:monotonic_time(millisecond) >= Deadline - ?GRACE_MS.
 
 %% @doc Passes a progress message of the native side to its receiver, in this process.
 -spec progress(Encoded :: binary(), options()) -> heard().

@@ -48,14 +48,29 @@ wait(Tool, Job, Tag, Deadline, #{timeout := Timeout} = Options) ->
             binary_to_term(Reply, [safe]);
         {Tag, progress, Progress} ->
             case beamai_door:progress(Progress, Options) of
-                ok -> wait(Tool, Job, Tag, Deadline, Options);
-                {stop, Error} -> stop(Tool, Job, Tag, Error)
+                {stop, Error} -> stop(Tool, Job, Tag, Error);
+                _Heard -> reported(Tool, Job, Tag, Deadline, Options)
             end;
         {Tag, cancelled} ->
             beamai_runs:keep(Tag),
             stop(Tool, Job, Tag, beamai_error:cancelled(Tool))
     after beamai_door:left(Deadline) ->
         stop(Tool, Job, Tag, beamai_door:late(Tool, Timeout))
+    end.
+
+%% Progress that came before the answer or the cancellation of a call that is over is dropped.
+reported(Tool, Job, Tag, Deadline, Options) ->
+    case {beamai_runs:cancelled(Tag), beamai_door:is_over(Deadline)} of
+        {true, _} ->
+            stop(Tool, Job, Tag, beamai_error:cancelled(Tool));
+        {false, false} ->
+            wait(Tool, Job, Tag, Deadline, Options);
+        {false, true} ->
+            receive
+                {Tag, Reply} when is_binary(Reply) -> binary_to_term(Reply, [safe])
+            after beamai_door:left(Deadline) ->
+                stop(Tool, Job, Tag, beamai_door:late(Tool, maps:get(timeout, Options)))
+            end
     end.
 
 %% A job that could not be stopped in time has finished; its result is the answer.

@@ -144,7 +144,8 @@ wait(#call{tag = Tag, number = Number, monitor = Monitor, tool = Tool} = Call) -
         {Tag, Number, {progress, Progress}} ->
             Heard = erlang:monotonic_time(millisecond),
             case beamai_door:progress(Progress, Options) of
-                ok -> wait(later(Call, erlang:monotonic_time(millisecond) - Heard));
+                ok -> reported(Call);
+                answered -> reported(later(Call, erlang:monotonic_time(millisecond) - Heard));
                 {stop, Error} -> stop(Call, Error)
             end;
         {'DOWN', Monitor, process, _Owner, Reason} ->
@@ -153,7 +154,29 @@ wait(#call{tag = Tag, number = Number, monitor = Monitor, tool = Tool} = Call) -
             beamai_runs:keep(Tag),
             stop(Call, beamai_error:cancelled(Tool))
     after beamai_door:left(Call#call.deadline) ->
-        stop(Call, beamai_door:late(Tool, maps:get(timeout, Options)))
+        late(Call)
+    end.
+
+late(#call{tool = Tool, options = #{timeout := Timeout}} = Call) ->
+    stop(Call, beamai_door:late(Tool, Timeout)).
+
+%% Progress that came before the answer or the cancellation of a call that is over is dropped. Until the answer is there, it is
+%% not: the native side does not count the time of a question that may be next.
+reported(#call{tag = Tag, number = Number, tool = Tool, deadline = Deadline} = Call) ->
+    case {beamai_runs:cancelled(Tag), beamai_door:is_over(Deadline)} of
+        {true, _} ->
+            stop(Call, beamai_error:cancelled(Tool));
+        {false, false} ->
+            wait(Call);
+        {false, true} ->
+            receive
+                {Tag, Number, {reply, Reply}} -> binary_to_term(Reply, [safe])
+            after 0 ->
+                case beamai_door:left(Deadline) of
+                    0 -> late(Call);
+                    _ -> wait(Call)
+                end
+            end
     end.
 
 %% While the host answers a question, the deadline is extended.
