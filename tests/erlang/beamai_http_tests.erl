@@ -61,6 +61,19 @@ a_kept_connection_that_was_closed_costs_nothing_test() ->
         ?assertEqual(20, length(chat_server:requests(Server)))
     end).
 
+%% Nobody has kept the connections of these requests, so none is sent once more beside the retries.
+a_new_connection_that_is_closed_costs_a_retry_test() ->
+    [
+        begin
+            Server = chat_server:start([close || _ <- lists:seq(1, 9)]),
+            Model = model(Server, #{max_retries => Retries, retry_delay => 1, stream => Stream}),
+            {error, #{reason := connection}} = beamai_chat:complete(Model, <<"Hi">>),
+            ?assertEqual({Retries, 1 + Retries}, {Retries, length(chat_server:requests(Server))}),
+            chat_server:stop(Server)
+        end
+     || Retries <- [0, 1, 3], Stream <- [true, false]
+    ].
+
 connections_end_with_their_caller_test() ->
     with_server(#{keep => true}, fun(Server) ->
         {Pid, Monitor} = spawn_monitor(fun() -> ask(model(Server, #{}), <<"wait">>) end),

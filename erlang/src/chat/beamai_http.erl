@@ -4,7 +4,7 @@
 %% closes the connection. It reads on only after the caller has taken what came before, so a server that never pauses
 %% fills no mailbox. Cookies are not stored and redirects are not followed, because the headers contain a key. With
 %% `reuse', connections are kept for later exchanges with the same server, proxy and certificates; if a kept connection
-%% turns out to be closed, the request is sent once more over a new one. Servers are verified with the system's
+%% is closed before an answer has begun, the request is sent once more over a new one. Servers are verified with the system's
 %% certificates.
 %% @hidden
 -module(beamai_http).
@@ -152,11 +152,22 @@ for(#{url := Url} = Request) ->
 
 profile(Request, #{proxy := none} = For) ->
     case keeps(Request) andalso beamai_http_slots:take({For, 0}) of
-        {ok, _, _} = Taken -> Taken;
+        {ok, Profile, IsKept} -> {ok, Profile, IsKept andalso has_connection(Profile)};
         _ -> {ok, beamai_http_slots:plain(), false}
     end;
 profile(#{connect_timeout := Timeout}, For) ->
-    beamai_http_slots:take({For, now_ms() + Timeout}).
+    case beamai_http_slots:take({For, now_ms() + Timeout}) of
+        {ok, Profile, IsKept} -> {ok, Profile, IsKept andalso has_connection(Profile)};
+        none -> none
+    end.
+
+%% Otherwise the client opens a new one, which nobody closes for being old.
+has_connection(Profile) ->
+    case lists:keyfind(sessions, 1, httpc:info(Profile)) of
+        {sessions, {[], [], []}} -> false;
+        {sessions, _} -> true;
+        false -> false
+    end.
 
 keeps(Request) -> maps:get(reuse, Request, false).
 
@@ -225,7 +236,7 @@ relay(Id, #{tag := Tag, watch := Watch, caller := Caller, profile := Profile} = 
 
 %% The server may have closed a kept connection before it received the request.
 broken(Reason, #{again := true, profile := Profile, for := For} = Exchange) when
-    not is_tuple(Reason) orelse element(1, Reason) =/= failed_connect
+    not is_tuple(Reason) orelse (element(1, Reason) =/= failed_connect andalso element(1, Reason) =/= could_not_parse_as_http)
 ->
     ok = beamai_http_slots:renew(Profile, For),
     exchange(Exchange#{again := false});
