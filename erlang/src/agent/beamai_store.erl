@@ -45,9 +45,19 @@ new(_Other) ->
 checked(Module, _Options, false) ->
     {error, [beamai_syntax:atom(Module), " does not export the callbacks of the behaviour ", beamai_syntax:atom(beamai_store)]};
 checked(Module, Options, true) ->
-    case Module:check(Options) of
+    case called(done, Module, check, [Options]) of
         ok -> {ok, {Module, Options}};
-        {error, _} = Error -> Error
+        {error, Why} -> {error, said(Module, Why)}
+    end.
+
+said(Module, {failed, _What, Failed}) ->
+    [beamai_syntax:function(Module, check, 1), " failed: ", beamai_error:show(Failed, 200)];
+said(_Module, Why) ->
+    try unicode:characters_to_binary(Why) of
+        Text when is_binary(Text) -> Text;
+        _ -> beamai_error:show(Why, 200)
+    catch
+        error:badarg -> beamai_error:show(Why, 200)
     end.
 
 %% @doc Opens the log of an agent for appending. `{error, {in_use, Id}}' if a process of this node has it open.

@@ -44,10 +44,16 @@ is_there(Table) ->
 
 table(Options) -> maps:get(table, Options, beamai_log).
 
-%% @doc Opens the log of an agent.
+%% @doc Opens the log of an agent. Not within a transaction of the caller: its end decides what is stored, after the calls have
+%% had their effects.
 -spec open(Id :: binary(), map()) -> {ok, #log{}} | {error, term()}.
 open(Id, Options) ->
-    Table = table(Options),
+    case mnesia:is_transaction() of
+        true -> {error, in_transaction};
+        false -> opened(Id, table(Options))
+    end.
+
+opened(Id, Table) ->
     case transaction(fun() -> mnesia:prev(Table, {Id, infinity}) end) of
         {ok, {Id, Last}} -> {ok, #log{table = Table, id = Id, next = Last + 1}};
         {ok, _Other} -> {ok, #log{table = Table, id = Id, next = 1}};
