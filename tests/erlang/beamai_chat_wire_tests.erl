@@ -179,6 +179,13 @@ what_is_no_count_is_estimated_test() ->
         ?assertEqual({Bad, Estimated}, {Bad, Openai(Bad, Bad)})
      || Bad <- [-600, 1.0e30, 0.4, 1000000000001, 18446744073709551615, <<"7">>, [7], #{}]
     ],
+    %% So are zeros: there is no request without a token.
+    ?assertEqual(Estimated, Openai(0, 0)),
+    Cached = #{prompt_tokens => 3, completion_tokens => 1, prompt_tokens_details => #{cached_tokens => 1000}},
+    ?assertEqual(
+        #{input_tokens => 3, output_tokens => 1, cached_tokens => 3},
+        Asked(openai, #{choices => [#{message => #{content => <<"Yes">>}, finish_reason => stop}], usage => Cached})
+    ),
     Most = 1000000000000,
     ?assertEqual(#{input_tokens => Most, output_tokens => 0, cached_tokens => 0}, Openai(Most, 0)),
     Anthropic = Asked(anthropic, #{
@@ -298,6 +305,13 @@ an_answer_of_the_wrong_shape_is_an_error_without_the_key_test_() ->
         {gemini, whole(gemini([#{functionCall => #{name => null, args => #{key => Key}}}]))},
         {gemini, whole(gemini([#{functionCall => Key}]))},
         {openai, whole(#{choices => [#{message => #{tool_calls => [Key]}}]})},
+        {openai, whole(#{choices => [#{message => #{content => 5, key => Key}}]})},
+        {openai, whole(#{choices => [#{message => #{content => <<"x">>, tool_calls => 7, key => Key}}]})},
+        {openai, stream([choice(#{content => 5, key => Key}, stop)])},
+        {openai, stream([#{choices => [#{delta => Key}]}, choice(#{content => <<"x">>}, stop)])},
+        {openai, stream([#{choices => Key}, choice(#{content => <<"x">>}, stop)])},
+        {gemini, whole(#{candidates => [#{content => Key, finishReason => <<"STOP">>}]})},
+        {gemini, whole(#{candidates => [#{content => #{parts => Key}, finishReason => <<"STOP">>}]})},
         {openai, stream([choice(#{tool_calls => [#{function => Key}]})])}
     ],
     [{beamai_json:text(element(tuple_size(Answer), Answer)), fun() -> is_an_error(Provider, Answer) end} || {Provider, Answer} <- Answers].

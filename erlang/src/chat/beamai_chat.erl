@@ -103,10 +103,12 @@ counted({ok, #{usage := Said, message := Message} = Reply}, Request, Price) ->
         output_tokens => fun() -> beamai_tokens:of_message(Message) end
     },
     Missing = maps:map(fun(_Key, Estimate) -> Estimate() end, maps:without(maps:keys(Usage), Estimates)),
-    Whole = maps:merge(maps:merge(#{cached_tokens => 0}, Usage), marked(Missing)),
+    Whole = bounded(maps:merge(maps:merge(#{cached_tokens => 0}, Usage), marked(Missing))),
     {ok, Reply#{usage := beamai_cost:counted(Whole, Price)}};
 counted(Result, _Request, _Price) ->
     Result.
+
+bounded(#{input_tokens := Input, cached_tokens := Cached} = Usage) -> Usage#{cached_tokens := min(Cached, Input)}.
 
 %% A custom module may return the counts of its server unchecked.
 is_count(cost_nano, Cost) -> beamai_cost:is_cost(Cost);

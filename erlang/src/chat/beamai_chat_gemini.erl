@@ -159,8 +159,12 @@ event(#{<<"promptFeedback">> := #{<<"blockReason">> := _}} = Event, State) ->
 event(Event, State) ->
     {ok, counted(Event, State), []}.
 
-parts(#{<<"content">> := #{<<"parts">> := Parts}}) when is_list(Parts) -> [#{} = Part || Part <- Parts];
-parts(_Candidate) -> [].
+%% A candidate without content has only the reason why it ended.
+parts(#{<<"content">> := #{<<"parts">> := Parts}}) when Parts =/= null -> [#{} = Part || Part <- Parts];
+parts(#{<<"content">> := #{}}) -> [];
+parts(#{} = Candidate) ->
+    null = maps:get(<<"content">>, Candidate, null),
+    [].
 
 told(#{<<"thought">> := true, <<"text">> := Text}) -> [{reasoning, Text}];
 told(#{<<"text">> := Text}) when Text =/= <<>> -> [{text, Text}];

@@ -7,7 +7,7 @@
 -behaviour(beamai_chat_model).
 
 -export([new/1, complete/2, instructions/1, tools/2]).
--export([url/2, accepted/2, arguments/1, cut_off/2, text/2, count/3, counts/1, later/2, broke_off/0]).
+-export([url/2, accepted/2, arguments/1, cut_off/2, text/2, words/2, count/3, counts/1, later/2, broke_off/0]).
 
 %% Minimum length of a secret, in bytes.
 -define(SECRET_BYTES, 8).
@@ -249,6 +249,16 @@ text(Key, Object) ->
         #{} -> <<>>
     end.
 
+%% @doc What the model has said under a key; empty if the key is missing or null. Raises `badarg' for anything but a text, which
+%% makes the answer one of an unknown shape.
+-spec words(binary(), #{binary() => term()}) -> binary().
+words(Key, Object) ->
+    case Object of
+        #{Key := Text} when is_binary(Text) -> Text;
+        #{Key := Other} when Other =/= null -> error(badarg);
+        #{} -> <<>>
+    end.
+
 %%% Errors
 
 status_error(Status, Headers, Body, Secrets) ->
@@ -320,10 +330,13 @@ count(Key, Object, Default) ->
         _ -> Default
     end.
 
-%% @doc Drops unknown counts.
+%% @doc Drops unknown counts, and zeros of a server that counts nothing: no request and answer have no tokens at all.
 -spec counts([{Key :: atom(), non_neg_integer() | unknown}]) -> #{atom() => non_neg_integer()}.
 counts(Counts) ->
-    maps:from_list([{Key, Count} || {Key, Count} <- Counts, Count =/= unknown]).
+    case maps:from_list([{Key, Count} || {Key, Count} <- Counts, Count =/= unknown]) of
+        #{input_tokens := 0, output_tokens := 0} = Known -> maps:without([input_tokens, output_tokens], Known);
+        Known -> Known
+    end.
 
 %% @doc The counts of a stream: later ones replace those `Known', unless they are null.
 -spec later(#{binary() => term()}, Known :: #{binary() => term()}) -> #{binary() => term()}.

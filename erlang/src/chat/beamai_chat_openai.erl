@@ -137,12 +137,14 @@ event(#{<<"type">> := <<"[DONE]">>}, State) ->
     {ok, State#stream{done = true}, []};
 event(#{<<"error">> := Error}, _State) when Error =/= null ->
     {error, said(Error)};
-event(#{<<"choices">> := [#{<<"delta">> := Delta} = Choice | _]} = Event, State) when is_map(Delta) ->
+event(#{<<"choices">> := [#{<<"delta">> := #{} = Delta} = Choice | _]} = Event, State) ->
     {After, Said} = delta(Delta, State),
     {ok, finished(Choice, counted(Event, After)), Said};
-event(#{<<"choices">> := [Choice | _]} = Event, State) ->
+event(#{<<"choices">> := [#{} = Choice | _]} = Event, State) ->
+    null = maps:get(<<"delta">>, Choice, null),
     {ok, finished(Choice, counted(Event, State)), []};
 event(Event, State) ->
+    [] = list(<<"choices">>, Event),
     {ok, counted(Event, State), []}.
 
 delta(Delta, #stream{text = Text} = State) ->
@@ -158,7 +160,7 @@ spoken(#{<<"content">> := Parts} = Message) when is_list(Parts) ->
     Texts = [Text || #{<<"type">> := <<"text">>, <<"text">> := Text} <- Parts, is_binary(Text)],
     spoken(Message#{<<"content">> := iolist_to_binary(Texts)});
 spoken(Message) ->
-    <<(beamai_chat_http:text(<<"content">>, Message))/binary, (beamai_chat_http:text(<<"refusal">>, Message))/binary>>.
+    <<(beamai_chat_http:words(<<"content">>, Message))/binary, (beamai_chat_http:words(<<"refusal">>, Message))/binary>>.
 
 %% The first chunk of a call has its id and name; all chunks have parts of the arguments.
 tool_call(Piece, #stream{calls = Calls} = State) ->
@@ -223,6 +225,7 @@ usage(_Event) ->
 list(Key, Object) ->
     case Object of
         #{Key := List} when is_list(List) -> List;
+        #{Key := Other} when Other =/= null -> error(badarg);
         #{} -> []
     end.
 
