@@ -104,9 +104,21 @@ own(tool, Name) -> [{<<"gen_ai.tool.name">>, Name}, {<<"gen_ai.tool.type">>, <<"
 own(model, Name) -> [{<<"gen_ai.request.model">>, Name}];
 own(agent, Name) -> [{<<"gen_ai.agent.name">>, Name}].
 
-plain(Value) when is_binary(Value); is_integer(Value); is_list(Value) -> Value;
+plain(Value) when is_binary(Value); is_integer(Value) -> Value;
+plain(Value) when is_list(Value) -> plain_list(Value);
 plain(Value) when is_atom(Value) -> atom_to_binary(Value);
-plain(Value) -> iolist_to_binary(beamai_error:show(Value, 200)).
+plain(Value) -> shown(Value).
+
+%% Only lists of texts and numbers have a form of their own. Hosts choose their ids, so any term may come.
+plain_list(List) ->
+    try lists:all(fun(Value) -> is_binary(Value) orelse is_integer(Value) end, List) of
+        true -> List;
+        false -> shown(List)
+    catch
+        error:function_clause -> shown(List)
+    end.
+
+shown(Value) -> unicode:characters_to_binary(beamai_error:show(Value, 200)).
 
 status(#{outcome := ok}) -> [];
 status(#{outcome := Outcome} = Entry) ->
