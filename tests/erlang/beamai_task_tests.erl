@@ -205,7 +205,7 @@ they_come_from_files_test() ->
         ok = filelib:ensure_dir(File),
         ok = file:write_file(File, [
             "---\nname: helper\ndescription: \"Looks: closely\"\ntools:\n  - open\n  - 'hidden'\nmax_iterations: 4\n",
-            "model: sonnet\n---\n\nYou review.\n"
+            "model: sonnet\ncolor: red\nhooks: {}\nmaxTurns: 4\nmode: x\n---\n\nYou review.\n"
         ]),
         Agents = beamai_agents:load(#{paths => [Dir]}),
         ?assertEqual(
@@ -242,7 +242,14 @@ a_file_that_is_wrong_is_refused_with_its_name_and_line_test() ->
                 {<<"---\nname: ", 255, "\n---\n">>, "UTF-8"},
                 {<<"---\nname: a\n">>, "no end"},
                 {<<"---\nname: a\nmax_tokens: many\n---\n">>, "many"},
-                {<<"---\nname: a\nprofile: [x]\n---\n">>, "profile"}
+                {<<"---\nname: a\nprofile: [x]\n---\n">>, "profile"},
+                %% What would be no limit.
+                {<<"---\nname: a\ntool: [open]\n---\n">>, "\"tool\" is not a key"},
+                {<<"---\nname: a\nTools: [open]\n---\n">>, "the keys are name, description, tools"},
+                {<<"---\nname: a\ntolos: [open]\n---\n">>, "tolos"},
+                {<<"---\nname: a\nallowed-tools: open\n---\n">>, "allowed-tools"},
+                {<<"---\nname: a\nmaxTokens: 1\n---\n">>, "maxTokens"},
+                {<<"---\nname: a\nmax-time: 1\n---\n">>, "max-time"}
             ]
         ],
         ?assertError({bad_option, agents}, beamai_agents:load(#{paths => ["/nowhere"]}))

@@ -9,8 +9,9 @@
 %%
 %% A file starts with YAML front matter between two lines of three dashes, with `name' (default: the directory's name),
 %% `description', and optionally `tools' (a list, comma-separated names, or `all'), `profile', `max_iterations',
-%% `max_tokens' and `max_time'. The rest of the file is the system prompt. Other keys are ignored. Definitions in
-%% settings take precedence over files.
+%% `max_tokens' and `max_time'. The rest of the file is the system prompt. Other keys, which the files may have for other
+%% programs, are ignored, unless they are one of these misspelt, or are about tools: what was meant as a limit would be none.
+%% Definitions in settings take precedence over files.
 %% @hidden
 -module(beamai_agents).
 
@@ -20,6 +21,9 @@
 -define(MAX_BYTES, 262144).
 -define(DEFAULT_DEPTH, 3).
 -define(KEYS, [description, prompt, tools, profile, max_iterations, max_tokens, max_time, llm]).
+
+%% The keys of an `AGENT.md'.
+-define(FILE_KEYS, [<<"name">>, <<"description">>, <<"tools">>, <<"profile">>, <<"max_iterations">>, <<"max_tokens">>, <<"max_time">>]).
 
 -type options() :: #{
     %% Directories: every `AGENT.md' in them or in their subdirectories (one level) is an agent.
@@ -148,16 +152,29 @@ parsed(File, {ok, #{<<"head">> := null, <<"body">> := Body}}) ->
 parsed(File, {ok, #{<<"head">> := #{} = Keys, <<"body">> := Body}}) ->
     Directory = unicode:characters_to_binary(filename:basename(filename:dirname(File))),
     Name = maps:get(<<"name">>, Keys, Directory),
-    Entries = [entry(File, Key, Value) || {Key, Value} <- maps:to_list(Keys), known(Key)],
+    Entries = [entry(File, Key, Value) || {Key, Value} <- maps:to_list(Keys), Key =/= <<"name">>, is_own(File, Key)],
     Definition = maps:from_list([{prompt, string:trim(Body)} | Entries]),
     {Name, definition(show(File), Name, Definition)};
 parsed(File, {ok, _NoKeys}) ->
     bad([show(File), ": its front matter has no keys"]).
 
-known(Key) ->
-    lists:member(Key, [
-        <<"description">>, <<"tools">>, <<"profile">>, <<"max_iterations">>, <<"max_tokens">>, <<"max_time">>
-    ]).
+is_own(File, Key) ->
+    lists:member(Key, ?FILE_KEYS) orelse
+        (is_meant(Key) andalso bad([show(File), ": ", show(Key), " is not a key of these files; the keys are ", lists:join(", ", ?FILE_KEYS)])).
+
+is_meant(Key) ->
+    Plain = letters(Key),
+    string:find(Plain, "tool") =/= nomatch orelse lists:any(fun(Known) -> is_slip(Plain, letters(Known)) end, ?FILE_KEYS).
+
+letters(Key) -> [Letter || Letter <- string:lowercase(unicode:characters_to_list(Key)), Letter =/= $_, Letter =/= $-].
+
+%% Whether the two differ by one letter at most, or by two that have changed places.
+is_slip([Letter | One], [Letter | Other]) -> is_slip(One, Other);
+is_slip(One, Other) -> is_one_letter(lists:reverse(One), lists:reverse(Other)).
+
+is_one_letter([Letter | One], [Letter | Other]) -> is_one_letter(One, Other);
+is_one_letter([A, B], [B, A]) -> true;
+is_one_letter(One, Other) -> length(One) =< 1 andalso length(Other) =< 1.
 
 entry(_File, <<"description">>, Text) when is_binary(Text) -> {description, Text};
 entry(_File, <<"tools">>, Tools) when is_list(Tools) -> {tools, Tools};
