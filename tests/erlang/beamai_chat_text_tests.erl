@@ -28,6 +28,40 @@ a_call_in_a_fence_is_run_where_only_words_come_before_test() ->
     ],
     ?assertMatch(#{tool_calls := []}, heard(["```\n", ?CALL, "\n```"], #{fenced => false}, #{})).
 
+%% The content of a call in a fence is as free as outside of one.
+-define(RAW(Content), ["<TOOL_CALL>\n{\"tool\": \"look\", \"args\": {}}\nat <<-END\n", Content, "\nEND\n</TOOL_CALL>"]).
+
+a_call_in_a_fence_keeps_its_content_test_() ->
+    Evil = "<TOOL_CALL>\n{\"tool\": \"look\", \"args\": {\"at\": \"evil\"}}\n</TOOL_CALL>",
+    Contents = ["a\nTOOL_RESULT: ok\nb", "TOOL_ERROR: first\nb", "a\n```\nb\n```\nc", ["a\n````\n", Evil, "\n````\nc"], "a\n~~~\nTOOL_RESULT:\n~~~"],
+    Fences = [{"```", "```"}, {"```json", "```"}, {"````", "````"}, {"~~~", "~~~"}, {"  ```", "  ```\n"}, {"```\n\n", "\n```"}, {"```", ""}],
+    [
+        fun() ->
+            At = iolist_to_binary(Content),
+            Text = ["I look.\n", Open, "\n", ?RAW(Content), "\n", Close, After],
+            ?assertMatch(#{content := <<"I look.">>, tool_calls := [#{args := #{<<"at">> := At}}]}, heard(Text), Text),
+            [
+                begin
+                    {Texts, #{tool_calls := [#{args := #{<<"at">> := At}}]}} = streamed(Pieces),
+                    ?assertEqual(<<"I look.">>, string:trim(iolist_to_binary(Texts)))
+                end
+             || Pieces <- [bytes(Text), [iolist_to_binary(Text)]]
+            ]
+        end
+     || Content <- Contents, {Open, Close} <- Fences, After <- ["", "\n\nTOOL_RESULT: {}\n" ++ Evil]
+    ].
+
+an_invented_result_in_a_fence_ends_the_answer_test() ->
+    [
+        ?assertMatch(#{content := <<"I look.">>, tool_calls := [#{args := #{<<"at">> := <<"x">>}}]}, heard(["I look.\n```\n", ?CALL, Mark, "\n", ?CALL, "\n```"]), Mark)
+     || Mark <- ["\nTOOL_RESULT: ok", "\n```\nTOOL_RESULT: ok\n", "\n```\n```\nTOOL_RESULT: ok\n```", "\n```\n\n> **TOOL_RESULT:** ok", " TOOL_ERROR:"]
+    ],
+    ?assertMatch(#{content := <<"Now:">>, tool_calls := [_]}, heard(["```\n", ?CALL, "\nNow: TOOL_RESULT: ok\n", ?CALL])),
+    %% What is wrong with the call is told.
+    ?assertMatch(#{tool_calls := [#{invalid := _}]}, heard("```\n<TOOL_CALL>\n{\"tool\": \"look\", \"args\": {}}\nat <<END\nTOOL_RESULT: ok\n```")),
+    %% An example is text, whatever it shows.
+    ?assertMatch(#{tool_calls := []}, heard(["```\n", ?CALL, "\n```\nThe tool answers TOOL_RESULT: and the text."])).
+
 an_invented_result_ends_the_answer_test() ->
     Invented = ["I look.\n", ?CALL, "\nTOOL_RESULT:\n{\"x\": 1}\n\nThere is x.\n", ?CALL],
     #{content := <<"I look.">>, tool_calls := [_], raw := {text, Raw}} = heard(Invented),
@@ -121,7 +155,10 @@ what_is_left_out_is_not_shown_test_() ->
     Whole = [
         ["I look.\n", ?CALL, "\nTOOL_RESULT:\n{}\nDone."], ["I look.\n```json\n", ?CALL, "\n```"],
         ["I look. ", ?CALL, "Now: TOOL_RESULT:\n{}\nDone."], ["I look.\n", ?CALL, " TOOL TOOL_RES"],
-        "TOOLS are fine.\n```\nls\n```\nThat is all.\n``", ["Done.\nTOOL_RES"], ["```\na\n```\n```\nb\n```\nc"]
+        "TOOLS are fine.\n```\nls\n```\nThat is all.\n``",
+        ["One.\n~~~~\n", ?CALL, "\n~~~~\nThis is how.\n"], ["One.\n```\n", ?CALL, "\n```\nSo: TOOL_RESULT: x"],
+        [?CALL, "\nOne.\n```\n", ?CALL, "\n```\n"], ["```\nls\n```\n", ?CALL, "\n```\nls\n```"], ["```sh\nls\n```\nThen:\n```\n", ?CALL, "\n```"],
+        ["Done.\nTOOL_RES"], ["```\na\n```\n```\nb\n```\nc"]
     ],
     [
         fun() ->

@@ -95,7 +95,7 @@ showing(_Fun, Options, #{context := Context, kernel := Kernel, emit := Emit}) ->
 protocol_stream(Kernel, Options) ->
     case beamai_kernel:list_tools(Kernel) of
         [] -> none;
-        _ -> beamai_protocol:stream_new(Kernel, maps:with([formats, repair], Options))
+        _ -> beamai_protocol:stream_new(Kernel, maps:with([formats, repair, fenced], Options))
     end.
 
 shown(Key, Piece, Emit) ->
@@ -135,9 +135,8 @@ failed(Text) ->
 
 %%% The answer
 
-answer(Whole, IsShown, Options, #{kernel := Kernel, emit := Emit, messages := Messages} = Request) ->
-    Text = stopped(own(Whole, Options, Kernel), maps:get(stop_sequences, Request, [])),
-    Parts = parts(Text, Options, Request),
+answer(Whole, IsShown, Options, #{emit := Emit, messages := Messages} = Request) ->
+    {Text, Parts} = parts(stopped(Whole, maps:get(stop_sequences, Request, [])), Options, Request),
     Content = string:trim(iolist_to_binary([T || {text, T} <- Parts])),
     Left = left(Content, string:trim(IsShown(), leading)),
     Left =/= <<>> andalso Emit({text, Left}),
@@ -153,12 +152,6 @@ left(Content, Shown) ->
         Rest -> Rest
     end.
 
-own(Text, Options, Kernel) ->
-    case beamai_kernel:list_tools(Kernel) of
-        [] -> Text;
-        _ -> beamai_text_answer:own(Text, Kernel, Options)
-    end.
-
 stopped(Text, []) -> Text;
 stopped(Text, Sequences) ->
     case binary:match(Text, Sequences) of
@@ -166,13 +159,15 @@ stopped(Text, Sequences) ->
         nomatch -> Text
     end.
 
-parts(Text, _Options, #{tool_choice := none}) ->
-    [{text, Text}];
-parts(Text, Options, #{kernel := Kernel}) ->
+%% The answer as it counts, and its texts and calls.
+parts(Text, Options, #{kernel := Kernel} = Request) ->
     case beamai_kernel:list_tools(Kernel) of
-        [] -> [{text, Text}];
-        _ -> beamai_text_answer:parts(Text, Kernel, Options)
+        [] -> {Text, [{text, Text}]};
+        _ -> allowed(maps:get(tool_choice, Request, auto), beamai_text_answer:answer(Text, Kernel, Options))
     end.
+
+allowed(none, {Own, _Parts}) -> {Own, [{text, Own}]};
+allowed(_Choice, Answer) -> Answer.
 
 %% Where a call is not valid, what follows may have been meant as its content, so none of it is run.
 calls(_Said, _Number, []) ->

@@ -33,7 +33,9 @@
     %% Formats to recognize; all by default.
     formats => [format()],
     %% Whether almost valid JSON is repaired; false by default. A repaired call has `repairs'.
-    repair => boolean()
+    repair => boolean(),
+    %% Whether a call at the beginning of a Markdown code block is a call, instead of text; false by default.
+    fenced => boolean()
 }.
 -type format() :: tag | yaml | function | xml.
 -type call() :: #{
@@ -250,12 +252,12 @@ option(formats, Formats) when is_list(Formats) ->
     end;
 option(formats, Other) ->
     bad_formats(Other);
-option(repair, Repair) when is_boolean(Repair) ->
+option(Key, Flag) when Key =:= repair orelse Key =:= fenced, is_boolean(Flag) ->
     ok;
-option(repair, Other) ->
-    beamai_validate:bad_option(repair, ["must be true or false, not ", beamai_error:show(Other, 80)]);
+option(Key, Other) when Key =:= repair; Key =:= fenced ->
+    beamai_validate:bad_option(Key, ["must be true or false, not ", beamai_error:show(Other, 80)]);
 option(Key, _Value) ->
-    beamai_validate:unknown_option(Key, [formats, repair]).
+    beamai_validate:unknown_option(Key, [formats, repair, fenced]).
 
 -spec bad_formats(term()) -> no_return().
 bad_formats(Other) ->

@@ -5,21 +5,70 @@
 %% @hidden
 -module(beamai_text_answer).
 
--export([parts/3, own/3]).
+-export([answer/3]).
 -export([begin_stream/1, feed/2]).
 -export_type([options/0, stream/0]).
 
 -define(RESULTS, [<<"TOOL_RESULT:">>, <<"TOOL_ERROR:">>]).
--define(FENCE, <<"```">>).
+%% As the parser detects the start of a Markdown code fence.
+-define(FENCE, "^[ \t]{0,256}(?:```|~~~)").
 
 %% `fenced': whether calls in a Markdown code fence are run if the fence ends the answer.
 -type options() :: #{fenced := boolean(), formats => [beamai_protocol:format()], repair => boolean(), _ => _}.
-%% Whether further text is shown, and the text that is held back.
--opaque stream() :: {open, Fenced :: boolean(), Held :: binary()} | {called, Held :: binary()} | ended.
+%% Whether a call has come, and the text that is held back; `ended' if no further text is shown.
+-opaque stream() :: {open | called, Fenced :: boolean(), Held :: binary()} | ended.
 
-%% @doc The answer without anything after an invented result.
--spec own(Text :: binary(), beamai_kernel:kernel(), options()) -> binary().
-own(Text, Kernel, Options) when is_binary(Text) ->
+%% @doc The answer without anything after an invented result, and its texts and calls, in order.
+-spec answer(Text :: binary(), beamai_kernel:kernel(), options()) -> {Own :: binary(), [beamai_protocol:piece()]}.
+answer(Text, Kernel, #{fenced := true} = Options) ->
+    Own = own(Text, Kernel, Options),
+    Parts = protocol(Own, Kernel, Options),
+    case protocol(Own, Kernel, Options#{fenced := false}) of
+        Parts -> {Own, Parts};
+        _InCode -> fenced(Own, Parts, Text, Kernel, Options)
+    end;
+answer(Text, Kernel, Options) ->
+    Own = own(Text, Kernel, Options),
+    {Own, protocol(Own, Kernel, Options)}.
+
+%% A fence that the answer does not end with is an example.
+fenced(Own, Parts, Text, Kernel, Options) ->
+    case calls_to_end(before(Parts), byte_size(Own) < byte_size(Text)) of
+        none -> answer(Text, Kernel, Options#{fenced := false});
+        Whole -> {Own, Whole}
+    end.
+
+%% The words before the fence, without its line, and what follows them.
+before([{text, Words} | Parts]) ->
+    Lines = binary:split(string:trim(Words, trailing), <<"\n">>, [global]),
+    {iolist_to_binary([[Line, $\n] || Line <- lists:droplast(Lines)]), Parts};
+before(Parts) ->
+    {<<>>, Parts}.
+
+calls_to_end({Words, Parts}, IsCut) ->
+    {Calls, Rest} = lists:splitwith(fun(Part) -> element(1, Part) =/= text orelse is_blank(Part) end, Parts),
+    case Rest of
+        [] -> [{text, Words} | Calls];
+        [{text, After}] -> ended({closes(After, IsCut), IsCut andalso not has_fence(After)}, {text, After}, [{text, Words} | Calls]);
+        _ -> none
+    end.
+
+ended({true, _}, _After, Whole) -> Whole;
+ended({false, true}, After, Whole) -> Whole ++ [After];
+ended({false, false}, _After, _Whole) -> none.
+
+%% The fence's last line may be missing, and an invented result may have had a fence of its own, or its mark been emphasised.
+closes(Text, false) -> is_like(Text, "^\\s*(?:`{3,}|~{3,})?\\s*\\z");
+closes(Text, true) -> is_like(Text, "^\\s*(?:`{3,}|~{3,})?\\s*(?:(?:`{3,}|~{3,})[^`\n]*\n)?[\\s>*_#]*\\z").
+
+is_like(Text, Pattern) -> re:run(Text, Pattern, [{capture, none}]) =:= match.
+
+has_fence(Text) -> is_like(Text, "(?m)" ?FENCE).
+
+is_blank({text, Text}) -> string:trim(Text) =:= <<>>;
+is_blank(_Call) -> false.
+
+own(Text, Kernel, Options) ->
     case binary:matches(Text, ?RESULTS) of
         [] -> Text;
         Marks -> until(Marks, Text, calls(Text, Kernel, Options), Kernel, Options)
@@ -50,43 +99,8 @@ calls(Text, Kernel, Options) ->
 ends_line(<<>>) -> true;
 ends_line(Text) -> binary:last(Text) =:= $\n.
 
-%% @doc The texts and calls of an answer, in order.
--spec parts(Text :: binary(), beamai_kernel:kernel(), options()) -> [beamai_protocol:piece()].
-parts(Text, Kernel, #{fenced := Fenced} = Options) ->
-    case protocol(Text, Kernel, Options) of
-        [{text, _}] = Plain when Fenced -> fenced(Text, Plain, Kernel, Options);
-        Parts -> Parts
-    end.
-
 protocol(Text, Kernel, Options) ->
-    beamai_protocol:parse_all(Text, Kernel, maps:with([formats, repair], Options)).
-
-fenced(Text, Plain, Kernel, Options) ->
-    case re:run(Text, "^(.*?)^```[^`\n]*\n(.*)^```\\s*\\z", [dotall, multiline, {capture, all_but_first, index}]) of
-        {match, [{0, WordsSize}, {Start, Size}]} ->
-            Words = binary:part(Text, 0, WordsSize),
-            Inner = binary:part(Text, Start, Size),
-            inner(binary:match(Inner, <<"\n", ?FENCE/binary>>), Words, protocol(Inner, Kernel, Options), Plain);
-        nomatch ->
-            Plain
-    end.
-
-%% A fence that contains only calls.
-inner(nomatch, Words, Parts, Plain) ->
-    case [Part || Part <- Parts, not is_blank(Part)] of
-        [_ | _] = Calls when element(1, hd(Calls)) =/= text ->
-            case lists:keymember(text, 1, Calls) of
-                true -> Plain;
-                false -> [{text, Words} | Calls]
-            end;
-        _ ->
-            Plain
-    end;
-inner(_MoreFences, _Words, _Parts, Plain) ->
-    Plain.
-
-is_blank({text, Text}) -> string:trim(Text) =:= <<>>;
-is_blank(_Call) -> false.
+    beamai_protocol:parse_all(Text, Kernel, maps:with([formats, repair, fenced], Options)).
 
 %%% What is shown while the answer comes
 
@@ -95,34 +109,68 @@ is_blank(_Call) -> false.
 begin_stream(#{fenced := Fenced}) ->
     {open, Fenced, <<>>}.
 
-%% @doc The text that can be displayed: without the start of an invented result, and without a fence that may contain a
-%% call. `Pieces' are those of {@link beamai_protocol:stream_feed/2}.
+%% @doc The text that can be displayed: without the start of an invented result, and without a fence that a call may begin.
+%% `Pieces' are those of {@link beamai_protocol:stream_feed/2}.
 -spec feed([beamai_protocol:piece()], stream()) -> {Shown :: binary(), stream()}.
 feed(Pieces, Stream) ->
     {Shown, Next} = lists:mapfoldl(fun piece/2, Stream, Pieces),
     {iolist_to_binary(Shown), Next}.
 
+%% Only the whole answer tells whether a call in a fence is run, and what of the text is left then.
 piece(_Piece, ended) ->
     {<<>>, ended};
-piece({text, Text}, {open, Fenced, Held}) ->
+piece({text, Text}, {Place, Fenced, Held}) ->
     All = <<Held/binary, Text/binary>>,
-    shown(held_from(All, 0, Fenced), All, fun(Rest) -> {open, Fenced, Rest} end);
-piece({text, Text}, {called, Held}) ->
-    All = <<Held/binary, Text/binary>>,
-    shown(held_after_call(All), All, fun(Rest) -> {called, Rest} end);
-piece(_Call, {open, _Fenced, Held}) ->
-    {Held, {called, <<>>}};
-piece(_Call, {called, Held}) ->
-    {Held, {called, <<>>}}.
-
-shown({result, At}, All, _Open) -> {binary:part(All, 0, At), ended};
-shown(At, All, Open) -> {binary:part(All, 0, At), Open(binary:part(All, At, byte_size(All) - At))}.
-
-held_after_call(Text) ->
-    case binary:match(Text, ?RESULTS) of
-        {At, _} -> {result, At};
-        nomatch -> byte_size(Text) - lists:max([beginning(Mark, Text, byte_size(Mark) - 1) || Mark <- ?RESULTS])
+    case shown_to(All, 0, Place, Fenced) of
+        {result, At} -> {binary:part(All, 0, At), ended};
+        At -> {binary:part(All, 0, At), {Place, Fenced, binary:part(All, At, byte_size(All) - At)}}
+    end;
+piece(_Call, {_Place, Fenced, Held}) ->
+    case Fenced andalso has_fence(Held) of
+        true -> {<<>>, ended};
+        false -> {Held, {called, Fenced, <<>>}}
     end.
+
+%% Checks line by line.
+shown_to(Text, At, Place, Fenced) ->
+    {Line, Next} = line(Text, At),
+    case {mark(Place, Line, Next), Fenced andalso may_begin_call(Line, Next, Text)} of
+        {{result, Offset}, _} -> {result, At + Offset};
+        {_, true} -> At;
+        {{partly, Offset}, _} -> At + Offset;
+        {none, false} when Next =:= none -> byte_size(Text);
+        {none, false} -> shown_to(Text, Next, Place, Fenced)
+    end.
+
+%% The line at this offset, and the offset of the next one.
+line(Text, At) ->
+    Rest = byte_size(Text) - At,
+    case binary:match(Text, <<"\n">>, [{scope, {At, Rest}}]) of
+        {Newline, 1} -> {binary:part(Text, At, Newline - At), Newline + 1};
+        nomatch -> {binary:part(Text, At, Rest), none}
+    end.
+
+%% A fence is shown once it is followed by text.
+may_begin_call(<<>>, _Next, _Text) -> false;
+may_begin_call(Line, none, _Text) -> is_like(Line, "^[ \t]{0,256}(?:`{0,2}\\z|~{0,2}\\z|```|~~~)");
+may_begin_call(Line, Next, Text) -> has_fence(Line) andalso re:run(Text, "\\S", [{offset, Next}, {capture, none}]) =:= nomatch.
+
+%% Where the mark of an invented result begins in a line, or may begin if it is not complete.
+mark(open, Line, Next) ->
+    case begins_any(?RESULTS, Line) of
+        yes -> {result, 0};
+        partly when Next =:= none, Line =/= <<>> -> {partly, 0};
+        _ -> none
+    end;
+mark(called, Line, Next) ->
+    case binary:match(Line, ?RESULTS) of
+        {Offset, _} -> {result, Offset};
+        nomatch when Next =:= none -> partly(byte_size(Line), lists:max([beginning(Mark, Line, byte_size(Mark) - 1) || Mark <- ?RESULTS]));
+        nomatch -> none
+    end.
+
+partly(_Size, 0) -> none;
+partly(Size, Beginning) -> {partly, Size - Beginning}.
 
 %% How many bytes at the end of a text may begin a mark.
 beginning(_Mark, _Text, 0) ->
@@ -133,30 +181,6 @@ beginning(Mark, Text, Size) ->
     case binary:part(Text, byte_size(Text), -Size) =:= binary:part(Mark, 0, Size) of
         true -> Size;
         false -> beginning(Mark, Text, Size - 1)
-    end.
-
-%% Checks the start of each line.
-held_from(Text, At, Fenced) ->
-    Line = binary:part(Text, At, byte_size(Text) - At),
-    case {begins_any(?RESULTS, Line), Fenced andalso begins(?FENCE, Line)} of
-        {yes, _} -> {result, At};
-        {partly, _} when Line =/= <<>> -> At;
-        {_, yes} -> after_fence(Text, At, Fenced);
-        {_, partly} when Line =/= <<>> -> At;
-        _ -> next_line(Text, At, Fenced)
-    end.
-
-next_line(Text, At, Fenced) ->
-    case binary:match(Text, <<"\n">>, [{scope, {At, byte_size(Text) - At}}]) of
-        {Newline, 1} -> held_from(Text, Newline + 1, Fenced);
-        nomatch -> byte_size(Text)
-    end.
-
-%% A fence that is followed by text is not a call.
-after_fence(Text, At, Fenced) ->
-    case re:run(Text, "\n```[^\n]*\n(?=\\s*\\S)", [{offset, At}, {capture, first}]) of
-        {match, [{Start, Size}]} -> held_from(Text, Start + Size, Fenced);
-        nomatch -> At
     end.
 
 begins_any(Prefixes, Line) ->

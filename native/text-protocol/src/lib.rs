@@ -13,7 +13,8 @@
 //!
 //! # What is a call
 //! - Tags are recognized anywhere except in Markdown code: in a fenced block, on a line that begins with three backticks
-//!   or tildes, and right after a backtick, a tag is text.
+//!   or tildes, and right after a backtick, a tag is text. With [`ProtocolRules::fenced`], a call that begins a block is
+//!   one, and ends the block.
 //! - A closing tag inside a JSON string does not end a call. If the JSON is not valid, strings are unreliable: then the
 //!   first closing tag ends the call. An unfinished call extends to the end of the text.
 //! - **Raw text**: after the JSON, a string argument may follow verbatim, so that code needs no escapes: a line
@@ -59,11 +60,14 @@ pub struct ProtocolRules {
     pub formats: Vec<CallFormat>,
     /// Whether nearly valid JSON between tags is repaired; [`ParsedCall::repairs`] lists the changes. Off by default.
     pub repair: bool,
+    /// Whether a call at the beginning of a fenced block is a call, whatever its content looks like. What follows it is
+    /// parsed as outside of the block. Off by default.
+    pub fenced: bool,
 }
 
 impl Default for ProtocolRules {
     fn default() -> Self {
-        Self { tools: None, formats: CallFormat::ALL.to_vec(), repair: false }
+        Self { tools: None, formats: CallFormat::ALL.to_vec(), repair: false, fenced: false }
     }
 }
 

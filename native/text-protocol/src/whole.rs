@@ -87,7 +87,8 @@ pub fn check(bytes: &[u8]) {
     let tools =
         ["read_file", "f"].map(|name| super::ToolSpec { name: name.to_owned(), ..Default::default() });
     let known = ProtocolRules { repair: true, ..ProtocolRules::with_tools(tools.into_iter().collect()) };
-    for rules in [ProtocolRules::default(), known] {
+    let fenced = ProtocolRules { fenced: true, ..known.clone() };
+    for rules in [ProtocolRules::default(), known, fenced] {
         let whole = parse_all(bytes, &rules);
         for size in [1, 2, 7] {
             assert_eq!(whole, in_pieces(bytes.chunks(size), &rules), "in chunks of {size}");

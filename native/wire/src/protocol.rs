@@ -31,6 +31,8 @@ struct RulesRequest {
     formats: Option<Vec<CallFormat>>,
     #[serde(default)]
     repair: bool,
+    #[serde(default)]
+    fenced: bool,
 }
 
 /// The parser, with a cache of rules.
@@ -121,6 +123,7 @@ fn read_rules(bytes: &[u8]) -> Result<ProtocolRules> {
         tools: request.tools.map(|tools| Arc::new(tools.into_iter().collect())),
         formats: request.formats.unwrap_or_else(|| CallFormat::ALL.to_vec()),
         repair: request.repair,
+        fenced: request.fenced,
     })
 }
 

@@ -15,7 +15,7 @@ pub(super) struct Fence {
 impl Fence {
     /// Whether a line opens a block, and the length of its fence.
     pub(super) fn opens(line: &[u8]) -> ProbeResult<(Fence, usize)> {
-        let indent = line.iter().take(MOST).take_while(|byte| is_blank(**byte)).count();
+        let indent = indent(line);
         let Some(&mark) = line.get(indent) else { return ProbeResult::More };
         if mark != b'`' && mark != b'~' {
             return ProbeResult::No;
@@ -31,7 +31,7 @@ impl Fence {
     /// Whether a line closes the block. A negative answer does not need the line break.
     pub(super) fn closes(self, line: &[u8]) -> ProbeResult<()> {
         let start = &line[..line.len().min(MOST)];
-        let indent = start.iter().take_while(|byte| is_blank(**byte)).count();
+        let indent = indent(start);
         let count = start[indent..].iter().take_while(|byte| **byte == self.mark).count();
         let after = start[indent + count..].iter().find(|byte| !is_blank(**byte) && **byte != b'\r');
         match after {
@@ -45,6 +45,11 @@ impl Fence {
     pub(super) fn spoiled_by(self, rest: &[u8]) -> bool {
         self.mark == b'`' && memchr::memchr(b'`', rest).is_some()
     }
+}
+
+/// The length of the white space at the start of a line, at most [`MOST`].
+pub(super) fn indent(line: &[u8]) -> usize {
+    line.iter().take(MOST).take_while(|byte| is_blank(**byte)).count()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::CallScan;
 use super::function::FunctionScan;
-use super::line::Fence;
+use super::line::{self, Fence};
 use super::probe::ProbeResult;
 use super::tag::TagScan;
 use super::xml::XmlScan;
@@ -24,6 +24,8 @@ pub(crate) struct TextScan {
     at: usize,
     line: LineState,
     fence: Option<Fence>,
+    /// Whether a call may begin the block: nothing but white space has come since its fence.
+    is_lead: bool,
     /// The byte before the buffer.
     before: u8,
 }
@@ -40,7 +42,7 @@ enum LineState {
 
 impl Default for TextScan {
     fn default() -> Self {
-        Self { at: 0, line: LineState::Start, fence: None, before: b'\n' }
+        Self { at: 0, line: LineState::Start, fence: None, is_lead: false, before: b'\n' }
     }
 }
 
@@ -49,7 +51,7 @@ impl TextScan {
         loop {
             let seen = match self.line {
                 LineState::Start => self.line_start(buf, end, rules),
-                LineState::Opening(fence, spoiled) => self.opening(buf, fence, spoiled),
+                LineState::Opening(fence, spoiled) => self.opening(buf, fence, spoiled, rules),
                 LineState::Inside if self.fence.is_some() => self.skip_line(buf),
                 LineState::Inside => self.inside(buf, end, rules),
             };
@@ -74,7 +76,7 @@ impl TextScan {
 
     /// The buffer begins after a call.
     pub(crate) fn after_call(&mut self) {
-        *self = Self { at: 0, line: LineState::Inside, fence: None, before: b'>' };
+        *self = Self { line: LineState::Inside, before: b'>', ..Self::default() };
     }
 
     /// The text up to this offset turned out not to be a call.
@@ -89,7 +91,7 @@ impl TextScan {
             return Some(TextScanResult::Text(self.at));
         }
         if let Some(fence) = self.fence {
-            return self.in_fence(fence, line, end);
+            return self.in_fence(fence, line, end, rules);
         }
         match Fence::opens(line).at_end(end) {
             ProbeResult::More => return Some(TextScanResult::Text(self.at)),
@@ -110,10 +112,17 @@ impl TextScan {
         }
     }
 
-    fn in_fence(&mut self, fence: Fence, line: &[u8], end: bool) -> Option<TextScanResult> {
+    fn in_fence(
+        &mut self,
+        fence: Fence,
+        line: &[u8],
+        end: bool,
+        rules: &ProtocolRules,
+    ) -> Option<TextScanResult> {
         match fence.closes(line).at_end(end) {
             ProbeResult::More => return Some(TextScanResult::Text(self.at)),
             ProbeResult::Yes(()) => self.fence = None,
+            ProbeResult::No if self.is_lead => return self.lead(line, end, rules),
             ProbeResult::No => {}
         }
         self.line = LineState::Inside;
@@ -121,7 +130,38 @@ impl TextScan {
         None
     }
 
-    fn opening(&mut self, buf: &[u8], fence: Fence, spoiled: bool) -> Option<TextScanResult> {
+    /// A line of a block before which the block is blank.
+    fn lead(&mut self, line: &[u8], end: bool, rules: &ProtocolRules) -> Option<TextScanResult> {
+        let indent = line::indent(line);
+        let found = match &line[indent..] {
+            [] | [b'\r'] if !end => return Some(TextScanResult::Text(self.at)),
+            [b'\n', ..] | [b'\r', b'\n', ..] => {
+                self.at += indent + 1 + usize::from(line[indent] == b'\r');
+                return None;
+            }
+            text @ [b'<', ..] => call_at_tag(b'\n', text, rules),
+            _ if indent == 0 => call_at_line_start(line, rules),
+            _ => ProbeResult::No,
+        };
+        match found.at_end(end) {
+            ProbeResult::More => return Some(TextScanResult::Text(self.at)),
+            ProbeResult::Yes(call) => {
+                self.is_lead = false;
+                return Some(TextScanResult::Call(self.at + indent, call));
+            }
+            ProbeResult::No => self.is_lead = false,
+        }
+        self.line = LineState::Inside;
+        None
+    }
+
+    fn opening(
+        &mut self,
+        buf: &[u8],
+        fence: Fence,
+        spoiled: bool,
+        rules: &ProtocolRules,
+    ) -> Option<TextScanResult> {
         let rest = &buf[self.at..];
         let line_end = memchr(b'\n', rest);
         let spoiled = spoiled || fence.spoiled_by(&rest[..line_end.unwrap_or(rest.len())]);
@@ -135,6 +175,7 @@ impl TextScan {
                 self.at += len + 1;
                 self.line = LineState::Start;
                 self.fence = (!spoiled).then_some(fence);
+                self.is_lead = rules.fenced;
                 None
             }
         }

@@ -78,7 +78,9 @@ fn time(work: impl FnOnce()) -> Duration {
 fn hostile_text_takes_linear_time_in_whole_and_in_small_pieces() {
     const MOST: Duration = Duration::from_secs(10);
     for (name, response) in hostile(100_000) {
-        for rules in [ProtocolRules::default(), hostile_rules()] {
+        for rules in
+            [ProtocolRules::default(), hostile_rules(), ProtocolRules { fenced: true, ..hostile_rules() }]
+        {
             let whole = time(|| drop(parse_all(response.as_bytes(), &rules)));
             assert!(whole < MOST, "{name} took {whole:?}");
             let pieces = time(|| {

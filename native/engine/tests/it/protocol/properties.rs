@@ -81,8 +81,9 @@ proptest! {
         cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
         tools in any::<bool>(),
         repair in any::<bool>(),
+        fenced in any::<bool>(),
     ) {
-        let rules = ProtocolRules { repair, ..if tools { known() } else { ProtocolRules::default() } };
+        let rules = ProtocolRules { repair, fenced, ..if tools { known() } else { ProtocolRules::default() } };
         let bytes = response.as_bytes();
         let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
         cuts.extend([0, bytes.len()]);

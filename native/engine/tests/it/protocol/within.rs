@@ -55,6 +55,34 @@ fn a_tag_in_markdown_code_is_text() {
     }
 }
 
+#[test]
+fn a_call_that_begins_a_fenced_block_is_one_if_the_rules_say_so() {
+    let fenced = ProtocolRules { fenced: true, ..known() };
+    let pieces = |response: &str| parse_all(response.as_bytes(), &fenced);
+    let tag = "<TOOL_CALL>{\"tool\":\"read_file\",\"args\":{\"path\":\"a\"}}</TOOL_CALL>";
+    for (open, close) in
+        [("```json", "```"), ("````", "````"), ("~~~", "~~~"), ("  ```\n\n ", "  ```"), ("```\r", "```")]
+    {
+        let found = pieces(&format!("Words.\n{open}\n{tag}\n{close}\n"));
+        assert_eq!(found[0], text(&format!("Words.\n{open}\n")), "{open}");
+        assert_eq!(call(found[1].clone()).args["path"], "a");
+        assert_eq!(found[2..], [text(&format!("\n{close}\n"))]);
+    }
+    let raw = "```\n~~~\nTOOL_RESULT: x\n";
+    let inside = format!("```\n{WRITE}}}}}\ncontent <<END\n{raw}{tag}\nEND\n</TOOL_CALL>\n```");
+    let found = pieces(&inside);
+    assert_eq!(call(found[1].clone()).args["content"], format!("{raw}{tag}\n"));
+    assert_eq!(found.len(), 3);
+    for other in [
+        format!("```\nFor example:\n{tag}\n```"),
+        format!("```\n```\n`{tag}`"),
+        format!("``` x `\n`{tag}`"),
+        format!("```\n`{tag}`\n```"),
+    ] {
+        assert_eq!(pieces(&other), [text(&other)], "{other}");
+    }
+}
+
 mod raw_text {
     use super::*;
 
