@@ -2,6 +2,7 @@
 //!
 //! The same code runs in a worker and, where there is none, in the calling process. Each has its own judge.
 
+use crate::repo::HostSettings;
 use beamai_base::{CancelToken, Reason, Result, ToolError};
 use beamai_tool::{CallContext, Limits};
 use beamai_workspace::Workspace;
@@ -15,6 +16,8 @@ pub struct GitCall {
     pub limits: Limits,
     /// Which paths rules deny reading.
     pub denied: DeniedReads,
+    /// The host's settings of git as the port sees them, who may see more than this process.
+    pub host: HostSettings,
     /// Whether the sandbox confines this process, so that links cannot lead to other directories.
     pub is_confined: bool,
     cancel: CancelToken,
@@ -35,12 +38,11 @@ type Judge = Box<dyn Fn(&[Vec<u8>]) -> Result<Vec<bool>>>;
 impl GitCall {
     /// The environment of an operation in this process.
     pub fn here(cx: &CallContext) -> Self {
-        let guard = cx.guard.clone();
-        let judge = move |paths: &[Vec<u8>]| Ok(paths.iter().map(|path| guard.hides_bytes(path)).collect());
         Self {
             workspace: cx.workspace.unguarded(),
             limits: cx.limits.clone(),
-            denied: if cx.guard.is_open() { DeniedReads::none() } else { DeniedReads::by(judge) },
+            denied: DeniedReads::here(cx),
+            host: HostSettings::now(),
             is_confined: false,
             cancel: cx.cancel.clone(),
             deadline: cx.deadline,
@@ -53,12 +55,14 @@ impl GitCall {
         workspace: Workspace,
         limits: Limits,
         denied: DeniedReads,
+        host: HostSettings,
         deadline: Option<Instant>,
     ) -> Self {
         Self {
             workspace,
             limits,
             denied,
+            host,
             is_confined: false,
             cancel: CancelToken::new(),
             deadline,
@@ -108,6 +112,15 @@ impl DeniedReads {
     /// Denies nothing.
     pub fn none() -> Self {
         Self(None)
+    }
+
+    /// What the rules of a call deny.
+    pub fn here(cx: &CallContext) -> Self {
+        if cx.guard.is_open() {
+            return Self::none();
+        }
+        let guard = cx.guard.clone();
+        Self::by(move |paths| Ok(paths.iter().map(|path| guard.hides_bytes(path)).collect()))
     }
 
     /// Asks this judge.

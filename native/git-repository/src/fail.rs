@@ -20,6 +20,15 @@ impl GitError {
         Self::Error(ToolError::new(Reason::BadState, message))
     }
 
+    /// git would read a file that this process cannot.
+    pub fn unreadable(path: impl std::fmt::Display) -> ToolError {
+        let message = format!(
+            "{path} cannot be read by this tool: its mode, a permission rule or the list of secrets prevents it, and git \
+             depends on it; use the shell tool for git"
+        );
+        ToolError::new(Reason::AccessDenied, message).file(path.to_string())
+    }
+
     /// The operation would need a program that these tools never start.
     pub fn needs_shell(message: impl Into<String>) -> ToolError {
         ToolError::new(Reason::NeedsShell, message)
@@ -36,10 +45,9 @@ impl From<git2::Error> for GitError {
     fn from(error: git2::Error) -> Self {
         let message = format!("git: {}", error.message());
         Self::Error(match error.code() {
-            git2::ErrorCode::Locked if error.message().ends_with("Permission denied") => ToolError::new(
-                Reason::AccessDenied,
-                format!("{message}; its mode or a rule keeps it from being read"),
-            ),
+            git2::ErrorCode::Locked if error.message().ends_with("Permission denied") => {
+                Self::unreadable(error.message().split('\'').nth(1).unwrap_or("a file"))
+            }
             git2::ErrorCode::Locked => ToolError::new(
                 Reason::Busy,
                 format!("{message}; another git process is using the repository; try again later"),

@@ -1,7 +1,7 @@
 //! Finds hooks that git would run. These tools run none, so an operation with an active hook is refused.
 
-use beamai_base::Reason;
-use beamai_git_repository::{GitCall, GitResult, Repo};
+use beamai_base::{Reason, ToolError};
+use beamai_git_repository::{GitCall, GitError, GitResult, Repo};
 use beamai_workspace::{Workspace, WorkspacePath, encode_path};
 use rustix::fs::FileType;
 use std::path::Path;
@@ -13,23 +13,29 @@ pub(super) fn active(repo: &Repo, names: &[&str], cx: &GitCall) -> GitResult<Opt
     }
     let dir = match repo.config.get_path("core.hookspath") {
         Ok(path) if path.as_os_str().is_empty() => None,
-        Ok(path) => hooks_at(repo, &path, cx),
+        Ok(path) => hooks_at(repo, &path, cx)?,
         Err(_) => Some(repo.located.common_dir.join(Path::new("hooks"))),
     };
     let active = |name: &&&str| dir.as_ref().is_some_and(|dir| is_active(&dir.join(Path::new(name))));
     Ok(names.iter().find(active).map(|name| format!("the hook {name}")))
 }
 
-/// The directory of the hooks. One outside the workspace was chosen by the host, or is not readable; only the existence
-/// of hooks is checked there.
-fn hooks_at(repo: &Repo, path: &Path, cx: &GitCall) -> Option<WorkspacePath> {
+/// The directory of the hooks; `None` if it does not exist. One outside the workspace was chosen by the host, or is not readable;
+/// only the existence of hooks is checked there.
+fn hooks_at(repo: &Repo, path: &Path, cx: &GitCall) -> GitResult<Option<WorkspacePath>> {
     if path.is_relative() {
-        return Some(repo.located.root.join(path));
+        return Ok(Some(repo.located.root.join(path)));
     }
-    match cx.workspace.parse_path(&encode_path(path)) {
-        Ok(hooks_at) => Some(hooks_at),
-        Err(_) => Workspace::open(path).ok().map(|outside| outside.top()),
+    let outside = || Workspace::open(path).map(|outside| outside.top());
+    match cx.workspace.parse_path(&encode_path(path)).or_else(|_| outside()) {
+        Ok(hooks_at) => Ok(Some(hooks_at)),
+        Err(error) if is_missing(&error) => Ok(None),
+        Err(_) => Err(GitError::unreadable(path.display()).into()),
     }
+}
+
+fn is_missing(error: &ToolError) -> bool {
+    matches!(error.reason, Reason::NoSuchFile | Reason::NotADirectory)
 }
 
 /// Whether git would run the file. A file that cannot be inspected counts as an active hook.
@@ -38,7 +44,7 @@ fn is_active(hook: &WorkspacePath) -> bool {
         Ok(stat) => {
             FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && stat.st_mode & 0o111 != 0
         }
-        Err(error) => !matches!(error.reason, Reason::NoSuchFile | Reason::NotADirectory),
+        Err(error) => !is_missing(&error),
     }
 }
 

@@ -47,7 +47,7 @@ pub(super) fn record(repo: &Repo, message: &str, cx: &GitCall) -> GitResult<Reco
     let message = cleaned(message)?;
     refuse_programs(repo, cx)?;
     let mut staging = repo.staging()?;
-    let state = RepoState::read(repo, &staging);
+    let state = RepoState::read(repo, &staging)?;
     refuse_unfinished(&staging, &state)?;
     refuse_elsewhere(repo, &staging)?;
     let (author, committer) = people(repo)?;
@@ -155,7 +155,7 @@ fn tree(repo: &Repo, staging: &mut Staging) -> GitResult<Oid> {
 fn parents(repo: &Repo, state: &RepoState) -> GitResult<Vec<Oid>> {
     let mut parents: Vec<Oid> = repo.head()?.into_iter().collect();
     if state.merge {
-        let text = String::from_utf8_lossy(&repo.admin("MERGE_HEAD").unwrap_or_default()).into_owned();
+        let text = String::from_utf8_lossy(&repo.admin("MERGE_HEAD")?.unwrap_or_default()).into_owned();
         for line in text.lines() {
             parents.push(Oid::from_str(line.trim())?);
         }

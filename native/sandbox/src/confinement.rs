@@ -59,6 +59,8 @@ pub struct Confinement {
     pub git_sources: Vec<OsString>,
     /// Absolute paths that are shown empty.
     pub hidden: Vec<OsString>,
+    /// Whether hidden paths cannot be opened, nor names in them looked up, instead.
+    pub denies_hidden: bool,
     /// How many of the hidden paths, the first ones, are places of secrets.
     pub secrets: usize,
     /// Absolute paths of links and directories that lead to secrets. Without them, the next command would see where these lie.
@@ -415,6 +417,7 @@ impl Confinement {
                 read_only: Vec::new(),
                 git_sources: Vec::new(),
                 hidden: Vec::new(),
+                denies_hidden: false,
                 secrets: 0,
                 held: Vec::new(),
                 found: Vec::new(),
@@ -461,6 +464,7 @@ impl Confinement {
             git_sources: Vec::new(),
             secrets: hidden.len(),
             hidden: hidden.into_iter().chain(listed(&sandbox.hidden)).collect(),
+            denies_hidden: false,
             held: secrets.steps.iter().map(OsString::from).collect(),
             found: Vec::new(),
             before: RepositorySnapshot::default(),

@@ -30,7 +30,7 @@ impl Confinement {
     /// Everything is readable; only the common directory is writable, except for its settings and hooks. There is no
     /// network. In work tree and repository nothing is hidden, because a file that looks empty would be taken for an
     /// empty one; [`limit_reads`](crate::limit_reads) keeps the program from reading it. Elsewhere, secrets and paths in deny rules
-    /// are hidden. No link in the common directory and in the
+    /// cannot be opened: settings that look absent would be taken for none. No link in the common directory and in the
     /// work tree is followed, if mounts can prevent it.
     pub fn of_repository(
         repository: &RepositoryPaths,
@@ -58,6 +58,7 @@ impl Confinement {
         own.git_sources = kept.chain(unchanged).filter(is_there).map(OsString::from).collect();
         own.git_sources.sort();
         own.git_sources.dedup();
+        own.denies_hidden = true;
         own.exec_writable = false;
         // Where the home directory is in the work tree, its settings may be links.
         let home = std::env::home_dir().and_then(|home| home.canonicalize().ok());

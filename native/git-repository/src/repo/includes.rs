@@ -2,6 +2,7 @@
 //! outside the workspace makes the repository unusable.
 
 use crate::fail::{GitError, GitResult};
+use beamai_base::Reason;
 use beamai_workspace::WorkspacePath;
 use std::ffi::OsStr;
 use std::io::Read;
@@ -55,7 +56,10 @@ fn read(file: &WorkspacePath) -> GitResult<Option<Vec<u8>>> {
     let unusable = |why: &str| GitError::Unavailable(format!("its settings {} {why}", file.display()));
     let open = match file.open_file() {
         Ok((open, _)) => open,
-        Err(error) if error.reason == beamai_base::Reason::NoSuchFile => return Ok(None),
+        Err(error) if error.reason == Reason::NoSuchFile => return Ok(None),
+        Err(error) if error.reason == Reason::AccessDenied => {
+            return Err(GitError::unreadable(file.display()).into());
+        }
         Err(error) => return Err(unusable(&format!("cannot be read ({})", error.message))),
     };
     let mut bytes = Vec::new();
@@ -74,8 +78,32 @@ fn is_inside(dir: &WorkspacePath, path: &[u8]) -> bool {
         && match dir.join(Path::new(OsStr::from_bytes(path))).resolved() {
             Ok(_) => true,
             // A missing file is harmless; a path that leads out gives another error.
-            Err(error) => error.reason == beamai_base::Reason::NoSuchFile,
+            Err(error) => error.reason == Reason::NoSuchFile,
         }
+}
+
+/// A file that a settings file names.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum NamedFile {
+    /// Further settings, always or under a condition.
+    Include { path: Vec<u8>, is_conditional: bool },
+    /// A file with patterns of ignored files, or with attributes.
+    Patterns(Vec<u8>),
+}
+
+/// The files that a settings file names, whether conditions hold or not.
+pub(super) fn files_named(bytes: &[u8]) -> Vec<NamedFile> {
+    let is_section =
+        |wanted: &'static [u8]| move |text: &[u8]| text.trim_ascii().eq_ignore_ascii_case(wanted);
+    let is_conditional = |text: &[u8]| text.trim_ascii_start().to_ascii_lowercase().starts_with(b"includeif");
+    let is_key = |wanted: &'static [u8]| move |name: &[u8]| name.trim_ascii().eq_ignore_ascii_case(wanted);
+    let include = |is_conditional| move |path| NamedFile::Include { path, is_conditional };
+    let patterns = [&b"excludesfile"[..], b"attributesfile"]
+        .into_iter()
+        .flat_map(|key| values(bytes, is_section(b"core"), is_key(key)));
+    let always = values(bytes, is_section(b"include"), is_key(b"path")).into_iter().map(include(false));
+    let maybe = values(bytes, is_conditional, is_key(b"path")).into_iter().map(include(true));
+    always.chain(maybe).chain(patterns.map(NamedFile::Patterns)).collect()
 }
 
 /// The paths in `include` and `includeIf` sections, whatever their conditions. False positives are harmless: every line
@@ -148,6 +176,17 @@ mod tests {
             b"[core]\n\tpath = no\n[include]\n\tpath = a ; c\n[IncludeIf \"gitdir:x]y/\"] path = \"b c\"\n\
                      [user]\npath = no\n [ include ]\nPATH=/etc/x\npath = \\\n /etc/y\n";
         assert_eq!(included(text), [b"a".to_vec(), b"b c".to_vec(), b"/etc/x".to_vec(), b"/etc/y".to_vec()]);
+    }
+
+    #[test]
+    fn the_files_that_settings_name_are_told_apart() {
+        let text = b"[Include] path = a\n[core]\nexcludesFile = ~/b\nattributesfile=\"c d\"\npath = no\n\
+                     [includeIf \"gitdir:~/x/\"]\npath = e\n";
+        let include =
+            |path: &[u8], is_conditional| NamedFile::Include { path: path.to_vec(), is_conditional };
+        let patterns = |path: &[u8]| NamedFile::Patterns(path.to_vec());
+        let expected = [include(b"a", false), include(b"e", true), patterns(b"~/b"), patterns(b"c d")];
+        assert_eq!(files_named(text), expected);
     }
 
     #[test]

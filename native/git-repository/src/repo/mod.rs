@@ -5,11 +5,14 @@
 //! one under another name. No program is run: no hook, filter, file system monitor, pager or signing.
 
 mod guard;
+mod host_settings;
 mod includes;
 mod locate;
 mod names;
 mod settings;
 
+pub use host_settings::HostSettings;
+pub(crate) use host_settings::open_host_file;
 pub use locate::{RepoLocation, locate, nested};
 pub use names::HashAbbreviator;
 pub(crate) use settings::{AutoCrlf, PatternFile};
@@ -18,9 +21,10 @@ pub use settings::{GitSettings, Untracked};
 use super::fail::{GitError, GitResult};
 use super::tree::Dirs;
 use crate::call::GitCall;
+use beamai_base::{Reason, Result, ToolError};
 use beamai_port_tools::git::path::shown;
 use beamai_tool::CallContext;
-use beamai_workspace::Workspace;
+use beamai_workspace::{Workspace, WorkspacePath};
 use git2::{Config, ErrorCode, Index, IndexEntry, Oid, Repository, RepositoryOpenFlags};
 use rustix::fs::Stat;
 use std::ffi::OsStr;
@@ -73,10 +77,11 @@ impl Repo {
         // Rules do not keep libgit2 from reading `.git`; they apply to the paths and contents in the result.
         let located = locate(&cx.workspace, path)?;
         guard::check(&located, cx)?;
+        cx.host.expect_readable()?;
         let root = located.root.absolute();
         let no_ceilings: [&OsStr; 0] = [];
         let git = Repository::open_ext(&root, RepositoryOpenFlags::NO_SEARCH, no_ceilings)
-            .map_err(|error| refused(&root, &error, &located))?;
+            .map_err(|error| refused(&root, error, &located))?;
         verify(&git, &root, &located)?;
         let config = git.config()?.snapshot()?;
         let settings = GitSettings::read(&config)?;
@@ -125,12 +130,17 @@ impl Repo {
             .then_some("commits are shown as they are, without the replacements of `git replace` or grafts")
     }
 
-    /// The content of a file in the repository's own directory.
-    pub fn admin(&self, name: &str) -> Option<Vec<u8>> {
-        let (file, _) = self.located.git_dir.join(Path::new(name)).open_file().ok()?;
-        let mut bytes = Vec::new();
-        file.take(MAX_ADMIN_BYTES).read_to_end(&mut bytes).ok()?;
-        Some(bytes)
+    /// The content of a file in the work tree's git directory; `None` if it does not exist.
+    ///
+    /// # Errors
+    /// `access_denied` if rules or its mode keep it from being read.
+    pub fn admin(&self, name: &str) -> Result<Option<Vec<u8>>> {
+        content(&self.located.git_dir, name)
+    }
+
+    /// As [`Repo::admin`], in the directory that work trees share.
+    pub(crate) fn shared(&self, name: &str) -> Result<Option<Vec<u8>>> {
+        content(&self.located.common_dir, name)
     }
 
     /// The content of a blob; `None` if it is larger than `limit` or cannot be read.
@@ -171,7 +181,26 @@ impl Repo {
     }
 }
 
-fn refused(root: &Path, error: &git2::Error, located: &RepoLocation) -> GitError {
+fn content(dir: &WorkspacePath, name: &str) -> Result<Option<Vec<u8>>> {
+    let file = dir.join(Path::new(name));
+    let mut bytes = Vec::new();
+    let read = file.open_file().and_then(|(open, _)| {
+        let read = open.take(MAX_ADMIN_BYTES).read_to_end(&mut bytes);
+        read.map_err(|error| ToolError::io("read", file.display(), error))
+    });
+    match read {
+        Ok(_) => Ok(Some(bytes)),
+        Err(error) if error.reason == Reason::AccessDenied => Err(GitError::unreadable(file.display())),
+        Err(error) if error.reason == Reason::Io => Err(error),
+        // git takes anything but a file for none, too.
+        Err(_) => Ok(None),
+    }
+}
+
+fn refused(root: &Path, error: git2::Error, located: &RepoLocation) -> GitError {
+    if error.code() == ErrorCode::Locked {
+        return error.into();
+    }
     let format = includes::setting(&located.common_dir, "config", b"extensions", b"objectformat");
     GitError::Unavailable(match (error.code(), format) {
         (ErrorCode::Owner, _) => not_owned(root),

@@ -3,6 +3,8 @@
 
 use super::super::fail::GitResult;
 use git2::{Config, ConfigLevel};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 /// `core.autocrlf`.
@@ -121,14 +123,15 @@ fn pattern_file(config: &Config, setting: &'static str, default: &str) -> Option
             let is_hosts = !matches!(entry.level(), ConfigLevel::Local | ConfigLevel::Worktree);
             (config.get_path(setting).ok()?, is_hosts)
         }
-        Err(_) => (xdg_dir()?.join(default), true),
+        Err(_) => (search_dirs(ConfigLevel::XDG).first()?.join(default), true),
     };
     (!path.as_os_str().is_empty()).then_some(PatternFile { setting, path, is_hosts })
 }
 
-/// The directory where libgit2 looks for the user's git settings.
-fn xdg_dir() -> Option<PathBuf> {
+/// The directories where libgit2 looks for settings of a level.
+pub(super) fn search_dirs(level: ConfigLevel) -> Vec<PathBuf> {
     // SAFETY: the search path is only read; nothing in this program changes it while calls run.
-    let path = unsafe { git2::opts::get_search_path(ConfigLevel::XDG) }.ok()?;
-    std::env::split_paths(path.to_str().ok()?).next()
+    let path = unsafe { git2::opts::get_search_path(level) };
+    let path = path.ok().map(|path| OsString::from_vec(path.into_bytes())).unwrap_or_default();
+    std::env::split_paths(&path).filter(|dir| dir.is_absolute()).collect()
 }

@@ -1,14 +1,13 @@
 //! Attributes of paths: `.gitattributes` files, `.git/info/attributes`, the attributes file that settings name.
 
 use super::dirs::{Dirs, join, split};
-use super::ignore::{MAX_BYTES, all_of, anchored, file_in_tree, lines, named_file};
+use super::ignore::{MAX_BYTES, anchored, file_in_tree, lines, named_file};
 use super::pattern::GlobPattern;
 use crate::call::GitCall;
 use crate::repo::Repo;
 use beamai_base::Result;
 use git2::IndexEntry;
 use std::collections::HashMap;
-use std::path::Path;
 use std::sync::Arc;
 
 /// The state of an attribute.
@@ -59,8 +58,7 @@ impl<'r> Attributes<'r> {
     /// # Errors
     /// If the repository's settings name a file that cannot be read.
     pub(super) fn new(repo: &'r Repo, entries: &'r [IndexEntry], cx: &GitCall) -> Result<Self> {
-        let info = repo.located.common_dir.join(Path::new("info/attributes"));
-        let info = info.open_file().ok().and_then(|(file, _)| all_of(file)).unwrap_or_default();
+        let info = repo.shared("info/attributes")?.unwrap_or_default();
         let named = repo.settings.attributes.as_ref().map_or(Ok(None), |file| named_file(repo, file, cx))?;
         let named = parse(&named.unwrap_or_default());
         Ok(Self { repo, entries, named, info: parse(&info), by_dir: HashMap::new() })

@@ -4,10 +4,10 @@ use super::dirs::{Dirs, join};
 use super::pattern::GlobPattern;
 use crate::call::GitCall;
 use crate::fail::GitError;
-use crate::repo::{PatternFile, Repo};
+use crate::repo::{PatternFile, Repo, open_host_file};
 use beamai_base::{Reason, Result, ToolError};
 use beamai_port_tools::git::path::shown;
-use beamai_workspace::{Workspace, encode_path};
+use beamai_workspace::encode_path;
 use rustix::io::Errno;
 use std::io::Read;
 use std::path::Path;
@@ -48,8 +48,7 @@ impl IgnoreStack {
     /// # Errors
     /// If the repository's settings name a file that cannot be read.
     pub fn new(repo: &Repo, cx: &GitCall) -> Result<Self> {
-        let exclude = repo.located.common_dir.join(Path::new("info/exclude"));
-        let exclude = exclude.open_file().ok().and_then(|(file, _)| all_of(file));
+        let exclude = repo.shared("info/exclude")?;
         let named = repo.settings.excludes.as_ref().map_or(Ok(None), |file| named_file(repo, file, cx))?;
         Ok(Self { stack: Vec::new(), exclude: rules(0, exclude), named: rules(0, named) })
     }
@@ -171,7 +170,7 @@ pub(super) fn file_in_tree(dirs: &mut Dirs, path: &[u8]) -> Result<Option<Vec<u8
             let message = format!("{} is larger than 4 MiB; make it smaller", shown(path));
             Err(ToolError::new(Reason::TooLarge, message).file(shown(path)))
         }
-        Err(Errno::ACCESS | Errno::PERM) => Err(ToolError::io("read", shown(path), Errno::ACCESS)),
+        Err(Errno::ACCESS | Errno::PERM) => Err(GitError::unreadable(shown(path))),
         Err(_) => Ok(None),
     }
 }
@@ -179,13 +178,13 @@ pub(super) fn file_in_tree(dirs: &mut Dirs, path: &[u8]) -> Result<Option<Vec<u8
 /// The pattern file that a setting names; `None` if it does not exist.
 ///
 /// # Errors
-/// `needs_shell` if the repository's settings name one that cannot be read: without it, other files would be staged than
-/// git stages, or other content.
+/// `access_denied`, and `needs_shell` if the repository's settings name one that cannot be read: without it, other files would be
+/// staged than git stages, or other content.
 pub(super) fn named_file(repo: &Repo, file: &PatternFile, cx: &GitCall) -> Result<Option<Vec<u8>>> {
-    if file.is_hosts {
-        return Ok(host_file(&file.path));
-    }
     let root = repo.located.root.absolute();
+    if file.is_hosts {
+        return host_file(&root.join(&file.path), cx);
+    }
     let inside = match file.path.strip_prefix(&root) {
         Ok(inside) => Ok(repo.located.root.join(inside)),
         Err(_) if file.path.is_relative() => Ok(repo.located.root.join(&file.path)),
@@ -196,7 +195,9 @@ pub(super) fn named_file(repo: &Repo, file: &PatternFile, cx: &GitCall) -> Resul
         Ok((file, _)) => all_of(file),
         Err(error) if is_missing(&error) => return Ok(None),
         // The sandbox decides what is readable; without it, the repository's settings could name any file.
-        Err(_) if cx.is_confined => host_file(&root.join(&file.path)),
+        Err(_) if cx.is_confined => {
+            open_host_file(&root.join(&file.path)).ok().and_then(|(file, _)| all_of(file))
+        }
         Err(_) => None,
     };
     read.map(Some).ok_or_else(|| {
@@ -208,11 +209,13 @@ pub(super) fn named_file(repo: &Repo, file: &PatternFile, cx: &GitCall) -> Resul
     })
 }
 
-/// A file of the host, outside of the workspace; `None` if it cannot be read.
-fn host_file(path: &Path) -> Option<Vec<u8>> {
-    let dir = Workspace::open(path.parent()?).ok()?;
-    let (file, _) = dir.top().join(Path::new(path.file_name()?)).open_file().ok()?;
-    all_of(file)
+/// A pattern file of the host; `None` if it does not exist.
+fn host_file(path: &Path, cx: &GitCall) -> Result<Option<Vec<u8>>> {
+    match open_host_file(path) {
+        Ok((file, _)) => Ok(all_of(file)),
+        Err(failure) if cx.host.is_absent(path, failure) => Ok(None),
+        Err(_) => Err(GitError::unreadable(path.display())),
+    }
 }
 
 /// The content of a file, up to the limit.

@@ -1,6 +1,6 @@
 //! Operations in progress: a merge, rebase, cherry-pick, revert, bisection or `am` session.
 
-use beamai_git_repository::{HashAbbreviator, Repo, Staging};
+use beamai_git_repository::{GitResult, HashAbbreviator, Repo, Staging};
 use git2::{IndexEntryExtendedFlag, Oid};
 
 /// A command that stopped before its end.
@@ -31,20 +31,22 @@ pub(crate) struct RepoState {
 
 impl RepoState {
     /// Reads the state files in the repository's directory.
-    pub(crate) fn read(repo: &Repo, staging: &Staging) -> Self {
+    ///
+    /// # Errors
+    /// If one cannot be read.
+    pub(crate) fn read(repo: &Repo, staging: &Staging) -> GitResult<Self> {
         let merge = repo.has_admin("MERGE_HEAD");
         let rebase = rebase(repo);
         let underway = match (merge, rebase) {
             (_, Some(rebase)) => Some(rebase),
-            (true, None) => revert(repo),
-            (false, None) => cherry_pick(repo).or_else(|| revert(repo)).or_else(|| sequence(repo)),
+            (true, None) => revert(repo)?,
+            (false, None) => match (cherry_pick(repo)?, revert(repo)?) {
+                (None, None) => sequence(repo)?,
+                (picked, reverted) => picked.or(reverted),
+            },
         };
-        let bisect = repo.has_admin("BISECT_LOG").then(|| {
-            let start = repo.admin("BISECT_START")?;
-            let start = String::from_utf8_lossy(start.trim_ascii_end()).into_owned();
-            Some(start.strip_prefix("refs/heads/").unwrap_or(&start).to_owned())
-        });
-        Self { merge, underway, bisect, sparse: sparse(repo, staging) }
+        let bisect = repo.has_admin("BISECT_LOG").then(|| bisected(repo)).transpose()?;
+        Ok(Self { merge, underway, bisect, sparse: sparse(repo, staging) })
     }
 }
 
@@ -56,40 +58,47 @@ fn rebase(repo: &Repo) -> Option<OngoingOperation> {
     repo.has_admin("rebase-merge").then_some(OngoingOperation::Rebase)
 }
 
-fn cherry_pick(repo: &Repo) -> Option<OngoingOperation> {
-    Some(OngoingOperation::CherryPick(Some(oid(repo, "CHERRY_PICK_HEAD")?)))
+fn cherry_pick(repo: &Repo) -> GitResult<Option<OngoingOperation>> {
+    Ok(oid(repo, "CHERRY_PICK_HEAD")?.map(|id| OngoingOperation::CherryPick(Some(id))))
 }
 
-fn revert(repo: &Repo) -> Option<OngoingOperation> {
-    Some(OngoingOperation::Revert(Some(oid(repo, "REVERT_HEAD")?)))
+fn revert(repo: &Repo) -> GitResult<Option<OngoingOperation>> {
+    Ok(oid(repo, "REVERT_HEAD")?.map(|id| OngoingOperation::Revert(Some(id))))
+}
+
+/// The branch from which a bisection started.
+fn bisected(repo: &Repo) -> GitResult<Option<String>> {
+    let Some(start) = repo.admin("BISECT_START")? else { return Ok(None) };
+    let start = String::from_utf8_lossy(start.trim_ascii_end()).into_owned();
+    Ok(Some(start.strip_prefix("refs/heads/").unwrap_or(&start).to_owned()))
 }
 
 /// A sequence of cherry-picks or reverts, between two of its commits.
-fn sequence(repo: &Repo) -> Option<OngoingOperation> {
-    let todo = repo.admin("sequencer/todo")?;
+fn sequence(repo: &Repo) -> GitResult<Option<OngoingOperation>> {
+    let todo = repo.admin("sequencer/todo")?.unwrap_or_default();
     let is = |command: &[u8], short: &[u8]| todo.starts_with(command) || todo.starts_with(short);
-    if is(b"pick ", b"p ") {
+    Ok(if is(b"pick ", b"p ") {
         Some(OngoingOperation::CherryPick(None))
     } else {
         is(b"revert ", b"revert\t").then_some(OngoingOperation::Revert(None))
-    }
+    })
 }
 
-fn oid(repo: &Repo, name: &str) -> Option<Oid> {
-    let text = repo.admin(name)?;
-    Oid::from_str(std::str::from_utf8(text.trim_ascii()).ok()?).ok()
+fn oid(repo: &Repo, name: &str) -> GitResult<Option<Oid>> {
+    let text = repo.admin(name)?.unwrap_or_default();
+    Ok(std::str::from_utf8(text.trim_ascii()).ok().and_then(|text| Oid::from_str(text).ok()))
 }
 
 /// The branch that a file names, without prefix; an abbreviated hash if it names a commit; `None` for a detached HEAD.
-pub(super) fn branch(repo: &Repo, file: &str, names: &HashAbbreviator<'_>) -> Option<String> {
-    let text = repo.admin(file)?;
+pub(super) fn branch(repo: &Repo, file: &str, names: &HashAbbreviator<'_>) -> GitResult<Option<String>> {
+    let text = repo.admin(file)?.unwrap_or_default();
     let text = String::from_utf8_lossy(text.trim_ascii_end()).into_owned();
-    match text.strip_prefix("refs/heads/") {
+    Ok(match text.strip_prefix("refs/heads/") {
         Some(branch) => Some(branch.to_owned()),
         None if text == "detached HEAD" || text.is_empty() => None,
         None if text.len() == 40 => Some(Oid::from_str(&text).map_or(text, |id| names.short(id))),
         None => Some(text),
-    }
+    })
 }
 
 fn sparse(repo: &Repo, staging: &Staging) -> Option<usize> {

@@ -50,7 +50,7 @@ impl<'r> StatusReport<'r> {
         if !below.is_empty() && staged.is_empty() && unstaged.is_empty() && untracked.is_empty() {
             page.note("unstaged changes outside of the workspace are not looked for");
         }
-        Ok(Self { repo, staged, unstaged, untracked, state: RepoState::read(repo, staging) })
+        Ok(Self { repo, staged, unstaged, untracked, state: RepoState::read(repo, staging)? })
     }
 
     /// Prints the text.
@@ -58,7 +58,7 @@ impl<'r> StatusReport<'r> {
         let names = self.repo.names()?;
         page.line(&headline(self.repo, &names)?);
         tracking(self.repo)?.into_iter().for_each(|line| page.line(&line));
-        progress::lines(self.repo, &self.state, &names).iter().for_each(|line| page.line(line));
+        progress::lines(self.repo, &self.state, &names)?.iter().for_each(|line| page.line(line));
         let conflicts = self.staged.iter().filter(|change| is_unmerged(change));
         self.group("conflicts", conflicts, page);
         self.group("staged", self.staged.iter().filter(|change| !is_unmerged(change)), page);

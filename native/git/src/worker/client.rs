@@ -5,7 +5,7 @@ use super::locks::AnnouncedLocks;
 use super::{COMMAND, WorkerMessage, WorkerRequest, confine, exchanged, frame, idle};
 use crate::task::Task;
 use beamai_base::{Reason, Result, ToolError};
-use beamai_git_repository::{DeniedReads, GitCall, GitError, locate, out_of_time};
+use beamai_git_repository::{DeniedReads, GitError, HostSettings, locate, out_of_time};
 use beamai_isolation::StartCoverage;
 use beamai_process::{Child, Launcher, ProgramSpec, Stdin};
 use beamai_sandbox::{Confinement, ReadableDir, environment};
@@ -50,6 +50,8 @@ pub(super) struct WorkerKind {
     readable: Vec<ReadableDir>,
     /// The absolute paths that it must not read.
     hidden: Vec<PathBuf>,
+    /// The host's settings, of which it may read these files alone.
+    settings: HostSettings,
 }
 
 impl WorkerKind {
@@ -79,6 +81,18 @@ pub(super) struct Worker {
 /// Those of the task; `isolation_unavailable` if a required sandbox is not available; `cancelled`, `timeout`, and
 /// `crash` if the worker dies.
 pub(super) fn ask(task: &Task, cx: &CallContext) -> Result<Value> {
+    loop {
+        let settings = HostSettings::now();
+        match ask_under(settings.clone(), task, cx) {
+            // The worker could not read what has come since.
+            Err(error) if error.reason == Reason::AccessDenied && settings != HostSettings::now() => {}
+            answer => return answer,
+        }
+    }
+}
+
+/// Runs a task in a worker with these settings of the host.
+fn ask_under(settings: HostSettings, task: &Task, cx: &CallContext) -> Result<Value> {
     cx.check()?;
     cx.workspace.expect_in_place()?;
     let located = match locate(&cx.workspace.unguarded(), task.path()) {
@@ -94,7 +108,7 @@ pub(super) fn ask(task: &Task, cx: &CallContext) -> Result<Value> {
         Err(GitError::Unavailable(why)) => return task.unavailable(&why),
         Err(GitError::Error(error)) => return Err(error),
     };
-    let kind = WorkerKind { confinement, readable, hidden };
+    let kind = WorkerKind { confinement, readable, hidden, settings };
     let request = frame::encode(&WorkerRequest {
         task: task.clone(),
         workspace: cx.workspace.named(),
@@ -102,6 +116,7 @@ pub(super) fn ask(task: &Task, cx: &CallContext) -> Result<Value> {
         whole_file_bytes: cx.limits.whole_file_bytes,
         remaining: cx.remaining().map(|left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX)),
         is_guarded: !cx.guard.is_open(),
+        settings: kind.settings.clone(),
         hidden: kind.hidden.iter().map(|path| path.as_os_str().as_bytes().to_vec()).collect(),
     });
     let request = request.map_err(|error| ToolError::io("send", "a request to the git worker", error))?;
@@ -216,7 +231,7 @@ impl<'c> Exchange<'c> {
         let bell = Arc::new(bell.map_err(|errno| ToolError::io("make", "a bell", errno))?);
         let ringer = Arc::clone(&bell);
         cx.cancel.on_cancel(move || _ = rustix::io::write(&ringer, &1_u64.to_ne_bytes()));
-        Ok(Self { cx, denied: GitCall::here(cx).denied, locks, bell, patience: None })
+        Ok(Self { cx, denied: DeniedReads::here(cx), locks, bell, patience: None })
     }
 
     fn through(
@@ -354,8 +369,7 @@ impl Worker {
         &self.kind
     }
 
-    /// Whether it can take another task: it is alive, has sent nothing unexpected, and is not too old, since it read
-    /// the host's settings at its start.
+    /// Whether it can take another task: it is alive, has sent nothing unexpected, and is not too old.
     pub(super) fn is_alive(&self) -> bool {
         let mut fds = [
             PollFd::new(&self.stdout, PollFlags::IN),

@@ -30,6 +30,7 @@ pub use server::worker_main;
 use crate::task::Task;
 use crate::work::{GitOperation, done};
 use beamai_base::{Reason, ToolError};
+use beamai_git_repository::HostSettings;
 use beamai_port_tools::git::{GitAdd, GitCommit, GitDiff, GitLog, GitStatus};
 use beamai_tool::{CallContext, Interrupt, OperationBackend, Services};
 use beamai_workspace::WorkspaceId;
@@ -67,6 +68,8 @@ struct WorkerRequest {
     remaining: Option<u64>,
     /// Whether rules deny reading anything.
     is_guarded: bool,
+    /// The host's settings. The same in all its requests.
+    settings: HostSettings,
     /// Absolute paths that the worker must not read. The same in all its requests.
     hidden: Vec<Vec<u8>>,
 }

@@ -17,6 +17,9 @@ use std::process::ExitCode;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+/// Directories of the machine that a worker may read.
+const MACHINE: [&str; 2] = ["/etc", "/usr"];
+
 /// The connection to the port.
 struct PortLink {
     from: Stdin,
@@ -29,7 +32,8 @@ struct PortLink {
 fn confine_to(own: &[ReadableDir], first: &WorkerRequest) -> Result<(), SetupFailure> {
     if !own.is_empty() {
         let hidden: Vec<PathBuf> = first.hidden.iter().map(|path| OsStr::from_bytes(path).into()).collect();
-        beamai_sandbox::limit_reads(own, &settings(), &hidden)?;
+        let settings = MACHINE.into_iter().map(Path::new).chain(first.settings.paths());
+        beamai_sandbox::limit_reads(own, &settings.map(Path::to_owned).collect::<Vec<_>>(), &hidden)?;
     }
     beamai_sandbox::forbid_starts()
 }
@@ -74,38 +78,6 @@ pub fn worker_main() -> ExitCode {
     }
 }
 
-/// Files that a worker may read besides its directories: the host's settings, and the files that they name.
-fn settings() -> Vec<PathBuf> {
-    let home = std::env::var_os("HOME").map(PathBuf::from);
-    let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
-    let config = config.or_else(|| Some(home.as_ref()?.join(".config"))).map(|dir| dir.join("git"));
-    let mut all = vec![PathBuf::from("/etc"), PathBuf::from("/usr")];
-    all.extend(home.iter().map(|home| home.join(".gitconfig")));
-    all.extend(config.clone());
-    let mut from: Vec<PathBuf> = home.iter().cloned().chain(config).chain([PathBuf::from("/etc")]).collect();
-    for value in named_by_settings().unwrap_or_default() {
-        let path = match (value.strip_prefix("~/"), &home) {
-            (Some(rest), Some(home)) => home.join(rest),
-            _ => PathBuf::from(&value),
-        };
-        // Relative paths are relative to the directory of the settings file.
-        all.extend(from.iter().map(|dir| dir.join(&path)).filter(|path| path.is_file()));
-        from.extend(path.parent().filter(|dir| dir.is_absolute()).map(Path::to_owned));
-    }
-    all
-}
-
-/// Files that the host's settings name: further settings, ignore files, attributes files.
-fn named_by_settings() -> Result<Vec<String>, git2::Error> {
-    let settings = git2::Config::open_default()?;
-    let mut named = Vec::new();
-    for names in ["^include(if\\..*)?\\.path$", "^core\\.(excludesfile|attributesfile)$"] {
-        let entries = settings.entries(Some(names))?;
-        entries.for_each(|entry| named.push(String::from_utf8_lossy(entry.value_bytes()).into_owned()))?;
-    }
-    Ok(named)
-}
-
 fn answer(request: &WorkerRequest, line: &Shared) -> std::io::Result<()> {
     let done = perform(request, line);
     line.borrow_mut().say(&match done {
@@ -128,8 +100,9 @@ fn perform(request: &WorkerRequest, line: &Shared) -> Result<serde_json::Value> 
     let workspace = Workspace::pinned(&request.workspace)?;
     let teller = Rc::clone(line);
     let is_confined = line.borrow().is_confined;
-    let call =
-        GitCall::alone(workspace, limits, denied, deadline).confined(is_confined).telling(move |locks| {
+    let call = GitCall::alone(workspace, limits, denied, request.settings.clone(), deadline)
+        .confined(is_confined)
+        .telling(move |locks| {
             let mut line = teller.borrow_mut();
             line.say(&WorkerMessage::Locks(locks.to_vec())).map_err(lost)?;
             let heard = line.hear::<bool>().map_err(lost)?;

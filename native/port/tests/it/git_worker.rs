@@ -1,6 +1,7 @@
 //! The worker that does the work of the git tools: what it cannot be brought to do, and what becomes of it.
 
 mod denied;
+mod host_settings;
 
 use crate::common::{Env, PROGRAM, host, required, wait_until};
 use beamai_base::{CancelToken, Reason, ToolError};

@@ -48,7 +48,9 @@ pub fn limit_reads(
         // Any Landlock rule set must explicitly permit moving files between directories.
         reads = reads.with(handle(Path::new("/"))?, AccessFs::Refer.into())?;
         let shown = dirs.iter().map(|dir| &dir.path).zip(opened);
-        let settings = settings.iter().filter_map(|path| Some((path, handle(path).ok()?)));
+        let is_hidden = |path: &Path| hidden.iter().any(|hidden| path.starts_with(hidden));
+        let settings = settings.iter().filter(|path| !path.canonicalize().is_ok_and(|real| is_hidden(&real)));
+        let settings = settings.filter_map(|path| Some((path, handle(path).ok()?)));
         for (path, fd) in shown.chain(settings) {
             let beneath: Vec<&Path> =
                 hidden.iter().map(PathBuf::as_path).filter(|hidden| hidden.starts_with(path)).collect();

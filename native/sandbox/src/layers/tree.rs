@@ -204,7 +204,9 @@ impl TreeMount {
                 make_room(&self.path, FileType::Directory)?;
                 memory(&self.path, "0755", None, TAME)
             }
-            TreeMountKind::Hidden(kind) if is_writable_beneath(confinement, &self.path) => {
+            TreeMountKind::Hidden(kind)
+                if confinement.denies_hidden || is_writable_beneath(confinement, &self.path) =>
+            {
                 nothing::deny(&self.path, kind)
             }
             TreeMountKind::Hidden(kind) => nothing::cover(&self.path, kind),

@@ -204,3 +204,31 @@ fn rules_that_name_a_repositorys_own_files_hold_for_staging_and_committing() {
         }
     }
 }
+
+/// Files of a repository's own directory that decide what is staged and committed.
+#[test]
+fn what_git_itself_would_read_is_refused_where_rules_deny_it() {
+    let cases: [(&str, &str, &str, Value); 5] = [
+        ("MERGE_HEAD", "", "git_commit", json!({"message": "m"})),
+        ("CHERRY_PICK_HEAD", "", "git_commit", json!({"message": "m"})),
+        ("info/exclude", "new\n", "git_add", json!({"path": "."})),
+        ("info/attributes", "new filter=crypt\n", "git_add", json!({"path": "."})),
+        ("shallow", "", "git_log", json!({})),
+    ];
+    for (name, text, tool_name, args) in cases {
+        let env = Env::with("off");
+        repository(env.path(), "own");
+        std::fs::write(env.path().join("new"), "new\n").unwrap();
+        let head = git(env.path(), &["rev-parse", "HEAD"]);
+        let own = env.path().join(".git").join(name);
+        std::fs::write(&own, if text.is_empty() { &head } else { text }).unwrap();
+        let deny = format!("Read(.git/{name})");
+        let host = host(env.path(), json!({"default": "allow", "deny": [deny]}), "required");
+        let refused = error(tool(&host, tool_name, args));
+        let named = format!(".git/{name} cannot be read by this tool");
+        assert!(refused.message.contains(&named), "{name}: {refused:?}");
+        assert_eq!(git(env.path(), &["rev-parse", "HEAD"]), head, "{name}");
+        assert_eq!(git(env.path(), &["ls-files", "new"]), "", "{name}");
+        assert!(own.exists(), "{name}");
+    }
+}

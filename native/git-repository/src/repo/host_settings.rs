@@ -1,0 +1,171 @@
+//! The files from which git takes the settings of the person and of the machine, and the pattern files that these name.
+
+use super::includes::{NamedFile, files_named};
+use super::settings::search_dirs;
+use crate::fail::{GitError, GitResult};
+use git2::ConfigLevel;
+use rustix::fs::{FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+/// Maximum depth of includes, as in git.
+const MAX_DEPTH: usize = 10;
+/// Maximum bytes of a settings file that are searched for names of further files.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// Files of settings, which exist or would be read if they did. Two values are equal if they name the same files, none of which
+/// has changed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostSettings(Vec<HostFile>);
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct HostFile {
+    path: Vec<u8>,
+    usage: HostFileUsage,
+    /// `None` if it does not exist, or the person cannot read it: git ignores it then.
+    version: Option<FileVersion>,
+}
+
+/// What git does with a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Serialize, Deserialize)]
+enum HostFileUsage {
+    Settings,
+    /// Settings that are included under a condition.
+    MaybeSettings,
+    Patterns,
+}
+
+/// Tells a file from another one, and from itself after a change: device, inode, size, times of modification and of change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct FileVersion(i128, i128, i128, [i128; 4]);
+
+impl HostSettings {
+    /// The files as they are now, for this process's environment.
+    pub fn now() -> Self {
+        let mut all = Self::default();
+        let xdg = search_dirs(ConfigLevel::XDG);
+        for (dirs, name) in [
+            (&search_dirs(ConfigLevel::System), "gitconfig"),
+            (&xdg, "config"),
+            (&search_dirs(ConfigLevel::Global), ".gitconfig"),
+        ] {
+            dirs.iter().for_each(|dir| all.add_settings(dir.join(name), HostFileUsage::Settings, 0));
+        }
+        for name in ["ignore", "attributes"] {
+            xdg.iter().for_each(|dir| all.add_patterns(dir.join(name)));
+        }
+        all
+    }
+
+    /// Their paths.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.0.iter().map(HostFile::path)
+    }
+
+    /// Fails if this process cannot read settings that are there. libgit2 would do without them.
+    pub(super) fn expect_readable(&self) -> GitResult<()> {
+        let is_read = |file: &&HostFile| file.usage != HostFileUsage::Patterns && file.version.is_some();
+        for file in self.0.iter().filter(is_read) {
+            match open_host_file(file.path()) {
+                // libgit2 fails itself if the condition holds.
+                Err(Errno::ACCESS) if file.usage == HostFileUsage::MaybeSettings => {}
+                Err(_) => return Err(GitError::unreadable(file.path().display()).into()),
+                Ok(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether git does without a file that this process failed to open: a sandbox can make files look absent.
+    pub(crate) fn is_absent(&self, path: &Path, failure: Errno) -> bool {
+        match self.0.iter().find(|file| file.path() == path) {
+            Some(known) => known.version.is_none(),
+            None => matches!(failure, Errno::NOENT | Errno::NOTDIR),
+        }
+    }
+
+    fn add_settings(&mut self, path: PathBuf, usage: HostFileUsage, depth: usize) {
+        let is_known = |file: &HostFile| file.path() == path && file.usage <= usage;
+        if depth > MAX_DEPTH || self.0.iter().any(is_known) {
+            return;
+        }
+        let opened = open_host_file(&path).ok();
+        let mut text = Vec::new();
+        let version = opened.map(|(file, stat)| {
+            // What cannot be read names nothing.
+            _ = file.take(MAX_BYTES).read_to_end(&mut text);
+            FileVersion::of(&stat)
+        });
+        self.add(&path, usage, version);
+        for named in files_named(&text) {
+            match named {
+                NamedFile::Include { path: named, is_conditional } => {
+                    let usage = if is_conditional { HostFileUsage::MaybeSettings } else { usage };
+                    let beside = path.parent().unwrap_or(Path::new("/"));
+                    self.add_settings(beside.join(in_home(named)), usage, depth + 1);
+                }
+                // A relative one lies in the work tree.
+                NamedFile::Patterns(named) => self.add_patterns(in_home(named)),
+            }
+        }
+    }
+
+    fn add_patterns(&mut self, path: PathBuf) {
+        let version = open_host_file(&path).ok().map(|(_, stat)| FileVersion::of(&stat));
+        if path.is_absolute() {
+            self.add(&path, HostFileUsage::Patterns, version);
+        }
+    }
+
+    fn add(&mut self, path: &Path, usage: HostFileUsage, version: Option<FileVersion>) {
+        let file = HostFile { path: path.as_os_str().as_bytes().to_vec(), usage, version };
+        if !self.0.contains(&file) {
+            self.0.push(file);
+        }
+    }
+}
+
+impl HostFile {
+    fn path(&self) -> &Path {
+        Path::new(OsStr::from_bytes(&self.path))
+    }
+}
+
+impl FileVersion {
+    fn of(stat: &Stat) -> Self {
+        let times = [
+            stat.st_mtime.into(),
+            stat.st_mtime_nsec.into(),
+            stat.st_ctime.into(),
+            stat.st_ctime_nsec.into(),
+        ];
+        Self(stat.st_dev.into(), stat.st_ino.into(), stat.st_size.into(), times)
+    }
+}
+
+/// Opens a regular file by its path, which the person chose, links included.
+///
+/// # Errors
+/// `NXIO` for anything else than a regular file.
+pub(crate) fn open_host_file(path: &Path) -> Result<(File, Stat), Errno> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let opened = rustix::fs::open(path, flags, Mode::empty())?;
+    let stat = rustix::fs::fstat(&opened)?;
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => Ok((File::from(opened), stat)),
+        _ => Err(Errno::NXIO),
+    }
+}
+
+/// A path from settings, with the home directory for `~`.
+fn in_home(path: Vec<u8>) -> PathBuf {
+    match (path.strip_prefix(b"~/"), std::env::var_os("HOME")) {
+        (Some(rest), Some(home)) => PathBuf::from(home).join(OsStr::from_bytes(rest)),
+        _ => std::ffi::OsString::from_vec(path).into(),
+    }
+}
