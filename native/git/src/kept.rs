@@ -7,9 +7,6 @@ use beamai_tool::CallContext;
 use beamai_workspace::WorkspacePath;
 use std::path::{Path, PathBuf};
 
-/// A path of an object, for rules about all of them.
-const OBJECT: &str = "objects/00/00000000000000000000000000000000000000";
-
 /// Files about a merge or the like, which a commit ends and removes.
 const STATE: [&str; 8] = [
     "MERGE_HEAD",
@@ -34,7 +31,13 @@ pub(crate) fn refuse_kept(task: &Task, cx: &CallContext) -> Result<()> {
     // Without a repository, the task says so.
     let Ok(located) = locate(&cx.workspace.unguarded(), task.path()) else { return Ok(()) };
     let seen = |path: PathBuf| path.strip_prefix(cx.workspace.path()).map(Path::to_owned).unwrap_or(path);
-    match changed(task, &located).into_iter().map(seen).find(|path| rules.protects(path, false)) {
+    let changed = changed(task, &located);
+    if changed.is_empty() {
+        return Ok(());
+    }
+    let objects = seen(located.common_dir.absolute().join("objects"));
+    let kept = changed.into_iter().map(seen).find(|path| rules.protects(path, false));
+    match kept.or_else(|| rules.protects_objects(&objects).then_some(objects)) {
         Some(path) => {
             let path = path.display().to_string();
             let message = format!(
@@ -46,13 +49,13 @@ pub(crate) fn refuse_kept(task: &Task, cx: &CallContext) -> Result<()> {
     }
 }
 
-/// The files that a task changes.
+/// The files that a task changes, besides objects.
 fn changed(task: &Task, located: &RepoLocation) -> Vec<PathBuf> {
     let at = |directory: &WorkspacePath, name: &Path| directory.absolute().join(name);
     let (own, common) = (&located.git_dir, &located.common_dir);
-    let staged = [at(own, Path::new("index")), at(common, Path::new(OBJECT))];
+    let index = at(own, Path::new("index"));
     match task {
-        Task::Add { .. } => staged.into(),
+        Task::Add { .. } => vec![index],
         Task::Commit { .. } => {
             let head = Path::new("HEAD");
             let log = |name: &Path| Path::new("logs").join(name);
@@ -60,12 +63,7 @@ fn changed(task: &Task, located: &RepoLocation) -> Vec<PathBuf> {
             let branch = branch.iter().flat_map(|name| [at(common, name), at(common, &log(name))]);
             let ended = STATE.iter().map(|name| at(own, Path::new(name)));
             let ended = ended.filter(|path| path.symlink_metadata().is_ok());
-            staged
-                .into_iter()
-                .chain(branch)
-                .chain([at(own, head), at(own, &log(head))])
-                .chain(ended)
-                .collect()
+            branch.chain([index, at(own, head), at(own, &log(head))]).chain(ended).collect()
         }
         Task::Status { .. } | Task::Diff { .. } | Task::Log { .. } => Vec::new(),
     }

@@ -9,7 +9,7 @@ use beamai_bash_reader::CharClass;
 use beamai_workspace::escaped_byte;
 use globset::{GlobBuilder, GlobMatcher};
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 
 /// Number of directories above the end of a partly known path that are compared. A longer one may match.
@@ -231,9 +231,28 @@ impl PathPattern {
             && (starts.len() > MOST_STARTS || starts.iter().any(|at| overlap(&path[*at..], &self.loose)))
     }
 
+    /// Whether any file of git's objects in a directory can match, or the directory that it is in.
+    pub(super) fn may_match_object(&self, objects: &Path, roots: &PathRoots) -> bool {
+        self.has_with(&self.names, objects, &OBJECT, roots)
+    }
+
     /// Whether a path, or a directory above it, matches these names.
     fn has(&self, names: &[NamePattern], path: &Path, roots: &PathRoots) -> bool {
-        let fits = |path: &Path| begins(names, &names_of(path).collect::<Vec<_>>());
+        self.has_with(names, path, &[], roots)
+    }
+
+    /// As [`Self::has`], with further names beneath the path.
+    fn has_with(
+        &self,
+        names: &[NamePattern],
+        path: &Path,
+        beneath: &[PathName<'static>],
+        roots: &PathRoots,
+    ) -> bool {
+        let fits = |path: &Path| {
+            let known = names_of(path).map(PathName::Known);
+            begins(names, &known.chain(beneath.iter().copied()).collect::<Vec<_>>())
+        };
         match (self.anchor, path.is_absolute()) {
             (PatternAnchor::Root, false) => roots.tops().any(|root| fits(&root.join(path))),
             (PatternAnchor::Workspace, true) => false,
@@ -242,11 +261,46 @@ impl PathPattern {
     }
 }
 
+/// A name of a path that patterns are compared with.
+#[derive(Debug, Clone, Copy)]
+enum PathName<'n> {
+    Known(&'n OsStr),
+    /// Any name of so many hexadecimal digits.
+    Digits(usize),
+}
+
+/// The names of an object beneath the directory of a repository's objects, `ab/cdef…`.
+const OBJECT: [PathName<'static>; 2] = [PathName::Digits(2), PathName::Digits(38)];
+
+impl PathName<'_> {
+    fn can_fit(self, pattern: &NamePattern) -> bool {
+        let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        match (self, pattern) {
+            (Self::Known(name), pattern) => pattern.fits(name),
+            (Self::Digits(_), NamePattern::Depth | NamePattern::Any) => true,
+            (Self::Digits(count), NamePattern::Name(name)) => {
+                name.len() == count && name.as_bytes().iter().all(|byte| is_digit(*byte))
+            }
+            (Self::Digits(count), NamePattern::Wild(wild)) => {
+                let is_open = wild.contains(&WildByte::Any);
+                let others = wild.iter().filter(|one| **one != WildByte::Any).count();
+                let are_digits =
+                    wild.iter().all(|one| !matches!(one, WildByte::Byte(byte) if !is_digit(*byte)));
+                are_digits && (others == count || is_open && others < count)
+            }
+            (Self::Digits(2), glob) => (0..=255).any(|byte| glob.fits(OsStr::new(&format!("{byte:02x}")))),
+            // Too many to try; classes that no digit fits are unusual.
+            (Self::Digits(_), NamePattern::Glob(_)) => true,
+        }
+    }
+}
+
 /// Whether a path begins with the names of the pattern: if a directory matches, so does everything in it. Where a part between two
 /// `**` fits in several places, the first place is the best, because it leaves the most names for the other parts.
-fn begins(pattern: &[NamePattern], names: &[&OsStr]) -> bool {
-    let fits =
-        |part: &[NamePattern], names: &[&OsStr]| part.iter().zip(names).all(|(one, name)| one.fits(name));
+fn begins(pattern: &[NamePattern], names: &[PathName<'_>]) -> bool {
+    let fits = |part: &[NamePattern], names: &[PathName<'_>]| {
+        part.iter().zip(names).all(|(one, name)| name.can_fit(one))
+    };
     let mut parts = pattern.split(|name| matches!(name, NamePattern::Depth));
     let first = parts.next().unwrap_or_default();
     if names.len() < first.len() || !fits(first, names) {

@@ -61,6 +61,11 @@ impl PathRule {
         self.0.iter().any(|one| one.matches(path, roots))
     }
 
+    /// Whether any file of git's objects in a directory can match, or the directory that it is in.
+    pub fn may_match_object(&self, objects: &Path, roots: &PathRoots) -> bool {
+        self.0.iter().any(|one| one.may_match_object(objects, roots))
+    }
+
     /// Whether everything below a directory matches, whatever its name.
     pub fn covers(&self, directory: &Path, roots: &PathRoots) -> bool {
         self.0.iter().any(|one| one.covers(directory, roots))
@@ -243,6 +248,41 @@ mod tests {
             let rule = PathRule::new(&pattern, &PathRoots::default().with_home("/h")).unwrap();
             let matches = |path: &Path| rule.matches(path, &PathRoots::default());
             assert!(matches(&path) && !matches(&other), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn rules_are_known_that_can_match_an_object_of_git() {
+        let objects = Path::new(".git/objects");
+        let can = |pattern: &str| {
+            PathRule::new(pattern, &PathRoots::default())
+                .unwrap()
+                .may_match_object(objects, &PathRoots::default())
+        };
+        let hash = "0123456789abcdef0123456789abcdef012345";
+        for pattern in [
+            ".git/objects/8b/**",
+            ".git/objects/8b",
+            ".git/objects/[89]?/*",
+            ".git/*/8*",
+            "**/.git/**/*5",
+            ".git/objects/*/0*f*5",
+            &format!(".git/objects/8b/{hash}"),
+            &format!("**/{hash}"),
+        ] {
+            assert!(can(pattern), "{pattern}");
+        }
+        for pattern in [
+            ".git/objects/pack/**",
+            ".git/objects/info",
+            ".git/objects/8",
+            ".git/objects/[g-z]?/**",
+            "**/.git/config",
+            ".git/**/index.lock",
+            ".git/objects/8b/123",
+            ".git/objects/8b/*.idx",
+        ] {
+            assert!(!can(pattern), "{pattern}");
         }
     }
 

@@ -137,6 +137,14 @@ impl DeniedPaths {
         self.any(&self.patterns.unchanged, true, path, is_directory)
     }
 
+    /// Whether any object that git may create in this directory of objects cannot be changed.
+    pub fn protects_objects(&self, objects: &Path) -> bool {
+        let roots = &self.patterns.roots;
+        self.patterns.unchanged.iter().any(|pattern| {
+            pattern.may_match_object(objects, roots) && !self.lifted.lifts(pattern, objects, true, roots)
+        })
+    }
+
     /// Whether any pattern matches a path and is not lifted there.
     fn any(&self, patterns: &[PathRule], to_write: bool, path: &Path, is_directory: bool) -> bool {
         let roots = &self.patterns.roots;

@@ -179,6 +179,11 @@ fn rules_that_name_a_repositorys_own_files_hold_for_staging_and_committing() {
         ("Edit(.git/**)", false, false),
         ("Write(**/.git/index)", false, false),
         ("Edit(.git/objects/**)", false, false),
+        // Objects that are not there yet, whose names depend on their content.
+        ("Edit(.git/objects/8b/**)", false, false),
+        ("Write(.git/objects/[0-9]?)", false, false),
+        ("Edit(**/.git/**/*00)", false, false),
+        ("Edit(.git/objects/pack/**)", true, true),
         ("Edit(.git/refs/heads/main)", true, false),
         ("Write(.git/logs/**)", true, false),
         ("Edit(.git/MERGE_MSG)", true, false),
