@@ -17,8 +17,10 @@ use std::ffi::OsStr;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
+/// Maximum number of symbolic references behind each other, as in git.
+const MOST_SYMBOLIC: usize = 5;
 /// Maximum size of a `.git`, `gitdir` or `commondir` file, in bytes.
 const MAX_LINK: u64 = 4096;
 
@@ -68,10 +70,21 @@ impl RepoLocation {
         }
     }
 
-    /// The reference that `HEAD` names, such as `refs/heads/main`; `None` if it names a commit, or cannot be read.
+    /// The reference that `HEAD` names, such as `refs/heads/main`, or that other symbolic references name in turn; `None` if it names a
+    /// commit, or cannot be read.
     pub fn branch(&self) -> Option<PathBuf> {
-        let name = text(&self.git_dir.join(Path::new("HEAD")), b"ref:").ok()?;
-        Some(OsStr::from_bytes(&name).into())
+        let mut file = self.git_dir.join(Path::new("HEAD"));
+        let mut branch: Option<PathBuf> = None;
+        for _ in 0..MOST_SYMBOLIC {
+            let Ok(name) = text(&file, b"ref:") else { break };
+            let name = Path::new(OsStr::from_bytes(&name));
+            branch = Some(name.to_owned());
+            if !name.components().all(|part| matches!(part, Component::Normal(_))) {
+                break;
+            }
+            file = self.common_dir.join(name);
+        }
+        branch
     }
 
     /// Whether a path of the work tree is in the workspace.

@@ -3,10 +3,13 @@
 use beamai_git_repository::{GitResult, HashAbbreviator, Repo};
 use git2::ErrorCode;
 
-/// What HEAD refers to.
+/// Maximum number of symbolic references behind each other, as in git.
+const MOST_SYMBOLIC: usize = 5;
+
+/// What HEAD refers to, in the end.
 #[derive(Debug)]
 pub(crate) enum Head {
-    /// A branch, by its full name.
+    /// A branch, by its full name. No other symbolic reference is between.
     Branch(String),
     /// A commit.
     Detached,
@@ -14,11 +17,19 @@ pub(crate) enum Head {
 
 /// What HEAD refers to now.
 pub(crate) fn head(repo: &Repo) -> GitResult<Head> {
-    let head = repo.git.find_reference("HEAD")?;
-    Ok(match head.symbolic_target_bytes() {
-        Some(name) => Head::Branch(String::from_utf8_lossy(name).into_owned()),
-        None => Head::Detached,
-    })
+    let mut reference = repo.git.find_reference("HEAD")?;
+    let mut head = Head::Detached;
+    for _ in 0..MOST_SYMBOLIC {
+        let Some(name) = reference.symbolic_target_bytes() else { break };
+        let name = String::from_utf8_lossy(name).into_owned();
+        match repo.git.find_reference(&name) {
+            Ok(next) => reference = next,
+            Err(error) if error.code() == ErrorCode::NotFound => return Ok(Head::Branch(name)),
+            Err(error) => return Err(error.into()),
+        }
+        head = Head::Branch(name);
+    }
+    Ok(head)
 }
 
 /// The log's text before the first commit.

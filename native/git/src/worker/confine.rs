@@ -1,7 +1,6 @@
 //! The confinement of workers.
 
-use super::exchanged;
-use beamai_base::{Result, ToolError};
+use beamai_base::{Reason, Result, ToolError};
 use beamai_git_repository::{GitResult, RepoLocation};
 use beamai_isolation::{SandboxMode, SandboxSettings};
 use beamai_policy::DeniedPaths;
@@ -11,7 +10,7 @@ use beamai_workspace::{WorkspaceId, WorkspacePath};
 use std::ffi::{OsStr, OsString};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The confinement of a repository's workers: they may write only to the common directory, which contains the git
@@ -72,13 +71,23 @@ pub(super) fn readable(located: &RepoLocation, cx: &CallContext) -> GitResult<Ve
 pub(super) fn identified(path: &WorkspacePath) -> GitResult<ReadableDir> {
     let opened = path.open_dir()?;
     let real = std::fs::read_link(format!("/proc/self/fd/{}", opened.as_raw_fd()));
-    if real.is_ok_and(|real| real != path.absolute()) {
-        return Err(exchanged().into());
+    if let Some(real) = real.ok().filter(|real| *real != path.absolute()) {
+        return Err(linked(&path.absolute(), &real).into());
     }
     let found = rustix::fs::fstat(opened).map_err(std::io::Error::from);
     let found = found.map_err(|error| ToolError::io("look at", path.display(), error))?;
     #[allow(clippy::useless_conversion, clippy::unnecessary_cast)]
     Ok(ReadableDir { path: path.absolute(), device: found.st_dev as u64, inode: found.st_ino as u64 })
+}
+
+/// The error if a link has come to a path, and the directory is elsewhere.
+fn linked(path: &Path, real: &Path) -> ToolError {
+    let (path, real) = (path.display(), real.display());
+    let message = format!(
+        "{path} is a link to {real} now, or behind one, and the git tools follow none; move it back, or start \
+         again with the workspace where it is"
+    );
+    ToolError::new(Reason::Stale, message)
 }
 
 /// A directory as a command-line argument of a worker.

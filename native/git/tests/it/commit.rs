@@ -209,3 +209,21 @@ fn messages_that_say_nothing_are_refused() {
     assert_eq!(repo.refused("git_commit", json!({})).reason, Reason::InvalidArgument);
     assert_eq!(repo.refused("git_commit", json!({"message": ["a"]})).reason, Reason::InvalidArgument);
 }
+
+#[test]
+fn a_branch_behind_another_symbolic_reference_is_moved() {
+    let repo = Repo::with(&[("a", "1\n")]);
+    repo.git(&["symbolic-ref", "refs/heads/alias", "refs/heads/main"]);
+    repo.git(&["symbolic-ref", "HEAD", "refs/heads/alias"]);
+    repo.is_shown_alike();
+    repo.write("a", "2\n");
+    repo.git(&["add", "a"]);
+    let committed = repo.tool("git_commit", json!({"message": "second"}));
+    assert!(committed["content"].as_str().unwrap().starts_with("[main "), "{committed}");
+    assert_eq!(repo.git(&["symbolic-ref", "refs/heads/alias"]), "refs/heads/main\n");
+    for log in ["HEAD", "main"] {
+        let moves = repo.git(&["reflog", "show", "--format=%gs", log]);
+        assert_eq!(moves.lines().next(), Some("commit: second"), "{log}: {moves}");
+    }
+    repo.is_shown_alike();
+}

@@ -467,6 +467,21 @@ fn where_no_sandbox_is_wanted_the_worker_is_a_plain_process() {
     assert_eq!(git(env.path(), &["log", "-1", "--format=%s"]), "plain\n");
 }
 
+#[test]
+fn a_workspace_that_was_moved_behind_a_link_is_named() {
+    let dir = TempDir::new().unwrap();
+    let [before, after] = ["before", "after"].map(|name| dir.path().join(name));
+    std::fs::create_dir(&before).unwrap();
+    repository(&before, "own");
+    let host = host(&before, json!({"default": "allow"}), "required");
+    ok(&host, "git_status", json!({}));
+    std::fs::rename(&before, &after).unwrap();
+    symlink(&after, &before).unwrap();
+    let message = error(tool(&host, "git_status", json!({}))).message;
+    let named = format!("{}/.git is a link to {}/.git now", before.display(), after.display());
+    assert!(message.starts_with(&named), "{message}");
+}
+
 /// Entries of an index whose writing takes long enough to be interrupted.
 const ENTRIES: usize = 200_000;
 /// How often a program is started at most until one is interrupted in time.

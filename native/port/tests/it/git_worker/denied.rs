@@ -237,3 +237,19 @@ fn what_git_itself_would_read_is_refused_where_rules_deny_it() {
         assert!(own.exists(), "{name}");
     }
 }
+
+#[test]
+fn a_rule_for_a_branch_holds_where_head_names_it_through_another_reference() {
+    for (rule, commits) in [("Edit(.git/refs/heads/main)", false), ("Edit(.git/refs/heads/alias)", true)] {
+        let env = Env::with("off");
+        repository(env.path(), "own");
+        git(env.path(), &["symbolic-ref", "refs/heads/alias", "refs/heads/main"]);
+        git(env.path(), &["symbolic-ref", "HEAD", "refs/heads/alias"]);
+        let host = host(env.path(), json!({"default": "allow", "deny": [rule]}), "required");
+        match (tool(&host, "git_commit", json!({"message": "more"})), commits) {
+            (CallOutcome::Ok(..), true) => {}
+            (CallOutcome::Error(error), false) => assert_eq!(error.reason, Reason::Denied, "{error:?}"),
+            (other, _) => panic!("{rule}: {other:?}"),
+        }
+    }
+}
