@@ -5,7 +5,7 @@ use crate::is_administrative;
 use beamai_base::{Reason, ToolError, excerpt};
 use beamai_git_repository::changes::{FileChange, is_below, unmerged};
 use beamai_git_repository::tree::{
-    FILE, IgnoreStack, LINK, SUBMODULE, UntrackedFinder, WorkTreeReader, failed, low, mode,
+    FILE, IgnoreStack, LINK, SUBMODULE, UntrackedFinder, WorkTreeReader, failed, low, mode, named,
 };
 use beamai_git_repository::{GitCall, GitError, GitResult, Repo, Staging, Untracked, nested};
 use beamai_port_tools::git::path::shown;
@@ -85,17 +85,15 @@ fn leave_out_denied(
 ) -> GitResult<Option<String>> {
     let all: Vec<Vec<u8>> = paths.iter().map(|path| repo.located.outside(path)).collect();
     let denied = cx.denied.of(&all)?;
-    let names: Vec<String> =
-        all.iter().zip(&denied).filter(|(_, denied)| **denied).map(|(path, _)| shown(path)).collect();
-    if names.is_empty() {
+    let left_out: Vec<Vec<u8>> =
+        all.iter().zip(&denied).filter(|(_, denied)| **denied).map(|(path, _)| path.clone()).collect();
+    if left_out.is_empty() {
         return Ok(None);
     }
     let mut kept = denied.iter().map(|denied| !denied);
     paths.retain(|_| kept.next().unwrap_or(false));
-    let rest = names.len().saturating_sub(NAMED);
-    let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
-    let named = names[..names.len() - rest].join(", ");
-    let why = format!("{named}{more}: not staged, because permission rules keep it from being read");
+    let named = named(&left_out);
+    let why = format!("{named}: not staged, because permission rules keep it from being read");
     match all == [repo.located.outside(below)] {
         true => Err(ToolError::new(Reason::Denied, why).file(named).into()),
         false => Ok(Some(why)),
@@ -114,6 +112,8 @@ fn candidates(
     let changed = |change: FileChange| change.path;
     let mut paths: BTreeSet<Vec<u8>> =
         contents.changes(staging.stat.as_ref(), below)?.into_iter().map(changed).collect();
+    // Whoever stages such a file is told why it is not.
+    paths.extend(contents.unread().iter().cloned());
     paths.extend(unmerged(staging, below).into_iter().map(changed));
     // Of a submodule, only its current commit is staged.
     let is_dir = kind == Some(FileType::Directory) && !is_submodule(contents, below);

@@ -15,6 +15,7 @@ use git2::{IndexEntry, ObjectType, Oid};
 use rustix::fs::Stat;
 use rustix::io::Errno;
 use sha1::{Digest, Sha1};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
@@ -27,6 +28,9 @@ pub(super) const EXECUTABLE: u32 = 0o100_755;
 pub const LINK: u32 = 0o120_000;
 /// Mode of a submodule in a tree.
 pub const SUBMODULE: u32 = 0o160_000;
+
+/// Maximum number of paths named in a message.
+const NAMED: usize = 10;
 
 /// Bytes hashed between two checks for timeout and cancellation.
 const CHUNK: usize = 1 << 20;
@@ -45,7 +49,9 @@ pub struct WorkTreeReader<'r> {
     /// The files that other threads look at meanwhile.
     pub(super) ahead: Option<Lookahead>,
     /// What is treated differently from the git program.
-    pub notes: Vec<String>,
+    notes: Vec<String>,
+    /// Paths whose content may not be read.
+    unread: BTreeSet<Vec<u8>>,
 }
 
 impl<'r> WorkTreeReader<'r> {
@@ -56,7 +62,8 @@ impl<'r> WorkTreeReader<'r> {
     pub fn new(repo: &'r Repo, staging: &'r Staging, cx: &'r GitCall) -> GitResult<Self> {
         let entries = &staging.entries;
         let attributes = Attributes::new(repo, entries, cx)?;
-        Ok(Self { repo, cx, dirs: repo.dirs(cx)?, entries, attributes, ahead: None, notes: Vec::new() })
+        let (notes, unread) = (Vec::new(), BTreeSet::new());
+        Ok(Self { repo, cx, dirs: repo.dirs(cx)?, entries, attributes, ahead: None, notes, unread })
     }
 
     /// The attributes of a path.
@@ -84,8 +91,8 @@ impl<'r> WorkTreeReader<'r> {
             let link = self.dirs.read_link(path).ok();
             return Ok(link.and_then(|link| Oid::hash_object(ObjectType::Blob, &link).ok()));
         }
+        let Some((file, stat)) = self.opened(path) else { return Ok(None) };
         let conversion = self.own_conversion(path)?;
-        let Ok((file, stat)) = self.dirs.open_file(path) else { return Ok(None) };
         let size = u64::try_from(stat.st_size).unwrap_or(0);
         if conversion.is_none() || size > self.cx.limits.whole_file_bytes {
             if !conversion.is_none() {
@@ -106,14 +113,31 @@ impl<'r> WorkTreeReader<'r> {
         if mode == LINK {
             return Ok(self.dirs.read_link(path).ok());
         }
+        let Some((file, stat)) = self.opened(path) else { return Ok(None) };
         let conversion = self.own_conversion(path)?;
-        let Ok((file, stat)) = self.dirs.open_file(path) else { return Ok(None) };
         let size = u64::try_from(stat.st_size).unwrap_or(0);
         if size > self.cx.limits.whole_file_bytes {
             return Err(too_large(path, size, self.cx.limits.whole_file_bytes));
         }
         let bytes = self.read(file, size)?;
         Ok(bytes.map(|bytes| self.clean(path, &conversion, bytes)))
+    }
+
+    fn opened(&mut self, path: &[u8]) -> Option<(File, Stat)> {
+        match self.dirs.open_file(path) {
+            Ok(opened) => Some(opened),
+            Err(error) => {
+                if matches!(error, Errno::ACCESS | Errno::PERM) {
+                    self.unread.insert(path.to_vec());
+                }
+                None
+            }
+        }
+    }
+
+    /// The paths whose content may not be read, of those looked at so far.
+    pub fn unread(&self) -> &BTreeSet<Vec<u8>> {
+        &self.unread
     }
 
     /// The unconverted content of a file, and its metadata from before the read.
@@ -166,12 +190,33 @@ impl<'r> WorkTreeReader<'r> {
         }
     }
 
+    /// What is treated differently from the git program, and what could not be compared.
+    pub fn take_notes(&mut self) -> Vec<String> {
+        let mut notes = std::mem::take(&mut self.notes);
+        let unread: Vec<Vec<u8>> = self.unread.iter().map(|path| self.repo.located.outside(path)).collect();
+        if !unread.is_empty() {
+            notes.push(format!(
+                "{}: cannot be compared, because permission rules or the mode keep it from being read",
+                named(&unread)
+            ));
+        }
+        notes
+    }
+
     /// Adds a note; duplicates are ignored.
     pub fn note(&mut self, note: String) {
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }
     }
+}
+
+/// The first of some paths, and the number of the others.
+pub fn named(paths: &[Vec<u8>]) -> String {
+    let rest = paths.len().saturating_sub(NAMED);
+    let first: Vec<String> = paths.iter().take(NAMED).map(|path| shown(path)).collect();
+    let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+    first.join(", ") + &more
 }
 
 /// The conflict stage of an entry: 0 none, 1 common ancestor, 2 ours, 3 theirs.

@@ -11,7 +11,7 @@ mod tracked;
 mod untracked;
 
 pub use attributes::{AttributeState, AttributeStates};
-pub use content::{FILE, LINK, SUBMODULE, WorkTreeReader, failed, stage};
+pub use content::{FILE, LINK, SUBMODULE, WorkTreeReader, failed, named, stage};
 pub use convert::Conversion;
 pub use dirs::Dirs;
 pub(crate) use dirs::{DirEntries, join, split};

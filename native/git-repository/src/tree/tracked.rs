@@ -134,7 +134,7 @@ impl WorkTreeReader<'_> {
         })
     }
 
-    /// The hash of changed content; all zeros if it was not needed.
+    /// The hash of changed content; all zeros if it was not needed. `None` also if the content may not be read.
     fn content_change(
         &mut self,
         entry: &IndexEntry,
@@ -149,7 +149,8 @@ impl WorkTreeReader<'_> {
             return Ok(Some(NO_ID));
         }
         let id = self.id(&entry.path, entry.mode)?;
-        Ok((id != Some(entry.id)).then(|| id.unwrap_or(NO_ID)))
+        let is_known = id.is_some() || !self.unread().contains(&entry.path);
+        Ok((is_known && id != Some(entry.id)).then(|| id.unwrap_or(NO_ID)))
     }
 
     /// The current commit of a submodule, if it differs from the staged one.

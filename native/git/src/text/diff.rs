@@ -58,7 +58,7 @@ pub(crate) fn diff(repo: &Repo, request: &DiffRequest<'_>, below: &[u8], cx: &Gi
         one(&mut printer, stat.as_mut(), &mut contents, change, between)?;
     }
     stat.iter().for_each(|stat| stat.sum(&mut page));
-    contents.notes.drain(..).for_each(|note| page.note(note));
+    contents.take_notes().into_iter().for_each(|note| page.note(note));
     repo.replacements().into_iter().for_each(|note| page.note(note));
     if changes.is_empty() {
         unknown(&staging, &mut contents, below).into_iter().for_each(|note| page.note(note));

@@ -46,7 +46,7 @@ impl<'r> StatusReport<'r> {
         let (untracked, notes) = finder.find(below)?;
         let unstaged = contents.changes(staging.stat.as_ref(), below)?;
         let unstaged = renamed(repo, unstaged, DiffSides::StagingAndTree, &mut contents)?;
-        contents.notes.into_iter().chain(notes).for_each(|note| page.note(note));
+        contents.take_notes().into_iter().chain(notes).for_each(|note| page.note(note));
         if !below.is_empty() && staged.is_empty() && unstaged.is_empty() && untracked.is_empty() {
             page.note("unstaged changes outside of the workspace are not looked for");
         }

@@ -9,7 +9,7 @@ fn what_rules_deny_is_left_out_by_name_and_staged_by_nobody() {
     std::fs::write(env.path().join("hidden.pem"), "key 1\n").unwrap();
     git(env.path(), &["add", "."]);
     git(env.path(), &["commit", "-q", "-m", "all"]);
-    std::fs::write(env.path().join("hidden.pem"), "key 2\n").unwrap();
+    std::fs::write(env.path().join("hidden.pem"), "key number 2\n").unwrap();
     std::fs::write(env.path().join("a"), "own 5\n").unwrap();
     // Rules of the two tools have the same effect.
     let permissions = json!({"default": "allow", "deny": ["GitAdd(**/*.pem)", "GitDiff(**/*.pem)"]});
@@ -252,4 +252,33 @@ fn a_rule_for_a_branch_holds_where_head_names_it_through_another_reference() {
             (other, _) => panic!("{rule}: {other:?}"),
         }
     }
+}
+
+/// In a fresh clone, only the content shows that a file is unchanged.
+#[test]
+fn what_cannot_be_compared_is_said_instead_of_called_modified() {
+    let (env, origin) = (Env::with("off"), TempDir::new().unwrap());
+    git(origin.path(), &["init", "-q", "-b", "main"]);
+    std::fs::create_dir(origin.path().join("vault")).unwrap();
+    for file in ["a", "vault/s", "vault/t"] {
+        std::fs::write(origin.path().join(file), format!("{SECRET} 1\n")).unwrap();
+    }
+    git(origin.path(), &["add", "."]);
+    git(origin.path(), &["commit", "-q", "-m", "first"]);
+    git(env.path(), &["clone", "-q", origin.path().to_str().unwrap(), "."]);
+    // Of another size.
+    std::fs::write(env.path().join("vault/t"), "changed\n").unwrap();
+    // Its times differ from those in the index.
+    let file = std::fs::File::open(env.path().join("vault/s")).unwrap();
+    file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+    let denying = host(env.path(), json!({"default": "allow", "deny": ["Read(vault/**)"]}), "required");
+    let status = ok(&denying, "git_status", json!({"short": true}));
+    assert_eq!(status["content"], " M vault/t\n", "{status}");
+    for answer in [status, ok(&denying, "git_diff", json!({}))] {
+        assert!(answer["notes"].to_string().contains("vault/s: cannot be compared"), "{answer}");
+        assert!(!answer.to_string().contains(SECRET), "{answer}");
+    }
+    let added = ok(&denying, "git_add", json!({"path": "."}));
+    assert!(added["files"] == json!([]) && added["notes"].to_string().contains("vault/s"), "{added}");
+    assert_eq!(error(tool(&denying, "git_add", json!({"path": "vault/s"}))).reason, Reason::Denied);
 }
