@@ -5,7 +5,7 @@ mod similarity;
 mod staged;
 
 pub use renames::pair;
-pub use staged::{staged, staged_since, unmerged};
+pub use staged::{is_unmerged, staged, staged_since, unmerged};
 
 use git2::Oid;
 

@@ -4,9 +4,9 @@ use super::{BlobVersion, ChangeKind, FileChange, is_below};
 use crate::{
     fail::GitResult,
     repo::{Repo, Staging},
-    tree::stage,
+    tree::{is_intended, is_left_alone, stage},
 };
-use git2::{Delta, DiffDelta, DiffFile, DiffOptions, IndexEntryExtendedFlag, Oid};
+use git2::{Delta, DiffDelta, DiffFile, DiffOptions, Index, IndexEntry, IndexEntryFlag, Oid};
 use std::os::unix::ffi::OsStrExt;
 
 /// The changes below a path, sorted by path, without rename detection.
@@ -30,11 +30,14 @@ pub fn staged_since(
     let tree = commit.map(|commit| repo.git.find_commit(commit)?.tree()).transpose()?;
     let mut options = DiffOptions::new();
     options.include_typechange(true).ignore_submodules(false);
-    let diff = repo.git.diff_tree_to_index(tree.as_ref(), Some(&staging.index), Some(&mut options))?;
+    let plain = plain_index(staging)?;
+    let index = plain.as_ref().unwrap_or(&staging.index);
+    let diff = repo.git.diff_tree_to_index(tree.as_ref(), Some(index), Some(&mut options))?;
     let mut changes: Vec<FileChange> =
         diff.deltas().filter_map(|delta| change(&delta)).filter(|one| is_below(&one.path, below)).collect();
-    changes.retain(|change| !is_intended(staging, &change.path));
-    changes.extend(unmerged(staging, below));
+    let unmerged = unmerged(staging, below);
+    changes.retain(|change| unmerged.binary_search_by(|one| one.path.cmp(&change.path)).is_err());
+    changes.extend(unmerged);
     changes.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(changes)
 }
@@ -57,10 +60,24 @@ fn version(file: &DiffFile<'_>) -> BlobVersion {
     BlobVersion { mode: file.mode().into(), id: file.id() }
 }
 
-/// Whether the path was added with `git add --intent-to-add`, so that it has no staged content.
-fn is_intended(staging: &Staging, path: &[u8]) -> bool {
-    let at = staging.entries.binary_search_by(|entry| entry.path.as_slice().cmp(path));
-    at.is_ok_and(|at| staging.entries[at].flags_extended & IndexEntryExtendedFlag::INTENT_TO_ADD.bits() != 0)
+/// The index as a commit records it; `None` if that is the index itself. Paths of `git add --intent-to-add` have no staged content, and
+/// libgit2 takes an entry for unchanged whose file in the work tree git was told to leave alone.
+fn plain_index(staging: &Staging) -> GitResult<Option<Index>> {
+    let is_plain = |entry: &IndexEntry| !is_left_alone(entry) && !is_intended(entry);
+    if staging.entries.iter().all(is_plain) {
+        return Ok(None);
+    }
+    let mut index = Index::new()?;
+    for entry in staging.entries.iter().filter(|entry| stage(entry) == 0 && !is_intended(entry)) {
+        let flags = entry.flags & !IndexEntryFlag::VALID.bits();
+        index.add(&IndexEntry { flags, flags_extended: 0, path: entry.path.clone(), ..*entry })?;
+    }
+    Ok(Some(index))
+}
+
+/// Whether a path has merge conflicts.
+pub fn is_unmerged(change: &FileChange) -> bool {
+    matches!(change.kind, ChangeKind::Unmerged(_))
 }
 
 /// Paths with merge conflicts.

@@ -16,5 +16,6 @@ pub use convert::Conversion;
 pub use dirs::Dirs;
 pub(crate) use dirs::{DirEntries, join, split};
 pub use ignore::IgnoreStack;
+pub(crate) use tracked::{is_intended, is_left_alone};
 pub use tracked::{low, mode};
 pub use untracked::{UntrackedFiles, UntrackedFinder};

@@ -170,6 +170,13 @@ impl WorkTreeReader<'_> {
         Ok(id.map(|id| BlobVersion { mode: SUBMODULE, id }))
     }
 
+    /// The file or link at a path, not hashed; `None` if there is none. `like` is the mode that counts where file modes do not.
+    pub fn work_version(&mut self, path: &[u8], like: u32) -> Option<BlobVersion> {
+        let stat = self.dirs.lstat(path).ok()?;
+        let mode = mode(&stat, like, self.repo.settings.file_mode)?;
+        Some(BlobVersion { mode, id: NO_ID })
+    }
+
     /// Whether a file's content differs from the staged content although its metadata, with timestamps in whole seconds
     /// as most builds of git compare them, is the same.
     ///
@@ -186,12 +193,12 @@ impl WorkTreeReader<'_> {
 }
 
 /// Whether git was told to assume that the path is unchanged, or to leave it out of the work tree.
-fn is_left_alone(entry: &IndexEntry) -> bool {
+pub(crate) fn is_left_alone(entry: &IndexEntry) -> bool {
     entry.flags & IndexEntryFlag::VALID.bits() != 0
         || entry.flags_extended & IndexEntryExtendedFlag::SKIP_WORKTREE.bits() != 0
 }
 
-fn is_intended(entry: &IndexEntry) -> bool {
+pub(crate) fn is_intended(entry: &IndexEntry) -> bool {
     entry.flags_extended & IndexEntryExtendedFlag::INTENT_TO_ADD.bits() != 0
 }
 

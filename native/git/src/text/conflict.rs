@@ -3,8 +3,8 @@
 use super::diff::content;
 use super::patch::{DiffPrinter, DiffSide};
 use beamai_git_repository::GitResult;
-use beamai_git_repository::changes::{BlobVersion, ChangeKind, FileChange, NO_ID};
-use beamai_git_repository::tree::{WorkTreeReader, mode, stage};
+use beamai_git_repository::changes::{BlobVersion, ChangeKind, FileChange};
+use beamai_git_repository::tree::{WorkTreeReader, stage};
 
 /// Prints the diff of a conflicted path. If there is no version of ours, only a line that says so.
 pub(super) fn print(
@@ -17,9 +17,7 @@ pub(super) fn print(
         return Ok(());
     };
     let ours = BlobVersion { mode: ours.mode, id: ours.id };
-    let file = contents.dirs.lstat(path).ok();
-    let file = file.and_then(|stat| mode(&stat, ours.mode, contents.repo.settings.file_mode));
-    let file = file.map(|mode| BlobVersion { mode, id: NO_ID });
+    let file = contents.work_version(path, ours.mode);
     let old = DiffSide::new(ours, content(contents, path, ours, false)?);
     let new = match file {
         Some(version) => Some(DiffSide::new(version, content(contents, path, version, true)?)),

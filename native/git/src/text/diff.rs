@@ -7,13 +7,16 @@ use super::stat::{DiffStat, LineCount};
 use crate::page::LimitedText;
 use beamai_base::{Reason, ToolError, excerpt};
 use beamai_git_repository::changes::{
-    BlobVersion, ChangeKind, FileChange, NO_ID, is_below, pair, staged, staged_since, unmerged,
+    BlobVersion, ChangeKind, FileChange, NO_ID, is_below, is_unmerged, pair, staged, staged_since, unmerged,
 };
-use beamai_git_repository::tree::{AttributeState, SUBMODULE, WorkTreeReader};
+use beamai_git_repository::tree::{AttributeState, FILE, SUBMODULE, WorkTreeReader};
 use beamai_git_repository::{GitCall, GitResult, Repo, Staging};
 use beamai_port_tools::git::{GitText, path::shown};
-use git2::Oid;
+use git2::{ErrorCode, Oid};
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// The two versions that are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,9 +116,15 @@ fn changes(
             changes.sort_by(|a, b| a.path.cmp(&b.path));
             changes
         }
-        (DiffSides::StagingAndTree, since) => {
-            let staged = staged_since(repo, staging, since, below)?;
-            joined(staged, contents.changes(staging.stat.as_ref(), below)?)
+        (DiffSides::StagingAndTree, Some(since)) => {
+            let staged = staged_since(repo, staging, Some(since), below)?;
+            let mut changes = joined(staged, contents.changes(staging.stat.as_ref(), below)?);
+            let conflicts: Vec<_> = changes.extract_if(.., |one| is_unmerged(one)).collect();
+            for conflict in conflicts {
+                changes.extend(since_commit(since, conflict.path, contents)?);
+            }
+            changes.sort_by(|a, b| a.path.cmp(&b.path));
+            changes
         }
     };
     let changes = readable(repo, changes, contents)?;
@@ -128,17 +137,38 @@ fn joined(staged: Vec<FileChange>, unstaged: Vec<FileChange>) -> Vec<FileChange>
         staged.into_iter().map(|change| (change.path.clone(), change)).collect();
     for later in unstaged {
         let old = all.remove(&later.path).map_or(later.old, |earlier| earlier.old);
-        let kind_of = |mode: u32| mode & 0o170_000;
-        let kind = match (old, later.new) {
-            (None, None) => continue,
-            (None, Some(_)) => ChangeKind::Added,
-            (Some(_), None) => ChangeKind::Deleted,
-            (Some(old), Some(new)) if kind_of(old.mode) != kind_of(new.mode) => ChangeKind::TypeChanged,
-            (Some(_), Some(_)) => ChangeKind::Modified,
-        };
-        all.insert(later.path.clone(), FileChange { kind, old, ..later });
+        all.extend(change(later.path, old, later.new).map(|change| (change.path.clone(), change)));
     }
     all.into_values().collect()
+}
+
+/// The change of a file between two versions; `None` if there is neither.
+fn change(path: Vec<u8>, old: Option<BlobVersion>, new: Option<BlobVersion>) -> Option<FileChange> {
+    let kind_of = |mode: u32| mode & 0o170_000;
+    let kind = match (old, new) {
+        (None, None) => return None,
+        (None, Some(_)) => ChangeKind::Added,
+        (Some(_), None) => ChangeKind::Deleted,
+        (Some(old), Some(new)) if kind_of(old.mode) != kind_of(new.mode) => ChangeKind::TypeChanged,
+        (Some(_), Some(_)) => ChangeKind::Modified,
+    };
+    Some(FileChange { path, kind, old, new })
+}
+
+/// The change of a file with merge conflicts since a commit. Like git, compares the file as it is, with its markers.
+fn since_commit(
+    commit: Oid,
+    path: Vec<u8>,
+    contents: &mut WorkTreeReader<'_>,
+) -> GitResult<Option<FileChange>> {
+    let tree = contents.repo.git.find_commit(commit)?.tree()?;
+    let old = match tree.get_path(Path::new(OsStr::from_bytes(&path))) {
+        Ok(entry) => Some(BlobVersion { mode: entry.filemode().cast_unsigned(), id: entry.id() }),
+        Err(error) if error.code() == ErrorCode::NotFound => None,
+        Err(error) => return Err(error.into()),
+    };
+    let new = contents.work_version(&path, old.map_or(FILE, |old| old.mode));
+    Ok(change(path, old, new))
 }
 
 /// The changes without those of files that rules deny reading.
@@ -184,7 +214,10 @@ pub(crate) fn renamed(
 
 /// Hashes added files, which rename detection compares with deleted ones.
 fn hashed(changes: &mut [FileChange], contents: &mut WorkTreeReader<'_>) -> GitResult<()> {
-    let is_new = |change: &FileChange| change.kind == ChangeKind::Added;
+    // The commit of a submodule is known.
+    let is_new = |change: &FileChange| {
+        change.kind == ChangeKind::Added && change.new.is_some_and(|new| new.mode != SUBMODULE)
+    };
     if changes.iter().all(|change| change.kind != ChangeKind::Deleted) {
         return Ok(());
     }

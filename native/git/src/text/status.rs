@@ -6,7 +6,7 @@ use super::progress;
 use super::quote::QuoteStyle;
 use super::state::RepoState;
 use crate::page::LimitedText;
-use beamai_git_repository::changes::{ChangeKind, FileChange, staged};
+use beamai_git_repository::changes::{ChangeKind, FileChange, is_unmerged, staged};
 use beamai_git_repository::tree::{SUBMODULE, UntrackedFinder, WorkTreeReader};
 use beamai_git_repository::{GitCall, GitResult, Repo, Staging, Untracked};
 
@@ -113,10 +113,6 @@ pub(super) fn in_workspace(repo: &Repo, path: &[u8]) -> Vec<u8> {
         path if path.is_empty() => b"./".to_vec(),
         path => path,
     }
-}
-
-fn is_unmerged(change: &FileChange) -> bool {
-    matches!(change.kind, ChangeKind::Unmerged(_))
 }
 
 fn conflict(sides: u8) -> &'static str {

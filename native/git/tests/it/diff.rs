@@ -169,3 +169,45 @@ fn a_filtered_file_is_compared_as_it_is_and_the_note_says_so() {
     assert!(answer["notes"][0].as_str().unwrap().contains("filter=evil"), "{answer}");
     assert!(!repo.path().join("ran").exists());
 }
+
+#[test]
+fn a_file_with_conflicts_is_compared_with_a_commit_as_it_is() {
+    let repo = Repo::with(&[("f", "0\n"), ("g", "0\n")]);
+    repo.write("f", "1\n");
+    repo.commit("second");
+    repo.git(&["checkout", "-q", "-b", "other"]);
+    repo.write("f", "other\n");
+    repo.write("g", "other\n");
+    repo.write("new", "other\n");
+    repo.commit("other");
+    repo.git(&["checkout", "-q", "main"]);
+    repo.write("f", "main\n");
+    repo.write("new", "main\n");
+    repo.git(&["rm", "-q", "g"]);
+    repo.commit("main");
+    assert!(!repo.git_output(&["merge", "other"]).status.success());
+    let alike = || {
+        for commit in ["HEAD", "HEAD~1", "HEAD~2", "other"] {
+            let own = repo.text("git_diff", json!({"commit": commit}));
+            same(&repo.git(&["diff", commit]), &own, commit);
+        }
+    };
+    alike();
+    let stat = repo.text("git_diff", json!({"commit": "HEAD~2", "stat": true, "path": "f"}));
+    assert_eq!(stat, "f | +5 -1\n1 file changed, +5 -1\n");
+    repo.remove("f");
+    alike();
+}
+
+#[test]
+fn a_new_submodule_is_shown_beside_a_deleted_file() {
+    let inner = Repo::with(&[("x", "1\n")]);
+    let repo = Repo::with(&[("a", "1\n"), ("b", "2\n")]);
+    let url = inner.path().to_str().unwrap();
+    repo.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", url, "sub"]);
+    repo.commit("submodule");
+    repo.remove("a");
+    let own = repo.text("git_diff", json!({"commit": "HEAD~1"}));
+    assert!(own.contains("+Subproject commit "), "{own}");
+    same(&repo.git(&["diff", "HEAD~1"]), &own, "diff HEAD~1");
+}

@@ -1,6 +1,7 @@
 //! `git_status` prints what `git status` prints.
 
 use super::repo::Repo;
+use serde_json::json;
 
 #[test]
 fn a_repository_without_commits() {
@@ -505,5 +506,37 @@ fn directories_too_deep_are_left_out_and_the_note_says_so() {
 fn a_sparse_checkout() {
     let repo = Repo::with(&[("a/x", "1\n"), ("b/x", "2\n"), ("c", "3\n")]);
     repo.git(&["sparse-checkout", "set", "a"]);
+    repo.is_shown_alike();
+}
+
+/// Flags about the work tree say nothing about what the next commit has.
+#[test]
+fn what_is_staged_is_shown_whatever_git_was_told_to_leave_alone() {
+    let repo = Repo::with(&[("a", "1\n"), ("b", "1\n"), ("c", "1\n")]);
+    for path in ["a", "b", "new", "also new"] {
+        repo.write(path, "2\n");
+    }
+    repo.git(&["add", "-A"]);
+    repo.git(&["update-index", "--assume-unchanged", "a", "new"]);
+    repo.git(&["update-index", "--skip-worktree", "b", "also new"]);
+    repo.is_shown_alike();
+    repo.write("new", "3\n");
+    repo.is_shown_alike();
+    let committed = repo.tool("git_commit", json!({"message": "all"}));
+    assert_eq!((&committed["files"], &committed["additions"]), (&json!(4), &json!(4)), "{committed}");
+    assert_eq!(repo.git(&["diff", "--name-only", "HEAD~1", "HEAD"]), "a\nalso new\nb\nnew\n");
+    repo.is_shown_alike();
+}
+
+#[test]
+fn a_path_that_is_to_be_added_again_is_deleted_until_then() {
+    let repo = Repo::with(&[("a", "1\n"), ("b", "1\n")]);
+    repo.git(&["rm", "-q", "--cached", "a"]);
+    repo.git(&["add", "-N", "a"]);
+    assert_eq!(repo.git(&["status", "--short"]), "DA a\n");
+    repo.is_shown_alike();
+    let committed = repo.tool("git_commit", json!({"message": "without"}));
+    assert_eq!((&committed["files"], &committed["deletions"]), (&json!(1), &json!(1)), "{committed}");
+    assert_eq!(repo.git(&["ls-tree", "--name-only", "HEAD"]), "b\n");
     repo.is_shown_alike();
 }
