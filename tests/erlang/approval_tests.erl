@@ -90,3 +90,29 @@ declined_cancelled_and_nobody_there_are_three_answers_test() ->
         {needs_approval, nobody, Nobody} = Said(#{}),
         ?assertEqual(3, length(lists:usort([No, Closed, Nobody])))
     end).
+
+%% Two kernels can have different tools and sub-agents of one name in one session.
+an_approval_for_the_session_is_about_one_definition_test() ->
+    beamai_test:in_workspace(fun(Dir) ->
+        Self = self(),
+        Context = #{session_id => make_ref(), approve => fun(_) -> Self ! asked, {allow, session} end},
+        Asked = fun(Kernel, Tool, Args) ->
+            {ok, Answer, _} = beamai_kernel:invoke(Kernel, Tool, Args, Context),
+            {Answer, receive asked -> asked after 0 -> known end}
+        end,
+        Deploy = fun(To) ->
+            Spec = #{name => <<"deploy">>, metadata => #{requires_permission => true}, handler => fun(_) -> {ok, To} end},
+            Asked(beamai_kernel:add_tool(beamai_kernel:new(#{workspace => Dir}), Spec), <<"deploy">>, #{})
+        end,
+        ?assertEqual(
+            [{staging, asked}, {staging, known}, {production, asked}, {production, known}],
+            [Deploy(To) || To <- [staging, staging, production, production]]
+        ),
+        Task = fun(Report) ->
+            Options = #{workspace => Dir, permissions => #{default => ask}, agents => #{<<"scout">> => fun(_, _) -> {ok, Report} end}},
+            Kernel = beamai_kernel:add_tool_module(beamai_kernel:new(Options), beamai_tool_task),
+            {_, Was} = Asked(Kernel, <<"task">>, #{<<"agent">> => <<"scout">>, <<"objective">> => <<"look">>}),
+            Was
+        end,
+        ?assertEqual([asked, known, asked], [Task(Report) || Report <- [<<"a">>, <<"a">>, <<"b">>]])
+    end).

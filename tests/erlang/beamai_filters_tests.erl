@@ -331,6 +331,23 @@ calls_that_are_too_fast_are_refused_with_the_time_to_wait_test() ->
     [{ok, _, _} = call(Free, #{}) || _ <- [1, 2]],
     ?assertEqual(2, ran()).
 
+%% What begins again after an effect and then does not run has not "not run".
+a_filter_that_calls_again_hides_no_effect_test() ->
+    Twice = beamai_filter:new(twice, fun(Call, Next) -> _ = Next(Call), Next(Call) end),
+    Limit = beamai_filters:call_limit(#{calls => 1, name => limit}),
+    Ran = fun(Filters) ->
+        Kernel = lists:foldl(fun(Filter, K) -> beamai_kernel:add_filter(K, Filter) end, beamai_kernel:new(), Filters),
+        Tool = #{name => <<"t">>, handler => fun(_) -> {ok, done} end},
+        Context = beamai_context:new(#{session_id => make_ref(), run_id => make_ref()}),
+        {error, #{message := Message, details := Details}} = beamai_kernel:invoke(beamai_kernel:add_tool(Kernel, Tool), <<"t">>, #{}, Context),
+        {Message, maps:get(has_run, Details, unknown)}
+    end,
+    {Message, HasRun} = Ran([Twice, Limit]),
+    ?assertEqual(unknown, HasRun),
+    ?assertNotEqual(nomatch, string:find(Message, <<"an earlier one may have had an effect">>)),
+    None = beamai_filter:new(none, fun(#{tool := Tool}, _) -> {error, beamai_error:not_run(Tool, permission_denied, call_limit, "no")} end),
+    ?assertMatch({_, false}, Ran([Twice, None])).
+
 a_run_has_so_many_calls_test() ->
     Kernel = with(beamai_filters:call_limit(#{calls => 2})),
     In = fun(Context) -> beamai_kernel:invoke(Kernel, <<"t">>, #{}, Context) end,

@@ -52,8 +52,8 @@
 %% no timeout for `approve'.
 %%
 %% `{allow, session}' applies to the same subject, compared as text, in the same session and with the same kernel
-%% settings: another workspace, other rules or another sandbox requires a new approval. For a tool that the subject only names,
-%% it applies to the same arguments. `{allow, {rule, Rule}}' applies
+%% settings: another workspace, other rules or another sandbox requires a new approval. For a tool or sub-agent that the subject
+%% only names, it applies to the same arguments and the same definition: `Native' has that of a tool under `definition'. `{allow, {rule, Rule}}' applies
 %% to everything that the rule allows: it is added to the kernel's rules for later calls of the session. A malformed
 %% rule refuses the call.
 -spec decide(Native :: map(), Args :: map(), beamai_kernel:kernel(), beamai_context:t()) ->
@@ -62,13 +62,13 @@ decide(Native, Args, Kernel, Context) ->
     Request = request(Native, Args, Context),
     case beamai_env:in_workspace(Kernel, Context) of
         {ok, Env} ->
-            IsNamed = is_only_named(Native),
-            Memory = memory(Env, Request, IsNamed, Context),
+            Behind = behind(Native, Kernel),
+            Memory = memory(Env, Request, Behind, Context),
             Approve = approve(Kernel, Context),
             case is_remembered(Memory) of
                 true -> allow;
                 false when Approve =:= none -> refused(Request);
-                false -> ask(Approve, shown(Request, IsNamed), Memory, {Kernel, Env, Context})
+                false -> ask(Approve, shown(Request, Behind), Memory, {Kernel, Env, Context})
             end;
         {error, _} = Error ->
             Error
@@ -79,26 +79,30 @@ decide(Native, Args, Kernel, Context) ->
 can_ask(Kernel, Context) ->
     approve(Kernel, Context) =/= none.
 
-%% Whether the subject only names a tool, whose arguments say what the call does: a custom tool, one of an MCP server, or a
-%% sub-agent.
-is_only_named(#{<<"rule">> := Rule} = Native) ->
-    Rule =:= <<"Task">> orelse maps:get(<<"is_own">>, Native, false).
+%% What is behind a subject that only names a custom tool, one of an MCP server, or a sub-agent. Its definition and the arguments
+%% say what the call does. `said' if the subject does.
+behind(#{<<"rule">> := <<"Task">>}, Kernel) -> {named, maps:get(agents, Kernel, #{})};
+behind(#{definition := Definition}, _Kernel) -> {named, Definition};
+behind(#{}, _Kernel) -> said.
 
 %% A person sees what they decide about.
-shown(#{message := Message, args := Args} = Request, true) when map_size(Args) > 0 ->
+shown(#{message := Message, args := Args} = Request, {named, _}) when map_size(Args) > 0 ->
     Request#{message => <<Message/binary, " with ", (beamai_nif:in_question(beamai_json:text(Args)))/binary>>};
-shown(Request, _IsNamed) ->
+shown(Request, _Behind) ->
     Request.
 
 %% The key under which an approval is remembered: session and subject.
-memory(Env, Request, IsNamed, Context) ->
-    {beamai_session:key(Context), <<(crypto:hash(sha256, Env))/binary, (remembered(Request, IsNamed))/binary>>}.
+memory(Env, Request, Behind, Context) ->
+    {beamai_session:key(Context), <<(crypto:hash(sha256, Env))/binary, (remembered(Request, Behind))/binary>>}.
 
 %% An approval of a program start does not cover calls. Its fingerprint is used as the key, because the shown command may be
 %% shortened.
-remembered(#{start := #{<<"fingerprint">> := Start}}, _IsNamed) -> <<"start ", Start/binary>>;
-remembered(#{subject := Subject, args := Args}, true) -> <<Subject/binary, 0, (crypto:hash(sha256, term_to_binary(Args)))/binary>>;
-remembered(#{subject := Subject}, false) -> Subject.
+remembered(#{start := #{<<"fingerprint">> := Start}}, _Behind) ->
+    <<"start ", Start/binary>>;
+remembered(#{subject := Subject, args := Args}, {named, Definition}) ->
+    <<Subject/binary, 0, (crypto:hash(sha256, term_to_binary({Args, Definition}, [deterministic])))/binary>>;
+remembered(#{subject := Subject}, said) ->
+    Subject.
 
 is_remembered({Session, What}) -> beamai_session:approved(Session, What).
 

@@ -53,15 +53,36 @@ apply_all([{missing, Name} | _], #{tool := Tool}, _Core) ->
     ],
     {error, beamai_error:new(Tool, execution_failed, missing_filter, Message)};
 apply_all([#{name := Name, handler := Fun} | Rest], #{tool := Tool} = Call, Core) ->
-    Next = fun(Inner) -> apply_rest(Rest, Name, Tool, Inner, Core) end,
+    Begun = atomics:new(1, []),
+    Next = fun(Inner) -> noted(apply_rest(Rest, Name, Tool, Inner, Core), Begun) end,
     try Fun(Call, Next) of
         {ok, _Result, Context} = Ok when is_map(Context) -> Ok;
-        {error, _Reason} = Error -> Error;
+        {error, Reason} -> {error, of_all(Reason, atomics:get(Begun, 1))};
         Other -> {error, bad_result(Tool, Name, Other)}
     catch
         Class:Reason:Stack -> {error, raised(Tool, Name, beamai_exception:describe(Class, Reason, Stack, Fun), #{
             class => Class, exception => Reason, stacktrace => beamai_crash:short_stack(Stack)
         })}
+    end.
+
+%% Counts the attempts that may have had an effect.
+noted({error, Error} = Result, Begun) ->
+    case beamai_error:has_not_run(Error) of
+        true -> Result;
+        false -> counted(Result, Begun)
+    end;
+noted(Result, Begun) ->
+    counted(Result, Begun).
+
+counted(Result, Begun) ->
+    ok = atomics:add(Begun, 1, 1),
+    Result.
+
+%% An attempt that has not run says nothing about an earlier one of the same filter.
+of_all(Error, Begun) ->
+    case Begun > 0 andalso beamai_error:has_not_run(Error) of
+        true -> beamai_error:part_not_run("a later attempt", Error, "an earlier one may have had an effect");
+        false -> Error
     end.
 
 %% A filter may change the arguments and the context, but not which tool is called: its own

@@ -89,11 +89,11 @@ run_here(Kernel, #plan{name = Name, params = Params} = Plan, Args, Context, Run)
             Error
     end.
 
-judge(Kernel, #plan{name = Name, requires_permission = Requires}, Args, Context) ->
+judge(Kernel, #plan{name = Name, requires_permission = Requires} = Plan, Args, Context) ->
     case beamai_env:to_judge(Kernel, Context) of
         {ok, Env} ->
             case beamai_env:judge(Env, Name, Requires) of
-                {ask, Request} -> beamai_approval:decide(Request#{<<"is_own">> => true}, Args, Kernel, Context);
+                {ask, Request} -> beamai_approval:decide(Request#{definition => Plan#plan{filters = []}}, Args, Kernel, Context);
                 Verdict -> Verdict
             end;
         {error, _} = Error ->
