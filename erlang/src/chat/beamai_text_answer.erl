@@ -11,7 +11,8 @@
 
 -define(RESULTS, [<<"TOOL_RESULT:">>, <<"TOOL_ERROR:">>]).
 %% As the parser detects the start of a Markdown code fence.
--define(FENCE, "^[ \t]{0,256}(?:```|~~~)").
+-define(MARGIN, "^(?:[ \t>]|(?:[-*+]|[0-9]{1,9}[.)])[ \t]){0,256}").
+-define(FENCE, ?MARGIN "(?:```|~~~)").
 
 %% `fenced': whether calls in a Markdown code fence are run if the fence ends the answer.
 -type options() :: #{fenced := boolean(), formats => [beamai_protocol:format()], repair => boolean(), _ => _}.
@@ -34,8 +35,15 @@ answer(Text, Kernel, Options) ->
 %% A fence that the answer does not end with is an example.
 fenced(Own, Parts, Text, Kernel, Options) ->
     case calls_to_end(before(Parts), byte_size(Own) < byte_size(Text)) of
-        none -> answer(Text, Kernel, Options#{fenced := false});
+        none -> example(Parts, answer(Text, Kernel, Options#{fenced := false}));
         Whole -> {Own, Whole}
+    end.
+
+%% A fence in the contents of an example seems to end it. What follows there is still no call.
+example(Parts, {Own, Found}) ->
+    case [Piece || Piece <- Found, element(1, Piece) =/= text, not lists:member(Piece, Parts)] of
+        [] -> {Own, Found};
+        [_ | _] -> {Own, [Piece || Piece <- Parts, element(1, Piece) =/= tool_call orelse lists:member(Piece, Found)]}
     end.
 
 %% The words before the fence, without its line, and what follows them.
@@ -152,7 +160,7 @@ line(Text, At) ->
 
 %% A fence is shown once it is followed by text.
 may_begin_call(<<>>, _Next, _Text) -> false;
-may_begin_call(Line, none, _Text) -> is_like(Line, "^[ \t]{0,256}(?:`{0,2}\\z|~{0,2}\\z|```|~~~)");
+may_begin_call(Line, none, _Text) -> is_like(Line, ?MARGIN "(?:[-*+]?\\z|[0-9]{1,9}[.)]?\\z|`{0,2}\\z|~{0,2}\\z|```|~~~)");
 may_begin_call(Line, Next, Text) -> has_fence(Line) andalso re:run(Text, "\\S", [{offset, Next}, {capture, none}]) =:= nomatch.
 
 %% Where the mark of an invented result begins in a line, or may begin if it is not complete.

@@ -12,8 +12,8 @@
 //! [`CallStream`] does the same for streamed text, with the same result however the text is split.
 //!
 //! # What is a call
-//! - Tags are recognized anywhere except in Markdown code: in a fenced block, on a line that begins with three backticks
-//!   or tildes, and right after a backtick, a tag is text. With [`ProtocolRules::fenced`], a call that begins a block is
+//! - Tags are recognized anywhere except in Markdown code: in a fenced block (also in a list or a quote), on a line that begins
+//!   with three backticks or tildes, and right after a backtick, a tag is text. With [`ProtocolRules::fenced`], a call that begins a block is
 //!   one, and ends the block.
 //! - A closing tag inside a JSON string does not end a call. If the JSON is not valid, strings are unreliable: then the
 //!   first closing tag ends the call. An unfinished call extends to the end of the text.

@@ -13,10 +13,10 @@ pub(super) struct Fence {
 }
 
 impl Fence {
-    /// Whether a line opens a block, and the length of its fence.
+    /// Whether a line opens a block, and the length of its fence and what is before it.
     pub(super) fn opens(line: &[u8]) -> ProbeResult<(Fence, usize)> {
-        let indent = indent(line);
-        let Some(&mark) = line.get(indent) else { return ProbeResult::More };
+        let Some(indent) = margin(line) else { return ProbeResult::More };
+        let mark = line[indent];
         if mark != b'`' && mark != b'~' {
             return ProbeResult::No;
         }
@@ -31,7 +31,7 @@ impl Fence {
     /// Whether a line closes the block. A negative answer does not need the line break.
     pub(super) fn closes(self, line: &[u8]) -> ProbeResult<()> {
         let start = &line[..line.len().min(MOST)];
-        let indent = indent(start);
+        let indent = start.iter().take_while(|byte| is_blank(**byte) || **byte == b'>').count();
         let count = start[indent..].iter().take_while(|byte| **byte == self.mark).count();
         let after = start[indent + count..].iter().find(|byte| !is_blank(**byte) && **byte != b'\r');
         match after {
@@ -47,6 +47,30 @@ impl Fence {
     }
 }
 
+/// The length of the white space, marks of quotes and marks of list items at the start of a line, at most [`MOST`]; `None` if more of
+/// the line is needed.
+fn margin(line: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    while at < MOST {
+        let rest = &line[at..];
+        let digits = rest.iter().take(9).take_while(|byte| byte.is_ascii_digit()).count();
+        let mark = match (digits, rest.get(digits)?) {
+            (0, b' ' | b'\t' | b'>') => {
+                at += 1;
+                continue;
+            }
+            (0, b'-' | b'*' | b'+') => 1,
+            (1.., b'.' | b')') => digits + 1,
+            _ => return Some(at),
+        };
+        if !is_blank(*rest.get(mark)?) {
+            return Some(at);
+        }
+        at += mark;
+    }
+    (at < line.len()).then_some(at)
+}
+
 /// The length of the white space at the start of a line, at most [`MOST`].
 pub(super) fn indent(line: &[u8]) -> usize {
     line.iter().take(MOST).take_while(|byte| is_blank(**byte)).count()
@@ -60,7 +84,13 @@ mod tests {
     fn a_fence_is_three_marks_or_more() {
         assert!(matches!(Fence::opens(b"```rust\n"), ProbeResult::Yes((Fence { count: 3, .. }, 3))));
         assert!(matches!(Fence::opens(b"  ~~~~\n"), ProbeResult::Yes((Fence { count: 4, .. }, 6))));
-        assert_eq!(Fence::opens(b"``x"), ProbeResult::No);
+        assert!(matches!(Fence::opens(b"> - 12. ```\n"), ProbeResult::Yes((Fence { count: 3, .. }, 11))));
+        for none in [&b"``x"[..], b"-```", b"1.```", b"1234567890. ```", b"a ```", b"--- ```"] {
+            assert_eq!(Fence::opens(none), ProbeResult::No, "{none:?}");
+        }
+        for more in [&b"1"[..], b"1.", b"- ", b"-", b"> ", b"> `"] {
+            assert_eq!(Fence::opens(more), ProbeResult::More, "{more:?}");
+        }
         assert_eq!(Fence::opens(b"``"), ProbeResult::More);
     }
 
@@ -68,6 +98,7 @@ mod tests {
     fn a_fence_is_closed_by_as_many_marks_alone() {
         let fence = Fence { mark: b'`', count: 3 };
         assert_eq!(fence.closes(b"````  \r\n"), ProbeResult::Yes(()));
+        assert_eq!(fence.closes(b"> ```\n"), ProbeResult::Yes(()));
         assert_eq!(fence.closes(b"``\n"), ProbeResult::No);
         assert_eq!(fence.closes(b"```x"), ProbeResult::No);
         assert_eq!(fence.closes(b"```"), ProbeResult::More);
