@@ -14,5 +14,6 @@ pub mod tree;
 pub use call::{DeniedReads, GitCall, out_of_time};
 pub use fail::{GitError, GitResult};
 pub use repo::{
-    GitSettings, HashAbbreviator, HostSettings, Repo, RepoLocation, Staging, Untracked, locate, nested, probe,
+    GitSettings, HashAbbreviator, HostSettings, Repo, RepoLocation, Staging, Untracked, locate, nested,
+    probe, setting_path,
 };

@@ -1,7 +1,7 @@
 //! Finds hooks that git would run. These tools run none, so an operation with an active hook is refused.
 
 use beamai_base::{Reason, ToolError};
-use beamai_git_repository::{GitCall, GitError, GitResult, Repo};
+use beamai_git_repository::{GitCall, GitError, GitResult, Repo, setting_path};
 use beamai_workspace::{Workspace, WorkspacePath, encode_path};
 use rustix::fs::FileType;
 use std::path::Path;
@@ -11,10 +11,10 @@ pub(super) fn active(repo: &Repo, names: &[&str], cx: &GitCall) -> GitResult<Opt
     if let Some(configured) = configured(repo, names)? {
         return Ok(Some(configured));
     }
-    let dir = match repo.config.get_path("core.hookspath") {
-        Ok(path) if path.as_os_str().is_empty() => None,
-        Ok(path) => hooks_at(repo, &path, cx)?,
-        Err(_) => Some(repo.located.common_dir.join(Path::new("hooks"))),
+    let dir = match setting_path(&repo.config, "core.hooksPath")? {
+        Some(path) if path.as_os_str().is_empty() => None,
+        Some(path) => hooks_at(repo, &path, cx)?,
+        None => Some(repo.located.common_dir.join(Path::new("hooks"))),
     };
     let active = |name: &&&str| dir.as_ref().is_some_and(|dir| is_active(&dir.join(Path::new(name))));
     Ok(names.iter().find(active).map(|name| format!("the hook {name}")))

@@ -1,9 +1,9 @@
 //! The files from which git takes the settings of the person and of the machine, and the pattern files that these name.
 
-use super::includes::{NamedFile, files_named};
+use super::includes::{NamedFile, files_named, is_unfollowed, remote_patterns};
 use super::settings::search_dirs;
 use crate::fail::{GitError, GitResult};
-use git2::ConfigLevel;
+use git2::{Config, ConfigLevel};
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -38,6 +38,10 @@ enum HostFileUsage {
     /// Settings that are included under a condition.
     MaybeSettings,
     Patterns,
+    /// Settings by a path that libgit2 does not follow.
+    Unfollowed,
+    /// Settings for repositories with a remote like this pattern, which libgit2 does not include.
+    ForRemote,
 }
 
 /// Tells a file from another one, and from itself after a change: device, inode, size, times of modification and of change.
@@ -64,12 +68,30 @@ impl HostSettings {
 
     /// Their paths.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
-        self.0.iter().map(HostFile::path)
+        self.0.iter().filter(|file| file.usage <= HostFileUsage::Patterns).map(HostFile::path)
+    }
+
+    /// Fails if git includes settings in this repository that libgit2 leaves out.
+    pub(super) fn expect_followed(&self, config: &Config) -> GitResult<()> {
+        for file in &self.0 {
+            let path = file.path().display();
+            let why = match file.usage {
+                HostFileUsage::Unfollowed => format!("include {path}"),
+                HostFileUsage::ForRemote if has_remote(config, &file.path)? => {
+                    format!("include others for remotes like {path}")
+                }
+                _ => continue,
+            };
+            let message =
+                format!("your git settings {why}, which this tool cannot follow; use the shell tool for git");
+            return Err(GitError::needs_shell(message).into());
+        }
+        Ok(())
     }
 
     /// Fails if this process cannot read settings that are there. libgit2 would do without them.
     pub(super) fn expect_readable(&self) -> GitResult<()> {
-        let is_read = |file: &&HostFile| file.usage != HostFileUsage::Patterns && file.version.is_some();
+        let is_read = |file: &&HostFile| file.usage < HostFileUsage::Patterns && file.version.is_some();
         for file in self.0.iter().filter(is_read) {
             match open_host_file(file.path()) {
                 // libgit2 fails itself if the condition holds.
@@ -102,8 +124,14 @@ impl HostSettings {
             FileVersion::of(&stat)
         });
         self.add(&path, usage, version);
+        for pattern in remote_patterns(&text) {
+            self.add(Path::new(OsStr::from_bytes(&pattern)), HostFileUsage::ForRemote, None);
+        }
         for named in files_named(&text) {
             match named {
+                NamedFile::Include { path: named, .. } if is_unfollowed(&named) => {
+                    self.add(Path::new(OsStr::from_bytes(&named)), HostFileUsage::Unfollowed, None);
+                }
                 NamedFile::Include { path: named, is_conditional } => {
                     let usage = if is_conditional { HostFileUsage::MaybeSettings } else { usage };
                     let beside = path.parent().unwrap_or(Path::new("/"));
@@ -160,6 +188,16 @@ pub(crate) fn open_host_file(path: &Path) -> Result<(File, Stat), Errno> {
         FileType::RegularFile => Ok((File::from(opened), stat)),
         _ => Err(Errno::NXIO),
     }
+}
+
+/// Whether a remote's address begins as a pattern does before its first wildcard, so that it may match.
+fn has_remote(config: &Config, pattern: &[u8]) -> GitResult<bool> {
+    let start = pattern.split(|byte| b"*?[\\".contains(byte)).next().unwrap_or_default();
+    let mut has = false;
+    config
+        .entries(Some(r"^remote\..*\.url$"))?
+        .for_each(|entry| has |= entry.has_value() && entry.value_bytes().starts_with(start))?;
+    Ok(has)
 }
 
 /// A path from settings, with the home directory for `~`.

@@ -41,6 +41,9 @@ fn nested(dir: &WorkspacePath, path: &Path, depth: usize) -> GitResult<()> {
         return refuse("include each other recursively".to_owned());
     }
     let Some(bytes) = read(&file)? else { return Ok(()) };
+    if !remote_patterns(&bytes).is_empty() {
+        return refuse("include others for certain remotes, which this tool does not evaluate".to_owned());
+    }
     let beside = dir.join(path.parent().unwrap_or(Path::new("")));
     for included in included(&bytes) {
         if !is_inside(&beside, &included) {
@@ -104,6 +107,26 @@ pub(super) fn files_named(bytes: &[u8]) -> Vec<NamedFile> {
     let always = values(bytes, is_section(b"include"), is_key(b"path")).into_iter().map(include(false));
     let maybe = values(bytes, is_conditional, is_key(b"path")).into_iter().map(include(true));
     always.chain(maybe).chain(patterns.map(NamedFile::Patterns)).collect()
+}
+
+/// The patterns of `includeIf "hasconfig:remote.*.url:…"`, a condition that libgit2 takes for one that does not hold.
+pub(super) fn remote_patterns(bytes: &[u8]) -> Vec<Vec<u8>> {
+    const CONDITION: &[u8] = b"hasconfig:remote.*.url:";
+    let pattern = |line: Vec<u8>| {
+        let line = line.trim_ascii();
+        let is_section = line.first() == Some(&b'[');
+        let at = memchr::memmem::find(&line.to_ascii_lowercase(), CONDITION).filter(|_| is_section)?;
+        let rest = &line[at + CONDITION.len()..];
+        Some(rest[..memchr::memchr(b'"', rest).unwrap_or(rest.len())].to_vec())
+    };
+    lines(bytes).into_iter().filter_map(pattern).collect()
+}
+
+/// Whether git knows more of a path than libgit2 does: the home directory of another user, where git is installed, or that the file may
+/// be missing ("pathname" in git-config(1)).
+pub(super) fn is_unfollowed(path: &[u8]) -> bool {
+    let is_of_user = path.first() == Some(&b'~') && path.len() > 1 && path[1] != b'/';
+    is_of_user || path.starts_with(b"%(") || path.starts_with(b":(")
 }
 
 /// The paths in `include` and `includeIf` sections, whatever their conditions. False positives are harmless: every line
@@ -187,6 +210,13 @@ mod tests {
         let patterns = |path: &[u8]| NamedFile::Patterns(path.to_vec());
         let expected = [include(b"a", false), include(b"e", true), patterns(b"~/b"), patterns(b"c d")];
         assert_eq!(files_named(text), expected);
+    }
+
+    #[test]
+    fn conditions_about_remotes_are_seen() {
+        let text = b"[includeIf \"gitdir:~/x/\"]\npath = a\n [ IncludeIf \"hasconfig:remote.*.url:https://x/**\"]\npath = b\n\
+                     [x]\ny = hasconfig:remote.*.url:no\n";
+        assert_eq!(remote_patterns(text), [b"https://x/**".to_vec()]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub(crate) use host_settings::open_host_file;
 pub use locate::{RepoLocation, locate, nested};
 pub use names::HashAbbreviator;
 pub(crate) use settings::{AutoCrlf, PatternFile};
-pub use settings::{GitSettings, Untracked};
+pub use settings::{GitSettings, Untracked, path as setting_path};
 
 use super::fail::{GitError, GitResult};
 use super::tree::Dirs;
@@ -84,6 +84,7 @@ impl Repo {
             .map_err(|error| refused(&root, error, &located))?;
         verify(&git, &root, &located)?;
         let config = git.config()?.snapshot()?;
+        cx.host.expect_followed(&config)?;
         let settings = GitSettings::read(&config)?;
         Ok(Self { git, located, settings, config })
     }

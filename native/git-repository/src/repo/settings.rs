@@ -1,7 +1,8 @@
 //! Reads the repository's and the host's settings. Settings that change what is compared are honoured; settings of
 //! presentation (colours, formats, pagers, context) are not, so that output has a fixed form.
 
-use super::super::fail::GitResult;
+use super::super::fail::{GitError, GitResult};
+use super::includes::is_unfollowed;
 use git2::{Config, ConfigLevel};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -80,8 +81,8 @@ impl GitSettings {
             untracked: untracked(config),
             renames: renames(config),
             rename_limit: usize::try_from(config.get_i64("diff.renamelimit").unwrap_or(1000)).unwrap_or(1000),
-            excludes: pattern_file(config, "core.excludesFile", "ignore"),
-            attributes: pattern_file(config, "core.attributesFile", "attributes"),
+            excludes: pattern_file(config, "core.excludesFile", "ignore")?,
+            attributes: pattern_file(config, "core.attributesFile", "attributes")?,
         })
     }
 }
@@ -117,15 +118,33 @@ fn renames(config: &Config) -> bool {
 }
 
 /// The pattern file that a setting names, or the default one.
-fn pattern_file(config: &Config, setting: &'static str, default: &str) -> Option<PatternFile> {
-    let (path, is_hosts) = match config.get_entry(setting) {
+fn pattern_file(config: &Config, setting: &'static str, default: &str) -> GitResult<Option<PatternFile>> {
+    let usual = || search_dirs(ConfigLevel::XDG).first().map(|dir| dir.join(default));
+    let found = match config.get_entry(setting) {
         Ok(entry) => {
             let is_hosts = !matches!(entry.level(), ConfigLevel::Local | ConfigLevel::Worktree);
-            (config.get_path(setting).ok()?, is_hosts)
+            path(config, setting)?.map(|path| (path, is_hosts))
         }
-        Err(_) => (search_dirs(ConfigLevel::XDG).first()?.join(default), true),
+        Err(_) => usual().map(|path| (path, true)),
     };
-    (!path.as_os_str().is_empty()).then_some(PatternFile { setting, path, is_hosts })
+    let found = found.filter(|(path, _)| !path.as_os_str().is_empty());
+    Ok(found.map(|(path, is_hosts)| PatternFile { setting, path, is_hosts }))
+}
+
+/// The path of a setting.
+///
+/// # Errors
+/// `needs_shell` if it has a form that libgit2 does not know.
+pub fn path(config: &Config, setting: &str) -> GitResult<Option<PathBuf>> {
+    let Ok(entry) = config.get_entry(setting) else { return Ok(None) };
+    if entry.has_value() && is_unfollowed(entry.value_bytes()) {
+        let value = String::from_utf8_lossy(entry.value_bytes());
+        let message = format!(
+            "{setting} of the git settings is {value}, which this tool cannot follow; use the shell tool for git"
+        );
+        return Err(GitError::needs_shell(message).into());
+    }
+    Ok(config.get_path(setting).ok())
 }
 
 /// The directories where libgit2 looks for settings of a level.

@@ -140,3 +140,32 @@ fn settings_that_git_tools_may_not_read_are_named_instead_of_left_out() {
     let said = ordinary.said("git_commit", &json!({"message": "m"}), &rules);
     assert!(said.contains("[main "), "{said}");
 }
+
+/// The git library knows neither these forms of paths nor this condition, and would do without the settings.
+#[test]
+fn settings_that_git_tools_cannot_follow_are_named_instead_of_left_out() {
+    for (settings, named) in [
+        ("[include]\n\tpath = ~nobody/x\n", "~nobody/x"),
+        ("[include]\n\tpath = %(prefix)/x\n", "%(prefix)/x"),
+        ("[core]\n\thooksPath = ~nobody/hooks\n", "~nobody/hooks"),
+        ("[core]\n\thooksPath = %(prefix)/hooks\n", "%(prefix)/hooks"),
+        ("[core]\n\texcludesFile = ~nobody/ignored\n", "~nobody/ignored"),
+        ("[core]\n\tattributesFile = ~nobody/attributes\n", "~nobody/attributes"),
+        (
+            "[includeIf \"hasconfig:remote.*.url:https://corp.example/**\"]\n\tpath = more\n",
+            "https://corp.example/**",
+        ),
+    ] {
+        let person = Person::new(&[(".gitconfig", settings), ("more", HOOKS)]);
+        let add = |name: &str, url: &str| git(person.workspace.path(), &["remote", "add", name, url]);
+        add("other", "https://other.example/x");
+        let commit = || person.said("git_commit", &json!({"message": "second"}), &[]);
+        if settings.contains("hasconfig") {
+            assert!(!person.said("git_status", &json!({}), &[]).contains("needs_shell"));
+            add("origin", "https://corp.example/x");
+        }
+        let said = commit();
+        assert!(said.contains(named) && said.contains("needs_shell"), "{said}");
+        assert_eq!(git(person.workspace.path(), &["log", "--format=%s"]).trim(), "first");
+    }
+}
