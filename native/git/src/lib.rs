@@ -25,6 +25,7 @@ mod hooks;
 mod kept;
 mod page;
 mod record;
+mod replaced;
 mod stage;
 mod task;
 mod text;

@@ -1,6 +1,7 @@
 //! Stages work-tree files.
 
 use super::hooks;
+use super::replaced::replaced;
 use crate::is_administrative;
 use beamai_base::{Reason, ToolError, excerpt};
 use beamai_git_repository::changes::{FileChange, is_below, unmerged};
@@ -36,6 +37,16 @@ enum IndexUpdate {
     Remove(Vec<u8>),
 }
 
+impl IndexUpdate {
+    /// The path that it puts into the index.
+    fn put(&self) -> Option<&[u8]> {
+        match self {
+            Self::Put(entry) => Some(&entry.path),
+            Self::Remove(_) => None,
+        }
+    }
+}
+
 /// Refuses a path in a nested repository: `git_commit` would not commit what is staged there.
 ///
 /// # Errors
@@ -69,6 +80,10 @@ pub(super) fn stage(repo: &Repo, below: &[u8], cx: &GitCall) -> GitResult<Staged
             cx.check()?;
             steps.push(step(repo, &mut contents, path)?);
         }
+        let put = steps.iter().filter_map(IndexUpdate::put).collect::<BTreeSet<_>>();
+        let replaced = replaced(repo, &staging, &put, &paths, cx)?;
+        steps.extend(replaced.iter().cloned().map(IndexUpdate::Remove));
+        paths.extend(replaced);
         steps.extend(smudged(&staging, &mut contents, &paths)?);
         (steps, StagedFiles { files: paths.into_iter().collect(), notes })
     };

@@ -25,7 +25,9 @@ use beamai_base::{Reason, Result, ToolError};
 use beamai_port_tools::git::path::shown;
 use beamai_tool::CallContext;
 use beamai_workspace::{Workspace, WorkspacePath};
-use git2::{Config, ErrorCode, Index, IndexEntry, Oid, Repository, RepositoryOpenFlags};
+use git2::{
+    Config, ErrorCode, Index, IndexEntry, IndexEntryExtendedFlag, Oid, Repository, RepositoryOpenFlags,
+};
 use rustix::fs::Stat;
 use std::ffi::OsStr;
 use std::io::Read;
@@ -99,6 +101,11 @@ impl Repo {
         let index = Index::open(&self.git.path().join("index")).map_err(|error| unreadable(&error))?;
         let entries = index.iter().collect();
         Ok(Staging { index, entries, stat })
+    }
+
+    /// Whether a sparse checkout leaves the entry out of the work tree.
+    pub fn is_outside_sparse_checkout(&self, entry: &IndexEntry) -> bool {
+        self.settings.sparse && entry.flags_extended & IndexEntryExtendedFlag::SKIP_WORKTREE.bits() != 0
     }
 
     /// The work tree's directories.

@@ -47,6 +47,8 @@ pub struct GitSettings {
     pub safecrlf: bool,
     /// `status.showUntrackedFiles`.
     pub untracked: Untracked,
+    /// Whether entries with skip-worktree are left out of the work tree by a sparse checkout that git maintains.
+    pub(super) sparse: bool,
     /// Whether renames are detected.
     pub renames: bool,
     /// Maximum number of files per side in inexact rename detection.
@@ -79,6 +81,7 @@ impl GitSettings {
             autocrlf: autocrlf(config),
             safecrlf: flag("core.safecrlf", false),
             untracked: untracked(config),
+            sparse: flag("core.sparsecheckout", false) && !flag("sparse.expectfilesoutsideofpatterns", false),
             renames: renames(config),
             rename_limit: usize::try_from(config.get_i64("diff.renamelimit").unwrap_or(1000)).unwrap_or(1000),
             excludes: pattern_file(config, "core.excludesFile", "ignore")?,

@@ -10,7 +10,7 @@ fn tool(name: &str) -> &'static dyn Tool {
     &**catalogue::find(name, Some("beamai")).unwrap()
 }
 
-fn outcome(repo: &Repo, permissions: Value, name: &str, args: Value) -> CallOutcome {
+pub(crate) fn outcome(repo: &Repo, permissions: Value, name: &str, args: Value) -> CallOutcome {
     let id = Workspace::open(repo.path()).unwrap().id();
     let settings: HostSettings =
         serde_json::from_value(json!({"workspace": id, "permissions": permissions})).unwrap();

@@ -7,6 +7,7 @@ mod facts;
 mod listing;
 mod log;
 mod random;
+mod replaced;
 mod repo;
 mod safety;
 mod status;
