@@ -122,6 +122,7 @@ fn candidates(
     contents: &mut WorkTreeReader<'_>,
     below: &[u8],
 ) -> GitResult<(BTreeSet<Vec<u8>>, Vec<String>)> {
+    refuse_in_submodule(repo, contents, below)?;
     let is_tracked = staging.entries.iter().any(|entry| is_below(&entry.path, below));
     let kind = kind(contents, below, is_tracked)?;
     let changed = |change: FileChange| change.path;
@@ -196,6 +197,19 @@ fn is_nested(contents: &mut WorkTreeReader<'_>, path: &[u8]) -> bool {
 
 fn is_submodule(contents: &WorkTreeReader<'_>, path: &[u8]) -> bool {
     contents.staged(path).is_some_and(|entry| entry.mode == SUBMODULE)
+}
+
+/// Refuses a path in a submodule that is not checked out here; [`refuse_nested`] is about one that is. Staging it would
+/// replace the submodule.
+fn refuse_in_submodule(repo: &Repo, contents: &WorkTreeReader<'_>, path: &[u8]) -> GitResult<()> {
+    let mut above = memchr::memchr_iter(b'/', path).map(|end| &path[..end]);
+    let Some(submodule) = above.find(|path| is_submodule(contents, path)) else { return Ok(()) };
+    let [path, submodule] = [path, submodule].map(|path| shown(&repo.located.outside(path)));
+    let message = format!(
+        "{path} is in the submodule {submodule}, which is not checked out; use the shell tool for `git submodule update \
+         --init`, or for `git rm --cached {submodule}` if it is no longer meant to be a submodule"
+    );
+    Err(ToolError::new(Reason::InvalidArgument, message).file(path).into())
 }
 
 fn nested_note(path: &[u8]) -> String {

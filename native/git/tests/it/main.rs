@@ -11,4 +11,5 @@ mod replaced;
 mod repo;
 mod safety;
 mod status;
+mod submodules;
 mod whereabouts;
