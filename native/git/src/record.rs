@@ -46,7 +46,7 @@ pub(super) struct RecordedCommit {
 pub(super) fn record(repo: &Repo, message: &str, cx: &GitCall) -> GitResult<RecordedCommit> {
     let message = cleaned(message)?;
     refuse_programs(repo, cx)?;
-    let mut staging = repo.staging()?;
+    let mut staging = repo.staging(cx)?;
     let state = RepoState::read(repo, &staging)?;
     refuse_unfinished(&staging, &state)?;
     refuse_elsewhere(repo, &staging)?;

@@ -69,7 +69,7 @@ pub(super) fn stage(repo: &Repo, below: &[u8], cx: &GitCall) -> GitResult<Staged
         let message = format!("{hook} is active, and this tool runs none; use the shell tool for `git add`");
         return Err(GitError::needs_shell(message).into());
     }
-    let mut staging = repo.staging()?;
+    let mut staging = repo.staging(cx)?;
     let (steps, staged) = {
         let mut contents = WorkTreeReader::new(repo, &staging, cx)?;
         let (mut paths, mut notes) = candidates(repo, &staging, &mut contents, below)?;

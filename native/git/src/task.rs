@@ -121,7 +121,7 @@ fn value(result: &impl Serialize) -> Result<Value> {
 
 fn status_page(is_short: bool, offset: u64, call: &GitCall) -> GitResult<GitText> {
     let repo = Repo::open(call, None)?;
-    let staging = repo.staging()?;
+    let staging = repo.staging(call)?;
     let mut page = LimitedText::new(call.limits.content_bytes).without_first(offset);
     let status = status::StatusReport::read(&repo, &staging, call, &mut page)?;
     match is_short {

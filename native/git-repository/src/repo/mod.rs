@@ -95,12 +95,22 @@ impl Repo {
     ///
     /// # Errors
     /// If the index cannot be read, such as a sparse or split one.
-    pub fn staging(&self) -> GitResult<Staging> {
+    pub fn staging(&self, cx: &GitCall) -> GitResult<Staging> {
         let file = self.located.git_dir.join(Path::new("index"));
         let stat = file.stat().ok();
         let index = Index::open(&self.git.path().join("index")).map_err(|error| unreadable(&error))?;
-        let entries = index.iter().collect();
+        let mut dirs = self.dirs(cx)?;
+        let entries = index.iter().map(|entry| self.checked_out(entry, &mut dirs)).collect();
         Ok(Staging { index, entries, stat })
+    }
+
+    /// The entry without skip-worktree if a sparse checkout left it out and it is there nevertheless: git reads the index
+    /// like that.
+    fn checked_out(&self, mut entry: IndexEntry, dirs: &mut Dirs) -> IndexEntry {
+        if self.is_outside_sparse_checkout(&entry) && dirs.lstat(&entry.path).is_ok() {
+            entry.flags_extended &= !IndexEntryExtendedFlag::SKIP_WORKTREE.bits();
+        }
+        entry
     }
 
     /// Whether a sparse checkout leaves the entry out of the work tree.

@@ -44,7 +44,7 @@ pub(crate) struct DiffRequest<'a> {
 pub(crate) fn diff(repo: &Repo, request: &DiffRequest<'_>, below: &[u8], cx: &GitCall) -> GitResult<GitText> {
     let between = if request.staged { DiffSides::CommitAndStaging } else { DiffSides::StagingAndTree };
     let since = request.commit.map(|commit| commit_of(repo, commit)).transpose()?;
-    let staging = repo.staging()?;
+    let staging = repo.staging(cx)?;
     let mut contents = WorkTreeReader::new(repo, &staging, cx)?;
     let changes = changes(repo, &staging, (between, since), below, &mut contents)?;
     let names = repo.names()?;

@@ -205,6 +205,36 @@ fn a_sparse_checkout_works() {
 }
 
 #[test]
+fn a_file_that_is_there_in_spite_of_a_sparse_checkout_is_compared() {
+    let repo = Repo::with(&[("a", "1\n"), ("b", "1\n"), ("d/c", "1\n"), ("e", "1\n")]);
+    repo.git(&["sparse-checkout", "set", "--no-cone", "/a"]);
+    repo.write("b", "2\n");
+    repo.write("e/inner", "1\n");
+    repo.is_shown_alike();
+    repo.git(&["config", "sparse.expectFilesOutsideOfPatterns", "true"]);
+    repo.is_shown_alike();
+    repo.git(&["config", "--unset", "sparse.expectFilesOutsideOfPatterns"]);
+    let copy = repo.copy();
+    copy.git(&["add", "--sparse", "b"]);
+    assert_eq!(repo.tool("git_add", json!({"path": "b"}))["files"], json!(["b"]));
+    same(
+        &copy.git(&["ls-files", "--stage", "-t"]),
+        &repo.git(&["ls-files", "--stage", "-t"]),
+        "what is staged",
+    );
+    repo.is_shown_alike();
+}
+
+/// Without a sparse checkout, git does not look for files with the flag.
+#[test]
+fn a_file_with_skip_worktree_outside_of_a_sparse_checkout_is_left_alone() {
+    let repo = Repo::with(&[("a", "1\n"), ("b", "1\n")]);
+    repo.git(&["update-index", "--skip-worktree", "b"]);
+    repo.write("b", "2\n");
+    repo.is_shown_alike();
+}
+
+#[test]
 fn a_sparse_index_is_read_or_said() {
     let repo = Repo::with(&[("a", "1\n"), ("in/b", "1\n"), ("out/deep/c", "1\n")]);
     repo.git(&["sparse-checkout", "set", "--cone", "--sparse-index", "in"]);
