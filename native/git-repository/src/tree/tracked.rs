@@ -115,7 +115,7 @@ impl WorkTreeReader<'_> {
             }
             Err(error) => return Err(failed("look at", &entry.path, error).into()),
         };
-        if entry.mode == SUBMODULE {
+        if entry.mode == SUBMODULE && FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
             return Ok(self.submodule(entry)?.and_then(|new| change(ChangeKind::Modified, Some(new))));
         }
         let Some(mode) = mode(&stat, entry.mode, comparison.trusts_mode) else {

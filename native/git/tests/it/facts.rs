@@ -81,7 +81,7 @@ impl Groups {
             self.staged.push(entry(letters[0], is_submodule(2, 3)));
         }
         // Content that changed within a submodule is not looked at.
-        let is_within = parts[1].starts_with("S.");
+        let is_within = letters[1] == 'M' && parts[1].starts_with("S.");
         if letters[1] != '.' && !is_within {
             self.unstaged.push(entry(letters[1], is_submodule(3, 4)));
         }

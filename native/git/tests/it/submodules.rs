@@ -28,3 +28,49 @@ fn a_path_in_a_submodule_that_is_not_checked_out_is_refused() {
     }
     same(&before, &repo.git(&["ls-files", "--stage"]), "the staging area");
 }
+
+/// The tools show and stage what `take` puts in the submodule's place as git does.
+fn shows_and_stages_alike(take: impl FnOnce(&Repo)) {
+    let repo = without_its_submodule();
+    take(&repo);
+    repo.is_shown_alike();
+    same(&repo.git(&["diff", "HEAD"]), &repo.text("git_diff", json!({"commit": "HEAD"})), "diff HEAD");
+    let copy = repo.copy();
+    copy.git(&["add", "."]);
+    repo.tool("git_add", json!({"path": "."}));
+    let staged = ["ls-files", "--stage"];
+    same(&copy.git(&staged), &repo.git(&staged), "the staging area");
+    repo.is_shown_alike();
+}
+
+#[test]
+fn a_submodule_that_is_gone_is_deleted() {
+    shows_and_stages_alike(|_| {});
+}
+
+#[test]
+fn a_file_that_took_the_place_of_a_submodule_is_shown_and_staged() {
+    shows_and_stages_alike(|repo| {
+        repo.write("sub", "a program\n");
+        repo.executable("sub");
+    });
+}
+
+#[test]
+fn a_directory_without_a_repository_leaves_a_submodule_unchanged() {
+    shows_and_stages_alike(|repo| repo.write("sub/p", "1\n"));
+}
+
+/// `git status` fails for such a link in some versions, so it is compared with what git stages.
+#[test]
+fn a_link_that_took_the_place_of_a_submodule_is_shown_and_staged() {
+    let repo = without_its_submodule();
+    repo.link("a", "sub");
+    assert_eq!(repo.text("git_status", json!({})), "branch: main\nnot staged:\n  type changed: sub\n");
+    let copy = repo.copy();
+    copy.git(&["add", "."]);
+    assert_eq!(repo.tool("git_add", json!({"path": "."}))["files"], json!(["sub"]));
+    let staged = ["ls-files", "--stage"];
+    same(&copy.git(&staged), &repo.git(&staged), "the staging area");
+    repo.is_shown_alike();
+}
