@@ -374,7 +374,17 @@ signal(Node, Signal) ->
     end,
     _ = put(Key, Pid),
     [] = os:cmd("kill -" ++ Signal ++ " " ++ Pid),
-    ok.
+    %% Each thread stops by itself.
+    AreStopped = fun() -> lists:all(fun is_stopped/1, filelib:wildcard("/proc/" ++ Pid ++ "/task/*/stat")) end,
+    case Signal of
+        "STOP" -> beamai_test:eventually(AreStopped);
+        "CONT" -> ok
+    end.
+
+is_stopped(File) ->
+    {ok, Stat} = file:read_file(File),
+    [_, <<State, _/binary>>] = string:split(Stat, ") ", trailing),
+    State =:= $T.
 
 cancelled(Call) ->
     spawn_link(fun() -> timer:sleep(300), beamai_kernel:cancel(held_up) end),
