@@ -61,7 +61,7 @@ an_example_runs_nothing_of_what_it_holds_test_() ->
              || {First, Indent} <- [{"- ", "  "}, {"1. ", "   "}, {"> ", "> "}, {">", ">"}, {"- - ", "    "}], After <- ["That is how.", "- next"]],
     [?_test(?assertMatch(#{tool_calls := []}, heard(["For example:\n", Example]), Example)) || Example <- Examples].
 
-%% What is wrong with the call is told, and nothing within it is run instead.
+%% The model reads what is wrong with the call, and no call within it runs.
 a_wrong_call_in_a_fence_runs_nothing_of_what_it_holds_test() ->
     Evil = "<TOOL_CALL>\n{\"tool\": \"look\", \"args\": {\"at\": \"evil\"}}\n</TOOL_CALL>",
     Wrong = ["```\n<TOOL_CALL>\n{\"tool\": \"look\", \"args\": {\"at\": \"a\n```\n", Evil, "\n```\n\"}}\n</TOOL_CALL>\n```\n"],
@@ -75,7 +75,7 @@ an_invented_result_in_a_fence_ends_the_answer_test() ->
      || Mark <- ["\nTOOL_RESULT: ok", "\n```\nTOOL_RESULT: ok\n", "\n```\n```\nTOOL_RESULT: ok\n```", "\n```\n\n> **TOOL_RESULT:** ok", " TOOL_ERROR:"]
     ],
     ?assertMatch(#{content := <<"Now:">>, tool_calls := [_]}, heard(["```\n", ?CALL, "\nNow: TOOL_RESULT: ok\n", ?CALL])),
-    %% What is wrong with the call is told.
+    %% The model reads what is wrong with the call.
     ?assertMatch(#{tool_calls := [#{invalid := _}]}, heard("```\n<TOOL_CALL>\n{\"tool\": \"look\", \"args\": {}}\nat <<END\nTOOL_RESULT: ok\n```")),
     %% An example is text, whatever it shows.
     ?assertMatch(#{tool_calls := []}, heard(["```\n", ?CALL, "\n```\nThe tool answers TOOL_RESULT: and the text."])).

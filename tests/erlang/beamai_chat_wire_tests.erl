@@ -179,7 +179,7 @@ what_is_no_count_is_estimated_test() ->
         ?assertEqual({Bad, Estimated}, {Bad, Openai(Bad, Bad)})
      || Bad <- [-600, 1.0e30, 0.4, 1000000000001, 18446744073709551615, <<"7">>, [7], #{}]
     ],
-    %% So are zeros: there is no request without a token.
+    %% Zeros are estimated too: every request has tokens.
     ?assertEqual(Estimated, Openai(0, 0)),
     Cached = #{prompt_tokens => 3, completion_tokens => 1, prompt_tokens_details => #{cached_tokens => 1000}},
     ?assertEqual(

@@ -1,4 +1,4 @@
-%% Entries of any host's ids in OTLP. That receivers accept what is sent is tested in tests/telemetry.
+%% Ids of any form in OTLP. The tests in tests/telemetry send entries to real receivers.
 -module(beamai_otlp_tests).
 
 -include_lib("eunit/include/eunit.hrl").

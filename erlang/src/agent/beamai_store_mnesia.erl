@@ -44,8 +44,8 @@ is_there(Table) ->
 
 table(Options) -> maps:get(table, Options, beamai_log).
 
-%% @doc Opens the log of an agent. Not within a transaction of the caller: its end decides what is stored, after the calls have
-%% had their effects.
+%% @doc Opens the log of an agent. Fails with `in_transaction' within a transaction of the caller: if that were aborted, the log
+%% would lose calls that have had their effects.
 -spec open(Id :: binary(), map()) -> {ok, #log{}} | {error, term()}.
 open(Id, Options) ->
     case mnesia:is_transaction() of

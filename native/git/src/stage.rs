@@ -128,7 +128,7 @@ fn candidates(
     let changed = |change: FileChange| change.path;
     let mut paths: BTreeSet<Vec<u8>> =
         contents.changes(staging.stat.as_ref(), below)?.into_iter().map(changed).collect();
-    // Whoever stages such a file is told why it is not.
+    // The result names files that cannot be read, and says that they are not staged.
     paths.extend(contents.unread().iter().cloned());
     paths.extend(unmerged(staging, below).into_iter().map(changed));
     // Of a submodule, only its current commit is staged.

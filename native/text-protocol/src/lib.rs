@@ -60,8 +60,8 @@ pub struct ProtocolRules {
     pub formats: Vec<CallFormat>,
     /// Whether nearly valid JSON between tags is repaired; [`ParsedCall::repairs`] lists the changes. Off by default.
     pub repair: bool,
-    /// Whether a call at the beginning of a fenced block is a call, whatever its content looks like. What follows it is
-    /// parsed as outside of the block. Off by default.
+    /// Whether a call that begins a fenced block is parsed as a call, instead of as text. The call ends the block. Off by
+    /// default.
     pub fenced: bool,
 }
 

@@ -190,7 +190,7 @@ impl<'r> WorkTreeReader<'r> {
         }
     }
 
-    /// What is treated differently from the git program, and what could not be compared.
+    /// Notes on what these tools treat differently from git, and on files that they could not compare.
     pub fn take_notes(&mut self) -> Vec<String> {
         let mut notes = std::mem::take(&mut self.notes);
         let unread: Vec<Vec<u8>> = self.unread.iter().map(|path| self.repo.located.outside(path)).collect();

@@ -13,7 +13,7 @@ pub(super) struct Fence {
 }
 
 impl Fence {
-    /// Whether a line opens a block, and the length of its fence and what is before it.
+    /// Whether a line opens a block, and how many bytes of it the fence and its margin take.
     pub(super) fn opens(line: &[u8]) -> ProbeResult<(Fence, usize)> {
         let Some(indent) = margin(line) else { return ProbeResult::More };
         let mark = line[indent];
