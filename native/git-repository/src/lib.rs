@@ -14,6 +14,6 @@ pub mod tree;
 pub use call::{DeniedReads, GitCall, out_of_time};
 pub use fail::{GitError, GitResult};
 pub use repo::{
-    GitSettings, HashAbbreviator, HostSettings, Repo, RepoLocation, Staging, Untracked, locate, nested,
-    probe, setting_path,
+    GitSettings, HashAbbreviator, HostSettings, MOST_SYMBOLIC, Repo, RepoLocation, Staging, Untracked,
+    locate, nested, probe, setting_path,
 };

@@ -20,7 +20,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 /// Maximum number of symbolic references behind each other, as in git.
-const MOST_SYMBOLIC: usize = 5;
+pub const MOST_SYMBOLIC: usize = 5;
 /// Maximum size of a `.git`, `gitdir` or `commondir` file, in bytes.
 const MAX_LINK: u64 = 4096;
 

@@ -13,7 +13,7 @@ mod settings;
 
 pub use host_settings::HostSettings;
 pub(crate) use host_settings::open_host_file;
-pub use locate::{RepoLocation, locate, nested};
+pub use locate::{MOST_SYMBOLIC, RepoLocation, locate, nested};
 pub use names::HashAbbreviator;
 pub(crate) use settings::{AutoCrlf, PatternFile};
 pub use settings::{GitSettings, Untracked, path as setting_path};

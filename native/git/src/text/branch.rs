@@ -1,10 +1,7 @@
 //! HEAD, its branch, and the branch's upstream.
 
-use beamai_git_repository::{GitResult, HashAbbreviator, Repo};
+use beamai_git_repository::{GitResult, HashAbbreviator, MOST_SYMBOLIC, Repo};
 use git2::ErrorCode;
-
-/// Maximum number of symbolic references behind each other, as in git.
-const MOST_SYMBOLIC: usize = 5;
 
 /// What HEAD refers to, in the end.
 #[derive(Debug)]
