@@ -13,6 +13,7 @@ mod mount;
 mod nearest;
 pub mod panics;
 mod path_way;
+mod program_directories;
 mod race;
 mod secret;
 mod settings;
@@ -30,6 +31,7 @@ pub use nearest::{nearest, ratio};
 pub use path_way::{
     Entry, EntryIdentity, PathStep, PathWay, entry_identity, identity_at, is_of_programs, without_parents,
 };
+pub use program_directories::{directories_in, program_directories};
 pub use race::while_raced;
 pub use secret::Secret;
 pub use settings::SettingsMap;

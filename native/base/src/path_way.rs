@@ -1,5 +1,6 @@
 //! How a path is resolved: what lies at each name of it, and where its links lead.
 
+use super::program_directories::program_directories;
 use super::spelling;
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
@@ -31,9 +32,7 @@ const SETTINGS_OF_ALL: [&str; 9] = [
 
 /// Directories of programs in the `PATH`, without links.
 static OF_PATH: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let directories = std::env::split_paths(&path).filter(|directory| directory.is_absolute());
-    directories.filter_map(|directory| directory.canonicalize().ok()).collect()
+    program_directories().iter().filter_map(|directory| directory.canonicalize().ok()).collect()
 });
 
 /// What links in these directories lead to, as those of package managers do.

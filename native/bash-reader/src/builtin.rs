@@ -3,7 +3,6 @@
 use super::Analysis;
 use super::options::ParsedOptions;
 use super::values::ValueKind;
-use super::variable::is_telling;
 use super::word::{ExpansionSource, Word, WordPiece, is_name_char};
 
 /// Builtins without effects outside the shell, which evaluate nothing.
@@ -81,7 +80,7 @@ fn map_file(options: &ParsedOptions<'_>, out: &mut Analysis) -> bool {
 }
 
 fn unset(options: &ParsedOptions<'_>, out: &mut Analysis) -> bool {
-    let names: Option<Vec<String>> = options.operands.iter().map(plain_name).collect();
+    let names: Option<Vec<String>> = options.operands.iter().map(|name| plain_name(name, out)).collect();
     let is_sure = names.as_ref().is_some_and(|names| !names.iter().any(|name| out.functions.contains(name)));
     out.unset.extend(names.unwrap_or_default());
     is_sure
@@ -92,7 +91,7 @@ fn declare(options: &ParsedOptions<'_>, has_lists: bool, out: &mut Analysis) -> 
     let is_list = options.letters.contains(['a', 'A']);
     options.operands.iter().all(|word| {
         let Some((name, value)) = word.assignment() else {
-            let name = plain_name(word);
+            let name = plain_name(word, out);
             name.iter().filter(|_| is_list).for_each(|name| out.values.list(name));
             return name.is_some() && !word.may_split();
         };
@@ -100,7 +99,7 @@ fn declare(options: &ParsedOptions<'_>, has_lists: bool, out: &mut Analysis) -> 
         if has_lists && value.first().is_some_and(may_begin_list) {
             out.values.scalar(&name);
         }
-        !is_list && !is_telling(&name)
+        !is_list && !out.is_telling(&name)
     })
 }
 
@@ -114,7 +113,7 @@ fn may_begin_list(first: &WordPiece) -> bool {
 }
 
 fn assign(word: &Word, is_list: bool, out: &mut Analysis) -> bool {
-    let Some(name) = plain_name(word) else { return false };
+    let Some(name) = plain_name(word, out) else { return false };
     out.values.assign(&name, ValueKind::Any);
     if is_list {
         out.values.list(&name);
@@ -123,8 +122,8 @@ fn assign(word: &Word, is_list: bool, out: &mut Analysis) -> bool {
 }
 
 /// The name of a variable that does not affect what is run.
-fn plain_name(word: &Word) -> Option<String> {
-    let name = word.text().filter(|name| !name.is_empty() && !is_telling(name))?;
+fn plain_name(word: &Word, out: &Analysis) -> Option<String> {
+    let name = word.text().filter(|name| !name.is_empty() && !out.is_telling(name))?;
     name.chars().enumerate().all(|(at, char)| is_name_char(char, at == 0)).then_some(name)
 }
 

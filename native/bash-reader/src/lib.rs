@@ -33,7 +33,6 @@ pub use git::is_message;
 pub use glyphs::{CharClass, fits};
 pub use plain::plain;
 pub use run::{FIND_EXEC, is_shell};
-pub use variable::is_telling;
 pub use word::Word;
 
 /// Maximum length of a part in messages, in characters.
@@ -64,6 +63,8 @@ pub struct Analysis {
     listed: usize,
     /// Values of its variables.
     values: values::Values,
+    /// Whether there are characters in it that are several bytes, which bash reads differently in another character set.
+    is_wide: bool,
     /// The home directory, which tildes stand for.
     home: Option<String>,
     /// Whether `$HOME` stands for it, too: in a rule, no variable has a value.
@@ -141,7 +142,10 @@ impl ParseError {
 /// Analyses a command. Tildes and `$HOME` in it stand for `home`, which is the value of `HOME` that its shell gets; what they stand for is
 /// unknown if that is `None`.
 pub fn analyse(command: &str, home: Option<&str>) -> Analysis {
-    Analysis::read(home, |analysis| parser::read(command, 0, analysis))
+    Analysis::read(home, |analysis| {
+        analysis.is_wide = !command.is_ascii();
+        parser::read(command, 0, analysis)
+    })
 }
 
 /// Analyses a program started with these words. The variables that it inherits may have any value, `HOME` included, also those that its
@@ -149,18 +153,14 @@ pub fn analyse(command: &str, home: Option<&str>) -> Analysis {
 pub fn started(words: &[String]) -> Analysis {
     Analysis::read(None, |analysis| {
         analysis.values.lose();
-        run::words(analysis, literals(words))
+        analysis.start(words)
     })
 }
 
 /// As [`started`], for a program that a shell starts whose text shows it, so that it inherits what that text sets. Tildes in a text that it
 /// runs stand for `home`, as for [`analyse`].
 pub fn started_as_shown(words: &[String], home: Option<&str>) -> Analysis {
-    Analysis::read(home, |analysis| run::words(analysis, literals(words)))
-}
-
-fn literals(words: &[String]) -> Vec<Word> {
-    words.iter().map(|text| Word::literal(text)).collect()
+    Analysis::read(home, |analysis| analysis.start(words))
 }
 
 /// What bash takes for blanks between words, and the end of a line. Other white space belongs to words.
@@ -255,6 +255,11 @@ impl Analysis {
         Self { home: home.map(str::to_owned), ..Self::default() }
     }
 
+    fn start(&mut self, words: &[String]) -> Result<(), ParseError> {
+        self.is_wide = !words.iter().all(|word| word.is_ascii());
+        run::words(self, words.iter().map(|text| Word::literal(text)).collect())
+    }
+
     /// What a reader finds, with what only the whole shows.
     fn read(home: Option<&str>, reader: impl FnOnce(&mut Self) -> Result<(), ParseError>) -> Self {
         let mut analysis = Self { has_variables: true, ..Self::of(home) };
@@ -306,9 +311,14 @@ impl Analysis {
         self.values.evaluated()
     }
 
+    /// Whether setting a variable can affect what is run by this text.
+    pub fn is_telling(&self, name: &str) -> bool {
+        variable::is_telling(name) || self.is_wide && variable::names_character_set(name)
+    }
+
     /// Records an assignment to a variable.
     fn assigned(&mut self, name: &str, part: &str) {
-        if is_telling(name) {
+        if self.is_telling(name) {
             self.doubt(part.to_owned(), &can_change(name));
         }
     }

@@ -36,7 +36,7 @@ pub(super) fn code_path(variable: &str, program: &str) -> Option<CodePath> {
 }
 
 /// Whether setting a variable can affect what is run.
-pub fn is_telling(name: &str) -> bool {
+pub(super) fn is_telling(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     // Lower-case names are mostly a script's own variables; the exceptions are listed below.
     let is_heeded = name.bytes().any(|byte| byte.is_ascii_uppercase())
@@ -47,6 +47,12 @@ pub fn is_telling(name: &str) -> bool {
     is_heeded
         && !has(KNOWN, &upper)
         && (has(WHOLE, &upper) || TELLING.split_whitespace().any(|part| upper.contains(part)))
+}
+
+/// Whether a variable names the character set in which bash reads texts. In some of them a byte of a character is that of a
+/// backslash (Shift_JIS, GBK, Big5).
+pub(super) fn names_character_set(name: &str) -> bool {
+    matches!(name, "LC_ALL" | "LC_CTYPE" | "LANG")
 }
 
 fn has(names: &str, name: &str) -> bool {

@@ -13,8 +13,7 @@ use super::starts::has;
 use super::verdict::{Judgement, Verdict};
 use super::words::{Certainty, CommandPattern};
 use beamai_bash_reader::{
-    Analysis, CodePath, Doubt, FIND_EXEC, Invocation, InvocationKind, Word, analyse, is_message, is_telling,
-    trimmed,
+    Analysis, CodePath, Doubt, FIND_EXEC, Invocation, InvocationKind, Word, analyse, is_message, trimmed,
 };
 use beamai_path_rules::{PathRoots, clean, is_outside, literal_pattern, literal_patterns};
 use beamai_workspace::{decode_path, encode_path};
@@ -381,7 +380,8 @@ impl<'a> CommandCase<'a> {
 
     fn doubts(&self) -> Vec<Judgement> {
         let is_evaluated = |name: &str| self.found.evaluated().any(|known| known == name);
-        let telling = self.line.variables.iter().filter(|name| is_telling(name) || is_evaluated(name));
+        let telling =
+            self.line.variables.iter().filter(|name| self.found.is_telling(name) || is_evaluated(name));
         let telling =
             telling.map(|name| (String::new(), format!("the variable {name} can change what is run")));
         let found = self.found.doubts.iter().filter(|doubt| !self.is_waived(doubt));

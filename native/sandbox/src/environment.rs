@@ -1,9 +1,9 @@
 //! The environment variables of processes: none that could be secret.
 
-use beamai_base::without_parents;
+use beamai_base::{directories_in, without_parents};
 use beamai_isolation::{SandboxMode, SandboxSettings, Tier};
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 type Variable = (OsString, OsString);
@@ -36,7 +36,9 @@ pub fn environment(
         (SandboxMode::Required, Tier::Full) => temp.or(Some(Path::new("/tmp"))),
     };
     all.extend(private.map(|place| ("XDG_CACHE_HOME".into(), place.join(".cache").into())));
+    let home = std::env::home_dir();
     let listed = sandbox.env.iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)));
+    let listed = listed.filter_map(|each| as_meant(each, home.as_deref()));
     for (name, value) in listed.chain(own) {
         all.retain(|(known, _)| *known != name);
         all.push((name, value));
@@ -45,19 +47,43 @@ pub fn environment(
 }
 
 fn passed(host: impl Iterator<Item = Variable>) -> Vec<Variable> {
-    // The places of secrets in a home directory are known only if its path is absolute. Rules that name it are about the directory that
-    // it was when the host started, also where it leads through a link which a command could exchange.
-    let known = |(name, value): Variable| match name == "HOME" {
-        true if !Path::new(&value).is_absolute() => None,
-        true => Some((name, without_parents(value.into()).into())),
-        false => Some((name, value)),
-    };
-    let mut passed: Vec<Variable> = host.filter(|each| is_passed(&each.0)).filter_map(known).collect();
+    let host: Vec<Variable> = host.filter(|each| is_passed(&each.0)).collect();
+    let home = host.iter().find(|(name, _)| name == "HOME").map(|(_, value)| PathBuf::from(value));
+    let mut passed: Vec<Variable> =
+        host.into_iter().filter_map(|each| as_meant(each, home.as_deref())).collect();
     if !passed.iter().any(|(name, _)| name == "PATH") {
         passed.push(("PATH".into(), DEFAULT_PATH.into()));
     }
     passed.push(("TERM".into(), "dumb".into()));
     passed
+}
+
+/// A variable of the host as rules, file tools and the parser of commands mean it; `None` if they cannot mean what it says.
+fn as_meant((name, value): Variable, home: Option<&Path>) -> Option<Variable> {
+    let value = match name.to_str() {
+        // The places of secrets in a home directory are known only if its path is absolute. Rules that name it are about the directory
+        // that it was when the host started, also where it leads through a link which a command could exchange.
+        Some("HOME") => Some(value)
+            .filter(|value| Path::new(value).is_absolute())
+            .map(|value| without_parents(value.into()).into()),
+        Some("PATH") => {
+            std::env::join_paths(directories_in(&value, home)).ok().filter(|path| !path.is_empty())
+        }
+        Some("LC_ALL" | "LC_CTYPE" | "LANG") => Some(value).filter(|value| is_read_as_written(value)),
+        _ => Some(value),
+    };
+    Some((name, value?))
+}
+
+/// Whether a locale's characters are those of UTF-8 or single bytes, as the parser of commands takes them. In others, the second byte of
+/// a character may be a backslash to bash. `C` and `POSIX` are the same everywhere; where another locale names no character set, it may
+/// have any.
+fn is_read_as_written(locale: &OsStr) -> bool {
+    let Some(locale) = locale.to_str() else { return false };
+    let set = locale.split_once('.').map_or(locale, |(_, set)| set).split('@').next().unwrap_or_default();
+    matches!(locale, "" | "C" | "POSIX")
+        || set.eq_ignore_ascii_case("utf-8")
+        || set.eq_ignore_ascii_case("utf8")
 }
 
 fn is_passed(name: &OsStr) -> bool {
@@ -90,6 +116,40 @@ mod tests {
             let all = passed(pairs(&[("HOME", home)]).into_iter());
             assert_eq!(all.iter().any(|(name, _)| name == "HOME"), is_passed, "{home}");
         }
+    }
+
+    #[test]
+    fn programs_are_looked_for_in_absolute_directories_alone() {
+        let path = |path: &str| {
+            let all = passed(pairs(&[("PATH", path), ("HOME", "/h")]).into_iter());
+            all.into_iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.into_string().unwrap())
+        };
+        assert_eq!(path("~/bin:./x::/bin:/proc/self/cwd"), Some("/h/bin:/bin".to_owned()));
+        assert_eq!(path(".:"), Some(DEFAULT_PATH.to_owned()));
+    }
+
+    #[test]
+    fn a_locale_in_which_bash_reads_other_characters_than_the_parser_is_not_passed_on() {
+        for (locale, is_passed) in [
+            ("C", true),
+            ("", true),
+            ("POSIX", true),
+            ("de_DE.UTF-8", true),
+            ("C.utf8", true),
+            ("UTF-8", true),
+            ("ca_ES.utf8@valencia", true),
+            ("ja_JP", false),
+            ("ja_JP.SJIS", false),
+            ("zh_CN.GBK", false),
+            ("de_DE@euro", false),
+            ("de_DE.utf8x", false),
+        ] {
+            for variable in ["LANG", "LC_ALL", "LC_CTYPE"] {
+                let all = passed(pairs(&[(variable, locale)]).into_iter());
+                assert_eq!(all.iter().any(|(name, _)| name == variable), is_passed, "{variable} {locale}");
+            }
+        }
+        assert!(passed(pairs(&[("LC_TIME", "de_DE")]).into_iter()).iter().any(|(name, _)| name == "LC_TIME"));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Finds the programs of servers.
 
 use crate::rustup;
+use beamai_base::program_directories;
 use rustix::fs::Access;
 use std::path::{Path, PathBuf};
 
@@ -21,10 +22,7 @@ pub fn program(name: &str, workspace: &Path) -> Option<PathBuf> {
     if name.contains('/') {
         return Some(PathBuf::from(name)).filter(|file| file.is_absolute() && is_there(file));
     }
-    let path = std::env::var_os("PATH")?;
-    let outside = |dir: &PathBuf| {
-        dir.is_absolute() && dir.canonicalize().is_ok_and(|real| !real.starts_with(workspace))
-    };
+    let outside = |dir: &&PathBuf| dir.canonicalize().is_ok_and(|real| !real.starts_with(workspace));
     let is_whole = |file: &PathBuf| is_there(file) && !rustup::is_hollow(file);
-    std::env::split_paths(&path).filter(outside).map(|dir| dir.join(name)).find(is_whole)
+    program_directories().iter().filter(outside).map(|dir| dir.join(name)).find(is_whole)
 }

@@ -25,7 +25,7 @@ mod text;
 pub use asking::StartAnswer;
 pub use registry::{EndingCommands, end_session};
 
-use beamai_base::{CancelToken, HostHint, Reason, Result, ToolError};
+use beamai_base::{CancelToken, HostHint, Reason, Result, ToolError, program_directories};
 use beamai_isolation::{GuardJudge, Isolation, StartCoverage};
 use beamai_port_tools::shell::output::RefusedStarts;
 use beamai_port_tools::shell::{PrintedOutput, Shell, ShellKill, ShellOutput, ShellPoll};
@@ -206,8 +206,7 @@ fn confinement(cx: &CallContext, by_name: bool) -> Result<Arc<Confinement>> {
 
 fn bash() -> Result<PathBuf> {
     let usual = USUAL_PLACES.iter().map(PathBuf::from);
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let listed = std::env::split_paths(&path).filter(|dir| dir.is_absolute()).map(|dir| dir.join("bash"));
+    let listed = program_directories().iter().map(|dir| dir.join("bash"));
     let found = usual.chain(listed).find(|file| rustix::fs::access(file, Access::EXEC_OK).is_ok());
     found.ok_or_else(|| {
         let message = format!(

@@ -288,6 +288,28 @@ fn builtins_set_no_variable_that_changes_what_is_run() {
     }
 }
 
+#[test]
+fn the_character_set_of_a_text_with_wide_characters_is_not_changed() {
+    // In these, bash takes the last byte of the character and the backslash for one character.
+    for command in [
+        "LC_ALL=zh_CN.GBK; echo \"\u{3043}\\\"; rm x #\"",
+        "export LC_CTYPE=x; echo \u{e9}",
+        "env LANG=x bash -c 'echo \u{e9}'",
+        "read LC_ALL; echo \u{e9}",
+        "declare LC_ALL=x; echo \u{e9}",
+        "unset LC_ALL; echo \u{e9}",
+    ] {
+        doubted(command);
+    }
+    assert!(started(&["env", "LC_ALL=x", "bash", "-c", "echo \u{e9}"].map(str::to_owned)).doubts.len() == 1);
+    for command in ["LC_ALL=C sort f", "export LANG=x; a", "LC_TIME=x date; echo \u{e9}", "echo \u{e9}"] {
+        assert!(is_sure(command), "{command}: {:?}", analyse(command, HOME).doubts);
+    }
+    assert!(
+        analyse("echo \u{e9}", HOME).is_telling("LC_ALL") && !analyse("echo e", HOME).is_telling("LC_ALL")
+    );
+}
+
 /// Each of these takes hours if reading looks ahead by counting from where it stands.
 #[test]
 fn a_long_word_takes_time_by_its_length() {

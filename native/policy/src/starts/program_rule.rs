@@ -8,6 +8,7 @@ use super::table;
 use crate::arguments::Arguments;
 use crate::rule::PermissionRule;
 use crate::words::{Certainty, CommandPattern};
+use beamai_base::program_directories;
 use beamai_bash_reader::{SYSTEM_DIRECTORIES, Word};
 use beamai_isolation::FileIdentity;
 use beamai_path_rules::{PathRoots, clean};
@@ -80,13 +81,12 @@ impl ProgramPlaces {
     /// The system's directories, and those of the `PATH` that are outside of the workspace or lead there.
     fn of(roots: &PathRoots) -> Self {
         let top = roots.top().unwrap_or_else(|| "/".into());
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let own = std::env::split_paths(&path).filter(|directory| directory.is_absolute());
         let at = Path::new("");
-        let own = own.filter(|directory| {
+        let own = program_directories().iter().filter(|directory| {
             [roots.meant(at, directory), roots.leads(at, directory)].iter().any(|path| path.is_absolute())
         });
-        let mut directories: Vec<PathBuf> = SYSTEM_DIRECTORIES.iter().map(PathBuf::from).chain(own).collect();
+        let mut directories: Vec<PathBuf> =
+            SYSTEM_DIRECTORIES.iter().map(PathBuf::from).chain(own.cloned()).collect();
         directories.sort();
         directories.dedup();
         Self { directories, top }

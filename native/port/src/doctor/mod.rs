@@ -7,6 +7,7 @@ mod text;
 mod victim;
 
 use crate::args::{self, UsageError};
+use beamai_base::program_directories;
 use beamai_isolation::Tier;
 #[cfg(target_os = "linux")]
 use beamai_lsp::ServerAvailability;
@@ -222,10 +223,8 @@ fn servers(_: &Path) -> Vec<LanguageServerReport> {
 }
 
 fn programs() -> Vec<ProgramReport> {
-    let find = |name: &str| {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| file.is_file())
-    };
+    let find =
+        |name: &str| program_directories().iter().map(|dir| dir.join(name)).find(|file| file.is_file());
     let program = |(name, needed_for)| ProgramReport { name, path: find(name), needed_for };
     let needed =
         [("bash", "every shell command"), ("git", "git in shell commands; the git tools work without it")];

@@ -9,9 +9,19 @@ use std::process::Command;
 use tempfile::TempDir;
 
 fn call(variable: (&str, &Path), workspace: &Path, rules: &[&str], tool: &str, args: &Value) -> Value {
+    call_with(&[variable], workspace, rules, tool, args)
+}
+
+fn call_with(
+    variables: &[(&str, &Path)],
+    workspace: &Path,
+    rules: &[&str],
+    tool: &str,
+    args: &Value,
+) -> Value {
     let mut command = Command::new(PROGRAM);
     command.args(["call", tool, &args.to_string(), "--settings", "none", "--sandbox", &required()]);
-    command.args(rules).arg("--workspace").arg(workspace).env(variable.0, variable.1);
+    command.args(rules).arg("--workspace").arg(workspace).envs(variables.iter().copied());
     let output = command.output().unwrap();
     serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"))
 }
@@ -48,13 +58,39 @@ fn rules_and_commands_mean_the_same_home_directory() {
     assert!(write("x/there").get("details").is_none() && top.join("x/there").exists());
 }
 
+fn program_at(path: &Path) {
+    fs::write(path, "#!/bin/sh\necho ran\n").unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn commands_find_programs_where_rules_look_for_their_names() {
+    let (dir, home) = (TempDir::new_in("/var/tmp").unwrap(), TempDir::new_in("/var/tmp").unwrap());
+    let (workspace, home) = (dir.path(), home.path());
+    fs::create_dir(home.join("bin")).unwrap();
+    fs::create_dir(workspace.join("here")).unwrap();
+    let program = home.join("program");
+    program_at(&program);
+    program_at(&workspace.join("here/relative"));
+    symlink(&program, home.join("bin/tool")).unwrap();
+    let variables = [("HOME", home), ("PATH", Path::new("~/bin:./here:/proc/self/cwd/here::/usr/bin:/bin"))];
+    let run = |rules: &[&str], command: &str| {
+        let args = json!({"command": command});
+        call_with(&variables, workspace, rules, "shell_exec", &args)["stdout"].clone()
+    };
+    let listed = format!("{}:/usr/bin:/bin\nran\n", home.join("bin").display());
+    assert_eq!(run(&["--allow", "Bash"], "echo \"$PATH\"; tool; relative"), listed);
+    for command in ["tool", program.to_str().unwrap()] {
+        assert_ne!(run(&["--allow", "Bash", "--deny", "Bash(tool:*)"], command), "ran\n", "{command}");
+    }
+}
+
 #[test]
 fn a_denied_name_is_also_the_file_that_a_link_in_the_workspace_leads_to() {
     let (dir, other) = (TempDir::new_in("/var/tmp").unwrap(), TempDir::new_in("/var/tmp").unwrap());
     fs::create_dir(other.path().join("bin")).unwrap();
     let program = other.path().join("program");
-    fs::write(&program, "#!/bin/sh\necho ran\n").unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    program_at(&program);
     symlink(&program, other.path().join("bin/tool")).unwrap();
     symlink(other.path().join("bin"), dir.path().join("link")).unwrap();
     let path = format!("{}:/usr/bin:/bin", dir.path().join("link").display());
