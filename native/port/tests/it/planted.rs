@@ -97,9 +97,17 @@ fn planted(sandbox: &str, prepare: &str, command: &str, directory: &str) -> (boo
     (outside.any_runs(&env.path().join(directory)), result)
 }
 
+/// The control of an attempt: without a sandbox, what it plants runs. That is the same whatever tier is tried, so it is made with the
+/// full one.
+fn assert_works_where_it_may(attempt: &str, planted: impl FnOnce() -> (bool, Value)) {
+    if crate::common::is_full() {
+        let (runs, result) = planted();
+        assert!(runs, "{attempt} plants nothing even where it may: {result}");
+    }
+}
+
 fn assert_taken_out(prepare: &str, command: &str, directory: &str, setting: &str) {
-    let (runs, result) = planted("off", prepare, command, directory);
-    assert!(runs, "{command} plants nothing even where it may: {result}");
+    assert_works_where_it_may(command, || planted("off", prepare, command, directory));
     let (runs, result) = planted(REQUIRED, prepare, command, directory);
     assert!(!runs, "{command}: what it planted runs: {result}");
     let told = result["planted"].to_string();
@@ -246,8 +254,7 @@ fn repositories_in_every_disguise_run_nothing() {
             let result = env.run(&command.replace("EVIL", &format!("{here}/evil")).replace("{W}", here));
             (outside.any_runs(&env.path().join(directory)), result)
         };
-        let (runs, result) = at("off");
-        assert!(runs, "{command} plants nothing even where it may: {result}");
+        assert_works_where_it_may(&command, || at("off"));
         let (runs, result) = at(REQUIRED);
         assert!(!runs, "{command}: what it planted runs: {result}");
         assert!(result["planted"].is_array(), "{command}: {result}");
@@ -314,8 +321,7 @@ fn what_trusted_settings_include_and_where_their_hooks_lie_cannot_be_written() {
         "cp EVIL r/.githooks/post-commit",
         "mv r/.githooks r/h; mkdir r/.githooks; cp EVIL r/.githooks/pre-commit",
     ] {
-        let (runs, result) = planted("off", &prepare, command, "r");
-        assert!(runs, "{command} plants nothing even where it may: {result}");
+        assert_works_where_it_may(command, || planted("off", &prepare, command, "r"));
         let (runs, result) = planted(REQUIRED, &prepare, command, "r");
         assert!(!runs, "{command}: what it planted runs: {result}");
     }

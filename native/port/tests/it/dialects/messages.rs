@@ -158,25 +158,39 @@ fn says(value: &Value, text: &str) -> bool {
     }
 }
 
+/// The names that texts of a dialect may give to arguments, and those of tools that they may not name.
+struct Names {
+    known: BTreeSet<String>,
+    foreign: BTreeSet<String>,
+}
+
+impl Names {
+    fn of(dialect: &str) -> Self {
+        let own = catalogue::dialect(dialect).unwrap();
+        let mut known = BTreeSet::new();
+        own.iter().for_each(|tool| all_arguments(tool.parameters(), &mut known));
+        let of_others = DIALECTS.iter().flat_map(|other| catalogue::dialect(other).unwrap().iter());
+        // Names without an underscore are words, or canonical names in rules.
+        let foreign = of_others
+            .map(|tool| tool.name().to_owned())
+            .filter(|name| name.contains('_') && own.get(name).is_none() && !known.contains(name))
+            .collect();
+        Self { known, foreign }
+    }
+}
+
 /// What is wrong with a text. What the arguments say themselves may be repeated.
-fn faults(dialect: &str, args: &Value, text: &str) -> Vec<String> {
-    let own = catalogue::dialect(dialect).unwrap();
-    let mut known = BTreeSet::new();
-    own.iter().for_each(|tool| all_arguments(tool.parameters(), &mut known));
+fn faults(names: &Names, args: &Value, text: &str) -> Vec<String> {
     let words: BTreeSet<&str> = text.split(|char: char| !char.is_alphanumeric() && char != '_').collect();
-    let of_others = DIALECTS.iter().flat_map(|other| catalogue::dialect(other).unwrap().iter());
-    // Names without an underscore are words, or canonical names in rules.
-    let foreign = of_others
-        .map(|tool| tool.name())
-        .filter(|name| name.contains('_') && own.get(name).is_none() && !known.contains(*name));
-    let mut faults: Vec<String> = foreign
-        .filter(|name| words.contains(name))
+    let mut faults: Vec<String> = words
+        .into_iter()
+        .filter(|word| names.foreign.contains(*word))
         .map(|name| format!("names the tool {name} of another dialect"))
         .collect();
     faults.extend(
         arguments(text)
             .into_iter()
-            .filter(|name| !known.contains(*name) && !says(args, name))
+            .filter(|name| !names.known.contains(*name) && !says(args, name))
             .map(|name| format!("names the argument {name}")),
     );
     faults.extend(
@@ -200,12 +214,12 @@ fn trial(dialect: &'static str, permissions: Value) -> Vec<String> {
     let made =
         std::process::Command::new("git").args(["init", "-q"]).current_dir(env.path(".")).status().unwrap();
     assert!(made.success());
-    let mut found = BTreeSet::new();
+    let (names, mut found) = (Names::of(dialect), BTreeSet::new());
     for tool in catalogue::dialect(dialect).unwrap().iter() {
         for args in calls(&**tool) {
             env.file("a.txt", "one\ntwo\n");
             let Some(text) = read(&env, dialect, tool.name(), &args) else { continue };
-            for fault in faults(dialect, &args, &text) {
+            for fault in faults(&names, &args, &text) {
                 let example = format!("{}\n    {}", shown(&args.to_string()), shown(&text));
                 let key = format!("{dialect} {} {fault}", tool.name());
                 if !found.iter().any(|known: &String| known.starts_with(&key)) {
@@ -236,12 +250,12 @@ fn refusals_say_nothing_that_only_the_host_can_do() {
 fn a_fault_is_found() {
     let text = "use file_grep with \"depth\":2, or ask for the rule to be changed";
     assert_eq!(
-        faults("microai", &json!({}), text),
+        faults(&Names::of("microai"), &json!({}), text),
         [
             "names the tool file_grep of another dialect",
             "names the argument depth",
             "says rule to be changed"
         ]
     );
-    assert!(faults("microai", &json!({}), "continue with \"offset\":3, or use Grep").is_empty());
+    assert!(faults(&Names::of("microai"), &json!({}), "continue with \"offset\":3, or use Grep").is_empty());
 }
