@@ -33,6 +33,7 @@ pub use git::is_message;
 pub use glyphs::{CharClass, fits};
 pub use plain::plain;
 pub use run::{FIND_EXEC, is_shell};
+pub use variable::is_read_as_written;
 pub use word::Word;
 
 /// Maximum length of a part in messages, in characters.

@@ -3,7 +3,8 @@
 use super::options::ParsedOptions;
 use super::parser::{self, SimpleCommand};
 use super::values::ValueKind;
-use super::word::Word;
+use super::variable::{is_read_as_written, names_character_set};
+use super::word::{RawWord, Word};
 use super::{Analysis, Invocation, InvocationKind, ParseError, base, builtin, git, wrapper};
 
 type Result<T> = std::result::Result<T, ParseError>;
@@ -38,7 +39,13 @@ pub(super) fn simple(out: &mut Analysis, simple: SimpleCommand, depth: usize) ->
         simple.words.first().filter(|word| !word.has_unknown()).and_then(Word::text).unwrap_or_default();
     // `IFS=… read` changes the separator for that one `read` only.
     let is_read = program == "read";
-    for (name, _) in simple.assignments.iter().filter(|(name, _)| !is_read || name != "IFS") {
+    let keeps_characters = |name: &str, value: &RawWord| {
+        names_character_set(name) && value.literal().is_some_and(|locale| is_read_as_written(&locale))
+    };
+    for (name, value) in &simple.assignments {
+        if is_read && name == "IFS" || keeps_characters(name, value) {
+            continue;
+        }
         out.assigned_for(name, &program, &simple.part);
     }
     if simple.words.is_empty() {

@@ -55,6 +55,16 @@ pub(super) fn names_character_set(name: &str) -> bool {
     matches!(name, "LC_ALL" | "LC_CTYPE" | "LANG")
 }
 
+/// Whether bash reads texts in a locale as this parser does: its characters are those of UTF-8 or single bytes. In others, the second
+/// byte of a character may be a backslash to bash. `C` and `POSIX` are the same everywhere; where another locale names no character
+/// set, it may have any.
+pub fn is_read_as_written(locale: &str) -> bool {
+    let set = locale.split_once('.').map_or(locale, |(_, set)| set).split('@').next().unwrap_or_default();
+    matches!(locale, "" | "C" | "POSIX")
+        || set.eq_ignore_ascii_case("utf-8")
+        || set.eq_ignore_ascii_case("utf8")
+}
+
 fn has(names: &str, name: &str) -> bool {
     names.split_whitespace().any(|one| one == name)
 }

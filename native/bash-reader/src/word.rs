@@ -50,6 +50,15 @@ impl RawWord {
         self.pieces.push(WordPiece::Char { char, quoted });
     }
 
+    /// Its text, if nothing in it is expanded.
+    pub(super) fn literal(&self) -> Option<String> {
+        let char = |piece: &WordPiece| match piece {
+            WordPiece::Char { char, .. } => Some(*char),
+            _ => None,
+        };
+        self.pieces.iter().filter(|piece| !matches!(piece, WordPiece::EmptyQuotes)).map(char).collect()
+    }
+
     /// Begins quotes; returns where.
     pub(super) fn open_quotes(&mut self) -> usize {
         self.has_quotes = true;

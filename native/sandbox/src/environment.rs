@@ -1,6 +1,7 @@
 //! The environment variables of processes: none that could be secret.
 
 use beamai_base::{directories_in, without_parents};
+use beamai_bash_reader::is_read_as_written;
 use beamai_isolation::{SandboxMode, SandboxSettings, Tier};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -69,21 +70,12 @@ fn as_meant((name, value): Variable, home: Option<&Path>) -> Option<Variable> {
         Some("PATH") => {
             std::env::join_paths(directories_in(&value, home)).ok().filter(|path| !path.is_empty())
         }
-        Some("LC_ALL" | "LC_CTYPE" | "LANG") => Some(value).filter(|value| is_read_as_written(value)),
+        Some("LC_ALL" | "LC_CTYPE" | "LANG") => {
+            Some(value).filter(|value| value.to_str().is_some_and(is_read_as_written))
+        }
         _ => Some(value),
     };
     Some((name, value?))
-}
-
-/// Whether a locale's characters are those of UTF-8 or single bytes, as the parser of commands takes them. In others, the second byte of
-/// a character may be a backslash to bash. `C` and `POSIX` are the same everywhere; where another locale names no character set, it may
-/// have any.
-fn is_read_as_written(locale: &OsStr) -> bool {
-    let Some(locale) = locale.to_str() else { return false };
-    let set = locale.split_once('.').map_or(locale, |(_, set)| set).split('@').next().unwrap_or_default();
-    matches!(locale, "" | "C" | "POSIX")
-        || set.eq_ignore_ascii_case("utf-8")
-        || set.eq_ignore_ascii_case("utf8")
 }
 
 fn is_passed(name: &OsStr) -> bool {

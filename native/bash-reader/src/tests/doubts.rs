@@ -294,6 +294,7 @@ fn the_character_set_of_a_text_with_wide_characters_is_not_changed() {
     for command in [
         "LC_ALL=zh_CN.GBK; echo \"\u{3043}\\\"; rm x #\"",
         "export LC_CTYPE=x; echo \u{e9}",
+        "LC_ALL=$x a \u{e9}",
         "env LANG=x bash -c 'echo \u{e9}'",
         "read LC_ALL; echo \u{e9}",
         "declare LC_ALL=x; echo \u{e9}",
@@ -302,7 +303,13 @@ fn the_character_set_of_a_text_with_wide_characters_is_not_changed() {
         doubted(command);
     }
     assert!(started(&["env", "LC_ALL=x", "bash", "-c", "echo \u{e9}"].map(str::to_owned)).doubts.len() == 1);
-    for command in ["LC_ALL=C sort f", "export LANG=x; a", "LC_TIME=x date; echo \u{e9}", "echo \u{e9}"] {
+    for command in [
+        "LC_ALL=C sort f",
+        "LC_ALL='C.'utf8 LANG= a \u{e9}",
+        "export LANG=x; a",
+        "LC_TIME=x date; echo \u{e9}",
+        "echo \u{e9}",
+    ] {
         assert!(is_sure(command), "{command}: {:?}", analyse(command, HOME).doubts);
     }
     assert!(
