@@ -1,6 +1,6 @@
 //! Settings that git takes from variables of its environment, as git-config(1) describes.
 
-use super::config::ConfigEntry;
+use beamai_git_config::ConfigEntry;
 use std::env::var_os;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;

@@ -2,7 +2,6 @@
 
 use super::SnapshotRoot;
 use super::budget::{TOO_MUCH, UNREAD};
-use super::config;
 use super::directory::{FileStamp, OpenDirectory};
 use super::index::{self, Unreadable};
 use super::layout::RepositoryLayout;
@@ -17,6 +16,7 @@ use super::repository::{Cleaner, FoundRepository};
 use super::settings::is_command;
 use super::state::{KnownState, state};
 use super::trees::{KnownTree, named_trees, own_directories, trees_of};
+use beamai_git_config::read;
 use rustix::fs::FileType;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -227,7 +227,7 @@ fn id_length(path: &Path, directory: &OpenDirectory) -> usize {
         Some(common) => OpenDirectory::root(&common).and_then(|common| common.read_through("config")),
         None => directory.read_through("config"),
     };
-    let entries = config.ok().and_then(|text| config::read(&text).ok()).unwrap_or_default();
+    let entries = config.ok().and_then(|text| read(&text).ok()).unwrap_or_default();
     let format = entries.iter().rfind(|entry| entry.name() == "extensions.objectformat");
     if format.is_some_and(|format| format.text() == "sha256") { 32 } else { 20 }
 }

@@ -6,6 +6,7 @@ use super::layout::RepositoryLayout;
 use super::repository::{Cleaner, is_of_git, is_run};
 use super::sources;
 use super::way::{open_parent, way_of};
+use beamai_git_config::ConfigEntry;
 use rustix::fs::FileType;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -88,6 +89,6 @@ fn is_apart(path: &Path) -> bool {
 /// Work trees that a repository's own settings name, as they name them.
 pub(super) fn named_work_trees(repository: &Path) -> Vec<PathBuf> {
     let Ok(directory) = OpenDirectory::root(repository) else { return Vec::new() };
-    let named = config::entries_of(&directory).filter(config::ConfigEntry::is_work_tree);
+    let named = config::entries_of(&directory).filter(ConfigEntry::is_work_tree);
     named.map(|entry| repository.join(entry.path())).collect()
 }

@@ -1,7 +1,7 @@
 //! Cleans a repository that a command has created or could change.
 
 use super::budget::{TOO_MUCH, UNREAD};
-use super::config::{self, CONFIGS, ConfigEntry, Malformed};
+use super::config::CONFIGS;
 use super::directory::OpenDirectory;
 use super::files::changed_indexes;
 use super::findings::{Findings, STILL_THERE};
@@ -14,6 +14,7 @@ use super::sources;
 use super::unwritable::ResolvedPaths;
 use super::way::way_of;
 use super::{SnapshotRoot, sequence};
+use beamai_git_config::{ConfigEntry, Malformed, read, write};
 use beamai_isolation::Planted;
 use beamai_protected::ProtectedPaths;
 use beamai_workspace::decode_path;
@@ -282,7 +283,7 @@ impl<'c> Cleaner<'c> {
                 self.set_aside(path, directory, name, TOO_MUCH);
                 continue;
             }
-            let planted = text.ok().and_then(|text| config::read(&text).ok());
+            let planted = text.ok().and_then(|text| read(&text).ok());
             let is_risky = |entry: &ConfigEntry| !is_harmless(entry) || self.leads_outside(path, entry);
             let is_planted = |entry: &ConfigEntry| is_risky(entry) && !kept.contains(&shown(entry));
             if planted.is_some_and(|entries| entries.iter().any(is_planted)) {
@@ -310,7 +311,7 @@ impl<'c> Cleaner<'c> {
         }
         let text = directory.read(name);
         let what = if text == Err(UNREAD) { TOO_MUCH } else { "unreadable settings" };
-        let Ok(entries) = text.map_err(|_| Malformed).and_then(|text| config::read(&text)) else {
+        let Ok(entries) = text.map_err(|_| Malformed).and_then(|text| read(&text)) else {
             return self.set_aside(path, directory, name, what);
         };
         let is_risky = |entry: &ConfigEntry| !is_harmless(entry) || self.leads_outside(path, entry);
@@ -319,7 +320,7 @@ impl<'c> Cleaner<'c> {
         if planted.is_empty() {
             return;
         }
-        let rest = config::write(entries.iter().filter(|entry| !is_planted(entry)));
+        let rest = write(entries.iter().filter(|entry| !is_planted(entry)));
         // It may be the user's own file after all, so a copy is kept.
         let outcome = self.outcome(path, || {
             let aside = directory.set_aside(name)?;
@@ -496,7 +497,7 @@ pub(super) fn risky_settings_of_begun(path: &Path) -> BTreeSet<String> {
 
 /// The same for one file.
 pub(super) fn risky_settings_of(directory: &OpenDirectory, name: &OsStr) -> BTreeSet<String> {
-    let text = directory.read(name).ok().and_then(|text| config::read(&text).ok());
+    let text = directory.read(name).ok().and_then(|text| read(&text).ok());
     text.unwrap_or_default().iter().filter(|entry| is_risky(entry)).map(shown).collect()
 }
 

@@ -1,9 +1,9 @@
 //! Commands that git runs when a rebase or a cherry-pick sequence is continued.
 
-use super::config::{self, ConfigEntry};
 use super::directory::OpenDirectory;
 use super::references::is_beneath_refs;
 use super::state::STATES;
+use beamai_git_config::{ConfigEntry, read};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
@@ -147,5 +147,5 @@ fn is_built_in_strategy(name: &[u8]) -> bool {
 fn is_built_in_of_options(text: &[u8]) -> bool {
     let is_built_in =
         |entry: &ConfigEntry| entry.key != "strategy" || is_built_in_strategy(entry.text().as_bytes());
-    config::read(text).is_ok_and(|entries| entries.iter().all(is_built_in))
+    read(text).is_ok_and(|entries| entries.iter().all(is_built_in))
 }

@@ -9,7 +9,7 @@
 //! The settings are from git-config(1) unless a row says otherwise. Names are compared as git does: sections and keys are
 //! case-insensitive, subsections are not.
 
-use super::config::ConfigEntry;
+use beamai_git_config::ConfigEntry;
 
 /// Settings of one section that are kept with the same values.
 struct Harmless {
@@ -301,8 +301,8 @@ pub(super) fn is_command(address: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::config::read;
     use super::*;
+    use beamai_git_config::read;
 
     /// Names of a file's settings that a new repository does not keep.
     fn removed(text: &str) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! Files that commands can write to and that git reads settings or hooks from because trusted settings name them.
 
 use super::budget::UNREAD;
-use super::config::{self, CONFIGS, ConfigEntry};
+use super::config::CONFIGS;
 use super::directory::{OpenDirectory, read_all};
 use super::environment;
 use super::hooks::RelativeHooks;
@@ -11,6 +11,7 @@ use super::pathname::expanded;
 use super::rights::{KnownModes, is_own_doing};
 use super::way::{KnownLinks, known_way_of};
 use beamai_base::PathWay;
+use beamai_git_config::ConfigEntry;
 use beamai_workspace::decode_path;
 use rustix::fs::{Access, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
@@ -341,7 +342,7 @@ fn read(path: &Path) -> Result<References, Errno> {
     let text = rustix::fs::openat(CWD, path, flags, Mode::empty()).and_then(read_all);
     let entries = match text {
         Err(errno @ (UNREAD | Errno::ACCESS)) => return Err(errno),
-        text => text.ok().and_then(|text| config::read(&text).ok()),
+        text => text.ok().and_then(|text| beamai_git_config::read(&text).ok()),
     };
     Ok(References::of(entries.unwrap_or_default()))
 }

@@ -1,0 +1,11 @@
+//! Git's settings files: read as git reads them, and written unambiguously.
+
+mod entry;
+mod reader;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub use entry::ConfigEntry;
+pub use reader::{Malformed, read};
+pub use writer::write;

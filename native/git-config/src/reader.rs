@@ -1,0 +1,164 @@
+//! Reads settings files like git.
+
+use super::ConfigEntry;
+
+/// Git would reject the file.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Malformed;
+
+/// All entries of a file, in order.
+pub fn read(text: &[u8]) -> Result<Vec<ConfigEntry>, Malformed> {
+    if text.contains(&0) {
+        return Err(Malformed);
+    }
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    ConfigReader { text, at: 0, is_at_end: false }.all()
+}
+
+/// A port of `git_parse_source` in git's `config.c`.
+struct ConfigReader<'t> {
+    text: &'t [u8],
+    at: usize,
+    is_at_end: bool,
+}
+
+impl ConfigReader<'_> {
+    /// The next character; a line break at the end.
+    fn next(&mut self) -> u8 {
+        let Some(&byte) = self.text.get(self.at) else {
+            self.is_at_end = true;
+            return b'\n';
+        };
+        self.at += 1;
+        if byte == b'\r' && self.text.get(self.at) == Some(&b'\n') {
+            self.at += 1;
+            return b'\n';
+        }
+        byte
+    }
+
+    fn all(mut self) -> Result<Vec<ConfigEntry>, Malformed> {
+        let (mut entries, mut section, mut is_comment) = (Vec::new(), Vec::new(), false);
+        loop {
+            match self.next() {
+                b'\n' if self.is_at_end => return Ok(entries),
+                b'\n' => is_comment = false,
+                _ if is_comment => {}
+                byte if is_space(byte) => {}
+                b'#' | b';' => is_comment = true,
+                b'[' => section = self.section()?,
+                byte if byte.is_ascii_alphabetic() => {
+                    let (key, value) = self.key_and_value(byte)?;
+                    entries.push(ConfigEntry::in_section(&section, key, value));
+                }
+                _ => return Err(Malformed),
+            }
+        }
+    }
+
+    /// The content of the brackets: the section, and after a dot the subsection.
+    fn section(&mut self) -> Result<Vec<u8>, Malformed> {
+        let mut name = Vec::new();
+        loop {
+            match self.next() {
+                _ if self.is_at_end => return Err(Malformed),
+                b']' if !name.is_empty() => return Ok(name),
+                byte if is_space(byte) => return self.subsection(byte, name),
+                byte if is_of_key(byte) || byte == b'.' => name.push(byte.to_ascii_lowercase()),
+                _ => return Err(Malformed),
+            }
+        }
+    }
+
+    fn subsection(&mut self, mut byte: u8, mut name: Vec<u8>) -> Result<Vec<u8>, Malformed> {
+        while is_space(byte) {
+            if byte == b'\n' {
+                return Err(Malformed);
+            }
+            byte = self.next();
+        }
+        if byte != b'"' {
+            return Err(Malformed);
+        }
+        name.push(b'.');
+        loop {
+            match self.next() {
+                b'\n' => return Err(Malformed),
+                b'"' => break,
+                b'\\' => match self.next() {
+                    b'\n' => return Err(Malformed),
+                    byte => name.push(byte),
+                },
+                byte => name.push(byte),
+            }
+        }
+        if self.next() == b']' { Ok(name) } else { Err(Malformed) }
+    }
+
+    fn key_and_value(&mut self, first: u8) -> Result<(String, Option<Vec<u8>>), Malformed> {
+        let mut key = char::from(first.to_ascii_lowercase()).to_string();
+        let mut byte = self.next();
+        while !self.is_at_end && is_of_key(byte) {
+            key.push(char::from(byte.to_ascii_lowercase()));
+            byte = self.next();
+        }
+        while matches!(byte, b' ' | b'\t') {
+            byte = self.next();
+        }
+        match byte {
+            b'\n' => Ok((key, None)),
+            b'=' => Ok((key, Some(self.value()?))),
+            _ => Err(Malformed),
+        }
+    }
+
+    fn value(&mut self) -> Result<Vec<u8>, Malformed> {
+        let (mut value, mut is_quoted, mut is_comment) = (Vec::new(), false, false);
+        // Trailing spaces are removed.
+        let mut end = None;
+        loop {
+            let byte = self.next();
+            match byte {
+                b'\n' if is_quoted => return Err(Malformed),
+                b'\n' => {
+                    value.truncate(end.unwrap_or(value.len()));
+                    return Ok(value);
+                }
+                _ if is_comment => continue,
+                byte if is_space(byte) && !is_quoted => {
+                    if !value.is_empty() {
+                        end.get_or_insert(value.len());
+                        value.push(byte);
+                    }
+                    continue;
+                }
+                b';' | b'#' if !is_quoted => {
+                    is_comment = true;
+                    continue;
+                }
+                _ => end = None,
+            }
+            match byte {
+                b'\\' => match self.next() {
+                    b'\n' => {}
+                    b't' => value.push(b'\t'),
+                    b'b' => value.push(8),
+                    b'n' => value.push(b'\n'),
+                    byte @ (b'\\' | b'"') => value.push(byte),
+                    _ => return Err(Malformed),
+                },
+                b'"' => is_quoted = !is_quoted,
+                byte => value.push(byte),
+            }
+        }
+    }
+}
+
+/// Git's `isspace`.
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
+fn is_of_key(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'-'
+}
