@@ -27,6 +27,13 @@ impl ConfigEntry {
         Some(Self::in_section(&section, key, value))
     }
 
+    /// The entry's name, byte by byte, as git lists it.
+    pub fn full_name(&self) -> Vec<u8> {
+        let section = self.section.as_bytes();
+        let parts = [Some(section), self.subsection.as_deref(), Some(self.key.as_bytes())];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(&b'.')
+    }
+
     /// The entry's name, for people.
     pub fn name(&self) -> String {
         let subsection = self.subsection.as_ref().map(|text| String::from_utf8_lossy(text) + ".");

@@ -18,13 +18,7 @@ fn by_git(text: &[u8]) -> Option<Vec<u8>> {
 fn listed(entries: &[ConfigEntry]) -> Vec<u8> {
     let mut text = Vec::new();
     for entry in entries {
-        text.extend(entry.section.as_bytes());
-        for subsection in entry.subsection.iter() {
-            text.push(b'.');
-            text.extend(subsection);
-        }
-        text.push(b'.');
-        text.extend(entry.key.as_bytes());
+        text.extend(entry.full_name());
         for value in entry.value.iter() {
             text.push(b'\n');
             text.extend(value);

@@ -1,7 +1,8 @@
 //! The files from which git takes the settings of the person and of the machine, and the pattern files that these name.
 
-use super::includes::{NamedFile, files_named, is_unfollowed, remote_patterns};
+use super::named_file::{NamedFile, files_named, in_home, is_for_git_alone, is_unfollowed, remote_pattern};
 use super::settings::search_dirs;
+use super::settings_file::{entries, expect_alike};
 use crate::fail::{GitError, GitResult};
 use git2::{Config, ConfigLevel};
 use rustix::fs::{FileType, Mode, OFlags, Stat};
@@ -9,14 +10,11 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::Read;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Maximum depth of includes, as in git.
 const MAX_DEPTH: usize = 10;
-/// Maximum bytes of a settings file that are searched for names of further files.
-const MAX_BYTES: u64 = 1 << 20;
 
 /// Files of settings, which exist or would be read if they did. Two values are equal if they name the same files, none of which
 /// has changed.
@@ -89,16 +87,24 @@ impl HostSettings {
         Ok(())
     }
 
-    /// Fails if this process cannot read settings that are there. libgit2 would do without them.
-    pub(super) fn expect_readable(&self) -> GitResult<()> {
+    /// Fails if this process cannot read settings that are there, or if libgit2 finds others in them than git. It would do without
+    /// those that it does not find.
+    pub(super) fn expect_read_alike(&self) -> GitResult<()> {
         let is_read = |file: &&HostFile| file.usage < HostFileUsage::Patterns && file.version.is_some();
-        for file in self.0.iter().filter(is_read) {
-            match open_host_file(file.path()) {
+        // libgit2 opens the files that one includes with it, so they come first.
+        for file in self.0.iter().filter(is_read).rev() {
+            let path = file.path();
+            let open = match open_host_file(path) {
                 // libgit2 fails itself if the condition holds.
-                Err(Errno::ACCESS) if file.usage == HostFileUsage::MaybeSettings => {}
-                Err(_) => return Err(GitError::unreadable(file.path().display()).into()),
-                Ok(_) => {}
-            }
+                Err(Errno::ACCESS) if file.usage == HostFileUsage::MaybeSettings => continue,
+                Err(_) => return Err(GitError::unreadable(path.display()).into()),
+                Ok((open, _)) => open,
+            };
+            entries(open).and_then(|entries| expect_alike(path, &entries)).map_err(|why| {
+                let message =
+                    format!("your git settings {} {why}; use the shell tool for git", path.display());
+                GitError::needs_shell(message)
+            })?;
         }
         Ok(())
     }
@@ -117,28 +123,23 @@ impl HostSettings {
             return;
         }
         let opened = open_host_file(&path).ok();
-        let mut text = Vec::new();
-        let version = opened.map(|(file, stat)| {
-            // What cannot be read names nothing.
-            _ = file.take(MAX_BYTES).read_to_end(&mut text);
-            FileVersion::of(&stat)
-        });
-        self.add(&path, usage, version);
-        for pattern in remote_patterns(&text) {
-            self.add(Path::new(OsStr::from_bytes(&pattern)), HostFileUsage::ForRemote, None);
-        }
-        for named in files_named(&text) {
+        self.add(&path, usage, opened.as_ref().map(|(_, stat)| FileVersion::of(stat)));
+        // What cannot be read names nothing. It is refused before libgit2 reads it.
+        let entries = opened.and_then(|(file, _)| entries(file).ok()).unwrap_or_default();
+        for named in files_named(&entries) {
             match named {
-                NamedFile::Include { path: named, .. } if is_unfollowed(&named) => {
-                    self.add(Path::new(OsStr::from_bytes(&named)), HostFileUsage::Unfollowed, None);
-                }
-                NamedFile::Include { path: named, is_conditional } => {
-                    let usage = if is_conditional { HostFileUsage::MaybeSettings } else { usage };
-                    let beside = path.parent().unwrap_or(Path::new("/"));
-                    self.add_settings(beside.join(in_home(named)), usage, depth + 1);
+                NamedFile::Include { path: named, condition } => {
+                    let usage = if condition.is_some() { HostFileUsage::MaybeSettings } else { usage };
+                    match unfollowed(&named, condition.as_deref()) {
+                        Some((named, usage)) => self.add(Path::new(OsStr::from_bytes(named)), usage, None),
+                        None => {
+                            let beside = path.parent().unwrap_or(Path::new("/"));
+                            self.add_settings(beside.join(in_home(&named)), usage, depth + 1);
+                        }
+                    }
                 }
                 // A relative one lies in the work tree.
-                NamedFile::Patterns(named) => self.add_patterns(in_home(named)),
+                NamedFile::Patterns(named) => self.add_patterns(in_home(&named)),
             }
         }
     }
@@ -200,10 +201,72 @@ fn has_remote(config: &Config, pattern: &[u8]) -> GitResult<bool> {
     Ok(has)
 }
 
-/// A path from settings, with the home directory for `~`.
-fn in_home(path: Vec<u8>) -> PathBuf {
-    match (path.strip_prefix(b"~/"), std::env::var_os("HOME")) {
-        (Some(rest), Some(home)) => PathBuf::from(home).join(OsStr::from_bytes(rest)),
-        _ => std::ffi::OsString::from_vec(path).into(),
+/// What libgit2 leaves out of an include, and why.
+fn unfollowed<'a>(path: &'a [u8], condition: Option<&'a [u8]>) -> Option<(&'a [u8], HostFileUsage)> {
+    if let Some(pattern) = condition.and_then(remote_pattern) {
+        return Some((pattern, HostFileUsage::ForRemote));
+    }
+    let is_left_out = is_unfollowed(path) || condition.is_some_and(is_for_git_alone);
+    is_left_out.then_some((path, HostFileUsage::Unfollowed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The settings in a file and what it includes, and the directory of these files.
+    fn settings(files: &[(&str, &str)]) -> (HostSettings, tempfile::TempDir) {
+        let dir = tempfile::tempdir().unwrap();
+        files.iter().for_each(|(name, text)| std::fs::write(dir.path().join(name), text).unwrap());
+        let mut settings = HostSettings::default();
+        settings.add_settings(dir.path().join("a"), HostFileUsage::Settings, 0);
+        (settings, dir)
+    }
+
+    fn refusal(settings: &HostSettings) -> Option<String> {
+        match settings.expect_read_alike() {
+            Ok(()) => None,
+            Err(GitError::Error(error)) => Some(error.message),
+            Err(GitError::Unavailable(why)) => Some(why),
+        }
+    }
+
+    #[test]
+    fn an_include_that_the_library_would_miss_is_refused() {
+        let hidden = "[alias]\n\tst = status \\\n\n[include]\n\tpath = b\n";
+        let (alone, dir) = settings(&[("a", hidden), ("b", "[core]\n\thooksPath = x\n")]);
+        let why = refusal(&alone).unwrap();
+        assert!(why.contains(&format!("{}/a can be read in two ways", dir.path().display())), "{why}");
+        let (included, dir) = settings(&[("a", "[include]\n\tpath = b\n"), ("b", hidden)]);
+        let why = refusal(&included).unwrap();
+        assert!(why.contains(&format!("{}/b can be read in two ways", dir.path().display())), "{why}");
+    }
+
+    /// As where rules deny reading what `b` includes.
+    #[test]
+    fn an_include_that_fails_under_another_condition_does_not_matter() {
+        let conditional = "[includeIf \"onbranch:x\"]\n\tpath = b\n";
+        let (settings, dir) = settings(&[("a", conditional), ("b", "[include]\n\tpath = b\n")]);
+        assert!(Config::open(&dir.path().join("b")).is_err());
+        assert_eq!(refusal(&settings), None);
+    }
+
+    #[test]
+    fn a_byte_order_mark_hides_no_include() {
+        let include = "\u{feff}[include]\n\tpath = ";
+        let (settings, dir) = settings(&[
+            ("a", &format!("{include}b\n")),
+            ("b", &format!("{include}c\n")),
+            ("c", "[user]\n\tname = C\n"),
+        ]);
+        assert_eq!(settings.paths().collect::<Vec<_>>(), ["a", "b", "c"].map(|name| dir.path().join(name)));
+        assert_eq!(refusal(&settings), None);
+    }
+
+    #[test]
+    fn an_empty_condition_holds_for_git_alone() {
+        let (settings, _dir) = settings(&[("a", "[includeIf \"gitdir:\"]\n\tpath = b\n"), ("b", "")]);
+        let Err(GitError::Error(error)) = settings.expect_followed(&Config::new().unwrap()) else { panic!() };
+        assert!(error.message.contains("include b, which this tool cannot follow"), "{error}");
     }
 }

@@ -200,7 +200,10 @@ fn named(tree: &Workspace, root: &WorkspacePath, file: &WorkspacePath) -> GitRes
             let back = text(&own.top().join(Path::new("gitdir")), b"")?;
             (shared(&common, &own, file)?, back)
         }
-        false => (own.clone(), setting(&own.top(), "config", b"core", b"worktree")?.unwrap_or_default()),
+        false => (
+            own.clone(),
+            setting(&own.top().join(Path::new("config")), "core", "worktree")?.unwrap_or_default(),
+        ),
     };
     let expected = if is_linked { root.absolute().join(".git") } else { root.absolute() };
     let back = own.path().join(OsStr::from_bytes(&back)).canonicalize().ok();

@@ -8,8 +8,10 @@ mod guard;
 mod host_settings;
 mod includes;
 mod locate;
+mod named_file;
 mod names;
 mod settings;
+mod settings_file;
 
 pub use host_settings::HostSettings;
 pub(crate) use host_settings::open_host_file;
@@ -79,7 +81,7 @@ impl Repo {
         // Rules do not keep libgit2 from reading `.git`; they apply to the paths and contents in the result.
         let located = locate(&cx.workspace, path)?;
         guard::check(&located, cx)?;
-        cx.host.expect_readable()?;
+        cx.host.expect_read_alike()?;
         let root = located.root.absolute();
         let no_ceilings: [&OsStr; 0] = [];
         let git = Repository::open_ext(&root, RepositoryOpenFlags::NO_SEARCH, no_ceilings)
@@ -219,7 +221,8 @@ fn refused(root: &Path, error: git2::Error, located: &RepoLocation) -> GitError 
     if error.code() == ErrorCode::Locked {
         return error.into();
     }
-    let format = includes::setting(&located.common_dir, "config", b"extensions", b"objectformat");
+    let format =
+        includes::setting(&located.common_dir.join(Path::new("config")), "extensions", "objectformat");
     GitError::Unavailable(match (error.code(), format) {
         (ErrorCode::Owner, _) => not_owned(root),
         (_, Ok(Some(format))) if format != b"sha1" => {

@@ -2,7 +2,7 @@
 //! presentation (colours, formats, pagers, context) are not, so that output has a fixed form.
 
 use super::super::fail::{GitError, GitResult};
-use super::includes::is_unfollowed;
+use super::named_file::is_unfollowed;
 use git2::{Config, ConfigLevel};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;

@@ -253,6 +253,10 @@ fn settings_that_lead_out_make_the_repository_unusable() {
         ("includeIf.gitdir:/.path", format!("{path}/settings"), "not in the workspace"),
         ("include.path", "../../settings".to_owned(), "not in the workspace"),
         ("include.path", "~/settings".to_owned(), "not in the workspace"),
+        ("include.path", "~nobody/settings".to_owned(), "not in the workspace"),
+        ("include.path", ":(optional)settings".to_owned(), "not in the workspace"),
+        ("includeIf.gitdir:.path", "settings".to_owned(), "\"gitdir:\", a condition"),
+        ("includeIf.hasconfig:remote.*.url:**.path", "settings".to_owned(), "a condition"),
         ("extensions.refStorage", "reftable".to_owned(), "cannot be opened"),
     ] {
         let repo = busy();
@@ -271,10 +275,47 @@ fn settings_that_lead_out_make_the_repository_unusable() {
         let content = hint(&repo);
         assert!(content.contains(said), "{setting}: {content}");
     }
+}
+
+#[test]
+fn settings_in_the_workspace_are_included_however_their_path_is_written() {
     let repo = busy();
-    repo.write("shared.config", "[core]\nabbrev = 12\n");
-    repo.git(&["config", "include.path", "../shared.config"]);
-    repo.is_logged_alike();
+    let own = repo.path().to_str().unwrap().to_owned();
+    for (path, abbrev) in [
+        ("../shared.config".to_owned(), 11),
+        (format!("{own}/shared.config"), 12),
+        (format!("{own}/.git/shared.config"), 13),
+    ] {
+        let text = format!("\u{feff}[core]\nabbrev = {abbrev}\n");
+        repo.write(repo.path().join(".git").join(&path), text);
+        repo.git(&["config", "include.path", &path]);
+        repo.is_logged_alike();
+    }
+}
+
+/// git's library joins the lines, and would take neither the hook nor the name for what git takes them.
+#[test]
+fn settings_that_git_and_its_library_read_differently_make_the_repository_unusable() {
+    let joined = "[user]\n\tname = A\\\n\n[branch \"b\\n\\nSigned-off-by: B\"]\n\tremote = origin\n";
+    let hidden = "[core]\n\twhitespace = tab-in-indent\\\n\n[core]\n\thooksPath = .husky\n";
+    for (text, from) in [(joined, "user.name"), (hidden, "core.whitespace")] {
+        for file in [".git/config", ".git/config.worktree", ".git/more"] {
+            let repo = busy();
+            repo.git(&["config", "include.path", "more"]);
+            let old = std::fs::read_to_string(repo.path().join(file)).unwrap_or_default();
+            repo.write(file, old + text);
+            repo.git(&["status"]);
+            let content = hint(&repo);
+            assert!(content.contains(&format!("its settings {file} can be read in two ways")), "{content}");
+            assert!(content.contains(from), "{content}");
+        }
+    }
+    let repo = busy();
+    let config = std::fs::read_to_string(repo.path().join(".git/config")).unwrap();
+    repo.write(".git/config", config + "[a]\n\tb = \"open\n");
+    assert!(!repo.git_output(&["status"]).status.success());
+    let content = hint(&repo);
+    assert!(content.contains("its settings .git/config are malformed"), "{content}");
 }
 
 #[test]

@@ -155,6 +155,7 @@ fn settings_that_git_tools_cannot_follow_are_named_instead_of_left_out() {
             "[includeIf \"hasconfig:remote.*.url:https://corp.example/**\"]\n\tpath = more\n",
             "https://corp.example/**",
         ),
+        ("[includeIf \"gitdir:\"]\n\tpath = more\n", "include more"),
     ] {
         let person = Person::new(&[(".gitconfig", settings), ("more", HOOKS)]);
         let add = |name: &str, url: &str| git(person.workspace.path(), &["remote", "add", name, url]);
@@ -168,4 +169,23 @@ fn settings_that_git_tools_cannot_follow_are_named_instead_of_left_out() {
         assert!(said.contains(named) && said.contains("needs_shell"), "{said}");
         assert_eq!(git(person.workspace.path(), &["log", "--format=%s"]).trim(), "first");
     }
+}
+
+#[test]
+fn settings_that_the_git_library_reads_differently_are_named_instead_of_passed_over() {
+    let hidden = "[alias]\n\tst = status \\\n\n[core]\n\thooksPath = ~/hooks\n";
+    let include = "[include]\n\tpath = more\n";
+    for (files, named) in [
+        (vec![(".gitconfig", hidden)], ".gitconfig can be read in two ways"),
+        (vec![(".gitconfig", include), ("more", hidden)], "more can be read in two ways"),
+        (vec![(".gitconfig", "[a]\n\tb = \"open\n")], ".gitconfig are malformed"),
+    ] {
+        let person = Person::new(&files);
+        let said = person.said("git_commit", &json!({"message": "second"}), &[]);
+        assert!(said.contains(named) && said.contains("needs_shell"), "{said}");
+        assert_eq!(git(person.workspace.path(), &["log", "--format=%s"]).trim(), "first");
+    }
+    let marked = Person::new(&[(".gitconfig", "\u{feff}[include]\n\tpath = more\n"), ("more", HOOKS)]);
+    let said = marked.said("git_commit", &json!({"message": "second"}), &[]);
+    assert!(said.contains(HOOK), "{said}");
 }
