@@ -24,6 +24,7 @@ mod availability;
 mod hooks;
 mod kept;
 mod page;
+mod people;
 mod record;
 mod replaced;
 mod stage;

@@ -1,6 +1,7 @@
 //! Commits what is staged.
 
 use super::hooks;
+use super::people::People;
 use super::text::branch::{Head, head};
 use super::text::diff::staged_counts;
 use super::text::history::subject;
@@ -50,7 +51,7 @@ pub(super) fn record(repo: &Repo, message: &str, cx: &GitCall) -> GitResult<Reco
     let state = RepoState::read(repo, &staging)?;
     refuse_unfinished(&staging, &state)?;
     refuse_elsewhere(repo, &staging)?;
-    let (author, committer) = people(repo)?;
+    let people = People::read(repo)?;
     let tree = tree(repo, &mut staging)?;
     let parents = parents(repo, &state)?;
     refuse_nothing(repo, tree, &parents, &staging)?;
@@ -59,9 +60,10 @@ pub(super) fn record(repo: &Repo, message: &str, cx: &GitCall) -> GitResult<Reco
     let commits = parents.iter().map(|id| repo.git.find_commit(*id)).collect::<Result<Vec<_>, _>>()?;
     let tree = repo.git.find_tree(tree)?;
     let commits: Vec<&Commit<'_>> = commits.iter().collect();
-    let id = repo.git.commit(None, &author, &committer, &message, &tree, &commits)?;
+    let id = repo.git.commit(None, &people.author, &people.committer, &message, &tree, &commits)?;
     let head = head(repo)?;
-    advance(repo, &head, &parents, id, &message, cx)?;
+    let commit = NewCommit { id, parents: &parents, message: &message, committer: &people.committer };
+    advance(repo, &head, &commit, cx)?;
     clean_up(repo)?;
     let line = printed(&head, parents.is_empty(), &repo.names()?.short(id), &message);
     Ok(RecordedCommit { id, line, files, lines })
@@ -131,17 +133,6 @@ fn refuse_elsewhere(repo: &Repo, staging: &Staging) -> GitResult<()> {
     Err(GitError::state(message))
 }
 
-fn people(repo: &Repo) -> GitResult<(Signature<'static>, Signature<'static>)> {
-    match (repo.git.author_from_env(), repo.git.committer_from_env()) {
-        (Ok(author), Ok(committer)) => Ok((author, committer)),
-        (Err(error), _) | (_, Err(error)) => Err(GitError::state(format!(
-            "git does not know who commits ({}); a person can say so with `git config user.name` and `git config \
-             user.email`",
-            error.message()
-        ))),
-    }
-}
-
 /// Writes the tree of the staged files, without those that were only added with `--intent-to-add`.
 fn tree(repo: &Repo, staging: &mut Staging) -> GitResult<Oid> {
     let intended = IndexEntryExtendedFlag::INTENT_TO_ADD.bits();
@@ -177,24 +168,45 @@ fn refuse_nothing(repo: &Repo, tree: Oid, parents: &[Oid], staging: &Staging) ->
     }
 }
 
+/// A commit that is no part of the history yet.
+struct NewCommit<'a> {
+    id: Oid,
+    parents: &'a [Oid],
+    message: &'a str,
+    committer: &'a Signature<'static>,
+}
+
+impl NewCommit<'_> {
+    /// Its line in the logs of HEAD and of the branch.
+    fn logged(&self) -> String {
+        let kind = match self.parents.len() {
+            0 => " (initial)",
+            1 => "",
+            _ => " (merge)",
+        };
+        format!("commit{kind}: {}", self.message.lines().next().unwrap_or_default())
+    }
+}
+
 /// Moves HEAD's branch, or a detached HEAD, to the new commit, if it has not moved in the meantime.
-fn advance(repo: &Repo, head: &Head, parents: &[Oid], id: Oid, message: &str, cx: &GitCall) -> GitResult<()> {
+fn advance(repo: &Repo, head: &Head, commit: &NewCommit<'_>, cx: &GitCall) -> GitResult<()> {
     let name = match head {
         Head::Branch(name) => name,
         Head::Detached => "HEAD",
     };
-    let kind = match parents.len() {
-        0 => " (initial)",
-        1 => "",
-        _ => " (merge)",
-    };
-    let line = format!("commit{kind}: {}", message.lines().next().unwrap_or_default());
     repo.tell_locks(cx, &["HEAD.lock"], &[&format!("{name}.lock")])?;
-    match parents.first() {
-        Some(before) => repo.git.reference_matching(name, id, true, *before, &line)?,
-        None => repo.git.reference(name, id, false, &line)?,
+    let Some(before) = commit.parents.first() else {
+        repo.git.reference(name, commit.id, false, &commit.logged())?;
+        return Ok(());
     };
-    Ok(())
+    // Only a transaction lets the log name the committer.
+    let mut transaction = repo.git.transaction()?;
+    transaction.lock_ref(name)?;
+    if repo.git.find_reference(name)?.target() != Some(*before) {
+        return Err(GitError::state(format!("nothing was committed: {name} has moved meanwhile; try again")));
+    }
+    transaction.set_target(name, commit.id, Some(commit.committer), &commit.logged())?;
+    Ok(transaction.commit()?)
 }
 
 fn clean_up(repo: &Repo) -> GitResult<()> {

@@ -31,7 +31,10 @@ fn commits_alike(repo: &Repo, message: &str) {
     assert_eq!((&made["ok"], &made["available"]), (&json!(true), &json!(true)));
     assert_eq!(made["commit"], repo.git(&["rev-parse", "HEAD"]).trim());
     same(&object(&copy), &object(repo), "the commit");
-    same(&copy.git(&["reflog", "--format=%gs"]), &repo.git(&["reflog", "--format=%gs"]), "the log of HEAD");
+    for log in ["HEAD", "main"] {
+        let logged = ["reflog", "show", "--format=%gn <%ge> %gs", log];
+        same(&copy.git(&logged), &repo.git(&logged), "the log");
+    }
     same(&copy.git(&["status"]), &repo.git(&["status"]), "git's own status");
     assert_eq!(administration(&copy), administration(repo));
     let without_hash = |line: &str| {
@@ -183,6 +186,34 @@ fn a_commit_without_a_person_is_refused() {
     repo.git(&["config", "--unset", "user.email"]);
     let error = repo.refused("git_commit", json!({"message": "m"}));
     assert!(error.message.contains("user.email"), "{}", error.message);
+}
+
+#[test]
+fn people_are_named_as_git_names_them() {
+    for settings in [
+        &[("user.name", "a\nb"), ("user.email", "x@y\n")][..],
+        &[("user.name", " ;<A, U. \"Thor\"> \t."), ("user.email", "<a@b> ")],
+        &[("user.name", "Jörg\ttab"), ("user.email", "'q'")],
+        &[("author.name", "Author"), ("committer.email", "c@example.com")],
+        &[("author.email", "x@y"), ("committer.name", "C\n\nsigned: <x>")],
+        &[("author.name", ""), ("committer.name", "")],
+    ] {
+        let repo = staged();
+        settings.iter().for_each(|(name, value)| _ = repo.git(&["config", name, value]));
+        commits_alike(&repo, "second");
+    }
+    let repo = staged();
+    ["user.name", "user.email"].iter().for_each(|name| _ = repo.git(&["config", "--unset", name]));
+    for (name, value) in [("author.name", "A"), ("author.email", "a"), ("committer.name", "C")] {
+        repo.git(&["config", name, value]);
+        let error = repo.refused("git_commit", json!({"message": "m"}));
+        assert!(error.message.contains("git config user.name"), "{error}");
+    }
+    repo.git(&["config", "committer.email", "c"]);
+    commits_alike(&repo, "second");
+    repo.git(&["config", "user.name", " <;> "]);
+    repo.git(&["config", "--unset", "committer.name"]);
+    assert_eq!(repo.refused("git_commit", json!({"message": "m"})).reason, Reason::BadState);
 }
 
 #[test]
