@@ -24,6 +24,7 @@ mod availability;
 mod hooks;
 mod kept;
 mod page;
+mod parents;
 mod people;
 mod record;
 mod replaced;

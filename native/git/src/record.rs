@@ -1,6 +1,7 @@
 //! Commits what is staged.
 
 use super::hooks;
+use super::parents::Parents;
 use super::people::People;
 use super::text::branch::{Head, head};
 use super::text::diff::staged_counts;
@@ -17,11 +18,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// Hooks that `git commit` runs.
-const HOOKS: [&str; 6] = [
+const HOOKS: [&str; 7] = [
     "pre-commit",
     "prepare-commit-msg",
     "commit-msg",
     "post-commit",
+    "post-index-change",
     "reference-transaction",
     "pre-merge-commit",
 ];
@@ -53,11 +55,12 @@ pub(super) fn record(repo: &Repo, message: &str, cx: &GitCall) -> GitResult<Reco
     refuse_elsewhere(repo, &staging)?;
     let people = People::read(repo)?;
     let tree = tree(repo, &mut staging)?;
-    let parents = parents(repo, &state)?;
+    let parents = Parents::read(repo, &state)?;
     refuse_nothing(repo, tree, &parents, &staging)?;
     let (files, lines) = staged_counts(repo, &staging, MOST_COUNTED, cx)?;
     cx.check()?;
-    let commits = parents.iter().map(|id| repo.git.find_commit(*id)).collect::<Result<Vec<_>, _>>()?;
+    let commits =
+        parents.recorded.iter().map(|id| repo.git.find_commit(*id)).collect::<Result<Vec<_>, _>>()?;
     let tree = repo.git.find_tree(tree)?;
     let commits: Vec<&Commit<'_>> = commits.iter().collect();
     let id = repo.git.commit(None, &people.author, &people.committer, &message, &tree, &commits)?;
@@ -65,7 +68,7 @@ pub(super) fn record(repo: &Repo, message: &str, cx: &GitCall) -> GitResult<Reco
     let commit = NewCommit { id, parents: &parents, message: &message, committer: &people.committer };
     advance(repo, &head, &commit, cx)?;
     clean_up(repo)?;
-    let line = printed(&head, parents.is_empty(), &repo.names()?.short(id), &message);
+    let line = printed(&head, parents.head.is_none(), &repo.names()?.short(id), &message);
     Ok(RecordedCommit { id, line, files, lines })
 }
 
@@ -105,14 +108,15 @@ fn refuse_unfinished(staging: &Staging, state: &RepoState) -> GitResult<()> {
             format!("these paths have merge conflicts: {all}; resolve them and stage them with git_add");
         return Err(GitError::state(message));
     }
-    let command = match state.underway {
+    let (article, command) = match state.underway {
         None => return Ok(()),
-        Some(OngoingOperation::Am) => "am",
-        Some(OngoingOperation::Rebase) => "rebase",
-        Some(OngoingOperation::CherryPick(_)) => "cherry-pick",
-        Some(OngoingOperation::Revert(_)) => "revert",
+        Some(OngoingOperation::Am) => ("an", "am"),
+        Some(OngoingOperation::Rebase) => ("a", "rebase"),
+        Some(OngoingOperation::CherryPick(_)) => ("a", "cherry-pick"),
+        Some(OngoingOperation::Revert(_)) => ("a", "revert"),
     };
-    let message = format!("a {command} is in progress; use the shell tool for `git {command} --continue`");
+    let message =
+        format!("{article} {command} is in progress; use the shell tool for `git {command} --continue`");
     Err(GitError::needs_shell(message).into())
 }
 
@@ -142,23 +146,11 @@ fn tree(repo: &Repo, staging: &mut Staging) -> GitResult<Oid> {
     Ok(staging.index.write_tree_to(&repo.git)?)
 }
 
-/// The commit that HEAD refers to, and those being merged.
-fn parents(repo: &Repo, state: &RepoState) -> GitResult<Vec<Oid>> {
-    let mut parents: Vec<Oid> = repo.head()?.into_iter().collect();
-    if state.merge {
-        let text = String::from_utf8_lossy(&repo.admin("MERGE_HEAD")?.unwrap_or_default()).into_owned();
-        for line in text.lines() {
-            parents.push(Oid::from_str(line.trim())?);
-        }
-    }
-    Ok(parents)
-}
-
-fn refuse_nothing(repo: &Repo, tree: Oid, parents: &[Oid], staging: &Staging) -> GitResult<()> {
-    let is_same = match parents {
-        [] => staging.entries.is_empty(),
-        [head] => repo.git.find_commit(*head)?.tree_id() == tree,
-        _ => false,
+fn refuse_nothing(repo: &Repo, tree: Oid, parents: &Parents, staging: &Staging) -> GitResult<()> {
+    let is_same = match parents.head {
+        _ if parents.is_merge => false,
+        None => staging.entries.is_empty(),
+        Some(head) => repo.git.find_commit(head)?.tree_id() == tree,
     };
     match is_same {
         true => {
@@ -171,7 +163,7 @@ fn refuse_nothing(repo: &Repo, tree: Oid, parents: &[Oid], staging: &Staging) ->
 /// A commit that is no part of the history yet.
 struct NewCommit<'a> {
     id: Oid,
-    parents: &'a [Oid],
+    parents: &'a Parents,
     message: &'a str,
     committer: &'a Signature<'static>,
 }
@@ -179,10 +171,10 @@ struct NewCommit<'a> {
 impl NewCommit<'_> {
     /// Its line in the logs of HEAD and of the branch.
     fn logged(&self) -> String {
-        let kind = match self.parents.len() {
-            0 => " (initial)",
-            1 => "",
-            _ => " (merge)",
+        let kind = match self.parents.head {
+            None => " (initial)",
+            Some(_) if self.parents.is_merge => " (merge)",
+            Some(_) => "",
         };
         format!("commit{kind}: {}", self.message.lines().next().unwrap_or_default())
     }
@@ -195,14 +187,14 @@ fn advance(repo: &Repo, head: &Head, commit: &NewCommit<'_>, cx: &GitCall) -> Gi
         Head::Detached => "HEAD",
     };
     repo.tell_locks(cx, &["HEAD.lock"], &[&format!("{name}.lock")])?;
-    let Some(before) = commit.parents.first() else {
+    let Some(before) = commit.parents.head else {
         repo.git.reference(name, commit.id, false, &commit.logged())?;
         return Ok(());
     };
     // Only a transaction lets the log name the committer.
     let mut transaction = repo.git.transaction()?;
     transaction.lock_ref(name)?;
-    if repo.git.find_reference(name)?.target() != Some(*before) {
+    if repo.git.find_reference(name)?.target() != Some(before) {
         return Err(GitError::state(format!("nothing was committed: {name} has moved meanwhile; try again")));
     }
     transaction.set_target(name, commit.id, Some(commit.committer), &commit.logged())?;

@@ -31,10 +31,8 @@ fn commits_alike(repo: &Repo, message: &str) {
     assert_eq!((&made["ok"], &made["available"]), (&json!(true), &json!(true)));
     assert_eq!(made["commit"], repo.git(&["rev-parse", "HEAD"]).trim());
     same(&object(&copy), &object(repo), "the commit");
-    for log in ["HEAD", "main"] {
-        let logged = ["reflog", "show", "--format=%gn <%ge> %gs", log];
-        same(&copy.git(&logged), &repo.git(&logged), "the log");
-    }
+    let logged = ["reflog", "--format=%gn <%ge> %gs"];
+    same(&copy.git(&logged), &repo.git(&logged), "the log of HEAD");
     same(&copy.git(&["status"]), &repo.git(&["status"]), "git's own status");
     assert_eq!(administration(&copy), administration(repo));
     let without_hash = |line: &str| {
@@ -116,6 +114,33 @@ fn a_merge_is_concluded() {
 }
 
 #[test]
+fn a_merge_records_each_parent_that_no_other_contains_once() {
+    let repo = Repo::with(&[("a", "1\n")]);
+    let id = |name: &str| repo.git(&["rev-parse", name]);
+    repo.git(&["checkout", "-q", "-b", "side"]);
+    repo.commit("side");
+    repo.git(&["checkout", "-q", "main"]);
+    repo.commit("on main");
+    repo.git(&["checkout", "-q", "-b", "ahead"]);
+    repo.commit("ahead");
+    repo.git(&["checkout", "-q", "main"]);
+    for (heads, mode) in [
+        (&["main"][..], ""),
+        (&["side", "side", "main~1"], ""),
+        (&["ahead"], ""),
+        (&["side", "ahead"], ""),
+        (&["side", "side", "main"], "no-ff"),
+    ] {
+        let copy = repo.copy();
+        copy.write("b", "1\n");
+        copy.git(&["add", "b"]);
+        copy.write(".git/MERGE_HEAD", heads.iter().map(|head| id(head)).collect::<String>());
+        copy.write(".git/MERGE_MODE", mode);
+        commits_alike(&copy, "merged");
+    }
+}
+
+#[test]
 fn a_path_only_intended_to_be_added_is_not_in_the_commit() {
     let repo = staged();
     repo.write("later", "l\n");
@@ -173,6 +198,11 @@ fn conflicts_are_refused_and_named() {
     assert_eq!(error.reason, Reason::BadState);
     assert!(error.message.contains("conflicts: a;"), "{}", error.message);
     repo.git(&["merge", "--abort"]);
+    std::fs::create_dir(repo.path().join(".git/rebase-apply")).unwrap();
+    repo.write(".git/rebase-apply/applying", "");
+    let error = repo.refused("git_commit", json!({"message": "m"}));
+    assert!(error.message.starts_with("an am is in progress"), "{error}");
+    std::fs::remove_dir_all(repo.path().join(".git/rebase-apply")).unwrap();
     repo.git_output(&["cherry-pick", "side"]);
     repo.git(&["add", "a"]);
     let error = repo.refused("git_commit", json!({"message": "m"}));
@@ -188,6 +218,16 @@ fn a_commit_without_a_person_is_refused() {
     assert!(error.message.contains("user.email"), "{}", error.message);
 }
 
+/// The tool and git name the same people in the same commit and in the log of HEAD.
+fn people_alike(repo: &Repo) {
+    let copy = repo.copy();
+    copy.git(&["commit", "-q", "-m", "second"]);
+    repo.tool("git_commit", json!({"message": "second"}));
+    same(&object(&copy), &object(repo), "the commit");
+    let logged = ["reflog", "--format=%gn <%ge>"];
+    same(&copy.git(&logged), &repo.git(&logged), "the log");
+}
+
 #[test]
 fn people_are_named_as_git_names_them() {
     for settings in [
@@ -200,7 +240,7 @@ fn people_are_named_as_git_names_them() {
     ] {
         let repo = staged();
         settings.iter().for_each(|(name, value)| _ = repo.git(&["config", name, value]));
-        commits_alike(&repo, "second");
+        people_alike(&repo);
     }
     let repo = staged();
     ["user.name", "user.email"].iter().for_each(|name| _ = repo.git(&["config", "--unset", name]));
@@ -210,7 +250,7 @@ fn people_are_named_as_git_names_them() {
         assert!(error.message.contains("git config user.name"), "{error}");
     }
     repo.git(&["config", "committer.email", "c"]);
-    commits_alike(&repo, "second");
+    people_alike(&repo);
     repo.git(&["config", "user.name", " <;> "]);
     repo.git(&["config", "--unset", "committer.name"]);
     assert_eq!(repo.refused("git_commit", json!({"message": "m"})).reason, Reason::BadState);

@@ -57,7 +57,14 @@ fn a_directory_without_a_repository_is_answered_with_a_hint() {
 
 #[test]
 fn every_hook_of_a_commit_refuses_it_and_is_named() {
-    for name in ["pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "reference-transaction"] {
+    for name in [
+        "pre-commit",
+        "prepare-commit-msg",
+        "commit-msg",
+        "post-commit",
+        "post-index-change",
+        "reference-transaction",
+    ] {
         let repo = busy();
         hook(&repo, &format!(".git/hooks/{name}"));
         // The same hook runs where it is meant to.
