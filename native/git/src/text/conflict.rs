@@ -1,7 +1,7 @@
 //! The diff of a file with merge conflicts: our version compared with the work-tree file, as in `git diff --ours`.
 
-use super::diff::content;
-use super::patch::{DiffPrinter, DiffSide};
+use super::diff::side;
+use super::patch::DiffPrinter;
 use beamai_git_repository::GitResult;
 use beamai_git_repository::changes::{BlobVersion, ChangeKind, FileChange};
 use beamai_git_repository::tree::{WorkTreeReader, stage};
@@ -18,11 +18,8 @@ pub(super) fn print(
     };
     let ours = BlobVersion { mode: ours.mode, id: ours.id };
     let file = contents.work_version(path, ours.mode);
-    let old = DiffSide::new(ours, content(contents, path, ours, false)?);
-    let new = match file {
-        Some(version) => Some(DiffSide::new(version, content(contents, path, version, true)?)),
-        None => None,
-    };
+    let Some(old) = side(contents, path, Some(ours), false)? else { return Ok(()) };
+    let new = side(contents, path, file, true)?;
     if new.as_ref().is_some_and(|new| new.id == old.id && new.mode == old.mode) {
         return Ok(());
     }

@@ -248,7 +248,7 @@ pub(crate) fn staged_counts(
         lines = match LineCount::of(old.as_ref(), new.as_ref(), diff.as_ref())? {
             LineCount::Lines(added, removed) => Some((all_added + added, all_removed + removed)),
             LineCount::Binary => lines,
-            LineCount::TooLarge => None,
+            LineCount::TooLarge | LineCount::Unread => None,
         };
     }
     Ok((changes.len(), lines))
@@ -305,7 +305,8 @@ fn one(
     }
 }
 
-fn side(
+/// One side of a comparison. A file of the work tree that was not hashed could not be read.
+pub(super) fn side(
     contents: &mut WorkTreeReader<'_>,
     path: &[u8],
     version: Option<BlobVersion>,
@@ -319,8 +320,8 @@ fn side(
     Ok(Some(DiffSide::new(version, bytes)))
 }
 
-/// The content of one version; `None` if it is too large to be compared.
-pub(super) fn content(
+/// The content of one version; `None` if it is too large to be compared, or cannot be read.
+fn content(
     contents: &mut WorkTreeReader<'_>,
     path: &[u8],
     version: BlobVersion,
@@ -335,8 +336,10 @@ pub(super) fn content(
             // Not present in a sparse checkout: use the staged content.
             Ok(None) if !version.id.is_zero() => stored(contents, version),
             Ok(None) => {
-                contents.note(format!("{}: could not be read", shown(path)));
-                Ok(Some(Vec::new()))
+                if !contents.unread().contains(path) {
+                    contents.note(format!("{}: could not be read", shown(path)));
+                }
+                Ok(None)
             }
             Err(error) if error.reason == Reason::TooLarge => Ok(None),
             Err(error) => Err(error.into()),

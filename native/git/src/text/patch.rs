@@ -19,7 +19,7 @@ const HEADING: usize = 80;
 pub(super) struct DiffSide {
     pub(super) mode: u32,
     pub(super) id: Oid,
-    /// `None` if it is too large to be compared.
+    /// `None` if it is too large to be compared, or was not read.
     pub(super) bytes: Option<Vec<u8>>,
 }
 
@@ -37,6 +37,11 @@ impl DiffSide {
             _ => bytes,
         };
         Self { mode: version.mode, id, bytes }
+    }
+
+    /// Whether its content is not known: the file could not be read.
+    pub(super) fn is_unread(&self) -> bool {
+        self.bytes.is_none() && self.id.is_zero()
     }
 }
 
@@ -120,6 +125,10 @@ impl DiffPrinter<'_> {
         diff: Option<&AttributeState>,
     ) -> GitResult<()> {
         let bytes = |side: Option<&DiffSide>| side.map_or(Some(Vec::new()), |side| side.bytes.clone());
+        // A note says so.
+        if new.is_some_and(DiffSide::is_unread) {
+            return Ok(());
+        }
         let (Some(old), Some(new)) = (bytes(old), bytes(new)) else {
             self.page.note(format!("{}: too large to be compared line by line", shown(&change.path)));
             self.page.line(&format!("Binary files {a} and {b} differ"));

@@ -40,6 +40,7 @@ impl DiffStat {
             }
             LineCount::Binary => "binary".to_owned(),
             LineCount::TooLarge => "too large to be compared".to_owned(),
+            LineCount::Unread => "not read".to_owned(),
         };
         page.line(&format!("{name} | {counted}"));
         Ok(())
@@ -68,6 +69,8 @@ pub(super) enum LineCount {
     Binary,
     /// The content is too large to be compared.
     TooLarge,
+    /// The file cannot be read.
+    Unread,
 }
 
 impl LineCount {
@@ -84,6 +87,7 @@ impl LineCount {
                 Self::Lines(added, removed)
             }
             (Some(_), Some(_)) => Self::Binary,
+            _ if new.is_some_and(DiffSide::is_unread) => Self::Unread,
             _ => Self::TooLarge,
         })
     }

@@ -105,6 +105,26 @@ fn a_directory_that_may_not_be_entered_is_said_and_the_rest_is_shown() {
     assert!(status["content"].as_str().unwrap().contains("modified: a"), "{status}");
 }
 
+#[test]
+fn a_changed_file_that_may_not_be_read_is_not_shown_as_emptied() {
+    let env = Env::with("required");
+    repository(env.path(), "own");
+    let file = env.path().join("a");
+    std::fs::write(&file, "longer than what is staged\n").unwrap();
+    let mode = |mode| std::fs::set_permissions(&file, PermissionsExt::from_mode(mode)).unwrap();
+    mode(0o000);
+    let diff = ok(&env.host, "git_diff", json!({"path": "a"}));
+    let stat = ok(&env.host, "git_diff", json!({"path": "a", "stat": true}));
+    mode(0o644);
+    let content = diff["content"].as_str().unwrap();
+    assert!(content.starts_with("diff --git a/a b/a\n") && !content.contains("\n-"), "{diff}");
+    assert!(stat["content"].as_str().unwrap().starts_with("a | not read\n"), "{stat}");
+    for answer in [diff, stat] {
+        assert_eq!(answer["notes"].as_array().unwrap().len(), 1, "{answer}");
+        assert!(answer["notes"].to_string().contains("a: cannot be compared"), "{answer}");
+    }
+}
+
 /// A repository in a workspace, one outside, and somebody who exchanges parts of the first with links to the second.
 struct Attack {
     env: Env,
