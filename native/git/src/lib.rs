@@ -29,6 +29,7 @@ mod people;
 mod record;
 mod replaced;
 mod stage;
+mod submodule_list;
 mod task;
 mod text;
 mod work;

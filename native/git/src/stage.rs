@@ -2,6 +2,7 @@
 
 use super::hooks;
 use super::replaced::replaced;
+use super::submodule_list::is_submodule_list;
 use crate::is_administrative;
 use beamai_base::{Reason, ToolError, excerpt};
 use beamai_git_repository::changes::{FileChange, is_below, unmerged};
@@ -265,6 +266,13 @@ fn step(repo: &Repo, contents: &mut WorkTreeReader<'_>, path: &[u8]) -> GitResul
         return submodule(repo, contents, path, &stat);
     }
     match mode(&stat, like, repo.settings.file_mode) {
+        Some(LINK) if is_submodule_list(path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)) => {
+            let message = format!(
+                "nothing was staged: {} is a symbolic link, which git accepts for no list of submodules; make it a file",
+                shown(path)
+            );
+            Err(ToolError::new(Reason::InvalidArgument, message).file(shown(path)).into())
+        }
         Some(LINK) => {
             let link = contents.dirs.read_link(path).map_err(|error| failed("read link", path, error))?;
             Ok(IndexUpdate::Put(entry(path, LINK, blob(repo, &link)?, &stat)))

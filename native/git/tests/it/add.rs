@@ -299,3 +299,35 @@ fn a_path_in_a_nested_repository_is_staged_there() {
     );
     assert_eq!(repo.tool("git_status", json!({}))["available"], false);
 }
+
+#[test]
+fn a_link_that_git_would_take_for_the_list_of_submodules_is_refused() {
+    for (name, is_accepted) in [
+        (".gitmodules", false),
+        ("d/.GitModules", false),
+        (".gitmodules . :x", false),
+        ("GITMOD~4", false),
+        ("gi7eba~9 ", false),
+        ("gi7e~123", false),
+        ("~1234567", false),
+        (".gitmodules2", true),
+        (".gitattributes", true),
+        ("gitmod~5", true),
+        ("gi7eba~0", true),
+        ("gi7e~12", true),
+    ] {
+        let repo = Repo::new();
+        std::fs::create_dir(repo.path().join("d")).unwrap();
+        repo.link("x", name);
+        assert_eq!(repo.copy().git_output(&["add", "."]).status.success(), is_accepted, "{name} by git");
+        if is_accepted {
+            assert_eq!(repo.tool("git_add", json!({"path": "."}))["files"], json!([name]));
+        } else {
+            let error = repo.refused("git_add", json!({"path": "."}));
+            assert!(error.message.contains("is a symbolic link"), "{error}");
+        }
+    }
+    let repo = Repo::new();
+    repo.write(".gitmodules", "");
+    assert_eq!(repo.tool("git_add", json!({"path": "."}))["files"], json!([".gitmodules"]));
+}
