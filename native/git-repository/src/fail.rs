@@ -29,6 +29,15 @@ impl GitError {
         ToolError::new(Reason::AccessDenied, message).file(path.to_string())
     }
 
+    /// git would create a file where this process cannot.
+    fn unwritable(path: &str) -> ToolError {
+        let message = format!(
+            "{path} cannot be created by this tool: the mode of its directory, or a permission rule about files there, \
+             prevents it; use the shell tool for git"
+        );
+        ToolError::new(Reason::AccessDenied, message).file(path)
+    }
+
     /// The operation would need a program that these tools never start.
     pub fn needs_shell(message: impl Into<String>) -> ToolError {
         ToolError::new(Reason::NeedsShell, message)
@@ -44,9 +53,12 @@ impl From<ToolError> for GitError {
 impl From<git2::Error> for GitError {
     fn from(error: git2::Error) -> Self {
         let message = format!("git: {}", error.message());
+        let is_not_permitted = error.message().ends_with("Permission denied");
+        let named = error.message().split('\'').nth(1).unwrap_or("a file");
         Self::Error(match error.code() {
-            git2::ErrorCode::Locked if error.message().ends_with("Permission denied") => {
-                Self::unreadable(error.message().split('\'').nth(1).unwrap_or("a file"))
+            git2::ErrorCode::Locked if is_not_permitted => Self::unreadable(named),
+            _ if is_not_permitted && error.message().starts_with("failed to create") => {
+                Self::unwritable(named)
             }
             git2::ErrorCode::Locked => ToolError::new(
                 Reason::Busy,

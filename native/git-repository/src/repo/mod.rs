@@ -100,6 +100,10 @@ impl Repo {
     pub fn staging(&self, cx: &GitCall) -> GitResult<Staging> {
         let file = self.located.git_dir.join(Path::new("index"));
         let stat = file.stat().ok();
+        // libgit2 would say that it no longer exists.
+        if file.open_file().is_err_and(|error| error.reason == Reason::AccessDenied) {
+            return Err(GitError::unreadable(file.display()).into());
+        }
         let index = Index::open(&self.git.path().join("index")).map_err(|error| unreadable(&error))?;
         let mut dirs = self.dirs(cx)?;
         let entries = index.iter().map(|entry| self.checked_out(entry, &mut dirs)).collect();

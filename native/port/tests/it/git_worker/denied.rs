@@ -239,6 +239,28 @@ fn what_git_itself_would_read_is_refused_where_rules_deny_it() {
 }
 
 #[test]
+fn parts_of_the_repository_that_rules_deny_reading_are_named() {
+    for (rule, tool_name, args, said) in [
+        ("Read(.git/index)", "git_status", json!({}), ".git/index cannot be read by this tool"),
+        ("Read(.git/index)", "git_add", json!({"path": "."}), ".git/index cannot be read by this tool"),
+        (
+            "Read(.git/objects/pack/**)",
+            "git_commit",
+            json!({"message": "m"}),
+            "cannot be created by this tool",
+        ),
+    ] {
+        let env = Env::with("off");
+        repository(env.path(), "own");
+        let host = host(env.path(), json!({"default": "allow", "deny": [rule]}), "required");
+        let refused = error(tool(&host, tool_name, args));
+        assert_eq!(refused.reason, Reason::AccessDenied, "{rule}: {refused:?}");
+        assert!(refused.message.contains(said), "{rule}: {refused:?}");
+        assert_eq!(git(env.path(), &["log", "--format=%s"]), "own\n", "{rule}");
+    }
+}
+
+#[test]
 fn a_rule_for_a_branch_holds_where_head_names_it_through_another_reference() {
     for (rule, commits) in [("Edit(.git/refs/heads/main)", false), ("Edit(.git/refs/heads/alias)", true)] {
         let env = Env::with("off");
