@@ -5,7 +5,7 @@ use super::replaced::replaced;
 use super::submodule_list::is_submodule_list;
 use crate::is_administrative;
 use beamai_base::{Reason, ToolError, excerpt};
-use beamai_git_repository::changes::{FileChange, is_below, unmerged};
+use beamai_git_repository::changes::{ChangeKind, FileChange, is_below, unmerged};
 use beamai_git_repository::tree::{
     FILE, IgnoreStack, LINK, SUBMODULE, UntrackedFinder, WorkTreeReader, failed, low, mode, named,
 };
@@ -127,8 +127,13 @@ fn candidates(
     let is_tracked = staging.entries.iter().any(|entry| is_below(&entry.path, below));
     let kind = kind(contents, below, is_tracked)?;
     let changed = |change: FileChange| change.path;
-    let mut paths: BTreeSet<Vec<u8>> =
-        contents.changes(staging.stat.as_ref(), below)?.into_iter().map(changed).collect();
+    let is_nested = |change: &FileChange| {
+        change.kind == ChangeKind::TypeChanged && change.new.is_some_and(|new| new.mode == SUBMODULE)
+    };
+    let (nested, changes): (Vec<_>, Vec<_>) =
+        contents.changes(staging.stat.as_ref(), below)?.into_iter().partition(is_nested);
+    let mut notes: Vec<String> = nested.iter().map(|change| nested_note(&change.path)).collect();
+    let mut paths: BTreeSet<Vec<u8>> = changes.into_iter().map(changed).collect();
     // The result names files that cannot be read, and says that they are not staged.
     paths.extend(contents.unread().iter().cloned());
     paths.extend(unmerged(staging, below).into_iter().map(changed));
@@ -140,17 +145,22 @@ fn candidates(
     if is_ignored && !is_tracked {
         return Err(ignored(below));
     }
-    let mut notes = Vec::new();
     if is_dir && !is_ignored {
         let finder = UntrackedFinder::new(repo, &staging.entries, Untracked::All, contents.cx)?;
         let (found, skipped) = finder.find(below)?;
-        notes = skipped;
+        notes.extend(skipped);
         for path in found {
             match path.strip_suffix(b"/") {
-                Some(nested) => notes.push(nested_note(nested)),
+                Some(nested) => {
+                    // Nor is the deletion of a file that was there.
+                    paths.remove(nested);
+                    notes.push(nested_note(nested));
+                }
                 None => _ = paths.insert(path),
             }
         }
+        notes.sort();
+        notes.dedup();
     } else if kind.is_some() && contents.staged(below).is_none() {
         paths.insert(below.to_vec());
     }

@@ -119,7 +119,11 @@ impl WorkTreeReader<'_> {
             return Ok(self.submodule(entry)?.and_then(|new| change(ChangeKind::Modified, Some(new))));
         }
         let Some(mode) = mode(&stat, entry.mode, comparison.trusts_mode) else {
-            return Ok(change(ChangeKind::Deleted, None));
+            // git takes a repository with a commit for a submodule.
+            return Ok(match self.submodule(entry)? {
+                None => change(ChangeKind::Deleted, None),
+                new => change(ChangeKind::TypeChanged, new),
+            });
         };
         let new = |id| Some(BlobVersion { mode, id });
         Ok(if is_intended(entry) {

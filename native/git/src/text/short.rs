@@ -4,6 +4,7 @@ use super::quote::QuoteStyle;
 use super::status::{StatusReport, in_workspace};
 use crate::page::LimitedText;
 use beamai_git_repository::changes::{ChangeKind, FileChange};
+use beamai_git_repository::tree::SUBMODULE;
 use std::collections::BTreeMap;
 
 /// One line: two status letters and the old name.
@@ -39,6 +40,8 @@ fn put<'a>(line: &mut ShortLine<'a>, side: usize, change: &'a FileChange) {
         ChangeKind::Added => 'A',
         ChangeKind::Deleted => 'D',
         ChangeKind::Modified => 'M',
+        // Like git, which looks only at the commit of a submodule in the work tree.
+        ChangeKind::TypeChanged if side == 1 && change.new.is_some_and(|new| new.mode == SUBMODULE) => 'M',
         ChangeKind::TypeChanged => 'T',
         ChangeKind::Renamed { from, .. } => {
             line.from = Some(from);

@@ -74,3 +74,26 @@ fn a_link_that_took_the_place_of_a_submodule_is_shown_and_staged() {
     same(&copy.git(&staged), &repo.git(&staged), "the staging area");
     repo.is_shown_alike();
 }
+
+#[test]
+fn a_repository_that_took_the_place_of_a_file_is_shown_and_not_staged() {
+    let repo = Repo::with(&[("a", "1\n"), ("b", "1\n")]);
+    repo.remove("a");
+    repo.git(&["init", "-q", "a"]);
+    repo.write("b", "2\n");
+    let stages_only_b = || {
+        let copy = repo.copy();
+        let added = copy.tool("git_add", json!({"path": "."}));
+        assert_eq!(added["files"], json!(["b"]), "{added}");
+        let notes = added["notes"].as_array().unwrap();
+        assert!(notes.len() == 1 && notes[0].as_str().unwrap().starts_with("a is a repository"), "{added}");
+        assert_eq!(copy.git(&["diff", "--cached", "--name-only"]), "b\n");
+    };
+    stages_only_b();
+    let commit = ["-c", "user.name=A", "-c", "user.email=a", "commit", "-q", "--allow-empty", "-m", "inner"];
+    repo.git(&[&["-C", "a"], &commit[..]].concat());
+    repo.is_shown_alike();
+    stages_only_b();
+    repo.write(".git/info/exclude", "a\n");
+    stages_only_b();
+}
