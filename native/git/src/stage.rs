@@ -7,7 +7,8 @@ use crate::is_administrative;
 use beamai_base::{Reason, ToolError, excerpt};
 use beamai_git_repository::changes::{ChangeKind, FileChange, is_below, unmerged};
 use beamai_git_repository::tree::{
-    FILE, IgnoreStack, LINK, SUBMODULE, UntrackedFinder, WorkTreeReader, failed, low, mode, named,
+    FILE, IgnoreStack, LINK, SUBMODULE, SparseDefinition, UntrackedFinder, WorkTreeReader, failed, low, mode,
+    named,
 };
 use beamai_git_repository::{GitCall, GitError, GitResult, Repo, Staging, Untracked, nested};
 use beamai_port_tools::git::path::shown;
@@ -75,6 +76,7 @@ pub(super) fn stage(repo: &Repo, below: &[u8], cx: &GitCall) -> GitResult<Staged
         let mut contents = WorkTreeReader::new(repo, &staging, cx)?;
         let (mut paths, mut notes) = candidates(repo, &staging, &mut contents, below)?;
         notes.extend(leave_out_denied(repo, &mut paths, below, cx)?);
+        notes.extend(leave_out_sparse(repo, &mut paths, below)?);
         refuse_foreign(&mut contents, &paths)?;
         let mut steps = Vec::new();
         for path in &paths {
@@ -114,6 +116,20 @@ fn leave_out_denied(
         true => Err(ToolError::new(Reason::Denied, why).file(named).into()),
         false => Ok(Some(why)),
     }
+}
+
+/// Skips paths outside of a sparse checkout, except the one that the caller named (`git add --sparse`). Adds a note.
+fn leave_out_sparse(repo: &Repo, paths: &mut BTreeSet<Vec<u8>>, below: &[u8]) -> GitResult<Option<String>> {
+    let definition = SparseDefinition::new(repo)?;
+    let left_out: Vec<Vec<u8>> =
+        paths.extract_if(.., |path| *path != below && !definition.has(path)).collect();
+    Ok((!left_out.is_empty()).then(|| {
+        let left_out: Vec<Vec<u8>> = left_out.iter().map(|path| repo.located.outside(path)).collect();
+        format!(
+            "{}: not staged, because it is outside of the sparse checkout; name it alone to stage it",
+            named(&left_out)
+        )
+    }))
 }
 
 /// Collects the paths to stage below a path, and notes on what is skipped.

@@ -28,7 +28,7 @@ struct IgnoreRule {
 
 /// The rules of one file, which apply below its directory.
 #[derive(Debug, Default)]
-struct IgnoreLines {
+pub(super) struct IgnoreLines {
     skip: usize,
     rules: Vec<IgnoreRule>,
 }
@@ -108,7 +108,7 @@ impl IgnoreStack {
 }
 
 impl IgnoreLines {
-    fn verdict(&self, path: &[u8], is_dir: bool) -> Option<bool> {
+    pub(super) fn verdict(&self, path: &[u8], is_dir: bool) -> Option<bool> {
         let below = path.get(self.skip..)?;
         let name = super::dirs::split(below).1;
         let fits = |rule: &&IgnoreRule| {
@@ -118,7 +118,7 @@ impl IgnoreLines {
     }
 }
 
-fn rules(skip: usize, bytes: Option<Vec<u8>>) -> IgnoreLines {
+pub(super) fn rules(skip: usize, bytes: Option<Vec<u8>>) -> IgnoreLines {
     let bytes = bytes.unwrap_or_default();
     IgnoreLines { skip, rules: lines(&bytes).filter_map(rule).collect() }
 }

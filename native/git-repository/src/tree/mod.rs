@@ -7,6 +7,7 @@ mod dirs;
 mod ignore;
 mod lookahead;
 mod pattern;
+mod sparse;
 mod tracked;
 mod untracked;
 
@@ -16,6 +17,7 @@ pub use convert::Conversion;
 pub use dirs::Dirs;
 pub(crate) use dirs::{DirEntries, join, split};
 pub use ignore::IgnoreStack;
+pub use sparse::SparseDefinition;
 pub(crate) use tracked::{is_intended, is_left_alone};
 pub use tracked::{low, mode};
 pub use untracked::{UntrackedFiles, UntrackedFinder};

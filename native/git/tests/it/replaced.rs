@@ -93,12 +93,19 @@ fn an_entry_outside_of_a_sparse_checkout_is_not_replaced() {
     let before = staged(&repo);
     for path in ["vendor", "."] {
         assert!(!repo.git_output(&["add", path]).status.success());
-        let error = repo.refused("git_add", json!({"path": path}));
-        assert_eq!(error.reason, Reason::BadState);
-        assert!(error.message.contains("vendor would replace vendor/x "), "{error}");
-        assert!(error.message.contains("sparse checkout"), "{error}");
-        same(&before, &staged(&repo), "the staging area");
     }
+    let error = repo.refused("git_add", json!({"path": "vendor"}));
+    assert_eq!(error.reason, Reason::BadState);
+    assert!(error.message.contains("vendor would replace vendor/x "), "{error}");
+    assert!(error.message.contains("sparse checkout"), "{error}");
+    // The file is outside, too.
+    let added = repo.tool("git_add", json!({"path": "."}));
+    assert_eq!(added["files"], json!([]), "{added}");
+    assert!(
+        added["notes"].to_string().contains("vendor: not staged, because it is outside of the sparse"),
+        "{added}"
+    );
+    same(&before, &staged(&repo), "the staging area");
 }
 
 #[test]

@@ -225,6 +225,34 @@ fn a_file_that_is_there_in_spite_of_a_sparse_checkout_is_compared() {
     repo.is_shown_alike();
 }
 
+#[test]
+fn paths_outside_of_a_sparse_checkout_are_staged_only_by_name() {
+    let sets: [&[&str]; 3] = [
+        &["--cone", "in", "a/b"],
+        &["--no-cone", "/in/", "*.txt", "!no.txt"],
+        &["--no-cone", "/*", "!out/", "!/a/*/"],
+    ];
+    for set in sets {
+        let tracked = ["in/b", "out/c", "out/d", "a/b/x", "a/c/x", "a/f", "y.txt"];
+        let repo = Repo::with(&tracked.map(|path| (path, "1\n")));
+        repo.git(&[&["sparse-checkout", "set"], set].concat());
+        repo.git(&["update-index", "--no-skip-worktree", "out/c", "in/b", "a/c/x"]);
+        for path in
+            ["in/n", "in/no.txt", "out/n", "out/d", "out/y.txt", "a/b/n", "a/c/n", "a/n", "n", "no.txt"]
+        {
+            repo.write(path, "2\n");
+        }
+        let copy = repo.copy();
+        copy.git_output(&["add", "."]);
+        let added = repo.tool("git_add", json!({"path": "."}));
+        let staged = ["ls-files", "--stage", "-t"];
+        same(&copy.git(&staged), &repo.git(&staged), &format!("what is staged under {set:?}"));
+        assert!(added["notes"].to_string().contains("out/n"), "{added}");
+        assert!(added["notes"].to_string().contains("outside of the sparse checkout"), "{added}");
+        assert_eq!(repo.tool("git_add", json!({"path": "out/n"}))["files"], json!(["out/n"]));
+    }
+}
+
 /// Without a sparse checkout, git does not look for files with the flag.
 #[test]
 fn a_file_with_skip_worktree_outside_of_a_sparse_checkout_is_left_alone() {
