@@ -3,7 +3,7 @@
 
 -include_lib("eunit/include/eunit.hrl").
 
--export([sleepy/2, echo/2, asks/2, goes_on/2, reports/2, reports_on/2, boom/2, nested/2, fails/2, too_late/2, writes/2, writes_last/2]).
+-export([sleepy/2, echo/2, asks/2, goes_on/2, reports/2, reports_on/2, boom/2, nested/2, too_late/2]).
 
 %% Commands have process ids of their own in the sandbox. What they do takes as long as no other process on the machine does.
 -define(FOREVER, (integer_to_list(100000 + list_to_integer(os:getpid())))).
@@ -16,7 +16,7 @@ asks(_Args, Context) -> {ok, {node(), beamai_callback:ask_user([#{question => <<
 %% A handler that asks the user, by itself or in a nested call, ignores the answer, and writes a file.
 goes_on(#{<<"file">> := File} = Args, Context) ->
     _ = case Args of
-        #{<<"nested">> := true} -> fails(Args, Context);
+        #{<<"nested">> := true} -> asks_about_another(Context);
         #{} -> asks(Args, Context)
     end,
     ok = file:write_file(File, <<>>),
@@ -28,13 +28,10 @@ reports_on(Args, Context) ->
     ok = beamai_callback:progress(#{}, Context),
     reports_on(Args, Context).
 boom(_Args, _Context) -> error(boom).
-%% Asks for approval of another call before it fails.
-fails(#{<<"nested">> := Nested}, Context) ->
-    K = beamai_kernel:add_tool(beamai_kernel:new(#{workspace => "/var/tmp"}), #{
-        name => <<"inner">>, handler => fun(_) -> {ok, 1} end, metadata => #{requires_permission => true}
-    }),
-    _ = Nested andalso beamai_kernel:invoke(K, <<"inner">>, #{}, Context),
-    {error, not_yet}.
+asks_about_another(Context) ->
+    Inner = #{name => <<"inner">>, handler => fun(_) -> {ok, 1} end, metadata => #{requires_permission => true}},
+    K = beamai_test:kernel([Inner], #{workspace => "/var/tmp"}),
+    beamai_kernel:invoke(K, <<"inner">>, #{}, Context).
 nested(#{<<"file">> := File, <<"sleep">> := Sleep}, Context) ->
     K = beamai_kernel:add_tool_module(beamai_kernel:new(#{workspace => filename:dirname(File), permissions => #{default => allow}}), beamai_tool_shell),
     Command = <<"echo $$ > ", File/binary, "; exec sleep ", Sleep/binary>>,
@@ -47,12 +44,6 @@ too_late(#{<<"file">> := File}, #{run_id := RunId, home := Home}) ->
     ok = erpc:call(Home, beamai_kernel, cancel, [RunId]),
     ok = file:write_file(File, <<>>),
     {ok, node()}.
-writes(#{<<"file">> := File}, _Context) ->
-    ok = file:write_file(File, <<"x">>, [append]),
-    {ok, node()}.
-writes_last(Args, Context) ->
-    _ = writes(Args, Context),
-    erlang:halt(1, [{flush, false}]).
 
 tools(Where) ->
     Tool = fun(Name, Handler, More) -> maps:merge(#{name => Name, handler => Handler, node => Where}, More) end,
@@ -67,70 +58,21 @@ tools(Where) ->
         Tool(<<"boom">>, {?MODULE, boom}, #{}),
         Tool(<<"guarded">>, {?MODULE, echo}, #{metadata => #{requires_permission => true}}),
         Tool(<<"nested">>, {?MODULE, nested}, #{timeout => 60000}),
-        Tool(<<"too_late">>, {?MODULE, too_late}, #{timeout => 60000}),
-        Tool(<<"writes">>, {?MODULE, writes}, #{timeout => 500, retry => #{max => 1, delay => 1}}),
-        Tool(<<"writes_last">>, {?MODULE, writes_last}, #{retry => #{max => 1, delay => 1}}),
-        Tool(<<"writes_if_allowed">>, {?MODULE, writes}, #{timeout => 500, metadata => #{requires_permission => true}})
+        Tool(<<"too_late">>, {?MODULE, too_late}, #{timeout => 60000})
     ].
 
 kernel(Where) -> kernel(Where, #{}).
 
 kernel(Where, Options) -> beamai_kernel:add_tools(beamai_kernel:new(maps:merge(#{workspace => "/var/tmp"}, Options)), tools(Where)).
 
-%%% Nodes
-
-%% Starts nodes, which this one is connected to; all end with the test.
-with_nodes(Count, Test) ->
-    {timeout, 120, fun() ->
-        ok = distributed(),
-        Peers = [peer() || _ <- lists:seq(1, Count)],
-        try
-            apply(Test, [[Node || {_, Node} <- Peers]])
-        after
-            [catch peer:stop(Peer) || {Peer, _} <- Peers]
-        end
-    end}.
-
-distributed() ->
-    case is_alive() of
-        true ->
-            ok;
-        false ->
-            _ = os:cmd("epmd -daemon"),
-            %% The command ends before the daemon listens.
-            ok = beamai_test:eventually(fun() -> element(1, erl_epmd:names("127.0.0.1")) =:= ok end),
-            Name = list_to_atom("beamai_tests_" ++ os:getpid() ++ "@127.0.0.1"),
-            {ok, _} = net_kernel:start([Name, longnames]),
-            ok
-    end.
-
-peer() -> peer("127.0.0.1").
-
-peer(Host) ->
-    Paths = lists:usort([filename:absname(filename:dirname(code:which(Module))) || Module <- [?MODULE, beamai_kernel]]),
-    {ok, Peer, Node} = peer:start(#{
-        name => peer:random_name(), host => Host, longnames => true, connection => standard_io,
-        args => ["-pa" | Paths] ++ ["-setcookie", atom_to_list(erlang:get_cookie())]
-    }),
-    ok = logged_off(Node),
-    {ok, _} = erpc:call(Node, application, ensure_all_started, [beamai]),
-    {Peer, Node}.
-
 quietly(Fun) ->
     ok = logger:set_primary_config(level, none),
     try Fun() after logger:set_primary_config(level, notice) end.
 
-logged_off(Node) -> erpc:call(Node, logger, set_primary_config, [level, none]).
-
-kill(Node) ->
-    Pid = erpc:call(Node, os, getpid, []),
-    _ = os:cmd("kill -9 " ++ Pid),
-    ok.
-
 %%% Tests
 
 a_call_runs_there_as_here_test_() ->
-    with_nodes(1, fun([Node]) ->
+    peer_nodes:with(1, fun([Node]) ->
         K = kernel(Node),
         Context = #{run_id => r, call_id => c, own => 1},
         {ok, #{node := Node, args := #{<<"a">> := 1}, ids := #{run_id := r, call_id := c}}, After} =
@@ -146,12 +88,12 @@ a_call_runs_there_as_here_test_() ->
         %% In parallel, and in call order.
         {Results, #{told := Node}} = beamai_kernel:invoke_all(K, [{<<"echo">>, #{<<"n">> => N}} || N <- lists:seq(1, 50)], #{}),
         ?assertEqual(lists:seq(1, 50), [N || {ok, #{node := At, args := #{<<"n">> := N}}} <- Results, At =:= Node]),
-        nothing_left(Node)
+        peer_nodes:nothing_left(Node)
     end).
 
 %% The host's callbacks run in the process that calls, on its own node.
 callbacks_run_where_the_call_was_made_test_() ->
-    with_nodes(1, fun([Node]) ->
+    peer_nodes:with(1, fun([Node]) ->
         Self = self(),
         Ask = fun([#{question := <<"Well?">>}]) -> Self ! {asked, node(), self()}, timer:sleep(1500), {ok, #{<<"Well?">> => <<"yes">>}} end,
         Approve = fun(#{tool := <<"guarded">>, subject := _}) -> Self ! {approving, node()}, allow end,
@@ -168,7 +110,7 @@ callbacks_run_where_the_call_was_made_test_() ->
     end).
 
 reports_that_wait_there_when_the_time_is_over_are_dropped_test_() ->
-    with_nodes(1, fun([Node]) ->
+    peer_nodes:with(1, fun([Node]) ->
         Count = counters:new(1, []),
         Until_answered = fun(_) ->
             ok = counters:add(Count, 1, 1),
@@ -191,7 +133,7 @@ answered() ->
     end.
 
 cancelling_ends_it_there_test_() ->
-    with_nodes(1, fun([Node]) ->
+    peer_nodes:with(1, fun([Node]) ->
         beamai_test:in_workspace(fun(Dir) ->
             K = kernel(Node),
             File = filename:join(Dir, "pid"),
@@ -202,20 +144,20 @@ cancelling_ends_it_there_test_() ->
             ok = beamai_kernel:cancel(gone),
             receive {answer, Answer} -> ?assertMatch({error, #{error_type := execution_failed, details := #{reason := cancelled}}}, Answer) end,
             is_gone(),
-            nothing_left(Node),
+            peer_nodes:nothing_left(Node),
             %% The caller's death ends it as well.
             ok = file:delete(File),
             Caller = spawn(Call),
             pid_in(File),
             exit(Caller, kill),
             is_gone(),
-            nothing_left(Node)
+            peer_nodes:nothing_left(Node)
         end)
     end).
 
 %% The callback runs in the calling process, so the cancellation takes effect when it returns.
 a_handler_there_gets_no_answer_after_a_cancel_test_() ->
-    with_nodes(1, fun([Node]) ->
+    peer_nodes:with(1, fun([Node]) ->
         beamai_test:in_workspace(fun(Dir) ->
             File = <<Dir/binary, "/went_on">>,
             Cancels = fun(_) -> ok = beamai_kernel:cancel(over), allow end,
@@ -223,7 +165,7 @@ a_handler_there_gets_no_answer_after_a_cancel_test_() ->
             [begin
                 Result = within(3000, fun() -> beamai_kernel:invoke(kernel(Node), <<"goes_on">>, #{<<"file">> => File, <<"nested">> => Nested}, Context) end),
                 ?assertMatch({error, #{details := #{reason := cancelled}}}, Result),
-                nothing_left(Node),
+                peer_nodes:nothing_left(Node),
                 ?assertNot(filelib:is_file(File))
             end || Nested <- [false, true]]
         end)
@@ -231,14 +173,14 @@ a_handler_there_gets_no_answer_after_a_cancel_test_() ->
 
 %% Nobody answers.
 cancelling_an_agent_ends_what_waits_for_a_person_test_() ->
-    with_nodes(1, fun([Node]) ->
+    peer_nodes:with(1, fun([Node]) ->
         beamai_test:in_workspace(fun(Dir) ->
             File = <<Dir/binary, "/went_on">>,
             [begin
                 {ok, Agent} = agent(Node, [{Name, #{<<"file">> => File, <<"nested">> => Nested}}], #{}),
                 {error, Why, After} = cancelled_when_asked(fun(Context) -> beamai_agent:run(Agent, <<"go">>, #{run_id => over, context => Context}) end),
                 ?assertEqual({cancelled, [<<Name/binary, " was cancelled">>]}, {Why, results(After)}),
-                nothing_left(Node),
+                peer_nodes:nothing_left(Node),
                 ?assertNot(filelib:is_file(File))
             end || {Name, Nested} <- [{<<"guarded">>, false}, {<<"goes_on">>, false}, {<<"goes_on">>, true}]]
         end)
@@ -251,7 +193,7 @@ agent(Node, Calls, Options) ->
 results(Agent) -> [Text || #{role := tool, content := Text} <- beamai_conversation:messages(beamai_agent:conversation(Agent))].
 
 cancelling_ends_a_start_that_waits_for_a_person_test_() ->
-    with_nodes(1, fun([Node]) ->
+    peer_nodes:with(1, fun([Node]) ->
         beamai_test:in_workspace(fun(Dir) ->
             File = <<Dir/binary, "/went_on">>,
             K = beamai_kernel:new(#{workspace => Dir, permissions => #{allow => [<<"Bash(awk:*)">>, <<"Bash(tee:*)">>]}}),
@@ -260,7 +202,7 @@ cancelling_ends_a_start_that_waits_for_a_person_test_() ->
             Command = #{<<"command">> => <<"awk 'BEGIN { system(\"touch went_on\") }'; echo x | tee went_on">>},
             Start = fun(Context) -> beamai_kernel:invoke(Shell, <<"shell_exec">>, Command, Context#{run_id => over}) end,
             ?assertMatch({error, #{details := #{reason := cancelled}}}, cancelled_when_asked(Start)),
-            nothing_left(Node),
+            peer_nodes:nothing_left(Node),
             ?assertNot(filelib:is_file(File))
         end)
     end).
@@ -279,7 +221,7 @@ within(Ms, Fun) ->
     Value.
 
 the_end_of_the_time_ends_a_handler_there_that_asks_test_() ->
-    with_nodes(1, fun([Node]) ->
+    peer_nodes:with(1, fun([Node]) ->
         beamai_test:in_workspace(fun(Dir) ->
             File = <<Dir/binary, "/went_on">>,
             [begin
@@ -287,7 +229,7 @@ the_end_of_the_time_ends_a_handler_there_that_asks_test_() ->
                 Silent = fun(_) -> timer:sleep(60000) end,
                 Context = #{approve => Silent, ask_user => Silent},
                 ?assertMatch({error, {out_of_budget, time}, _}, within(4000, fun() -> beamai_agent:run(Agent, <<"go">>, #{context => Context}) end)),
-                nothing_left(Node),
+                peer_nodes:nothing_left(Node),
                 ?assertNot(filelib:is_file(File))
             end || Nested <- [false, true]]
         end)
@@ -295,22 +237,22 @@ the_end_of_the_time_ends_a_handler_there_that_asks_test_() ->
 
 %% The first call there starts the application.
 a_call_is_cancelled_before_it_has_begun_there_test_() ->
-    with_nodes(1, fun([Node]) ->
+    peer_nodes:with(1, fun([Node]) ->
         ok = erpc:call(Node, application, stop, [beamai]),
         ok = erpc:call(Node, sys, suspend, [application_controller]),
         Self = self(),
         spawn_link(fun() -> Self ! {answer, beamai_kernel:invoke(kernel(Node), <<"long">>, #{<<"ms">> => 60000}, #{run_id => early})} end),
-        ok = beamai_test:eventually(fun() -> calls_there(Node) =/= [] end),
+        ok = beamai_test:eventually(fun() -> peer_nodes:calls_there(Node) =/= [] end),
         ok = beamai_kernel:cancel(early),
         timer:sleep(200),
         ok = erpc:call(Node, sys, resume, [application_controller]),
         Answer = within(4000, fun() -> receive {answer, Got} -> Got end end),
         ?assertMatch({error, #{details := #{reason := cancelled}}}, Answer),
-        nothing_left(Node)
+        peer_nodes:nothing_left(Node)
     end).
 
 what_began_after_a_cancel_there_is_no_success_test_() ->
-    with_nodes(1, fun([Node]) ->
+    peer_nodes:with(1, fun([Node]) ->
         beamai_test:in_workspace(fun(Dir) ->
             File = <<Dir/binary, "/too_late">>,
             Answer = beamai_kernel:invoke(kernel(Node), <<"too_late">>, #{<<"file">> => File}, #{run_id => late, home => node()}),
@@ -318,85 +260,8 @@ what_began_after_a_cancel_there_is_no_success_test_() ->
         end)
     end).
 
-%% The node is held up, and gets the requests when their calls are over.
-nothing_begins_there_after_the_call_has_ended_test_() ->
-    with_nodes(1, fun([Node]) ->
-        beamai_test:in_workspace(fun(Dir) ->
-            ok = file:write_file(filename:join(Dir, "warm"), <<>>),
-            Write = fun(Tool, Name, Context) -> beamai_kernel:invoke(kernel(Node), Tool, #{<<"file">> => <<Dir/binary, "/", Name/binary>>}, Context) end,
-            {ok, Node, _} = Write(<<"writes">>, <<"warm">>, #{}),
-            Files = beamai_kernel:place(beamai_kernel:add_tool_module(beamai_kernel:new(#{workspace => Dir, permissions => #{default => allow}}), beamai_tool_file), all, Node),
-            Native = fun(Name, Context) -> beamai_kernel:invoke(Files, <<"file_write">>, #{<<"path">> => Name, <<"content">> => <<"x">>}, Context) end,
-            held_up(Node, fun() ->
-                [?assertMatch({error, #{details := #{reason := cancelled}}}, cancelled(Call)) || Call <- [
-                    fun(Context) -> Write(<<"writes">>, <<"cancelled">>, Context) end, fun(Context) -> Native(<<"cancelled_file">>, Context) end
-                ]],
-                [killed(Call) || Call <- [fun() -> Write(<<"writes">>, <<"killed">>, #{}) end, fun() -> Native(<<"killed_file">>, #{}) end]],
-                {error, #{error_type := timeout, message := Message}} = Write(<<"writes">>, <<"over">>, #{}),
-                ?assertMatch({_, _}, binary:match(Message, <<"has not run">>))
-            end),
-            ?assertEqual({ok, ["warm"]}, file:list_dir(Dir)),
-            %% The answer that lets the call begin arrives late.
-            Approve = fun(_) -> ok = signal(Node, "STOP"), allow end,
-            ?assertMatch({error, #{error_type := timeout}}, Write(<<"writes_if_allowed">>, <<"allowed">>, #{approve => Approve})),
-            held_up(Node, fun() -> ok end),
-            ?assertEqual({ok, ["warm"]}, file:list_dir(Dir)),
-            {ok, Node, _} = Write(<<"writes">>, <<"warm">>, #{})
-        end)
-    end).
-
-a_lost_attempt_is_not_said_not_to_have_run_test_() ->
-    with_nodes(1, fun([Node]) ->
-        beamai_test:in_workspace(fun(Dir) ->
-            File = <<Dir/binary, "/file">>,
-            {error, #{message := Message, details := Details}} = beamai_kernel:invoke(kernel(Node), <<"writes_last">>, #{<<"file">> => File}),
-            ?assertEqual({ok, <<"x">>}, file:read_file(File)),
-            ?assertMatch({match, _}, re:run(Message, "^attempt 2 of writes_last has not run: .* attempt 1 may have had an effect: .*was lost while writes_last was running$")),
-            ?assertMatch(#{reason := node_lost}, Details),
-            ?assertNot(is_map_key(has_run, Details)),
-            {error, #{message := Again, details := #{has_run := false}}} = beamai_kernel:invoke(kernel(Node), <<"writes_last">>, #{<<"file">> => File}),
-            ?assertMatch({match, _}, re:run(Again, "^writes_last has not run: "))
-        end)
-    end).
-
-%% Runs the fun while the node does nothing. Afterwards it has handled what it was sent.
-held_up(Node, Fun) ->
-    ok = signal(Node, "STOP"),
-    try Fun() after signal(Node, "CONT") end,
-    _ = erpc:call(Node, erlang, processes, []),
-    timer:sleep(1000).
-
-signal(Node, Signal) ->
-    Key = {pid_of, Node},
-    Pid = case get(Key) of
-        undefined -> erpc:call(Node, os, getpid, []);
-        Known -> Known
-    end,
-    _ = put(Key, Pid),
-    [] = os:cmd("kill -" ++ Signal ++ " " ++ Pid),
-    %% Each thread stops by itself.
-    AreStopped = fun() -> lists:all(fun is_stopped/1, filelib:wildcard("/proc/" ++ Pid ++ "/task/*/stat")) end,
-    case Signal of
-        "STOP" -> beamai_test:eventually(AreStopped);
-        "CONT" -> ok
-    end.
-
-is_stopped(File) ->
-    {ok, Stat} = file:read_file(File),
-    [_, <<State, _/binary>>] = string:split(Stat, ") ", trailing),
-    State =:= $T.
-
-cancelled(Call) ->
-    spawn_link(fun() -> timer:sleep(300), beamai_kernel:cancel(held_up) end),
-    Call(#{run_id => held_up}).
-
-killed(Call) ->
-    Caller = spawn(Call),
-    timer:sleep(300),
-    exit(Caller, kill).
-
 places_are_found_by_tool_tag_and_session_test_() ->
-    with_nodes(2, fun([A, B]) ->
+    peer_nodes:with(2, fun([A, B]) ->
         Plain = [maps:remove(node, Tool) || Tool <- tools(none)],
         K0 = beamai_kernel:add_tools(beamai_kernel:new(#{workspace => "/var/tmp"}), Plain),
         On = fun(K, Context) -> {ok, #{node := Node}, _} = beamai_kernel:invoke(K, <<"echo">>, #{}, Context), Node end,
@@ -426,7 +291,7 @@ places_are_found_by_tool_tag_and_session_test_() ->
     end).
 
 a_session_lives_on_its_node_test_() ->
-    with_nodes(1, fun([Node]) ->
+    peer_nodes:with(1, fun([Node]) ->
         beamai_test:in_workspace(fun(Dir) ->
             K0 = beamai_kernel:new(#{workspace => Dir, permissions => #{default => allow}}),
             K1 = beamai_kernel:add_tool_module(beamai_kernel:add_tool_module(K0, beamai_tool_shell), beamai_tool_file),
@@ -457,7 +322,7 @@ a_session_lives_on_its_node_test_() ->
 
 a_node_that_is_not_there_is_an_error_at_once_test_() ->
     {timeout, 60, fun() ->
-        ok = distributed(),
+        ok = peer_nodes:distributed(),
         K = kernel('nobody@127.0.0.1'),
         {Micro, Answer} = timer:tc(fun() -> beamai_kernel:invoke(K, <<"echo">>, #{}) end),
         ?assertMatch({error, #{tool := <<"echo">>, error_type := execution_failed, details := #{reason := node_lost, node := 'nobody@127.0.0.1'}}}, Answer),
@@ -466,7 +331,7 @@ a_node_that_is_not_there_is_an_error_at_once_test_() ->
 
 %% A tool that may be tried again is placed anew.
 a_further_try_may_be_elsewhere_test_() ->
-    with_nodes(1, fun([Node]) ->
+    peer_nodes:with(1, fun([Node]) ->
         K = beamai_kernel:add_tool(beamai_kernel:new(#{workspace => "/var/tmp"}), #{
             name => <<"echo">>, handler => {?MODULE, echo}, retry => #{max => 1},
             node => fun(_) -> case get(tried) of undefined -> put(tried, true), 'nobody@127.0.0.1'; true -> Node end end
@@ -474,48 +339,8 @@ a_further_try_may_be_elsewhere_test_() ->
         ?assertMatch({ok, #{node := Node}, _}, beamai_kernel:invoke(K, <<"echo">>, #{}, #{session_id => tries}))
     end).
 
-%% As on this node, approval is asked once for a call, and for what its handler calls each time.
-approval_is_asked_once_for_all_tries_test_() ->
-    with_nodes(2, fun([A, B]) ->
-        Self = self(),
-        Approve = fun(#{tool := Tool}) -> Self ! {asked, Tool}, allow end,
-        Asked = fun(Where, Nested, Context) ->
-            K = beamai_kernel:add_tool(beamai_kernel:new(#{workspace => "/var/tmp", approve => Approve}), #{
-                name => <<"fails">>, handler => {?MODULE, fails}, retry => #{max => 2}, node => Where, metadata => #{requires_permission => true}
-            }),
-            {error, not_yet} = beamai_kernel:invoke(K, <<"fails">>, #{<<"nested">> => Nested}, Context),
-            asked()
-        end,
-        [?assertEqual({Where, [<<"fails">>]}, {Where, Asked(Where, false, #{})}) || Where <- [node(), A]],
-        [?assertEqual({Where, [<<"fails">>, <<"inner">>, <<"inner">>, <<"inner">>]}, {Where, Asked(Where, true, #{approve => Approve})}) || Where <- [node(), A]],
-        %% Each try on another node.
-        Turns = counters:new(1, []),
-        InTurns = fun(_) -> counters:add(Turns, 1, 1), element(1 + counters:get(Turns, 1) rem 3, {A, B, node()}) end,
-        ?assertEqual([<<"fails">>], Asked(fun(Call) -> timer:sleep(1), InTurns(Call) end, false, #{})),
-        %% Another call asks again.
-        ?assertEqual([<<"fails">>], Asked(A, false, #{session_id => s})),
-        %% A built-in tool, whose native side asks.
-        beamai_test:in_workspace(fun(Dir) ->
-            K0 = beamai_kernel:add_tool_module(beamai_kernel:new(#{workspace => Dir, approve => Approve, permissions => #{ask => [<<"Bash">>]}}), beamai_tool_shell),
-            {ok, Shell} = beamai_kernel:find_tool(K0, <<"shell_exec">>),
-            K1 = beamai_kernel:replace_tool(K0, Shell#{retry => #{max => 1}}),
-            [begin
-                Result = beamai_kernel:invoke(beamai_kernel:place(K1, all, Where), <<"shell_exec">>, #{<<"command">> => <<"echo x >> tries; sleep 5">>, <<"timeout">> => 300}),
-                ?assertMatch({error, #{error_type := timeout}}, Result),
-                ?assertEqual({Where, [<<"shell_exec">>]}, {Where, asked()})
-            end || Where <- [node(), A]],
-            ?assertEqual({ok, <<"x\nx\nx\nx\n">>}, file:read_file(filename:join(Dir, "tries")))
-        end)
-    end).
-
-asked() ->
-    receive
-        {asked, Tool} -> [Tool | asked()]
-    after 0 -> []
-    end.
-
 a_hundred_calls_on_a_node_that_is_killed_test_() ->
-    with_nodes(1, fun([Node]) ->
+    peer_nodes:with(1, fun([Node]) ->
         beamai_test:in_workspace(fun(Dir) ->
             K0 = beamai_kernel:new(#{workspace => Dir, permissions => #{default => allow}}),
             K1 = beamai_kernel:add_tools(beamai_kernel:add_tool_module(K0, beamai_tool_shell), tools(Node)),
@@ -531,7 +356,7 @@ a_hundred_calls_on_a_node_that_is_killed_test_() ->
             Callers = [spawn_monitor(fun() -> Self ! {answer, N, Call(N)}, receive after 100 -> ok end, {messages, []} = process_info(self(), messages) end) || N <- lists:seq(1, 100)],
             [pid_in(filename:join(Dir, integer_to_list(N) ++ ".pid")) || N <- lists:seq(10, 100, 10)],
             timer:sleep(rand:uniform(400)),
-            ok = kill(Node),
+            ok = peer_nodes:kill(Node),
             Answers = [receive {answer, N, Answer} -> Answer after 30000 -> {none, N} end || N <- lists:seq(1, 100)],
             ?assertEqual([], [Answer || Answer <- Answers, not is_answer(Answer, Node)]),
             ?assert(length([lost || {error, #{details := #{reason := node_lost}}} <- Answers]) >= 10),
@@ -548,8 +373,8 @@ is_answer(_Other, _Node) -> false.
 
 %% A path leads to a directory of the machine on which the call runs. Another one in its place is refused there, too.
 a_workspace_is_that_of_the_other_machine_test_() ->
-    with_nodes(0, fun([]) ->
-        {Peer, Node} = peer("127.0.0.2"),
+    peer_nodes:with(0, fun([]) ->
+        {Peer, Node} = peer_nodes:start("127.0.0.2"),
         beamai_test:in_workspace(fun(Dir) ->
             Place = filename:join(Dir, "place"),
             Read = fun(K) -> beamai_kernel:invoke(beamai_kernel:place(K, all, Node), <<"file_read">>, #{<<"path">> => <<"a">>}) end,
@@ -584,22 +409,4 @@ is_gone(Left) ->
         [] -> ok;
         _ when Left > 0 -> timer:sleep(50), is_gone(Left - 1);
         Still -> error({still_running, Still})
-    end.
-
-%% No process of a call is left over there.
-nothing_left(Node) -> nothing_left(Node, 40).
-
-nothing_left(Node, Left) ->
-    case calls_there(Node) of
-        [] -> ok;
-        _ when Left > 0 -> timer:sleep(50), nothing_left(Node, Left - 1)
-    end.
-
-calls_there(Node) ->
-    [P || P <- erpc:call(Node, erlang, processes, []), initial(Node, P) =:= {beamai_node_serve, start, 3}].
-
-initial(Node, Pid) ->
-    case erpc:call(Node, erlang, process_info, [Pid, initial_call]) of
-        {initial_call, Call} -> Call;
-        undefined -> none
     end.

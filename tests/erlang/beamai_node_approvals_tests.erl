@@ -1,0 +1,54 @@
+%% Approvals of calls on other nodes: what is asked on the calling node, and how often.
+-module(beamai_node_approvals_tests).
+
+-include_lib("eunit/include/eunit.hrl").
+
+-export([fails/2]).
+
+%% Asks for approval of another call before it fails.
+fails(#{<<"nested">> := Nested}, Context) ->
+    K = beamai_kernel:add_tool(beamai_kernel:new(#{workspace => "/var/tmp"}), #{
+        name => <<"inner">>, handler => fun(_) -> {ok, 1} end, metadata => #{requires_permission => true}
+    }),
+    _ = Nested andalso beamai_kernel:invoke(K, <<"inner">>, #{}, Context),
+    {error, not_yet}.
+
+%% As on this node, approval is asked once for a call, and for what its handler calls each time.
+approval_is_asked_once_for_all_tries_test_() ->
+    peer_nodes:with(2, fun([A, B]) ->
+        Self = self(),
+        Approve = fun(#{tool := Tool}) -> Self ! {asked, Tool}, allow end,
+        Asked = fun(Where, Nested, Context) ->
+            K = beamai_kernel:add_tool(beamai_kernel:new(#{workspace => "/var/tmp", approve => Approve}), #{
+                name => <<"fails">>, handler => {?MODULE, fails}, retry => #{max => 2}, node => Where, metadata => #{requires_permission => true}
+            }),
+            {error, not_yet} = beamai_kernel:invoke(K, <<"fails">>, #{<<"nested">> => Nested}, Context),
+            asked()
+        end,
+        [?assertEqual({Where, [<<"fails">>]}, {Where, Asked(Where, false, #{})}) || Where <- [node(), A]],
+        [?assertEqual({Where, [<<"fails">>, <<"inner">>, <<"inner">>, <<"inner">>]}, {Where, Asked(Where, true, #{approve => Approve})}) || Where <- [node(), A]],
+        %% Each try on another node.
+        Turns = counters:new(1, []),
+        InTurns = fun(_) -> counters:add(Turns, 1, 1), element(1 + counters:get(Turns, 1) rem 3, {A, B, node()}) end,
+        ?assertEqual([<<"fails">>], Asked(fun(Call) -> timer:sleep(1), InTurns(Call) end, false, #{})),
+        %% Another call asks again.
+        ?assertEqual([<<"fails">>], Asked(A, false, #{session_id => s})),
+        %% A built-in tool, whose native side asks.
+        beamai_test:in_workspace(fun(Dir) ->
+            K0 = beamai_kernel:add_tool_module(beamai_kernel:new(#{workspace => Dir, approve => Approve, permissions => #{ask => [<<"Bash">>]}}), beamai_tool_shell),
+            {ok, Shell} = beamai_kernel:find_tool(K0, <<"shell_exec">>),
+            K1 = beamai_kernel:replace_tool(K0, Shell#{retry => #{max => 1}}),
+            [begin
+                Result = beamai_kernel:invoke(beamai_kernel:place(K1, all, Where), <<"shell_exec">>, #{<<"command">> => <<"echo x >> tries; sleep 5">>, <<"timeout">> => 300}),
+                ?assertMatch({error, #{error_type := timeout}}, Result),
+                ?assertEqual({Where, [<<"shell_exec">>]}, {Where, asked()})
+            end || Where <- [node(), A]],
+            ?assertEqual({ok, <<"x\nx\nx\nx\n">>}, file:read_file(filename:join(Dir, "tries")))
+        end)
+    end).
+
+asked() ->
+    receive
+        {asked, Tool} -> [Tool | asked()]
+    after 0 -> []
+    end.
