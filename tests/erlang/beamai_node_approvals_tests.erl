@@ -3,7 +3,7 @@
 
 -include_lib("eunit/include/eunit.hrl").
 
--export([fails/2]).
+-export([fails/2, scout/2]).
 
 %% Asks for approval of another call before it fails.
 fails(#{<<"nested">> := Nested}, Context) ->
@@ -12,6 +12,49 @@ fails(#{<<"nested">> := Nested}, Context) ->
     }),
     _ = Nested andalso beamai_kernel:invoke(K, <<"inner">>, #{}, Context),
     {error, not_yet}.
+
+%% The definition stays on the calling node, and what is approved is remembered on the other one.
+an_approval_for_the_session_there_is_about_one_definition_test_() ->
+    peer_nodes:with(1, fun([Node]) ->
+        Self = self(),
+        Approve = fun(#{tool := Tool}) -> Self ! {asked, Tool}, {allow, session} end,
+        Options = #{workspace => "/var/tmp", permissions => #{default => ask}, approve => Approve},
+        Task = fun(Agents, Where) ->
+            K = beamai_kernel:add_tool_module(beamai_kernel:new(Options#{agents => Agents}), beamai_tool_task),
+            Args = #{<<"agent">> => <<"scout">>, <<"objective">> => <<"look">>},
+            {ok, #{<<"summary">> := Summary}, _} = beamai_kernel:invoke(beamai_kernel:place(K, all, Where), <<"task">>, Args, #{session_id => Where}),
+            {Summary, asked()}
+        end,
+        Model = fun(Text) -> beamai_chat:new(scripted, #{turns => [Text]}) end,
+        A = #{prompt => <<"a">>, llm => Model(<<"A">>), tools => []},
+        Definitions = [A, A, A#{prompt => <<"b">>}, A#{llm => Model(<<"B">>)}, maps:remove(tools, A), fun(_, _) -> {ok, <<"F">>} end, A],
+        Expected = [{<<"A">>, ask}, {<<"A">>, known}, {<<"A">>, ask}, {<<"B">>, ask}, {<<"A">>, ask}, {<<"F">>, ask}, {<<"A">>, known}],
+        Was = fun([<<"task">>]) -> ask; ([]) -> known end,
+        [?assertEqual({Where, Expected}, {Where, [
+            begin {Summary, Asked} = Task(#{<<"scout">> => Definition}, Where), {Summary, Was(Asked)} end || Definition <- Definitions
+        ]}) || Where <- [node(), Node]],
+        %% Sub-agents of a sub-agent are part of it.
+        ?assertEqual({<<"A">>, [<<"task">>]}, Task(#{<<"scout">> => A, <<"helper">> => A}, Node))
+    end).
+
+%% It is the same one wherever the call was made.
+an_approval_for_the_session_is_the_same_for_calls_of_that_node_test_() ->
+    peer_nodes:with(1, fun([Node]) ->
+        Self = self(),
+        Approve = fun(#{tool := Tool}) -> Self ! {asked, Tool}, {allow, session} end,
+        Options = #{workspace => "/var/tmp", permissions => #{default => ask}, agents => #{<<"scout">> => fun ?MODULE:scout/2}},
+        Own = #{name => <<"own">>, handler => {?MODULE, scout}, retry => #{max => 1}, node => Node},
+        K = beamai_kernel:add_tool(beamai_kernel:add_tool_module(beamai_kernel:new(Options), beamai_tool_task), Own),
+        Context = #{session_id => s, approve => Approve},
+        [begin
+            {ok, _, _} = beamai_kernel:invoke(beamai_kernel:place(K, all, Node), Tool, Args, Context),
+            ?assertEqual([Tool], asked()),
+            ?assertMatch({ok, _, _}, erpc:call(Node, beamai_kernel, invoke, [K, Tool, Args, Context])),
+            ?assertEqual([], asked())
+        end || {Tool, Args} <- [{<<"task">>, #{<<"agent">> => <<"scout">>, <<"objective">> => <<"look">>}}, {<<"own">>, #{}}]]
+    end).
+
+scout(_Work, _Context) -> {ok, <<"seen">>}.
 
 %% As on this node, approval is asked once for a call, and for what its handler calls each time.
 approval_is_asked_once_for_all_tries_test_() ->

@@ -15,7 +15,7 @@
 %% @hidden
 -module(beamai_agents).
 
--export([load/1, find/2, list/1, names/1, max_depth/1, only_reads/2]).
+-export([load/1, find/2, list/1, names/1, max_depth/1, only_reads/2, digest/1]).
 -export_type([options/0, definition/0, agents/0, work/0]).
 
 -define(MAX_BYTES, 262144).
@@ -225,6 +225,11 @@ only_reads(#{agents := Agents, tools := Tools}, #{<<"agent">> := Name}) ->
     end;
 only_reads(_Kernel, _Args) ->
     false.
+
+%% @doc Identifies the definitions of the kernel for approvals. A kernel on another node has only the digest of them.
+-spec digest(beamai_kernel:kernel()) -> binary().
+digest(#{agents_digest := Digest}) -> Digest;
+digest(Kernel) -> crypto:hash(sha256, term_to_binary(maps:get(agents, Kernel, #{}), [deterministic])).
 
 -spec bad(iodata() | unicode:chardata()) -> no_return().
 bad(Text) ->

@@ -81,7 +81,7 @@ can_ask(Kernel, Context) ->
 
 %% What is behind a subject that only names a custom tool, one of an MCP server, or a sub-agent. Its definition and the arguments
 %% say what the call does. `said' if the subject does.
-behind(#{<<"rule">> := <<"Task">>}, Kernel) -> {named, maps:get(agents, Kernel, #{})};
+behind(#{<<"rule">> := <<"Task">>}, Kernel) -> {named, beamai_agents:digest(Kernel)};
 behind(#{definition := Definition}, _Kernel) -> {named, Definition};
 behind(#{}, _Kernel) -> said.
 

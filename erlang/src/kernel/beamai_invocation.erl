@@ -93,12 +93,16 @@ judge(Kernel, #plan{name = Name, requires_permission = Requires} = Plan, Args, C
     case beamai_env:to_judge(Kernel, Context) of
         {ok, Env} ->
             case beamai_env:judge(Env, Name, Requires) of
-                {ask, Request} -> beamai_approval:decide(Request#{definition => Plan#plan{filters = []}}, Args, Kernel, Context);
+                {ask, Request} -> beamai_approval:decide(Request#{definition => definition(Plan)}, Args, Kernel, Context);
                 Verdict -> Verdict
             end;
         {error, _} = Error ->
             Error
     end.
+
+%% The same here and on another node; the spec still has the tool's own node and retries.
+definition(Plan) ->
+    Plan#plan{filters = [], node = none, retry = {0, 0}}.
 
 %% While a filter or `approve' ran, the call may have been cancelled, or its time budget used up.
 handle(Kernel, #plan{name = Name, runs = Handler, timeout = Timeout, retry = Retry}, Args, Context, Run) ->

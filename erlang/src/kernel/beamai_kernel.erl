@@ -38,6 +38,8 @@
     web => map(),
     lsp => map(),
     agents => beamai_agents:agents(),
+    %% In place of `agents' on another node, which gets neither their funs nor their keys.
+    agents_digest => binary(),
     limits => beamai_options:limits(),
     placement => beamai_placement:t(),
     approve => beamai_approval:approve(),

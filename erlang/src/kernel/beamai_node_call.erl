@@ -86,7 +86,7 @@ start(Node, Kernel, Plan, Args, Context, Run) ->
 request(Kernel, #plan{filters = _} = Plan, Args, Context) ->
     #{
         version => beamai_version:of_beams(),
-        kernel => (maps:without([approve, ask_user, placement, agents], Kernel))#{tools := #{}, filters := []},
+        kernel => (maps:without([approve, ask_user, placement, agents], Kernel))#{tools := #{}, filters := [], agents_digest => beamai_agents:digest(Kernel)},
         plan => Plan#plan{filters = [], node = none},
         args => Args,
         context => maps:without([approve, ask_user, model, agent_events, agent_budget] ++ own_progress(Context), Context),
