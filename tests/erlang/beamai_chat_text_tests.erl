@@ -58,8 +58,17 @@ an_example_runs_nothing_of_what_it_holds_test_() ->
     Examples =
         [["```\n", ?RAW(Content), "\n```\nThat is how.\n"] || Content <- Contents] ++
             [[First, "```\n", Indent, ?CALL, "\n", Indent, "```\n", After]
-             || {First, Indent} <- [{"- ", "  "}, {"1. ", "   "}, {"> ", "> "}, {">", ">"}, {"- - ", "    "}], After <- ["That is how.", "- next"]],
-    [?_test(?assertMatch(#{tool_calls := []}, heard(["For example:\n", Example]), Example)) || Example <- Examples].
+             || {First, Indent} <- [{"- ", "  "}, {"1. ", "   "}, {"> ", "> "}, {">", ">"}, {"- - ", "    "}, {"- item\n\n  ", "  "}],
+                After <- ["", "That is how.", "- next"]],
+    [
+        fun() ->
+            Text = iolist_to_binary(["For example:\n", Example]),
+            #{tool_calls := [], content := Content} = heard(Text),
+            {Texts, #{tool_calls := [], content := Content}} = streamed(bytes(Text)),
+            ?assertEqual(Content, string:trim(iolist_to_binary(Texts)))
+        end
+     || Example <- Examples
+    ].
 
 %% The model reads what is wrong with the call, and no call within it runs.
 a_wrong_call_in_a_fence_runs_nothing_of_what_it_holds_test() ->

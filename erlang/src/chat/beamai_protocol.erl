@@ -12,10 +12,10 @@
 %% same while the response arrives. Send the result of a call back to the model with {@link format_result/1}, and the
 %% error of an invalid call with {@link format_error/1}.
 %%
-%% Calls are recognized everywhere except in Markdown code. A closing tag in a JSON string does not end a call. After
-%% the JSON, a long text argument may follow without escapes, from a line `content <<END' to a line `END'. Three more
-%% formats are recognized: `TOOL:' and `ARGS:' lines with YAML, a line `tool(name="value")', and `<tool name="tool"><arg
-%% name="name">value</arg></tool>'.
+%% Calls are recognized everywhere except in fenced blocks and right after a backtick. A closing tag in a JSON string does
+%% not end a call. After the JSON, a long text argument may follow without escapes, from a line `content <<END' to a line
+%% `END'. Three more formats are recognized: `TOOL:' and `ARGS:' lines with YAML, a line `tool(name="value")', and `<tool
+%% name="tool"><arg name="name">value</arg></tool>'.
 %%
 %% Do not run calls after an `invalid' one: they may have been meant as part of its content.
 -module(beamai_protocol).
@@ -34,7 +34,8 @@
     formats => [format()],
     %% Whether almost valid JSON is repaired; false by default. A repaired call has `repairs'.
     repair => boolean(),
-    %% Whether a call at the beginning of a Markdown code block is a call, instead of text; false by default.
+    %% Whether a call at the beginning of a fenced block outside of lists and quotes is a call, instead of text; false by
+    %% default.
     fenced => boolean()
 }.
 -type format() :: tag | yaml | function | xml.

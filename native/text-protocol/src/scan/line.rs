@@ -13,17 +13,16 @@ pub(super) struct Fence {
 }
 
 impl Fence {
-    /// Whether a line opens a block, and how many bytes of it the fence and its margin take.
-    pub(super) fn opens(line: &[u8]) -> ProbeResult<(Fence, usize)> {
-        let Some(indent) = margin(line) else { return ProbeResult::More };
-        let mark = line[indent];
+    /// Whether a line opens a block, from the text after its margin, and the length of the fence.
+    pub(super) fn opens(text: &[u8]) -> ProbeResult<(Fence, usize)> {
+        let mark = text[0];
         if mark != b'`' && mark != b'~' {
             return ProbeResult::No;
         }
-        let count = line[indent..].iter().take(MOST).take_while(|byte| **byte == mark).count();
-        match line.get(indent + count) {
+        let count = text.iter().take(MOST).take_while(|byte| **byte == mark).count();
+        match text.get(count) {
             None if count < MOST => ProbeResult::More,
-            _ if count >= 3 => ProbeResult::Yes((Fence { mark, count }, indent + count)),
+            _ if count >= 3 => ProbeResult::Yes((Fence { mark, count }, count)),
             _ => ProbeResult::No,
         }
     }
@@ -47,30 +46,6 @@ impl Fence {
     }
 }
 
-/// The length of the white space, marks of quotes and marks of list items at the start of a line, at most [`MOST`]; `None` if more of
-/// the line is needed.
-fn margin(line: &[u8]) -> Option<usize> {
-    let mut at = 0;
-    while at < MOST {
-        let rest = &line[at..];
-        let digits = rest.iter().take(9).take_while(|byte| byte.is_ascii_digit()).count();
-        let mark = match (digits, rest.get(digits)?) {
-            (0, b' ' | b'\t' | b'>') => {
-                at += 1;
-                continue;
-            }
-            (0, b'-' | b'*' | b'+') => 1,
-            (1.., b'.' | b')') => digits + 1,
-            _ => return Some(at),
-        };
-        if !is_blank(*rest.get(mark)?) {
-            return Some(at);
-        }
-        at += mark;
-    }
-    (at < line.len()).then_some(at)
-}
-
 /// The length of the white space at the start of a line, at most [`MOST`].
 pub(super) fn indent(line: &[u8]) -> usize {
     line.iter().take(MOST).take_while(|byte| is_blank(**byte)).count()
@@ -83,13 +58,9 @@ mod tests {
     #[test]
     fn a_fence_is_three_marks_or_more() {
         assert!(matches!(Fence::opens(b"```rust\n"), ProbeResult::Yes((Fence { count: 3, .. }, 3))));
-        assert!(matches!(Fence::opens(b"  ~~~~\n"), ProbeResult::Yes((Fence { count: 4, .. }, 6))));
-        assert!(matches!(Fence::opens(b"> - 12. ```\n"), ProbeResult::Yes((Fence { count: 3, .. }, 11))));
-        for none in [&b"``x"[..], b"-```", b"1.```", b"1234567890. ```", b"a ```", b"--- ```"] {
+        assert!(matches!(Fence::opens(b"~~~~\n"), ProbeResult::Yes((Fence { count: 4, .. }, 4))));
+        for none in [&b"``x"[..], b"-```", b"a ```"] {
             assert_eq!(Fence::opens(none), ProbeResult::No, "{none:?}");
-        }
-        for more in [&b"1"[..], b"1.", b"- ", b"-", b"> ", b"> `"] {
-            assert_eq!(Fence::opens(more), ProbeResult::More, "{more:?}");
         }
         assert_eq!(Fence::opens(b"``"), ProbeResult::More);
     }

@@ -5,6 +5,7 @@
 
 mod function;
 mod line;
+mod margin;
 mod probe;
 mod tag;
 mod text;

@@ -3,6 +3,7 @@
 use super::CallScan;
 use super::function::FunctionScan;
 use super::line::{self, Fence};
+use super::margin::{ListItem, Margin};
 use super::probe::ProbeResult;
 use super::tag::TagScan;
 use super::xml::XmlScan;
@@ -24,8 +25,9 @@ pub(crate) struct TextScan {
     at: usize,
     line: LineState,
     fence: Option<Fence>,
-    /// Whether a call may begin the block: nothing but white space has come since its fence.
+    /// Whether a call may begin the block: it is at the answer's own margin, and nothing but white space has come since its fence.
     is_lead: bool,
+    item: ListItem,
     /// The byte before the buffer.
     before: u8,
 }
@@ -37,12 +39,19 @@ enum LineState {
     /// In it.
     Inside,
     /// In a line that begins with a fence; the block opens at its end unless the line turns out to be inline code.
-    Opening(Fence, bool),
+    Opening(Fence, Margin, bool),
 }
 
 impl Default for TextScan {
     fn default() -> Self {
-        Self { at: 0, line: LineState::Start, fence: None, is_lead: false, before: b'\n' }
+        Self {
+            at: 0,
+            line: LineState::Start,
+            fence: None,
+            is_lead: false,
+            item: ListItem::default(),
+            before: b'\n',
+        }
     }
 }
 
@@ -51,7 +60,9 @@ impl TextScan {
         loop {
             let seen = match self.line {
                 LineState::Start => self.line_start(buf, end, rules),
-                LineState::Opening(fence, spoiled) => self.opening(buf, fence, spoiled, rules),
+                LineState::Opening(fence, margin, spoiled) => {
+                    self.opening(buf, fence, margin, spoiled, rules)
+                }
                 LineState::Inside if self.fence.is_some() => self.skip_line(buf),
                 LineState::Inside => self.inside(buf, end, rules),
             };
@@ -76,7 +87,7 @@ impl TextScan {
 
     /// The buffer begins after a call.
     pub(crate) fn after_call(&mut self) {
-        *self = Self { line: LineState::Inside, before: b'>', ..Self::default() };
+        *self = Self { line: LineState::Inside, item: self.item, before: b'>', ..Self::default() };
     }
 
     /// The text up to this offset turned out not to be a call.
@@ -90,17 +101,29 @@ impl TextScan {
         if line.is_empty() {
             return Some(TextScanResult::Text(self.at));
         }
-        if let Some(fence) = self.fence {
-            return self.in_fence(fence, line, end, rules);
+        match self.fence {
+            Some(fence) => self.in_fence(fence, line, end, rules),
+            None => self.in_text(line, end, rules),
         }
-        match Fence::opens(line).at_end(end) {
-            ProbeResult::More => return Some(TextScanResult::Text(self.at)),
-            ProbeResult::Yes((fence, len)) => {
-                self.at += len;
-                self.line = LineState::Opening(fence, false);
+    }
+
+    fn in_text(&mut self, line: &[u8], end: bool, rules: &ProtocolRules) -> Option<TextScanResult> {
+        let margin = match Margin::of(line) {
+            Some(margin) => margin,
+            None if !end => return Some(TextScanResult::Text(self.at)),
+            None => {
+                self.line = LineState::Inside;
                 return None;
             }
-            ProbeResult::No => {}
+        };
+        match Fence::opens(&line[margin.len..]).at_end(end) {
+            ProbeResult::More => return Some(TextScanResult::Text(self.at)),
+            ProbeResult::Yes((fence, len)) => {
+                self.at += margin.len + len;
+                self.line = LineState::Opening(fence, margin, false);
+                return None;
+            }
+            ProbeResult::No => self.item.text(margin, matches!(line[margin.len..], [b'\n' | b'\r', ..])),
         }
         match call_at_line_start(line, rules).at_end(end) {
             ProbeResult::More => Some(TextScanResult::Text(self.at)),
@@ -159,6 +182,7 @@ impl TextScan {
         &mut self,
         buf: &[u8],
         fence: Fence,
+        margin: Margin,
         spoiled: bool,
         rules: &ProtocolRules,
     ) -> Option<TextScanResult> {
@@ -168,14 +192,18 @@ impl TextScan {
         match line_end {
             None => {
                 self.at = buf.len();
-                self.line = LineState::Opening(fence, spoiled);
+                self.line = LineState::Opening(fence, margin, spoiled);
                 Some(TextScanResult::Text(self.at))
             }
             Some(len) => {
                 self.at += len + 1;
                 self.line = LineState::Start;
-                self.fence = (!spoiled).then_some(fence);
-                self.is_lead = rules.fenced;
+                if spoiled {
+                    self.item.text(margin, false);
+                } else {
+                    self.fence = Some(fence);
+                    self.is_lead = self.item.fence(margin) && rules.fenced;
+                }
                 None
             }
         }

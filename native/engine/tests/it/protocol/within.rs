@@ -83,6 +83,40 @@ fn a_call_that_begins_a_fenced_block_is_one_if_the_rules_say_so() {
     }
 }
 
+#[test]
+fn a_fence_in_a_list_item_or_a_quote_is_an_example() {
+    let fenced = ProtocolRules { fenced: true, ..known() };
+    let tag = "<TOOL_CALL>{\"tool\":\"read_file\",\"args\":{\"path\":\"a\"}}</TOOL_CALL>";
+    for (first, indent) in [
+        ("- ", "  "),
+        ("* ", "  "),
+        ("+ ", "    "),
+        ("1. ", "   "),
+        ("1) ", "  "),
+        ("- - ", "    "),
+        ("- [ ] ", "  "),
+        ("> ", "> "),
+        ("> - ", ">   "),
+        ("- > ", "  > "),
+        ("- item\n  ", "  "),
+        ("-\n  ", "  "),
+        ("- item\n\n    ", "    "),
+        ("- item\ngoes on\n  ", "  "),
+        ("1. item\n\n\t", "\t"),
+    ] {
+        let example = format!("Two ways:\n{first}```json\n{indent}{tag}\n{indent}```\n");
+        for rules in [&fenced, &known()] {
+            assert_eq!(parse_all(example.as_bytes(), rules), [text(&example)], "{example}");
+        }
+        let after = format!("{example}\nSo:\n```\n{tag}\n```");
+        assert_eq!(parse_all(after.as_bytes(), &fenced).len(), 3, "{after}");
+    }
+    for before in ["- item\n", "1. item\n\nSo:\n  ", "> quote\n"] {
+        let response = format!("{before}```\n{tag}\n```");
+        assert_eq!(parse_all(response.as_bytes(), &fenced).len(), 3, "{response}");
+    }
+}
+
 mod raw_text {
     use super::*;
 
