@@ -18,6 +18,9 @@ use std::sync::LazyLock;
 /// The prefix of names of MCP servers' tools.
 const SERVERS: &str = "mcp__";
 
+/// Maximum length of such a name in bytes: a longer one of a server is cut and ends in a hash.
+const LONGEST_OF_SERVERS: usize = 64;
+
 /// Names that other agents' rules have for `Bash`, in lower case.
 const SHELLS: [&str; 5] = ["shell", "terminal", "command", "exec", "run"];
 
@@ -249,10 +252,13 @@ fn check_name(tool: &str, pattern: Option<&str>, names: &RuleNames<'_>) -> Resul
     }
     let is_of_names = |char: char| char.is_ascii_alphanumeric() || "_-*".contains(char);
     if let Some(name) = tool.strip_prefix(SERVERS)
-        && (name.is_empty() || name.ends_with("__") || !name.chars().all(is_of_names))
+        && (name.is_empty()
+            || name.ends_with("__")
+            || !name.chars().all(is_of_names)
+            || tool.len() > LONGEST_OF_SERVERS)
     {
         return Err(format!(
-            "{tool} is the name of no server's tool; write mcp__server__tool as it is listed, with letters, digits, _ and -, or mcp__server__*"
+            "{tool} is the name of no server's tool; write mcp__server__tool as it is listed, with up to {LONGEST_OF_SERVERS} letters, digits, _ and -, or mcp__server__*"
         ));
     }
     let same = names.rules.iter().find(|rule| rule.eq_ignore_ascii_case(tool));

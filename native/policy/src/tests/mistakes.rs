@@ -29,6 +29,10 @@ fn a_malformed_rule_is_an_error_that_says_what_is_accepted() {
         ("mcp__ev__?", "mcp__server__tool as it is listed"),
         ("mcp__ev__", "mcp__server__tool as it is listed"),
         ("mcp__", "mcp__server__tool as it is listed"),
+        (
+            "mcp__ev__a_name_that_is_longer_than_the_sixty-four_characters_of_any",
+            "as it is listed, with up to 64 letters",
+        ),
         ("Read(sec\u{200b}ret)", "U+200B, which nobody sees"),
         ("\u{feff}Bash", "U+FEFF"),
         ("Bash(rm\u{a0}-rf:*)", "U+00A0, a space that separates no words"),
