@@ -61,6 +61,27 @@ a_lost_attempt_is_not_said_not_to_have_run_test_() ->
         end)
     end).
 
+%% It has run, whatever has become of a call that it made.
+a_handler_that_returns_the_error_of_another_call_is_said_to_have_run_test() ->
+    ok = peer_nodes:distributed(),
+    Inner = beamai_test:kernel([#{name => <<"inner">>, handler => fun(_) -> {ok, 1} end, node => 'nobody@127.0.0.1'}]),
+    Self = self(),
+    Outer = fun(_Args, Context) ->
+        Self ! ran,
+        {error, #{details := #{has_run := false}}} = beamai_kernel:invoke(Inner, <<"inner">>, #{}, Context)
+    end,
+    K = beamai_test:kernel([
+        #{name => <<"outer">>, handler => Outer}, #{name => <<"retried">>, handler => Outer, retry => #{max => 1, delay => 1}},
+        #{name => <<"quiet">>, handler => fun(_) -> {error, #{error_type => timeout, details => #{has_run => false}}} end}
+    ]),
+    [begin
+        {error, #{tool := <<"inner">>, message := Message, details := Details}} = beamai_kernel:invoke(K, Name, #{}),
+        ?assertEqual([ran || _ <- lists:seq(1, Attempts)], [receive ran -> ran after 0 -> none end || _ <- lists:seq(1, Attempts)]),
+        ?assertEqual(#{reason => node_lost, node => 'nobody@127.0.0.1'}, Details),
+        ?assertMatch({match, _}, re:run(Message, <<"^a call that ", Name/binary, " made failed: inner has not run: ">>))
+    end || {Name, Attempts} <- [{<<"outer">>, 1}, {<<"retried">>, 2}]],
+    ?assertEqual({error, #{error_type => timeout, details => #{}}}, beamai_kernel:invoke(K, <<"quiet">>, #{})).
+
 %% Runs the fun while the node does nothing. Afterwards it has handled what it was sent.
 held_up(Node, Fun) ->
     ok = signal(Node, "STOP"),

@@ -4,7 +4,7 @@
 %% and `details', which always has a `reason'.
 -module(beamai_error).
 
--export([new/4, new/5, not_run/4, not_run/5, part_not_run/3, has_not_run/1, cancelled/1, out_of_time/1, ended_by_time/1, from_native/1, from_native/2, retryable/1, show/2, excerpt/1, text/1, readable/1]).
+-export([new/4, new/5, not_run/4, not_run/5, part_not_run/3, of_handler/2, has_not_run/1, cancelled/1, out_of_time/1, ended_by_time/1, from_native/1, from_native/2, retryable/1, show/2, excerpt/1, text/1, readable/1]).
 -export_type([t/0, error_type/0, reason/0]).
 
 %% Maximum number of characters of a text that a message repeats, and how many of them are its end.
@@ -51,6 +51,19 @@ not_run(Tool, Type, Reason, Why, Details) ->
 -spec part_not_run(Part :: iodata(), t(), What :: iodata()) -> t().
 part_not_run(Part, #{message := Message, details := Details} = Error, What) ->
     Error#{message := text([Part, " of ", Message, "; ", What]), details := maps:remove(has_run, Details)}.
+
+%% @private The error that the handler of a tool returned. The handler has run, even if the error is that of another call,
+%% which has not.
+-spec of_handler(Tool :: binary(), term()) -> term().
+of_handler(Tool, #{error_type := _, details := #{has_run := false} = Details} = Error) ->
+    of_inner(Tool, Error#{details := maps:remove(has_run, Details)});
+of_handler(_Tool, Error) ->
+    Error.
+
+of_inner(Tool, #{message := Message} = Error) when is_binary(Message) ->
+    Error#{message := text(["a call that ", Tool, " made failed: ", Message])};
+of_inner(_Tool, Error) ->
+    Error.
 
 %% @private Whether the error says that nothing has run; accepts a handler's own terms.
 -spec has_not_run(term()) -> boolean().

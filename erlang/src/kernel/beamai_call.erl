@@ -231,8 +231,8 @@ outcome({ok, Result}, Call) ->
 %% Context keys that the handler leaves out keep their values.
 outcome({ok, Result, Changed}, #call{context = Context}) ->
     {ok, Result, beamai_context:merge(Context, Changed)};
-outcome({error, _Reason} = Error, _Call) ->
-    Error;
+outcome({error, Reason}, #call{name = Name}) ->
+    {error, beamai_error:of_handler(Name, Reason)};
 outcome({bad_return, Shown}, #call{name = Name}) ->
     Message = [
         "the handler of ", Name, " returned ", Shown,
