@@ -138,7 +138,7 @@ told(Fun, Entry) ->
 
 %% @doc A filter that replaces secrets in results and errors by `***'. Option `patterns': regular expressions; by
 %% default those of well-known keys and tokens. Texts are binaries; those in map keys are changed, too. Encoded secrets are not found, nor
-%% those in atoms and in lists of characters.
+%% those in atoms and in lists of characters. Progress reports stay as they are: a secret may be split between two of them.
 -spec redact(#{name => beamai_filter:name(), patterns => [iodata()]}) -> beamai_filter:filter().
 redact(Options) ->
     beamai_filter_options:check(Options, [patterns]),
