@@ -34,7 +34,17 @@ a_killed_vm_has_its_patch_undone_by_its_port(Config) ->
         beamai_test:eventually(fun() -> lists:member(state(Config), [before, 'after']) end, 3000),
         state(Config)
     end,
-    ?assert(lists:member(before, [Undone() || _ <- lists:seq(1, ?TIMES)])).
+    Rounds = case os:getenv("BEAMAI_LONG") of false -> 2; _ -> 3 * ?TIMES end,
+    undone_after(Rounds, Undone, Rounds + ?TIMES).
+
+%% This many times, and then until one was killed in time.
+undone_after(_Rounds, _Undone, 0) ->
+    error(never_killed_in_time);
+undone_after(Rounds, Undone, Most) ->
+    case Undone() of
+        before when Rounds =< 1 -> ok;
+        _ -> undone_after(Rounds - 1, Undone, Most - 1)
+    end.
 
 a_running_vm_undoes_what_another_one_left(Config) ->
     Kernel = beamai_kernel:new(#{workspace => workspace(Config), permissions => #{default => allow}}),
