@@ -37,7 +37,7 @@ const INNER: [&str; 9] = ["then", "do", "done", "fi", "elif", "else", "esac", "}
 #[derive(Debug, Default)]
 pub(super) struct SimpleCommand {
     /// Names and values.
-    pub(super) assignments: Vec<(String, RawWord)>,
+    pub(super) assignments: Vec<(String, Option<RawWord>)>,
     /// Its words, expanded as far as possible.
     pub(super) words: Vec<Word>,
     /// Files that it reads from.
@@ -381,11 +381,12 @@ impl CommandParser<'_> {
             return Err(ParseError::new("a redirection sets a variable"));
         }
         if let Some((name, value)) = word.assignment().filter(|_| is_first) {
-            match value.pieces.is_empty() && self.cursor.peek() == Some('(') {
+            let is_array = value.pieces.is_empty() && self.cursor.peek() == Some('(');
+            match is_array {
                 true => self.array(&name)?,
                 false => self.out.values.assign_word(&name, &value.pieces),
             }
-            simple.assignments.push((name, value));
+            simple.assignments.push((name, (!is_array).then_some(value)));
             return Ok(true);
         }
         if word.assignment().is_some() && simple.declares() {

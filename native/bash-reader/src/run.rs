@@ -39,8 +39,9 @@ pub(super) fn simple(out: &mut Analysis, simple: SimpleCommand, depth: usize) ->
         simple.words.first().filter(|word| !word.has_unknown()).and_then(Word::text).unwrap_or_default();
     // `IFS=… read` changes the separator for that one `read` only.
     let is_read = program == "read";
-    let keeps_characters = |name: &str, value: &RawWord| {
-        names_character_set(name) && value.literal().is_some_and(|locale| is_read_as_written(&locale))
+    let keeps_characters = |name: &str, value: &Option<RawWord>| {
+        let locale = value.as_ref().filter(|_| names_character_set(name)).and_then(RawWord::literal);
+        locale.is_some_and(|locale| is_read_as_written(&locale))
     };
     for (name, value) in &simple.assignments {
         if is_read && name == "IFS" || keeps_characters(name, value) {

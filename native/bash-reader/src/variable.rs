@@ -57,12 +57,12 @@ pub(super) fn names_character_set(name: &str) -> bool {
 
 /// Whether bash reads texts in a locale as this parser does: its characters are those of UTF-8 or single bytes. In others, the second
 /// byte of a character may be a backslash to bash. `C` and `POSIX` are the same everywhere; where another locale names no character
-/// set, it may have any.
+/// set, it may have any. A name of several, each for its category (`LC_CTYPE=…;LC_TIME=…`), is not taken apart.
 pub fn is_read_as_written(locale: &str) -> bool {
+    let is_name = locale.chars().all(|char| char.is_ascii_alphanumeric() || "_-.@".contains(char));
     let set = locale.split_once('.').map_or(locale, |(_, set)| set).split('@').next().unwrap_or_default();
-    matches!(locale, "" | "C" | "POSIX")
-        || set.eq_ignore_ascii_case("utf-8")
-        || set.eq_ignore_ascii_case("utf8")
+    let is_utf8 = || ["utf-8", "utf8"].iter().any(|name| set.eq_ignore_ascii_case(name));
+    is_name && (matches!(locale, "" | "C" | "POSIX") || is_utf8())
 }
 
 fn has(names: &str, name: &str) -> bool {
