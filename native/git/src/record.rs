@@ -11,21 +11,20 @@ use beamai_base::{Reason, ToolError};
 use beamai_git_repository::changes::{staged, unmerged};
 use beamai_git_repository::{GitCall, GitError, GitResult, Repo, Staging};
 use beamai_port_tools::git::path::shown;
-use git2::{Commit, IndexEntryExtendedFlag, Oid, Signature};
+use git2::{Commit, ErrorCode, IndexEntryExtendedFlag, Oid, Signature};
 use rustix::fs::AtFlags;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// Hooks that `git commit` runs.
-const HOOKS: [&str; 7] = [
+const HOOKS: [&str; 6] = [
     "pre-commit",
     "prepare-commit-msg",
     "commit-msg",
     "post-commit",
     "post-index-change",
     "reference-transaction",
-    "pre-merge-commit",
 ];
 
 /// Files that a merge leaves in the repository's directory until it is committed.
@@ -89,7 +88,7 @@ fn cleaned(message: &str) -> GitResult<String> {
 fn refuse_programs(repo: &Repo, cx: &GitCall) -> GitResult<()> {
     let what = match hooks::active(repo, &HOOKS, cx)? {
         Some(hook) => hook,
-        None if repo.config.get_bool("commit.gpgsign").unwrap_or(false) => "commit.gpgSign".to_owned(),
+        None if signs(repo) => "commit.gpgSign".to_owned(),
         None => return Ok(()),
     };
     let message = format!(
@@ -97,6 +96,14 @@ fn refuse_programs(repo: &Repo, cx: &GitCall) -> GitResult<()> {
          shell tool for `git commit -m`"
     );
     Err(GitError::needs_shell(message).with("active", what).into())
+}
+
+/// Whether git would sign the commit, or refuse it because of a value that is no boolean.
+fn signs(repo: &Repo) -> bool {
+    match repo.config.get_bool("commit.gpgsign") {
+        Ok(is_on) => is_on,
+        Err(error) => error.code() != ErrorCode::NotFound,
+    }
 }
 
 /// Refuses during an operation that has its own command to continue.

@@ -251,10 +251,12 @@ impl Values {
 }
 
 /// Whether git parses a value as a boolean. It does not for larger numbers, or with a space at the end. Negative numbers are left out,
-/// because git reads some of them as unsigned.
+/// because git reads some of them as unsigned, and those with a zero before another digit, because they are octal to git.
 fn is_boolean(value: &str) -> bool {
     let words = ["", "true", "false", "yes", "no", "on", "off"];
-    let is_number = || value.parse::<i32>().is_ok_and(|number| number >= 0);
+    let is_octal = value.len() > 1 && value.starts_with('0');
+    let is_number =
+        || !is_octal && value.parse::<u32>().is_ok_and(|number| number <= i32::MAX.cast_unsigned());
     words.iter().any(|word| value.eq_ignore_ascii_case(word)) || is_number()
 }
 
@@ -341,7 +343,7 @@ mod tests {
 
     #[test]
     fn names_and_values_are_compared_as_git_does() {
-        let text = "[CORE]\n FsMonitor = ./p\n[core]\n fsmonitor = \"1 \"\n FSMONITOR = 99999999999\n fsmonitor\n bare = true\n\
+        let text = "[CORE]\n FsMonitor = ./p\n[core]\n fsmonitor = \"1 \"\n FSMONITOR = 99999999999\n fsmonitor = 08\n fsmonitor = 0\n fsmonitor\n bare = true\n\
                     [filter \"X\"]\n CLEAN = p\n required = true\n[pager]\n log = less\n diff = true\n\
                     [submodule \"s\"]\n update = !p\n[remote \"o\"]\n url = ext::p\n url = https://host/o\n annex-ssh-command = p\n\
                     [url \"ext::p\"]\n insteadOf = x\n[merge]\n tool = ../p\n[alias]\n a = !p\n\
@@ -351,6 +353,7 @@ mod tests {
                     [url \"ext\"]\n insteadOf = x\n[remote \"--upload-pack=p;\"]\n promisor = true\n[sendemail]\n smtpServer = /p\n\
                     [lfs]\n storage = /x\n[a-program-of-tomorrow]\n command = p\n[core \"x\"]\n bare = true\n[color]\n";
         let expected = [
+            "core.fsmonitor",
             "core.fsmonitor",
             "core.fsmonitor",
             "core.fsmonitor",

@@ -105,17 +105,24 @@ fn a_hook_that_git_would_not_run_does_not_matter() {
     let repo = busy();
     repo.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n");
     hook(&repo, ".git/hooks/pre-push");
+    hook(&repo, ".git/hooks/pre-merge-commit");
     assert_eq!(repo.tool("git_commit", json!({"message": "m"}))["ok"], true);
 }
 
 #[test]
 fn a_commit_that_would_be_signed_is_refused() {
+    // Git does not commit either where it cannot tell.
+    for value in ["true", "2", "08", "y", " true", "1kk"] {
+        let repo = busy();
+        repo.git(&["config", "commit.gpgSign", value]);
+        repo.git(&["config", "gpg.program", "touch"]);
+        let error = repo.refused("git_commit", json!({"message": "m"}));
+        assert_eq!(error.reason, Reason::NeedsShell);
+        assert!(error.message.contains("commit.gpgSign"), "{value}: {}", error.message);
+    }
     let repo = busy();
-    repo.git(&["config", "commit.gpgSign", "true"]);
-    repo.git(&["config", "gpg.program", "touch"]);
-    let error = repo.refused("git_commit", json!({"message": "m"}));
-    assert_eq!(error.reason, Reason::NeedsShell);
-    assert!(error.message.contains("commit.gpgSign"), "{}", error.message);
+    repo.git(&["config", "commit.gpgSign", "0"]);
+    assert_eq!(repo.tool("git_commit", json!({"message": "m"}))["ok"], true);
 }
 
 #[test]
