@@ -116,3 +116,43 @@ an_approval_for_the_session_is_about_one_definition_test() ->
         end,
         ?assertEqual([asked, known, asked], [Task(Report) || Report <- [<<"a">>, <<"a">>, <<"b">>]])
     end).
+
+%% The approve callback does this before it answers; then the same call asks again.
+asks_again_after(Before, Answer) ->
+    beamai_test:in_workspace(fun(Dir) ->
+        Self = self(),
+        Id = make_ref(),
+        Own = #{name => <<"own">>, handler => fun(_) -> {ok, 1} end, metadata => #{requires_permission => true}},
+        Asks = fun(Permissions, Tool, Args) ->
+            Kernel0 = beamai_kernel:new(#{workspace => Dir, permissions => Permissions}),
+            Kernel = beamai_kernel:add_tool(beamai_kernel:add_tools(Kernel0, beamai_tool_file:tools() ++ beamai_tool_shell:tools()), Own),
+            First = fun(#{wanted := Wanted}) -> Before(Id), Answer(Wanted); (#{rule := Rule}) -> Before(Id), Answer([Rule]) end,
+            Second = fun(_) -> Self ! asked, deny end,
+            _ = beamai_kernel:invoke(Kernel, Tool, Args, #{session_id => Id, run_id => Id, approve => First}),
+            _ = beamai_kernel:invoke(Kernel, Tool, Args, #{session_id => Id, run_id => Id, approve => Second}),
+            ok = beamai_session:close(Id),
+            {Tool, receive asked -> asked after 0 -> known end}
+        end,
+        Ask = #{default => ask},
+        ?assertEqual(
+            [{<<"own">>, asked}, {<<"file_write">>, asked}, {<<"shell_exec">>, asked}, {<<"shell_exec">>, asked}],
+            [
+                Asks(Ask, <<"own">>, #{}),
+                Asks(Ask, <<"file_write">>, #{<<"path">> => <<"w">>, <<"content">> => <<"1">>}),
+                Asks(Ask, <<"shell_exec">>, #{<<"command">> => <<"echo 1">>}),
+                Asks(#{allow => [<<"Bash(awk:*)">>]}, <<"shell_exec">>, #{<<"command">> => <<"awk 'BEGIN{system(\"/usr/bin/id\")}'">>})
+            ]
+        )
+    end).
+
+an_answer_adds_nothing_to_a_session_that_was_closed_meanwhile_test() ->
+    asks_again_after(fun beamai_session:close/1, fun(_Rules) -> {allow, session} end),
+    asks_again_after(fun beamai_session:close/1, fun(Rules) -> {allow, {rules, Rules}} end).
+
+an_answer_about_a_cancelled_call_adds_nothing_test() ->
+    asks_again_after(fun beamai_kernel:cancel/1, fun(_Rules) -> {allow, session} end),
+    asks_again_after(fun beamai_kernel:cancel/1, fun(Rules) -> {allow, {rules, Rules}} end).
+
+a_refused_answer_adds_none_of_its_rules_test() ->
+    asks_again_after(fun(_) -> ok end, fun(Rules) -> {allow, {rules, Rules ++ [<<"x((">>]}} end),
+    asks_again_after(fun(_) -> ok end, fun(Rules) -> {allow, {rules, Rules ++ rest}} end).

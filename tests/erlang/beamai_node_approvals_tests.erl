@@ -3,7 +3,7 @@
 
 -include_lib("eunit/include/eunit.hrl").
 
--export([fails/2, scout/2]).
+-export([fails/2, closes/2, scout/2]).
 
 %% Asks for approval of another call before it fails.
 fails(#{<<"nested">> := Nested}, Context) ->
@@ -89,6 +89,35 @@ approval_is_asked_once_for_all_tries_test_() ->
             ?assertEqual({ok, <<"x\nx\nx\nx\n">>}, file:read_file(filename:join(Dir, "tries")))
         end)
     end).
+
+%% As on this node: a late answer counts for its call at most.
+an_answer_adds_nothing_once_its_session_or_call_is_over_test_() ->
+    peer_nodes:with(1, fun([Node]) ->
+        Self = self(),
+        Asked = fun(Where, Before, Handler) ->
+            Id = make_ref(),
+            Approve = fun(#{tool := Tool}) -> Self ! {asked, Tool}, Before(Id), {allow, session} end,
+            K = beamai_kernel:add_tool(beamai_kernel:new(#{workspace => "/var/tmp", approve => Approve}), #{
+                name => <<"own">>, handler => {?MODULE, Handler}, retry => #{max => 1}, node => Where, metadata => #{requires_permission => true}
+            }),
+            Context = #{session_id => Id, run_id => Id, caller => node()},
+            _ = beamai_kernel:invoke(K, <<"own">>, #{}, Context),
+            First = length(asked()),
+            _ = beamai_kernel:invoke(K, <<"own">>, #{}, Context),
+            {Where, First, length(asked())}
+        end,
+        [begin
+            ?assertEqual({Where, 1, 0}, Asked(Where, fun(_) -> ok end, scout)),
+            ?assertEqual({Where, 1, 1}, Asked(Where, fun beamai_session:close/1, scout)),
+            ?assertEqual({Where, 1, 1}, Asked(Where, fun beamai_kernel:cancel/1, scout))
+        end || Where <- [node(), Node]],
+        %% The session is closed between two attempts: the answer in the first one is not given again.
+        ?assertEqual({Node, 2, 2}, Asked(Node, fun(_) -> ok end, closes))
+    end).
+
+closes(_Args, #{session_id := Id, caller := Caller}) ->
+    ok = erpc:call(Caller, beamai_session, close, [Id]),
+    {error, not_yet}.
 
 asked() ->
     receive

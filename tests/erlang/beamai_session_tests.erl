@@ -120,9 +120,8 @@ killing_the_supervisor_deletes_every_directory_test() ->
 a_session_whose_process_was_killed_starts_anew_test() ->
     Key = beamai_session:key(#{session_id => s7}),
     Path = temp_dir(s7),
-    ok = beamai_session:approve(Key, <<"Bash(ls)">>),
-    [{_, Session, _, _}] = [C || {_, Pid, _, _} = C <- supervisor:which_children(beamai_session_sup),
-        element(3, hd(ets:lookup(beamai_sessions, Key))) =:= Pid],
+    Session = beamai_session:opened(Key),
+    ok = beamai_session:approve(Session, <<"Bash(ls)">>),
     exit(Session, kill),
     eventually(fun() -> not is_process_alive(Session) end),
     ?assertNotEqual(Path, temp_dir(s7)),

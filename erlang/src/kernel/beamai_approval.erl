@@ -5,7 +5,8 @@
 -export([decide/4, can_ask/2, ask_host/3, once/1, next_attempt/0]).
 -export_type([request/0, approve/0, answer/0]).
 
-%% The approval of the call whose attempts this process makes, and whether the current attempt has asked yet.
+%% The approval of the call whose attempts this process makes, with the session that it was given in, and whether the current
+%% attempt has asked yet.
 -define(GIVEN, {?MODULE, given}).
 %% Maximum number of characters of a rule in an error.
 -define(LONGEST_RULE, 4000).
@@ -54,8 +55,11 @@
 %% `{allow, session}' applies to the same subject, compared as text, in the same session and with the same kernel
 %% settings: another workspace, other rules or another sandbox requires a new approval. For a tool or sub-agent that the subject
 %% only names, it applies to the same arguments and the same definition: `Native' has that of a tool under `definition'. `{allow, {rule, Rule}}' applies
-%% to everything that the rule allows: it is added to the kernel's rules for later calls of the session. A malformed
-%% rule refuses the call.
+%% to everything that the rule allows: it is added to the kernel's rules for later calls of the session. If one of the rules
+%% is malformed, none is added, and the call is refused.
+%%
+%% An answer adds to the session that was open when `approve' was called. If that has ended, or the call was cancelled, it
+%% counts for this call at most.
 -spec decide(Native :: map(), Args :: map(), beamai_kernel:kernel(), beamai_context:t()) ->
     allow | {error, beamai_error:t()}.
 decide(Native, Args, Kernel, Context) ->
@@ -106,8 +110,6 @@ remembered(#{subject := Subject}, said) ->
 
 is_remembered({Session, What}) -> beamai_session:approved(Session, What).
 
-remember({Session, What}) -> beamai_session:approve(Session, What).
-
 request(Native, Args, Context) ->
     #{
         <<"tool">> := Tool,
@@ -141,18 +143,20 @@ refused(#{message := Message} = Request) ->
     %% A model cannot configure the kernel; see beamai_display:error_for_model/1.
     {error, Refusal#{details := Details#{configure => Configure, answer => nobody}}}.
 
-ask(Approve, Request, Memory, Scope) ->
-    case given(Request) of
-        {ok, Answer} -> answered(Answer, Request, Memory, Scope);
-        Turn -> keep(Turn, Request, ask_now(Approve, Request, Memory, Scope))
+ask(Approve, Request, {Key, _} = Memory, {_Kernel, _Env, Context} = Scope) ->
+    Session = beamai_session:opened(Key),
+    Decide = fun(Answer) -> added(answered(Answer, Request, Scope), Session, Memory, Scope) end,
+    case given(Request, Session) of
+        {ok, Answer} -> Decide(Answer);
+        Turn -> keep(Turn, {Request, Session}, ask_now(fun() -> Decide(call(Approve, Request)) end, Request, Memory, Context))
     end.
 
-ask_now(Approve, Request, Memory, {_Kernel, _Env, Context} = Scope) ->
+ask_now(Decide, Request, Memory, Context) ->
     %% Two calls of one invoke_all may have the same request: the second one uses the answer to the first.
     Ask = fun() ->
         case is_remembered(Memory) of
             true -> allow;
-            false -> answered(call(Approve, Request), Request, Memory, Scope)
+            false -> Decide()
         end
     end,
     About = #{for => approval, tool => maps:get(tool, Request), request => Request},
@@ -162,7 +166,8 @@ ask_now(Approve, Request, Memory, {_Kernel, _Env, Context} = Scope) ->
 %%% Attempts
 
 %% @doc Runs the attempts of a call with retries. Approval is asked once for a call: a later attempt that has the same
-%% request, diff included, gets the same answer. What a handler or a running command asks for itself is asked each time.
+%% request, diff included, gets the same answer while the session is open. What a handler or a running command asks for
+%% itself is asked each time.
 -spec once(fun(() -> Result)) -> Result.
 once(Attempts) ->
     Outer = put(?GIVEN, {waits, none}),
@@ -183,24 +188,24 @@ next_attempt() ->
     ok.
 
 %% The first request of an attempt is that of the call, unless a running command makes it.
-given(Request) ->
+given(Request, Session) ->
     case get(?GIVEN) of
         {waits, Given} when not is_map_key(start, Request), map_get(rule, Request) =/= <<"Network">> ->
             _ = put(?GIVEN, {has_asked, Given}),
             case Given of
-                {Request, Answer} -> {ok, Answer};
+                {{Request, Session}, Answer} -> {ok, Answer};
                 _ -> first
             end;
         _ ->
             later
     end.
 
-keep(first, Request, allow) -> kept(Request, allow, allow);
-keep(first, Request, {answered, Answer} = Outcome) when Answer =:= allow; element(1, Answer) =:= allow -> kept(Request, Answer, Outcome);
-keep(_Turn, _Request, Outcome) -> Outcome.
+keep(first, Asked, allow) -> kept(Asked, allow, allow);
+keep(first, Asked, {answered, Answer} = Outcome) when Answer =:= allow; element(1, Answer) =:= allow -> kept(Asked, Answer, Outcome);
+keep(_Turn, _Asked, Outcome) -> Outcome.
 
-kept(Request, Answer, Outcome) ->
-    _ = put(?GIVEN, {has_asked, {Request, Answer}}),
+kept(Asked, Answer, Outcome) ->
+    _ = put(?GIVEN, {has_asked, {Asked, Answer}}),
     Outcome.
 
 %%% Asking
@@ -234,9 +239,10 @@ is_of_running(#{rule := Rule}) -> Rule =:= <<"Network">>.
 %% @doc Asks the host's `approve' callback on behalf of another node, which interprets the answer.
 -spec ask_host(request(), beamai_kernel:kernel(), beamai_context:t()) -> {answered, term()} | {ended, beamai_error:t()}.
 ask_host(Request, Kernel, Context) ->
-    case given(Request) of
+    Session = beamai_session:opened(beamai_session:key(Context)),
+    case given(Request, Session) of
         {ok, Answer} -> {answered, Answer};
-        Turn -> keep(Turn, Request, ask_host_now(Request, Kernel, Context))
+        Turn -> keep(Turn, {Request, Session}, ask_host_now(Request, Kernel, Context))
     end.
 
 ask_host_now(Request, Kernel, Context) ->
@@ -286,29 +292,37 @@ call(Approve, Request) ->
         Class:Reason:Stack -> {raised, beamai_exception:describe(Class, Reason, Stack, Approve)}
     end.
 
-answered(allow, _Request, _Memory, _Scope) ->
+%% Who answers about a cancelled call does not know that the answer would outlive it.
+added({allow, Addition}, Session, Memory, {_Kernel, Env, Context}) ->
+    Runs = [RunId || Key <- [run_id, node_run], {ok, RunId} <- [maps:find(Key, Context)]],
+    _ = beamai_runs:is_cancelled(Runs) orelse add(Addition, Session, Memory, Env),
     allow;
-answered({allow, session}, _Request, Memory, _Scope) ->
-    ok = remember(Memory),
+added(Decision, _Session, _Memory, _Scope) ->
+    Decision.
+
+add(session, Session, {_Key, What}, _Env) -> beamai_session:approve(Session, What);
+add({rules, Rules}, Session, _Memory, Env) -> beamai_session:add_rules(Session, Env, Rules).
+
+%% What an answer decides, and what it adds to the session.
+answered(allow, _Request, _Scope) ->
     allow;
-answered({allow, {rule, Rule}}, Request, Memory, Scope) ->
-    answered({allow, {rules, [Rule]}}, Request, Memory, Scope);
-answered({allow, {rules, []}}, _Request, _Memory, _Scope) ->
+answered({allow, session}, _Request, _Scope) ->
+    {allow, session};
+answered({allow, {rule, Rule}} = Answer, Request, Scope) ->
+    with_rules(Answer, [Rule], Request, Scope);
+answered({allow, {rules, []}}, _Request, _Scope) ->
     allow;
-answered({allow, {rules, [Rule | Rest]}}, Request, Memory, Scope) ->
-    case add_rule(Rule, Scope) of
-        ok -> answered({allow, {rules, Rest}}, Request, Memory, Scope);
-        {error, Why} -> denied(Request, ["the approve callback answered ", show({allow, {rule, Rule}}), ": ", Why])
-    end;
-answered(deny, Request, _Memory, _Scope) ->
+answered({allow, {rules, Rules}} = Answer, Request, Scope) ->
+    with_rules(Answer, Rules, Request, Scope);
+answered(deny, Request, _Scope) ->
     answer(declined, denied(Request, "approval was denied"));
-answered({deny, Reason}, Request, _Memory, _Scope) when is_binary(Reason) ->
+answered({deny, Reason}, Request, _Scope) when is_binary(Reason) ->
     answer(declined, denied(Request, ["approval was denied: ", Reason]));
-answered(cancelled, Request, _Memory, _Scope) ->
+answered(cancelled, Request, _Scope) ->
     answer(cancelled, denied(Request, "the question was closed without an answer; do not ask again unchanged"));
-answered({raised, Said}, Request, _Memory, _Scope) ->
+answered({raised, Said}, Request, _Scope) ->
     denied(Request, ["the approve callback raised ", Said]);
-answered(Other, Request, _Memory, _Scope) ->
+answered(Other, Request, _Scope) ->
     denied(Request, [
         "the approve callback answered ", show(Other),
         beamai_syntax:either(
@@ -321,12 +335,18 @@ answered(Other, Request, _Memory, _Scope) ->
 answer(What, {error, #{details := Details} = Error}) ->
     {error, Error#{details := Details#{answer => What}}}.
 
-%% The rule is validated together with the kernel's own rules, as it will be used.
-add_rule(Rule, {Kernel, Env, Context}) ->
-    case beamai_permission:normalise(#{allow => [Rule]}) of
-        {ok, #{allow := [Checked]}} ->
-            case beamai_env:with_rules([Checked], Kernel, Context) of
-                {ok, _} -> beamai_session:add_rule(Context, Env, Checked);
+with_rules(Answer, Rules, Request, {Kernel, _Env, Context}) ->
+    case checked(Rules, Kernel, Context) of
+        {ok, Checked} -> {allow, {rules, Checked}};
+        {error, Why} -> denied(Request, ["the approve callback answered ", show(Answer), ": ", Why])
+    end.
+
+%% The rules are validated together with the kernel's own, as they will be used.
+checked(Rules, Kernel, Context) ->
+    case beamai_permission:normalise(#{allow => Rules}) of
+        {ok, #{allow := Checked}} ->
+            case beamai_env:with_rules(Checked, Kernel, Context) of
+                {ok, _} -> {ok, Checked};
                 {error, #{message := Message}} -> {error, Message}
             end;
         {error, _} = Error ->

@@ -4,7 +4,7 @@
 %% @hidden
 -module(beamai_runs).
 
--export([new_table/0, enter/1, enter/2, enter_all/1, leave/2, leave_all/2, forget/2, cancel/1, cancelled/1, sleep/2, keep/1]).
+-export([new_table/0, enter/1, enter/2, enter_all/1, leave/2, leave_all/2, forget/2, cancel/1, cancelled/1, is_cancelled/1, sleep/2, keep/1]).
 
 -define(TABLE, beamai_runs).
 -define(CANCELLED, '$cancelled').
@@ -106,6 +106,15 @@ cancelled(Tag) ->
             keep(Tag),
             true
     after 0 -> false
+    end.
+
+%% @doc The same for calls of these run ids, asked by any process while they run.
+-spec is_cancelled([RunId :: term()]) -> boolean().
+is_cancelled(RunIds) ->
+    try
+        lists:any(fun is_marked/1, RunIds)
+    catch
+        error:badarg -> false
     end.
 
 %% @doc Waits this number of milliseconds, or until the run is cancelled.

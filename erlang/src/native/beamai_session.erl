@@ -14,7 +14,8 @@
 -module(beamai_session).
 -behaviour(gen_server).
 
--export([new_table/0, start_link/1, key/1, number/1, touch/2, approved/2, approve/2, rules/2, has_rules/1, add_rule/3]).
+-export([new_table/0, start_link/1, key/1, number/1, touch/2, approved/2, rules/2, has_rules/1]).
+-export([opened/1, approve/2, add_rules/3]).
 -export([temp_dir/1, existing/1, for_native/2, seen_as/1, with_state/5, close/1]).
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2]).
 -export_type([key/0, native/0]).
@@ -104,10 +105,25 @@ now_ms() ->
 approved(Key, Subject) ->
     ets:member(table(), {Key, Subject}) andalso row(Key) =/= none.
 
-%% @private Approves the subject for the rest of the session.
--spec approve(key(), Subject :: binary()) -> ok.
-approve(Key, Subject) ->
-    call(Key, {approve, Subject}).
+%% @private The process of the session, which is started if it is not running. A person who is asked answers for this session: if
+%% it has ended by then, the answer adds nothing to the next one of its id.
+-spec opened(key()) -> pid().
+opened(Key) ->
+    case row(Key) of
+        #session{pid = Pid} ->
+            Pid;
+        none ->
+            ok = beamai_session_sup:start_session(Key),
+            opened(Key)
+    end.
+
+%% @private Approves the subject for the rest of this session.
+-spec approve(pid(), Subject :: binary()) -> ok.
+approve(Session, Subject) -> add(Session, {approve, Subject}).
+
+add(Session, Addition) ->
+    _ = ask(Session, Addition),
+    ok.
 
 %% @private Rules that approvals have added to this environment's, for the rest of the session.
 -spec rules(beamai_context:t(), beamai_env:t()) -> [beamai_permission:normalised_rule()].
@@ -135,10 +151,9 @@ rules_of(Key) ->
         [] -> false
     end.
 
-%% @private Adds a rule for the rest of the session.
--spec add_rule(beamai_context:t(), beamai_env:t(), beamai_permission:normalised_rule()) -> ok.
-add_rule(Context, Env, Rule) ->
-    call(key(Context), {add_rule, hash(Env), Rule}).
+%% @private Adds rules to this environment's for the rest of this session.
+-spec add_rules(pid(), beamai_env:t(), [beamai_permission:normalised_rule()]) -> ok.
+add_rules(Session, Env, Rules) -> add(Session, {add_rules, hash(Env), Rules}).
 
 hash(Env) -> crypto:hash(sha256, Env).
 
@@ -213,11 +228,12 @@ with_state(Key, Door, Env, Call, Options) ->
 %% exist.
 -spec close(SessionId :: term()) -> ok.
 close(SessionId) ->
-    lists:foreach(fun(Node) -> close_on(Node, SessionId) end, beamai_session_nodes:take({id, SessionId})),
-    case ets:whereis(?TABLE) =/= undefined andalso ets:lookup(?TABLE, {id, SessionId}) of
+    %% Here first: an answer that was given in a session that has ended here is not sent to another node again.
+    _ = case ets:whereis(?TABLE) =/= undefined andalso ets:lookup(?TABLE, {id, SessionId}) of
         [#session{pid = Pid}] -> stop(Pid);
         _ -> ok
-    end.
+    end,
+    lists:foreach(fun(Node) -> close_on(Node, SessionId) end, beamai_session_nodes:take({id, SessionId})).
 
 %% A lost node has no state of the session any more.
 close_on(Node, SessionId) ->
@@ -262,25 +278,19 @@ row(Key) ->
 %% If the session ended between lookup and call, the request is repeated with a new session, except if the request made
 %% it crash.
 call(Key, Request) ->
-    beamai_runtime:await(fun() -> try_call(Key, Request) end).
+    beamai_runtime:await(fun() -> ask(opened(Key), Request) end).
 
-try_call(Key, Request) ->
-    case row(Key) of
-        #session{pid = Pid} ->
-            try
-                {ok, gen_server:call(Pid, Request, infinity)}
-            catch
-                exit:{Reason, {gen_server, call, _}} when
-                    Reason =:= noproc; Reason =:= normal; Reason =:= shutdown; Reason =:= killed
-                ->
-                    gone;
-                %% The table was deleted with the supervisor.
-                exit:{{badarg, [{ets, _, _, _} | _]}, {gen_server, call, _}} ->
-                    gone
-            end;
-        none ->
-            ok = beamai_session_sup:start_session(Key),
-            try_call(Key, Request)
+ask(Session, Request) ->
+    try
+        {ok, gen_server:call(Session, Request, infinity)}
+    catch
+        exit:{Reason, {gen_server, call, _}} when
+            Reason =:= noproc; Reason =:= normal; Reason =:= shutdown; Reason =:= killed
+        ->
+            gone;
+        %% The table was deleted with the supervisor.
+        exit:{{badarg, [{ets, _, _, _} | _]}, {gen_server, call, _}} ->
+            gone
     end.
 
 %% For a session whose process was killed before its cleanup. Running both cleanups is harmless.
@@ -352,7 +362,7 @@ idle_ms() ->
 %% @private
 -spec handle_call(
     {approve, binary()}
-    | {add_rule, binary(), beamai_permission:normalised_rule()}
+    | {add_rules, binary(), [beamai_permission:normalised_rule()]}
     | temp_dir
     | {with_state, module(), beamai_env:t(), beamai_door:call(), beamai_door:options()},
     gen_server:from(),
@@ -362,10 +372,10 @@ idle_ms() ->
 handle_call({approve, Subject}, _From, #state{key = Key, approvals = Approvals} = State) ->
     true = ets:insert(?TABLE, {approval, {Key, Subject}}),
     {reply, ok, State#state{approvals = [Subject | Approvals]}};
-handle_call({add_rule, Hash, Rule}, _From, #state{key = Key, approvals = Approvals} = State) ->
+handle_call({add_rules, Hash, Added}, _From, #state{key = Key, approvals = Approvals} = State) ->
     ByEnv = case ets:lookup(?TABLE, {Key, rules}) of [{rules, _, Known}] -> Known; [] -> #{} end,
     Rules = maps:get(Hash, ByEnv, []),
-    true = ets:insert(?TABLE, {rules, {Key, rules}, ByEnv#{Hash => lists:usort([Rule | Rules])}}),
+    true = ets:insert(?TABLE, {rules, {Key, rules}, ByEnv#{Hash => lists:usort(Added ++ Rules)}}),
     {reply, ok, State#state{approvals = [rules | Approvals]}};
 handle_call(temp_dir, _From, #state{key = Key} = State) ->
     Made = made_temp_dir(Key),
