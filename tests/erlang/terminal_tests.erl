@@ -19,6 +19,11 @@ an_option_that_is_marked_as_recommended_is_not_marked_again_test() ->
     {_, Screen} = typing(["1\n"], fun() -> beamai_terminal:ask_user([Marked]) end),
     ?assertNotEqual(nomatch, string:find(Screen, "1. Red (Recommended)  warm")).
 
+no_option_of_a_servers_question_is_recommended_test() ->
+    {_, Screen} = typing(["1\n"], fun() -> beamai_terminal:ask_user([?QUESTION#{<<"asked_by">> => <<"mcp_server">>}]) end),
+    ?assertNotEqual(nomatch, string:find(Screen, "An MCP server asks: Which?")),
+    ?assertNotEqual(nomatch, string:find(Screen, "1. Red  warm")).
+
 an_empty_line_asks_again_and_own_text_stands_for_itself_test() ->
     ?assertMatch({{ok, #{<<"Which?">> := <<"blue">>}}, _},
                  typing(["\n", "blue\n"], fun() -> beamai_terminal:ask_user([?QUESTION]) end)).

@@ -58,16 +58,21 @@ ask_user(Questions) ->
 ask([], Answers) ->
     {ok, Answers};
 ask([#{<<"question">> := Text} = Question | Rest], Answers) ->
-    say("The model asks: ~ts~n", [indented(Text)]),
-    _ = lists:foldl(fun option/2, 1, maps:get(<<"options">>, Question, [])),
+    {Asks, Recommended} = asker(Question),
+    say("~ts: ~ts~n", [Asks, indented(Text)]),
+    _ = lists:foldl(fun(Option, Number) -> option(Option, Number, Recommended) end, 1, maps:get(<<"options">>, Question, [])),
     case line("> ") of
         {ok, <<>>} -> ask([Question | Rest], Answers);
         {ok, Answer} -> ask(Rest, Answers#{Text => chosen(Question, Answer)});
         _CancelledOrEof -> cancelled
     end.
 
-option(#{<<"label">> := Label, <<"description">> := Description}, Number) ->
-    say("  ~b. ~ts~ts  ~ts~n", [Number, indented(Label), recommended(Number, Label), indented(Description)]),
+%% Who asks, and the number of the option that they recommend.
+asker(#{<<"asked_by">> := <<"mcp_server">>}) -> {"An MCP server asks", none};
+asker(_Question) -> {"The model asks", 1}.
+
+option(#{<<"label">> := Label, <<"description">> := Description}, Number, Recommended) ->
+    say("  ~b. ~ts~ts  ~ts~n", [Number, indented(Label), [recommended(Label) || Number =:= Recommended], indented(Description)]),
     Number + 1.
 
 %% With all lines but the first indented, so that no line of a model's text looks like one of ours.
@@ -75,13 +80,11 @@ indented(Text) ->
     string:replace(printable(Text), "\n", "\n      ", all).
 
 %% The first option is the recommended one; some models already write that into its label.
-recommended(1, Label) ->
+recommended(Label) ->
     case string:find(Label, ?RECOMMENDED, trailing) of
         ?RECOMMENDED -> "";
         _ -> ?RECOMMENDED
-    end;
-recommended(_, _) ->
-    "".
+    end.
 
 chosen(Question, Answer) ->
     Labels = [Label || #{<<"label">> := Label} <- maps:get(<<"options">>, Question, [])],

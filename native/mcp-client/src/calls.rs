@@ -1,6 +1,7 @@
 //! Active calls: where their progress is reported, and who answers the server's questions.
 
-use super::form;
+use super::form::{self, Form};
+use super::secrets::Secrets;
 use beamai_servers::lock;
 use beamai_tool::{Progress, question::Answers};
 use rmcp::model::{
@@ -32,6 +33,8 @@ pub(super) struct CallChannel {
     progress: Option<Progress>,
     /// Names the server and its tool in questions.
     who: String,
+    /// What the server's texts may not show.
+    secrets: Secrets,
     allowance: Mutex<Allowance>,
     /// Questions that nobody has answered yet.
     questions: Semaphore,
@@ -61,17 +64,25 @@ pub(super) fn answer(id: &str, answers: Answers) -> bool {
 
 impl CallChannel {
     /// A channel that sends progress and the questions of `who` to the host, if the host wants progress.
-    pub(super) fn new(progress: Option<Progress>, who: &str) -> Arc<Self> {
+    pub(super) fn new(progress: Option<Progress>, who: &str, secrets: Secrets) -> Arc<Self> {
         let allowance = Mutex::new(Allowance { left: BURST, since: Instant::now() });
         let questions = Semaphore::new(MOST_QUESTIONS);
-        Arc::new(Self { progress, who: who.to_owned(), allowance, questions, over: Notify::new() })
+        Arc::new(Self {
+            progress,
+            who: secrets.hide(who),
+            secrets,
+            allowance,
+            questions,
+            over: Notify::new(),
+        })
     }
 
     /// Forwards progress, rate-limited so that a server cannot flood its caller's mailbox.
     fn report(&self, params: &ProgressNotificationParam) {
         let Some(progress) = &self.progress else { return };
         if lock(&self.allowance).take() {
-            progress(json!({"progress": params.progress, "total": params.total, "message": params.message}));
+            let message = params.message.as_ref().map(|message| self.secrets.hide(message));
+            progress(json!({"progress": params.progress, "total": params.total, "message": message}));
         }
     }
 
@@ -82,16 +93,17 @@ impl CallChannel {
             return declined;
         };
         let schema = serde_json::to_value(requested_schema).unwrap_or_default();
-        let message = &form::message(&self.who, message);
-        let (Some(progress), Some(questions)) = (&self.progress, form::questions(message, &schema)) else {
+        let message = form::message(&self.who, &self.secrets.hide(message));
+        let (Some(progress), Some(form)) = (&self.progress, Form::of(&message, &schema, &self.secrets))
+        else {
             return declined;
         };
         // More than a person can see are declined, so that a server cannot fill the memory with them.
         let Ok(_permit) = self.questions.try_acquire() else { return declined };
         let waiting = PendingElicitation::new();
-        progress(json!({"elicitation": waiting.id, "questions": questions}));
+        progress(json!({"elicitation": waiting.id, "questions": form.questions()}));
         match waiting.answers().await {
-            Some(Answers::Answered(answers)) => match form::content(message, &schema, answers) {
+            Some(Answers::Answered(answers)) => match form.content(answers) {
                 Some(content) => {
                     ElicitResult::new(ElicitationAction::Accept).with_content(Value::Object(content))
                 }

@@ -1,9 +1,10 @@
 //! Converts a server's form to questions to a person, and the answers to the form's content.
 
+use super::secrets::Secrets;
 use beamai_text::{extent, one_line};
 use beamai_tool::question::{Answer, Choice, Question};
-use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Maximum number of fields of a form.
 const MOST: usize = 20;
@@ -15,61 +16,141 @@ const NO: &str = "No";
 /// The answer that leaves out an optional field.
 const NOTHING: &str = "-";
 
+/// A form, as a person is asked to fill it in.
+pub(super) enum Form {
+    /// It has no fields: the person agrees or refuses.
+    Consent(Question),
+    Fields(Vec<Field>),
+}
+
+/// A field with its question.
+pub(super) struct Field {
+    name: String,
+    is_required: bool,
+    question: Question,
+    kind: FieldKind,
+}
+
+enum FieldKind {
+    /// The values, in the order of the question's options.
+    Choice(Vec<String>),
+    Choices(Vec<String>),
+    Boolean,
+    Integer,
+    Number,
+    Text,
+}
+
 /// A server's message on one line, which begins with the server's name.
 pub(super) fn message(who: &str, text: &str) -> String {
     let text: String = text.chars().take(LONGEST).collect();
     format!("{} asks: {}{}", one_line(who), one_line(&text), extent(&text))
 }
 
-/// One question per field, all with the server's message; `None` for a form that cannot be asked.
-pub(super) fn questions(message: &str, schema: &Value) -> Option<Vec<Question>> {
-    let fields = fields(schema)?;
-    if fields.is_empty() {
-        return Some(vec![confirmation(message)]);
+impl Form {
+    /// One question per field, all with the server's message and without secrets; `None` for a form that cannot be asked.
+    pub(super) fn of(message: &str, schema: &Value, secrets: &Secrets) -> Option<Self> {
+        let fields = schema["properties"].as_object()?;
+        if fields.is_empty() {
+            return Some(Self::Consent(consent(message)));
+        }
+        if fields.len() > MOST {
+            return None;
+        }
+        let line = |(name, field): (&String, &Value)| (line(name, field, secrets), shown(name, secrets));
+        let lines = distinct(fields.iter().map(line).collect());
+        let field = |((name, field), line): ((&String, &Value), String)| {
+            let is_required =
+                schema["required"].as_array().is_some_and(|all| all.iter().any(|one| one == name));
+            let optional = if is_required { "" } else { " [may be left out: -]" };
+            Field::of(name, is_required, format!("{message}\n{line}{optional}"), field, secrets)
+        };
+        Some(Self::Fields(fields.iter().zip(lines).map(field).collect()))
     }
-    let ask = |(name, field): &(String, &Value)| Question {
-        question: text(message, name, field, is_required(schema, name)),
-        header: None,
-        options: choices(field),
-        multi_select: field["type"] == "array",
-    };
-    (fields.len() <= MOST).then(|| fields.iter().map(ask).collect())
+
+    /// The questions for the host. The order of a server's options recommends none.
+    pub(super) fn questions(&self) -> Vec<Value> {
+        let questions = match self {
+            Self::Consent(question) => vec![question],
+            Self::Fields(fields) => fields.iter().map(|field| &field.question).collect(),
+        };
+        let of_server = |question: &Question| {
+            let mut question = json!(question);
+            question["asked_by"] = "mcp_server".into();
+            question
+        };
+        questions.into_iter().map(of_server).collect()
+    }
+
+    /// The form's content; `None` if an answer is not valid for its field, or if the person refuses.
+    pub(super) fn content(self, mut answers: BTreeMap<String, Answer>) -> Option<Map<String, Value>> {
+        let fields = match self {
+            Self::Consent(question) => {
+                return (answers.remove(&question.question)?.text() == YES).then(Map::new);
+            }
+            Self::Fields(fields) => fields,
+        };
+        let mut content = Map::new();
+        for field in fields {
+            let answer = answers.remove(&field.question.question)?;
+            match &answer {
+                Answer::One(text) if !field.is_required && [NOTHING, ""].contains(&text.trim()) => {}
+                _ => _ = content.insert(field.name.clone(), field.value(answer)?),
+            }
+        }
+        Some(content)
+    }
 }
 
-/// The form's content; `None` if an answer is not valid for its field, or if the answer to a confirmation was no.
-pub(super) fn content(
-    message: &str,
-    schema: &Value,
-    mut answers: BTreeMap<String, Answer>,
-) -> Option<Map<String, Value>> {
-    let fields = fields(schema)?;
-    if fields.is_empty() {
-        let answer = answers.remove(&confirmation(message).question)?;
-        return (one(answer) == YES).then(Map::new);
+impl Field {
+    fn of(name: &str, is_required: bool, text: String, field: &Value, secrets: &Secrets) -> Self {
+        let values = values(field);
+        let shown = values.iter().map(|(label, value)| (shown(label, secrets), shown(value, secrets)));
+        let shown: Vec<_> = shown.collect();
+        let descriptions = shown.iter().map(|(_, value)| value.clone()).collect::<Vec<_>>();
+        let options =
+            distinct(shown).into_iter().zip(descriptions).map(|(label, value)| choice(&label, &value));
+        let values: Vec<_> = values.into_iter().map(|(_, value)| value).collect();
+        let (kind, options) = match field["type"].as_str() {
+            Some("boolean") => (FieldKind::Boolean, vec![choice(YES, YES), choice(NO, NO)]),
+            Some("array") => (FieldKind::Choices(values), options.collect()),
+            Some("integer") => (FieldKind::Integer, options.collect()),
+            Some("number") => (FieldKind::Number, options.collect()),
+            _ if values.is_empty() => (FieldKind::Text, vec![]),
+            _ => (FieldKind::Choice(values), options.collect()),
+        };
+        let multi_select = matches!(kind, FieldKind::Choices(_));
+        let question = Question { question: text, header: None, options, multi_select };
+        Self { name: name.to_owned(), is_required, question, kind }
     }
-    let mut content = Map::new();
-    for (name, field) in fields {
-        let is_required = is_required(schema, &name);
-        let answer = answers.remove(&text(message, &name, field, is_required))?;
-        match &answer {
-            Answer::One(text) if !is_required && [NOTHING, ""].contains(&text.trim()) => {}
-            _ => _ = content.insert(name, value(field, answer)?),
+
+    fn value(&self, answer: Answer) -> Option<Value> {
+        match &self.kind {
+            FieldKind::Choices(values) => match answer {
+                Answer::One(text) => text.split(',').map(|part| self.meant(values, part.trim())).collect(),
+                Answer::Several(texts) => texts.iter().map(|text| self.meant(values, text)).collect(),
+            },
+            FieldKind::Boolean => match answer.text().trim().to_ascii_lowercase().as_str() {
+                "yes" | "true" => Some(true.into()),
+                "no" | "false" => Some(false.into()),
+                _ => None,
+            },
+            FieldKind::Integer => answer.text().trim().parse::<i64>().ok().map(Value::from),
+            FieldKind::Number => answer.text().trim().parse::<f64>().ok().map(Value::from),
+            FieldKind::Choice(values) => self.meant(values, answer.text().trim()),
+            FieldKind::Text => Some(answer.text().into()),
         }
     }
-    Some(content)
+
+    /// The value with that label, or else that value: one may be the label of another.
+    fn meant(&self, values: &[String], text: &str) -> Option<Value> {
+        let labelled = self.question.options.iter().position(|choice| choice.label == text);
+        let at = labelled.or_else(|| values.iter().position(|value| value == text))?;
+        values.get(at).map(|value| value.as_str().into())
+    }
 }
 
-fn fields(schema: &Value) -> Option<Vec<(String, &Value)>> {
-    Some(schema["properties"].as_object()?.iter().map(|(name, field)| (name.clone(), field)).collect())
-}
-
-fn is_required(schema: &Value, name: &str) -> bool {
-    schema["required"].as_array().is_some_and(|all| all.iter().any(|one| one == name))
-}
-
-fn confirmation(message: &str) -> Question {
-    let choice =
-        |label: &str, description: &str| Choice { label: label.into(), description: description.into() };
+fn consent(message: &str) -> Question {
     Question {
         question: message.to_owned(),
         header: None,
@@ -78,16 +159,37 @@ fn confirmation(message: &str) -> Question {
     }
 }
 
-fn text(message: &str, name: &str, field: &Value, is_required: bool) -> String {
-    let title = shown(field["title"].as_str().unwrap_or(name));
-    let about = field["description"].as_str().map(|text| format!(" ({})", shown(text))).unwrap_or_default();
-    let optional = if is_required { "" } else { " [may be left out: -]" };
-    format!("{message}\n{title}{about}{optional}")
+fn choice(label: &str, description: &str) -> Choice {
+    Choice { label: label.to_owned(), description: description.to_owned() }
 }
 
-/// A server's text on one line, cut if it is too long.
-fn shown(text: &str) -> String {
-    one_line(&text.chars().take(LONGEST).collect::<String>())
+/// The title and the description of a field.
+fn line(name: &str, field: &Value, secrets: &Secrets) -> String {
+    let title = shown(field["title"].as_str().unwrap_or(name), secrets);
+    let about = field["description"].as_str().map(|text| format!(" ({})", shown(text, secrets)));
+    title + &about.unwrap_or_default()
+}
+
+/// A server's text on one line without secrets, cut if it is too long.
+fn shown(text: &str, secrets: &Secrets) -> String {
+    one_line(&secrets.hide(text).chars().take(LONGEST).collect::<String>())
+}
+
+/// Texts by which an answer tells which one is meant: equal ones are shown with their details, and those that are equal then,
+/// with a number.
+fn distinct(pairs: Vec<(String, String)>) -> Vec<String> {
+    let mut counts = HashMap::new();
+    for (text, _) in &pairs {
+        *counts.entry(text.clone()).or_insert(0) += 1;
+    }
+    let mut taken = HashSet::new();
+    let name = |(text, details): (String, String)| {
+        let text = if counts[&text] == 1 { text } else { format!("{text} ({details})") };
+        let numbered = (2..).map(|number| format!("{text} [{number}]"));
+        let mut names = std::iter::once(text.clone()).chain(numbered);
+        names.find(|name| taken.insert(name.clone())).unwrap_or(text)
+    };
+    pairs.into_iter().map(name).collect()
 }
 
 /// The values of a field, with their labels.
@@ -109,49 +211,17 @@ fn values(field: &Value) -> Vec<(String, String)> {
     field["enum"].as_array().into_iter().flatten().enumerate().filter_map(named).collect()
 }
 
-fn choices(field: &Value) -> Vec<Choice> {
-    if field["type"] == "boolean" {
-        return [YES, NO].map(|label| Choice { label: label.into(), description: label.into() }).into();
-    }
-    let choice =
-        |(label, value): (String, String)| Choice { label: shown(&label), description: shown(&value) };
-    values(field).into_iter().map(choice).collect()
-}
-
-fn one(answer: Answer) -> String {
-    match answer {
-        Answer::One(text) => text,
-        Answer::Several(texts) => texts.join(", "),
-    }
-}
-
-fn value(field: &Value, answer: Answer) -> Option<Value> {
-    let values = values(field);
-    let meant = |text: &str| {
-        let is_meant = |(label, value): &&(String, String)| shown(label) == text || value == text;
-        values.iter().find(is_meant).map(|(_, value)| Value::from(value.as_str()))
-    };
-    match field["type"].as_str() {
-        Some("array") => match answer {
-            Answer::One(text) => text.split(',').map(|part| meant(part.trim())).collect(),
-            Answer::Several(texts) => texts.iter().map(|text| meant(text)).collect(),
-        },
-        Some("boolean") => match one(answer).trim().to_ascii_lowercase().as_str() {
-            "yes" | "true" => Some(true.into()),
-            "no" | "false" => Some(false.into()),
-            _ => None,
-        },
-        Some("integer") => one(answer).trim().parse::<i64>().ok().map(Value::from),
-        Some("number") => one(answer).trim().parse::<f64>().ok().map(Value::from),
-        _ if !values.is_empty() => meant(one(answer).trim()),
-        _ => Some(one(answer).into()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+
+    fn asked(message: &str, schema: &Value) -> Form {
+        Form::of(message, schema, &Secrets::default()).unwrap()
+    }
+
+    fn texts(form: &Form) -> Vec<String> {
+        form.questions().iter().map(|question| question["question"].as_str().unwrap().to_owned()).collect()
+    }
 
     fn form() -> Value {
         json!({"type": "object", "required": ["name", "age"], "properties": {
@@ -164,21 +234,26 @@ mod tests {
     }
 
     fn answered(given: &[&str]) -> Option<Value> {
-        let questions = questions("Book?", &form()).unwrap();
-        let pairs = questions.into_iter().zip(given);
-        let answers =
-            pairs.map(|(question, text)| (question.question, Answer::One((*text).to_owned()))).collect();
-        content("Book?", &form(), answers).map(Value::Object)
+        filled(asked("Book?", &form()), given)
+    }
+
+    fn filled(form: Form, given: &[&str]) -> Option<Value> {
+        let answers = given.iter().map(|text| Answer::One((*text).to_owned()));
+        let answers = texts(&form).into_iter().zip(answers).collect();
+        form.content(answers).map(Value::Object)
     }
 
     #[test]
     fn every_field_is_a_question_that_shows_the_servers_message() {
-        let all = questions("Book?", &form()).unwrap();
+        let all = asked("Book?", &form()).questions();
         assert_eq!(all.len(), 5);
-        assert_eq!(all[0].question, "Book?\nYour name (as in the passport)");
-        assert_eq!(all[2].options.iter().map(|choice| &*choice.label).collect::<Vec<_>>(), ["Yes", "No"]);
-        assert_eq!(all[3].options[1].label, "Medium");
-        assert!(all[4].multi_select);
+        assert_eq!(all[0]["question"], "Book?\nYour name (as in the passport)");
+        assert_eq!(
+            (&all[2]["options"][0]["label"], &all[2]["options"][1]["label"]),
+            (&json!("Yes"), &json!("No"))
+        );
+        assert_eq!(all[3]["options"][1]["label"], "Medium");
+        assert_eq!((&all[4]["multi_select"], &all[4]["asked_by"]), (&json!(true), &json!("mcp_server")));
     }
 
     #[test]
@@ -192,14 +267,53 @@ mod tests {
         let form = json!({"type": "object", "properties": {"x\u{202e}": {
             "type": "string", "title": "a\nb", "enum": ["\u{9b}1", "plain"]
         }}});
-        let asked = &questions(&message, &form).unwrap()[0];
-        assert_eq!(asked.question.lines().count(), 2, "{asked:?}");
-        assert!(!asked.options[0].label.chars().any(beamai_text::is_hidden), "{asked:?}");
-        let answers = BTreeMap::from([(asked.question.clone(), Answer::One(asked.options[0].label.clone()))]);
+        let form = asked(&message, &form);
+        let question = form.questions().remove(0);
+        let (text, label) =
+            (question["question"].as_str().unwrap(), question["options"][0]["label"].as_str().unwrap());
+        assert_eq!(text.lines().count(), 2, "{text:?}");
+        assert!(!label.chars().any(beamai_text::is_hidden), "{label:?}");
+        assert_eq!(filled(form, &[label]), Some(json!({"x\u{202e}": "\u{9b}1"})));
+    }
+
+    #[test]
+    fn fields_and_options_that_look_alike_are_told_apart() {
+        let form = || {
+            let form = json!({"type": "object", "properties": {
+                "from": {"type": "string", "title": "Account"},
+                "to": {"type": "string", "title": "Account"},
+                "what": {"type": "string", "enum": ["keep", "drop", "x"], "enumNames": ["Go on", "Go on", "drop"]},
+            }});
+            asked("Move?", &form)
+        };
         assert_eq!(
-            content(&message, &form, answers).map(Value::Object),
-            Some(json!({"x\u{202e}": "\u{9b}1"}))
+            texts(&form())[..2],
+            ["Move?\nAccount (from) [may be left out: -]", "Move?\nAccount (to) [may be left out: -]"]
         );
+        assert_eq!(
+            form().questions()[2]["options"][1],
+            json!({"label": "Go on (drop)", "description": "drop"})
+        );
+        assert_eq!(
+            filled(form(), &["a", "b", "Go on (drop)"]),
+            Some(json!({"from": "a", "to": "b", "what": "drop"}))
+        );
+        // A label goes before a value.
+        assert_eq!(filled(form(), &["a", "b", "drop"]).unwrap()["what"], "x");
+        assert_eq!(filled(form(), &["a", "b", "keep"]).unwrap()["what"], "keep");
+    }
+
+    #[test]
+    fn a_form_shows_no_secrets_and_returns_the_servers_values() {
+        let secrets = Secrets::of(["t0ken-1", "t0ken-2"].into_iter());
+        let schema = json!({"type": "object", "properties": {"t0ken-1": {
+            "type": "string", "description": "not t0ken-1", "enum": ["t0ken-1", "t0ken-2"]
+        }}});
+        let form = Form::of("Which?", &schema, &secrets).unwrap();
+        let shown = json!(form.questions());
+        assert!(!shown.to_string().contains("t0ken"), "{shown}");
+        let second = shown[0]["options"][1]["label"].as_str().unwrap();
+        assert_eq!(filled(form, &[second]), Some(json!({"t0ken-1": "t0ken-2"})));
     }
 
     #[test]
@@ -220,9 +334,7 @@ mod tests {
     #[test]
     fn a_form_without_fields_is_a_question_of_yes_or_no() {
         let form = json!({"type": "object", "properties": {}});
-        let all = questions("Delete everything?", &form).unwrap();
-        let answer = |label: &str| BTreeMap::from([(all[0].question.clone(), Answer::One(label.to_owned()))]);
-        assert_eq!(content("Delete everything?", &form, answer("Yes")), Some(Map::new()));
-        assert_eq!(content("Delete everything?", &form, answer("No")), None);
+        assert_eq!(filled(asked("Delete everything?", &form), &["Yes"]), Some(json!({})));
+        assert_eq!(filled(asked("Delete everything?", &form), &["No"]), None);
     }
 }

@@ -39,6 +39,7 @@ mod schema;
 mod secrets;
 mod server;
 mod settings;
+mod spelling;
 mod stdio;
 
 use acts::{AnswerElicitation, CallTool, Close, ListTools};

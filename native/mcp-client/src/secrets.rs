@@ -1,8 +1,10 @@
 //! Secrets of a connection, and what a server says without them.
 
+use super::spelling;
 use beamai_base::ToolError;
 use rmcp::model::ErrorData;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Minimum length of a secret: shorter texts would be replaced everywhere.
@@ -20,27 +22,42 @@ pub(crate) struct Secrets(Arc<[String]>);
 impl Secrets {
     /// These texts, except for short ones.
     pub(crate) fn of<'a>(texts: impl Iterator<Item = &'a str>) -> Self {
-        let mut all: Vec<String> = texts.filter(|text| text.len() >= SHORTEST).flat_map(spellings).collect();
-        // Longer texts are replaced before their parts.
-        all.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
-        all.dedup();
-        Self(all.into())
+        let all: BTreeSet<&str> = texts.filter(|text| text.len() >= SHORTEST).collect();
+        Self(all.into_iter().map(str::to_owned).collect())
     }
 
-    /// A text without them.
+    /// A text without them, however their characters are escaped.
     pub(crate) fn hide(&self, text: &str) -> String {
-        self.0.iter().fold(text.to_owned(), |text, secret| text.replace(secret, HIDDEN))
+        self.without(text, false)
     }
 
     /// The same for the beginning of a longer text, which may end within a secret.
     fn hide_in_beginning(&self, text: &str) -> String {
         // A cut within a character leaves a replacement character.
-        let hidden = self.hide(text.trim_end_matches(char::REPLACEMENT_CHARACTER));
-        let partial = self.0.iter().filter_map(|secret| overlap(hidden.as_bytes(), secret.as_bytes())).max();
-        match partial {
-            None => hidden,
-            Some(length) => format!("{}{HIDDEN}", &hidden[..hidden.len() - length]),
+        self.without(text.trim_end_matches(char::REPLACEMENT_CHARACTER), true)
+    }
+
+    fn without(&self, text: &str, is_cut: bool) -> String {
+        // Most characters begin no secret.
+        let mut begins = spelling::begins_escape();
+        self.0.iter().for_each(|secret| begins[usize::from(secret.as_bytes()[0])] = true);
+        let mut shown = String::with_capacity(text.len());
+        let mut hidden_to = 0;
+        for (at, character) in text.char_indices() {
+            let end_of = |secret: &String| spelling::end_of(secret, &text[at..], is_cut);
+            if begins[usize::from(text.as_bytes()[at])]
+                && let Some(length) = self.0.iter().filter_map(end_of).max()
+            {
+                if at >= hidden_to {
+                    shown.push_str(HIDDEN);
+                }
+                hidden_to = hidden_to.max(at + length);
+            }
+            if at >= hidden_to {
+                shown.push(character);
+            }
         }
+        shown
     }
 
     /// An error without them.
@@ -82,18 +99,6 @@ impl Secrets {
     pub(crate) fn excerpt_of_beginning(&self, text: &[u8]) -> String {
         shortened(&self.hide_in_beginning(&String::from_utf8_lossy(text)))
     }
-}
-
-/// How a secret may be written: as it is, and within JSON, where some servers escape slashes, too.
-fn spellings(text: &str) -> [String; 3] {
-    let in_json = text.replace('\\', "\\\\").replace('"', "\\\"");
-    let with_slashes = in_json.replace('/', "\\/");
-    [text.to_owned(), in_json, with_slashes]
-}
-
-/// The number of bytes at the end of a text that begin a secret.
-fn overlap(text: &[u8], secret: &[u8]) -> Option<usize> {
-    (1..secret.len()).rev().find(|&length| text.ends_with(&secret[..length]))
 }
 
 fn shortened(text: &str) -> String {
@@ -140,5 +145,11 @@ mod tests {
         assert_eq!(secrets().hide(&said), "{\"said\":\"***\"}");
         assert_eq!(secrets().hide(&said.replace('/', "\\/")), "{\"said\":\"***\"}");
         assert_eq!(secrets().hide(&format!("{KEY:?}")), "\"***\"");
+    }
+
+    #[test]
+    fn secrets_that_overlap_are_hidden_to_the_end_of_the_last() {
+        let secrets = Secrets::of(["abcdef", "defghijkl", "bcdefg"].into_iter());
+        assert_eq!(secrets.hide("-abcdefghijkl-abcdefg-"), "-***-***-");
     }
 }

@@ -214,7 +214,8 @@ impl McpServer {
             }
             _ => self.plan.title(),
         };
-        let exchange = McpRequest { peer, calls, line: CallChannel::new(progress, &who) };
+        let exchange =
+            McpRequest { peer, calls, line: CallChannel::new(progress, &who, self.plan.secrets()) };
         let (asker, given_up) = (WaitingCall(sender.clone()), Arc::clone(&abandoned));
         ready.runtime.spawn(async move {
             let answer = exchange.run(request, &given_up).await;

@@ -1,7 +1,7 @@
 //! Conversations over HTTP with servers that have a fixed response for each request.
 
 use crate::{
-    listing,
+    calls, listing,
     plan::{ConnectionPlan, Route},
     server::McpServer,
     settings::McpServerSettings,
@@ -9,9 +9,10 @@ use crate::{
 use beamai_base::{HostTerms, Reason, Result, ToolError};
 use beamai_net::{Addresses, Resolve, Transport};
 use beamai_testserver::{self, ReceivedRequest, answer, authority, identified_by, redirect};
-use beamai_tool::CallContext;
+use beamai_tool::{CallContext, question::Answers};
 use beamai_workspace::Workspace;
 use rcgen::{CertificateParams, KeyPair};
+use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -268,6 +269,73 @@ fn a_secret_is_hidden_wherever_an_answer_has_it() {
         let said = quoting(mode, |seen| seen.path.split(['=', '&']).nth(1).unwrap().to_owned());
         assert!(!shows(&said), "{mode}: {said}");
     }
+}
+
+#[test]
+fn a_secret_is_hidden_where_it_is_escaped_for_a_url() {
+    for mode in [12, 13] {
+        let said = quoting(mode, |_| "T0KEN%2fof%2Bmany%5C%22parts-1234567890".to_owned());
+        assert!(said.contains("***") && !shows(&said.replace("%2f", "/")), "{mode}: {said}");
+    }
+}
+
+/// A server that reports progress and asks during each call, in the words of the request, and waits for the answer.
+fn curious() -> beamai_testserver::TestServer {
+    let (told, answered) = std::sync::mpsc::channel();
+    let answered = std::sync::Mutex::new(answered);
+    beamai_testserver::TestServer::raw(move |seen, stream| {
+        let asked: Value = serde_json::from_str(&seen.body).unwrap_or_default();
+        if asked["result"]["action"].is_string() {
+            told.send(()).unwrap();
+        }
+        if asked["method"] != "tools/call" {
+            return stream.write_all(&friendly(seen));
+        }
+        let (key, query) = (seen.header("x-key").unwrap(), seen.path.split_once('?').unwrap().1);
+        let field = json!({"type": "string", "title": key, "enum": [query, "other"]});
+        let events = [
+            json!({"method": "notifications/progress", "params": {
+                "progressToken": asked["params"]["_meta"]["progressToken"], "progress": 1, "message": format!("{key} {query}")
+            }}),
+            json!({"id": "q", "method": "elicitation/create", "params": {
+                "message": format!("{key} {query}"), "requestedSchema": {"type": "object", "properties": {"x": field}}
+            }}),
+            json!({"id": asked["id"], "result": {"content": []}}),
+        ];
+        let type_of_stream = ("Content-Type", "text/event-stream");
+        stream.write_all(&beamai_testserver::head("200 OK", &[type_of_stream], None))?;
+        for mut event in events {
+            event["jsonrpc"] = "2.0".into();
+            if event["result"].is_object() {
+                answered.lock().unwrap().recv().unwrap();
+            }
+            stream.write_all(format!("data: {event}\n\n").as_bytes())?;
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn a_secret_is_hidden_in_questions_and_progress() {
+    let server = curious();
+    let address = json!({"url": server.url("/mcp?tok=s3cret-s3cret"), "headers": {"x-key": "t0ken-t0ken"}});
+    let (cx, own) = (context(), McpServer::start(plan(address).unwrap()).unwrap());
+    let told = Arc::new(std::sync::Mutex::new(vec![]));
+    let heard = Arc::clone(&told);
+    let progress: beamai_tool::Progress = Arc::new(move |message: Value| {
+        if let Some(id) = message["elicitation"].as_str() {
+            calls::answer(id, Answers::Cancelled);
+        }
+        heard.lock().unwrap().push(message);
+    });
+    let call = CallToolRequest::new(CallToolRequestParams::new("t0ken-t0ken"));
+    own.request(&cx, ClientRequest::CallToolRequest(call), Some(progress)).unwrap().unwrap();
+    own.stop();
+    own.over(&cx).unwrap();
+    let told = told.lock().unwrap();
+    assert_eq!(told.len(), 2, "{told:?}");
+    let all = json!(*told).to_string();
+    assert!(all.contains("*** ***") && !all.contains("t0ken") && !all.contains("s3cret"), "{all}");
 }
 
 #[test]
