@@ -87,6 +87,7 @@ the_same_calls_of_a_batch_have_one_run_test() ->
     [A, B] = [#{<<"x">> => N} || N <- [1, 2]],
     ?assertEqual({2, [{ok, A}, {ok, B}, {ok, A}, {ok, A}], #{own => 1}}, joined([A, B, A, A], #{own => 1})),
     ?assertEqual({1, [{ok, A}], #{}}, joined([A])),
+    ?assertMatch({2, _, _}, joined([#{<<"x">> => list_to_float(X)} || X <- ["0.0", "-0.0", "0.0"]])),
     %% More of them than run at once.
     Many = [#{<<"x">> => N rem 60} || N <- lists:seq(1, 600)],
     ?assertEqual({60, [{ok, Each} || Each <- Many], #{}}, joined(Many)),
@@ -169,6 +170,21 @@ alone(K, Args) ->
         {ok, Read, _} -> {ok, Read};
         {error, _} = Error -> Error
     end.
+
+reads_that_are_joined_are_asked_about_once_test() ->
+    beamai_test:in_workspace(fun(Dir) ->
+        ok = file:write_file(filename:join(Dir, "a"), lines(9, "\n")),
+        Self = self(),
+        Options = #{workspace => Dir, permissions => #{ask => [<<"Read(a)">>]}, approve => fun(_) -> Self ! asked, deny end},
+        K = beamai_kernel:add_filter(
+            beamai_kernel:add_tool_module(beamai_kernel:new(Options), beamai_tool_file),
+            beamai_filters:batch(#{tools => [<<"file_read">>]})
+        ),
+        Reads = [{<<"file_read">>, #{<<"path">> => <<"a">>, <<"offset">> => N, <<"limit">> => 2}} || N <- [1, 3, 5]],
+        {Results, _} = beamai_kernel:invoke_all(K, Reads, #{}),
+        [?assertMatch({error, #{error_type := permission_denied}}, Result) || Result <- Results],
+        ?assertEqual([asked], beamai_test:mailbox())
+    end).
 
 reads_that_are_joined_are_one_native_call_test() ->
     beamai_test:in_workspace(fun(Dir) ->

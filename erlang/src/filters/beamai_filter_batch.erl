@@ -30,8 +30,10 @@ groups(<<"file_read">>, Calls) ->
     Files = maps:groups_from_list(fun({_, Args}) -> maps:with([<<"path">>, <<"encoding">>], Args) end, Ranges),
     lists:append([together(File, Reads) || {File, Reads} <- lists:sort(maps:to_list(Files))]) ++ groups(none, Others);
 groups(_Native, Calls) ->
-    Alike = maps:groups_from_list(fun({_, Args}) -> Args end, fun({Number, _}) -> Number end, Calls),
-    [{Args, [{Number, same} || Number <- Numbers]} || {Args, Numbers} <- lists:sort(maps:to_list(Alike))].
+    %% Up to OTP 26, 0.0 and -0.0 are equal.
+    Exact = fun({_, Args}) -> {Args, term_to_binary(Args, [deterministic])} end,
+    Alike = maps:groups_from_list(Exact, fun({Number, _}) -> Number end, Calls),
+    [{Args, [{Number, same} || Number <- Numbers]} || {{Args, _}, Numbers} <- lists:sort(maps:to_list(Alike))].
 
 %%% Ranges of lines
 

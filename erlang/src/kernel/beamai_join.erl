@@ -77,6 +77,8 @@ divided(Members, {Run, Result}) ->
 
 part(#member{part = same, call = Call}, Run, {ok, Value, After}) -> {ok, Value, context(Call, Run, After)};
 part(#member{part = same}, _Run, {error, _} = Error) -> Error;
+%% Nobody is asked again about each part of what was refused.
+part(_Member, _Run, {error, #{error_type := permission_denied}} = Error) -> Error;
 part(_Member, _Run, {error, _}) -> none;
 part(#member{part = Part, call = Call}, Run, {ok, Value, After}) ->
     case Part(Value) of
