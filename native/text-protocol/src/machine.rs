@@ -19,7 +19,12 @@ pub(super) enum ScanStep {
 pub(super) struct ResponseScanner {
     text: TextScan,
     call: Option<CallScan>,
+    /// Whether the call may be an example.
+    is_unsure: bool,
 }
+
+const UNSURE: &str = "The call was not run: it may be an example, because a code block in a list item or quote before it \
+                      has no closing line there. Send the call again, without that block";
 
 impl ResponseScanner {
     /// Parses the start of the buffer. If `end` is set, no more input follows, and every step consumes something.
@@ -46,8 +51,9 @@ impl ResponseScanner {
     fn begin(&mut self, buf: &[u8], end: bool, rules: &ProtocolRules) -> Option<usize> {
         let text = match self.text.scan(buf, end, rules) {
             TextScanResult::Text(text) => text,
-            TextScanResult::Call(at, call) => {
+            TextScanResult::Call(at, call, is_unsure) => {
                 self.call = Some(call);
+                self.is_unsure = is_unsure;
                 if at == 0 {
                     return None;
                 }
@@ -67,6 +73,9 @@ impl ResponseScanner {
             }
             CallScanResult::Call(len, call) => {
                 self.text.after_call();
+                if self.is_unsure {
+                    return Some(ScanStep::Invalid(len, format, UNSURE.to_owned()));
+                }
                 Some(match rules.tools.as_ref().map_or(Ok(()), |tools| tools.validate(&call)) {
                     Ok(()) => ScanStep::Call(len, call),
                     Err(message) => ScanStep::Invalid(len, format, message),

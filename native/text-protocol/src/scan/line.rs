@@ -15,10 +15,7 @@ pub(super) struct Fence {
 impl Fence {
     /// Whether a line opens a block, from the text after its margin, and the length of the fence.
     pub(super) fn opens(text: &[u8]) -> ProbeResult<(Fence, usize)> {
-        let mark = text[0];
-        if mark != b'`' && mark != b'~' {
-            return ProbeResult::No;
-        }
+        let Some(mark @ (b'`' | b'~')) = text.first().copied() else { return ProbeResult::No };
         let count = text.iter().take(MOST).take_while(|byte| **byte == mark).count();
         match text.get(count) {
             None if count < MOST => ProbeResult::More,
@@ -27,15 +24,14 @@ impl Fence {
         }
     }
 
-    /// Whether a line closes the block. A negative answer does not need the line break.
-    pub(super) fn closes(self, line: &[u8]) -> ProbeResult<()> {
-        let start = &line[..line.len().min(MOST)];
-        let indent = start.iter().take_while(|byte| is_blank(**byte) || **byte == b'>').count();
-        let count = start[indent..].iter().take_while(|byte| **byte == self.mark).count();
-        let after = start[indent + count..].iter().find(|byte| !is_blank(**byte) && **byte != b'\r');
+    /// Whether a line closes the block, from the text after its margin. A negative answer does not need the line break.
+    pub(super) fn closes(self, text: &[u8]) -> ProbeResult<()> {
+        let start = &text[..text.len().min(MOST)];
+        let count = start.iter().take_while(|byte| **byte == self.mark).count();
+        let after = start[count..].iter().find(|byte| !is_blank(**byte) && **byte != b'\r');
         match after {
             Some(b'\n') if count >= self.count => ProbeResult::Yes(()),
-            None if line.len() < MOST => ProbeResult::More,
+            None if text.len() < MOST => ProbeResult::More,
             _ => ProbeResult::No,
         }
     }
@@ -69,7 +65,7 @@ mod tests {
     fn a_fence_is_closed_by_as_many_marks_alone() {
         let fence = Fence { mark: b'`', count: 3 };
         assert_eq!(fence.closes(b"````  \r\n"), ProbeResult::Yes(()));
-        assert_eq!(fence.closes(b"> ```\n"), ProbeResult::Yes(()));
+        assert_eq!(fence.closes(b"> ```\n"), ProbeResult::No);
         assert_eq!(fence.closes(b"``\n"), ProbeResult::No);
         assert_eq!(fence.closes(b"```x"), ProbeResult::No);
         assert_eq!(fence.closes(b"```"), ProbeResult::More);

@@ -3,6 +3,9 @@
 //! A scan can stop at any byte and continue with more input, without repeating work. What is scanned again while
 //! incomplete, such as the beginning of a tag, has a bounded length.
 
+mod block;
+mod code;
+mod container;
 mod function;
 mod line;
 mod margin;

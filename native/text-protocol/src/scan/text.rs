@@ -1,9 +1,9 @@
 //! Finds calls in text, and holds back only what may become one.
 
 use super::CallScan;
+use super::code::{CodeBlocks, CodeState, Lines};
 use super::function::FunctionScan;
 use super::line::{self, Fence};
-use super::margin::{ListItem, Margin};
 use super::probe::ProbeResult;
 use super::tag::TagScan;
 use super::xml::XmlScan;
@@ -15,8 +15,8 @@ use memchr::{memchr, memchr2};
 pub(crate) enum TextScanResult {
     /// The buffer is text up to this offset.
     Text(usize),
-    /// The buffer is text up to this offset, where a call begins.
-    Call(usize, CallScan),
+    /// The buffer is text up to this offset, where a call begins; whether it may be an example.
+    Call(usize, CallScan, bool),
 }
 
 /// The state of a scan.
@@ -24,34 +24,25 @@ pub(crate) struct TextScan {
     /// Everything before this offset is text.
     at: usize,
     line: LineState,
-    fence: Option<Fence>,
-    /// Whether a call may begin the block: it is at the answer's own margin, and nothing but white space has come since its fence.
-    is_lead: bool,
-    item: ListItem,
+    code: CodeBlocks,
     /// The byte before the buffer.
     before: u8,
 }
 
-#[derive(Clone, Copy)]
 enum LineState {
     /// At its start.
     Start,
+    /// At its start, and its margin has been read.
+    Text,
     /// In it.
     Inside,
     /// In a line that begins with a fence; the block opens at its end unless the line turns out to be inline code.
-    Opening(Fence, Margin, bool),
+    Opening { lines: Lines, fence: Fence, is_inline: bool },
 }
 
 impl Default for TextScan {
     fn default() -> Self {
-        Self {
-            at: 0,
-            line: LineState::Start,
-            fence: None,
-            is_lead: false,
-            item: ListItem::default(),
-            before: b'\n',
-        }
+        Self { at: 0, line: LineState::Start, code: CodeBlocks::default(), before: b'\n' }
     }
 }
 
@@ -59,11 +50,11 @@ impl TextScan {
     pub(crate) fn scan(&mut self, buf: &[u8], end: bool, rules: &ProtocolRules) -> TextScanResult {
         loop {
             let seen = match self.line {
-                LineState::Start => self.line_start(buf, end, rules),
-                LineState::Opening(fence, margin, spoiled) => {
-                    self.opening(buf, fence, margin, spoiled, rules)
-                }
-                LineState::Inside if self.fence.is_some() => self.skip_line(buf),
+                LineState::Start => self.line_start(buf, end),
+                LineState::Text if self.is_lead(rules) => self.lead(&buf[self.at..], end, rules),
+                LineState::Text => self.line_text(&buf[self.at..], end, rules),
+                LineState::Opening { .. } => self.opening(buf),
+                LineState::Inside if self.code.state() == CodeState::Code => self.skip_line(buf),
                 LineState::Inside => self.inside(buf, end, rules),
             };
             match seen {
@@ -85,9 +76,12 @@ impl TextScan {
         }
     }
 
-    /// The buffer begins after a call.
+    /// The buffer begins after a call, which ends the block that it began.
     pub(crate) fn after_call(&mut self) {
-        *self = Self { line: LineState::Inside, item: self.item, before: b'>', ..Self::default() };
+        if self.code.state() == CodeState::Code {
+            self.code.end();
+        }
+        (self.at, self.before, self.line) = (0, b'>', LineState::Inside);
     }
 
     /// The text up to this offset turned out not to be a call.
@@ -96,61 +90,46 @@ impl TextScan {
         self.line = LineState::Inside;
     }
 
-    fn line_start(&mut self, buf: &[u8], end: bool, rules: &ProtocolRules) -> Option<TextScanResult> {
+    fn line_start(&mut self, buf: &[u8], end: bool) -> Option<TextScanResult> {
         let line = &buf[self.at..];
         if line.is_empty() {
             return Some(TextScanResult::Text(self.at));
         }
-        match self.fence {
-            Some(fence) => self.in_fence(fence, line, end, rules),
-            None => self.in_text(line, end, rules),
+        let Some(lines) = self.code.lines(line, end) else { return Some(TextScanResult::Text(self.at)) };
+        match lines.fence() {
+            Some((fence, len)) => {
+                self.at += len;
+                self.line = LineState::Opening { lines, fence, is_inline: false };
+            }
+            None => {
+                self.code.pass(lines, false);
+                self.line = LineState::Text;
+            }
         }
+        None
     }
 
-    fn in_text(&mut self, line: &[u8], end: bool, rules: &ProtocolRules) -> Option<TextScanResult> {
-        let margin = match Margin::of(line) {
-            Some(margin) => margin,
-            None if !end => return Some(TextScanResult::Text(self.at)),
-            None => {
-                self.line = LineState::Inside;
-                return None;
-            }
-        };
-        match Fence::opens(&line[margin.len..]).at_end(end) {
-            ProbeResult::More => return Some(TextScanResult::Text(self.at)),
-            ProbeResult::Yes((fence, len)) => {
-                self.at += margin.len + len;
-                self.line = LineState::Opening(fence, margin, false);
-                return None;
-            }
-            ProbeResult::No => self.item.text(margin, matches!(line[margin.len..], [b'\n' | b'\r', ..])),
+    fn is_lead(&self, rules: &ProtocolRules) -> bool {
+        rules.fenced && self.code.is_lead
+    }
+
+    fn line_text(&mut self, line: &[u8], end: bool, rules: &ProtocolRules) -> Option<TextScanResult> {
+        self.line = LineState::Inside;
+        if self.code.state() == CodeState::Code {
+            return None;
         }
         match call_at_line_start(line, rules).at_end(end) {
-            ProbeResult::More => Some(TextScanResult::Text(self.at)),
-            ProbeResult::Yes(call) => Some(TextScanResult::Call(self.at, call)),
-            ProbeResult::No => {
-                self.line = LineState::Inside;
-                None
+            ProbeResult::More => {
+                self.line = LineState::Text;
+                Some(TextScanResult::Text(self.at))
             }
+            ProbeResult::Yes(call) => Some(self.call(self.at, call)),
+            ProbeResult::No => None,
         }
     }
 
-    fn in_fence(
-        &mut self,
-        fence: Fence,
-        line: &[u8],
-        end: bool,
-        rules: &ProtocolRules,
-    ) -> Option<TextScanResult> {
-        match fence.closes(line).at_end(end) {
-            ProbeResult::More => return Some(TextScanResult::Text(self.at)),
-            ProbeResult::Yes(()) => self.fence = None,
-            ProbeResult::No if self.is_lead => return self.lead(line, end, rules),
-            ProbeResult::No => {}
-        }
-        self.line = LineState::Inside;
-        // The line that closes a block is still code up to its end, and blank.
-        None
+    fn call(&self, at: usize, call: CallScan) -> TextScanResult {
+        TextScanResult::Call(at, call, self.code.state() == CodeState::Unsure)
     }
 
     /// A line of a block before which the block is blank.
@@ -160,6 +139,7 @@ impl TextScan {
             [] | [b'\r'] if !end => return Some(TextScanResult::Text(self.at)),
             [b'\n', ..] | [b'\r', b'\n', ..] => {
                 self.at += indent + 1 + usize::from(line[indent] == b'\r');
+                self.line = LineState::Start;
                 return None;
             }
             text @ [b'<', ..] => call_at_tag(b'\n', text, rules),
@@ -169,44 +149,31 @@ impl TextScan {
         match found.at_end(end) {
             ProbeResult::More => return Some(TextScanResult::Text(self.at)),
             ProbeResult::Yes(call) => {
-                self.is_lead = false;
-                return Some(TextScanResult::Call(self.at + indent, call));
+                self.code.is_lead = false;
+                return Some(self.call(self.at + indent, call));
             }
-            ProbeResult::No => self.is_lead = false,
+            ProbeResult::No => self.code.is_lead = false,
         }
         self.line = LineState::Inside;
         None
     }
 
-    fn opening(
-        &mut self,
-        buf: &[u8],
-        fence: Fence,
-        margin: Margin,
-        spoiled: bool,
-        rules: &ProtocolRules,
-    ) -> Option<TextScanResult> {
+    fn opening(&mut self, buf: &[u8]) -> Option<TextScanResult> {
+        let LineState::Opening { fence, is_inline, .. } = &mut self.line else { return None };
         let rest = &buf[self.at..];
         let line_end = memchr(b'\n', rest);
-        let spoiled = spoiled || fence.spoiled_by(&rest[..line_end.unwrap_or(rest.len())]);
-        match line_end {
-            None => {
-                self.at = buf.len();
-                self.line = LineState::Opening(fence, margin, spoiled);
-                Some(TextScanResult::Text(self.at))
-            }
-            Some(len) => {
-                self.at += len + 1;
-                self.line = LineState::Start;
-                if spoiled {
-                    self.item.text(margin, false);
-                } else {
-                    self.fence = Some(fence);
-                    self.is_lead = self.item.fence(margin) && rules.fenced;
-                }
-                None
-            }
+        *is_inline |= fence.spoiled_by(&rest[..line_end.unwrap_or(rest.len())]);
+        let Some(len) = line_end else {
+            self.at = buf.len();
+            return Some(TextScanResult::Text(self.at));
+        };
+        self.at += len + 1;
+        if let LineState::Opening { lines, is_inline, .. } =
+            std::mem::replace(&mut self.line, LineState::Start)
+        {
+            self.code.pass(lines, is_inline);
         }
+        None
     }
 
     fn skip_line(&mut self, buf: &[u8]) -> Option<TextScanResult> {
@@ -241,7 +208,7 @@ impl TextScan {
         let before = if self.at == 0 { self.before } else { buf[self.at - 1] };
         match call_at_tag(before, &buf[self.at..], rules).at_end(end) {
             ProbeResult::More => Some(TextScanResult::Text(self.at)),
-            ProbeResult::Yes(call) => Some(TextScanResult::Call(self.at, call)),
+            ProbeResult::Yes(call) => Some(self.call(self.at, call)),
             ProbeResult::No => {
                 self.at += 1;
                 None

@@ -1,5 +1,6 @@
 //! The text protocol: what its specification says, and what holds for any text.
 
+mod containers;
 mod hostile;
 mod properties;
 mod specification;

@@ -1,0 +1,261 @@
+//! The blocks of Markdown that are open at a line: containers, and a fenced block or a paragraph in them.
+
+use super::container::{self, Container, MOST_INDENT, Reading};
+use super::line::Fence;
+use super::margin::Margin;
+use super::probe::{ProbeResult, is_blank};
+
+/// What a line is. It is not part of the state before [`OpenBlocks::pass`].
+pub(super) struct Line {
+    /// How many of the open containers it continues.
+    continued: usize,
+    /// The containers that begin in it.
+    begun: Vec<Container>,
+    pub(super) kind: LineKind,
+}
+
+pub(super) enum LineKind {
+    Blank,
+    /// Text of a paragraph.
+    Paragraph,
+    /// A line that is a block of its own, or ends a paragraph.
+    Single,
+    /// It opens a fenced block; the length of the line up to the end of the fence.
+    Fence(Fence, usize),
+    /// In a fenced block.
+    Code {
+        is_blank: bool,
+    },
+    /// It closes the fenced block.
+    Closing,
+}
+
+pub(super) struct OpenBlocks {
+    reading: Reading,
+    containers: Vec<Container>,
+    /// Whether the last line was text that the next one may continue.
+    in_paragraph: bool,
+    /// Whether the last container is an item of which only an empty line has come.
+    is_bare: bool,
+    after_blank: bool,
+    fence: Option<Fence>,
+    /// Whether the fenced block has had a line of text in its containers.
+    has_code: bool,
+    /// Whether it has had a line of text outside of them, which only the loose reading allows.
+    has_left: bool,
+    /// Whether a fenced block was left without its closing line, and none has begun since.
+    is_lost: bool,
+}
+
+impl OpenBlocks {
+    pub(super) fn new(reading: Reading) -> Self {
+        Self {
+            reading,
+            containers: Vec::new(),
+            in_paragraph: false,
+            is_bare: false,
+            after_blank: false,
+            fence: None,
+            has_code: false,
+            has_left: false,
+            is_lost: false,
+        }
+    }
+
+    pub(super) fn is_code(&self) -> bool {
+        self.fence.is_some()
+    }
+
+    pub(super) fn is_lost(&self) -> bool {
+        self.is_lost
+    }
+
+    /// Whether no container is open.
+    pub(super) fn is_at_margin(&self) -> bool {
+        self.containers.is_empty()
+    }
+
+    pub(super) fn end_code(&mut self) {
+        self.fence = None;
+    }
+
+    /// Whether a line closes the fenced block, all of which is in its containers.
+    pub(super) fn is_closed_in_place(&self, line: &Line) -> bool {
+        matches!(line.kind, LineKind::Closing) && !self.has_left && line.continued == self.containers.len()
+    }
+
+    /// Whether a line is text at the margin after an empty line.
+    pub(super) fn is_left_by(&self, line: &Line) -> bool {
+        let is_text = matches!(line.kind, LineKind::Paragraph | LineKind::Single);
+        is_text && self.after_blank && line.continued == 0 && line.begun.is_empty()
+    }
+
+    /// Takes over what is open in the other reading.
+    pub(super) fn follow(&mut self, other: &Self) {
+        *self = Self { reading: self.reading, containers: other.containers.clone(), ..*other };
+    }
+
+    /// What a line is, from its beginning; `None` if more of it is needed.
+    pub(super) fn line(&self, text: &[u8], is_whole: bool) -> Option<Line> {
+        let mut margin = Margin::new(text, is_whole);
+        let continued = self.continued(&mut margin)?;
+        let mut line = Line { continued, begun: Vec::new(), kind: LineKind::Blank };
+        if let Some(fence) = self.fence
+            && !self.ends_code(&line, margin)?
+        {
+            line.kind = code(fence, &margin, is_whole)?;
+            return Some(line);
+        }
+        while let Some(begun) = Container::opens(&mut margin, self.reading, self.interrupts(&line))? {
+            line.begun.push(begun);
+        }
+        line.kind = self.kind(&mut line, margin, is_whole)?;
+        Some(line)
+    }
+
+    fn continued(&self, margin: &mut Margin) -> Option<usize> {
+        let is_blank = margin.indent()?.1.byte(0)? == b'\n';
+        for (at, container) in self.containers.iter().enumerate() {
+            let is_empty_item = self.is_bare && is_blank && at + 1 == self.containers.len();
+            if is_empty_item || !container.continues(margin, self.reading)? {
+                return Some(at);
+            }
+        }
+        Some(self.containers.len())
+    }
+
+    /// Whether a line ends the fenced block and is no part of it. Models often leave the lines of a block unindented below an
+    /// item. So in the loose reading, text outside of the containers ends it only if the block had lines in them, and the text
+    /// comes after an empty line or begins a container.
+    fn ends_code(&self, line: &Line, mut margin: Margin) -> Option<bool> {
+        if line.continued == self.containers.len() {
+            return Some(false);
+        }
+        let is_blank = margin.indent()?.1.byte(0)? == b'\n';
+        if is_blank || self.reading == Reading::Strict {
+            return Some(true);
+        }
+        let may_end = self.has_code && !self.has_left;
+        Some(may_end && (self.after_blank || Container::opens(&mut margin, self.reading, false)?.is_some()))
+    }
+
+    /// Whether a mark would interrupt a paragraph of the same containers.
+    fn interrupts(&self, line: &Line) -> bool {
+        self.in_paragraph && line.begun.is_empty() && line.continued == self.containers.len()
+    }
+
+    fn kind(&self, line: &mut Line, margin: Margin, is_whole: bool) -> Option<LineKind> {
+        let (indent, mut text) = margin.indent()?;
+        let first = text.byte(0)?;
+        if first == b'\n' {
+            return Some(LineKind::Blank);
+        }
+        let is_indented = indent > MOST_INDENT;
+        if matches!(line.begun.last(), Some(Container::Item { .. })) {
+            let boxed = container::task_box(&text)?;
+            let mut after = text;
+            after.mark(boxed);
+            let (_, after) = after.indent()?;
+            if boxed > 0 && matches!(after.byte(0)?, b'`' | b'~') {
+                text = after;
+            }
+        }
+        if !is_indented || self.reading == Reading::Loose {
+            match Fence::opens(text.rest()).at_end(is_whole) {
+                ProbeResult::More => return None,
+                ProbeResult::Yes((fence, len)) => {
+                    if is_indented {
+                        line.begun.push(Container::Item { least: MOST_INDENT + 1, width: indent });
+                    }
+                    return Some(LineKind::Fence(fence, text.len() + len));
+                }
+                ProbeResult::No => {}
+            }
+        }
+        let is_single = match is_indented {
+            true => !self.in_paragraph || !line.begun.is_empty(),
+            false => {
+                is_heading(&text)?
+                    || self.interrupts(line) && is_underline(&text)?
+                    || container::is_break(&text)?
+            }
+        };
+        Some(if is_single { LineKind::Single } else { LineKind::Paragraph })
+    }
+
+    /// Passes a line. What seemed to open a block may turn out to be inline code.
+    pub(super) fn pass(&mut self, line: Line, is_inline: bool) {
+        let is_outside = line.continued < self.containers.len();
+        let is_blank =
+            line.begun.is_empty() && matches!(line.kind, LineKind::Blank | LineKind::Code { is_blank: true });
+        match line.kind {
+            LineKind::Code { is_blank } => self.pass_code(is_outside, is_blank),
+            LineKind::Closing => {
+                self.fence = None;
+                self.has_left = false;
+                self.containers.truncate(line.continued);
+            }
+            kind => self.pass_text(line.continued, line.begun, kind, is_inline),
+        }
+        self.after_blank = is_blank;
+    }
+
+    fn pass_code(&mut self, is_outside: bool, is_blank: bool) {
+        if !is_blank {
+            self.has_code |= !is_outside;
+            self.has_left |= is_outside;
+            self.is_lost |= self.has_left && self.after_blank;
+        }
+    }
+
+    fn pass_text(&mut self, continued: usize, begun: Vec<Container>, kind: LineKind, is_inline: bool) {
+        self.is_lost |= self.fence.take().is_some();
+        self.has_left = false;
+        let is_text = is_inline || matches!(kind, LineKind::Paragraph);
+        let is_lazy = is_text && self.in_paragraph && begun.is_empty();
+        self.is_bare =
+            matches!(kind, LineKind::Blank) && matches!(begun.last(), Some(Container::Item { .. }));
+        if !is_lazy {
+            self.containers.truncate(continued);
+            self.containers.extend(begun);
+        }
+        self.in_paragraph = is_text;
+        if let LineKind::Fence(fence, _) = kind
+            && !is_inline
+        {
+            self.fence = Some(fence);
+            self.has_code = false;
+            self.is_lost = false;
+        }
+    }
+}
+
+fn code(fence: Fence, margin: &Margin, is_whole: bool) -> Option<LineKind> {
+    let (indent, text) = margin.indent()?;
+    let is_blank = text.byte(0)? == b'\n';
+    match fence.closes(text.rest()).at_end(is_whole) {
+        _ if indent > MOST_INDENT => Some(LineKind::Code { is_blank }),
+        ProbeResult::More => None,
+        ProbeResult::Yes(()) => Some(LineKind::Closing),
+        ProbeResult::No => Some(LineKind::Code { is_blank }),
+    }
+}
+
+fn is_heading(text: &Margin) -> Option<bool> {
+    let mut count = 0;
+    while text.byte(count)? == b'#' {
+        count += 1;
+    }
+    let after = text.byte(count)?;
+    Some((1..=6).contains(&count) && (is_blank(after) || after == b'\n'))
+}
+
+/// Whether the line makes a heading of the paragraph above it.
+fn is_underline(text: &Margin) -> Option<bool> {
+    let mark = text.byte(0)?;
+    let mut count = 0;
+    while matches!(mark, b'=' | b'-') && text.byte(count)? == mark {
+        count += 1;
+    }
+    Some(count > 0 && text.ends_after(count)?)
+}
