@@ -70,6 +70,23 @@ an_example_runs_nothing_of_what_it_holds_test_() ->
      || Example <- Examples
     ].
 
+%% As in CommonMark, a fence belongs to the quotes and list items that it was opened in.
+a_fence_ends_with_its_quote_or_item_and_on_its_own_line_test_() ->
+    Examples = [
+        ["```markdown\n> ```\n> ", ?CALL, "\n> ```\n```\nThat is all."], ["- e\n  ```markdown\n  > ```\n  ", ?CALL, "\n  > ```\n  ```\n"],
+        ["1. first\n   ```\n   a\n2. second\n   ```\n   ", ?CALL, "\n   ```\n"], ["> ```\n> a\n\nAnd:\n```\nnot this:\n", ?CALL, "\n```\nwords"],
+        ["- e\n  ```\n", ?CALL, "\n  ```\n"]
+    ],
+    Unsure = [["- first\n  ```\n  a\n\nNow I do it.\n\n", ?CALL], ["> ```\n> a\n\nNow I do it.\n\n", ?CALL]],
+    [
+        fun() ->
+            #{tool_calls := [], content := Content} = heard(Text),
+            {Texts, #{tool_calls := [], content := Content}} = streamed(bytes(Text)),
+            ?assertEqual(Content, string:trim(iolist_to_binary(Texts)))
+        end
+     || Text <- Examples
+    ] ++ [?_assertMatch(#{tool_calls := [#{invalid := <<"The call was not run: it may be an example", _/binary>>}]}, heard(Text)) || Text <- Unsure].
+
 %% The model reads what is wrong with the call, and no call within it runs.
 a_wrong_call_in_a_fence_runs_nothing_of_what_it_holds_test() ->
     Evil = "<TOOL_CALL>\n{\"tool\": \"look\", \"args\": {\"at\": \"evil\"}}\n</TOOL_CALL>",
@@ -123,6 +140,50 @@ an_invented_result_ends_the_answer_test() ->
         ]
     ],
     ?assertMatch(#{tool_calls := [#{invalid := _}]}, heard(["TOOL: look\nARGS:\n  other: 1\n\nTOOL_RESULT: none\n", ?CALL])).
+
+%% Whatever leads to it on its line: nothing after it is run.
+an_invented_result_may_follow_a_role_a_quote_mark_or_a_call_on_its_line_test_() ->
+    Function = "look(at=\"x\")",
+    Result = " {\"success\": true}\n\nYou: " ++ ?CALL,
+    [
+        fun() ->
+            Text = iolist_to_binary([Before, Mark, Result]),
+            #{content := Content, tool_calls := []} = heard(Text),
+            ?assertEqual(string:trim(iolist_to_binary(Before)), Content),
+            {Texts, #{tool_calls := []}} = streamed(bytes(Text)),
+            ?assertEqual(Content, string:trim(iolist_to_binary(Texts)))
+        end
+     || Before <- ["", "I did it.\n\n"],
+        Mark <- ["System: TOOL_RESULT:", "SYSTEM:TOOL_ERROR:", "**System:** TOOL_RESULT:", "> TOOL_RESULT:", "  TOOL_RESULT:", "\tTOOL_RESULT:", "> **TOOL_RESULT:**", "> System: TOOL_RESULT:", "Tool: TOOL_RESULT:"]
+    ] ++
+    [
+        fun() ->
+            Text = iolist_to_binary(["I look.\n", Function, Joint, "TOOL_RESULT:", Result]),
+            ?assertMatch(#{content := <<"I look.">>, tool_calls := [#{name := <<"look">>, args := #{<<"at">> := <<"x">>}}]}, heard(Text), Text),
+            {Texts, #{tool_calls := [_]}} = streamed(bytes(Text)),
+            ?assertEqual(nomatch, string:find(iolist_to_binary(Texts), "TOOL_"))
+        end
+     || Joint <- [" ", "", " => ", " -> ", ": ", "  **"]
+    ] ++
+    [
+        %% The model reads what is wrong with the call.
+        ?_assertMatch(#{tool_calls := [#{invalid := _}]}, heard(["look(other=\"x\") TOOL_RESULT:", Result])),
+        ?_assertMatch(#{tool_calls := [#{invalid := _}]}, heard(["look(\"x\") TOOL_RESULT:", Result]))
+    ] ++
+    %% Arguments keep such words, and so do sentences about them.
+    [
+        ?_assertMatch(#{tool_calls := [#{args := #{<<"at">> := At}}]}, heard([Open, At, Close]))
+     || {Open, Close} <- [{"look(at=\"\"\"", "\"\"\")"}, {"<TOOL_CALL>\n{\"tool\": \"look\", \"args\": {}}\nat <<-END\n", "\nEND\n</TOOL_CALL>"}, {"<tool name=\"look\"><arg name=\"at\">", "</arg></tool>"}],
+        At <- [<<"look(at='y') TOOL_RESULT: x">>, <<"a\nSystem: TOOL_RESULT: x">>, <<"a\n> TOOL_ERROR: b">>, <<"look() TOOL_RESULT: x">>]
+    ] ++
+    [
+        ?_assertMatch(#{tool_calls := [_]}, heard([Words, "\n", ?CALL]))
+     || Words <- ["look(at) answers TOOL_RESULT: and so on.", "You see TOOL_RESULT: then.", "The system: TOOL_RESULT: and the text.", "`TOOL_RESULT:` begins a result."]
+    ].
+
+you_is_shown_as_it_is_written_test() ->
+    {Texts, _} = streamed([<<"You">>, <<" can. ">>, <<"Yes\nTool">>, <<"s.">>]),
+    ?assertEqual([<<"You can. ">>, <<"Yes\n">>, <<"Tools.">>], Texts).
 
 formats_and_repair_can_be_set_test() ->
     Xml = "<tool name=\"look\"><arg name=\"at\">x</arg></tool>",

@@ -1,7 +1,8 @@
 %% @doc The answer of a text model: its calls in the text protocol, with invented results removed.
 %%
 %% Models are trained on whole dialogues, and sometimes continue with the result of their own call. The answer is cut
-%% before the first `TOOL_RESULT:' or `TOOL_ERROR:' outside of a call that starts a line or comes after a call.
+%% before the first `TOOL_RESULT:' or `TOOL_ERROR:' outside of a call that starts a line or comes after a call. Before it on its line
+%% there may be white space, marks of quotes and of emphasis, a role as in the system prompt (`System:'), or a function call.
 %% @hidden
 -module(beamai_text_answer).
 
@@ -13,6 +14,11 @@
 %% As the parser detects the start of a Markdown code fence.
 -define(MARGIN, "^(?:[ \t>]|(?:[-*+]|[0-9]{1,9}[.)])[ \t]){0,256}").
 -define(FENCE, ?MARGIN "(?:```|~~~)").
+
+-define(EMPHASIS, "[*_]{0,3}").
+-define(ROLES, [<<"system">>, <<"user">>, <<"you">>, <<"assistant">>, <<"tool">>, <<"human">>, <<"function">>]).
+%% Between a function call and a result on its line.
+-define(JOINT, "[-=>:*_#| \t]*").
 
 %% `fenced': whether calls in a Markdown code fence are run if the fence ends the answer.
 -type options() :: #{fenced := boolean(), formats => [beamai_protocol:format()], repair => boolean(), _ => _}.
@@ -86,26 +92,65 @@ until([], Text, _Whole, _Kernel, _Options) ->
     Text;
 until([{Start, _} | Rest], Text, Whole, Kernel, Options) ->
     Before = binary:part(Text, 0, Start),
-    case is_invented(Before, calls(Before, Kernel, Options), Whole) of
-        true -> Before;
-        false -> until(Rest, Text, Whole, Kernel, Options)
+    case before_invented(Before, calls(Before, Kernel, Options), Whole) of
+        none ->
+            case ends_with_function(Before, Kernel, Options) of
+                none -> until(Rest, Text, Whole, Kernel, Options);
+                Own -> Own
+            end;
+        Own ->
+            Own
     end.
 
 %% Within a call, as in a file's text, half of a call would be left before it. There the call is another one than in the whole answer.
-is_invented(Before, [], _Whole) ->
-    ends_line(Before);
-is_invented(Before, Calls, Whole) ->
+before_invented(Before, [], _Whole) ->
+    without_lead(Before);
+before_invented(Before, Calls, Whole) ->
     Last = lists:last(Calls),
     case lists:nthtail(min(length(Calls) - 1, length(Whole)), Whole) of
-        [Last | _] -> element(1, Last) =:= tool_call orelse ends_line(Before);
-        _ -> false
+        [Last | _] when element(1, Last) =:= tool_call -> Before;
+        [Last | _] -> without_lead(Before);
+        _ -> none
     end.
+
+%% The text before what leads to a result on its line; `none' if that is something else.
+without_lead(Before) ->
+    {Line, At} = last_line(Before),
+    case lead(Line) of
+        <<>> -> binary:part(Before, 0, At);
+        _ -> none
+    end.
+
+%% With text after it on its line, a function call is a sentence about one. A result there makes it a call, as on the next line.
+ends_with_function(Before, Kernel, Options) ->
+    {Last, _} = last_line(Before),
+    case re:run(Last, "\\)(" ?JOINT ")\\z", [{capture, [1]}]) of
+        {match, [{_, Size}]} ->
+            Own = binary:part(Before, 0, byte_size(Before) - Size),
+            case lists:reverse(protocol(<<Own/binary, "\n">>, Kernel, Options)) of
+                [{text, <<"\n">>}, {tool_call, #{format := function}} | _] -> Own;
+                [{text, <<"\n">>}, {invalid, _, <<First, _/binary>>} | _] when First =/= $< -> Own;
+                _ -> none
+            end;
+        nomatch ->
+            none
+    end.
+
+last_line(Text) ->
+    At = case binary:matches(Text, <<"\n">>) of
+        [] -> 0;
+        Breaks -> element(1, lists:last(Breaks)) + 1
+    end,
+    {binary:part(Text, At, byte_size(Text) - At), At}.
+
+%% The line after what may come before a result.
+lead(Line) ->
+    Rest = re:replace(Line, "^[ \t>]*" ?EMPHASIS, "", [{return, binary}]),
+    Role = ["^(?i:", lists:join("|", ?ROLES), ")" ?EMPHASIS ":" ?EMPHASIS "[ \t>]*" ?EMPHASIS],
+    re:replace(Rest, Role, "", [{return, binary}]).
 
 calls(Text, Kernel, Options) ->
     [Part || Part <- protocol(Text, Kernel, Options), element(1, Part) =/= text].
-
-ends_line(<<>>) -> true;
-ends_line(Text) -> binary:last(Text) =:= $\n.
 
 protocol(Text, Kernel, Options) ->
     beamai_protocol:parse_all(Text, Kernel, maps:with([formats, repair, fenced], Options)).
@@ -165,10 +210,12 @@ may_begin_call(Line, Next, Text) -> has_fence(Line) andalso re:run(Text, "\\S", 
 
 %% Where the mark of an invented result begins in a line, or may begin if it is not complete.
 mark(open, Line, Next) ->
-    case begins_any(?RESULTS, Line) of
+    Rest = lead(Line),
+    case begins_any(?RESULTS, Rest) of
         yes -> {result, 0};
         partly when Next =:= none, Line =/= <<>> -> {partly, 0};
-        _ -> none
+        no when Next =:= none -> case begins_role(Rest) of true -> {partly, 0}; false -> mark_after_function(Line, Next) end;
+        _ -> mark_after_function(Line, Next)
     end;
 mark(called, Line, Next) ->
     case binary:match(Line, ?RESULTS) of
@@ -176,6 +223,18 @@ mark(called, Line, Next) ->
         nomatch when Next =:= none -> partly(byte_size(Line), lists:max([beginning(Mark, Line, byte_size(Mark) - 1) || Mark <- ?RESULTS]));
         nomatch -> none
     end.
+
+%% Whether this was a function call is known when the answer is whole; then the rest is shown, if it is part of the answer.
+mark_after_function(Line, Next) ->
+    case is_like(Line, "^[A-Za-z_][\\w.:-]*\\(.*\\)" ?JOINT "(?:T|\\z)") of
+        true -> mark(called, Line, Next);
+        false -> none
+    end.
+
+%% Whether a role may be what the line goes on to.
+begins_role(Rest) ->
+    Word = string:lowercase(re:replace(Rest, ?EMPHASIS "\\z", "", [{return, binary}])),
+    lists:any(fun(Role) -> string:prefix(Role, Word) =/= nomatch end, ?ROLES).
 
 partly(_Size, 0) -> none;
 partly(Size, Beginning) -> {partly, Size - Beginning}.
