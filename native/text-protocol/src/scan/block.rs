@@ -117,7 +117,8 @@ impl OpenBlocks {
         let is_blank = margin.indent()?.1.byte(0)? == b'\n';
         for (at, container) in self.containers.iter().enumerate() {
             let is_empty_item = self.is_bare && is_blank && at + 1 == self.containers.len();
-            if is_empty_item || !container.continues(margin, self.reading)? {
+            let goes_on = is_blank && !is_empty_item && matches!(container, Container::Item { .. });
+            if is_empty_item || !goes_on && !container.continues(margin, self.reading)? {
                 return Some(at);
             }
         }
@@ -175,9 +176,7 @@ impl OpenBlocks {
         let is_single = match is_indented {
             true => !self.in_paragraph || !line.begun.is_empty(),
             false => {
-                is_heading(&text)?
-                    || self.interrupts(line) && is_underline(&text)?
-                    || container::is_break(&text)?
+                is_heading(&text)? || self.interrupts(line) && is_underline(&text)? || text.is_break()?
             }
         };
         Some(if is_single { LineKind::Single } else { LineKind::Paragraph })

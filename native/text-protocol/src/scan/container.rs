@@ -53,9 +53,9 @@ impl Container {
         if quote(margin, reading)? {
             return Some(Some(Self::Quote));
         }
-        let (indent, text) = margin.indent()?;
+        let (indent, mut text) = margin.indent()?;
         let len = item_mark(&text)?;
-        if indent > reading.most_indent() || len == 0 || is_break(&text)? {
+        if indent > reading.most_indent() || len == 0 || text.is_break()? {
             return Some(None);
         }
         let mut after = text;
@@ -105,24 +105,6 @@ fn item_mark(text: &Margin) -> Option<usize> {
     };
     let after = text.byte(len)?;
     Some(if is_blank(after) || after == b'\n' { len } else { 0 })
-}
-
-/// Whether the rest of the line is a thematic break.
-pub(super) fn is_break(text: &Margin) -> Option<bool> {
-    let mark = text.byte(0)?;
-    if !matches!(mark, b'-' | b'*' | b'_') {
-        return Some(false);
-    }
-    let mut count = 0;
-    for offset in 0.. {
-        match text.byte(offset)? {
-            b'\n' => break,
-            byte if byte == mark => count += 1,
-            byte if is_blank(byte) => {}
-            _ => return Some(false),
-        }
-    }
-    Some(count >= 3)
 }
 
 /// The length of the box of a task, and 0 if there is none. A model that writes a fence after it means a fence.

@@ -17,11 +17,13 @@ pub(super) struct Margin<'l> {
     column: usize,
     /// The columns of a tab that have not been taken.
     owed: usize,
+    /// No thematic break begins before this offset, so that a line of many marks is searched once.
+    unbroken: usize,
 }
 
 impl<'l> Margin<'l> {
     pub(super) fn new(line: &'l [u8], is_whole: bool) -> Self {
-        Self { line, is_whole, at: 0, column: 0, owed: 0 }
+        Self { line, is_whole, at: 0, column: 0, owed: 0, unbroken: 0 }
     }
 
     /// A byte after what has been taken, a line break at the end of the line; `None` if more of the line is needed.
@@ -52,6 +54,27 @@ impl<'l> Margin<'l> {
         let mut after = *self;
         after.mark(len);
         Some(after.indent()?.1.byte(0)? == b'\n')
+    }
+
+    /// Whether the rest of the line is a thematic break.
+    pub(super) fn is_break(&mut self) -> Option<bool> {
+        let mark = self.byte(0)?;
+        if !matches!(mark, b'-' | b'*' | b'_') || self.at < self.unbroken {
+            return Some(false);
+        }
+        let mut count = 0;
+        for offset in 0.. {
+            match self.byte(offset)? {
+                b'\n' => break,
+                byte if byte == mark => count += 1,
+                byte if is_blank(byte) => {}
+                _ => {
+                    self.unbroken = self.at + offset;
+                    return Some(false);
+                }
+            }
+        }
+        Some(count >= 3)
     }
 
     /// Takes columns of white space, of which there are as many.

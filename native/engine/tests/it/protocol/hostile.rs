@@ -43,6 +43,8 @@ fn hostile(bytes: usize) -> Vec<(&'static str, String)> {
         ("blank YAML", format!("TOOL: f\nARGS:\n{}", fill("   \n"))),
         ("fences", fill("```\n")),
         ("a long fence", fill("`")),
+        ("quotes", fill("> ")),
+        ("items", fill("- ")),
         ("space", fill(" ")),
         ("lines", fill("\n")),
         ("letters", fill("a")),
