@@ -24,6 +24,8 @@ pub(super) struct CodeBlocks {
     loose: OpenBlocks,
     /// Whether a call may begin the block: it is in no container, and nothing but white space has come since its fence.
     pub(super) is_lead: bool,
+    /// Whether the last block to begin did so in both readings.
+    is_joint: bool,
     /// Whether the closing line of a block in an item opened a block in the strict reading.
     is_split: bool,
 }
@@ -40,6 +42,7 @@ impl Default for CodeBlocks {
             strict: OpenBlocks::new(Reading::Strict),
             loose: OpenBlocks::new(Reading::Loose),
             is_lead: false,
+            is_joint: false,
             is_split: false,
         }
     }
@@ -57,6 +60,9 @@ impl CodeBlocks {
             && matches!(lines.strict.kind, LineKind::Fence(..))
             && matches!(lines.loose.kind, LineKind::Fence(..));
         self.rejoin(&lines);
+        if lines.fence().is_some() && !is_inline {
+            self.is_joint = is_fence;
+        }
         self.strict.pass(lines.strict, is_inline);
         self.loose.pass(lines.loose, is_inline);
         let is_still_lead = self.is_lead && self.strict.is_code() && self.loose.is_code();
@@ -70,7 +76,7 @@ impl CodeBlocks {
             self.strict.follow(&self.loose);
         }
         self.is_split = match lines.strict.kind {
-            LineKind::Fence(..) => self.loose.is_closed_in_place(&lines.loose),
+            LineKind::Fence(..) => self.is_joint && self.loose.is_closed_in_place(&lines.loose),
             _ => self.is_split && self.strict.is_code(),
         };
     }

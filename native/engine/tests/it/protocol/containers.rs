@@ -72,6 +72,7 @@ fn a_call_after_a_fence_left_open_is_not_lost_without_a_word() {
         "- first\n  ```\na\n\nNow I do it.\n\nCALL",
         "- first\n  ```\na\n  ```\nNow I do it.\n\nCALL",
         "- first\n  ```\na\n```\nCALL",
+        "> - ```\n```\na\n```\n> -\n```\n\nCALL",
     ] {
         for rules in rules() {
             let pieces = parse_all(response.replace("CALL", REAL).as_bytes(), &rules);
