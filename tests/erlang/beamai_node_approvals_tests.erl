@@ -13,7 +13,7 @@ fails(#{<<"nested">> := Nested}, Context) ->
     _ = Nested andalso beamai_kernel:invoke(K, <<"inner">>, #{}, Context),
     {error, not_yet}.
 
-%% The definition stays on the calling node, and what is approved is remembered on the other one.
+%% Only the calling node has the definition. The other node remembers the approval.
 an_approval_for_the_session_there_is_about_one_definition_test_() ->
     peer_nodes:with(1, fun([Node]) ->
         Self = self(),

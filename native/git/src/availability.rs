@@ -1,10 +1,10 @@
 //! Availability of git: the program, and a repository.
 
+use beamai_base::program_directories;
 use beamai_git_repository::{GitError, probe};
 use beamai_workspace::Workspace;
 use serde::Serialize;
-use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The availability of git, as shown to a person at start-up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -27,18 +27,18 @@ pub fn availability(workspace: &Workspace) -> GitAvailability {
     GitAvailability { program: program(), repository: problem.is_none(), problem }
 }
 
-/// Whether a program called `git` is on the PATH.
+/// Whether commands find a program called `git`.
 pub(super) fn program() -> bool {
-    std::env::var_os("PATH").is_some_and(|path| program_on(&path))
+    is_in(program_directories())
 }
 
-fn program_on(path: &OsStr) -> bool {
+fn is_in(directories: &[PathBuf]) -> bool {
     let is_program = |dir: &Path| {
         let file = dir.join("git");
         rustix::fs::access(&file, rustix::fs::Access::EXEC_OK).is_ok()
             && rustix::fs::stat(&file).is_ok_and(|stat| stat.st_mode & 0o170_000 == 0o100_000)
     };
-    std::env::split_paths(path).filter(|dir| dir.is_absolute()).any(|dir| is_program(&dir))
+    directories.iter().any(|dir| is_program(dir))
 }
 
 #[cfg(test)]
@@ -49,14 +49,14 @@ mod tests {
     #[test]
     fn the_program_is_an_executable_file_on_the_path() {
         let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().as_os_str();
-        assert!(!program_on(path));
+        let directories = [dir.path().to_owned()];
+        assert!(!is_in(&directories));
         std::fs::create_dir(dir.path().join("git")).unwrap();
-        assert!(!program_on(path));
+        assert!(!is_in(&directories));
         std::fs::remove_dir(dir.path().join("git")).unwrap();
         std::fs::write(dir.path().join("git"), "").unwrap();
-        assert!(!program_on(path));
+        assert!(!is_in(&directories));
         std::fs::set_permissions(dir.path().join("git"), std::fs::Permissions::from_mode(0o755)).unwrap();
-        assert!(program_on(path));
+        assert!(is_in(&directories));
     }
 }

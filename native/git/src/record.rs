@@ -98,7 +98,7 @@ fn refuse_programs(repo: &Repo, cx: &GitCall) -> GitResult<()> {
     Err(GitError::needs_shell(message).with("active", what).into())
 }
 
-/// Whether git would sign the commit, or refuse it because of a value that is no boolean.
+/// Whether git would sign the commit. A value that is not a boolean counts: git makes no commit then.
 fn signs(repo: &Repo) -> bool {
     match repo.config.get_bool("commit.gpgsign") {
         Ok(is_on) => is_on,

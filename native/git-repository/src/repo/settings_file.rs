@@ -108,7 +108,7 @@ mod tests {
             "[url \"git@example.com:\"]",
             "[a \"b \\\"c\\\" \\\\ d]#\"]",
             "[color.Diff]",
-            "[includeIf \"gitdir:~/work/\"] path = no-such-file",
+            "[includeIf \"gitdir:~/projects/\"] path = no-such-file",
             "\tbare = false",
             "\tfileMode",
             "  Editor=vim -f   ",

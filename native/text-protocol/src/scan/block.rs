@@ -125,9 +125,9 @@ impl OpenBlocks {
         Some(self.containers.len())
     }
 
-    /// Whether a line ends the fenced block and is no part of it. Models often leave the lines of a block unindented below an
-    /// item. So in the loose reading, text outside of the containers ends it only if the block had lines in them, and the text
-    /// comes after an empty line or begins a container.
+    /// Whether a line comes after the fenced block. In the strict reading, each line outside of its containers does. Models often
+    /// do not indent the lines of a block in a list item. So in the loose reading, the block must have had indented lines first,
+    /// and the line must follow an empty line or begin a container.
     fn ends_code(&self, line: &Line, mut margin: Margin) -> Option<bool> {
         if line.continued == self.containers.len() {
             return Some(false);
