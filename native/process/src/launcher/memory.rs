@@ -59,13 +59,13 @@ impl MemoryMeter {
         Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: i64::from(left.subsec_nanos()) }
     }
 
-    /// Takes a sample if it is due.
-    pub(super) fn look(&mut self) -> Option<KillCause> {
+    /// Takes a sample if it is due, as long as the caller goes on: it may be told to end the processes meanwhile.
+    pub(super) fn look(&mut self, goes_on: &impl Fn() -> bool) -> Option<KillCause> {
         let started = Instant::now();
         if started < self.next {
             return None;
         }
-        let (taken, threads) = self.taken();
+        let (taken, threads) = self.taken(goes_on)?;
         let left = self.limit.saturating_sub(taken);
         // New processes appear faster than memory fills.
         let pace = if self.most.is_some() { 0 } else { left };
@@ -78,10 +78,9 @@ impl MemoryMeter {
 
     /// Memory and threads in total. Shared memory is first counted for every process that maps it, and mappings that may
     /// be shared are taken for full, which is quick; exactly only if the result exceeds the limit.
-    fn taken(&self) -> (u64, u64) {
-        let pids = process_tree::beneath(self.has_pids);
-        let all: Vec<(Pid, ProcessUsage)> =
-            pids.into_iter().filter_map(|pid| Some((pid, whole(pid)?))).collect();
+    fn taken(&self, goes_on: &impl Fn() -> bool) -> Option<(u64, u64)> {
+        let pids = process_tree::beneath(self.has_pids, goes_on)?;
+        let all = each(pids, goes_on, |pid| Some((pid, whole(pid)?)))?;
         let threads = all.iter().map(|(_, used)| used.threads).sum();
         let kept = if self.has_ipc { shared_memory::of_no_process() } else { 0 };
         let sum = all.iter().fold(kept, |sum, (_, used)| sum.saturating_add(used.memory.0));
@@ -90,31 +89,45 @@ impl MemoryMeter {
         let machine = shared_memory::of_the_machine();
         let most = sum.saturating_add(shareable.min(machine));
         if most <= self.limit {
-            return (most, threads);
+            return Some((most, threads));
         }
-        let objects = objects(&all).min(machine);
+        let objects = objects(&all, goes_on)?.min(machine);
         let most = sum.saturating_add(objects);
         if most <= self.limit {
-            return (most, threads);
+            return Some((most, threads));
         }
-        (exactly(&all, objects).saturating_add(kept), threads)
+        Some((exactly(&all, objects, goes_on)?.saturating_add(kept), threads))
     }
 }
 
+/// What is known of each process; `None` if the caller does not go on.
+fn each<P, T>(
+    processes: impl IntoIterator<Item = P>,
+    goes_on: impl Fn() -> bool,
+    look: impl Fn(P) -> Option<T>,
+) -> Option<Vec<T>> {
+    let looked: Option<Vec<_>> =
+        processes.into_iter().map(|process| goes_on().then(|| look(process))).collect();
+    Some(looked?.into_iter().flatten().collect())
+}
+
 /// The memory of processes and of the objects that they map, without counting anything twice.
-fn exactly(all: &[(Pid, ProcessUsage)], objects: u64) -> u64 {
-    let parts: Vec<ProcessPart> = all.iter().filter_map(|(pid, _)| part(*pid)).collect();
+fn exactly(all: &[(Pid, ProcessUsage)], objects: u64, goes_on: impl Fn() -> bool) -> Option<u64> {
+    let parts = each(all, goes_on, |(pid, _)| part(*pid))?;
     let sum = |bytes: fn(&ProcessPart) -> MemoryBytes| {
         parts.iter().fold(0_u64, |sum, part| sum.saturating_add(bytes(part).0))
     };
-    sum(|part| part.seen).max(sum(|part| part.own).saturating_add(objects))
+    Some(sum(|part| part.seen).max(sum(|part| part.own).saturating_add(objects)))
 }
 
 /// Bytes of the shared memory objects that processes map.
-fn objects(all: &[(Pid, ProcessUsage)]) -> u64 {
+fn objects(all: &[(Pid, ProcessUsage)], goes_on: impl Fn() -> bool) -> Option<u64> {
     let mut objects = SharedObjects::default();
     let mut unknown = 0_u64;
     for (pid, used) in all {
+        if !goes_on() {
+            return None;
+        }
         let Some((thread, _)) = status(*pid) else { continue };
         match std::fs::read(format!("{thread}/maps")) {
             Ok(maps) => objects.add(&String::from_utf8_lossy(&maps)),
@@ -122,7 +135,7 @@ fn objects(all: &[(Pid, ProcessUsage)]) -> u64 {
             Err(_) => unknown = unknown.saturating_add(used.shareable.0),
         }
     }
-    objects.total().saturating_add(unknown)
+    Some(objects.total().saturating_add(unknown))
 }
 
 /// The resource usage of a process.
@@ -213,6 +226,14 @@ mod tests {
         assert_eq!(pause(1 << 30, Duration::ZERO), Duration::from_millis(125));
         assert_eq!(pause(u64::MAX, Duration::ZERO), PAUSES.1);
         assert_eq!(pause(0, Duration::from_secs(1)), Duration::from_secs(10));
+    }
+
+    #[test]
+    fn a_look_ends_where_the_caller_does_not_go_on() {
+        let left = std::cell::Cell::new(2);
+        let goes_on = || left.replace(left.get() - 1) > 0;
+        assert_eq!(each([1, 2], goes_on, Some), Some(vec![1, 2]));
+        assert_eq!(each([1], goes_on, |_| -> Option<i32> { panic!("looked") }), None);
     }
 
     #[test]

@@ -29,21 +29,24 @@ struct ProcessEntry {
 pub(super) fn kill_namespace() -> HashSet<Pid> {
     let everybody = |signal| _ = kill_process_group(Pid::INIT, signal);
     everybody(Signal::STOP);
-    let found = if shows_this_namespace() { living(&processes()) } else { HashSet::new() };
+    let found =
+        if shows_this_namespace() { living(&processes().collect::<Vec<_>>()) } else { HashSet::new() };
     everybody(Signal::KILL);
     found
 }
 
-/// The processes below this one: all others of the namespace if it is the init, otherwise its descendants.
-pub(super) fn beneath(is_init: bool) -> Vec<Pid> {
+/// The processes below this one: all others of the namespace if it is the init, otherwise its descendants. `None` if the caller does
+/// not go on: some thousands of them take long where they leave this process little time.
+pub(super) fn beneath(is_init: bool, goes_on: impl Fn() -> bool) -> Option<Vec<Pid>> {
     let own = getpid();
     if is_init && shows_this_namespace() {
-        return pids().into_iter().filter(|pid| *pid != own).collect();
+        return Some(pids().into_iter().filter(|pid| *pid != own).collect());
     }
     // A `/proc` of another namespace shows this process and its descendants with their pids there.
     let shown = rustix::fs::readlink("/proc/self", Vec::new()).ok();
     let shown = shown.and_then(|name| Pid::from_raw(name.to_str().ok()?.parse().ok()?));
-    tree(&processes(), shown.unwrap_or(own), &|_| false).into_iter().map(|seen| seen.pid).collect()
+    let all: Option<Vec<_>> = processes().map(|seen| goes_on().then_some(seen)).collect();
+    Some(tree(&all?, shown.unwrap_or(own), &|_| false).into_iter().map(|seen| seen.pid).collect())
 }
 
 /// Whether `/proc` belongs to the namespace of this process.
@@ -62,26 +65,65 @@ fn living<'a>(processes: impl IntoIterator<Item = &'a ProcessEntry>) -> HashSet<
 pub(super) fn kill_tree(spared: impl Fn(Pid) -> bool) -> HashSet<Pid> {
     // A fork bomb would starve this process. Its own share is reduced if this priority is not permitted.
     _ = setpriority_process(None, -20);
-    let (mut pids, mut groups, mut alive) = (HashSet::new(), HashSet::new(), HashSet::new());
+    let mut stopped = StoppedProcesses::default();
     for _ in 0..MAX_ROUNDS {
-        let mut fresh = tree(&processes(), getpid(), &spared);
-        fresh.retain(|seen| pids.insert(seen.pid));
-        if fresh.is_empty() {
+        let known = stopped.pids.len();
+        stopped.stop_tree(getpid(), &spared);
+        if stopped.pids.len() == known {
             break;
         }
-        alive.extend(living(&fresh));
-        for seen in fresh {
-            if may_be_signalled(seen.group) && groups.insert(seen.group) {
-                _ = setpriority_pgrp(Some(seen.group), 19);
-                _ = kill_process_group(seen.group, Signal::STOP);
-            }
-            _ = kill_process(seen.pid, Signal::STOP);
-        }
     }
-    // Errors mean that the group has already ended.
-    groups.iter().for_each(|group| _ = kill_process_group(*group, Signal::KILL));
-    pids.iter().for_each(|pid| _ = kill_process(*pid, Signal::KILL));
-    alive
+    stopped.kill();
+    stopped.alive
+}
+
+/// The processes of a tree that have been stopped.
+#[derive(Default)]
+struct StoppedProcesses {
+    pids: HashSet<Pid>,
+    seen_groups: HashSet<Pid>,
+    /// Groups of several processes, which have been stopped as a whole.
+    groups: HashSet<Pid>,
+    alive: HashSet<Pid>,
+}
+
+impl StoppedProcesses {
+    /// Stops what a look at all processes shows below `top`. Each is stopped at once, because processes that fork on leave this one
+    /// little time: where each has its own session, a look at some thousands of them takes minutes.
+    fn stop_tree(&mut self, top: Pid, spared: &impl Fn(Pid) -> bool) {
+        let mut below = HashSet::from([top]);
+        let mut all = Vec::new();
+        for seen in processes() {
+            let is_spared = seen.parent == top && spared(seen.pid);
+            if below.contains(&seen.parent) && !is_spared {
+                below.insert(seen.pid);
+                self.stop(seen);
+            }
+            all.push(seen);
+        }
+        // They come by their pids, and a child can have a lower one than its parent.
+        tree(&all, top, spared).into_iter().for_each(|seen| self.stop(seen));
+    }
+
+    fn stop(&mut self, seen: ProcessEntry) {
+        if !self.pids.insert(seen.pid) {
+            return;
+        }
+        self.alive.extend(living([&seen]));
+        // Most groups of a fork bomb that makes sessions have one member, and time is short.
+        let is_first = self.seen_groups.insert(seen.group);
+        if !is_first && may_be_signalled(seen.group) && self.groups.insert(seen.group) {
+            _ = setpriority_pgrp(Some(seen.group), 19);
+            _ = kill_process_group(seen.group, Signal::STOP);
+        }
+        _ = kill_process(seen.pid, Signal::STOP);
+    }
+
+    fn kill(&self) {
+        // Errors mean that the group has already ended.
+        self.groups.iter().for_each(|group| _ = kill_process_group(*group, Signal::KILL));
+        self.pids.iter().for_each(|pid| _ = kill_process(*pid, Signal::KILL));
+    }
 }
 
 /// Excludes the reaper's own group, which a command is in until it has its own session, and pid 1, because -1 means all
@@ -107,13 +149,15 @@ fn tree(processes: &[ProcessEntry], top: Pid, spared: &impl Fn(Pid) -> bool) -> 
     found
 }
 
-/// All processes in `/proc`; empty without `/proc`.
-fn processes() -> Vec<ProcessEntry> {
+/// All processes in `/proc`, by their pids, each read when it is taken; none without `/proc`.
+fn processes() -> impl Iterator<Item = ProcessEntry> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let Ok(proc) = rustix::fs::open("/proc", flags, Mode::empty()) else { return Vec::new() };
-    let Ok(names) = Dir::read_from(&proc) else { return Vec::new() };
-    let pids = names.filter_map(|entry| entry.ok()?.file_name().to_str().ok()?.parse().ok());
-    pids.filter_map(|pid| see(&proc, pid)).collect()
+    let proc = rustix::fs::open("/proc", flags, Mode::empty()).ok();
+    proc.into_iter().flat_map(|proc| {
+        let names = Dir::read_from(&proc).into_iter().flatten();
+        let pids = names.filter_map(|entry| entry.ok()?.file_name().to_str().ok()?.parse().ok());
+        pids.filter_map(move |pid| see(&proc, pid))
+    })
 }
 
 /// The pids of all processes in `/proc`.

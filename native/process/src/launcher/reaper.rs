@@ -279,7 +279,7 @@ impl Reaper {
             if news == ReaperEvent::Changed {
                 tended.note_intruder(forbidden_names);
             }
-            if let Some(cause) = meter.as_mut().and_then(MemoryMeter::look) {
+            if let Some(cause) = meter.as_mut().and_then(|meter| meter.look(&|| !self.has_news())) {
                 tended.cause = Some(cause);
             }
             if tended.cause.is_some() {
@@ -319,6 +319,12 @@ impl Reaper {
             false => ReaperEvent::Death,
         };
         (news, has_rung)
+    }
+
+    /// Whether an order waits, or the launcher has died.
+    fn has_news(&self) -> bool {
+        let mut control = [PollFd::from_borrowed_fd(self.control.as_fd(), PollFlags::IN)];
+        poll(&mut control, Some(&Timespec::default())) != Ok(0)
     }
 
     /// Kills and reaps until nothing is left. Each round finds processes that the previous one has missed.
