@@ -61,6 +61,8 @@ const HOOKS: [&str; 28] = [
 ];
 /// Maximum number of names in a directory that are treated one by one where the directory can be moved instead.
 const MOST_ALONE: usize = 1_000;
+/// How a settings file that git rejects is told among settings. No setting has a name with a blank.
+const MALFORMED: &str = "malformed ";
 /// Maximum length of what is reported of a setting, in characters.
 const MOST_SHOWN: usize = 1_000;
 
@@ -213,7 +215,8 @@ impl<'c> Cleaner<'c> {
     fn report_missing(&mut self, path: &Path, directory: &OpenDirectory, kept: &BTreeSet<String>) {
         let now: BTreeSet<String> =
             CONFIGS.iter().flat_map(|name| risky_settings_of(directory, OsStr::new(name))).collect();
-        let missing = kept.difference(&now).filter(|told| !told.starts_with("hooks/"));
+        let missing =
+            kept.difference(&now).filter(|told| !told.starts_with("hooks/") && !told.starts_with(MALFORMED));
         for setting in missing {
             let outcome = "was removed while the command ran: set it again if you need it".to_owned();
             self.record(&path.join(CONFIGS[0]), setting, outcome);
@@ -310,6 +313,9 @@ impl<'c> Cleaner<'c> {
             Some(_) => return self.set_aside(path, directory, name, "settings that lie elsewhere"),
         }
         let text = directory.read(name);
+        if text.as_ref().is_ok_and(|text| kept.contains(&told_malformed(name, text))) {
+            return;
+        }
         let what = if text == Err(UNREAD) { TOO_MUCH } else { "unreadable settings" };
         let Ok(entries) = text.map_err(|_| Malformed).and_then(|text| read(&text)) else {
             return self.set_aside(path, directory, name, what);
@@ -495,10 +501,18 @@ pub(super) fn risky_settings_of_begun(path: &Path) -> BTreeSet<String> {
     settings.chain(told_git_hooks(&path.join("hooks"))).collect()
 }
 
-/// The same for one file.
+/// The same for one file, and which text it is if git rejects it.
 pub(super) fn risky_settings_of(directory: &OpenDirectory, name: &OsStr) -> BTreeSet<String> {
-    let text = directory.read(name).ok().and_then(|text| read(&text).ok());
-    text.unwrap_or_default().iter().filter(|entry| is_risky(entry)).map(shown).collect()
+    let Ok(text) = directory.read(name) else { return BTreeSet::new() };
+    match read(&text) {
+        Ok(entries) => entries.iter().filter(|entry| is_risky(entry)).map(shown).collect(),
+        Err(Malformed) => BTreeSet::from([told_malformed(name, &text)]),
+    }
+}
+
+/// The name of a settings file that git rejects, with a mark of its text.
+fn told_malformed(name: &OsStr, text: &[u8]) -> String {
+    format!("{MALFORMED}{} {:x}", name.to_string_lossy(), mark_of(text))
 }
 
 /// Every hook of a directory.

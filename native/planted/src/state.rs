@@ -50,9 +50,14 @@ use Content::{
     Updates,
 };
 
-/// Files directly in a repository's directory: of `git bisect` (`builtin/bisect.c`), `git instaweb` (`git-instaweb.sh`) and lazygit.
-const IN_DIRECTORY: [(Content, &str); 4] =
-    [(Start, "BISECT_START"), (Quoted, "BISECT_NAMES"), (Foreign, "pid"), (Foreign, "lazygit.yml")];
+/// Files in a repository's directory: of `git bisect` (`builtin/bisect.c`), `git instaweb` (`git-instaweb.sh`), lazygit and glab.
+const IN_DIRECTORY: [(Content, &str); 5] = [
+    (Start, "BISECT_START"),
+    (Quoted, "BISECT_NAMES"),
+    (Foreign, "pid"),
+    (Foreign, "lazygit.yml"),
+    (Foreign, "glab-cli/config.yml"),
+];
 
 /// The files in `rebase-merge` and `sequencer` (git's `sequencer.c`, `builtin/rebase.c`), and in `rebase-apply`
 /// (`builtin/am.c`, `builtin/rebase.c`).

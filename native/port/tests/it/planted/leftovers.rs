@@ -52,6 +52,14 @@ pub(super) fn assert_taken_out(prepare: &str, command: &str, directory: &str, pe
 }
 
 #[test]
+fn settings_that_git_rejects_stay_as_they_are() {
+    let prepare = made("r") + "; printf '[core]\\n\\tfoo bar\\n' >> r/.git/config";
+    let person = "tail -n 1 .git/config | grep -q 'foo bar' && touch MARK";
+    let (is_there, result, _) = left(json!(REQUIRED), &prepare, "true", "r", person);
+    assert!(is_there && result.get("planted").is_none(), "{result}");
+}
+
+#[test]
 fn settings_that_a_command_removes_are_reported() {
     let prepare = made("r") + "; git -C r config http.sslVerify true; git -C r config user.email a@b";
     let (_, result, _) =

@@ -488,6 +488,13 @@ fn a_command_names_no_process_for_the_web_server_of_git_to_end() {
 }
 
 #[test]
+fn a_command_sets_no_editor_for_other_programs() {
+    let person = "test -e .git/glab-cli/config.yml && touch MARK";
+    let command = "mkdir -p r/.git/glab-cli; echo 'editor: touch MARK' > r/.git/glab-cli/config.yml";
+    assert_taken_out(&made("r"), command, "r", person, "r/.git/glab-cli/config.yml");
+}
+
+#[test]
 fn patches_are_written_where_the_person_says() {
     let settings = "git config format.filenameMaxLength -1; git config format.suffix .x";
     let person = "git format-patch -q -1 -o out; test -e out/0001-* || touch MARK";
