@@ -40,7 +40,7 @@ pub(super) fn check(located: &RepoLocation, cx: &GitCall) -> GitResult<()> {
         return Err(GitError::Unavailable(why.to_owned()));
     }
     for (dir, name) in [(&located.common_dir, "config"), (&located.git_dir, "config.worktree")] {
-        includes::check(&dir.join(Path::new(name)), &cx.workspace.without_temp())?;
+        includes::check(&dir.join(Path::new(name)), located, &cx.workspace.without_temp())?;
     }
     Ok(())
 }

@@ -1,7 +1,8 @@
 //! Checks the settings files of a repository and those that they include. libgit2 reads them from anywhere, so an include from
 //! outside the workspace makes the repository unusable.
 
-use super::named_file::{NamedFile, files_named, in_home, is_for_git_alone, is_unfollowed};
+use super::locate::RepoLocation;
+use super::named_file::{NamedFile, files_named, in_home, is_about_branch, is_for_git_alone, is_unfollowed};
 use super::settings_file::{entries, expect_alike};
 use crate::fail::{GitError, GitResult};
 use beamai_base::Reason;
@@ -11,10 +12,13 @@ use beamai_workspace::{Workspace, WorkspacePath, encode_path};
 /// Maximum include depth, as in git.
 const MAX_DEPTH: usize = 10;
 
-/// Fails if git and libgit2 read the settings file differently, or if it includes anything but files in the workspace. Missing files are
-/// accepted.
-pub(super) fn check(file: &WorkspacePath, workspace: &Workspace) -> GitResult<()> {
-    nested(file, workspace, 0)
+/// Fails if git and libgit2 read a settings file of the repository differently, or if it includes anything but files in the workspace.
+/// Missing files are accepted.
+pub(super) fn check(file: &WorkspacePath, located: &RepoLocation, workspace: &Workspace) -> GitResult<()> {
+    let is_followed = |condition: &[u8]| {
+        !is_for_git_alone(condition) && (!is_about_branch(condition) || located.is_on_branch())
+    };
+    nested(file, workspace, &is_followed, 0)
 }
 
 /// The last value of a setting in the settings file itself, ignoring includes.
@@ -28,23 +32,28 @@ pub(super) fn setting(file: &WorkspacePath, section: &str, key: &str) -> GitResu
     Ok(last.and_then(|entry| entry.value))
 }
 
-fn nested(file: &WorkspacePath, workspace: &Workspace, depth: usize) -> GitResult<()> {
+fn nested(
+    file: &WorkspacePath,
+    workspace: &Workspace,
+    is_followed: &impl Fn(&[u8]) -> bool,
+    depth: usize,
+) -> GitResult<()> {
     if depth > MAX_DEPTH {
         return Err(refusal(file, "include each other recursively"));
     }
     let Some(entries) = read(file)? else { return Ok(()) };
     for named in files_named(&entries) {
         let NamedFile::Include { path, condition } = named else { continue };
-        if let Some(condition) = condition.filter(|condition| is_for_git_alone(condition)) {
+        if let Some(condition) = condition.filter(|condition| !is_followed(condition)) {
             let shown = String::from_utf8_lossy(&condition);
-            let why = format!("include others if {shown:?}, a condition that this tool does not evaluate");
+            let why = format!("include others if {shown:?}, a condition that this tool cannot evaluate here");
             return Err(refusal(file, &why));
         }
         let Some(included) = inside(file, &path, workspace) else {
             let shown = String::from_utf8_lossy(&path);
             return Err(refusal(file, &format!("include {shown:?}, which is not in the workspace")));
         };
-        nested(&included, workspace, depth + 1)?;
+        nested(&included, workspace, is_followed, depth + 1)?;
     }
     // libgit2 opens the included files here, so they come first.
     expect_alike(&file.absolute(), &entries).map_err(|why| refusal(file, &why))

@@ -87,6 +87,15 @@ impl RepoLocation {
         branch
     }
 
+    /// Whether `HEAD` names a branch, as git writes it, which is no symbolic reference itself.
+    pub(super) fn is_on_branch(&self) -> bool {
+        let head = text(&self.git_dir.join(Path::new("HEAD")), b"ref: ").ok();
+        let branch = self.branch();
+        head.is_some_and(|name| {
+            name.starts_with(b"refs/heads/") && branch.is_some_and(|end| end.as_os_str().as_bytes() == name)
+        })
+    }
+
     /// Whether a path of the work tree is in the workspace.
     pub fn is_inside(&self, path: &[u8]) -> bool {
         crate::changes::is_below(path, &self.above)

@@ -4,6 +4,7 @@
 //! by handle. The worker can read files that rules deny: if libgit2 opened them by path, an exchanged path could show
 //! one under another name. No program is run: no hook, filter, file system monitor, pager or signing.
 
+mod format;
 mod guard;
 mod host_settings;
 mod includes;
@@ -88,7 +89,8 @@ impl Repo {
             .map_err(|error| refused(&root, error, &located))?;
         verify(&git, &root, &located)?;
         let config = git.config()?.snapshot()?;
-        cx.host.expect_followed(&config)?;
+        cx.host.expect_followed(&config, &located)?;
+        format::expect_own(&config)?;
         let settings = GitSettings::read(&config)?;
         Ok(Self { git, located, settings, config })
     }

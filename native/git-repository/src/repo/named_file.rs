@@ -34,9 +34,14 @@ pub(super) fn remote_pattern(condition: &[u8]) -> Option<&[u8]> {
     condition.strip_prefix(b"hasconfig:remote.*.url:")
 }
 
-/// Whether a condition can hold for git and never holds for libgit2: one about remotes, or the empty pattern of any repository.
+/// Whether a condition can hold for git and never holds for libgit2: one about remotes, or an empty pattern.
 pub(super) fn is_for_git_alone(condition: &[u8]) -> bool {
-    remote_pattern(condition).is_some() || matches!(condition, b"gitdir:" | b"gitdir/i:")
+    remote_pattern(condition).is_some() || matches!(condition, b"gitdir:" | b"gitdir/i:" | b"onbranch:")
+}
+
+/// Whether a condition is about the branch. libgit2 decides it by chance where `HEAD` names none.
+pub(super) fn is_about_branch(condition: &[u8]) -> bool {
+    condition.starts_with(b"onbranch:")
 }
 
 /// Whether git knows more of a path than libgit2 does: the home directory of another user, where git is installed, or that the file may
@@ -81,7 +86,8 @@ mod tests {
             (b"gitdir:", true),
             (b"gitdir/i:", true),
             (b"gitdir:~/x/", false),
-            (b"onbranch:", false),
+            (b"onbranch:", true),
+            (b"onbranch:main", false),
         ] {
             assert_eq!(is_for_git_alone(condition), is_expected, "{condition:?}");
         }

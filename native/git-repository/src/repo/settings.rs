@@ -3,7 +3,8 @@
 
 use super::super::fail::{GitError, GitResult};
 use super::named_file::is_unfollowed;
-use git2::{Config, ConfigLevel};
+use beamai_base::ToolError;
+use git2::{Config, ConfigLevel, ErrorCode};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
@@ -73,16 +74,20 @@ pub(crate) struct PatternFile {
 impl GitSettings {
     /// Reads a snapshot of the settings.
     pub(super) fn read(config: &Config) -> GitResult<Self> {
-        let flag = |name: &str, default: bool| config.get_bool(name).unwrap_or(default);
+        let flag = |name: &str, default: bool| Ok::<_, GitError>(boolean(config, name)?.unwrap_or(default));
+        if !flag("core.symlinks", true)? {
+            return Err(unfollowed("core.symlinks", b"false").into());
+        }
         Ok(Self {
-            quote_path: flag("core.quotepath", true),
+            quote_path: flag("core.quotepath", true)?,
             abbrev: abbrev(config),
-            file_mode: flag("core.filemode", true),
-            autocrlf: autocrlf(config),
-            safecrlf: flag("core.safecrlf", false),
+            file_mode: flag("core.filemode", true)?,
+            autocrlf: autocrlf(config)?,
+            safecrlf: safecrlf(config)?,
             untracked: untracked(config),
-            sparse: flag("core.sparsecheckout", false) && !flag("sparse.expectfilesoutsideofpatterns", false),
-            renames: renames(config),
+            sparse: flag("core.sparsecheckout", false)?
+                && !flag("sparse.expectfilesoutsideofpatterns", false)?,
+            renames: renames(config)?,
             rename_limit: usize::try_from(config.get_i64("diff.renamelimit").unwrap_or(1000)).unwrap_or(1000),
             excludes: pattern_file(config, "core.excludesFile", "ignore")?,
             attributes: pattern_file(config, "core.attributesFile", "attributes")?,
@@ -97,26 +102,48 @@ fn abbrev(config: &Config) -> Option<usize> {
     }
 }
 
-fn autocrlf(config: &Config) -> AutoCrlf {
+/// A boolean setting; `None` if it is not set.
+///
+/// # Errors
+/// `needs_shell` if it is no boolean: git does nothing then.
+fn boolean(config: &Config, name: &str) -> GitResult<Option<bool>> {
+    match config.get_bool(name) {
+        Ok(is_on) => Ok(Some(is_on)),
+        Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+        Err(_) => {
+            let entry = config.get_entry(name)?;
+            Err(unfollowed(name, if entry.has_value() { entry.value_bytes() } else { b"" }).into())
+        }
+    }
+}
+
+fn autocrlf(config: &Config) -> GitResult<AutoCrlf> {
     match config.get_string("core.autocrlf") {
-        Ok(text) if text.eq_ignore_ascii_case("input") => AutoCrlf::Input,
-        Ok(_) if config.get_bool("core.autocrlf").unwrap_or(false) => AutoCrlf::True,
-        _ => AutoCrlf::False,
+        Ok(text) if text.eq_ignore_ascii_case("input") => Ok(AutoCrlf::Input),
+        _ if boolean(config, "core.autocrlf")? == Some(true) => Ok(AutoCrlf::True),
+        _ => Ok(AutoCrlf::False),
+    }
+}
+
+fn safecrlf(config: &Config) -> GitResult<bool> {
+    match config.get_string("core.safecrlf") {
+        Ok(text) if text.eq_ignore_ascii_case("warn") => Ok(false),
+        _ => Ok(boolean(config, "core.safecrlf")? == Some(true)),
     }
 }
 
 fn untracked(config: &Config) -> Untracked {
     match config.get_string("status.showuntrackedfiles").as_deref() {
-        Ok("no" | "false" | "off" | "0") => Untracked::No,
         Ok("all") => Untracked::All,
+        Ok(_) if matches!(config.get_bool("status.showuntrackedfiles"), Ok(false)) => Untracked::No,
         _ => Untracked::Normal,
     }
 }
 
-fn renames(config: &Config) -> bool {
+fn renames(config: &Config) -> GitResult<bool> {
     match config.get_string("diff.renames").as_deref() {
-        Ok("copies" | "copy") => true,
-        _ => config.get_bool("diff.renames").unwrap_or(true),
+        Ok("copies" | "copy") => Ok(true),
+        _ => Ok(boolean(config, "diff.renames")?.unwrap_or(true)),
     }
 }
 
@@ -141,17 +168,24 @@ fn pattern_file(config: &Config, setting: &'static str, default: &str) -> GitRes
 pub fn path(config: &Config, setting: &str) -> GitResult<Option<PathBuf>> {
     let Ok(entry) = config.get_entry(setting) else { return Ok(None) };
     if entry.has_value() && is_unfollowed(entry.value_bytes()) {
-        let value = String::from_utf8_lossy(entry.value_bytes());
-        let message = format!(
-            "{setting} of the git settings is {value}, which this tool cannot follow; use the shell tool for git"
-        );
-        return Err(GitError::needs_shell(message).into());
+        return Err(unfollowed(setting, entry.value_bytes()).into());
     }
     Ok(config.get_path(setting).ok())
 }
 
-/// The directories where libgit2 looks for settings of a level.
+fn unfollowed(setting: &str, value: &[u8]) -> ToolError {
+    let value = String::from_utf8_lossy(value);
+    GitError::needs_shell(format!(
+        "{setting} of the git settings is {value:?}, which this tool cannot follow; use the shell tool for git"
+    ))
+}
+
+/// The directories where git looks for settings of a level.
 pub(super) fn search_dirs(level: ConfigLevel) -> Vec<PathBuf> {
+    // To git, an empty variable is none. To libgit2, which the worker keeps from seeing it, it is a directory.
+    if level == ConfigLevel::XDG && std::env::var_os("XDG_CONFIG_HOME").is_some_and(|path| path.is_empty()) {
+        return std::env::home_dir().map(|home| home.join(".config/git")).into_iter().collect();
+    }
     // SAFETY: the search path is only read; nothing in this program changes it while calls run.
     let path = unsafe { git2::opts::get_search_path(level) };
     let path = path.ok().map(|path| OsString::from_vec(path.into_bytes())).unwrap_or_default();

@@ -26,8 +26,24 @@ pub(super) fn entries(file: File) -> Result<Vec<ConfigEntry>, String> {
     if bytes.len() as u64 > MAX_BYTES {
         return Err("are larger than 1 MiB".to_owned());
     }
-    beamai_git_config::read(&bytes)
-        .map_err(|_| "are malformed: git rejects them too, until a person corrects them".to_owned())
+    let entries = beamai_git_config::read(&bytes)
+        .map_err(|_| "are malformed: git rejects them too, until a person corrects them".to_owned())?;
+    match entries.iter().find(|entry| entry.value.is_none() && wants_value(entry)) {
+        Some(entry) => Err(format!("have {} without a value: git rejects that", entry.name())),
+        None => Ok(entries),
+    }
+}
+
+/// Whether git ends at the setting where it has no value. libgit2 passes over it.
+fn wants_value(ConfigEntry { section, subsection, key, .. }: &ConfigEntry) -> bool {
+    matches!(
+        (section.as_str(), subsection, key.as_str()),
+        ("user" | "author" | "committer", None, "name" | "email")
+            | ("core", None, "hookspath" | "excludesfile" | "attributesfile")
+            | ("i18n", None, "commitencoding")
+            | ("include", None, "path")
+            | ("includeif", Some(_), "path")
+    )
 }
 
 /// Fails if libgit2 finds other entries in the file than git. It also opens the files that this one includes without a condition. Where it
@@ -96,6 +112,10 @@ mod tests {
         for text in ["[a]\n\tb = \"open\n", "[a\n", "[a]\n\tb = \\q\n", "[a]\n\t1 = 2\n", "[a]\nb\0c\n"] {
             let why = judged(text.as_bytes()).unwrap_err();
             assert!(why.contains("git rejects them"), "{text}: {why}");
+        }
+        for text in ["[user]\n\tname\n", "[core]\n\thooksPath\n", "[includeIf \"gitdir:x\"]\n\tpath\n"] {
+            let why = judged(text.as_bytes()).unwrap_err();
+            assert!(why.contains("without a value"), "{text}: {why}");
         }
         assert_eq!(judged(&vec![b'\n'; (1 << 20) + 1]), Err("are larger than 1 MiB".to_owned()));
     }

@@ -325,6 +325,8 @@ impl<'c> Exchange<'c> {
 impl Worker {
     fn start(kind: WorkerKind, cx: &CallContext) -> Result<Self> {
         let passed = PASSED.iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)));
+        // libgit2 takes an empty one for a directory, git for none.
+        let passed = passed.filter(|(name, value)| name != "XDG_CONFIG_HOME" || !value.is_empty());
         let spec = ProgramSpec {
             // The launcher is this program, so its children find it at this path, wherever its file is.
             program: "/proc/self/exe".into(),

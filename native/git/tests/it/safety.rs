@@ -271,6 +271,8 @@ fn settings_that_lead_out_make_the_repository_unusable() {
         ("include.path", ":(optional)settings".to_owned(), "not in the workspace"),
         ("includeIf.gitdir:.path", "settings".to_owned(), "\"gitdir:\", a condition"),
         ("includeIf.hasconfig:remote.*.url:**.path", "settings".to_owned(), "a condition"),
+        ("includeIf.onbranch:.path", "settings".to_owned(), "\"onbranch:\", a condition"),
+        ("core.repositoryFormatVersion", "-1".to_owned(), "core.repositoryFormatVersion is -1"),
         ("extensions.refStorage", "reftable".to_owned(), "cannot be opened"),
     ] {
         let repo = busy();
@@ -289,6 +291,48 @@ fn settings_that_lead_out_make_the_repository_unusable() {
         let content = hint(&repo);
         assert!(content.contains(said), "{setting}: {content}");
     }
+}
+
+#[test]
+fn settings_for_a_branch_are_followed_where_head_is_at_one() {
+    let repo = busy();
+    let config = repo.path().join(".git/config");
+    let text = std::fs::read_to_string(&config).unwrap() + "[includeIf \"onbranch:other\"]\n\tpath = more\n";
+    std::fs::write(config, text).unwrap();
+    std::fs::write(repo.path().join(".git/more"), "[core]\n\tsymlinks = false\n").unwrap();
+    repo.tool("git_status", json!({}));
+    repo.git(&["symbolic-ref", "refs/heads/link", "refs/heads/other"]);
+    repo.git(&["symbolic-ref", "HEAD", "refs/heads/link"]);
+    assert!(hint(&repo).contains("\"onbranch:other\", a condition"));
+    repo.git(&["update-ref", "--no-deref", "HEAD", "main"]);
+    assert!(hint(&repo).contains("\"onbranch:other\", a condition"));
+}
+
+/// git would end at these values, or take the setting from another file.
+#[test]
+fn settings_that_the_tools_would_take_otherwise_than_git_are_named() {
+    for (setting, value, said) in [
+        ("core.fileMode", "08", "core.filemode of the git settings is \"08\""),
+        ("core.autocrlf", "outward", "core.autocrlf of the git settings is \"outward\""),
+        ("core.symlinks", "false", "core.symlinks of the git settings is \"false\""),
+        ("diff.renames", "some", "diff.renames of the git settings is \"some\""),
+        (
+            "include.path",
+            "more",
+            "extensions.worktreeconfig is set outside of the repository's own settings file",
+        ),
+    ] {
+        let repo = busy();
+        repo.git(&["config", setting, value]);
+        std::fs::write(repo.path().join(".git/more"), "[extensions]\n\tworktreeConfig = true\n").unwrap();
+        let error = repo.refused("git_status", json!({}));
+        assert!(error.reason == Reason::NeedsShell && error.message.contains(said), "{setting}: {error:?}");
+    }
+    let repo = busy();
+    repo.git(&["config", "extensions.worktreeConfig", "true"]);
+    repo.git(&["config", "--worktree", "status.showUntrackedFiles", "No"]);
+    std::fs::write(repo.path().join("loose"), "").unwrap();
+    assert!(!repo.tool("git_status", json!({})).to_string().contains("loose"));
 }
 
 #[test]

@@ -171,6 +171,27 @@ fn settings_that_git_tools_cannot_follow_are_named_instead_of_left_out() {
     }
 }
 
+/// The git library would decide by chance whether it includes them.
+#[test]
+fn settings_for_a_branch_are_followed_where_head_is_at_one() {
+    let settings = "[includeIf \"onbranch:other\"]\n\tpath = more\n";
+    let person = Person::new(&[(".gitconfig", settings), ("more", "[user]\n\tname = Wrong\n")]);
+    assert!(person.said("git_commit", &json!({"message": "second"}), &[]).contains("[main "));
+    git(person.workspace.path(), &["checkout", "-q", "--detach"]);
+    let said = person.said("git_commit", &json!({"message": "third"}), &[]);
+    assert!(said.contains("more for some branches") && said.contains("needs_shell"), "{said}");
+}
+
+#[test]
+fn an_empty_variable_hides_no_settings() {
+    let person = Person::new(&[(".config/git/config", HOOKS)]);
+    let args = json!({"message": "second"}).to_string();
+    let mut command = person.command(&["call", "git_commit", &args], &[]);
+    let done = command.env("XDG_CONFIG_HOME", "").output().unwrap();
+    let said = String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned();
+    assert!(said.contains(HOOK), "{said}");
+}
+
 #[test]
 fn settings_that_the_git_library_reads_differently_are_named_instead_of_passed_over() {
     let hidden = "[alias]\n\tst = status \\\n\n[core]\n\thooksPath = ~/hooks\n";
