@@ -205,7 +205,7 @@ they_come_from_files_test() ->
         ok = filelib:ensure_dir(File),
         ok = file:write_file(File, [
             "---\nname: helper\ndescription: \"Looks: closely\"\ntools:\n  - open\n  - 'hidden'\nmax_iterations: 4\n",
-            "model: sonnet\ncolor: red\nhooks: {}\nmaxTurns: 4\nmode: x\n---\n\nYou review.\n"
+            "model: sonnet\ncolor: red\nversion: 1\nlicense: MIT\n---\n\nYou review.\n"
         ]),
         Agents = beamai_agents:load(#{paths => [Dir]}),
         ?assertEqual(
@@ -250,9 +250,48 @@ a_file_that_is_wrong_is_refused_with_its_name_and_line_test() ->
                 {<<"---\nname: a\nallowed-tools: open\n---\n">>, "allowed-tools"},
                 {<<"---\nname: a\nmaxTokens: 1\n---\n">>, "maxTokens"},
                 {<<"---\nname: a\nmax-time: 1\n---\n">>, "max-time"}
+            ] ++ [
+                {["---\nname: a\n", Key, ": x\n---\n"], ["\"", Key, "\" is not a key"]}
+             || Key <- [
+                    "permission", "permissions", "permissionMode", "deny", "allow", "exclude", "only", "functions", "read_only",
+                    "mode", "hooks", "maxTurns"
+                ]
             ]
         ],
         ?assertError({bad_option, agents}, beamai_agents:load(#{paths => ["/nowhere"]}))
+    end).
+
+a_file_must_begin_with_front_matter_test() ->
+    beamai_test:in_workspace(fun(Dir) ->
+        File = filename:join(Dir, "AGENT.md"),
+        Load = fun(Text) ->
+            ok = file:write_file(File, unicode:characters_to_binary(Text)),
+            beamai_agents:load(#{paths => [Dir]})
+        end,
+        Limited = "name: a\ntools: [open]\n---\nbody\n",
+        [
+            ?assertMatch({ok, #{tools := [<<"open">>]}}, beamai_agents:find(<<"a">>, Load(Text)))
+         || Text <- [["---\n", Limited], ["\x{feff}---\n", Limited], ["---\r\n", string:replace(Limited, "\n", "\r\n", all)]]
+        ],
+        [
+            begin
+                {'EXIT', {{bad_option, agents}, [{_, _, _, Info} | _]}} = (catch Load(Text)),
+                #{cause := #{general := Message}} = proplists:get_value(error_info, Info),
+                [?assertNotEqual(nomatch, string:find(Message, Shown)) || Shown <- ["AGENT.md", "must begin with a line ---", First]]
+            end
+         || {Text, First} <- [
+                {["\n---\n", Limited], "is \"\""},
+                {[" ---\n", Limited], "\" ---\""},
+                {["<!-- c -->\n---\n", Limited], "<!-- c -->"},
+                {["----\n", Limited], "\"----\""},
+                {["---yaml\n", Limited], "---yaml"},
+                {["+++\n", Limited], "+++"},
+                {["```yaml\n", Limited], "```yaml"},
+                {["---\r", string:replace(Limited, "\n", "\r", all)], "\"---\\rname: a"},
+                {"You review.\n", "You review."},
+                {"", "is \"\""}
+            ]
+        ]
     end).
 
 heads_are_read_as_yaml_has_them_test() ->

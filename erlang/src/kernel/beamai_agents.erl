@@ -7,10 +7,10 @@
 %%                       tools => [<<"file_read">>, <<"file_grep">>]}}
 %% '''
 %%
-%% A file starts with YAML front matter between two lines of three dashes, with `name' (default: the directory's name),
+%% A file must start with YAML front matter between two lines of three dashes, with `name' (default: the directory's name),
 %% `description', and optionally `tools' (a list, comma-separated names, or `all'), `profile', `max_iterations',
-%% `max_tokens' and `max_time'. The rest of the file is the system prompt. Other keys, which the files may have for other
-%% programs, are ignored, unless they are one of these misspelt, or are about tools: what was meant as a limit would be none.
+%% `max_tokens' and `max_time'. The rest of the file is the system prompt. A few keys of other programs that limit nothing
+%% are ignored. Every other key is an error: it may be meant as a limit.
 %% Definitions in settings take precedence over files.
 %% @hidden
 -module(beamai_agents).
@@ -24,6 +24,8 @@
 
 %% The keys of an `AGENT.md'.
 -define(FILE_KEYS, [<<"name">>, <<"description">>, <<"tools">>, <<"profile">>, <<"max_iterations">>, <<"max_tokens">>, <<"max_time">>]).
+%% Keys of other programs that give and take no rights.
+-define(IGNORED_KEYS, [<<"model">>, <<"color">>, <<"version">>, <<"author">>, <<"license">>, <<"tags">>, <<"metadata">>]).
 
 -type options() :: #{
     %% Directories: every `AGENT.md' in them or in their subdirectories (one level) is an agent.
@@ -147,8 +149,11 @@ read(File) ->
 
 parsed(File, {error, #{<<"message">> := Why}}) ->
     bad([show(File), ": ", Why]);
-parsed(File, {ok, #{<<"head">> := null, <<"body">> := Body}}) ->
-    parsed(File, {ok, #{<<"head">> => #{}, <<"body">> => Body}});
+parsed(File, {ok, #{<<"head">> := null, <<"body">> := Text}}) ->
+    %% As a prompt alone, it would have every tool, although its author may have written a list of tools.
+    [First | _] = binary:split(Text, <<"\n">>),
+    Seen = show(binary:replace(First, <<"\r">>, <<"\\r">>, [global])),
+    bad([show(File), " must begin with a line ---, the keys, and another line ---; its first line is ", Seen]);
 parsed(File, {ok, #{<<"head">> := #{} = Keys, <<"body">> := Body}}) ->
     Directory = unicode:characters_to_binary(filename:basename(filename:dirname(File))),
     Name = maps:get(<<"name">>, Keys, Directory),
@@ -159,22 +164,14 @@ parsed(File, {ok, _NoKeys}) ->
     bad([show(File), ": its front matter has no keys"]).
 
 is_own(File, Key) ->
-    lists:member(Key, ?FILE_KEYS) orelse
-        (is_meant(Key) andalso bad([show(File), ": ", show(Key), " is not a key of these files; the keys are ", lists:join(", ", ?FILE_KEYS)])).
+    lists:member(Key, ?FILE_KEYS) orelse (not lists:member(Key, ?IGNORED_KEYS) andalso unknown_key(File, Key)).
 
-is_meant(Key) ->
-    Plain = letters(Key),
-    string:find(Plain, "tool") =/= nomatch orelse lists:any(fun(Known) -> is_slip(Plain, letters(Known)) end, ?FILE_KEYS).
-
-letters(Key) -> [Letter || Letter <- string:lowercase(unicode:characters_to_list(Key)), Letter =/= $_, Letter =/= $-].
-
-%% Whether the two differ by one letter at most, or by two that have changed places.
-is_slip([Letter | One], [Letter | Other]) -> is_slip(One, Other);
-is_slip(One, Other) -> is_one_letter(lists:reverse(One), lists:reverse(Other)).
-
-is_one_letter([Letter | One], [Letter | Other]) -> is_one_letter(One, Other);
-is_one_letter([A, B], [B, A]) -> true;
-is_one_letter(One, Other) -> length(One) =< 1 andalso length(Other) =< 1.
+-spec unknown_key(file:filename_all(), binary()) -> no_return().
+unknown_key(File, Key) ->
+    bad([
+        show(File), ": ", show(Key), " is not a key of these files; the keys are ", lists:join(", ", ?FILE_KEYS),
+        "; remove it (ignored are ", lists:join(", ", ?IGNORED_KEYS), ")"
+    ]).
 
 entry(_File, <<"description">>, Text) when is_binary(Text) -> {description, Text};
 entry(_File, <<"tools">>, Tools) when is_list(Tools) -> {tools, Tools};
