@@ -41,7 +41,7 @@ defmodule Beamai.Options do
     unless (is_map(options) and not is_struct(options)) or Keyword.keyword?(options) do
       raise OptionError,
         reason: {:bad_option, :options},
-        message: "the options are a keyword list or a map, not #{inspect(options)}"
+        message: "the options are a keyword list or a map, not #{:beamai_validate.show(options)}"
     end
 
     with {key, _value} <- Enum.find(options, fn {key, _value} -> not is_atom(key) end) do

@@ -216,7 +216,7 @@ check(#{llm := _, kernel := _, conversation := _, unfinished := _}) ->
     ok;
 check(Other) ->
     New = beamai_syntax:either("beamai_agent:new gives as {ok, Agent}", "Beamai.Agent.new gives"),
-    beamai_validate:raise({bad_agent, Other}, ["an agent is what ", New, ", not ", beamai_error:show(Other, 80)]).
+    beamai_validate:wrong(bad_agent, Other, ["an agent is what ", New]).
 
 pinned(Input, #{pin := true}) -> Input#{pinned => true};
 pinned(Input, _Settings) -> Input.

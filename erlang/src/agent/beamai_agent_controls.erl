@@ -54,7 +54,8 @@ schema(Schema) ->
         Mistakes -> bad_option(output, ["is no JSON Schema: ", lists:join("; ", Mistakes)])
     end.
 
-show(Term) -> beamai_error:show(Term, 80).
+show(Term) ->
+    beamai_validate:show(Term).
 
 %% @doc The options of a run, merged over the agent's. Raises `{bad_option, tool_choice}' for a tool that the kernel
 %% does not have.

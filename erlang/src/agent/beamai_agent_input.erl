@@ -19,7 +19,7 @@
 %% File}' for a file that cannot be sent.
 -spec message(input()) -> beamai_chat_model:message().
 message(#{text := Text} = Input) ->
-    [beamai_validate:raise({bad_input, Key}, ["an input has text and files, not ", beamai_error:show(Key, 80)]) || Key <- maps:keys(maps:without([text, files], Input))],
+    [beamai_validate:raise({bad_input, Key}, ["an input has text and files, not ", beamai_validate:show(Key)]) || Key <- maps:keys(maps:without([text, files], Input))],
     Files = maps:get(files, Input, []),
     beamai_validate:list(Files, bad_files, "files"),
     case [file(File) || File <- Files] of
@@ -51,13 +51,13 @@ text(Input) ->
 
 -spec bad_input(term()) -> no_return().
 bad_input(Input) ->
-    beamai_validate:raise({bad_text, Input}, ["an input is a text in UTF-8, or a map with text and files, not ", beamai_error:show(Input, 80)]).
+    beamai_validate:raise({bad_text, Input}, ["an input is a text in UTF-8, or a map with text and files, not ", beamai_validate:show(Input)]).
 
 %% @doc The host's system prompt as one text. Raises `{bad_option, system_prompt}'.
 -spec system_prompt(prompt()) -> binary().
 system_prompt(Text) when is_binary(Text) -> part(Text);
 system_prompt(Parts) when length(Parts) >= 0 -> iolist_to_binary(lists:join("\n\n", [part(Part) || Part <- Parts]));
-system_prompt(Other) -> bad(["must be a ", beamai_syntax:text(), ", or a list of these and ", file_path(), ", not ", beamai_error:show(Other, 80)]).
+system_prompt(Other) -> bad(["must be a ", beamai_syntax:text(), ", or a list of these and ", file_path(), ", not ", beamai_validate:show(Other)]).
 
 part({file, Path}) ->
     case filelib:file_size(Path) =< ?MAX_PROMPT_BYTES andalso file:read_file(Path) of
@@ -69,7 +69,7 @@ part(Text) when is_binary(Text) ->
     beamai_conversation:is_text(Text) orelse bad("must be UTF-8"),
     Text;
 part(Other) ->
-    bad(["has a part that is neither a ", beamai_syntax:text(), " nor ", file_path(), ": ", beamai_error:show(Other, 80)]).
+    bad(["has a part that is neither a ", beamai_syntax:text(), " nor ", file_path(), ": ", beamai_validate:show(Other)]).
 
 of_file(Path, Text) ->
     beamai_conversation:is_text(Text) orelse bad([beamai_error:show(Path, 200), " must be UTF-8"]),

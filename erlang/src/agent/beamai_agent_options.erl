@@ -186,4 +186,4 @@ limit(Key, _Limit) ->
     bad_option(budget, [show(Key), " is not an option", beamai_validate:unknown_key(Key, [max_tokens, max_time])]).
 
 show(Term) ->
-    beamai_error:show(Term, 80).
+    beamai_validate:show(Term).

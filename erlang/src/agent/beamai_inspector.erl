@@ -52,7 +52,7 @@ option(port, Port) when is_integer(Port), Port >= 0, Port < 65536 -> ok;
 option(Key, Value) ->
     Keys = [trace, title, conversation, port],
     case lists:member(Key, Keys) of
-        true -> beamai_validate:bad_option(Key, ["must be ", wanted(Key), ", not ", beamai_error:show(Value, 80)]);
+        true -> beamai_validate:bad_option(Key, ["must be ", wanted(Key), ", not ", beamai_validate:show(Value)]);
         false -> beamai_validate:unknown_option(Key, Keys)
     end.
 

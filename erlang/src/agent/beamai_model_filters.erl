@@ -17,7 +17,7 @@ check(Filters) when is_list(Filters) ->
     length(Names) =:= length(lists:usort(Names)) orelse bad("has two filters of one name"),
     Filters;
 check(Other) ->
-    bad(["must be a list of filters, not ", beamai_error:show(Other, 80)]).
+    bad(["must be a list of filters, not ", beamai_validate:show(Other)]).
 
 -spec bad(iodata()) -> no_return().
 bad(Why) -> beamai_validate:bad_option(model_filters, Why).

@@ -27,7 +27,7 @@ check(#{dir := Dir} = Options) when is_binary(Dir); is_list(Dir) ->
     case {maps:keys(maps:without([dir, sync], Options)), maps:get(sync, Options, true)} of
         {[], Sync} when is_boolean(Sync) -> ok;
         {[], _} -> {error, "sync must be true or false"};
-        {[Unknown | _], _} -> {error, [beamai_error:show(Unknown, 80), " is not an option of ", own_name(), beamai_validate:unknown_key(Unknown, [dir, sync])]}
+        {[Unknown | _], _} -> {error, [beamai_validate:show(Unknown), " is not an option of ", own_name(), beamai_validate:unknown_key(Unknown, [dir, sync])]}
     end;
 check(_Options) ->
     Example = beamai_syntax:either("{beamai_store_file, #{dir => Directory}}", "{:beamai_store_file, dir: directory}"),

@@ -32,8 +32,8 @@ loaded(Table) ->
 check(Options) ->
     case {maps:keys(maps:without([table], Options)), table(Options)} of
         {[], Table} when is_atom(Table) -> is_there(Table);
-        {[], Other} -> {error, ["the table must be an atom, not ", beamai_error:show(Other, 80)]};
-        {[Unknown | _], _} -> {error, [beamai_error:show(Unknown, 80), " is not an option of beamai_store_mnesia"]}
+        {[], Other} -> {error, ["the table must be an atom, not ", beamai_validate:show(Other)]};
+        {[Unknown | _], _} -> {error, [beamai_validate:show(Unknown), " is not an option of beamai_store_mnesia"]}
     end.
 
 is_there(Table) ->

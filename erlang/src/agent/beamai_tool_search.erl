@@ -33,7 +33,7 @@ check(Other) ->
 
 -spec bad(term()) -> no_return().
 bad(Options) ->
-    beamai_validate:bad_option(tool_listing, ["must be a map of max, a count above 0, and always, a list of names, not ", beamai_error:show(Options, 80)]).
+    beamai_validate:bad_option(tool_listing, ["must be a map of max, a count above 0, and always, a list of names, not ", beamai_validate:show(Options)]).
 
 %% @doc Adds the search tool if the kernel has more tools than are to be listed.
 -spec with_search(beamai_kernel:kernel(), none | options()) -> beamai_kernel:kernel().

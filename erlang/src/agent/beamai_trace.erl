@@ -119,8 +119,8 @@ start_link(Options) ->
 
 option(max, Max) when is_integer(Max), Max > 0 -> ok;
 option(file, File) when is_binary(File); is_list(File) -> ok;
-option(max, Other) -> beamai_validate:bad_option(max, ["must be an integer above 0, not ", beamai_error:show(Other, 80)]);
-option(file, Other) -> beamai_validate:bad_option(file, ["must be a path, not ", beamai_error:show(Other, 80)]);
+option(max, Other) -> beamai_validate:bad_option(max, ["must be an integer above 0, not ", beamai_validate:show(Other)]);
+option(file, Other) -> beamai_validate:bad_option(file, ["must be a path, not ", beamai_validate:show(Other)]);
 option(Key, _Value) -> beamai_validate:unknown_option(Key, [max, file]).
 
 %% @doc Stops a trace after writing queued entries.

@@ -2,10 +2,12 @@
 %% @hidden
 -module(beamai_secret).
 
--export([new/1, new_value/1, reveal/1, reveal_value/1, spellings/1, hide/2, hide_in_beginning/2]).
+-export([new/1, new_value/1, reveal/1, reveal_value/1, mask/1, spellings/1, hide/2, hide_in_beginning/2]).
 -export_type([t/0]).
 
 -define(HIDDEN, <<"***">>).
+%% The same within an Erlang term.
+-define(MASK, '***').
 
 -type t() :: fun(() -> term()).
 
@@ -60,6 +62,33 @@ is_key(Key) ->
 
 is_value(Value) when is_binary(Value), Value =/= <<>> -> [] =:= [Byte || <<Byte>> <= Value, Byte < 32 orelse Byte >= 127];
 is_value(_Other) -> false.
+
+%% @doc A term to be shown in an error. Options in the wrong place or the wrong container may have secrets in them, so of a
+%% map, list or tuple only atoms, numbers and the keys of maps stay. A text by itself stays.
+-spec mask(term()) -> term().
+mask(Text) when is_bitstring(Text) -> Text;
+mask(Term) ->
+    case masked(Term) of
+        ?MASK -> Term;
+        Masked -> Masked
+    end.
+
+masked(Map) when is_map(Map) -> maps:map(fun(_Key, Value) -> masked(Value) end, Map);
+masked(Tuple) when is_tuple(Tuple) -> list_to_tuple([masked(Element) || Element <- tuple_to_list(Tuple)]);
+masked([Element | Tail] = List) ->
+    case io_lib:printable_unicode_list(List) of
+        true -> ?MASK;
+        false -> [masked_element(Element) | masked_tail(Tail)]
+    end;
+masked(Text) when is_bitstring(Text) -> ?MASK;
+masked(Other) -> Other.
+
+%% Integers in a list may be the characters of a text.
+masked_element(Character) when is_integer(Character) -> ?MASK;
+masked_element(Element) -> masked(Element).
+
+masked_tail(Tail) when is_list(Tail) -> masked(Tail);
+masked_tail(Improper) -> masked_element(Improper).
 
 %% @doc How a secret may be written in a text: as it is, in UTF-8, and within JSON, where some servers escape slashes, too.
 -spec spellings(binary()) -> [binary()].

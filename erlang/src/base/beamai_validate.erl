@@ -4,7 +4,7 @@
 %% @hidden
 -module(beamai_validate).
 
--export([raise/2, bad_option/2, unknown_option/2, unknown_key/2, one_of/3, is_one_of/2, kernel/1, context/1, options/1, tool_name/1, tool_names/1, list/3, format_error/2]).
+-export([raise/2, bad_option/2, unknown_option/2, unknown_key/2, one_of/3, is_one_of/2, show/1, wrong/3, kernel/1, context/1, options/1, tool_name/1, tool_names/1, list/3, format_error/2]).
 
 %% @doc Raises `Reason' with an explanation. For an Elixir host the reason is a `Beamai.OptionError' of both, because
 %% Elixir does not show the explanation of an Erlang error.
@@ -47,21 +47,27 @@ is_one_of(Atoms, Value) ->
 named(Key) when is_atom(Key) -> atom_to_binary(Key);
 named(Key) -> show(Key).
 
+%% @doc Raises `{Kind, Term}' for a term of the host that is not what `Wanted' says. The host may have passed options with
+%% keys in them, so the term is masked as by {@link show/1}.
+-spec wrong(Kind :: atom(), term(), Wanted :: iodata()) -> no_return().
+wrong(Kind, Term, Wanted) ->
+    raise({Kind, beamai_secret:mask(Term)}, [Wanted, ", not ", show(Term)]).
+
 %% @doc Raises `{bad_kernel, Term}' if the term is not a kernel.
 -spec kernel(term()) -> ok.
 kernel(#{tools := _, filters := _, env := _}) -> ok;
-kernel(Other) -> raise({bad_kernel, Other}, ["a kernel is what ", beamai_syntax:either("beamai_kernel:new", "Beamai.new"), " gives, not ", show(Other)]).
+kernel(Other) -> wrong(bad_kernel, Other, ["a kernel is what ", beamai_syntax:either("beamai_kernel:new", "Beamai.new"), " gives"]).
 
 %% @doc Raises `{bad_context, Term}' if the term is not a context or has a callback that is not a function of one argument.
 -spec context(term()) -> ok.
 context(#{approve := Fun}) when Fun =/= undefined, not is_function(Fun, 1) -> bad_callback(approve, Fun);
 context(#{ask_user := Fun}) when Fun =/= undefined, not is_function(Fun, 1) -> bad_callback(ask_user, Fun);
 context(Context) when is_map(Context) -> ok;
-context(Other) -> raise({bad_context, Other}, ["a context is a map, as ", beamai_syntax:either("beamai_context:new", ":beamai_context.new"), " gives it, not ", show(Other)]).
+context(Other) -> wrong(bad_context, Other, ["a context is a map, as ", beamai_syntax:either("beamai_context:new", ":beamai_context.new"), " gives it"]).
 
 -spec bad_callback(atom(), term()) -> no_return().
 bad_callback(Key, Other) ->
-    raise({bad_context, #{Key => Other}}, [atom_to_binary(Key), " in a context must be a function of one argument, not ", show(Other)]).
+    raise({bad_context, #{Key => beamai_secret:mask(Other)}}, [atom_to_binary(Key), " in a context must be a function of one argument, not ", show(Other)]).
 
 %% @doc Raises `{bad_option, options}' if the options are not a map.
 -spec options(term()) -> ok.
@@ -91,5 +97,8 @@ format_error(_Reason, [{_M, _F, _Args, Info} | _]) ->
 format_error(_Reason, _Stack) ->
     #{}.
 
+%% @doc A wrong value of the host as an explanation shows it: without the values in a container, see
+%% {@link beamai_secret:mask/1}.
+-spec show(term()) -> unicode:chardata().
 show(Term) ->
-    beamai_error:show(Term, 80).
+    beamai_error:show(beamai_secret:mask(Term), 80).

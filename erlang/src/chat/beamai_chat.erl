@@ -21,7 +21,9 @@
 -spec new(provider() | module(), Options :: map()) -> model().
 new(Provider, Options) when is_map(Options) ->
     {Module, State} = made(Provider, maps:remove(prices, Options)),
-    #{module => Module, state => State, price => price(Provider, Options)}.
+    #{module => Module, state => State, price => price(Provider, Options)};
+new(_Provider, Other) ->
+    beamai_validate:options(Other).
 
 made(Provider, Options) ->
     case wire(Provider) of
@@ -53,8 +55,8 @@ module(Other) -> bad_provider(Other).
 -spec bad_provider(term()) -> no_return().
 bad_provider(Other) ->
     Known = [openai, anthropic, gemini, text, scripted],
-    beamai_validate:raise({bad_provider, Other}, [
-        "the provider must be ", beamai_syntax:listed(Known), " or a module that exports complete/2, not ", beamai_error:show(Other, 80)
+    beamai_validate:wrong(bad_provider, Other, [
+        "the provider must be ", beamai_syntax:listed(Known), " or a module that exports complete/2"
     ]).
 
 own(Module) ->
@@ -76,18 +78,18 @@ complete(#{module := Module, state := State} = Model, #{messages := [_ | _]} = R
     Result = beamai_chat_reply:checked(Module:complete(State, Whole)),
     beamai_spans:stop_model(Span, counted(Result, Whole, maps:get(price, Model, none)));
 complete(#{module := _, state := _}, Request) ->
-    beamai_validate:raise({bad_request, Request}, [
-        "a request is a ", beamai_syntax:text(), " or a map with a list of messages, not ", beamai_error:show(Request, 80)
-    ]);
+    beamai_validate:wrong(bad_request, Request, ["a request is a ", beamai_syntax:text(), " or a map with a list of messages"]);
 complete(Other, _Request) ->
-    beamai_validate:raise({bad_model, Other}, [
-        "a model is what ", beamai_syntax:either("beamai_chat:new", "Beamai.Agent.model"), " gives, not ", beamai_error:show(Other, 80)
-    ]).
+    bad_model(Other).
+
+-spec bad_model(term()) -> no_return().
+bad_model(Other) ->
+    beamai_validate:wrong(bad_model, Other, ["a model is what ", beamai_syntax:either("beamai_chat:new", "Beamai.Agent.model"), " gives"]).
 
 %% @doc Whether the model calls tools in text, so that results are sent in the format of the text protocol.
 -spec speaks_text_protocol(model()) -> boolean().
-speaks_text_protocol(#{module := Module}) ->
-    Module =:= beamai_chat_text.
+speaks_text_protocol(#{module := Module}) -> Module =:= beamai_chat_text;
+speaks_text_protocol(Other) -> bad_model(Other).
 
 %% Names from the OpenTelemetry conventions for generative AI.
 provider(_Module, #{wire := beamai_chat_openai}) -> <<"openai">>;
@@ -134,8 +136,8 @@ defaults(Request) ->
 %% @doc The section of the system prompt about the kernel's tools; empty if the provider has another way to declare
 %% tools.
 -spec instructions(model(), beamai_kernel:kernel()) -> binary().
-instructions(#{module := Module}, Kernel) ->
-    Module:instructions(Kernel).
+instructions(#{module := Module}, Kernel) -> Module:instructions(Kernel);
+instructions(Other, _Kernel) -> bad_model(Other).
 
 %% @doc The kernel's tools in the provider's format. Requests with the same tools can pass it as `tools', so that the
 %% schemas are rendered only once. Raises `{invalid_tool, Name, Problems}' for a tool that the provider does not accept,
@@ -148,4 +150,6 @@ tools(#{module := Module, state := State}, Kernel) ->
             #{rendered => Rendered, tokens => beamai_tokens:of_text(beamai_json:text(Rendered))};
         false ->
             #{tokens => beamai_tokens:of_tools(Kernel)}
-    end.
+    end;
+tools(Other, _Kernel) ->
+    bad_model(Other).

@@ -176,4 +176,4 @@ is_value(Text) ->
     lists:all(fun(C) -> C >= 32 andalso C =/= 127 end, Text).
 
 show(Term) ->
-    beamai_error:show(Term, 80).
+    beamai_validate:show(Term).

@@ -39,11 +39,11 @@ new(_Options) ->
 option(timeout, Timeout) -> timeout(Timeout);
 option(Key, Flag) when Key =:= fenced orelse Key =:= repair, is_boolean(Flag) -> Flag;
 option(formats, [_ | _] = Formats) ->
-    Formats -- [tag, yaml, function, xml] =:= [] orelse beamai_validate:bad_option(formats, ["must be a list of ", beamai_syntax:atoms([tag, yaml, function, xml]), ", each once, not ", beamai_error:show(Formats, 80)]),
+    Formats -- [tag, yaml, function, xml] =:= [] orelse beamai_validate:bad_option(formats, ["must be a list of ", beamai_syntax:atoms([tag, yaml, function, xml]), ", each once, not ", beamai_validate:show(Formats)]),
     Formats;
 option(complete, Fun) -> Fun;
-option(formats, Other) -> beamai_validate:bad_option(formats, ["must be a list of ", beamai_syntax:atoms([tag, yaml, function, xml]), ", not ", beamai_error:show(Other, 80)]);
-option(Key, Value) -> beamai_validate:bad_option(Key, ["must be true or false, not ", beamai_error:show(Value, 80)]).
+option(formats, Other) -> beamai_validate:bad_option(formats, ["must be a list of ", beamai_syntax:atoms([tag, yaml, function, xml]), ", not ", beamai_validate:show(Other)]);
+option(Key, Value) -> beamai_validate:bad_option(Key, ["must be true or false, not ", beamai_validate:show(Value)]).
 
 timeout(infinity) -> infinity;
 timeout(Ms) when is_integer(Ms), Ms > 0 -> Ms;

@@ -26,7 +26,7 @@ price(Prices, Name, Provider) when is_map(Prices) ->
         _ -> beamai_validate:bad_option(prices, ["has no price for ", shown(Name, Provider), ", and no default"])
     end;
 price(Other, _Name, _Provider) ->
-    beamai_validate:bad_option(prices, ["must be a map of models' names to prices, not ", beamai_error:show(Other, 80)]).
+    beamai_validate:bad_option(prices, ["must be a map of models' names to prices, not ", beamai_validate:show(Other)]).
 
 shown(none, Provider) -> ["a model of ", atom_to_list(Provider)];
 shown(Name, _Provider) -> Name.
@@ -43,8 +43,7 @@ check(Name, Price) ->
 -spec bad(term(), term()) -> no_return().
 bad(Name, Price) ->
     beamai_validate:bad_option(prices, [
-        beamai_error:show(Name, 80), " => ", beamai_error:show(Price, 80),
-        " must be a name and ", beamai_syntax:either("#{input => N, output => N, cached => N}", "%{input: n, output: n, cached: n}"),
+        beamai_validate:show(#{Name => Price}), " must be a name and ", beamai_syntax:either("#{input => N, output => N, cached => N}", "%{input: n, output: n, cached: n}"),
         ", each a price of a million tokens"
     ]).
 

@@ -232,7 +232,7 @@ specs(Specs) when is_list(Specs) -> Specs;
 specs(#{tools := _, env := _} = Kernel) -> beamai_kernel:get_tool_specs(Kernel);
 specs(Other) ->
     beamai_validate:raise({bad_tools, Other}, [
-        "tools are a kernel, as ", beamai_syntax:either("beamai_kernel:new", "Beamai.new"), " gives it, or a list of tool specs, not ", beamai_error:show(Other, 80)
+        "tools are a kernel, as ", beamai_syntax:either("beamai_kernel:new", "Beamai.new"), " gives it, or a list of tool specs, not ", beamai_validate:show(Other)
     ]).
 
 described(Spec) ->
@@ -256,13 +256,13 @@ option(formats, Other) ->
 option(Key, Flag) when Key =:= repair orelse Key =:= fenced, is_boolean(Flag) ->
     ok;
 option(Key, Other) when Key =:= repair; Key =:= fenced ->
-    beamai_validate:bad_option(Key, ["must be true or false, not ", beamai_error:show(Other, 80)]);
+    beamai_validate:bad_option(Key, ["must be true or false, not ", beamai_validate:show(Other)]);
 option(Key, _Value) ->
     beamai_validate:unknown_option(Key, [formats, repair, fenced]).
 
 -spec bad_formats(term()) -> no_return().
 bad_formats(Other) ->
-    beamai_validate:bad_option(formats, ["must be a list of ", beamai_syntax:atoms(?FORMATS), ", each once, not ", beamai_error:show(Other, 80)]).
+    beamai_validate:bad_option(formats, ["must be a list of ", beamai_syntax:atoms(?FORMATS), ", each once, not ", beamai_validate:show(Other)]).
 
 binary(Text) when is_binary(Text) ->
     Text;
@@ -276,4 +276,4 @@ binary(Text) ->
 
 -spec bad_text(term()) -> no_return().
 bad_text(Other) ->
-    beamai_validate:raise({bad_text, Other}, ["the answer of a model is a text, not ", beamai_error:show(Other, 80)]).
+    beamai_validate:raise({bad_text, Other}, ["the answer of a model is a text, not ", beamai_validate:show(Other)]).

@@ -56,4 +56,5 @@ bad_number(Key, Other) ->
 unit(Key) when Key =:= window; Key =:= ttl -> "a number of milliseconds above 0";
 unit(_Key) -> "an integer above 0".
 
-show(Term) -> beamai_error:show(Term, 80).
+show(Term) ->
+    beamai_validate:show(Term).

@@ -62,7 +62,7 @@ rate_limit(Options) ->
 
 given(Key, Options) ->
     case Options of
-        #{Key := Value} -> [", not ", beamai_error:show(Value, 80)];
+        #{Key := Value} -> [", not ", beamai_validate:show(Value)];
         #{} -> ""
     end.
 

@@ -233,4 +233,4 @@ bad(Text) ->
     beamai_validate:bad_option(agents, Text).
 
 show(Term) ->
-    beamai_error:show(Term, 120).
+    beamai_error:show(beamai_secret:mask(Term), 120).

@@ -93,7 +93,7 @@ run(Kernel, Calls, Context, Options) ->
 
 %% Checked before any call runs.
 well_formed({_Name, _Args}) -> ok;
-well_formed(Other) -> beamai_validate:raise({bad_call, Other}, ["a call is ", beamai_syntax:either("{Name, Args}", "{name, args}"), ", not ", beamai_error:show(Other, 80)]).
+well_formed(Other) -> beamai_validate:raise({bad_call, Other}, ["a call is ", beamai_syntax:either("{Name, Args}", "{name, args}"), ", not ", beamai_validate:show(Other)]).
 
 enter(#{run_id := RunId}, Whole) when RunId =/= undefined -> beamai_runs:enter(RunId, Whole);
 enter(_Context, _Whole) -> none.

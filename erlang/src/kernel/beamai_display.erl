@@ -134,7 +134,7 @@ limit(default) -> ?LIMIT;
 limit(Limit) when is_integer(Limit), Limit >= ?LEAST_LIMIT -> Limit;
 limit(Other) ->
     Least = integer_to_binary(?LEAST_LIMIT),
-    beamai_validate:bad_option(limits, ["result must be a number of characters from ", Least, " on, not ", beamai_error:show(Other, 80)]).
+    beamai_validate:bad_option(limits, ["result must be a number of characters from ", Least, " on, not ", beamai_validate:show(Other)]).
 
 %% @private The text, and, if `object' is set, the object that the text protocol specifies for the tool; or what is
 %% wrong with a custom tool's result.
@@ -175,7 +175,7 @@ checked(#{} = Options) ->
 
 option(limit, Limit) -> limit(Limit);
 option(dialect, Dialect) when is_binary(Dialect); Dialect =:= own -> Dialect;
-option(dialect, Other) -> beamai_validate:bad_option(dialect, ["must be the name of a dialect, or own, not ", beamai_error:show(Other, 80)]);
+option(dialect, Other) -> beamai_validate:bad_option(dialect, ["must be the name of a dialect, or own, not ", beamai_validate:show(Other)]);
 option(Key, _Value) -> beamai_validate:unknown_option(Key, [limit, dialect]).
 
 %% @doc Makes text of a model, server or command safe for a terminal: control characters except line feeds and tabs, and

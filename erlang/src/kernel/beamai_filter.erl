@@ -38,7 +38,7 @@ name(Other) ->
             "a filter is a map of a name, a string or an atom, and a handler, a function of two arguments, as :beamai_filter.new(name, fun)"
         ),
         " gives it, not ",
-        beamai_error:show(Other, 80)
+        beamai_validate:show(Other)
     ]).
 
 %% @private Runs the call through the filters, outermost first, down to `Core'. A filter that raises, returns something

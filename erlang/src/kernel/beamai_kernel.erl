@@ -70,7 +70,7 @@ add_tool(Kernel, Spec) ->
     #{tools := Tools} = Kernel,
     #plan{name = Name} = Plan = plan(Kernel, Spec),
     case is_map_key(Name, Tools) of
-        true -> beamai_validate:raise({duplicate_tool, Name}, ["there is a tool ", beamai_error:show(Name, 80), " already; remove or replace it first"]);
+        true -> beamai_validate:raise({duplicate_tool, Name}, ["there is a tool ", beamai_validate:show(Name), " already; remove or replace it first"]);
         false -> Kernel#{tools := Tools#{Name => Plan}}
     end.
 
@@ -122,7 +122,7 @@ add_filter(Kernel, Filter, Options) ->
     Scope = scope(Options),
     case [Name || {#{name := N}, _} <- Filters, N =:= Name] of
         [] -> ok;
-        [_ | _] -> beamai_validate:raise({duplicate_filter, Name}, ["there is a filter ", beamai_error:show(Name, 80), " already"])
+        [_ | _] -> beamai_validate:raise({duplicate_filter, Name}, ["there is a filter ", beamai_validate:show(Name), " already"])
     end,
     All = Filters ++ [{Filter, Scope}],
     Plans = maps:map(fun(_, Plan) -> with_filters(Plan, All) end, Tools),

@@ -126,7 +126,7 @@ kernel(Options) when is_map(Options) ->
     },
     in_workspace(maps:merge(Defaults, Given));
 kernel(Other) ->
-    bad_option(options, ["the options must be a map, not ", show(Other)]).
+    beamai_validate:options(Other).
 
 in_workspace(Settings) ->
     case workspace(Settings) of
@@ -175,8 +175,9 @@ option(skills, #{paths := Paths} = Skills) when length(Paths) >= 0, map_size(Ski
     #{paths => [directory(Path) || Path <- Paths]};
 option(skills, Other) ->
     bad_option(skills, ["must be ", beamai_syntax:either("#{paths => [Directory]}", "%{paths: [directory]}"), ", not ", show(Other)]);
-option(web, #{search := Search}) when not is_map(Search) ->
-    bad_option(web, ["search must be ", search(), ", not ", show(Search)]);
+option(web, #{search := Search} = Web) when not is_map(Search) ->
+    #{search := Masked} = beamai_secret:mask(Web),
+    bad_option(web, ["search must be ", search(), ", not ", show(Masked)]);
 option(web, #{search := #{provider := Provider}}) when not ?IS_ENGINE(Provider) ->
     bad_option(web, ["the provider of search must be ", beamai_syntax:atoms([searxng, brave, tavily]), ", not ", show(Provider)]);
 option(web, #{search := Search}) when not is_map_key(provider, Search) ->
@@ -289,4 +290,4 @@ permissions({ok, Policy}) -> Policy;
 permissions({error, Message}) -> bad_option(permissions, Message).
 
 show(Term) ->
-    beamai_error:show(Term, 80).
+    beamai_validate:show(Term).

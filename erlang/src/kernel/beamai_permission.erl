@@ -105,7 +105,7 @@ wrong(Text) ->
     {error, unicode:characters_to_binary(["the policy", Text])}.
 
 show(Term) ->
-    beamai_error:show(Term, 80).
+    beamai_validate:show(Term).
 
 %% @doc The verdict of the kernel's policy on a call of the tool, and the rule that decided, `undefined' if the mode
 %% did. Nothing is run and nobody is asked. Invalid arguments return the tool's error.

@@ -17,10 +17,10 @@ add(What, Where, Placement) ->
     is_what(What) orelse beamai_validate:raise({bad_placement, What}, [
         "what is placed is ",
         beamai_syntax:either("{tool, Name}, {tag, Tag}, {session, Id} or all", "{:tool, name}, {:tag, tag}, {:session, id} or :all"),
-        ", not ", beamai_error:show(What, 80)
+        ", not ", beamai_validate:show(What)
     ]),
     beamai_spec:is_place(Where) orelse beamai_validate:raise({bad_placement, Where}, [
-        "the place must be the name of a node, or a function of a call that gives one, not ", beamai_error:show(Where, 80)
+        "the place must be the name of a node, or a function of a call that gives one, not ", beamai_validate:show(Where)
     ]),
     Placement#{What => Where}.
 

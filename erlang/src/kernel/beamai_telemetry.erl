@@ -59,11 +59,11 @@ attach(Id, Events, Fun, Config) when is_list(Events), is_function(Fun, 4) ->
     end);
 attach(_Id, Events, Fun, _Config) when is_list(Events) ->
     beamai_validate:raise({bad_handler, Fun}, [
-        "a handler is a function of four arguments, the event, its measurements, its metadata and the configuration, not ", beamai_error:show(Fun, 80)
+        "a handler is a function of four arguments, the event, its measurements, its metadata and the configuration, not ", beamai_validate:show(Fun)
     ]);
 attach(_Id, Events, _Fun, _Config) ->
     beamai_validate:raise({bad_events, Events}, [
-        "a list of events, such as ", beamai_syntax:show([[beamai, tool, stop]], 80), ", is wanted, not ", beamai_error:show(Events, 80)
+        "a list of events, such as ", beamai_syntax:show([[beamai, tool, stop]], 80), ", is wanted, not ", beamai_validate:show(Events)
     ]).
 
 %% @doc Removes a handler that {@link attach/4} added.

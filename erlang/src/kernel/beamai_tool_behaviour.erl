@@ -33,13 +33,13 @@ tools(Module, Tools) when length(Tools) >= 0 ->
     Tags = tags(Module),
     [tagged(Tool, Tags) || Tool <- Tools];
 tools(Module, Other) ->
-    bad(Module, ["tools/0 gives a list of tool specs, not ", beamai_error:show(Other, 80)]).
+    bad(Module, ["tools/0 gives a list of tool specs, not ", beamai_validate:show(Other)]).
 
 tags(Module) ->
     case erlang:function_exported(Module, tool_info, 0) andalso Module:tool_info() of
         false -> [];
         Info when is_map(Info) -> maps:get(tags, Info, []);
-        Other -> bad(Module, ["tool_info/0 gives a map, not ", beamai_error:show(Other, 80)])
+        Other -> bad(Module, ["tool_info/0 gives a map, not ", beamai_validate:show(Other)])
     end.
 
 tagged(Tool, []) -> Tool;
@@ -49,4 +49,4 @@ tagged(Malformed, _Tags) -> Malformed.
 
 -spec bad(term(), iodata()) -> no_return().
 bad(Module, Why) ->
-    beamai_validate:raise({bad_tool_module, Module}, [beamai_error:show(Module, 80), ": ", Why]).
+    beamai_validate:raise({bad_tool_module, Module}, [beamai_validate:show(Module), ": ", Why]).

@@ -100,7 +100,7 @@ strict(Options) ->
     beamai_validate:options(Options),
     case {maps:get(strict, Options, false), maps:keys(maps:remove(strict, Options))} of
         {Strict, []} when is_boolean(Strict) -> Strict;
-        {Other, []} -> beamai_validate:bad_option(strict, ["must be true or false, not ", beamai_error:show(Other, 80)]);
+        {Other, []} -> beamai_validate:bad_option(strict, ["must be true or false, not ", beamai_validate:show(Other)]);
         {_, [Unknown | _]} -> beamai_validate:unknown_option(Unknown, [strict])
     end.
 

@@ -118,7 +118,9 @@ unlisted(Options) ->
 %% announces a change: the host decides which tools a kernel has.
 -spec refresh(connection()) -> {ok, connection()} | {error, beamai_error:t()}.
 refresh(#{name := _, server := _, options := _, env := _} = Connection) ->
-    listed(Connection).
+    listed(Connection);
+refresh(Other) ->
+    bad_connection(Other).
 
 listed(#{name := Name, server := #{start_timeout := Start} = Server, env := Env} = Connection) ->
     case native(Env, <<"mcp_tools">>, #{server => Server}, #{timeout => Start + ?LIST_MS}) of
@@ -136,15 +138,23 @@ described(#{<<"name">> := Name, <<"version">> := Version} = Info) ->
         instructions => maps:get(<<"instructions">>, Info)
     }.
 
-%% @doc The server's self-description.
+%% @doc The server's self-description. Like the other functions of a connection, raises `{bad_connection, Term}' for another
+%% term.
 -spec info(connection()) -> info().
-info(#{info := Info}) ->
-    Info.
+info(#{info := Info}) -> Info;
+info(Other) -> bad_connection(Other).
 
 %% @doc The server's tools, as tool specs.
 -spec tools(connection()) -> [beamai_tool:tool_spec()].
-tools(#{tools := Tools} = Connection) ->
-    [spec(Tool, Connection) || Tool <- Tools].
+tools(#{tools := Tools, name := _, server := _, options := _} = Connection) -> [spec(Tool, Connection) || Tool <- Tools];
+tools(Other) -> bad_connection(Other).
+
+%% A host may pass the options, with headers in them.
+-spec bad_connection(term()) -> no_return().
+bad_connection(Other) ->
+    beamai_validate:wrong(bad_connection, Other, [
+        "a connection is what ", beamai_syntax:either("beamai_mcp:connect gives as {ok, Connection}", ":beamai_mcp.connect gives as {:ok, connection}")
+    ]).
 
 %% @doc Adds the server's tools to a kernel. Raises `{duplicate_tool, Name}' if a name is taken.
 -spec add(beamai_kernel:kernel(), connection()) -> beamai_kernel:kernel().
@@ -163,7 +173,9 @@ close(#{name := Name, server := Server, env := Env}) ->
     case native(Env, <<"mcp_close">>, #{server => Server}, #{timeout => ?CLOSE_MS}) of
         {ok, _Closed} -> ok;
         {error, Error} -> {error, Error#{tool := <<"mcp__", Name/binary>>}}
-    end.
+    end;
+close(Other) ->
+    bad_connection(Other).
 
 %%% Specs
 

@@ -45,7 +45,7 @@ checked(#{name := _}) ->
 checked(#{}) ->
     beamai_validate:bad_option(name, "is missing: the host's name for the server");
 checked(Other) ->
-    beamai_validate:bad_option(options, ["the options must be a map, not ", show(Other)]).
+    beamai_validate:options(Other).
 
 %% Collects the options of one transport; options of the other one are errors.
 way(Way, Own, Other, Why, Options) ->
@@ -180,4 +180,4 @@ not_text(url, _Secret) -> beamai_validate:bad_option(url, "must be text");
 not_text(Key, Other) -> beamai_validate:bad_option(Key, ["must be text, not ", show(Other)]).
 
 show(Term) ->
-    beamai_error:show(Term, 80).
+    beamai_validate:show(Term).
