@@ -82,6 +82,22 @@ a_handler_that_returns_the_error_of_another_call_is_said_to_have_run_test() ->
     end || {Name, Attempts} <- [{<<"outer">>, 1}, {<<"retried">>, 2}]],
     ?assertEqual({error, #{error_type => timeout, details => #{}}}, beamai_kernel:invoke(K, <<"quiet">>, #{})).
 
+a_handler_that_rebuilds_the_error_of_another_call_is_said_to_have_run_test() ->
+    [
+        begin
+            K = beamai_test:kernel([#{name => <<"outer">>, handler => fun(_) -> {error, Given} end}]),
+            ?assertEqual({error, Left}, beamai_kernel:invoke(K, <<"outer">>, #{}))
+        end
+     || {Given, Left} <- [
+            {#{details => #{has_run => false, reason => node_lost}}, #{details => #{reason => node_lost}}},
+            {
+                #{message => <<"in has not run">>, details => #{<<"has_run">> => false}},
+                #{message => <<"a call that outer made failed: in has not run">>, details => #{}}
+            },
+            {#{details => #{has_run => true}}, #{details => #{has_run => true}}}
+        ]
+    ].
+
 %% Runs the fun while the node does nothing. Afterwards it has handled what it was sent.
 held_up(Node, Fun) ->
     ok = signal(Node, "STOP"),

@@ -55,10 +55,17 @@ part_not_run(Part, #{message := Message, details := Details} = Error, What) ->
 %% @private The error that the handler of a tool returned. The handler has run, even if the error is that of another call,
 %% which has not.
 -spec of_handler(Tool :: binary(), term()) -> term().
-of_handler(Tool, #{error_type := _, details := #{has_run := false} = Details} = Error) ->
-    of_inner(Tool, Error#{details := maps:remove(has_run, Details)});
+of_handler(Tool, #{details := Details} = Error) when is_map(Details) ->
+    case maps:filter(fun(Key, Value) -> not says_not_run(Key, Value) end, Details) of
+        Details -> Error;
+        Left -> of_inner(Tool, Error#{details := Left})
+    end;
 of_handler(_Tool, Error) ->
     Error.
+
+%% The key is text in an error that has been JSON.
+says_not_run(Key, false) -> Key =:= has_run orelse Key =:= <<"has_run">>;
+says_not_run(_Key, _Value) -> false.
 
 of_inner(Tool, #{message := Message} = Error) when is_binary(Message) ->
     Error#{message := text(["a call that ", Tool, " made failed: ", Message])};
