@@ -408,21 +408,24 @@ each_call_is_told_without_its_contents_test() ->
 
 %%% Texts
 
-secrets_are_taken_out_test() ->
-    Kernel = with(beamai_filters:redact(#{})),
+well_known_secrets() ->
     Long = fun(Prefix, Count) -> <<Prefix/binary, (binary:copy(<<"aB3d">>, Count))/binary>> end,
-    Secrets = [
+    [
         Long(<<"sk-ant-">>, 6), Long(<<"ghp_">>, 9), <<"AKIAIOSFODNN7EXAMPLE">>, Long(<<"xoxb-">>, 4), Long(<<"glpat-">>, 5),
         <<"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P">>,
-        <<"-----BEGIN RSA PRIVATE KEY-----\nMIIB\nAAAA\n-----END RSA PRIVATE KEY-----">>, <<"Bearer abcdefghijklmnop1234">>
-    ],
+        <<"-----BEGIN RSA PRIVATE KEY-----\nMIIB\nAAAA\n-----END RSA PRIVATE KEY-----">>, <<"Bearer abcdefghijklmnop1234">>,
+        Long(<<"hf_">>, 9), <<"AIza", (binary:copy(<<"aB3d_">>, 7))/binary>>
+    ].
+
+secrets_are_taken_out_test() ->
+    Kernel = with(beamai_filters:redact(#{})),
     [
         begin
             {ok, #{<<"out">> := [#{<<"line">> := Line}], <<"n">> := 1}, _} =
                 call(Kernel, #{<<"out">> => [#{<<"line">> => <<"key: ", Secret/binary, " end">>}], <<"n">> => 1}),
             ?assertEqual(<<"key: *** end">>, Line)
         end
-     || Secret <- Secrets
+     || Secret <- well_known_secrets()
     ],
     Plain = [<<"sk-short">>, <<"a task-oriented-approach-to-things">>, <<"Grüße"/utf8>>, <<255, 0>>],
     [?assertMatch({ok, #{<<"a">> := Text}, _}, call(Kernel, #{<<"a">> => Text})) || Text <- Plain],
@@ -430,6 +433,31 @@ secrets_are_taken_out_test() ->
         beamai_test:tool(<<"t">>, fun(_) -> {error, {bad, <<"the pin 1234 is wrong">>}} end)
     ]),
     ?assertEqual({error, {bad, <<"the *** is wrong">>}}, call(Failing, #{})).
+
+secrets_after_escapes_and_underscores_are_taken_out_test() ->
+    Kernel = with(beamai_filters:redact(#{})),
+    Before = [
+        <<"\e[32m">>, <<"\e[m\e[K">>, <<"\\n">>, <<"\\t">>, <<"\\u000A">>, <<"\\u001b[1m">>, <<"\\x0A">>, <<"\\012">>, <<"%3D">>, <<"x_">>, <<255>>,
+        <<"é"/utf8>>
+    ],
+    [
+        ?assertMatch(
+            {Begin, Secret, {ok, #{<<"a">> := <<Begin:(byte_size(Begin))/binary, "***\e[0m">>}, _}},
+            {Begin, Secret, call(Kernel, #{<<"a">> => <<Begin/binary, Secret/binary, "\e[0m">>})}
+        )
+     || Begin <- Before, Secret <- well_known_secrets()
+    ],
+    ?assertMatch({ok, #{<<"a">> := <<"***_1">>}, _}, call(Kernel, #{<<"a">> => <<"AKIAIOSFODNN7EXAMPLE_1">>})).
+
+longer_words_are_no_secrets_test() ->
+    Kernel = with(beamai_filters:redact(#{})),
+    [
+        ?assertMatch({ok, #{<<"a">> := Text}, _}, call(Kernel, #{<<"a">> => Text}))
+     || Text <- [
+            <<"desk-organisers-and-other-things">>, <<"C:\\task-oriented-approach-to-things">>, <<"keyJournalEntry.journalNumber1.itsValue">>,
+            <<"ABCDAKIAIOSFODNN7EXAMPLE">>, <<"AKIAIOSFODNN7EXAMPLEABCD">>, <<"QUJDAIza", (binary:copy(<<"aB3d_">>, 7))/binary>>
+        ]
+    ].
 
 %% Nothing is lost if different keys become the same one.
 secrets_in_keys_are_taken_out_test() ->

@@ -8,21 +8,30 @@
 %% Minimum length that a text is cut to.
 -define(LEAST_BYTES, 200).
 
-%% @doc Regular expressions for keys and tokens with a recognizable format.
+%% @doc Regular expressions for keys and tokens with a recognizable format. Prefixes that occur within words and in Base64
+%% must be at the beginning of a token; the others may follow anything.
 -spec secrets() -> [binary()].
 secrets() ->
     [
         %% OpenAI, Anthropic and similar providers
-        <<"\\bsk-[A-Za-z0-9_-]{16,}">>,
+        token("sk-", 3, "[A-Za-z0-9_-]{16,}"),
         %% GitHub, GitLab, Slack, npm, PyPI, Hugging Face
-        <<"\\bgh[pousr]_[A-Za-z0-9]{30,}">>, <<"\\bgithub_pat_[A-Za-z0-9_]{30,}">>, <<"\\bglpat-[A-Za-z0-9_-]{20,}">>,
-        <<"\\bxox[abprs]-[A-Za-z0-9-]{10,}">>, <<"\\bnpm_[A-Za-z0-9]{30,}">>, <<"\\bpypi-[A-Za-z0-9_-]{30,}">>, <<"\\bhf_[A-Za-z0-9]{30,}">>,
+        <<"gh[pousr]_[A-Za-z0-9]{30,}">>, <<"github_pat_[A-Za-z0-9_]{30,}">>, <<"glpat-[A-Za-z0-9_-]{20,}">>,
+        <<"xox[abprs]-[A-Za-z0-9-]{10,}">>, <<"npm_[A-Za-z0-9]{30,}">>, <<"pypi-[A-Za-z0-9_-]{30,}">>,
+        token("hf_", 3, "[A-Za-z0-9]{30,}"),
         %% AWS, Google
-        <<"\\b(?:AKIA|ASIA)[A-Z0-9]{16}\\b">>, <<"\\bAIza[A-Za-z0-9_-]{35}">>,
+        token("(?:AKIA|ASIA)", 4, "[A-Z0-9]{16}(?![A-Z0-9])"), token("AIza", 4, "[A-Za-z0-9_-]{35}"),
         %% JSON web tokens, bearer tokens, private keys
-        <<"\\beyJ[A-Za-z0-9_-]{10,}\\.[A-Za-z0-9_-]{10,}\\.[A-Za-z0-9_-]+">>, <<"(?i)\\bbearer\\s+[A-Za-z0-9._~+/-]{16,}=*">>,
+        token("eyJ", 3, "[A-Za-z0-9_-]{10,}\\.[A-Za-z0-9_-]{10,}\\.[A-Za-z0-9_-]+"), token("(?i)bearer", 6, "\\s+[A-Za-z0-9._~+/-]{16,}=*"),
         <<"-----BEGIN [A-Z ]*PRIVATE KEY-----[\\s\\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\\z)">>
     ].
+
+%% The letter or digit before a token may be the end of an escape: of JSON, of a shell or a URL, or of a terminal's colours.
+%% The search is fastest with the prefix first, so the borders are looked for behind it.
+token(Prefix, Length, Rest) ->
+    Borders = ["![A-Za-z0-9]", "=\\\\[bfnrt]", "=\\\\u[0-9A-Fa-f]{4}", "=\\\\x[0-9A-Fa-f]{2}", "=\\\\[0-7]{3}", "=%[0-9A-Fa-f]{2}", "=[0-9;\\[][mKJH]"],
+    Behind = [["(?<", Border, ".{", integer_to_list(Length), "})"] || Border <- Borders],
+    iolist_to_binary([Prefix, "(?:", lists:join("|", Behind), ")", Rest]).
 
 %% @doc See {@link beamai_filters:redact/1}.
 -spec redact(#{name => beamai_filter:name(), patterns => [iodata()]}) -> beamai_filter:filter().
