@@ -315,6 +315,21 @@ body(object, Text) -> binary:replace(beamai_json:text(#{detail => Text}), <<"/">
 
 parts(Key) -> [binary:part(Key, At, 6) || At <- lists:seq(0, byte_size(Key) - 6)].
 
+an_error_does_not_show_the_key_in_escapes_test() ->
+    Key = <<"KQ7zX2mN9/L4vB8\"T1wY6">>,
+    Each = fun(Format) -> iolist_to_binary([io_lib:format(Format, [Byte]) || <<Byte>> <= Key]) end,
+    Escaped = [
+        Each("%~2.16.0b"), uri_string:quote(Key), Each("\\u~4.16.0b"), Each("&#~b;"), Each("&#x~.16b;"),
+        binary:replace(binary:replace(Key, <<"/">>, <<"\\/">>), <<"\"">>, <<"&quot;">>)
+    ],
+    [
+        with_server([{401, [], <<"bad key ", Text/binary, " here">>}], fun(Server) ->
+            {error, #{message := Message}} = beamai_chat:complete(model(openai, Server, #{api_key => Key}), <<"Hi">>),
+            ?assertMatch({_, {match, _}}, {Text, re:run(Message, <<"bad key \\*\\*\\* here">>)})
+        end)
+     || Text <- Escaped
+    ].
+
 a_page_shows_no_part_of_the_key_test() ->
     Key = <<"KQ7zX2mN9pL4vB8rT1wY6cD3fG5hJ0sA">>,
     [
@@ -325,7 +340,8 @@ a_page_shows_no_part_of_the_key_test() ->
         end)
      || Pieces <- [
             [[<<"<html>">>, binary:copy(<<"x">>, 180), Key, <<"</html>">>]],
-            [[<<"<html>No ">>, binary:part(Key, 0, 20)], [binary:part(Key, 20, 12), <<"</html>">>]]
+            [[<<"<html>No ">>, binary:part(Key, 0, 20)], [binary:part(Key, 20, 12), <<"</html>">>]],
+            [[<<"<html>Né "/utf8>>, Key, <<16#C3>>], [<<16#A9, "</html>">>]]
         ]
     ].
 

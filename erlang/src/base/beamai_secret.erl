@@ -2,11 +2,10 @@
 %% @hidden
 -module(beamai_secret).
 
--export([new/1, new_value/1, reveal/1, reveal_value/1, mask/1, spellings/1, hide/2, hide_in_beginning/2]).
+-export([new/1, new_value/1, reveal/1, reveal_value/1, mask/1]).
 -export_type([t/0]).
 
--define(HIDDEN, <<"***">>).
-%% The same within an Erlang term.
+%% Stands for a value within a term.
 -define(MASK, '***').
 
 -type t() :: fun(() -> term()).
@@ -89,32 +88,3 @@ masked_element(Element) -> masked(Element).
 
 masked_tail(Tail) when is_list(Tail) -> masked(Tail);
 masked_tail(Improper) -> masked_element(Improper).
-
-%% @doc How a secret may be written in a text: as it is, in UTF-8, and within JSON, where some servers escape slashes, too.
--spec spellings(binary()) -> [binary()].
-spellings(Secret) ->
-    Text = beamai_error:readable(Secret),
-    Json = binary:replace(Text, [<<"\\">>, <<"\"">>], <<"\\">>, [global, {insert_replaced, 1}]),
-    lists:usort([Secret, Text, Json, binary:replace(Json, <<"/">>, <<"\\/">>, [global])]).
-
-%% @doc Removes secrets, none of them empty, from a text of external origin. To be done before the text is cut: later, a
-%% part of a secret could no longer be recognised.
--spec hide(Text :: binary(), Secrets :: [binary()]) -> binary().
-hide(Text, []) -> Text;
-hide(Text, Secrets) -> binary:replace(Text, Secrets, ?HIDDEN, [global]).
-
-%% @doc As {@link hide/2}, for the beginning of a longer text, which may end within a secret.
--spec hide_in_beginning(Text :: binary(), Secrets :: [binary()]) -> binary().
-hide_in_beginning(Text, Secrets) ->
-    Hidden = hide(Text, Secrets),
-    Ends = [byte_size(Begun) || Secret <- Secrets, Begun <- beginnings(Secret), ends_with(Hidden, Begun)],
-    case lists:max([0 | Ends]) of
-        0 -> Hidden;
-        Partial -> <<(binary:part(Hidden, 0, byte_size(Hidden) - Partial))/binary, ?HIDDEN/binary>>
-    end.
-
-beginnings(Secret) ->
-    [binary:part(Secret, 0, Length) || Length <- lists:seq(1, byte_size(Secret) - 1)].
-
-ends_with(Text, End) ->
-    binary:longest_common_suffix([Text, End]) =:= byte_size(End).

@@ -88,7 +88,7 @@ sent(Secrets) ->
 %% words.
 secrets(Key, Headers) ->
     All = [Key || is_binary(Key)] ++ lists:append([header_secrets(Name, list_to_binary(Value)) || {Name, Value} <- Headers]),
-    lists:append([beamai_secret:spellings(Secret) || Secret <- All, byte_size(Secret) >= ?SECRET_BYTES]).
+    [beamai_error:readable(Secret) || Secret <- All, byte_size(Secret) >= ?SECRET_BYTES].
 
 %% Of a scheme and a token, the token alone is a secret, too.
 header_secrets("authorization", Value) -> [Value | tl(binary:split(Value, <<" ">>, [global]))];
@@ -96,7 +96,7 @@ header_secrets(_Name, Value) -> [Value].
 
 %% Removes secrets from error messages of the server.
 hidden({error, #{message := Message} = Error}, Secrets) ->
-    {error, Error#{message := beamai_secret:hide(Message, Secrets())}};
+    {error, Error#{message := beamai_nif:hide_secrets(Message, Secrets(), false)}};
 hidden(Result, _Secrets) ->
     Result.
 
@@ -262,7 +262,7 @@ words(Key, Object) ->
 %%% Errors
 
 status_error(Status, Headers, Body, Secrets) ->
-    Said = beamai_secret:hide(said(Body), Secrets()),
+    Said = beamai_nif:hide_secrets(said(Body), Secrets(), false),
     Message = ["the server answered ", integer_to_list(Status), ": ", beamai_error:show(Said, 500), later(Headers)],
     Error = (problem(status_reason(Status, Body), Message))#{status => Status},
     case beamai_chat_retry:retry_after(Headers) of
@@ -313,7 +313,11 @@ transport_error(cancelled) -> problem(cancelled, "the run was cancelled").
 
 %% This is the first piece of the page, and may end anywhere.
 no_answer(Page, #answer{secrets = Secrets}) ->
-    Said = beamai_secret:hide_in_beginning(Page, Secrets()),
+    Text = case unicode:characters_to_binary(Page) of
+        {incomplete, Whole, _Cut} -> Whole;
+        _ -> beamai_error:readable(Page)
+    end,
+    Said = beamai_nif:hide_secrets(Text, Secrets(), true),
     problem(invalid_response, ["the server answered with a page of HTML, not as a chat model: ", beamai_error:show(Said, 200)]).
 
 problem(Reason, Message) ->

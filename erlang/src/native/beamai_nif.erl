@@ -10,7 +10,7 @@
 -export([parse_text_now/3, parse_text/3, stream_new/1, stream_feed_now/3, stream_feed/3, stream_end/2]).
 -export([system_prompt/1, format_result/1, format_error/1]).
 -export([json_decode_now/1, json_decode/1, json_encode_now/1, json_encode/1, front_matter/1]).
--export([check_arguments/2, nearest/2, in_question/1]).
+-export([check_arguments/2, nearest/2, in_question/1, hide_secrets/3]).
 -export([priv_file/1, loaded/0]).
 -export_type([env/0, job/0, reply/0, stream/0]).
 
@@ -20,7 +20,7 @@
 -nifs([parse_text_now/3, parse_text/3, stream_new/1, stream_feed_now/3, stream_feed/3, stream_end/2]).
 -nifs([system_prompt/1, format_result/1, format_error/1]).
 -nifs([json_decode_now/1, json_decode/1, json_encode_now/1, json_encode/1, front_matter/1]).
--nifs([check_arguments/2, nearest/2, in_question/1]).
+-nifs([check_arguments/2, nearest/2, in_question/1, hide_secrets/3]).
 
 %% ETF, encoded by {@link beamai_env}.
 -type env() :: binary().
@@ -209,6 +209,12 @@ front_matter(_Text) -> ?NOT_LOADED.
 %% `#{args => map()}', or of `#{problems => [binary()]}' for an error about these.
 -spec check_arguments(Parameters :: binary(), Request :: binary()) -> reply().
 check_arguments(_Parameters, _Request) -> ?NOT_LOADED.
+
+%% @doc A text of a server with `***' in place of the secrets, also where their characters are escaped as in URLs, JSON or
+%% HTML. To be done before the text is cut; `IsCut' is for the beginning of a longer text, which may end within a secret. All
+%% must be UTF-8.
+-spec hide_secrets(Text :: binary(), Secrets :: [binary()], IsCut :: boolean()) -> binary().
+hide_secrets(_Text, _Secrets, _IsCut) -> ?NOT_LOADED.
 
 %% @doc Up to three of `Names' that resemble `Wrong', most similar first: names of which most characters are the same in the
 %% same order, regardless of case, and names of the same words in another order. None for names of over 256 bytes.

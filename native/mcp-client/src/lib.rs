@@ -39,7 +39,6 @@ mod schema;
 mod secrets;
 mod server;
 mod settings;
-mod spelling;
 mod stdio;
 
 use acts::{AnswerElicitation, CallTool, Close, ListTools};

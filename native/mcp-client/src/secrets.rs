@@ -1,7 +1,7 @@
 //! Secrets of a connection, and what a server says without them.
 
-use super::spelling;
 use beamai_base::ToolError;
+use beamai_text::hide_secrets;
 use rmcp::model::ErrorData;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -11,8 +11,6 @@ use std::sync::Arc;
 const SHORTEST: usize = 6;
 /// Characters of a server's text that an error shows.
 const SHOWN: usize = 300;
-/// The text that replaces a secret.
-const HIDDEN: &str = "***";
 
 /// Texts that must not appear in messages, although a server may repeat them. Each text is hidden before it is cut or
 /// quoted: later, a part of a secret could no longer be recognised.
@@ -28,36 +26,13 @@ impl Secrets {
 
     /// A text without them, however their characters are escaped.
     pub(crate) fn hide(&self, text: &str) -> String {
-        self.without(text, false)
+        hide_secrets(text, &self.0, false)
     }
 
     /// The same for the beginning of a longer text, which may end within a secret.
     fn hide_in_beginning(&self, text: &str) -> String {
         // A cut within a character leaves a replacement character.
-        self.without(text.trim_end_matches(char::REPLACEMENT_CHARACTER), true)
-    }
-
-    fn without(&self, text: &str, is_cut: bool) -> String {
-        // Most characters begin no secret.
-        let mut begins = spelling::begins_escape();
-        self.0.iter().for_each(|secret| begins[usize::from(secret.as_bytes()[0])] = true);
-        let mut shown = String::with_capacity(text.len());
-        let mut hidden_to = 0;
-        for (at, character) in text.char_indices() {
-            let end_of = |secret: &String| spelling::end_of(secret, &text[at..], is_cut);
-            if begins[usize::from(text.as_bytes()[at])]
-                && let Some(length) = self.0.iter().filter_map(end_of).max()
-            {
-                if at >= hidden_to {
-                    shown.push_str(HIDDEN);
-                }
-                hidden_to = hidden_to.max(at + length);
-            }
-            if at >= hidden_to {
-                shown.push(character);
-            }
-        }
-        shown
+        hide_secrets(text.trim_end_matches(char::REPLACEMENT_CHARACTER), &self.0, true)
     }
 
     /// An error without them.
@@ -145,11 +120,5 @@ mod tests {
         assert_eq!(secrets().hide(&said), "{\"said\":\"***\"}");
         assert_eq!(secrets().hide(&said.replace('/', "\\/")), "{\"said\":\"***\"}");
         assert_eq!(secrets().hide(&format!("{KEY:?}")), "\"***\"");
-    }
-
-    #[test]
-    fn secrets_that_overlap_are_hidden_to_the_end_of_the_last() {
-        let secrets = Secrets::of(["abcdef", "defghijkl", "bcdefg"].into_iter());
-        assert_eq!(secrets.hide("-abcdefghijkl-abcdefg-"), "-***-***-");
     }
 }

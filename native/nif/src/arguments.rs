@@ -20,3 +20,9 @@ fn nearest<'a>(wrong: Binary<'a>, names: Vec<Binary<'a>>) -> Vec<String> {
 fn in_question(text: &str) -> String {
     beamai_wire::in_question(text)
 }
+
+/// A text of a server without the secrets that it may repeat.
+#[rustler::nif(schedule = "DirtyCpu")]
+fn hide_secrets(text: &str, secrets: Vec<&str>, is_cut: bool) -> String {
+    beamai_wire::hide_secrets(text, &secrets, is_cut)
+}

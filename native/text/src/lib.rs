@@ -17,6 +17,8 @@ mod lines;
 mod long_line;
 mod placeholder;
 mod resemble;
+mod secret_spelling;
+mod secrets;
 mod shown;
 mod sniff;
 mod splice;
@@ -33,6 +35,7 @@ pub use front_matter::front_matter;
 pub use lines::{LineEnding, LineStats, line_breaks};
 pub use placeholder::placeholders;
 pub use resemble::{NearLine, Resemblance, resemble};
+pub use secrets::hide_secrets;
 pub use shown::{
     escaped, extent, in_question, indented, is_hidden, is_unseen, json, literal, name_in_sentence, one_line,
     printable, visible,

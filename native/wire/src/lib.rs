@@ -22,7 +22,7 @@ mod protocol;
 mod reply;
 
 pub use arguments::{check_arguments, nearest};
-pub use beamai_text::in_question;
+pub use beamai_text::{hide_secrets, in_question};
 pub use call_pool::{CallPool, MOST_WAITING_FOR_PROCESSES};
 pub use dispatch::{
     DispatchResult, Dispatcher, INSTANT_BYTES, display, parse_call, schema, too_wide, tools, workspace,

@@ -10,6 +10,7 @@ use beamai_port_tools::web::{
     request::address,
     search::{SearchQuery, SearchResult, WebSearch, WebSearchOutput},
 };
+use beamai_text::hide_secrets;
 use beamai_tool::{
     CallContext, WebSettings,
     web_settings::{SearchProvider, SearchSettings},
@@ -121,11 +122,8 @@ fn refused(settings: &SearchSettings, status: u16, body: &[u8]) -> ToolError {
         (300..=399, _) => Some("Check base_url in the web settings"),
         _ => None,
     };
-    let mut said = String::from_utf8_lossy(body).into_owned();
-    if !key(settings).is_empty() {
-        // A server's page about an error may quote the request.
-        said = said.replace(key(settings), "[api_key]");
-    }
+    // A server's page about an error may quote the request.
+    let said = hide_secrets(&String::from_utf8_lossy(body), &[key(settings)], false);
     let said: String = said.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(300).collect();
     let error = unexpected(settings, &format!("it answered {status}{advice}"));
     let error = error.with("status_code", status).with("content", said);

@@ -139,9 +139,11 @@ fn a_refusal_of_the_engine_is_an_error_that_says_what_to_check() {
 
 #[test]
 fn a_refusal_that_quotes_the_key_does_not_show_it() {
-    let server = engine("500 Oops", json!({"error": "x-subscription-token: key-1"}));
-    let error = search(with("brave", &server), json!({"query": "q"})).unwrap_err();
-    assert_eq!(error.details["content"], json!({"error": "x-subscription-token: [api_key]"}).to_string());
+    for quoted in ["key-1", "key%2D1", "key&#45;1"] {
+        let server = engine("500 Oops", json!({"error": format!("x-subscription-token: {quoted}")}));
+        let error = search(with("brave", &server), json!({"query": "q"})).unwrap_err();
+        assert_eq!(error.details["content"], json!({"error": "x-subscription-token: ***"}).to_string());
+    }
 }
 
 #[test]

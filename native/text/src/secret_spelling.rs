@@ -6,7 +6,7 @@ const LONGEST: usize = 12;
 const ESCAPES: [char; 3] = ['%', '\\', '&'];
 
 /// Where the secret ends with which a text begins. If the text was cut, it may end within the secret.
-pub(crate) fn end_of(secret: &str, text: &str, is_cut: bool) -> Option<usize> {
+pub(super) fn end_of(secret: &str, text: &str, is_cut: bool) -> Option<usize> {
     let mut characters = secret.chars();
     // Several, because a percent sign may stand for itself.
     let mut ends: Vec<usize> = lengths(text, characters.next()?).collect();
@@ -36,7 +36,7 @@ fn is_beginning(text: &str) -> bool {
 }
 
 /// By byte, whether an escape may begin with it.
-pub(crate) fn begins_escape() -> [bool; 256] {
+pub(super) fn begins_escape() -> [bool; 256] {
     let mut begins = [false; 256];
     ESCAPES.iter().for_each(|&character| begins[character as usize] = true);
     begins
