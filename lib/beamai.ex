@@ -101,7 +101,9 @@ defmodule Beamai do
   def add_tools(kernel, spec) when is_map(spec), do: explained(fn -> :beamai_kernel.add_tool(kernel, spec) end)
 
   def add_tools(_kernel, other) do
-    raise OptionError, reason: {:bad_option, :tools}, message: "tools: #{:beamai_validate.show(other)} is not a tool; #{@accepted}"
+    raise OptionError,
+      reason: {:bad_option, :tools},
+      message: "tools: #{:beamai_validate.show(other)} is not a tool; #{@accepted}"
   end
 
   @doc """

@@ -27,6 +27,13 @@ defmodule BeamaiTest do
       assert_raise Beamai.OptionError, ~r/a keyword list or a map/, fn -> Beamai.new([1]) end
     end
 
+    test "show no values of lists and maps" do
+      for options <- [[{"api_key", "s3cret"}], [tools: %{api_key: "s3cret"}], [web: [search: [{"api_key", "s3cret"}]]]] do
+        error = assert_raise Beamai.OptionError, fn -> Beamai.new(options) end
+        refute inspect(error) =~ "s3cret"
+      end
+    end
+
     test "name the option and what it takes, as Elixir writes it" do
       for {options, message} <- [
             {[tools: [:fil]], "tools: :fil: cannot be loaded: there is no such module; tools are families (:file, :shell,"},
