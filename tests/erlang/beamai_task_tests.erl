@@ -254,7 +254,7 @@ a_file_that_is_wrong_is_refused_with_its_name_and_line_test() ->
                 {["---\nname: a\n", Key, ": x\n---\n"], ["\"", Key, "\" is not a key"]}
              || Key <- [
                     "permission", "permissions", "permissionMode", "deny", "allow", "exclude", "only", "functions", "read_only",
-                    "mode", "hooks", "maxTurns"
+                    "mode", "hooks", "maxTurns", "metadata"
                 ]
             ]
         ],

@@ -25,7 +25,7 @@
 %% The keys of an `AGENT.md'.
 -define(FILE_KEYS, [<<"name">>, <<"description">>, <<"tools">>, <<"profile">>, <<"max_iterations">>, <<"max_tokens">>, <<"max_time">>]).
 %% Keys of other programs that give and take no rights.
--define(IGNORED_KEYS, [<<"model">>, <<"color">>, <<"version">>, <<"author">>, <<"license">>, <<"tags">>, <<"metadata">>]).
+-define(IGNORED_KEYS, [<<"model">>, <<"color">>, <<"version">>, <<"author">>, <<"license">>, <<"tags">>]).
 
 -type options() :: #{
     %% Directories: every `AGENT.md' in them or in their subdirectories (one level) is an agent.
