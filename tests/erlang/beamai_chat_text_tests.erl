@@ -74,10 +74,13 @@ an_example_runs_nothing_of_what_it_holds_test_() ->
 a_fence_ends_with_its_quote_or_item_and_on_its_own_line_test_() ->
     Examples = [
         ["```markdown\n> ```\n> ", ?CALL, "\n> ```\n```\nThat is all."], ["- e\n  ```markdown\n  > ```\n  ", ?CALL, "\n  > ```\n  ```\n"],
-        ["1. first\n   ```\n   a\n2. second\n   ```\n   ", ?CALL, "\n   ```\n"], ["> ```\n> a\n\nAnd:\n```\nnot this:\n", ?CALL, "\n```\nwords"],
-        ["- e\n  ```\n", ?CALL, "\n  ```\n"]
+        ["Write it so:\r```\r", ?CALL, "\r```\rThat is how."]
     ],
-    Unsure = [["- first\n  ```\n  a\n\nNow I do it.\n\n", ?CALL], ["> ```\n> a\n\nNow I do it.\n\n", ?CALL]],
+    Unsure = [
+        ["- first\n  ```\n  a\n\nNow I do it.\n\n", ?CALL], ["> ```\n> a\n\nNow I do it.\n\n", ?CALL], ["> ```\n", ?CALL], ["    ```\n", ?CALL],
+        ["1. first\n   ```\n   a\n2. second\n   ```\n   ", ?CALL, "\n   ```\n"], ["> ```\n> a\n\nAnd:\n```\nnot this:\n", ?CALL, "\n```\nwords"],
+        ["- e\n  ```\n", ?CALL, "\n  ```\n"], ["1. ```\n   make\n  ```\n\n", ?CALL, "\n```\nThat is how."], ["<!-- a\n~~~\n-->\n\n", ?CALL]
+    ],
     [
         fun() ->
             #{tool_calls := [], content := Content} = heard(Text),

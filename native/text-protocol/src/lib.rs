@@ -16,8 +16,8 @@
 //!   tildes, and right after a backtick. Blocks begin and end as in CommonMark, with their list items and quotes. Lines indented by
 //!   four spaces are not code here: a model may indent its calls. With [`ProtocolRules::fenced`], a call that begins a block is one,
 //!   and ends the block, unless the block is in a quote or in a list item (after its mark, or indented below it).
-//! - Models often leave the lines of a block in a list item unindented. A call there is text. Where it is not clear whether a
-//!   call after a block without its closing line is in that block, it is an invalid call, so that the model is told.
+//! - Where it is unclear whether a call is in a block, it is an invalid call, so that the model is told. This holds for all calls after
+//!   a block that ended with its list item or quote, without its closing line: models often leave the lines of such a block unindented.
 //! - A closing tag inside a JSON string does not end a call. If the JSON is not valid, strings are unreliable: then the
 //!   first closing tag ends the call. An unfinished call extends to the end of the text.
 //! - **Raw text**: after the JSON, a string argument may follow verbatim, so that code needs no escapes: a line

@@ -23,8 +23,8 @@ pub(super) struct ResponseScanner {
     is_unsure: bool,
 }
 
-const UNSURE: &str = "The call was not run: it may be an example, because a code block in a list item or quote before it \
-                      has no closing line there. Send the call again, without that block";
+const UNSURE: &str = "The call was not run: it may be an example, because it is unclear where a code block before it ends. Send the \
+                      call again, without that block";
 
 impl ResponseScanner {
     /// Parses the start of the buffer. If `end` is set, no more input follows, and every step consumes something.
@@ -41,7 +41,7 @@ impl ResponseScanner {
                     Some(verdict) => verdict,
                 },
             };
-            if let Some(step) = self.finish(verdict, rules) {
+            if let Some(step) = self.finish(verdict, buf, rules) {
                 return step;
             }
         }
@@ -64,7 +64,7 @@ impl ResponseScanner {
         Some(text)
     }
 
-    fn finish(&mut self, verdict: CallScanResult, rules: &ProtocolRules) -> Option<ScanStep> {
+    fn finish(&mut self, verdict: CallScanResult, buf: &[u8], rules: &ProtocolRules) -> Option<ScanStep> {
         let format = self.call.take()?.format();
         match verdict {
             CallScanResult::Text(resume) => {
@@ -72,7 +72,7 @@ impl ResponseScanner {
                 None
             }
             CallScanResult::Call(len, call) => {
-                self.text.after_call();
+                self.text.after_call(&buf[..len]);
                 if self.is_unsure {
                     return Some(ScanStep::Invalid(len, format, UNSURE.to_owned()));
                 }
@@ -82,7 +82,7 @@ impl ResponseScanner {
                 })
             }
             CallScanResult::Invalid(len, message) => {
-                self.text.after_call();
+                self.text.after_call(&buf[..len]);
                 Some(ScanStep::Invalid(len, format, message))
             }
         }

@@ -2,6 +2,7 @@
 
 use super::json;
 use super::lenient::LenientReader;
+use super::line::split_line;
 use crate::call::ParsedCall;
 use serde_json::{Map, Value};
 
@@ -31,7 +32,7 @@ fn finish(head: Map<String, Value>, repairs: Vec<String>) -> Option<ParsedCall> 
 /// The content of a fenced code block, if the text is one.
 fn without_fence(text: &str) -> &str {
     let inside = text.strip_prefix("```").and_then(|text| text.strip_suffix("```"));
-    match inside.and_then(|inside| inside.split_once('\n')) {
+    match inside.map(split_line) {
         Some((info, inside)) if !info.contains('{') => inside.trim(),
         _ => text,
     }

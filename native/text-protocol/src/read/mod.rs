@@ -2,6 +2,7 @@
 
 pub(super) mod json;
 pub(super) mod lenient;
+mod line;
 mod mend;
 pub(super) mod value;
 pub(super) mod xml;

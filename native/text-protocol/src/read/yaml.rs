@@ -1,6 +1,7 @@
 //! Parses the subset of YAML used in calls: mappings, lists, scalars (plain, quoted, block), and JSON on one line.
 
 use super::lenient::LenientReader;
+use super::line::split_line;
 use super::value::typed;
 use beamai_schema::{Param, ParamType};
 use serde_json::{Map, Value};
@@ -14,7 +15,7 @@ type Lookup<'f, 'p> = &'f dyn Fn(&str) -> Option<&'p Param>;
 /// Parses the arguments after `ARGS:`. `param` looks up a parameter of the tool: scalars for strings stay as written.
 pub(crate) fn arguments<'p>(text: &[u8], param: Lookup<'_, 'p>) -> Result<Map<String, Value>> {
     let text = simdutf8::basic::from_utf8(text).map_err(|_| "the text is not valid UTF-8".to_owned())?;
-    let (first, block) = text.split_once('\n').unwrap_or((text, ""));
+    let (first, block) = split_line(text);
     let first = without_comment(first.trim());
     if !first.is_empty() {
         return match flow(first)? {
@@ -50,10 +51,9 @@ impl<'a> YamlReader<'a> {
         if self.rest.is_empty() {
             return None;
         }
-        let end = memchr::memchr(b'\n', self.rest.as_bytes());
-        let line = &self.rest[..end.unwrap_or(self.rest.len())];
-        self.rest = end.map_or("", |end| &self.rest[end + 1..]);
-        Some(line.strip_suffix('\r').unwrap_or(line))
+        let (line, rest) = split_line(self.rest);
+        self.rest = rest;
+        Some(line)
     }
 
     /// The next line with content.

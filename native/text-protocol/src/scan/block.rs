@@ -20,12 +20,12 @@ pub(super) enum LineKind {
     Paragraph,
     /// A line that is a block of its own, or ends a paragraph.
     Single,
+    /// It begins an HTML comment.
+    Comment,
     /// It opens a fenced block; the length of the line up to the end of the fence.
     Fence(Fence, usize),
-    /// In a fenced block.
-    Code {
-        is_blank: bool,
-    },
+    /// In the fenced block or the comment.
+    Inside,
     /// It closes the fenced block.
     Closing,
 }
@@ -37,14 +37,10 @@ pub(super) struct OpenBlocks {
     in_paragraph: bool,
     /// Whether the last container is an item of which only an empty line has come.
     is_bare: bool,
-    after_blank: bool,
     fence: Option<Fence>,
-    /// Whether the fenced block has had a line of text in its containers.
-    has_code: bool,
-    /// Whether it has had a line of text outside of them, which only the loose reading allows.
-    has_left: bool,
-    /// Whether a fenced block was left without its closing line, and none has begun since.
-    is_lost: bool,
+    /// Whether a fenced block has ended with its container, without its closing line.
+    is_cut: bool,
+    is_comment: bool,
 }
 
 impl OpenBlocks {
@@ -54,11 +50,9 @@ impl OpenBlocks {
             containers: Vec::new(),
             in_paragraph: false,
             is_bare: false,
-            after_blank: false,
             fence: None,
-            has_code: false,
-            has_left: false,
-            is_lost: false,
+            is_cut: false,
+            is_comment: false,
         }
     }
 
@@ -66,8 +60,12 @@ impl OpenBlocks {
         self.fence.is_some()
     }
 
-    pub(super) fn is_lost(&self) -> bool {
-        self.is_lost
+    pub(super) fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    pub(super) fn is_comment(&self) -> bool {
+        self.is_comment
     }
 
     /// Whether no container is open.
@@ -79,20 +77,8 @@ impl OpenBlocks {
         self.fence = None;
     }
 
-    /// Whether a line closes the fenced block, all of which is in its containers.
-    pub(super) fn is_closed_in_place(&self, line: &Line) -> bool {
-        matches!(line.kind, LineKind::Closing) && !self.has_left && line.continued == self.containers.len()
-    }
-
-    /// Whether a line is text at the margin after an empty line.
-    pub(super) fn is_left_by(&self, line: &Line) -> bool {
-        let is_text = matches!(line.kind, LineKind::Paragraph | LineKind::Single);
-        is_text && self.after_blank && line.continued == 0 && line.begun.is_empty()
-    }
-
-    /// Takes over what is open in the other reading.
-    pub(super) fn follow(&mut self, other: &Self) {
-        *self = Self { reading: self.reading, containers: other.containers.clone(), ..*other };
+    pub(super) fn end_comment(&mut self) {
+        self.is_comment = false;
     }
 
     /// What a line is, from its beginning; `None` if more of it is needed.
@@ -100,11 +86,15 @@ impl OpenBlocks {
         let mut margin = Margin::new(text, is_whole);
         let continued = self.continued(&mut margin)?;
         let mut line = Line { continued, begun: Vec::new(), kind: LineKind::Blank };
-        if let Some(fence) = self.fence
-            && !self.ends_code(&line, margin)?
-        {
-            line.kind = code(fence, &margin, is_whole)?;
-            return Some(line);
+        if continued == self.containers.len() {
+            if let Some(fence) = self.fence {
+                line.kind = code(fence, &margin, is_whole)?;
+                return Some(line);
+            }
+            if self.is_comment {
+                line.kind = LineKind::Inside;
+                return Some(line);
+            }
         }
         while let Some(begun) = Container::opens(&mut margin, self.reading, self.interrupts(&line))? {
             line.begun.push(begun);
@@ -123,21 +113,6 @@ impl OpenBlocks {
             }
         }
         Some(self.containers.len())
-    }
-
-    /// Whether a line comes after the fenced block. In the strict reading, each line outside of its containers does. Models often
-    /// do not indent the lines of a block in a list item. So in the loose reading, the block must have had indented lines first,
-    /// and the line must follow an empty line or begin a container.
-    fn ends_code(&self, line: &Line, mut margin: Margin) -> Option<bool> {
-        if line.continued == self.containers.len() {
-            return Some(false);
-        }
-        let is_blank = margin.indent()?.1.byte(0)? == b'\n';
-        if is_blank || self.reading == Reading::Strict {
-            return Some(true);
-        }
-        let may_end = self.has_code && !self.has_left;
-        Some(may_end && (self.after_blank || Container::opens(&mut margin, self.reading, false)?.is_some()))
     }
 
     /// Whether a mark would interrupt a paragraph of the same containers.
@@ -173,6 +148,9 @@ impl OpenBlocks {
                 ProbeResult::No => {}
             }
         }
+        if !is_indented && self.reading == Reading::Strict && begins_comment(&text)? {
+            return Some(LineKind::Comment);
+        }
         let is_single = match is_indented {
             true => !self.in_paragraph || !line.begun.is_empty(),
             false => {
@@ -184,32 +162,17 @@ impl OpenBlocks {
 
     /// Passes a line. What seemed to open a block may turn out to be inline code.
     pub(super) fn pass(&mut self, line: Line, is_inline: bool) {
-        let is_outside = line.continued < self.containers.len();
-        let is_blank =
-            line.begun.is_empty() && matches!(line.kind, LineKind::Blank | LineKind::Code { is_blank: true });
         match line.kind {
-            LineKind::Code { is_blank } => self.pass_code(is_outside, is_blank),
+            LineKind::Inside => {}
             LineKind::Closing => {
                 self.fence = None;
-                self.has_left = false;
                 self.containers.truncate(line.continued);
             }
             kind => self.pass_text(line.continued, line.begun, kind, is_inline),
         }
-        self.after_blank = is_blank;
-    }
-
-    fn pass_code(&mut self, is_outside: bool, is_blank: bool) {
-        if !is_blank {
-            self.has_code |= !is_outside;
-            self.has_left |= is_outside;
-            self.is_lost |= self.has_left && self.after_blank;
-        }
     }
 
     fn pass_text(&mut self, continued: usize, begun: Vec<Container>, kind: LineKind, is_inline: bool) {
-        self.is_lost |= self.fence.take().is_some();
-        self.has_left = false;
         let is_text = is_inline || matches!(kind, LineKind::Paragraph);
         let is_lazy = is_text && self.in_paragraph && begun.is_empty();
         self.is_bare =
@@ -219,24 +182,22 @@ impl OpenBlocks {
             self.containers.extend(begun);
         }
         self.in_paragraph = is_text;
-        if let LineKind::Fence(fence, _) = kind
-            && !is_inline
-        {
-            self.fence = Some(fence);
-            self.has_code = false;
-            self.is_lost = false;
-        }
+        self.is_cut |= self.fence.is_some();
+        self.is_comment = matches!(kind, LineKind::Comment);
+        self.fence = match kind {
+            LineKind::Fence(fence, _) if !is_inline => Some(fence),
+            _ => None,
+        };
     }
 }
 
 fn code(fence: Fence, margin: &Margin, is_whole: bool) -> Option<LineKind> {
     let (indent, text) = margin.indent()?;
-    let is_blank = text.byte(0)? == b'\n';
     match fence.closes(text.rest()).at_end(is_whole) {
-        _ if indent > MOST_INDENT => Some(LineKind::Code { is_blank }),
+        _ if indent > MOST_INDENT => Some(LineKind::Inside),
         ProbeResult::More => None,
         ProbeResult::Yes(()) => Some(LineKind::Closing),
-        ProbeResult::No => Some(LineKind::Code { is_blank }),
+        ProbeResult::No => Some(LineKind::Inside),
     }
 }
 
@@ -247,6 +208,15 @@ fn is_heading(text: &Margin) -> Option<bool> {
     }
     let after = text.byte(count)?;
     Some((1..=6).contains(&count) && (is_blank(after) || after == b'\n'))
+}
+
+fn begins_comment(text: &Margin) -> Option<bool> {
+    for (at, byte) in b"<!--".iter().enumerate() {
+        if text.byte(at)? != *byte {
+            return Some(false);
+        }
+    }
+    Some(true)
 }
 
 /// Whether the line makes a heading of the paragraph above it.

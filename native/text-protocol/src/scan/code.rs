@@ -1,8 +1,8 @@
 //! Which lines are code.
 //!
-//! CommonMark ends a fenced block with its list item or quote. Models often leave the lines of such a block unindented, so that its
-//! lines are text, and its closing line opens a block. A second, loose reading finds the block that such a model means. What is code
-//! in one reading only is never a call that runs.
+//! A second, loose reading forgives more of what models write than CommonMark does. Only what is text in both readings is a call that
+//! runs. CommonMark ends a fenced block with its list item or quote, but models often leave the lines of such a block unindented: then
+//! its closing line seems to open a block. So nothing is sure after a block that has ended without its closing line.
 
 use super::block::{Line, LineKind, OpenBlocks};
 use super::container::Reading;
@@ -24,10 +24,6 @@ pub(super) struct CodeBlocks {
     loose: OpenBlocks,
     /// Whether a call may begin the block: it is in no container, and nothing but white space has come since its fence.
     pub(super) is_lead: bool,
-    /// Whether the last block to begin did so in both readings.
-    is_joint: bool,
-    /// Whether the closing line of a block in an item opened a block in the strict reading.
-    is_split: bool,
 }
 
 /// A line in both readings.
@@ -42,8 +38,6 @@ impl Default for CodeBlocks {
             strict: OpenBlocks::new(Reading::Strict),
             loose: OpenBlocks::new(Reading::Loose),
             is_lead: false,
-            is_joint: false,
-            is_split: false,
         }
     }
 }
@@ -59,36 +53,29 @@ impl CodeBlocks {
         let is_fence = !is_inline
             && matches!(lines.strict.kind, LineKind::Fence(..))
             && matches!(lines.loose.kind, LineKind::Fence(..));
-        self.rejoin(&lines);
-        if lines.fence().is_some() && !is_inline {
-            self.is_joint = is_fence;
-        }
         self.strict.pass(lines.strict, is_inline);
         self.loose.pass(lines.loose, is_inline);
         let is_still_lead = self.is_lead && self.strict.is_code() && self.loose.is_code();
         self.is_lead = is_still_lead || is_fence && self.strict.is_at_margin() && self.loose.is_at_margin();
     }
 
-    /// A block of which lines are indented by less than its item ends there in the strict reading, and another one begins with its
-    /// closing line. Text at the margin after an empty line shows that it does not.
-    fn rejoin(&mut self, lines: &Lines) {
-        if self.is_split && self.strict.is_code() && self.loose.is_left_by(&lines.loose) {
-            self.strict.follow(&self.loose);
-        }
-        self.is_split = match lines.strict.kind {
-            LineKind::Fence(..) => self.is_joint && self.loose.is_closed_in_place(&lines.loose),
-            _ => self.is_split && self.strict.is_code(),
-        };
-    }
-
     pub(super) fn state(&self) -> CodeState {
         match (self.strict.is_code(), self.loose.is_code()) {
+            _ if self.strict.is_cut() || self.loose.is_cut() => CodeState::Unsure,
             (true, true) => CodeState::Code,
-            // Nothing but the lines of a block whose item goes on.
-            (false, true) if !self.loose.is_lost() => CodeState::Code,
-            (false, false) if !self.loose.is_lost() => CodeState::Text,
+            (false, false) => CodeState::Text,
             _ => CodeState::Unsure,
         }
+    }
+
+    /// Whether a line is in an HTML comment, where CommonMark has no fences.
+    pub(super) fn is_comment(&self) -> bool {
+        self.strict.is_comment()
+    }
+
+    /// A comment ends with the line that has its closing mark.
+    pub(super) fn end_comment(&mut self) {
+        self.strict.end_comment();
     }
 
     /// A call has ended the block that it began.

@@ -11,7 +11,7 @@ pub(super) const MOST_INDENT: usize = 3;
 pub(super) enum Reading {
     /// Nothing: as CommonMark says.
     Strict,
-    /// Whatever is indented below the mark of an item belongs to it, and marks may be indented anyhow.
+    /// Whatever is indented below the mark of an item belongs to it, and marks and fences may be indented anyhow.
     Loose,
 }
 

@@ -1,13 +1,13 @@
 //! Calls in the form of a function call on its own line.
 
 use super::CallScanResult;
-use super::probe::{LONGEST_NAME, ProbeResult, Taker, is_name, is_name_start};
+use super::probe::{LONGEST_NAME, ProbeResult, Taker, is_name, is_name_start, line_break};
 use crate::{
     ProtocolRules,
     call::{CallFormat, ParsedCall},
     read::lenient::LenientReader,
 };
-use memchr::{memchr, memchr3};
+use memchr::memchr2;
 
 /// A function call in progress.
 pub(crate) struct FunctionScan {
@@ -72,7 +72,7 @@ impl FunctionScan {
                 FunctionPart::Inside { depth, quote } => self.inside(buf, *depth, *quote)?,
                 FunctionPart::Closed => return self.closed(buf),
                 FunctionPart::Broken(message) if self.known => {
-                    let line_end = memchr(b'\n', &buf[self.at..])?;
+                    let line_end = line_break(&buf[self.at..])?;
                     return Some(CallScanResult::Invalid(self.at + line_end, message.clone()));
                 }
                 FunctionPart::Broken(_) => return Some(self.text()),
@@ -133,23 +133,25 @@ impl FunctionScan {
     }
 
     fn inside(&mut self, buf: &[u8], depth: usize, quote: OpenQuote) -> Option<()> {
-        // In triple quotes a line break is an ordinary character.
-        let also = if quote.count == 1 { b'\n' } else { quote.mark };
         loop {
-            let Some(found) = memchr3(quote.mark, b'\\', also, &buf[self.at..]) else {
-                self.at = buf.len();
-                return None;
-            };
-            self.at += found;
+            let rest = &buf[self.at..];
+            let found = memchr2(quote.mark, b'\\', rest);
+            let text = &rest[..found.unwrap_or(rest.len())];
+            // In triple quotes a line break is an ordinary character.
+            if quote.count == 1
+                && let Some(len) = line_break(text)
+            {
+                self.at += len;
+                let message = "Invalid tool call format: a line break inside a string; write it as \\n, or \
+                               put the string in three quotes";
+                self.part = FunctionPart::Broken(message.to_owned());
+                return Some(());
+            }
+            self.at += text.len();
+            found?;
             match buf[self.at] {
                 b'\\' if self.at + 1 == buf.len() => return None,
                 b'\\' => self.at += 2,
-                b'\n' => {
-                    let message = "Invalid tool call format: a line break inside a string; write it as \\n, or \
-                                   put the string in three quotes";
-                    self.part = FunctionPart::Broken(message.to_owned());
-                    return Some(());
-                }
                 _ if quote.ends(&buf[self.at..])? => {
                     self.at += quote.count;
                     self.part = FunctionPart::Outside { depth };

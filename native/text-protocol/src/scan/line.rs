@@ -28,9 +28,9 @@ impl Fence {
     pub(super) fn closes(self, text: &[u8]) -> ProbeResult<()> {
         let start = &text[..text.len().min(MOST)];
         let count = start.iter().take_while(|byte| **byte == self.mark).count();
-        let after = start[count..].iter().find(|byte| !is_blank(**byte) && **byte != b'\r');
+        let after = start[count..].iter().find(|byte| !is_blank(**byte));
         match after {
-            Some(b'\n') if count >= self.count => ProbeResult::Yes(()),
+            Some(b'\n' | b'\r') if count >= self.count => ProbeResult::Yes(()),
             None if text.len() < MOST => ProbeResult::More,
             _ => ProbeResult::No,
         }

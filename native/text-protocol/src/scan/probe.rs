@@ -87,10 +87,12 @@ impl<'a> Taker<'a> {
 
     /// The end of a line.
     pub(super) fn line_end(&mut self) -> &mut Self {
-        if self.rest().first() == Some(&b'\r') {
-            self.at += 1;
+        if self.peek() != Some(b'\r') {
+            return self.word(b"\n");
         }
-        self.word(b"\n")
+        self.at += 1;
+        self.at += usize::from(self.peek() == Some(b'\n'));
+        self
     }
 
     /// A name in single or double quotes.
@@ -126,6 +128,11 @@ impl<'a> Taker<'a> {
     pub(super) fn is_good(&self) -> bool {
         self.failed.is_none()
     }
+}
+
+/// The offset of the first line break. As in CommonMark, it is a line feed, a carriage return, or both.
+pub(super) fn line_break(text: &[u8]) -> Option<usize> {
+    memchr::memchr2(b'\n', b'\r', text)
 }
 
 pub(super) fn is_blank(byte: u8) -> bool {

@@ -1,7 +1,7 @@
 //! Calls between tags: a JSON object, then raw texts.
 
 use super::CallScanResult;
-use super::probe::{self, LONGEST_NAME, ProbeResult, Taker, is_name, is_name_start};
+use super::probe::{self, LONGEST_NAME, ProbeResult, Taker, is_name, is_name_start, line_break};
 use crate::{ProtocolRules, read::json};
 use memchr::memmem;
 use serde_json::{Map, Value};
@@ -33,8 +33,7 @@ enum TagPart {
 
 struct RawArgument {
     name: String,
-    /// A line break and the label.
-    end: Vec<u8>,
+    label: Vec<u8>,
     /// Whether the line break before the label is left out.
     chomp: bool,
     start: usize,
@@ -73,7 +72,7 @@ impl TagScan {
         let message = match &self.part {
             TagPart::Head { in_string: true, .. } => format!("{missing}: the text ends inside a JSON string"),
             TagPart::Raw(raw) => {
-                let label = String::from_utf8_lossy(&raw.end[1..]).into_owned();
+                let label = String::from_utf8_lossy(&raw.label).into_owned();
                 format!("{missing}: the raw text of \"{}\" is not ended by a line {label}", raw.name)
             }
             TagPart::Broken { message, .. } => format!("{missing}. {message}"),
@@ -155,21 +154,17 @@ impl TagScan {
 
     fn raw(&mut self, buf: &[u8]) -> Option<()> {
         let TagPart::Raw(raw) = &self.part else { return Some(()) };
-        let Some(found) = memmem::find(&buf[self.at..], &raw.end) else {
-            let seen = buf.len().saturating_sub(raw.end.len() - 1);
-            self.at = seen.max(self.at);
+        let Some(found) = line_break(&buf[self.at..]) else {
+            self.at = buf.len();
             return None;
         };
-        let line_break = self.at + found;
-        let after = line_break + raw.end.len();
-        match Taker::new(&buf[after..]).blanks().line_end().done() {
-            ProbeResult::More => {
-                self.at = line_break;
-                return None;
-            }
-            ProbeResult::No => self.at = line_break + 1,
+        self.at += found;
+        let after = self.at + 1 + raw.label.len();
+        match Taker::new(&buf[self.at + 1..]).word(&raw.label).blanks().line_end().done() {
+            ProbeResult::More => return None,
+            ProbeResult::No => self.at += 1,
             ProbeResult::Yes(_) => {
-                let text = raw.text(buf, line_break);
+                let text = raw.text(buf, self.at);
                 match String::from_utf8(text.to_vec()) {
                     Ok(text) => {
                         self.texts.push((raw.name.clone(), text));
@@ -221,7 +216,7 @@ impl RawArgument {
         take.word(quote).blanks().line_end();
         let raw = || Self {
             name: String::from_utf8_lossy(name).into_owned(),
-            end: [b"\n", label].concat(),
+            label: label.to_vec(),
             chomp,
             start: 0,
         };
@@ -240,8 +235,8 @@ impl RawArgument {
         match self.chomp {
             false => &buf[self.start..=line_break],
             true => {
-                let text = &buf[self.start..line_break];
-                text.strip_suffix(b"\r").unwrap_or(text)
+                let text = &buf[self.start..=line_break];
+                text.strip_suffix(b"\r\n").unwrap_or(&text[..text.len() - 1])
             }
         }
     }

@@ -4,12 +4,12 @@ use super::CallScan;
 use super::code::{CodeBlocks, CodeState, Lines};
 use super::function::FunctionScan;
 use super::line::{self, Fence};
-use super::probe::ProbeResult;
+use super::probe::{ProbeResult, line_break};
 use super::tag::TagScan;
 use super::xml::XmlScan;
 use super::yaml::YamlScan;
 use crate::{ProtocolRules, call::CallFormat};
-use memchr::{memchr, memchr2};
+use memchr::{memchr3, memmem};
 
 /// The result of a scan.
 pub(crate) enum TextScanResult {
@@ -77,7 +77,8 @@ impl TextScan {
     }
 
     /// The buffer begins after a call, which ends the block that it began.
-    pub(crate) fn after_call(&mut self) {
+    pub(crate) fn after_call(&mut self, call: &[u8]) {
+        self.look_for_comment_end(call);
         if self.code.state() == CodeState::Code {
             self.code.end();
         }
@@ -92,8 +93,14 @@ impl TextScan {
 
     fn line_start(&mut self, buf: &[u8], end: bool) -> Option<TextScanResult> {
         let line = &buf[self.at..];
-        if line.is_empty() {
-            return Some(TextScanResult::Text(self.at));
+        match line.first() {
+            None => return Some(TextScanResult::Text(self.at)),
+            // The second half of a line break.
+            Some(b'\n') if self.last(buf) == b'\r' => {
+                self.at += 1;
+                return None;
+            }
+            Some(_) => {}
         }
         let Some(lines) = self.code.lines(line, end) else { return Some(TextScanResult::Text(self.at)) };
         match lines.fence() {
@@ -136,9 +143,9 @@ impl TextScan {
     fn lead(&mut self, line: &[u8], end: bool, rules: &ProtocolRules) -> Option<TextScanResult> {
         let indent = line::indent(line);
         let found = match &line[indent..] {
-            [] | [b'\r'] if !end => return Some(TextScanResult::Text(self.at)),
-            [b'\n', ..] | [b'\r', b'\n', ..] => {
-                self.at += indent + 1 + usize::from(line[indent] == b'\r');
+            [] if !end => return Some(TextScanResult::Text(self.at)),
+            [b'\n' | b'\r', ..] => {
+                self.at += indent + 1;
                 self.line = LineState::Start;
                 return None;
             }
@@ -161,10 +168,12 @@ impl TextScan {
     fn opening(&mut self, buf: &[u8]) -> Option<TextScanResult> {
         let LineState::Opening { fence, is_inline, .. } = &mut self.line else { return None };
         let rest = &buf[self.at..];
-        let line_end = memchr(b'\n', rest);
-        *is_inline |= fence.spoiled_by(&rest[..line_end.unwrap_or(rest.len())]);
+        let line_end = line_break(rest);
+        let line = &rest[..line_end.unwrap_or(rest.len())];
+        *is_inline |= fence.spoiled_by(line);
+        let rest = self.look_for_comment_end(line);
         let Some(len) = line_end else {
-            self.at = buf.len();
+            self.at = buf.len() - rest;
             return Some(TextScanResult::Text(self.at));
         };
         self.at += len + 1;
@@ -177,7 +186,7 @@ impl TextScan {
     }
 
     fn skip_line(&mut self, buf: &[u8]) -> Option<TextScanResult> {
-        match memchr(b'\n', &buf[self.at..]) {
+        match line_break(&buf[self.at..]) {
             None => {
                 self.at = buf.len();
                 Some(TextScanResult::Text(self.at))
@@ -191,12 +200,15 @@ impl TextScan {
     }
 
     fn inside(&mut self, buf: &[u8], end: bool, rules: &ProtocolRules) -> Option<TextScanResult> {
-        let Some(len) = memchr2(b'\n', b'<', &buf[self.at..]) else {
-            self.at = buf.len();
+        let rest = &buf[self.at..];
+        let found = memchr3(b'\n', b'\r', b'<', rest);
+        let held = self.look_for_comment_end(&rest[..found.unwrap_or(rest.len())]);
+        let Some(len) = found else {
+            self.at = buf.len() - held;
             return Some(TextScanResult::Text(self.at));
         };
         self.at += len;
-        if buf[self.at] == b'\n' {
+        if buf[self.at] != b'<' {
             self.at += 1;
             self.line = LineState::Start;
             return None;
@@ -205,8 +217,7 @@ impl TextScan {
             self.at += 1;
             return None;
         }
-        let before = if self.at == 0 { self.before } else { buf[self.at - 1] };
-        match call_at_tag(before, &buf[self.at..], rules).at_end(end) {
+        match call_at_tag(self.last(buf), &buf[self.at..], rules).at_end(end) {
             ProbeResult::More => Some(TextScanResult::Text(self.at)),
             ProbeResult::Yes(call) => Some(self.call(self.at, call)),
             ProbeResult::No => {
@@ -214,6 +225,22 @@ impl TextScan {
                 None
             }
         }
+    }
+
+    /// The byte before the current one.
+    fn last(&self, buf: &[u8]) -> u8 {
+        if self.at == 0 { self.before } else { buf[self.at - 1] }
+    }
+
+    /// Passes a part of a line, which may end a comment. Returns how many bytes at its end may begin the mark that does.
+    fn look_for_comment_end(&mut self, part: &[u8]) -> usize {
+        if !self.code.is_comment() {
+            return 0;
+        }
+        if memmem::find(part, b"-->").is_some() {
+            self.code.end_comment();
+        }
+        part.iter().rev().take(2).take_while(|byte| **byte == b'-').count()
     }
 }
 

@@ -1,13 +1,12 @@
 //! Calls written as `TOOL:` and `ARGS:` lines.
 
 use super::CallScanResult;
-use super::probe::{LONGEST_NAME, ProbeResult, Taker, is_blank};
+use super::probe::{LONGEST_NAME, ProbeResult, Taker, is_blank, line_break};
 use crate::{
     ProtocolRules,
     call::{CallFormat, ParsedCall},
     read::yaml,
 };
-use memchr::memchr;
 
 /// A YAML call in progress.
 pub(crate) struct YamlScan {
@@ -64,8 +63,7 @@ impl YamlScan {
                     }
                 }
                 YamlPart::Below => match buf.get(self.at)? {
-                    b'\r' if *buf.get(self.at + 1)? == b'\n' => self.at += 1,
-                    b'\n' => {
+                    b'\n' | b'\r' => {
                         self.at += 1;
                         self.line = self.at;
                     }
@@ -85,7 +83,7 @@ impl YamlScan {
     }
 
     fn line_end(&mut self, buf: &[u8]) -> Option<()> {
-        let Some(found) = memchr(b'\n', &buf[self.at..]) else {
+        let Some(found) = line_break(&buf[self.at..]) else {
             self.at = buf.len();
             return None;
         };

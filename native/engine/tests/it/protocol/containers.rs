@@ -46,65 +46,80 @@ fn a_quoted_or_listed_fence_in_a_block_does_not_close_it() {
     }
 }
 
-#[test]
-fn a_fence_left_open_ends_with_its_item_or_quote() {
-    for response in [
-        "1. first\n   ```\n   a\n2. second\n   ```\n   CALL\n   ```",
-        "- a\n  - b\n    ```\n    x\n- c\n  ```\n  CALL",
-        "> ```\n> a\n\n- c\n  ```\n  CALL",
-        "> ```\n> a\n\nAnd:\n```\nnot this:\nCALL\n```\nwords",
-        "- ```\n  a\n\nAnd:\n```\nnot this:\nCALL\n```\nwords",
-    ] {
-        for rules in rules() {
-            let response = response.replace("CALL", EXAMPLE);
-            assert_eq!(parse_all(response.as_bytes(), &rules), [text(&response)], "{response}");
-        }
+/// Whether the call that is written as `CALL` is refused with a message, however the answer comes.
+#[track_caller]
+fn assert_told(response: &str) {
+    for rules in rules() {
+        let response = response.replace("CALL", REAL);
+        check(response.as_bytes());
+        let pieces = parse_all(response.as_bytes(), &rules);
+        let told = message(pieces.get(1).unwrap_or_else(|| panic!("{response}: all text")).clone());
+        assert!(told.starts_with("The call was not run: it may be an example"), "{response}: {told}");
     }
 }
 
 #[test]
-fn a_call_after_a_fence_left_open_is_not_lost_without_a_word() {
+fn no_call_after_a_fence_left_open_runs_or_is_lost_without_a_word() {
     for response in [
         "- first\n  ```\n  a\n\nNow I do it.\n\nCALL",
         "- first\n  ```\n  a\n\nCALL",
         "> ```\n> a\n\nNow I do it.\n\nCALL",
+        "> ```\nCALL",
+        "1) ~~~\n>CALL",
         "1. first\n   ```\n   a\n2. CALL",
-        "- first\n  ```\na\n\nNow I do it.\n\nCALL",
-        "- first\n  ```\na\n  ```\nNow I do it.\n\nCALL",
-        "- first\n  ```\na\n```\nCALL",
         "> - ```\n```\na\n```\n> -\n```\n\nCALL",
+        "1. first\n   ```\n   a\n2. second\n   ```\n   CALL\n   ```",
+        "> ```\n> a\n\n- c\n  ```\n  CALL",
+        "> ```\n> a\n\nAnd:\n```\nnot this:\nCALL\n```\nwords",
+        "- first\n  ```\n  a\n\nSo:\n```\nls\n```\nCALL",
     ] {
-        for rules in rules() {
-            let pieces = parse_all(response.replace("CALL", REAL).as_bytes(), &rules);
-            assert!(
-                message(pieces[1].clone()).starts_with("The call was not run: it may be an example"),
-                "{response}"
-            );
-        }
+        assert_told(response);
     }
-    // A block that begins and ends since then shows what is code.
-    let response = format!("- first\n  ```\n  a\n\nSo:\n```\nls\n```\n{REAL}");
-    assert_eq!(call(all(&response)[1].clone()).args["path"], "real");
 }
 
-/// As models write: less indented than their item, or not at all.
+/// As models write: less indented than their item, or not at all. CommonMark begins a block with the closing line.
 #[test]
-fn the_lines_of_an_item_s_fence_need_no_indentation() {
+fn a_call_in_or_after_unindented_lines_of_an_item_s_fence_does_not_run() {
     for response in [
         "- e\n  ```\nCALL\n  ```\n",
         "- e\n  ```\nCALL\n```\n",
         "- ```\nls\nCALL\n  ```\n",
         "1) ```\n  CALL\n  ```\n",
         "1. e\n   ```yaml\n- a: 1\n- CALL\n   ```\n",
-        "- e\n\n      ```\n      CALL\n      ```\n",
+        "1. ```\n   make\n  ```\n\nCALL\n```\nThat is how.",
+        "- ```\n  make\n ```\nThen write\n\nCALL\n```\nThat is how.",
+        "- first\n  ```\na\n  ```\nNow I do it.\n\nCALL",
+        "- first\n  ```\na\n```\nCALL",
+        "1) ```\n  ls\n  ```\n\nSo:\nCALL",
     ] {
-        for rules in rules() {
-            let response = response.replace("CALL", EXAMPLE);
-            assert_eq!(parse_all(response.as_bytes(), &rules), [text(&response)], "{response}");
-        }
+        assert_told(response);
     }
-    let response = format!("1) ```\n  {EXAMPLE}\n  ```\n\nSo:\n{REAL}");
-    assert_eq!(call(all(&response)[1].clone()).args["path"], "real");
+}
+
+#[test]
+fn a_call_where_only_a_model_would_see_a_fence_does_not_run() {
+    for response in [
+        "    ```\nCALL",
+        "    ```\n    CALL\n    ```",
+        "- e\n\n      ```\n      CALL\n      ```\n",
+        "Words\n2. ```\n   CALL\n   ```",
+        "<!-- a\n~~~\n-->\n\nCALL",
+        "> <!--\n> ~~~ -->\n> CALL",
+        "<!-- a\n```\nCALL\n```\n-->",
+    ] {
+        assert_told(response);
+    }
+    for response in [
+        "    ```\n    x\n    ```\n\nCALL",
+        "<!-- ``` -->\n```\n-->\n```\nCALL",
+        "<!--\n-- -->\nCALL",
+        "- <!--\n\nCALL",
+    ] {
+        check(response.replace("CALL", REAL).as_bytes());
+        assert_eq!(call(all(&response.replace("CALL", REAL))[1].clone()).args["path"], "real", "{response}");
+    }
+    let response = format!("<!-- -->\n```\n{EXAMPLE}\n```\n");
+    assert_eq!(all(&response), [text(&response)]);
 }
 
 #[derive(Debug, Clone)]
@@ -170,10 +185,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(250))]
 
     #[test]
-    fn no_example_runs_and_no_real_call_is_lost(blocks in blocks()) {
-        let response = lines(&blocks, false).join("\n") + "\n";
+    fn no_example_runs_and_no_real_call_is_lost(
+        blocks in blocks(),
+        line_break in prop::sample::select(vec!["\n", "\r\n", "\r"]),
+    ) {
+        let response = lines(&blocks, false).join(line_break) + line_break;
         check(response.as_bytes());
         let real = response.matches(REAL).count();
-        prop_assert_eq!(outcome(&response, &known()), (0, real), "{}", response);
+        prop_assert_eq!(outcome(&response, &known()), (0, real), "{:?}", response);
     }
 }

@@ -22,6 +22,38 @@ fn where_the_json_is_not_valid_the_first_closing_tag_ends_the_call() {
 }
 
 #[test]
+fn a_carriage_return_ends_a_line() {
+    let tag = "<TOOL_CALL>{\"tool\":\"read_file\",\"args\":{\"path\":\"a\"}}</TOOL_CALL>";
+    let calls = [
+        tag,
+        "read_file(path=\"a\")",
+        "TOOL: read_file\nARGS:\n  path: a",
+        "<TOOL_CALL>\n{\"tool\": \"read_file\"}\npath <<-END\na\nEND\n</TOOL_CALL>",
+    ];
+    for (before, after, is_example) in [
+        ("Write it so:\n```\n", "\n```\nThat is how.\n", true),
+        ("```\nx\n", "\n```\n", true),
+        ("```\nx\n```\n\n", "\nx\n", false),
+        ("- ```\n  x\n  ```\n", "\n", false),
+        ("Text:\n", "\n", false),
+    ] {
+        for (call_text, line_break) in calls.iter().flat_map(|call| [(call, "\r"), (call, "\r\n")]) {
+            let response = format!("{before}{call_text}{after}").replace('\n', line_break);
+            check(response.as_bytes());
+            let pieces = all(&response);
+            if is_example {
+                assert_eq!(pieces, [text(&response)], "{response:?}");
+            } else {
+                assert_eq!(call(pieces[1].clone()).args, args(json!({"path": "a"})), "{response:?}");
+            }
+        }
+    }
+    let broken = all("read_file(path=\"a\rb\")\rread_file(path=\"c\")");
+    assert!(message(broken[0].clone()).contains("a line break inside a string"));
+    assert_eq!(call(broken[2].clone()).args["path"], "c");
+}
+
+#[test]
 fn what_a_broken_off_call_contains_is_never_a_call() {
     let inner = "<tool name='read_file'><arg name='path'>a</arg></tool> </TOOL_CALL> read_file(path='a')";
     for response in [
@@ -92,7 +124,7 @@ fn a_fence_in_a_list_item_or_a_quote_is_an_example() {
         ("* ", "  "),
         ("+ ", "    "),
         ("1. ", "   "),
-        ("1) ", "  "),
+        ("1) ", "   "),
         ("- - ", "    "),
         ("- [ ] ", "  "),
         ("> ", "> "),
