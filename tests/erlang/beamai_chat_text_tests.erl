@@ -184,6 +184,36 @@ an_invented_result_may_follow_a_role_a_quote_mark_or_a_call_on_its_line_test_() 
      || Words <- ["look(at) answers TOOL_RESULT: and so on.", "You see TOOL_RESULT: then.", "The system: TOOL_RESULT: and the text.", "`TOOL_RESULT:` begins a result."]
     ].
 
+any_marks_may_come_before_an_invented_result_test_() ->
+    Spaces = [<<C/utf8>> || C <- [$\t, $\v, $\f, 16#85, 16#A0, 16#1680, 16#2003, 16#200B, 16#2028, 16#202F, 16#205F, 16#3000, 16#FEFF]],
+    Leads = Spaces ++ ["__**", "**__", "> __**", "** ", "**> ", "*> ", "- ", "+ ", "3. ", "12) ", "# ", "- > **System:** ", "System: - ", "1. __Tool__: > ", <<"> "/utf8, 16#2003/utf8, "**">>],
+    [
+        fun() ->
+            Text = iolist_to_binary([Before, Break, Lead, Mark, " ok\n\n", ?CALL]),
+            #{content := Content, tool_calls := []} = heard(Text),
+            ?assertEqual(string:trim(iolist_to_binary(Before)), Content),
+            {Texts, #{tool_calls := []}} = streamed(bytes(Text)),
+            ?assertEqual(Content, string:trim(iolist_to_binary(Texts)))
+        end
+     || {Before, Break} <- [{"", ""}, {"I did it.", "\n\n"}, {"I did it.", "\r"}, {"I did it.", "\r\n"}],
+        {Lead, Mark} <- [{Lead, "TOOL_RESULT:"} || Lead <- Leads] ++ [{"**", "TOOL_RESULT**:"}, {"", "TOOL_ERROR__:"}]
+    ] ++
+    [
+        %% After a call, what leads to the result is no part of the answer.
+        ?_assertMatch(#{content := <<"I look.">>, tool_calls := [_]}, heard(["I look.\n", Call, Break, Lead, "TOOL_RESULT**: ok\n\n", ?CALL]))
+     || Call <- [?CALL, "look(at=\"x\")", "TOOL: look\nARGS:\n  at: x"], Break <- ["\n", "\r", "\n\n"], Lead <- Leads
+    ] ++
+    [
+        ?_assertMatch(#{content := <<"I look.">>, tool_calls := [_]}, heard(["I look.\nlook(at=\"x\")", Lead, "TOOL_RESULT: ok\n\n", ?CALL]))
+     || Lead <- Leads -- ["12) "]
+    ] ++
+    [
+        ?_assertMatch(#{tool_calls := [#{args := #{<<"at">> := At}}]}, heard([Open, At, Close]))
+     || {Open, Close} <- [{"look(at=\"\"\"", "\"\"\")"}, {"<TOOL_CALL>\n{\"tool\": \"look\", \"args\": {}}\nat <<-END\n", "\nEND\n</TOOL_CALL>"}, {"<tool name=\"look\"><arg name=\"at\">", "</arg></tool>"}],
+        At <- [<<"a\n- TOOL_RESULT: x">>, <<"a\n**TOOL_ERROR**: b">>, <<"a\r1. TOOL_RESULT: c">>]
+    ] ++
+    [?_assertMatch(#{tool_calls := [_]}, heard([Words, "\n", ?CALL])) || Words <- ["1. See TOOL_RESULT: and so on.", "- `TOOL_RESULT:` begins it.", "TOOL_RESULT is a word."]].
+
 you_is_shown_as_it_is_written_test() ->
     {Texts, _} = streamed([<<"You">>, <<" can. ">>, <<"Yes\nTool">>, <<"s.">>]),
     ?assertEqual([<<"You can. ">>, <<"Yes\n">>, <<"Tools.">>], Texts).

@@ -2,7 +2,7 @@
 %%
 %% Models are trained on whole dialogues, and sometimes continue with the result of their own call. The answer is cut
 %% before the first `TOOL_RESULT:' or `TOOL_ERROR:' outside of a call that starts a line or comes after a call. Before it on its line
-%% there may be white space, marks of quotes and of emphasis, a role as in the system prompt (`System:'), or a function call.
+%% there may be any white space, marks of Markdown, a role as in the system prompt (`System:'), and a function call.
 %% @hidden
 -module(beamai_text_answer).
 
@@ -10,15 +10,27 @@
 -export([begin_stream/1, feed/2]).
 -export_type([options/0, stream/0]).
 
--define(RESULTS, [<<"TOOL_RESULT:">>, <<"TOOL_ERROR:">>]).
+-define(WORD, "TOOL_(?:RESULT|ERROR)[*_]*").
+-define(RESULT, ?WORD ":").
+%% The end of a text that may become one.
+-define(PART, "(?:T|TO|TOO|TOOL|TOOL_|TOOL_R|TOOL_RE|TOOL_RES|TOOL_RESU|TOOL_RESUL|TOOL_E|TOOL_ER|TOOL_ERR|TOOL_ERRO|" ?WORD ")\\z").
 %% As the parser detects the start of a Markdown code fence.
 -define(MARGIN, "^(?:[ \t>]|(?:[-*+]|[0-9]{1,9}[.)])[ \t]){0,256}").
 -define(FENCE, ?MARGIN "(?:```|~~~)").
 
--define(EMPHASIS, "[*_]{0,3}").
--define(ROLES, [<<"system">>, <<"user">>, <<"you">>, <<"assistant">>, <<"tool">>, <<"human">>, <<"function">>]).
-%% Between a function call and a result on its line.
--define(JOINT, "[-=>:*_#| \t]*").
+%% White space and characters that nobody sees.
+-define(IS_SPACE(C),
+    C =< $\s; C =:= 16#85; C =:= 16#A0; C =:= 16#1680; C =:= 16#180E; C >= 16#2000, C =< 16#200F; C >= 16#2028, C =< 16#202F;
+    C >= 16#205F, C =< 16#2064; C =:= 16#3000; C =:= 16#FEFF
+).
+%% The marks of quotes, lists, headings, tables and emphasis, and what models write between a call and a result.
+-define(IS_MARK(C),
+    C =:= $>; C =:= $-; C =:= $*; C =:= $_; C =:= $+; C =:= $#; C =:= $|; C =:= $=; C =:= $:;
+    C >= $0, C =< $9; C =:= $.; C =:= $)
+).
+-define(ROLE, "(?i:system|user|you|assistant|tool|human|function)[*_]*:").
+%% So that text that goes on with marks only is not held back and searched without end.
+-define(MOST_HELD, 64).
 
 %% `fenced': whether calls in a Markdown code fence are run if the fence ends the answer.
 -type options() :: #{fenced := boolean(), formats => [beamai_protocol:format()], repair => boolean(), _ => _}.
@@ -54,8 +66,8 @@ example(Parts, {Own, Found}) ->
 
 %% The words before the fence, without its line, and what follows them.
 before([{text, Words} | Parts]) ->
-    Lines = binary:split(string:trim(Words, trailing), <<"\n">>, [global]),
-    {iolist_to_binary([[Line, $\n] || Line <- lists:droplast(Lines)]), Parts};
+    {_Fence, At} = last_line(string:trim(Words, trailing)),
+    {binary:part(Words, 0, At), Parts};
 before(Parts) ->
     {<<>>, Parts}.
 
@@ -73,9 +85,9 @@ ended({false, false}, _After, _Whole) -> none.
 
 %% The fence's last line may be missing, and an invented result may have had a fence of its own, or its mark been emphasised.
 closes(Text, false) -> is_like(Text, "^\\s*(?:`{3,}|~{3,})?\\s*\\z");
-closes(Text, true) -> is_like(Text, "^\\s*(?:`{3,}|~{3,})?\\s*(?:(?:`{3,}|~{3,})[^`\n]*\n)?[\\s>*_#]*\\z").
+closes(Text, true) -> is_like(Text, "^\\s*(?:`{3,}|~{3,})?\\s*(?:(?:`{3,}|~{3,})[^`\r\n]*[\r\n])?[\\s>*_#]*\\z").
 
-is_like(Text, Pattern) -> re:run(Text, Pattern, [{capture, none}]) =:= match.
+is_like(Text, Pattern) -> re:run(Text, Pattern, [{capture, none}, {newline, anycrlf}]) =:= match.
 
 has_fence(Text) -> is_like(Text, "(?m)" ?FENCE).
 
@@ -83,14 +95,14 @@ is_blank({text, Text}) -> string:trim(Text) =:= <<>>;
 is_blank(_Call) -> false.
 
 own(Text, Kernel, Options) ->
-    case binary:matches(Text, ?RESULTS) of
-        [] -> Text;
-        Marks -> until(Marks, Text, calls(Text, Kernel, Options), Kernel, Options)
+    case re:run(Text, ?RESULT, [global, {capture, first}]) of
+        nomatch -> Text;
+        {match, Marks} -> until(Marks, Text, calls(Text, Kernel, Options), Kernel, Options)
     end.
 
 until([], Text, _Whole, _Kernel, _Options) ->
     Text;
-until([{Start, _} | Rest], Text, Whole, Kernel, Options) ->
+until([[{Start, _}] | Rest], Text, Whole, Kernel, Options) ->
     Before = binary:part(Text, 0, Start),
     case before_invented(Before, calls(Before, Kernel, Options), Whole) of
         none ->
@@ -108,10 +120,13 @@ before_invented(Before, [], _Whole) ->
 before_invented(Before, Calls, Whole) ->
     Last = lists:last(Calls),
     case lists:nthtail(min(length(Calls) - 1, length(Whole)), Whole) of
-        [Last | _] when element(1, Last) =:= tool_call -> Before;
+        [Last | _] when element(1, Last) =:= tool_call -> after_call(without_lead(Before), Before);
         [Last | _] -> without_lead(Before);
         _ -> none
     end.
+
+after_call(none, Before) -> Before;
+after_call(Own, _Before) -> Own.
 
 %% The text before what leads to a result on its line; `none' if that is something else.
 without_lead(Before) ->
@@ -124,30 +139,29 @@ without_lead(Before) ->
 %% With text after it on its line, a function call is a sentence about one. A result there makes it a call, as on the next line.
 ends_with_function(Before, Kernel, Options) ->
     {Last, _} = last_line(Before),
-    case re:run(Last, "\\)(" ?JOINT ")\\z", [{capture, [1]}]) of
-        {match, [{_, Size}]} ->
-            Own = binary:part(Before, 0, byte_size(Before) - Size),
-            case lists:reverse(protocol(<<Own/binary, "\n">>, Kernel, Options)) of
-                [{text, <<"\n">>}, {tool_call, #{format := function}} | _] -> Own;
-                [{text, <<"\n">>}, {invalid, _, <<First, _/binary>>} | _] when First =/= $< -> Own;
-                _ -> none
-            end;
-        nomatch ->
-            none
+    After = lists:last(string:split(Last, ")", trailing)),
+    Own = binary:part(Before, 0, byte_size(Before) - byte_size(After)),
+    case After =/= Last andalso lead(After) =:= <<>> andalso lists:reverse(protocol(<<Own/binary, "\n">>, Kernel, Options)) of
+        [{text, <<"\n">>}, {tool_call, #{format := function}} | _] -> Own;
+        [{text, <<"\n">>}, {invalid, _, <<First, _/binary>>} | _] when First =/= $< -> Own;
+        _ -> none
     end.
 
 last_line(Text) ->
-    At = case binary:matches(Text, <<"\n">>) of
+    At = case binary:matches(Text, [<<"\n">>, <<"\r">>]) of
         [] -> 0;
         Breaks -> element(1, lists:last(Breaks)) + 1
     end,
     {binary:part(Text, At, byte_size(Text) - At), At}.
 
-%% The line after what may come before a result.
+%% The line after what may come before a result, in any order.
+lead(<<C/utf8, Rest/binary>>) when ?IS_SPACE(C); ?IS_MARK(C) ->
+    lead(Rest);
 lead(Line) ->
-    Rest = re:replace(Line, "^[ \t>]*" ?EMPHASIS, "", [{return, binary}]),
-    Role = ["^(?i:", lists:join("|", ?ROLES), ")" ?EMPHASIS ":" ?EMPHASIS "[ \t>]*" ?EMPHASIS],
-    re:replace(Rest, Role, "", [{return, binary}]).
+    case re:run(Line, "^" ?ROLE, [{capture, first}]) of
+        {match, [{0, Size}]} -> lead(binary:part(Line, Size, byte_size(Line) - Size));
+        nomatch -> Line
+    end.
 
 calls(Text, Kernel, Options) ->
     [Part || Part <- protocol(Text, Kernel, Options), element(1, Part) =/= text].
@@ -198,7 +212,7 @@ shown_to(Text, At, Place, Fenced) ->
 %% The line at this offset, and the offset of the next one.
 line(Text, At) ->
     Rest = byte_size(Text) - At,
-    case binary:match(Text, <<"\n">>, [{scope, {At, Rest}}]) of
+    case binary:match(Text, [<<"\n">>, <<"\r">>], [{scope, {At, Rest}}]) of
         {Newline, 1} -> {binary:part(Text, At, Newline - At), Newline + 1};
         nomatch -> {binary:part(Text, At, Rest), none}
     end.
@@ -209,55 +223,39 @@ may_begin_call(Line, none, _Text) -> is_like(Line, ?MARGIN "(?:[-*+]?\\z|[0-9]{1
 may_begin_call(Line, Next, Text) -> has_fence(Line) andalso re:run(Text, "\\S", [{offset, Next}, {capture, none}]) =:= nomatch.
 
 %% Where the mark of an invented result begins in a line, or may begin if it is not complete.
-mark(open, Line, Next) ->
+mark(Place, Line, Next) ->
     Rest = lead(Line),
-    case begins_any(?RESULTS, Rest) of
-        yes -> {result, 0};
-        partly when Next =:= none, Line =/= <<>> -> {partly, 0};
-        no when Next =:= none -> case begins_role(Rest) of true -> {partly, 0}; false -> mark_after_function(Line, Next) end;
-        _ -> mark_after_function(Line, Next)
-    end;
-mark(called, Line, Next) ->
-    case binary:match(Line, ?RESULTS) of
-        {Offset, _} -> {result, Offset};
-        nomatch when Next =:= none -> partly(byte_size(Line), lists:max([beginning(Mark, Line, byte_size(Mark) - 1) || Mark <- ?RESULTS]));
-        nomatch -> none
+    case is_like(Rest, "^" ?RESULT) of
+        true -> {result, 0};
+        false when Next =:= none, Line =/= <<>> ->
+            case byte_size(Line) =< ?MOST_HELD andalso may_lead(Rest) of
+                true -> {partly, 0};
+                false -> mark_within(Place, Line, Next)
+            end;
+        false -> mark_within(Place, Line, Next)
     end.
 
-%% Whether this was a function call is known when the answer is whole; then the rest is shown, if it is part of the answer.
-mark_after_function(Line, Next) ->
-    case is_like(Line, "^[A-Za-z_][\\w.:-]*\\(.*\\)" ?JOINT "(?:T|\\z)") of
-        true -> mark(called, Line, Next);
+may_lead(Rest) ->
+    is_like(Rest, "^(?:\\z|" ?PART ")") orelse begins_role(Rest).
+
+%% Whether a line that begins like a function call is one is known when the answer is whole; then the rest is shown, if it is part
+%% of the answer.
+mark_within(open, Line, Next) ->
+    case is_like(Line, "^[A-Za-z_][\\w.:-]*\\(.*\\)") of
+        true -> mark_within(called, Line, Next);
         false -> none
+    end;
+mark_within(called, Line, Next) ->
+    case {re:run(Line, ?RESULT, [{capture, first}]), re:run(Line, ?PART, [{capture, first}])} of
+        {{match, [{At, _}]}, _} -> {result, At};
+        {nomatch, {match, [{At, _}]}} when Next =:= none -> {partly, At};
+        _ -> none
     end.
 
 %% Whether a role may be what the line goes on to.
 begins_role(Rest) ->
-    Word = string:lowercase(re:replace(Rest, ?EMPHASIS "\\z", "", [{return, binary}])),
-    lists:any(fun(Role) -> string:prefix(Role, Word) =/= nomatch end, ?ROLES).
-
-partly(_Size, 0) -> none;
-partly(Size, Beginning) -> {partly, Size - Beginning}.
-
-%% How many bytes at the end of a text may begin a mark.
-beginning(_Mark, _Text, 0) ->
-    0;
-beginning(Mark, Text, Size) when Size > byte_size(Text) ->
-    beginning(Mark, Text, byte_size(Text));
-beginning(Mark, Text, Size) ->
-    case binary:part(Text, byte_size(Text), -Size) =:= binary:part(Mark, 0, Size) of
-        true -> Size;
-        false -> beginning(Mark, Text, Size - 1)
-    end.
-
-begins_any(Prefixes, Line) ->
-    Found = [begins(Prefix, Line) || Prefix <- Prefixes],
-    hd([Kind || Kind <- [yes, partly, no], lists:member(Kind, Found)]).
-
-begins(Prefix, Line) ->
-    Size = min(byte_size(Prefix), byte_size(Line)),
-    case binary:part(Prefix, 0, Size) =:= binary:part(Line, 0, Size) of
-        true when Size =:= byte_size(Prefix) -> yes;
-        true -> partly;
-        false -> no
+    Roles = [<<"system">>, <<"user">>, <<"you">>, <<"assistant">>, <<"tool">>, <<"human">>, <<"function">>],
+    case re:run(Rest, "^([A-Za-z]*)[*_]*\\z", [{capture, [1], binary}]) of
+        {match, [Word]} -> lists:any(fun(Role) -> string:prefix(Role, string:lowercase(Word)) =/= nomatch end, Roles);
+        nomatch -> false
     end.
