@@ -9,7 +9,7 @@ use super::shared_memory::{self, SharedObjects};
 use crate::message::{KillCause, MemoryExcess};
 use beamai_sandbox::{Confinement, layers::SandboxProfile};
 use rustix::event::Timespec;
-use rustix::process::Pid;
+use rustix::process::{Pid, Signal};
 use std::time::{Duration, Instant};
 
 /// Assumed maximum growth in bytes per second between two samples.
@@ -18,6 +18,9 @@ const PACE: u64 = 8 << 30;
 const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
 /// At most this fraction of the time is spent on sampling.
 const PART: u32 = 10;
+/// Maximum number of processes that may have ended between being listed and being looked at. If there are more, and more than are left,
+/// all are stopped for a sample. Stopping them for every sample would disturb those that watch their children.
+const MOST_GONE: usize = 8;
 
 /// Samples the memory of the processes below this one, and counts them if the Linux kernel does not.
 pub(super) struct MemoryMeter {
@@ -28,6 +31,8 @@ pub(super) struct MemoryMeter {
     has_pids: bool,
     /// Whether it has an IPC namespace.
     has_ipc: bool,
+    /// Whether its signals reach no other processes than these.
+    reaches_these: bool,
     next: Instant,
 }
 
@@ -41,6 +46,7 @@ impl MemoryMeter {
         confinement: &Confinement,
         profile: SandboxProfile,
         counts_processes: bool,
+        reaches_these: bool,
     ) -> Option<Self> {
         let limit = confinement.bounds.memory_together;
         let most = Some(confinement.bounds.processes).filter(|_| counts_processes);
@@ -49,6 +55,7 @@ impl MemoryMeter {
             most,
             has_pids: profile.has_pids(),
             has_ipc: profile.has_ipc(),
+            reaches_these,
             next: Instant::now() + pause(limit, Duration::ZERO),
         })
     }
@@ -79,8 +86,14 @@ impl MemoryMeter {
     /// Memory and threads in total. Shared memory is first counted for every process that maps it, and mappings that may
     /// be shared are taken for full, which is quick; exactly only if the result exceeds the limit.
     fn taken(&self, goes_on: &impl Fn() -> bool) -> Option<(u64, u64)> {
-        let pids = process_tree::beneath(self.has_pids, goes_on)?;
-        let all = each(pids, goes_on, |pid| Some((pid, whole(pid)?)))?;
+        let (mut all, gone) = self.usages(goes_on)?;
+        // Processes that hand their memory on to a child and end, faster than they can be looked at.
+        if gone > MOST_GONE.max(all.len()) && self.reaches_these {
+            process_tree::signal_reached(Signal::STOP);
+            let stopped = self.usages(goes_on);
+            process_tree::signal_reached(Signal::CONT);
+            all = stopped?.0;
+        }
         let threads = all.iter().map(|(_, used)| used.threads).sum();
         let kept = if self.has_ipc { shared_memory::of_no_process() } else { 0 };
         let sum = all.iter().fold(kept, |sum, (_, used)| sum.saturating_add(used.memory.0));
@@ -97,6 +110,15 @@ impl MemoryMeter {
             return Some((most, threads));
         }
         Some((exactly(&all, objects, goes_on)?.saturating_add(kept), threads))
+    }
+
+    /// What each process uses, and how many had ended before they were looked at.
+    fn usages(&self, goes_on: &impl Fn() -> bool) -> Option<(Vec<(Pid, ProcessUsage)>, usize)> {
+        let pids = process_tree::beneath(self.has_pids, goes_on)?;
+        let listed = pids.len();
+        let all = each(pids, goes_on, |pid| Some((pid, whole(pid)?)))?;
+        let gone = listed - all.len();
+        Some((all, gone))
     }
 }
 

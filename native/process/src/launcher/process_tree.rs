@@ -1,9 +1,9 @@
 //! Kills all processes below a reaper, with or without a pid namespace.
 //!
 //! Orphans are reparented to the nearest subreaper, so the tree below a subreaper is complete. Its processes are first
-//! stopped, because stopped processes neither fork nor reap, and then killed. Process groups and namespaces receive a
-//! signal in one step that no fork can escape. No group extends beyond the tree, because the command leads its own
-//! session.
+//! stopped, because stopped processes neither fork nor reap, and then killed. Process groups, namespaces and signal scopes
+//! receive a signal in one step that no fork can escape. No group extends beyond the tree, because the command leads its
+//! own session.
 
 use rustix::fs::{Dir, Mode, OFlags};
 use rustix::process::{
@@ -15,6 +15,9 @@ use std::os::fd::OwnedFd;
 /// Maximum rounds of stopping before the known part of the tree is killed; callers repeat until nothing is left.
 const MAX_ROUNDS: usize = 200;
 
+/// Maximum number of ended children that are reaped in a round.
+const MOST_REAPED: usize = 1_000;
+
 /// A process as shown in `/proc`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct ProcessEntry {
@@ -24,15 +27,24 @@ struct ProcessEntry {
     is_zombie: bool,
 }
 
-/// Kills all processes of the namespace that this process is the init of. Returns those that were alive according to
-/// `/proc`.
-pub(super) fn kill_namespace() -> HashSet<Pid> {
-    let everybody = |signal| _ = kill_process_group(Pid::INIT, signal);
-    everybody(Signal::STOP);
-    let found =
-        if shows_this_namespace() { living(&processes().collect::<Vec<_>>()) } else { HashSet::new() };
-    everybody(Signal::KILL);
+/// Kills all processes that the signals of this process reach: it must be the init of a pid namespace, or in a signal scope. Returns
+/// those that were alive according to `/proc`.
+pub(super) fn kill_reached(is_init: bool) -> HashSet<Pid> {
+    signal_reached(Signal::STOP);
+    let all: Vec<_> = processes().collect();
+    let found = match (is_init, shows_this_namespace()) {
+        (true, true) => living(&all),
+        (true, false) => HashSet::new(),
+        (false, _) => living(&tree(&all, getpid(), &|_| false)),
+    };
+    signal_reached(Signal::KILL);
     found
+}
+
+/// Sends a signal to all processes that this one's signals reach. No fork escapes: the Linux kernel gives up one whose process has
+/// got a signal meanwhile.
+pub(super) fn signal_reached(signal: Signal) {
+    _ = kill_process_group(Pid::INIT, signal);
 }
 
 /// The processes below this one: all others of the namespace if it is the init, otherwise its descendants. `None` if the caller does
@@ -61,15 +73,16 @@ fn living<'a>(processes: impl IntoIterator<Item = &'a ProcessEntry>) -> HashSet<
 }
 
 /// Kills all processes below this one, except for the children named by `spared` and their descendants. Does not wait
-/// for them. Returns those that were alive.
-pub(super) fn kill_tree(spared: impl Fn(Pid) -> bool) -> HashSet<Pid> {
+/// for them. Returns those that were alive. `reap` takes one child that has ended, if there is any: a process that forks and ends, again
+/// and again, would otherwise use up all pids meanwhile, and make each look at the processes take longer than the last one.
+pub(super) fn kill_tree(spared: impl Fn(Pid) -> bool, mut reap: impl FnMut() -> Option<Pid>) -> HashSet<Pid> {
     // A fork bomb would starve this process. Its own share is reduced if this priority is not permitted.
     _ = setpriority_process(None, -20);
     let mut stopped = StoppedProcesses::default();
     for _ in 0..MAX_ROUNDS {
-        let known = stopped.pids.len();
-        stopped.stop_tree(getpid(), &spared);
-        if stopped.pids.len() == known {
+        let has_found = stopped.stop_tree(getpid(), &spared);
+        std::iter::from_fn(&mut reap).take(MOST_REAPED).for_each(|pid| stopped.forget(pid));
+        if !has_found {
             break;
         }
     }
@@ -88,9 +101,10 @@ struct StoppedProcesses {
 }
 
 impl StoppedProcesses {
-    /// Stops what a look at all processes shows below `top`. Each is stopped at once, because processes that fork on leave this one
+    /// Stops what a look at all processes shows below `top`, and tells whether there was anything new. Each is stopped at once, because processes that fork on leave this one
     /// little time: where each has its own session, a look at some thousands of them takes minutes.
-    fn stop_tree(&mut self, top: Pid, spared: &impl Fn(Pid) -> bool) {
+    fn stop_tree(&mut self, top: Pid, spared: &impl Fn(Pid) -> bool) -> bool {
+        let known = self.pids.len();
         let mut below = HashSet::from([top]);
         let mut all = Vec::new();
         for seen in processes() {
@@ -103,6 +117,7 @@ impl StoppedProcesses {
         }
         // They come by their pids, and a child can have a lower one than its parent.
         tree(&all, top, spared).into_iter().for_each(|seen| self.stop(seen));
+        self.pids.len() > known
     }
 
     fn stop(&mut self, seen: ProcessEntry) {
@@ -117,6 +132,15 @@ impl StoppedProcesses {
             _ = kill_process_group(seen.group, Signal::STOP);
         }
         _ = kill_process(seen.pid, Signal::STOP);
+        // For what it has forked meanwhile.
+        _ = setpriority_process(Some(seen.pid), 19);
+    }
+
+    /// Forgets a process that was reaped: its pid may now be that of another one.
+    fn forget(&mut self, pid: Pid) {
+        self.pids.remove(&pid);
+        self.groups.remove(&pid);
+        self.seen_groups.remove(&pid);
     }
 
     fn kill(&self) {

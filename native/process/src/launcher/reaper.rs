@@ -30,6 +30,19 @@ use std::time::{Duration, Instant};
 /// check whether to run maintenance, finishes within that time and need not be reported.
 const GRACE: Duration = Duration::from_millis(100);
 
+/// Maximum number of children that are reaped before something else is done, such as to kill the rest. For that, it doubles each time.
+const FIRST_REAPED: u32 = 100;
+
+/// Which of the children that had ended were reaped.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reaped {
+    /// There may be more.
+    Some,
+    All,
+    /// All, and no child is left.
+    Last,
+}
+
 /// A clone of the launcher that runs orders, one at a time.
 pub(super) struct Reaper {
     pub(super) control: OwnedFd,
@@ -210,6 +223,11 @@ impl Reaper {
             attempted,
         };
         *handed = ReaperSockets { listener, proxy };
+        if let Some(scope) = &kept.signal_scope {
+            scope.enter_as_reaper().map_err(|errno| {
+                SetupFailure::new("keep the reaper's signals among the command's processes", errno)
+            })?;
+        }
         // The command may run as the same user: it must not be able to trace its reaper or read its memory.
         rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
             .map_err(|errno| SetupFailure::new("shield the reaper", errno))?;
@@ -230,7 +248,7 @@ impl Reaper {
         let mut tended =
             CommandState { main, lingers, exit: None, cause: None, struck: HashSet::new(), reaped: 0 };
         let news = self.tend(&mut tended, kept);
-        self.end_all(&mut tended);
+        self.end_all(&mut tended, kept);
         _ = rustix::process::chdir("/");
         let is_clean = tended.note_intruder(forbidden_names);
         // Landlock rules refer to files that existed when it was entered, so each command needs its own.
@@ -264,18 +282,23 @@ impl Reaper {
     /// that may not linger get a short time to finish.
     fn tend(&self, tended: &mut CommandState, kept: &ReaperLayers) -> ReaperEvent {
         let forbidden_names = &kept.forbidden_names;
-        let mut meter = MemoryMeter::new(&self.confinement, self.profile, kept.counts_processes);
+        let reaches_these = self.reaches_only_the_command(kept);
+        let mut meter =
+            MemoryMeter::new(&self.confinement, self.profile, kept.counts_processes, reaches_these);
         let bell: Vec<_> = forbidden_names
             .bell()
             .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
             .into_iter()
             .collect();
         let mut last: Option<Instant> = None;
+        let mut reaped = Reaped::All;
         loop {
             let left = last.map(|last| last.saturating_duration_since(Instant::now()));
             let look = meter.as_ref().map(MemoryMeter::time);
-            let (news, _) = self.wait_for_news(&bell, soonest(look, left));
-            let has_children = tended.reap();
+            let time = if reaped == Reaped::Some { Some(Timespec::default()) } else { soonest(look, left) };
+            let (news, _) = self.wait_for_news(&bell, time);
+            reaped = tended.reap();
+            let has_children = reaped != Reaped::Last;
             if news == ReaperEvent::Changed {
                 tended.note_intruder(forbidden_names);
             }
@@ -328,17 +351,21 @@ impl Reaper {
     }
 
     /// Kills and reaps until nothing is left. Each round finds processes that the previous one has missed.
-    fn end_all(&self, tended: &mut CommandState) {
-        let mut has_struck = false;
+    fn end_all(&self, tended: &mut CommandState, kept: &ReaperLayers) {
+        let (mut has_struck, mut ended, mut most) = (false, 0, FIRST_REAPED);
         loop {
             match rustix::process::wait(WaitOptions::NOHANG) {
-                Ok(Some((pid, status))) => {
+                Ok(Some((pid, status))) if ended < most => {
                     tended.note(pid, status);
                     tended.reaped += usize::from(has_struck && was_killed(status));
+                    ended += 1;
                 }
-                Ok(None) => {
-                    self.strike(tended);
-                    has_struck = true;
+                // Processes that fork and end, again and again, leave always one more to reap. A strike takes the longer the more
+                // are left.
+                Ok(found) => {
+                    found.inspect(|(pid, status)| tended.note(*pid, *status));
+                    self.strike(tended, kept);
+                    (has_struck, ended, most) = (true, 0, most.saturating_mul(2));
                     self.signals.wait_briefly();
                 }
                 Err(Errno::INTR) => {}
@@ -347,16 +374,22 @@ impl Reaper {
         }
     }
 
-    fn strike(&self, tended: &mut CommandState) {
-        if self.profile.has_pids() {
-            return tended.struck.extend(process_tree::kill_namespace());
+    /// Whether the signals of this process reach nothing but the command's processes.
+    fn reaches_only_the_command(&self, kept: &ReaperLayers) -> bool {
+        self.profile.has_pids() || kept.signal_scope.is_some()
+    }
+
+    fn strike(&self, tended: &mut CommandState, kept: &ReaperLayers) {
+        if self.reaches_only_the_command(kept) {
+            return tended.struck.extend(process_tree::kill_reached(self.profile.has_pids()));
         }
         if tended.exit.is_none() {
             // Most of the tree is in the main process's group. Until the main process is reaped, its pid cannot be
             // reused.
             _ = rustix::process::kill_process_group(tended.main, Signal::STOP);
         }
-        tended.struck.extend(process_tree::kill_tree(|_| false));
+        let struck = process_tree::kill_tree(|_| false, || tended.reap_one());
+        tended.struck.extend(struck);
     }
 }
 
@@ -376,15 +409,23 @@ impl CommandState {
         found.are_gone
     }
 
-    /// Reaps exited children. Returns whether any children are left.
-    fn reap(&mut self) -> bool {
-        loop {
+    /// Reaps one exited child, if there is any.
+    fn reap_one(&mut self) -> Option<Pid> {
+        let (pid, status) = rustix::process::wait(WaitOptions::NOHANG).ok()??;
+        self.note(pid, status);
+        Some(pid)
+    }
+
+    /// Reaps exited children, but not without end: processes may fork and end all the time.
+    fn reap(&mut self) -> Reaped {
+        for _ in 0..FIRST_REAPED {
             match rustix::process::wait(WaitOptions::NOHANG) {
                 Ok(Some((pid, status))) => self.note(pid, status),
-                Ok(None) => return true,
-                Err(_) => return false,
+                Ok(None) => return Reaped::All,
+                Err(_) => return Reaped::Last,
             }
         }
+        Reaped::Some
     }
 
     fn note(&mut self, pid: Pid, status: WaitStatus) {

@@ -192,7 +192,7 @@ impl LauncherServer {
             by_force |= self.note(pid, status);
         }
         if by_force {
-            process_tree::kill_tree(|pid| self.reapers.contains(&pid));
+            process_tree::kill_tree(|pid| self.reapers.contains(&pid), || None);
         }
     }
 

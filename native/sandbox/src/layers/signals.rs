@@ -1,7 +1,8 @@
 //! Confines signals to the command's processes: with Landlock if there is no pid namespace.
 //!
 //! Commands enter a domain nested in that of their reaper, so that they cannot signal the reaper either. Killing the
-//! reaper would not free a process (the launcher kills what is left), but the command's result would be lost.
+//! reaper would not free a process (the launcher kills what is left), but the command's result would be lost. The signals of
+//! the reaper reach its command's processes only, so that it can end all of them in one step.
 
 use super::{Layer, LayerContext, landlock};
 use crate::SetupFailure;
@@ -86,6 +87,20 @@ impl SignalScope {
         } {
             0 => Ok(scope),
             _ => Err(last_error()),
+        }
+    }
+
+    /// Restricts the reaper, and makes sure that its signals do not reach its parent.
+    ///
+    /// # Errors
+    /// Those of the operating system; `NOTRECOVERABLE` if the parent can be signalled.
+    pub fn enter_as_reaper(&self) -> Result<(), Errno> {
+        self.enter()?;
+        let parent = rustix::process::getppid().ok_or(Errno::SRCH)?;
+        match rustix::process::test_kill_process(parent) {
+            Err(Errno::PERM) => Ok(()),
+            Ok(()) => Err(Errno::NOTRECOVERABLE),
+            Err(errno) => Err(errno),
         }
     }
 
