@@ -7,5 +7,5 @@ mod tests;
 mod writer;
 
 pub use entry::ConfigEntry;
-pub use reader::{Malformed, read};
+pub use reader::{Malformed, read, read_right_lines};
 pub use writer::write;

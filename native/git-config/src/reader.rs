@@ -11,8 +11,17 @@ pub fn read(text: &[u8]) -> Result<Vec<ConfigEntry>, Malformed> {
     if text.contains(&0) {
         return Err(Malformed);
     }
-    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-    ConfigReader { text, at: 0, is_at_end: false }.all()
+    let mut entries = Vec::new();
+    ConfigReader::new(text).all(&mut entries).map(|()| entries)
+}
+
+/// The entries in those lines of a file that are right, if git would reject it: what it sets once somebody has corrected the others.
+pub fn read_right_lines(text: &[u8]) -> Vec<ConfigEntry> {
+    let (mut reader, mut entries) = (ConfigReader::new(text), Vec::new());
+    while reader.all(&mut entries).is_err() {
+        reader.skip_line();
+    }
+    entries
 }
 
 /// A port of `git_parse_source` in git's `config.c`.
@@ -20,9 +29,23 @@ struct ConfigReader<'t> {
     text: &'t [u8],
     at: usize,
     is_at_end: bool,
+    /// The content of the last brackets.
+    section: Vec<u8>,
 }
 
-impl ConfigReader<'_> {
+impl<'t> ConfigReader<'t> {
+    fn new(text: &'t [u8]) -> Self {
+        let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+        Self { text, at: 0, is_at_end: false, section: Vec::new() }
+    }
+
+    /// Goes to the next line, after a mistake.
+    fn skip_line(&mut self) {
+        while !self.is_at_end && self.text.get(self.at.wrapping_sub(1)) != Some(&b'\n') {
+            self.next();
+        }
+    }
+
     /// The next character; a line break at the end.
     fn next(&mut self) -> u8 {
         let Some(&byte) = self.text.get(self.at) else {
@@ -37,19 +60,20 @@ impl ConfigReader<'_> {
         byte
     }
 
-    fn all(mut self) -> Result<Vec<ConfigEntry>, Malformed> {
-        let (mut entries, mut section, mut is_comment) = (Vec::new(), Vec::new(), false);
+    /// Reads to the end, or to the first mistake.
+    fn all(&mut self, entries: &mut Vec<ConfigEntry>) -> Result<(), Malformed> {
+        let mut is_comment = false;
         loop {
             match self.next() {
-                b'\n' if self.is_at_end => return Ok(entries),
+                b'\n' if self.is_at_end => return Ok(()),
                 b'\n' => is_comment = false,
                 _ if is_comment => {}
                 byte if is_space(byte) => {}
                 b'#' | b';' => is_comment = true,
-                b'[' => section = self.section()?,
+                b'[' => self.section = self.section()?,
                 byte if byte.is_ascii_alphabetic() => {
                     let (key, value) = self.key_and_value(byte)?;
-                    entries.push(ConfigEntry::in_section(&section, key, value));
+                    entries.push(ConfigEntry::in_section(&self.section, key, value));
                 }
                 _ => return Err(Malformed),
             }

@@ -28,6 +28,26 @@ fn listed(entries: &[ConfigEntry]) -> Vec<u8> {
     text
 }
 
+#[test]
+fn the_right_lines_of_a_file_are_read_around_a_mistake() {
+    let right = "[core]\n\thooksPath = a\n[include]\n\tpath = b\n";
+    let entries = read(right.as_bytes()).unwrap();
+    assert_eq!(read_right_lines(right.as_bytes()), entries);
+    for mistake in ["[user\n", "\tfoo bar\n", "x = \"open\n", "[a \"b]\n", "\tx = \\q\n", "1 = 2\n", "%\n"] {
+        for text in
+            [format!("{mistake}{right}"), format!("{right}{mistake}"), format!("{right}{}", &mistake[..1])]
+        {
+            let found = read_right_lines(text.as_bytes());
+            assert!(entries.iter().all(|entry| found.contains(entry)), "{text:?}");
+        }
+        let (hooks, include) = right.split_at(right.find("[i").unwrap());
+        assert!(
+            read_right_lines(format!("{hooks}{mistake}{include}").as_bytes()).ends_with(&entries[1..]),
+            "{mistake:?}"
+        );
+    }
+}
+
 fn assert_as_git(text: &[u8]) {
     let shown = String::from_utf8_lossy(text);
     match (read(text), by_git(text)) {

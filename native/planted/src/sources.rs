@@ -342,9 +342,11 @@ fn read(path: &Path) -> Result<References, Errno> {
     let text = rustix::fs::openat(CWD, path, flags, Mode::empty()).and_then(read_all);
     let entries = match text {
         Err(errno @ (UNREAD | Errno::ACCESS)) => return Err(errno),
-        text => text.ok().and_then(|text| beamai_git_config::read(&text).ok()),
+        Err(_) => Vec::new(),
+        // Git rejects the whole file at a mistake, until the person corrects it.
+        Ok(text) => beamai_git_config::read_right_lines(&text),
     };
-    Ok(References::of(entries.unwrap_or_default()))
+    Ok(References::of(entries))
 }
 
 impl References {

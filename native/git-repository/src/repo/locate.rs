@@ -87,13 +87,35 @@ impl RepoLocation {
         branch
     }
 
-    /// Whether `HEAD` names a branch, as git writes it, which is no symbolic reference itself.
+    /// Whether `HEAD` names a branch, which is no symbolic reference itself.
     pub(super) fn is_on_branch(&self) -> bool {
-        let head = text(&self.git_dir.join(Path::new("HEAD")), b"ref: ").ok();
+        let head = text(&self.git_dir.join(Path::new("HEAD")), b"ref:").ok();
         let branch = self.branch();
         head.is_some_and(|name| {
             name.starts_with(b"refs/heads/") && branch.is_some_and(|end| end.as_os_str().as_bytes() == name)
         })
+    }
+
+    /// Fails if `HEAD` is not as git writes it: git and libgit2 do not skip the same white space.
+    pub(super) fn expect_plain_head(&self) -> GitResult<()> {
+        let file = self.git_dir.join(Path::new("HEAD"));
+        let mut bytes = Vec::new();
+        // libgit2 says what is wrong if there is none.
+        let Ok((open, _)) = file.open_file() else { return Ok(()) };
+        open.take(MAX_LINK)
+            .read_to_end(&mut bytes)
+            .map_err(|error| ToolError::io("read", file.display(), error))?;
+        let line = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
+        let is_plain = match line.strip_prefix(b"ref: ") {
+            Some(name) => {
+                std::str::from_utf8(name).map_or(!name.contains(&b' '), git2::Reference::is_valid_name)
+            }
+            None => matches!(line.len(), 40 | 64) && line.iter().all(u8::is_ascii_hexdigit),
+        };
+        match is_plain {
+            true => Ok(()),
+            false => Err(refuse(&file.display(), "is not as git writes it, so it may be read in two ways")),
+        }
     }
 
     /// Whether a path of the work tree is in the workspace.

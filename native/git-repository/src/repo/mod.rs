@@ -81,6 +81,7 @@ impl Repo {
         cx.workspace.expect_in_place()?;
         // Rules do not keep libgit2 from reading `.git`; they apply to the paths and contents in the result.
         let located = locate(&cx.workspace, path)?;
+        located.expect_plain_head()?;
         guard::check(&located, cx)?;
         cx.host.expect_read_alike()?;
         let root = located.root.absolute();

@@ -60,6 +60,19 @@ fn settings_that_git_rejects_stay_as_they_are() {
 }
 
 #[test]
+fn what_settings_with_a_mistake_name_is_protected() {
+    let prepare = made("r")
+        + "; mkdir r/hooks; printf '#!/bin/sh\n' > r/hooks/pre-commit; chmod +x r/hooks/pre-commit; \
+                               printf '[user\n[core]\nhooksPath = hooks\n' >> r/.git/config";
+    let command = "echo 'touch MARK' >> r/hooks/pre-commit";
+    let person = "sed -i '/^.user$/d' .git/config; git commit -q --allow-empty -m m";
+    let (runs, result, _) = left(json!("off"), &prepare, command, "r", person);
+    assert!(runs, "{result}");
+    let (runs, result, _) = left(json!(REQUIRED), &prepare, command, "r", person);
+    assert!(!runs, "{result}");
+}
+
+#[test]
 fn settings_that_a_command_removes_are_reported() {
     let prepare = made("r") + "; git -C r config http.sslVerify true; git -C r config user.email a@b";
     let (_, result, _) =
