@@ -18,11 +18,16 @@ pub fn read(text: &[u8]) -> Result<Vec<ConfigEntry>, Malformed> {
 /// The entries in those lines of a file that are right, if git would reject it: what it sets once somebody has corrected the others.
 pub fn read_right_lines(text: &[u8]) -> Vec<ConfigEntry> {
     let (mut reader, mut entries) = (ConfigReader::new(text), Vec::new());
+    let mut mistakes = 0;
     while reader.all(&mut entries).is_err() {
-        reader.skip_line();
+        mistakes += 1;
+        reader.skip_mistake(mistakes <= MOST_REREAD);
     }
     entries
 }
+
+/// Maximum number of mistakes after which the lines are read again that the mistake had joined to its own.
+const MOST_REREAD: u32 = 100;
 
 /// A port of `git_parse_source` in git's `config.c`.
 struct ConfigReader<'t> {
@@ -31,16 +36,21 @@ struct ConfigReader<'t> {
     is_at_end: bool,
     /// The content of the last brackets.
     section: Vec<u8>,
+    /// Where the last section or entry begins.
+    begun: usize,
 }
 
 impl<'t> ConfigReader<'t> {
     fn new(text: &'t [u8]) -> Self {
         let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-        Self { text, at: 0, is_at_end: false, section: Vec::new() }
+        Self { text, at: 0, is_at_end: false, section: Vec::new(), begun: 0 }
     }
 
-    /// Goes to the next line, after a mistake.
-    fn skip_line(&mut self) {
+    /// Goes to the line after a mistake, or to the one after that where it begins.
+    fn skip_mistake(&mut self, rereads: bool) {
+        if rereads {
+            (self.at, self.is_at_end) = (self.begun, false);
+        }
         while !self.is_at_end && self.text.get(self.at.wrapping_sub(1)) != Some(&b'\n') {
             self.next();
         }
@@ -64,7 +74,9 @@ impl<'t> ConfigReader<'t> {
     fn all(&mut self, entries: &mut Vec<ConfigEntry>) -> Result<(), Malformed> {
         let mut is_comment = false;
         loop {
-            match self.next() {
+            let byte = self.next();
+            self.begun = self.at;
+            match byte {
                 b'\n' if self.is_at_end => return Ok(()),
                 b'\n' => is_comment = false,
                 _ if is_comment => {}

@@ -33,7 +33,16 @@ fn the_right_lines_of_a_file_are_read_around_a_mistake() {
     let right = "[core]\n\thooksPath = a\n[include]\n\tpath = b\n";
     let entries = read(right.as_bytes()).unwrap();
     assert_eq!(read_right_lines(right.as_bytes()), entries);
-    for mistake in ["[user\n", "\tfoo bar\n", "x = \"open\n", "[a \"b]\n", "\tx = \\q\n", "1 = 2\n", "%\n"] {
+    for mistake in [
+        "[user\n",
+        "\tfoo bar\n",
+        "x = \"open\n",
+        "[a \"b]\n",
+        "\tx = \\q\n",
+        "1 = 2\n",
+        "%\n",
+        "e = \"C:\\\n",
+    ] {
         for text in
             [format!("{mistake}{right}"), format!("{right}{mistake}"), format!("{right}{}", &mistake[..1])]
         {

@@ -290,6 +290,11 @@ impl SnapshotRoot {
                            it names before you use git";
             record(path, "unknown", outcome.to_owned());
         }
+        for path in &self.sources.mistaken {
+            let outcome = "git rejects this file as it was when the command started, so what its wrong lines name could not be \
+                           checked: once it is corrected, look at the hooks and files that it names before you use git";
+            record(path, "unknown", outcome.to_owned());
+        }
         findings
     }
 

@@ -14,7 +14,7 @@ use super::sources;
 use super::unwritable::ResolvedPaths;
 use super::way::way_of;
 use super::{SnapshotRoot, sequence};
-use beamai_git_config::{ConfigEntry, Malformed, read, write};
+use beamai_git_config::{ConfigEntry, Malformed, read, read_right_lines, write};
 use beamai_isolation::Planted;
 use beamai_protected::ProtectedPaths;
 use beamai_workspace::decode_path;
@@ -506,7 +506,11 @@ pub(super) fn risky_settings_of(directory: &OpenDirectory, name: &OsStr) -> BTre
     let Ok(text) = directory.read(name) else { return BTreeSet::new() };
     match read(&text) {
         Ok(entries) => entries.iter().filter(|entry| is_risky(entry)).map(shown).collect(),
-        Err(Malformed) => BTreeSet::from([told_malformed(name, &text)]),
+        Err(Malformed) => {
+            let right = read_right_lines(&text);
+            let risky = right.iter().filter(|entry| is_risky(entry)).map(shown);
+            risky.chain([told_malformed(name, &text)]).collect()
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use super::pathname::expanded;
 use super::rights::{KnownModes, is_own_doing};
 use super::way::{KnownLinks, known_way_of};
 use beamai_base::PathWay;
-use beamai_git_config::ConfigEntry;
+use beamai_git_config::{ConfigEntry, read_right_lines};
 use beamai_workspace::decode_path;
 use rustix::fs::{Access, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
@@ -40,6 +40,8 @@ pub(super) struct ConfigSources {
     pub(super) elsewhere: BTreeSet<PathBuf>,
     /// What git reads settings from, although it could not be read.
     pub(super) closed: Vec<PathBuf>,
+    /// Settings with a mistake: what the wrong lines name is not known.
+    pub(super) mistaken: BTreeSet<PathBuf>,
     /// The modes of what git reads settings from, unless mounts keep them.
     pub(super) modes: KnownModes,
 }
@@ -70,6 +72,7 @@ struct References {
     hooks: Vec<PathBuf>,
     templates: Vec<PathBuf>,
     trees: Vec<PathBuf>,
+    has_mistake: bool,
 }
 
 /// Collects trusted paths.
@@ -81,6 +84,8 @@ struct Search<'s> {
     read: BTreeSet<PathBuf>,
     /// What of it this user may not read.
     refused: Vec<PathBuf>,
+    /// What of it git rejects.
+    mistaken: BTreeSet<PathBuf>,
     seen: BTreeSet<(PathBuf, TrustedKind)>,
     /// Paths of hooks, which are relative to the work tree.
     hooks: BTreeSet<PathBuf>,
@@ -139,7 +144,14 @@ impl ConfigSources {
         }
         search.refused.retain(|path| is_own_doing(path));
         let modes = if is_held { KnownModes::default() } else { KnownModes::of(&search.read) };
-        Self { trusted: search.trusted, relative_hooks, elsewhere, closed: search.refused, modes }
+        Self {
+            trusted: search.trusted,
+            relative_hooks,
+            elsewhere,
+            closed: search.refused,
+            mistaken: search.mistaken,
+            modes,
+        }
     }
 
     /// Absolute paths of those that exist, links resolved, which commands could write.
@@ -157,8 +169,8 @@ impl ConfigSources {
 
 impl<'s> Search<'s> {
     fn new(roots: &'s [PathBuf], links: &'s KnownLinks) -> Self {
-        let (read, refused, seen, hooks, trees, trusted) = Default::default();
-        Self { roots, links, read, refused, seen, hooks, trees, trusted }
+        let (read, refused, mistaken, seen, hooks, trees, trusted) = Default::default();
+        Self { roots, links, read, refused, mistaken, seen, hooks, trees, trusted }
     }
 
     /// Notes what leads on from a repository's directory.
@@ -191,7 +203,12 @@ impl<'s> Search<'s> {
     fn follow(&mut self, config: &Path, depth: usize) {
         self.read.insert(config.to_owned());
         match references(config) {
-            Ok(references) => self.take(&references, config.parent().unwrap_or(config), depth),
+            Ok(references) => {
+                if references.has_mistake {
+                    self.mistaken.insert(config.to_owned());
+                }
+                self.take(&references, config.parent().unwrap_or(config), depth);
+            }
             Err(Errno::ACCESS) => self.refused.push(config.to_owned()),
             // Git cannot read it either.
             Err(_) => {}
@@ -340,13 +357,15 @@ fn references(path: &Path) -> Result<Arc<References>, Errno> {
 fn read(path: &Path) -> Result<References, Errno> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let text = rustix::fs::openat(CWD, path, flags, Mode::empty()).and_then(read_all);
-    let entries = match text {
+    let text = match text {
         Err(errno @ (UNREAD | Errno::ACCESS)) => return Err(errno),
-        Err(_) => Vec::new(),
-        // Git rejects the whole file at a mistake, until the person corrects it.
-        Ok(text) => beamai_git_config::read_right_lines(&text),
+        text => text.unwrap_or_default(),
     };
-    Ok(References::of(entries))
+    Ok(match beamai_git_config::read(&text) {
+        Ok(entries) => References::of(entries),
+        // Git rejects the whole file at a mistake, until the person corrects it.
+        Err(_) => References { has_mistake: true, ..References::of(read_right_lines(&text)) },
+    })
 }
 
 impl References {

@@ -107,6 +107,8 @@ impl RepoLocation {
             .map_err(|error| ToolError::io("read", file.display(), error))?;
         let line = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
         let is_plain = match line.strip_prefix(b"ref: ") {
+            // With the format reftable, HEAD is elsewhere. libgit2 names the format.
+            Some(b"refs/heads/.invalid") => true,
             Some(name) => {
                 std::str::from_utf8(name).map_or(!name.contains(&b' '), git2::Reference::is_valid_name)
             }

@@ -173,14 +173,16 @@ fn tree(processes: &[ProcessEntry], top: Pid, spared: &impl Fn(Pid) -> bool) -> 
     found
 }
 
-/// All processes in `/proc`, by their pids, each read when it is taken; none without `/proc`.
+/// All processes in `/proc`, by their pids, each read when it is taken; none without `/proc`. They are listed first: where processes
+/// fork and end all the time, reading each beside its name would never reach the last one.
 fn processes() -> impl Iterator<Item = ProcessEntry> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let proc = rustix::fs::open("/proc", flags, Mode::empty()).ok();
     proc.into_iter().flat_map(|proc| {
         let names = Dir::read_from(&proc).into_iter().flatten();
         let pids = names.filter_map(|entry| entry.ok()?.file_name().to_str().ok()?.parse().ok());
-        pids.filter_map(move |pid| see(&proc, pid))
+        let listed: Vec<i32> = pids.collect();
+        listed.into_iter().filter_map(move |pid| see(&proc, pid))
     })
 }
 
