@@ -73,10 +73,6 @@ impl OpenBlocks {
         self.containers.is_empty()
     }
 
-    pub(super) fn end_code(&mut self) {
-        self.fence = None;
-    }
-
     pub(super) fn end_comment(&mut self) {
         self.is_comment = false;
     }

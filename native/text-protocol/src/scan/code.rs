@@ -22,8 +22,10 @@ pub(super) enum CodeState {
 pub(super) struct CodeBlocks {
     strict: OpenBlocks,
     loose: OpenBlocks,
-    /// Whether a call may begin the block: it is in no container, and nothing but white space has come since its fence.
+    /// Whether a call may begin the block: it is in no container, and nothing but white space and calls have come since its fence.
     pub(super) is_lead: bool,
+    /// Whether a call began the block. Whoever forgets to close it means later ones as well, so they are no mere text.
+    has_call: bool,
 }
 
 /// A line in both readings.
@@ -38,6 +40,7 @@ impl Default for CodeBlocks {
             strict: OpenBlocks::new(Reading::Strict),
             loose: OpenBlocks::new(Reading::Loose),
             is_lead: false,
+            has_call: false,
         }
     }
 }
@@ -57,11 +60,13 @@ impl CodeBlocks {
         self.loose.pass(lines.loose, is_inline);
         let is_still_lead = self.is_lead && self.strict.is_code() && self.loose.is_code();
         self.is_lead = is_still_lead || is_fence && self.strict.is_at_margin() && self.loose.is_at_margin();
+        self.has_call &= self.strict.is_code() && self.loose.is_code();
     }
 
     pub(super) fn state(&self) -> CodeState {
         match (self.strict.is_code(), self.loose.is_code()) {
             _ if self.strict.is_cut() || self.loose.is_cut() => CodeState::Unsure,
+            (true, true) if self.has_call && !self.is_lead => CodeState::Unsure,
             (true, true) => CodeState::Code,
             (false, false) => CodeState::Text,
             _ => CodeState::Unsure,
@@ -78,11 +83,9 @@ impl CodeBlocks {
         self.strict.end_comment();
     }
 
-    /// A call has ended the block that it began.
-    pub(super) fn end(&mut self) {
-        self.strict.end_code();
-        self.loose.end_code();
-        self.is_lead = false;
+    /// A call began the block, or came after one that did.
+    pub(super) fn pass_call(&mut self) {
+        (self.is_lead, self.has_call) = (true, true);
     }
 }
 

@@ -76,11 +76,11 @@ impl TextScan {
         }
     }
 
-    /// The buffer begins after a call, which ends the block that it began.
+    /// The buffer begins after a call.
     pub(crate) fn after_call(&mut self, call: &[u8]) {
         self.look_for_comment_end(call);
         if self.code.state() == CodeState::Code {
-            self.code.end();
+            self.code.pass_call();
         }
         (self.at, self.before, self.line) = (0, b'>', LineState::Inside);
     }
@@ -89,6 +89,7 @@ impl TextScan {
     pub(crate) fn resume(&mut self, at: usize) {
         self.at = at;
         self.line = LineState::Inside;
+        self.code.is_lead = false;
     }
 
     fn line_start(&mut self, buf: &[u8], end: bool) -> Option<TextScanResult> {
@@ -155,10 +156,7 @@ impl TextScan {
         };
         match found.at_end(end) {
             ProbeResult::More => return Some(TextScanResult::Text(self.at)),
-            ProbeResult::Yes(call) => {
-                self.code.is_lead = false;
-                return Some(self.call(self.at + indent, call));
-            }
+            ProbeResult::Yes(call) => return Some(self.call(self.at + indent, call)),
             ProbeResult::No => self.code.is_lead = false,
         }
         self.line = LineState::Inside;

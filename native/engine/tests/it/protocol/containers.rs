@@ -59,6 +59,29 @@ fn assert_told(response: &str) {
 }
 
 #[test]
+fn a_block_that_a_call_began_ends_with_its_own_fence() {
+    let fenced = ProtocolRules { fenced: true, ..known() };
+    let with = |response: &str, first: &str, second: &str| {
+        let (before, rest) = response.split_once("CALL").unwrap();
+        let (between, after) = rest.split_once("CALL").unwrap();
+        outcome(&[before, first, between, second, after].concat(), &fenced)
+    };
+    for after in ["Never do this:\n```\nrm -rf /\nCALL\n```", "- item\n  ```\n  CALL\n  ```"] {
+        assert_eq!(with(&format!("```\nCALL\n```\n{after}"), REAL, EXAMPLE), (0, 1), "{after}");
+    }
+    for after in ["", "Now I do it:\n\n", "- e\n\n", "```\nls\n```\n", "```\n"] {
+        assert_eq!(with(&format!("```\nCALL\n```\n{after}CALL"), EXAMPLE, REAL), (1, 1), "{after}");
+    }
+    // Further calls of the block, and one after words, which may be outside of a block that was not closed.
+    for between in ["\n", "\n\n", "\nwords\n\n"] {
+        let response = format!("```\nCALL{between}CALL\n```");
+        assert_eq!(with(&response, EXAMPLE, REAL), (1, 1), "{response}");
+        let (runs, _) = with(&response, REAL, EXAMPLE);
+        assert_eq!(runs == 0, between.contains("words"), "{response}");
+    }
+}
+
+#[test]
 fn no_call_after_a_fence_left_open_runs_or_is_lost_without_a_word() {
     for response in [
         "- first\n  ```\n  a\n\nNow I do it.\n\nCALL",
