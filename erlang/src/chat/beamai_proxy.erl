@@ -19,11 +19,13 @@ new(system, Url) ->
         _ -> {ok, none}
     end;
 new(Proxy, _Url) when is_binary(Proxy); is_list(Proxy) ->
-    case uri_string:parse(Proxy) of
+    try uri_string:parse(Proxy) of
         #{scheme := Scheme, host := Host, port := Port} = Parts when is_integer(Port), Port > 0 ->
             plain(text(Scheme), text(Host), Port, text(maps:get(userinfo, Parts, "")));
         _ ->
             error
+    catch
+        error:_NoText -> error
     end;
 new(_Other, _Url) ->
     error.

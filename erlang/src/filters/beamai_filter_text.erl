@@ -47,12 +47,14 @@ redact(Options) ->
 
 %% Compiled on first use, because a kernel can be sent to another node.
 compiled(Pattern) ->
-    case re:compile(Pattern) of
+    try re:compile(Pattern) of
         {ok, _} -> iolist_to_binary(Pattern);
         {error, {Why, Position}} ->
             beamai_validate:bad_option(patterns, [
                 beamai_error:show(Pattern, 80), " is not a regular expression: ", Why, " at position ", integer_to_binary(Position)
             ])
+    catch
+        error:badarg -> beamai_validate:bad_option(patterns, [beamai_validate:show(Pattern), " is not a regular expression"])
     end.
 
 hidden(Pattern, Text) ->

@@ -32,7 +32,7 @@ new(Name, Fun) ->
 name(#{name := Name, handler := Fun}) when is_function(Fun, 2), is_binary(Name) orelse is_atom(Name) ->
     Name;
 name(Other) ->
-    beamai_validate:raise({bad_filter, Other}, [
+    beamai_validate:raise({bad_filter, beamai_secret:mask(Other)}, [
         beamai_syntax:either(
             "a filter is a map of a name, a binary or an atom, and a handler, a fun of two arguments, as beamai_filter:new(Name, Fun)",
             "a filter is a map of a name, a string or an atom, and a handler, a function of two arguments, as :beamai_filter.new(name, fun)"

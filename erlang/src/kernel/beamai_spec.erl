@@ -50,7 +50,7 @@ problems(Spec) when is_map(Spec) ->
             ["has both parameters and input_schema" || is_map_key(parameters, Spec), is_map_key(input_schema, Spec)],
     [unicode:characters_to_binary(Text) || Text <- Texts];
 problems(Other) ->
-    [unicode:characters_to_binary(["must be a map, not ", show(Other)])].
+    [unicode:characters_to_binary(["must be a map, not ", beamai_validate:show(Other)])].
 
 key(name, Name) when is_binary(Name), Name =/= <<>> ->
     [["name must be UTF-8"] || not is_list(unicode:characters_to_list(Name))];

@@ -49,4 +49,4 @@ tagged(Malformed, _Tags) -> Malformed.
 
 -spec bad(term(), iodata()) -> no_return().
 bad(Module, Why) ->
-    beamai_validate:raise({bad_tool_module, Module}, [beamai_validate:show(Module), ": ", Why]).
+    beamai_validate:raise({bad_tool_module, beamai_secret:mask(Module)}, [beamai_validate:show(Module), ": ", Why]).
