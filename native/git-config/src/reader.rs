@@ -15,7 +15,8 @@ pub fn read(text: &[u8]) -> Result<Vec<ConfigEntry>, Malformed> {
     ConfigReader::new(text).all(&mut entries).map(|()| entries)
 }
 
-/// The entries in those lines of a file that are right, if git would reject it: what it sets once somebody has corrected the others.
+/// The entries in all correct lines of a file, also if git rejects the file because of other lines. Once somebody corrects those, git
+/// takes these.
 pub fn read_right_lines(text: &[u8]) -> Vec<ConfigEntry> {
     let (mut reader, mut entries) = (ConfigReader::new(text), Vec::new());
     let mut mistakes = 0;
@@ -26,7 +27,8 @@ pub fn read_right_lines(text: &[u8]) -> Vec<ConfigEntry> {
     entries
 }
 
-/// Maximum number of mistakes after which the lines are read again that the mistake had joined to its own.
+/// For the first mistakes of a file, up to this number, reading goes on after the line where the mistake begins. An open quote can join
+/// several lines to that line, and they may be correct. More would take too long in a large file.
 const MOST_REREAD: u32 = 100;
 
 /// A port of `git_parse_source` in git's `config.c`.
@@ -46,7 +48,7 @@ impl<'t> ConfigReader<'t> {
         Self { text, at: 0, is_at_end: false, section: Vec::new(), begun: 0 }
     }
 
-    /// Goes to the line after a mistake, or to the one after that where it begins.
+    /// Goes to the line after a mistake; with `rereads`, to the line after the one where the mistake begins.
     fn skip_mistake(&mut self, rereads: bool) {
         if rereads {
             (self.at, self.is_at_end) = (self.begun, false);

@@ -66,7 +66,7 @@ impl MemoryMeter {
         Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: i64::from(left.subsec_nanos()) }
     }
 
-    /// Takes a sample if it is due, as long as the caller goes on: it may be told to end the processes meanwhile.
+    /// Takes a sample if it is due. Gives up when `goes_on` is false, such as when the command is to end.
     pub(super) fn look(&mut self, goes_on: &impl Fn() -> bool) -> Option<KillCause> {
         let started = Instant::now();
         if started < self.next {
@@ -122,7 +122,7 @@ impl MemoryMeter {
     }
 }
 
-/// What is known of each process; `None` if the caller does not go on.
+/// The results of `look` for those processes that have one. `None` as soon as `goes_on` is false.
 fn each<P, T>(
     processes: impl IntoIterator<Item = P>,
     goes_on: impl Fn() -> bool,

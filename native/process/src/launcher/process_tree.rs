@@ -47,8 +47,8 @@ pub(super) fn signal_reached(signal: Signal) {
     _ = kill_process_group(Pid::INIT, signal);
 }
 
-/// The processes below this one: all others of the namespace if it is the init, otherwise its descendants. `None` if the caller does
-/// not go on: some thousands of them take long where they leave this process little time.
+/// The processes below this one: all others of the namespace if it is the init, otherwise its descendants. `None` as soon as `goes_on` is
+/// false: thousands of busy processes leave this one little time, and then the list takes long.
 pub(super) fn beneath(is_init: bool, goes_on: impl Fn() -> bool) -> Option<Vec<Pid>> {
     let own = getpid();
     if is_init && shows_this_namespace() {

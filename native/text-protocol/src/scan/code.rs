@@ -1,8 +1,8 @@
 //! Which lines are code.
 //!
-//! A second, loose reading forgives more of what models write than CommonMark does. Only what is text in both readings is a call that
-//! runs. CommonMark ends a fenced block with its list item or quote, but models often leave the lines of such a block unindented: then
-//! its closing line seems to open a block. So nothing is sure after a block that has ended without its closing line.
+//! Each line is read twice: strictly, as CommonMark does, and loosely, as models often write. A call runs only if both readings take it
+//! for text. CommonMark ends a fenced block with its list item or quote. Models often do not indent the lines of such a block, and then
+//! its closing line looks like an opening one. So no later call of the answer runs after a block that ended without its closing line.
 
 use super::block::{Line, LineKind, OpenBlocks};
 use super::container::Reading;
@@ -24,7 +24,8 @@ pub(super) struct CodeBlocks {
     loose: OpenBlocks,
     /// Whether a call may begin the block: it is in no container, and nothing but white space and calls have come since its fence.
     pub(super) is_lead: bool,
-    /// Whether a call began the block. Whoever forgets to close it means later ones as well, so they are no mere text.
+    /// Whether the block began with a call. Its closing line may be missing, so a later call in it is refused with a message instead of
+    /// being passed over as text.
     has_call: bool,
 }
 

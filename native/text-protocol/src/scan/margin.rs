@@ -94,7 +94,7 @@ impl<'l> Margin<'l> {
         width
     }
 
-    /// Takes a mark, which is no white space.
+    /// Takes one mark. A mark is never white space.
     pub(super) fn mark(&mut self, len: usize) {
         self.at += len;
         self.column += len;
