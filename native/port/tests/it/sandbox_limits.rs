@@ -133,6 +133,22 @@ fn memory_of_a_background_command() {
     assert!(answer["error"].as_str().unwrap().contains("256 MiB"), "{answer}");
 }
 
+/// Where many processes end before their memory is measured, all are stopped and continued. Children that nobody reaps are not such.
+#[test]
+fn a_process_that_the_command_has_stopped_stays_so_beside_children_that_nobody_reaps() {
+    let command = "python3 -c \"import os, signal, time
+for _ in range(20):
+    if os.fork() == 0: os._exit(0)
+stopped = os.fork()
+if stopped == 0:
+    os.kill(os.getpid(), signal.SIGSTOP)
+    os._exit(0)
+time.sleep(1.5)
+print(open(f'/proc/{stopped}/stat').read().split()[2])
+os.kill(stopped, 9)\"";
+    assert_eq!(Env::under(json!({"memory": 256 << 20})).stdout(command), "T\n");
+}
+
 #[test]
 fn memory_of_nobody() {
     let take = |bytes: u64| {

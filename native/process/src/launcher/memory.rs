@@ -112,13 +112,16 @@ impl MemoryMeter {
         Some((exactly(&all, objects, goes_on)?.saturating_add(kept), threads))
     }
 
-    /// What each process uses, and how many had ended before they were looked at.
+    /// What each process uses, and how many had ended before they were looked at. Those that their parents have yet to reap had ended
+    /// before.
     fn usages(&self, goes_on: &impl Fn() -> bool) -> Option<(Vec<(Pid, ProcessUsage)>, usize)> {
         let pids = process_tree::beneath(self.has_pids, goes_on)?;
-        let listed = pids.len();
-        let all = each(pids, goes_on, |pid| Some((pid, whole(pid)?)))?;
-        let gone = listed - all.len();
-        Some((all, gone))
+        let looked = each(pids, goes_on, |pid| Some((pid, whole(pid))))?;
+        let has_gone = |(pid, used): &&(Pid, Option<ProcessUsage>)| {
+            used.is_none() && !process_tree::awaits_its_parent(*pid)
+        };
+        let gone = looked.iter().filter(has_gone).count();
+        Some((looked.into_iter().filter_map(|(pid, used)| Some((pid, used?))).collect(), gone))
     }
 }
 

@@ -61,6 +61,13 @@ pub(super) fn beneath(is_init: bool, goes_on: impl Fn() -> bool) -> Option<Vec<P
     Some(tree(&all?, shown.unwrap_or(own), &|_| false).into_iter().map(|seen| seen.pid).collect())
 }
 
+/// Whether a process has ended and another process of the command has yet to reap it.
+pub(super) fn awaits_its_parent(pid: Pid) -> bool {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let proc = rustix::fs::open("/proc", flags, Mode::empty());
+    proc.ok().and_then(|proc| see(&proc, pid.as_raw_pid())).is_some_and(|seen| seen.parent != getpid())
+}
+
 /// Whether `/proc` belongs to the namespace of this process.
 fn shows_this_namespace() -> bool {
     let own = getpid().as_raw_nonzero().to_string();

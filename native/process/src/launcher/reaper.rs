@@ -37,7 +37,7 @@ const FIRST_REAPED: u32 = 100;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reaped {
     /// There may be more.
-    Some,
+    Part,
     All,
     /// All, and no child is left.
     Last,
@@ -295,7 +295,7 @@ impl Reaper {
         loop {
             let left = last.map(|last| last.saturating_duration_since(Instant::now()));
             let look = meter.as_ref().map(MemoryMeter::time);
-            let time = if reaped == Reaped::Some { Some(Timespec::default()) } else { soonest(look, left) };
+            let time = if reaped == Reaped::Part { Some(Timespec::default()) } else { soonest(look, left) };
             let (news, _) = self.wait_for_news(&bell, time);
             reaped = tended.reap();
             let has_children = reaped != Reaped::Last;
@@ -425,7 +425,7 @@ impl CommandState {
                 Err(_) => return Reaped::Last,
             }
         }
-        Reaped::Some
+        Reaped::Part
     }
 
     fn note(&mut self, pid: Pid, status: WaitStatus) {
