@@ -28,7 +28,8 @@
     C =:= $>; C =:= $-; C =:= $*; C =:= $_; C =:= $+; C =:= $#; C =:= $|; C =:= $=; C =:= $:;
     C >= $0, C =< $9; C =:= $.; C =:= $)
 ).
--define(ROLE, "(?i:system|user|you|assistant|tool|human|function)[*_]*:").
+-define(ROLES, "system|user|you|assistant|tool|human|function").
+-define(ROLE, "(?i:" ?ROLES ")[*_]*:").
 %% So that text that goes on with marks only is not held back and searched without end.
 -define(MOST_HELD, 64).
 
@@ -254,8 +255,7 @@ mark_within(called, Line, Next) ->
 
 %% Whether a role may be what the line goes on to.
 begins_role(Rest) ->
-    Roles = [<<"system">>, <<"user">>, <<"you">>, <<"assistant">>, <<"tool">>, <<"human">>, <<"function">>],
     case re:run(Rest, "^([A-Za-z]*)[*_]*\\z", [{capture, [1], binary}]) of
-        {match, [Word]} -> lists:any(fun(Role) -> string:prefix(Role, string:lowercase(Word)) =/= nomatch end, Roles);
+        {match, [Word]} -> lists:any(fun(Role) -> string:prefix(Role, string:lowercase(Word)) =/= nomatch end, string:lexemes(?ROLES, "|"));
         nomatch -> false
     end.
