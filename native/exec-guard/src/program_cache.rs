@@ -8,9 +8,12 @@ use rustix::io::Errno;
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Maximum number of cached programs.
 const MAX_KNOWN: usize = 1_024;
+/// How long a program is taken from the cache.
+const FRESH: Duration = Duration::from_secs(10);
 
 /// Identity and change time of a file. A change of contents, mode or name changes the stamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,8 +41,9 @@ impl FileStamp {
     }
 }
 
-/// Programs by absolute path. During an order, commands can change neither the files nor the directories and links that
-/// lead to them; changes made from outside the sandbox are detected by comparing the stamps at each lookup.
+/// Programs by absolute path, for all orders of a reaper. Commands can change neither the files nor the directories and links
+/// that lead to them. What is changed from outside the sandbox shows in the stamps, which are compared at each lookup, but for
+/// links that now lead to the same file by other names: after [`FRESH`], a program is resolved anew.
 #[derive(Debug, Default)]
 pub(super) struct ProgramCache(Mutex<HashMap<Vec<u8>, CachedProgram>>);
 
@@ -48,27 +52,30 @@ struct CachedProgram {
     program: ResolvedProgram,
     /// The absolute paths of the program and its interpreters.
     paths: Vec<Vec<u8>>,
+    resolved: Instant,
 }
 
 impl ProgramCache {
     /// The cached program, if the path still leads to the same files.
     pub(super) fn again(&self, root: &OwnedFd, path: &[u8]) -> Option<ResolvedProgram> {
         let known = self.known();
-        let CachedProgram { program, paths } = known.get(path)?;
+        let CachedProgram { program, paths, resolved } = known.get(path)?;
         let is_same = |(path, stamp): (&Vec<u8>, &FileStamp)| {
             open_followed(root, path).and_then(|fd| FileStamp::of(&fd)).is_ok_and(|now| now == *stamp)
         };
-        paths.iter().zip(&program.stamps).all(is_same).then(|| program.clone())
+        (resolved.elapsed() < FRESH && paths.iter().zip(&program.stamps).all(is_same))
+            .then(|| program.clone())
     }
 
     /// Caches a program. Commands must not be able to write it, and its paths must not depend on the calling process.
     pub(super) fn note(&self, program: &ResolvedProgram, paths: Vec<Vec<u8>>) {
-        let Some(path) = paths.first() else { return };
+        let Some(path) = paths.first().cloned() else { return };
         let mut known = self.known();
         if known.len() >= MAX_KNOWN {
             known.clear();
         }
-        known.insert(path.clone(), CachedProgram { program: program.clone(), paths });
+        let cached = CachedProgram { program: program.clone(), paths, resolved: Instant::now() };
+        known.insert(path, cached);
     }
 
     fn known(&self) -> MutexGuard<'_, HashMap<Vec<u8>, CachedProgram>> {
@@ -89,26 +96,26 @@ mod tests {
     struct Case {
         view: SandboxRoot,
         unwritable: UnwritableDirs,
-        found: ProgramCache,
     }
 
     impl Case {
         fn new(writable: &[&Path]) -> Self {
             let roots = writable.iter().map(|path| path.to_path_buf()).collect();
             let root = fs::File::open("/").unwrap().into();
-            let view = SandboxRoot { root, protection: WriteProtection::Landlock(roots) };
-            Self { view, unwritable: UnwritableDirs::default(), found: ProgramCache::default() }
+            let protection = WriteProtection::Landlock(roots);
+            let view = SandboxRoot { root, protection, found: ProgramCache::default() };
+            Self { view, unwritable: UnwritableDirs::default() }
         }
 
         fn find(&self, path: &Path) -> Result<ResolvedProgram, Errno> {
-            let Self { view, unwritable, found } = self;
+            let Self { view, unwritable } = self;
             let thread = rustix::thread::gettid().as_raw_pid();
             let caller = Caller::Thread(thread);
-            ProgramResolver { view, unwritable, found, caller }.program(path.as_os_str().as_bytes(), "cwd")
+            ProgramResolver { view, unwritable, caller }.program(path.as_os_str().as_bytes(), "cwd")
         }
 
         fn knows(&self, path: &Path) -> bool {
-            self.found.again(&self.view.root, path.as_os_str().as_bytes()).is_some()
+            self.view.found.again(&self.view.root, path.as_os_str().as_bytes()).is_some()
         }
     }
 

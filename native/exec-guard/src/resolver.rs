@@ -28,6 +28,7 @@ pub(super) struct SandboxRoot {
     /// Its root. Commands cannot change their root: the system call filter refuses `chroot`.
     pub(super) root: OwnedFd,
     pub(super) protection: WriteProtection,
+    pub(super) found: ProgramCache,
 }
 
 /// Whose working directory and `/proc/self` are used.
@@ -92,7 +93,6 @@ struct ExecutableFile {
 pub(super) struct ProgramResolver<'a> {
     pub(super) view: &'a SandboxRoot,
     pub(super) unwritable: &'a UnwritableDirs,
-    pub(super) found: &'a ProgramCache,
     pub(super) caller: Caller<'a>,
 }
 
@@ -102,7 +102,7 @@ impl ProgramResolver<'_> {
     /// # Errors
     /// The errno that the Linux kernel would return, as far as it can be determined.
     pub(super) fn program(&self, path: &[u8], directory: &str) -> Result<ResolvedProgram, Errno> {
-        match self.found.again(&self.view.root, path) {
+        match self.view.found.again(&self.view.root, path) {
             Some(program) => Ok(program),
             None => self.with_interpreters(self.place(path, directory)?),
         }
@@ -175,7 +175,7 @@ impl ProgramResolver<'_> {
             && is_anybodys
             && let Some(paths) = paths.into_iter().collect()
         {
-            self.found.note(&program, paths);
+            self.view.found.note(&program, paths);
         }
         Ok(program)
     }
@@ -213,6 +213,16 @@ impl ProgramResolver<'_> {
                 Err(Errno::LOOP | Errno::XDEV | Errno::AGAIN) => {}
                 Err(errno) => return Err(errno),
             }
+        }
+        // Most often the links lead to a directory that does not have the file, as `/sbin` does. Beyond `/proc`, they lead there for
+        // every process, so they need not be followed one by one.
+        if let Err(errno @ (Errno::NOENT | Errno::NOTDIR)) = open(
+            &self.view.root,
+            &base.join(given),
+            ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_XDEV,
+            OFlags::empty(),
+        ) {
+            return Err(errno);
         }
         let mut walk = PathWalk::new(self, base.into_owned(), given);
         let place = walk.run()?;

@@ -31,7 +31,6 @@ pub(super) struct OrderState {
     vouched: Arc<ExpectedStart>,
     lineage: Mutex<Lineage>,
     unwritable: UnwritableDirs,
-    found: ProgramCache,
     /// The allowed start of the order's program. Its processes are those whose files are judged.
     own: OnceLock<Arc<AllowedStart>>,
 }
@@ -42,7 +41,6 @@ impl OrderState {
             vouched,
             lineage: Mutex::default(),
             unwritable: UnwritableDirs::default(),
-            found: ProgramCache::default(),
             own: OnceLock::new(),
         }
     }
@@ -57,7 +55,7 @@ impl OrderState {
     }
 
     fn resolver<'a>(&'a self, view: &'a SandboxRoot, caller: Caller<'a>) -> ProgramResolver<'a> {
-        ProgramResolver { view, unwritable: &self.unwritable, found: &self.found, caller }
+        ProgramResolver { view, unwritable: &self.unwritable, caller }
     }
 
     /// What a notification is about, at this moment.
@@ -85,7 +83,8 @@ impl GuardHandle {
         isolation: &Isolation,
         confinement: &Confinement,
     ) -> Result<Self, Errno> {
-        let view = Arc::new(SandboxRoot { root, protection: WriteProtection::of(isolation, confinement) });
+        let protection = WriteProtection::of(isolation, confinement);
+        let view = Arc::new(SandboxRoot { root, protection, found: ProgramCache::default() });
         let guard = Self(Arc::default());
         let supervisor = Supervisor {
             listener: Arc::new(NotificationListener::new(listener)),

@@ -1,7 +1,7 @@
 //! What the exec guard costs: the same commands with it and without it, in turns, so that what else the machine does
 //! falls on both. Prints the least and the middle time of each and their ratio.
 //!
-//! `cargo run --release -p beamai-port --example exec_guard_cost -- [ROUNDS]`
+//! `cargo run --release -p beamai-port --example exec_guard_cost -- [ROUNDS [NAME]]`, where NAME is how the names of the works to do begin.
 
 use beamai_base::CancelToken;
 use beamai_isolation::{GuardJudge, HeldStart, ProgramStart, StartCoverage, StartDecision};
@@ -66,7 +66,8 @@ fn main() {
     let dir = tempfile::tempdir().expect("a directory to work in");
     std::fs::write(dir.path().join("small.c"), "int f(int x) { return x + 1; }\n")
         .expect("a file to compile");
-    for work in WORK {
+    let wanted = std::env::args().nth(2).unwrap_or_default();
+    for work in WORK.into_iter().filter(|work| work.name.starts_with(&wanted)) {
         let mut times = [Vec::new(), Vec::new()];
         for _ in 0..rounds {
             for guarded in [false, true] {
