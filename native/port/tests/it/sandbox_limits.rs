@@ -149,6 +149,19 @@ os.kill(stopped, 9)\"";
     assert_eq!(Env::under(json!({"memory": 256 << 20})).stdout(command), "T\n");
 }
 
+/// Each fills its memory, forks a child and ends, so that a look at `/proc` finds few of them.
+#[test]
+fn memory_that_is_handed_on() {
+    let hop =
+        "x = bytearray(8 << 20)\n  while True:\n   if os.fork(): os._exit(0)\n   x[::4096] = bytes(2048)";
+    let command = format!(
+        "python3 -c $'import os, time\nfor _ in range(40):\n if not os.fork():\n  os.setsid()\n  {hop}\ntime.sleep(100)'"
+    );
+    let error =
+        Env::under(json!({"memory": 128 << 20})).fails(json!({"command": command, "timeout": 40_000}));
+    assert_eq!(error.reason, Reason::OutOfMemory, "{error:?}");
+}
+
 #[test]
 fn memory_of_nobody() {
     let take = |bytes: u64| {

@@ -18,9 +18,13 @@ const PACE: u64 = 8 << 30;
 const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
 /// At most this fraction of the time is spent on sampling.
 const PART: u32 = 10;
-/// Maximum number of processes that may have ended between being listed and being looked at. If there are more, and more than are left,
-/// all are stopped for a sample. Stopping them for every sample would disturb those that watch their children.
+/// Maximum number of processes that may have ended between being listed and being looked at. If there are more, and more than are left, or
+/// as many as may exceed the limit with them, all are stopped for a sample. Stopping them for every sample would disturb those that watch
+/// their children.
 const MOST_GONE: usize = 8;
+
+/// Within this time a fork ends that was under way.
+const LONGEST_FORK: Duration = Duration::from_secs(2);
 
 /// Samples the memory of the processes below this one, and counts them if the Linux kernel does not.
 pub(super) struct MemoryMeter {
@@ -34,6 +38,16 @@ pub(super) struct MemoryMeter {
     /// Whether its signals reach no other processes than these.
     reaches_these: bool,
     next: Instant,
+    /// When all were last stopped for a sample, until a child of that time can no longer be left stopped.
+    stopped: Option<Instant>,
+}
+
+/// What processes use together.
+struct Sample {
+    taken: u64,
+    threads: u64,
+    /// Whether a limit may be exceeded by processes that ended before they were looked at.
+    is_doubtful: bool,
 }
 
 /// Bytes of memory.
@@ -57,6 +71,7 @@ impl MemoryMeter {
             has_ipc: profile.has_ipc(),
             reaches_these,
             next: Instant::now() + pause(limit, Duration::ZERO),
+            stopped: None,
         })
     }
 
@@ -66,13 +81,28 @@ impl MemoryMeter {
         Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: i64::from(left.subsec_nanos()) }
     }
 
-    /// Takes a sample if it is due. Gives up when `goes_on` is false, such as when the command is to end.
-    pub(super) fn look(&mut self, goes_on: &impl Fn() -> bool) -> Option<KillCause> {
+    /// Takes a sample if it is due. Gives up when `goes_on` is false, such as when the command is to end. Where many processes end, all are
+    /// stopped for it, and `reap` takes those that have ended, one by one.
+    pub(super) fn look(
+        &mut self,
+        goes_on: &impl Fn() -> bool,
+        many_end: bool,
+        reap: impl FnMut() -> Option<Pid>,
+    ) -> Option<KillCause> {
         let started = Instant::now();
         if started < self.next {
             return None;
         }
-        let (taken, threads) = self.taken(goes_on)?;
+        self.continue_children();
+        let stops = many_end && self.reaches_these;
+        let taken = match stops {
+            true => self.stopped(|meter| {
+                std::iter::from_fn(reap).for_each(drop);
+                meter.taken(goes_on)
+            }),
+            false => self.taken(goes_on),
+        };
+        let Sample { taken, threads, .. } = taken?;
         let left = self.limit.saturating_sub(taken);
         // New processes appear faster than memory fills.
         let pace = if self.most.is_some() { 0 } else { left };
@@ -83,44 +113,76 @@ impl MemoryMeter {
         (taken > self.limit).then_some(KillCause::Memory(MemoryExcess { taken, limit: self.limit }))
     }
 
+    /// A sample, for which all are stopped if what ended meanwhile leaves it in doubt: processes that hand their memory on to a child and
+    /// end, faster than they can be looked at.
+    fn taken(&mut self, goes_on: &impl Fn() -> bool) -> Option<Sample> {
+        let first = self.sample(goes_on)?;
+        match first.is_doubtful && self.reaches_these {
+            true => self.stopped(|meter| meter.sample(goes_on)),
+            false => Some(first),
+        }
+    }
+
+    /// What `look` finds while all are stopped.
+    fn stopped<T>(&mut self, look: impl FnOnce(&mut Self) -> T) -> T {
+        process_tree::signal_reached(Signal::STOP);
+        let found = look(self);
+        process_tree::signal_reached(Signal::CONT);
+        self.stopped = Some(Instant::now());
+        found
+    }
+
+    /// Continues again what was stopped for a sample. A process that forks meanwhile passes the first signal on to its child, but not the
+    /// second: the Linux kernel drops it, because it is ignored (`__send_signal_locked`).
+    fn continue_children(&mut self) {
+        if self.stopped.is_some() {
+            process_tree::signal_reached(Signal::CONT);
+        }
+        self.stopped = self.stopped.filter(|at| at.elapsed() < LONGEST_FORK);
+    }
+
     /// Memory and threads in total. Shared memory is first counted for every process that maps it, and mappings that may
     /// be shared are taken for full, which is quick; exactly only if the result exceeds the limit.
-    fn taken(&self, goes_on: &impl Fn() -> bool) -> Option<(u64, u64)> {
-        let (mut all, gone) = self.usages(goes_on)?;
-        // Processes that hand their memory on to a child and end, faster than they can be looked at.
-        if gone > MOST_GONE.max(all.len()) && self.reaches_these {
-            process_tree::signal_reached(Signal::STOP);
-            let stopped = self.usages(goes_on);
-            process_tree::signal_reached(Signal::CONT);
-            all = stopped?.0;
-        }
-        let threads = all.iter().map(|(_, used)| used.threads).sum();
+    fn sample(&self, goes_on: &impl Fn() -> bool) -> Option<Sample> {
+        let (all, gone) = self.usages(goes_on)?;
+        let threads: u64 = all.iter().map(|(_, used)| used.threads).sum();
         let kept = if self.has_ipc { shared_memory::of_no_process() } else { 0 };
         let sum = all.iter().fold(kept, |sum, (_, used)| sum.saturating_add(used.memory.0));
+        // As if those that have gone had used as much as the others.
+        let counted = all.len().max(1) as u64;
+        let missing = if gone > MOST_GONE { (sum / counted).saturating_mul(gone as u64) } else { 0 };
+        let sample = |taken: u64, missing: u64| Sample {
+            taken,
+            threads,
+            is_doubtful: gone > MOST_GONE.max(all.len())
+                || self.most.is_some_and(|most| threads + gone as u64 > most.into())
+                || taken <= self.limit && taken.saturating_add(missing) > self.limit,
+        };
         let shareable = all.iter().fold(0_u64, |sum, (_, used)| sum.saturating_add(used.shareable.0));
         // Mapped objects may be empty, but they hold no more than all shared memory of the machine.
         let machine = shared_memory::of_the_machine();
         let most = sum.saturating_add(shareable.min(machine));
         if most <= self.limit {
-            return Some((most, threads));
+            return Some(sample(most, missing));
         }
         let objects = objects(&all, goes_on)?.min(machine);
         let most = sum.saturating_add(objects);
         if most <= self.limit {
-            return Some((most, threads));
+            return Some(sample(most, missing));
         }
-        Some((exactly(&all, objects, goes_on)?.saturating_add(kept), threads))
+        let (exact, unseen) = exactly(&all, objects, goes_on)?;
+        Some(sample(exact.saturating_add(kept), missing.saturating_add(unseen)))
     }
 
-    /// What each process uses, and how many had ended before they were looked at. Those that their parents have yet to reap had ended
-    /// before.
+    /// What each process uses, and how many had ended before they were looked at, those of others included where it is not known whose
+    /// they were. Those that their parents have yet to reap had ended before.
     fn usages(&self, goes_on: &impl Fn() -> bool) -> Option<(Vec<(Pid, ProcessUsage)>, usize)> {
-        let pids = process_tree::beneath(self.has_pids, goes_on)?;
+        let (pids, unknown) = process_tree::beneath(self.has_pids, goes_on)?;
         let looked = each(pids, goes_on, |pid| Some((pid, whole(pid))))?;
         let has_gone = |(pid, used): &&(Pid, Option<ProcessUsage>)| {
             used.is_none() && !process_tree::awaits_its_parent(*pid)
         };
-        let gone = looked.iter().filter(has_gone).count();
+        let gone = unknown + looked.iter().filter(has_gone).count();
         Some((looked.into_iter().filter_map(|(pid, used)| Some((pid, used?))).collect(), gone))
     }
 }
@@ -136,13 +198,16 @@ fn each<P, T>(
     Some(looked?.into_iter().flatten().collect())
 }
 
-/// The memory of processes and of the objects that they map, without counting anything twice.
-fn exactly(all: &[(Pid, ProcessUsage)], objects: u64, goes_on: impl Fn() -> bool) -> Option<u64> {
-    let parts = each(all, goes_on, |(pid, _)| part(*pid))?;
+/// The memory of processes and of the objects that they map, without counting anything twice; and what those used that have ended since
+/// they were listed.
+fn exactly(all: &[(Pid, ProcessUsage)], objects: u64, goes_on: impl Fn() -> bool) -> Option<(u64, u64)> {
+    let parts = each(all, goes_on, |(pid, used)| Some(part(*pid).ok_or(used.memory)))?;
     let sum = |bytes: fn(&ProcessPart) -> MemoryBytes| {
-        parts.iter().fold(0_u64, |sum, part| sum.saturating_add(bytes(part).0))
+        parts.iter().flatten().fold(0_u64, |sum, part| sum.saturating_add(bytes(part).0))
     };
-    Some(sum(|part| part.seen).max(sum(|part| part.own).saturating_add(objects)))
+    let unseen = parts.iter().filter_map(|part| part.as_ref().err());
+    let unseen = unseen.fold(0_u64, |sum, bytes| sum.saturating_add(bytes.0));
+    Some((sum(|part| part.seen).max(sum(|part| part.own).saturating_add(objects)), unseen))
 }
 
 /// Bytes of the shared memory objects that processes map.
@@ -198,8 +263,7 @@ fn whole(pid: Pid) -> Option<ProcessUsage> {
 }
 
 /// The proportional share of its memory that is not backed by a file, and its page tables. For a process that cannot be
-/// inspected, all of its memory; for one that has ended since it was listed, nothing, because its shared memory is
-/// counted for the others.
+/// inspected, all of its memory; `None` for one that has ended since it was listed.
 fn part(pid: Pid) -> Option<ProcessPart> {
     let (thread, text) = status(pid)?;
     let private = sum(&text, &["RssAnon:", "VmSwap:", TABLES]);

@@ -5,7 +5,7 @@
 //! receive a signal in one step that no fork can escape. No group extends beyond the tree, because the command leads its
 //! own session.
 
-use rustix::fs::{Dir, Mode, OFlags};
+use rustix::fs::{Dir, DirEntry, Mode, OFlags};
 use rustix::process::{
     Pid, Signal, getpgrp, getpid, kill_process, kill_process_group, setpriority_pgrp, setpriority_process,
 };
@@ -28,9 +28,11 @@ struct ProcessEntry {
 }
 
 /// Kills all processes that the signals of this process reach: it must be the init of a pid namespace, or in a signal scope. Returns
-/// those that were alive according to `/proc`.
-pub(super) fn kill_reached(is_init: bool) -> HashSet<Pid> {
+/// those that were alive according to `/proc`. `reap` takes one child that has ended, if there is any: where processes fork and end, they
+/// are thousands, and a look at all takes long.
+pub(super) fn kill_reached(is_init: bool, reap: impl FnMut() -> Option<Pid>) -> HashSet<Pid> {
     signal_reached(Signal::STOP);
+    std::iter::from_fn(reap).for_each(drop);
     let all: Vec<_> = processes().collect();
     let found = match (is_init, shows_this_namespace()) {
         (true, true) => living(&all),
@@ -47,25 +49,38 @@ pub(super) fn signal_reached(signal: Signal) {
     _ = kill_process_group(Pid::INIT, signal);
 }
 
-/// The processes below this one: all others of the namespace if it is the init, otherwise its descendants. `None` as soon as `goes_on` is
-/// false: thousands of busy processes leave this one little time, and then the list takes long.
-pub(super) fn beneath(is_init: bool, goes_on: impl Fn() -> bool) -> Option<Vec<Pid>> {
+/// The processes below this one: all others of the namespace if it is the init, otherwise its descendants; and how many were listed
+/// that had ended before it was known whose they were. `None` as soon as `goes_on` is false: thousands of busy processes leave this one
+/// little time, and then the list takes long.
+pub(super) fn beneath(is_init: bool, goes_on: impl Fn() -> bool) -> Option<(Vec<Pid>, usize)> {
     let own = getpid();
     if is_init && shows_this_namespace() {
-        return Some(pids().into_iter().filter(|pid| *pid != own).collect());
+        let all = listed().map_or_else(Vec::new, |(_, pids)| pids);
+        return Some((all.into_iter().filter(|pid| *pid != own).collect(), 0));
     }
     // A `/proc` of another namespace shows this process and its descendants with their pids there.
     let shown = rustix::fs::readlink("/proc/self", Vec::new()).ok();
     let shown = shown.and_then(|name| Pid::from_raw(name.to_str().ok()?.parse().ok()?));
-    let all: Option<Vec<_>> = processes().map(|seen| goes_on().then_some(seen)).collect();
-    Some(tree(&all?, shown.unwrap_or(own), &|_| false).into_iter().map(|seen| seen.pid).collect())
+    let Some((proc, listed)) = listed() else { return Some(Default::default()) };
+    let (mut all, mut gone) = (Vec::new(), 0);
+    for pid in listed {
+        if !goes_on() {
+            return None;
+        }
+        match stat(&proc, pid) {
+            Some(text) => all.extend(parse_stat(pid, &text)),
+            None => gone += 1,
+        }
+    }
+    let found = tree(&all, shown.unwrap_or(own), &|_| false).into_iter().map(|seen| seen.pid).collect();
+    Some((found, gone))
 }
 
 /// Whether a process has ended and another process of the command has yet to reap it.
 pub(super) fn awaits_its_parent(pid: Pid) -> bool {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let proc = rustix::fs::open("/proc", flags, Mode::empty());
-    proc.ok().and_then(|proc| see(&proc, pid.as_raw_pid())).is_some_and(|seen| seen.parent != getpid())
+    proc.ok().and_then(|proc| see(&proc, pid)).is_some_and(|seen| seen.parent != getpid())
 }
 
 /// Whether `/proc` belongs to the namespace of this process.
@@ -180,32 +195,37 @@ fn tree(processes: &[ProcessEntry], top: Pid, spared: &impl Fn(Pid) -> bool) -> 
     found
 }
 
-/// All processes in `/proc`, by their pids, each read when it is taken; none without `/proc`. They are listed first: where processes
-/// fork and end all the time, reading each beside its name would never reach the last one.
+/// All processes in `/proc`, by their pids, each read when it is taken; none without `/proc`.
 fn processes() -> impl Iterator<Item = ProcessEntry> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let proc = rustix::fs::open("/proc", flags, Mode::empty()).ok();
-    proc.into_iter().flat_map(|proc| {
-        let names = Dir::read_from(&proc).into_iter().flatten();
-        let pids = names.filter_map(|entry| entry.ok()?.file_name().to_str().ok()?.parse().ok());
-        let listed: Vec<i32> = pids.collect();
-        listed.into_iter().filter_map(move |pid| see(&proc, pid))
-    })
+    listed().into_iter().flat_map(|(proc, listed)| listed.into_iter().filter_map(move |pid| see(&proc, pid)))
 }
 
-/// The pids of all processes in `/proc`.
-fn pids() -> Vec<Pid> {
-    let names = std::fs::read_dir("/proc").into_iter().flatten();
-    names.filter_map(|entry| Pid::from_raw(entry.ok()?.file_name().to_str()?.parse().ok()?)).collect()
+/// The directory `/proc`, and the pids in it. They are listed before any is read: where processes fork and end all the time, reading each
+/// beside its name would never reach the last one.
+fn listed() -> Option<(OwnedFd, Vec<Pid>)> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let proc = rustix::fs::open("/proc", flags, Mode::empty()).ok()?;
+    let names = Dir::read_from(&proc).into_iter().flatten();
+    let pid = |entry: rustix::io::Result<DirEntry>| {
+        Pid::from_raw(entry.ok()?.file_name().to_str().ok()?.parse().ok()?)
+    };
+    let pids = names.filter_map(pid).collect();
+    Some((proc, pids))
 }
 
 /// A process; `None` if it is gone. Zombies count: other threads of them may still run.
-fn see(proc: &OwnedFd, pid: i32) -> Option<ProcessEntry> {
+fn see(proc: &OwnedFd, pid: Pid) -> Option<ProcessEntry> {
+    parse_stat(pid, &stat(proc, pid)?)
+}
+
+/// What `/proc/PID/stat` begins with; `None` if the process is gone.
+fn stat(proc: &OwnedFd, pid: Pid) -> Option<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
     let file = rustix::fs::openat(proc, format!("{pid}/stat"), flags, Mode::empty()).ok()?;
-    let mut text = [0; 512];
+    let mut text = vec![0; 512];
     let length = rustix::io::read(&file, &mut text).ok()?;
-    parse_stat(Pid::from_raw(pid)?, &text[..length])
+    text.truncate(length);
+    Some(text)
 }
 
 /// State, parent and group follow the name, which is in parentheses and may itself contain parentheses.

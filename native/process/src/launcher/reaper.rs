@@ -302,7 +302,10 @@ impl Reaper {
             if news == ReaperEvent::Changed {
                 tended.note_intruder(forbidden_names);
             }
-            if let Some(cause) = meter.as_mut().and_then(|meter| meter.look(&|| !self.has_news())) {
+            let look = |meter: &mut MemoryMeter| {
+                meter.look(&|| !self.has_news(), reaped == Reaped::Part, || tended.reap_one())
+            };
+            if let Some(cause) = meter.as_mut().and_then(look) {
                 tended.cause = Some(cause);
             }
             if tended.cause.is_some() {
@@ -352,7 +355,10 @@ impl Reaper {
 
     /// Kills and reaps until nothing is left. Each round finds processes that the previous one has missed.
     fn end_all(&self, tended: &mut CommandState, kept: &ReaperLayers) {
-        let (mut has_struck, mut ended, mut most) = (false, 0, FIRST_REAPED);
+        // What a strike reaches in one step leaves no more to reap than there is.
+        let reaches_all = self.reaches_only_the_command(kept);
+        let (mut has_struck, mut ended) = (false, 0);
+        let mut most = if reaches_all { 0 } else { FIRST_REAPED };
         loop {
             match rustix::process::wait(WaitOptions::NOHANG) {
                 Ok(Some((pid, status))) if ended < most => {
@@ -365,7 +371,8 @@ impl Reaper {
                 Ok(found) => {
                     found.inspect(|(pid, status)| tended.note(*pid, *status));
                     self.strike(tended, kept);
-                    (has_struck, ended, most) = (true, 0, most.saturating_mul(2));
+                    (has_struck, ended) = (true, 0);
+                    most = if reaches_all { u32::MAX } else { most.saturating_mul(2) };
                     self.signals.wait_briefly();
                 }
                 Err(Errno::INTR) => {}
@@ -381,7 +388,8 @@ impl Reaper {
 
     fn strike(&self, tended: &mut CommandState, kept: &ReaperLayers) {
         if self.reaches_only_the_command(kept) {
-            return tended.struck.extend(process_tree::kill_reached(self.profile.has_pids()));
+            let struck = process_tree::kill_reached(self.profile.has_pids(), || tended.reap_one());
+            return tended.struck.extend(struck);
         }
         if tended.exit.is_none() {
             // Most of the tree is in the main process's group. Until the main process is reaped, its pid cannot be
