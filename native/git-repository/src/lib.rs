@@ -15,5 +15,5 @@ pub use call::{DeniedReads, GitCall, out_of_time};
 pub use fail::{GitError, GitResult};
 pub use repo::{
     GitSettings, HashAbbreviator, HostSettings, MOST_SYMBOLIC, Repo, RepoLocation, Staging, Untracked,
-    locate, nested, probe, setting_path,
+    locate, nested, probe, setting_path, use_system_settings,
 };

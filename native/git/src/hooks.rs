@@ -3,7 +3,6 @@
 use beamai_base::{Reason, ToolError};
 use beamai_git_repository::{GitCall, GitError, GitResult, Repo, setting_path};
 use beamai_workspace::{Workspace, WorkspacePath, encode_path};
-use rustix::fs::FileType;
 use std::path::Path;
 
 /// The first of these hooks that is active, worded for messages.
@@ -38,12 +37,10 @@ fn is_missing(error: &ToolError) -> bool {
     matches!(error.reason, Reason::NoSuchFile | Reason::NotADirectory)
 }
 
-/// Whether git would run the file. A file that cannot be inspected counts as an active hook.
+/// Whether git would try to run the file, a directory included. A file that cannot be inspected counts as an active hook.
 fn is_active(hook: &WorkspacePath) -> bool {
     match hook.stat() {
-        Ok(stat) => {
-            FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && stat.st_mode & 0o111 != 0
-        }
+        Ok(stat) => stat.st_mode & 0o111 != 0,
         Err(error) => !is_missing(&error),
     }
 }

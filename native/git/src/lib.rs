@@ -37,6 +37,7 @@ mod work;
 mod worker;
 
 pub use availability::{GitAvailability, availability};
+pub use beamai_git_repository::use_system_settings;
 
 pub use work::serve_here;
 #[cfg(not(target_os = "linux"))]

@@ -48,6 +48,7 @@ pub(super) struct RecordedCommit {
 pub(super) fn record(repo: &Repo, message: &str, cx: &GitCall) -> GitResult<RecordedCommit> {
     let message = cleaned(message)?;
     refuse_programs(repo, cx)?;
+    refuse_locked(repo)?;
     let mut staging = repo.staging(cx)?;
     let state = RepoState::read(repo, &staging)?;
     refuse_unfinished(&staging, &state)?;
@@ -69,6 +70,16 @@ pub(super) fn record(repo: &Repo, message: &str, cx: &GitCall) -> GitResult<Reco
     clean_up(repo)?;
     let line = printed(&head, parents.head.is_none(), &repo.names()?.short(id), &message);
     Ok(RecordedCommit { id, line, files, lines })
+}
+
+/// Fails if another git process is about to change the staging area or HEAD, as one does that waits for a message. Git takes both locks.
+fn refuse_locked(repo: &Repo) -> GitResult<()> {
+    let is_there = |name: &&str| repo.located.git_dir.join(Path::new(name)).stat().is_ok();
+    let Some(name) = ["index.lock", "HEAD.lock"].into_iter().find(is_there) else { return Ok(()) };
+    let message = format!(
+        ".git/{name} exists: another git process is using the repository; try again later, or remove the file if none is running"
+    );
+    Err(ToolError::new(Reason::Busy, message).into())
 }
 
 /// Cleans up the message as `git commit -m` does: strips trailing spaces, surrounding empty lines and repeated empty

@@ -4,7 +4,7 @@ use crate::listing::LanguageServers;
 use crate::outcome::ResultFormat;
 use crate::session::{McpSession, McpSessions};
 use crate::{elicitation, listing, running_call};
-use beamai_base::ToolError;
+use beamai_base::{ToolError, excerpt};
 use beamai_engine::{Host, HostSettings, catalogue};
 use beamai_tool::Tool;
 use beamai_wire::{CallPool, MOST_WAITING_FOR_PROCESSES};
@@ -74,6 +74,7 @@ impl SharedState {
     }
 
     fn unknown(&self, name: &str, can_ask: bool) -> ErrorData {
+        let name = &*excerpt(name);
         let names: Vec<&str> = self.listed(can_ask).iter().map(|tool| &*tool.name).collect();
         let message = match catalogue::dialect(&self.dialect) {
             Ok(registry) if registry.get(name).is_some() => {
@@ -180,7 +181,11 @@ impl ServerHandler for ConnectionServer {
         if METHODS.contains(&method.as_str()) {
             return Err(ErrorData::invalid_params(format!("the parameters of {method} are not valid"), None));
         }
-        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method {method:?}"), None))
+        Err(ErrorData::new(
+            ErrorCode::METHOD_NOT_FOUND,
+            format!("there is no method {:?}", excerpt(&method)),
+            None,
+        ))
     }
 }
 

@@ -119,12 +119,14 @@ impl Transport {
                 failure("protocol", format!("{} cannot be asked for: {error}", request.url))
             })?;
         let headers = message.headers_mut();
-        headers.insert(HOST, value(&host(request.url))?);
-        headers.insert(USER_AGENT, value(&self.user_agent)?);
+        headers.insert(HOST, value(&HOST, &host(request.url))?);
+        headers.insert(USER_AGENT, value(&USER_AGENT, &self.user_agent)?);
         headers.insert(ACCEPT, HeaderValue::from_static(ACCEPTED));
         for (name, text) in &request.headers {
-            let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| unsendable(name))?;
-            headers.insert(name, value(text)?);
+            let known = HeaderName::from_bytes(name.as_bytes())
+                .map_err(|_| failure("protocol", format!("{name:?} cannot be the name of a header")))?;
+            let text = value(&known, text)?;
+            headers.insert(known, text);
         }
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(request.encodings));
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
@@ -137,12 +139,12 @@ fn host(url: &Url) -> String {
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
-fn value(text: &str) -> Result<HeaderValue> {
-    HeaderValue::from_bytes(text.as_bytes()).map_err(|_| unsendable(text))
-}
-
-fn unsendable(text: &str) -> ToolError {
-    failure("protocol", format!("{text:?} cannot be sent as a header"))
+/// The value of a header. It may be a secret, so the error does not show it.
+fn value(name: &HeaderName, text: &str) -> Result<HeaderValue> {
+    let unsendable = |_| {
+        failure("protocol", format!("the value of the header {name} has characters that no header may have"))
+    };
+    HeaderValue::from_bytes(text.as_bytes()).map_err(unsendable)
 }
 
 /// A connection, encrypted or not.

@@ -11,7 +11,7 @@ use super::pathname::expanded;
 use super::rights::{KnownModes, is_own_doing};
 use super::way::{KnownLinks, known_way_of};
 use beamai_base::PathWay;
-use beamai_git_config::{ConfigEntry, read_right_lines};
+use beamai_git_config::{ConfigEntry, read_right_lines, system_directory};
 use beamai_workspace::decode_path;
 use rustix::fs::{Access, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
@@ -305,7 +305,7 @@ fn own_configs() -> Vec<PathBuf> {
     let home = variable("HOME");
     let config = variable("XDG_CONFIG_HOME").or_else(|| Some(home.as_ref()?.join(".config")));
     let all = [
-        Some(PathBuf::from("/etc/gitconfig")),
+        Some(system_directory().join("gitconfig")),
         config.map(|config| config.join("git/config")),
         home.map(|home| home.join(".gitconfig")),
         variable("GIT_CONFIG_GLOBAL"),
@@ -328,7 +328,9 @@ pub(super) fn templates() -> Vec<PathBuf> {
 
 /// A path of hooks, relative to the work tree if it leads there whatever that is.
 fn in_tree(path: &Path) -> PathBuf {
-    path.strip_prefix("/proc/self/cwd").unwrap_or(path).to_owned()
+    let inside =
+        ["/proc/self/cwd", "/proc/thread-self/cwd"].iter().find_map(|cwd| path.strip_prefix(cwd).ok());
+    inside.unwrap_or(path).to_owned()
 }
 
 /// What a config file refers to.

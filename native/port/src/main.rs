@@ -55,6 +55,7 @@ fn main() -> ExitCode {
         return keeper::main();
     }
     keeper::promise();
+    beamai_git::use_system_settings();
     #[cfg(target_os = "linux")]
     beamai_process::set_program("/proc/self/exe");
     let ended = cli::run(std::env::args_os().collect());

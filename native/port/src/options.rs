@@ -241,7 +241,8 @@ impl HostOptions {
         }
         take(&mut settings, "sandbox", &mut self.sandbox).map_err(wrong)?;
         take(&mut settings, "web", &mut self.web).map_err(wrong)?;
-        if !self.sandbox.credentials.is_empty() {
+        let has_search_key = self.web.search.as_ref().is_some_and(|search| search.api_key.is_some());
+        if has_search_key || !self.sandbox.credentials.is_empty() {
             self.credential_files.push(file.to_owned());
         }
         take(&mut settings, "skills", &mut self.skills).map_err(wrong)?;

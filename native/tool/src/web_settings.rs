@@ -108,7 +108,10 @@ impl SearchSettings {
             return Err(format!("web.search.provider is missing; it must be {providers}"));
         };
         let base_url = settings.take::<String>("base_url", "an http or https address")?;
-        let api_key = settings.take_secret("api_key", "a string")?;
+        let api_key: Option<Secret> = settings.take_secret("api_key", "a string")?;
+        if api_key.as_ref().is_some_and(|key| !is_key(key.reveal())) {
+            return Err("web.search.api_key must be printable ASCII without spaces or line breaks".to_owned());
+        }
         let has_key = settings.take("has_key", "true or false")?.unwrap_or(false);
         if let Some(base) = &base_url {
             checked_base(base)?;
@@ -124,6 +127,10 @@ impl SearchSettings {
             _ => Ok(Self { provider, base_url, api_key }),
         }
     }
+}
+
+fn is_key(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 fn checked_base(base: &str) -> Result<(), String> {
@@ -178,6 +185,14 @@ mod tests {
         assert!(settings.search.as_ref().unwrap().api_key.is_none());
         let key: Secret = serde_json::from_value(json!("k")).unwrap();
         assert_eq!(settings.with_key(&key).search.unwrap().api_key.unwrap().reveal(), "k");
+    }
+
+    #[test]
+    fn a_key_that_cannot_be_sent_is_refused_and_not_shown() {
+        for key in ["", "hidden\n", "hid den", "hidd\u{e9}n"] {
+            let error = error(json!({"search": {"provider": "brave", "api_key": key}}));
+            assert!(error.contains("printable ASCII") && !error.contains("hidd"), "{error}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::locate::RepoLocation;
 use super::named_file::{
     NamedFile, files_named, in_home, is_about_branch, is_for_git_alone, is_unfollowed, remote_pattern,
 };
-use super::settings::search_dirs;
+use super::settings::{machine_attributes, search_dirs};
 use super::settings_file::{entries, expect_alike};
 use crate::fail::{GitError, GitResult};
 use git2::{Config, ConfigLevel};
@@ -63,6 +63,7 @@ impl HostSettings {
         ] {
             dirs.iter().for_each(|dir| all.add_settings(dir.join(name), HostFileUsage::Settings, 0));
         }
+        machine_attributes().into_iter().for_each(|path| all.add_patterns(path));
         for name in ["ignore", "attributes"] {
             xdg.iter().for_each(|dir| all.add_patterns(dir.join(name)));
         }

@@ -18,8 +18,8 @@ pub use host_settings::HostSettings;
 pub(crate) use host_settings::open_host_file;
 pub use locate::{MOST_SYMBOLIC, RepoLocation, locate, nested};
 pub use names::HashAbbreviator;
-pub(crate) use settings::{AutoCrlf, PatternFile};
-pub use settings::{GitSettings, Untracked, path as setting_path};
+pub(crate) use settings::{AutoCrlf, LetterCase, PatternFile, machine_attributes};
+pub use settings::{GitSettings, Untracked, path as setting_path, use_system_settings};
 
 use super::fail::{GitError, GitResult};
 use super::tree::Dirs;

@@ -4,6 +4,7 @@
 use super::super::fail::{GitError, GitResult};
 use super::named_file::is_unfollowed;
 use beamai_base::ToolError;
+use beamai_git_config::system_directory;
 use git2::{Config, ConfigLevel, ErrorCode};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -19,6 +20,15 @@ pub(crate) enum AutoCrlf {
     True,
     /// LF in the repository.
     Input,
+}
+
+/// `core.ignoreCase`: whether patterns distinguish the case of ASCII letters. Names of files are distinguished by it either way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LetterCase {
+    /// They do.
+    Counts,
+    /// They do not, as on file systems of other systems.
+    Ignored,
 }
 
 /// Which untracked files are listed: `status.showUntrackedFiles`.
@@ -42,6 +52,8 @@ pub struct GitSettings {
     pub(crate) abbrev: Option<usize>,
     /// Whether the executable bit of work-tree files counts.
     pub file_mode: bool,
+    /// How patterns match letters.
+    pub(crate) case: LetterCase,
     /// `core.autocrlf`.
     pub(crate) autocrlf: AutoCrlf,
     /// Whether `core.safecrlf` is `true`: irreversible changes of line endings are refused.
@@ -82,6 +94,7 @@ impl GitSettings {
             quote_path: flag("core.quotepath", true)?,
             abbrev: abbrev(config),
             file_mode: flag("core.filemode", true)?,
+            case: if flag("core.ignorecase", false)? { LetterCase::Ignored } else { LetterCase::Counts },
             autocrlf: autocrlf(config)?,
             safecrlf: safecrlf(config)?,
             untracked: untracked(config),
@@ -178,6 +191,17 @@ fn unfollowed(setting: &str, value: &[u8]) -> ToolError {
     GitError::needs_shell(format!(
         "{setting} of the git settings is {value:?}, which this tool cannot follow; use the shell tool for git"
     ))
+}
+
+/// Has libgit2 read the machine's settings where the person's git has them. To be called once, before anything of libgit2 runs.
+pub fn use_system_settings() {
+    // SAFETY: as the caller promises, nothing else uses libgit2 meanwhile.
+    _ = unsafe { git2::opts::set_search_path(ConfigLevel::System, system_directory()) };
+}
+
+/// The machine's attributes file, which may be missing.
+pub(crate) fn machine_attributes() -> Option<PathBuf> {
+    search_dirs(ConfigLevel::System).first().map(|dir| dir.join("gitattributes"))
 }
 
 /// The directories where git looks for settings of a level.

@@ -1,10 +1,10 @@
 //! Attributes of paths: `.gitattributes` files, `.git/info/attributes`, the attributes file that settings name.
 
 use super::dirs::{Dirs, join, split};
-use super::ignore::{MAX_BYTES, anchored, file_in_tree, lines, named_file};
+use super::ignore::{MAX_BYTES, anchored, file_in_tree, lines, machine_attributes, named_file};
 use super::pattern::GlobPattern;
 use crate::call::GitCall;
-use crate::repo::Repo;
+use crate::repo::{LetterCase, Repo};
 use beamai_base::Result;
 use git2::IndexEntry;
 use std::collections::HashMap;
@@ -47,6 +47,7 @@ struct AttributeFile {
 pub(super) struct Attributes<'r> {
     repo: &'r Repo,
     entries: &'r [IndexEntry],
+    machine: AttributeFile,
     named: AttributeFile,
     info: AttributeFile,
     by_dir: HashMap<Vec<u8>, Arc<AttributeFile>>,
@@ -58,10 +59,11 @@ impl<'r> Attributes<'r> {
     /// # Errors
     /// If the repository's settings name a file that cannot be read.
     pub(super) fn new(repo: &'r Repo, entries: &'r [IndexEntry], cx: &GitCall) -> Result<Self> {
-        let info = repo.shared("info/attributes")?.unwrap_or_default();
+        let info = repo.shared("info/attributes")?;
         let named = repo.settings.attributes.as_ref().map_or(Ok(None), |file| named_file(repo, file, cx))?;
-        let named = parse(&named.unwrap_or_default());
-        Ok(Self { repo, entries, named, info: parse(&info), by_dir: HashMap::new() })
+        let parsed = |bytes: Option<Vec<u8>>| parse(&bytes.unwrap_or_default(), repo.settings.case);
+        let (machine, named) = (parsed(machine_attributes(cx)?), parsed(named));
+        Ok(Self { repo, entries, machine, named, info: parsed(info), by_dir: HashMap::new() })
     }
 
     /// The attributes of a path.
@@ -77,7 +79,7 @@ impl<'r> Attributes<'r> {
         let mut macros = HashMap::from([(b"binary".to_vec(), binary())]);
         let all = || {
             let way = files.iter().map(|(skip, lines)| (*skip, &**lines));
-            std::iter::once((0, &self.named)).chain(way).chain([(0, &self.info)])
+            [(0, &self.machine), (0, &self.named)].into_iter().chain(way).chain([(0, &self.info)])
         };
         for (_, lines) in all().filter(|(skip, _)| *skip == 0) {
             macros.extend(lines.macros.clone());
@@ -96,7 +98,7 @@ impl<'r> Attributes<'r> {
         }
         let path = join(dir, b".gitattributes");
         let bytes = file_in_tree(dirs, &path)?.or_else(|| self.staged(&path)).unwrap_or_default();
-        let lines = Arc::new(parse(&bytes));
+        let lines = Arc::new(parse(&bytes, self.repo.settings.case));
         self.by_dir.insert(dir.to_vec(), Arc::clone(&lines));
         Ok(lines)
     }
@@ -139,7 +141,7 @@ fn binary() -> Vec<(Vec<u8>, AttributeState)> {
     [&b"diff"[..], b"merge", b"text"].map(|name| (name.to_vec(), AttributeState::Unset)).to_vec()
 }
 
-fn parse(bytes: &[u8]) -> AttributeFile {
+fn parse(bytes: &[u8], case: LetterCase) -> AttributeFile {
     let mut all = AttributeFile::default();
     for line in lines(bytes) {
         let line = line.trim_ascii_start();
@@ -149,7 +151,7 @@ fn parse(bytes: &[u8]) -> AttributeFile {
         if let Some(name) = pattern.strip_prefix(b"[attr]") {
             all.macros.insert(name.to_vec(), states);
         } else if !pattern.starts_with(b"!") && !pattern.ends_with(b"/") {
-            let (is_for_names, glob) = anchored(&pattern);
+            let (is_for_names, glob) = anchored(&pattern, case);
             all.lines.push(AttributeLine { glob, is_for_names, states });
         }
     }
@@ -222,7 +224,7 @@ mod tests {
     use super::*;
 
     fn states(text: &str, path: &str) -> AttributeStates {
-        let lines = parse(text.as_bytes());
+        let lines = parse(text.as_bytes(), LetterCase::Counts);
         let mut macros = HashMap::from([(b"binary".to_vec(), binary())]);
         macros.extend(lines.macros.clone());
         let mut states = AttributeStates::new();

@@ -4,7 +4,7 @@ use super::dirs::{Dirs, join};
 use super::pattern::GlobPattern;
 use crate::call::GitCall;
 use crate::fail::GitError;
-use crate::repo::{PatternFile, Repo, open_host_file};
+use crate::repo::{LetterCase, PatternFile, Repo, open_host_file};
 use beamai_base::{Reason, Result, ToolError};
 use beamai_port_tools::git::path::shown;
 use beamai_workspace::encode_path;
@@ -40,6 +40,7 @@ pub struct IgnoreStack {
     stack: Vec<IgnoreLines>,
     exclude: IgnoreLines,
     named: IgnoreLines,
+    case: LetterCase,
 }
 
 impl IgnoreStack {
@@ -50,7 +51,8 @@ impl IgnoreStack {
     pub fn new(repo: &Repo, cx: &GitCall) -> Result<Self> {
         let exclude = repo.shared("info/exclude")?;
         let named = repo.settings.excludes.as_ref().map_or(Ok(None), |file| named_file(repo, file, cx))?;
-        Ok(Self { stack: Vec::new(), exclude: rules(0, exclude), named: rules(0, named) })
+        let case = repo.settings.case;
+        Ok(Self { stack: Vec::new(), exclude: rules(0, exclude, case), named: rules(0, named, case), case })
     }
 
     /// Enters a subdirectory and adds its rules.
@@ -59,7 +61,7 @@ impl IgnoreStack {
     /// `too_large` for a file of more than 4 MiB.
     pub(super) fn enter(&mut self, dirs: &mut Dirs, dir: &[u8]) -> Result<()> {
         let skip = if dir.is_empty() { 0 } else { dir.len() + 1 };
-        self.stack.push(rules(skip, file_in_tree(dirs, &join(dir, b".gitignore"))?));
+        self.stack.push(rules(skip, file_in_tree(dirs, &join(dir, b".gitignore"))?, self.case));
         Ok(())
     }
 
@@ -118,9 +120,9 @@ impl IgnoreLines {
     }
 }
 
-pub(super) fn rules(skip: usize, bytes: Option<Vec<u8>>) -> IgnoreLines {
+pub(super) fn rules(skip: usize, bytes: Option<Vec<u8>>, case: LetterCase) -> IgnoreLines {
     let bytes = bytes.unwrap_or_default();
-    IgnoreLines { skip, rules: lines(&bytes).filter_map(rule).collect() }
+    IgnoreLines { skip, rules: lines(&bytes).filter_map(|line| rule(line, case)).collect() }
 }
 
 /// The lines of a pattern file.
@@ -129,7 +131,7 @@ pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     bytes.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line))
 }
 
-fn rule(line: &[u8]) -> Option<IgnoreRule> {
+fn rule(line: &[u8], case: LetterCase) -> Option<IgnoreRule> {
     let line = without_trailing_spaces(line);
     if line.first() == Some(&b'#') {
         return None;
@@ -139,14 +141,14 @@ fn rule(line: &[u8]) -> Option<IgnoreRule> {
     if line.is_empty() {
         return None;
     }
-    let (is_for_names, glob) = anchored(line);
+    let (is_for_names, glob) = anchored(line, case);
     Some(IgnoreRule { glob, is_exception, is_for_dirs, is_for_names })
 }
 
 /// Whether a pattern is matched against names only, and the compiled pattern.
-pub(super) fn anchored(pattern: &[u8]) -> (bool, GlobPattern) {
+pub(super) fn anchored(pattern: &[u8], case: LetterCase) -> (bool, GlobPattern) {
     let is_for_names = !pattern.contains(&b'/');
-    (is_for_names, GlobPattern::new(pattern.strip_prefix(b"/").unwrap_or(pattern)))
+    (is_for_names, GlobPattern::new(pattern.strip_prefix(b"/").unwrap_or(pattern), case))
 }
 
 /// Strips trailing spaces that are not escaped by a backslash.
@@ -209,6 +211,14 @@ pub(super) fn named_file(repo: &Repo, file: &PatternFile, cx: &GitCall) -> Resul
     })
 }
 
+/// The machine's attributes; `None` if it has none.
+///
+/// # Errors
+/// `access_denied`.
+pub(super) fn machine_attributes(cx: &GitCall) -> Result<Option<Vec<u8>>> {
+    crate::repo::machine_attributes().map_or(Ok(None), |path| host_file(&path, cx))
+}
+
 /// A pattern file of the host; `None` if it does not exist.
 fn host_file(path: &Path, cx: &GitCall) -> Result<Option<Vec<u8>>> {
     match open_host_file(path) {
@@ -240,7 +250,8 @@ mod tests {
 
     #[test]
     fn the_last_rule_that_fits_decides() {
-        let rules = rules(0, Some(b"*.o\n!keep.o\n/top\ndir/\n# no\n\\#yes".to_vec()));
+        let text = b"*.o\n!keep.o\n/top\ndir/\n# no\n\\#yes".to_vec();
+        let rules = rules(0, Some(text), LetterCase::Counts);
         assert_eq!(rules.verdict(b"a/x.o", false), Some(true));
         assert_eq!(rules.verdict(b"a/keep.o", false), Some(false));
         assert_eq!(rules.verdict(b"top", false), Some(true));

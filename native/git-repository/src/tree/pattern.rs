@@ -3,6 +3,8 @@
 //! A pattern is matched by simulating a nondeterministic automaton: the time is at most the pattern's length times the
 //! text's.
 
+use crate::repo::LetterCase;
+
 /// Maximum length of a pattern; no path is longer.
 const MAX_LENGTH: usize = 4096;
 
@@ -42,15 +44,20 @@ pub(super) enum GlobToken {
 
 impl GlobPattern {
     /// Compiles a pattern.
-    pub(super) fn new(pattern: &[u8]) -> Self {
+    pub(super) fn new(pattern: &[u8], case: LetterCase) -> Self {
         match pattern {
             _ if pattern.len() > MAX_LENGTH => Self::Never,
+            _ if case == LetterCase::Ignored => Self::compiled(pattern, case),
             _ if !pattern.iter().any(is_special) => Self::Literal(pattern.to_vec()),
             [b'*', rest @ ..] if !rest.iter().any(|byte| is_special(byte) || *byte == b'/') => {
                 Self::Suffix(rest.to_vec())
             }
-            _ => GlobCompiler { pattern, at: 0 }.tokens().map_or(Self::Never, Self::Tokens),
+            _ => Self::compiled(pattern, case),
         }
+    }
+
+    fn compiled(pattern: &[u8], case: LetterCase) -> Self {
+        GlobCompiler { pattern, at: 0, case }.tokens().map_or(Self::Never, Self::Tokens)
     }
 
     /// Whether the pattern matches all of `text`.
@@ -109,6 +116,7 @@ impl GlobToken {
 struct GlobCompiler<'p> {
     pattern: &'p [u8],
     at: usize,
+    case: LetterCase,
 }
 
 impl GlobCompiler<'_> {
@@ -120,11 +128,23 @@ impl GlobCompiler<'_> {
                 b'*' => self.stars(&mut tokens),
                 b'?' => tokens.push(set(|byte| byte != b'/')),
                 b'[' => tokens.push(self.bracket()?),
-                b'\\' => tokens.push(GlobToken::Byte(self.next()?)),
-                byte => tokens.push(GlobToken::Byte(byte)),
+                b'\\' => {
+                    let byte = self.next()?;
+                    tokens.push(self.byte(byte));
+                }
+                byte => tokens.push(self.byte(byte)),
             }
         }
         Some(tokens)
+    }
+
+    fn byte(&self, byte: u8) -> GlobToken {
+        match self.case {
+            LetterCase::Ignored if byte.is_ascii_alphabetic() => {
+                set(|other| other.eq_ignore_ascii_case(&byte))
+            }
+            _ => GlobToken::Byte(byte),
+        }
     }
 
     fn next(&mut self) -> Option<u8> {
@@ -166,6 +186,11 @@ impl GlobCompiler<'_> {
                 byte => self.range(byte, &mut members)?,
             }
             is_first = false;
+        }
+        if self.case == LetterCase::Ignored {
+            let given = members;
+            let other = |byte: u8| byte ^ if byte.is_ascii_alphabetic() { b' ' } else { 0 };
+            (0..=127).for_each(|byte| members[usize::from(byte)] |= given[usize::from(other(byte))]);
         }
         Some(set(|byte| byte != b'/' && members[usize::from(byte)] != negated))
     }
@@ -227,7 +252,7 @@ mod tests {
     use super::*;
 
     fn check(pattern: &str, yes: &[&str], no: &[&str]) {
-        let glob = GlobPattern::new(pattern.as_bytes());
+        let glob = GlobPattern::new(pattern.as_bytes(), LetterCase::Counts);
         for text in yes {
             assert!(glob.matches(text.as_bytes()), "{pattern} should match {text}");
         }
@@ -266,6 +291,21 @@ mod tests {
     fn a_backslash_makes_the_next_byte_plain() {
         check("\\*x", &["*x"], &["ax", "\\*x"]);
         check("x\\", &[], &["x", "x\\"]);
+    }
+
+    #[test]
+    fn where_case_is_ignored_letters_of_either_fit() {
+        let fits = |pattern: &str, text: &str| {
+            GlobPattern::new(pattern.as_bytes(), LetterCase::Ignored).matches(text.as_bytes())
+        };
+        for (pattern, text) in
+            [("*.env", "PROD.ENV"), ("Dir", "dIR"), ("[a-c]x", "Bx"), ("[[:upper:]]", "a"), ("\\A", "a")]
+        {
+            assert!(fits(pattern, text), "{pattern} should match {text}");
+        }
+        for (pattern, text) in [("[!a]", "A"), ("@", "`"), ("*.e", "a/b.E")] {
+            assert!(!fits(pattern, text), "{pattern} should not match {text}");
+        }
     }
 
     #[test]

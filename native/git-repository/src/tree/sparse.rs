@@ -18,7 +18,7 @@ impl SparseDefinition {
         if !repo.config.get_bool("core.sparsecheckout").unwrap_or(false) {
             return Ok(Self(None));
         }
-        Ok(Self(repo.admin("info/sparse-checkout")?.map(|text| rules(0, Some(text)))))
+        Ok(Self(repo.admin("info/sparse-checkout")?.map(|text| rules(0, Some(text), repo.settings.case))))
     }
 
     /// Whether a file belongs to the work tree: by the pattern that fits it, or else its nearest directory.

@@ -48,6 +48,7 @@ pub fn worker_main() -> ExitCode {
         eprintln!("the git worker is started by the port program alone");
         return ExitCode::FAILURE;
     };
+    beamai_git_repository::use_system_settings();
     // Loads the time zone once, before the sandbox hides its file.
     _ = git2::Signature::now("now", "now");
     let is_confined = !own.is_empty();

@@ -94,7 +94,7 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
     store("Continue", "Continue docs, configuration", &[(named("CONTINUE_GLOBAL_DIR", ".continue"), "")]),
     store("Cline, Roo, Kilo", "Cline docs, CLI", &[(named("CLINE_DIR", ".cline"), ""), (Only("CLINE_DATA_DIR"), ""), (Home, ".roo"), (Home, ".kilocode")]),
     store("GitHub Copilot", "GitHub docs, Copilot CLI; copilot.vim README", &[(Config, "github-copilot"), (named("COPILOT_HOME", ".copilot"), "")]),
-    store("Augment, Factory", "Auggie CLI docs, authentication; Factory CLI docs", &[(Home, ".augment/session.json"), (Home, ".factory/auth.json"), (Home, ".factory/auth.encrypted")]),
+    store("Augment, Factory", "Auggie CLI docs, authentication; Factory CLI docs", &[(Home, ".augment/session.json"), (Home, ".factory/auth.json"), (Home, ".factory/auth.encrypted"), (Home, ".factory/config.json")]),
     store("Amp", "Amp manual, configuration", &[(Config, "amp"), (Data, "amp"), (Cache, "amp"), (Only("AMP_SETTINGS_FILE"), "")]),
     store("Amazon Q, Kiro", "Amazon Q Developer CLI; Kiro CLI, data", &[(Data, "amazon-q"), (Data, "kiro-cli"), (Home, ".kiro")]),
     store("Zed", "Zed docs, configuring", &[(Config, "zed"), (Data, "zed")]),
@@ -112,7 +112,7 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
     store("Replicate, Modal", "Modal docs, configuration", &[(Home, ".modal.toml"), (Config, "replicate"), (named("MODAL_CONFIG_PATH", ".modal.toml"), "")]),
     store("OpenClaw", "OpenClaw docs, configuration, environment variables", &[(named("OPENCLAW_STATE_DIR", ".openclaw"), ""), (Only("OPENCLAW_CONFIG_PATH"), ""), (Home, ".clawdbot"), (Home, ".moltbot")]),
     store("Pi, Hermes Agent, Kimi Code", "pi-coding-agent README, authentication; Hermes Agent docs, configuration; Kimi CLI docs, configuration files", &[
-        (named("PI_CODING_AGENT_DIR", ".pi/agent"), "auth.json"), (named("PI_CODING_AGENT_DIR", ".pi/agent"), "sessions"), (named("HERMES_HOME", ".hermes"), ".env"),
+        (named("PI_CODING_AGENT_DIR", ".pi/agent"), "auth.json"), (named("PI_CODING_AGENT_DIR", ".pi/agent"), "models.json"), (named("PI_CODING_AGENT_DIR", ".pi/agent"), "sessions"), (named("HERMES_HOME", ".hermes"), ".env"),
         (named("HERMES_HOME", ".hermes"), "auth.json"), (Home, ".kimi/config.toml"), (Home, ".kimi/credentials"), (Home, ".kimi/sessions"), (Only("KIMI_SHARE_DIR"), "config.toml"),
         (Only("KIMI_SHARE_DIR"), "credentials"), (Only("KIMI_SHARE_DIR"), "sessions")]),
     store("mcp-remote", "mcp-remote README", &[(named("MCP_REMOTE_CONFIG_DIR", ".mcp-auth"), "")]),
@@ -205,6 +205,7 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
     store("Databricks, Snowflake", "Databricks CLI docs; SnowSQL docs", &[(Home, ".databrickscfg"), (Home, ".databricks"), (Home, ".snowsql"), (Home, ".snowflake"), (Config, "snowflake"), (Home, ".dbt/profiles.yml"), (named("DATABRICKS_CONFIG_FILE", ".databrickscfg"), ""), (named("SNOWFLAKE_HOME", ".snowflake"), ""), (named("DBT_PROFILES_DIR", ".dbt"), "profiles.yml")]),
     store("Sentry, Datadog, New Relic, Stripe, Twilio, Ngrok, Shopify, Expo", "each command line's docs, login", &[
         (Home, ".sentryclirc"), (Only("SENTRY_PROPERTIES"), ""), (Home, ".datadogrc"), (Home, ".dogrc"), (Home, ".newrelic"), (Config, "stripe"), (Home, ".twilio-cli"), (Config, "ngrok"), (Home, ".ngrok2"), (Home, "snap/ngrok"), (Config, "shopify-cli-kit-nodejs"), (Home, ".expo")]),
+    store("Contentful, Sanity, Fastly", "each command line's docs, login", &[(Home, ".contentfulrc.json"), (Config, "sanity/config.json"), (Config, "fastly/config.toml")]),
     store("Appwrite, Koyeb, Xata, Infracost, Dagger", "each command line's docs, login", &[(Home, ".appwrite"), (Home, ".koyeb.yaml"), (Config, "xata/credentials"), (Config, "infracost/credentials.yml"),
         (Config, "dagger/credentials.json")]),
     store("Depot, Earthly, CircleCI, Travis, Buildkite", "each command line's docs, login", &[(Config, "depot"), (Home, ".earthly"), (Home, ".circleci"), (named("TRAVIS_CONFIG_PATH", ".travis"), ""), (Config, "buildkite.yaml"), (Home, ".buildkite.yaml")]),
@@ -270,6 +271,8 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
     store("Visual Studio Code", "VS Code docs, user data directory, secret storage", &[
         (Config, "Code/User/globalStorage"), (Config, "Code/User/workspaceStorage"), (Config, "Code/User/History"), (Config, "Code/User/settings.json"), (Config, "Code/User/mcp.json"), (Config, "Code/Cookies"), (Config, "Code/Local Storage"),
         (Config, "Code - Insiders/User"), (Config, "VSCodium/User"), (Home, ".vscode-server/data"), (Home, ".vscode-remote"), (Home, ".var/app/com.visualstudio.code")]),
+    store("Editors made from Visual Studio Code", "VS Code docs, user data directory", &[
+        (Config, "Kiro/User/globalStorage"), (Config, "Antigravity/User/globalStorage"), (Config, "Trae/User/globalStorage")]),
 
     // Networks.
     store("WireGuard, OpenVPN, Tailscale", "wg-quick(8); openvpn(8); Tailscale docs, state", &[(Home, ".wireguard"), (Config, "wireguard"), (Home, ".openvpn"), (Config, "openvpn"), (Home, ".openvpn3"), (Data, "tailscale"), (Config, "tailscale"), (Home, ".cisco"), (Home, ".vpnc"),
@@ -299,7 +302,8 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
 
     store("Kerberos", "kerberos(7), environment variables", &[(Only("KRB5CCNAME"), ""), (Only("KRB5_CLIENT_KTNAME"), ""), (Only("KRB5_KTNAME"), "")]),
 
-    store("Caddy", "Caddy docs, data directory, local authority", &[(Data, "caddy/pki")]),
+    store("Caddy", "Caddy docs, data directory", &[(Data, "caddy/pki"), (Data, "caddy/certificates")]),
+    store("mitmproxy", "mitmproxy docs, certificates", &[(Home, ".mitmproxy/mitmproxy-ca.pem"), (Home, ".mitmproxy/mitmproxy-ca.p12")]),
     // Sessions of desktops.
     store("Desktops", "Xsecurity(7); ICEauthority(5); GNOME online accounts", &[(named("XAUTHORITY", ".Xauthority"), ""), (named("ICEAUTHORITY", ".ICEauthority"), ""), (Config, "goa-1.0"), (Data, "telepathy"), (Config, "pulse/cookie"), (Home, ".pulse-cookie"), (Home, ".dbus")]),
     store("KDE Connect", "KDE Connect, config directory", &[(Config, "kdeconnect/privateKey.pem")]),

@@ -210,3 +210,51 @@ fn settings_that_the_git_library_reads_differently_are_named_instead_of_passed_o
     let said = marked.said("git_commit", &json!({"message": "second"}), &[]);
     assert!(said.contains(HOOK), "{said}");
 }
+
+#[test]
+fn settings_of_the_machine_are_where_the_git_on_the_path_has_them() {
+    let person = Person::new(&[
+        ("own/bin/git", ""),
+        ("own/etc/gitconfig", HOOKS),
+        ("own/etc/gitattributes", "*.key filter=x\n[attr]x filter=y\n"),
+    ]);
+    std::fs::set_permissions(person.at("own/bin/git"), PermissionsExt::from_mode(0o755)).unwrap();
+    let said = |tool: &str, args: Value, directory: PathBuf| {
+        let path = std::env::join_paths([directory, "/usr/bin".into(), "/bin".into()]).unwrap();
+        let mut command = person.command(&["call", tool, &args.to_string()], &[]);
+        let done = command.env("PATH", path).output().unwrap();
+        String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned()
+    };
+    let own = said("git_commit", json!({"message": "second"}), person.at("own/bin"));
+    assert!(own.contains(HOOK), "{own}");
+    let own = said("git_add", json!({"path": "my.key"}), person.at("own/bin"));
+    assert!(own.contains("filter") && own.contains("needs_shell"), "{own}");
+    let others = said("git_commit", json!({"message": "second"}), person.at("none"));
+    assert!(others.contains("[main "), "{others}");
+}
+
+#[test]
+fn patterns_ignore_case_where_the_settings_say_so() {
+    let person =
+        Person::new(&[(".gitconfig", "[core]\n\texcludesFile = ~/ignored\n"), ("ignored", "*.KEY\n")]);
+    for (setting, status) in [("false", "M  a\\n?? my.key"), ("true", "M  a\\n\"")] {
+        git(person.workspace.path(), &["config", "core.ignoreCase", setting]);
+        let said = person.said("git_status", &json!({"short": true}), &[]);
+        assert!(said.contains(status), "{setting}: {said}");
+    }
+    let said = person.said("git_add", &json!({"path": "my.key"}), &[]);
+    assert!(said.contains("ignored"), "{said}");
+}
+
+#[test]
+fn nothing_is_committed_beside_another_git_process() {
+    let person = Person::new(&[]);
+    for name in ["index.lock", "HEAD.lock"] {
+        let lock = person.workspace.path().join(".git").join(name);
+        std::fs::write(&lock, "").unwrap();
+        let said = person.said("git_commit", &json!({"message": "second"}), &[]);
+        assert!(said.contains(name) && said.contains("another git process"), "{said}");
+        std::fs::remove_file(lock).unwrap();
+    }
+    assert!(person.said("git_commit", &json!({"message": "second"}), &[]).contains("[main "));
+}

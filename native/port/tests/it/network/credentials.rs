@@ -277,15 +277,18 @@ fn the_settings_file_with_them_is_hidden_or_refused() {
     assert_eq!(result["stdout"], format!("{{}}\n{}\n", settings.display()), "{result}");
     let workspace = TempDir::new_in("/var/tmp").unwrap();
     let within = workspace.path().join("settings.json");
-    std::fs::copy(&settings, &within).unwrap();
-    let refused = Command::new(PROGRAM)
-        .args(["call", "shell_exec", r#"{"command": "true"}"#, "--settings"])
-        .arg(&within)
-        .arg("--workspace")
-        .arg(workspace.path())
-        .output()
-        .unwrap();
-    let shown = format!("{refused:?}");
-    assert!(!refused.status.success() && shown.contains("contains credentials"), "{shown}");
-    assert!(!shown.contains(SECRET), "{shown}");
+    let search = json!({"web": {"search": {"provider": "brave", "api_key": SECRET}}}).to_string();
+    for text in [std::fs::read_to_string(&settings).unwrap(), search] {
+        std::fs::write(&within, text).unwrap();
+        let refused = Command::new(PROGRAM)
+            .args(["call", "shell_exec", r#"{"command": "true"}"#, "--settings"])
+            .arg(&within)
+            .arg("--workspace")
+            .arg(workspace.path())
+            .output()
+            .unwrap();
+        let shown = format!("{refused:?}");
+        assert!(!refused.status.success() && shown.contains("contains credentials"), "{shown}");
+        assert!(!shown.contains(SECRET), "{shown}");
+    }
 }
