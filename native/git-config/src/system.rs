@@ -17,8 +17,9 @@ fn directory_of(search_path: &OsStr) -> PathBuf {
     let own = || {
         let git = std::env::split_paths(search_path).filter(|dir| dir.is_absolute());
         let git = git.map(|dir| dir.join("git")).find(|git| is_program(git))?;
-        let prefixes =
-            [git.clone(), git.canonicalize().unwrap_or(git)].into_iter().filter_map(|git| prefix(&git));
+        // Where a link leads to it, its own prefix is that of the file.
+        let prefixes = [git.canonicalize().unwrap_or_else(|_| git.clone()), git];
+        let prefixes = prefixes.into_iter().filter_map(|git| prefix(&git));
         prefixes.map(|prefix| prefix.join("etc")).find(|etc| has_any(etc))
     };
     own().unwrap_or_else(|| PathBuf::from("/etc"))

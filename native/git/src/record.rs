@@ -77,7 +77,7 @@ fn refuse_locked(repo: &Repo) -> GitResult<()> {
     let is_there = |name: &&str| repo.located.git_dir.join(Path::new(name)).stat().is_ok();
     let Some(name) = ["index.lock", "HEAD.lock"].into_iter().find(is_there) else { return Ok(()) };
     let message = format!(
-        ".git/{name} exists: another git process is using the repository; try again later, or remove the file if none is running"
+        "{name} exists in the repository's directory: another git process is using it; try again later, or remove the file if none is running"
     );
     Err(ToolError::new(Reason::Busy, message).into())
 }

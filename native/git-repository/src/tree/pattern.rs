@@ -130,7 +130,7 @@ impl GlobCompiler<'_> {
                 b'[' => tokens.push(self.bracket()?),
                 b'\\' => {
                     let byte = self.next()?;
-                    tokens.push(self.byte(byte));
+                    tokens.push(self.escaped(byte));
                 }
                 byte => tokens.push(self.byte(byte)),
             }
@@ -138,12 +138,21 @@ impl GlobCompiler<'_> {
         Some(tokens)
     }
 
+    /// A byte of the pattern that stands for itself.
     fn byte(&self, byte: u8) -> GlobToken {
         match self.case {
             LetterCase::Ignored if byte.is_ascii_alphabetic() => {
                 set(|other| other.eq_ignore_ascii_case(&byte))
             }
             _ => GlobToken::Byte(byte),
+        }
+    }
+
+    /// A byte behind a backslash. Where case is ignored, git compares it with the lower-case text as it is.
+    fn escaped(&self, byte: u8) -> GlobToken {
+        match self.case {
+            LetterCase::Ignored => set(|other| other.to_ascii_lowercase() == byte),
+            LetterCase::Counts => GlobToken::Byte(byte),
         }
     }
 
@@ -173,55 +182,92 @@ impl GlobCompiler<'_> {
         }
     }
 
-    /// A bracket expression, of which the opening bracket has been consumed.
+    /// A bracket expression, of which the opening bracket has been consumed; `None` if it is malformed (`wildmatch.c` of git).
     fn bracket(&mut self) -> Option<GlobToken> {
         let negated = matches!(self.pattern.get(self.at), Some(b'!' | b'^'));
         self.at += usize::from(negated);
-        let mut members = [false; 256];
-        let mut is_first = true;
+        let mut items = Vec::new();
+        // What a range can begin with.
+        let mut last = None;
+        let mut byte = self.next()?;
         loop {
-            match self.next()? {
-                b']' if !is_first => break,
-                b'[' if self.pattern.get(self.at) == Some(&b':') => self.class(&mut members)?,
-                byte => self.range(byte, &mut members)?,
+            let follows = self.pattern.get(self.at).filter(|byte| **byte != b']');
+            match (byte, last) {
+                (b'-', Some(low)) if follows.is_some() => {
+                    items.push(BracketItem::Range(low, self.unescaped()?));
+                    last = None;
+                }
+                (b'[', _) if follows == Some(&b':') && self.ends_class()? => {
+                    items.push(self.class()?);
+                    last = None;
+                }
+                _ => {
+                    let single = if byte == b'\\' { self.next()? } else { byte };
+                    items.push(BracketItem::Byte(single));
+                    last = Some(single);
+                }
             }
-            is_first = false;
+            byte = self.next()?;
+            if byte == b']' {
+                break;
+            }
         }
-        if self.case == LetterCase::Ignored {
-            let given = members;
-            let other = |byte: u8| byte ^ if byte.is_ascii_alphabetic() { b' ' } else { 0 };
-            (0..=127).for_each(|byte| members[usize::from(byte)] |= given[usize::from(other(byte))]);
-        }
-        Some(set(|byte| byte != b'/' && members[usize::from(byte)] != negated))
+        let case = self.case;
+        Some(set(|byte| byte != b'/' && items.iter().any(|item| item.has(byte, case)) != negated))
     }
 
-    /// A byte or a range, of which the first byte has been consumed.
-    fn range(&mut self, first: u8, members: &mut [bool; 256]) -> Option<()> {
-        let low = if first == b'\\' { self.next()? } else { first };
-        let is_range = self.pattern.get(self.at) == Some(&b'-')
-            && self.pattern.get(self.at + 1).is_some_and(|byte| *byte != b']');
-        let mut high = low;
-        if is_range {
-            self.at += 1;
-            high = self.next()?;
-            high = if high == b'\\' { self.next()? } else { high };
+    /// A byte, or the one behind a backslash.
+    fn unescaped(&mut self) -> Option<u8> {
+        match self.next()? {
+            b'\\' => self.next(),
+            byte => Some(byte),
         }
-        for byte in low..=high {
-            members[usize::from(byte)] = true;
-        }
-        Some(())
     }
 
-    /// A class such as `[:alpha:]`, of which the first bracket has been consumed.
-    fn class(&mut self, members: &mut [bool; 256]) -> Option<()> {
+    /// Whether the next closing bracket ends a class, as in `[:alpha:]`; otherwise `[` stands for itself. `None` if there is none.
+    fn ends_class(&self) -> Option<bool> {
         let rest = &self.pattern[self.at + 1..];
-        let end = rest.windows(2).position(|pair| pair == b":]")?;
-        let is_member = class(&rest[..end])?;
-        self.at += end + 3;
-        for byte in 0..=127 {
-            members[usize::from(byte)] |= is_member(byte);
+        let end = rest.iter().position(|byte| *byte == b']')?;
+        Some(end > 0 && rest[end - 1] == b':')
+    }
+
+    /// A class, of which the first bracket has been consumed.
+    fn class(&mut self) -> Option<BracketItem> {
+        let rest = &self.pattern[self.at + 1..];
+        let end = rest.iter().position(|byte| *byte == b']')?;
+        let name = &rest[..end - 1];
+        self.at += end + 2;
+        Some(BracketItem::Class { is_member: class(name)?, is_upper: name == b"upper" })
+    }
+}
+
+/// An element of a bracket expression.
+enum BracketItem {
+    Byte(u8),
+    /// The first and the last byte. Empty if they are in the wrong order.
+    Range(u8, u8),
+    Class {
+        is_member: fn(u8) -> bool,
+        is_upper: bool,
+    },
+}
+
+impl BracketItem {
+    /// Whether a byte of a text is meant. Where case is ignored, git compares the lower-case letter, and with ranges and the class of
+    /// capitals the other one, too.
+    fn has(&self, byte: u8, case: LetterCase) -> bool {
+        let folds = case == LetterCase::Ignored;
+        let byte = if folds { byte.to_ascii_lowercase() } else { byte };
+        match self {
+            Self::Byte(own) => *own == byte,
+            Self::Range(low, high) => {
+                let is_within = |byte: u8| (*low..=*high).contains(&byte);
+                is_within(byte) || folds && is_within(byte.to_ascii_uppercase())
+            }
+            Self::Class { is_member, is_upper } => {
+                is_member(byte) || folds && *is_upper && byte.is_ascii_lowercase()
+            }
         }
-        Some(())
     }
 }
 
@@ -285,6 +331,11 @@ mod tests {
         check("[]x]", &["]", "x"], &["a"]);
         check("[[:digit:]x]", &["5", "x"], &["a"]);
         check("[a", &[], &["[a", "a"]);
+        check("[c-a]", &["c"], &["a", "b", "-"]);
+        check("[a-c-e]", &["b", "-", "e"], &["d"]);
+        check("[[:]", &["[", ":"], &["]"]);
+        check("[![:a]", &["b"], &["[", ":", "a"]);
+        check("[[:none:]]", &[], &["n", ":"]);
     }
 
     #[test]
@@ -293,17 +344,25 @@ mod tests {
         check("x\\", &[], &["x", "x\\"]);
     }
 
+    /// As git 2.47 does, also where it is odd.
     #[test]
     fn where_case_is_ignored_letters_of_either_fit() {
         let fits = |pattern: &str, text: &str| {
             GlobPattern::new(pattern.as_bytes(), LetterCase::Ignored).matches(text.as_bytes())
         };
-        for (pattern, text) in
-            [("*.env", "PROD.ENV"), ("Dir", "dIR"), ("[a-c]x", "Bx"), ("[[:upper:]]", "a"), ("\\A", "a")]
-        {
+        let yes = [
+            ("*.env", "PROD.ENV"),
+            ("Dir", "dIR"),
+            ("[a-c]x", "Bx"),
+            ("[A-C]", "b"),
+            ("[[:upper:]]", "a"),
+            ("\\a", "A"),
+            ("[!A]", "A"),
+        ];
+        for (pattern, text) in yes {
             assert!(fits(pattern, text), "{pattern} should match {text}");
         }
-        for (pattern, text) in [("[!a]", "A"), ("@", "`"), ("*.e", "a/b.E")] {
+        for (pattern, text) in [("[!a]", "A"), ("@", "`"), ("*.e", "a/b.E"), ("[A]", "A"), ("\\A", "a")] {
             assert!(!fits(pattern, text), "{pattern} should not match {text}");
         }
     }

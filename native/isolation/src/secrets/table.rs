@@ -272,7 +272,8 @@ pub(super) const KEEPERS: &[CredentialStore] = &[
         (Config, "Code/User/globalStorage"), (Config, "Code/User/workspaceStorage"), (Config, "Code/User/History"), (Config, "Code/User/settings.json"), (Config, "Code/User/mcp.json"), (Config, "Code/Cookies"), (Config, "Code/Local Storage"),
         (Config, "Code - Insiders/User"), (Config, "VSCodium/User"), (Home, ".vscode-server/data"), (Home, ".vscode-remote"), (Home, ".var/app/com.visualstudio.code")]),
     store("Editors made from Visual Studio Code", "VS Code docs, user data directory", &[
-        (Config, "Kiro/User/globalStorage"), (Config, "Antigravity/User/globalStorage"), (Config, "Trae/User/globalStorage")]),
+        (Config, "Kiro/User/globalStorage"), (Config, "Kiro/Cookies"), (Config, "Kiro/Local Storage"), (Config, "Antigravity/User/globalStorage"), (Config, "Antigravity/Cookies"),
+        (Config, "Antigravity/Local Storage"), (Config, "Trae/User/globalStorage"), (Config, "Trae/Cookies"), (Config, "Trae/Local Storage")]),
 
     // Networks.
     store("WireGuard, OpenVPN, Tailscale", "wg-quick(8); openvpn(8); Tailscale docs, state", &[(Home, ".wireguard"), (Config, "wireguard"), (Home, ".openvpn"), (Config, "openvpn"), (Home, ".openvpn3"), (Data, "tailscale"), (Config, "tailscale"), (Home, ".cisco"), (Home, ".vpnc"),

@@ -42,6 +42,15 @@ pub(super) struct MemoryMeter {
     stopped: Option<Instant>,
 }
 
+/// What each process uses, and how many do not any more.
+struct Usages {
+    all: Vec<(Pid, ProcessUsage)>,
+    /// Those that others of the command have yet to reap.
+    unreaped: usize,
+    /// Those that had ended before they were looked at, of others included where it is not known whose they were.
+    gone: usize,
+}
+
 /// What processes use together.
 struct Sample {
     taken: u64,
@@ -144,8 +153,9 @@ impl MemoryMeter {
     /// Memory and threads in total. Shared memory is first counted for every process that maps it, and mappings that may
     /// be shared are taken for full, which is quick; exactly only if the result exceeds the limit.
     fn sample(&self, goes_on: &impl Fn() -> bool) -> Option<Sample> {
-        let (all, gone) = self.usages(goes_on)?;
-        let threads: u64 = all.iter().map(|(_, used)| used.threads).sum();
+        let Usages { all, unreaped, gone } = self.usages(goes_on)?;
+        // What has ended takes up a pid until it is reaped.
+        let threads = all.iter().map(|(_, used)| used.threads).sum::<u64>() + unreaped as u64;
         let kept = if self.has_ipc { shared_memory::of_no_process() } else { 0 };
         let sum = all.iter().fold(kept, |sum, (_, used)| sum.saturating_add(used.memory.0));
         // As if those that have gone had used as much as the others.
@@ -174,16 +184,15 @@ impl MemoryMeter {
         Some(sample(exact.saturating_add(kept), missing.saturating_add(unseen)))
     }
 
-    /// What each process uses, and how many had ended before they were looked at, those of others included where it is not known whose
-    /// they were. Those that their parents have yet to reap had ended before.
-    fn usages(&self, goes_on: &impl Fn() -> bool) -> Option<(Vec<(Pid, ProcessUsage)>, usize)> {
-        let (pids, unknown) = process_tree::beneath(self.has_pids, goes_on)?;
-        let looked = each(pids, goes_on, |pid| Some((pid, whole(pid))))?;
+    fn usages(&self, goes_on: &impl Fn() -> bool) -> Option<Usages> {
+        let beneath = process_tree::beneath(self.has_pids, goes_on)?;
+        let looked = each(beneath.pids, goes_on, |pid| Some((pid, whole(pid))))?;
         let has_gone = |(pid, used): &&(Pid, Option<ProcessUsage>)| {
             used.is_none() && !process_tree::awaits_its_parent(*pid)
         };
-        let gone = unknown + looked.iter().filter(has_gone).count();
-        Some((looked.into_iter().filter_map(|(pid, used)| Some((pid, used?))).collect(), gone))
+        let gone = beneath.gone + looked.iter().filter(has_gone).count();
+        let all = looked.into_iter().filter_map(|(pid, used)| Some((pid, used?))).collect();
+        Some(Usages { all, unreaped: beneath.unreaped, gone })
     }
 }
 

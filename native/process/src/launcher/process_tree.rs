@@ -25,6 +25,19 @@ struct ProcessEntry {
     parent: Pid,
     group: Pid,
     is_zombie: bool,
+    /// Whether no thread of it is left: it has ended, and was not reaped.
+    is_dead: bool,
+}
+
+/// The processes below this one, at a look.
+#[derive(Default)]
+pub(super) struct ProcessesBeneath {
+    /// Those that run.
+    pub(super) pids: Vec<Pid>,
+    /// How many have ended and are still to be reaped by others of the command.
+    pub(super) unreaped: usize,
+    /// How many were listed and had ended before it was known whose they were, or are still to be reaped by this process.
+    pub(super) gone: usize,
 }
 
 /// Kills all processes that the signals of this process reach: it must be the init of a pid namespace, or in a signal scope. Returns
@@ -49,31 +62,38 @@ pub(super) fn signal_reached(signal: Signal) {
     _ = kill_process_group(Pid::INIT, signal);
 }
 
-/// The processes below this one: all others of the namespace if it is the init, otherwise its descendants; and how many were listed
-/// that had ended before it was known whose they were. `None` as soon as `goes_on` is false: thousands of busy processes leave this one
-/// little time, and then the list takes long.
-pub(super) fn beneath(is_init: bool, goes_on: impl Fn() -> bool) -> Option<(Vec<Pid>, usize)> {
+/// The processes below this one: all others of the namespace if it is the init, otherwise its descendants. `None` as soon as `goes_on` is
+/// false: thousands of busy processes leave this one little time, and then the list takes long.
+pub(super) fn beneath(is_init: bool, goes_on: impl Fn() -> bool) -> Option<ProcessesBeneath> {
     let own = getpid();
     if is_init && shows_this_namespace() {
         let all = listed().map_or_else(Vec::new, |(_, pids)| pids);
-        return Some((all.into_iter().filter(|pid| *pid != own).collect(), 0));
+        let pids = all.into_iter().filter(|pid| *pid != own).collect();
+        return Some(ProcessesBeneath { pids, ..ProcessesBeneath::default() });
     }
     // A `/proc` of another namespace shows this process and its descendants with their pids there.
     let shown = rustix::fs::readlink("/proc/self", Vec::new()).ok();
     let shown = shown.and_then(|name| Pid::from_raw(name.to_str().ok()?.parse().ok()?));
-    let Some((proc, listed)) = listed() else { return Some(Default::default()) };
-    let (mut all, mut gone) = (Vec::new(), 0);
+    let Some((proc, listed)) = listed() else { return Some(ProcessesBeneath::default()) };
+    let (mut all, mut found) = (Vec::new(), ProcessesBeneath::default());
     for pid in listed {
         if !goes_on() {
             return None;
         }
         match stat(&proc, pid) {
             Some(text) => all.extend(parse_stat(pid, &text)),
-            None => gone += 1,
+            None => found.gone += 1,
         }
     }
-    let found = tree(&all, shown.unwrap_or(own), &|_| false).into_iter().map(|seen| seen.pid).collect();
-    Some((found, gone))
+    let top = shown.unwrap_or(own);
+    for seen in tree(&all, top, &|_| false) {
+        match (seen.is_dead, seen.parent == top) {
+            (false, _) => found.pids.push(seen.pid),
+            (true, true) => found.gone += 1,
+            (true, false) => found.unreaped += 1,
+        }
+    }
+    Some(found)
 }
 
 /// Whether a process has ended and another process of the command has yet to reap it.
@@ -237,7 +257,10 @@ fn parse_stat(pid: Pid, text: &[u8]) -> Option<ProcessEntry> {
     let mut next = || Pid::from_raw(fields.next()?.parse().ok()?);
     // The parent of a namespace's init is 0, which is not a process.
     let (parent, group) = (next()?, next()?);
-    Some(ProcessEntry { pid, parent, group, is_zombie })
+    // The number of threads is the 20th field.
+    let threads = fields.nth(14).and_then(|text| text.parse::<u64>().ok());
+    let is_dead = is_zombie && threads.is_some_and(|threads| threads < 2);
+    Some(ProcessEntry { pid, parent, group, is_zombie, is_dead })
 }
 
 #[cfg(test)]
@@ -251,8 +274,11 @@ mod tests {
     #[test]
     fn a_process_cannot_hide_its_parent_behind_its_name() {
         let seen = |state| {
-            Some(ProcessEntry { pid: pid(7), parent: pid(5), group: pid(6), is_zombie: state == "Z" })
+            let is_zombie = state == "Z";
+            Some(ProcessEntry { pid: pid(7), parent: pid(5), group: pid(6), is_zombie, is_dead: false })
         };
+        let dead = b"7 (a) Z 5 6 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 99 0";
+        assert!(parse_stat(pid(7), dead).unwrap().is_dead);
         assert_eq!(parse_stat(pid(7), b"7 (a) Z 1 (b) S 5 6 7 0"), seen("S"));
         assert_eq!(parse_stat(pid(7), b"7 (a) Z 5 6 7 0"), seen("Z"));
         assert_eq!(parse_stat(pid(2), b"2 (kthreadd) S 0 0 0 0"), None);
@@ -266,6 +292,7 @@ mod tests {
             parent: pid(parent),
             group: pid(child),
             is_zombie: false,
+            is_dead: false,
         };
         let processes = [(2, 1), (3, 2), (4, 1), (5, 4), (6, 5), (7, 9)].map(seen);
         let found = tree(&processes, pid(1), &|child| child == pid(2));
