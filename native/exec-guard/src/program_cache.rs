@@ -42,8 +42,8 @@ impl FileStamp {
 }
 
 /// Programs by absolute path, for all orders of a reaper. Commands can change neither the files nor the directories and links
-/// that lead to them. What is changed from outside the sandbox shows in the stamps, which are compared at each lookup, but for
-/// links that now lead to the same file by other names: after [`FRESH`], a program is resolved anew.
+/// that lead to them. Somebody outside the sandbox can. Each lookup compares the stamps, so another file is noticed at once. A
+/// link that leads to the same file by another name is not. Therefore a program is resolved again after [`FRESH`].
 #[derive(Debug, Default)]
 pub(super) struct ProgramCache(Mutex<HashMap<Vec<u8>, CachedProgram>>);
 

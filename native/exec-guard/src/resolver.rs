@@ -214,8 +214,8 @@ impl ProgramResolver<'_> {
                 Err(errno) => return Err(errno),
             }
         }
-        // Most often the links lead to a directory that does not have the file, as `/sbin` does. Beyond `/proc`, they lead there for
-        // every process, so they need not be followed one by one.
+        // Most often the links lead to a directory that does not have the file, as `/sbin` does. On one file system, without `/proc`,
+        // links lead every process to the same place, so one call can tell.
         if let Err(errno @ (Errno::NOENT | Errno::NOTDIR)) = open(
             &self.view.root,
             &base.join(given),

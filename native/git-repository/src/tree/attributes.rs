@@ -1,10 +1,10 @@
 //! Attributes of paths: `.gitattributes` files, `.git/info/attributes`, the attributes file that settings name.
 
 use super::dirs::{Dirs, join, split};
-use super::ignore::{MAX_BYTES, anchored, file_in_tree, lines, machine_attributes, named_file};
+use super::ignore::{MAX_BYTES, anchored, file_in_tree, host_file, lines, named_file};
 use super::pattern::GlobPattern;
 use crate::call::GitCall;
-use crate::repo::{LetterCase, Repo};
+use crate::repo::{LetterCase, Repo, machine_attributes};
 use beamai_base::Result;
 use git2::IndexEntry;
 use std::collections::HashMap;
@@ -62,7 +62,8 @@ impl<'r> Attributes<'r> {
         let info = repo.shared("info/attributes")?;
         let named = repo.settings.attributes.as_ref().map_or(Ok(None), |file| named_file(repo, file, cx))?;
         let parsed = |bytes: Option<Vec<u8>>| parse(&bytes.unwrap_or_default(), repo.settings.case);
-        let (machine, named) = (parsed(machine_attributes(cx)?), parsed(named));
+        let machine = machine_attributes().map_or(Ok(None), |path| host_file(&path, cx))?;
+        let (machine, named) = (parsed(machine), parsed(named));
         Ok(Self { repo, entries, machine, named, info: parsed(info), by_dir: HashMap::new() })
     }
 

@@ -211,16 +211,11 @@ pub(super) fn named_file(repo: &Repo, file: &PatternFile, cx: &GitCall) -> Resul
     })
 }
 
-/// The machine's attributes; `None` if it has none.
+/// A pattern file of the host; `None` if it does not exist.
 ///
 /// # Errors
 /// `access_denied`.
-pub(super) fn machine_attributes(cx: &GitCall) -> Result<Option<Vec<u8>>> {
-    crate::repo::machine_attributes().map_or(Ok(None), |path| host_file(&path, cx))
-}
-
-/// A pattern file of the host; `None` if it does not exist.
-fn host_file(path: &Path, cx: &GitCall) -> Result<Option<Vec<u8>>> {
+pub(super) fn host_file(path: &Path, cx: &GitCall) -> Result<Option<Vec<u8>>> {
     match open_host_file(path) {
         Ok((file, _)) => Ok(all_of(file)),
         Err(failure) if cx.host.is_absent(path, failure) => Ok(None),

@@ -31,8 +31,6 @@ pub(super) struct MemoryMeter {
     limit: u64,
     /// Maximum number of processes and threads.
     most: Option<u32>,
-    /// Whether this process is the init of a pid namespace.
-    has_pids: bool,
     /// Whether it has an IPC namespace.
     has_ipc: bool,
     /// Whether its signals reach no other processes than these.
@@ -76,7 +74,6 @@ impl MemoryMeter {
         (limit < u64::MAX || most.is_some()).then(|| Self {
             limit,
             most,
-            has_pids: profile.has_pids(),
             has_ipc: profile.has_ipc(),
             reaches_these,
             next: Instant::now() + pause(limit, Duration::ZERO),
@@ -107,7 +104,7 @@ impl MemoryMeter {
         let taken = match stops {
             true => self.stopped(|meter| {
                 std::iter::from_fn(reap).for_each(drop);
-                meter.taken(goes_on)
+                meter.sample(goes_on)
             }),
             false => self.taken(goes_on),
         };
@@ -122,8 +119,7 @@ impl MemoryMeter {
         (taken > self.limit).then_some(KillCause::Memory(MemoryExcess { taken, limit: self.limit }))
     }
 
-    /// A sample, for which all are stopped if what ended meanwhile leaves it in doubt: processes that hand their memory on to a child and
-    /// end, faster than they can be looked at.
+    /// A sample. If processes ended during it, and so a limit may be exceeded, it is taken again while all are stopped.
     fn taken(&mut self, goes_on: &impl Fn() -> bool) -> Option<Sample> {
         let first = self.sample(goes_on)?;
         match first.is_doubtful && self.reaches_these {
@@ -141,8 +137,9 @@ impl MemoryMeter {
         found
     }
 
-    /// Continues again what was stopped for a sample. A process that forks meanwhile passes the first signal on to its child, but not the
-    /// second: the Linux kernel drops it, because it is ignored (`__send_signal_locked`).
+    /// Continues children that were left stopped. If a process is forking while all are stopped, its child gets the stop signal, too.
+    /// The child does not get the signal that continues the others, so it needs another one. (The Linux kernel drops an ignored signal
+    /// before it reaches such a child: `__send_signal_locked`.)
     fn continue_children(&mut self) {
         if self.stopped.is_some() {
             process_tree::signal_reached(Signal::CONT);
@@ -153,7 +150,7 @@ impl MemoryMeter {
     /// Memory and threads in total. Shared memory is first counted for every process that maps it, and mappings that may
     /// be shared are taken for full, which is quick; exactly only if the result exceeds the limit.
     fn sample(&self, goes_on: &impl Fn() -> bool) -> Option<Sample> {
-        let Usages { all, unreaped, gone } = self.usages(goes_on)?;
+        let Usages { all, unreaped, gone } = Self::usages(goes_on)?;
         // What has ended takes up a pid until it is reaped.
         let threads = all.iter().map(|(_, used)| used.threads).sum::<u64>() + unreaped as u64;
         let kept = if self.has_ipc { shared_memory::of_no_process() } else { 0 };
@@ -184,14 +181,11 @@ impl MemoryMeter {
         Some(sample(exact.saturating_add(kept), missing.saturating_add(unseen)))
     }
 
-    fn usages(&self, goes_on: &impl Fn() -> bool) -> Option<Usages> {
-        let beneath = process_tree::beneath(self.has_pids, goes_on)?;
-        let looked = each(beneath.pids, goes_on, |pid| Some((pid, whole(pid))))?;
-        let has_gone = |(pid, used): &&(Pid, Option<ProcessUsage>)| {
-            used.is_none() && !process_tree::awaits_its_parent(*pid)
-        };
-        let gone = beneath.gone + looked.iter().filter(has_gone).count();
-        let all = looked.into_iter().filter_map(|(pid, used)| Some((pid, used?))).collect();
+    fn usages(goes_on: &impl Fn() -> bool) -> Option<Usages> {
+        let beneath = process_tree::beneath(goes_on)?;
+        let running = beneath.pids.len();
+        let all = each(beneath.pids, goes_on, |pid| Some((pid, whole(pid)?)))?;
+        let gone = beneath.gone + running - all.len();
         Some(Usages { all, unreaped: beneath.unreaped, gone })
     }
 }

@@ -62,15 +62,9 @@ pub(super) fn signal_reached(signal: Signal) {
     _ = kill_process_group(Pid::INIT, signal);
 }
 
-/// The processes below this one: all others of the namespace if it is the init, otherwise its descendants. `None` as soon as `goes_on` is
-/// false: thousands of busy processes leave this one little time, and then the list takes long.
-pub(super) fn beneath(is_init: bool, goes_on: impl Fn() -> bool) -> Option<ProcessesBeneath> {
-    let own = getpid();
-    if is_init && shows_this_namespace() {
-        let all = listed().map_or_else(Vec::new, |(_, pids)| pids);
-        let pids = all.into_iter().filter(|pid| *pid != own).collect();
-        return Some(ProcessesBeneath { pids, ..ProcessesBeneath::default() });
-    }
+/// The processes below this one. `None` as soon as `goes_on` is false: thousands of busy processes leave this one little time, and then
+/// the list takes long.
+pub(super) fn beneath(goes_on: impl Fn() -> bool) -> Option<ProcessesBeneath> {
     // A `/proc` of another namespace shows this process and its descendants with their pids there.
     let shown = rustix::fs::readlink("/proc/self", Vec::new()).ok();
     let shown = shown.and_then(|name| Pid::from_raw(name.to_str().ok()?.parse().ok()?));
@@ -85,7 +79,7 @@ pub(super) fn beneath(is_init: bool, goes_on: impl Fn() -> bool) -> Option<Proce
             None => found.gone += 1,
         }
     }
-    let top = shown.unwrap_or(own);
+    let top = shown.unwrap_or_else(getpid);
     for seen in tree(&all, top, &|_| false) {
         match (seen.is_dead, seen.parent == top) {
             (false, _) => found.pids.push(seen.pid),
@@ -94,13 +88,6 @@ pub(super) fn beneath(is_init: bool, goes_on: impl Fn() -> bool) -> Option<Proce
         }
     }
     Some(found)
-}
-
-/// Whether a process has ended and another process of the command has yet to reap it.
-pub(super) fn awaits_its_parent(pid: Pid) -> bool {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let proc = rustix::fs::open("/proc", flags, Mode::empty());
-    proc.ok().and_then(|proc| see(&proc, pid)).is_some_and(|seen| seen.parent != getpid())
 }
 
 /// Whether `/proc` belongs to the namespace of this process.

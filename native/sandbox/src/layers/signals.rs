@@ -1,8 +1,8 @@
 //! Confines signals to the command's processes: with Landlock if there is no pid namespace.
 //!
-//! Commands enter a domain nested in that of their reaper, so that they cannot signal the reaper either. Killing the
-//! reaper would not free a process (the launcher kills what is left), but the command's result would be lost. The reaper's own
-//! signals reach only the processes of its command. So it can end all of them in one step.
+//! The reaper of a command is in a domain of its own, and the command in one within that. So a command cannot signal its reaper.
+//! (If it killed the reaper, the launcher would end the command's processes, but the result would be lost.) The reaper's signals
+//! reach only the processes of its command, so it can end all of them in one step.
 
 use super::{Layer, LayerContext, landlock};
 use crate::SetupFailure;
