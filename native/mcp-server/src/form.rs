@@ -75,17 +75,20 @@ fn by_rules(rules: &[String]) -> Option<String> {
     (!rules.is_empty()).then(|| format!("{ALLOW_FOR_SESSION}: {}", rules.join(", ")))
 }
 
-/// The decision on a request. Only an explicit approval counts.
-pub(crate) fn decision(request: &Value, result: &ElicitResult) -> ApprovalDecision {
+/// The decision on a request. Only an explicit approval counts, and only one that [`approval`] offered.
+pub(crate) fn decision(request: &Value, result: &ElicitResult, offers_session: bool) -> ApprovalDecision {
     let said = result.content.as_ref().and_then(|content| content["decision"].as_str());
-    let rules = rules(request);
     match (&result.action, said) {
-        (ElicitationAction::Accept, Some(ALLOW)) => ApprovalDecision::Allow,
-        (ElicitationAction::Accept, Some(ALLOW_FOR_SESSION)) => ApprovalDecision::AllowForSession,
-        (ElicitationAction::Accept, said) if said.is_some() && said == by_rules(&rules).as_deref() => {
-            ApprovalDecision::AllowByRules(rules)
-        }
         (ElicitationAction::Cancel, _) => ApprovalDecision::Cancelled,
+        (ElicitationAction::Accept, Some(ALLOW)) => ApprovalDecision::Allow,
+        (ElicitationAction::Accept, Some(said)) if offers_session => {
+            let rules = rules(request);
+            match said {
+                ALLOW_FOR_SESSION => ApprovalDecision::AllowForSession,
+                _ if by_rules(&rules).as_deref() == Some(said) => ApprovalDecision::AllowByRules(rules),
+                _ => ApprovalDecision::Deny,
+            }
+        }
         _ => ApprovalDecision::Deny,
     }
 }
@@ -232,17 +235,17 @@ mod tests {
             (json!({"decision": true}), ApprovalDecision::Deny),
             (json!({}), ApprovalDecision::Deny),
         ] {
-            assert_eq!(decision(&json!({}), &accepted(content)), expected);
+            assert_eq!(decision(&json!({}), &accepted(content), true), expected);
         }
         let declined =
             ElicitResult::new(ElicitationAction::Decline).with_content(json!({"decision": "allow"}));
-        assert_eq!(decision(&json!({}), &declined), ApprovalDecision::Deny);
+        assert_eq!(decision(&json!({}), &declined, true), ApprovalDecision::Deny);
         assert_eq!(
-            decision(&json!({}), &ElicitResult::new(ElicitationAction::Accept)),
+            decision(&json!({}), &ElicitResult::new(ElicitationAction::Accept), true),
             ApprovalDecision::Deny
         );
         assert_eq!(
-            decision(&json!({}), &ElicitResult::new(ElicitationAction::Cancel)),
+            decision(&json!({}), &ElicitResult::new(ElicitationAction::Cancel), true),
             ApprovalDecision::Cancelled
         );
     }
@@ -264,13 +267,13 @@ mod tests {
         let request = json!({"wanted": rules});
         let said = accepted(json!({"decision": choice}));
         assert_eq!(
-            decision(&request, &said),
+            decision(&request, &said, true),
             ApprovalDecision::AllowByRules(rules.map(str::to_owned).to_vec())
         );
-        assert_eq!(decision(&json!({"wanted": ["Bash(rm:*)"]}), &said), ApprovalDecision::Deny);
+        assert_eq!(decision(&json!({"wanted": ["Bash(rm:*)"]}), &said, true), ApprovalDecision::Deny);
         let call = json!({"wanted": ["Bash(touch a*)"], "fingerprint": "x"});
         let said = accepted(json!({"decision": "allow for this session: Bash(touch a*)"}));
-        assert_eq!(decision(&call, &said), ApprovalDecision::Deny);
+        assert_eq!(decision(&call, &said, true), ApprovalDecision::Deny);
     }
 
     #[test]
@@ -282,6 +285,11 @@ mod tests {
             json!(["allow", "allow for this session", "deny"])
         );
         assert_eq!(schema(false)["properties"]["decision"]["enum"], json!(["allow", "deny"]));
+        let request = json!({"wanted": ["Bash(rm:*)"]});
+        for choice in ["allow for this session", "allow for this session: Bash(rm:*)"] {
+            let said = accepted(json!({"decision": choice}));
+            assert_eq!(decision(&request, &said, false), ApprovalDecision::Deny, "{choice}");
+        }
     }
 
     #[test]

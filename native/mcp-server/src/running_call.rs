@@ -141,9 +141,11 @@ impl RunningCall<'_> {
             return ApprovalResult::Refused(refusal::nobody_to_ask(request, why));
         }
         self.elicitor.forget_unless_asked(fingerprint, APPROVAL);
-        let form = form::approval(request, self.session.is_of_one_client());
-        match self.elicitor.put(APPROVAL, form).await {
-            FormResult::Answer(result) => self.decided(form::decision(request, &result), request),
+        let offers_session = self.session.is_of_one_client();
+        match self.elicitor.put(APPROVAL, form::approval(request, offers_session)).await {
+            FormResult::Answer(result) => {
+                self.decided(form::decision(request, &result, offers_session), request)
+            }
             FormResult::Again(what) => ApprovalResult::Again(what),
             FormResult::Failed(why) => ApprovalResult::Refused(refusal::nobody_to_ask(
                 request,
@@ -154,19 +156,19 @@ impl RunningCall<'_> {
 
     fn decided(&mut self, decision: ApprovalDecision, request: &Value) -> ApprovalResult {
         let text = |key: &str| request[key].as_str().unwrap_or_default();
-        match (decision, self.session.is_of_one_client()) {
-            (ApprovalDecision::Deny, _) => {
+        match decision {
+            ApprovalDecision::Deny => {
                 return ApprovalResult::Refused(refusal::said_no(request, "the user"));
             }
-            (ApprovalDecision::Cancelled, _) => {
+            ApprovalDecision::Cancelled => {
                 return ApprovalResult::Refused(refusal::gave_no_answer(request, "the user"));
             }
-            (ApprovalDecision::AllowByRules(rules), true) => {
+            ApprovalDecision::AllowByRules(rules) => {
                 let added = self.session.add_rules(&self.shared.settings, &rules);
                 return added.map_or_else(ApprovalResult::Refused, |()| ApprovalResult::ByRules);
             }
-            (ApprovalDecision::AllowForSession, true) => self.session.allow(text("subject")),
-            _ => {}
+            ApprovalDecision::AllowForSession => self.session.allow(text("subject")),
+            ApprovalDecision::Allow => {}
         }
         self.elicitor.round.approved = Some(text("fingerprint").to_owned());
         ApprovalResult::Given
@@ -220,7 +222,7 @@ impl RunningCall<'_> {
         let said = match self.session.has_allowed(&subject) {
             true => ApprovalDecision::Allow,
             false => match self.elicitor.put(APPROVAL, form::approval(request, offers_session)).await {
-                FormResult::Answer(result) => form::decision(request, &result),
+                FormResult::Answer(result) => form::decision(request, &result, offers_session),
                 // The command ends with its call while the program waits; a refusal would let the command continue.
                 FormResult::Again(_) | FormResult::Failed(_) if self.context.ct.is_cancelled() => return,
                 FormResult::Again(_) | FormResult::Failed(_) => ApprovalDecision::Deny,
@@ -231,19 +233,17 @@ impl RunningCall<'_> {
             ApprovalDecision::Cancelled => {
                 CallRequest::refuse_start(id, "the user closed the question without an answer")
             }
-            ApprovalDecision::AllowByRules(rules) if offers_session => {
+            ApprovalDecision::AllowByRules(rules) => {
                 match self.session.add_rules(&self.shared.settings, &rules) {
                     Ok(()) => CallRequest::approve_start(id, &rules),
                     Err(error) => CallRequest::refuse_start(id, &error.message),
                 }
             }
-            ApprovalDecision::AllowForSession if offers_session => {
+            ApprovalDecision::AllowForSession => {
                 self.session.allow(&subject);
                 CallRequest::approve_start(id, &[])
             }
-            ApprovalDecision::Allow
-            | ApprovalDecision::AllowForSession
-            | ApprovalDecision::AllowByRules(_) => CallRequest::approve_start(id, &[]),
+            ApprovalDecision::Allow => CallRequest::approve_start(id, &[]),
         };
         // Delivers the answer without waiting.
         _ = self.shared.host.call(answer, CallOptions::default());

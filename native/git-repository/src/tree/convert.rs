@@ -74,7 +74,13 @@ impl Conversion {
 }
 
 fn endings(states: &AttributeStates, autocrlf: AutoCrlf) -> (EolConversion, bool) {
-    let text = states.get(&b"text"[..]).or_else(|| states.get(&b"crlf"[..]));
+    // Git ignores other values (`git_path_check_crlf`).
+    let is_known = |state: &&AttributeState| match state {
+        AttributeState::Value(value) => matches!(&**value, b"input" | b"auto"),
+        state => **state != AttributeState::Unspecified,
+    };
+    let known = |name: &[u8]| states.get(name).filter(is_known);
+    let text = known(b"text").or_else(|| known(b"crlf"));
     let eol = match states.get(&b"eol"[..]) {
         Some(AttributeState::Value(value)) if value == b"lf" => Some(false),
         Some(AttributeState::Value(value)) if value == b"crlf" => Some(true),

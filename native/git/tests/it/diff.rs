@@ -125,6 +125,10 @@ fn line_endings_as_settings_and_attributes_say() {
         (&[][..], "*.txt text\n"),
         (&[][..], "*.txt eol=crlf\n*.bin -text\n"),
         (&[("core.autocrlf", "true")][..], "*.txt -text\nid ident\n"),
+        // An older name counts where this one is unknown or unset.
+        (&[][..], "*.txt text=other crlf\n"),
+        (&[][..], "* text=auto\n*.txt !text crlf=input\n"),
+        (&[("core.autocrlf", "true")][..], "*.txt text=other -crlf\n"),
     ] {
         let repo = Repo::new();
         settings.iter().for_each(|(name, value)| _ = repo.git(&["config", name, value]));
