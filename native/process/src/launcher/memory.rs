@@ -7,9 +7,13 @@
 use super::process_tree;
 use super::shared_memory::{self, SharedObjects};
 use crate::message::{KillCause, MemoryExcess};
-use beamai_sandbox::{Confinement, layers::SandboxProfile};
+use beamai_sandbox::{
+    Confinement,
+    layers::{KCMP_VM, SandboxProfile},
+};
 use rustix::event::Timespec;
 use rustix::process::{Pid, Signal};
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 /// Assumed maximum growth in bytes per second between two samples.
@@ -18,8 +22,8 @@ const PACE: u64 = 8 << 30;
 const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
 /// At most this fraction of the time is spent on sampling.
 const PART: u32 = 10;
-/// Maximum number of processes that may have ended between being listed and being looked at. If there are more, and more than are left, or
-/// as many as may exceed the limit with them, all are stopped for a sample. Stopping them for every sample would disturb those that watch
+/// Maximum number of processes that may have ended between being listed and being looked at, or were created meanwhile. If there are more,
+/// and more than are left, or as many as may exceed the limit with them, all are stopped for a sample. Stopping them for every sample would disturb those that watch
 /// their children.
 const MOST_GONE: usize = 8;
 
@@ -36,22 +40,31 @@ pub(super) struct MemoryMeter {
     /// Whether its signals reach no other processes than these.
     reaches_these: bool,
     next: Instant,
-    /// When all were last stopped for a sample, until a child of that time can no longer be left stopped.
+    /// When all were last stopped for a sample.
     stopped: Option<Instant>,
+    /// The most memory that a process had at a sample.
+    largest: u64,
 }
 
 /// What each process uses, and how many do not any more.
 struct Usages {
     all: Vec<(Pid, ProcessUsage)>,
-    /// Those that others of the command have yet to reap.
-    unreaped: usize,
+    /// Of these, and the processes that others of the command have yet to reap: each takes up a pid.
+    threads: u64,
     /// Those that had ended before they were looked at, of others included where it is not known whose they were.
     gone: usize,
+    /// How many processes and threads were created meanwhile, of others included where there is no pid namespace.
+    born: u64,
+    /// The most that one used when the processes were listed, with its pages of files.
+    largest: u64,
 }
 
 /// What processes use together.
 struct Sample {
     taken: u64,
+    /// As of [`Usages`].
+    born: u64,
+    largest: u64,
     threads: u64,
     /// Whether a limit may be exceeded by processes that ended before they were looked at.
     is_doubtful: bool,
@@ -78,6 +91,7 @@ impl MemoryMeter {
             reaches_these,
             next: Instant::now() + pause(limit, Duration::ZERO),
             stopped: None,
+            largest: 0,
         })
     }
 
@@ -108,7 +122,8 @@ impl MemoryMeter {
             }),
             false => self.taken(goes_on),
         };
-        let Sample { taken, threads, .. } = taken?;
+        let Sample { taken, threads, largest, .. } = taken?;
+        self.largest = self.largest.max(largest);
         let left = self.limit.saturating_sub(taken);
         // New processes appear faster than memory fills.
         let pace = if self.most.is_some() { 0 } else { left };
@@ -119,13 +134,22 @@ impl MemoryMeter {
         (taken > self.limit).then_some(KillCause::Memory(MemoryExcess { taken, limit: self.limit }))
     }
 
-    /// A sample. If processes ended during it, and so a limit may be exceeded, it is taken again while all are stopped.
+    /// A sample. If processes ended or were created during it, and so a limit may be exceeded, it is taken again while all are stopped.
     fn taken(&mut self, goes_on: &impl Fn() -> bool) -> Option<Sample> {
         let first = self.sample(goes_on)?;
-        match first.is_doubtful && self.reaches_these {
+        match self.reaches_these && (first.is_doubtful || self.may_be_handed_on(&first)) {
             true => self.stopped(|meter| meter.sample(goes_on)),
             false => Some(first),
         }
+    }
+
+    /// Whether the limit may be exceeded if processes have handed memory on to children since they were listed.
+    fn may_be_handed_on(&self, sample: &Sample) -> bool {
+        let handed = self.largest.max(sample.largest).saturating_mul(sample.born);
+        sample.born > MOST_GONE as u64
+            && sample.taken <= self.limit
+            && sample.taken.saturating_add(handed) > self.limit
+            && self.stopped.is_none_or(|at| at.elapsed() > PAUSES.1)
     }
 
     /// What `look` finds while all are stopped.
@@ -141,18 +165,15 @@ impl MemoryMeter {
     /// The child does not get the signal that continues the others, so it needs another one. (The Linux kernel drops an ignored signal
     /// before it reaches such a child: `__send_signal_locked`.)
     fn continue_children(&mut self) {
-        if self.stopped.is_some() {
+        if self.stopped.is_some_and(|at| at.elapsed() < LONGEST_FORK) {
             process_tree::signal_reached(Signal::CONT);
         }
-        self.stopped = self.stopped.filter(|at| at.elapsed() < LONGEST_FORK);
     }
 
     /// Memory and threads in total. Shared memory is first counted for every process that maps it, and mappings that may
     /// be shared are taken for full, which is quick; exactly only if the result exceeds the limit.
     fn sample(&self, goes_on: &impl Fn() -> bool) -> Option<Sample> {
-        let Usages { all, unreaped, gone } = Self::usages(goes_on)?;
-        // What has ended takes up a pid until it is reaped.
-        let threads = all.iter().map(|(_, used)| used.threads).sum::<u64>() + unreaped as u64;
+        let Usages { all, threads, gone, born, largest } = Self::usages(goes_on)?;
         let kept = if self.has_ipc { shared_memory::of_no_process() } else { 0 };
         let sum = all.iter().fold(kept, |sum, (_, used)| sum.saturating_add(used.memory.0));
         // As if those that have gone had used as much as the others.
@@ -160,6 +181,8 @@ impl MemoryMeter {
         let missing = if gone > MOST_GONE { (sum / counted).saturating_mul(gone as u64) } else { 0 };
         let sample = |taken: u64, missing: u64| Sample {
             taken,
+            born,
+            largest,
             threads,
             is_doubtful: gone > MOST_GONE.max(all.len())
                 || self.most.is_some_and(|most| threads + gone as u64 > most.into())
@@ -182,11 +205,18 @@ impl MemoryMeter {
     }
 
     fn usages(goes_on: &impl Fn() -> bool) -> Option<Usages> {
+        let last = process_tree::last_pid();
         let beneath = process_tree::beneath(goes_on)?;
-        let running = beneath.pids.len();
-        let all = each(beneath.pids, goes_on, |pid| Some((pid, whole(pid)?)))?;
+        let running = beneath.running.len();
+        let largest = beneath.running.iter().map(|seen| seen.resident).max().unwrap_or(0);
+        let mut all = each(beneath.running, goes_on, |seen| Some((seen, whole(seen.pid)?)))?;
         let gone = beneath.gone + running - all.len();
-        Some(Usages { all, unreaped: beneath.unreaped, gone })
+        let threads = all.iter().map(|(_, used)| used.threads).sum::<u64>() + beneath.unreaped as u64;
+        let pids: HashSet<Pid> = all.iter().map(|(seen, _)| seen.pid).collect();
+        all.retain(|(seen, _)| !(pids.contains(&seen.parent) && share_memory(seen.pid, seen.parent)));
+        let all = all.into_iter().map(|(seen, used)| (seen.pid, used)).collect();
+        let born = process_tree::last_pid().saturating_sub(last);
+        Some(Usages { all, threads, gone, born, largest })
     }
 }
 
@@ -283,6 +313,14 @@ fn part(pid: Pid) -> Option<ProcessPart> {
 
 fn all_of(status: &str) -> MemoryBytes {
     sum(status, &["RssAnon:", "RssShmem:", "VmSwap:", TABLES])
+}
+
+/// Whether two processes have one address space, as parent and child after vfork(2): see kcmp(2).
+fn share_memory(one: Pid, other: Pid) -> bool {
+    // SAFETY: takes only integers.
+    let order =
+        unsafe { libc::syscall(libc::SYS_kcmp, one.as_raw_nonzero(), other.as_raw_nonzero(), KCMP_VM, 0, 0) };
+    order == 0
 }
 
 /// The directory and status of a process that has memory. After the main thread has exited, only the other threads show
