@@ -8,6 +8,7 @@ use beamai_policy::{
     DeniedPaths, Judgement, NetworkPolicy, Operand, PermissionRequest, PermissionRequests, Policy,
     PolicyText, ReadGuards, RedirectPolicy, StartRules, Verdict,
 };
+use beamai_port_tools::lsp;
 use beamai_tool::{
     CallContext, Consultation, Consulted, ExecutionClass, Interrupt, Limits, Prepared, Progress, SeenFiles,
     Services, Session, SessionState, SkillSettings, Tool, WebSettings,
@@ -58,7 +59,10 @@ pub struct Host {
     workspace: Workspace,
     policy: Arc<Policy>,
     guards: ReadGuards,
+    /// What commands must not read, change or start.
     denied_paths: Arc<DeniedPaths>,
+    /// The same for language servers.
+    denied_to_servers: Arc<DeniedPaths>,
     network: Option<Arc<NetworkPolicy>>,
     sandbox: Arc<SandboxSettings>,
     limits: Limits,
@@ -233,6 +237,7 @@ impl Host {
             workspace,
             guards: policy.read_guards(),
             denied_paths: Arc::new(policy.denied_paths()),
+            denied_to_servers: Arc::new(policy.denied_to_servers(lsp::RULE)),
             network: network.map(Arc::new),
             policy,
             sandbox: Arc::new(settings.sandbox.clone()),
@@ -298,8 +303,13 @@ impl Host {
         if Arc::ptr_eq(&policy, &self.policy) {
             return Cow::Borrowed(self);
         }
-        let denied_paths = Arc::new(policy.denied_paths());
-        Cow::Owned(Self { guards: policy.read_guards(), denied_paths, policy, ..self.clone() })
+        Cow::Owned(Self {
+            guards: policy.read_guards(),
+            denied_paths: Arc::new(policy.denied_paths()),
+            denied_to_servers: Arc::new(policy.denied_to_servers(lsp::RULE)),
+            policy,
+            ..self.clone()
+        })
     }
 
     fn try_call(&self, call: CallRequest, run: CallOptions) -> Result<CallOutcome, Interrupt> {
@@ -429,11 +439,15 @@ impl Host {
             Some(temp) if !run.must_not_wait => self.workspace.unguarded().with_temp(Path::new(temp))?,
             _ => self.workspace.unguarded(),
         };
+        let denied_paths = match tool.rule() {
+            lsp::RULE => &self.denied_to_servers,
+            _ => &self.denied_paths,
+        };
         Ok(CallContext {
             workspace,
             guard: self.guards.of(tool.rule()),
             redirect_policy: RedirectPolicy::under(Arc::clone(&self.policy)),
-            denied_paths: Arc::clone(&self.denied_paths),
+            denied_paths: Arc::clone(denied_paths),
             starts: None,
             network: self.network.clone(),
             asks_starts: call.asks_starts,

@@ -25,10 +25,14 @@ fn directory_of(search_path: &OsStr) -> PathBuf {
     own().unwrap_or_else(|| PathBuf::from("/etc"))
 }
 
-/// What a program is installed in, unless that is `/usr`.
+/// What a program is installed in, unless that is `/usr`. Git starts aliases and hooks with the directory of its own parts first on the
+/// `PATH`, which has another link to it.
 fn prefix(program: &Path) -> Option<PathBuf> {
-    let directory = program.parent().filter(|directory| directory.ends_with("bin"))?;
-    directory.parent().filter(|prefix| *prefix != Path::new("/usr")).map(Path::to_owned)
+    let directory = program.parent()?;
+    let inner =
+        ["bin", "libexec/git-core", "lib/git-core"].into_iter().find(|inner| directory.ends_with(inner))?;
+    let prefix = directory.ancestors().nth(Path::new(inner).iter().count())?;
+    (prefix != Path::new("/usr")).then(|| prefix.to_owned())
 }
 
 fn is_program(path: &Path) -> bool {
@@ -70,5 +74,11 @@ mod tests {
         fs::create_dir_all(at("links/bin")).unwrap();
         std::os::unix::fs::symlink(at("own/bin/git"), at("links/bin/git")).unwrap();
         assert_eq!(found(&[at("links/bin")]), at("own/etc"));
+        // As git itself starts programs.
+        for parts in ["libexec/git-core", "lib/git-core"] {
+            fs::create_dir_all(at("own").join(parts)).unwrap();
+            fs::hard_link(at("own/bin/git"), at("own").join(parts).join("git")).unwrap();
+            assert_eq!(found(&[at("own").join(parts), "/usr/bin".into()]), at("own/etc"));
+        }
     }
 }

@@ -1,6 +1,8 @@
-//! The paths that deny rules keep from programs, for the sandbox to enforce: programs open files without asking.
+//! The paths that rules keep from programs, for the sandbox to enforce: programs open files without asking.
 
+use super::Policy;
 use super::lifted_paths::LiftedPaths;
+use super::pattern::RulePattern;
 use super::rule::PermissionRule;
 use super::starts::DeniedStarts;
 use beamai_path_rules::{PathRoots, PathRule};
@@ -46,12 +48,23 @@ impl PartialEq for DeniedPaths {
 impl Eq for DeniedPaths {}
 
 impl DeniedPaths {
-    pub(super) fn by(denied: &[PermissionRule], roots: &PathRoots, starts: DeniedStarts) -> Self {
-        let of = |tools: &[&str]| -> Vec<(&PermissionRule, &PathRule)> {
-            let rules = denied.iter().filter(|rule| tools.contains(&rule.tool.as_str()));
-            rules.filter_map(|rule| Some((rule, rule.files()?))).collect()
-        };
-        let (read, write) = (of(&["Read"]), of(&["Edit", "Write"]));
+    /// What deny rules about files keep from commands.
+    pub(super) fn of_commands(policy: &Policy) -> Self {
+        Self::by(policy, files(&policy.deny, &["Read"]))
+    }
+
+    /// What rules keep from programs that answer for a tool, such as language servers: also the files of rules about this tool alone, and
+    /// those that rules ask about, since such a program reads them for calls about other files.
+    pub(super) fn of_servers(policy: &Policy, tool: &str) -> Self {
+        let mut unread = files(&policy.deny, &["Read"]);
+        let denied = policy.deny.iter().filter(|rule| rule.tool == tool);
+        let asked = policy.ask.iter().filter(|rule| rule.tool == "Read" || rule.tool == tool);
+        unread.extend(denied.chain(asked).filter_map(named));
+        Self::by(policy, unread)
+    }
+
+    fn by(policy: &Policy, read: Vec<(&PermissionRule, &PathRule)>) -> Self {
+        let (roots, write) = (&policy.roots, files(&policy.deny, &["Edit", "Write"]));
         let places = |all: &[(&PermissionRule, &PathRule)]| {
             all.iter().flat_map(|(_, pattern)| pattern.places(roots)).collect()
         };
@@ -71,7 +84,7 @@ impl DeniedPaths {
         Self {
             hidden: places(&read),
             read_only,
-            starts,
+            starts: policy.denied_starts.clone(),
             lifted: Default::default(),
             patterns: Arc::new(patterns),
         }
@@ -152,5 +165,19 @@ impl DeniedPaths {
             (pattern.matches(path, roots) || is_directory && pattern.covers(path, roots))
                 && !self.lifted.lifts(pattern, path, to_write, roots)
         })
+    }
+}
+
+/// The rules of these tools about files, with their patterns. A rule without a pattern is about every file.
+fn files<'r>(rules: &'r [PermissionRule], tools: &[&str]) -> Vec<(&'r PermissionRule, &'r PathRule)> {
+    let rules = rules.iter().filter(|rule| tools.contains(&rule.tool.as_str()));
+    rules.filter_map(|rule| Some((rule, rule.files()?))).collect()
+}
+
+/// A rule with its pattern for files, if it has one.
+fn named(rule: &PermissionRule) -> Option<(&PermissionRule, &PathRule)> {
+    match &rule.pattern {
+        Some(RulePattern::Path(pattern)) => Some((rule, pattern)),
+        _ => None,
     }
 }

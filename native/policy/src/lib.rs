@@ -211,9 +211,14 @@ impl Policy {
         }
     }
 
-    /// The paths and programs that the sandbox must deny.
+    /// The paths and programs that the sandbox must deny to commands.
     pub fn denied_paths(&self) -> DeniedPaths {
-        DeniedPaths::by(&self.deny, &self.roots, self.denied_starts.clone())
+        DeniedPaths::of_commands(self)
+    }
+
+    /// The paths and programs that the sandbox must deny to programs that answer for a tool with this canonical name.
+    pub fn denied_to_servers(&self, tool: &str) -> DeniedPaths {
+        DeniedPaths::of_servers(self, tool)
     }
 
     /// The deny rules for program starts.

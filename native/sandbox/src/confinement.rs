@@ -334,7 +334,7 @@ impl Confinement {
         };
         let message = format!(
             "nothing was run: the sandbox is required, and its layer protected_paths cannot keep programs from what these \
-             deny rules match, because not all of {} could be looked at: {why}: {}",
+             rules match, because not all of {} could be looked at: {why}: {}",
             found.root,
             rules.join(", ")
         );

@@ -73,6 +73,8 @@ impl Conversion {
     }
 }
 
+const ENCODING: &str = "working-tree-encoding";
+
 fn endings(states: &AttributeStates, autocrlf: AutoCrlf) -> (EolConversion, bool) {
     // Git ignores other values (`git_path_check_crlf`).
     let is_known = |state: &&AttributeState| match state {
@@ -98,8 +100,10 @@ fn endings(states: &AttributeStates, autocrlf: AutoCrlf) -> (EolConversion, bool
 }
 
 fn foreign(states: &AttributeStates) -> Option<String> {
-    ["filter", "working-tree-encoding"].into_iter().find_map(|name| match states.get(name.as_bytes())? {
-        AttributeState::Value(value) if name == "filter" || !is_utf8(value) => {
+    ["filter", ENCODING].into_iter().find_map(|name| match states.get(name.as_bytes())? {
+        // Git refuses it, too.
+        AttributeState::Set if name == ENCODING => Some(name.to_owned()),
+        AttributeState::Value(value) if name == "filter" || !(value.is_empty() || is_utf8(value)) => {
             Some(format!("{name}={}", String::from_utf8_lossy(value)))
         }
         _ => None,

@@ -127,7 +127,7 @@ fn a_commit_that_would_be_signed_is_refused() {
 
 #[test]
 fn a_file_with_a_filter_or_an_encoding_is_not_staged() {
-    for attribute in ["filter=evil", "filter=lfs", "working-tree-encoding=UTF-16"] {
+    for attribute in ["filter=evil", "filter=lfs", "working-tree-encoding=UTF-16", "working-tree-encoding"] {
         let repo = busy();
         repo.git(&["config", "filter.evil.clean", "touch ran; cat"]);
         repo.write(".gitattributes", format!("*.dat {attribute}\n"));

@@ -23,7 +23,7 @@ const TRAITS: Traits = Traits { door: Door::Port, pace: ExecutionClass::Long, ..
 /// Appended to the reason if no server is available. Models see the names that their dialect has for these tools.
 pub const INSTEAD: &str = " Use grep to search for names and read to look at files instead.";
 /// The name of these operations in rules.
-const RULE: &str = "LSP";
+pub const RULE: &str = "LSP";
 
 /// A question to a language server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

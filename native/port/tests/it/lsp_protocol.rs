@@ -400,7 +400,15 @@ fn a_read_rule_holds_for_language_servers() {
 
 #[test]
 fn what_globs_of_read_rules_match_is_kept_from_servers_also_when_it_comes_later() {
-    for (denied, expected) in [(vec![], "SECRET"), (vec!["Read(**/*.pem)"], "")] {
+    for (rules, expected) in [
+        (json!({"default": "allow"}), "SECRET"),
+        (json!({"default": "allow", "deny": ["Read(**/*.pem)"]}), ""),
+        // Nobody is asked about what a server reads beside the file of a call.
+        (json!({"default": "allow", "ask": ["Read(**/*.pem)"]}), ""),
+        (json!({"default": "allow", "deny": ["LSP(**/*.pem)"]}), ""),
+        (json!({"default": "allow", "ask": ["LSP(**/*.pem)"]}), ""),
+        (json!({"default": "allow", "deny": ["Grep(**/*.pem)"]}), "SECRET"),
+    ] {
         let env = Env::new();
         let mut server = fake(&env.log_path(), &talks());
         // Before it serves, it reads what it finds.
@@ -415,7 +423,7 @@ fn what_globs_of_read_rules_match_is_kept_from_servers_also_when_it_comes_later(
         let start = ["sh", "-c", &script, "sh"].map(str::to_owned);
         server["command"] = json!([&start[..], &program[..]].concat());
         let settings = json!({
-            "permissions": {"default": "allow", "deny": denied},
+            "permissions": rules,
             "lsp": {"servers": {"fake": server}},
         });
         let env = env.under(settings);
@@ -427,7 +435,7 @@ fn what_globs_of_read_rules_match_is_kept_from_servers_also_when_it_comes_later(
         // A server that runs would see it; so it gives way to another one.
         env.file("deep/new.pem", "SECRET");
         env.hover().unwrap();
-        assert_eq!(env.told("initialize").len(), if denied.is_empty() { 1 } else { 2 });
+        assert_eq!(env.told("initialize").len(), if expected.is_empty() { 2 } else { 1 }, "{rules}");
         assert_eq!(std::fs::read_to_string(&seen).unwrap(), expected);
     }
 }
