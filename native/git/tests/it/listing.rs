@@ -74,6 +74,8 @@ fn by_default_readers_run_and_writers_ask() {
 fn rules_allow_and_deny() {
     let repo = Repo::with(&[("a", "1\n")]);
     repo.write("a", "2\n");
+    let asking = json!({"allow": ["GitAdd"], "ask": ["Read(a)"]});
+    assert!(matches!(outcome(&repo, asking, "git_add", json!({"path": "a"})), CallOutcome::Ask(..)));
     let allow = json!({"allow": ["GitAdd"]});
     assert!(matches!(outcome(&repo, allow, "git_add", json!({"path": "a"})), CallOutcome::Ok(..)));
     // A diff and a log tell what is in files, so a rule on reading holds for them.

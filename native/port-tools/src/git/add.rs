@@ -41,7 +41,7 @@ impl Operation for GitAdd {
         let operand = Operand::File(super::path::named(cx, &self.path)?);
         Ok(PermissionRequest {
             rule: Self::RULE.into(),
-            touches: &[],
+            touches: &["Read"],
             allowed_by: &[],
             is_safe: false,
             operand,
