@@ -64,13 +64,13 @@ no_report_of_another_call_follows_a_cancellation_test() ->
 shell() ->
     beamai_kernel:add_tool_module(beamai_kernel:new(#{workspace => "/var/tmp", permissions => #{default => allow}}), beamai_tool_shell).
 
-command() -> {<<"shell_exec">>, #{<<"command">> => <<"while :; do echo x; sleep 0.05; done">>, <<"timeout">> => 1000}}.
+command(Timeout) -> {<<"shell_exec">>, #{<<"command">> => <<"while :; do echo x; sleep 0.05; done">>, <<"timeout">> => Timeout}}.
 
 reports_of_a_command_do_not_outlast_its_time_test_() ->
-    {timeout, 60, fun() -> ?assertEqual({timeout, 1}, counted(shell(), command(), fun() -> waits(fun is_reply/1) end)) end}.
+    {timeout, 60, fun() -> ?assertEqual({timeout, 1}, counted(shell(), command(1000), fun() -> waits(fun is_reply/1) end)) end}.
 
 reports_of_a_command_do_not_outlast_its_cancellation_test_() ->
     {timeout, 60, fun() ->
         Cancel = fun() -> ok = waits(fun is_report/1), cancel() end,
-        ?assertEqual({cancelled, 1}, counted(shell(), command(), Cancel))
+        ?assertEqual({cancelled, 1}, counted(shell(), command(30000), Cancel))
     end}.

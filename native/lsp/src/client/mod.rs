@@ -23,7 +23,7 @@ pub use fitting::is_of_use;
 pub(crate) use handshake::ServerCapabilities;
 pub use plan::{ServerAvailability, availability, is_served};
 pub(crate) use plan::{ServerPlan, Unavailable};
-pub(crate) use pool::{Lease, lease, running_in};
+pub(crate) use pool::{Lease, lease, running_for};
 pub(crate) use server::LanguageServer;
 pub(crate) use text::DocumentText;
 pub(crate) use uri::{path_of, uri_of};

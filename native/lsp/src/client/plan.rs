@@ -50,6 +50,9 @@ pub(crate) struct ServerCommand {
     pub(super) arguments: Vec<String>,
     pub(super) options: Value,
     pub(super) settings: Value,
+    /// The file of the call, if rules keep it from servers: a person has approved the call. This server knows what the file says, so it
+    /// answers for no other file.
+    pub(super) approved: Option<PathBuf>,
 }
 
 /// How to start a server.
@@ -90,6 +93,7 @@ impl ServerPlan {
                     arguments,
                     options,
                     settings: kind.settings.and_then(|own| own.settings.clone()).unwrap_or_default(),
+                    approved: cx.denied_paths.hides(path, false).then(|| path.to_owned()),
                 },
                 view: ServerView {
                     workspace: cx.workspace.id(),

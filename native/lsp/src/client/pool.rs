@@ -6,7 +6,6 @@ use super::watch::SourceSnapshot;
 use beamai_base::Result;
 use beamai_servers::{self as servers, PooledServer, ServerIdentity, ServerPool};
 use beamai_tool::CallContext;
-use beamai_workspace::WorkspaceId;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -37,9 +36,15 @@ pub(crate) fn lease(cx: &CallContext, mut plan: ServerPlan) -> Result<Lease> {
     pool().lease(cx, &identity, || LanguageServer::start(plan, snapshot))
 }
 
-/// All servers that run in a workspace.
-pub(crate) fn running_in(cx: &CallContext, workspace: &WorkspaceId) -> Vec<Lease> {
-    pool().all(cx, |server| server.plan.identity.view.workspace == *workspace)
+/// All servers that run in the workspace of a call, under the same settings.
+pub(crate) fn running_for(cx: &CallContext) -> Vec<Lease> {
+    pool().all(cx, |server| {
+        let ServerIdentity { spec, view } = &server.plan.identity;
+        spec.approved.is_none()
+            && view.workspace == cx.workspace.id()
+            && view.sandbox == cx.sandbox
+            && view.denied_paths == cx.denied_paths
+    })
 }
 
 impl PooledServer for LanguageServer {

@@ -5,6 +5,7 @@ use super::opened::{ServedFile, TextPosition};
 use super::{MOST, patience};
 use crate::wire::{self, Hover, kind_name};
 use beamai_base::{Reason, Result, ToolError};
+use beamai_isolation::SandboxMode;
 use beamai_port_tools::lsp::{
     CodeLocation, CodeSymbol, HierarchyCall, HierarchyItem, Lsp, LspOperation, LspOutput,
 };
@@ -71,16 +72,20 @@ impl LspCall<'_> {
     }
 
     /// Whether a text about the symbol may come from a file that rules deny: it, or its type, is defined in one, or the
-    /// server cannot say where.
+    /// server cannot say where. Where the sandbox is required, the server does not see such files.
     fn is_about_withheld(&mut self) -> Result<bool> {
-        if self.opened.cx.guard.is_open() {
+        if self.opened.cx.guard.is_open() || self.opened.cx.sandbox.mode == SandboxMode::Required {
             return Ok(false);
         }
         let params = self.position_params();
         let mut is_withheld = !self.opened.can.has("definitionProvider");
         for (capability, method) in WHERE {
             if self.opened.can.has(capability) {
-                let found = self.found(method, &params)?;
+                let found = match self.found(method, &params) {
+                    // Some servers answer so where there is nothing to find.
+                    Err(error) if error.reason == Reason::LanguageServer => Vec::new(),
+                    found => found?,
+                };
                 is_withheld |= found.iter().filter(|found| self.resolver.withholds(&found.uri)).count() > 0;
             }
         }

@@ -4,7 +4,7 @@ use super::locations::LocationResolver;
 use super::opened::ServedFile;
 use super::{MOST, patience};
 use crate::{
-    LanguageServer, ServerCapabilities, Unavailable, running_in, uri_of,
+    LanguageServer, ServerCapabilities, Unavailable, running_for, uri_of,
     wire::{self, DiagnosticReport},
 };
 use beamai_base::{Reason, Result, ToolError};
@@ -22,7 +22,7 @@ pub(crate) fn diagnose(path: Option<&str>, cx: &CallContext) -> Result<Diagnosti
     let mut found = DiagnosticCollector::new(cx);
     match path {
         None => {
-            for server in running_in(cx, &cx.workspace.id()) {
+            for server in running_for(cx) {
                 found.add_all(&server)?;
             }
         }

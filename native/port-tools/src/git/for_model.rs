@@ -195,6 +195,8 @@ pub(super) fn added(result: Fields<'_>, call: &ModelCall<'_>, page: &mut ModelPa
     let mut shown = files.len();
     match files.as_slice() {
         _ if !result.flag("ok") => {}
+        // The notes say why.
+        [] if result.texts("notes").next().is_some() => _ = page.line("nothing was staged"),
         [] => _ = page.line("nothing changed: it is staged already"),
         [file] if is_named(file) => _ = page.line("staged"),
         _ => {

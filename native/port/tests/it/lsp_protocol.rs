@@ -527,6 +527,32 @@ fn a_server_that_may_run_code_of_the_project_asks_for_exactly_one_call() {
 }
 
 #[test]
+fn a_file_that_rules_ask_about_has_a_server_of_its_own() {
+    let env = Env::new();
+    let settings = json!({
+        "permissions": {"default": "allow", "ask": ["Read(secret.fake)"]},
+        "lsp": {"servers": {"fake": fake(&env.log_path(), &talks())}},
+    });
+    let env = env.under(settings);
+    env.file("secret.fake", "SECRET\n");
+    env.hover().unwrap();
+    let call = |approved: Option<&Value>| {
+        let args = json!({"operation": "hover", "path": "secret.fake", "line": 1, "character": 1});
+        let call = json!({"tool": "lsp", "args": args, "approved": approved});
+        env.host.call(serde_json::from_value(call).unwrap(), CallOptions::default())
+    };
+    let CallOutcome::Ask(request) = call(None) else { panic!("it was not asked about") };
+    assert!(matches!(call(Some(&request["fingerprint"])), CallOutcome::Ok(..)));
+    env.hover().unwrap();
+    let told: Vec<Value> = env.log().into_iter().map(|message| message["method"].clone()).collect();
+    let count = |method: &str| told.iter().filter(|told| *told == method).count();
+    assert_eq!((count("initialize"), count("textDocument/didOpen")), (2, 2), "{told:?}");
+    // What the other one knows is not told without an approval.
+    let all = env.try_call("lsp_diagnostics", json!({})).unwrap();
+    assert_eq!(all["servers"].as_array().unwrap().len(), 1, "{all}");
+}
+
+#[test]
 fn servers_end_with_the_port() {
     let env = Env::fake(talks());
     let log = env.path("port.log");

@@ -166,12 +166,16 @@ fn memory_that_is_handed_on() {
 #[test]
 fn memory_of_processes_with_one_address_space_counts_once() {
     const CLONE_VM: i32 = 0x100;
-    let command = format!(
-        "python3 -c \"import ctypes, time; c = ctypes.CDLL(None); x = b'x' * (70 << 20); s = ctypes.create_string_buffer(65536); \
-         n = c.clone(c.pause, ctypes.c_void_p(ctypes.addressof(s) + 65472), {}, None); time.sleep(2); print(n > 0)\"",
-        CLONE_VM | libc::SIGCHLD
-    );
-    assert_eq!(Env::under(json!({"memory": 128 << 20})).stdout(&command), "True\n");
+    // Of the first one and its children; and of children whose parent has ended.
+    for end in ["time.sleep(2); print(n > 0)", "print(n > 0, flush=True); os._exit(0)"] {
+        let command = format!(
+            "(python3 -c \"import ctypes, os, time; c = ctypes.CDLL(None); x = b'x' * (70 << 20); s = ctypes.create_string_buffer(1 << 20); \
+             n = min(c.clone(c.pause, ctypes.c_void_p(ctypes.addressof(s) + (at << 16) - 64), {}, None) for at in range(1, 9)); \
+             {end}\"); sleep 2",
+            CLONE_VM | libc::SIGCHLD
+        );
+        assert_eq!(Env::under(json!({"memory": 128 << 20})).stdout(&command), "True\n", "{end}");
+    }
 }
 
 /// Each fills its memory, forks a child and starts a small program, so that a look at `/proc` finds few of the children.

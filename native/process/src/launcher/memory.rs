@@ -4,7 +4,7 @@
 //! control group, which few users may create. Therefore the reaper samples their memory, more often the closer it is to
 //! the limit.
 
-use super::process_tree;
+use super::process_tree::{self, ProcessEntry};
 use super::shared_memory::{self, SharedObjects};
 use crate::message::{KillCause, MemoryExcess};
 use beamai_sandbox::{
@@ -13,7 +13,7 @@ use beamai_sandbox::{
 };
 use rustix::event::Timespec;
 use rustix::process::{Pid, Signal};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 /// Assumed maximum growth in bytes per second between two samples.
@@ -26,6 +26,9 @@ const PART: u32 = 10;
 /// and more than are left, or as many as may exceed the limit with them, all are stopped for a sample. Stopping them for every sample would disturb those that watch
 /// their children.
 const MOST_GONE: usize = 8;
+
+/// Maximum number of processes of the same size with which one is compared, since forks that go on have the same size, too.
+const MOST_COMPARED: usize = 4;
 
 /// Within this time a fork ends that was under way.
 const LONGEST_FORK: Duration = Duration::from_secs(2);
@@ -209,15 +212,30 @@ impl MemoryMeter {
         let beneath = process_tree::beneath(goes_on)?;
         let running = beneath.running.len();
         let largest = beneath.running.iter().map(|seen| seen.resident).max().unwrap_or(0);
-        let mut all = each(beneath.running, goes_on, |seen| Some((seen, whole(seen.pid)?)))?;
+        let all = each(beneath.running, goes_on, |seen| Some((seen, whole(seen.pid)?)))?;
         let gone = beneath.gone + running - all.len();
         let threads = all.iter().map(|(_, used)| used.threads).sum::<u64>() + beneath.unreaped as u64;
-        let pids: HashSet<Pid> = all.iter().map(|(seen, _)| seen.pid).collect();
-        all.retain(|(seen, _)| !(pids.contains(&seen.parent) && share_memory(seen.pid, seen.parent)));
-        let all = all.into_iter().map(|(seen, used)| (seen.pid, used)).collect();
+        let all = once_for_each_memory(all).into_iter().map(|(seen, used)| (seen.pid, used)).collect();
         let born = process_tree::last_pid().saturating_sub(last);
         Some(Usages { all, threads, gone, born, largest })
     }
+}
+
+/// Of the processes with the same address space, as parent and child after vfork(2), one.
+fn once_for_each_memory(mut all: Vec<(ProcessEntry, ProcessUsage)>) -> Vec<(ProcessEntry, ProcessUsage)> {
+    let pids: HashSet<Pid> = all.iter().map(|(seen, _)| seen.pid).collect();
+    let mut of_size: HashMap<u64, Vec<Pid>> = HashMap::new();
+    all.retain(|(seen, used)| {
+        let alike = of_size.entry(used.size).or_default();
+        let is_of = |other: &Pid| share_memory(seen.pid, *other);
+        let is_counted = pids.contains(&seen.parent) && is_of(&seen.parent)
+            || alike.iter().rev().take(MOST_COMPARED).any(is_of);
+        if !is_counted {
+            alike.push(seen.pid);
+        }
+        !is_counted
+    });
+    all
 }
 
 /// The results of `look` for those processes that have one. `None` as soon as `goes_on` is false.
@@ -264,6 +282,8 @@ fn objects(all: &[(Pid, ProcessUsage)], goes_on: impl Fn() -> bool) -> Option<u6
 /// The resource usage of a process.
 #[derive(Debug, Clone, Copy)]
 struct ProcessUsage {
+    /// Bytes of its address space.
+    size: u64,
     memory: MemoryBytes,
     /// Mappings that are neither private data nor a stack, and so may be shared memory.
     shareable: MemoryBytes,
@@ -291,8 +311,9 @@ fn whole(pid: Pid) -> Option<ProcessUsage> {
     let (_, text) = status(pid)?;
     let threads = text.lines().find_map(|line| line.strip_prefix("Threads:")?.trim().parse().ok());
     let private = sum(&text, &["VmData:", "VmStk:"]);
-    let shareable = MemoryBytes(sum(&text, &["VmSize:"]).0.saturating_sub(private.0));
-    Some(ProcessUsage { memory: all_of(&text), shareable, threads: threads.unwrap_or(1) })
+    let size = sum(&text, &["VmSize:"]).0;
+    let shareable = MemoryBytes(size.saturating_sub(private.0));
+    Some(ProcessUsage { size, memory: all_of(&text), shareable, threads: threads.unwrap_or(1) })
 }
 
 /// The proportional share of its memory that is not backed by a file, and its page tables. For a process that cannot be
@@ -315,7 +336,7 @@ fn all_of(status: &str) -> MemoryBytes {
     sum(status, &["RssAnon:", "RssShmem:", "VmSwap:", TABLES])
 }
 
-/// Whether two processes have one address space, as parent and child after vfork(2): see kcmp(2).
+/// Whether two processes have one address space: see kcmp(2).
 fn share_memory(one: Pid, other: Pid) -> bool {
     // SAFETY: takes only integers.
     let order =
