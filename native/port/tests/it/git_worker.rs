@@ -259,6 +259,7 @@ fn resists(name: &str) {
 }
 
 fn resist(attack: &Attack, name: &str) {
+    let first = git(attack.env.path(), &["rev-parse", "HEAD"]);
     assert_eq!(attack.on(name, time()), None);
     assert!(!attack.stolen());
     assert_eq!(everything(&attack.outside), attack.before);
@@ -267,6 +268,9 @@ fn resist(attack: &Attack, name: &str) {
     for lock in ["index.lock", "HEAD.lock", "refs/heads/main.lock"] {
         _ = std::fs::remove_file(attack.env.path().join(".git").join(lock));
     }
+    // What was written while the directory of objects was elsewhere can be lost.
+    git(attack.env.path(), &["update-ref", "HEAD", first.trim()]);
+    git(attack.env.path(), &["read-tree", "HEAD"]);
     std::fs::write(attack.env.path().join("a"), "after the attack\n").unwrap();
     // A worker that was started in the middle may have its mounts at the wrong place; it is not used again.
     _ = tool(&attack.env.host, "git_add", json!({"path": "a"}));
