@@ -23,13 +23,11 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_
 /// At most this fraction of the time is spent on sampling.
 const PART: u32 = 10;
 /// Maximum number of processes that may have ended between being listed and being looked at, or were created meanwhile. If there are more,
-/// and more than are left, or as many as may exceed the limit with them, all are stopped for a sample. Stopping them for every sample would disturb those that watch
-/// their children.
+/// and more than are left, or as many as may exceed the limit with them, all are stopped for a sample. Stopping them for every sample would
+/// disturb those that watch their children.
 const MOST_GONE: usize = 8;
-
 /// Maximum number of processes of the same size with which one is compared, since forks that go on have the same size, too.
 const MOST_COMPARED: usize = 4;
-
 /// Within this time a fork ends that was under way.
 const LONGEST_FORK: Duration = Duration::from_secs(2);
 
