@@ -343,7 +343,7 @@ impl Host {
                         // Nothing that the trial has opened is used.
                         cx.workspace = cx.workspace.unguarded();
                         let prepared = tool.prepare(args)?;
-                        cx.guard = cx.guard.approved();
+                        cx.guard = cx.guard.approved(&permissions);
                         self.policy.hold(&permissions, &cx.guard, &cx.workspace, true);
                         cx.starts = StartRules::of(&self.policy, &permissions, true);
                         run_prepared(prepared, &cx)

@@ -1,6 +1,7 @@
 //! Checks rules on opened files: a permission holds for exactly the paths that were judged.
 
 use super::Policy;
+use super::pattern::touches_file;
 use super::permission_request::{FilePath, Operand, PermissionRequest, PermissionRequests};
 use super::secret_paths::SecretPaths;
 use super::verdict::Verdict;
@@ -26,8 +27,6 @@ struct GuardedPaths {
     /// Allow rules, which permit a secret if they name it.
     named: Vec<PathRule>,
     roots: PathRoots,
-    /// Whether files under ask rules may be read, because the call was approved.
-    is_approved: bool,
 }
 
 impl ReadGuard {
@@ -38,18 +37,24 @@ impl ReadGuard {
         roots: PathRoots,
     ) -> Self {
         let is_open = denied.is_empty() && asked.is_empty() && secrets.is_empty();
-        let guarded = GuardedPaths { denied, asked, secrets, named, roots, is_approved: false };
+        let guarded = GuardedPaths { denied, asked, secrets, named, roots };
         Self((!is_open).then(|| Arc::new(guarded)))
     }
 
-    /// The guard of an approved call, which may read files under ask rules.
+    /// The guard of an approved call. It may read the files of those ask rules that match what the question named: a directory that
+    /// somebody approved has further files that another rule asks about.
     #[must_use]
-    pub fn approved(&self) -> Self {
-        Self(
-            self.0
-                .as_ref()
-                .map(|guarded| Arc::new(GuardedPaths { is_approved: true, ..(**guarded).clone() })),
-        )
+    pub fn approved(&self, permissions: &PermissionRequests) -> Self {
+        let Some(guarded) = &self.0 else { return Self::default() };
+        let mut guarded = (**guarded).clone();
+        let is_named = |pattern: &PathRule| {
+            permissions.iter().any(|permission| match &permission.operand {
+                Operand::File(file) | Operand::Project(file) => touches_file(pattern, file, &guarded.roots),
+                _ => false,
+            })
+        };
+        guarded.asked.retain(|pattern| !is_named(pattern));
+        Self(Some(Arc::new(guarded)))
     }
 
     /// Whether everything may be read.
@@ -63,7 +68,7 @@ impl ReadGuard {
         let any =
             |patterns: &[PathRule]| patterns.iter().any(|pattern| pattern.matches(path, &guarded.roots));
         any(&guarded.denied)
-            || (!guarded.is_approved && any(&guarded.asked))
+            || any(&guarded.asked)
             || guarded.secrets.keep(path, guarded.named.iter(), &guarded.roots).is_some()
     }
 

@@ -64,9 +64,7 @@ impl RulePattern {
     pub(super) fn touches(&self, operand: &Operand, roots: &PathRoots) -> bool {
         match (self, operand) {
             (Self::Path(pattern), Operand::File(file) | Operand::Project(file)) => {
-                let touches =
-                    |path| pattern.matches(path, roots) || file.is_tree && pattern.covers(path, roots);
-                paths(file).iter().any(|path| touches(path))
+                touches_file(pattern, file, roots)
             }
             _ => self.covers(operand, roots),
         }
@@ -89,6 +87,12 @@ impl RulePattern {
             _ => false,
         }
     }
+}
+
+/// Whether the pattern matches a file or directory, or all that is in it.
+pub(super) fn touches_file(pattern: &PathRule, file: &FilePath, roots: &PathRoots) -> bool {
+    let touches = |path| pattern.matches(path, roots) || file.is_tree && pattern.covers(path, roots);
+    paths(file).iter().any(|path| touches(path))
 }
 
 /// Whether the rule may cover the operand if that is in a repository's `.git`.

@@ -279,6 +279,27 @@ fn an_ask_rule_asks_for_its_files_only() {
 }
 
 #[test]
+fn who_approves_a_directory_does_not_approve_what_another_rule_asks_about_in_it() {
+    let env = Env::new();
+    for (asks, files) in [
+        (json!({"default": "ask", "ask": ["Read(secrets/**)"]}), 0),
+        (json!({"default": "ask"}), 1),
+        (json!({"ask": ["Read(.)", "Read(secrets/**)"]}), 0),
+        (json!({"ask": ["Read(**)"]}), 1),
+    ] {
+        let args = json!({"pattern": "secret", "path": ".", "glob": "secrets/*"});
+        let CallOutcome::Ask(request) = env.call(asks.clone(), "file_grep", args.clone()) else {
+            panic!("{asks}")
+        };
+        let approved = json!({"tool": "file_grep", "args": args, "approved": request["fingerprint"]});
+        let call = serde_json::from_value(approved).unwrap();
+        let outcome = env.try_host(asks.clone()).unwrap().call(call, CallOptions::default());
+        let CallOutcome::Ok(found, _) = outcome else { panic!("{asks}: {outcome:?}") };
+        assert_eq!(found["total_matches"], files, "{asks}: {found}");
+    }
+}
+
+#[test]
 fn it_is_explained_what_may_still_be_stopped_when_programs_start() {
     let env = Env::new();
     let enforced = |permissions: Value, command: &str| {
