@@ -300,7 +300,7 @@ fn a_call_leaves_nothing_behind() {
     let (dir, temp) = (workspace(), tempfile::tempdir().unwrap());
     for arguments in [
         &["shell_exec", "--command", "seq 1 100000; mktemp", "--allow", "Bash"][..],
-        &["shell_exec", "--command", "seq 1 100000; sleep 9", "--timeout", "300", "--allow", "Bash"],
+        &["shell_exec", "--command", "seq 1 100000; sleep 9", "--timeout", "3000", "--allow", "Bash"],
         &["file_grep", "--pattern", "TODO"],
         &["file_write", "--path", "b", "--content", "x", "--allow", "Write"],
         &["git_status"],
