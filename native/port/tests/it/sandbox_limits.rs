@@ -162,35 +162,6 @@ fn memory_that_is_handed_on() {
     assert_eq!(error.reason, Reason::OutOfMemory, "{error:?}");
 }
 
-/// As between vfork(2) and the start of a program.
-#[test]
-fn memory_of_processes_with_one_address_space_counts_once() {
-    const CLONE_VM: i32 = 0x100;
-    // Of the first one and its children; and of children whose parent has ended.
-    for end in ["time.sleep(2); print(n > 0)", "print(n > 0, flush=True); os._exit(0)"] {
-        let command = format!(
-            "(python3 -c \"import ctypes, os, time; c = ctypes.CDLL(None); x = b'x' * (70 << 20); s = ctypes.create_string_buffer(1 << 20); \
-             n = min(c.clone(c.pause, ctypes.c_void_p(ctypes.addressof(s) + (at << 16) - 64), {}, None) for at in range(1, 9)); \
-             {end}\"); sleep 2",
-            CLONE_VM | libc::SIGCHLD
-        );
-        assert_eq!(Env::under(json!({"memory": 128 << 20})).stdout(&command), "True\n", "{end}");
-    }
-}
-
-/// Each fills its memory, forks a child and starts a small program, so that a look at `/proc` finds few of the children.
-#[test]
-fn memory_that_is_handed_on_by_processes_that_stay() {
-    let hop = "x = bytearray(30 << 20)\n  for _ in range(2000):\n   if os.fork(): os.execv(\"/bin/sleep\", [\"sleep\", \"1\"])\n   \
-               x[::4096] = bytes(7680)";
-    let command = format!(
-        "python3 -c $'import os, time\nfor _ in range(12):\n if not os.fork():\n  {hop}\ntime.sleep(100)'"
-    );
-    let error =
-        Env::under(json!({"memory": 128 << 20})).fails(json!({"command": command, "timeout": 40_000}));
-    assert_eq!(error.reason, Reason::OutOfMemory, "{error:?}");
-}
-
 #[test]
 fn memory_of_nobody() {
     let take = |bytes: u64| {

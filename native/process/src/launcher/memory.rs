@@ -4,16 +4,12 @@
 //! control group, which few users may create. Therefore the reaper samples their memory, more often the closer it is to
 //! the limit.
 
-use super::process_tree::{self, ProcessEntry};
+use super::process_tree;
 use super::shared_memory::{self, SharedObjects};
 use crate::message::{KillCause, MemoryExcess};
-use beamai_sandbox::{
-    Confinement,
-    layers::{KCMP_VM, SandboxProfile},
-};
+use beamai_sandbox::{Confinement, layers::SandboxProfile};
 use rustix::event::Timespec;
 use rustix::process::{Pid, Signal};
-use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 /// Assumed maximum growth in bytes per second between two samples.
@@ -22,12 +18,11 @@ const PACE: u64 = 8 << 30;
 const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
 /// At most this fraction of the time is spent on sampling.
 const PART: u32 = 10;
-/// Maximum number of processes that may have ended between being listed and being looked at, or were created meanwhile. If there are more,
-/// and more than are left, or as many as may exceed the limit with them, all are stopped for a sample. Stopping them for every sample would
-/// disturb those that watch their children.
+/// Maximum number of processes that may have ended between being listed and being looked at. If there are more, and more than are left, or
+/// as many as may exceed the limit with them, all are stopped for a sample. Stopping them for every sample would disturb those that watch
+/// their children.
 const MOST_GONE: usize = 8;
-/// Maximum number of processes of the same size with which one is compared, since forks that go on have the same size, too.
-const MOST_COMPARED: usize = 4;
+
 /// Within this time a fork ends that was under way.
 const LONGEST_FORK: Duration = Duration::from_secs(2);
 
@@ -41,31 +36,22 @@ pub(super) struct MemoryMeter {
     /// Whether its signals reach no other processes than these.
     reaches_these: bool,
     next: Instant,
-    /// When all were last stopped for a sample.
+    /// When all were last stopped for a sample, until a child of that time can no longer be left stopped.
     stopped: Option<Instant>,
-    /// The most memory that a process had at a sample.
-    largest: u64,
 }
 
 /// What each process uses, and how many do not any more.
 struct Usages {
     all: Vec<(Pid, ProcessUsage)>,
-    /// Of these, and the processes that others of the command have yet to reap: each takes up a pid.
-    threads: u64,
+    /// Those that others of the command have yet to reap.
+    unreaped: usize,
     /// Those that had ended before they were looked at, of others included where it is not known whose they were.
     gone: usize,
-    /// How many processes and threads were created meanwhile, of others included where there is no pid namespace.
-    born: u64,
-    /// The most that one used when the processes were listed, with its pages of files.
-    largest: u64,
 }
 
 /// What processes use together.
 struct Sample {
     taken: u64,
-    /// As of [`Usages`].
-    born: u64,
-    largest: u64,
     threads: u64,
     /// Whether a limit may be exceeded by processes that ended before they were looked at.
     is_doubtful: bool,
@@ -92,7 +78,6 @@ impl MemoryMeter {
             reaches_these,
             next: Instant::now() + pause(limit, Duration::ZERO),
             stopped: None,
-            largest: 0,
         })
     }
 
@@ -123,8 +108,7 @@ impl MemoryMeter {
             }),
             false => self.taken(goes_on),
         };
-        let Sample { taken, threads, largest, .. } = taken?;
-        self.largest = self.largest.max(largest);
+        let Sample { taken, threads, .. } = taken?;
         let left = self.limit.saturating_sub(taken);
         // New processes appear faster than memory fills.
         let pace = if self.most.is_some() { 0 } else { left };
@@ -135,22 +119,13 @@ impl MemoryMeter {
         (taken > self.limit).then_some(KillCause::Memory(MemoryExcess { taken, limit: self.limit }))
     }
 
-    /// A sample. If processes ended or were created during it, and so a limit may be exceeded, it is taken again while all are stopped.
+    /// A sample. If processes ended during it, and so a limit may be exceeded, it is taken again while all are stopped.
     fn taken(&mut self, goes_on: &impl Fn() -> bool) -> Option<Sample> {
         let first = self.sample(goes_on)?;
-        match self.reaches_these && (first.is_doubtful || self.may_be_handed_on(&first)) {
+        match first.is_doubtful && self.reaches_these {
             true => self.stopped(|meter| meter.sample(goes_on)),
             false => Some(first),
         }
-    }
-
-    /// Whether the limit may be exceeded if processes have handed memory on to children since they were listed.
-    fn may_be_handed_on(&self, sample: &Sample) -> bool {
-        let handed = self.largest.max(sample.largest).saturating_mul(sample.born);
-        sample.born > MOST_GONE as u64
-            && sample.taken <= self.limit
-            && sample.taken.saturating_add(handed) > self.limit
-            && self.stopped.is_none_or(|at| at.elapsed() > PAUSES.1)
     }
 
     /// What `look` finds while all are stopped.
@@ -166,15 +141,18 @@ impl MemoryMeter {
     /// The child does not get the signal that continues the others, so it needs another one. (The Linux kernel drops an ignored signal
     /// before it reaches such a child: `__send_signal_locked`.)
     fn continue_children(&mut self) {
-        if self.stopped.is_some_and(|at| at.elapsed() < LONGEST_FORK) {
+        if self.stopped.is_some() {
             process_tree::signal_reached(Signal::CONT);
         }
+        self.stopped = self.stopped.filter(|at| at.elapsed() < LONGEST_FORK);
     }
 
     /// Memory and threads in total. Shared memory is first counted for every process that maps it, and mappings that may
     /// be shared are taken for full, which is quick; exactly only if the result exceeds the limit.
     fn sample(&self, goes_on: &impl Fn() -> bool) -> Option<Sample> {
-        let Usages { all, threads, gone, born, largest } = Self::usages(goes_on)?;
+        let Usages { all, unreaped, gone } = Self::usages(goes_on)?;
+        // What has ended takes up a pid until it is reaped.
+        let threads = all.iter().map(|(_, used)| used.threads).sum::<u64>() + unreaped as u64;
         let kept = if self.has_ipc { shared_memory::of_no_process() } else { 0 };
         let sum = all.iter().fold(kept, |sum, (_, used)| sum.saturating_add(used.memory.0));
         // As if those that have gone had used as much as the others.
@@ -182,8 +160,6 @@ impl MemoryMeter {
         let missing = if gone > MOST_GONE { (sum / counted).saturating_mul(gone as u64) } else { 0 };
         let sample = |taken: u64, missing: u64| Sample {
             taken,
-            born,
-            largest,
             threads,
             is_doubtful: gone > MOST_GONE.max(all.len())
                 || self.most.is_some_and(|most| threads + gone as u64 > most.into())
@@ -206,34 +182,12 @@ impl MemoryMeter {
     }
 
     fn usages(goes_on: &impl Fn() -> bool) -> Option<Usages> {
-        let last = process_tree::last_pid();
         let beneath = process_tree::beneath(goes_on)?;
-        let running = beneath.running.len();
-        let largest = beneath.running.iter().map(|seen| seen.resident).max().unwrap_or(0);
-        let all = each(beneath.running, goes_on, |seen| Some((seen, whole(seen.pid)?)))?;
+        let running = beneath.pids.len();
+        let all = each(beneath.pids, goes_on, |pid| Some((pid, whole(pid)?)))?;
         let gone = beneath.gone + running - all.len();
-        let threads = all.iter().map(|(_, used)| used.threads).sum::<u64>() + beneath.unreaped as u64;
-        let all = once_for_each_memory(all).into_iter().map(|(seen, used)| (seen.pid, used)).collect();
-        let born = process_tree::last_pid().saturating_sub(last);
-        Some(Usages { all, threads, gone, born, largest })
+        Some(Usages { all, unreaped: beneath.unreaped, gone })
     }
-}
-
-/// Of the processes with the same address space, as parent and child after vfork(2), one.
-fn once_for_each_memory(mut all: Vec<(ProcessEntry, ProcessUsage)>) -> Vec<(ProcessEntry, ProcessUsage)> {
-    let pids: HashSet<Pid> = all.iter().map(|(seen, _)| seen.pid).collect();
-    let mut of_size: HashMap<u64, Vec<Pid>> = HashMap::new();
-    all.retain(|(seen, used)| {
-        let alike = of_size.entry(used.size).or_default();
-        let is_of = |other: &Pid| share_memory(seen.pid, *other);
-        let is_counted = pids.contains(&seen.parent) && is_of(&seen.parent)
-            || alike.iter().rev().take(MOST_COMPARED).any(is_of);
-        if !is_counted {
-            alike.push(seen.pid);
-        }
-        !is_counted
-    });
-    all
 }
 
 /// The results of `look` for those processes that have one. `None` as soon as `goes_on` is false.
@@ -280,8 +234,6 @@ fn objects(all: &[(Pid, ProcessUsage)], goes_on: impl Fn() -> bool) -> Option<u6
 /// The resource usage of a process.
 #[derive(Debug, Clone, Copy)]
 struct ProcessUsage {
-    /// Bytes of its address space.
-    size: u64,
     memory: MemoryBytes,
     /// Mappings that are neither private data nor a stack, and so may be shared memory.
     shareable: MemoryBytes,
@@ -309,9 +261,8 @@ fn whole(pid: Pid) -> Option<ProcessUsage> {
     let (_, text) = status(pid)?;
     let threads = text.lines().find_map(|line| line.strip_prefix("Threads:")?.trim().parse().ok());
     let private = sum(&text, &["VmData:", "VmStk:"]);
-    let size = sum(&text, &["VmSize:"]).0;
-    let shareable = MemoryBytes(size.saturating_sub(private.0));
-    Some(ProcessUsage { size, memory: all_of(&text), shareable, threads: threads.unwrap_or(1) })
+    let shareable = MemoryBytes(sum(&text, &["VmSize:"]).0.saturating_sub(private.0));
+    Some(ProcessUsage { memory: all_of(&text), shareable, threads: threads.unwrap_or(1) })
 }
 
 /// The proportional share of its memory that is not backed by a file, and its page tables. For a process that cannot be
@@ -332,14 +283,6 @@ fn part(pid: Pid) -> Option<ProcessPart> {
 
 fn all_of(status: &str) -> MemoryBytes {
     sum(status, &["RssAnon:", "RssShmem:", "VmSwap:", TABLES])
-}
-
-/// Whether two processes have one address space: see kcmp(2).
-fn share_memory(one: Pid, other: Pid) -> bool {
-    // SAFETY: takes only integers.
-    let order =
-        unsafe { libc::syscall(libc::SYS_kcmp, one.as_raw_nonzero(), other.as_raw_nonzero(), KCMP_VM, 0, 0) };
-    order == 0
 }
 
 /// The directory and status of a process that has memory. After the main thread has exited, only the other threads show

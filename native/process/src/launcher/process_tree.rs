@@ -20,21 +20,20 @@ const MOST_REAPED: usize = 1_000;
 
 /// A process as shown in `/proc`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ProcessEntry {
-    pub(super) pid: Pid,
-    pub(super) parent: Pid,
+struct ProcessEntry {
+    pid: Pid,
+    parent: Pid,
     group: Pid,
     is_zombie: bool,
     /// Whether no thread of it is left: it has ended, and was not reaped.
     is_dead: bool,
-    /// Bytes of its memory that are not swapped out, those of files included.
-    pub(super) resident: u64,
 }
 
 /// The processes below this one, at a look.
 #[derive(Default)]
 pub(super) struct ProcessesBeneath {
-    pub(super) running: Vec<ProcessEntry>,
+    /// Those that run.
+    pub(super) pids: Vec<Pid>,
     /// How many have ended and are still to be reaped by others of the command.
     pub(super) unreaped: usize,
     /// How many were listed and had ended before it was known whose they were, or are still to be reaped by this process.
@@ -71,8 +70,7 @@ pub(super) fn beneath(goes_on: impl Fn() -> bool) -> Option<ProcessesBeneath> {
     let shown = shown.and_then(|name| Pid::from_raw(name.to_str().ok()?.parse().ok()?));
     let Some((proc, listed)) = listed() else { return Some(ProcessesBeneath::default()) };
     let (mut all, mut found) = (Vec::new(), ProcessesBeneath::default());
-    // The newest first: a process that was forked to go on with the memory of another may do the same soon.
-    for pid in listed.into_iter().rev() {
+    for pid in listed {
         if !goes_on() {
             return None;
         }
@@ -84,18 +82,12 @@ pub(super) fn beneath(goes_on: impl Fn() -> bool) -> Option<ProcessesBeneath> {
     let top = shown.unwrap_or_else(getpid);
     for seen in tree(&all, top, &|_| false) {
         match (seen.is_dead, seen.parent == top) {
-            (false, _) => found.running.push(seen),
+            (false, _) => found.pids.push(seen.pid),
             (true, true) => found.gone += 1,
             (true, false) => found.unreaped += 1,
         }
     }
     Some(found)
-}
-
-/// The last pid that was given in the pid namespace of this process (`/proc/loadavg`, proc(5)); 0 if that is not known.
-pub(super) fn last_pid() -> u64 {
-    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    text.split_ascii_whitespace().last().and_then(|pid| pid.parse().ok()).unwrap_or(0)
 }
 
 /// Whether `/proc` belongs to the namespace of this process.
@@ -255,10 +247,7 @@ fn parse_stat(pid: Pid, text: &[u8]) -> Option<ProcessEntry> {
     // The number of threads is the 20th field.
     let threads = fields.nth(14).and_then(|text| text.parse::<u64>().ok());
     let is_dead = is_zombie && threads.is_some_and(|threads| threads < 2);
-    // The pages are the 24th.
-    let pages = fields.nth(3).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
-    let resident = pages.saturating_mul(rustix::param::page_size() as u64);
-    Some(ProcessEntry { pid, parent, group, is_zombie, is_dead, resident })
+    Some(ProcessEntry { pid, parent, group, is_zombie, is_dead })
 }
 
 #[cfg(test)]
@@ -273,18 +262,10 @@ mod tests {
     fn a_process_cannot_hide_its_parent_behind_its_name() {
         let seen = |state| {
             let is_zombie = state == "Z";
-            Some(ProcessEntry {
-                pid: pid(7),
-                parent: pid(5),
-                group: pid(6),
-                is_zombie,
-                is_dead: false,
-                resident: 0,
-            })
+            Some(ProcessEntry { pid: pid(7), parent: pid(5), group: pid(6), is_zombie, is_dead: false })
         };
-        let dead = b"7 (a) Z 5 6 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 99 0 3 0";
-        let dead = parse_stat(pid(7), dead).unwrap();
-        assert!(dead.is_dead && dead.resident == 3 * rustix::param::page_size() as u64);
+        let dead = b"7 (a) Z 5 6 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 99 0";
+        assert!(parse_stat(pid(7), dead).unwrap().is_dead);
         assert_eq!(parse_stat(pid(7), b"7 (a) Z 1 (b) S 5 6 7 0"), seen("S"));
         assert_eq!(parse_stat(pid(7), b"7 (a) Z 5 6 7 0"), seen("Z"));
         assert_eq!(parse_stat(pid(2), b"2 (kthreadd) S 0 0 0 0"), None);
@@ -299,7 +280,6 @@ mod tests {
             group: pid(child),
             is_zombie: false,
             is_dead: false,
-            resident: 0,
         };
         let processes = [(2, 1), (3, 2), (4, 1), (5, 4), (6, 5), (7, 9)].map(seen);
         let found = tree(&processes, pid(1), &|child| child == pid(2));
