@@ -71,7 +71,7 @@ may_grow('resident memory of the port, MiB', Was) -> 32 + Was div 2;
 may_grow('atoms', _Was) -> 1000;
 may_grow('descriptors of the port', _Was) -> 8;
 may_grow('descriptors of the VM', _Was) -> 4;
-%% The launcher keeps up to eight processes ready for the next commands, as many as ran at a time.
+%% The launcher keeps up to eight idle reapers for the next commands; how many depends on the last moments of the run.
 may_grow('processes beneath the VM', _Was) -> 8;
 may_grow(_Counted, _Was) -> 2.
 

@@ -53,16 +53,40 @@ pub struct HostSettings {
     pub web: WebSettings,
 }
 
+/// What the rules about files mean for tools and for the programs that they start.
+#[derive(Debug, Clone)]
+struct FileRules {
+    guards: ReadGuards,
+    /// Paths that commands must not read or change, and programs that must not start.
+    denied_to_commands: Arc<DeniedPaths>,
+    /// The same for language servers.
+    denied_to_servers: Arc<DeniedPaths>,
+}
+
+impl FileRules {
+    fn of(policy: &Policy) -> Self {
+        Self {
+            guards: policy.read_guards(),
+            denied_to_commands: Arc::new(policy.denied_paths()),
+            denied_to_servers: Arc::new(policy.denied_to_servers(lsp::RULE)),
+        }
+    }
+
+    /// The paths to deny to programs that a tool with this canonical name starts.
+    fn denied_to(&self, tool: &str) -> Arc<DeniedPaths> {
+        Arc::clone(match tool {
+            lsp::RULE => &self.denied_to_servers,
+            _ => &self.denied_to_commands,
+        })
+    }
+}
+
 /// Prepared settings: workspace opened, policy parsed.
 #[derive(Debug, Clone)]
 pub struct Host {
     workspace: Workspace,
     policy: Arc<Policy>,
-    guards: ReadGuards,
-    /// What commands must not read, change or start.
-    denied_paths: Arc<DeniedPaths>,
-    /// The same for language servers.
-    denied_to_servers: Arc<DeniedPaths>,
+    files: FileRules,
     network: Option<Arc<NetworkPolicy>>,
     sandbox: Arc<SandboxSettings>,
     limits: Limits,
@@ -235,9 +259,7 @@ impl Host {
         let network = NetworkPolicy::of(&policy, &settings.sandbox, &settings.web.blocked_domains)?;
         Ok(Self {
             workspace,
-            guards: policy.read_guards(),
-            denied_paths: Arc::new(policy.denied_paths()),
-            denied_to_servers: Arc::new(policy.denied_to_servers(lsp::RULE)),
+            files: FileRules::of(&policy),
             network: network.map(Arc::new),
             policy,
             sandbox: Arc::new(settings.sandbox.clone()),
@@ -303,13 +325,7 @@ impl Host {
         if Arc::ptr_eq(&policy, &self.policy) {
             return Cow::Borrowed(self);
         }
-        Cow::Owned(Self {
-            guards: policy.read_guards(),
-            denied_paths: Arc::new(policy.denied_paths()),
-            denied_to_servers: Arc::new(policy.denied_to_servers(lsp::RULE)),
-            policy,
-            ..self.clone()
-        })
+        Cow::Owned(Self { files: FileRules::of(&policy), policy, ..self.clone() })
     }
 
     fn try_call(&self, call: CallRequest, run: CallOptions) -> Result<CallOutcome, Interrupt> {
@@ -439,15 +455,11 @@ impl Host {
             Some(temp) if !run.must_not_wait => self.workspace.unguarded().with_temp(Path::new(temp))?,
             _ => self.workspace.unguarded(),
         };
-        let denied_paths = match tool.rule() {
-            lsp::RULE => &self.denied_to_servers,
-            _ => &self.denied_paths,
-        };
         Ok(CallContext {
             workspace,
-            guard: self.guards.of(tool.rule()),
+            guard: self.files.guards.of(tool.rule()),
             redirect_policy: RedirectPolicy::under(Arc::clone(&self.policy)),
-            denied_paths: Arc::clone(denied_paths),
+            denied_paths: self.files.denied_to(tool.rule()),
             starts: None,
             network: self.network.clone(),
             asks_starts: call.asks_starts,

@@ -25,8 +25,8 @@ fn directory_of(search_path: &OsStr) -> PathBuf {
     own().unwrap_or_else(|| PathBuf::from("/etc"))
 }
 
-/// What a program is installed in, unless that is `/usr`. Git starts aliases and hooks with the directory of its own parts first on the
-/// `PATH`, which has another link to it.
+/// The installation prefix of git; `None` for `/usr`. Git puts its exec path (`libexec/git-core`) first on the `PATH` of aliases and hooks,
+/// and that directory contains a `git`, too.
 fn prefix(program: &Path) -> Option<PathBuf> {
     let directory = program.parent()?;
     let inner =

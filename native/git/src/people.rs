@@ -64,7 +64,7 @@ fn setting(repo: &Repo, section: &str, key: &str) -> Option<Vec<u8>> {
 
 fn unknown(why: &str) -> GitError {
     GitError::state(format!(
-        "the settings of git do not say who commits ({why}; the name of the account is not taken for it); a person can say \
-         so with `git config user.name` and `git config user.email`"
+        "git_commit cannot tell who commits ({why}; it does not use the account's name); a person can set both with \
+         `git config user.name` and `git config user.email`"
     ))
 }

@@ -48,19 +48,16 @@ impl PartialEq for DeniedPaths {
 impl Eq for DeniedPaths {}
 
 impl DeniedPaths {
-    /// What deny rules about files keep from commands.
+    /// The paths that deny rules hide and protect from commands.
     pub(super) fn of_commands(policy: &Policy) -> Self {
         Self::by(policy, files(&policy.deny, &["Read"]))
     }
 
-    /// What rules keep from programs that answer for a tool, such as language servers: also the files of rules about this tool alone, and
-    /// those that rules ask about, since such a program reads them for calls about other files.
+    /// The same for servers that a tool uses, such as language servers. A server also reads files that no call names, so the files of ask
+    /// rules are hidden, too.
     pub(super) fn of_servers(policy: &Policy, tool: &str) -> Self {
-        let mut unread = files(&policy.deny, &["Read"]);
-        let denied = policy.deny.iter().filter(|rule| rule.tool == tool);
-        let asked = policy.ask.iter().filter(|rule| rule.tool == "Read" || rule.tool == tool);
-        unread.extend(denied.chain(asked).filter_map(named));
-        Self::by(policy, unread)
+        let rules = about_reading(&policy.deny, tool).chain(about_reading(&policy.ask, tool));
+        Self::by(policy, rules.collect())
     }
 
     fn by(policy: &Policy, read: Vec<(&PermissionRule, &PathRule)>) -> Self {
@@ -168,16 +165,20 @@ impl DeniedPaths {
     }
 }
 
-/// The rules of these tools about files, with their patterns. A rule without a pattern is about every file.
+/// The rules of these tools about files, with their patterns. A rule without a pattern applies to every file.
 fn files<'r>(rules: &'r [PermissionRule], tools: &[&str]) -> Vec<(&'r PermissionRule, &'r PathRule)> {
     let rules = rules.iter().filter(|rule| tools.contains(&rule.tool.as_str()));
     rules.filter_map(|rule| Some((rule, rule.files()?))).collect()
 }
 
-/// A rule with its pattern for files, if it has one.
-fn named(rule: &PermissionRule) -> Option<(&PermissionRule, &PathRule)> {
-    match &rule.pattern {
+/// The rules with a pattern for files that are about reading or about a tool, with their patterns.
+pub(super) fn about_reading<'r>(
+    rules: &'r [PermissionRule],
+    tool: &'r str,
+) -> impl Iterator<Item = (&'r PermissionRule, &'r PathRule)> {
+    let rules = rules.iter().filter(move |rule| rule.tool == "Read" || rule.tool == tool);
+    rules.filter_map(|rule| match &rule.pattern {
         Some(RulePattern::Path(pattern)) => Some((rule, pattern)),
         _ => None,
-    }
+    })
 }

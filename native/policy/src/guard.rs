@@ -41,8 +41,8 @@ impl ReadGuard {
         Self((!is_open).then(|| Arc::new(guarded)))
     }
 
-    /// The guard of an approved call. It may read the files of those ask rules that match what the question named: a directory that
-    /// somebody approved has further files that another rule asks about.
+    /// The guard of an approved call. The person approved the paths in the question, so ask rules that match one of them no longer hide
+    /// files. Other ask rules still do, such as `Read(*.key)` after the approval of a search in `docs`.
     #[must_use]
     pub fn approved(&self, permissions: &PermissionRequests) -> Self {
         let Some(guarded) = &self.0 else { return Self::default() };

@@ -44,6 +44,7 @@ use beamai_base::{Entry, PathWay, Result};
 use beamai_isolation::{SandboxMode, SandboxSettings, secrets};
 use beamai_path_rules::PathRoots;
 use beamai_workspace::{Workspace, decode_path};
+use denied_paths::about_reading;
 use guard::FileGuard;
 use lifted_paths::LiftedPaths;
 use pattern::RulePattern;
@@ -179,14 +180,7 @@ impl Policy {
 
     /// The files of `Read` rules, and those of rules about this tool.
     fn read_guard(&self, tool: &str) -> ReadGuard {
-        let patterns = |rules: &[PermissionRule]| {
-            let rules = rules.iter().filter(|rule| rule.tool == "Read" || rule.tool == tool);
-            let pattern = |rule: &PermissionRule| match &rule.pattern {
-                Some(RulePattern::Path(pattern)) => Some(pattern.clone()),
-                _ => None,
-            };
-            rules.filter_map(pattern).collect()
-        };
+        let patterns = |rules| about_reading(rules, tool).map(|(_, pattern)| pattern.clone()).collect();
         let named = naming(&self.allow, |rule| rule.tool == "Read").cloned().collect();
         let secrets = (self.secrets.clone(), named);
         ReadGuard::new(patterns(&self.deny), patterns(&self.ask), secrets, self.roots.clone())
@@ -216,7 +210,7 @@ impl Policy {
         DeniedPaths::of_commands(self)
     }
 
-    /// The paths and programs that the sandbox must deny to programs that answer for a tool with this canonical name.
+    /// The paths and programs that the sandbox must deny to servers that a tool with this canonical name uses.
     pub fn denied_to_servers(&self, tool: &str) -> DeniedPaths {
         DeniedPaths::of_servers(self, tool)
     }

@@ -3,6 +3,7 @@
 use beamai_base::EntryIdentity;
 use beamai_isolation::SandboxSettings;
 use beamai_policy::DeniedPaths;
+use beamai_tool::CallContext;
 use beamai_workspace::WorkspaceId;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -39,8 +40,19 @@ impl<W: PartialEq> ServerIdentity<W> {
 }
 
 impl ServerView {
+    /// The view of a server for a call, before its confinement is computed.
+    pub fn of(cx: &CallContext) -> Self {
+        Self {
+            workspace: cx.workspace.id(),
+            sandbox: Arc::clone(&cx.sandbox),
+            denied_paths: Arc::clone(&cx.denied_paths),
+            kept: Vec::new(),
+            mounts: Vec::new(),
+        }
+    }
+
     /// Whether both have the same settings, apart from the paths that were found to be kept from them.
-    fn has_settings_of(&self, other: &Self) -> bool {
+    pub fn has_settings_of(&self, other: &Self) -> bool {
         self.workspace == other.workspace
             && self.sandbox == other.sandbox
             && self.denied_paths == other.denied_paths

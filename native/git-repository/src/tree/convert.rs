@@ -76,7 +76,7 @@ impl Conversion {
 const ENCODING: &str = "working-tree-encoding";
 
 fn endings(states: &AttributeStates, autocrlf: AutoCrlf) -> (EolConversion, bool) {
-    // Git ignores other values (`git_path_check_crlf`).
+    // Git ignores unknown values and falls back to the older attribute `crlf` (`git_path_check_crlf`).
     let is_known = |state: &&AttributeState| match state {
         AttributeState::Value(value) => matches!(&**value, b"input" | b"auto"),
         state => **state != AttributeState::Unspecified,
@@ -101,7 +101,7 @@ fn endings(states: &AttributeStates, autocrlf: AutoCrlf) -> (EolConversion, bool
 
 fn foreign(states: &AttributeStates) -> Option<String> {
     ["filter", ENCODING].into_iter().find_map(|name| match states.get(name.as_bytes())? {
-        // Git refuses it, too.
+        // Git stops with an error if the attribute has no value.
         AttributeState::Set if name == ENCODING => Some(name.to_owned()),
         AttributeState::Value(value) if name == "filter" || !(value.is_empty() || is_utf8(value)) => {
             Some(format!("{name}={}", String::from_utf8_lossy(value)))

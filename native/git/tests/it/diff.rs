@@ -125,7 +125,7 @@ fn line_endings_as_settings_and_attributes_say() {
         (&[][..], "*.txt text\n"),
         (&[][..], "*.txt eol=crlf\n*.bin -text\n"),
         (&[("core.autocrlf", "true")][..], "*.txt -text\nid ident\n"),
-        // An older name counts where this one is unknown or unset.
+        // If the value of `text` is unknown or unset, git uses the older attribute `crlf`.
         (&[][..], "*.txt text=other crlf\n"),
         (&[][..], "* text=auto\n*.txt !text crlf=input\n"),
         (&[("core.autocrlf", "true")][..], "*.txt text=other -crlf\n"),

@@ -50,8 +50,8 @@ pub(crate) struct ServerCommand {
     pub(super) arguments: Vec<String>,
     pub(super) options: Value,
     pub(super) settings: Value,
-    /// The file of the call, if rules keep it from servers: a person has approved the call. This server knows what the file says, so it
-    /// answers for no other file.
+    /// The file of an approved call, if rules hide that file from language servers. This server learns the contents of the file from the
+    /// call, so it is used for no other file.
     pub(super) approved: Option<PathBuf>,
 }
 
@@ -95,13 +95,7 @@ impl ServerPlan {
                     settings: kind.settings.and_then(|own| own.settings.clone()).unwrap_or_default(),
                     approved: cx.denied_paths.hides(path, false).then(|| path.to_owned()),
                 },
-                view: ServerView {
-                    workspace: cx.workspace.id(),
-                    sandbox: Arc::clone(&cx.sandbox),
-                    denied_paths: Arc::clone(&cx.denied_paths),
-                    kept: Vec::new(),
-                    mounts: Vec::new(),
-                },
+                view: ServerView::of(cx),
             },
             workspace: cx.workspace.unguarded(),
             confinement: Confinement::off(),

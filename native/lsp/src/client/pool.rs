@@ -4,7 +4,7 @@ use super::plan::{ServerCommand, ServerPlan};
 use super::server::LanguageServer;
 use super::watch::SourceSnapshot;
 use beamai_base::Result;
-use beamai_servers::{self as servers, PooledServer, ServerIdentity, ServerPool};
+use beamai_servers::{self as servers, PooledServer, ServerIdentity, ServerPool, ServerView};
 use beamai_tool::CallContext;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -36,14 +36,12 @@ pub(crate) fn lease(cx: &CallContext, mut plan: ServerPlan) -> Result<Lease> {
     pool().lease(cx, &identity, || LanguageServer::start(plan, snapshot))
 }
 
-/// All servers that run in the workspace of a call, under the same settings.
+/// The running servers with the workspace and settings of a call, except those of approved files.
 pub(crate) fn running_for(cx: &CallContext) -> Vec<Lease> {
+    let wanted = ServerView::of(cx);
     pool().all(cx, |server| {
         let ServerIdentity { spec, view } = &server.plan.identity;
-        spec.approved.is_none()
-            && view.workspace == cx.workspace.id()
-            && view.sandbox == cx.sandbox
-            && view.denied_paths == cx.denied_paths
+        spec.approved.is_none() && view.has_settings_of(&wanted)
     })
 }
 

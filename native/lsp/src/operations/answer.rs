@@ -5,7 +5,6 @@ use super::opened::{ServedFile, TextPosition};
 use super::{MOST, patience};
 use crate::wire::{self, Hover, kind_name};
 use beamai_base::{Reason, Result, ToolError};
-use beamai_isolation::SandboxMode;
 use beamai_port_tools::lsp::{
     CodeLocation, CodeSymbol, HierarchyCall, HierarchyItem, Lsp, LspOperation, LspOutput,
 };
@@ -72,18 +71,21 @@ impl LspCall<'_> {
     }
 
     /// Whether a text about the symbol may come from a file that rules deny: it, or its type, is defined in one, or the
-    /// server cannot say where. Where the sandbox is required, the server does not see such files.
+    /// server cannot say where.
     fn is_about_withheld(&mut self) -> Result<bool> {
-        if self.opened.cx.guard.is_open() || self.opened.cx.sandbox.mode == SandboxMode::Required {
+        if self.opened.cx.guard.is_open() {
             return Ok(false);
         }
         let params = self.position_params();
-        let mut is_withheld = !self.opened.can.has("definitionProvider");
+        let mut is_withheld = !self.opened.can.has(DEFINITION);
         for (capability, method) in WHERE {
             if self.opened.can.has(capability) {
                 let found = match self.found(method, &params) {
-                    // Some servers answer so where there is nothing to find.
-                    Err(error) if error.reason == Reason::LanguageServer => Vec::new(),
+                    // gopls returns an error for a symbol without a type or an implementation. Only the definition has to be known.
+                    Err(error) if error.reason == Reason::LanguageServer => {
+                        is_withheld |= capability == DEFINITION;
+                        continue;
+                    }
                     found => found?,
                 };
                 is_withheld |= found.iter().filter(|found| self.resolver.withholds(&found.uri)).count() > 0;
@@ -299,9 +301,12 @@ impl LspCall<'_> {
     }
 }
 
+/// The capability of servers that find definitions.
+const DEFINITION: &str = "definitionProvider";
+
 /// Requests that reveal where the text of a hover comes from.
 const WHERE: [(&str, &str); 4] = [
-    ("definitionProvider", "textDocument/definition"),
+    (DEFINITION, "textDocument/definition"),
     ("declarationProvider", "textDocument/declaration"),
     ("typeDefinitionProvider", "textDocument/typeDefinition"),
     ("implementationProvider", "textDocument/implementation"),

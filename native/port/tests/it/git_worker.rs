@@ -268,7 +268,7 @@ fn resist(attack: &Attack, name: &str) {
     for lock in ["index.lock", "HEAD.lock", "refs/heads/main.lock"] {
         _ = std::fs::remove_file(attack.env.path().join(".git").join(lock));
     }
-    // What was written while the directory of objects was elsewhere can be lost.
+    // The attack can lose objects that git wrote while `.git/objects` was exchanged, so HEAD and the index start again.
     git(attack.env.path(), &["update-ref", "HEAD", first.trim()]);
     git(attack.env.path(), &["read-tree", "HEAD"]);
     std::fs::write(attack.env.path().join("a"), "after the attack\n").unwrap();

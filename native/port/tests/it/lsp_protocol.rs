@@ -403,7 +403,7 @@ fn what_globs_of_read_rules_match_is_kept_from_servers_also_when_it_comes_later(
     for (rules, expected) in [
         (json!({"default": "allow"}), "SECRET"),
         (json!({"default": "allow", "deny": ["Read(**/*.pem)"]}), ""),
-        // Nobody is asked about what a server reads beside the file of a call.
+        // A server reads files that no call names, so nobody could be asked about them.
         (json!({"default": "allow", "ask": ["Read(**/*.pem)"]}), ""),
         (json!({"default": "allow", "deny": ["LSP(**/*.pem)"]}), ""),
         (json!({"default": "allow", "ask": ["LSP(**/*.pem)"]}), ""),
@@ -547,7 +547,7 @@ fn a_file_that_rules_ask_about_has_a_server_of_its_own() {
     let told: Vec<Value> = env.log().into_iter().map(|message| message["method"].clone()).collect();
     let count = |method: &str| told.iter().filter(|told| *told == method).count();
     assert_eq!((count("initialize"), count("textDocument/didOpen")), (2, 2), "{told:?}");
-    // What the other one knows is not told without an approval.
+    // Diagnostics without a path do not come from the server of the approved file.
     let all = env.try_call("lsp_diagnostics", json!({})).unwrap();
     assert_eq!(all["servers"].as_array().unwrap().len(), 1, "{all}");
 }

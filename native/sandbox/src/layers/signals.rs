@@ -1,8 +1,8 @@
 //! Confines signals to the command's processes: with Landlock if there is no pid namespace.
 //!
-//! The reaper of a command is in a domain of its own, and the command in one within that. So a command cannot signal its reaper.
-//! (If it killed the reaper, the launcher would end the command's processes, but the result would be lost.) The reaper's signals
-//! reach only the processes of its command, so it can end all of them in one step.
+//! Each reaper enters its own Landlock domain, and its command enters another domain nested in it. A process can signal only processes
+//! in its own domain and in nested ones. So a command cannot kill its reaper, which would lose the result, and the reaper can end all
+//! processes of the command in one step.
 
 use super::{Layer, LayerContext, landlock};
 use crate::SetupFailure;
