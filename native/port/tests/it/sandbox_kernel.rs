@@ -9,6 +9,7 @@ fn calls_that_lead_out_are_refused() {
     for call in [
         "ptrace",
         "process_vm_readv",
+        "kcmp",
         "unshare",
         "clone3",
         "mount",

@@ -111,6 +111,19 @@ fn memory_that_ending_processes_shared_counts_once() {
     assert_eq!(Env::under(json!({"memory": 256 << 20})).run(command)["exit_code"], 0);
 }
 
+/// As between vfork(2) and the start of a program.
+#[test]
+fn memory_of_children_with_the_address_space_of_their_parent_counts_once() {
+    const CLONE_VM: i32 = 0x100;
+    let command = format!(
+        "python3 -c \"import ctypes, time; c = ctypes.CDLL(None); x = b'x' * (70 << 20); s = ctypes.create_string_buffer(1 << 20); \
+         n = min(c.clone(c.pause, ctypes.c_void_p(ctypes.addressof(s) + (at << 16) - 64), {}, None) for at in range(1, 9)); \
+         time.sleep(2); print(n > 0)\"",
+        CLONE_VM | libc::SIGCHLD
+    );
+    assert_eq!(Env::under(json!({"memory": 128 << 20})).stdout(&command), "True\n");
+}
+
 #[test]
 fn memory_of_processes_whose_first_thread_has_ended() {
     let command = "python3 -c \"import ctypes,os,threading,time\n\

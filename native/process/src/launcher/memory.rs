@@ -7,9 +7,11 @@
 use super::process_tree;
 use super::shared_memory::{self, SharedObjects};
 use crate::message::{KillCause, MemoryExcess};
-use beamai_sandbox::{Confinement, layers::SandboxProfile};
+use beamai_sandbox::Confinement;
+use beamai_sandbox::layers::{KCMP_VM, SandboxProfile};
 use rustix::event::Timespec;
 use rustix::process::{Pid, Signal};
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 /// Assumed maximum growth in bytes per second between two samples.
@@ -204,13 +206,34 @@ fn each<P, T>(
 /// The memory of processes and of the objects that they map, without counting anything twice; and what those used that have ended since
 /// they were listed.
 fn exactly(all: &[(Pid, ProcessUsage)], objects: u64, goes_on: impl Fn() -> bool) -> Option<(u64, u64)> {
-    let parts = each(all, goes_on, |(pid, used)| Some(part(*pid).ok_or(used.memory)))?;
+    let counted = once_for_each_address_space(all);
+    let parts = each(counted, goes_on, |(pid, used)| Some(part(*pid).ok_or(used.memory)))?;
     let sum = |bytes: fn(&ProcessPart) -> MemoryBytes| {
         parts.iter().flatten().fold(0_u64, |sum, part| sum.saturating_add(bytes(part).0))
     };
     let unseen = parts.iter().filter_map(|part| part.as_ref().err());
     let unseen = unseen.fold(0_u64, |sum, bytes| sum.saturating_add(bytes.0));
     Some((sum(|part| part.seen).max(sum(|part| part.own).saturating_add(objects)), unseen))
+}
+
+/// All processes except those that have the address space of their parent, as between vfork(2) and the start of a program.
+fn once_for_each_address_space(all: &[(Pid, ProcessUsage)]) -> impl Iterator<Item = &(Pid, ProcessUsage)> {
+    let can_compare = process_tree::shows_this_namespace();
+    let threads: HashMap<Pid, Pid> = all.iter().map(|(pid, used)| (*pid, used.thread)).collect();
+    let has_that_of_its_parent = move |used: &ProcessUsage| {
+        let parent = used.parent.and_then(|parent| threads.get(&parent));
+        parent.is_some_and(|parent| share_memory(used.thread, *parent))
+    };
+    all.iter().filter(move |(_, used)| !(can_compare && has_that_of_its_parent(used)))
+}
+
+/// Whether two threads have one address space. kcmp(2) says so, too, of threads that have none any more.
+fn share_memory(one: Pid, other: Pid) -> bool {
+    let [first, second] = [one, other].map(Pid::as_raw_nonzero);
+    // SAFETY: takes only integers.
+    let order = unsafe { libc::syscall(libc::SYS_kcmp, first, second, KCMP_VM, 0, 0) };
+    let has_memory = |thread| status_in(&format!("/proc/{thread}")).is_some();
+    order == 0 && has_memory(one) && has_memory(other)
 }
 
 /// Bytes of the shared memory objects that processes map.
@@ -234,6 +257,9 @@ fn objects(all: &[(Pid, ProcessUsage)], goes_on: impl Fn() -> bool) -> Option<u6
 /// The resource usage of a process.
 #[derive(Debug, Clone, Copy)]
 struct ProcessUsage {
+    /// A thread that has its memory.
+    thread: Pid,
+    parent: Option<Pid>,
     memory: MemoryBytes,
     /// Mappings that are neither private data nor a stack, and so may be shared memory.
     shareable: MemoryBytes,
@@ -259,10 +285,14 @@ fn pause(left: u64, cost: Duration) -> Duration {
 /// more.
 fn whole(pid: Pid) -> Option<ProcessUsage> {
     let (_, text) = status(pid)?;
-    let threads = text.lines().find_map(|line| line.strip_prefix("Threads:")?.trim().parse().ok());
+    let number = |name: &str| -> Option<i32> {
+        text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
+    };
+    let threads = number("Threads:").map_or(1, |threads| threads.unsigned_abs().into());
     let private = sum(&text, &["VmData:", "VmStk:"]);
     let shareable = MemoryBytes(sum(&text, &["VmSize:"]).0.saturating_sub(private.0));
-    Some(ProcessUsage { memory: all_of(&text), shareable, threads: threads.unwrap_or(1) })
+    let [thread, parent] = ["Pid:", "PPid:"].map(|name| number(name).and_then(Pid::from_raw));
+    Some(ProcessUsage { thread: thread?, parent, memory: all_of(&text), shareable, threads })
 }
 
 /// The proportional share of its memory that is not backed by a file, and its page tables. For a process that cannot be
@@ -288,14 +318,16 @@ fn all_of(status: &str) -> MemoryBytes {
 /// The directory and status of a process that has memory. After the main thread has exited, only the other threads show
 /// it.
 fn status(pid: Pid) -> Option<(String, String)> {
-    let read = |directory: String| {
-        let text = std::fs::read_to_string(format!("{directory}/status")).ok()?;
-        text.contains(TABLES).then_some((directory, text))
-    };
+    let read = |directory: String| status_in(&directory).map(|text| (directory, text));
     let threads = || std::fs::read_dir(format!("/proc/{pid}/task")).ok();
     read(format!("/proc/{pid}")).or_else(|| {
         threads()?.flatten().find_map(|thread| read(thread.path().to_string_lossy().into_owned()))
     })
+}
+
+/// The status of a process or thread with this directory in `/proc`; `None` if it has no memory (any more).
+fn status_in(directory: &str) -> Option<String> {
+    std::fs::read_to_string(format!("{directory}/status")).ok().filter(|text| text.contains(TABLES))
 }
 
 /// Pages that are mapped but only read need no memory except for page tables.

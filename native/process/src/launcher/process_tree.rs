@@ -91,7 +91,7 @@ pub(super) fn beneath(goes_on: impl Fn() -> bool) -> Option<ProcessesBeneath> {
 }
 
 /// Whether `/proc` belongs to the namespace of this process.
-fn shows_this_namespace() -> bool {
+pub(super) fn shows_this_namespace() -> bool {
     let own = getpid().as_raw_nonzero().to_string();
     rustix::fs::readlink("/proc/self", Vec::new()).is_ok_and(|name| name.as_bytes() == own.as_bytes())
 }

@@ -14,6 +14,7 @@ struct Syscall(&'static str, c_long, [c_int; 5]);
 const CALLS: &[Syscall] = &[
     Syscall("ptrace", libc::SYS_ptrace, [PTRACE_TRACEME.cast_signed(), 0, 0, 0, 0]),
     Syscall("process_vm_readv", libc::SYS_process_vm_readv, [1, 0, 0, 0, 0]),
+    Syscall("kcmp", libc::SYS_kcmp, [0; 5]),
     Syscall("unshare", libc::SYS_unshare, [CLONE_NEWUSER, 0, 0, 0, 0]),
     Syscall("clone3", libc::SYS_clone3, [0; 5]),
     Syscall("mount", libc::SYS_mount, [0; 5]),

@@ -45,6 +45,7 @@ pub use limits::kernel_is_at_least;
 pub use network::PROXY;
 pub use placeholders::{CoveredPlaceholders, Placeholders, is_placeholder};
 pub use reads::{ReadableDir, limit_reads};
+pub use seccomp::KCMP_VM;
 pub use signals::SignalScope;
 pub use starts::forbid_starts;
 pub use tree::writable;

@@ -19,7 +19,6 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_process_vm_writev,
     libc::SYS_process_madvise,
     libc::SYS_pidfd_getfd,
-    libc::SYS_kcmp,
     // Mounts and namespaces.
     libc::SYS_mount,
     libc::SYS_umount2,
@@ -191,6 +190,9 @@ const CREATES: [u64; 2] = [0o100, 0o20_000_000];
 /// The set-user-ID and set-group-ID bits.
 const SET_ID: [u64; 2] = [0o4000, 0o2000];
 
+/// Whether two processes have one address space, of what kcmp(2) compares (`linux/kcmp.h`).
+pub const KCMP_VM: libc::c_int = 1;
+
 /// The same number on all architectures.
 const SYS_FCHMODAT2: libc::c_long = 452;
 
@@ -287,6 +289,9 @@ fn of_others() -> Built<Rules> {
 fn refused(families: &[libc::c_int]) -> Built<Rules> {
     let mut rules = whole(REFUSED);
     rules.insert(SYS_OPEN_TREE_ATTR, Vec::new());
+    // The reaper, which is under this filter, too, asks which processes have one address space.
+    let is_other = argument(2, SeccompCmpOp::Ne, u64::from(KCMP_VM.cast_unsigned()))?;
+    rules.insert(libc::SYS_kcmp, vec![SeccompRule::new(vec![is_other])?]);
     let namespaces: Vec<SeccompRule> = NAMESPACES.iter().map(|flag| has_flag(*flag)).collect::<Built<_>>()?;
     rules.insert(libc::SYS_clone, namespaces[..NAMESPACES.len() - 1].to_vec());
     rules.insert(libc::SYS_unshare, namespaces);
