@@ -42,7 +42,7 @@ pub(crate) fn request(
         "tool": tool,
         "rule": permissions.first.rule,
         "subject": subject,
-        "message": permissions.question(tool) + &judgement.because() + &parts(&wanted) + &permissions.extent(),
+        "message": policy.question(tool, permissions) + &judgement.because() + &parts(&wanted) + &permissions.extent(),
         "fingerprint": blake3::hash(text.as_bytes()).to_hex().as_str(),
         "matched_rule": rule,
     });

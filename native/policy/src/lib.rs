@@ -232,6 +232,13 @@ impl Policy {
         worst
     }
 
+    /// A description of the requests for the person who is asked. It begins with those that need approval, because it does not name all
+    /// of many.
+    pub fn question(&self, tool: &str, permissions: &PermissionRequests) -> String {
+        let asks = |permission: &PermissionRequest| matches!(self.judge(permission).verdict, Verdict::Ask(_));
+        permissions.sorted(asks).question(tool)
+    }
+
     /// Judges one permission request.
     pub fn judge(&self, permission: &PermissionRequest) -> Judgement {
         match &permission.operand {

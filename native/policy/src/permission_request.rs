@@ -236,6 +236,16 @@ impl PermissionRequests {
     /// How many requests a question lists individually.
     const NAMED: usize = 50;
 
+    /// Those that `is_first` holds for first, each part in its order.
+    #[must_use]
+    pub(super) fn sorted(&self, is_first: impl Fn(&PermissionRequest) -> bool) -> Self {
+        let mut all: Vec<_> = self.iter().cloned().collect();
+        all.sort_by_key(|permission| !is_first(permission));
+        let mut all = all.into_iter();
+        let first = all.next().unwrap_or_else(|| self.first.clone());
+        Self { first, more: all.collect() }
+    }
+
     /// All requests.
     pub fn iter(&self) -> impl Iterator<Item = &PermissionRequest> {
         std::iter::once(&self.first).chain(&self.more)
@@ -252,7 +262,7 @@ impl PermissionRequests {
     }
 
     /// A description for the person who is asked.
-    pub fn question(&self, tool: &str) -> String {
+    pub(super) fn question(&self, tool: &str) -> String {
         if self.more.is_empty() {
             return self.first.question(tool);
         }

@@ -420,6 +420,21 @@ fn a_new_text_is_not_shown_as_the_same_if_its_bytes_are_others() {
     }
 }
 
+/// A question names fifty.
+#[test]
+fn the_files_that_a_rule_asks_about_come_first() {
+    let fixture = Fixture::new(json!({"allow": ["Write"], "ask": ["Write(secret/**)"]}));
+    let name = |at: i32| if at == 200 { "secret/key".to_owned() } else { format!("src/{at}") };
+    let part = |at: i32| format!("--- /dev/null\n+++ b/{}\n@@ -0,0 +1 @@\n+x\n", name(at));
+    let asked = fixture.asked("file_patch", json!({"patch": (0..300).map(part).collect::<String>()}));
+    let message = asked["message"].as_str().unwrap();
+    assert!(
+        message.starts_with("file_patch wants to do all of: Write(secret/key), Write(src/0), "),
+        "{message}"
+    );
+    assert!(message.contains("Write(src/48), and 250 more"), "{message}");
+}
+
 #[test]
 fn a_name_is_no_part_of_the_sentence_about_it() {
     let fixture = Fixture::new(json!({}));

@@ -118,6 +118,14 @@ fn a_rule_on_skills_holds_for_loading() {
 }
 
 #[test]
+fn a_rule_on_all_files_holds_for_skills() {
+    for args in [json!({}), json!({"action": "load", "name": "create-skill"})] {
+        let error = skill(&[], json!({"deny": ["Read"]}), args).unwrap_err();
+        assert_eq!((error.reason, &error.details["matched_rule"]), (Reason::Denied, &json!("Read")));
+    }
+}
+
+#[test]
 fn of_two_skills_with_a_name_the_first_is_taken_and_the_other_reported() {
     let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     write(first.path(), "a", "---\nname: mine\ndescription: First.\n---\nFirst.\n");

@@ -38,11 +38,8 @@ impl Operation for GitDiff {
     const RULE: &'static str = "GitDiff";
 
     fn permission(&self, cx: &CallContext) -> Result<PermissionRequest> {
-        let operand = match &self.path {
-            Some(path) => Operand::File(super::path::named(cx, path)?),
-            None => Operand::None,
-        };
-        Ok(super::reading(Self::RULE, operand))
+        let path = super::path::named(cx, self.path.as_deref().unwrap_or("."))?;
+        Ok(super::reading(Self::RULE, Operand::File(path)))
     }
 
     fn run(self, cx: &CallContext) -> Result<GitText, Interrupt> {

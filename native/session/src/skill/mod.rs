@@ -102,7 +102,8 @@ impl Operation for Skill {
         };
         Ok(PermissionRequest {
             rule: Self::RULE.into(),
-            touches: &[],
+            // Skills are files; rules with a pattern hold for those that it reads.
+            touches: &["Read"],
             allowed_by: &[],
             is_safe: true,
             operand,

@@ -171,6 +171,10 @@ fn a_denied_file_that_was_changed_is_told_by_name_alone() {
     assert!(!diff.to_string().contains("changed\\n") && diff.to_string().contains("left out"), "{diff}");
     assert_eq!(ok(&host, "git_add", json!({"path": "d"}))["files"], json!(["d/x"]));
     assert_eq!(ok(&host, "git_commit", json!({"message": "more"}))["ok"], true);
+    // Without a path it is about the whole workspace.
+    let asking = self::host(env.path(), json!({"ask": ["Read(**)"]}), "required");
+    let asked = format!("{:?}", tool(&asking, "git_diff", json!({})));
+    assert!(asked.contains("git_diff wants to read ."), "{asked}");
 }
 
 #[test]
