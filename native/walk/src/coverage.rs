@@ -211,7 +211,7 @@ impl Skipped {
         let reasons = [
             (self.ignored, "ignored", " (ignored: true includes them)"),
             (self.hidden, "hidden", " (hidden: true includes them)"),
-            (self.denied, "denied by permission rules or as secrets", ""),
+            (self.denied, "under permission rules or kept as secrets", ""),
             (self.links, "symbolic links, not followed", " (a link given as path is)"),
             (self.special, "special files", ""),
             (self.binary, binary.as_str(), ""),
