@@ -6,11 +6,19 @@ use super::{CodePath, base};
 const TELLING: &str = "PATH LD_ DYLD BASH SHELL SHOPT IFS ENV GIT EDITOR VISUAL PAGER BROWSER LESS OPT FLAGS PRELOAD LIB \
     PYTHON PERL RUBY NODE NPM JAVA CLASS GO CARGO RUST CMD COMMAND PROG EXEC HOOK CONF HOME XDG SSH RSH PROXY HOST DIR FILE \
     INIT RC PROMPT PS1 PS4 ASKPASS WRAPPER AGENT MAKE COMPILER LINKER TERMINFO TERMCAP GCONV NLS MALLOC GLIBC ARGS SCRIPT LUA \
-    PHP POSIX TAPE ZIP GROFF MODULE PLUGIN ENGINE JULIA GUILE SERVICE DEFAULTS INDEX_URL FIND_LINKS _MIRROR _REGISTRY";
+    PHP POSIX TAPE ZIP GROFF MODULE PLUGIN ENGINE JULIA GUILE SERVICE DEFAULTS INDEX_URL FIND_LINKS _MIRROR _REGISTRY \
+    COMPILE LINK. PREPROCESS EMULATOR BUNDLER_ ERTS_ RAKE_SYSTEM _FOR_BUILD REBAR";
 
 /// Full names of such variables.
 const WHOLE: &str = "CC CXX LD AS AR USER LOGNAME TMP TEMP DISPLAY RANDOM SRANDOM SECONDS OLDPWD PWD FCEDIT HISTCMD EMACS GLOBIGNORE \
-    VIM VIMRUNTIME MIX_EXS MIX_ARCHIVES LSB_OS_RELEASE GREP DIFF CMP AWK CPMOD VARS GDB READELF GET_ID";
+    VIM VIMRUNTIME MIX_EXS MIX_ARCHIVES LSB_OS_RELEASE GREP DIFF CMP AWK CPMOD VARS GDB READELF GET_ID PREFIX";
+
+/// Variables that name the programs of a build: GNU make manual, "Variables Used by Implicit Rules"; cmake-env-variables(7), "for
+/// Languages"; Meson reference tables, "Compiler and linker selection variables"; Autoconf manual, "Particular Program Checks".
+const BUILDERS: &str = "CPP FC F77 M2C PC CO GET LEX YACC LINT TEX TEXI2DVI WEAVE CWEAVE TANGLE CTANGLE RM \
+    ASM ASM_NASM ASM_MASM ASM_MARMASM CUDACXX CUDAHOSTCXX HIPCXX ISPC OBJC OBJCXX SWIFTC CSC \
+    CYTHON DC VALAC NASM YASM STRIP RANLIB NM OBJCOPY OBJDUMP WINDRES NINJA SCANBUILD BISON FLEX SED INSTALL LN_S M4 \
+    CC_LD CXX_LD FC_LD OBJC_LD OBJCXX_LD D_LD";
 
 /// Names that contain such a part but are harmless.
 const KNOWN: &str = "NODE_ENV MIX_ENV RUST_LOG RUST_BACKTRACE GOMAXPROCS GOOS GOARCH FORCE_COLOR PYTHONDONTWRITEBYTECODE \
@@ -46,7 +54,9 @@ pub(super) fn is_telling(name: &str) -> bool {
         || upper.starts_with("YARN_");
     is_heeded
         && !has(KNOWN, &upper)
-        && (has(WHOLE, &upper) || TELLING.split_whitespace().any(|part| upper.contains(part)))
+        && (has(WHOLE, &upper)
+            || has(BUILDERS, &upper)
+            || TELLING.split_whitespace().any(|part| upper.contains(part)))
 }
 
 /// Whether a variable names the character set in which bash reads texts. In some of them a byte of a character is that of a
@@ -92,6 +102,12 @@ mod tests {
             "VIMRUNTIME",
             "MIX_EXS",
             "GREP",
+            "PREFIX",
+            "RM",
+            "NINJA",
+            "FC",
+            "COMPILE.c",
+            "ERLC_EMULATOR",
         ] {
             assert!(is_telling(name), "{name}");
         }

@@ -225,7 +225,10 @@ impl RunningCall<'_> {
                 FormResult::Answer(result) => form::decision(request, &result, offers_session),
                 // The command ends with its call while the program waits; a refusal would let the command continue.
                 FormResult::Again(_) | FormResult::Failed(_) if self.context.ct.is_cancelled() => return,
-                FormResult::Again(_) | FormResult::Failed(_) => ApprovalDecision::Deny,
+                FormResult::Again(_) => return self.refuse_start(id, "the client could not ask"),
+                FormResult::Failed(why) => {
+                    return self.refuse_start(id, &format!("the client could not ask: {why}"));
+                }
             },
         };
         let answer = match said {
@@ -245,7 +248,15 @@ impl RunningCall<'_> {
             }
             ApprovalDecision::Allow => CallRequest::approve_start(id, &[]),
         };
-        // Delivers the answer without waiting.
+        self.deliver(answer);
+    }
+
+    fn refuse_start(&self, id: &str, why: &str) {
+        self.deliver(CallRequest::refuse_start(id, why));
+    }
+
+    /// Delivers the answer to a start without waiting.
+    fn deliver(&self, answer: CallRequest) {
         _ = self.shared.host.call(answer, CallOptions::default());
     }
 

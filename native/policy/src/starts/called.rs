@@ -304,8 +304,8 @@ pub(super) fn is_called_by_its_name(start: &ProgramStart) -> bool {
     given.is_none_or(|given| given == base(&start.called))
 }
 
-/// The paths by which a rule can name the called file: absolute, and relative to each directory that the command may run
-/// in.
+/// The paths by which a rule can name the called file: absolute, relative to each directory that the command may run in, and as given if
+/// that means the file in one of these.
 pub(super) fn spellings(start: &ProgramStart, directories: &[PathBuf], roots: &PathRoots) -> Vec<String> {
     let meant = roots.meant(Path::new(""), &start.called);
     let below = directories.iter().filter_map(|directory| meant.strip_prefix(clean(directory)).ok());
@@ -315,6 +315,12 @@ pub(super) fn spellings(start: &ProgramStart, directories: &[PathBuf], roots: &P
         spellings.push(format!("./{path}"));
         spellings.extend(path.contains('/').then(|| path.into_owned()));
     }
+    // As it is given: `../run.sh`.
+    let given = Path::new(&start.given);
+    let is_it = |directory: &PathBuf| roots.meant(directory, given) == meant;
+    let is_path = given.is_relative() && given.components().count() > 1;
+    spellings
+        .extend((is_path && directories.iter().any(is_it)).then(|| given.to_string_lossy().into_owned()));
     spellings
 }
 

@@ -4,6 +4,8 @@ use super::called;
 use super::shown::{ASKED, is_long, written};
 use super::{CommandApproval, StartRules, StartVerdict, is_script};
 use crate::mode::PolicyMode;
+use crate::rule_effect::check_effect;
+use crate::words::CommandPattern;
 use beamai_bash_reader::{InvocationKind, Word, is_shell, started};
 use beamai_isolation::ProgramStart;
 use std::collections::BTreeSet;
@@ -117,5 +119,11 @@ fn wanted(start: &ProgramStart) -> Vec<String> {
     }
     let sub = given.into_iter().next().filter(is_plain);
     let words = [Some(Word::literal(&name).shown()), sub].into_iter().flatten().collect::<Vec<_>>().join(" ");
-    vec![format!("Bash({words}:*)")]
+    let rule = Some(format!("{words}:*")).filter(|text| has_effect(text));
+    rule.map(|text| format!("Bash({text})")).into_iter().collect()
+}
+
+/// Whether a rule about commands can allow anything.
+fn has_effect(text: &str) -> bool {
+    CommandPattern::new(text, None).is_ok_and(|pattern| check_effect(&pattern, &[&pattern], None).is_ok())
 }

@@ -171,6 +171,15 @@ fn a_rule_that_names_a_file_by_its_path_covers_what_it_starts() {
     own.called = "/elsewhere/run.sh".into();
     assert!(case.asks(&own));
     assert!(case.asks(&case.own(&["./evil.sh", "-x"])));
+    for given in ["../run.sh", "../sub/../run.sh"] {
+        let case = allowed(&[&format!("Bash({given}:*)"), "Bash(cd:*)"], &format!("cd sub && {given} -x"));
+        let mut own = ProgramStart { given: given.into(), ..case.own(&["./run.sh", "-x"]) };
+        assert_eq!(case.covers(&own), Some(StartCoverage::Everything), "{given}");
+        for other in ["sub/run.sh", "sub/a/run.sh", "other/run.sh"] {
+            own.called = case.dir.path().canonicalize().unwrap().join(other);
+            assert!(case.asks(&own), "{given} {other}");
+        }
+    }
 }
 
 #[test]

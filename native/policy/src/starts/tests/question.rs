@@ -35,6 +35,8 @@ fn a_question_names_the_rule_that_would_allow_it() {
     };
     assert_eq!(wanted(&by("git", parts_of("git"), &["npm", "run", "x"])), "Bash(npm run:*)");
     assert_eq!(wanted(&by("git", parts_of("git"), &["rm", "-rf", "x"])), "Bash(rm:*)");
+    // A rule for it, and so for the builtin, would allow nothing.
+    assert_eq!(wanted(&by("git", parts_of("git"), &["/usr/lib/execline/bin/export", "PATH"])), "");
     let own = ProgramStart { is_writable: true, ..by("git", parts_of("git"), &["/w/p", "2"]) };
     assert_eq!(wanted(&own), "Bash(/w/p 2:*)");
     let shell = |text: &str| wanted(&by("git", parts_of("git"), &["bash", "-c", text]));

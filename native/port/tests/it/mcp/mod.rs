@@ -251,6 +251,17 @@ fn a_start_goes_on_if_the_user_allows_it_and_only_then() {
 }
 
 #[test]
+fn a_start_that_the_client_could_not_ask_about_was_not_refused_by_the_user() {
+    let world = World::new();
+    let (mut client, asked) = asked_about_a_start(&world);
+    let error = json!({"code": -32603, "message": "no display"});
+    client.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "error": error}));
+    let ended = client.hear().to_string();
+    assert!(ended.contains("the client could not ask") && ended.contains("no display"), "{ended}");
+    assert_eq!(world.file("hit"), None);
+}
+
+#[test]
 fn a_start_does_not_happen_when_its_call_is_cancelled_and_the_command_ends() {
     let world = World::new();
     let (mut client, asked) = asked_about_a_start(&world);
