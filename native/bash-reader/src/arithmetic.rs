@@ -61,7 +61,7 @@ impl CommandParser<'_> {
     /// A name, which is assigned or evaluated.
     fn variable(&mut self) -> Result<()> {
         let name = self.name();
-        self.out.assigned(&name, &name);
+        self.out.assigned_in_shell(&name, &name);
         if self.cursor.take("[") {
             self.deeper(|parser| parser.expression("]"))?;
         }

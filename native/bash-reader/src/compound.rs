@@ -84,7 +84,7 @@ impl CommandParser<'_> {
         let name = plain_word(&self.cursor).filter(|name| is_name(name));
         let name = name.ok_or(ParseError::new("the variable of its for is unusual"))?;
         self.cursor.take(&name);
-        self.out.assigned(&name, &name);
+        self.out.assigned_in_shell(&name, &name);
         self.lines()?;
         match plain_word(&self.cursor).as_deref() == Some("in") {
             true => self.elements(&name)?,

@@ -72,6 +72,8 @@ pub struct Analysis {
     has_variables: bool,
     /// Functions that are certainly defined.
     functions: Vec<String>,
+    /// Whether its shell may inherit any variable.
+    inherits_any: bool,
     /// Whether a builtin reads files that redirections open.
     takes_input: bool,
     /// Names that it unsets.
@@ -117,8 +119,17 @@ pub struct Doubt {
     pub part: String,
     /// The reason.
     pub why: String,
-    /// If the reason is a variable that only names code for an interpreter.
-    pub code_path: Option<CodePath>,
+    /// What may make it none.
+    pub unless: Option<DoubtCondition>,
+}
+
+/// What the caller may know about the reason for a doubt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DoubtCondition {
+    /// There is none if a rule lets the interpreter run any code.
+    CodePath(CodePath),
+    /// There is none if the environment of the shell has no variable with this name: the shell keeps it to itself.
+    NotInEnvironment(String),
 }
 
 /// A variable that names directories with code for an interpreter. A rule that lets the interpreter run any code covers it.
@@ -154,6 +165,7 @@ pub fn analyse(command: &str, home: Option<&str>) -> Analysis {
 pub fn started(words: &[String]) -> Analysis {
     Analysis::read(None, |analysis| {
         analysis.values.lose();
+        analysis.inherits_any = true;
         analysis.start(words)
     })
 }
@@ -299,9 +311,9 @@ impl Analysis {
 
     /// Records a doubt, up to a maximum number.
     fn doubt(&mut self, part: String, why: &str) {
-        let doubt = Doubt { part: shortened(part.trim()), why: why.to_owned(), code_path: None };
-        // Those that a rule can cover must not take the place of others.
-        let count = self.doubts.iter().filter(|doubt| doubt.code_path.is_none()).count();
+        let doubt = Doubt { part: shortened(part.trim()), why: why.to_owned(), unless: None };
+        // Those that the caller may dispel must not take the place of others.
+        let count = self.doubts.iter().filter(|doubt| doubt.unless.is_none()).count();
         if count < 16 && !self.doubts.contains(&doubt) {
             self.doubts.push(doubt);
         }
@@ -317,7 +329,17 @@ impl Analysis {
         variable::is_telling(name) || self.is_wide && variable::names_character_set(name)
     }
 
-    /// Records an assignment to a variable.
+    /// Records an assignment to a variable of the shell. Programs only get it if the environment has it already, because to export it is a
+    /// doubt of its own.
+    fn assigned_in_shell(&mut self, name: &str, part: &str) {
+        if self.inherits_any || variable::is_of_shell(name) {
+            self.assigned(name, part);
+        } else if self.is_telling(name) {
+            self.doubt_unless(part, name, DoubtCondition::NotInEnvironment(name.to_owned()));
+        }
+    }
+
+    /// Records an assignment to a variable that programs get.
     fn assigned(&mut self, name: &str, part: &str) {
         if self.is_telling(name) {
             self.doubt(part.to_owned(), &can_change(name));
@@ -326,13 +348,16 @@ impl Analysis {
 
     /// Records an assignment before the program that it is for.
     fn assigned_for(&mut self, name: &str, program: &str, part: &str) {
-        let code_path = variable::code_path(name, program);
-        if code_path.is_none() {
-            return self.assigned(name, part);
+        match variable::code_path(name, program) {
+            Some(code_path) => self.doubt_unless(part, name, DoubtCondition::CodePath(code_path)),
+            None => self.assigned(name, part),
         }
-        let doubt = Doubt { part: shortened(part.trim()), why: can_change(name), code_path };
-        if !self.doubts.contains(&doubt) {
-            self.doubts.push(doubt);
+    }
+
+    fn doubt_unless(&mut self, part: &str, variable: &str, condition: DoubtCondition) {
+        let unless = Some(condition);
+        if !self.doubts.iter().any(|doubt| doubt.unless == unless) {
+            self.doubts.push(Doubt { part: shortened(part.trim()), why: can_change(variable), unless });
         }
     }
 }

@@ -408,7 +408,7 @@ impl CommandParser<'_> {
     /// `name[subscript]=value`.
     fn element(&mut self) -> Result<()> {
         let name = self.name();
-        self.out.assigned(&name, &name);
+        self.out.assigned_in_shell(&name, &name);
         self.cursor.take("[");
         if self.subscript()? || !(self.cursor.take("=") || self.cursor.take("+=")) {
             return Err(ParseError::new("an element of an array is unusual"));

@@ -47,7 +47,10 @@ pub(super) fn simple(out: &mut Analysis, simple: SimpleCommand, depth: usize) ->
         if is_read && name == "IFS" || keeps_characters(name, value) {
             continue;
         }
-        out.assigned_for(name, &program, &simple.part);
+        match simple.words.is_empty() {
+            true => out.assigned_in_shell(name, &simple.part),
+            false => out.assigned_for(name, &program, &simple.part),
+        }
     }
     if simple.words.is_empty() {
         out.reads.extend(simple.reads);

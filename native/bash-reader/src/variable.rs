@@ -20,6 +20,14 @@ const BUILDERS: &str = "CPP FC F77 M2C PC CO GET LEX YACC LINT TEX TEXI2DVI WEAV
     CYTHON DC VALAC NASM YASM STRIP RANLIB NM OBJCOPY OBJDUMP WINDRES NINJA SCANBUILD BISON FLEX SED INSTALL LN_S M4 \
     CC_LD CXX_LD FC_LD OBJC_LD OBJCXX_LD D_LD";
 
+/// Variables that bash and dash use themselves, without their common beginnings: bash(1), "Shell Variables"; dash(1), "Environment".
+const OF_SHELLS: &str = "CDPATH HOME IFS PATH OPTARG OPTIND OPTERR CHILD_MAX COLUMNS LINES COPROC DIRSTACK EMACS INSIDE_EMACS ENV \
+    EPOCHREALTIME EPOCHSECONDS EUID UID PPID EXECIGNORE FCEDIT EDITOR VISUAL FIGNORE FUNCNAME FUNCNEST GLOBIGNORE GLOBSORT GROUPS \
+    HOSTFILE HOSTNAME HOSTTYPE IGNOREEOF INPUTRC LANG LINENO MACHTYPE MAPFILE OLDPWD PWD OSTYPE PIPESTATUS POSIXLY_CORRECT RANDOM \
+    SRANDOM SECONDS REPLY SHELL SHELLOPTS SHLVL TERM TIMEFORMAT TMOUT TMPDIR";
+const SHELLS_BEGINNINGS: [&str; 9] =
+    ["BASH", "COMP", "READLINE_", "HIST", "LC_", "MAIL", "TEXTDOMAIN", "PS", "PROMPT"];
+
 /// Names that contain such a part but are harmless.
 const KNOWN: &str = "NODE_ENV MIX_ENV RUST_LOG RUST_BACKTRACE GOMAXPROCS GOOS GOARCH FORCE_COLOR PYTHONDONTWRITEBYTECODE \
     PYTHONUNBUFFERED PYTHONHASHSEED";
@@ -57,6 +65,11 @@ pub(super) fn is_telling(name: &str) -> bool {
         && (has(WHOLE, &upper)
             || has(BUILDERS, &upper)
             || TELLING.split_whitespace().any(|part| upper.contains(part)))
+}
+
+/// Whether a shell uses a variable itself, exported or not. Prompts count: `PS4` is evaluated for `set -x`.
+pub(super) fn is_of_shell(name: &str) -> bool {
+    has(OF_SHELLS, name) || SHELLS_BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
 }
 
 /// Whether a variable names the character set in which bash reads texts. In some of them a byte of a character is that of a

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod credentials;
+mod environment;
 mod layers;
 mod network;
 mod planted;
@@ -16,6 +17,7 @@ mod settings;
 mod start;
 
 pub use credentials::{CredentialHeader, HOP_BY_HOP, HostCredentials};
+pub use environment::{PASSED, TRUST, is_in_environment};
 pub use layers::{Isolation, LayerOff};
 pub use network::{Network, NetworkUse, Outlet};
 pub use planted::Planted;

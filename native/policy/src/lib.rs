@@ -63,6 +63,8 @@ pub struct Policy {
     roots: PathRoots,
     secrets: SecretPaths,
     lifted: LiftedPaths,
+    /// Variables of the host that commands get.
+    passed: Vec<String>,
     /// Whether a sandbox enforces deny rules for files, so that they need not be judged by the words of a command.
     is_enforced: bool,
     denied_starts: DeniedStarts,
@@ -100,7 +102,7 @@ impl Policy {
 
     /// The policy for a host with this sandbox: tools refuse the secrets that the sandbox hides from commands and changes of the user's
     /// own settings, file rules that the sandbox enforces are not judged by the words of commands, and words may name what it shows or
-    /// makes writable.
+    /// makes writable. Variables that it passes on are not a command's own.
     #[must_use]
     pub fn with_sandbox(mut self, sandbox: &SandboxSettings) -> Self {
         let Some(workspace) = self.roots.workspace() else { return self };
@@ -112,7 +114,8 @@ impl Policy {
         let lifted = LiftedPaths::new(&readable, &writable, &self.roots);
         let own = own_settings_in(workspace, &writable);
         self.deny.extend(own.iter().filter_map(|path| PermissionRule::against_changes(path, &self.roots)));
-        Self { secrets, lifted, is_enforced: sandbox.mode == SandboxMode::Required, ..self }
+        let passed = sandbox.env.clone();
+        Self { secrets, lifted, passed, is_enforced: sandbox.mode == SandboxMode::Required, ..self }
     }
 
     /// This policy as links lead now: a deny or ask rule whose path leads through links is also about what it leads to, and so is a

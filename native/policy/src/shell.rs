@@ -13,8 +13,10 @@ use super::starts::has;
 use super::verdict::{Judgement, Verdict};
 use super::words::{Certainty, CommandPattern};
 use beamai_bash_reader::{
-    Analysis, CodePath, Doubt, FIND_EXEC, Invocation, InvocationKind, Word, analyse, is_message, trimmed,
+    Analysis, CodePath, Doubt, DoubtCondition, FIND_EXEC, Invocation, InvocationKind, Word, analyse,
+    is_message, trimmed,
 };
+use beamai_isolation::is_in_environment;
 use beamai_path_rules::{PathRoots, clean, is_outside, literal_pattern, literal_patterns};
 use beamai_workspace::{decode_path, encode_path};
 use std::path::{Path, PathBuf};
@@ -404,9 +406,21 @@ impl<'a> CommandCase<'a> {
         telling.chain(found).chain(lost).map(doubt).collect()
     }
 
-    /// Whether a doubt is about code for an interpreter that a rule lets run any code.
+    /// Whether what is known here makes a doubt none.
     fn is_waived(&self, doubt: &Doubt) -> bool {
-        let Some(CodePath { interpreter, any_code }) = &doubt.code_path else { return false };
+        match &doubt.unless {
+            Some(DoubtCondition::CodePath(code_path)) => self.may_run_any_code(code_path),
+            Some(DoubtCondition::NotInEnvironment(name)) => {
+                !is_in_environment(name)
+                    && !self.policy.passed.contains(name)
+                    && !self.line.variables.contains(name)
+            }
+            None => false,
+        }
+    }
+
+    /// Whether a rule lets an interpreter run any code.
+    fn may_run_any_code(&self, CodePath { interpreter, any_code }: &CodePath) -> bool {
         let begins = |way: &&&[&str]| {
             let words = [interpreter.as_str()].into_iter().chain(way.iter().copied()).map(Word::literal);
             let words: Vec<Word> = words.chain([Word::unknown()]).collect();

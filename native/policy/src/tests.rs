@@ -450,6 +450,63 @@ fn a_variable_with_code_is_covered_where_a_rule_lets_any_code_run() {
 }
 
 #[test]
+fn a_variable_that_the_shell_keeps_to_itself_is_its_own_unless_the_environment_has_it() {
+    let rules = ["Bash(make:*)", "Bash(cat:*)", "Bash(bash:*)"];
+    let auto = policy(&rules, &[], &[], PolicyMode::Auto);
+    let own = [
+        "make x; RC=$?; echo $RC",
+        "FILE=a.txt; cat \"$FILE\"",
+        "SRC_DIR=src && cat \"$SRC_DIR/a\"",
+        "for FILE in a b; do cat \"$FILE\"; done",
+        "CC=1; bash -c 'LIB=1; make'",
+    ];
+    for command in own {
+        assert_eq!(name(&auto, command), "allow", "{command}");
+    }
+    for command in [
+        "FILE=x make",
+        "FILE=x; export FILE; make",
+        "FILE=x; declare -x FILE; make",
+        "FILE=x; env FILE=y make",
+        "FILE=x bash -c make",
+        "set -a; FILE=x; make",
+        "set -o allexport; FILE=x; make",
+        "set -k; make FILE=x",
+        "PATH=x; make",
+        "HOME=x; cat ~/a",
+        "IFS=x; cat $a",
+        "PS4='$(make)'; set -x; cat a",
+        "BASH_ENV=x; bash -c make",
+        "GLOBIGNORE=x; cat *",
+        "for PATH in x; do make; done",
+        "LC_ALL=x; cat \u{e9}",
+        // Those that the sandbox sets.
+        "GOFLAGS=x; make",
+        "CARGO_HOME=x; make",
+        "https_proxy=x; make",
+        "HTTPS_PROXY=x; make",
+        "GIT_SSL_CAINFO=x; make",
+    ] {
+        assert_eq!(name(&auto, command), "ask", "{command}");
+    }
+    let env = ["RC", "FILE", "SRC_DIR", "CC", "LIB"];
+    let sandbox = SandboxSettings { env: env.map(str::to_owned).to_vec(), ..SandboxSettings::default() };
+    let passing = auto.clone().with_sandbox(&sandbox);
+    for command in own {
+        assert_eq!(name(&passing, command), "ask", "{command}");
+        let mut permission = permission("Bash", false);
+        permission.operand = Operand::Command(CommandLine {
+            typed: command.into(),
+            command: command.into(),
+            variables: env.map(str::to_owned).to_vec(),
+            directory: ".".into(),
+            is_background: false,
+        });
+        assert!(matches!(verdict(&auto, &permission), Verdict::Ask(_)), "{command}");
+    }
+}
+
+#[test]
 fn a_denied_program_is_looked_for_in_the_commands_own_words() {
     let open = policy(&[], &[], &["Bash(rm:*)"], PolicyMode::Allow);
     for command in ["x 'rm y'", "cp /bin/rm y", "git log 'rm y'", "make", "python3 -c 'x'"] {

@@ -2,15 +2,12 @@
 
 use beamai_base::{directories_in, without_parents};
 use beamai_bash_reader::is_read_as_written;
-use beamai_isolation::{SandboxMode, SandboxSettings, Tier};
+use beamai_isolation::{PASSED, SandboxMode, SandboxSettings, Tier};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 type Variable = (OsString, OsString);
-
-/// Variables that are passed on, besides those that start with `LC_`.
-const PASSED: [&str; 7] = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TZ", "LANG"];
 
 /// The PATH if the host has none.
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";

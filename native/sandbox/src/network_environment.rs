@@ -2,7 +2,7 @@
 //! authorities to trust.
 
 use crate::layers::{AUTHORITIES, PROXY};
-use beamai_isolation::{SandboxMode, SandboxSettings};
+use beamai_isolation::{SandboxMode, SandboxSettings, TRUST};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -34,20 +34,6 @@ const CACHES: [Cache; 6] = [
     Cache { variable: "GOPATH", usual: "go", own: "go", needed_offline: &["go/pkg/mod"] },
     Cache { variable: "GOMODCACHE", usual: "go/pkg/mod", own: "go/pkg/mod", needed_offline: &["go/pkg/mod"] },
     Cache { variable: "GOCACHE", usual: ".cache/go-build", own: "go-build", needed_offline: &[] },
-];
-
-/// Variables that name a file with the authorities to trust: OpenSSL (and with it Python, Ruby and Go, which read the
-/// same variable), curl, git, pip, requests, cargo, npm, and Node.js and Deno, which add it to their own.
-const TRUST: [&str; 9] = [
-    "SSL_CERT_FILE",
-    "CURL_CA_BUNDLE",
-    "GIT_SSL_CAINFO",
-    "PIP_CERT",
-    "REQUESTS_CA_BUNDLE",
-    "CARGO_HTTP_CAINFO",
-    "npm_config_cafile",
-    "NODE_EXTRA_CA_CERTS",
-    "DENO_CERT",
 ];
 
 /// Loopback addresses are local to the command.
@@ -108,7 +94,7 @@ fn proxies() -> Vec<Variable> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use beamai_isolation::Network;
+    use beamai_isolation::{Network, is_in_environment};
 
     fn value(sandbox: &SandboxSettings, by_name: bool, wanted: &str) -> Option<String> {
         let all = network_environment(Some(Path::new("/t")), sandbox, by_name);
@@ -160,6 +146,19 @@ mod tests {
         let plain = with(serde_json::json!({"http://a.example": {"X": "y"}}));
         for (sandbox, by_name) in [(encrypted, false), (plain, true), (SandboxSettings::default(), true)] {
             assert_eq!(value(&sandbox, by_name, "SSL_CERT_FILE"), None);
+        }
+    }
+
+    #[test]
+    fn the_judge_of_commands_knows_every_name() {
+        let credentials = serde_json::from_value(serde_json::json!({"a.example": {"X": "y"}})).unwrap();
+        let sandbox = SandboxSettings { credentials, ..SandboxSettings::default() };
+        let mut all = network_environment(Some(Path::new("/t")), &sandbox, true);
+        all.extend(caches(Some(Path::new("/t")), &sandbox, true, Path::new("/nowhere")));
+        all.extend(crate::environment(Some(Path::new("/t")), &sandbox, std::iter::empty()));
+        assert!(all.len() > 30);
+        for (name, _) in all {
+            assert!(name.to_str().is_some_and(is_in_environment), "{name:?}");
         }
     }
 
