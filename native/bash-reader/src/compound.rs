@@ -6,7 +6,7 @@ use super::lexer::plain_word;
 use super::parser::{CommandParser, ListEnd, Result, SimpleCommand, is_name};
 use super::plain::is_own;
 use super::values::ValueKind;
-use super::word::{RawWord, Word};
+use super::word::RawWord;
 
 impl CommandParser<'_> {
     /// A compound command, from its first word, with its redirections.
@@ -51,8 +51,10 @@ impl CommandParser<'_> {
     }
 
     pub(super) fn circle(&mut self) -> Result<()> {
-        self.list(ListEnd::Words(&["do"]))?;
-        self.body()
+        self.repeated(|parser| {
+            parser.list(ListEnd::Words(&["do"]))?;
+            parser.body()
+        })
     }
 
     fn body(&mut self) -> Result<()> {
@@ -66,10 +68,7 @@ impl CommandParser<'_> {
     fn repeated(&mut self, read: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         let before = self.out.directories.len();
         read(self)?;
-        let mut changes = self.out.directories[before..].iter();
-        if changes.any(|word| word.first() != Some('/')) {
-            self.out.directories.push(Word::unknown());
-        }
+        self.out.may_repeat_since(before);
         Ok(())
     }
 

@@ -329,6 +329,13 @@ impl Analysis {
         variable::is_telling(name) || self.is_wide && variable::names_character_set(name)
     }
 
+    /// Records that its changes of directory after the first `before` may happen repeatedly.
+    fn may_repeat_since(&mut self, before: usize) {
+        if self.directories[before..].iter().any(|word| word.first() != Some('/')) {
+            self.directories.push(Word::unknown());
+        }
+    }
+
     /// Records an assignment to a variable of the shell. Programs only get it if the environment has it already, because to export it is a
     /// doubt of its own.
     fn assigned_in_shell(&mut self, name: &str, part: &str) {

@@ -167,7 +167,12 @@ impl InvocationCollector<'_> {
             None => Ok(()),
             // A single dash restores the default.
             Some(Some(text)) if matches!(&*text, "-" | "-l" | "-p" | "-lp" | "-pl" | "-P") => Ok(()),
-            Some(Some(text)) => self.text(&text, depth),
+            Some(Some(text)) => {
+                let before = self.out.directories.len();
+                self.text(&text, depth)?;
+                self.out.may_repeat_since(before);
+                Ok(())
+            }
             Some(None) => {
                 self.doubt("what trap runs shows only when it runs");
                 Ok(())

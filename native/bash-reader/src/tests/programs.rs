@@ -100,7 +100,14 @@ fn functions_are_followed_where_they_are_surely_defined() {
     {
         doubted(command);
     }
-    assert_eq!(analyse("for i in 1 2; do cd x; done", HOME).directories.last().unwrap().text(), None);
+    for repeated in [
+        "for i in 1 2; do cd x; done",
+        "while cd x; do ls; done",
+        "trap 'cd x' DEBUG; ls; ls",
+        "trap 'cd x' ERR; false; false",
+    ] {
+        assert_eq!(analyse(repeated, HOME).directories.last().unwrap().text(), None, "{repeated}");
+    }
 }
 
 #[test]

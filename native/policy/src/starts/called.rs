@@ -315,13 +315,16 @@ pub(super) fn spellings(start: &ProgramStart, directories: &[PathBuf], roots: &P
         spellings.push(format!("./{path}"));
         spellings.extend(path.contains('/').then(|| path.into_owned()));
     }
-    // As it is given: `../run.sh`.
+    spellings.extend(directories.iter().filter_map(|directory| as_given(start, directory, &meant, roots)));
+    spellings
+}
+
+/// The path as the command has it, if it leads from this directory to the called file: `../run.sh`. `exec` puts the directory before it.
+fn as_given(start: &ProgramStart, directory: &Path, meant: &Path, roots: &PathRoots) -> Option<String> {
     let given = Path::new(&start.given);
-    let is_it = |directory: &PathBuf| roots.meant(directory, given) == meant;
+    let given = given.strip_prefix(roots.top()?.join(directory)).unwrap_or(given);
     let is_path = given.is_relative() && given.components().count() > 1;
-    spellings
-        .extend((is_path && directories.iter().any(is_it)).then(|| given.to_string_lossy().into_owned()));
-    spellings
+    (is_path && roots.meant(directory, given) == meant).then(|| given.to_string_lossy().into_owned())
 }
 
 /// A start for display, as bash would write it: with the name that it is given, if that is not the program's.

@@ -175,6 +175,8 @@ fn a_rule_that_names_a_file_by_its_path_covers_what_it_starts() {
         let case = allowed(&[&format!("Bash({given}:*)"), "Bash(cd:*)"], &format!("cd sub && {given} -x"));
         let mut own = ProgramStart { given: given.into(), ..case.own(&["./run.sh", "-x"]) };
         assert_eq!(case.covers(&own), Some(StartCoverage::Everything), "{given}");
+        own.given = case.dir.path().canonicalize().unwrap().join("sub").join(given).into();
+        assert_eq!(case.covers(&own), Some(StartCoverage::Everything), "exec {given}");
         for other in ["sub/run.sh", "sub/a/run.sh", "other/run.sh"] {
             own.called = case.dir.path().canonicalize().unwrap().join(other);
             assert!(case.asks(&own), "{given} {other}");
