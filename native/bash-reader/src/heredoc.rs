@@ -66,10 +66,10 @@ impl CommandParser<'_> {
     }
 
     fn target(&mut self, operator: &str, descriptor: u32, simple: &mut SimpleCommand) -> Result<()> {
-        let is_substitution = self.cursor.starts_with(">(");
+        let substitution = ["<(", ">("].into_iter().find(|start| self.cursor.starts_with(start));
         let word = self.word()?;
-        // What the other command does with what it gets is its own.
-        let is_pipe = is_substitution && word.pieces.len() == 1;
+        // What the other command does with what it gets is its own, and what it prints is no file.
+        let pipe = substitution.filter(|_| word.pieces.len() == 1);
         let words = word.expand(self.home()).unwrap_or_default();
         let [word] =
             <[_; 1]>::try_from(words).map_err(|_| ParseError::new("a redirection names no single file"))?;
@@ -96,8 +96,9 @@ impl CommandParser<'_> {
         if operator != "<" && text.as_deref().is_some_and(is_descriptor) {
             self.doubt("a redirection opens again what a descriptor leads to");
         }
-        let is_sink = is_pipe || text.as_deref().is_some_and(|text| SINKS.contains(&text));
-        if matches!(operator, "<" | "<>") {
+        let is_sink = pipe == Some(">(") || text.as_deref().is_some_and(|text| SINKS.contains(&text));
+        let is_source = operator == "<" && pipe == Some("<(");
+        if matches!(operator, "<" | "<>") && !is_source {
             simple.reads.push(word.clone());
         }
         if operator == "<&" {

@@ -205,9 +205,12 @@ impl InvocationCollector<'_> {
         }
         // The other shell does not know this one's functions.
         let functions = std::mem::take(&mut self.out.functions);
-        let own = self.out.writes.len();
+        let (own, inherits_any) = (self.out.writes.len(), self.out.inherits_any);
+        // The exec guard does not know what a wrapper sets for it.
+        self.out.inherits_any |= !self.is_shell;
         let result = self.text(&text, depth);
         self.out.functions = functions;
+        self.out.inherits_any = inherits_any;
         let foreign = self.out.writes.split_off(own);
         self.out.foreign_writes.extend(foreign);
         result

@@ -469,6 +469,9 @@ fn a_variable_that_the_shell_keeps_to_itself_is_its_own_unless_the_environment_h
         "FILE=x; declare -x FILE; make",
         "FILE=x; env FILE=y make",
         "FILE=x bash -c make",
+        // The exec guard asks about what a wrapper starts, so it must not begin.
+        "timeout 9 bash -c 'make; RC=1'",
+        "nice env bash -c 'make; RC=1'",
         "set -a; FILE=x; make",
         "set -o allexport; FILE=x; make",
         "set -k; make FILE=x",
@@ -503,6 +506,38 @@ fn a_variable_that_the_shell_keeps_to_itself_is_its_own_unless_the_environment_h
             is_background: false,
         });
         assert!(matches!(verdict(&auto, &permission), Verdict::Ask(_)), "{command}");
+    }
+}
+
+#[test]
+fn a_path_that_climbs_is_in_no_wildcard() {
+    let auto = |rule: &str| policy(&[rule], &[], &[], PolicyMode::Auto);
+    for (rule, command, verdict) in [
+        ("Bash(./scripts/*)", "./scripts/a.sh x", "allow"),
+        ("Bash(./scripts/*)", "./scripts/../../usr/bin/rm -f x", "ask"),
+        ("Bash(scripts/**)", "scripts/a/../../x", "ask"),
+        ("Bash(scripts/*.sh)", "scripts/../x y.sh", "ask"),
+        ("Bash(*/ls*)", "../ls/../../usr/bin/rm", "ask"),
+        ("Bash(../scripts/*)", "../scripts/a.sh", "allow"),
+        ("Bash(../scripts/*)", "../scripts/../x", "ask"),
+        ("Bash(a/../run.sh *)", "a/../run.sh x", "allow"),
+        ("Bash(/srv/*)", "/srv/../bin/rm x", "ask"),
+        ("Bash(./scripts/*)", "./scripts/a.sh ../x", "allow"),
+    ] {
+        assert_eq!(name(&auto(rule), command), verdict, "{rule} {command}");
+    }
+}
+
+#[test]
+fn what_another_command_prints_is_no_file() {
+    let auto = policy(&["Bash(git ls-files:*)", "Bash(wc:*)"], &[], &[], PolicyMode::Auto);
+    for command in
+        ["while read -r l; do wc -l \"$l\"; done < <(git ls-files)", "read -r x < <(git ls-files); wc \"$x\""]
+    {
+        assert_eq!(name(&auto, command), "allow", "{command}");
+    }
+    for command in ["read -r x < <(rm x); wc a", "read -r x < $y<(git ls-files); wc a"] {
+        assert_eq!(name(&auto, command), "ask", "{command}");
     }
 }
 

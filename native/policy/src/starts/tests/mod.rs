@@ -185,6 +185,16 @@ fn a_rule_that_names_a_file_by_its_path_covers_what_it_starts() {
 }
 
 #[test]
+fn a_start_by_a_path_that_climbs_is_in_no_wildcard() {
+    let case = allowed(&["Bash(./scripts/*)"], "./scripts/a x");
+    let given = "./scripts/../../../usr/bin/rm";
+    assert!(case.asks(&ProgramStart { given: given.into(), ..start(&["/usr/bin/rm", "x"]) }));
+    let own = case.own(&["./scripts/a", "x"]);
+    assert!(case.covers(&own).is_some());
+    assert!(case.asks(&ProgramStart { given: "./scripts/../a".into(), ..case.own(&["./a", "x"]) }));
+}
+
+#[test]
 fn arguments_that_are_not_all_known_are_in_no_pattern_beyond_them() {
     let cut = |words| ProgramStart { has_all_arguments: false, ..start(words) };
     let case = allowed(&["Bash(ls -l:*)"], "ls -l *");
