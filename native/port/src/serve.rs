@@ -107,8 +107,11 @@ impl PortServer {
         Self { shared: Arc::new(shared), pool: CallPool::new("beamai-call", MOST_WAITING_FOR_PROCESSES) }
     }
 
-    /// Serves until the end of input, then cancels running calls, and waits until commands have been cleaned up after.
+    /// Serves until the end of input, then cancels running calls, and waits until commands have been cleaned up after. A signal that tells
+    /// this program to end does the same.
     fn run(&self, mut input: BufReader<File>) -> std::io::Result<()> {
+        let shared = Arc::clone(&self.shared);
+        told_to_end::end_on_signal(move |_| shared.cancel_all(), |_| keeper::clean_up());
         let mut bytes = Vec::new();
         let ended = loop {
             match frame::read(&mut input, &mut bytes) {
@@ -118,7 +121,7 @@ impl PortServer {
                 Err(error) => break Err(error),
             }
         };
-        self.shared.running().values().for_each(|call| call.cancel.cancel());
+        self.shared.cancel_all();
         told_to_end::end_commands();
         ended
     }
@@ -193,6 +196,10 @@ impl PortState {
             }
             None => {}
         }
+    }
+
+    fn cancel_all(&self) {
+        self.running().values().for_each(|call| call.cancel.cancel());
     }
 
     fn answer(

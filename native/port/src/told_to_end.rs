@@ -58,15 +58,31 @@ pub(crate) async fn by_signal() {
 /// Cancels a call when a signal tells the program to end. The result of a command that ran is printed, unless that takes
 /// too long. A call without one has nothing to clean up, and may be waiting for a person.
 pub(crate) fn cancel_on_signal(cancel: &CancelToken) {
-    let (cancel, (ready, is_ready)) = (cancel.clone(), mpsc::channel());
+    let cancel = cancel.clone();
+    let begin = move |number| {
+        SIGNAL.store(number, Ordering::Release);
+        cancel.cancel();
+    };
+    let print = |had_any| {
+        if had_any {
+            std::thread::sleep(PRINTING);
+        }
+    };
+    end_on_signal(begin, print);
+}
+
+/// Ends the program when a signal tells it to. `begin` gets the number of the signal, and `finish`, after all commands have ended and
+/// what they left is removed, whether there were any.
+pub(crate) fn end_on_signal(
+    begin: impl FnOnce(u8) + Send + 'static,
+    finish: impl FnOnce(bool) + Send + 'static,
+) {
+    let (ready, is_ready) = mpsc::channel();
     let watch = move || {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() else { return };
         let number = runtime.block_on(signal_when(|| _ = ready.send(())));
-        SIGNAL.store(number, Ordering::Release);
-        cancel.cancel();
-        if end_commands() {
-            std::thread::sleep(PRINTING);
-        }
+        begin(number);
+        finish(end_commands());
         beamai_private_dir::delete_all();
         std::process::exit(128 + i32::from(number));
     };

@@ -235,23 +235,31 @@ fn a_child_gets_none_of_the_ports_descriptors() {
     }
 }
 
-/// What is wrong with a JSON text ends neither the program by a signal nor in an effect.
 #[test]
-fn the_end_of_input_waits_until_commands_have_been_cleaned_up_after() {
+fn the_end_of_input_and_signals_wait_until_commands_have_been_cleaned_up_after() {
     let plant = "git init -q r && git -C r config core.fsmonitor x && touch ready && sleep 1000";
-    for in_background in [false, true] {
+    for (signal, in_background) in
+        [("", false), ("", true), ("-TERM", false), ("-TERM", true), ("-INT", false), ("-HUP", false)]
+    {
         let mut port = Port::new();
         let args = json!({"command": plant, "run_in_background": in_background});
         let of_session = json!({"tool": "shell_exec", "args": args, "session": {"id": "s"}});
         let frame = framed(&call(&port.settings("required"), &encode(&of_session)));
         port.send(&frame);
         crate::common::wait_until(|| port.path("ws/ready").exists());
-        assert!(port.end());
+        if signal.is_empty() {
+            assert!(port.end());
+        } else {
+            let pid = port.child.id().to_string();
+            assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
+            assert!(port.child.wait().unwrap().code().is_some_and(|code| code > 128), "{signal}");
+        }
         let settings = port.text("ws/r/.git/config");
         assert!(!settings.contains("fsmonitor"), "{settings}");
     }
 }
 
+/// What is wrong with a JSON text ends neither the program by a signal nor in an effect.
 #[test]
 fn json_that_is_absurd_is_refused_on_the_command_line() {
     let dir = TempDir::new().unwrap();
