@@ -49,6 +49,7 @@ const IDLE: Duration = Duration::from_secs(3600);
 /// What answers requests, for all connections.
 #[derive(Clone)]
 struct Service {
+    shared: Arc<SharedState>,
     mcp: StreamableHttpService<ConnectionServer, LocalSessionManager>,
     sessions: Arc<HttpSessions>,
     messages: OpenMessages,
@@ -116,11 +117,11 @@ fn service(shared: &Arc<SharedState>, config: StreamableHttpServerConfig) -> Ser
     manager.session_config.keep_alive = Some(IDLE);
     let manager = Arc::new(manager);
     let sessions = HttpSessions::new(MOST_SESSIONS, &manager);
-    let (shared, common) = (Arc::clone(shared), shared.sessions.begin_shared());
-    let server = move || Ok(ConnectionServer::of_request(&shared, &common));
+    let (of_server, common) = (Arc::clone(shared), shared.sessions.begin_shared());
+    let server = move || Ok(ConnectionServer::of_request(&of_server, &common));
     let mcp = StreamableHttpService::new(server, manager, config);
     let coming = Arc::new(Semaphore::new(MOST_BYTES_COMING >> 10));
-    Service { mcp, sessions, messages: OpenMessages::new(), coming }
+    Service { shared: Arc::clone(shared), mcp, sessions, messages: OpenMessages::new(), coming }
 }
 
 async fn accept(listener: &TcpListener, service: &Service) {
@@ -259,7 +260,7 @@ async fn answer_in_session(
     response
 }
 
-fn session_of(headers: &HeaderMap) -> Option<&str> {
+pub(crate) fn session_of(headers: &HeaderMap) -> Option<&str> {
     headers.get(SESSION)?.to_str().ok()
 }
 
@@ -308,10 +309,12 @@ fn begins_session(message: &[u8]) -> bool {
 async fn answer(service: &Service, request: Request<Full<Bytes>>) -> Response<BoxBody<Bytes, Infallible>> {
     if request.uri().path() == PATH {
         let is_end = request.method() == Method::DELETE;
+        let ended = session_of(request.headers()).filter(|_| is_end).map(str::to_owned);
         let mut response = service.mcp.handle(request).await;
-        // The library only reports that it was asked to close; wait until it has.
-        if is_end && response.status() == StatusCode::ACCEPTED {
+        if let Some(id) = ended.filter(|_| response.status() == StatusCode::ACCEPTED) {
             *response.status_mut() = StatusCode::NO_CONTENT;
+            // The library waits some seconds for calls that run before it drops the session.
+            service.shared.sessions.stop(&id);
         }
         return response;
     }

@@ -3,11 +3,12 @@
 use crate::listing::LanguageServers;
 use crate::outcome::ResultFormat;
 use crate::session::{McpSession, McpSessions};
-use crate::{elicitation, listing, running_call};
+use crate::{elicitation, http, listing, running_call};
 use beamai_base::{ToolError, excerpt};
 use beamai_engine::{Host, HostSettings, catalogue};
 use beamai_tool::Tool;
 use beamai_wire::{CallPool, MOST_WAITING_FOR_PROCESSES};
+use hyper::http::request::Parts;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, Implementation,
     InitializeRequestParams, InitializeResult, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
@@ -169,7 +170,11 @@ impl ServerHandler for ConnectionServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        running_call::call(&self.shared, self.session(), request, &context).await
+        let session = self.session();
+        if let Some(id) = context.extensions.get::<Parts>().and_then(|head| http::session_of(&head.headers)) {
+            session.set_http_id(id);
+        }
+        running_call::call(&self.shared, session, request, &context).await
     }
 
     async fn on_custom_request(

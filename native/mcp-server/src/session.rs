@@ -30,6 +30,8 @@ struct SessionResources {
     running: BTreeMap<u64, CancelToken>,
     calls: u64,
     has_ended: bool,
+    /// Its name in HTTP requests.
+    http_id: Option<String>,
 }
 
 /// A running call of a session; cancelled if dropped before it has ended.
@@ -49,6 +51,13 @@ impl McpSession {
     /// Whether approvals may be remembered for the session.
     pub(crate) fn is_of_one_client(&self) -> bool {
         !self.is_shared
+    }
+
+    /// Sets its name in HTTP requests, if it is of one client.
+    pub(crate) fn set_http_id(&self, id: &str) {
+        if !self.is_shared {
+            self.held().http_id.get_or_insert_with(|| id.to_owned());
+        }
     }
 
     /// Whether the subject has been approved for the session.
@@ -148,6 +157,12 @@ impl McpSession {
         })
     }
 
+    /// Cancels the running calls, and those that begin later.
+    fn stop(&self) {
+        self.held().has_ended = true;
+        self.cancel_all();
+    }
+
     /// Cancels the running calls.
     pub(crate) fn cancel_all(&self) {
         self.held().running.values().for_each(CancelToken::cancel);
@@ -157,8 +172,7 @@ impl McpSession {
     /// directory. Nothing can be started in it any more.
     fn end(&self) {
         let _ending = lock(&self.ending);
-        self.held().has_ended = true;
-        self.cancel_all();
+        self.stop();
         if let Some(wait) = beamai_services::end_session(&self.id) {
             wait();
         }
@@ -205,6 +219,13 @@ impl McpSessions {
     pub(crate) fn end(&self, session: &McpSession) {
         session.end();
         lock(&self.0).remove(&session.id);
+    }
+
+    /// Cancels the calls of the session with this name in HTTP requests, which is about to end.
+    pub(crate) fn stop(&self, http_id: &str) {
+        let all: Vec<_> = lock(&self.0).values().cloned().collect();
+        let named = all.iter().filter(|session| session.held().http_id.as_deref() == Some(http_id));
+        named.for_each(|session| session.stop());
     }
 
     /// Ends all sessions.

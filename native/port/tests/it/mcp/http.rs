@@ -173,6 +173,23 @@ fn a_session_that_is_ended_takes_its_commands_along() {
 }
 
 #[test]
+fn a_call_ends_with_its_session_and_does_nothing_more() {
+    let (world, mark) = (World::new(), marker());
+    let server = Server::new(&world);
+    let session = server.session();
+    let command = json!({"command": format!("sleep 3; touch after; sleep {mark}"), "timeout": 60_000});
+    let call = request("tools/call", json!({"name": "shell_exec", "arguments": command}));
+    let headers = [("Mcp-Session-Id", &*session)];
+    std::thread::scope(|scope| {
+        scope.spawn(|| server.post(&headers, &call));
+        wait_until(|| !marked(&mark).is_empty());
+        assert_eq!(server.exchange("DELETE /mcp", &headers, "").status, 204);
+        wait_until(|| marked(&mark).is_empty());
+    });
+    assert_eq!(world.file("after"), None);
+}
+
+#[test]
 fn a_session_cannot_see_the_commands_of_another() {
     let world = World::new();
     let server = Server::new(&world);
