@@ -18,7 +18,8 @@ const MOST_LISTED: usize = 1 << 20;
 
 /// Records what a program with these words does.
 pub(super) fn words(out: &mut Analysis, words: Vec<Word>) -> Result<()> {
-    InvocationCollector { out, part: String::new(), is_shell: false }.run(words, 0)
+    let part = String::new();
+    InvocationCollector { out, part, is_shell: false, is_behind_wrapper: false }.run(words, 0)
 }
 
 /// Whether a program is a shell.
@@ -57,7 +58,8 @@ pub(super) fn simple(out: &mut Analysis, simple: SimpleCommand, depth: usize) ->
         return Ok(());
     }
     out.inputs.extend(simple.reads);
-    InvocationCollector { out, part: simple.part.trim().to_owned(), is_shell: true }.call(simple.words, depth)
+    let part = simple.part.trim().to_owned();
+    InvocationCollector { out, part, is_shell: true, is_behind_wrapper: false }.call(simple.words, depth)
 }
 
 /// Lists the programs of one part of a command.
@@ -66,6 +68,8 @@ struct InvocationCollector<'a> {
     part: String,
     /// Whether the shell itself runs the next command, so that builtins apply.
     is_shell: bool,
+    /// Whether a program starts the next command.
+    is_behind_wrapper: bool,
 }
 
 impl InvocationCollector<'_> {
@@ -141,7 +145,9 @@ impl InvocationCollector<'_> {
         if is_elsewhere {
             self.out.directories.push(Word::unknown());
         }
-        self.is_shell &= matches!(name, "command" | "builtin");
+        let is_builtin = matches!(name, "command" | "builtin");
+        self.is_behind_wrapper |= !is_builtin;
+        self.is_shell &= is_builtin;
         match inner.is_empty() {
             true => Ok(()),
             false => self.run(inner, depth + 1),
@@ -207,7 +213,7 @@ impl InvocationCollector<'_> {
         let functions = std::mem::take(&mut self.out.functions);
         let (own, inherits_any) = (self.out.writes.len(), self.out.inherits_any);
         // The exec guard does not know what a wrapper sets for it.
-        self.out.inherits_any |= !self.is_shell;
+        self.out.inherits_any |= self.is_behind_wrapper;
         let result = self.text(&text, depth);
         self.out.functions = functions;
         self.out.inherits_any = inherits_any;
@@ -224,7 +230,7 @@ impl InvocationCollector<'_> {
             let inner = rest.iter().take_while(|word| !is(word, &[";", "+"])).cloned();
             let inner: Vec<Word> = inner.map(|word| wrapper::filled(word, "{}")).collect();
             if !inner.is_empty() {
-                self.is_shell = false;
+                (self.is_shell, self.is_behind_wrapper) = (false, true);
                 self.run(inner, depth + 1)?;
             }
         }

@@ -100,7 +100,16 @@ impl CommandGlob {
         let name = system_name(name).unwrap_or(name);
         // Unknown text may have any length, so the glob has to match with none and with some of it.
         let matches = |rest: &OsString| self.strict.is_match(joined(name, rest, ""));
-        !name.contains(BOUNDARY) && arguments.apart().is_some_and(|all| all.iter().all(matches))
+        !name.contains(BOUNDARY)
+            && !self.climbs(name)
+            && arguments.apart().is_some_and(|all| all.iter().all(matches))
+    }
+
+    /// Whether a path has a `..` behind the directory that the pattern names without wildcards. To a wildcard, any path of the machine can
+    /// be written as one that begins with that directory.
+    fn climbs(&self, path: &str) -> bool {
+        let named = split_at_wildcard(&self.name).0.matches('/').count();
+        path.split('/').skip(named).any(|name| name == "..")
     }
 
     /// For deny and ask rules: whether it matches a program with one of these names.

@@ -523,6 +523,14 @@ fn a_path_that_climbs_is_in_no_wildcard() {
         ("Bash(a/../run.sh *)", "a/../run.sh x", "allow"),
         ("Bash(/srv/*)", "/srv/../bin/rm x", "ask"),
         ("Bash(./scripts/*)", "./scripts/a.sh ../x", "allow"),
+        ("Bash(./*)", "./../../usr/bin/rm x", "ask"),
+        ("Bash(./*)", ".//./../usr/bin/rm x", "ask"),
+        ("Bash(../*)", "../../usr/bin/rm x", "ask"),
+        ("Bash(../*)", "../run.sh x", "allow"),
+        ("Bash(*/*)", "../run.sh", "ask"),
+        ("Bash([.]./*)", "../run.sh", "ask"),
+        ("Bash(a/../*)", "a/../run.sh", "allow"),
+        ("Bash(a/../*)", "a/../../run.sh", "ask"),
     ] {
         assert_eq!(name(&auto(rule), command), verdict, "{rule} {command}");
     }

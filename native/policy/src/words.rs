@@ -166,7 +166,6 @@ impl CommandPattern {
                 same_name(&words[0]) && words.len() == arguments.words.len() + 1 && begin_with(&words[1..])
             }
             Self::Prefix(words) => same_name(&words[0]) && begin_with(&words[1..]),
-            Self::Glob(glob) if glob.name() != Some(&*name) && climbs(&name) => false,
             Self::Glob(glob) => glob.allows(&name, arguments),
             Self::Whole(_) => false,
         }
@@ -306,12 +305,6 @@ fn is_long(text: &str, wanted: &str) -> bool {
 /// The words of a text that consists of a name and arguments without other expansions than tildes.
 pub(super) fn plain(text: &str, home: Option<&str>) -> Option<Vec<String>> {
     words(text, home)?.iter().map(Word::text).collect()
-}
-
-/// Whether a path leaves a directory that it has entered: to a wildcard, any path can begin with a directory that a rule names.
-fn climbs(path: &str) -> bool {
-    let mut names = path.split('/').skip_while(|name| matches!(*name, "" | "." | ".."));
-    names.any(|name| name == "..")
 }
 
 #[cfg(test)]

@@ -11,13 +11,14 @@ const READ: [libc::c_int; 2] = [libc::SIGCHLD, libc::SIGTERM];
 pub(super) struct Signals(OwnedFd);
 
 impl Signals {
-    /// Blocks exactly these signals, and opens a descriptor that reports them. Every process, including clones, reads
-    /// its own signals from it.
+    /// Blocks all signals, so that none but SIGKILL ends the process, and opens a descriptor that reports some. Every process, including
+    /// clones, reads its own signals from it.
     pub(super) fn block() -> Result<Self, Errno> {
-        let set = set_of(&READ);
-        // SAFETY: the set is initialized and outlives both calls; the descriptor that signalfd returns is new.
+        let (set, mut all) = (set_of(&READ), set_of(&[]));
+        // SAFETY: the sets are initialized and outlive the calls; the descriptor that signalfd returns is new.
         unsafe {
-            if libc::sigprocmask(libc::SIG_SETMASK, &set, std::ptr::null_mut()) != 0 {
+            libc::sigfillset(&raw mut all);
+            if libc::sigprocmask(libc::SIG_SETMASK, &all, std::ptr::null_mut()) != 0 {
                 return Err(last_error());
             }
             match libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) {

@@ -184,6 +184,15 @@ fn a_rule_that_names_a_file_by_its_path_covers_what_it_starts() {
     }
 }
 
+/// What the judge lets begin must not end at its start.
+#[test]
+fn a_shell_with_variables_of_its_own_starts() {
+    for text in ["FILE=a; cat $FILE", "cat a; RC=$?; exit $RC", "for DIR in a; do cat $DIR; done"] {
+        let case = allowed(&["Bash(cat:*)"], &format!("bash -c '{text}'"));
+        assert_eq!(case.covers(&start(&["bash", "-c", text])), Some(StartCoverage::Judged), "{text}");
+    }
+}
+
 #[test]
 fn a_start_by_a_path_that_climbs_is_in_no_wildcard() {
     let case = allowed(&["Bash(./scripts/*)"], "./scripts/a x");
@@ -192,6 +201,10 @@ fn a_start_by_a_path_that_climbs_is_in_no_wildcard() {
     let own = case.own(&["./scripts/a", "x"]);
     assert!(case.covers(&own).is_some());
     assert!(case.asks(&ProgramStart { given: "./scripts/../a".into(), ..case.own(&["./a", "x"]) }));
+    let case = allowed(&["Bash(./*)", "Bash(../*)"], "./a x");
+    for given in ["./../../usr/bin/rm", "../../usr/bin/rm", ".//../../usr/bin/rm"] {
+        assert!(case.asks(&ProgramStart { given: given.into(), ..start(&["/usr/bin/rm", "x"]) }), "{given}");
+    }
 }
 
 #[test]

@@ -52,6 +52,25 @@ fn a_call_that_is_told_to_end_cleans_up_before_it_ends() {
     }
 }
 
+/// As systemd sends it to all processes of a service, and a terminal to those of its foreground.
+#[test]
+fn a_signal_to_launcher_and_reapers_too_keeps_nothing_from_being_cleaned() {
+    for signal in ["-INT", "-HUP", "-QUIT"] {
+        let (env, outside) = (Env::with("off"), Outside::new());
+        program(&env, &outside);
+        let child = planting(&env, 100_000);
+        let launcher = launcher_of(child.id());
+        let reapers = children_of(launcher);
+        assert!(!reapers.is_empty());
+        reapers.iter().chain(&[launcher, child.id()]).for_each(|pid| send(signal, *pid));
+        let output = child.wait_with_output().unwrap();
+        let error: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(error["details"]["reason"], "cancelled", "{signal}: {error}");
+        assert!(error["details"]["planted"].to_string().contains("core.fsmonitor"), "{signal}: {error}");
+        assert!(!outside.runs(&env.path().join("r"), &["status"]), "{signal}");
+    }
+}
+
 #[test]
 fn a_call_that_has_nothing_to_clean_up_ends_at_once() {
     let env = Env::new();
