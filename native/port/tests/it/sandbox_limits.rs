@@ -146,12 +146,14 @@ fn memory_of_a_background_command() {
     assert!(answer["error"].as_str().unwrap().contains("256 MiB"), "{answer}");
 }
 
-/// Where many processes end before their memory is measured, all are stopped and continued. Children that nobody reaps are not such.
+/// Where many processes end before their memory is measured, all are stopped, and continued for two seconds. Children that nobody reaps
+/// are such only while they end.
 #[test]
 fn a_process_that_the_command_has_stopped_stays_so_beside_children_that_nobody_reaps() {
     let command = "python3 -c \"import os, signal, time
 for _ in range(20):
     if os.fork() == 0: os._exit(0)
+time.sleep(3.5)
 stopped = os.fork()
 if stopped == 0:
     os.kill(os.getpid(), signal.SIGSTOP)
