@@ -68,7 +68,7 @@ impl CommandParser<'_> {
     fn target(&mut self, operator: &str, descriptor: u32, simple: &mut SimpleCommand) -> Result<()> {
         let substitution = ["<(", ">("].into_iter().find(|start| self.cursor.starts_with(start));
         let word = self.word()?;
-        // What the other command does with what it gets is its own, and what it prints is no file.
+        // A process substitution is a pipe: the shell opens no file for it.
         let pipe = substitution.filter(|_| word.pieces.len() == 1);
         let words = word.expand(self.home()).unwrap_or_default();
         let [word] =

@@ -119,16 +119,16 @@ pub struct Doubt {
     pub part: String,
     /// The reason.
     pub why: String,
-    /// What may make it none.
+    /// The condition under which the caller can ignore it.
     pub unless: Option<DoubtCondition>,
 }
 
-/// What the caller may know about the reason for a doubt.
+/// A condition that this crate cannot check, under which a doubt can be ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DoubtCondition {
-    /// There is none if a rule lets the interpreter run any code.
+    /// A rule lets the interpreter run any code.
     CodePath(CodePath),
-    /// There is none if the environment of the shell has no variable with this name: the shell keeps it to itself.
+    /// The environment of the shell has no variable with this name, so the shell does not pass the variable on.
     NotInEnvironment(String),
 }
 
@@ -312,7 +312,7 @@ impl Analysis {
     /// Records a doubt, up to a maximum number.
     fn doubt(&mut self, part: String, why: &str) {
         let doubt = Doubt { part: shortened(part.trim()), why: why.to_owned(), unless: None };
-        // Those that the caller may dispel must not take the place of others.
+        // Doubts that the caller can ignore must not take the place of others.
         let count = self.doubts.iter().filter(|doubt| doubt.unless.is_none()).count();
         if count < 16 && !self.doubts.contains(&doubt) {
             self.doubts.push(doubt);
@@ -336,8 +336,8 @@ impl Analysis {
         }
     }
 
-    /// Records an assignment to a variable of the shell. Programs only get it if the environment has it already, because to export it is a
-    /// doubt of its own.
+    /// Records an assignment to a variable of the shell. Programs get it only if the environment already has a variable with this name:
+    /// a command that exports it is doubted for the export.
     fn assigned_in_shell(&mut self, name: &str, part: &str) {
         if self.inherits_any || variable::is_of_shell(name) {
             self.assigned(name, part);

@@ -406,7 +406,7 @@ impl<'a> CommandCase<'a> {
         telling.chain(found).chain(lost).map(doubt).collect()
     }
 
-    /// Whether what is known here makes a doubt none.
+    /// Whether a doubt can be ignored under these rules and with these variables.
     fn is_waived(&self, doubt: &Doubt) -> bool {
         match &doubt.unless {
             Some(DoubtCondition::CodePath(code_path)) => self.may_run_any_code(code_path),

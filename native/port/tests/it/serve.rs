@@ -259,7 +259,7 @@ fn the_end_of_input_and_signals_wait_until_commands_have_been_cleaned_up_after()
     }
 }
 
-/// What is wrong with a JSON text ends neither the program by a signal nor in an effect.
+/// A JSON text with an error neither crashes the program nor has an effect.
 #[test]
 fn json_that_is_absurd_is_refused_on_the_command_line() {
     let dir = TempDir::new().unwrap();
