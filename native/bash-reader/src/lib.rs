@@ -46,8 +46,6 @@ pub struct Analysis {
     pub programs: Vec<Invocation>,
     /// Files that its redirections write to.
     pub writes: Vec<Word>,
-    /// Files that redirections in texts of other shells write to (`bash -c`).
-    pub foreign_writes: Vec<Word>,
     /// Files that its redirections read from, if the shell itself may read them.
     pub reads: Vec<Word>,
     /// Files that its redirections open for programs to read.
@@ -72,8 +70,6 @@ pub struct Analysis {
     has_variables: bool,
     /// Functions that are certainly defined.
     functions: Vec<String>,
-    /// Whether its shell may inherit any variable.
-    inherits_any: bool,
     /// Whether a builtin reads files that redirections open.
     takes_input: bool,
     /// Names that it unsets.
@@ -164,8 +160,7 @@ pub fn analyse(command: &str, home: Option<&str>) -> Analysis {
 /// text sets: `x=1 true` does not set `x`.
 pub fn started(words: &[String]) -> Analysis {
     Analysis::read(None, |analysis| {
-        analysis.values.lose();
-        analysis.inherits_any = true;
+        analysis.values = values::Values::lost();
         analysis.start(words)
     })
 }
@@ -289,11 +284,15 @@ impl Analysis {
             let inputs = std::mem::take(&mut analysis.inputs);
             analysis.reads.extend(inputs);
         }
-        if !analysis.values.hold() {
-            analysis
-                .doubt(String::new(), "values that only the run shows are evaluated, and can run commands");
-        }
+        analysis.doubt_values();
         analysis
+    }
+
+    /// Doubts it if what bash evaluates may be anything.
+    fn doubt_values(&mut self) {
+        if !self.values.hold() {
+            self.doubt(String::new(), "values that only the run shows are evaluated, and can run commands");
+        }
     }
 
     /// Whether its words show all that it can do: nothing is uncertain, and no builtin can do more than its name says.
@@ -303,10 +302,7 @@ impl Analysis {
 
     /// Whether redirections open no file.
     pub fn opens_nothing(&self) -> bool {
-        self.writes.is_empty()
-            && self.foreign_writes.is_empty()
-            && self.reads.is_empty()
-            && self.inputs.is_empty()
+        self.writes.is_empty() && self.reads.is_empty() && self.inputs.is_empty()
     }
 
     /// Records a doubt, up to a maximum number.
@@ -339,7 +335,7 @@ impl Analysis {
     /// Records an assignment to a variable of the shell. Programs get it only if the environment already has a variable with this name:
     /// a command that exports it is doubted for the export.
     fn assigned_in_shell(&mut self, name: &str, part: &str) {
-        if self.inherits_any || variable::is_of_shell(name) {
+        if self.values.is_lost() || variable::is_of_shell(name) {
             self.assigned(name, part);
         } else if self.is_telling(name) {
             self.doubt_unless(part, name, DoubtCondition::NotInEnvironment(name.to_owned()));

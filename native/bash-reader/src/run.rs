@@ -2,7 +2,7 @@
 
 use super::options::ParsedOptions;
 use super::parser::{self, SimpleCommand};
-use super::values::ValueKind;
+use super::values::Values;
 use super::variable::{is_read_as_written, names_character_set};
 use super::word::{RawWord, Word};
 use super::{Analysis, Invocation, InvocationKind, ParseError, base, builtin, git, wrapper};
@@ -140,7 +140,6 @@ impl InvocationCollector<'_> {
         };
         for name in &assigned {
             self.out.assigned(name, &self.part);
-            self.out.values.assign(name, ValueKind::Any);
         }
         if is_elsewhere {
             self.out.directories.push(Word::unknown());
@@ -191,6 +190,22 @@ impl InvocationCollector<'_> {
     }
 
     fn shell(&mut self, name: &str, words: Vec<Word>, depth: usize) -> Result<()> {
+        match self.is_behind_wrapper {
+            true => self.inheriting_shell(name, words, depth),
+            false => self.own_shell(name, words, depth),
+        }
+    }
+
+    /// A shell that a program starts. That may set any variable for it, and the exec guard does not know which.
+    fn inheriting_shell(&mut self, name: &str, words: Vec<Word>, depth: usize) -> Result<()> {
+        let (values, home) = (std::mem::replace(&mut self.out.values, Values::lost()), self.out.home.take());
+        let result = self.own_shell(name, words, depth);
+        self.out.doubt_values();
+        (self.out.values, self.out.home) = (values, home);
+        result
+    }
+
+    fn own_shell(&mut self, name: &str, words: Vec<Word>, depth: usize) -> Result<()> {
         let Some(script) = script(&words, self.out) else {
             // Programs of a script are judged when they start; a text from standard input can also write files by itself.
             let is_file = words.get(1).and_then(Word::text).is_some_and(|text| !text.starts_with(['-', '+']));
@@ -211,14 +226,8 @@ impl InvocationCollector<'_> {
         }
         // The other shell does not know this one's functions.
         let functions = std::mem::take(&mut self.out.functions);
-        let (own, inherits_any) = (self.out.writes.len(), self.out.inherits_any);
-        // The exec guard does not know what a wrapper sets for it.
-        self.out.inherits_any |= self.is_behind_wrapper;
         let result = self.text(&text, depth);
         self.out.functions = functions;
-        self.out.inherits_any = inherits_any;
-        let foreign = self.out.writes.split_off(own);
-        self.out.foreign_writes.extend(foreign);
         result
     }
 

@@ -97,9 +97,19 @@ impl Values {
         self.scalars.push(id);
     }
 
+    /// Variables that may all have been assigned anything.
+    pub(super) fn lost() -> Self {
+        Self { is_lost: true, ..Self::default() }
+    }
+
     /// Records that any variable may have any value from here on.
     pub(super) fn lose(&mut self) {
         self.is_lost = true;
+    }
+
+    /// Whether any variable may have been assigned anything.
+    pub(super) fn is_lost(&self) -> bool {
+        self.is_lost
     }
 
     /// Records that the shell shows what it runs (`set -x`). No command may set `PS4`, so that only a lost value matters.

@@ -20,7 +20,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The port's handle of the supervisor thread, which ends when the reaper and all processes beneath it have ended.
 #[derive(Clone)]
@@ -31,18 +31,11 @@ pub(super) struct OrderState {
     vouched: Arc<ExpectedStart>,
     lineage: Mutex<Lineage>,
     unwritable: UnwritableDirs,
-    /// The allowed start of the order's program. Its processes are those whose files are judged.
-    own: OnceLock<Arc<AllowedStart>>,
 }
 
 impl OrderState {
     fn new(vouched: Arc<ExpectedStart>) -> Self {
-        Self {
-            vouched,
-            lineage: Mutex::default(),
-            unwritable: UnwritableDirs::default(),
-            own: OnceLock::new(),
-        }
+        Self { vouched, lineage: Mutex::default(), unwritable: UnwritableDirs::default() }
     }
 
     /// Whether all that it starts is covered, and only deny rules decide.
@@ -201,8 +194,8 @@ impl Supervisor {
         }
     }
 
-    /// A file that is opened to write. Only those of the order's own program are judged: what other programs write is their own. A
-    /// process that cannot be looked into is another program.
+    /// A file that is opened to write. Only those of shells whose text was judged are judged: what other programs write is their own.
+    /// A process that cannot be looked into is another program.
     fn opened(&self, report: &Notification, watch: &OrderState) -> Result<StartResponse, Errno> {
         if watch.covers_everything() {
             return Ok(StartResponse::GoOn);
@@ -211,15 +204,15 @@ impl Supervisor {
             return Ok(StartResponse::GoOn);
         };
         let origin = watch.lineage().origin(&task);
-        let own = watch.own.get().filter(|own| origin.is_some_and(|origin| Arc::ptr_eq(own, &origin)));
-        let Some(own) = own else { return Ok(StartResponse::GoOn) };
+        let shell = origin.filter(|origin| origin.coverage == StartCoverage::JudgedWithFiles);
+        let Some(shell) = shell else { return Ok(StartResponse::GoOn) };
         let path = file_open::opened(report)?;
         if !self.listener.waits(report.id) {
             return Ok(StartResponse::Later);
         }
         let may_write = |path: OsString| {
             let file = file_open::file(report, &self.view.root, &path);
-            watch.vouched.judge.writes(&path, file.as_deref(), &own.starter(task.pid))
+            watch.vouched.judge.writes(&path, file.as_deref(), &shell.starter(task.pid))
         };
         match path.is_none_or(may_write) {
             true => Ok(StartResponse::GoOn),
@@ -270,9 +263,6 @@ impl Supervisor {
             }
         };
         let origin = Arc::new(AllowedStart::new(path.clone(), arguments.clone(), true, coverage));
-        if matches!(first, ExpectedProgram::Program(_)) {
-            _ = watch.own.set(Arc::clone(&origin));
-        }
         watch.expect(PendingStart { thread: report.thread, task, file, origin });
         Ok(StartResponse::GoOn)
     }

@@ -146,7 +146,10 @@ pub struct Starter {
 pub enum StartCoverage {
     /// Only parts of the program itself: this entry of the judge's table.
     Parts(u16),
-    /// None: its starts are judged like starts by the shell. For shells and wrappers.
+    /// None: its starts are judged like starts by the command's shell, and so are the files that it opens to write. For shells whose
+    /// text was judged.
+    JudgedWithFiles,
+    /// None: its starts are judged like starts by the command's shell. For other shells, and for wrappers.
     Judged,
     /// All that no rule denies. For runners, and for commands that were approved as a whole.
     Everything,
@@ -155,6 +158,11 @@ pub enum StartCoverage {
 impl StartCoverage {
     /// An entry that does not exist in any table.
     pub const NOTHING: Self = Self::Parts(u16::MAX);
+
+    /// Whether its starts are judged like starts by the command's shell.
+    pub fn is_judged(self) -> bool {
+        matches!(self, Self::JudgedWithFiles | Self::Judged)
+    }
 
     /// The coverage common to both.
     pub fn least(self, other: Self) -> Self {
@@ -176,7 +184,7 @@ pub enum StartDecision {
     Hold,
 }
 
-/// Decides what the exec guard reports of one command: the programs that start, and the files that its shell opens to write. Called on
+/// Decides what the exec guard reports of one command: the programs that start, and the files that its shells open to write. Called on
 /// the guard's thread, so it must not block.
 ///
 /// About starts, it is only asked about existing executable files. Two cases need no special treatment: the start of the order's own
@@ -191,8 +199,8 @@ pub trait GuardJudge: Send + Sync {
         false
     }
 
-    /// Whether the command's own shell, or a part of it, may open a file to write, by this path as it gave it, which leads to this file
-    /// (`None`: unknown). Where the path is a descriptor of the shell that is open for reading only, it is the path of that
+    /// Whether a program that is [`JudgedWithFiles`](StartCoverage::JudgedWithFiles) may open a file to write, by this path as it gave
+    /// it, which leads to this file (`None`: unknown). Where the path is a descriptor of the shell that is open for reading only, it is the path of that
     /// descriptor's file. What is refused fails with `EACCES`.
     fn writes(&self, _path: &OsStr, _file: Option<&Path>, _by: &Starter) -> bool {
         true

@@ -228,7 +228,7 @@ impl<'a> CommandCase<'a> {
         }
         let redirected = match rule.to_write {
             false => self.found.reads.iter().chain(&self.found.inputs).collect::<Vec<_>>(),
-            true => self.found.writes.iter().chain(&self.found.foreign_writes).collect(),
+            true => self.found.writes.iter().collect(),
         };
         let words = MatchedWords::new(self.named_files(), rule);
         if let Some(file) = redirected.into_iter().find(|file| words.denotes(file) >= least) {
@@ -282,12 +282,7 @@ impl<'a> CommandCase<'a> {
         if is_whole.is_none() {
             open.extend(self.doubts());
         }
-        // Only files that the command's own shell opens are judged again when it opens them.
-        for (files, is_enforced) in
-            [(&self.found.writes, self.policy.is_enforced), (&self.found.foreign_writes, false)]
-        {
-            open.extend(files.iter().filter_map(|file| self.unwritten(file, is_enforced, rule)));
-        }
+        open.extend(self.found.writes.iter().filter_map(|file| self.unwritten(file, rule)));
         open.extend(self.found.reads.iter().filter_map(|file| self.unread(file)));
         open
     }
@@ -432,11 +427,11 @@ impl<'a> CommandCase<'a> {
     }
 
     /// What needs approval for a file that is written.
-    fn unwritten(&self, file: &Word, is_enforced: bool, rule: &mut Option<String>) -> Option<Judgement> {
+    fn unwritten(&self, file: &Word, rule: &mut Option<String>) -> Option<Judgement> {
         if self.open.is_some() {
             return None;
         }
-        let covering = match is_enforced {
+        let covering = match self.policy.is_enforced {
             true => self.some_write_rule(file),
             false => self.path_rule(file, "Write"),
         };

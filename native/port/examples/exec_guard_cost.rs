@@ -107,7 +107,7 @@ fn run(dir: &Path, work: &Work, guarded: bool) {
             .then(|| Shortcut { candidates: vec!["/usr/bin/true".into()], words: vec!["true".into()] }),
         confinement: Arc::new(confinement),
         judge: Some(Arc::new(Anything)),
-        coverage: StartCoverage::Judged,
+        coverage: StartCoverage::JudgedWithFiles,
     };
     let child = Launcher::shared().spawn(&spec).expect("it starts");
     let wake = CancelWaker::on(&CancelToken::new()).expect("a bell");

@@ -207,7 +207,7 @@ impl StartMonitor {
 
     fn note_started(&self, start: &ProgramStart) {
         let mut noted = lock(&self.noted);
-        if start.starter.coverage != StartCoverage::Judged || noted.ran.len() >= MOST_NAMED {
+        if !start.starter.coverage.is_judged() || noted.ran.len() >= MOST_NAMED {
             return;
         }
         let shown = shown(start);

@@ -204,8 +204,7 @@ impl StartRules {
     /// The coverage of the command itself.
     pub fn coverage(&self) -> StartCoverage {
         match self.approval {
-            // What its shell writes is told from what the programs write by their starts.
-            CommandApproval::Parts | CommandApproval::WholeButFiles => StartCoverage::Judged,
+            CommandApproval::Parts | CommandApproval::WholeButFiles => StartCoverage::JudgedWithFiles,
             CommandApproval::Open if !self.ask.is_empty() => StartCoverage::Judged,
             CommandApproval::Open | CommandApproval::Whole => StartCoverage::Everything,
         }
@@ -232,8 +231,9 @@ impl StartRules {
         self.deny.rule(start).is_none()
     }
 
-    /// Whether the command's shell may open a file to write, by this path, which leads to this file (`None`: unknown). Its text shows
-    /// the paths, unless a rule allows a text that cannot be analysed, and rules cover them; the command may since have made a link there.
+    /// Whether a shell whose text was judged may open a file to write, by this path, which leads to this file (`None`: unknown). The text
+    /// shows the paths, unless a rule allows one that cannot be analysed, and rules cover them; the command may since have made a link
+    /// there.
     pub fn writes(&self, path: &OsStr, file: Option<&Path>) -> bool {
         let path = crate::bytes::text(path);
         let is_shown = match self.approval {
@@ -252,17 +252,13 @@ impl StartRules {
         match start.starter.coverage {
             StartCoverage::Everything => StartVerdict::Start(StartCoverage::Everything),
             StartCoverage::Parts(at) if is_part(at, start) => StartVerdict::Start(StartCoverage::Parts(at)),
-            StartCoverage::Judged if self.is_approved(start) => StartVerdict::Start(self.approve(start)),
+            by if by.is_judged() && self.is_approved(start) => StartVerdict::Start(self.approve(start)),
             _ if self.covers_all_starts() => match self.ask.rule(start) {
                 Some(rule) => self.asked(start, Some(rule.to_owned()), None),
-                // Ask rules hold for what a wrapper starts, too.
-                None if !self.ask.is_empty() && is_wrapper(start) => {
-                    StartVerdict::Start(StartCoverage::Judged)
-                }
-                None => StartVerdict::Start(StartCoverage::Everything),
+                None => StartVerdict::Start(coverage_in_whole(start)),
             },
             StartCoverage::Parts(_) => self.by_rules(start),
-            StartCoverage::Judged => match self.is_foreseen(start) {
+            StartCoverage::JudgedWithFiles | StartCoverage::Judged => match self.is_foreseen(start) {
                 true => self.by_rules(start),
                 false => self.unforeseen(start),
             },
@@ -282,8 +278,15 @@ impl StartRules {
 
     /// Whether the command's text shows this start.
     fn is_shown(&self, start: &ProgramStart) -> bool {
+        self.shows(start, |_| true)
+    }
+
+    /// Whether the command's text shows this start, as one of these.
+    fn shows(&self, start: &ProgramStart, is_one: impl Fn(&Invocation) -> bool) -> bool {
         let (name, given) = (called::base(&start.called), called::arguments(start));
-        let is_it = |program: &Invocation| program.foresees(&name, &given, start.has_all_arguments);
+        let is_it = |program: &Invocation| {
+            is_one(program) && program.foresees(&name, &given, start.has_all_arguments)
+        };
         is_shell(&called::base(&start.starter.program)) && lock(&self.foreseen).programs.iter().any(is_it)
     }
 
@@ -300,8 +303,8 @@ impl StartRules {
             let why = "the loader runs a program that shows no start of its own".to_owned();
             return self.asked(start, None, Some(why));
         }
-        if let Some(verdict) = self.by_text(start) {
-            return verdict;
+        if self.is_judged_text(start) || self.is_covered_text(start) {
+            return StartVerdict::Start(StartCoverage::JudgedWithFiles);
         }
         if called::applet(start).is_some_and(|applet| !self.covers_applet(&applet)) {
             return self.asked(
@@ -344,27 +347,32 @@ impl StartRules {
         applet.read().is_some_and(|found| CommandCase::with(&self.policy(), &self.line, found).is_covered())
     }
 
-    /// Judges the text of a shell as a command. If rules allow all of it, the shell starts, and its programs are expected.
-    fn by_text(&self, start: &ProgramStart) -> Option<StartVerdict> {
-        let name = called::base(&start.called);
-        if !is_shell(&name) || start.is_writable || !start.has_all_arguments {
-            return None;
+    /// Whether the text of a shell was judged as a part of the command's text, with the files that it opens.
+    fn is_judged_text(&self, start: &ProgramStart) -> bool {
+        let is_read = |program: &Invocation| program.standing == InvocationKind::Wrapper;
+        is_shell(&called::base(&start.called)) && is_whole(start) && self.shows(start, is_read)
+    }
+
+    /// Judges the text of another shell as a command. If rules allow all of it, its programs and files are expected. What it reads from is
+    /// not judged again when it is opened, and the directory is not known here.
+    fn is_covered_text(&self, start: &ProgramStart) -> bool {
+        if !is_shell(&called::base(&start.called)) || !is_whole(start) {
+            return false;
         }
         let found = self.read(start);
         let is_read = found.programs.first().is_some_and(|shell| shell.standing == InvocationKind::Wrapper);
-        if !is_read || !found.opens_nothing() {
-            return None;
+        if !is_read || !found.reads.is_empty() {
+            return false;
         }
         let policy = self.policy();
         let case = CommandCase::with(&policy, &self.line, found);
-        if !case.is_covered() {
-            return None;
-        }
+        let is_covered = case.is_covered();
         let mut foreseen = lock(&self.foreseen);
-        if foreseen.programs.len() < MOST_FORESEEN {
+        if is_covered && foreseen.programs.len() < MOST_FORESEEN {
             foreseen.programs.extend(case.found.programs);
+            foreseen.writes.extend(case.found.writes);
         }
-        Some(StartVerdict::Start(StartCoverage::Judged))
+        is_covered
     }
 
     /// The coverage under the allow rule that matches, if any.
@@ -393,19 +401,42 @@ impl StartRules {
         let names_script = is_shell(&name) && is_script(&given) && pattern.has_arguments();
         let is_shim =
             start.called.parent().and_then(|parent| parent.file_name()).is_some_and(|name| name == "shims");
-        Some(if names_script || is_shim { StartCoverage::Everything } else { table::coverage(&name) })
+        // It may be a text of the command that is too long to be compared.
+        let is_cut_text = is_shell(&name) && runs_text(&given) && !start.has_all_arguments;
+        Some(match () {
+            () if names_script || is_shim => StartCoverage::Everything,
+            () if is_cut_text => StartCoverage::JudgedWithFiles,
+            () => table::coverage(&name),
+        })
     }
 }
 
-/// Whether a program is a wrapper, and no shell.
-fn is_wrapper(start: &ProgramStart) -> bool {
+/// Whether it is certain what starts: a file that no command can have changed, with all its arguments.
+fn is_whole(start: &ProgramStart) -> bool {
+    !start.is_writable && start.has_all_arguments
+}
+
+/// The coverage of a start where a rule covers all of the command. Ask rules, and rules for the files that shells write, hold for
+/// what shells with a text and wrappers start, too.
+fn coverage_in_whole(start: &ProgramStart) -> StartCoverage {
     let name = called::base(&start.called);
-    table::coverage(&name) == StartCoverage::Judged && !is_shell(&name)
+    match is_shell(&name) {
+        true if runs_text(&called::arguments(start)) => StartCoverage::JudgedWithFiles,
+        false if table::coverage(&name) == StartCoverage::Judged => StartCoverage::Judged,
+        _ => StartCoverage::Everything,
+    }
 }
 
 /// Whether a program does the same as a harmless builtin.
 fn is_harmless(found: &Analysis) -> bool {
     matches!(&*found.programs, [program] if program.standing == InvocationKind::Harmless)
+}
+
+/// Whether a shell gets its text as an argument.
+fn runs_text(given: &[String]) -> bool {
+    let is_it =
+        |option: &String| option.starts_with('-') && !option.starts_with("--") && option.contains('c');
+    !is_script(given) && given.iter().any(is_it)
 }
 
 /// Whether a shell's first argument is a script.

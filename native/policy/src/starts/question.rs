@@ -65,7 +65,7 @@ impl StartRules {
         if !found.is_certain() {
             return Some("it may redirect into any file, because it cannot be analysed".to_owned());
         }
-        let files: Vec<&Word> = found.writes.iter().chain(&found.foreign_writes).collect();
+        let files: Vec<&Word> = found.writes.iter().collect();
         if files.is_empty() {
             return None;
         }

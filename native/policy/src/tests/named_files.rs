@@ -347,6 +347,9 @@ fn a_redirection_is_covered_where_a_rule_may_cover_it() {
         "for i in 1 2; do echo $i > out/$i; done",
         "echo x > \"out/$y.txt\"",
         "echo x > out/*",
+        "bash -c 'cd out && echo x > y'",
+        "env bash -c 'echo x > \"out/$y\"'",
+        "eval \"bash -c 'echo x > out/*'\"",
     ] {
         assert_eq!([&enforced, &off].map(|policy| name(policy, command)), ["allow", "ask"], "{command}");
     }
@@ -357,9 +360,6 @@ fn a_redirection_is_covered_where_a_rule_may_cover_it() {
         "cd $y; echo x > out/z",
         "echo x > ../z",
         "cd out; echo x > ../z",
-        "bash -c 'cd out && echo x > y'",
-        "env bash -c 'echo x > \"out/$y\"'",
-        "eval \"bash -c 'echo x > out/*'\"",
     ] {
         assert_eq!([&enforced, &off].map(|policy| name(policy, command)), ["ask"; 2], "{command}");
     }

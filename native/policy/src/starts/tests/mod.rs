@@ -189,8 +189,45 @@ fn a_rule_that_names_a_file_by_its_path_covers_what_it_starts() {
 fn a_shell_with_variables_of_its_own_starts() {
     for text in ["FILE=a; cat $FILE", "cat a; RC=$?; exit $RC", "for DIR in a; do cat $DIR; done"] {
         let case = allowed(&["Bash(cat:*)"], &format!("bash -c '{text}'"));
-        assert_eq!(case.covers(&start(&["bash", "-c", text])), Some(StartCoverage::Judged), "{text}");
+        assert_eq!(
+            case.covers(&start(&["bash", "-c", text])),
+            Some(StartCoverage::JudgedWithFiles),
+            "{text}"
+        );
     }
+    let case = allowed(&["Bash(cat:*)"], "export n=1; bash -c 'cat $((n+1))'");
+    assert!(case.covers(&start(&["bash", "-c", "cat $((n+1))"])).is_some());
+}
+
+/// Rules cover them where the text is judged, and again as the shell opens them.
+#[test]
+fn a_shell_opens_the_files_that_rules_cover() {
+    let rules = ["Bash(cat:*)", "Bash(awk:*)", "Bash(nice:*)", "Write(out/*)"];
+    let text = "cat < a > out/b";
+    for (command, start) in [
+        (format!("bash -c '{text}'"), start(&["bash", "-c", text])),
+        (format!("nice bash -c '{text}'"), by("nice", StartCoverage::Judged, &["bash", "-c", text])),
+        ("awk -f x".to_owned(), by("awk", parts_of("awk"), &["bash", "-c", text])),
+    ] {
+        let case = allowed(&rules, &command);
+        assert_eq!(case.covers(&start), Some(StartCoverage::JudgedWithFiles), "{command}");
+        let writes = |path: &str, file: &str| {
+            let file = case.dir.path().canonicalize().unwrap().join(file);
+            case.rules.as_ref().unwrap().writes(OsStr::new(path), Some(&file))
+        };
+        assert!(writes("out/b", "out/b") && writes("out/b", "out/elsewhere"), "{command}");
+        assert!(!writes("out/b", "src/b") && !writes("out/c", "out/c"), "{command}");
+    }
+    let case = allowed(&["Bash(bash:*)"], "bash -c x");
+    let cut = ProgramStart { has_all_arguments: false, ..start(&["bash", "-c", "x", "y"]) };
+    assert_eq!(case.covers(&cut), Some(StartCoverage::JudgedWithFiles));
+    let case = allowed(&rules, "awk -f x");
+    let shell = |text: &str| case.asks(&by("awk", parts_of("awk"), &["bash", "-c", text]));
+    assert!(!shell(text) && shell("cat a > src/b") && shell("cat a > $b"));
+    // What a shell reads is not judged when it opens it.
+    assert!(shell("read x < a"));
+    let case = allowed(&["Read"], "bash -c 'read x < a'");
+    assert!(case.covers(&start(&["bash", "-c", "read x < a"])).is_some());
 }
 
 #[test]
@@ -292,7 +329,7 @@ fn a_rule_covers_a_program_whoever_starts_it() {
     assert!(case.covers(&by("git", parts_of("git"), &["ssh", "host"])).is_some());
     let case = allowed(&["Bash(awk:*)", "Bash(wc:*)"], "awk 1 x");
     let text = |text| by("awk", parts_of("awk"), &["sh", "-c", text]);
-    assert_eq!(case.covers(&text("wc -l x")), Some(StartCoverage::Judged));
+    assert_eq!(case.covers(&text("wc -l x")), Some(StartCoverage::JudgedWithFiles));
     // What that shell starts is foreseen from here on.
     let from_sh = |words| ProgramStart {
         starter: Starter { program: "/usr/bin/dash".into(), ..start(words).starter },
@@ -345,11 +382,12 @@ fn a_shell_whose_text_evaluates_values_that_only_the_run_shows_needs_an_approval
     for option in ["-xc", "-exc"] {
         assert!(case.asks(&by("ftp", parts_of("ftp"), &["bash", option, ":"])), "{option}");
     }
-    assert_eq!(case.covers(&shell("set -eu; x=1; echo $x; [ \"$x\" ]")), Some(StartCoverage::Judged));
+    let plain = shell("set -eu; x=1; echo $x; [ \"$x\" ]");
+    assert_eq!(case.covers(&plain), Some(StartCoverage::JudgedWithFiles));
     // A text of the command has been judged with what else the command sets.
     let plain = "i=0; while ((i < 3)); do ((i++)); done; [ $i ]";
     let case = allowed(&["Bash(ls:*)"], &format!("ls; bash -c '{plain}'"));
-    assert_eq!(case.covers(&start(&["bash", "-c", plain])), Some(StartCoverage::Judged));
+    assert_eq!(case.covers(&start(&["bash", "-c", plain])), Some(StartCoverage::JudgedWithFiles));
     assert!(case.asks(&by("ftp", parts_of("ftp"), &["bash", "-c", plain])));
     // Nor is such a text a part of a program.
     let case = allowed(&["Bash(zgrep:*)"], "zgrep x y");

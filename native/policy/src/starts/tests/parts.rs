@@ -165,7 +165,7 @@ fn a_text_that_git_is_told_to_run_needs_rules_for_the_commands_in_it() {
     ] {
         assert!(case.asks(&text(told)), "{told}");
     }
-    assert_eq!(case.covers(&text("git log -1")), Some(StartCoverage::Judged));
+    assert_eq!(case.covers(&text("git log -1")), Some(StartCoverage::JudgedWithFiles));
     for own in ["git-upload-pack '/a/b'", "git credential-store get", "git-credential-x get"] {
         assert_eq!(case.covers(&text(own)), Some(parts_of("git")), "{own}");
     }

@@ -58,7 +58,7 @@ fn is_listed(found: &Analysis, did: &Did) -> bool {
             is_among(found.reads.iter().chain(&found.inputs), path)
                 || found.programs.iter().any(|program| may_be_its_script(program, path))
         }
-        Did::Wrote(path) => is_among(found.writes.iter().chain(&found.foreign_writes), path),
+        Did::Wrote(path) => is_among(found.writes.iter(), path),
         Did::Set => false,
     }
 }

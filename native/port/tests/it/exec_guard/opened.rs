@@ -1,14 +1,24 @@
 //! Every file that a shell opens to write is seen, and can be refused.
 
-use super::{Fixture, Recorder};
+use super::{Fixture, Ran, Recorder, is, run};
+use beamai_base::CancelToken;
+use beamai_isolation::{StartCoverage, StartDecision};
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Runs a command whose shell's files are judged.
+fn run_judged(fixture: &Fixture, judge: &Arc<Recorder>, command: &str) -> Ran {
+    let mut spec = fixture.spec(judge, command);
+    spec.coverage = StartCoverage::JudgedWithFiles;
+    run(&spec, &CancelToken::new())
+}
 
 /// The files that a shell opens for a command, by their paths.
 fn written(command: &str) -> (Fixture, Vec<(String, PathBuf)>) {
     let (fixture, judge) = (Fixture::new(), Recorder::all());
     fixture.put("there", "as it was\n");
-    fixture.run(&judge, command);
+    run_judged(&fixture, &judge, command);
     let written = judge.written.lock().unwrap().clone();
     (fixture, written)
 }
@@ -49,8 +59,8 @@ fn a_descriptor_that_only_reads_is_opened_again_by_its_file() {
 fn a_refused_file_is_neither_made_nor_changed() {
     let (fixture, judge) = (Fixture::new(), Recorder::all());
     fixture.put("old.refused", "as it was\n");
-    let ran = fixture
-        .run(&judge, "echo x > refused; echo x >> old.refused; echo x 3< old.refused > /dev/fd/3; echo on");
+    let command = "echo x > refused; echo x >> old.refused; echo x 3< old.refused > /dev/fd/3; echo on";
+    let ran = run_judged(&fixture, &judge, command);
     assert_eq!(ran.stdout, "on\n", "{ran:?}");
     assert_eq!(ran.stderr.matches("Permission denied").count(), 3, "{ran:?}");
     assert!(!fixture.path().join("refused").exists());
@@ -71,6 +81,25 @@ fn a_file_is_told_by_where_its_path_leads_when_it_is_opened() {
         let (fixture, found) = written(command);
         let files: Vec<_> = found.into_iter().map(|(_, file)| file).collect();
         assert_eq!(files, [fixture.path().join(expected)], "{command}");
+    }
+}
+
+/// Files of other programs are not.
+#[test]
+fn the_files_of_each_shell_whose_text_was_judged_are_decided() {
+    for (coverage, expected) in [
+        (StartCoverage::JudgedWithFiles, &["a", "b", "d.refused"][..]),
+        (StartCoverage::Judged, &["a"]),
+        (StartCoverage::Everything, &["a"]),
+    ] {
+        let decide = move |is_shell| if is_shell { coverage } else { StartCoverage::Judged };
+        let judge = Recorder::new(move |start| StartDecision::Start(decide(is(start, "bash"))));
+        let fixture = Fixture::new();
+        let inner = "(echo x > b); tee c < /dev/null; echo x > d.refused; :";
+        run_judged(&fixture, &judge, &format!("echo x > a; env bash -c '{inner}'; :"));
+        let written: Vec<_> = judge.written.lock().unwrap().iter().map(|(path, _)| path.clone()).collect();
+        assert_eq!(written, expected, "{coverage:?}");
+        assert_eq!(fixture.path().join("d.refused").exists(), expected.len() == 1, "{coverage:?}");
     }
 }
 
