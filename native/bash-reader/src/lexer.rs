@@ -145,8 +145,11 @@ impl CommandParser<'_> {
                     word.push_source(in_quotes, source);
                 }
             }
-            // Looking for the end of the quotes, bash takes the second dollar sign for the beginning of `$(…)`.
-            Some('$') if in_quotes && matches!(self.cursor.ahead(1), Some('(' | '{' | '[')) => {
+            // Looking for the end of the quotes, or for braces, bash takes the second dollar sign for the beginning of `$(…)` or `${…}`.
+            Some('$')
+                if self.cursor.ahead(1) == Some('{')
+                    || in_quotes && matches!(self.cursor.ahead(1), Some('(' | '[')) =>
+            {
                 return Err(ParseError::new("bash reads $$ before a bracket in two ways"));
             }
             Some(char @ ('#' | '?' | '$')) => {

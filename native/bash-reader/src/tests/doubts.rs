@@ -5,7 +5,9 @@ use super::*;
 #[test]
 fn two_dollar_signs_before_a_bracket_are_doubted() {
     runs("echo \"$$\" $$ \"$$-x\"", &["echo … … …-x"]);
-    for text in ["echo \"$$(\" ; a", "echo \"$$(x \"b\" )\"", "echo \"$${\"", "echo \"$$[\""] {
+    for text in
+        ["echo \"$$(\" ; a", "echo \"$$(x \"b\" )\"", "echo \"$${\"", "echo \"$$[\"", "echo {a,b}$${c,d}"]
+    {
         doubted(text);
     }
 }
