@@ -288,6 +288,11 @@ impl Analysis {
         analysis
     }
 
+    /// How many files its shells may read so far.
+    fn shell_reads(&self) -> usize {
+        self.reads.len() + if self.takes_input { self.inputs.len() } else { 0 }
+    }
+
     /// Doubts it if what bash evaluates may be anything.
     fn doubt_values(&mut self) {
         if !self.values.hold() {

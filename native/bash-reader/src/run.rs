@@ -145,7 +145,7 @@ impl InvocationCollector<'_> {
             self.out.directories.push(Word::unknown());
         }
         let is_builtin = matches!(name, "command" | "builtin");
-        self.is_behind_wrapper |= !is_builtin;
+        self.is_behind_wrapper |= !is_builtin && name != "exec";
         self.is_shell &= is_builtin;
         match inner.is_empty() {
             true => Ok(()),
@@ -196,11 +196,16 @@ impl InvocationCollector<'_> {
         }
     }
 
-    /// A shell that a program starts. That may set any variable for it, and the exec guard does not know which.
+    /// A shell that a program starts. That may set any variable for it and start it in any directory, and the exec guard does not know
+    /// which.
     fn inheriting_shell(&mut self, name: &str, words: Vec<Word>, depth: usize) -> Result<()> {
         let (values, home) = (std::mem::replace(&mut self.out.values, Values::lost()), self.out.home.take());
+        let read = self.out.shell_reads();
         let result = self.own_shell(name, words, depth);
         self.out.doubt_values();
+        if self.out.shell_reads() > read {
+            self.doubt("a program starts the shell that reads a file, maybe in another directory");
+        }
         (self.out.values, self.out.home) = (values, home);
         result
     }

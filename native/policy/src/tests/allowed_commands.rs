@@ -16,8 +16,14 @@ fn a_variable_that_the_shell_keeps_to_itself_is_its_own_unless_the_environment_h
     for command in own {
         assert_eq!(name(&auto, command), "allow", "{command}");
     }
-    let counted = "i=0; bash -c 'i=0; i=$((i+1)); make'; timeout 9 bash -c make; cat $((i))";
-    assert_eq!(name(&auto, counted), "allow");
+    for command in [
+        "i=0; bash -c 'i=0; i=$((i+1)); make'; timeout 9 bash -c make; cat $((i))",
+        "exec bash -c 'i=0; i=$((i+1)); make'",
+        "bash -c 'read l < a; make'",
+        "timeout 9 bash -c 'make < a'",
+    ] {
+        assert_eq!(name(&auto, command), "allow", "{command}");
+    }
     for command in [
         "FILE=x make",
         "FILE=x; export FILE; make",
@@ -30,6 +36,8 @@ fn a_variable_that_the_shell_keeps_to_itself_is_its_own_unless_the_environment_h
         "timeout 9 bash -c 'i=0; i=$((i+1)); make'",
         "i=0; timeout 9 bash -c \"nice bash -c 'cat \\$((i))'\"",
         "timeout 9 bash -xc make",
+        "timeout 9 bash -c 'read l < a; make'",
+        "find . -execdir bash -c 'while read l; do make; done < a' ';'",
         "timeout 9 bash -c '[ -v ~ ]'",
         "set -a; FILE=x; make",
         "set -o allexport; FILE=x; make",
