@@ -278,16 +278,16 @@ impl StartRules {
 
     /// Whether the command's text shows this start.
     fn is_shown(&self, start: &ProgramStart) -> bool {
-        self.shows(start, |_| true)
+        is_shell(&called::base(&start.starter.program)) && self.is_listed(start, |_| true)
     }
 
-    /// Whether the command's text shows this start, as one of these.
-    fn shows(&self, start: &ProgramStart, is_one: impl Fn(&Invocation) -> bool) -> bool {
+    /// Whether this can be the start of an expected program of this kind.
+    fn is_listed(&self, start: &ProgramStart, is_one: impl Fn(&Invocation) -> bool) -> bool {
         let (name, given) = (called::base(&start.called), called::arguments(start));
         let is_it = |program: &Invocation| {
             is_one(program) && program.foresees(&name, &given, start.has_all_arguments)
         };
-        is_shell(&called::base(&start.starter.program)) && lock(&self.foreseen).programs.iter().any(is_it)
+        lock(&self.foreseen).programs.iter().any(is_it)
     }
 
     fn by_rules(&self, start: &ProgramStart) -> StartVerdict {
@@ -347,13 +347,14 @@ impl StartRules {
         applet.read().is_some_and(|found| CommandCase::with(&self.policy(), &self.line, found).is_covered())
     }
 
-    /// Whether the text of a shell was judged as a part of the command's text, with the files that it opens.
+    /// Whether the text of a shell was judged as a part of the command's text, as what its shell or a wrapper starts.
     fn is_judged_text(&self, start: &ProgramStart) -> bool {
         let is_read = |program: &Invocation| program.standing == InvocationKind::Wrapper;
-        is_shell(&called::base(&start.called)) && is_whole(start) && self.shows(start, is_read)
+        let is_passed_on = start.starter.coverage.is_judged() && is_whole(start);
+        is_shell(&called::base(&start.called)) && is_passed_on && self.is_listed(start, is_read)
     }
 
-    /// Judges the text of another shell as a command. If rules allow all of it, its programs and files are expected. What it reads from is
+    /// Judges a text that another program gives to a shell as a command. If rules allow all of it, its programs and files are expected. What it reads from is
     /// not judged again when it is opened, and the directory is not known here.
     fn is_covered_text(&self, start: &ProgramStart) -> bool {
         if !is_shell(&called::base(&start.called)) || !is_whole(start) {

@@ -132,6 +132,15 @@ fn what_another_shell_writes_is_judged_where_its_path_leads() {
         assert_eq!(fixture.path(file).exists(), is_written, "{command}: {answer:?}");
         assert!(answer.is_ok || !is_written, "{command}: {answer:?}");
     }
+    // What was judged with the command does not depend on rules for the shell, and is not ended when a link is there by then.
+    let command = "ln -s ../src out/d; nice bash -c 'echo x > out/d/f'";
+    for rule in ["Bash(bash:*)", "Read"] {
+        let fixture = Fixture::new();
+        std::fs::create_dir(fixture.path("out")).unwrap();
+        let answer = fixture.run(&[&policy[..], &["--allow", rule]].concat(), command);
+        assert_eq!(answer.value["refused"][0]["command"], "> out/d/f", "{answer:?}");
+        assert!(!fixture.path("src/f").exists(), "{answer:?}");
+    }
 }
 
 /// Its text does not show what an ask rule is about.
