@@ -81,6 +81,9 @@ impl CommandParser<'_> {
         let is_moved = matches!(operator, "<" | "<&" | ">&") && !text.as_deref().is_some_and(is_stream);
         self.out.moves_streams |= is_moved && matches!(descriptor, 1 | 2);
         if is_duplicate(operator, text.as_deref()) {
+            if word.has_quotes && text.is_some_and(|text| text.ends_with('-')) {
+                self.doubt("bash may take a descriptor in quotes for a file");
+            }
             return Ok(());
         }
         // After `>&` bash expands the name twice, even in quotes.

@@ -75,6 +75,8 @@ fn what_cannot_be_told_is_a_doubt() {
         "zsh -c a",
         "sh -c 'a {b,c}'",
         "echo >& $x",
+        "echo >&1-''",
+        "echo >& \"1-\"",
         "echo > /dev/tcp/a/1",
         "x=(a b)'c' d",
         "a >( ) b",
