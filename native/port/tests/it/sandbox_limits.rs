@@ -147,7 +147,7 @@ fn memory_of_a_background_command() {
 }
 
 /// Where many processes end before their memory is measured, all are stopped, and continued for two seconds. Children that nobody reaps
-/// are such only while they end.
+/// are such only while they end. Without a PID namespace, processes of others that end at that moment count, too, so that it is tried again.
 #[test]
 fn a_process_that_the_command_has_stopped_stays_so_beside_children_that_nobody_reaps() {
     let command = "python3 -c \"import os, signal, time
@@ -161,7 +161,8 @@ if stopped == 0:
 time.sleep(1.5)
 print(open(f'/proc/{stopped}/stat').read().split()[2])
 os.kill(stopped, 9)\"";
-    assert_eq!(Env::under(json!({"memory": 256 << 20})).stdout(command), "T\n");
+    let stays = || Env::under(json!({"memory": 256 << 20})).stdout(command) == "T\n";
+    assert!((0..6).any(|_| stays()));
 }
 
 /// Each fills its memory, forks a child and ends, so that a look at `/proc` finds few of them.
