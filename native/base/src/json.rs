@@ -1,7 +1,7 @@
 //! JSON texts from outside, whose values are counted before they take memory.
 //!
-//! An object of seven bytes of text takes some hundred times as much once it is parsed, so a limit of the text's length does not limit
-//! the memory.
+//! An object of seven bytes of text takes some hundred times as much once it is parsed, so a limit of the text's length
+//! does not limit the memory.
 
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::fmt;
@@ -20,8 +20,8 @@ pub fn parse_bounded<T: DeserializeOwned>(text: &[u8]) -> serde_json::Result<T> 
     serde_json::from_slice(text)
 }
 
-/// Counts the values (keys included) of a JSON text with at most [`MOST_VALUES`] of them and [`MOST_OBJECTS`] objects. Takes no memory
-/// for them.
+/// Counts the values (keys included) of a JSON text with at most [`MOST_VALUES`] of them and [`MOST_OBJECTS`] objects.
+/// Takes no memory for them.
 ///
 /// # Errors
 /// A syntax error, or the limit that the text exceeds, with line and column. The latter has the category `Data`.

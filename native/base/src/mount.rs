@@ -1,5 +1,5 @@
-//! Mounts, by their number (`STATX_MNT_ID` of statx(2)). A directory that is mounted over itself has the same device and inode number, and
-//! other things may be mounted in it.
+//! Mounts, by their number (`STATX_MNT_ID` of statx(2)). A directory that is mounted over itself has the same device
+//! and inode number, and other things may be mounted in it.
 
 use std::os::fd::AsFd;
 use std::path::Path;

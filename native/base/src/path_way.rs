@@ -91,8 +91,8 @@ pub enum Entry {
 }
 
 impl PathWay {
-    /// The way of an absolute path. `entry_at` says what lies at a path whose directories are without links: [`Entry::at`], or what
-    /// lay there before.
+    /// The way of an absolute path. `entry_at` says what lies at a path whose directories are without links:
+    /// [`Entry::at`], or what lay there before.
     pub fn of(path: &Path, entry_at: impl Fn(&Path) -> Entry) -> Self {
         let mut rest = names(path);
         let mut way = Self { steps: Vec::new(), left: Vec::new(), end: PathBuf::from("/") };
@@ -152,9 +152,9 @@ impl PathWay {
         self.steps.iter().any(|step| ["/proc", "/dev"].iter().any(|top| step.path.starts_with(top)))
     }
 
-    /// Whether it leads to what every command needs: the workspace, the home directory, that of temporary files, directories above these,
-    /// a whole directory of the system; programs and libraries, and files that all programs read; or nowhere in particular. Who can make
-    /// a link must not decide about these by one.
+    /// Whether it leads to what every command needs: the workspace, the home directory, that of temporary files,
+    /// directories above these, a whole directory of the system; programs and libraries, and files that all programs
+    /// read; or nowhere in particular. Who can make a link must not decide about these by one.
     pub fn is_needed_by_commands(&self, workspace: &Path) -> bool {
         let end = &*self.end;
         let of_path = || OF_PATH.iter().map(PathBuf::as_path).filter(|own| !own.starts_with(workspace));
@@ -204,7 +204,8 @@ pub fn identity_at(path: &Path) -> (u64, u64) {
     std::fs::symlink_metadata(path).map_or((0, 0), |found| (found.dev(), found.ino()))
 }
 
-/// Device and inode number of what lies at a path, a link included, and the time of its creation, because the number may be used again.
+/// Device and inode number of what lies at a path, a link included, and the time of its creation, because the number
+/// may be used again.
 pub type EntryIdentity = (u64, u64, Option<SystemTime>);
 
 /// The identity of what lies at a path; zeros if nothing does.

@@ -15,9 +15,9 @@ pub fn program_directories() -> &'static [PathBuf] {
     &OF_HOST
 }
 
-/// The directories of a `PATH` that are the same for every process, in their order. `~` stands for the home directory, as in bash.
-/// Other relative entries depend on where a process is, and those that lead into `/proc` or `/dev` on which process looks. They are
-/// left out.
+/// The directories of a `PATH` that are the same for every process, in their order. `~` stands for the home directory,
+/// as in bash. Other relative entries depend on where a process is, and those that lead into `/proc` or `/dev` on which
+/// process looks. They are left out.
 pub fn directories_in(path: &OsStr, home: Option<&Path>) -> Vec<PathBuf> {
     let home = home.filter(|home| home.is_absolute()).map(|home| without_parents(home.into()));
     let absolute = |entry: PathBuf| match entry.strip_prefix("~") {

@@ -5,8 +5,8 @@ use rustix::io::Errno;
 /// Maximum number of attempts.
 const MOST_ATTEMPTS: usize = 100;
 
-/// Repeats a call of openat2(2) while it fails with `EAGAIN`: with a `..` on the way, it does so if something is renamed or mounted
-/// meanwhile, wherever that is.
+/// Repeats a call of openat2(2) while it fails with `EAGAIN`: with a `..` on the way, it does so if something is
+/// renamed or mounted meanwhile, wherever that is.
 ///
 /// # Errors
 /// Those of the call; `EAGAIN` after 100 attempts.

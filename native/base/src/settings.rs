@@ -14,7 +14,8 @@ impl SettingsMap {
     /// The members of an object. `path` is its name in messages, such as `web.search`.
     ///
     /// # Errors
-    /// If the value is not an object, or has a member that is not in `known`. The value is not shown, because it may be a secret.
+    /// If the value is not an object, or has a member that is not in `known`. The value is not shown, because it may be
+    /// a secret.
     pub fn new(path: impl Into<String>, value: Value, known: &[&str]) -> Result<Self, String> {
         let path = path.into();
         let Value::Object(members) = value else {

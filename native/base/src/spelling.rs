@@ -1,5 +1,6 @@
-//! How a directory spells the names in it. Some file systems find a file by other spellings than the one that they list: in another
-//! case (NTFS, APFS, exFAT, SMB), in another Unicode form, or by a short name. Rules are about the name that is listed.
+//! How a directory spells the names in it. Some file systems find a file by other spellings than the one that they
+//! list: in another case (NTFS, APFS, exFAT, SMB), in another Unicode form, or by a short name. Rules are about the
+//! name that is listed.
 
 use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, statat};
 use rustix::io::Errno;
@@ -8,8 +9,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Whether a directory is on a local file system of Linux, where a file has the spelling that is listed and no other. Never told on
-/// other systems.
+/// Whether a directory is on a local file system of Linux, where a file has the spelling that is listed and no other.
+/// Never told on other systems.
 pub fn is_local(dir: impl AsFd) -> bool {
     imp::is_local(dir)
 }
@@ -55,7 +56,8 @@ mod imp {
 /// The name under which a directory lists what it finds by `name`. It stays as it is if nothing is found.
 ///
 /// # Errors
-/// `EACCES` if it is found by other spellings too, and cannot be told from the listing. Otherwise those of the operating system.
+/// `EACCES` if it is found by other spellings too, and cannot be told from the listing. Otherwise those of the
+/// operating system.
 pub fn listed_name(dir: BorrowedFd<'_>, name: &OsStr) -> Result<OsString, Errno> {
     if is_local(dir) || has_one_spelling(dir, name) {
         return Ok(name.to_owned());
@@ -91,8 +93,9 @@ fn open(dir: &Path) -> Result<OwnedFd, Errno> {
     rustix::fs::openat(CWD, dir, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
 }
 
-/// Whether a directory surely finds a name by one spelling only: nothing by the other case, where there are only letters that have one,
-/// and no dot or space at the end, which some leave out. It takes a look-up instead of a listing.
+/// Whether a directory surely finds a name by one spelling only: nothing by the other case, where there are only
+/// letters that have one, and no dot or space at the end, which some leave out. It takes a look-up instead of a
+/// listing.
 fn has_one_spelling(dir: BorrowedFd<'_>, name: &OsStr) -> bool {
     let other = other_case(name);
     name.is_ascii()

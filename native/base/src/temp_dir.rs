@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-/// `TMPDIR`, if that is an absolute path; otherwise `/tmp`. `std` takes any value: an empty one would mean the current directory.
+/// `TMPDIR`, if that is an absolute path; otherwise `/tmp`. `std` takes any value: an empty one would mean the current
+/// directory.
 #[must_use]
 pub fn temp_dir() -> PathBuf {
     let named = std::env::temp_dir();

@@ -13,8 +13,8 @@ pub enum CharClass {
     Any,
 }
 
-/// Whether a partly known text can be this one, if wildcards can stand for slashes, too. Where the rest does not fit, the last wildcard
-/// takes one character more; to try an earlier one again would change nothing.
+/// Whether a partly known text can be this one, if wildcards can stand for slashes, too. Where the rest does not fit,
+/// the last wildcard takes one character more; to try an earlier one again would change nothing.
 pub fn fits(glyphs: &[CharClass], text: &str) -> bool {
     let text: Vec<char> = text.chars().collect();
     let (mut at, mut next, mut last) = (0, 0, None);

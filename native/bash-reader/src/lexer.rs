@@ -145,7 +145,8 @@ impl CommandParser<'_> {
                     word.push_source(in_quotes, source);
                 }
             }
-            // Looking for the end of the quotes, or for braces, bash takes the second dollar sign for the beginning of `$(…)` or `${…}`.
+            // Looking for the end of the quotes, or for braces, bash takes the second dollar sign for the beginning of
+            // `$(…)` or `${…}`.
             Some('$')
                 if self.cursor.ahead(1) == Some('{')
                     || in_quotes && matches!(self.cursor.ahead(1), Some('(' | '[')) =>

@@ -147,8 +147,8 @@ impl ParseError {
     }
 }
 
-/// Analyses a command. Tildes and `$HOME` in it stand for `home`, which is the value of `HOME` that its shell gets; what they stand for is
-/// unknown if that is `None`.
+/// Analyses a command. Tildes and `$HOME` in it stand for `home`, which is the value of `HOME` that its shell gets;
+/// what they stand for is unknown if that is `None`.
 pub fn analyse(command: &str, home: Option<&str>) -> Analysis {
     Analysis::read(home, |analysis| {
         analysis.is_wide = !command.is_ascii();
@@ -156,8 +156,8 @@ pub fn analyse(command: &str, home: Option<&str>) -> Analysis {
     })
 }
 
-/// Analyses a program started with these words. The variables that it inherits may have any value, `HOME` included, also those that its
-/// text sets: `x=1 true` does not set `x`.
+/// Analyses a program started with these words. The variables that it inherits may have any value, `HOME` included,
+/// also those that its text sets: `x=1 true` does not set `x`.
 pub fn started(words: &[String]) -> Analysis {
     Analysis::read(None, |analysis| {
         analysis.values = values::Values::lost();
@@ -165,8 +165,8 @@ pub fn started(words: &[String]) -> Analysis {
     })
 }
 
-/// As [`started`], for a program that a shell starts whose text shows it, so that it inherits what that text sets. Tildes in a text that it
-/// runs stand for `home`, as for [`analyse`].
+/// As [`started`], for a program that a shell starts whose text shows it, so that it inherits what that text sets.
+/// Tildes in a text that it runs stand for `home`, as for [`analyse`].
 pub fn started_as_shown(words: &[String], home: Option<&str>) -> Analysis {
     Analysis::read(home, |analysis| analysis.start(words))
 }
@@ -185,15 +185,16 @@ pub fn trimmed(text: &str) -> &str {
     }
 }
 
-/// The words of a text that consists of a name and arguments only; `None` for any other text. Tildes in it stand for `home`, as for
-/// [`analyse`].
+/// The words of a text that consists of a name and arguments only; `None` for any other text. Tildes in it stand for
+/// `home`, as for [`analyse`].
 pub fn words(text: &str, home: Option<&str>) -> Option<Vec<Word>> {
     let mut analysis = Analysis::of(home);
     let words = parser::words(text, &mut analysis).ok()?;
     (analysis.programs.is_empty() && analysis.doubts.is_empty()).then_some(words)
 }
 
-/// As [`words`], with each word as a glob. Quoted characters are escaped in it. A word with any expansion but a tilde's is `None`.
+/// As [`words`], with each word as a glob. Quoted characters are escaped in it. A word with any expansion but a tilde's
+/// is `None`.
 pub fn globs(text: &str, home: Option<&str>) -> Option<Vec<Option<String>>> {
     let mut analysis = Analysis::of(home);
     let words = parser::raw_words(text, &mut analysis).ok()?;
@@ -207,8 +208,8 @@ impl Invocation {
         self.words.first().and_then(Word::text)
     }
 
-    /// Its name for rules about system programs: given without a path, or in a standard directory. A program anywhere else can
-    /// be named only by its path.
+    /// Its name for rules about system programs: given without a path, or in a standard directory. A program anywhere
+    /// else can be named only by its path.
     pub fn system_name(&self) -> Option<String> {
         let name = self.name()?;
         Some(system_name(&name).unwrap_or(&name).to_owned())
@@ -337,8 +338,8 @@ impl Analysis {
         }
     }
 
-    /// Records an assignment to a variable of the shell. Programs get it only if the environment already has a variable with this name:
-    /// a command that exports it is doubted for the export.
+    /// Records an assignment to a variable of the shell. Programs get it only if the environment already has a variable
+    /// with this name: a command that exports it is doubted for the export.
     fn assigned_in_shell(&mut self, name: &str, part: &str) {
         if self.values.is_lost() || variable::is_of_shell(name) {
             self.assigned(name, part);

@@ -196,8 +196,8 @@ impl InvocationCollector<'_> {
         }
     }
 
-    /// A shell that a program starts. That may set any variable for it and start it in any directory, and the exec guard does not know
-    /// which.
+    /// A shell that a program starts. That may set any variable for it and start it in any directory, and the exec
+    /// guard does not know which.
     fn inheriting_shell(&mut self, name: &str, words: Vec<Word>, depth: usize) -> Result<()> {
         let (values, home) = (std::mem::replace(&mut self.out.values, Values::lost()), self.out.home.take());
         let read = self.out.shell_reads();

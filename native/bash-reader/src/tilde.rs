@@ -14,9 +14,9 @@ pub(super) enum Assigns {
     Yes,
 }
 
-/// Replaces tildes where bash does: at the beginning of a word, and after `=` and `:` in one that looks like an assignment. Every
-/// tilde that is left stands for itself. Without a home directory, what they stand for is unknown text, and so it is where bash may
-/// leave them.
+/// Replaces tildes where bash does: at the beginning of a word, and after `=` and `:` in one that looks like an
+/// assignment. Every tilde that is left stands for itself. Without a home directory, what they stand for is unknown
+/// text, and so it is where bash may leave them.
 pub(super) fn expand(pieces: &[WordPiece], assigns: Assigns, home: Option<&str>) -> Vec<WordPiece> {
     let value = if assigns == Assigns::No { None } else { value(pieces) };
     let home = home.filter(|_| assigns == Assigns::Yes || value.is_none());
@@ -64,8 +64,8 @@ fn begins(pieces: &[WordPiece], at: usize, value: Option<AssignedValue>) -> bool
     })
 }
 
-/// Expands a tilde with the name after it. Returns the number of pieces read, and the result. A quote in the name makes the tilde
-/// literal.
+/// Expands a tilde with the name after it. Returns the number of pieces read, and the result. A quote in the name makes
+/// the tilde literal.
 fn prefix(pieces: &[WordPiece], is_assigned: bool, home: Option<&str>) -> (usize, Vec<WordPiece>) {
     let ends = |piece: &WordPiece| match piece {
         WordPiece::Char { char: '/', .. } => true,

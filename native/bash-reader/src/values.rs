@@ -1,8 +1,9 @@
 //! The values that variables can have.
 //!
-//! Bash evaluates some values again: arithmetic evaluates the values of variables, and a subscript in these can run commands;
-//! `[ $x ]` turns words into operators. Such a use is safe only if every value that the command assigns is a number, or a
-//! word without special characters. In a loop an assignment may follow the use, so uses are checked at the end.
+//! Bash evaluates some values again: arithmetic evaluates the values of variables, and a subscript in these can run
+//! commands; `[ $x ]` turns words into operators. Such a use is safe only if every value that the command assigns is a
+//! number, or a word without special characters. In a loop an assignment may follow the use, so uses are checked at the
+//! end.
 
 use super::word::{ExpansionSource, WordPiece};
 use std::collections::{HashMap, HashSet};

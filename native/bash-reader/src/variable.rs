@@ -15,14 +15,16 @@ const WHOLE: &str = "CC CXX LD AS AR USER LOGNAME TMP TEMP DISPLAY RANDOM SRANDO
     VIM VIMRUNTIME MIX_EXS MIX_ARCHIVES LSB_OS_RELEASE GREP DIFF CMP AWK CPMOD VARS GDB READELF GET_ID PREFIX \
     HG FLASK_APP DEPENDENCIES_OUTPUT SUNPRO_DEPENDENCIES";
 
-/// Variables that name the programs of a build: GNU make manual, "Variables Used by Implicit Rules"; cmake-env-variables(7), "for
-/// Languages"; Meson reference tables, "Compiler and linker selection variables"; Autoconf manual, "Particular Program Checks".
+/// Variables that name the programs of a build: GNU make manual, "Variables Used by Implicit Rules";
+/// cmake-env-variables(7), "for Languages"; Meson reference tables, "Compiler and linker selection variables"; Autoconf
+/// manual, "Particular Program Checks".
 const BUILDERS: &str = "CPP FC F77 M2C PC CO GET LEX YACC LINT TEX TEXI2DVI WEAVE CWEAVE TANGLE CTANGLE RM \
     ASM ASM_NASM ASM_MASM ASM_MARMASM CUDACXX CUDAHOSTCXX HIPCXX ISPC OBJC OBJCXX SWIFTC CSC \
     CYTHON DC VALAC NASM YASM STRIP RANLIB NM OBJCOPY OBJDUMP WINDRES NINJA SCANBUILD BISON FLEX SED INSTALL LN_S M4 \
     CC_LD CXX_LD FC_LD OBJC_LD OBJCXX_LD D_LD";
 
-/// Variables that bash and dash use themselves, without their common beginnings: bash(1), "Shell Variables"; dash(1), "Environment".
+/// Variables that bash and dash use themselves, without their common beginnings: bash(1), "Shell Variables"; dash(1),
+/// "Environment".
 const OF_SHELLS: &str = "CDPATH HOME IFS PATH OPTARG OPTIND OPTERR CHILD_MAX COLUMNS LINES COPROC DIRSTACK EMACS INSIDE_EMACS ENV \
     EPOCHREALTIME EPOCHSECONDS EUID UID PPID EXECIGNORE FCEDIT EDITOR VISUAL FIGNORE FUNCNAME FUNCNEST GLOBIGNORE GLOBSORT GROUPS \
     HOSTFILE HOSTNAME HOSTTYPE IGNOREEOF INPUTRC LANG LINENO MACHTYPE MAPFILE OLDPWD PWD OSTYPE PIPESTATUS POSIXLY_CORRECT RANDOM \
@@ -80,9 +82,10 @@ pub(super) fn names_character_set(name: &str) -> bool {
     matches!(name, "LC_ALL" | "LC_CTYPE" | "LANG")
 }
 
-/// Whether bash reads texts in a locale as this parser does: its characters are those of UTF-8 or single bytes. In others, the second
-/// byte of a character may be a backslash to bash. `C` and `POSIX` are the same everywhere; where another locale names no character
-/// set, it may have any. A name of several, each for its category (`LC_CTYPE=…;LC_TIME=…`), is not taken apart.
+/// Whether bash reads texts in a locale as this parser does: its characters are those of UTF-8 or single bytes. In
+/// others, the second byte of a character may be a backslash to bash. `C` and `POSIX` are the same everywhere; where
+/// another locale names no character set, it may have any. A name of several, each for its category
+/// (`LC_CTYPE=…;LC_TIME=…`), is not taken apart.
 pub fn is_read_as_written(locale: &str) -> bool {
     let is_name = locale.chars().all(|char| char.is_ascii_alphanumeric() || "_-.@".contains(char));
     let set = locale.split_once('.').map_or(locale, |(_, set)| set).split('@').next().unwrap_or_default();

@@ -218,7 +218,8 @@ impl Word {
         })
     }
 
-    /// The word as a glob, in which quoted characters are escaped; `None` if it has an expansion, alternatives in braces included.
+    /// The word as a glob, in which quoted characters are escaped; `None` if it has an expansion, alternatives in
+    /// braces included.
     pub(super) fn glob(&self) -> Option<String> {
         let plain = |char| WordPiece::Char { char, quoted: false };
         let has_dots = self.pieces.windows(2).any(|pair| pair == [plain('.'), plain('.')]);

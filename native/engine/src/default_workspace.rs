@@ -4,9 +4,9 @@ use beamai_isolation::secrets;
 use beamai_workspace::{Workspace, WorkspaceId};
 use std::path::{Path, PathBuf};
 
-/// What the directory is, if it is a workspace only by name: `/`, and the home directory, of which there may be two, as `HOME` has it
-/// and as the system's list of users. A program that was started there rarely means to give tools the whole disk, or all files of its
-/// user.
+/// What the directory is, if it is a workspace only by name: `/`, and the home directory, of which there may be two, as
+/// `HOME` has it and as the system's list of users. A program that was started there rarely means to give tools the
+/// whole disk, or all files of its user.
 pub fn too_wide(directory: &WorkspaceId) -> Option<&'static str> {
     let is_same = |path: &Path| {
         let other = Workspace::open(path).map(|other| (other.id().device, other.id().inode));

@@ -28,8 +28,8 @@ fn is_allowed(policy: &Policy, permission: &PermissionRequest) -> bool {
     matches!(policy.judge(permission).verdict, Verdict::Allow(_))
 }
 
-/// A rule on the first line, followed by requests. A rule that allows a request must deny it when used as a deny rule. A rule for
-/// exactly the text of a command may be one that allows only.
+/// A rule on the first line, followed by requests. A rule that allows a request must deny it when used as a deny rule.
+/// A rule for exactly the text of a command may be one that allows only.
 pub fn permission_rules(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (rule, subject) = text.split_once('\n').unwrap_or((&text, ""));

@@ -117,8 +117,8 @@ pub struct CallRequest {
     /// The session that the call belongs to.
     #[serde(default)]
     pub session: Option<CallSession>,
-    /// A number for the session that the host counts the call to, whether it has begun or not. Long calls of one owner do not
-    /// take every thread.
+    /// A number for the session that the host counts the call to, whether it has begun or not. Long calls of one owner
+    /// do not take every thread.
     #[serde(default)]
     pub owner: Option<u64>,
     /// Answers to the questions that the call asked when it was first made.

@@ -1,7 +1,7 @@
 //! The interpreter that an ELF file names (`PT_INTERP`, elf(5)).
 //!
-//! The Linux kernel takes the layout, of 32 or 64 bits, from the machine that a file is for, and ignores the class in its header. This
-//! module reads both layouts.
+//! The Linux kernel takes the layout, of 32 or 64 bits, from the machine that a file is for, and ignores the class in
+//! its header. This module reads both layouts.
 
 use super::MAX_PATH;
 
@@ -38,8 +38,8 @@ const OF_64_BITS: Layout = Layout {
     segment_length: 32,
 };
 
-/// The paths of the interpreters, one for each layout in which the file names one. `head` is the beginning of the file, and `read`
-/// reads at most this many bytes from an offset.
+/// The paths of the interpreters, one for each layout in which the file names one. `head` is the beginning of the file,
+/// and `read` reads at most this many bytes from an offset.
 pub(super) fn interpreters(head: &[u8], read: impl Fn(u64, usize) -> Option<Vec<u8>>) -> Vec<Vec<u8>> {
     match head.starts_with(b"\x7fELF") {
         true => [OF_64_BITS, OF_32_BITS].iter().filter_map(|layout| named(layout, head, &read)).collect(),

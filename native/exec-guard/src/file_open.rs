@@ -16,8 +16,8 @@ pub(super) fn is_open(report: &Notification) -> bool {
     path_of(report).is_some()
 }
 
-/// The path that a process opens, as it gave it. `None` if the path stands for a descriptor of the process that is already open for
-/// writing: that file was decided when it was opened.
+/// The path that a process opens, as it gave it. `None` if the path stands for a descriptor of the process that is
+/// already open for writing: that file was decided when it was opened.
 ///
 /// # Errors
 /// As for [`ProcessMemory::path`].
@@ -32,8 +32,8 @@ pub(super) fn opened(report: &Notification) -> Result<Option<OsString>, Errno> {
     }
 }
 
-/// The file that a path leads to, by its path in the sandbox without links; `None` if it is in no directory there, and if it leads through
-/// a process's own files in `/proc`: they are another's here.
+/// The file that a path leads to, by its path in the sandbox without links; `None` if it is in no directory there, and
+/// if it leads through a process's own files in `/proc`: they are another's here.
 pub(super) fn file(report: &Notification, root: &OwnedFd, path: &OsStr) -> Option<PathBuf> {
     let mut path = task::directory(report.thread)?.join(path);
     for _ in 0..=MAX_LINKS {

@@ -1,11 +1,12 @@
 //! The exec guard: a supervisor outside the sandbox decides about every program start beneath a reaper, and about the
 //! files that a command's shell opens to write.
 //!
-//! The reaper installs a seccomp filter (`exec_guard` in the sandbox crate) that reports each `execve` and `execveat`, and
-//! files that may be opened by a shell (`file_open`), and passes the listener to the port. In the port, one thread per guarded reaper (`supervisor`) handles the notifications in
-//! order. It reads path and arguments from the memory of the process (`memory`), resolves the file as the sandbox sees it
-//! (`resolver`, `script`), determines which process starts it and what that process is covered for (`task`, `lineage`), and
-//! asks the judge of the order. Then the Linux kernel continues the system call or fails it.
+//! The reaper installs a seccomp filter (`exec_guard` in the sandbox crate) that reports each `execve` and `execveat`,
+//! and files that may be opened by a shell (`file_open`), and passes the listener to the port. In the port, one thread
+//! per guarded reaper (`supervisor`) handles the notifications in order. It reads path and arguments from the memory of
+//! the process (`memory`), resolves the file as the sandbox sees it (`resolver`, `script`), determines which process
+//! starts it and what that process is covered for (`task`, `lineage`), and asks the judge of the order. Then the Linux
+//! kernel continues the system call or fails it.
 //!
 //! If the resolver finds no executable file, the supervisor fails the call itself. If the Linux kernel looked again, a file
 //! created in between would start without a decision.

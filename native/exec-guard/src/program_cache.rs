@@ -41,9 +41,10 @@ impl FileStamp {
     }
 }
 
-/// Programs by absolute path, for all orders of a reaper. Commands can change neither the files nor the directories and links
-/// that lead to them. Somebody outside the sandbox can. Each lookup compares the stamps, so another file is noticed at once. A
-/// link that leads to the same file by another name is not. Therefore a program is resolved again after [`FRESH`].
+/// Programs by absolute path, for all orders of a reaper. Commands can change neither the files nor the directories and
+/// links that lead to them. Somebody outside the sandbox can. Each lookup compares the stamps, so another file is
+/// noticed at once. A link that leads to the same file by another name is not. Therefore a program is resolved again
+/// after [`FRESH`].
 #[derive(Debug, Default)]
 pub(super) struct ProgramCache(Mutex<HashMap<Vec<u8>, CachedProgram>>);
 

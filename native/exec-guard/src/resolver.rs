@@ -1,4 +1,5 @@
-//! Resolves the path given to `execve` to the file that the Linux kernel would run, in the sandbox's view of the file system.
+//! Resolves the path given to `execve` to the file that the Linux kernel would run, in the sandbox's view of the file
+//! system.
 
 use super::MAX_PATH;
 use super::elf;
@@ -214,8 +215,8 @@ impl ProgramResolver<'_> {
                 Err(errno) => return Err(errno),
             }
         }
-        // Most often the links lead to a directory that does not have the file, as `/sbin` does. On one file system, without `/proc`,
-        // links lead every process to the same place, so one call can tell.
+        // Most often the links lead to a directory that does not have the file, as `/sbin` does. On one file system,
+        // without `/proc`, links lead every process to the same place, so one call can tell.
         if let Err(errno @ (Errno::NOENT | Errno::NOTDIR)) = open(
             &self.view.root,
             &base.join(given),
@@ -384,7 +385,8 @@ impl<'r, 'a> PathWalk<'r, 'a> {
         }
     }
 
-    /// Links in `/proc` lead to a process's own files, or depend on the process that follows them: that has to be the caller.
+    /// Links in `/proc` lead to a process's own files, or depend on the process that follows them: that has to be the
+    /// caller.
     fn follow_of_proc(
         &mut self,
         link: &OwnedFd,

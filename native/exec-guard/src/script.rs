@@ -7,8 +7,8 @@ pub(super) const MAX_INTERPRETERS: usize = 5;
 
 /// The path of the interpreter that a file names, if it is a script, and the argument that follows it.
 ///
-/// This follows `load_script` of Linux (`fs/binfmt_script.c`) step by step, because a script that is read in another way starts a
-/// program that nobody has judged.
+/// This follows `load_script` of Linux (`fs/binfmt_script.c`) step by step, because a script that is read in another
+/// way starts a program that nobody has judged.
 pub(super) fn interpreter(head: &[u8]) -> Option<(&[u8], Option<&[u8]>)> {
     let head = &head[..head.len().min(HEAD)];
     if !head.starts_with(b"#!") {

@@ -5,9 +5,10 @@ use rustix::process::getpriority_process;
 /// A little more than a decision takes.
 const NANOSECONDS: u64 = 300_000;
 
-/// Makes the slice of this thread short. The thread answers, which wakes the process, and then sleeps. With a short slice the
-/// scheduler lets it go to sleep before the process runs. Otherwise the process often runs first, shares its processor with
-/// this thread when it loads its program, and is therefore moved to another processor, which takes longer than the decision.
+/// Makes the slice of this thread short. The thread answers, which wakes the process, and then sleeps. With a short
+/// slice the scheduler lets it go to sleep before the process runs. Otherwise the process often runs first, shares its
+/// processor with this thread when it loads its program, and is therefore moved to another processor, which takes
+/// longer than the decision.
 ///
 /// An optimisation: Linux kernels before 6.12 ignore the length (sched(7), `sched_setattr`).
 pub(super) fn shorten() {

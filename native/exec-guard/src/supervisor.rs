@@ -194,8 +194,8 @@ impl Supervisor {
         }
     }
 
-    /// A file that is opened to write. Only those of shells whose text was judged are judged: what other programs write is their own.
-    /// A process that cannot be looked into is another program.
+    /// A file that is opened to write. Only those of shells whose text was judged are judged: what other programs write
+    /// is their own. A process that cannot be looked into is another program.
     fn opened(&self, report: &Notification, watch: &OrderState) -> Result<StartResponse, Errno> {
         if watch.covers_everything() {
             return Ok(StartResponse::GoOn);
@@ -250,7 +250,8 @@ impl Supervisor {
                     directory: None,
                     coverage: vouched.coverage,
                 };
-                // The loader may be given a path through `/proc/self`. Where that leads is only known once the shell starts it.
+                // The loader may be given a path through `/proc/self`. Where that leads is only known once the shell
+                // starts it.
                 if target::loads(&program) {
                     return Ok(StartResponse::Fail(Errno::ACCESS));
                 }
@@ -267,8 +268,8 @@ impl Supervisor {
         Ok(StartResponse::GoOn)
     }
 
-    /// The starter, from the start that it comes from. Where everything is covered, starts are not remembered, and a process is
-    /// described by what it says of itself, which only messages show.
+    /// The starter, from the start that it comes from. Where everything is covered, starts are not remembered, and a
+    /// process is described by what it says of itself, which only messages show.
     fn starter(&self, watch: &OrderState, task: &ProcessInfo) -> Starter {
         let pid = task.pid;
         let origin = if watch.covers_everything() { None } else { watch.lineage().origin(task) };
@@ -321,7 +322,8 @@ pub(super) fn start(target: StartTarget, starter: Starter) -> ProgramStart {
     }
 }
 
-/// The errno for the process: what the Linux kernel itself could return, else `EACCES`, so that errors of the supervisor do not show.
+/// The errno for the process: what the Linux kernel itself could return, else `EACCES`, so that errors of the
+/// supervisor do not show.
 fn told(errno: Errno) -> Errno {
     const KERNELS: [Errno; 6] =
         [Errno::NOENT, Errno::NOTDIR, Errno::LOOP, Errno::NAMETOOLONG, Errno::FAULT, Errno::BADF];

@@ -178,7 +178,8 @@ fn read<'r>(path: &str, room: &'r mut [u8]) -> Result<&'r [u8], Errno> {
     Ok(&room[..length])
 }
 
-/// The fields after the process name, starting with the third. The name is in parentheses and may contain parentheses itself.
+/// The fields after the process name, starting with the third. The name is in parentheses and may contain parentheses
+/// itself.
 fn fields(text: &[u8]) -> Option<impl Iterator<Item = &str>> {
     let end = text.iter().rposition(|byte| *byte == b')')?;
     Some(std::str::from_utf8(&text[end + 1..]).ok()?.split_ascii_whitespace())

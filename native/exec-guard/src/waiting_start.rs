@@ -40,8 +40,8 @@ impl WaitingStart {
 }
 
 impl HeldStart for WaitingStart {
-    /// Lets the start continue if program, arguments and directory are still the ones asked about. A person takes seconds to answer;
-    /// meanwhile another process can exchange a file or link.
+    /// Lets the start continue if program, arguments and directory are still the ones asked about. A person takes
+    /// seconds to answer; meanwhile another process can exchange a file or link.
     fn start(mut self: Box<Self>, coverage: StartCoverage) {
         let Some(listener) = self.listener.upgrade() else { return };
         let Some(AskedStart { start: asked, stamps, mut pending }) = self.asked.take() else { return };

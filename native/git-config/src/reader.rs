@@ -15,8 +15,8 @@ pub fn read(text: &[u8]) -> Result<Vec<ConfigEntry>, Malformed> {
     ConfigReader::new(text).all(&mut entries).map(|()| entries)
 }
 
-/// The entries in all correct lines of a file, also if git rejects the file because of other lines. Once somebody corrects those, git
-/// takes these.
+/// The entries in all correct lines of a file, also if git rejects the file because of other lines. Once somebody
+/// corrects those, git takes these.
 pub fn read_right_lines(text: &[u8]) -> Vec<ConfigEntry> {
     let (mut reader, mut entries) = (ConfigReader::new(text), Vec::new());
     let mut mistakes = 0;
@@ -27,8 +27,8 @@ pub fn read_right_lines(text: &[u8]) -> Vec<ConfigEntry> {
     entries
 }
 
-/// For the first mistakes of a file, up to this number, reading goes on after the line where the mistake begins. An open quote can join
-/// several lines to that line, and they may be correct. More would take too long in a large file.
+/// For the first mistakes of a file, up to this number, reading goes on after the line where the mistake begins. An
+/// open quote can join several lines to that line, and they may be correct. More would take too long in a large file.
 const MOST_REREAD: u32 = 100;
 
 /// A port of `git_parse_source` in git's `config.c`.

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 /// The directory of the machine's `gitconfig` and `gitattributes`, for the first `git` on the `PATH`.
 ///
-/// Built for `/usr`, git has them in `/etc`, otherwise in `etc` of its prefix (`sysconfdir` in git's Makefile). Some who package it
-/// for a prefix of their own choose `/etc` all the same, so that is taken where the prefix has no such file.
+/// Built for `/usr`, git has them in `/etc`, otherwise in `etc` of its prefix (`sysconfdir` in git's Makefile). Some
+/// who package it for a prefix of their own choose `/etc` all the same, so that is taken where the prefix has no such
+/// file.
 #[must_use]
 pub fn system_directory() -> PathBuf {
     directory_of(&std::env::var_os("PATH").unwrap_or_default())
@@ -25,8 +26,8 @@ fn directory_of(search_path: &OsStr) -> PathBuf {
     own().unwrap_or_else(|| PathBuf::from("/etc"))
 }
 
-/// The installation prefix of git; `None` for `/usr`. Git puts its exec path (`libexec/git-core`) first on the `PATH` of aliases and hooks,
-/// and that directory contains a `git`, too.
+/// The installation prefix of git; `None` for `/usr`. Git puts its exec path (`libexec/git-core`) first on the `PATH`
+/// of aliases and hooks, and that directory contains a `git`, too.
 fn prefix(program: &Path) -> Option<PathBuf> {
     let directory = program.parent()?;
     let inner =

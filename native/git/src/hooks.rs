@@ -19,8 +19,8 @@ pub(super) fn active(repo: &Repo, names: &[&str], cx: &GitCall) -> GitResult<Opt
     Ok(names.iter().find(active).map(|name| format!("the hook {name}")))
 }
 
-/// The directory of the hooks; `None` if it does not exist. One outside the workspace was chosen by the host, or is not readable;
-/// only the existence of hooks is checked there.
+/// The directory of the hooks; `None` if it does not exist. One outside the workspace was chosen by the host, or is not
+/// readable; only the existence of hooks is checked there.
 fn hooks_at(repo: &Repo, path: &Path, cx: &GitCall) -> GitResult<Option<WorkspacePath>> {
     if path.is_relative() {
         return Ok(Some(repo.located.root.join(path)));

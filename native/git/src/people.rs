@@ -24,8 +24,8 @@ impl People {
     }
 }
 
-/// The person of this role. libgit2 parses the date, which the environment may have in many forms; it knows neither `author.name` nor
-/// what git leaves out of names.
+/// The person of this role. libgit2 parses the date, which the environment may have in many forms; it knows neither
+/// `author.name` nor what git leaves out of names.
 fn person(
     repo: &Repo,
     role: &str,

@@ -72,7 +72,8 @@ pub(super) fn record(repo: &Repo, message: &str, cx: &GitCall) -> GitResult<Reco
     Ok(RecordedCommit { id, line, files, lines })
 }
 
-/// Fails if another git process is about to change the staging area or HEAD, as one does that waits for a message. Git takes both locks.
+/// Fails if another git process is about to change the staging area or HEAD, as one does that waits for a message. Git
+/// takes both locks.
 fn refuse_locked(repo: &Repo) -> GitResult<()> {
     let is_there = |name: &&str| repo.located.git_dir.join(Path::new(name)).stat().is_ok();
     let Some(name) = ["index.lock", "HEAD.lock"].into_iter().find(is_there) else { return Ok(()) };

@@ -59,8 +59,8 @@ pub struct ProgramStart {
     pub loaded: NamedFile,
     /// The chain of `#!` interpreters: that of the file, then that of the interpreter if it is a script, and so on.
     pub interpreters: Vec<Interpreter>,
-    /// The interpreters that the file, or the last of its interpreters, may have as an ELF file (`PT_INTERP`), without the system's
-    /// dynamic loader. They run with the start's arguments.
+    /// The interpreters that the file, or the last of its interpreters, may have as an ELF file (`PT_INTERP`), without
+    /// the system's dynamic loader. They run with the start's arguments.
     pub elf_interpreters: Vec<NamedFile>,
     /// The arguments, shortened. The first one is the name of the program as given by the caller, which may differ from
     /// the file's name: some programs behave according to it.
@@ -107,8 +107,8 @@ pub fn is_loader(file: &Path) -> bool {
     name.starts_with("ld-linux") || name.starts_with("ld-musl") || name == "ld.so" || name == "ld64.so"
 }
 
-/// The loader's arguments, from the program to load on. A value may look like an option. Only musl's loader knows `--`, after which the
-/// program follows.
+/// The loader's arguments, from the program to load on. A value may look like an option. Only musl's loader knows `--`,
+/// after which the program follows.
 pub fn loaded_arguments(arguments: &[OsString]) -> &[OsString] {
     let mut rest = arguments.get(1..).unwrap_or_default();
     while let Some((option, more)) = rest.split_first() {
@@ -146,8 +146,8 @@ pub struct Starter {
 pub enum StartCoverage {
     /// Only parts of the program itself: this entry of the judge's table.
     Parts(u16),
-    /// None: its starts are judged like starts by the command's shell, and so are the files that it opens to write. For shells whose
-    /// text was judged.
+    /// None: its starts are judged like starts by the command's shell, and so are the files that it opens to write. For
+    /// shells whose text was judged.
     JudgedWithFiles,
     /// None: its starts are judged like starts by the command's shell. For other shells, and for wrappers.
     Judged,
@@ -184,24 +184,25 @@ pub enum StartDecision {
     Hold,
 }
 
-/// Decides what the exec guard reports of one command: the programs that start, and the files that its shells open to write. Called on
-/// the guard's thread, so it must not block.
+/// Decides what the exec guard reports of one command: the programs that start, and the files that its shells open to
+/// write. Called on the guard's thread, so it must not block.
 ///
-/// About starts, it is only asked about existing executable files. Two cases need no special treatment: the start of the order's own
-/// program is not judged; and the start of a shortcut, in place of a shell, is judged like a start by that shell: if it
-/// is not allowed at once, it fails, and the shell starts the same program.
+/// About starts, it is only asked about existing executable files. Two cases need no special treatment: the start of
+/// the order's own program is not judged; and the start of a shortcut, in place of a shell, is judged like a start by
+/// that shell: if it is not allowed at once, it fails, and the shell starts the same program.
 pub trait GuardJudge: Send + Sync {
     /// Decides about a start.
     fn decide(&self, start: &ProgramStart) -> StartDecision;
 
-    /// Whether a start goes on whoever makes it. Only asked where an order covers everything; what is not admitted is decided about.
+    /// Whether a start goes on whoever makes it. Only asked where an order covers everything; what is not admitted is
+    /// decided about.
     fn admits(&self, _: &ProgramStart) -> bool {
         false
     }
 
-    /// Whether a program that is [`JudgedWithFiles`](StartCoverage::JudgedWithFiles) may open a file to write, by this path as it gave
-    /// it, which leads to this file (`None`: unknown). Where the path is a descriptor of the shell that is open for reading only, it is the path of that
-    /// descriptor's file. What is refused fails with `EACCES`.
+    /// Whether a program that is [`JudgedWithFiles`](StartCoverage::JudgedWithFiles) may open a file to write, by this
+    /// path as it gave it, which leads to this file (`None`: unknown). Where the path is a descriptor of the shell that
+    /// is open for reading only, it is the path of that descriptor's file. What is refused fails with `EACCES`.
     fn writes(&self, _path: &OsStr, _file: Option<&Path>, _by: &Starter) -> bool {
         true
     }

@@ -175,8 +175,8 @@ fn shown(text: &str, secrets: &Secrets) -> String {
     one_line(&secrets.hide(text).chars().take(LONGEST).collect::<String>())
 }
 
-/// Texts by which an answer tells which one is meant: equal ones are shown with their details, and those that are equal then,
-/// with a number.
+/// Texts by which an answer tells which one is meant: equal ones are shown with their details, and those that are equal
+/// then, with a number.
 fn distinct(pairs: Vec<(String, String)>) -> Vec<String> {
     let mut counts = HashMap::new();
     for (text, _) in &pairs {

@@ -57,8 +57,8 @@ pub(crate) fn approval(request: &Value, offers_session: bool) -> Form {
     form(message, Map::from_iter([("decision".to_owned(), decision)]), &["decision".to_owned()])
 }
 
-/// The rules that would allow the action, if a choice can show all of them. What a whole call wants is its own text, which as a rule
-/// could be a pattern for others; what a start or a connection wants is a rule.
+/// The rules that would allow the action, if a choice can show all of them. What a whole call wants is its own text,
+/// which as a rule could be a pattern for others; what a start or a connection wants is a rule.
 fn rules(request: &Value) -> Vec<String> {
     let is_of_call = request["fingerprint"].is_string();
     let rules = request[if is_of_call { "always" } else { "wanted" }].as_array().into_iter().flatten();
@@ -150,8 +150,8 @@ fn several(question: &Question, text: &str) -> Answer {
     if parts.iter().all(is_label) { Answer::Several(parts) } else { Answer::One(text.to_owned()) }
 }
 
-/// A question as sent to a client. Its text comes from a model and may be shown on a terminal, where none of its lines may look like
-/// one of ours.
+/// A question as sent to a client. Its text comes from a model and may be shown on a terminal, where none of its lines
+/// may look like one of ours.
 fn shown(question: &Question) -> Question {
     let choice = |choice: &Choice| Choice {
         label: indented(&choice.label),

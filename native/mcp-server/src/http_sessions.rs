@@ -1,4 +1,5 @@
-//! The sessions over HTTP. Many clients never end theirs, so beyond a limit the one that has been idle longest ends for a new one.
+//! The sessions over HTTP. Many clients never end theirs, so beyond a limit the one that has been idle longest ends for
+//! a new one.
 
 use rmcp::transport::streamable_http_server::session::SessionManager;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;

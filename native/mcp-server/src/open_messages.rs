@@ -1,10 +1,11 @@
-//! The memory of all open messages together: each message is bounded by itself, but many at once take as many times the memory.
+//! The memory of all open messages together: each message is bounded by itself, but many at once take as many times the
+//! memory.
 
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Maximum of the values (keys included) in all open requests and notifications, and of the bytes in them, 256 of which count as a value.
-/// A value takes a few hundred bytes, and a text is there several times while a call is made of it.
+/// Maximum of the values (keys included) in all open requests and notifications, and of the bytes in them, 256 of which
+/// count as a value. A value takes a few hundred bytes, and a text is there several times while a call is made of it.
 const MOST_OPEN: usize = 600_000;
 const BYTES_OF_VALUE: usize = 256;
 /// The same for an answer of a client. Nothing tells how long it is kept.
@@ -14,7 +15,8 @@ const MOST_OF_ANSWER: usize = 5_000;
 #[derive(Clone)]
 pub(crate) struct OpenMessages(Arc<Semaphore>);
 
-/// The part of one message. It travels with what the library passes on of the message, and is given back with the last of that.
+/// The part of one message. It travels with what the library passes on of the message, and is given back with the last
+/// of that.
 pub(crate) type OpenShare = Arc<OwnedSemaphorePermit>;
 
 impl OpenMessages {

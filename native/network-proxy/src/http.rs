@@ -183,8 +183,8 @@ async fn forward(
     }
 }
 
-/// Removes what a program behind the server may take for a header of this name: CGI makes one variable of `x-key` and `x_key`
-/// (RFC 3875, 4.1.18).
+/// Removes what a program behind the server may take for a header of this name: CGI makes one variable of `x-key` and
+/// `x_key` (RFC 3875, 4.1.18).
 fn remove_alike(headers: &mut HeaderMap, name: &HeaderName) {
     let plain = |name: &HeaderName| name.as_str().replace('_', "-");
     let alike: Vec<HeaderName> =

@@ -16,10 +16,11 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio::task::JoinSet;
 
-/// Maximum number of concurrent connections of a command, tunnels included; further ones wait. A connection needs two descriptors.
+/// Maximum number of concurrent connections of a command, tunnels included; further ones wait. A connection needs two
+/// descriptors.
 const MOST_AT_ONCE: usize = 256;
-/// This process may open this many files for each connection that all commands together may have. A connection needs two, so half of
-/// them are left for other calls.
+/// This process may open this many files for each connection that all commands together may have. A connection needs
+/// two, so half of them are left for other calls.
 const FILES_PER_CONNECTION: u64 = 4;
 
 /// Limits the connections of all commands together.

@@ -54,8 +54,8 @@ fn start<'a>(env: Env<'a>, settings: Binary<'a>, call: Binary<'a>, reference: Re
     }
 }
 
-/// Whose call it is. Of a large call that is not looked for, because this is a normal scheduler; such calls count as those of
-/// one owner.
+/// Whose call it is. Of a large call that is not looked for, because this is a normal scheduler; such calls count as
+/// those of one owner.
 fn owner_of(call: &[u8]) -> Option<String> {
     (call.len() <= INSTANT_BYTES).then(|| parse_call(call).ok()).flatten()?.owner()
 }

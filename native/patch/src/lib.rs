@@ -116,8 +116,8 @@ impl FilePatch {
         Ok(FilePatchOutput { applied: is_applied, files, permissions })
     }
 
-    /// One line for each file that the patch deletes, renames, copies or makes executable without listing its content: its size, mode
-    /// and hash, so that an approval covers them.
+    /// One line for each file that the patch deletes, renames, copies or makes executable without listing its content:
+    /// its size, mode and hash, so that an approval covers them.
     fn whole_files(&self, cx: &CallContext) -> Result<String> {
         let understood = self.understood(cx)?;
         let pairs = || understood.files.iter().zip(&understood.targets);

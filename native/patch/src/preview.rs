@@ -1,5 +1,5 @@
-//! The diff in a question about a patch. It compares the files with the bytes that the patch would write, and shows nothing of the
-//! patch's own text.
+//! The diff in a question about a patch. It compares the files with the bytes that the patch would write, and shows
+//! nothing of the patch's own text.
 
 use super::target::PatchOperation;
 use super::verdict::FileVerdict;

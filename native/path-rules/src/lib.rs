@@ -1,7 +1,7 @@
 //! Patterns of paths in permission rules: which paths they match, what they cover, and where they lead through links.
 //!
-//! A [`PathRule`] has the syntax of ignore files, with alternatives in braces. It is matched name by name, against the absolute path
-//! or one relative to the workspace; [`PathRoots`] has the directories that are meant.
+//! A [`PathRule`] has the syntax of ignore files, with alternatives in braces. It is matched name by name, against the
+//! absolute path or one relative to the workspace; [`PathRoots`] has the directories that are meant.
 
 #![forbid(unsafe_code)]
 

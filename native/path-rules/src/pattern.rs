@@ -109,8 +109,8 @@ impl PathPattern {
         Ok(Self { anchor, names, loose: loose(&(start + &texts().collect::<Vec<_>>().join("/"))) })
     }
 
-    /// The pattern for what it leads to now, if its literal path leads through links. A link in the workspace to what every command needs
-    /// counts for nothing.
+    /// The pattern for what it leads to now, if its literal path leads through links. A link in the workspace to what
+    /// every command needs counts for nothing.
     pub(super) fn followed(&self, roots: &PathRoots) -> Option<Self> {
         let (literal, rest) = self.split();
         let top = roots.top()?;
@@ -203,8 +203,8 @@ impl PathPattern {
         is_whole || self.matches(directory, roots)
     }
 
-    /// Whether it is about the workspace, and files of other places only by the way. If files are made, it is about one place, where it
-    /// matches no names that nothing has yet.
+    /// Whether it is about the workspace, and files of other places only by the way. If files are made, it is about one
+    /// place, where it matches no names that nothing has yet.
     pub(super) fn is_of_workspace(&self, are_made: bool, roots: &PathRoots) -> bool {
         match self.anchor {
             PatternAnchor::Root => false,
@@ -213,8 +213,8 @@ impl PathPattern {
         }
     }
 
-    /// Whether a partly known path can match. As for [`Self::matches`], it is relative if it is in the workspace; the beginning of one
-    /// that begins with unknown text can be any directory.
+    /// Whether a partly known path can match. As for [`Self::matches`], it is relative if it is in the workspace; the
+    /// beginning of one that begins with unknown text can be any directory.
     pub(super) fn may_match(&self, path: &[CharClass]) -> bool {
         let is_absolute = path.first() == Some(&CharClass::Is('/'));
         let can_begin = match (self.anchor, path.first()) {
@@ -295,8 +295,9 @@ impl PathName<'_> {
     }
 }
 
-/// Whether a path begins with the names of the pattern: if a directory matches, so does everything in it. Where a part between two
-/// `**` fits in several places, the first place is the best, because it leaves the most names for the other parts.
+/// Whether a path begins with the names of the pattern: if a directory matches, so does everything in it. Where a part
+/// between two `**` fits in several places, the first place is the best, because it leaves the most names for the other
+/// parts.
 fn begins(pattern: &[NamePattern], names: &[PathName<'_>]) -> bool {
     let fits = |part: &[NamePattern], names: &[PathName<'_>]| {
         part.iter().zip(names).all(|(one, name)| name.can_fit(one))
@@ -412,8 +413,9 @@ fn has_dash_after_range(class: &str) -> bool {
     false
 }
 
-/// The bytes of a component, with what is escaped; `None` if it has character classes, or ends in the middle of an escape. Bytes that
-/// are not UTF-8 are written as file tools show them, `\xFF`. Compiling a glob takes a thousand times as long.
+/// The bytes of a component, with what is escaped; `None` if it has character classes, or ends in the middle of an
+/// escape. Bytes that are not UTF-8 are written as file tools show them, `\xFF`. Compiling a glob takes a thousand
+/// times as long.
 fn wild_bytes(part: &str) -> Option<Vec<WildByte>> {
     let mut wild = Vec::with_capacity(part.len());
     let mut rest = part.as_bytes();
@@ -444,8 +446,8 @@ fn has_byte(part: &str) -> bool {
     false
 }
 
-/// Whether a whole name fits. If the rest of the name does not fit, the last `*` takes one byte more; to try an earlier `*` again would
-/// change nothing.
+/// Whether a whole name fits. If the rest of the name does not fit, the last `*` takes one byte more; to try an earlier
+/// `*` again would change nothing.
 fn fits_wildly(wild: &[WildByte], name: &[u8]) -> bool {
     let (mut at, mut read) = (0, 0);
     let mut last: Option<(usize, usize)> = None;

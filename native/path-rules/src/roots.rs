@@ -44,8 +44,8 @@ impl PathRoots {
         self.within(&path)
     }
 
-    /// Where a path that a program gets in `directory` leads now: links are followed, also those before a `..`. Relative if it is in the
-    /// workspace.
+    /// Where a path that a program gets in `directory` leads now: links are followed, also those before a `..`.
+    /// Relative if it is in the workspace.
     pub fn leads(&self, directory: &Path, path: impl AsRef<Path>) -> PathBuf {
         let path = self.top().unwrap_or_else(|| "/".into()).join(directory).join(path);
         self.within(&PathWay::of(&path, Entry::at).end)

@@ -17,8 +17,8 @@ impl PathRule {
     /// Compiles a pattern, as docs/permissions.md describes it under "Rules about files".
     ///
     /// # Errors
-    /// The problem, as the end of a sentence: an empty pattern or alternative, a NUL character, `..`, a brace without its counterpart, more than 256
-    /// alternatives, a malformed class, `~/` without a home directory.
+    /// The problem, as the end of a sentence: an empty pattern or alternative, a NUL character, `..`, a brace without
+    /// its counterpart, more than 256 alternatives, a malformed class, `~/` without a home directory.
     pub fn new(text: &str, roots: &PathRoots) -> Result<Self, String> {
         if text.contains('\0') {
             return Err("it has a NUL character, which no path has".into());
@@ -40,8 +40,8 @@ impl PathRule {
         self.0.iter().any(|one| one.may_be_in(directory))
     }
 
-    /// The absolute paths that alternatives without wildcards name; without a slash, in the top directory of the workspace. The
-    /// workspace and `/` are not among them.
+    /// The absolute paths that alternatives without wildcards name; without a slash, in the top directory of the
+    /// workspace. The workspace and `/` are not among them.
     pub fn places(&self, roots: &PathRoots) -> impl Iterator<Item = PathBuf> {
         self.0.iter().filter_map(|one| one.place(roots))
     }
@@ -77,14 +77,14 @@ impl PathRule {
         self.covers(Path::new("."), roots) && self.0.iter().all(is_kept)
     }
 
-    /// Whether a sandbox can keep all that it is about: no alternative is absolute, or followed through links; if files that do not
-    /// exist yet are meant, too, each names one place.
+    /// Whether a sandbox can keep all that it is about: no alternative is absolute, or followed through links; if files
+    /// that do not exist yet are meant, too, each names one place.
     pub fn is_of_workspace(&self, are_made: bool, roots: &PathRoots) -> bool {
         self.0.iter().all(|one| one.is_of_workspace(are_made, roots))
     }
 
-    /// Whether a partly known path can match. It is relative if it is in the workspace, and absolute otherwise; what follows unknown
-    /// text may be in any directory.
+    /// Whether a partly known path can match. It is relative if it is in the workspace, and absolute otherwise; what
+    /// follows unknown text may be in any directory.
     pub fn may_match(&self, path: &[CharClass]) -> bool {
         self.0.iter().any(|one| one.may_match(path))
     }
@@ -118,7 +118,8 @@ pub fn literal_pattern(path: &str) -> String {
     pattern
 }
 
-/// The pattern for two paths of one file, as [`literal_pattern`]: a rule allows a file whose path leads through links only under both.
+/// The pattern for two paths of one file, as [`literal_pattern`]: a rule allows a file whose path leads through links
+/// only under both.
 pub fn literal_patterns(one: &str, other: &str) -> String {
     match one == other {
         true => literal_pattern(one),

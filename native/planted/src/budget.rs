@@ -1,6 +1,6 @@
-//! What one cleaning may read. A command can leave files of any number and size, of which reading all would take too long.
-//! Files beyond the budget are set aside, like files that cannot be read. Files that have not changed since the command started
-//! are always read: the command cannot have made them more or larger.
+//! What one cleaning may read. A command can leave files of any number and size, of which reading all would take too
+//! long. Files beyond the budget are set aside, like files that cannot be read. Files that have not changed since the
+//! command started are always read: the command cannot have made them more or larger.
 
 use rustix::fs::Stat;
 use rustix::io::Errno;

@@ -145,8 +145,9 @@ impl OpenDirectory {
         typed.filter(|(name, _)| name != "." && name != "..").collect()
     }
 
-    /// Calls `visit` with this directory and those beneath it: each open, with its path and its entries. `is_entered` chooses
-    /// among the directories by the path that they are in, and their name. Git reaches none by a path that is too long.
+    /// Calls `visit` with this directory and those beneath it: each open, with its path and its entries. `is_entered`
+    /// chooses among the directories by the path that they are in, and their name. Git reaches none by a path that is
+    /// too long.
     pub(super) fn walk(
         &self,
         is_entered: impl Fn(&Path, &OsStr) -> bool,

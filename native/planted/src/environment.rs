@@ -42,7 +42,8 @@ fn of_parameters(mut text: &[u8]) -> Vec<ConfigEntry> {
     entries
 }
 
-/// A text in single quotes at the beginning, and the rest. Quotes and exclamation marks in it stand outside, after a backslash.
+/// A text in single quotes at the beginning, and the rest. Quotes and exclamation marks in it stand outside, after a
+/// backslash.
 fn unquoted(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let mut rest = text.strip_prefix(b"'")?;
     let mut found = Vec::new();

@@ -11,7 +11,8 @@ use rustix::fs::FileType;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Relative paths of hooks in trusted settings, and whether those are the user's own, each with the directories at that path in the work trees that there were.
+/// Relative paths of hooks in trusted settings, and whether those are the user's own, each with the directories at that
+/// path in the work trees that there were.
 pub(super) type RelativeHooks = BTreeMap<(PathBuf, bool), Vec<PathBuf>>;
 
 impl Cleaner<'_> {

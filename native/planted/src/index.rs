@@ -17,8 +17,8 @@ const EXTENDED: u16 = 0x4000;
 /// The signature and the length of an extension.
 const HEAD_OF_EXTENSION: usize = 8;
 
-/// The first path in an index that git itself would refuse, or that a caller does, who gets the path, the mode and the object's id.
-/// Ids have this many bytes.
+/// The first path in an index that git itself would refuse, or that a caller does, who gets the path, the mode and the
+/// object's id. Ids have this many bytes.
 pub(super) fn refused_path(
     text: &[u8],
     id: usize,
@@ -33,8 +33,8 @@ pub(super) fn refused_path(
     Ok(refused)
 }
 
-/// Calls a function with the path, the mode and the object's id of each entry that has a path, and of each that git has kept to make
-/// a conflict again.
+/// Calls a function with the path, the mode and the object's id of each entry that has a path, and of each that git has
+/// kept to make a conflict again.
 pub(super) fn each_entry(
     text: &[u8],
     id: usize,
@@ -121,8 +121,8 @@ impl Entries<'_> {
     }
 }
 
-/// Checks that the extensions make git read the entries in no other way, and visits those with paths. Returns whether the index is
-/// split.
+/// Checks that the extensions make git read the entries in no other way, and visits those with paths. Returns whether
+/// the index is split.
 fn check_extensions(
     text: &[u8],
     start: usize,
@@ -153,8 +153,8 @@ fn check_extensions(
     Ok(is_split)
 }
 
-/// Visits what `git checkout -m` makes a conflict of again ("resolve undo"): a path, three modes as octal text, and an object's id
-/// for each that is not zero.
+/// Visits what `git checkout -m` makes a conflict of again ("resolve undo"): a path, three modes as octal text, and an
+/// object's id for each that is not zero.
 fn visit_resolved(
     mut body: &[u8],
     id: usize,

@@ -70,7 +70,8 @@ impl RepositoryLayout {
         inside
     }
 
-    /// The directories in which git runs hooks: the work trees, also those that settings name, and for a push the repository's own.
+    /// The directories in which git runs hooks: the work trees, also those that settings name, and for a push the
+    /// repository's own.
     pub(super) fn of_hooks(&self, named_trees: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
         let named =
             |directory: &PathBuf| named_trees.iter().map(|tree| directory.join(tree)).collect::<Vec<_>>();

@@ -1,13 +1,13 @@
 //! Finds what a command leaves behind that the user's own git would run later, outside the sandbox.
 //!
-//! Mounts protect what exists when a command starts, including files that git's settings include and the hooks that they name
-//! (`sources`). Where mounts are not allowed or were lifted, it is compared at the end (`known`) with its state before the
-//! oldest command that was still running (`baseline`). Links in the paths to these files (`way`) can be replaced meanwhile,
-//! and are put back at the end (`trusted`).
+//! Mounts protect what exists when a command starts, including files that git's settings include and the hooks that
+//! they name (`sources`). Where mounts are not allowed or were lifted, it is compared at the end (`known`) with its
+//! state before the oldest command that was still running (`baseline`). Links in the paths to these files (`way`) can
+//! be replaced meanwhile, and are put back at the end (`trusted`).
 //!
-//! What a command creates can only be checked when it ends. Each new repository keeps the settings that are known to be harmless
-//! (`settings`), and its hooks are renamed. In each existing one, new `exec` commands of a rebase are removed, and so is other
-//! state that git would not have made (`files`, `sequence`). An ordinary clone stays unchanged.
+//! What a command creates can only be checked when it ends. Each new repository keeps the settings that are known to be
+//! harmless (`settings`), and its hooks are renamed. In each existing one, new `exec` commands of a rebase are removed,
+//! and so is other state that git would not have made (`files`, `sequence`). An ordinary clone stays unchanged.
 //!
 //! For Linux only; empty elsewhere.
 
@@ -154,8 +154,8 @@ struct Start<'s> {
 }
 
 impl Start<'_> {
-    /// Records the state of a directory before a command. If other commands are still running there, their state from before them
-    /// counts. `real` is the path of the directory without links.
+    /// Records the state of a directory before a command. If other commands are still running there, their state from
+    /// before them counts. `real` is the path of the directory without links.
     fn root(
         &self,
         found: &Arc<ProtectedPaths>,
@@ -271,7 +271,8 @@ impl SnapshotRoot {
         with_all_open(protected_paths_anew(&self.path, self.is_workspace, denied_paths, &self.found)?)
     }
 
-    /// Gives rights back that a command has taken away, so that settings can be read, and tells of those that could not be read.
+    /// Gives rights back that a command has taken away, so that settings can be read, and tells of those that could not
+    /// be read.
     fn opened_again(&self) -> Findings {
         let (mut findings, real) = (Findings::default(), self.real());
         let mut record = |path: &Path, setting: &str, outcome: String| {
@@ -328,8 +329,8 @@ impl SnapshotRoot {
     }
 }
 
-/// Checks what a command has created, after its end, and removes what runs programs. `unwritable` are the paths in the writable
-/// directories that commands could not write, or not see.
+/// Checks what a command has created, after its end, and removes what runs programs. `unwritable` are the paths in the
+/// writable directories that commands could not write, or not see.
 pub fn remove_planted(
     before: &RepositorySnapshot,
     writable: &[PathBuf],

@@ -34,8 +34,8 @@ pub(super) const WRITTEN: [&str; 15] = [
 /// Links by their path in the repository, with what they lead to.
 pub(super) type Links = BTreeMap<PathBuf, OsString>;
 
-/// The links in a repository's directory at a path that are wanted. The index knows those that lie in a `.git`; in a directory
-/// that may have other files, too, those count that lie where git writes.
+/// The links in a repository's directory at a path that are wanted. The index knows those that lie in a `.git`; in a
+/// directory that may have other files, too, those count that lie where git writes.
 pub(super) fn links_in(
     path: &Path,
     repository: &OpenDirectory,

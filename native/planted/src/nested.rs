@@ -52,8 +52,8 @@ fn is_around(name: &[u8], mode: u32, place: &[u8]) -> bool {
     is_directory(mode) && place.starts_with(name)
 }
 
-/// Whether an entry writes a file of such a repository that git did not write there before. Where other files of it are in the
-/// index, it is part of the work, and only what commands cannot write counts.
+/// Whether an entry writes a file of such a repository that git did not write there before. Where other files of it are
+/// in the index, it is part of the work, and only what commands cannot write counts.
 pub(super) fn is_foreign(
     name: &[u8],
     mode: u32,

@@ -4,8 +4,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// The paths that a setting may mean ("pathname" in git-config(1)), with `~/`, `~USER/` and `%(prefix)/` expanded. Newer versions of
-/// git take `:(optional)` before a path for an option, and older ones for a part of it.
+/// The paths that a setting may mean ("pathname" in git-config(1)), with `~/`, `~USER/` and `%(prefix)/` expanded.
+/// Newer versions of git take `:(optional)` before a path for an option, and older ones for a part of it.
 pub(super) fn expanded(path: &Path) -> impl Iterator<Item = PathBuf> {
     let bytes = path.as_os_str().as_bytes();
     let of_option = bytes.strip_prefix(b":(optional)").map(expanded_by_names);

@@ -1,6 +1,7 @@
 //! Files that name the directory of a repository: `.git` where it is a file, and `commondir`.
 //!
-//! Git stops at a NUL and trims the end. Only what git itself would have written is read here, so there is one way to read it.
+//! Git stops at a NUL and trims the end. Only what git itself would have written is read here, so there is one way to
+//! read it.
 
 use super::directory::OpenDirectory;
 use super::files::KnownFiles;

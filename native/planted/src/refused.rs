@@ -18,7 +18,8 @@ pub(super) fn is_submodule(mode: u32) -> bool {
 /// Whether git refuses a path with this file mode.
 pub(super) fn is_refused(path: &[u8], mode: u32) -> bool {
     let is_link = mode & TYPE == 0o120_000;
-    // Directories of a sparse index end with a slash: without one, git would put the names in the tree right behind the path.
+    // Directories of a sparse index end with a slash: without one, git would put the names in the tree right behind the
+    // path.
     let stripped = if is_directory(mode) { path.strip_suffix(b"/") } else { Some(path) };
     let Some(path) = stripped else { return true };
     path.contains(&0)

@@ -1,6 +1,7 @@
-//! Rights to read git's settings. In the tier `landlock`, commands can change modes, also outside of the workspace. Settings that
-//! cannot be read name nothing: no hooks, which a later command could then change unseen before it gives the right back. So what
-//! a command has taken away is given back when it ends, and what could not be read when it started is reported.
+//! Rights to read git's settings. In the tier `landlock`, commands can change modes, also outside of the workspace.
+//! Settings that cannot be read name nothing: no hooks, which a later command could then change unseen before it gives
+//! the right back. So what a command has taken away is given back when it ends, and what could not be read when it
+//! started is reported.
 
 use super::way::way_of;
 use beamai_base::PathWay;
@@ -55,8 +56,8 @@ impl KnownModes {
     }
 }
 
-/// Whether this user may not read a path because of a mode that this user may have set: that of the last file or directory on the way
-/// that can be looked up.
+/// Whether this user may not read a path because of a mode that this user may have set: that of the last file or
+/// directory on the way that can be looked up.
 pub(super) fn is_own_doing(path: &Path) -> bool {
     let found = |path: &PathBuf| rustix::fs::lstat(path).is_ok();
     let reached = way_of(path).steps.into_iter().map(|step| step.path).take_while(found).last();

@@ -41,7 +41,8 @@ impl SequenceCommands {
     }
 }
 
-/// Removes new commands, and new strategies that are not built in. `tell` is called with the file, what was in it, and the result.
+/// Removes new commands, and new strategies that are not built in. `tell` is called with the file, what was in it, and
+/// the result.
 pub(super) fn clean(
     repository: &OpenDirectory,
     before: Option<&SequenceCommands>,

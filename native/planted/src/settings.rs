@@ -1,10 +1,10 @@
 //! Settings that a new repository keeps.
 //!
-//! Hundreds of settings of git, and of programs that read git's settings, run a program or write a file, and each release adds some.
-//! This table lists the settings that stay instead: those that git or a person sets in repositories every day, with values that
-//! git only compares, counts or shows, or with files of the work tree to read. It has no settings that weaken what a person has set
-//! up (certificates, signatures, proxies, recipients of mail, checks of objects). All others are removed. A missing row is therefore
-//! a nuisance, not a hole.
+//! Hundreds of settings of git, and of programs that read git's settings, run a program or write a file, and each
+//! release adds some. This table lists the settings that stay instead: those that git or a person sets in repositories
+//! every day, with values that git only compares, counts or shows, or with files of the work tree to read. It has no
+//! settings that weaken what a person has set up (certificates, signatures, proxies, recipients of mail, checks of
+//! objects). All others are removed. A missing row is therefore a nuisance, not a hole.
 //!
 //! The settings are from git-config(1) unless a row says otherwise. Names are compared as git does: sections and keys are
 //! case-insensitive, subsections are not.
@@ -38,8 +38,8 @@ enum Values {
     Argument,
     /// A person's name or mail address. It must not add recipients to a mail, or be an option of the program that sends it.
     Identity,
-    /// Refspecs by which a fetch updates remote-tracking branches and notes only. By others, it could overwrite your own branches and
-    /// tags, or delete them (`prune`).
+    /// Refspecs by which a fetch updates remote-tracking branches and notes only. By others, it could overwrite your
+    /// own branches and tags, or delete them (`prune`).
     Refspec,
     /// Paths that do not leave the work tree.
     Inside,
@@ -250,8 +250,9 @@ impl Values {
     }
 }
 
-/// Whether git parses a value as a boolean. It does not for larger numbers, or with a space at the end. Negative numbers are left out,
-/// because git reads some of them as unsigned, and those with a zero before another digit, because they are octal to git.
+/// Whether git parses a value as a boolean. It does not for larger numbers, or with a space at the end. Negative
+/// numbers are left out, because git reads some of them as unsigned, and those with a zero before another digit,
+/// because they are octal to git.
 fn is_boolean(value: &str) -> bool {
     let words = ["", "true", "false", "yes", "no", "on", "off"];
     let is_octal = value.len() > 1 && value.starts_with('0');
@@ -285,10 +286,12 @@ fn is_inside(path: &str) -> bool {
     !path.starts_with(['/', '~', '%', ':']) && !path.split('/').any(|part| part == "..")
 }
 
-/// Schemes of URLs that git handles itself. For any other, and for `NAME::ADDRESS`, it starts a program (gitremote-helpers(7)).
+/// Schemes of URLs that git handles itself. For any other, and for `NAME::ADDRESS`, it starts a program
+/// (gitremote-helpers(7)).
 const SCHEMES: [&str; 7] = ["file", "git", "git+ssh", "http", "https", "ssh", "ssh+git"];
 
-/// Whether git runs another program for a remote with this name or URL, or passes the name, the URL or its host on as an option.
+/// Whether git runs another program for a remote with this name or URL, or passes the name, the URL or its host on as
+/// an option.
 pub(super) fn is_command(address: &str) -> bool {
     let address = address.trim_start();
     let is_of_scheme = |char: char| char.is_ascii_alphanumeric() || "+-.".contains(char);
@@ -386,7 +389,8 @@ mod tests {
         assert_eq!(removed(text), expected);
     }
 
-    /// Known settings of git, its extensions and other programs that run something, include settings, or name files to write.
+    /// Known settings of git, its extensions and other programs that run something, include settings, or name files to
+    /// write.
     #[rustfmt::skip]
     const DANGEROUS: &[&str] = &[
         "core.fsmonitor=p", "core.sshcommand=p", "core.gitproxy=p", "core.pager=p", "core.editor=p", "core.askpass=p",
@@ -415,7 +419,8 @@ mod tests {
         // Git's own comments in a rebase become instructions; other programs start; other users may write.
         "core.commentstring=exec p", "core.commentchar=p", "remote.s.url=hg::/p", "remote.s.pushurl=hg://h/p",
         "submodule.s.url=ssh://-oProxyCommand=p/x", "core.sharedrepository=0666",
-        // A character becomes a line break in the instructions of a rebase; names become options of the mail program; a push deletes.
+        // A character becomes a line break in the instructions of a rebase; names become options of the mail program; a
+        // push deletes.
         "i18n.logoutputencoding=IBM922", "i18n.commitencoding=CP856", "user.email=-C/p@h", "user.email=a@h,-C/p@h",
         "author.email=<-C/p@h", "user.name=x (-C/p)", "user.name=x, -Cp@h",
         "user.email=.-C/p@h", "author.name=..-Cp@h", "index.threads=100000", "http.maxrequests=100000", "remote.s.mirror=true", "remote.s.push=:refs/heads/x",

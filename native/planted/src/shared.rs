@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 /// Files of a repository that commands cannot write by their names in it.
 pub(super) const SETTINGS: [&str; 4] = ["config", "config.worktree", "commondir", "gitdir"];
-/// Directories of a repository in which git writes files in place, or runs them. Objects are never written again, and a clone
-/// shares them.
+/// Directories of a repository in which git writes files in place, or runs them. Objects are never written again, and a
+/// clone shares them.
 const WRITTEN: [&str; 9] =
     ["hooks", "info", "logs", "rebase-apply", "rebase-merge", "refs", "rr-cache", "sequencer", "worktrees"];
 /// Files that git replaces and never writes in place, and that may be large.
@@ -34,8 +34,8 @@ fn shared_files(repository: &OpenDirectory) -> Vec<(PathBuf, OsString)> {
 }
 
 impl Cleaner<'_> {
-    /// Makes the files of a repository files of their own; of one that was there before, all but its settings and hooks, which
-    /// are compared with what they were.
+    /// Makes the files of a repository files of their own; of one that was there before, all but its settings and
+    /// hooks, which are compared with what they were.
     pub(super) fn unshare(&mut self, path: &Path, repository: &OpenDirectory, is_new: bool) {
         let is_compared = |place: &Path, name: &OsStr| {
             place.starts_with("hooks") || place == "" && SETTINGS.iter().any(|own| name == *own)

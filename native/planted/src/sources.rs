@@ -95,7 +95,8 @@ struct Search<'s> {
 }
 
 impl ConfigSources {
-    /// Those named by the user's own settings, and by repositories beneath and around one directory, whose path has no links.
+    /// Those named by the user's own settings, and by repositories beneath and around one directory, whose path has no
+    /// links.
     pub(super) fn of(
         root: &Path,
         roots: &[PathBuf],
@@ -288,7 +289,8 @@ pub(super) fn relative_hooks_of(directories: &[PathBuf]) -> BTreeSet<PathBuf> {
     search.hooks.into_iter().filter(|path| path.is_relative()).collect()
 }
 
-/// Whether git would find something in writable directories because the settings in these directories of repositories name it.
+/// Whether git would find something in writable directories because the settings in these directories of repositories
+/// name it.
 pub(super) fn leads_to(directories: &[PathBuf], writable: &[PathBuf]) -> bool {
     let links = KnownLinks::new();
     let writable: Vec<PathBuf> = writable.iter().filter_map(|path| path.canonicalize().ok()).collect();

@@ -50,7 +50,8 @@ use Content::{
     Updates,
 };
 
-/// Files in a repository's directory: of `git bisect` (`builtin/bisect.c`), `git instaweb` (`git-instaweb.sh`), lazygit and glab.
+/// Files in a repository's directory: of `git bisect` (`builtin/bisect.c`), `git instaweb` (`git-instaweb.sh`), lazygit
+/// and glab.
 const IN_DIRECTORY: [(Content, &str); 5] = [
     (Start, "BISECT_START"),
     (Quoted, "BISECT_NAMES"),

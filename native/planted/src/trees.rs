@@ -86,8 +86,8 @@ impl Cleaner<'_> {
         is_apart && !way.depends_on_process() && self.is_of_work(tree)
     }
 
-    /// Sets a `.git` aside if a checkout beside it would write the files of a repository: of one in whose directory it lies, or of
-    /// its own one.
+    /// Sets a `.git` aside if a checkout beside it would write the files of a repository: of one in whose directory it
+    /// lies, or of its own one.
     pub(super) fn clean_tree_beside(&mut self, path: &Path) {
         let Some((parent, name)) = self.parent_of(path).filter(|(_, name)| name == ".git") else { return };
         let above = path.parent().unwrap_or(path);
@@ -138,8 +138,8 @@ pub(super) fn own_directories(own: &Path) -> Vec<PathBuf> {
     common.into_iter().chain([own.to_owned()]).collect()
 }
 
-/// Whether git uses no work tree beside a `.git` that leads to this repository: its settings say `core.bare`, once. Git ignores that
-/// setting in the directory of a linked work tree.
+/// Whether git uses no work tree beside a `.git` that leads to this repository: its settings say `core.bare`, once. Git
+/// ignores that setting in the directory of a linked work tree.
 pub(super) fn is_bare(own: &Path) -> bool {
     let Ok(directory) = OpenDirectory::root(own) else { return false };
     let mut said = config::entries_of(&directory).filter(|entry| entry.name() == "core.bare");

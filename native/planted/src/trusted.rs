@@ -21,8 +21,8 @@ impl Cleaner<'_> {
         }
     }
 
-    /// Whether each link on a path is as it was before the command. A link that was changed or replaced is put back; one that is
-    /// new is renamed.
+    /// Whether each link on a path is as it was before the command. A link that was changed or replaced is put back;
+    /// one that is new is renamed.
     fn leads_on(&mut self, way: &PathWay) -> bool {
         for step in &way.steps {
             let Ok((directory, name)) = open_parent(&step.path) else { return false };

@@ -93,7 +93,8 @@ impl UnwritablePlaces {
     }
 }
 
-/// Whether a file has the content of an object of git (gitformat-loose(5)). With another object format it counts as different.
+/// Whether a file has the content of an object of git (gitformat-loose(5)). With another object format it counts as
+/// different.
 fn is_object(file: &Path, object: &[u8]) -> bool {
     let is_small = |found: std::fs::Metadata| found.is_file() && found.len() <= MOST_COMPARED;
     if object.len() != 20 || !std::fs::symlink_metadata(file).is_ok_and(is_small) {

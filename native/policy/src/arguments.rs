@@ -1,4 +1,5 @@
-//! The arguments of a program in the forms that patterns are compared with. Each form is made once, however many rules there are.
+//! The arguments of a program in the forms that patterns are compared with. Each form is made once, however many rules
+//! there are.
 
 use super::bytes;
 use super::command_glob::BOUNDARY;

@@ -70,7 +70,8 @@ impl CommandGlob {
         self.name.contains('/') || self.name.starts_with('*')
     }
 
-    /// If its program is a path with wildcards: the same with the absolute paths that this means in `top`, as named and without links.
+    /// If its program is a path with wildcards: the same with the absolute paths that this means in `top`, as named and
+    /// without links.
     pub(super) fn absolute(&self, top: &Path) -> Vec<Self> {
         if !self.name.contains('/') || self.name().is_some() {
             return Vec::new();
@@ -105,8 +106,8 @@ impl CommandGlob {
             && arguments.apart().is_some_and(|all| all.iter().all(matches))
     }
 
-    /// Whether a path has a `..` behind the directory that the pattern names without wildcards. To a wildcard, any path of the machine can
-    /// be written as one that begins with that directory.
+    /// Whether a path has a `..` behind the directory that the pattern names without wildcards. To a wildcard, any path
+    /// of the machine can be written as one that begins with that directory.
     fn climbs(&self, path: &str) -> bool {
         let named = split_at_wildcard(&self.name).0.matches('/').count();
         path.split('/').skip(named).any(|name| name == "..")

@@ -30,7 +30,8 @@ const RESERVED: [&str; 20] = [
 /// Programs that have no subcommand with a colon, as package scripts may have one.
 const UNJOINED: [&str; 8] = ["cargo", "docker", "git", "go", "helm", "kubectl", "npm", "podman"];
 
-/// Checks the pattern of a rule that denies or asks: it has to be about a program, because one for exactly a text is passed by a blank.
+/// Checks the pattern of a rule that denies or asks: it has to be about a program, because one for exactly a text is
+/// passed by a blank.
 ///
 /// # Errors
 /// The problem, as the end of a sentence.

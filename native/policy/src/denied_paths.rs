@@ -53,8 +53,8 @@ impl DeniedPaths {
         Self::by(policy, files(&policy.deny, &["Read"]))
     }
 
-    /// The same for servers that a tool uses, such as language servers. A server also reads files that no call names, so the files of ask
-    /// rules are hidden, too.
+    /// The same for servers that a tool uses, such as language servers. A server also reads files that no call names,
+    /// so the files of ask rules are hidden, too.
     pub(super) fn of_servers(policy: &Policy, tool: &str) -> Self {
         let rules = about_reading(&policy.deny, tool).chain(about_reading(&policy.ask, tool));
         Self::by(policy, rules.collect())
@@ -87,8 +87,8 @@ impl DeniedPaths {
         }
     }
 
-    /// The same where the host shows some absolute paths, and makes others writable. That lifts the rules that match such a path,
-    /// and no others within it.
+    /// The same where the host shows some absolute paths, and makes others writable. That lifts the rules that match
+    /// such a path, and no others within it.
     #[must_use]
     pub fn lifted_by(&self, readable: &[PathBuf], writable: &[PathBuf]) -> Self {
         Self { lifted: LiftedPaths::new(readable, writable, &self.patterns.roots), ..self.clone() }

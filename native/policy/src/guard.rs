@@ -41,8 +41,9 @@ impl ReadGuard {
         Self((!is_open).then(|| Arc::new(guarded)))
     }
 
-    /// The guard of an approved call. The person approved the paths in the question, so ask rules that match one of them no longer hide
-    /// files. Other ask rules still do, such as `Read(*.key)` after the approval of a search in `docs`.
+    /// The guard of an approved call. The person approved the paths in the question, so ask rules that match one of
+    /// them no longer hide files. Other ask rules still do, such as `Read(*.key)` after the approval of a search in
+    /// `docs`.
     #[must_use]
     pub fn approved(&self, permissions: &PermissionRequests) -> Self {
         let Some(guarded) = &self.0 else { return Self::default() };

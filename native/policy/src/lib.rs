@@ -100,9 +100,10 @@ impl Policy {
         Ok(Self { allow, ask, deny, default: text.default, roots, denied_starts, ..Self::default() })
     }
 
-    /// The policy for a host with this sandbox: tools refuse the secrets that the sandbox hides from commands and changes of the user's
-    /// own settings, file rules that the sandbox enforces are not judged by the words of commands, and words may name what it shows or
-    /// makes writable. Variables that it passes on are not a command's own.
+    /// The policy for a host with this sandbox: tools refuse the secrets that the sandbox hides from commands and
+    /// changes of the user's own settings, file rules that the sandbox enforces are not judged by the words of
+    /// commands, and words may name what it shows or makes writable. Variables that it passes on are not a command's
+    /// own.
     #[must_use]
     pub fn with_sandbox(mut self, sandbox: &SandboxSettings) -> Self {
         let Some(workspace) = self.roots.workspace() else { return self };
@@ -118,8 +119,8 @@ impl Policy {
         Self { secrets, lifted, passed, is_enforced: sandbox.mode == SandboxMode::Required, ..self }
     }
 
-    /// This policy as links lead now: a deny or ask rule whose path leads through links is also about what it leads to, and so is a
-    /// place of secrets. The same policy if there is nothing of the kind.
+    /// This policy as links lead now: a deny or ask rule whose path leads through links is also about what it leads to,
+    /// and so is a place of secrets. The same policy if there is nothing of the kind.
     #[must_use]
     pub fn now(self: &Arc<Self>) -> Arc<Self> {
         let followed = |rules: &[PermissionRule]| -> Vec<PermissionRule> {
@@ -235,8 +236,8 @@ impl Policy {
         worst
     }
 
-    /// A description of the requests for the person who is asked. It begins with those that need approval, because it does not name all
-    /// of many.
+    /// A description of the requests for the person who is asked. It begins with those that need approval, because it
+    /// does not name all of many.
     pub fn question(&self, tool: &str, permissions: &PermissionRequests) -> String {
         let asks = |permission: &PermissionRequest| matches!(self.judge(permission).verdict, Verdict::Ask(_));
         permissions.sorted(asks).question(tool)
@@ -291,8 +292,8 @@ impl Policy {
     }
 }
 
-/// What must not change so that nothing in a workspace or at a writable path becomes the user's own settings, also through links: the
-/// directory of the settings, or the file, if the directory is not all there is to it.
+/// What must not change so that nothing in a workspace or at a writable path becomes the user's own settings, also
+/// through links: the directory of the settings, or the file, if the directory is not all there is to it.
 fn own_settings_in(workspace: &Workspace, writable: &[PathBuf]) -> Vec<PathBuf> {
     let end = |path: &Path| PathWay::of(path, Entry::at).end;
     let roots = workspace.root_paths().into_iter().chain(writable.iter().map(PathBuf::as_path));

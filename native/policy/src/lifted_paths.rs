@@ -3,8 +3,8 @@
 use beamai_path_rules::{PathRoots, PathRule};
 use std::path::{Path, PathBuf};
 
-/// The paths of the sandbox's options `readable` and `writable`, as rules see them. Each lifts the rules that match it, and no others
-/// within it.
+/// The paths of the sandbox's options `readable` and `writable`, as rules see them. Each lifts the rules that match it,
+/// and no others within it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct LiftedPaths {
     shown: Vec<PathBuf>,

@@ -61,15 +61,16 @@ pub(super) struct NamedFiles<'a> {
 
 type FoundFiles = Option<Rc<[PathBuf]>>;
 
-/// What was looked up for a command, and how many more look-ups are allowed. Each word may be compared with each rule, and nothing else
-/// limits how many comparisons that is.
+/// What was looked up for a command, and how many more look-ups are allowed. Each word may be compared with each rule,
+/// and nothing else limits how many comparisons that is.
 pub(super) struct SeenFiles {
     since: Instant,
     entries: Cell<usize>,
     comparisons: Cell<usize>,
     /// Where paths from a directory lead.
     led: RefCell<HashMap<(PathBuf, PathBuf), PathBuf>>,
-    /// Where the files that a pattern matches from a directory lead, if that is elsewhere. `None` if there is too much to look through.
+    /// Where the files that a pattern matches from a directory lead, if that is elsewhere. `None` if there is too much
+    /// to look through.
     elsewhere: RefCell<HashMap<(PathBuf, Vec<CharClass>), FoundFiles>>,
 }
 
@@ -104,7 +105,8 @@ fn take(left: &Cell<usize>) -> bool {
 /// What a word is looked up by.
 type WordKey = (Vec<CharClass>, Option<String>);
 
-/// The words of a command that name files which one rule matches. A word that comes again, as behind each wrapper, is looked up once.
+/// The words of a command that name files which one rule matches. A word that comes again, as behind each wrapper, is
+/// looked up once.
 pub(super) struct MatchedWords<'a> {
     pub(super) files: NamedFiles<'a>,
     pub(super) rule: FileRule<'a>,
@@ -169,8 +171,8 @@ impl<'a> NamedFiles<'a> {
         if self.directories.is_none() { possible() } else { Certainty::No }
     }
 
-    /// Whether a partly known word can name a file that a rule matches, in any of the directories. An expansion can lead anywhere,
-    /// also out of the directory before it.
+    /// Whether a partly known word can name a file that a rule matches, in any of the directories. An expansion can
+    /// lead anywhere, also out of the directory before it.
     fn may_denote(&self, word: &Word, rule: FileRule<'_>) -> bool {
         let mut glyphs = word.glyphs().to_vec();
         glyphs.dedup_by(|one, other| *one == CharClass::Name && one == other);
@@ -180,8 +182,8 @@ impl<'a> NamedFiles<'a> {
         }
     }
 
-    /// Whether what wildcards match now leads to a file that a rule matches. Those that match nothing stay as they are, and may be the
-    /// name of a link.
+    /// Whether what wildcards match now leads to a file that a rule matches. Those that match nothing stay as they are,
+    /// and may be the name of a link.
     fn leads_to(&self, glyphs: &[CharClass], word: &Word, rule: FileRule<'_>) -> bool {
         let roots = self.roots;
         let unmatched = word.unmatched().unwrap_or_default();
@@ -192,8 +194,8 @@ impl<'a> NamedFiles<'a> {
         })
     }
 
-    /// Where the files that a pattern of bash matches from a directory lead, if that is elsewhere: their own names are compared
-    /// without looking. `None` if there is too much to look through.
+    /// Where the files that a pattern of bash matches from a directory lead, if that is elsewhere: their own names are
+    /// compared without looking. `None` if there is too much to look through.
     fn elsewhere(&self, directory: &Path, glyphs: &[CharClass]) -> FoundFiles {
         let key = (directory.to_owned(), glyphs.to_vec());
         if let Some(known) = self.seen.elsewhere.borrow().get(&key) {
@@ -343,8 +345,8 @@ fn without_hidden(glyphs: &[CharClass]) -> Vec<CharClass> {
     pattern
 }
 
-/// The texts within an argument that can be file names: the whole argument, and the rest after `=`, `:`, `@` or short options
-/// (`-o.env`, `-uo.env`), also without what programs put around a name (`x=<.env`, `x=".env";type=y`, `+.env`).
+/// The texts within an argument that can be file names: the whole argument, and the rest after `=`, `:`, `@` or short
+/// options (`-o.env`, `-uo.env`), also without what programs put around a name (`x=<.env`, `x=".env";type=y`, `+.env`).
 fn names(text: &str) -> Vec<&str> {
     let mut names = vec![text];
     names.extend(text.match_indices(['=', ':', '@', ',']).take(16).map(|(at, _)| &text[at + 1..]));

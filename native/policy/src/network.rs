@@ -75,9 +75,9 @@ impl NetworkPolicy {
         Ok(Some(Self { policy: Arc::clone(policy), names, blocked: blocked.clone() }))
     }
 
-    /// Decides about a connection: deny rules take precedence over ask rules, and these over allow rules. Without a matching
-    /// rule it needs approval, even if the default mode is `allow`; with the mode `deny` it is refused. An IP address that no
-    /// rule names is always refused.
+    /// Decides about a connection: deny rules take precedence over ask rules, and these over allow rules. Without a
+    /// matching rule it needs approval, even if the default mode is `allow`; with the mode `deny` it is refused. An IP
+    /// address that no rule names is always refused.
     pub fn judge(&self, to: &Destination) -> NetworkVerdict {
         let first = |rules: &'_ [PermissionRule]| {
             rules.iter().find(|rule| covers(rule, to)).map(|rule| rule.text.clone())

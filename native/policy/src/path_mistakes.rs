@@ -1,9 +1,10 @@
-//! Patterns of paths that would do something else than a person means by them. A deny rule of that kind denies nothing, and nobody
-//! would notice.
+//! Patterns of paths that would do something else than a person means by them. A deny rule of that kind denies nothing,
+//! and nobody would notice.
 
 use beamai_workspace::escaped_byte;
 
-/// The mistake in a pattern, with what to write instead; `None` if there is none. A character after a backslash is taken literally.
+/// The mistake in a pattern, with what to write instead; `None` if there is none. A character after a backslash is
+/// taken literally.
 pub(super) fn path_mistake(text: &str) -> Option<&'static str> {
     let seen = without_escapes(text);
     Some(if is_quoted(&seen) || seen.trim() != seen {
@@ -46,8 +47,8 @@ fn is_quoted(text: &str) -> bool {
     QUOTES.iter().any(|(open, close)| text.strip_prefix(*open).is_some_and(|rest| rest.ends_with(*close)))
 }
 
-/// Whether a text lists several paths: with a mark outside of braces and brackets, with a blank before what begins a path, or as JSON.
-/// `file,v` is a file of RCS.
+/// Whether a text lists several paths: with a mark outside of braces and brackets, with a blank before what begins a
+/// path, or as JSON. `file,v` is a file of RCS.
 fn lists_paths(text: &str) -> bool {
     let mut depth = 0_usize;
     let outside: String = text
@@ -88,7 +89,8 @@ fn is_variable(text: &str) -> bool {
 /// Names of arguments that other agents' rules have before a path.
 const KINDS: [&str; 5] = ["file", "file_path", "glob", "path", "pattern"];
 
-/// Whether a text has something besides a path: a word for its kind before it, a line behind it, or the ends of a regular expression.
+/// Whether a text has something besides a path: a word for its kind before it, a line behind it, or the ends of a
+/// regular expression.
 fn is_position(text: &str) -> bool {
     let is_number = |text: &str| text.starts_with(|char: char| char.is_ascii_digit());
     let has_line = text.rsplit_once(':').is_some_and(|(_, line)| is_number(line))
@@ -104,7 +106,8 @@ fn is_position(text: &str) -> bool {
         || text.contains(" # ")
 }
 
-/// Whether a text is a regular expression, such as `.*\.pem`, an extended glob, such as `*.y?(a)ml`, or has backslashes between names.
+/// Whether a text is a regular expression, such as `.*\.pem`, an extended glob, such as `*.y?(a)ml`, or has backslashes
+/// between names.
 fn is_expression(text: &str, seen: &str) -> bool {
     let mut rest = text.as_bytes();
     while let [first, after @ ..] = rest {

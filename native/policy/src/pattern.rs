@@ -144,7 +144,8 @@ fn literal_brackets(text: &str) -> String {
     text.replace('[', "\\[").replace(']', "\\]")
 }
 
-/// Whether a path from the top of the machine can only be meant from the top of the workspace, as in the rules of other agents.
+/// Whether a path from the top of the machine can only be meant from the top of the workspace, as in the rules of other
+/// agents.
 fn is_at_wrong_top(text: &str, roots: &PathRoots) -> bool {
     let mut names = text.strip_prefix('/').unwrap_or_default().split('/');
     let first = names.find(|name| !matches!(*name, "" | ".")).unwrap_or_default();

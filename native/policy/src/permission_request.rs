@@ -200,8 +200,8 @@ impl PermissionRequest {
     }
 }
 
-/// The pattern for an address alone. Behind the host, wildcards and what patterns refuse are percent-encoded. Empty if the host is an IPv6
-/// address, because its brackets would be wildcards.
+/// The pattern for an address alone. Behind the host, wildcards and what patterns refuse are percent-encoded. Empty if
+/// the host is an IPv6 address, because its brackets would be wildcards.
 fn literal_url(url: &str) -> String {
     let at = url.match_indices('/').nth(2).map_or(url.len(), |(at, _)| at);
     let (host, rest) = url.split_at(at);

@@ -185,8 +185,9 @@ fn malformed(rule: &str, why: &str) -> ToolError {
     ToolError::new(Reason::InvalidArgument, message).with("rule", rule)
 }
 
-/// The first character that nobody sees, so that the rule matches something else than it seems to: a zero-width space, a carriage return.
-/// Joiners and variation selectors are part of some scripts and of emoji, and follow no ASCII character there.
+/// The first character that nobody sees, so that the rule matches something else than it seems to: a zero-width space,
+/// a carriage return. Joiners and variation selectors are part of some scripts and of emoji, and follow no ASCII
+/// character there.
 fn unseen(text: &str) -> Option<char> {
     let before = std::iter::once('a').chain(text.chars());
     let is_unseen = |(before, char): &(char, char)| match char {

@@ -1,5 +1,6 @@
-//! Whether an allow rule about commands can allow anything. One for what a wrapper starts cannot: `timeout 60 make` needs a rule for `make`.
-//! Nor can one for more than exactly one command, if that runs code which is not looked at (`bash -x:*`).
+//! Whether an allow rule about commands can allow anything. One for what a wrapper starts cannot: `timeout 60 make`
+//! needs a rule for `make`. Nor can one for more than exactly one command, if that runs code which is not looked at
+//! (`bash -x:*`).
 
 use super::words::CommandPattern;
 use beamai_bash_reader::{Invocation, InvocationKind, Word, analyse};

@@ -24,8 +24,8 @@ pub(super) struct SecretPaths {
 type LastLook = (Arc<KnownSecrets>, Arc<BTreeSet<PathBuf>>);
 
 impl SecretPaths {
-    /// The places within a workspace. If the workspace itself is such a place, or inside one, the host chose that on purpose.
-    /// `shown` are the paths that the sandbox makes readable.
+    /// The places within a workspace. If the workspace itself is such a place, or inside one, the host chose that on
+    /// purpose. `shown` are the paths that the sandbox makes readable.
     pub(super) fn within<'p>(workspace: &Workspace, shown: impl Iterator<Item = &'p PathBuf>) -> Self {
         let roots: Vec<PathBuf> = workspace.root_paths().into_iter().map(Path::to_owned).collect();
         let shown = shown.filter_map(|path| inside(path, &roots)).collect();

@@ -159,8 +159,8 @@ impl<'a> CommandCase<'a> {
         Some(ask(rule, &part, Some(why)))
     }
 
-    /// The ask rule that a text which cannot be analysed may be about. No allow rule takes precedence over it. For programs, the exec
-    /// guard asks when they start.
+    /// The ask rule that a text which cannot be analysed may be about. No allow rule takes precedence over it. For
+    /// programs, the exec guard asks when they start.
     fn hidden_ask(&self) -> Option<&PermissionRule> {
         let is_unseen = |rule: &&PermissionRule| match rule.files() {
             Some(_) => true,
@@ -347,7 +347,8 @@ impl<'a> CommandCase<'a> {
         self.policy.allow.iter().find(covers).map(|rule| &*rule.text)
     }
 
-    /// Why a program can do more than its words say. Where no guard decides about starts, `find` may get `-exec` from an expansion.
+    /// Why a program can do more than its words say. Where no guard decides about starts, `find` may get `-exec` from
+    /// an expansion.
     fn hazard(&self, program: &Invocation) -> Option<String> {
         let may_start = |word: &Word| {
             let is_any = word.has_unknown() && word.may_split();
@@ -446,7 +447,8 @@ impl<'a> CommandCase<'a> {
         Some(judgement)
     }
 
-    /// The rule for the file alone that a redirection opens. There is none where it may be one of several, or is outside the workspace.
+    /// The rule for the file alone that a redirection opens. There is none where it may be one of several, or is
+    /// outside the workspace.
     fn wanted_for_file(&self, file: &Word, tool: &str) -> Vec<String> {
         let Some(text) = file.text() else { return vec!["Bash".to_owned()] };
         let (roots, is_held) = (&self.policy.roots, tool == "Write" && self.policy.is_enforced);
@@ -490,8 +492,8 @@ impl<'a> CommandCase<'a> {
         path_rule(self.policy, &self.named_files().paths(&file.text()?)?, tool)
     }
 
-    /// The allow rule that covers a file that a redirection may write. Where it leads is judged again when the shell opens it, so that it
-    /// suffices if a rule covers where it leads now from one of the directories.
+    /// The allow rule that covers a file that a redirection may write. Where it leads is judged again when the shell
+    /// opens it, so that it suffices if a rule covers where it leads now from one of the directories.
     fn some_write_rule(&self, file: &Word) -> Option<&str> {
         let text = file.text().unwrap_or_else(|| any_in_directory(file));
         let Some(paths) = self.named_files().paths(&text) else { return self.outer_write_rule(&text) };

@@ -78,8 +78,8 @@ impl RuleText {
 /// The keys of a settings file.
 pub const SETTINGS_PARTS: [&str; 6] = ["permissions", "permission", "sandbox", "web", "skills", "lsp"];
 
-/// Checks the keys of a settings file: unknown ones, or a list in place of an object, are errors, so that a typing error drops no rules.
-/// `$schema` and other keys that begin with a dollar sign are ignored.
+/// Checks the keys of a settings file: unknown ones, or a list in place of an object, are errors, so that a typing
+/// error drops no rules. `$schema` and other keys that begin with a dollar sign are ignored.
 ///
 /// # Errors
 /// The problem, with what to write.

@@ -55,9 +55,10 @@ impl UrlPattern {
     }
 }
 
-/// The path and query of an address, or of a pattern for some, as in any other spelling of it. As in RFC 3986, section 6.2.2, letters,
-/// digits and `-._~` have no escapes, what addresses cannot contain has them, and their digits are upper case. What most servers take
-/// for the same is the same, too: other characters with and without their escapes, and `//` and `/` in a path.
+/// The path and query of an address, or of a pattern for some, as in any other spelling of it. As in RFC 3986, section
+/// 6.2.2, letters, digits and `-._~` have no escapes, what addresses cannot contain has them, and their digits are
+/// upper case. What most servers take for the same is the same, too: other characters with and without their escapes,
+/// and `//` and `/` in a path.
 fn normal(text: &str, is_pattern: bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

@@ -122,8 +122,8 @@ impl CommandPattern {
         }
     }
 
-    /// Words of a program that it allows, perhaps with a further one behind them; `None` if it is about exactly one program, or
-    /// no such words can be told.
+    /// Words of a program that it allows, perhaps with a further one behind them; `None` if it is about exactly one
+    /// program, or no such words can be told.
     pub(super) fn sample(&self) -> Option<Vec<String>> {
         match self {
             Self::Prefix(words) => Some(words.clone()),
@@ -132,8 +132,8 @@ impl CommandPattern {
         }
     }
 
-    /// For a glob whose program is a path: the same globs with the absolute paths that this means in `top`, as named and without
-    /// links.
+    /// For a glob whose program is a path: the same globs with the absolute paths that this means in `top`, as named
+    /// and without links.
     pub(super) fn absolute(&self, top: &Path) -> Vec<Self> {
         let Self::Glob(glob) = self else { return Vec::new() };
         glob.absolute(top).into_iter().map(|glob| Self::Glob(Box::new(glob))).collect()

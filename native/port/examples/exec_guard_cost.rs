@@ -1,7 +1,8 @@
 //! What the exec guard costs: the same commands with it and without it, in turns, so that what else the machine does
 //! falls on both. Prints the least and the middle time of each and their ratio.
 //!
-//! `cargo run --release -p beamai-port --example exec_guard_cost -- [ROUNDS [NAME]]`, where NAME is how the names of the works to do begin.
+//! `cargo run --release -p beamai-port --example exec_guard_cost -- [ROUNDS [NAME]]`, where NAME is how the names of
+//! the works to do begin.
 
 use beamai_base::CancelToken;
 use beamai_isolation::{GuardJudge, HeldStart, ProgramStart, StartCoverage, StartDecision};

@@ -107,8 +107,8 @@ impl PortServer {
         Self { shared: Arc::new(shared), pool: CallPool::new("beamai-call", MOST_WAITING_FOR_PROCESSES) }
     }
 
-    /// Serves until the end of input, then cancels running calls, and waits until commands have been cleaned up after. A signal that tells
-    /// this program to end does the same.
+    /// Serves until the end of input, then cancels running calls, and waits until commands have been cleaned up after.
+    /// A signal that tells this program to end does the same.
     fn run(&self, mut input: BufReader<File>) -> std::io::Result<()> {
         let shared = Arc::clone(&self.shared);
         told_to_end::end_on_signal(move |_| shared.cancel_all(), |_| keeper::clean_up());

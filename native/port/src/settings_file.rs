@@ -156,16 +156,16 @@ pub(crate) fn of_user() -> Result<Option<UserSettings>, UsageError> {
     Ok(Some(UserSettings { text: read(&path)?, path }))
 }
 
-/// What of a file other users can change: itself, a link that leads to it, or a directory on the way, where they could put another one in
-/// its place.
+/// What of a file other users can change: itself, a link that leads to it, or a directory on the way, where they could
+/// put another one in its place.
 fn changeable(path: &Path) -> Option<PathBuf> {
     let way = PathWay::of(path, Entry::at);
     let on_the_way = way.steps.iter().flat_map(|step| [step.path.parent(), Some(&*step.path)]).flatten();
     on_the_way.chain([&*way.end]).find(|at| others_can_change(at)).map(Path::to_owned)
 }
 
-/// Whether users other than this one and root can change what lies at a path. The members of this user's first group count as this user,
-/// unless an access control list has further users, whose rights the group's bits show (acl(5)).
+/// Whether users other than this one and root can change what lies at a path. The members of this user's first group
+/// count as this user, unless an access control list has further users, whose rights the group's bits show (acl(5)).
 fn others_can_change(path: &Path) -> bool {
     let Ok(found) = path.symlink_metadata() else { return true };
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());

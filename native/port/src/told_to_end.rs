@@ -17,8 +17,8 @@ const PRINTING: Duration = Duration::from_secs(5);
 /// The signal that has ended a call; zero for none.
 static SIGNAL: AtomicU8 = AtomicU8::new(0);
 
-/// Waits for SIGTERM, SIGINT, SIGHUP or SIGQUIT, and returns its number. A signal that cannot be handled keeps its default effect.
-/// `is_ready` is called when it would not be missed.
+/// Waits for SIGTERM, SIGINT, SIGHUP or SIGQUIT, and returns its number. A signal that cannot be handled keeps its
+/// default effect. `is_ready` is called when it would not be missed.
 async fn signal_when(is_ready: impl FnOnce()) -> u8 {
     let kinds = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup(), SignalKind::quit()];
     let ignored = ignored_signals();
@@ -71,8 +71,8 @@ pub(crate) fn cancel_on_signal(cancel: &CancelToken) {
     end_on_signal(begin, print);
 }
 
-/// Ends the program when a signal tells it to. `begin` gets the number of the signal, and `finish`, after all commands have ended and
-/// what they left is removed, whether there were any.
+/// Ends the program when a signal tells it to. `begin` gets the number of the signal, and `finish`, after all commands
+/// have ended and what they left is removed, whether there were any.
 pub(crate) fn end_on_signal(
     begin: impl FnOnce(u8) + Send + 'static,
     finish: impl FnOnce(bool) + Send + 'static,

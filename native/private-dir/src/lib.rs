@@ -1,5 +1,5 @@
-//! Temporary directories that only this user can access: of sessions, and of servers for which the sandbox has no private `/tmp`.
-//! Those of programs that were killed are deleted by [`sweep`].
+//! Temporary directories that only this user can access: of sessions, and of servers for which the sandbox has no
+//! private `/tmp`. Those of programs that were killed are deleted by [`sweep`].
 
 #![forbid(unsafe_code)]
 
@@ -47,7 +47,8 @@ impl PrivateDir {
         Ok(Self { outer: Some(outer), inner })
     }
 
-    /// Creates one if programs under this sandbox may otherwise have none: without mounts, `/tmp` is shared with other users.
+    /// Creates one if programs under this sandbox may otherwise have none: without mounts, `/tmp` is shared with other
+    /// users.
     ///
     /// # Errors
     /// `io`.
@@ -89,7 +90,8 @@ fn live() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     LIVE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Deletes the directories that are still there when the program ends, such as those of servers that were kept for another call.
+/// Deletes the directories that are still there when the program ends, such as those of servers that were kept for
+/// another call.
 pub fn delete_all() {
     let all = std::mem::take(&mut *live());
     all.iter().for_each(|path| delete(path));

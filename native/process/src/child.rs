@@ -76,8 +76,8 @@ impl Child {
         }
     }
 
-    /// As [`Child::wait`], for a program whose result nobody gets: describes how it ended. Files that it planted for the person's own git are
-    /// removed and reported on standard error.
+    /// As [`Child::wait`], for a program whose result nobody gets: describes how it ended. Files that it planted for
+    /// the person's own git are removed and reported on standard error.
     pub fn ending(&self) -> String {
         let report = self.wait();
         for planted in self.confinement.remove_planted() {

@@ -42,8 +42,8 @@ const PAUSE: Duration = Duration::from_millis(1);
 pub struct ProtectedPaths {
     /// The directory.
     pub root: String,
-    /// A number that changes when something may have been mounted or unmounted in the directory. A reaper sees only the mounts that were
-    /// there when it started, so a new number means a new reaper.
+    /// A number that changes when something may have been mounted or unmounted in the directory. A reaper sees only the
+    /// mounts that were there when it started, so a new number means a new reaper.
     pub mounts: u64,
     /// Directories of git repositories, or files in their place: `.git`, and the directories of submodules and linked
     /// work trees inside.
@@ -119,8 +119,8 @@ struct IndexState {
 /// Whether new indexes get watches.
 static WATCHES: AtomicBool = AtomicBool::new(true);
 
-/// For a process that makes one call: new indexes get no watches, which the Linux kernel takes 15 ms to remove when the process
-/// ends. Later checks compare timestamps.
+/// For a process that makes one call: new indexes get no watches, which the Linux kernel takes 15 ms to remove when the
+/// process ends. Later checks compare timestamps.
 pub fn do_not_watch() {
     WATCHES.store(false, Ordering::Relaxed);
 }

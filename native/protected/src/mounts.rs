@@ -1,5 +1,5 @@
-//! Notices changes of the mounts beneath a directory. Inotify does not report them. The Linux kernel does so to a process that polls
-//! `/proc/self/mountinfo` (`proc_pid_mountinfo(5)`).
+//! Notices changes of the mounts beneath a directory. Inotify does not report them. The Linux kernel does so to a
+//! process that polls `/proc/self/mountinfo` (`proc_pid_mountinfo(5)`).
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::ffi::OsString;
@@ -31,8 +31,8 @@ impl Mounts {
         mounts
     }
 
-    /// Whether they may have changed since the last look. What is mounted in place of another may have the same line in the table, so lines
-    /// are not compared.
+    /// Whether they may have changed since the last look. What is mounted in place of another may have the same line in
+    /// the table, so lines are not compared.
     pub(super) fn may_have_changed(&mut self) -> bool {
         if !self.table.as_ref().is_some_and(is_changed) {
             return false;

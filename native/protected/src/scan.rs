@@ -94,7 +94,8 @@ pub(super) fn exists(root: &OwnedFd, path: &Path) -> bool {
     kind(root, path).is_some()
 }
 
-/// Whether a directory may have directories in it, or be a repository that has none. `known` is its stamp when it was neither.
+/// Whether a directory may have directories in it, or be a repository that has none. `known` is its stamp when it was
+/// neither.
 pub(super) fn may_have_directories(
     root: &OwnedFd,
     path: &Path,

@@ -149,7 +149,8 @@ impl<'a> ScanTargets<'a> {
         }
     }
 
-    /// The role of a parent for an entry, which is an ordinary one for what the host lifts in a hidden or read-only directory.
+    /// The role of a parent for an entry, which is an ordinary one for what the host lifts in a hidden or read-only
+    /// directory.
     fn lifted(&self, parent: DirectoryRole, path: &Path) -> DirectoryRole {
         let is_lifted = |to_write| self.denied_paths.is_lifted(&self.seen(path), to_write);
         match parent {

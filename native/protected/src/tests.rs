@@ -394,7 +394,8 @@ fn what_is_known_for_longest_is_remembered_first_also_while_it_is_gone() {
     assert_eq!(tree.remembered(), remembered);
 }
 
-/// Of mounts, inotify reports nothing. They are made where nobody else sees them, by the test itself in namespaces of its own.
+/// Of mounts, inotify reports nothing. They are made where nobody else sees them, by the test itself in namespaces of
+/// its own.
 #[test]
 fn what_comes_with_a_mount_and_what_one_has_covered_is_found() {
     const NAME: &str = "tests::what_comes_with_a_mount_and_what_one_has_covered_is_found";

@@ -18,7 +18,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Maximum number of known repositories, to which the other limits do not apply. Each takes mounts and time before each command.
+/// Maximum number of known repositories, to which the other limits do not apply. Each takes mounts and time before each
+/// command.
 const MOST_KNOWN: usize = 2_000;
 /// Number of those that are known for longest, which stay known although they are not found for a while.
 const NEVER_FORGOTTEN: usize = 1_000;

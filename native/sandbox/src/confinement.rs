@@ -44,13 +44,13 @@ pub struct Confinement {
     pub trusted: Option<TrustedAuthorities>,
     /// Whether UNIX sockets may be opened.
     pub unix_sockets: bool,
-    /// Absolute paths that are visible although they or a directory above them would be hidden, and read-only unless they are
-    /// writable, too.
+    /// Absolute paths that are visible although they or a directory above them would be hidden, and read-only unless
+    /// they are writable, too.
     pub readable: Vec<OsString>,
     /// Further writable paths, absolute.
     pub writable: Vec<OsString>,
-    /// The files and directories at `readable` and `writable` when the confinement was made. A reaper's mounts show these; if the host
-    /// replaces one, the confinement differs and the next command gets a new reaper.
+    /// The files and directories at `readable` and `writable` when the confinement was made. A reaper's mounts show
+    /// these; if the host replaces one, the confinement differs and the next command gets a new reaper.
     pub listed: Vec<EntryIdentity>,
     /// Read-only paths, absolute, also within the workspace. Those that do not exist cannot be created.
     pub read_only: Vec<OsString>,
@@ -63,7 +63,8 @@ pub struct Confinement {
     pub denies_hidden: bool,
     /// How many of the hidden paths, the first ones, are places of secrets.
     pub secrets: usize,
-    /// Absolute paths of links and directories that lead to secrets. Without them, the next command would see where these lie.
+    /// Absolute paths of links and directories that lead to secrets. Without them, the next command would see where
+    /// these lie.
     pub held: Vec<OsString>,
     /// Protected paths found in the workspace and in each other writable directory.
     pub found: Vec<Arc<ProtectedPaths>>,
@@ -176,8 +177,8 @@ impl Confinement {
         Self { has_proxy: true, trusted, ..self.clone() }
     }
 
-    /// Hides the directory of temporary files, where sessions have theirs, as `/tmp` is; each command has its own session's on top.
-    /// One that has more than temporary files in it stays.
+    /// Hides the directory of temporary files, where sessions have theirs, as `/tmp` is; each command has its own
+    /// session's on top. One that has more than temporary files in it stays.
     fn hide_other_sessions(&mut self) {
         let Ok(all) = temp_dir().canonicalize() else { return };
         let home = std::env::home_dir().and_then(|home| home.canonicalize().ok());
@@ -189,9 +190,9 @@ impl Confinement {
         }
     }
 
-    /// Denies what these paths lead to, and holds the links on them, and the directories that they leave by `..`: without them, a
-    /// rule would be about another file. A hidden directory above the workspace shows the workspace alone. Left out is what every
-    /// command needs, if a link leads there that commands can make.
+    /// Denies what these paths lead to, and holds the links on them, and the directories that they leave by `..`:
+    /// without them, a rule would be about another file. A hidden directory above the workspace shows the workspace
+    /// alone. Left out is what every command needs, if a link leads there that commands can make.
     fn deny(&mut self, hidden: &[PathBuf], read_only: &[PathBuf]) {
         let workspace = PathBuf::from(&self.workspace);
         let writable: Vec<PathBuf> = self.writable().map(PathBuf::from).collect();
@@ -236,8 +237,8 @@ impl Confinement {
     /// Replaces the paths that the host lists by those without links.
     ///
     /// # Errors
-    /// `isolation_unavailable` if one does not exist, or leads through a link that commands can replace. With such a link, commands
-    /// would decide what is shown or writable.
+    /// `isolation_unavailable` if one does not exist, or leads through a link that commands can replace. With such a
+    /// link, commands would decide what is shown or writable.
     fn resolve_listed(&mut self) -> Result<()> {
         if self.readable.is_empty() && self.writable.is_empty() {
             return Ok(());
@@ -356,8 +357,8 @@ impl Confinement {
         self.readable.iter().chain(&self.writable).any(|shown| Path::new(shown).starts_with(path))
     }
 
-    /// The paths that programs currently cannot read or write because of rules or secrets, with what lies there. A running program can use
-    /// a file that is put at such a path later.
+    /// The paths that programs currently cannot read or write because of rules or secrets, with what lies there. A
+    /// running program can use a file that is put at such a path later.
     pub fn kept(&self) -> impl Iterator<Item = (PathBuf, EntryIdentity)> {
         let found = self.found.iter().flat_map(|found| {
             let root = decode_path(&found.root);
@@ -370,8 +371,8 @@ impl Confinement {
         })
     }
 
-    /// The absolute paths that programs cannot read, and those that they cannot change, because of rules or secrets. Paths that the host
-    /// shows can be read, and those that it makes writable can be read and changed.
+    /// The absolute paths that programs cannot read, and those that they cannot change, because of rules or secrets.
+    /// Paths that the host shows can be read, and those that it makes writable can be read and changed.
     pub fn closed(&self) -> (Vec<PathBuf>, Vec<PathBuf>) {
         let found = |list: fn(&ProtectedPaths) -> &Vec<String>| {
             self.found.iter().flat_map(move |found| {

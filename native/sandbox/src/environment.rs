@@ -59,8 +59,9 @@ fn passed(host: impl Iterator<Item = Variable>) -> Vec<Variable> {
 /// A variable of the host as rules, file tools and the parser of commands mean it; `None` if they cannot mean what it says.
 fn as_meant((name, value): Variable, home: Option<&Path>) -> Option<Variable> {
     let value = match name.to_str() {
-        // The places of secrets in a home directory are known only if its path is absolute. Rules that name it are about the directory
-        // that it was when the host started, also where it leads through a link which a command could exchange.
+        // The places of secrets in a home directory are known only if its path is absolute. Rules that name it are
+        // about the directory that it was when the host started, also where it leads through a link which a command
+        // could exchange.
         Some("HOME") => Some(value)
             .filter(|value| Path::new(value).is_absolute())
             .map(|value| without_parents(value.into()).into()),

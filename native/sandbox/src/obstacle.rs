@@ -184,8 +184,8 @@ fn are_namespaces_filtered() -> bool {
     mode.trim() == "2" && refuses_user_namespaces()
 }
 
-/// Whether a request for a user namespace is refused as by a filter. Profiles answer with either number: Docker's with `EPERM`,
-/// those made from Podman's with `ENOSYS`, which no kernel answers itself.
+/// Whether a request for a user namespace is refused as by a filter. Profiles answer with either number: Docker's with
+/// `EPERM`, those made from Podman's with `ENOSYS`, which no kernel answers itself.
 fn refuses_user_namespaces() -> bool {
     let flags = libc::CLONE_NEWUSER | libc::SIGCHLD;
     // SAFETY: the child has its own memory, does nothing but exit, and is waited for.

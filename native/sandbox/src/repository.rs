@@ -29,9 +29,9 @@ pub struct RepositoryPaths {
 impl Confinement {
     /// Everything is readable; only the common directory is writable, except for its settings and hooks. There is no
     /// network. In work tree and repository nothing is hidden, because a file that looks empty would be taken for an
-    /// empty one; [`limit_reads`](crate::limit_reads) keeps the program from reading it. Elsewhere, secrets and paths in deny rules
-    /// cannot be opened: settings that look absent would be taken for none. No link in the common directory and in the
-    /// work tree is followed, if mounts can prevent it.
+    /// empty one; [`limit_reads`](crate::limit_reads) keeps the program from reading it. Elsewhere, secrets and paths
+    /// in deny rules cannot be opened: settings that look absent would be taken for none. No link in the common
+    /// directory and in the work tree is followed, if mounts can prevent it.
     pub fn of_repository(
         repository: &RepositoryPaths,
         sandbox: &SandboxSettings,

@@ -25,8 +25,8 @@ const AMOUNTS: [&str; 13] = [
 ];
 
 /// Returns the corrected arguments, and notes for the result. Empty strings for optional parameters are dropped,
-/// numbers, booleans, objects and arrays written as strings are converted, enum values match case-insensitively, and amounts above their
-/// maximum are lowered, with a note.
+/// numbers, booleans, objects and arrays written as strings are converted, enum values match case-insensitively, and
+/// amounts above their maximum are lowered, with a note.
 pub fn coerce(parameters: &Parameters, args: Map<String, Value>) -> (Map<String, Value>, Vec<String>) {
     let mut notes = Vec::new();
     let args = object(parameters, args, &mut notes);

@@ -28,7 +28,8 @@ pub struct ServerView {
     pub denied_paths: Arc<DeniedPaths>,
     /// Paths that it cannot read or write, with what lies there; fixed while a server runs.
     pub kept: Vec<(PathBuf, EntryIdentity)>,
-    /// A number for each of its directories, another one if something may have been mounted there; a running server does not see that.
+    /// A number for each of its directories, another one if something may have been mounted there; a running server
+    /// does not see that.
     pub mounts: Vec<u64>,
 }
 

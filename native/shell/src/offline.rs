@@ -53,10 +53,10 @@ impl OfflineCommand {
         (!has_network).then(|| Self { terms: cx.services.host_terms(), has_proxy, fetches })
     }
 
-    /// Advice, if the command has failed and had tried to reach the network, past the proxy if there is one. The Linux kernel counts what a
-    /// network namespace cannot send. Without these counters, what the command printed and its exit code have to do; and
-    /// with them, if all that happened is that a datagram to a port of this machine was lost: that may have been a question
-    /// to a resolver, or a message to any other service.
+    /// Advice, if the command has failed and had tried to reach the network, past the proxy if there is one. The Linux
+    /// kernel counts what a network namespace cannot send. Without these counters, what the command printed and its
+    /// exit code have to do; and with them, if all that happened is that a datagram to a port of this machine was lost:
+    /// that may have been a question to a resolver, or a message to any other service.
     pub(super) fn hint(
         &self,
         exit_code: Option<i32>,

@@ -73,7 +73,8 @@ fn in_tokens(text: &[u8]) -> Vec<ResponsePiece> {
     calls
 }
 
-/// Prints the best speed, since whatever else the machine does can only slow it down; `bound` says whether it has one to keep.
+/// Prints the best speed, since whatever else the machine does can only slow it down; `bound` says whether it has one
+/// to keep.
 fn row(name: &str, text: &str, calls: usize, parse: impl Fn(&[u8]) -> Vec<ResponsePiece>, bound: bool) {
     let speed = (0..ROUNDS).map(|_| speed(text, calls, &parse)).fold(0.0, f64::max);
     let (least, mark) = match bound {

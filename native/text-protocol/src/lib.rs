@@ -12,12 +12,14 @@
 //! [`CallStream`] does the same for streamed text, with the same result however the text is split.
 //!
 //! # What is a call
-//! - Tags are recognized anywhere except in a fenced block (also in a list or a quote), on a line that begins with three backticks or
-//!   tildes, and right after a backtick. Blocks begin and end as in CommonMark, with their list items and quotes. Lines indented by
-//!   four spaces are not code here: a model may indent its calls. With [`ProtocolRules::fenced`], a call that begins a block is one,
-//!   and ends the block, unless the block is in a quote or in a list item (after its mark, or indented below it).
-//! - Where it is unclear whether a call is in a block, it is an invalid call, so that the model is told. This holds for all calls after
-//!   a block that ended with its list item or quote, without its closing line: models often leave the lines of such a block unindented.
+//! - Tags are recognized anywhere except in a fenced block (also in a list or a quote), on a line that begins with
+//!   three backticks or tildes, and right after a backtick. Blocks begin and end as in CommonMark, with their list
+//!   items and quotes. Lines indented by four spaces are not code here: a model may indent its calls. With
+//!   [`ProtocolRules::fenced`], a call that begins a block is one, and ends the block, unless the block is in a quote
+//!   or in a list item (after its mark, or indented below it).
+//! - Where it is unclear whether a call is in a block, it is an invalid call, so that the model is told. This holds for
+//!   all calls after a block that ended with its list item or quote, without its closing line: models often leave the
+//!   lines of such a block unindented.
 //! - A closing tag inside a JSON string does not end a call. If the JSON is not valid, strings are unreliable: then the
 //!   first closing tag ends the call. An unfinished call extends to the end of the text.
 //! - **Raw text**: after the JSON, a string argument may follow verbatim, so that code needs no escapes: a line
@@ -63,8 +65,8 @@ pub struct ProtocolRules {
     pub formats: Vec<CallFormat>,
     /// Whether nearly valid JSON between tags is repaired; [`ParsedCall::repairs`] lists the changes. Off by default.
     pub repair: bool,
-    /// Whether a call that begins a fenced block outside of lists and quotes is parsed as a call, instead of as text. The call
-    /// ends the block. Off by default.
+    /// Whether a call that begins a fenced block outside of lists and quotes is parsed as a call, instead of as text.
+    /// The call ends the block. Off by default.
     pub fenced: bool,
 }
 

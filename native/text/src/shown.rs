@@ -35,8 +35,8 @@ pub fn is_hidden(character: char) -> bool {
     )
 }
 
-/// Whether a reader cannot see the character or takes it for an ordinary space: hidden characters, variation selectors, blank
-/// symbols, other spaces, and code points that Unicode has not assigned or reserves for private use.
+/// Whether a reader cannot see the character or takes it for an ordinary space: hidden characters, variation selectors,
+/// blank symbols, other spaces, and code points that Unicode has not assigned or reserves for private use.
 #[must_use]
 pub fn is_unseen(character: char) -> bool {
     let is_blank = matches!(character, '\u{2800}' | '\u{fe00}'..='\u{fe0f}' | '\u{16fe4}' | '\u{1d159}');
@@ -44,8 +44,8 @@ pub fn is_unseen(character: char) -> bool {
     is_hidden(character) || is_blank || is_space || !is_assigned(character)
 }
 
-/// Whether the character is assigned and visible: the standard library escapes all others. The letter before it keeps combining
-/// marks from being escaped, too.
+/// Whether the character is assigned and visible: the standard library escapes all others. The letter before it keeps
+/// combining marks from being escaped, too.
 fn is_assigned(character: char) -> bool {
     character.is_ascii() || format!("a{character}").escape_debug().nth(2).is_none()
 }
@@ -74,7 +74,8 @@ pub fn visible(character: char) -> char {
     }
 }
 
-/// The text on one line: unchanged, or quoted and escaped if it has characters that a reader would not see. For approval prompts.
+/// The text on one line: unchanged, or quoted and escaped if it has characters that a reader would not see. For
+/// approval prompts.
 #[must_use]
 pub fn one_line(text: &str) -> String {
     if text.chars().any(is_unseen) { literal(text) } else { text.to_owned() }
@@ -129,7 +130,8 @@ pub fn extent(text: &str) -> String {
     }
 }
 
-/// A text of any kind on the line of an approval prompt: what a reader would not see is escaped, and a long one is cut, with its size.
+/// A text of any kind on the line of an approval prompt: what a reader would not see is escaped, and a long one is cut,
+/// with its size.
 #[must_use]
 pub fn in_question(text: &str) -> String {
     let mut out = String::new();

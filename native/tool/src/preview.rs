@@ -2,8 +2,8 @@
 
 use beamai_base::Result;
 
-/// The diff that a call would make, and what an approval of it covers: the text of the diff, and of a file that the diff shows
-/// in part, all that is in it.
+/// The diff that a call would make, and what an approval of it covers: the text of the diff, and of a file that the
+/// diff shows in part, all that is in it.
 #[derive(Debug, Clone, Default)]
 pub struct Preview {
     diff: String,

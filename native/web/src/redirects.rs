@@ -140,8 +140,8 @@ impl<'a> RedirectFollower<'a> {
         Ok(true)
     }
 
-    /// Whether a redirect may be followed: where a rule allows it, and after an approval on the same server, unless a rule asks
-    /// that the approval was not about.
+    /// Whether a redirect may be followed: where a rule allows it, and after an approval on the same server, unless a
+    /// rule asks that the approval was not about.
     fn may_go(&mut self, to: &Url) -> Result<bool> {
         match self.redirect_policy.verdict(WebFetch::RULE, to.as_str()) {
             Verdict::Allow(_) => Ok(true),

@@ -44,8 +44,8 @@ impl CallPool {
         }
     }
 
-    /// Runs the job of a call of this pace and [owner](beamai_engine::CallRequest::owner) on a thread, as soon as one is free. Calls
-    /// without an owner count as those of one.
+    /// Runs the job of a call of this pace and [owner](beamai_engine::CallRequest::owner) on a thread, as soon as one
+    /// is free. Calls without an owner count as those of one.
     ///
     /// # Errors
     /// [`PoolBusy`] if too many are waiting; the job has not run.

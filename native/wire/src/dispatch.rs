@@ -187,9 +187,9 @@ struct SchemaRequest {
     used: StrictUse,
 }
 
-/// A tool in a provider's format: `{ok, #{<<"schema">>, <<"json">>, <<"arguments">>, <<"strict">>, <<"used">>}}`. `arguments`
-/// is the schema of the arguments as JSON text, because maps do not keep the order of its properties. Pass `used` with the
-/// next tool of the same request.
+/// A tool in a provider's format: `{ok, #{<<"schema">>, <<"json">>, <<"arguments">>, <<"strict">>, <<"used">>}}`.
+/// `arguments` is the schema of the arguments as JSON text, because maps do not keep the order of its properties. Pass
+/// `used` with the next tool of the same request.
 pub fn schema(request: &[u8]) -> Vec<u8> {
     answer(try_schema(request))
 }

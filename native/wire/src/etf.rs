@@ -72,8 +72,8 @@ type Result<T> = std::result::Result<T, Undecodable>;
 /// Decodes one term.
 ///
 /// # Errors
-/// A term that JSON cannot represent, text that is not UTF-8, more than 128 levels, more values than [`beamai_base::json`] accepts, or
-/// an incomplete term.
+/// A term that JSON cannot represent, text that is not UTF-8, more than 128 levels, more values than
+/// [`beamai_base::json`] accepts, or an incomplete term.
 pub fn decode(bytes: &[u8]) -> Result<Value> {
     read(bytes, false, |reader| reader.value(0))
 }

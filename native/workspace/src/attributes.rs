@@ -17,7 +17,8 @@ pub(super) fn copy(parent: BorrowedFd<'_>, name: &OsStr, stat: &Stat, draft: &Fi
     rustix::fs::fchmod(draft, Mode::from_raw_mode(mode))
 }
 
-/// Keeps owner and group, and as a write by a plain user does, no set-id bits. Returns the mode to set, which depends on the owner and group that the draft ended up with.
+/// Keeps owner and group, and as a write by a plain user does, no set-id bits. Returns the mode to set, which depends
+/// on the owner and group that the draft ended up with.
 fn keep_owner(draft: &File, stat: &Stat) -> u32 {
     let mode = stat.st_mode & !SET_ID;
     let (owner, group) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));

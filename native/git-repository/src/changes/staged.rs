@@ -60,8 +60,8 @@ fn version(file: &DiffFile<'_>) -> BlobVersion {
     BlobVersion { mode: file.mode().into(), id: file.id() }
 }
 
-/// The index as a commit records it; `None` if that is the index itself. Paths of `git add --intent-to-add` have no staged content, and
-/// libgit2 takes an entry for unchanged whose file in the work tree git was told to leave alone.
+/// The index as a commit records it; `None` if that is the index itself. Paths of `git add --intent-to-add` have no
+/// staged content, and libgit2 takes an entry for unchanged whose file in the work tree git was told to leave alone.
 fn plain_index(staging: &Staging) -> GitResult<Option<Index>> {
     let is_plain = |entry: &IndexEntry| !is_left_alone(entry) && !is_intended(entry);
     if staging.entries.iter().all(is_plain) {

@@ -1,5 +1,5 @@
-//! Settings about a repository's format. git takes them from the repository's own settings file alone, without what it includes
-//! (`setup.c`); libgit2 takes them from anywhere.
+//! Settings about a repository's format. git takes them from the repository's own settings file alone, without what it
+//! includes (`setup.c`); libgit2 takes them from anywhere.
 
 use crate::fail::{GitError, GitResult};
 use git2::{Config, ConfigEntry, ConfigLevel};

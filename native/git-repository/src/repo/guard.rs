@@ -1,9 +1,9 @@
 //! Checks a repository's own directory before libgit2 uses it.
 //!
-//! libgit2 works with paths: it would follow a link in `.git` anywhere, to files that rules deny and also for writing, and
-//! block on a FIFO. A repository with links, FIFOs or device files is therefore refused. So are objects borrowed from another
-//! repository, and settings included from outside. Somebody can make a link after this check. In the sandbox, the Linux kernel
-//! then keeps libgit2 from following it (with mounts), and from reading what rules deny.
+//! libgit2 works with paths: it would follow a link in `.git` anywhere, to files that rules deny and also for writing,
+//! and block on a FIFO. A repository with links, FIFOs or device files is therefore refused. So are objects borrowed
+//! from another repository, and settings included from outside. Somebody can make a link after this check. In the
+//! sandbox, the Linux kernel then keeps libgit2 from following it (with mounts), and from reading what rules deny.
 
 use super::includes;
 use super::locate::RepoLocation;

@@ -19,8 +19,8 @@ use std::path::{Path, PathBuf};
 /// Maximum depth of includes, as in git.
 const MAX_DEPTH: usize = 10;
 
-/// Files of settings, which exist or would be read if they did. Two values are equal if they name the same files, none of which
-/// has changed.
+/// Files of settings, which exist or would be read if they did. Two values are equal if they name the same files, none
+/// of which has changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostSettings(Vec<HostFile>);
 
@@ -96,8 +96,8 @@ impl HostSettings {
         Ok(())
     }
 
-    /// Fails if this process cannot read settings that are there, or if libgit2 finds others in them than git. It would do without
-    /// those that it does not find.
+    /// Fails if this process cannot read settings that are there, or if libgit2 finds others in them than git. It would
+    /// do without those that it does not find.
     pub(super) fn expect_read_alike(&self) -> GitResult<()> {
         let is_read = |file: &&HostFile| file.usage < HostFileUsage::Patterns && file.version.is_some();
         // libgit2 opens the files that one includes with it, so they come first.

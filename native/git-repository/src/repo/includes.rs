@@ -1,5 +1,5 @@
-//! Checks the settings files of a repository and those that they include. libgit2 reads them from anywhere, so an include from
-//! outside the workspace makes the repository unusable.
+//! Checks the settings files of a repository and those that they include. libgit2 reads them from anywhere, so an
+//! include from outside the workspace makes the repository unusable.
 
 use super::locate::RepoLocation;
 use super::named_file::{NamedFile, files_named, in_home, is_about_branch, is_for_git_alone, is_unfollowed};
@@ -12,8 +12,8 @@ use beamai_workspace::{Workspace, WorkspacePath, encode_path};
 /// Maximum include depth, as in git.
 const MAX_DEPTH: usize = 10;
 
-/// Fails if git and libgit2 read a settings file of the repository differently, or if it includes anything but files in the workspace.
-/// Missing files are accepted.
+/// Fails if git and libgit2 read a settings file of the repository differently, or if it includes anything but files in
+/// the workspace. Missing files are accepted.
 pub(super) fn check(file: &WorkspacePath, located: &RepoLocation, workspace: &Workspace) -> GitResult<()> {
     let is_followed = |condition: &[u8]| {
         !is_for_git_alone(condition) && (!is_about_branch(condition) || located.is_on_branch())

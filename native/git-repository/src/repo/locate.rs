@@ -70,8 +70,8 @@ impl RepoLocation {
         }
     }
 
-    /// The reference that `HEAD` names, such as `refs/heads/main`, or that other symbolic references name in turn; `None` if it names a
-    /// commit, or cannot be read.
+    /// The reference that `HEAD` names, such as `refs/heads/main`, or that other symbolic references name in turn;
+    /// `None` if it names a commit, or cannot be read.
     pub fn branch(&self) -> Option<PathBuf> {
         let mut file = self.git_dir.join(Path::new("HEAD"));
         let mut branch: Option<PathBuf> = None;

@@ -44,8 +44,8 @@ pub(super) fn is_about_branch(condition: &[u8]) -> bool {
     condition.starts_with(b"onbranch:")
 }
 
-/// Whether git knows more of a path than libgit2 does: the home directory of another user, where git is installed, or that the file may
-/// be missing ("pathname" in git-config(1)).
+/// Whether git knows more of a path than libgit2 does: the home directory of another user, where git is installed, or
+/// that the file may be missing ("pathname" in git-config(1)).
 pub(super) fn is_unfollowed(path: &[u8]) -> bool {
     let is_of_user = path.starts_with(b"~") && !path.starts_with(b"~/");
     is_of_user || path.starts_with(b"%(") || path.starts_with(b":(")

@@ -22,7 +22,8 @@ pub(crate) enum AutoCrlf {
     Input,
 }
 
-/// `core.ignoreCase`: whether patterns distinguish the case of ASCII letters. Names of files are distinguished by it either way.
+/// `core.ignoreCase`: whether patterns distinguish the case of ASCII letters. Names of files are distinguished by it
+/// either way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LetterCase {
     /// They do.
@@ -193,7 +194,8 @@ fn unfollowed(setting: &str, value: &[u8]) -> ToolError {
     ))
 }
 
-/// Has libgit2 read the machine's settings where the person's git has them. To be called once, before anything of libgit2 runs.
+/// Has libgit2 read the machine's settings where the person's git has them. To be called once, before anything of
+/// libgit2 runs.
 pub fn use_system_settings() {
     // SAFETY: as the caller promises, nothing else uses libgit2 meanwhile.
     _ = unsafe { git2::opts::set_search_path(ConfigLevel::System, system_directory()) };

@@ -1,7 +1,8 @@
 //! Reads a settings file by git's rules, and makes sure that libgit2 finds the same in it.
 //!
-//! The two join lines differently where one ends in a backslash: to libgit2, the line after an empty line or a comment still belongs to
-//! the value. What git takes for a setting, such as a hook, could then be hidden from libgit2, and the other way round.
+//! The two join lines differently where one ends in a backslash: to libgit2, the line after an empty line or a comment
+//! still belongs to the value. What git takes for a setting, such as a hook, could then be hidden from libgit2, and the
+//! other way round.
 
 use beamai_git_config::ConfigEntry;
 use git2::Config;
@@ -46,8 +47,8 @@ fn wants_value(ConfigEntry { section, subsection, key, .. }: &ConfigEntry) -> bo
     )
 }
 
-/// Fails if libgit2 finds other entries in the file than git. It also opens the files that this one includes without a condition. Where it
-/// cannot, it fails itself when a repository takes these settings.
+/// Fails if libgit2 finds other entries in the file than git. It also opens the files that this one includes without a
+/// condition. Where it cannot, it fails itself when a repository takes these settings.
 ///
 /// # Errors
 /// As [`entries`].

@@ -180,8 +180,8 @@ pub(super) fn file_in_tree(dirs: &mut Dirs, path: &[u8]) -> Result<Option<Vec<u8
 /// The pattern file that a setting names; `None` if it does not exist.
 ///
 /// # Errors
-/// `access_denied`, and `needs_shell` if the repository's settings name one that cannot be read: without it, other files would be
-/// staged than git stages, or other content.
+/// `access_denied`, and `needs_shell` if the repository's settings name one that cannot be read: without it, other
+/// files would be staged than git stages, or other content.
 pub(super) fn named_file(repo: &Repo, file: &PatternFile, cx: &GitCall) -> Result<Option<Vec<u8>>> {
     let root = repo.located.root.absolute();
     if file.is_hosts {

@@ -182,7 +182,8 @@ impl GlobCompiler<'_> {
         }
     }
 
-    /// A bracket expression, of which the opening bracket has been consumed; `None` if it is malformed (`wildmatch.c` of git).
+    /// A bracket expression, of which the opening bracket has been consumed; `None` if it is malformed (`wildmatch.c`
+    /// of git).
     fn bracket(&mut self) -> Option<GlobToken> {
         let negated = matches!(self.pattern.get(self.at), Some(b'!' | b'^'));
         self.at += usize::from(negated);
@@ -224,7 +225,8 @@ impl GlobCompiler<'_> {
         }
     }
 
-    /// Whether the next closing bracket ends a class, as in `[:alpha:]`; otherwise `[` stands for itself. `None` if there is none.
+    /// Whether the next closing bracket ends a class, as in `[:alpha:]`; otherwise `[` stands for itself. `None` if
+    /// there is none.
     fn ends_class(&self) -> Option<bool> {
         let rest = &self.pattern[self.at + 1..];
         let end = rest.iter().position(|byte| *byte == b']')?;
@@ -253,8 +255,8 @@ enum BracketItem {
 }
 
 impl BracketItem {
-    /// Whether a byte of a text is meant. Where case is ignored, git compares the lower-case letter, and with ranges and the class of
-    /// capitals the other one, too.
+    /// Whether a byte of a text is meant. Where case is ignored, git compares the lower-case letter, and with ranges
+    /// and the class of capitals the other one, too.
     fn has(&self, byte: u8, case: LetterCase) -> bool {
         let folds = case == LetterCase::Ignored;
         let byte = if folds { byte.to_ascii_lowercase() } else { byte };

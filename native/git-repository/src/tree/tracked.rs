@@ -174,7 +174,8 @@ impl WorkTreeReader<'_> {
         Ok(id.map(|id| BlobVersion { mode: SUBMODULE, id }))
     }
 
-    /// The file or link at a path, not hashed; `None` if there is none. `like` is the mode that counts where file modes do not.
+    /// The file or link at a path, not hashed; `None` if there is none. `like` is the mode that counts where file modes
+    /// do not.
     pub fn work_version(&mut self, path: &[u8], like: u32) -> Option<BlobVersion> {
         let stat = self.dirs.lstat(path).ok()?;
         let mode = mode(&stat, like, self.repo.settings.file_mode)?;

@@ -55,8 +55,8 @@ pub(super) struct WorkerKind {
 }
 
 impl WorkerKind {
-    /// Whether such a worker serves one call only. What lies beside hidden paths is permitted file by file when it starts, so it
-    /// could not read files that come later.
+    /// Whether such a worker serves one call only. What lies beside hidden paths is permitted file by file when it
+    /// starts, so it could not read files that come later.
     fn is_for_one_call(&self) -> bool {
         self.hidden.iter().any(|hidden| self.readable.iter().any(|dir| hidden.starts_with(&dir.path)))
     }

@@ -1,8 +1,8 @@
 //! Known places of secrets: keys, tokens, sessions, mail, histories.
 //!
-//! [`places`] lists them all, whether they exist or not. [`present`] returns those that exist, with links resolved, the targets
-//! of links in them, and what leads there. The sandbox hides these paths from commands and does not let them remove the links.
-//! File tools refuse those that [`known`] returns.
+//! [`places`] lists them all, whether they exist or not. [`present`] returns those that exist, with links resolved, the
+//! targets of links in them, and what leads there. The sandbox hides these paths from commands and does not let them
+//! remove the links. File tools refuse those that [`known`] returns.
 
 mod table;
 
@@ -33,8 +33,8 @@ pub const OF_THE_MACHINE: [&str; 9] = [
     "/etc/ssl/private",
 ];
 
-/// Directories of the system besides those of programs. They hold nobody's secrets: a place may have a link to a program or to
-/// certificates there.
+/// Directories of the system besides those of programs. They hold nobody's secrets: a place may have a link to a
+/// program or to certificates there.
 const OF_THE_SYSTEM: [&str; 5] = ["/dev", "/etc", "/opt", "/proc", "/sys"];
 
 /// A tool, or several of a kind, that keeps secrets.
@@ -113,7 +113,8 @@ fn places_with(home: &Path, variable: impl Fn(&'static str) -> Option<PathBuf>) 
 /// The secrets of this user, as last determined.
 #[derive(Debug, PartialEq)]
 pub struct KnownSecrets {
-    /// Every place, by its name. Not sorted: comparing hundreds of paths by their components would take longer than the rest.
+    /// Every place, by its name. Not sorted: comparing hundreds of paths by their components would take longer than the
+    /// rest.
     named: Vec<PathBuf>,
     present: Arc<PresentSecrets>,
 }
@@ -150,8 +151,8 @@ impl KnownSecrets {
         if *before == now { before } else { Arc::new(now) }
     }
 
-    /// Applies `select` to every known place of secrets of this user and of the machine, and to the resolved paths of those that
-    /// exist. Returns the results that are not `None`.
+    /// Applies `select` to every known place of secrets of this user and of the machine, and to the resolved paths of
+    /// those that exist. Returns the results that are not `None`.
     pub fn all<T>(&self, select: impl Fn(&Path) -> Option<T>) -> Vec<T> {
         let of_user = self.named.iter().chain(&self.present.paths).map(PathBuf::as_path);
         of_user.chain(OF_THE_MACHINE.iter().map(Path::new)).filter_map(select).collect()
@@ -210,8 +211,8 @@ pub fn homes() -> Vec<PathBuf> {
 /// The path of this user's own settings beneath a directory for settings (XDG base directory specification).
 pub const OWN_SETTINGS: &str = "beamai/settings.json";
 
-/// Where the own settings of this user can be, which the command line reads for all calls: beneath `XDG_CONFIG_HOME`, and beneath
-/// `.config` in each home directory (XDG base directory specification).
+/// Where the own settings of this user can be, which the command line reads for all calls: beneath `XDG_CONFIG_HOME`,
+/// and beneath `.config` in each home directory (XDG base directory specification).
 pub fn own_settings() -> Vec<PathBuf> {
     let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let usual = homes().into_iter().map(|home| home.join(".config"));
@@ -260,8 +261,8 @@ impl PresentSecrets {
         self.steps.extend(before.steps.iter().cloned());
     }
 
-    /// Adds what a path leads to, or a directory on the way that may not be searched: its owner can change that in a command.
-    /// Returns it, if it can hold secrets.
+    /// Adds what a path leads to, or a directory on the way that may not be searched: its owner can change that in a
+    /// command. Returns it, if it can hold secrets.
     fn add(&mut self, path: &Path) -> Option<(PathBuf, FileType)> {
         let real = match path.canonicalize() {
             Ok(real) => real,
@@ -286,7 +287,8 @@ fn closed(way: &PathWay) -> Option<&Path> {
     way.end.ancestors().skip(1).find(|above| above.symlink_metadata().is_ok())
 }
 
-/// What lies at a path that can hold secrets. A variable or a link may name `/dev/null` or a directory of the system instead.
+/// What lies at a path that can hold secrets. A variable or a link may name `/dev/null` or a directory of the system
+/// instead.
 fn holds(real: &Path) -> Option<FileType> {
     let kind = std::fs::symlink_metadata(real).ok()?.file_type();
     ((kind.is_file() || kind.is_dir()) && depth(real) >= 2).then_some(kind)

@@ -50,8 +50,8 @@ pub(crate) struct ServerCommand {
     pub(super) arguments: Vec<String>,
     pub(super) options: Value,
     pub(super) settings: Value,
-    /// The file of an approved call, if rules hide that file from language servers. This server learns the contents of the file from the
-    /// call, so it is used for no other file.
+    /// The file of an approved call, if rules hide that file from language servers. This server learns the contents of
+    /// the file from the call, so it is used for no other file.
     pub(super) approved: Option<PathBuf>,
 }
 

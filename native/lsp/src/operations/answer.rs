@@ -81,7 +81,8 @@ impl LspCall<'_> {
         for (capability, method) in WHERE {
             if self.opened.can.has(capability) {
                 let found = match self.found(method, &params) {
-                    // gopls returns an error for a symbol without a type or an implementation. Only the definition has to be known.
+                    // gopls returns an error for a symbol without a type or an implementation. Only the definition has
+                    // to be known.
                     Err(error) if error.reason == Reason::LanguageServer => {
                         is_withheld |= capability == DEFINITION;
                         continue;

@@ -1,5 +1,6 @@
-//! Applets of busybox and toybox. Many applets, such as the shell, `find` and `env`, can run another applet in their own process, without an
-//! `execve` that the exec guard sees. So only the applets of a short list are judged by their words. Any other applet may be any program.
+//! Applets of busybox and toybox. Many applets, such as the shell, `find` and `env`, can run another applet in their
+//! own process, without an `execve` that the exec guard sees. So only the applets of a short list are judged by their
+//! words. Any other applet may be any program.
 
 use super::called::{base_name, whole};
 use super::program_rule::files_of_name;
@@ -30,8 +31,9 @@ pub(super) struct Applet {
 }
 
 impl Applet {
-    /// `names` are the paths of the program, the called one first, and `argued` is the name that it is given. `None` for another program,
-    /// and for one that the system calls by the applet's name, as where its `sh` is busybox: that one starts programs by `execve`.
+    /// `names` are the paths of the program, the called one first, and `argued` is the name that it is given. `None`
+    /// for another program, and for one that the system calls by the applet's name, as where its `sh` is busybox: that
+    /// one starts programs by `execve`.
     pub(super) fn of(
         names: &[String],
         identity: Option<FileIdentity>,
@@ -64,7 +66,8 @@ impl Applet {
     }
 }
 
-/// Whether a program of this name chooses an applet by its first argument. Both programs look only at the beginning of their name.
+/// Whether a program of this name chooses an applet by its first argument. Both programs look only at the beginning of
+/// their name.
 fn is_multiple(name: &str) -> bool {
     MULTIPLE.iter().any(|multiple| base_name(name).starts_with(multiple))
 }

@@ -1,7 +1,7 @@
 //! Parts that are general tools: they count as parts only in the use that their program makes of them.
 //!
-//! The arguments of such parts may come from outside the program: from variables (`GREP`), formatted texts (`.sy`) or options
-//! (`--use-compress-program`).
+//! The arguments of such parts may come from outside the program: from variables (`GREP`), formatted texts (`.sy`) or
+//! options (`--use-compress-program`).
 
 use super::table::{self, PartUse, ProgramParts};
 

@@ -190,8 +190,9 @@ fn add_with_inner(form: CommandForm, loaded: &NamedFile, start: &ProgramStart, f
     forms.push(form);
 }
 
-/// What the loader loads, also under the name that it is told to give it. It may be any program where that was not found: the loader looks
-/// for a name without a slash elsewhere, and its path may be cut or lead through another process.
+/// What the loader loads, also under the name that it is told to give it. It may be any program where that was not
+/// found: the loader looks for a name without a slash elsewhere, and its path may be cut or lead through another
+/// process.
 fn loaded_form(given: &[String], loaded: &NamedFile, is_all: bool) -> Option<CommandForm> {
     let list: Vec<OsString> = [OsString::new()].into_iter().chain(given.iter().map(OsString::from)).collect();
     let Some((name, own_arguments)) = loaded_arguments(&list).split_first() else {
@@ -225,7 +226,8 @@ fn coreutils_form(given: &[String]) -> Option<CommandForm> {
     Some(CommandForm::new(vec![name], None, Some(given[at + 1..].to_vec())))
 }
 
-/// `git X …` for each name `git-X …`: git and its copies are that command by this name, and git starts such a program for it.
+/// `git X …` for each name `git-X …`: git and its copies are that command by this name, and git starts such a program
+/// for it.
 fn git_forms(form: &CommandForm, given: &dyn Fn() -> Vec<String>) -> Vec<CommandForm> {
     let commands = form.names.iter().filter_map(|name| base_name(name).strip_prefix("git-"));
     let mut commands: Vec<&str> = commands.filter(|name| !name.is_empty()).collect();
@@ -304,8 +306,8 @@ pub(super) fn is_called_by_its_name(start: &ProgramStart) -> bool {
     given.is_none_or(|given| given == base(&start.called))
 }
 
-/// The paths by which a rule can name the called file: absolute, relative to each directory that the command may run in, and as given if
-/// that means the file in one of these.
+/// The paths by which a rule can name the called file: absolute, relative to each directory that the command may run
+/// in, and as given if that means the file in one of these.
 pub(super) fn spellings(start: &ProgramStart, directories: &[PathBuf], roots: &PathRoots) -> Vec<String> {
     let meant = roots.meant(Path::new(""), &start.called);
     let below = directories.iter().filter_map(|directory| meant.strip_prefix(clean(directory)).ok());
@@ -319,7 +321,8 @@ pub(super) fn spellings(start: &ProgramStart, directories: &[PathBuf], roots: &P
     spellings
 }
 
-/// The path as the command has it, if it leads from this directory to the called file: `../run.sh`. `exec` puts the directory before it.
+/// The path as the command has it, if it leads from this directory to the called file: `../run.sh`. `exec` puts the
+/// directory before it.
 fn as_given(start: &ProgramStart, directory: &Path, meant: &Path, roots: &PathRoots) -> Option<String> {
     let given = Path::new(&start.given);
     let given = given.strip_prefix(roots.top()?.join(directory)).unwrap_or(given);

@@ -231,9 +231,9 @@ impl StartRules {
         self.deny.rule(start).is_none()
     }
 
-    /// Whether a shell whose text was judged may open a file to write, by this path, which leads to this file (`None`: unknown). The text
-    /// shows the paths, unless a rule allows one that cannot be analysed, and rules cover them; the command may since have made a link
-    /// there.
+    /// Whether a shell whose text was judged may open a file to write, by this path, which leads to this file (`None`:
+    /// unknown). The text shows the paths, unless a rule allows one that cannot be analysed, and rules cover them; the
+    /// command may since have made a link there.
     pub fn writes(&self, path: &OsStr, file: Option<&Path>) -> bool {
         let path = crate::bytes::text(path);
         let is_shown = match self.approval {
@@ -354,8 +354,9 @@ impl StartRules {
         is_shell(&called::base(&start.called)) && is_passed_on && self.is_listed(start, is_read)
     }
 
-    /// Judges a text that another program gives to a shell as a command. If rules allow all of it, its programs and files are expected. What it reads from is
-    /// not judged again when it is opened, and the directory is not known here.
+    /// Judges a text that another program gives to a shell as a command. If rules allow all of it, its programs and
+    /// files are expected. What it reads from is not judged again when it is opened, and the directory is not known
+    /// here.
     fn is_covered_text(&self, start: &ProgramStart) -> bool {
         if !is_shell(&called::base(&start.called)) || !is_whole(start) {
             return false;
@@ -417,8 +418,8 @@ fn is_whole(start: &ProgramStart) -> bool {
     !start.is_writable && start.has_all_arguments
 }
 
-/// The coverage of a start where a rule covers all of the command. Ask rules, and rules for the files that shells write, hold for
-/// what shells with a text and wrappers start, too.
+/// The coverage of a start where a rule covers all of the command. Ask rules, and rules for the files that shells
+/// write, hold for what shells with a text and wrappers start, too.
 fn coverage_in_whole(start: &ProgramStart) -> StartCoverage {
     let name = called::base(&start.called);
     match is_shell(&name) {

@@ -1,4 +1,5 @@
-//! The question about a start that no rule allows: why it is asked, which files it may write, and which rules would allow it.
+//! The question about a start that no rule allows: why it is asked, which files it may write, and which rules would
+//! allow it.
 
 use super::called;
 use super::shown::{ASKED, is_long, written};
@@ -30,7 +31,8 @@ impl StartRules {
         if self.policy().default == PolicyMode::Deny && rule.is_none() {
             return StartVerdict::Refuse(None);
         }
-        // Rules for the programs of a shell's text do not cover the files that it opens, in a directory that is not known here.
+        // Rules for the programs of a shell's text do not cover the files that it opens, in a directory that is not
+        // known here.
         let is_opening = is_shell(&called::base(&start.called)) && !self.read(start).opens_nothing();
         let wanted = match is_opening && self.approval == CommandApproval::Parts {
             _ if rule.is_some() => Vec::new(),
@@ -41,7 +43,8 @@ impl StartRules {
         StartVerdict::Ask { wanted, rule, why: self.with_unseen_writes(start, why) }
     }
 
-    /// The reason for a question, with the files that a shell's text redirects into if the question does not show all of the text.
+    /// The reason for a question, with the files that a shell's text redirects into if the question does not show all
+    /// of the text.
     fn with_unseen_writes(&self, start: &ProgramStart, why: Option<String>) -> Option<String> {
         let all: Vec<String> = why.into_iter().chain(self.unseen_writes(start)).collect();
         (!all.is_empty()).then(|| all.join(", and "))

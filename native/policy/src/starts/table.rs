@@ -1,7 +1,7 @@
 //! The table of what programs may start, in three kinds. A program that it does not list covers only itself.
 //!
-//! Entries are looked up by the name that a program is called by, without a version suffix (`python3.11`) and, for compilers,
-//! without the target prefix (`x86_64-linux-gnu-gcc`).
+//! Entries are looked up by the name that a program is called by, without a version suffix (`python3.11`) and, for
+//! compilers, without the target prefix (`x86_64-linux-gnu-gcc`).
 
 use beamai_isolation::StartCoverage;
 use std::path::Path;

@@ -220,8 +220,8 @@ pub struct PrintedOutput {
     /// cut. File tools can read it until the session ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_file: Option<String>,
-    /// Absolute path of a file with all output of which nothing was cut, if it is more than 24 KiB or has a line of more than
-    /// 2,000 bytes: a model may be shown only a part of it.
+    /// Absolute path of a file with all output of which nothing was cut, if it is more than 24 KiB or has a line of
+    /// more than 2,000 bytes: a model may be shown only a part of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_copy: Option<String>,
     /// What the file lacks, or why there is none; absent if it is complete.

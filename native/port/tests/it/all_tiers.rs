@@ -441,7 +441,8 @@ const NOT_HERE: &[&str] = &[
     "planted::through::all_of_this_holds_for_a_plain_user",
     // The filter that makes this machine ends such calls itself.
     "sandbox_kernel::calls_of_another_architecture_end_the_program",
-    // For root, the reaper counts processes; what begins and ends between two looks is not seen. `number_of_processes` has tests.
+    // For root, the reaper counts processes; what begins and ends between two looks is not seen. `number_of_processes`
+    // has tests.
     "sandbox_limits::processes",
     "sandbox_limits::what_is_limited_cannot_be_raised",
 ];

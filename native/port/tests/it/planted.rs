@@ -97,8 +97,8 @@ fn planted(sandbox: &str, prepare: &str, command: &str, directory: &str) -> (boo
     (outside.any_runs(&env.path().join(directory)), result)
 }
 
-/// The control of an attempt: without a sandbox, what it plants runs. That is the same whatever tier is tried, so it is made with the
-/// full one.
+/// The control of an attempt: without a sandbox, what it plants runs. That is the same whatever tier is tried, so it is
+/// made with the full one.
 fn assert_works_where_it_may(attempt: &str, planted: impl FnOnce() -> (bool, Value)) {
     if crate::common::is_full() {
         let (runs, result) = planted();

@@ -299,7 +299,8 @@ fn a_session_keeps_its_temporary_directory_and_shares_it_with_none() {
     }
 }
 
-/// Here, `/tmp` is one of this test alone: that of the machine has the repositories of others, who may change them meanwhile.
+/// Here, `/tmp` is one of this test alone: that of the machine has the repositories of others, who may change them
+/// meanwhile.
 #[test]
 fn the_temporary_directory_of_the_machine_may_be_the_workspace() {
     let programs = Path::new(crate::common::PROGRAM).parent().unwrap();

@@ -146,8 +146,9 @@ fn memory_of_a_background_command() {
     assert!(answer["error"].as_str().unwrap().contains("256 MiB"), "{answer}");
 }
 
-/// Where many processes end before their memory is measured, all are stopped, and continued for two seconds. Children that nobody reaps
-/// are such only while they end. Without a PID namespace, processes of others that end at that moment count, too, so that it is tried again.
+/// Where many processes end before their memory is measured, all are stopped, and continued for two seconds. Children
+/// that nobody reaps are such only while they end. Without a PID namespace, processes of others that end at that moment
+/// count, too, so that it is tried again.
 #[test]
 fn a_process_that_the_command_has_stopped_stays_so_beside_children_that_nobody_reaps() {
     let command = "python3 -c \"import os, signal, time

@@ -1,5 +1,5 @@
-//! Secrets of the home directory, which sandboxed commands can neither read nor get into sight of the next command. Each test
-//! shows first that the same command reads them where nothing stands in its way.
+//! Secrets of the home directory, which sandboxed commands can neither read nor get into sight of the next command.
+//! Each test shows first that the same command reads them where nothing stands in its way.
 
 use crate::common::{PROGRAM, is_root, required, wait_until};
 use crate::mcp::client::Client;

@@ -20,9 +20,9 @@ const PACE: u64 = 8 << 30;
 const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
 /// At most this fraction of the time is spent on sampling.
 const PART: u32 = 10;
-/// Maximum number of processes that may have ended between being listed and being looked at. If there are more, and more than are left, or
-/// as many as may exceed the limit with them, all are stopped for a sample. Stopping them for every sample would disturb those that watch
-/// their children.
+/// Maximum number of processes that may have ended between being listed and being looked at. If there are more, and
+/// more than are left, or as many as may exceed the limit with them, all are stopped for a sample. Stopping them for
+/// every sample would disturb those that watch their children.
 const MOST_GONE: usize = 8;
 
 /// Within this time a fork ends that was under way.
@@ -89,8 +89,8 @@ impl MemoryMeter {
         Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: i64::from(left.subsec_nanos()) }
     }
 
-    /// Takes a sample if it is due. Gives up when `goes_on` is false, such as when the command is to end. Where many processes end, all are
-    /// stopped for it, and `reap` takes those that have ended, one by one.
+    /// Takes a sample if it is due. Gives up when `goes_on` is false, such as when the command is to end. Where many
+    /// processes end, all are stopped for it, and `reap` takes those that have ended, one by one.
     pub(super) fn look(
         &mut self,
         goes_on: &impl Fn() -> bool,
@@ -139,9 +139,9 @@ impl MemoryMeter {
         found
     }
 
-    /// Continues children that were left stopped. If a process is forking while all are stopped, its child gets the stop signal, too.
-    /// The child does not get the signal that continues the others, so it needs another one. (The Linux kernel drops an ignored signal
-    /// before it reaches such a child: `__send_signal_locked`.)
+    /// Continues children that were left stopped. If a process is forking while all are stopped, its child gets the
+    /// stop signal, too. The child does not get the signal that continues the others, so it needs another one. (The
+    /// Linux kernel drops an ignored signal before it reaches such a child: `__send_signal_locked`.)
     fn continue_children(&mut self) {
         if self.stopped.is_some() {
             process_tree::signal_reached(Signal::CONT);
@@ -203,8 +203,8 @@ fn each<P, T>(
     Some(looked?.into_iter().flatten().collect())
 }
 
-/// The memory of processes and of the objects that they map, without counting anything twice; and what those used that have ended since
-/// they were listed.
+/// The memory of processes and of the objects that they map, without counting anything twice; and what those used that
+/// have ended since they were listed.
 fn exactly(all: &[(Pid, ProcessUsage)], objects: u64, goes_on: impl Fn() -> bool) -> Option<(u64, u64)> {
     let counted = once_for_each_address_space(all);
     let parts = each(counted, goes_on, |(pid, used)| Some(part(*pid).ok_or(used.memory)))?;

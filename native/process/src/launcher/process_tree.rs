@@ -40,9 +40,9 @@ pub(super) struct ProcessesBeneath {
     pub(super) gone: usize,
 }
 
-/// Kills all processes that the signals of this process reach: it must be the init of a pid namespace, or in a signal scope. Returns
-/// those that were alive according to `/proc`. `reap` takes one child that has ended, if there is any: where processes fork and end, they
-/// are thousands, and a look at all takes long.
+/// Kills all processes that the signals of this process reach: it must be the init of a pid namespace, or in a signal
+/// scope. Returns those that were alive according to `/proc`. `reap` takes one child that has ended, if there is any:
+/// where processes fork and end, they are thousands, and a look at all takes long.
 pub(super) fn kill_reached(is_init: bool, reap: impl FnMut() -> Option<Pid>) -> HashSet<Pid> {
     signal_reached(Signal::STOP);
     std::iter::from_fn(reap).for_each(drop);
@@ -56,14 +56,14 @@ pub(super) fn kill_reached(is_init: bool, reap: impl FnMut() -> Option<Pid>) -> 
     found
 }
 
-/// Sends a signal to all processes that this one's signals reach. No fork escapes: the Linux kernel gives up one whose process has
-/// got a signal meanwhile.
+/// Sends a signal to all processes that this one's signals reach. No fork escapes: the Linux kernel gives up one whose
+/// process has got a signal meanwhile.
 pub(super) fn signal_reached(signal: Signal) {
     _ = kill_process_group(Pid::INIT, signal);
 }
 
-/// The processes below this one. `None` as soon as `goes_on` is false: thousands of busy processes leave this one little time, and then
-/// the list takes long.
+/// The processes below this one. `None` as soon as `goes_on` is false: thousands of busy processes leave this one
+/// little time, and then the list takes long.
 pub(super) fn beneath(goes_on: impl Fn() -> bool) -> Option<ProcessesBeneath> {
     // A `/proc` of another namespace shows this process and its descendants with their pids there.
     let shown = rustix::fs::readlink("/proc/self", Vec::new()).ok();
@@ -102,8 +102,9 @@ fn living<'a>(processes: impl IntoIterator<Item = &'a ProcessEntry>) -> HashSet<
 }
 
 /// Kills all processes below this one, except for the children named by `spared` and their descendants. Does not wait
-/// for them. Returns those that were alive. `reap` takes one child that has ended, if there is any: a process that forks and ends, again
-/// and again, would otherwise use up all pids meanwhile, and make each look at the processes take longer than the last one.
+/// for them. Returns those that were alive. `reap` takes one child that has ended, if there is any: a process that
+/// forks and ends, again and again, would otherwise use up all pids meanwhile, and make each look at the processes take
+/// longer than the last one.
 pub(super) fn kill_tree(spared: impl Fn(Pid) -> bool, mut reap: impl FnMut() -> Option<Pid>) -> HashSet<Pid> {
     // A fork bomb would starve this process. Its own share is reduced if this priority is not permitted.
     _ = setpriority_process(None, -20);
@@ -130,8 +131,9 @@ struct StoppedProcesses {
 }
 
 impl StoppedProcesses {
-    /// Stops what a look at all processes shows below `top`, and tells whether there was anything new. Each is stopped at once, because processes that fork on leave this one
-    /// little time: where each has its own session, a look at some thousands of them takes minutes.
+    /// Stops what a look at all processes shows below `top`, and tells whether there was anything new. Each is stopped
+    /// at once, because processes that fork on leave this one little time: where each has its own session, a look at
+    /// some thousands of them takes minutes.
     fn stop_tree(&mut self, top: Pid, spared: &impl Fn(Pid) -> bool) -> bool {
         let known = self.pids.len();
         let mut below = HashSet::from([top]);
@@ -207,8 +209,8 @@ fn processes() -> impl Iterator<Item = ProcessEntry> {
     listed().into_iter().flat_map(|(proc, listed)| listed.into_iter().filter_map(move |pid| see(&proc, pid)))
 }
 
-/// The directory `/proc`, and the pids in it. They are listed before any is read: where processes fork and end all the time, reading each
-/// beside its name would never reach the last one.
+/// The directory `/proc`, and the pids in it. They are listed before any is read: where processes fork and end all the
+/// time, reading each beside its name would never reach the last one.
 fn listed() -> Option<(OwnedFd, Vec<Pid>)> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let proc = rustix::fs::open("/proc", flags, Mode::empty()).ok()?;

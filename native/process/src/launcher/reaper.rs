@@ -30,7 +30,8 @@ use std::time::{Duration, Instant};
 /// check whether to run maintenance, finishes within that time and need not be reported.
 const GRACE: Duration = Duration::from_millis(100);
 
-/// Maximum number of children that are reaped before something else is done, such as to kill the rest. For that, it doubles each time.
+/// Maximum number of children that are reaped before something else is done, such as to kill the rest. For that, it
+/// doubles each time.
 const FIRST_REAPED: u32 = 100;
 
 /// Which of the children that had ended were reaped.
@@ -366,8 +367,8 @@ impl Reaper {
                     tended.reaped += usize::from(has_struck && was_killed(status));
                     ended += 1;
                 }
-                // Processes that fork and end, again and again, leave always one more to reap. A strike takes the longer the more
-                // are left.
+                // Processes that fork and end, again and again, leave always one more to reap. A strike takes the
+                // longer the more are left.
                 Ok(found) => {
                     found.inspect(|(pid, status)| tended.note(*pid, *status));
                     self.strike(tended, kept);

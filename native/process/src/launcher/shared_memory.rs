@@ -1,4 +1,5 @@
-//! Memory that belongs to no file and not to one process: anonymous shared memory, memory files, and what System V's calls keep.
+//! Memory that belongs to no file and not to one process: anonymous shared memory, memory files, and what System V's
+//! calls keep.
 //!
 //! Its pages stay until the last mapping of the object is gone, also those that are in no page table any more, for
 //! instance after `MADV_DONTNEED`. The Linux kernel counts these for no process, and tells the size of an object only
@@ -57,7 +58,8 @@ const SEMAPHORE: u64 = 64;
 /// Bytes that the Linux kernel sets before the text of a message.
 const HEADER: u64 = 48;
 
-/// At most the bytes of all messages, from `/proc/sysvipc/msg`. The Linux kernel rounds each up to less than twice of what it needs.
+/// At most the bytes of all messages, from `/proc/sysvipc/msg`. The Linux kernel rounds each up to less than twice of
+/// what it needs.
 fn messages(queues: &str) -> u64 {
     column(queues, 4).saturating_mul(HEADER).saturating_add(column(queues, 3)).saturating_mul(2)
 }

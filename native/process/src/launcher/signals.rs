@@ -11,8 +11,8 @@ const READ: [libc::c_int; 2] = [libc::SIGCHLD, libc::SIGTERM];
 pub(super) struct Signals(OwnedFd);
 
 impl Signals {
-    /// Blocks all signals, so that none but SIGKILL ends the process, and opens a descriptor that reports some. Every process, including
-    /// clones, reads its own signals from it.
+    /// Blocks all signals, so that none but SIGKILL ends the process, and opens a descriptor that reports some. Every
+    /// process, including clones, reads its own signals from it.
     pub(super) fn block() -> Result<Self, Errno> {
         let (set, mut all) = (set_of(&READ), set_of(&[]));
         // SAFETY: the sets are initialized and outlive the calls; the descriptor that signalfd returns is new.
@@ -55,8 +55,8 @@ impl Signals {
     }
 }
 
-/// Ignored, because writes report the same as an error: that nobody reads any more, and that a file would be larger than the limit
-/// (setrlimit(2)).
+/// Ignored, because writes report the same as an error: that nobody reads any more, and that a file would be larger
+/// than the limit (setrlimit(2)).
 const IGNORED: [libc::c_int; 2] = [libc::SIGPIPE, libc::SIGXFSZ];
 
 /// Resets all signals to their default, also those that the parent ignored, and then ignores [`IGNORED`].

@@ -47,7 +47,8 @@ fn wait_for_the_end() -> ! {
     }
 }
 
-/// Creates this many children, each of which uses this many bytes of memory. They exit two seconds after the last one has its memory.
+/// Creates this many children, each of which uses this many bytes of memory. They exit two seconds after the last one
+/// has its memory.
 pub(super) fn memory_together(count: &str, bytes: &str) -> io::Result<()> {
     let (count, bytes) = (number::<u32>(count)?, number::<usize>(bytes)?);
     let (mut filled, fill) = io::pipe()?;

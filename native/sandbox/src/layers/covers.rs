@@ -1,7 +1,8 @@
 //! Checks that the mounts of a reaper still cover the paths that they were made for.
 //!
-//! A mount belongs to the directory entry that it was made on. If somebody moves that entry, the mount moves along; if somebody
-//! deletes it, the mount goes, too. A file that comes to the path later is not covered, even if it has the same inode number.
+//! A mount belongs to the directory entry that it was made on. If somebody moves that entry, the mount moves along; if
+//! somebody deletes it, the mount goes, too. A file that comes to the path later is not covered, even if it has the
+//! same inode number.
 
 use super::git::SEALED;
 use crate::Confinement;
@@ -20,7 +21,8 @@ pub struct MountCovers {
     secrets: Vec<Cover>,
     /// When the secrets were looked at.
     looked: Instant,
-    /// Whether each path that existed had a mount of its own. Links need none, nor does what the host shows or makes writable.
+    /// Whether each path that existed had a mount of its own. Links need none, nor does what the host shows or makes
+    /// writable.
     pub are_whole: bool,
 }
 

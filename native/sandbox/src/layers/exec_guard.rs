@@ -110,10 +110,10 @@ impl FilterProgram {
     }
 }
 
-/// Reports both exec calls, and each call that opens a file as a redirection of a shell does: one that is made if it is not there,
-/// with a descriptor that programs inherit. Files that only their maker can read (`O_EXCL`, mode 0600) are temporary ones of shells.
-/// Also prevents processes from disguising a program start: no test or build changes the memory layout that the Linux kernel
-/// reports for a process.
+/// Reports both exec calls, and each call that opens a file as a redirection of a shell does: one that is made if it is
+/// not there, with a descriptor that programs inherit. Files that only their maker can read (`O_EXCL`, mode 0600) are
+/// temporary ones of shells. Also prevents processes from disguising a program start: no test or build changes the
+/// memory layout that the Linux kernel reports for a process.
 fn filter() -> Vec<sock_filter> {
     let (equal, has) = (libc::BPF_JEQ, libc::BPF_JSET);
     let mut filter = FilterProgram(Vec::with_capacity(ALLOW + 1));

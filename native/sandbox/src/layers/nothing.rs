@@ -1,9 +1,9 @@
 //! What is shown in place of hidden files and directories.
 //!
 //! In place of secrets: an empty directory, an empty file, and for formats in which an empty file is malformed, such as
-//! XML settings, a file with no content. Programs take it for missing credentials. In place of secrets and of what deny rules
-//! match in a writable directory: a file that cannot be opened, and a directory in which no name can be looked up. Otherwise
-//! a program that records the workspace, such as git, would record that the files are empty or deleted.
+//! XML settings, a file with no content. Programs take it for missing credentials. In place of secrets and of what deny
+//! rules match in a writable directory: a file that cannot be opened, and a directory in which no name can be looked
+//! up. Otherwise a program that records the workspace, such as git, would record that the files are empty or deleted.
 
 use super::mount::{MountCopy, READ_ONLY, TAME, failed, make_room, point};
 use crate::SetupFailure;

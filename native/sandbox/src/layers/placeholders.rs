@@ -1,10 +1,10 @@
 //! Placeholders: empty files and directories that are created on the machine as mount points.
 //!
-//! A mount disappears when the file below it is removed. So each reaper holds a shared lock (`flock`) on the placeholders that
-//! it covers, and after a reaper has exited, its launcher removes them only where it gets an exclusive lock: reapers of other
-//! port programs may cover them, too. Mode and date tell placeholders from files of others: so one that a killed launcher has
-//! left is removed later, and a file that somebody else made, or wrote to, never is. Where a file system has no locks,
-//! placeholders stay.
+//! A mount disappears when the file below it is removed. So each reaper holds a shared lock (`flock`) on the
+//! placeholders that it covers, and after a reaper has exited, its launcher removes them only where it gets an
+//! exclusive lock: reapers of other port programs may cover them, too. Mode and date tell placeholders from files of
+//! others: so one that a killed launcher has left is removed later, and a file that somebody else made, or wrote to,
+//! never is. Where a file system has no locks, placeholders stay.
 
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, Stat, Timespec, Timestamps};
 use rustix::io::Errno;
@@ -15,7 +15,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The mode bit of a placeholder. It is set with the creation itself, and means nothing for a file, or for an empty directory.
+/// The mode bit of a placeholder. It is set with the creation itself, and means nothing for a file, or for an empty
+/// directory.
 const MARK: Mode = Mode::SVTX;
 /// The date of a placeholder's contents in seconds since 1970, which changes when somebody writes to it.
 const DATE: i64 = 981_173_106;
@@ -152,7 +153,8 @@ impl CoveredPlaceholders {
     /// Removes those that nobody covers any more after a reaper has exited.
     pub fn remove(&mut self, reaper: Pid) {
         for path in self.0.remove(&reaper).unwrap_or_default() {
-            // One that another reaper covers is removed after that reaper. One that cannot be removed stays, as an empty file.
+            // One that another reaper covers is removed after that reaper. One that cannot be removed stays, as an
+            // empty file.
             _ = remove_uncovered(Path::new(&path));
         }
     }

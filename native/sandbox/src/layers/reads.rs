@@ -25,14 +25,14 @@ pub struct ReadableDir {
 const MOST: usize = 20_000;
 
 /// Restricts this thread, and threads that it starts later, to reading and listing the directories `dirs` and the paths
-/// `settings`, recursively, except for the absolute paths `hidden` beneath them, whose names can be listed. No rule of Landlock can
-/// deny, so what is beside these is permitted one by one, and what comes there later is not. Settings that do not exist are skipped.
-/// Writing is not affected. The restriction is permanent. Without Landlock nothing is restricted: whether it is required has been
-/// checked before.
+/// `settings`, recursively, except for the absolute paths `hidden` beneath them, whose names can be listed. No rule of
+/// Landlock can deny, so what is beside these is permitted one by one, and what comes there later is not. Settings that
+/// do not exist are skipped. Writing is not affected. The restriction is permanent. Without Landlock nothing is
+/// restricted: whether it is required has been checked before.
 ///
 /// # Errors
-/// `ENOENT` or `ESTALE` if one of `dirs` does not exist or was replaced; `E2BIG` if there is too much beside hidden paths; errors of
-/// Landlock.
+/// `ENOENT` or `ESTALE` if one of `dirs` does not exist or was replaced; `E2BIG` if there is too much beside hidden
+/// paths; errors of Landlock.
 pub fn limit_reads(
     dirs: &[ReadableDir],
     settings: &[PathBuf],
@@ -76,7 +76,8 @@ impl PermittedReads {
         Ok(Self { rules, left, ..self })
     }
 
-    /// Permits a path, without the hidden ones at it or beneath it. No link is followed, since somebody may make one meanwhile.
+    /// Permits a path, without the hidden ones at it or beneath it. No link is followed, since somebody may make one
+    /// meanwhile.
     fn beneath(mut self, path: &Path, fd: OwnedFd, hidden: &[&Path]) -> Result<Self, Errno> {
         if hidden.is_empty() {
             let access = self.access;

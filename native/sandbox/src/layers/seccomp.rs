@@ -103,8 +103,8 @@ const SHARED: &[libc::c_long] = &[
     libc::SYS_mq_unlink,
 ];
 
-/// Extended attributes and flags, forbidden if there are no read-only mounts: Landlock does not cover them. Programs assume that
-/// the file system does not support them.
+/// Extended attributes and flags, forbidden if there are no read-only mounts: Landlock does not cover them. Programs
+/// assume that the file system does not support them.
 const ATTRIBUTES: &[libc::c_long] = &[
     libc::SYS_setxattr,
     libc::SYS_lsetxattr,

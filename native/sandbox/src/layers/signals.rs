@@ -1,8 +1,8 @@
 //! Confines signals to the command's processes: with Landlock if there is no pid namespace.
 //!
-//! Each reaper enters its own Landlock domain, and its command enters another domain nested in it. A process can signal only processes
-//! in its own domain and in nested ones. So a command cannot kill its reaper, which would lose the result, and the reaper can end all
-//! processes of the command in one step.
+//! Each reaper enters its own Landlock domain, and its command enters another domain nested in it. A process can signal
+//! only processes in its own domain and in nested ones. So a command cannot kill its reaper, which would lose the
+//! result, and the reaper can end all processes of the command in one step.
 
 use super::{Layer, LayerContext, landlock};
 use crate::SetupFailure;

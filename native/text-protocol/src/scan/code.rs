@@ -1,8 +1,9 @@
 //! Which lines are code.
 //!
-//! Each line is read twice: strictly, as CommonMark does, and loosely, as models often write. A call runs only if both readings take it
-//! for text. CommonMark ends a fenced block with its list item or quote. Models often do not indent the lines of such a block, and then
-//! its closing line looks like an opening one. So no later call of the answer runs after a block that ended without its closing line.
+//! Each line is read twice: strictly, as CommonMark does, and loosely, as models often write. A call runs only if both
+//! readings take it for text. CommonMark ends a fenced block with its list item or quote. Models often do not indent
+//! the lines of such a block, and then its closing line looks like an opening one. So no later call of the answer runs
+//! after a block that ended without its closing line.
 
 use super::block::{Line, LineKind, OpenBlocks};
 use super::container::Reading;
@@ -22,10 +23,11 @@ pub(super) enum CodeState {
 pub(super) struct CodeBlocks {
     strict: OpenBlocks,
     loose: OpenBlocks,
-    /// Whether a call may begin the block: it is in no container, and nothing but white space and calls have come since its fence.
+    /// Whether a call may begin the block: it is in no container, and nothing but white space and calls have come since
+    /// its fence.
     pub(super) is_lead: bool,
-    /// Whether the block began with a call. Its closing line may be missing, so a later call in it is refused with a message instead of
-    /// being passed over as text.
+    /// Whether the block began with a call. Its closing line may be missing, so a later call in it is refused with a
+    /// message instead of being passed over as text.
     has_call: bool,
 }
 

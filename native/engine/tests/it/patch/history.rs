@@ -73,7 +73,8 @@ fn left_out(root: &Path, from: &str, to: &str) -> Vec<String> {
     out
 }
 
-/// Files that ever had a line that stands for text (`... rest of the code`): a patch may not put one in the place of the text.
+/// Files that ever had a line that stands for text (`... rest of the code`): a patch may not put one in the place of
+/// the text.
 fn placeholders(root: &Path) -> Vec<String> {
     let pattern = r"-G(\.\.\.|…) *(the )?(rest|existing|remaining|other|same|unchanged)";
     let names =

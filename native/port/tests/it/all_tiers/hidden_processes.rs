@@ -1,4 +1,5 @@
-//! A `/proc` that hides processes of others (`hidepid`): the port of a plain user cannot see the process that starts a command.
+//! A `/proc` that hides processes of others (`hidepid`): the port of a plain user cannot see the process that starts a
+//! command.
 
 use crate::common::{PROGRAM, is_root};
 use std::path::Path;

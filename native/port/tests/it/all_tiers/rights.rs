@@ -1,5 +1,5 @@
-//! Commands of a plain user that change the modes of git's settings outside of the workspace, which no mount keeps them from in the
-//! tier `landlock`.
+//! Commands of a plain user that change the modes of git's settings outside of the workspace, which no mount keeps them
+//! from in the tier `landlock`.
 
 use super::{no_user_namespaces, under};
 use crate::common::{PROGRAM, is_root};

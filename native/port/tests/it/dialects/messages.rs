@@ -1,5 +1,5 @@
-//! What a model reads when something is wrong, of every tool of every dialect: short, in the dialect's own names, and without
-//! advice that only the host can follow.
+//! What a model reads when something is wrong, of every tool of every dialect: short, in the dialect's own names, and
+//! without advice that only the host can follow.
 
 use super::env::Env;
 use super::server;

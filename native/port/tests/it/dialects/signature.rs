@@ -19,8 +19,8 @@ pub(crate) fn check(dialect: &str, tool: &str, expected: &str, keys: &str) {
     }
 }
 
-/// Parameters in the order of names, whatever the order is in which they are listed: type, `!` where it is required, `=default`, `[least..most]` of numbers and of elements, `<values>`,
-/// `(properties)`.
+/// Parameters in the order of names, whatever the order is in which they are listed: type, `!` where it is required,
+/// `=default`, `[least..most]` of numbers and of elements, `<values>`, `(properties)`.
 fn parameters(parameters: &Parameters) -> String {
     let one = |(name, param): (&String, &Param)| format!("{name}:{}", described(param));
     let mut all: Vec<_> = parameters.iter().map(one).collect();

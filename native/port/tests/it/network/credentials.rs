@@ -254,8 +254,8 @@ fn in_https_other_names_are_not_decrypted_and_servers_are_checked() {
         let why = used(&result, &wrong.authority)["why"].as_str().unwrap();
         assert!(why.contains("certificate"), "{why}");
     }
-    // A program that trusts nobody new is refused, and the reason names the file. The command goes on until the proxy has read what
-    // the program's last message was.
+    // A program that trusts nobody new is refused, and the reason names the file. The command goes on until the proxy
+    // has read what the program's last message was.
     let result = run_program(
         &trusted,
         &[&server],

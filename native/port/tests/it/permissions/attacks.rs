@@ -281,7 +281,8 @@ pub(crate) const BY_PARTS: &[Attack] = &[
 /// A deny rule, and a script that starts what it names by another name or through a `#!` line.
 pub(crate) const BY_OTHER_NAMES: &[(&str, Attack)] = &[
     ("Bash(rm -rf:*)", ("printf '#!/usr/bin/rm -rf\\n' > s; chmod +x s; ./s x", Removed)),
-    // The kernel inspects 256 bytes: in the first line the path ends with the last but one, in the second blanks are cut off.
+    // The kernel inspects 256 bytes: in the first line the path ends with the last but one, in the second blanks are
+    // cut off.
     ("Bash(rm:*)", ("printf '#!%253s x\\n' /usr/bin/rm > s; chmod +x s; ./s -rf x", Removed)),
     ("Bash(rm -rf:*)", ("printf '#!/usr/bin/rm -rf%300sx\\n' '' > s; chmod +x s; ./s x", Removed)),
     (

@@ -132,7 +132,8 @@ fn what_another_shell_writes_is_judged_where_its_path_leads() {
         assert_eq!(fixture.path(file).exists(), is_written, "{command}: {answer:?}");
         assert!(answer.is_ok || !is_written, "{command}: {answer:?}");
     }
-    // What was judged with the command does not depend on rules for the shell, and is not ended when a link is there by then.
+    // What was judged with the command does not depend on rules for the shell, and is not ended when a link is there by
+    // then.
     let command = "ln -s ../src out/d; nice bash -c 'echo x > out/d/f'";
     for rule in ["Bash(bash:*)", "Read"] {
         let fixture = Fixture::new();

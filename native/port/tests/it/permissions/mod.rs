@@ -306,7 +306,8 @@ fn paths_in_commands_are_as_bash_has_them() {
     assert!(answer.is_ok, "{answer:?}");
 }
 
-/// Rules and words in which a tilde or a wildcard is quoted, and whether the rule allows the command. Without quotes, they are others.
+/// Rules and words in which a tilde or a wildcard is quoted, and whether the rule allows the command. Without quotes,
+/// they are others.
 #[test]
 fn a_rule_reads_quotes_as_bash_does() {
     let fixture = Fixture::new();

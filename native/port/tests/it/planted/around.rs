@@ -1,4 +1,5 @@
-//! Repositories of which only a part lies in the workspace: it is a directory in one, or a work tree of one that lies elsewhere.
+//! Repositories of which only a part lies in the workspace: it is a directory in one, or a work tree of one that lies
+//! elsewhere.
 
 use super::{Outside, assert_works_where_it_may};
 use crate::common::{PROGRAM, required};

@@ -1,4 +1,5 @@
-//! Cut answers: each one names the call that continues. The tests make these calls and compare what they read with the whole.
+//! Cut answers: each one names the call that continues. The tests make these calls and compare what they read with the
+//! whole.
 
 mod searches;
 
