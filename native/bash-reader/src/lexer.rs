@@ -167,7 +167,7 @@ impl CommandParser<'_> {
                 word.push_unknown(in_quotes && !matches!(char, '@' | '*'));
             }
             _ => {
-                word.push('$', true);
+                word.push('$', in_quotes);
                 word.is_joined |= !in_quotes && self.is_in_braces();
             }
         }

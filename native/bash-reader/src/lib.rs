@@ -7,6 +7,7 @@
 //! and depth are bounded.
 
 mod ansi_c;
+mod applet;
 mod arithmetic;
 mod brace;
 mod builtin;
@@ -29,6 +30,7 @@ mod variable;
 mod word;
 mod wrapper;
 
+pub use applet::is_plain_applet;
 pub use git::is_message;
 pub use glyphs::{CharClass, fits};
 pub use plain::plain;

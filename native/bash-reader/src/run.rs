@@ -5,7 +5,7 @@ use super::parser::{self, SimpleCommand};
 use super::values::Values;
 use super::variable::{is_read_as_written, names_character_set};
 use super::word::{RawWord, Word};
-use super::{Analysis, Invocation, InvocationKind, ParseError, base, builtin, git, wrapper};
+use super::{Analysis, Invocation, InvocationKind, ParseError, base, builtin, git, is_plain_applet, wrapper};
 
 type Result<T> = std::result::Result<T, ParseError>;
 
@@ -143,6 +143,10 @@ impl InvocationCollector<'_> {
         }
         if is_elsewhere {
             self.out.directories.push(Word::unknown());
+        }
+        let applet = matches!(name, "busybox" | "toybox").then(|| inner.first().and_then(Word::text));
+        if applet.is_some_and(|applet| !applet.is_some_and(|applet| is_plain_applet(&applet))) {
+            self.doubt(&format!("{name} may run other programs in its own process"));
         }
         let is_builtin = matches!(name, "command" | "builtin");
         self.is_behind_wrapper |= !is_builtin && name != "exec";

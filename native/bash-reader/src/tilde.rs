@@ -141,7 +141,9 @@ mod tests {
 
     #[test]
     fn other_homes_are_unknown() {
-        for text in ["~root", "~root/x", "~+", "~-/x", "~:/x", "~:[", "a=~root:x", "a[1]=~/x", "a[1]=b:~"] {
+        for text in
+            ["~root", "~root/x", "~+", "~-/x", "~:/x", "~:[", "~:a$", "a=~root:x", "a[1]=~/x", "a[1]=b:~"]
+        {
             assert_eq!(read(text, Some("/h")), [None], "{text}");
         }
         for text in ["~", "~/x", "a=~/x"] {

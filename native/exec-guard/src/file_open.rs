@@ -4,12 +4,12 @@ use super::listener::Notification;
 use super::memory::ProcessMemory;
 use super::resolver::{MAX_LINKS, is_of_proc, open_for_all};
 use super::task;
-use rustix::fs::OFlags;
+use rustix::fs::{AtFlags, OFlags};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Whether a notification is about an opened file, and not about a start.
 pub(super) fn is_open(report: &Notification) -> bool {
@@ -34,19 +34,52 @@ pub(super) fn opened(report: &Notification) -> Result<Option<OsString>, Errno> {
 
 /// The file that a path leads to, by its path in the sandbox without links; `None` if it is in no directory there, and
 /// if it leads through a process's own files in `/proc`: they are another's here.
-pub(super) fn file(report: &Notification, root: &OwnedFd, path: &OsStr) -> Option<PathBuf> {
-    let mut path = task::directory(report.thread)?.join(path);
+///
+/// # Errors
+/// `ENOENT` and `ENOTDIR`, if there is no such directory: the open would fail anyway.
+pub(super) fn file(report: &Notification, root: &OwnedFd, path: &OsStr) -> Result<Option<PathBuf>, Errno> {
+    if path.is_empty() {
+        return Err(Errno::NOENT);
+    }
+    let Some(directory) = task::directory(report.thread) else { return Ok(None) };
+    let mut path = directory.join(path);
     for _ in 0..=MAX_LINKS {
-        let (above, name) = (path.parent()?, path.file_name()?);
-        let above = open_for_all(root, above).ok().filter(|above| !is_of_proc(above))?;
-        let real = rustix::fs::readlink(format!("/proc/self/fd/{}", above.as_raw_fd()), Vec::new()).ok()?;
-        let real = PathBuf::from(OsString::from_vec(real.into_bytes()));
+        let (Some(above), Some(name)) = (path.parent(), path.file_name()) else { return Ok(None) };
+        let Some(above) = open_directory(root, above)? else { return Ok(None) };
+        let Some(real) = place(&above) else { return Ok(None) };
         match rustix::fs::readlinkat(&above, name, Vec::new()) {
             Ok(target) => path = real.join(OsStr::from_bytes(target.as_bytes())),
-            Err(_) => return Some(real.join(name)),
+            Err(Errno::NOTDIR) => return Err(Errno::NOTDIR),
+            Err(_) => return Ok(Some(real.join(name))),
         }
     }
-    None
+    Ok(None)
+}
+
+/// Opens a directory; `None` for one that another process would see elsewhere.
+fn open_directory(root: &OwnedFd, path: &Path) -> Result<Option<OwnedFd>, Errno> {
+    match open_for_all(root, path) {
+        Ok(found) => Ok(Some(found).filter(|found| !is_of_proc(found))),
+        Err(Errno::NOTDIR) => Err(Errno::NOTDIR),
+        Err(Errno::NOENT) if is_missing(root, path) => Err(Errno::NOENT),
+        Err(_) => Ok(None),
+    }
+}
+
+/// Whether a name on a path is certainly missing. Behind a link that leads nowhere here, there may be a process's own files.
+fn is_missing(root: &OwnedFd, path: &Path) -> bool {
+    let missing = |path: &Path| {
+        let above = open_for_all(root, path.parent()?).ok()?;
+        let found = rustix::fs::statat(&above, path.file_name()?, AtFlags::SYMLINK_NOFOLLOW);
+        Some(!is_of_proc(&above) && found.is_err_and(|errno| errno == Errno::NOENT))
+    };
+    path.ancestors().find_map(missing).unwrap_or(false)
+}
+
+/// Where an open directory is.
+fn place(directory: &OwnedFd) -> Option<PathBuf> {
+    let real = rustix::fs::readlink(format!("/proc/self/fd/{}", directory.as_raw_fd()), Vec::new()).ok()?;
+    Some(PathBuf::from(OsString::from_vec(real.into_bytes())))
 }
 
 /// Where the path of an open call is in memory.

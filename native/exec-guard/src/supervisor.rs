@@ -15,7 +15,6 @@ use super::writable::{UnwritableDirs, WriteProtection};
 use beamai_isolation::{Isolation, ProgramStart, StartCoverage, StartDecision, Starter};
 use beamai_sandbox::Confinement;
 use rustix::io::Errno;
-use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -210,11 +209,9 @@ impl Supervisor {
         if !self.listener.waits(report.id) {
             return Ok(StartResponse::Later);
         }
-        let may_write = |path: OsString| {
-            let file = file_open::file(report, &self.view.root, &path);
-            watch.vouched.judge.writes(&path, file.as_deref(), &shell.starter(task.pid))
-        };
-        match path.is_none_or(may_write) {
+        let Some(path) = path else { return Ok(StartResponse::GoOn) };
+        let file = file_open::file(report, &self.view.root, &path)?;
+        match watch.vouched.judge.writes(&path, file.as_deref(), &shell.starter(task.pid)) {
             true => Ok(StartResponse::GoOn),
             false => Ok(StartResponse::Fail(Errno::ACCESS)),
         }

@@ -13,6 +13,14 @@ fn two_dollar_signs_before_a_bracket_are_doubted() {
 }
 
 #[test]
+fn an_applet_that_can_run_others_is_doubted() {
+    for text in ["busybox", "busybox sh -c a", "/bin/busybox find .", "env toybox env a", "busybox \"$x\""] {
+        doubted(text);
+    }
+    runs("busybox rm x", &["busybox rm x", "rm x"]);
+}
+
+#[test]
 fn what_cannot_be_told_is_a_doubt() {
     for command in [
         "$x -rf y",

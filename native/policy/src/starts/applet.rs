@@ -4,8 +4,7 @@
 
 use super::called::{base_name, whole};
 use super::program_rule::files_of_name;
-use super::table::has;
-use beamai_bash_reader::{Analysis, started, system_name};
+use beamai_bash_reader::{Analysis, is_plain_applet, started, system_name};
 use beamai_isolation::FileIdentity;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -14,14 +13,6 @@ const MULTIPLE: [&str; 2] = ["busybox", "toybox"];
 
 /// How long the files of these names are not looked up again.
 const FRESH: Duration = Duration::from_secs(1);
-
-/// Applets that start no other program, whatever their arguments are.
-const PLAIN: &str = "[ arch basename base32 base64 cal cat chgrp chmod chown cksum clear cmp comm cp crc32 cut date dd df diff dirname \
-                     dos2unix du echo egrep expand expr factor false fgrep file fold free getconf grep groups gunzip gzip head hexdump \
-                     hostid hostname id kill killall link ln logname ls md5sum mkdir mkfifo mktemp mv nl nproc od paste pgrep pidof \
-                     pkill printenv printf ps pwd readlink realpath rev rm rmdir sed seq sha1sum sha256sum sha512sum shred sleep sort \
-                     split stat strings stty sum sync tac tail tee test touch tr true truncate tsort tty uname unexpand uniq unix2dos \
-                     unlink unzip uptime usleep uudecode uuencode wc which who whoami xxd xzcat yes zcat bunzip2 bzcat bzip2";
 
 /// The applet that a program of many names runs.
 pub(super) struct Applet {
@@ -57,7 +48,7 @@ impl Applet {
 
     /// The words of the program that it is; `None` if that may be any.
     pub(super) fn plain(&self) -> Option<&[String]> {
-        self.words.first().filter(|name| has(PLAIN, name)).map(|_| &*self.words)
+        self.words.first().filter(|name| is_plain_applet(name)).map(|_| &*self.words)
     }
 
     /// What it is as a command; `None` if it may be any, or not all of its words are known.

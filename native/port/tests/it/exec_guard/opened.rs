@@ -68,6 +68,16 @@ fn a_refused_file_is_neither_made_nor_changed() {
 }
 
 #[test]
+fn what_can_be_no_file_fails_as_it_does_without_the_guard() {
+    let (fixture, judge) = (Fixture::new(), Recorder::all());
+    fixture.put("there", "as it was\n");
+    let ran = run_judged(&fixture, &judge, r#"echo x > no/refused; echo x > there/refused; echo x > "$v""#);
+    assert_eq!(ran.stderr.matches("No such file or directory").count(), 2, "{ran:?}");
+    assert_eq!(ran.stderr.matches("Not a directory").count(), 1, "{ran:?}");
+    assert_eq!(*judge.written.lock().unwrap(), []);
+}
+
+#[test]
 fn a_file_is_told_by_where_its_path_leads_when_it_is_opened() {
     for (command, expected) in [
         ("echo x > a", "a"),
