@@ -11,6 +11,7 @@ mod applet;
 mod arithmetic;
 mod brace;
 mod builtin;
+mod common;
 mod compound;
 mod cursor;
 mod git;

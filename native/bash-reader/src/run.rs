@@ -1,5 +1,6 @@
 //! Determines the programs that a simple command starts.
 
+use super::common::is_common;
 use super::options::ParsedOptions;
 use super::parser::{self, SimpleCommand};
 use super::values::Values;
@@ -227,16 +228,17 @@ impl InvocationCollector<'_> {
             self.list(words, InvocationKind::Judged, None);
             return Ok(());
         };
-        // Other shells read some texts differently from bash.
-        let is_sure = name == "bash" || matches!(name, "sh" | "dash") && is_common_text(&text);
+        let is_sure = name == "bash" || matches!(name, "sh" | "dash") && is_common(&text);
         self.list(words, if is_sure { InvocationKind::Wrapper } else { InvocationKind::Judged }, None);
-        if !is_sure {
-            self.doubt("another shell than bash may read the text in another way");
-        }
         // The other shell does not know this one's functions.
         let functions = std::mem::take(&mut self.out.functions);
+        let before = self.out.programs.len();
         let result = self.text(&text, depth);
         self.out.functions = functions;
+        // Other shells read some texts differently from bash.
+        if !is_sure || name != "bash" && self.out.programs[before..].iter().any(is_exec_with_option) {
+            self.doubt("another shell than bash may read the text in another way");
+        }
         result
     }
 
@@ -281,19 +283,10 @@ impl InvocationCollector<'_> {
     }
 }
 
-/// Reserved words and builtins of bash that are programs for other shells.
-const OF_BASH: &str =
-    "time function select coproc declare typeset let source shopt builtin mapfile readarray pushd popd";
-
-/// Whether all shells read a text alike.
-fn is_common_text(text: &str) -> bool {
-    let is_of_bash = |word: &str| OF_BASH.split(' ').any(|own| own == word);
-    text.chars().all(is_common) && !text.split(|char: char| !char.is_ascii_alphanumeric()).any(is_of_bash)
-}
-
-/// Whether all shells treat a character alike.
-fn is_common(char: char) -> bool {
-    char.is_ascii_alphanumeric() || " \n_-./=:,@%+'\";|".contains(char)
+/// Whether this is an option of `exec`, which is a program's name for other shells than bash.
+fn is_exec_with_option(program: &Invocation) -> bool {
+    program.name().is_some_and(|name| name == "exec")
+        && program.words.get(1).is_some_and(Word::may_begin_option)
 }
 
 /// The text that a shell runs with `-c`, if all options are known. Options may also follow `-c`; the text is the first

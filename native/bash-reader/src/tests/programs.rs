@@ -31,7 +31,7 @@ fn substitutions_are_followed_wherever_they_stand() {
 fn other_shells_know_other_reserved_words() {
     runs("sh -c 'a; b'", &["sh -c 'a; b'", "a", "b"]);
     runs("bash -c 'time a'", &["bash -c 'time a'", "a"]);
-    for text in ["time a", "select x in b; do a; done", "function a", "declare -x X=1; a"] {
+    for text in ["time a", "select x in b; do a; done", "function a", "declare -x X=1; a", "exec -- a"] {
         doubted(&format!("sh -c '{text}'"));
         doubted(&format!("dash -c '{text}'"));
     }

@@ -8,6 +8,7 @@
 
 mod attempts;
 mod generator;
+mod held;
 mod recorder;
 
 use beamai_bash_reader::{Analysis, FIND_EXEC, Invocation, InvocationKind, Word, analyse, is_shell, started};
@@ -50,7 +51,7 @@ fn may_be_its_script(program: &Invocation, path: &str) -> bool {
         && program.words[1..].iter().any(|word| word.may_split() || word.may_be(path))
 }
 
-/// Whether `find` may start this, because the text does not show all of an option of it. The exec guard decides about that.
+/// Whether `find` may start something, because the text does not show all of an option of it. The exec guard decides about that.
 fn may_start_unseen(program: &Invocation) -> bool {
     let may_be_exec = |word: &Word| FIND_EXEC.iter().any(|exec| word.may_be(exec));
     let is_option = |word: &Word| word.text().is_none() && may_be_exec(word) && !word.may_be("x");
@@ -60,10 +61,8 @@ fn may_start_unseen(program: &Invocation) -> bool {
 /// Whether what a command did is in the list.
 fn is_listed(found: &Analysis, did: &Did) -> bool {
     match did {
-        Did::Ran { name, args } => {
-            let is_it = |program: &Invocation| is_of(program, name, args) || may_start_unseen(program);
-            found.programs.iter().any(is_it)
-        }
+        _ if found.programs.iter().any(may_start_unseen) => true,
+        Did::Ran { name, args } => found.programs.iter().any(|program| is_of(program, name, args)),
         Did::Read(path) => {
             is_among(found.reads.iter().chain(&found.inputs), path)
                 || found.programs.iter().any(|program| may_be_its_script(program, path))

@@ -1,8 +1,9 @@
 //! Commands of the kinds that are easily read in another way than bash does: here-documents, evaluated values, variables
-//! that builtins set, options of wrappers, redirections, functions, tildes.
+//! that builtins set, options of wrappers, redirections, functions, tildes, texts for other shells.
 
 mod everyday;
 mod functions;
+mod other_shells;
 mod redirections;
 mod tildes;
 mod values;
@@ -13,7 +14,7 @@ use super::generator::Generator;
 impl Generator {
     /// A command of one of these kinds.
     pub(crate) fn attempt(&mut self) -> String {
-        match self.below(22) {
+        match self.below(24) {
             0..=6 => self.evaluation(),
             7..=8 => self.setting(),
             9..=10 => self.document(),
@@ -22,6 +23,7 @@ impl Generator {
             14..=15 => self.redirected(),
             16..=17 => self.function(),
             18..=19 => self.with_tildes(),
+            20..=21 => self.for_another_shell(),
             _ => self.everyday(),
         }
     }
