@@ -261,8 +261,11 @@ fn counted(text: &str, functions: &[String]) -> ExpansionSource {
 /// The next word, if it consists of plain characters only: a reserved word, or a name.
 pub(super) fn plain_word(cursor: &Cursor) -> Option<String> {
     let mut text = String::new();
-    for char in cursor.upcoming().take(32) {
+    let mut upcoming = cursor.upcoming().take(32).peekable();
+    while let Some(char) = upcoming.next() {
         match char {
+            // A process substitution belongs to the word.
+            '<' | '>' if upcoming.peek() == Some(&'(') => return None,
             char if ends_word(char) => break,
             '\\' | '\'' | '"' | '`' | '$' => return None,
             char => text.push(char),

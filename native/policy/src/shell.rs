@@ -502,17 +502,11 @@ impl<'a> CommandCase<'a> {
         leading.find_map(|path| path_rule(self.policy, std::slice::from_ref(path), "Write"))
     }
 
-    /// The allow rule that names a file outside the workspace, as in `Write(/tmp/**)`, by its absolute path.
+    /// The allow rule that covers a file outside the workspace, by its absolute path. The sandbox has no more than the
+    /// temporary directory there, and what the host lets commands write.
     fn outer_write_rule(&self, text: &str) -> Option<&str> {
         let path = self.policy.roots.meant(Path::new(""), text);
-        let names = |rule: &&PermissionRule| match &rule.pattern {
-            Some(RulePattern::Path(pattern)) if rule.tool == "Write" => {
-                pattern.matches(&path, &self.policy.roots)
-            }
-            _ => false,
-        };
-        let rule = self.policy.allow.iter().find(names).filter(|_| text.starts_with('/'));
-        rule.map(|rule| &*rule.text)
+        text.starts_with('/').then(|| path_rule(self.policy, &[path], "Write"))?
     }
 
     /// The mode's verdict on a part that no rule covers. It never allows what is not understood.

@@ -26,6 +26,7 @@ fn what_cannot_be_told_is_a_doubt() {
         "$x -rf y",
         "c=rm; $c -rf x",
         "$(a) b",
+        "[[<(a) ]]",
         "/bin/r? x",
         "a && git(){ rm -rf x; }; git",
         "[(){ a; }",

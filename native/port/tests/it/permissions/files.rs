@@ -180,6 +180,14 @@ fn a_rule_may_name_a_file_of_the_private_temporary_directory_for_redirections() 
         !file.exists() && refused.value["refused"][0]["command"] == "> /tmp/log-of-a-test",
         "{refused:?}"
     );
+    for command in ["echo x > /tmp/log", "f=/tmp/log; echo x > $f"] {
+        let any = ["--allow", "Bash(echo:*)", "--allow", "Bash(cat:*)", "--allow", "Write"];
+        assert_eq!(
+            fixture.run(&any, &format!("{command}; cat /tmp/log")).value["stdout"],
+            "x\n",
+            "{command}"
+        );
+    }
     let other = fixture.run(&policy, "echo x > /tmp/another-log");
     assert!(
         other.value["message"].as_str().unwrap().contains("--allow 'Write(/tmp/another-log)'"),
