@@ -421,10 +421,12 @@ fn is_whole(start: &ProgramStart) -> bool {
 /// The coverage of a start where a rule covers all of the command. Ask rules, and rules for the files that shells
 /// write, hold for what shells with a text and wrappers start, too.
 fn coverage_in_whole(start: &ProgramStart) -> StartCoverage {
-    let name = called::base(&start.called);
-    match is_shell(&name) {
+    // A link may give a shell another name.
+    let names = [&start.called, &start.file].map(|path| called::base(path));
+    let is_wrapper = |name: &String| table::coverage(name) == StartCoverage::Judged;
+    match names.iter().any(|name| is_shell(name)) {
         true if runs_text(&called::arguments(start)) => StartCoverage::JudgedWithFiles,
-        false if table::coverage(&name) == StartCoverage::Judged => StartCoverage::Judged,
+        false if names.iter().any(is_wrapper) => StartCoverage::Judged,
         _ => StartCoverage::Everything,
     }
 }
