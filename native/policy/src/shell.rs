@@ -389,7 +389,7 @@ impl<'a> CommandCase<'a> {
             _ if self.open.is_some() => None,
             None => Some((String::new(), "the directory that it changes to is not known".to_owned())),
             Some(all) if all.iter().any(|path| is_outside(path)) => {
-                Some((String::new(), "it changes to a directory outside the workspace".to_owned()))
+                Some((String::new(), "it may change to a directory outside the workspace".to_owned()))
             }
             Some(_) => None,
         };
@@ -450,8 +450,11 @@ impl<'a> CommandCase<'a> {
     /// The rule for the file alone that a redirection opens. There is none where it may be one of several, or is
     /// outside the workspace.
     fn wanted_for_file(&self, file: &Word, tool: &str) -> Vec<String> {
-        let Some(text) = file.text() else { return vec!["Bash".to_owned()] };
         let (roots, is_held) = (&self.policy.roots, tool == "Write" && self.policy.is_enforced);
+        let Some(text) = file.text() else {
+            let is_inside = is_held && self.named_files().paths(&any_in_directory(file)).is_some();
+            return vec![if is_inside { "Write(**)" } else { "Bash" }.to_owned()];
+        };
         let directories = self.directories.as_deref().unwrap_or_default();
         let (mut paths, is_one) = match (directories, self.named_files().paths(&text)) {
             // After a change of the directory, it is most likely the last one.

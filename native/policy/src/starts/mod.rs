@@ -425,6 +425,8 @@ fn coverage_in_whole(start: &ProgramStart) -> StartCoverage {
     let names = [&start.called, &start.file].map(|path| called::base(path));
     let is_wrapper = |name: &String| table::coverage(name) == StartCoverage::Judged;
     match names.iter().any(|name| is_shell(name)) {
+        // What it loads shows no start of its own, and may be such a shell.
+        _ if start.is_loader() => StartCoverage::JudgedWithFiles,
         true if runs_text(&called::arguments(start)) => StartCoverage::JudgedWithFiles,
         false if names.iter().any(is_wrapper) => StartCoverage::Judged,
         _ => StartCoverage::Everything,

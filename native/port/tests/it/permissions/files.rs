@@ -117,6 +117,7 @@ fn what_another_shell_writes_is_judged_where_its_path_leads() {
     let policy: Vec<&str> = rules.iter().flat_map(|rule| ["--allow", rule]).collect();
     let exact = "echo $[1]; ln -s ../src out/l; bash -c 'echo x > out/l/f'";
     let renamed = "echo $[1]; ln -s /bin/bash out/b; nice out/b -c 'echo x > src/f'";
+    let loaded = "echo $[1]; $(ls /lib64/ld-linux-*.so.2 /lib/ld-linux-*.so.1) /bin/bash -c 'echo x > src/f'";
     for (command, file, is_written) in [
         ("bash -c 'echo x > out/f'", "out/f", true),
         ("nice bash -c 'echo x >> out/f'; nice nice bash -c 'echo y >> out/f'", "out/f", true),
@@ -127,11 +128,12 @@ fn what_another_shell_writes_is_judged_where_its_path_leads() {
         ("awk 'BEGIN { system(\"echo x > src/f\") }'", "src/f", false),
         (exact, "src/f", false),
         (renamed, "src/f", false),
+        (loaded, "src/f", false),
     ] {
         let fixture = Fixture::new();
         std::fs::create_dir(fixture.path("out")).unwrap();
-        let whole = [exact, renamed].map(|text| format!("Bash({text})"));
-        let whole = ["--allow", &whole[0], "--allow", &whole[1]];
+        let whole = [exact, renamed, loaded].map(|text| format!("Bash({text})"));
+        let whole = ["--allow", &whole[0], "--allow", &whole[1], "--allow", &whole[2]];
         let answer = fixture.run(&[&policy[..], &whole].concat(), command);
         assert_eq!(fixture.path(file).exists(), is_written, "{command}: {answer:?}");
         assert!(answer.is_ok || !is_written, "{command}: {answer:?}");
